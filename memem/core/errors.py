@@ -1,0 +1,95 @@
+"""Every error memem raises on purpose.
+
+    MememError                      exit 1, one line on stderr
+    ├── SettingsError               a variable or config.toml holds a value we cannot use
+    ├── InputError                  what the caller gave cannot be used: empty, too long, malformed
+    │   └── SecretOnly              nothing is left of the text once its secrets are taken out
+    ├── NotFound                    no memory has this id
+    ├── Ambiguous                   several memories answer to this id
+    ├── VaultError                  the vault cannot be used
+    │   ├── VaultMissing            it is not there (never made, unmounted, moved)
+    │   └── VaultUnwritable         it is there and does not take our bytes
+    ├── NoteError                   one note cannot be used
+    │   ├── NoteUnreadable          its frontmatter is not what we understand: quarantined
+    │   ├── NoteChanged             it changed on disk since it was read
+    │   └── RewriteRefused          a rewrite could not be proven to keep every other byte
+    ├── HomeError                   MEMEM_DIR cannot be used: unwritable, full
+    ├── IndexUnusable               the derived index cannot be used
+    │   ├── IndexDamaged            not a database, or a broken one
+    │   └── IndexTooNew             made by a newer memem
+    └── Busy                        another memem holds the lock
+
+The message says what happened, to which file, and what to do. It is always a single line.
+"""
+
+
+class MememError(Exception):
+    """The root of the tree above; a door prints its message and exits 1."""
+
+
+class SettingsError(MememError):
+    pass
+
+
+class InputError(MememError):
+    pass
+
+
+class SecretOnly(InputError):
+    pass
+
+
+class NotFound(MememError):
+    pass
+
+
+class Ambiguous(MememError):
+    pass
+
+
+class VaultError(MememError):
+    pass
+
+
+class VaultMissing(VaultError):
+    pass
+
+
+class VaultUnwritable(VaultError):
+    pass
+
+
+class NoteError(MememError):
+    pass
+
+
+class NoteUnreadable(NoteError):
+    pass
+
+
+class NoteChanged(NoteError):
+    pass
+
+
+class RewriteRefused(NoteError):
+    pass
+
+
+class HomeError(MememError):
+    pass
+
+
+class IndexUnusable(MememError):
+    pass
+
+
+class IndexDamaged(IndexUnusable):
+    pass
+
+
+class IndexTooNew(IndexUnusable):
+    pass
+
+
+class Busy(MememError):
+    pass
