@@ -1,0 +1,259 @@
+#!/usr/bin/env bash
+# Makes memem's environment when it is missing or out of date, then runs something in it.
+#
+# Standard output belongs to the command (for the MCP server it is the protocol): whatever this script has to say goes
+# to standard error, and with nothing to do it says nothing. It keeps to bash 3.2 and portable tools, as on macOS.
+set -euo pipefail
+
+usage() {
+  cat <<'EOF'
+usage: bootstrap.sh                       set up, then start the MCP server on standard input and output
+       bootstrap.sh demo [ARG...]         set up, then show memem at work in a fresh vault
+       bootstrap.sh shell CMD [ARG...]    set up, then run CMD in the environment
+       bootstrap.sh dev CMD [ARG...]      the same with the developer tools
+       bootstrap.sh test [PYTEST-ARG...]  set up with the developer tools, check the import contracts, run the tests
+
+MEMEM_PYTHON=PATH   the interpreter to build on, 3.11 or newer
+MEMEM_SKIP_SYNC=1   install nothing: use the environment, or else the interpreter, as it is
+MEMEM_DIR=FOLDER    where bootstrap.log and .capabilities are written (default: ~/.memem)
+EOF
+}
+
+say() { printf 'memem: %s\n' "$*" >&2; }
+die() { say "$*" && exit 1; }
+log() { printf '%s %s\n' "$(date '+%Y-%m-%dT%H:%M:%S%z')" "$*" >&8; }
+
+die_with_log() {
+  log "failed: $*"
+  say "$*. The end of $log_file:"
+  tail -n 15 "$log_file" >&2
+  exit 1
+}
+
+locate() {
+  local script=${BASH_SOURCE[0]} target
+  while [ -L "$script" ]; do
+    target=$(readlink "$script")
+    case $target in /*) script=$target ;; *) script=$(dirname "$script")/$target ;; esac
+  done
+  root=$(CDPATH='' cd -P -- "$(dirname "$script")" && pwd)
+  if [ -n "${CLAUDE_PLUGIN_DATA:-}" ] && [ ! -e "$root/.git" ]; then
+    venv=$CLAUDE_PLUGIN_DATA/venv # an installed plugin, whose own folder is another one with every version
+  else
+    venv=$root/.venv
+  fi
+  ours=$venv/.memem # marks the environment as made here, and holds what this script knows about it
+  home=${MEMEM_DIR:-.memem}
+  home=${home#"~/"}
+  case $home in /*) ;; *) home=${HOME:-~}/$home ;; esac
+}
+
+# Built for this place (console scripts hold its path) and on the interpreter asked for, which is still there.
+is_usable() {
+  local built_venv built_with
+  [ -x "$venv/bin/python" ] && [ -f "$ours/built" ] || return 1
+  { IFS= read -r built_venv && IFS= read -r built_with && IFS= read -r built_root; } <"$ours/built" || return 1
+  [ "$built_venv" = "$venv" ] && [ "${MEMEM_PYTHON:-$built_with}" = "$built_with" ]
+}
+
+# The fast path takes no lock and starts no Python. A lock file is copied into the environment once all it names is
+# installed; comparing the text needs no hashing tool, and a half-written copy is never equal.
+is_current() {
+  is_usable && [ "$built_root" = "$root" ] && [ -f "$ours/$1" ] && [ "$(<"$ours/$1")" = "$(<"$root/$1")" ]
+}
+
+# Prints the interpreter itself, not the shim or virtual environment it was reached through: what is built on those
+# breaks with them. Running it is the only test: a pyenv shim is there for versions that are not.
+find_python() {
+  local name names=("$venv/bin/python" python3.13 python3.12 python3.11 python3 python)
+  [ -z "${MEMEM_PYTHON:-}" ] || names=("$MEMEM_PYTHON")
+  for name in "${names[@]}"; do
+    "$name" -I -c 'import os, sys
+print(os.path.realpath(sys._base_executable)) if sys.version_info >= (3, 11) else sys.exit(1)' 2>/dev/null && return
+  done
+  return 1
+}
+
+download_python() {
+  local uv found
+  [ -z "${MEMEM_PYTHON:-}" ] || die "MEMEM_PYTHON=$MEMEM_PYTHON is not a working Python 3.11 or newer."
+  found=$(python3 --version 2>&1) || found="no working python3"
+  say "memem needs Python 3.11 or newer and found $found; trying to download one with uv"
+  if uv=$(find_uv python3) && "$uv" python install 3.11 >&8 2>&8; then
+    "$uv" python find 3.11 2>&8 && return
+  fi
+  say "that did not work (log: $log_file). Install Python 3.11 or newer from python.org or with your package"
+  die "manager, or set MEMEM_PYTHON to the path of one, and run this again."
+}
+
+# uv is worth fetching with pip where it is missing: together they take half the time of pip alone. It lands by rename,
+# so that a kill never leaves half of it. The given Python may be too old for memem: its pip will do.
+find_uv() {
+  command -v uv && return
+  if [ ! -x "$ours/uv/bin/uv" ]; then
+    rm -rf "$ours/uv" "$ours/uv.new"
+    "$1" -m pip install --quiet --no-input --disable-pip-version-check --retries 1 --only-binary :all: \
+      --target "$ours/uv.new" uv >&8 2>&8 || return 1
+    mv "$ours/uv.new" "$ours/uv"
+  fi
+  echo "$ours/uv/bin/uv"
+}
+
+# Environments made by anyone else are never touched: installing into one would change versions under its owner.
+claim_folder() {
+  if [ -n "$(ls -A "$venv" 2>/dev/null)" ] && [ ! -d "$ours" ]; then
+    die "$venv was not made by memem and is left alone. Rename it, or set MEMEM_SKIP_SYNC=1 to use it as it is."
+  fi
+  mkdir -p "$ours" || die "cannot create $venv."
+}
+
+open_log() {
+  log_file=$home/bootstrap.log
+  if ! (umask 077 && mkdir -p "$home" && : >>"$log_file") 2>/dev/null; then
+    log_file=$(mktemp "${TMPDIR:-/tmp}/memem-bootstrap.XXXXXX") || log_file=/dev/null
+    say "$home is not writable; logging to $log_file"
+  elif [ "$(wc -c <"$log_file")" -gt 1000000 ]; then
+    (umask 077 && tail -c 200000 "$log_file" >"$log_file.cut" && mv "$log_file.cut" "$log_file")
+  fi
+  exec 8>>"$log_file"
+}
+
+# A kernel lock on a descriptor that this shell and its installers share: it is gone when the last of them is, however
+# they ended, so it is never stale. Python takes it because flock(1) is not on macOS.
+take_turn() {
+  exec 9>>"$ours/turn"
+  "$base" -I - <<'EOF' || exit 1
+import fcntl, sys, time
+for attempt in range(3000):
+    try:
+        fcntl.flock(9, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        break
+    except BlockingIOError:
+        if attempt == 0:
+            print("memem: another set-up is running; waiting for it", file=sys.stderr, flush=True)
+        time.sleep(0.1)
+    except OSError:
+        break  # a file system without locks
+else:
+    sys.exit("memem: another set-up has been running for five minutes; try again when it is done")
+EOF
+}
+
+# A finished environment is installed over, because servers may be running from it. One without the copy of a lock file
+# was interrupted, and a package in it may be half there: it is made anew.
+prepare_venv() {
+  if ! is_usable || [ ! -f "$ours/requirements.lock" ]; then
+    rm -f "$ours"/*.lock
+    find "$venv/" -mindepth 1 -maxdepth 1 ! -name .memem -exec rm -rf {} +
+    "$base" -I -m venv --without-pip "$venv" >&8 2>&8 || die_with_log "cannot make an environment with $base"
+  fi
+  rm -f "$ours"/*.lock
+}
+
+install() {
+  local uv pip=("$base" -m pip --python "$venv/bin/python")
+  installer=uv
+  if uv=$(find_uv "$base"); then
+    "$uv" pip install --python "$venv/bin/python" --require-hashes -r "$lock" >&8 2>&8 && return
+    log "uv failed; trying pip, which may know of indexes and certificates that uv does not"
+  fi
+  installer=pip
+  if ! "$base" -m pip --version >&8 2>&8; then
+    "$venv/bin/python" -m ensurepip >&8 2>&8 ||
+      die_with_log "$base has no pip (Debian, Ubuntu: apt install python3-venv, or install uv)"
+    pip=("$venv/bin/python" -m pip)
+  fi
+  "${pip[@]}" install --no-input --disable-pip-version-check --require-hashes -r "$lock" >&8 2>&8 ||
+    die_with_log "cannot install $lock"
+}
+
+# memem is neither built nor copied: the environment points at this folder.
+link_project() {
+  "$venv/bin/python" -I - "$venv" "$root" <<'EOF' >&8 2>&8 || die_with_log "cannot link $root into $venv"
+import os, pathlib, shlex, sys, sysconfig
+venv, root = sys.argv[1:]
+pathlib.Path(sysconfig.get_path("purelib"), "memem.pth").write_bytes(os.fsencode(root) + b"\n")
+command = pathlib.Path(venv, "bin", "memem")
+command.write_bytes(os.fsencode(f'#!/bin/sh\nexec {shlex.quote(venv)}/bin/python -P -m memem "$@"\n'))
+command.chmod(0o755)
+EOF
+}
+
+write_capabilities() {
+  "$venv/bin/python" -I - "$home/.capabilities" "$installer" "$lock" "$venv" <<'EOF' >&8 2>&8 || log "no .capabilities"
+import json, os, platform, sqlite3, sys
+target, installer, lock, venv = sys.argv[1:]
+try:
+    sqlite3.connect(":memory:").execute("CREATE VIRTUAL TABLE probe USING fts5(text)")
+    fts5 = True
+except sqlite3.OperationalError:
+    fts5 = False
+profile = "dev" if lock == "requirements-dev.lock" else "runtime"
+facts = dict(python=platform.python_version(), installer=installer, profile=profile, venv=venv, fts5=fts5)
+os.umask(0o077)
+with open(target + ".new", "w", encoding="utf-8", errors="replace") as file:
+    file.writelines(f"{key} = {json.dumps(value, ensure_ascii=False)}\n" for key, value in facts.items())
+os.replace(target + ".new", target)
+EOF
+}
+
+sync_venv() {
+  local lock=$1 base installer
+  cd "$root" # uv obeys the settings of the project it is started in
+  claim_folder
+  open_log
+  base=$(find_python) || base=$(download_python) || exit 1
+  take_turn
+  if is_current "$lock"; then return; fi
+  say "setting up $venv (log: $log_file)"
+  log "setting up $venv for $root from $lock on $base"
+  prepare_venv
+  install
+  link_project
+  write_capabilities
+  printf '%s\n' "$venv" "${MEMEM_PYTHON:-}" "$root" >"$ours/built"
+  cp "$lock" "$ours/"
+  cp requirements.lock "$ours/" # the developer lock includes it
+  log "ready; installed with $installer"
+}
+
+# Leaves the interpreter to run in $python, and its folder first on PATH.
+set_up() {
+  locate
+  python=$venv/bin/python
+  if [ "${MEMEM_SKIP_SYNC:-}" = 1 ]; then
+    [ -x "$python" ] || python=$(find_python) || die "no Python 3.11 or newer found."
+    export PYTHONPATH="$root${PYTHONPATH:+:$PYTHONPATH}"
+  elif ! is_current "$1"; then
+    (sync_venv "$1") </dev/null >&2
+    is_current "$1" || exit 1 # before bash 4, -e does not see a subshell fail
+  fi
+  PATH=${python%/*}:$PATH
+}
+
+main() {
+  local verb=${1-serve}
+  [ $# -eq 0 ] || shift
+  case $verb in
+    serve | demo)
+      set_up requirements.lock
+      exec "$python" -P -m memem "$verb" "$@" # -P: no file in the current folder passes for a module
+      ;;
+    shell | dev)
+      [ $# -gt 0 ] || { usage >&2 && exit 2; }
+      if [ "$verb" = dev ]; then set_up requirements-dev.lock; else set_up requirements.lock; fi
+      exec "$@"
+      ;;
+    test)
+      set_up requirements-dev.lock
+      cd "$root"
+      lint-imports
+      [ $# -gt 0 ] || set -- -n auto --cov=memem --cov-report=term --cov-fail-under=90
+      exec python -m pytest "$@"
+      ;;
+    -h | --help) usage ;;
+    *) usage >&2 && exit 2 ;;
+  esac
+}
+
+main "$@"

@@ -1,0 +1,51 @@
+"""memem: a memory for Claude Code that its user owns.
+
+How a memory travels, and where to look:
+
+    (text) -> gate -> vault -> index -> recall -> (the prompt)
+              judge   keep     find     present
+
+    core/       values, errors, settings, paths, files, locks, the project resolver, the clock
+    gate/       secrets and invisible characters out, size limits, exact duplicates
+    vault/      markdown notes with Obsidian properties, changed in place, never reformatted
+    index/      SQLite: a row per note and full text over them; derived, can be deleted at any time
+    recall/     ranking, the decision to speak, the budget, the slice as text
+    jobs/       the event log and the undo store
+    workspace.py  one opened memory home: the only reader of the environment
+    flows/      what memem does: remember, retrieve, reindex, health
+    doors/      the Python API (api.py) and the command line (cli/)
+
+Stages (gate ... jobs) import only `core`; flows join stages; doors call flows. `docs/architecture.md` tells why.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+__all__ = ["Entry", "Hit", "MememError", "Memory", "MemoryHome", "Slice", "open"]
+
+if TYPE_CHECKING:
+    from memem.core.errors import MememError
+    from memem.core.memory import Entry, Hit, Memory, Slice
+    from memem.doors.api import MemoryHome
+    from memem.doors.api import open_home as open
+
+_EXPORTS = {
+    "MememError": ("memem.core.errors", "MememError"),
+    "Memory": ("memem.core.memory", "Memory"),
+    "Entry": ("memem.core.memory", "Entry"),
+    "Hit": ("memem.core.memory", "Hit"),
+    "Slice": ("memem.core.memory", "Slice"),
+    "MemoryHome": ("memem.doors.api", "MemoryHome"),
+    "open": ("memem.doors.api", "open_home"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    # Lazy, so that a hook that needs one stage does not pay for all of them.
+    if name not in _EXPORTS:
+        raise AttributeError(f"module 'memem' has no attribute {name!r}")
+    from importlib import import_module
+
+    module, attribute = _EXPORTS[name]
+    return getattr(import_module(module), attribute)

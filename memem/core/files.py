@@ -1,0 +1,107 @@
+"""Files that are whole or not there: atomic writes, private folders, lines that are appended in one piece."""
+
+import errno
+import os
+from pathlib import Path
+
+PRIVATE_FOLDER = 0o700
+PRIVATE_FILE = 0o600
+TEMPORARY_PREFIX = ".memem-"
+TEMPORARY_SUFFIX = ".tmp"
+
+_REASONS = {
+    errno.ENOSPC: "the disk is full; free some space and try again",
+    errno.EDQUOT: "the disk quota is used up; free some space and try again",
+    errno.EROFS: "the file system is read-only; mount it writable and try again",
+    errno.EACCES: "permission denied; make it writable for you and try again",
+    errno.EPERM: "not permitted; make it writable for you and try again",
+    errno.ENAMETOOLONG: "the path is too long; use a shorter folder",
+    errno.ENOTDIR: "a part of the path is a file, not a folder",
+    errno.EIO: "the disk reports an error; check it and try again",
+}
+
+
+def reason(error: OSError) -> str:
+    """What an operating system error means, in words, with what to do."""
+    known = _REASONS.get(error.errno or 0)
+    return known or (error.strerror or str(error)).lower()
+
+
+def make_private_folder(folder: Path) -> None:
+    """Create a folder for its owner alone, and close it to others if it was open."""
+    folder.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
+    if os.name == "posix" and folder.stat().st_mode & 0o077:
+        folder.chmod(PRIVATE_FOLDER)
+
+
+def write_atomic(path: Path, data: bytes, *, fsync: bool, mode: int = 0o666) -> None:
+    """Replace or create `path` so that a reader, or a crash, finds the old bytes or the new, never a mixture."""
+    temporary = path.with_name(f"{TEMPORARY_PREFIX}{os.urandom(8).hex()}{TEMPORARY_SUFFIX}")
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), mode)
+    try:
+        try:
+            _write_all(descriptor, data)
+            if fsync:
+                os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        os.replace(temporary, path)  # noqa: PTH105 - one layer of os calls, so that faults can be injected
+    except BaseException:
+        # What is left is ours and incomplete; failing to remove it must not hide the first error.
+        remove_quietly(temporary)
+        raise
+    if fsync:
+        sync_folder(path.parent)
+
+
+def append_line(path: Path, line: bytes, *, fsync: bool, mode: int = PRIVATE_FILE) -> None:
+    """Add one line in one write. A torn line left by a crash is closed first, so it never swallows this one."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0), mode)
+    try:
+        size = os.fstat(descriptor).st_size
+        if size:
+            os.lseek(descriptor, size - 1, os.SEEK_SET)
+            if os.read(descriptor, 1) != b"\n":
+                line = b"\n" + line
+        _write_all(descriptor, line + b"\n")
+        if fsync:
+            os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def move(source: Path, target: Path, *, fsync: bool) -> None:
+    """Move a file within one file system; the target's folder exists."""
+    os.replace(source, target)  # noqa: PTH105 - see write_atomic
+    if fsync:
+        sync_folder(target.parent)
+        sync_folder(source.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Make a rename in `folder` durable, where the system can."""
+    if os.name != "posix":
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        # Some network and FUSE file systems cannot sync a folder: the rename is then as durable as they make it.
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP, errno.EBADF):
+            raise
+    finally:
+        os.close(descriptor)
+
+
+def remove_quietly(path: Path) -> None:
+    """Remove a file of our own if it is there and we can."""
+    try:
+        os.unlink(path)  # noqa: PTH108 - see write_atomic
+    except OSError:
+        return
+
+
+def _write_all(descriptor: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]

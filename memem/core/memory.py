@@ -1,0 +1,128 @@
+"""The values that travel between stages. All of them are frozen."""
+
+from dataclasses import dataclass, fields, is_dataclass
+from pathlib import PurePath
+from typing import Any
+
+GENERAL = "general"
+"""The project of memories that belong to no project in particular."""
+
+KINDS = ("decision", "convention", "preference", "fact", "lesson", "procedure")
+STATUSES = ("active", "deprecated", "stale", "quarantined")
+AUTHORS = ("model", "human")
+SOURCES = ("mined", "user", "import")
+
+PINNED, CONVENTIONS, ORDINARY, ARCHIVE = LAYERS = (0, 1, 2, 3)
+
+PINNED_MAX_NOTES = 10
+PINNED_MAX_CHARACTERS = 2_000
+
+ID8 = 8
+"""How many characters of an id people see and type."""
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """One memory, as its note states it. `docs/architecture.md` describes every property."""
+
+    id: str
+    title: str
+    body: str
+    project: str = GENERAL
+    kind: str = "fact"
+    tags: tuple[str, ...] = ()
+    layer: int = ORDINARY
+    importance: int = 3
+    keys: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
+    related: tuple[str, ...] = ()
+    contradicts: tuple[str, ...] = ()
+    supersedes: str = ""
+    superseded_by: str = ""
+    created: str = ""
+    updated: str = ""
+    status: str = "active"
+    valid_from: str = ""
+    valid_to: str = ""
+    source_type: str = "user"
+    source_session: str = ""
+    source_turn: str = ""
+    confidence: float = 1.0
+    author: str = "human"
+    evidence: str = ""
+
+    @property
+    def id8(self) -> str:
+        return self.id[:ID8]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A memory and the file that holds it."""
+
+    memory: Memory
+    path: str
+
+    @property
+    def id(self) -> str:
+        return self.memory.id
+
+    @property
+    def title(self) -> str:
+        return self.memory.title
+
+    @property
+    def project(self) -> str:
+        return self.memory.project
+
+    @property
+    def body(self) -> str:
+        return self.memory.body
+
+
+@dataclass(frozen=True, slots=True)
+class Hit(Entry):
+    """A memory that answers a query: how well, and through which words."""
+
+    score: float
+    terms: tuple[str, ...] = ()
+    coverage: float = 0.0  # how much of what the query asks for the memory holds, by rarity
+    literal: bool = False  # whether it holds an identifier, path or number of the query
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """What is put before Claude: `text` is empty when there is nothing to say, and `reason` says why."""
+
+    text: str
+    hits: tuple[Hit, ...]
+    reason: str
+    project: str
+    task_mode: str
+    session_id: str = ""
+
+
+def classify_layer(kind: str, importance: int, tags: tuple[str, ...]) -> int:
+    """The layer of a memory that names none: identity is pinned, conventions come next, the rest is ordinary."""
+    if "identity" in tags:
+        return PINNED
+    if "archive" in tags:
+        return ARCHIVE
+    if kind == "convention" or (kind == "preference" and importance >= 4):
+        return CONVENTIONS
+    return ORDINARY
+
+
+def jsonable(value: Any) -> Any:
+    """A frozen value as plain JSON data, in the order of its fields; an entry's memory is laid open."""
+    if isinstance(value, tuple | list):
+        return [jsonable(item) for item in value]
+    if isinstance(value, dict):
+        return {key: jsonable(item) for key, item in value.items()}
+    if not is_dataclass(value) or isinstance(value, type):
+        return str(value) if isinstance(value, PurePath) else value
+    flat: dict[str, Any] = {}
+    for field in fields(value):
+        part = jsonable(getattr(value, field.name))
+        flat |= part if field.name == "memory" else {field.name: part}
+    return flat

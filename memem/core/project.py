@@ -1,0 +1,141 @@
+"""Which project a folder belongs to: the one resolver, for every reader and writer.
+
+1. `project = "name"` in the nearest `.memem.toml`, here or above;
+2. the repository: the name in its remote's address, else the folder of its common git dir, so that all worktrees
+   of one repository share their memories;
+3. the folder's own name.
+
+Git's files are read directly: starting `git` costs more than everything else a prompt needs.
+"""
+
+import re
+import tomllib
+import unicodedata
+from dataclasses import dataclass
+from pathlib import Path
+
+from memem.core.errors import SettingsError
+from memem.core.memory import GENERAL
+
+OVERRIDE = ".memem.toml"
+MAX_NAME = 80
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """A project's name, the folder it lives in, and the branch that is checked out there."""
+
+    name: str
+    root: Path
+    branch: str = ""
+
+
+def resolve(folder: Path, user_home: Path) -> Project:
+    """The project that `folder` belongs to."""
+    folder = folder.resolve()
+    git = _find_git(folder)
+    branch = git.branch() if git else ""
+    for place in _override_places(folder, git):
+        name = _override(place / OVERRIDE)
+        if name:
+            return Project(name, place, branch)
+    if git:
+        return Project(normalise(git.name()), git.worktree, branch)
+    if folder in (user_home.resolve(), Path(folder.anchor)):
+        return Project(GENERAL, folder)
+    return Project(normalise(folder.name), folder)
+
+
+def normalise(name: str) -> str:
+    """One spelling for a project, whoever writes it: lower case, words joined by a hyphen."""
+    folded = unicodedata.normalize("NFC", name).strip().lower()
+    folded = re.sub(r"[^\w.+-]+", "-", folded).strip("-.")[:MAX_NAME]
+    return folded or GENERAL
+
+
+def _override_places(folder: Path, git: "_Git | None") -> list[Path]:
+    """Here and above; in a repository up to its root, then the main worktree's, which may not be committed."""
+    places = [folder, *folder.parents]
+    if git is None:
+        return places
+    return [*places[: places.index(git.worktree) + 1], git.common_dir.parent]
+
+
+def _override(path: Path) -> str:
+    try:
+        raw = path.read_text(encoding="utf-8")
+    except (FileNotFoundError, NotADirectoryError):
+        return ""
+    except (OSError, UnicodeDecodeError) as problem:
+        raise SettingsError(f"{path} cannot be read: {problem}.") from None
+    try:
+        name = tomllib.loads(raw).get("project", "")
+    except tomllib.TOMLDecodeError as problem:
+        raise SettingsError(f"{path} is not valid TOML: {problem}. Correct it and try again.") from None
+    if not isinstance(name, str):
+        raise SettingsError(f'{path}: project must be text, as in project = "shop-api".')
+    return normalise(name) if name.strip() else ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Git:
+    worktree: Path
+    git_dir: Path
+    common_dir: Path
+
+    def name(self) -> str:
+        remote = _remote_url(self.common_dir / "config")
+        if remote:
+            return re.split(r"[/:\\]", remote.rstrip("/\\"))[-1].removesuffix(".git")
+        if self.common_dir.name == ".git":
+            return self.common_dir.parent.name
+        if self.git_dir != self.common_dir:
+            return self.common_dir.name.removesuffix(".git")
+        return self.worktree.name
+
+    def branch(self) -> str:
+        head = _first_line(self.git_dir / "HEAD")
+        if head.startswith("ref: refs/heads/"):
+            name = head.removeprefix("ref: refs/heads/")
+            return "" if name == ".invalid" else name
+        return head[:10]
+
+
+def _find_git(folder: Path) -> _Git | None:
+    for place in (folder, *folder.parents):
+        dot_git = place / ".git"
+        if dot_git.is_dir():
+            git_dir = dot_git
+        elif dot_git.is_file():
+            pointer = _first_line(dot_git).removeprefix("gitdir:").strip()
+            git_dir = (place / pointer).resolve()
+        else:
+            continue
+        if not (git_dir / "HEAD").is_file():
+            continue
+        common = _first_line(git_dir / "commondir")
+        return _Git(place, git_dir, (git_dir / common).resolve() if common else git_dir)
+    return None
+
+
+def _remote_url(config: Path) -> str:
+    """The address of `origin`, else of the first remote."""
+    section = ""
+    urls: dict[str, str] = {}
+    for line in map(str.strip, _lines(config)):
+        if line.startswith("["):
+            section = line
+        elif section.startswith('[remote "') and re.match(r"url\s*=", line):
+            urls.setdefault(section[9:].rstrip('"] '), line.split("=", 1)[1].strip().strip('"'))
+    return urls.get("origin") or next(iter(urls.values()), "")
+
+
+def _first_line(path: Path) -> str:
+    return next(iter(_lines(path)), "").strip()
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return []

@@ -1,0 +1,136 @@
+"""The Python API.
+
+import memem
+with memem.open() as mem:
+    mem.save("Tokens are signed with RS256.", project="shop-api", kind="decision")
+    mem.search("how do we sign tokens", project="shop-api")
+"""
+
+from collections.abc import Iterable
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, TypeAlias
+
+from memem.core.memory import GENERAL, Entry, Hit, Slice
+from memem.flows import health, reindex, remember, retrieve
+from memem.flows.health import Finding, Status
+from memem.flows.reindex import Refreshed
+from memem.flows.remember import Written
+from memem.workspace import Workspace, open_workspace
+
+RESCAN_SECONDS = 2.0
+RESCAN_SHARE = 20
+"""A long-lived home looks for outside edits at most every two seconds, and never spends over a twentieth on it."""
+
+
+Entries: TypeAlias = list[Entry]
+Findings: TypeAlias = list[Finding]
+
+
+class MemoryHome:
+    """One opened memory home. Not shared between threads."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._ws = workspace
+        self._next_scan = float("-inf")
+
+    def save(
+        self,
+        text: str,
+        *,
+        title: str = "",
+        project: str = GENERAL,
+        kind: str = "fact",
+        tags: Iterable[str] = (),
+        layer: int | None = None,
+        importance: int = 3,
+        keys: Iterable[str] = (),
+        paths: Iterable[str] = (),
+        why: str = "",
+    ) -> Written:
+        """Keep a memory as a note in the vault."""
+        lists = {"tags": tuple(tags), "keys": tuple(keys), "paths": tuple(paths)}
+        options: dict[str, Any] = {"layer": layer, "importance": importance, "why": why, **lists}
+        return remember.save(self._ws, text, title=title, project=project, kind=kind, **options)
+
+    def edit(self, id: str, *, why: str = "", **changes: Any) -> Written:
+        """Change properties (`title`, `project`, `kind`, ...) or the statement (`body`) of a note."""
+        self._look()
+        changes = {name: tuple(value) if isinstance(value, list) else value for name, value in changes.items()}
+        return remember.edit(self._ws, id, why=why, **changes)
+
+    def forget(self, id: str, *, why: str = "") -> Written:
+        """Take a memory out of recall; its note moves to `.forgotten/`."""
+        self._look()
+        return remember.forget(self._ws, id, why=why)
+
+    def search(self, query: str, *, project: str | None = None, limit: int = 10) -> list[Hit]:
+        """The best hits; `project` filters."""
+        self._look()
+        return retrieve.search(self._ws, query, project=project, limit=limit)
+
+    def get(self, id: str) -> Entry:
+        """One memory, by its id or the beginning of it."""
+        self._look()
+        return retrieve.get(self._ws, id)
+
+    def list(self, *, project: str | None = None, kind: str | None = None, limit: int = 50) -> Entries:
+        """Memories, the last changed first."""
+        self._look()
+        return retrieve.list_memories(self._ws, project=project, kind=kind, limit=limit)
+
+    def slice(
+        self,
+        prompt: str,
+        *,
+        project: str | None = None,
+        cwd: str | Path | None = None,
+        task_mode: str = "",
+        session_id: str = "",
+        always: bool = False,
+    ) -> Slice:
+        """What Claude should know for this prompt; `text` is empty when that is nothing."""
+        self._look()
+        folder = Path(cwd) if cwd is not None else Path.cwd()
+        options: dict[str, Any] = {"task_mode": task_mode, "session_id": session_id, "always": always}
+        return retrieve.slice_for(self._ws, prompt, cwd=folder, project=project, **options)
+
+    def reindex(self) -> Refreshed:
+        """Throw the index away and read every note again."""
+        return reindex.rebuild(self._ws)
+
+    def status(self) -> Status:
+        """Counts and paths."""
+        return health.status(self._ws)
+
+    def check(self) -> Findings:
+        """What in the vault is not as it should be."""
+        self._look()
+        return health.check(self._ws)
+
+    def close(self) -> None:
+        """Let go of the index file."""
+        self._ws.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _look(self) -> None:
+        """Scan for outside edits, when it is time."""
+        before = self._ws.clock().timestamp()
+        if before < self._next_scan:
+            return
+        reindex.refresh(self._ws)
+        after = self._ws.clock().timestamp()
+        self._next_scan = after + max(RESCAN_SECONDS, RESCAN_SHARE * (after - before))
+
+
+def open_home(home: str | Path | None = None, vault: str | Path | None = None) -> MemoryHome:
+    """Open the memory home that the settings name, or the one given."""
+    paths = {name: Path(path).expanduser() for name, path in (("home", home), ("vault", vault)) if path is not None}
+    return MemoryHome(open_workspace(actor="api", home=paths.get("home"), vault=paths.get("vault")))

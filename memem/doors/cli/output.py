@@ -1,0 +1,100 @@
+"""How results look: JSON when asked, tables and colours on a terminal, plain text in a pipe."""
+
+import json
+import sys
+import textwrap
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+
+from memem.core.memory import Entry, jsonable
+from memem.flows.remember import Written
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def say(text: str = "") -> None:
+    """One line, or several, on standard output, whatever characters it can show."""
+    encoding = sys.stdout.encoding or "utf-8"
+    typer.echo(text.encode(encoding, "replace").decode(encoding))
+
+
+def note(text: str) -> None:
+    """Something for the person that is not part of the result."""
+    typer.echo(text, err=True)
+
+
+def as_json(value: Any) -> None:
+    unicode = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
+    typer.echo(json.dumps(jsonable(value), ensure_ascii=not unicode, indent=2))
+
+
+def on_terminal() -> bool:
+    return sys.stdout.isatty()
+
+
+def table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Rows in columns: drawn on a terminal, separated by tabs in a pipe."""
+    if not on_terminal():
+        for row in rows:
+            say("\t".join(" ".join(cell.split()) for cell in row))
+        return
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    drawn = Table(*headings, box=box.SIMPLE_HEAD, pad_edge=False)
+    for row in rows:
+        drawn.add_row(*(Text(cell) for cell in row))
+    Console().print(drawn)
+
+
+def entries(found: Sequence[Entry]) -> None:
+    """Memories as a list, with the score where there is one."""
+    scored = any(hasattr(entry, "score") for entry in found)
+    headings = ["id", *(["score"] if scored else []), "project", "kind", "updated", "title"]
+    rows = []
+    for entry in found:
+        memory = entry.memory
+        score = [f"{getattr(entry, 'score', 0):.2f}"] if scored else []
+        title = memory.title if memory.status == "active" else f"{memory.title} ({memory.status})"
+        rows.append([memory.id8, *score, memory.project, memory.kind, memory.updated[:10], title])
+    table(headings, rows)
+
+
+def whole(entry: Entry) -> None:
+    """One memory with everything a person may want to know of it."""
+    memory = entry.memory
+    say(memory.title)
+    facts = [
+        memory.id,
+        memory.project,
+        memory.kind,
+        f"layer {memory.layer}",
+        f"importance {memory.importance}",
+    ]
+    say(" · ".join([*facts, memory.status, memory.updated[:10]]))
+    say(f"memem/{entry.path}")
+    say()
+    say(memory.body)
+    if memory.evidence:
+        say()
+        say(textwrap.indent(memory.evidence, "> ", lambda _: True))
+
+
+def written(result: Written) -> None:
+    """What became of a write, in a line, and what the gate took out."""
+    words = {"exists": "already known", "created": "saved"}
+    outcome = words.get(result.outcome, result.outcome)
+    say(f"{outcome} {result.memory.id8}  {result.memory.project}  {result.memory.title}")
+    if result.redacted:
+        note(f"Taken out before saving: {', '.join(result.redacted)}.")
+    if result.neutralised:
+        note(f"{result.neutralised} invisible or control characters were removed.")
+
+
+def several(text: str) -> tuple[str, ...]:
+    """A comma-separated option as a tuple."""
+    return tuple(part for part in (piece.strip() for piece in text.split(",")) if part)

@@ -1,0 +1,1 @@
+"""Stages joined into what memem does. Flows return results; doors show them."""

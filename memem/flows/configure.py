@@ -1,0 +1,75 @@
+"""Show and change settings. A change touches one line of `config.toml` and is proven before it is written."""
+
+import json
+import re
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+from memem.core import files, settings
+from memem.core.errors import SettingsError
+from memem.core.settings import OPTIONS, Option
+from memem.flows.opening import using_home
+from memem.workspace import Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One setting as it is in force: its value as text and where that came from."""
+
+    key: str
+    value: str
+    source: str
+    variable: str
+    meaning: str
+
+
+def option(key: str) -> Option:
+    """The option of this key; raises SettingsError when there is none."""
+    for each in OPTIONS:
+        if each.key == key:
+            return each
+    raise SettingsError(f"There is no setting {key!r}. Known: {', '.join(each.key for each in OPTIONS)}.")
+
+
+def show(ws: Workspace, key: str) -> Setting:
+    """What is in force for one option."""
+    known = option(key)
+    value = getattr(ws.settings, key)
+    text = str(int(value)) if isinstance(value, bool) else str(value)
+    return Setting(key, text, ws.settings.sources[key], known.variable, known.meaning)
+
+
+def change(ws: Workspace, key: str, value: str) -> Path:
+    """Write one key to `config.toml`; comments and other lines stay."""
+    known = option(key)
+    try:
+        known.parse(value)
+    except ValueError as problem:
+        raise SettingsError(f"{key} cannot be {value!r}: {problem}.") from None
+    path = ws.home.config_file
+    before = settings.read_config(path)
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    line = f"{key} = {_toml(known, value)}"
+    pattern = re.compile(rf"^{re.escape(key)}[ \t]*=.*$", re.MULTILINE)
+    if pattern.search(text):
+        text = pattern.sub(lambda _: line, text, count=1)
+    else:
+        text = text + ("" if not text or text.endswith("\n") else "\n") + line + "\n"
+    after = {name: str(int(item) if isinstance(item, bool) else item) for name, item in tomllib.loads(text).items()}
+    if {**after, key: ""} != {**before, key: ""}:
+        raise SettingsError(f"{path} is written in a way memem cannot change safely; edit it by hand.")
+    with using_home(ws):
+        files.make_private_folder(ws.home.root)
+        files.write_atomic(path, text.encode(), fsync=ws.settings.fsync, mode=files.PRIVATE_FILE)
+    return path
+
+
+def _toml(known: Option, value: str) -> str:
+    parsed = known.parse(value)
+    if isinstance(parsed, bool):
+        return str(parsed).lower()
+    if isinstance(parsed, int | float):
+        return str(parsed)
+    # A TOML basic string escapes what a JSON string escapes, and DEL besides.
+    return json.dumps(str(parsed), ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,0 +1,126 @@
+"""How the memory home is: counts for `memem status`, findings for `memem check`."""
+
+import tomllib
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from memem.core.errors import IndexUnusable, VaultError
+from memem.core.memory import PINNED, Memory
+from memem.flows.opening import require_vault
+from memem.flows.reindex import refresh
+from memem.index.keyword import Row
+from memem.vault.note import SCHEMA_VERSION
+from memem.workspace import Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """A memory home at a glance."""
+
+    home: Path
+    vault: Path
+    problem: str
+    memories: int
+    projects: dict[str, int]
+    pinned: int
+    unreadable: int
+    recall: str
+    index_bytes: int
+    last_event: str
+    capabilities: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something a person may want to put right. `serious` ones keep a memory from being recalled or changed."""
+
+    path: str
+    problem: str
+    advice: str
+    serious: bool = True
+
+
+def status(ws: Workspace) -> Status:
+    """Counts after a look at the vault. A vault that cannot be used is a state to show, not a failure."""
+    problem = ""
+    rows: list[Row] = []
+    try:
+        refresh(ws)
+        rows = ws.index.rows()
+    except (VaultError, IndexUnusable) as error:
+        problem = str(error)
+    memories = [row.memory for row in rows if row.memory]
+    events = list(ws.events.read())
+    return Status(
+        home=ws.home.root,
+        vault=ws.settings.vault,
+        problem=problem,
+        memories=len(memories),
+        projects=dict(sorted(Counter(memory.project for memory in memories).items())),
+        pinned=sum(memory.layer == PINNED for memory in memories),
+        unreadable=len(rows) - len(memories),
+        recall="keywords",
+        index_bytes=ws.home.index_file.stat().st_size if ws.home.index_file.exists() else 0,
+        last_event=f"{events[-1].time} {events[-1].action} {events[-1].path}" if events else "",
+        capabilities=_capabilities(ws.home.capabilities_file),
+    )
+
+
+def check(ws: Workspace) -> list[Finding]:
+    """Everything in the vault that is not as it should be, and the index's own integrity."""
+    require_vault(ws)
+    ws.index.check()
+    rows = ws.index.rows("1 ORDER BY path")
+    findings = [
+        Finding(row.path, row.problem, "Correct it in Obsidian; it returns by itself.") for row in rows if row.problem
+    ]
+    readable = {row.path: row.memory for row in rows if row.memory}
+    findings += _shared_ids(readable)
+    for path in readable:
+        findings += _of_note(ws, path)
+    for path in ws.store.links():
+        findings.append(Finding(path, "is a symbolic link, which memem does not follow", "Move the file itself here."))
+    return sorted(findings, key=lambda finding: (not finding.serious, finding.path))
+
+
+def _shared_ids(readable: dict[str, Memory]) -> list[Finding]:
+    paths: dict[str, list[str]] = {}
+    for path, memory in readable.items():
+        paths.setdefault(memory.id, []).append(path)
+    return [
+        Finding(
+            path,
+            f"has the same id as {', '.join(other for other in shared if other != path)}",
+            "Merge them, or delete the line `id:` in one; both are recalled, neither can be edited by id.",
+        )
+        for shared in paths.values()
+        if len(shared) > 1
+        for path in shared
+    ]
+
+
+def _of_note(ws: Workspace, path: str) -> list[Finding]:
+    note = ws.store.read(path)
+    findings = []
+    if not note.has_id:
+        findings.append(
+            Finding(
+                path,
+                "has no id: it is known by its path until it has one",
+                "`memem edit` gives it one.",
+                False,
+            )
+        )
+    if note.schema_version > SCHEMA_VERSION:
+        findings.append(Finding(path, "was written by a newer memem", "Upgrade memem to change it."))
+    return findings
+
+
+def _capabilities(path: Path) -> dict[str, Any]:
+    """What `bootstrap.sh` wrote down when it set up; empty when memem was installed another way."""
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}

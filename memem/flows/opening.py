@@ -1,0 +1,73 @@
+"""Find the vault, or begin one. A vault that was here and is gone is never silently begun anew."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from memem.core import files
+from memem.core.clock import iso
+from memem.core.errors import HomeError, VaultMissing
+from memem.workspace import Workspace
+
+
+def require_vault(ws: Workspace) -> str:
+    """The id of the vault that is there; raises VaultMissing with what to do."""
+    vault_id = ws.store.vault_id()
+    if vault_id:
+        _remember(ws, vault_id)
+        return vault_id
+    root = ws.settings.vault
+    if str(root) in _known(ws):
+        raise VaultMissing(
+            f"The vault {root} is gone: its marker {ws.store.paths.marker} is missing. Mount or sync it, or set "
+            "MEMEM_OBSIDIAN_VAULT to where it is now; to begin a new vault there, create that file, empty."
+        )
+    raise VaultMissing(
+        f"There is no vault at {root} yet. Save a memory to begin one there, or set MEMEM_OBSIDIAN_VAULT to yours."
+    )
+
+
+def ensure_vault(ws: Workspace) -> str:
+    """The id of the vault, which is begun if there has never been one here."""
+    begun_by_hand = ws.store.paths.marker.is_file()
+    if ws.store.vault_id() or (str(ws.settings.vault) in _known(ws) and not begun_by_hand):
+        return require_vault(ws)
+    vault_id = ws.store.make_vault()
+    _remember(ws, vault_id)
+    return vault_id
+
+
+@contextmanager
+def using_home(ws: Workspace) -> Iterator[None]:
+    """Errors of the home's file system, in our words."""
+    try:
+        yield
+    except OSError as error:
+        raise HomeError(
+            f"Cannot use {error.filename or ws.home.root}: {files.reason(error)}. MEMEM_DIR can name another folder."
+        ) from None
+
+
+def _known(ws: Workspace) -> dict[str, dict[str, str]]:
+    try:
+        known = json.loads(ws.home.known_vaults_file.read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return known if isinstance(known, dict) else {}
+
+
+def _remember(ws: Workspace, vault_id: str) -> None:
+    known = _known(ws)
+    path = str(ws.settings.vault)
+    if known.get(path, {}).get("vault_id") == vault_id:
+        return
+    known[path] = {"vault_id": vault_id, "since": iso(ws.clock())}
+    with using_home(ws):
+        files.make_private_folder(ws.home.root)
+        files.make_private_folder(ws.home.state)
+        files.write_atomic(
+            ws.home.known_vaults_file,
+            json.dumps(known, indent=1).encode(),
+            fsync=ws.settings.fsync,
+            mode=files.PRIVATE_FILE,
+        )

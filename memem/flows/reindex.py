@@ -1,0 +1,146 @@
+"""Keep the index true to the vault. Everything that is recalled passes through here, and through the gate."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from memem.core import files
+from memem.core.errors import NoteError, NoteUnreadable
+from memem.flows.opening import require_vault, using_home
+from memem.gate.duplicates import fingerprint
+from memem.gate.verdict import cleanse
+from memem.index.keyword import Row
+from memem.vault.note import Note
+from memem.vault.store import Stamp
+from memem.workspace import Workspace
+
+RACY_SECONDS = 0.1
+"""A file changed this recently may change again within one tick of its own time stamp."""
+LEFTOVER_SECONDS = 3_600
+DERIVATION = 1
+"""Raised whenever the gate or the words module make something else of the same note: the index is then rebuilt."""
+BATCH = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Refreshed:
+    """What a scan found: notes read again, notes gone, and all files seen."""
+
+    changed: int
+    gone: int
+    files: int
+
+
+def refresh(ws: Workspace) -> Refreshed:
+    """Scan the vault and read what changed since the index last saw it."""
+    require_vault(ws)
+    index = ws.index
+    if not is_built(ws):
+        index.clear()
+    known = index.stamps()
+    changed = seen = 0
+    batch: list[Row] = []
+    same: list[Row] = []
+    for path, stamp in ws.store.scan():
+        seen += 1
+        before, digest = known.pop(path, (None, ""))
+        if before == _tuple(stamp):
+            continue
+        row = read_row(ws, path, stamp)
+        if row is None:
+            known[path] = (_tuple(stamp), digest)  # no longer a memory, if it was one
+        elif row.digest and row.digest == digest:
+            same.append(row)
+        else:
+            changed += 1
+            batch.append(row)
+        if len(batch) >= BATCH:
+            index.update(batch)
+            batch.clear()
+    index.restamp(same)
+    # Gone last and together with the rest of the new: a moved note is never missing in between.
+    index.update(batch, gone=known)
+    index.set_meta("built_for", _built_for(ws))
+    return Refreshed(changed, len(known), seen)
+
+
+def is_built(ws: Workspace) -> bool:
+    """Whether the index was made from this vault, under these rules."""
+    return ws.index.meta("built_for") == _built_for(ws)
+
+
+def rebuild(ws: Workspace) -> Refreshed:
+    """Throw the index away, damaged or not, and read every note again."""
+    require_vault(ws)
+    ws.close()
+    with using_home(ws):
+        for suffix in ("", "-wal", "-shm"):
+            ws.home.index_file.with_name(ws.home.index_file.name + suffix).unlink(missing_ok=True)
+    now = ws.clock().timestamp()
+    for leftover in ws.store.leftovers():
+        if now - leftover.stat().st_mtime > LEFTOVER_SECONDS:
+            files.remove_quietly(leftover)
+    return refresh(ws)
+
+
+def refresh_stale(ws: Workspace, paths_and_stamps: Iterable[tuple[str, tuple[int, int, int]]]) -> bool:
+    """Re-read those of the given notes whose stamp changed; says whether any of them now says something else."""
+    changed = False
+    for path, known in paths_and_stamps:
+        stamp = ws.store.stamp(path)
+        if stamp is not None and _tuple(stamp) == known:
+            continue
+        row = read_row(ws, path, stamp) if stamp else None
+        before = ws.index.by_path(path)
+        if row and before and row.digest and row.digest == before.digest:
+            ws.index.restamp([row])
+            continue
+        ws.index.update([row] if row else [], gone=[] if row else [path])
+        changed = True
+    return changed
+
+
+def fresh_rows(ws: Workspace, query: Callable[[], list[Row]]) -> list[Row]:
+    """The rows of a query, asked again if one of them had changed on disk."""
+    rows = query()
+    return query() if refresh_stale(ws, ((row.path, row.stamp) for row in rows)) else rows
+
+
+def index_note(ws: Workspace, note: Note) -> None:
+    """Bring one note's row up to date after memem itself wrote it; no scan."""
+    stamp = ws.store.stamp(note.path)
+    if stamp is not None:
+        ws.index.update([_row(ws, note, stamp)])
+
+
+def read_row(ws: Workspace, path: str, stamp: Stamp) -> Row | None:
+    """The row of a file; None for a file that is not a memory, or is to be left out."""
+    strict = ws.settings.frontmatter_strict
+    if not ws.store.is_memory(path):
+        return None
+    try:
+        return _row(ws, ws.store.read(path), stamp)
+    except NoteUnreadable as problem:
+        if strict == "raise":
+            raise NoteUnreadable(
+                f"{ws.store.absolute(path)} cannot be read: {problem}. Correct it in Obsidian, or set "
+                "MEMEM_FRONTMATTER_STRICT=quarantine."
+            ) from None
+        # A skipped note is as absent from the index as from recall; it is read again at each scan.
+        return None if strict == "skip" else Row(path, _tuple(stamp), "", None, problem=str(problem))
+    except NoteError:
+        return None  # it went away, or became unreadable for us, between the scan and now
+
+
+def _row(ws: Workspace, note: Note, stamp: Stamp) -> Row:
+    memory = cleanse(note.memory).memory
+    age = ws.clock().timestamp() - max(stamp.mtime, stamp.ctime) / 1e9
+    known = _tuple(stamp) if age > RACY_SECONDS else (stamp.mtime, stamp.ctime, -1)
+    return Row(note.path, known, note.digest, memory, fingerprint(memory.body))
+
+
+def _tuple(stamp: Stamp) -> tuple[int, int, int]:
+    return stamp.mtime, stamp.ctime, stamp.size
+
+
+def _built_for(ws: Workspace) -> str:
+    return f"{ws.store.vault_id()} {ws.settings.frontmatter_strict} {DERIVATION}"

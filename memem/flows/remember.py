@@ -1,0 +1,199 @@
+"""Write: save, edit and forget a memory. Every write passes the gate, holds the lock and leaves an event."""
+
+import re
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+from memem.core import files, locks
+from memem.core.clock import iso
+from memem.core.errors import InputError
+from memem.core.memory import (
+    GENERAL,
+    KINDS,
+    LAYERS,
+    PINNED,
+    PINNED_MAX_CHARACTERS,
+    PINNED_MAX_NOTES,
+    STATUSES,
+    Memory,
+    classify_layer,
+)
+from memem.core.project import normalise
+from memem.flows.opening import ensure_vault, require_vault, using_home
+from memem.flows.reindex import fresh_rows, index_note, is_built, refresh
+from memem.flows.retrieve import locate
+from memem.gate.duplicates import fingerprint
+from memem.gate.verdict import judge
+from memem.vault.note import digest
+from memem.vault.store import Change
+from memem.workspace import Workspace
+
+TITLE_CHARACTERS = 80
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What became of a write. `outcome` is created, exists, edited, unchanged or forgotten."""
+
+    outcome: str
+    memory: Memory
+    path: str
+    redacted: tuple[str, ...] = ()
+    neutralised: int = 0
+
+
+def save(
+    ws: Workspace,
+    text: str,
+    *,
+    title: str = "",
+    project: str = GENERAL,
+    kind: str = "fact",
+    tags: tuple[str, ...] = (),
+    layer: int | None = None,
+    importance: int = 3,
+    keys: tuple[str, ...] = (),
+    paths: tuple[str, ...] = (),
+    why: str = "",
+) -> Written:
+    """Keep a new memory. The same statement in the same project is not kept twice."""
+    now = iso(ws.clock())
+    project = normalise(project)
+    memory = Memory(
+        id=str(uuid.uuid4()),
+        title=title,
+        body=text,
+        project=project,
+        kind=kind,
+        tags=_tags(tags, project),
+        layer=classify_layer(kind, importance, tags) if layer is None else layer,
+        importance=importance,
+        keys=keys,
+        paths=paths,
+        created=now,
+        updated=now,
+    )
+    _check_choices(memory)
+    verdict = judge(memory)
+    memory = replace(verdict.memory, title=verdict.memory.title or _title_of(verdict.memory.body))
+    with _writing(ws):
+        ensure_vault(ws)
+        if not is_built(ws):
+            refresh(ws)
+        twin = _twin(ws, memory)
+        if twin:
+            return replace(twin, redacted=verdict.redacted, neutralised=verdict.neutralised)
+        _check_room(ws, memory)
+        note, change = ws.store.create(memory)
+        _record(ws, "save", memory, change, why)
+        index_note(ws, note)
+    return Written("created", note.memory, note.path, verdict.redacted, verdict.neutralised)
+
+
+def edit(ws: Workspace, identity: str, *, why: str = "", **changes: Any) -> Written:
+    """Change some properties, or the statement, of a note; everything else in the file keeps its bytes."""
+    with _writing(ws):
+        require_vault(ws)
+        note = ws.store.read(locate(ws, identity).path)
+        if "project" in changes:
+            changes["project"] = normalise(changes["project"])
+        if "tags" in changes:
+            changes["tags"] = _tags(changes["tags"], changes.get("project", note.memory.project))
+        wanted = replace(note.memory, **changes)
+        _check_choices(wanted)
+        verdict = judge(wanted)
+        # Only what was asked for: the rest of the note is the person's and stays as it is.
+        memory = replace(note.memory, **{name: getattr(verdict.memory, name) for name in changes})
+        if memory == note.memory:
+            return Written("unchanged", memory, note.path)
+        if memory.layer == PINNED != note.memory.layer or memory.project != note.memory.project:
+            _check_room(ws, memory)
+        memory = replace(memory, updated=iso(ws.clock()), author="human")
+        ws.events.keep(note.digest, ws.store.unchanged_bytes(note))
+        rewritten, change = ws.store.rewrite(note, memory)
+        _record(ws, "edit", memory, change, why)
+        index_note(ws, rewritten)
+    return Written("edited", rewritten.memory, note.path, verdict.redacted, verdict.neutralised)
+
+
+def forget(ws: Workspace, identity: str, *, why: str = "") -> Written:
+    """Take a memory out of recall. Its note moves to `.forgotten/`; nothing is destroyed."""
+    with _writing(ws):
+        require_vault(ws)
+        note = ws.store.read(locate(ws, identity).path)
+        ws.events.keep(note.digest, ws.store.unchanged_bytes(note))
+        change = ws.store.set_aside(note)
+        _record(ws, "forget", note.memory, change, why)
+        ws.index.update([], gone=[note.path])
+    return Written("forgotten", note.memory, note.path)
+
+
+@contextmanager
+def _writing(ws: Workspace) -> Iterator[None]:
+    with using_home(ws):
+        files.make_private_folder(ws.home.root)
+        files.make_private_folder(ws.home.write_lock.parent)
+        with locks.holding(ws.home.write_lock, ws.settings.lock_seconds):
+            yield
+
+
+def _record(ws: Workspace, action: str, memory: Memory, change: Change, why: str) -> None:
+    ws.events.record(
+        action,
+        id=memory.id,
+        path=change.path,
+        why=why,
+        before=digest(change.before) if change.before is not None else "",
+        after=digest(change.after) if change.after is not None else "",
+    )
+
+
+def _twin(ws: Workspace, memory: Memory) -> Written | None:
+    key = fingerprint(memory.body)
+    for row in fresh_rows(ws, lambda: ws.index.by_fingerprint(key)):
+        if row.memory and row.memory.project == memory.project and row.memory.status == "active":
+            return Written("exists", row.memory, row.path)
+    return None
+
+
+def _check_choices(memory: Memory) -> None:
+    if memory.kind not in KINDS:
+        raise InputError(f"There is no kind {memory.kind!r}. Use one of {', '.join(KINDS)}.")
+    if memory.status not in STATUSES:
+        raise InputError(f"There is no status {memory.status!r}. Use one of {', '.join(STATUSES)}.")
+    if memory.layer not in LAYERS:
+        raise InputError("The layer is 0 (pinned), 1 (conventions), 2 (ordinary) or 3 (archive).")
+    if not 1 <= memory.importance <= 5:
+        raise InputError("The importance is a whole number from 1 to 5.")
+
+
+def _check_room(ws: Workspace, memory: Memory) -> None:
+    """What is pinned is in every session's context: it stays small."""
+    if memory.layer != PINNED:
+        return
+    rows = ws.index.rows("project = ? AND layer = 0 AND id <> ?", (memory.project, memory.id))
+    pinned = [row.memory for row in rows if row.memory]
+    characters = sum(len(each.body) for each in (*pinned, memory))
+    if len(pinned) >= PINNED_MAX_NOTES or characters > PINNED_MAX_CHARACTERS:
+        raise InputError(
+            f"Layer 0 of {memory.project} is full: at most {PINNED_MAX_NOTES} notes and {PINNED_MAX_CHARACTERS:,} "
+            "characters. Use --layer 1, or move another one with `memem edit ID --layer 1`."
+        )
+
+
+def _tags(tags: tuple[str, ...], project: str) -> tuple[str, ...]:
+    """Tags as Obsidian takes them; every memory also carries `memem` and its project."""
+    fit = (re.sub(r"[^\w/-]+", "-", tag.strip().lstrip("#")).strip("-") for tag in ("memem", project, *tags))
+    return tuple(dict.fromkeys(tag if not tag.isdigit() else f"n{tag}" for tag in fit if tag))
+
+
+def _title_of(body: str) -> str:
+    """The first sentence, or as much of it as a title holds."""
+    line = next((line for line in body.splitlines() if line.strip(" #>*-\t")), body).strip(" #>*-\t")
+    sentence = re.split(r"(?<=[.!?。!?])\s", line, maxsplit=1)[0].rstrip(".。")
+    if len(sentence) <= TITLE_CHARACTERS:
+        return sentence or "Memory"
+    return sentence[:TITLE_CHARACTERS].rsplit(" ", 1)[0].rstrip(" ,;:") + "…"

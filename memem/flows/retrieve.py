@@ -1,0 +1,142 @@
+"""Read: search, get, list and the slice. One way to find, whoever asks."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from memem.core.errors import Ambiguous, InputError, NotFound
+from memem.core.memory import GENERAL, PINNED, Entry, Hit, Memory, Slice
+from memem.core.project import Project, normalise
+from memem.core.query import Found
+from memem.flows.opening import require_vault
+from memem.flows.reindex import fresh_rows, refresh_stale
+from memem.index.keyword import Row
+from memem.recall import confidence, render, task
+from memem.recall.pack import MOST_HITS, pack
+from memem.recall.rank import rank
+from memem.workspace import Workspace
+
+MAX_LIMIT = 200
+QUERY_CHARACTERS = 8_000
+"""A longer prompt is mostly pasted data; what it asks stands at its beginning."""
+SHORTEST_PREFIX = 4
+FILES_SHOWN = 6
+_FILE = re.compile(r"[\w.~-]*(?:/[\w.~-]+)*\.\w{1,8}\b|[\w.~-]+(?:/[\w.~-]+)+")
+
+
+def search(
+    ws: Workspace, query: str, *, project: str | None = None, current: str = GENERAL, limit: int = 10
+) -> list[Hit]:
+    """The best hits in all projects, the current one's first among equals; `project` filters hard."""
+    require_vault(ws)
+    if not query.strip():
+        raise InputError("There is nothing to search for: the query is empty.")
+    if not 1 <= limit <= MAX_LIMIT:
+        raise InputError(f"The limit is a number from 1 to {MAX_LIMIT}.")
+    scope = None if project is None else [normalise(project)]
+    found = _find(ws, query, scope, limit, archive=True)
+    return rank(found, normalise(project or current), _mentioned(query))[:limit]
+
+
+def get(ws: Workspace, identity: str) -> Entry:
+    """The one memory with this id, or this beginning of an id."""
+    require_vault(ws)
+    row = locate(ws, identity)
+    if row.memory is None:
+        raise NotFound(f"{row.path} cannot be read: {row.problem}. Correct it in Obsidian.")
+    return Entry(row.memory, row.path)
+
+
+def list_memories(
+    ws: Workspace, *, project: str | None = None, kind: str | None = None, limit: int = 50
+) -> list[Entry]:
+    """The memories themselves, the last changed first."""
+    require_vault(ws)
+    where, values = ["problem IS NULL"], []
+    if project is not None:
+        where.append("project = ?")
+        values.append(normalise(project))
+    if kind is not None:
+        where.append("json_extract(memory, '$.kind') = ?")
+        values.append(kind)
+    rows = ws.index.rows(" AND ".join(where) + " ORDER BY updated DESC, id", values, limit)
+    return [Entry(row.memory, row.path) for row in rows if row.memory]
+
+
+def slice_for(
+    ws: Workspace,
+    prompt: str,
+    *,
+    cwd: Path,
+    project: str | None = None,
+    task_mode: str = "",
+    session_id: str = "",
+    always: bool = False,
+) -> Slice:
+    """What Claude should know for this prompt: nothing, unless a memory deserves it (or `always`)."""
+    require_vault(ws)
+    place = ws.project_of(cwd)
+    name = normalise(project) if project else place.name
+    mode = task_mode.strip() or task.infer(prompt)
+    files = _in_play(prompt, cwd, place)
+    ranked = rank(_find(ws, prompt, sorted({name, GENERAL}), MOST_HITS * 3, archive=False), name, files)
+    hits = [hit for hit in ranked if hit.memory.layer != PINNED and confidence.deserves(hit)]
+    if not hits and not always:
+        why = "no memory matches the prompt well enough" if ranked else "no memory matches the prompt"
+        return Slice("", (), why, name, mode, session_id)
+    facts = render.working(project=name, branch=place.branch if name == place.name else "", task_mode=mode, files=files)
+    packed = pack(hits, _pinned(ws, name), facts, name, ws.settings.slice_characters)
+    why = f"{len(packed.hits)} of {len(ranked)} memories found were relevant enough"
+    return Slice(packed.text, packed.hits, why, name, mode, session_id)
+
+
+def locate(ws: Workspace, identity: str) -> Row:
+    """The fresh row of one memory. Accepts an id, its first characters, or a link to the note."""
+    wanted = identity.strip().removeprefix("[[").removesuffix("]]").split("|")[0]
+    wanted = wanted.removesuffix(".md").rsplit("-", 1)[-1] if not _looks_like_id(wanted) else wanted
+    if len(wanted) < SHORTEST_PREFIX:
+        raise InputError(f"{identity!r} is too short for an id: give at least {SHORTEST_PREFIX} characters.")
+    rows = fresh_rows(ws, lambda: ws.index.by_id(wanted))
+    if not rows:
+        raise NotFound(f"No memory has the id {identity!r}. `memem list` and `memem search` show ids.")
+    if len(rows) > 1:
+        places = ", ".join(f"{row.memory.id if row.memory else '?'} in {row.path}" for row in rows[:4])
+        what = "Several files carry" if len({row.memory and row.memory.id for row in rows}) == 1 else "Several match"
+        raise Ambiguous(f"{what} the id {identity!r}: {places}. Give more of the id, or change one file's id.")
+    return rows[0]
+
+
+def _looks_like_id(text: str) -> bool:
+    return bool(re.fullmatch(r"[0-9a-fA-F]{4,8}(-[0-9a-fA-F-]*)?", text))
+
+
+def _find(ws: Workspace, query: str, scope: Sequence[str] | None, limit: int, *, archive: bool) -> Found:
+    """Search, and search again while what was found turns out to have changed on disk."""
+    query = query[:QUERY_CHARACTERS]
+    found = ws.index.search(query, projects=scope, limit=limit, archive=archive)
+    for _ in range(3):
+        if not refresh_stale(ws, ((match.path, match.stamp) for match in found.matches)):
+            break
+        found = ws.index.search(query, projects=scope, limit=limit, archive=archive)
+    return found
+
+
+def _pinned(ws: Workspace, project: str) -> list[Memory]:
+    rows = ws.index.rows("project = ? AND layer = 0 AND status = 'active' ORDER BY id", (project,))
+    return sorted((row.memory for row in rows if row.memory), key=lambda memory: (-memory.importance, memory.id))
+
+
+def _mentioned(prompt: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(_FILE.findall(prompt[:QUERY_CHARACTERS])))
+
+
+def _in_play(prompt: str, cwd: Path, place: Project) -> tuple[str, ...]:
+    """Files the prompt names that are there, as seen from the project's root."""
+    found: dict[str, None] = {}
+    for name in _mentioned(prompt):
+        for base in (cwd, place.root):
+            candidate = (base / name).resolve()
+            if candidate.is_relative_to(place.root) and candidate.is_file():
+                found[candidate.relative_to(place.root).as_posix()] = None
+                break
+    return tuple(found)[:FILES_SHOWN]

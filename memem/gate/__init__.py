@@ -1,0 +1,1 @@
+"""Judging text on its way into the vault: secrets out, invisible tricks neutralised."""

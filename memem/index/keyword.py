@@ -1,0 +1,243 @@
+"""The notes as rows, and full-text search over them."""
+
+import functools
+import json
+import sqlite3
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar, cast
+
+from memem.core.memory import ID8, Memory
+from memem.core.query import Found, Match, Term
+from memem.index import schema, words
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+MOST_TERMS = 32
+COMMON_SHARE = 0.2
+"""A word in a larger part of the notes than this says little, and is dropped when a rarer one is asked for too."""
+COMMON_LEAST = 20
+"""In a vault this small nothing is common."""
+_WEIGHTS = "3.0, 3.0, 1.0"  # title, keys, body
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A note as the index knows it. `memory` is None and `problem` says why when it could not be read."""
+
+    path: str
+    stamp: tuple[int, int, int]
+    digest: str
+    memory: Memory | None
+    fingerprint: str = ""
+    problem: str = ""
+
+
+def _guarded(method: Callable[P, R]) -> Callable[P, R]:
+    """SQLite's errors in our words, for a method of the class below."""
+
+    @functools.wraps(method)
+    def guarded(*args: P.args, **kwargs: P.kwargs) -> R:
+        index = cast("KeywordIndex", args[0])
+        with schema.translated(index.path):
+            return method(*args, **kwargs)
+
+    return guarded
+
+
+class KeywordIndex:
+    """`index.db`. Reading takes no lock; writing is SQLite's own transaction."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._connection = schema.connect(path)
+
+    def close(self) -> None:
+        self._connection.close()
+
+    @_guarded
+    def meta(self, key: str) -> str:
+        found = self._connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+        return str(found[0]) if found else ""
+
+    @_guarded
+    def set_meta(self, key: str, value: str) -> None:
+        if self.meta(key) != value:
+            self._connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
+
+    @_guarded
+    def clear(self) -> None:
+        """Forget every note; the vault fills the index again."""
+        with schema.transaction(self._connection):
+            for table in ("notes", "words", "meta"):
+                self._connection.execute(f"DELETE FROM {table}")  # noqa: S608 - fixed names
+
+    @_guarded
+    def stamps(self) -> dict[str, tuple[tuple[int, int, int], str]]:
+        """Stamp and digest of every known file."""
+        rows = self._connection.execute("SELECT path, mtime, ctime, size, digest FROM notes")
+        return {path: ((mtime, ctime, size), digest) for path, mtime, ctime, size, digest in rows}
+
+    @_guarded
+    def update(self, changed: Iterable[Row], gone: Iterable[str] = ()) -> None:
+        """Bring rows up to date, all in one transaction."""
+        changed, gone = list(changed), list(gone)
+        if not changed and not gone:
+            return
+        with schema.transaction(self._connection):
+            for path in gone:
+                self._remove(path)
+            for row in changed:
+                self._remove(row.path)
+                self._insert(row)
+
+    @_guarded
+    def restamp(self, rows: Sequence[Row]) -> None:
+        """The same bytes under a new stamp: touched, copied back, or renamed onto itself."""
+        if not rows:
+            return
+        with schema.transaction(self._connection):
+            self._connection.executemany(
+                "UPDATE notes SET mtime = ?, ctime = ?, size = ? WHERE path = ?",
+                [(*row.stamp, row.path) for row in rows],
+            )
+
+    @_guarded
+    def count(self) -> int:
+        """How many notes can be recalled."""
+        return int(self._connection.execute("SELECT count(*) FROM notes WHERE problem IS NULL").fetchone()[0])
+
+    @_guarded
+    def rows(self, where: str = "1", values: Sequence[Any] = (), limit: int = -1) -> list[Row]:
+        """Rows by a condition written by the caller's code, never by a user."""
+        query = f"SELECT {_COLUMNS} FROM notes WHERE {where} LIMIT ?"  # noqa: S608 - see the docstring
+        return [_row(columns) for columns in self._connection.execute(query, (*values, limit))]
+
+    def by_id(self, prefix: str) -> list[Row]:
+        """Rows whose id starts so. An exact id wins over longer ones."""
+        if len(prefix) < ID8:
+            return self.rows("id >= ? AND id < ? ORDER BY id, path", (prefix, prefix + "\x7f"))
+        exact = self.rows("id = ? ORDER BY path", (prefix,))
+        return exact or self.rows("id >= ? AND id < ? ORDER BY id, path", (prefix, prefix + "\x7f"))
+
+    def by_fingerprint(self, fingerprint: str) -> list[Row]:
+        return self.rows("fingerprint = ? ORDER BY path", (fingerprint,))
+
+    def by_path(self, path: str) -> Row | None:
+        return next(iter(self.rows("path = ?", (path,))), None)
+
+    @_guarded
+    def search(self, query: str, *, projects: Sequence[str] | None, limit: int, archive: bool) -> Found:
+        """The best matches for any of the query's words. `projects` limits where to look; None looks everywhere."""
+        asked = words.asked(query, MOST_TERMS)
+        total = self.count()
+        frequencies = {term: self._frequency(term, total) for term in asked}
+        chosen = _informative(frequencies, total)
+        if not chosen:
+            return Found((), frequencies, total)
+        where, values = _filters(projects, archive=archive)
+        ranked = self._connection.execute(
+            f"""SELECT words.rowid, bm25(words, {_WEIGHTS}) AS score
+                FROM words JOIN notes ON notes.row = words.rowid
+                WHERE words MATCH ? AND {where} ORDER BY score, notes.path LIMIT ?""",  # noqa: S608 - bound values
+            (" OR ".join(map(_match, chosen)), *values, limit),
+        ).fetchall()
+        matches = tuple(self._match(row, -score, chosen) for row, score in ranked)
+        return Found(matches, frequencies, total)
+
+    @_guarded
+    def check(self) -> None:
+        """Raise when the file is damaged, or when the words no longer belong to the notes."""
+        problems = [line for (line,) in self._connection.execute("PRAGMA quick_check") if line != "ok"]
+        if problems:
+            raise sqlite3.DatabaseError(problems[0])
+        self._connection.execute("INSERT INTO words (words) VALUES ('integrity-check')")
+
+    def _remove(self, path: str) -> None:
+        found = self._connection.execute("SELECT row FROM notes WHERE path = ?", (path,)).fetchone()
+        if found:
+            self._connection.execute("DELETE FROM words WHERE rowid = ?", found)
+            self._connection.execute("DELETE FROM notes WHERE row = ?", found)
+
+    def _insert(self, row: Row) -> None:
+        memory = row.memory
+        shared = (row.path, *row.stamp, row.digest)
+        if memory is None:
+            self._connection.execute(
+                "INSERT INTO notes (path, mtime, ctime, size, digest, problem) VALUES (?, ?, ?, ?, ?, ?)",
+                (*shared, row.problem),
+            )
+            return
+        cursor = self._connection.execute(
+            """INSERT INTO notes
+                (path, mtime, ctime, size, digest, id, project, layer, status, updated, fingerprint, memory)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
+            (
+                *shared,
+                memory.id,
+                memory.project,
+                memory.layer,
+                memory.status,
+                memory.updated or memory.created,
+                row.fingerprint,
+                json.dumps(asdict(memory), ensure_ascii=False),
+            ),
+        )
+        keys = " ".join((*memory.keys, *memory.tags, *memory.paths, memory.project))
+        fields = (memory.title, keys, memory.body)
+        self._connection.execute(
+            "INSERT INTO words (rowid, title, keys, body) VALUES (?, ?, ?, ?)",
+            (cursor.lastrowid, *map(words.indexed, fields)),
+        )
+
+    def _frequency(self, term: Term, total: int) -> int:
+        """In how many notes a term stands, counted no further than it takes to call it common."""
+        most = int(max(COMMON_LEAST, total * COMMON_SHARE)) + 1
+        query = "SELECT count(*) FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT ?)"
+        return int(self._connection.execute(query, (_match(term), most)).fetchone()[0])
+
+    def _match(self, row: int, score: float, chosen: list[Term]) -> Match:
+        query = "SELECT 1 FROM words WHERE words MATCH ? AND rowid = ?"
+        terms = (term for term in chosen if self._connection.execute(query, (_match(term), row)).fetchone())
+        path, *stamp, memory = self._connection.execute(
+            "SELECT path, mtime, ctime, size, memory FROM notes WHERE row = ?", (row,)
+        ).fetchone()
+        return Match(path, tuple(stamp), _memory(memory), score, tuple(terms))
+
+
+_COLUMNS = "path, mtime, ctime, size, digest, memory, fingerprint, problem"
+
+
+def _row(columns: tuple[Any, ...]) -> Row:
+    path, mtime, ctime, size, digest, memory, fingerprint, problem = columns
+    known = _memory(memory) if memory else None
+    return Row(path, (mtime, ctime, size), digest, known, fingerprint or "", problem or "")
+
+
+def _memory(text: str) -> Memory:
+    fields: dict[str, Any] = json.loads(text)
+    fields |= {name: tuple(value) for name, value in fields.items() if isinstance(value, list)}
+    return Memory(**fields)
+
+
+def _match(term: Term) -> str:
+    return '"' + term.text.replace('"', '""') + '"' + ("*" if term.prefix else "")
+
+
+def _informative(frequencies: dict[Term, int], total: int) -> list[Term]:
+    """The terms worth asking for: those that stand somewhere, without the common ones if a rarer one is left."""
+    known = [term for term, frequency in frequencies.items() if frequency]
+    common = max(COMMON_LEAST, total * COMMON_SHARE)
+    return [term for term in known if frequencies[term] <= common] or known
+
+
+def _filters(projects: Sequence[str] | None, *, archive: bool) -> tuple[str, tuple[Any, ...]]:
+    conditions, values = ["notes.status <> 'quarantined'"], tuple[Any, ...]()
+    if not archive:
+        conditions.append("notes.layer < 3 AND notes.status = 'active'")
+    if projects is not None:
+        conditions.append(f"notes.project IN ({', '.join('?' * len(projects))})")
+        values = tuple(projects)
+    return " AND ".join(conditions), values

@@ -1,0 +1,112 @@
+"""The index file: its tables as numbered migrations, and SQLite's errors in our words."""
+
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from memem.core import files
+from memem.core.errors import Busy, HomeError, IndexDamaged, IndexTooNew
+
+BUSY_MILLISECONDS = 5_000
+
+
+def _first_tables(connection: sqlite3.Connection) -> None:
+    connection.execute("CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID")
+    connection.execute(
+        """CREATE TABLE notes (
+            row INTEGER PRIMARY KEY,
+            path TEXT NOT NULL UNIQUE,
+            mtime INTEGER NOT NULL, ctime INTEGER NOT NULL, size INTEGER NOT NULL,
+            digest TEXT NOT NULL,
+            id TEXT, project TEXT, layer INTEGER, status TEXT, updated TEXT,
+            fingerprint TEXT,
+            memory TEXT,
+            problem TEXT)"""
+    )
+    connection.execute("CREATE INDEX notes_by_id ON notes (id)")
+    connection.execute("CREATE INDEX notes_by_fingerprint ON notes (fingerprint)")
+    connection.execute("CREATE INDEX notes_by_project ON notes (project, layer)")
+    # Our own words module has split and folded everything, so only spaces separate here.
+    connection.execute(
+        """CREATE VIRTUAL TABLE words USING fts5 (title, keys, body,
+            tokenize = "porter unicode61 remove_diacritics 0 categories 'L* M* N* P* S* C*'")"""
+    )
+
+
+MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (_first_tables,)
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    """Open the index at `path`, creating or upgrading it."""
+    with translated(path):
+        try:
+            files.make_private_folder(path.parent)
+            if not path.exists():
+                path.touch(mode=files.PRIVATE_FILE)
+        except OSError as error:
+            raise HomeError(f"Cannot use {path.parent}: {files.reason(error)}.") from None
+        connection = sqlite3.connect(path, timeout=BUSY_MILLISECONDS / 1000, isolation_level=None)
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            # A note is on disk before its row: after a power failure the next scan repairs the index.
+            connection.execute("PRAGMA synchronous = NORMAL")
+            _migrate(connection, path)
+        except BaseException:
+            connection.close()
+            raise
+    return connection
+
+
+def _migrate(connection: sqlite3.Connection, path: Path) -> None:
+    if _version(connection, path) == len(MIGRATIONS):
+        return
+    with transaction(connection):
+        for number in range(_version(connection, path), len(MIGRATIONS)):
+            MIGRATIONS[number](connection)
+        connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
+
+
+def _version(connection: sqlite3.Connection, path: Path) -> int:
+    version = int(connection.execute("PRAGMA user_version").fetchone()[0])
+    if version > len(MIGRATIONS):
+        raise IndexTooNew(
+            f"The index {path} was made by a newer memem. Upgrade memem, or run `memem reindex` to rebuild it "
+            "for this version; your notes are not touched."
+        )
+    return version
+
+
+@contextmanager
+def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """All of it or nothing; joins a transaction that is already open."""
+    if connection.in_transaction:
+        yield
+        return
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+    connection.execute("COMMIT")
+
+
+@contextmanager
+def translated(path: Path) -> Iterator[None]:
+    """SQLite's errors, told apart once, here."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        message = str(error)
+        if "locked" in message:
+            raise Busy(f"The index {path} is in use by another memem. Try again in a moment.") from None
+        if "full" in message:
+            raise HomeError(f"Cannot write the index {path}: the disk is full; free some space.") from None
+        if "readonly" in message or "unable to open" in message:
+            raise HomeError(f"Cannot write the index {path}: make its folder writable for you.") from None
+        if "no such module" in message:
+            raise HomeError("This Python's SQLite has no FTS5. Use another Python (MEMEM_PYTHON).") from None
+        raise IndexDamaged(
+            f"The index {path} is damaged ({message}). Run `memem reindex` to rebuild it; your notes are not touched."
+        ) from None

@@ -1,0 +1,126 @@
+"""Words: how text becomes what the full-text index holds and what a query asks for.
+
+An identifier is kept whole and also split (`PGBOUNCER_POOL_MODE`, `pgbouncer`, `pool`, `mode`); accents and case are
+folded; scripts without spaces become bigrams. English endings are folded by FTS5's own porter stemmer.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from itertools import pairwise
+
+from memem.core.query import Term
+
+# Han, kana, Hangul, Thai, Lao, Khmer, Myanmar: written without spaces, or with endings glued to the word.
+_SPACELESS = (
+    "\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u2e80-\u2fdf\u3005-\u3007\u3040-\u30ff\u3130-\u318f"
+    "\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff"
+)
+# Marks that belong to a word though `\w` leaves them out: Indic vowel signs, Hebrew and Arabic points.
+_MARKS = "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed\u0900-\u0dff"
+_WORD = rf"(?:(?![{_SPACELESS}_])[\w{_MARKS}])"
+_TOKEN = re.compile(
+    rf"(?P<run>[{_SPACELESS}]+)|(?P<compound>[_.]?{_WORD}+(?:[_./\\:@#+'’-]+{_WORD}+)*(?:\+\+|#(?!\w))?)"
+)
+_POSSESSIVE = re.compile(r"'s\Z", re.IGNORECASE)
+_PART = re.compile(rf"{_WORD}+")
+_CAMEL = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_ACCENTS = re.compile("[\u0300-\u036f\u064b-\u065f\u0640\u200c\u200d\ufe00-\ufe0f]")
+_LITERAL = re.compile(
+    r"""\w*_\w[\w.-]*                      # snake_case, ENV_VAR
+      | (?=[^\s]*\d)(?=[^\s]*[a-zA-Z.\-/:])[^\s]{2,}   # a number with anything beside it: v3.3.0, OPS-4821, 10:30
+      | \d{3,}                              # a port, an error code
+      | [^\s]+[/\\][^\s]+\.\w+              # a path to a file
+      | [\w-]+\.[a-zA-Z]{1,5}               # a file name
+      | [a-z]+[A-Z]\w+ | [A-Z][a-z]+[A-Z]\w+  # camelCase, CamelCase
+    """,
+    re.VERBOSE,
+)
+_ABBREVIATION = re.compile(r"(?:\w\.)+\w|(?:vs|etc|eg|ie)\.\w+", re.IGNORECASE)
+
+MAX_TERM = 120
+"""A longer run without a space is a blob, not a word."""
+
+STOP_WORDS = frozenset(
+    """a about after again all also always am an and another any are aren't as at be because been before being but by
+    can can't cannot could couldn't did didn't do does doesn't doing don't done down each either else ever every few for
+    from further get gets getting give go goes going got had has hasn't have haven't having he hello her here hers hey
+    hi him his how i i'd i'll i'm i've if in into is isn't it it's its itself just know let let's like ll make makes
+    many may maybe me might mine more most much must my need needs never no nor not now of off ok okay on once one only
+    or other our ours out over own please re really same say see shall she should shouldn't show so some something such
+    take tell than thank thanks that that's the their them then there there's these they thing things think this those
+    through to too try under until up upon us use used uses using ve very want wants was wasn't way we we're we've well
+    were weren't what what's when where where's which while who whom whose why will with without won't would wouldn't
+    yes yet you you're your yours""".split()
+)
+
+
+def fold(text: str) -> str:
+    """Case, compatibility forms and accents folded away."""
+    decomposed = unicodedata.normalize("NFKD", text.casefold())
+    return unicodedata.normalize("NFC", _ACCENTS.sub("", decomposed))
+
+
+def indexed(text: str) -> str:
+    """The text as the index stores it: all words of it, separated by spaces."""
+    return " ".join(term.text for term in _terms(text, for_query=False))
+
+
+def asked(query: str, most: int) -> list[Term]:
+    """What a query asks for: its distinct meaningful words, literals first when there are too many."""
+    found: dict[str, Term] = {}
+    for term in _terms(query, for_query=True):
+        if term.text not in found or (found[term.text].part and not term.part):
+            found[term.text] = term
+    meaningful = [term for term in found.values() if term.literal or term.text not in STOP_WORDS]
+    chosen = sorted(meaningful, key=lambda term: not term.literal)[:most]
+    return [term for term in meaningful if term in chosen]
+
+
+def _terms(text: str, *, for_query: bool) -> Iterator[Term]:
+    for match in _TOKEN.finditer(unicodedata.normalize("NFC", text)):
+        if match["run"]:
+            yield from _bigrams(fold(match["run"]), for_query=for_query)
+        else:
+            yield from _compound(match["compound"])
+
+
+def _bigrams(run: str, *, for_query: bool) -> Iterator[Term]:
+    for first, second in pairwise(run):
+        yield Term(first + second)
+    if len(run) == 1 or not for_query:
+        # The last character alone, so that a query of one character finds it as a prefix wherever it stands.
+        yield Term(run[-1], prefix=for_query)
+
+
+def _compound(word: str) -> Iterator[Term]:
+    word = _POSSESSIVE.sub("", word.replace("’", "'"))
+    whole = fold(word).lstrip("._")
+    if len(whole) <= MAX_TERM:
+        yield Term(whole, literal=_is_literal(word))
+    if "'" in word:  # don't, l'eau: the halves mean nothing by themselves
+        return
+    for piece in _pieces(word):
+        folded = fold(piece)
+        if folded != whole and 1 < len(folded) <= MAX_TERM:
+            yield Term(folded, part=True)
+
+
+def _pieces(word: str) -> list[str]:
+    """The parts of a compound: `src/auth/token.py` has `src`, `auth`, `token.py`, `token`, `py`."""
+    pieces: list[str] = []
+    segments = re.split(r"[/\\:]+", word)
+    if len(segments) > 1:
+        pieces += [segment for segment in segments if not _PART.fullmatch(segment)]
+    if re.fullmatch(r"[vV]\d[\w.-]*", word):
+        pieces.append(word[1:])
+    for part in _PART.findall(word):
+        pieces.append(part)
+        if part.isascii() and not part.islower():
+            humps = _CAMEL.findall(part)
+            pieces += humps if len(humps) > 1 else []
+    return [piece for piece in dict.fromkeys(pieces) if piece]
+
+
+def _is_literal(word: str) -> bool:
+    return bool(_LITERAL.fullmatch(word)) and not _ABBREVIATION.fullmatch(word)

@@ -1,0 +1,115 @@
+"""`events.jsonl`: one line per mutation. And the undo store: the bytes each changed or removed note had before."""
+
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from datetime import timedelta
+from pathlib import Path
+
+from memem.core import files
+from memem.core.clock import Clock, iso
+from memem.core.errors import HomeError
+from memem.core.home import Home
+
+UNDO_DAYS = 30
+UNDO_BYTES = 50_000_000
+_PRUNE_EVERY_BYTES = UNDO_BYTES // 10
+_PRUNE_EVERY = timedelta(hours=6)
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Who did what to which note, why, and the sha256 of its bytes before and after (empty: no file)."""
+
+    time: str
+    actor: str
+    action: str
+    id: str
+    path: str
+    why: str
+    before: str
+    after: str
+
+
+class EventLog:
+    """Appends events and keeps what they replaced. Called under the write lock."""
+
+    def __init__(self, home: Home, clock: Clock, *, actor: str, fsync: bool) -> None:
+        self._home = home
+        self._clock = clock
+        self._actor = actor
+        self._fsync = fsync
+
+    def keep(self, digest: str, data: bytes) -> None:
+        """Store bytes that are about to be replaced, before they are."""
+        try:
+            files.make_private_folder(self._home.undo)
+            target = self._home.undo / digest
+            files.write_atomic(target, data, fsync=self._fsync, mode=files.PRIVATE_FILE)
+            self._prune(len(data))
+        except OSError as error:
+            raise HomeError(f"Cannot keep an undo copy in {self._home.undo}: {files.reason(error)}.") from None
+
+    def record(self, action: str, *, id: str, path: str, why: str, before: str, after: str) -> Event:
+        """Write down a mutation that has happened."""
+        event = Event(iso(self._clock()), self._actor, action, id, path, why, before, after)
+        line = json.dumps(asdict(event), ensure_ascii=False).encode()
+        try:
+            files.make_private_folder(self._home.state)
+            files.append_line(self._home.events_file, line, fsync=self._fsync)
+        except OSError as error:
+            raise HomeError(
+                f"The change to {path} is made, but {self._home.events_file} cannot be written: {files.reason(error)}."
+            ) from None
+        return event
+
+    def read(self) -> Iterator[Event]:
+        """Every whole event, oldest first; a line torn by a crash is passed over."""
+        try:
+            lines = self._home.events_file.read_bytes().splitlines()
+        except FileNotFoundError:
+            return
+        for line in lines:
+            try:
+                yield Event(**json.loads(line))
+            except (ValueError, TypeError):
+                continue
+
+    def kept(self, digest: str) -> bytes | None:
+        """The bytes of an earlier state, while the undo store still has them."""
+        try:
+            return (self._home.undo / Path(digest).name).read_bytes()
+        except FileNotFoundError:
+            return None
+
+    def _prune(self, added: int) -> None:
+        """Hold the store to its bounds. A counter beside it spares listing the folder at each write."""
+        counter = self._home.undo / ".pruned.json"
+        now = self._clock().timestamp()
+        last, grown = _read_counter(counter)
+        grown += added
+        if grown >= _PRUNE_EVERY_BYTES or now - last >= _PRUNE_EVERY.total_seconds():
+            self._drop_old(now)
+            last, grown = now, 0
+        counter.write_text(json.dumps([last, grown]))
+
+    def _drop_old(self, now: float) -> None:
+        entries = [(entry.stat(), entry.path) for entry in os.scandir(self._home.undo) if entry.name[0] != "."]
+        entries.sort(key=lambda each: each[0].st_mtime, reverse=True)
+        total = 0
+        for status, path in entries:
+            total += status.st_size
+            old = now - status.st_mtime > timedelta(days=UNDO_DAYS).total_seconds()
+            # Room is left for what may come until the next pruning, so that the bound always holds.
+            if old or total > UNDO_BYTES - _PRUNE_EVERY_BYTES:
+                files.remove_quietly(Path(path))
+
+
+def _read_counter(counter: Path) -> tuple[float, int]:
+    """When the store was last pruned and by how much it has grown; never, when that cannot be told."""
+    try:
+        last, grown = json.loads(counter.read_text())
+        return float(last), int(grown)
+    except (OSError, ValueError, TypeError):
+        return 0.0, 0

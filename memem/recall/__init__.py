@@ -1,0 +1,1 @@
+"""Present: rank what was found, decide whether to speak, cut to a budget, render as quoted reference."""

@@ -1,0 +1,45 @@
+"""What fits: the best memories first, each cut to its share, the whole under a budget."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from memem.core.memory import PINNED_MAX_CHARACTERS, PINNED_MAX_NOTES, Hit, Memory
+from memem.recall import render
+
+MOST_HITS = 8
+BODY_CHARACTERS = 700
+PINNED_CHARACTERS = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """A slice's text and the hits that found room in it."""
+
+    text: str
+    hits: tuple[Hit, ...]
+
+
+def pack(hits: Sequence[Hit], pinned: Sequence[Memory], facts: list[str], project: str, budget: int) -> Packed:
+    """Render facts, pinned memories and hits, in this order, until the budget is used."""
+    working = facts + _within(
+        [render.pinned(memory, PINNED_CHARACTERS) for memory in pinned[:PINNED_MAX_NOTES]],
+        min(PINNED_MAX_CHARACTERS, budget // 2),
+    )
+    shown: list[Hit] = []
+    items: list[str] = []
+    for hit in hits[:MOST_HITS]:
+        text = render.item(len(shown) + 1, hit, project, BODY_CHARACTERS)
+        if len(render.document(working, [*items, text])) <= budget:
+            shown.append(hit)
+            items.append(text)
+    return Packed(render.document(working, items), tuple(shown))
+
+
+def _within(texts: list[str], budget: int) -> list[str]:
+    kept: list[str] = []
+    for text in texts:
+        budget -= len(text) + 1
+        if budget < 0:
+            break
+        kept.append(text)
+    return kept

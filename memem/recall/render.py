@@ -1,0 +1,71 @@
+"""The slice as text. What a memory says is data: quoted line by line, so that it cannot leave its place.
+
+Every character that could end a line ends it here, under a new quotation mark; whatever could open or close a tag is
+written as an entity; a title is one line. Pure and without clocks: the same memories give the same bytes.
+"""
+
+import re
+
+from memem.core.memory import Hit, Memory
+
+HEADING = "# Active Memory Slice"
+WORKING = "## Working (current state)"
+RELEVANT = "## Relevant"
+_TAG = re.compile(r"<(?=[/!?A-Za-z])")
+_CUT = " […]"
+
+
+def one_line(text: str, most: int = 200) -> str:
+    """Any text as one harmless line."""
+    flat = _TAG.sub("&lt;", " ".join(text.split())).replace("`", "'")
+    return flat if len(flat) <= most else flat[: most - len(_CUT)].rstrip() + _CUT
+
+
+def quoted(text: str, most: int, indent: str = "   ") -> str:
+    """Any text as a block quotation of at most about `most` characters."""
+    cut = text if len(text) <= most else text[:most].rsplit(None, 1)[0].rstrip() + _CUT
+    lines = [_TAG.sub("&lt;", line.rstrip()) for line in cut.splitlines()]
+    return "\n".join(f"{indent}> {line}".rstrip() for line in lines)
+
+
+def item(rank: int, hit: Hit, project: str, most: int) -> str:
+    """One memory of the Relevant part."""
+    memory = hit.memory
+    labels = [(memory.updated or memory.created)[:10], one_line(memory.id8)]
+    if memory.project != project:
+        labels.append(one_line(memory.project))
+    if memory.status != "active":
+        labels.append(one_line(memory.status))
+    head = f"{rank}. {' · '.join(one_line(label) for label in labels if label)} · **{bold(memory.title)}**"
+    return _with_body(head, memory, quoted(memory.body, most))
+
+
+def pinned(memory: Memory, most: int) -> str:
+    """One pinned memory of the Working part."""
+    head = f"- Pinned · {one_line(memory.id8)} · **{bold(memory.title)}**"
+    return _with_body(head, memory, quoted(memory.body, most, indent="  "))
+
+
+def _with_body(head: str, memory: Memory, body: str) -> str:
+    """A statement that only repeats its title is not shown twice."""
+    repeats = " ".join(memory.body.split()).rstrip(".。") == memory.title.rstrip(".。")
+    return head if repeats or not body else f"{head}\n{body}"
+
+
+def bold(title: str) -> str:
+    """A title that cannot end its own emphasis."""
+    return one_line(title).replace("*", "∗")
+
+
+def working(*, project: str, branch: str, task_mode: str, files: tuple[str, ...]) -> list[str]:
+    """The facts of the Working part, those that are known."""
+    facts = {"Project": project, "Branch": branch, "Task": task_mode, "Files": ", ".join(files)}
+    return [f"- {name}: {one_line(value)}" for name, value in facts.items() if value]
+
+
+def document(working_part: list[str], relevant_part: list[str]) -> str:
+    """The whole slice."""
+    parts = [HEADING, "", WORKING, *working_part]
+    if relevant_part:
+        parts += ["", RELEVANT, *relevant_part]
+    return "\n".join(parts) + "\n"

@@ -1,0 +1,1 @@
+"""Keep: memories as markdown notes that a person can read, edit, rename, move or delete."""

@@ -1,0 +1,212 @@
+"""The notes of one vault: found, read, created, rewritten, set aside. Nothing here deletes a note."""
+
+import os
+import tomllib
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from memem.core import files
+from memem.core.errors import InputError, NoteChanged, NoteError, NoteUnreadable, VaultMissing, VaultUnwritable
+from memem.core.home import VaultPaths
+from memem.core.memory import Memory
+from memem.vault import note as notes
+from memem.vault.note import Note
+
+RESERVED = frozenset(("review", "playbooks"))
+"""Folders in `memem/` whose pages are not memories."""
+
+MAX_NOTE_BYTES = 1_000_000
+"""A larger file is not a memory; reading it would stall every scan."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """What tells, without reading, whether a file is still the one that was read."""
+
+    mtime: int
+    ctime: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A mutation that happened: where, and the bytes before and after (None: no file)."""
+
+    path: str
+    before: bytes | None
+    after: bytes | None
+
+
+class Store:
+    """The vault's notes by their path inside `memem/`. Writers hold the write lock of the home."""
+
+    def __init__(self, paths: VaultPaths, *, fsync: bool) -> None:
+        self.paths = paths
+        self._fsync = fsync
+
+    def vault_id(self) -> str:
+        """The id in the marker; empty when there is no vault here."""
+        try:
+            raw = self.paths.marker.read_text(encoding="utf-8")
+        except (FileNotFoundError, NotADirectoryError):
+            return ""
+        except (OSError, UnicodeDecodeError) as problem:
+            raise VaultMissing(f"The vault's marker {self.paths.marker} cannot be read: {problem}.") from None
+        try:
+            return str(tomllib.loads(raw).get("vault_id", ""))
+        except tomllib.TOMLDecodeError:
+            raise VaultMissing(
+                f"The vault's marker {self.paths.marker} is damaged. Empty the file and save again: it is made anew."
+            ) from None
+
+    def make_vault(self) -> str:
+        """Create the vault's folders and marker, or complete them; returns its id."""
+        with self._writing(self.paths.root):
+            self.paths.memories.mkdir(parents=True, exist_ok=True)
+            vault_id = self.vault_id()
+            if not vault_id:
+                vault_id = str(uuid.uuid4())
+                text = f'# Marks this folder as a memem vault. Keep it.\nvault_id = "{vault_id}"\n'
+                files.write_atomic(self.paths.marker, text.encode(), fsync=self._fsync)
+        return vault_id
+
+    def scan(self) -> Iterator[tuple[str, Stamp]]:
+        """Every file that may hold a memory. Symbolic links are not followed: they may lead out of the vault."""
+        pending = [""]
+        while pending:
+            folder = pending.pop()
+            try:
+                entries = sorted(os.scandir(self.paths.ours / folder), key=lambda entry: entry.name)
+            except FileNotFoundError:
+                continue
+            for entry in entries:
+                path = f"{folder}/{entry.name}" if folder else entry.name
+                if entry.name.startswith(".") or (not folder and entry.name in RESERVED):
+                    continue
+                if entry.is_dir(follow_symlinks=False):
+                    pending.append(path)
+                elif entry.name.lower().endswith(".md") and entry.is_file(follow_symlinks=False):
+                    try:
+                        yield path, _stamp(entry.stat(follow_symlinks=False))
+                    except FileNotFoundError:
+                        continue
+
+    def links(self) -> Iterator[str]:
+        """Symbolic links in `memem/`, which are not read."""
+        for folder, folders, names in os.walk(self.paths.ours):
+            for name in sorted(folders + names):
+                path = Path(folder, name)
+                if path.is_symlink():
+                    yield path.relative_to(self.paths.ours).as_posix()
+
+    def leftovers(self) -> Iterator[Path]:
+        """Temporary files that a killed writer left behind."""
+        yield from self.paths.ours.rglob(f"{files.TEMPORARY_PREFIX}*{files.TEMPORARY_SUFFIX}")
+
+    def stamp(self, path: str) -> Stamp | None:
+        """The file's stamp now; None when it is gone, or is no longer a plain file."""
+        try:
+            status = os.lstat(self._absolute(path))
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        return _stamp(status) if _is_plain(status.st_mode) else None
+
+    def read(self, path: str) -> Note:
+        """The note at `path`. Raises NoteUnreadable when its frontmatter is not understood."""
+        data = self._bytes(path)
+        if len(data) > MAX_NOTE_BYTES:
+            raise NoteUnreadable(f"it is larger than {MAX_NOTE_BYTES // 1000} KB")
+        return notes.parse(path, data, self._derived_id(path))
+
+    def is_memory(self, path: str) -> bool:
+        """Whether a file is ours: everything in `memories/`, and elsewhere in `memem/` what carries an id."""
+        if PurePosixPath(path).parts[0] == self.paths.memories.name:
+            return True
+        try:
+            with self._absolute(path).open("rb") as file:
+                head = file.read(4096)
+        except OSError:
+            return False
+        return head.lstrip(b"\xef\xbb\xbf").startswith(b"---") and b"\nid:" in head
+
+    def create(self, memory: Memory) -> tuple[Note, Change]:
+        """A new note for `memory`."""
+        path = f"{self.paths.memories.name}/{notes.file_name(memory)}"
+        target = self._absolute(path)
+        data = notes.new_text(memory).encode()
+        with self._writing(target):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            if os.path.lexists(target):
+                raise NoteChanged(f"{target} exists already; nothing was written.")
+            files.write_atomic(target, data, fsync=self._fsync)
+        return notes.parse(path, data, memory.id), Change(path, None, data)
+
+    def rewrite(self, note: Note, memory: Memory) -> tuple[Note, Change]:
+        """Change a note as it was read into `memory`; refuses when the file is no longer what was read."""
+        data = notes.rewritten(note, memory).encode()
+        target = self._absolute(note.path)
+        before = self.unchanged_bytes(note)
+        with self._writing(target):
+            files.write_atomic(target, data, fsync=self._fsync, mode=target.stat().st_mode & 0o777)
+        return notes.parse(note.path, data, memory.id), Change(note.path, before, data)
+
+    def set_aside(self, note: Note) -> Change:
+        """Move a note to `.forgotten/`, where nothing reads it."""
+        target = self.paths.forgotten / PurePosixPath(note.path).name
+        number = 2
+        while os.path.lexists(target):
+            target = target.with_name(f"{Path(note.path).stem}-{number}.md")
+            number += 1
+        before = self.unchanged_bytes(note)
+        with self._writing(target):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            files.move(self._absolute(note.path), target, fsync=self._fsync)
+        return Change(note.path, before, None)
+
+    def unchanged_bytes(self, note: Note) -> bytes:
+        """The file's bytes, which are still those that were read."""
+        data = self._bytes(note.path)
+        if notes.digest(data) != note.digest:
+            raise NoteChanged(f"{note.path} changed on disk since it was read; nothing was written. Try again.")
+        return data
+
+    def absolute(self, path: str) -> Path:
+        return self._absolute(path)
+
+    def _bytes(self, path: str) -> bytes:
+        try:
+            return self._absolute(path).read_bytes()
+        except FileNotFoundError:
+            raise NoteChanged(f"{path} is no longer there; nothing was written.") from None
+        except OSError as error:
+            raise NoteError(f"{self._absolute(path)} cannot be read: {files.reason(error)}.") from None
+
+    def _absolute(self, path: str) -> Path:
+        pure = PurePosixPath(path)
+        if pure.is_absolute() or ".." in pure.parts or not pure.parts:
+            raise InputError(f"{path!r} is not a path inside the vault.")
+        return self.paths.ours / pure
+
+    def _derived_id(self, path: str) -> str:
+        """The identity of a note that a person wrote without one: it follows the path until an id is written."""
+        return str(uuid.uuid5(uuid.NAMESPACE_URL, f"memem:{path}"))
+
+    @contextmanager
+    def _writing(self, target: Path) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise VaultUnwritable(
+                f"Cannot write {error.filename or target}: {files.reason(error)}. Nothing was changed."
+            ) from None
+
+
+def _stamp(status: os.stat_result) -> Stamp:
+    return Stamp(status.st_mtime_ns, status.st_ctime_ns, status.st_size)
+
+
+def _is_plain(mode: int) -> bool:
+    return (mode & 0o170000) == 0o100000

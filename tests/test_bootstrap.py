@@ -1,0 +1,527 @@
+"""bootstrap.sh, run for real in a small project of its own, with a fake uv where an installer is needed."""
+
+import hashlib
+import json
+import os
+import select
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+import tomllib
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+SCRIPT = Path(__file__).resolve().parent.parent / "bootstrap.sh"
+SECONDS = 60
+# All the script may count on besides Python.
+TOOLS = [
+    *("bash", "cat", "cp", "date", "dirname", "env", "find", "ls"),
+    *("mkdir", "mktemp", "mv", "readlink", "rm", "sh", "tail", "wc"),
+]
+SHOW_CALL = """
+import json, sys
+print(json.dumps({"argv": sys.argv[1:], "module": __file__, "stdin": sys.stdin.read()}))
+"""
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="bootstrap.sh needs a POSIX system")
+
+
+@dataclass(frozen=True)
+class Call:
+    """What a finished run printed."""
+
+    code: int
+    stdout: str
+    stderr: str
+
+    @property
+    def shown(self) -> dict[str, object]:
+        shown = json.loads(self.stdout)
+        assert isinstance(shown, dict)
+        return shown
+
+
+@dataclass
+class Project:
+    """A copy of bootstrap.sh beside a tiny package `memem`, a fresh home, and a PATH with little on it."""
+
+    root: Path
+    home: Path
+    bin: Path
+    env: dict[str, str] = field(default_factory=dict)
+    started: list[subprocess.Popen[str]] = field(default_factory=list)
+
+    @property
+    def venv(self) -> Path:
+        return self.root / ".venv"
+
+    @property
+    def memem_dir(self) -> Path:
+        return self.home / ".memem"
+
+    @property
+    def log(self) -> str:
+        return (self.memem_dir / "bootstrap.log").read_text(encoding="utf-8")
+
+    @property
+    def capabilities(self) -> dict[str, object]:
+        return tomllib.loads((self.memem_dir / ".capabilities").read_text(encoding="utf-8"))
+
+    @property
+    def uv_calls(self) -> list[str]:
+        calls = self.home / "uv-calls"
+        return calls.read_text(encoding="utf-8").splitlines() if calls.exists() else []
+
+    def tool(self, name: str, body: str) -> None:
+        """Put a shell script on the PATH."""
+        script = self.bin / name
+        script.unlink(missing_ok=True)
+        script.write_text(f"#!/bin/sh\n{body}\n", encoding="utf-8")
+        script.chmod(0o755)
+
+    def uv(self, body: str = "exit 0") -> None:
+        """A fake uv that notes each call, then does `body`."""
+        self.tool("uv", f'echo "$*" >>"$HOME/uv-calls"\n{body}')
+
+    def start(self, *arguments: str, cwd: Path | None = None, **env: str) -> subprocess.Popen[str]:
+        process = subprocess.Popen(
+            [str(self.root / "bootstrap.sh"), *arguments],
+            cwd=cwd or self.home,
+            env=self.env | env,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            encoding="utf-8",
+            start_new_session=True,
+        )
+        self.started.append(process)
+        return process
+
+    def run(self, *arguments: str, cwd: Path | None = None, stdin: str = "", **env: str) -> Call:
+        return finish(self.start(*arguments, cwd=cwd, **env), stdin)
+
+
+def finish(process: subprocess.Popen[str], stdin: str = "") -> Call:
+    stdout, stderr = process.communicate(stdin, timeout=SECONDS)
+    return Call(process.returncode, stdout, stderr)
+
+
+@contextmanager
+def project_in(root: Path, folder: Path) -> Iterator[Project]:
+    home, tools = folder / "home", folder / "bin"
+    for made in (home, tools, root / "memem"):
+        made.mkdir(parents=True)
+    shutil.copy(SCRIPT, root)
+    (root / ".git").touch()
+    (root / "requirements.lock").write_text("# nothing\n", encoding="utf-8")
+    (root / "requirements-dev.lock").write_text("# nothing, for developers\n", encoding="utf-8")
+    (root / "memem" / "__init__.py").touch()
+    (root / "memem" / "__main__.py").write_text(SHOW_CALL, encoding="utf-8")
+    (root / "pytest.py").write_text(SHOW_CALL, encoding="utf-8")
+    for name in TOOLS:
+        found = shutil.which(name)
+        assert found, f"{name} is not on this machine"
+        (tools / name).symlink_to(found)
+    env = {"HOME": str(home), "PATH": str(tools), "TMPDIR": str(folder), "MEMEM_PYTHON": sys.executable}
+    project = Project(root, home, tools, env)
+    project.uv()
+    try:
+        yield project
+    finally:
+        for process in project.started:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Iterator[Project]:
+    with project_in(tmp_path / "clone", tmp_path) as made:
+        yield made
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def opened_fifo(path: Path) -> int:
+    os.mkfifo(path)
+    return os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+
+
+def wait_for_word(fifo: int) -> None:
+    assert select.select([fifo], [], [], SECONDS)[0], "the installer was never started"
+    os.close(fifo)
+
+
+def test_first_run_makes_the_environment_and_runs_the_command_in_it(project: Project) -> None:
+    call = project.run("demo", "--fast")
+    assert call.code == 0, call.stderr
+    assert call.shown["argv"] == ["demo", "--fast"]
+    assert call.shown["module"] == str(project.root / "memem" / "__main__.py")
+    [install] = project.uv_calls
+    assert install.endswith("--require-hashes -r requirements.lock")
+
+
+def test_set_up_is_logged_and_described_for_the_owner_alone(project: Project) -> None:
+    project.run("demo")
+    assert mode(project.memem_dir) == 0o700
+    assert mode(project.memem_dir / "bootstrap.log") == 0o600
+    assert mode(project.memem_dir / ".capabilities") == 0o600
+    assert "ready; installed with uv" in project.log
+    assert project.capabilities == {
+        "python": ".".join(map(str, sys.version_info[:3])),
+        "installer": "uv",
+        "profile": "runtime",
+        "venv": str(project.venv),
+        "fts5": True,
+    }
+
+
+def test_second_run_does_nothing_and_says_nothing(project: Project) -> None:
+    project.run("demo")
+    log = project.log
+    call = project.run("demo")
+    assert (call.code, call.stderr) == (0, "")
+    assert project.log == log
+    assert len(project.uv_calls) == 1
+
+
+def test_command_runs_with_the_callers_umask(project: Project) -> None:
+    project.run("shell", "python", "-c", "open('made', 'w')")
+    (project.home / "usual").touch()
+    assert mode(project.home / "made") == mode(project.home / "usual")
+
+
+def test_changed_lock_is_installed_over_the_environment(project: Project) -> None:
+    project.run("demo")
+    kept = project.venv / "kept"
+    kept.touch()
+    (project.root / "requirements.lock").write_text("# something new\n", encoding="utf-8")
+    assert project.run("demo").code == 0
+    assert len(project.uv_calls) == 2
+    assert kept.exists()
+
+
+def test_developer_environment_serves_the_runtime_too(project: Project) -> None:
+    assert project.run("dev", "python", "-c", "").code == 0
+    assert project.capabilities["profile"] == "dev"
+    assert project.run("demo").stderr == ""
+    assert [call.rpartition(" ")[2] for call in project.uv_calls] == ["requirements-dev.lock"]
+
+
+def test_runtime_environment_does_not_serve_developers(project: Project) -> None:
+    project.run("demo")
+    project.run("dev", "python", "-c", "")
+    assert [call.rpartition(" ")[2] for call in project.uv_calls] == [
+        "requirements.lock",
+        "requirements-dev.lock",
+    ]
+
+
+def test_no_argument_starts_the_server_with_its_streams_untouched(project: Project) -> None:
+    project.uv("echo noise; cat")
+    call = project.run(stdin="first message")
+    assert call.shown["argv"] == ["serve"]
+    assert call.shown["stdin"] == "first message"
+
+
+def test_shell_puts_the_environment_first_on_the_path(project: Project) -> None:
+    call = project.run("shell", "memem", "status", "two words")
+    assert call.shown["argv"] == ["status", "two words"]
+    call = project.run("shell", "python", "-c", "import sys; print(sys.prefix)")
+    assert call.stdout.strip() == str(project.venv)
+
+
+def test_exit_status_of_the_command_is_handed_on(project: Project) -> None:
+    assert project.run("shell", "sh", "-c", "exit 7").code == 7
+
+
+def test_modules_in_the_current_folder_are_not_taken_for_ours(project: Project, tmp_path: Path) -> None:
+    strange = tmp_path / "strange"
+    (strange / "memem").mkdir(parents=True)
+    (strange / "memem" / "__main__.py").write_text("raise SystemExit('wrong memem')", encoding="utf-8")
+    (strange / "json.py").write_text("raise SystemExit('wrong json')", encoding="utf-8")
+    assert project.run("demo", cwd=strange).code == 0
+    assert project.run("shell", "memem", cwd=strange).code == 0
+
+
+@pytest.mark.parametrize("arguments", [["nonsense"], [""], ["shell"], ["dev"]])
+def test_wrong_usage_is_explained_and_sets_nothing_up(project: Project, arguments: list[str]) -> None:
+    call = project.run(*arguments)
+    assert (call.code, call.stdout) == (2, "")
+    assert call.stderr.startswith("usage:")
+    assert not project.venv.exists()
+
+
+def test_help_goes_to_standard_output(project: Project) -> None:
+    call = project.run("--help")
+    assert (call.code, call.stderr) == (0, "")
+    assert call.stdout.startswith("usage:")
+
+
+def test_test_checks_contracts_then_runs_pytest_from_the_root(project: Project) -> None:
+    project.tool("lint-imports", "pwd >&2")
+    call = project.run("test")
+    assert call.stderr.splitlines()[-1] == str(project.root)
+    assert call.shown["argv"] == ["-n", "auto", "--cov=memem", "--cov-report=term", "--cov-fail-under=90"]
+    assert project.run("test", "-k", "one").shown["argv"] == ["-k", "one"]
+
+
+def test_broken_contract_fails_the_test_command(project: Project) -> None:
+    project.tool("lint-imports", "exit 1")
+    call = project.run("test")
+    assert (call.code, call.stdout) == (1, "")
+
+
+def offer_wheel(project: Project, name: str, path: str, text: str) -> str:
+    """Make a wheel of one file the only thing pip can find; return its line for a lock file."""
+    folder = project.home / "wheels"
+    folder.mkdir(exist_ok=True)
+    info = f"{name}-1.0.dist-info"
+    with zipfile.ZipFile(folder / f"{name}-1.0-py3-none-any.whl", "w") as archive:
+        member = zipfile.ZipInfo(path)
+        member.external_attr = (stat.S_IFREG | 0o755) << 16
+        archive.writestr(member, text)
+        archive.writestr(f"{info}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+        archive.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        archive.writestr(f"{info}/RECORD", "".join(f"{entry},,\n" for entry in archive.namelist()))
+    project.env |= {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(folder), "PIP_NO_CACHE_DIR": "1"}
+    return f"{name}==1.0 --hash=sha256:{hashlib.sha256(Path(str(archive.filename)).read_bytes()).hexdigest()}\n"
+
+
+def test_failing_uv_falls_back_to_pip(project: Project) -> None:
+    line = offer_wheel(project, "tiny", "tiny.py", "")
+    (project.root / "requirements.lock").write_text(line, encoding="utf-8")
+    project.uv("echo no such index; exit 2")
+    call = project.run("shell", "python", "-c", "import tiny; print(tiny.__name__)")
+    assert call.stdout == "tiny\n", call.stderr
+    assert project.capabilities["installer"] == "pip"
+    assert "no such index" in project.log
+
+
+def test_uv_is_fetched_once_where_it_is_missing(project: Project) -> None:
+    (project.bin / "uv").unlink()
+    offer_wheel(project, "uv", "uv-1.0.data/scripts/uv", '#!/bin/sh\necho "$*" >>"$HOME/uv-calls"\n')
+    assert project.run("demo").code == 0
+    (project.home / "wheels").rename(project.home / "offline")
+    (project.root / "requirements.lock").write_text("# changed\n", encoding="utf-8")
+    assert project.run("demo").code == 0
+    assert len(project.uv_calls) == 2
+    assert project.capabilities["installer"] == "uv"
+
+
+def test_package_that_is_not_the_locked_one_is_refused_and_the_log_shown(project: Project) -> None:
+    offer_wheel(project, "tiny", "tiny.py", "")
+    (project.root / "requirements.lock").write_text(f"tiny==1.0 --hash=sha256:{'0' * 64}\n", encoding="utf-8")
+    project.uv("exit 2")
+    call = project.run("demo")
+    assert (call.code, call.stdout) == (1, "")
+    assert "cannot install requirements.lock" in call.stderr
+    assert "DO NOT MATCH THE HASHES" in call.stderr
+    assert str(project.memem_dir / "bootstrap.log") in call.stderr
+
+
+def test_two_runs_at_once_install_once(project: Project, tmp_path: Path) -> None:
+    word, gate = tmp_path / "word", tmp_path / "gate"
+    fifo = opened_fifo(word)
+    os.mkfifo(gate)
+    project.uv(f'echo started >"{word}"; cat "{gate}"')
+    first = project.start("demo")
+    wait_for_word(fifo)
+    second = project.start("demo")
+    assert second.stderr is not None
+    assert "waiting for it" in second.stderr.readline()
+    gate.write_text("go", encoding="utf-8")
+    calls = [finish(first), finish(second)]
+    assert [call.shown["argv"] for call in calls] == [["demo"], ["demo"]]
+    assert len(project.uv_calls) == 1
+
+
+@pytest.mark.parametrize("earlier", [None, "# the lock before\n"])
+def test_killed_set_up_is_made_anew_by_the_next_run(project: Project, tmp_path: Path, earlier: str | None) -> None:
+    if earlier:
+        (project.root / "requirements.lock").write_text(earlier, encoding="utf-8")
+        project.run("demo")
+        (project.root / "requirements.lock").write_text("# the lock after\n", encoding="utf-8")
+    word, gate, half = tmp_path / "word", tmp_path / "gate", project.venv / "half-installed"
+    fifo = opened_fifo(word)
+    os.mkfifo(gate)
+    project.uv(f'echo half >"{half}"; echo started >"{word}"; cat "{gate}"')
+    killed = project.start("demo")
+    wait_for_word(fifo)
+    os.killpg(killed.pid, signal.SIGKILL)
+    assert finish(killed).code == -signal.SIGKILL
+    assert half.exists()
+    project.uv()
+    call = project.run("demo")
+    assert call.code == 0, call.stderr
+    assert "waiting" not in call.stderr
+    assert not half.exists()
+
+
+def test_failed_set_up_is_tried_again(project: Project) -> None:
+    (project.root / "requirements.lock").write_text("tiny==1.0 --hash=sha256:00\n", encoding="utf-8")
+    project.uv("exit 1")
+    assert project.run("demo", PIP_NO_INDEX="1").code == 1
+    project.uv()
+    assert project.run("demo").code == 0
+
+
+def test_environment_whose_interpreter_is_gone_is_made_anew(project: Project) -> None:
+    project.run("demo")
+    python = project.venv / "bin" / "python"
+    python.unlink()
+    python.symlink_to(project.root / "uninstalled")
+    assert project.run("demo").code == 0
+    assert len(project.uv_calls) == 2
+
+
+def test_moved_clone_makes_its_environment_anew(project: Project) -> None:
+    project.run("demo")
+    (project.venv / "script-with-the-old-path").touch()
+    project.root = project.root.rename(project.root.with_name("moved"))
+    call = project.run("shell", "memem")
+    assert call.shown["module"] == str(project.root / "memem" / "__main__.py")
+    assert not (project.venv / "script-with-the-old-path").exists()
+
+
+def test_another_interpreter_asked_for_is_another_environment(project: Project, tmp_path: Path) -> None:
+    project.run("demo")
+    other = tmp_path / "other-python"
+    other.symlink_to(sys.executable)
+    assert "setting up" in project.run("demo", MEMEM_PYTHON=str(other)).stderr
+    del project.env["MEMEM_PYTHON"]
+    assert project.run("demo").stderr == ""
+
+
+def test_environment_is_built_on_the_interpreter_behind_links_and_shims(project: Project) -> None:
+    del project.env["MEMEM_PYTHON"]
+    project.tool("python3.13", "echo 'no such version' >&2; exit 127")
+    (project.bin / "python3").symlink_to(Path(sys.executable).resolve())
+    assert project.run("demo").code == 0
+    assert str(project.bin) not in (project.venv / "pyvenv.cfg").read_text(encoding="utf-8")
+
+
+def test_python_too_old_is_explained(project: Project) -> None:
+    del project.env["MEMEM_PYTHON"]
+    project.tool("python3", 'case $1 in --version) echo "Python 3.9.6" ;; *) exit 1 ;; esac')
+    project.uv("echo download refused; exit 2")
+    call = project.run("demo")
+    assert (call.code, call.stdout) == (1, "")
+    assert "needs Python 3.11 or newer and found Python 3.9.6" in call.stderr
+    assert "MEMEM_PYTHON" in call.stderr
+    assert "download refused" in project.log
+
+
+def test_python_too_old_is_replaced_by_one_that_uv_downloads(project: Project) -> None:
+    del project.env["MEMEM_PYTHON"]
+    project.uv(f'case "$1 $2" in "python find") echo "{Path(sys.executable).resolve()}" ;; esac')
+    assert project.run("demo").code == 0
+    assert project.uv_calls[:2] == ["python install 3.11", "python find 3.11"]
+
+
+def test_interpreter_asked_for_that_does_not_work_is_named(project: Project) -> None:
+    call = project.run("demo", MEMEM_PYTHON="/nowhere/python")
+    assert call.code == 1
+    assert "MEMEM_PYTHON=/nowhere/python is not a working Python" in call.stderr
+
+
+def test_environment_of_someone_else_is_left_alone(project: Project) -> None:
+    theirs = project.venv / "bin" / "python"
+    theirs.parent.mkdir(parents=True)
+    theirs.write_text("theirs", encoding="utf-8")
+    call = project.run("demo")
+    assert call.code == 1
+    assert "was not made by memem" in call.stderr
+    assert sorted(project.venv.rglob("*")) == [theirs.parent, theirs]
+    assert theirs.read_text(encoding="utf-8") == "theirs"
+
+
+def test_skip_sync_uses_the_interpreter_and_installs_nothing(project: Project) -> None:
+    call = project.run("demo", MEMEM_SKIP_SYNC="1")
+    assert call.shown["module"] == str(project.root / "memem" / "__main__.py")
+    assert call.stderr == ""
+    assert not project.venv.exists()
+    assert not project.memem_dir.exists()
+
+
+def test_skip_sync_uses_an_environment_that_is_out_of_date(project: Project) -> None:
+    project.run("demo")
+    (project.root / "requirements.lock").write_text("# changed\n", encoding="utf-8")
+    call = project.run("shell", "python", "-c", "import sys; print(sys.prefix)", MEMEM_SKIP_SYNC="1")
+    assert call.stdout.strip() == str(project.venv)
+    assert len(project.uv_calls) == 1
+
+
+def test_installed_plugin_keeps_its_environment_in_the_plugins_data(project: Project, tmp_path: Path) -> None:
+    (project.root / ".git").unlink()
+    data = tmp_path / "plugin data"
+    assert project.run("demo", CLAUDE_PLUGIN_DATA=str(data)).code == 0
+    assert (data / "venv" / "bin" / "memem").exists()
+    assert not project.venv.exists()
+
+
+def test_new_version_of_the_plugin_takes_over_the_environment(project: Project, tmp_path: Path) -> None:
+    (project.root / ".git").unlink()
+    project.env["CLAUDE_PLUGIN_DATA"] = str(tmp_path / "data")
+    project.run("demo")
+    kept = tmp_path / "data" / "venv" / "kept"
+    kept.touch()
+    project.root = project.root.rename(project.root.with_name("next version"))
+    call = project.run("demo")
+    assert call.shown["module"] == str(project.root / "memem" / "__main__.py")
+    assert kept.exists()
+
+
+def test_clone_keeps_its_own_environment_inside_claude_code(project: Project, tmp_path: Path) -> None:
+    project.run("demo", CLAUDE_PLUGIN_DATA=str(tmp_path / "data"))
+    assert project.venv.exists()
+    assert not (tmp_path / "data").exists()
+
+
+def test_paths_with_spaces_quotes_and_any_script_work(tmp_path: Path) -> None:
+    with project_in(tmp_path / "it's a “clone” für $HOME 記憶", tmp_path) as project:
+        call = project.run("shell", "memem", "x")
+        assert call.shown["module"] == str(project.root / "memem" / "__main__.py"), call.stderr
+        assert project.capabilities["venv"] == str(project.venv)
+        assert project.run("demo").stderr == ""
+
+
+def test_symbolic_link_to_the_script_finds_the_project(project: Project, tmp_path: Path) -> None:
+    link = tmp_path / "links" / "bootstrap.sh"
+    link.parent.mkdir()
+    link.symlink_to("../clone/bootstrap.sh")
+    root, project.root = project.root, link.parent
+    assert project.run("demo").shown["module"] == str(root / "memem" / "__main__.py")
+
+
+def test_home_that_cannot_be_written_does_not_stop_the_set_up(project: Project) -> None:
+    blocker = project.home / "file"
+    blocker.touch()
+    call = project.run("demo", MEMEM_DIR=str(blocker / "memem"))
+    assert call.code == 0
+    assert "is not writable; logging to" in call.stderr
+
+
+@pytest.mark.parametrize("written", ["~/elsewhere", "elsewhere"])
+def test_memem_dir_is_read_as_the_settings_read_it(project: Project, written: str) -> None:
+    project.run("demo", MEMEM_DIR=written)
+    assert (project.home / "elsewhere" / "bootstrap.log").exists()
+
+
+def test_long_log_is_cut_to_its_end(project: Project) -> None:
+    project.memem_dir.mkdir(mode=0o700)
+    (project.memem_dir / "bootstrap.log").write_text("old\n" * 300_000 + "latest\n", encoding="utf-8")
+    project.run("demo")
+    assert len(project.log) < 300_000
+    assert "latest\n" in project.log
+    assert mode(project.memem_dir / "bootstrap.log") == 0o600
