@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Iterator
-from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import hypothesis
@@ -11,27 +10,12 @@ import pytest
 from memem.doors.api import MemoryHome
 from memem.flows import remember
 from memem.workspace import Workspace, open_workspace
+from tests.fakes import SteppingClock
 
 hypothesis.settings.register_profile(
     "memem", deadline=None, derandomize=True, suppress_health_check=[hypothesis.HealthCheck.function_scoped_fixture]
 )
 hypothesis.settings.load_profile("memem")
-
-START = datetime(2026, 3, 1, 9, 0, 0, tzinfo=timezone(timedelta(hours=1)))
-
-
-class SteppingClock:
-    """Time that moves only when it is told to."""
-
-    def __init__(self) -> None:
-        self.now = START
-
-    def __call__(self) -> datetime:
-        return self.now
-
-    def forward(self, **by: float) -> None:
-        self.now += timedelta(**by)
-
 
 @pytest.fixture(autouse=True)
 def _away_from_the_real_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

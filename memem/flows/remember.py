@@ -9,7 +9,7 @@ from typing import Any
 
 from memem.core import files, locks
 from memem.core.clock import iso
-from memem.core.errors import InputError
+from memem.core.errors import InputError, NoteChanged
 from memem.core.memory import (
     GENERAL,
     KINDS,
@@ -27,7 +27,7 @@ from memem.flows.reindex import fresh_rows, index_note, is_built, refresh
 from memem.flows.retrieve import locate
 from memem.gate.duplicates import fingerprint
 from memem.gate.verdict import judge
-from memem.vault.note import digest
+from memem.vault.note import Note, digest
 from memem.vault.store import Change
 from memem.workspace import Workspace
 
@@ -97,7 +97,7 @@ def edit(ws: Workspace, identity: str, *, why: str = "", **changes: Any) -> Writ
     """Change some properties, or the statement, of a note; everything else in the file keeps its bytes."""
     with _writing(ws):
         require_vault(ws)
-        note = ws.store.read(locate(ws, identity).path)
+        note = _note(ws, identity)
         if "project" in changes:
             changes["project"] = normalise(changes["project"])
         if "tags" in changes:
@@ -123,12 +123,21 @@ def forget(ws: Workspace, identity: str, *, why: str = "") -> Written:
     """Take a memory out of recall. Its note moves to `.forgotten/`; nothing is destroyed."""
     with _writing(ws):
         require_vault(ws)
-        note = ws.store.read(locate(ws, identity).path)
+        note = _note(ws, identity)
         ws.events.keep(note.digest, ws.store.unchanged_bytes(note))
         change = ws.store.set_aside(note)
         _record(ws, "forget", note.memory, change, why)
         ws.index.update([], gone=[note.path])
     return Written("forgotten", note.memory, note.path)
+
+
+def _note(ws: Workspace, identity: str) -> Note:
+    """The note with this id as it is on disk now."""
+    row = locate(ws, identity)
+    note = ws.store.read(row.path)
+    if row.memory is None or note.memory.id != row.memory.id:
+        raise NoteChanged(f"{row.path} changed on disk since it was found; nothing was written. Try again.")
+    return note
 
 
 @contextmanager

@@ -79,7 +79,7 @@ def slice_for(
     name = normalise(project) if project else place.name
     mode = task_mode.strip() or task.infer(prompt)
     files = _in_play(prompt, cwd, place)
-    ranked = rank(_find(ws, prompt, sorted({name, GENERAL}), MOST_HITS * 3, archive=False), name, files)
+    ranked = candidates(ws, prompt, name, files)
     hits = [hit for hit in ranked if hit.memory.layer != PINNED and confidence.deserves(hit)]
     if not hits and not always:
         why = "no memory matches the prompt well enough" if ranked else "no memory matches the prompt"
@@ -88,6 +88,12 @@ def slice_for(
     packed = pack(hits, _pinned(ws, name), facts, name, ws.settings.slice_characters)
     why = f"{len(packed.hits)} of {len(ranked)} memories found were relevant enough"
     return Slice(packed.text, packed.hits, why, name, mode, session_id)
+
+
+def candidates(ws: Workspace, prompt: str, project: str, files: Sequence[str] = ()) -> list[Hit]:
+    """What may be shown unasked: of this project and of none in particular, in force, not archived."""
+    found = _find(ws, prompt, sorted({project, GENERAL}), MOST_HITS * 3, archive=False)
+    return rank(found, project, files)
 
 
 def locate(ws: Workspace, identity: str) -> Row:

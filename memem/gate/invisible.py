@@ -6,6 +6,7 @@ nothing can be written between the lines of any other text.
 """
 
 import re
+from functools import cache
 
 _LINE_BREAKS = "\x0b\x0c\x85\u2028\u2029"
 
@@ -53,26 +54,21 @@ _COMBINING = "\u0300-\u034e\u0350-\u036f\u0591-\u05c7\u064b-\u065f"
 
 # Each line: the character before, the one in question, the one after. A neighbour is a character that always
 # stays or (before) one already kept, so nothing is kept on the strength of a neighbour that goes.
-_BELONGS = re.compile(
-    "|".join(
-        (
-            f"[{_UNSPACED}]\u200b[{_UNSPACED}]",  # parts the words of scripts written without spaces
-            f"[{_INDIC}][\u200c\u200d][{_INDIC}]",
-            f"[{_VIRAMA}][\u200c\u200d].?",  # also at the end of a word
-            f"[^\\s\u200b-\u200f]\u200c[{_CURSIVE}]",  # Persian suffixes follow foreign words too
-            f"[{_CURSIVE}]\u200d.?",  # an initial form, as Persian writes before an abbreviation's full stop
-            f"[{_EMOJI}\ufe0e\ufe0f\u20e3]\u200d[{_EMOJI}]",
-            f"[{_RIGHT_TO_LEFT}][\u200e\u200f\u061c].?",
-            f".?[\u200e\u200f\u061c][{_RIGHT_TO_LEFT}]",
-            f"[{_COMBINING}]\u034f[{_COMBINING}]",
-            "[0-9#*]\ufe0f\u20e3",  # a digit only as a keycap: elsewhere it would carry a hidden bit
-            f"[{_EMOJI}][\ufe0e\ufe0f].?",
-            "[\u1820-\u18aa][\u180b-\u180d\u180f].?",
-            f"[{_IDEOGRAPH}{_WITH_VARIANTS}][\ufe00-\ufe02].?",
-            f"[{_IDEOGRAPH}][\U000e0100-\U000e01ef].?",
-        )
-    ),
-    re.DOTALL,
+_PLACES = (
+    f"[{_UNSPACED}]\u200b[{_UNSPACED}]",  # parts the words of scripts written without spaces
+    f"[{_INDIC}][\u200c\u200d][{_INDIC}]",
+    f"[{_VIRAMA}][\u200c\u200d].?",  # also at the end of a word
+    f"[^\\s\u200b-\u200f]\u200c[{_CURSIVE}]",  # Persian suffixes follow foreign words too
+    f"[{_CURSIVE}]\u200d.?",  # an initial form, as Persian writes before an abbreviation's full stop
+    f"[{_EMOJI}\ufe0e\ufe0f\u20e3]\u200d[{_EMOJI}]",
+    f"[{_RIGHT_TO_LEFT}][\u200e\u200f\u061c].?",
+    f".?[\u200e\u200f\u061c][{_RIGHT_TO_LEFT}]",
+    f"[{_COMBINING}]\u034f[{_COMBINING}]",
+    "[0-9#*]\ufe0f\u20e3",  # a digit only as a keycap: elsewhere it would carry a hidden bit
+    f"[{_EMOJI}][\ufe0e\ufe0f].?",
+    "[\u1820-\u18aa][\u180b-\u180d\u180f].?",
+    f"[{_IDEOGRAPH}{_WITH_VARIANTS}][\ufe00-\ufe02].?",
+    f"[{_IDEOGRAPH}][\U000e0100-\U000e01ef].?",
 )
 
 # Beyond the basic plane this asks for more than is dangerous: each further range costs time on every letter.
@@ -129,12 +125,17 @@ def _without_what_is_misplaced(text: str) -> tuple[str, int]:
             pieces.append(text[position:start])
             previous = text[start - 1]
         position = end
-        if _BELONGS.fullmatch(previous + match.group() + text[end : end + 1]):
+        if _belonging().fullmatch(previous + match.group() + text[end : end + 1]):
             previous = match.group()
             pieces.append(previous)
     pieces.append(text[position:])
     kept = "".join(pieces)
     return kept, len(text) - len(kept)
+
+
+@cache
+def _belonging() -> re.Pattern[str]:
+    return re.compile("|".join(_PLACES), re.DOTALL)
 
 
 def _with_blank_braille_as_spaces(text: str) -> tuple[str, int]:

@@ -95,7 +95,8 @@ def _bigrams(run: str, *, for_query: bool) -> Iterator[Term]:
 
 def _compound(word: str) -> Iterator[Term]:
     word = _POSSESSIVE.sub("", word.replace("’", "'"))
-    whole = fold(word).lstrip("._")
+    word = word.lstrip("._")  # a hidden file, a private name, emphasis in markdown
+    whole = fold(word)
     if len(whole) <= MAX_TERM:
         yield Term(whole, literal=_is_literal(word))
     if "'" in word:  # don't, l'eau: the halves mean nothing by themselves

@@ -11,6 +11,7 @@ PATH_MATCH = 1.10
 IMPORTANCE_STEP = 0.03
 SET_ASIDE = 0.6
 """Deprecated, stale or superseded: shown when asked for, behind what holds now."""
+_MOST = SAME_PROJECT * PATH_MATCH * (1 + 2 * IMPORTANCE_STEP)
 
 
 def rank(found: Found, project: str, files: Sequence[str] = ()) -> list[Hit]:
@@ -42,4 +43,4 @@ def _nudge(memory: Memory, project: str, files: Sequence[str]) -> float:
         factor *= PATH_MATCH
     if memory.status != "active" or memory.superseded_by:
         factor *= SET_ASIDE
-    return factor
+    return factor / _MOST  # so that no score exceeds 1

@@ -1,0 +1,246 @@
+"""The index follows the vault, whatever a person does to it, and can be thrown away."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from memem.core.errors import IndexDamaged, IndexTooNew, NoteUnreadable
+from memem.flows import reindex, remember, retrieve
+from memem.index.keyword import KeywordIndex
+from memem.workspace import Workspace, open_workspace
+from tests.fakes import SteppingClock
+
+BROKEN = "---\ntitle: half: typed\n---\nA broken note about walruses.\n"
+
+
+@pytest.fixture
+def saved(ws: Workspace) -> remember.Written:
+    return remember.save(ws, "The deploy runs on Fridays.", title="Deploy day", project="shop")
+
+
+def found(ws: Workspace, query: str) -> list[str]:
+    return [hit.id for hit in retrieve.search(ws, query)]
+
+
+def test_without_its_cache_the_next_search_finds_the_same_notes(ws: Workspace, tmp_path: Path) -> None:
+    for number in range(30):
+        remember.save(ws, f"Service number {number} listens on port {8000 + number}.", project=f"p{number % 3}")
+    queries = ("which port does service 7 use", "8012", "listens")
+    reindex.refresh(ws)
+    before = [[(hit.id, hit.score) for hit in retrieve.search(ws, query)] for query in queries]
+    ws.close()
+    for path in sorted(ws.home.cache.rglob("*"), reverse=True):
+        path.unlink()
+    ws.home.cache.rmdir()
+    reindex.refresh(ws)
+    assert [[(hit.id, hit.score) for hit in retrieve.search(ws, query)] for query in queries] == before
+
+
+def test_a_note_edited_outside_is_seen_by_the_next_scan(ws: Workspace, saved: remember.Written) -> None:
+    path = ws.store.absolute(saved.path)
+    path.write_text(path.read_text().replace("Fridays", "Mondays"))
+    assert reindex.refresh(ws).changed == 1
+    assert found(ws, "mondays") == [saved.memory.id]
+    assert found(ws, "fridays") == []
+
+
+def test_an_edit_of_the_same_length_within_the_same_instant_is_seen(ws: Workspace, saved: remember.Written) -> None:
+    path = ws.store.absolute(saved.path)
+    status = path.stat()
+    path.write_text(path.read_text().replace("Fridays", "Mondays"))
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+    reindex.refresh(ws)
+    assert found(ws, "mondays") == [saved.memory.id]
+
+
+def test_a_hit_that_changed_since_the_last_scan_is_read_again_before_it_is_shown(
+    ws: Workspace, saved: remember.Written
+) -> None:
+    reindex.refresh(ws)
+    path = ws.store.absolute(saved.path)
+    path.write_text(path.read_text().replace("Fridays", "Mondays"))
+    (hit,) = retrieve.search(ws, "deploy day")
+    assert "Mondays" in hit.body
+
+
+def test_a_deleted_note_is_gone_from_recall_at_once(ws: Workspace, saved: remember.Written) -> None:
+    ws.store.absolute(saved.path).unlink()
+    assert found(ws, "deploy day") == []
+    assert reindex.refresh(ws).files == 0
+
+
+@pytest.mark.parametrize("target", ["memories/renamed.md", "memories/sub folder/x.md", "archive/old.md", "top.md"])
+def test_a_renamed_or_moved_note_keeps_its_identity(ws: Workspace, saved: remember.Written, target: str) -> None:
+    moved = ws.store.absolute(target)
+    moved.parent.mkdir(parents=True, exist_ok=True)
+    ws.store.absolute(saved.path).rename(moved)
+    reindex.refresh(ws)
+    assert retrieve.get(ws, saved.memory.id).path == target
+    assert found(ws, "deploy day") == [saved.memory.id]
+    assert remember.edit(ws, saved.memory.id, importance=5).path == target
+
+
+def test_a_note_moved_out_of_our_folder_is_the_persons_own(ws: Workspace, saved: remember.Written) -> None:
+    ws.store.absolute(saved.path).rename(ws.settings.vault / "mine.md")
+    reindex.refresh(ws)
+    assert found(ws, "deploy day") == []
+    assert (ws.settings.vault / "mine.md").exists()
+
+
+def test_a_page_of_ones_own_in_our_folder_is_not_a_memory(ws: Workspace, saved: remember.Written) -> None:
+    (ws.store.paths.ours / "Index of walruses.md").write_text("---\ntitle: walruses\n---\nwalruses")
+    reindex.refresh(ws)
+    assert found(ws, "walruses") == []
+
+
+def test_two_files_with_one_id_are_both_recalled(ws: Workspace, saved: remember.Written) -> None:
+    path = ws.store.absolute(saved.path)
+    copy = path.with_name("conflict copy.md")
+    copy.write_text(path.read_text().replace("Fridays", "Fridays or Mondays"))
+    reindex.refresh(ws)
+    hits = retrieve.search(ws, "deploy day")
+    assert sorted(hit.path for hit in hits) == sorted(["memories/conflict copy.md", saved.path])
+
+
+def test_a_note_written_by_hand_without_any_properties_is_recalled(ws: Workspace, saved: remember.Written) -> None:
+    (ws.store.paths.memories / "Walruses.md").write_text("Walruses sleep in the water.\n")
+    reindex.refresh(ws)
+    (hit,) = retrieve.search(ws, "where do walruses sleep")
+    assert (hit.title, hit.project) == ("Walruses", "general")
+
+
+def test_an_unreadable_note_is_quarantined_untouched_and_returns_by_itself(
+    ws: Workspace, saved: remember.Written
+) -> None:
+    path = ws.store.absolute(saved.path)
+    good = path.read_text()
+    path.write_text(good.replace('title: "Deploy day"', "title: Deploy: day"))
+    bad = path.read_bytes()
+    reindex.refresh(ws)
+    assert found(ws, "deploy") == []
+    assert path.read_bytes() == bad
+    path.write_text(good)
+    reindex.refresh(ws)
+    assert found(ws, "deploy") == [saved.memory.id]
+
+
+@pytest.mark.parametrize(("strict", "listed"), [("quarantine", 1), ("skip", 0)])
+def test_how_strict_to_be_with_unreadable_notes(
+    tmp_path: Path, clock: SteppingClock, strict: str, listed: int
+) -> None:
+    ws = strict_workspace(tmp_path, clock, strict)
+    reindex.refresh(ws)
+    assert len(ws.index.rows("problem IS NOT NULL")) == listed
+    ws.close()
+
+
+def test_strictness_raise_names_the_file(tmp_path: Path, clock: SteppingClock) -> None:
+    ws = strict_workspace(tmp_path, clock, "raise")
+    with pytest.raises(NoteUnreadable, match=r"broken\.md cannot be read.*Obsidian"):
+        reindex.refresh(ws)
+    ws.close()
+
+
+def strict_workspace(tmp_path: Path, clock: SteppingClock, strict: str) -> Workspace:
+    environ = {"MEMEM_FRONTMATTER_STRICT": strict, "HOME": str(tmp_path)}
+    ws = open_workspace(actor="test", home=tmp_path / "home", vault=tmp_path / "vault", environ=environ, clock=clock)
+    ws.store.make_vault()
+    (ws.store.paths.memories / "broken.md").write_text(BROKEN)
+    return ws
+
+
+def test_another_strictness_is_applied_to_notes_already_seen(tmp_path: Path, clock: SteppingClock) -> None:
+    first = strict_workspace(tmp_path, clock, "quarantine")
+    reindex.refresh(first)
+    first.close()
+    second = strict_workspace(tmp_path, clock, "skip")
+    reindex.refresh(second)
+    assert second.index.rows("problem IS NOT NULL") == []
+    second.close()
+
+
+def test_another_vault_under_the_same_home_does_not_leak(
+    ws: Workspace, saved: remember.Written, tmp_path: Path, clock: SteppingClock
+) -> None:
+    ws.close()
+    other = open_workspace(actor="test", home=ws.home.root, vault=tmp_path / "other", clock=clock)
+    remember.save(other, "Nothing about that day here.")
+    assert found(other, "deploy") == []
+    other.close()
+
+
+def test_what_is_indexed_of_a_hand_written_note_has_passed_the_gate(ws: Workspace, saved: remember.Written) -> None:
+    token = "ghp_" + "a1B2c3D4" * 5
+    own = ws.store.paths.memories / "own.md"
+    own.write_text(f"The walrus token is {token} \u202e reversed")
+    reindex.refresh(ws)
+    (hit,) = retrieve.search(ws, "walrus")
+    assert token not in hit.body
+    assert "\u202e" not in hit.body
+    assert token in own.read_text()
+    ws.close()
+    assert token.encode() not in ws.home.index_file.read_bytes()
+
+
+def test_a_damaged_index_says_what_to_do_and_reindex_does_it(ws: Workspace, saved: remember.Written) -> None:
+    ws.close()
+    for path in ws.home.cache.iterdir():
+        path.unlink()
+    ws.home.index_file.write_bytes(b"this is not a database" * 200)
+    with pytest.raises(IndexDamaged, match="Run `memem reindex`"):
+        reindex.refresh(ws)
+    assert reindex.rebuild(ws).changed == 1
+    assert found(ws, "deploy") == [saved.memory.id]
+
+
+def test_an_index_of_a_newer_memem_says_what_to_do_and_reindex_does_it(
+    ws: Workspace, saved: remember.Written
+) -> None:
+    import sqlite3
+
+    ws.close()
+    with sqlite3.connect(ws.home.index_file) as connection:
+        connection.execute("PRAGMA user_version = 999")
+    connection.close()
+    with pytest.raises(IndexTooNew, match="Upgrade memem, or run `memem reindex`"):
+        reindex.refresh(ws)
+    reindex.rebuild(ws)
+    assert found(ws, "deploy") == [saved.memory.id]
+
+
+def test_a_touched_but_unchanged_note_is_not_indexed_again(
+    ws: Workspace, saved: remember.Written, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    os.utime(ws.store.absolute(saved.path))
+    monkeypatch.setattr(KeywordIndex, "_insert", None)
+    assert reindex.refresh(ws) == reindex.Refreshed(changed=0, gone=0, files=1)
+
+
+def test_an_unchanged_vault_is_not_even_read(
+    ws: Workspace, saved: remember.Written, clock: SteppingClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock.forward(days=10_000)  # long after the files' own stamps
+    reindex.refresh(ws)
+    monkeypatch.setattr(ws.store, "read", None)
+    assert reindex.refresh(ws) == reindex.Refreshed(changed=0, gone=0, files=1)
+
+
+def test_reindex_sweeps_up_what_a_killed_writer_left(
+    ws: Workspace, saved: remember.Written, clock: SteppingClock
+) -> None:
+    leftover = ws.store.paths.memories / ".memem-00.tmp"
+    leftover.write_text("half a no")
+    reindex.rebuild(ws)
+    assert leftover.exists()
+    clock.forward(days=10_000)
+    reindex.rebuild(ws)
+    assert not leftover.exists()
+
+
+def test_many_notes_are_indexed_in_batches(ws: Workspace, saved: remember.Written, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reindex, "BATCH", 3)
+    for number in range(10):
+        (ws.store.paths.memories / f"n{number}.md").write_text(f"walrus number {number}")
+    assert reindex.refresh(ws).changed == 10
+    assert len(retrieve.search(ws, "walrus", limit=20)) == 10

@@ -1,0 +1,117 @@
+"""Every mutation leaves a line, and what it replaced can be brought back, within bounds."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from memem.core.errors import HomeError
+from memem.core.home import Home
+from memem.jobs import events as module
+from memem.jobs.events import EventLog
+from tests.fakes import SteppingClock
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    return Home(tmp_path / "home")
+
+
+@pytest.fixture
+def log(home: Home, clock: SteppingClock) -> EventLog:
+    return EventLog(home, clock, actor="test", fsync=False)
+
+
+def record(log: EventLog, number: int = 1) -> None:
+    log.record("save", id=f"id-{number}", path="memories/x.md", why="because", before="", after="hash")
+
+
+def test_an_event_says_who_what_where_why_and_both_hashes(log: EventLog, home: Home) -> None:
+    record(log)
+    assert json.loads(home.events_file.read_text()) == {
+        "time": "2026-03-01T09:00:00+01:00",
+        "actor": "test",
+        "action": "save",
+        "id": "id-1",
+        "path": "memories/x.md",
+        "why": "because",
+        "before": "",
+        "after": "hash",
+    }
+
+
+def test_events_are_private_and_only_appended(log: EventLog, home: Home) -> None:
+    record(log, 1)
+    first = home.events_file.read_bytes()
+    record(log, 2)
+    assert home.events_file.read_bytes().startswith(first)
+    assert home.events_file.stat().st_mode & 0o777 == 0o600
+    assert [event.id for event in log.read()] == ["id-1", "id-2"]
+
+
+def test_a_line_torn_by_a_crash_harms_no_other(log: EventLog, home: Home) -> None:
+    record(log, 1)
+    with home.events_file.open("ab") as file:
+        file.write(b'{"time": "2026-')
+    record(log, 2)
+    assert [event.id for event in log.read()] == ["id-1", "id-2"]
+
+
+def test_no_events_yet(log: EventLog) -> None:
+    assert list(log.read()) == []
+
+
+def test_what_was_replaced_is_kept_privately(log: EventLog, home: Home) -> None:
+    log.keep("digest", b"old bytes")
+    assert log.kept("digest") == b"old bytes"
+    assert log.kept("unknown") is None
+    assert (home.undo / "digest").stat().st_mode & 0o777 == 0o600
+
+
+def test_no_digest_leads_out_of_the_undo_store(log: EventLog, home: Home) -> None:
+    log.keep("digest", b"x")
+    (home.state / "secret").write_bytes(b"secret")
+    assert log.kept("../secret") is None
+
+
+def test_the_undo_store_forgets_after_thirty_days(log: EventLog, home: Home, clock: SteppingClock) -> None:
+    log.keep("old", b"x")
+    os.utime(home.undo / "old", (clock.now.timestamp(), clock.now.timestamp()))
+    clock.forward(days=29)
+    log.keep("newer", b"x")
+    assert log.kept("old") == b"x"
+    clock.forward(days=2)
+    log.keep("newest", b"x")
+    assert log.kept("old") is None
+    assert log.kept("newest") == b"x"
+
+
+def test_the_undo_store_never_exceeds_its_size(
+    log: EventLog, home: Home, clock: SteppingClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "UNDO_BYTES", 10_000)
+    monkeypatch.setattr(module, "_PRUNE_EVERY_BYTES", 1_000)
+    for number in range(60):
+        log.keep(f"digest-{number}", b"x" * 300)
+        stamp = clock.now.timestamp() + number
+        os.utime(home.undo / f"digest-{number}", (stamp, stamp))
+        assert sum(path.stat().st_size for path in home.undo.glob("digest-*")) <= 10_000
+    assert log.kept("digest-59") is not None
+    assert log.kept("digest-0") is None
+
+
+def test_a_spoilt_counter_only_means_pruning_now(log: EventLog, home: Home) -> None:
+    log.keep("one", b"x")
+    (home.undo / ".pruned.json").write_text("rubbish")
+    log.keep("two", b"x")
+    assert log.kept("one") == b"x"
+
+
+def test_a_home_that_cannot_be_written_says_so(tmp_path: Path, clock: SteppingClock) -> None:
+    (tmp_path / "file").write_text("")
+    log = EventLog(Home(tmp_path / "file"), clock, actor="test", fsync=False)
+    with pytest.raises(HomeError, match="undo copy"):
+        log.keep("digest", b"x")
+    with pytest.raises(HomeError, match="The change to memories/x.md is made"):
+        record(log)
