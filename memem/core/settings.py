@@ -153,7 +153,7 @@ def read_config(config_file: Path) -> dict[str, str]:
     """The keys of `config.toml` as text; an unknown key is an error, since it is most likely a typing slip."""
     try:
         raw = config_file.read_text(encoding="utf-8")
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return {}
     except (OSError, UnicodeDecodeError) as problem:
         raise SettingsError(f"{config_file} cannot be read: {problem}.") from None

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 # What stands for a secret without being one: references, templates, addresses, paths, masks, placeholders.
 _HARMLESS = re.compile(
-    r"\$[a-z_({].*|%\w+%|%[sdv(].*|[a-z_][\w.]*\(.*\)|[<\[{(].*|[@#]\{.*|![a-z].*|[*&][a-z_]\w*"
+    r"\$[a-z_({].*|%\w+%|%[sdv(].*|[<\[{(].*|[@#]\{.*|![a-z].*|[*&][a-z_]\w*"
+    r"|[a-z_][\w.]*\(.*\)|[a-z_]\w*(?:\.\w+)+[(\[].*|[a-z_]\w*[(\[]"
     r"|\w{2,20}://.*|(?:arn|op|vault|ssm|env|file|kms|sha\d+|urn|enc)[:\[].*"
     r"|(?:~|\.{1,2}|[a-z]:)?[/\\][\w./\\@ -]*"
     r"|.*(?:\$\{|\{\{|\.\.\.|\u2026|<[a-z][^<>]*>).*|(.)\1*|[x*._#\u2022-]+|.*(?:x{4,}|\*{3,}).*"
@@ -54,7 +55,7 @@ def is_real(value: str) -> bool:
 
 def is_chosen(value: str) -> bool:
     """Looks like a password someone made up: letters with digits or signs among them, or digits alone."""
-    return _mixes(value.rstrip("!?"), _DIGIT_OR_SIGN, 5) or value.isdigit() and is_real(value)
+    return _mixes(value.rstrip("!?"), _DIGIT_OR_SIGN, 5) or (value.isdigit() and is_real(value))
 
 
 def is_generated(value: str, at_least: int = 10) -> bool:

@@ -199,16 +199,17 @@ def _assignment(text: str, kind: str, start: int, end: int) -> _Assignment | Non
 
 
 def _holds_secret(it: _Assignment) -> bool:
-    password = it.kind == "password"
-    name = it.name.lower()
-    variable = it.sign == "=" and it.name.isupper()
+    password, name = it.kind == "password", it.name.lower()
+    variable = it.name.isupper() and it.sign == "="
     sentence = re.search(r"\s", it.value) and not variable and name != "passphrase"
     if len(it.value) < 4 or sentence or (name == "pass" and it.how not in ("assign", "flag")):
         return False
-    # Where a password is a string, or the whole of an entry in a file, even a plain word is one.
+    # In these places even a plain word is the secret itself: an environment variable, a quoted password, an
+    # entry of its own line in a settings file. Elsewhere it has to look like a secret.
     string = password and it.quoted and it.how in ("assign", "says", "flag")
-    entry = password and it.sign in (":", ": ", "=") and it.value.islower() and it.after in ("", "\n")
-    if variable or string or (entry and _ENTRY.search(it.before)):
+    alone = it.sign in (":", ": ", "=") and it.after in ("", "\n") and _ENTRY.search(it.before)
+    entry = alone and (it.name.isupper() or (password and it.value.islower()))
+    if variable or string or entry:
         return is_real(it.value)
     if password:
         return is_chosen(it.value)

@@ -1,0 +1,87 @@
+"""`import memem`: the public surface, and the same objects as everywhere else."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import memem
+from memem.doors.api import RESCAN_SECONDS, MemoryHome
+from tests.fakes import SteppingClock
+
+
+def test_the_public_surface_is_this_list() -> None:
+    assert memem.__all__ == ["Entry", "Hit", "MememError", "Memory", "MemoryHome", "Slice", "open"]
+    assert all(getattr(memem, name) is not None for name in memem.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        memem.nonsense  # noqa: B018
+
+
+def test_the_methods_are_this_list() -> None:
+    methods = [name for name in vars(MemoryHome) if not name.startswith("_")]
+    assert methods == [
+        "save",
+        "edit",
+        "forget",
+        "search",
+        "get",
+        "list",
+        "slice",
+        "reindex",
+        "status",
+        "check",
+        "close",
+    ]
+
+
+def test_a_round_through_every_method(tmp_path: Path) -> None:
+    with memem.open(home=tmp_path / "h", vault=str(tmp_path / "v")) as mem:
+        saved = mem.save(
+            "Tokens are signed with RS256.", title="Signing", project="shop-api", kind="decision", keys=["JWT"]
+        )
+        assert [hit.title for hit in mem.search("how do we sign tokens", project="shop-api", limit=5)] == ["Signing"]
+        assert mem.get(saved.memory.id8).memory == saved.memory
+        assert [entry.id for entry in mem.list(project="shop-api")] == [saved.memory.id]
+        shown = mem.slice("are tokens signed with RS256?", project="shop-api", session_id="s1")
+        assert (len(shown.hits), shown.session_id) == (1, "s1")
+        assert mem.edit(saved.memory.id, keys=["JWT", "RS256"]).memory.keys == ("JWT", "RS256")
+        assert mem.reindex().files == 1
+        assert mem.status().memories == 1
+        assert mem.check() == []
+        assert mem.forget(saved.memory.id).outcome == "forgotten"
+        assert mem.list() == []
+
+
+def test_the_home_comes_from_the_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("MEMEM_DIR", str(tmp_path / "by-variable"))
+    with memem.open() as mem:
+        mem.save("A fact.")
+        status = mem.status()
+    assert status.home == tmp_path / "by-variable"
+    assert status.vault == tmp_path / "user" / "obsidian-brain"
+
+
+def test_a_long_lived_home_sees_outside_edits_after_seconds_and_does_not_scan_in_between(
+    mem: MemoryHome, memories: Path, clock: SteppingClock
+) -> None:
+    assert mem.search("walrus") == []
+    (memories / "own.md").write_text("a walrus")
+    assert mem.search("walrus") == []
+    clock.forward(seconds=RESCAN_SECONDS)
+    assert [hit.title for hit in mem.search("walrus")] == ["own"]
+
+
+READERS = """
+import sys
+import memem
+from memem.flows import retrieve
+from memem.workspace import open_workspace
+print(*sorted({name.partition(".")[0] for name in sys.modules}))
+"""
+
+
+def test_reading_imports_nothing_heavy() -> None:
+    done = subprocess.run([sys.executable, "-c", READERS], capture_output=True, text=True, check=True)
+    loaded = set(done.stdout.split())
+    assert not loaded & {"portalocker", "typer", "click", "rich", "numpy", "asyncio", "subprocess", "pydantic"}
