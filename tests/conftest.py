@@ -17,6 +17,7 @@ hypothesis.settings.register_profile(
 )
 hypothesis.settings.load_profile("memem")
 
+
 @pytest.fixture(autouse=True)
 def _away_from_the_real_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in list(os.environ):

@@ -52,7 +52,7 @@ def status(ws: Workspace) -> Status:
     except (VaultError, IndexUnusable) as error:
         problem = str(error)
     memories = [row.memory for row in rows if row.memory]
-    events = list(ws.events.read())
+    last = ws.events.last()
     return Status(
         home=ws.home.root,
         vault=ws.settings.vault,
@@ -63,7 +63,7 @@ def status(ws: Workspace) -> Status:
         unreadable=len(rows) - len(memories),
         recall="keywords",
         index_bytes=ws.home.index_file.stat().st_size if ws.home.index_file.exists() else 0,
-        last_event=f"{events[-1].time} {events[-1].action} {events[-1].path}" if events else "",
+        last_event=f"{last.time} {last.action} {last.path}" if last else "",
         capabilities=_capabilities(ws.home.capabilities_file),
     )
 

@@ -47,7 +47,8 @@ def refresh(ws: Workspace) -> Refreshed:
             continue
         row = read_row(ws, path, stamp)
         if row is None:
-            known[path] = (_tuple(stamp), digest)  # no longer a memory, if it was one
+            if before is not None:
+                known[path] = (before, digest)  # no longer a memory
         elif row.digest and row.digest == digest:
             same.append(row)
         else:

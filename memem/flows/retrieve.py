@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from memem.core.errors import Ambiguous, InputError, NotFound
-from memem.core.memory import GENERAL, PINNED, Entry, Hit, Memory, Slice
+from memem.core.memory import GENERAL, ID8, PINNED, Entry, Hit, Memory, Slice
 from memem.core.project import Project, normalise
 from memem.core.query import Found
 from memem.flows.opening import require_vault
@@ -98,11 +98,13 @@ def candidates(ws: Workspace, prompt: str, project: str, files: Sequence[str] = 
 
 def locate(ws: Workspace, identity: str) -> Row:
     """The fresh row of one memory. Accepts an id, its first characters, or a link to the note."""
-    wanted = identity.strip().removeprefix("[[").removesuffix("]]").split("|")[0]
-    wanted = wanted.removesuffix(".md").rsplit("-", 1)[-1] if not _looks_like_id(wanted) else wanted
+    wanted = identity.strip().removeprefix("[[").removesuffix("]]").split("|")[0].removesuffix(".md")
     if len(wanted) < SHORTEST_PREFIX:
         raise InputError(f"{identity!r} is too short for an id: give at least {SHORTEST_PREFIX} characters.")
     rows = fresh_rows(ws, lambda: ws.index.by_id(wanted))
+    id8 = wanted.rpartition("-")[2]
+    if not rows and len(id8) == ID8:  # a note's file name ends in it
+        rows = fresh_rows(ws, lambda: ws.index.by_id(id8))
     if not rows:
         raise NotFound(f"No memory has the id {identity!r}. `memem list` and `memem search` show ids.")
     if len(rows) > 1:
@@ -110,10 +112,6 @@ def locate(ws: Workspace, identity: str) -> Row:
         what = "Several files carry" if len({row.memory and row.memory.id for row in rows}) == 1 else "Several match"
         raise Ambiguous(f"{what} the id {identity!r}: {places}. Give more of the id, or change one file's id.")
     return rows[0]
-
-
-def _looks_like_id(text: str) -> bool:
-    return bool(re.fullmatch(r"[0-9a-fA-F]{4,8}(-[0-9a-fA-F-]*)?", text))
 
 
 def _find(ws: Workspace, query: str, scope: Sequence[str] | None, limit: int, *, archive: bool) -> Found:

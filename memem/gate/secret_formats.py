@@ -151,9 +151,13 @@ PHRASE_RULES = (
         r"|(?:(?:\\[nr]|[\s\"'+,>|])*+(?:[A-Za-z]+-[A-Za-z]+: [^\n\\]{0,80}|[A-Za-z0-9+/=]{16,}))++))",
         _has_key_material,
     ),
-    Rule("private key", ("private-lines:",), r"Private-Lines: \d+\s+((?:[A-Za-z0-9+/=]{4,}\s*+)++)"),
+    Rule("private key", ("private-lines:",), r"Private-Lines: \d+((?:\s+[A-Za-z0-9+/=]{4,}+(?![-:]))++)"),
     Rule("aws secret key", ("secret",), rf"(?i:secret[ _-]?access[ _-]?key){_ASSIGNED}{_FORTY}"),
-    Rule("password", ("://",), r"://[^\s/:@\"'`<>]{0,128}:([^\s/\"'`<>]{1,256})@(?=[\w\[.-])"),
+    Rule(
+        "password",
+        ("://",),
+        r"://[^\s/:@\"'`<>]{0,128}:(?!\d{1,5}[/?#])([^\s\"'`<>]{1,256}?)@(?=[\w.-]{1,255}+(?!@)|\[)",
+    ),
     Rule(
         "authorization header",
         ("authorization",),

@@ -105,6 +105,7 @@ _KEY_OF = re.compile(
 )
 # Page cursors and the vocabulary of language models are called tokens too.
 _OTHER_TOKEN = re.compile(r"(?:next|page|continuation|sync|cancel|eos|bos|pad|unk|sep|cls|mask|stop|special)[ _-]?$")
+_USER = re.compile(r"://[\w.+-]*\Z")
 _FLAG = re.compile(r"(?:^|\s)--?[\w-]*\Z")
 _ENTRY = re.compile(r"(?:^|\n)[ \t*-]*[\"']?[\w.-]*\Z")
 _SEPARATOR = re.compile(
@@ -175,7 +176,7 @@ def _full_name(lowered: str, name: re.Match[str]) -> tuple[str, int]:
 
 def _assignment(text: str, kind: str, start: int, end: int) -> _Assignment | None:
     name, before = text[start:end], text[max(0, start - 48) : start]
-    separator = _SEPARATOR.match(text, end)
+    separator = None if _USER.search(before) else _SEPARATOR.match(text, end)
     if separator is None:
         separator = (_FLAG_GAP if _FLAG.search(before) else _GAP).match(text, end)
     if separator is None:
@@ -202,7 +203,10 @@ def _holds_secret(it: _Assignment) -> bool:
     password, name = it.kind == "password", it.name.lower()
     variable = it.name.isupper() and it.sign == "="
     sentence = re.search(r"\s", it.value) and not variable and name != "passphrase"
-    if len(it.value) < 4 or sentence or (name == "pass" and it.how not in ("assign", "flag")):
+    if len(it.value) < 4 or sentence:
+        return False
+    # Tests pass, too, and say so in capitals.
+    if name == "pass" and (it.how not in ("assign", "flag") or (it.name == "PASS" and it.before[-1:] not in "_/-")):
         return False
     # In these places even a plain word is the secret itself: an environment variable, a quoted password, an
     # entry of its own line in a settings file. Elsewhere it has to look like a secret.

@@ -16,6 +16,7 @@ UNDO_DAYS = 30
 UNDO_BYTES = 50_000_000
 _PRUNE_EVERY_BYTES = UNDO_BYTES // 10
 _PRUNE_EVERY = timedelta(hours=6)
+_LAST_BYTES = 65_536
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,15 +67,11 @@ class EventLog:
 
     def read(self) -> Iterator[Event]:
         """Every whole event, oldest first; a line torn by a crash is passed over."""
-        try:
-            lines = self._home.events_file.read_bytes().splitlines()
-        except FileNotFoundError:
-            return
-        for line in lines:
-            try:
-                yield Event(**json.loads(line))
-            except (ValueError, TypeError):
-                continue
+        return _events(_tail(self._home.events_file, None))
+
+    def last(self) -> Event | None:
+        """The newest event, without reading the whole log."""
+        return next(iter(reversed(list(_events(_tail(self._home.events_file, _LAST_BYTES))))), None)
 
     def kept(self, digest: str) -> bytes | None:
         """The bytes of an earlier state, while the undo store still has them."""
@@ -104,6 +101,24 @@ class EventLog:
             # Room is left for what may come until the next pruning, so that the bound always holds.
             if old or total > UNDO_BYTES - _PRUNE_EVERY_BYTES:
                 files.remove_quietly(Path(path))
+
+
+def _tail(path: Path, most: int | None) -> bytes:
+    try:
+        with path.open("rb") as file:
+            if most is not None:
+                file.seek(max(0, file.seek(0, os.SEEK_END) - most))
+            return file.read()
+    except FileNotFoundError:
+        return b""
+
+
+def _events(lines: bytes) -> Iterator[Event]:
+    for line in lines.splitlines():
+        try:
+            yield Event(**json.loads(line))
+        except (ValueError, TypeError):
+            continue
 
 
 def _read_counter(counter: Path) -> tuple[float, int]:

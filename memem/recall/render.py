@@ -23,9 +23,15 @@ def one_line(text: str, most: int = 200) -> str:
 
 def quoted(text: str, most: int, indent: str = "   ") -> str:
     """Any text as a block quotation of at most about `most` characters."""
-    cut = text if len(text) <= most else text[:most].rsplit(None, 1)[0].rstrip() + _CUT
+    cut = text if len(text) <= most else _at_a_word(text[:most]) + _CUT
     lines = [_TAG.sub("&lt;", line.rstrip()) for line in cut.splitlines()]
     return "\n".join(f"{indent}> {line}".rstrip() for line in lines)
+
+
+def _at_a_word(text: str) -> str:
+    """The text without its last, probably cut, word; scripts without spaces are cut where they are."""
+    word = text.rsplit(None, 1)[-1]
+    return text.removesuffix(word).rstrip() if len(word) < 40 else text
 
 
 def item(rank: int, hit: Hit, project: str, most: int) -> str:

@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 import pytest
 import typer
 
-from memem.core import files
 from memem.doors import cli
 from memem.doors.cli import VERBS, output
 
@@ -124,7 +123,9 @@ def test_list(run: Run, saved: str) -> None:
 
 
 def test_slice_speaks_or_says_why_not(run: Run, saved: str, tmp_path: Path) -> None:
-    done = run("slice", "are tokens signed with RS256?", "--scope", "shop", "--session-id", "s1", "--cwd", str(tmp_path))
+    done = run(
+        "slice", "are tokens signed with RS256?", "--scope", "shop", "--session-id", "s1", "--cwd", str(tmp_path)
+    )
     assert done.out.startswith("# Active Memory Slice\n")
     silent = run("slice", "hi there", "--scope", "shop")
     assert (silent.code, silent.out) == (0, "")
@@ -144,7 +145,7 @@ def test_edit_changes_properties(run: Run, saved: str) -> None:
 def test_edit_opens_the_editor(run: Run, saved: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     failed(run("edit", saved), "set EDITOR")
     editor = tmp_path / "my editor"
-    editor.write_text("#!/bin/sh\nsed -i.bak 's/RS256/ES512/' \"$1\" && rm \"$1.bak\"\n")
+    editor.write_text('#!/bin/sh\nsed -i.bak \'s/RS256/ES512/\' "$1" && rm "$1.bak"\n')
     editor.chmod(0o755)
     monkeypatch.setenv("EDITOR", f"'{editor}'")
     assert run("edit", saved).out.startswith("edited ")
@@ -242,16 +243,22 @@ def test_unknown_and_ambiguous_ids(run: Run, saved: str, vault: Path) -> None:
         failed(run(verb, "abcdef", *more), "abcdef01 in memories/1.md, abcdef02 in memories/2.md")
 
 
-@pytest.mark.parametrize("arguments", [["search", "x"], ["list"], ["slice", "x"], ["get", "ffffffff"], ["check"], ["reindex"]])
+@pytest.mark.parametrize(
+    "arguments", [["search", "x"], ["list"], ["slice", "x"], ["get", "ffffffff"], ["check"], ["reindex"]]
+)
 def test_a_missing_vault(run: Run, arguments: list[str], tmp_path: Path) -> None:
     failed(run(*arguments), "There is no vault at")
 
 
 def test_a_vault_that_cannot_be_written(run: Run, saved: str, monkeypatch: pytest.MonkeyPatch, vault: Path) -> None:
     before = {path: path.read_bytes() for path in vault.rglob("*.md")}
-    for number, words in ((errno.EROFS, "read-only"), (errno.ENOSPC, "disk is full"), (errno.EACCES, "permission denied")):
+    for number, words in (
+        (errno.EROFS, "read-only"),
+        (errno.ENOSPC, "disk is full"),
+        (errno.EACCES, "permission denied"),
+    ):
         with monkeypatch.context() as patched:
-            patched.setattr(files.os, "open", _refusing(vault, number))
+            patched.setattr("memem.core.files.os.open", _refusing(vault, number))
             failed(run("save", "Another fact."), words)
             failed(run("edit", saved, "--title", "New"), words)
     assert {path: path.read_bytes() for path in vault.rglob("*.md")} == before

@@ -126,9 +126,7 @@ def test_an_unreadable_note_is_quarantined_untouched_and_returns_by_itself(
 
 
 @pytest.mark.parametrize(("strict", "listed"), [("quarantine", 1), ("skip", 0)])
-def test_how_strict_to_be_with_unreadable_notes(
-    tmp_path: Path, clock: SteppingClock, strict: str, listed: int
-) -> None:
+def test_how_strict_to_be_with_unreadable_notes(tmp_path: Path, clock: SteppingClock, strict: str, listed: int) -> None:
     ws = strict_workspace(tmp_path, clock, strict)
     reindex.refresh(ws)
     assert len(ws.index.rows("problem IS NOT NULL")) == listed
@@ -194,9 +192,7 @@ def test_a_damaged_index_says_what_to_do_and_reindex_does_it(ws: Workspace, save
     assert found(ws, "deploy") == [saved.memory.id]
 
 
-def test_an_index_of_a_newer_memem_says_what_to_do_and_reindex_does_it(
-    ws: Workspace, saved: remember.Written
-) -> None:
+def test_an_index_of_a_newer_memem_says_what_to_do_and_reindex_does_it(ws: Workspace, saved: remember.Written) -> None:
     import sqlite3
 
     ws.close()
@@ -238,7 +234,9 @@ def test_reindex_sweeps_up_what_a_killed_writer_left(
     assert not leftover.exists()
 
 
-def test_many_notes_are_indexed_in_batches(ws: Workspace, saved: remember.Written, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_notes_are_indexed_in_batches(
+    ws: Workspace, saved: remember.Written, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(reindex, "BATCH", 3)
     for number in range(10):
         (ws.store.paths.memories / f"n{number}.md").write_text(f"walrus number {number}")

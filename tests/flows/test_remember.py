@@ -59,7 +59,9 @@ def test_a_text_of_two_megabytes_is_refused(ws: Workspace) -> None:
         ({"keys": ("x",) * 51}, "Too many"),
     ],
 )
-def test_what_cannot_be_used_is_refused_with_what_can(ws: Workspace, options: dict[str, object], complaint: str) -> None:
+def test_what_cannot_be_used_is_refused_with_what_can(
+    ws: Workspace, options: dict[str, object], complaint: str
+) -> None:
     with pytest.raises(InputError, match=complaint):
         remember.save(ws, "A fact.", **options)  # type: ignore[arg-type]
 
@@ -226,7 +228,7 @@ def test_a_note_that_changes_between_reading_and_writing_is_not_overwritten(
         saved = remember.save(ws, f"Use tabs {after_reads}.")
         left = after_reads
 
-        def read_then_obsidian_saves(path: str) -> object:
+        def read_then_obsidian_saves(path: str, saved: remember.Written = saved) -> object:
             nonlocal left
             note = real(path)
             left -= 1

@@ -87,6 +87,9 @@ def test_get_takes_an_id_its_beginning_or_a_link(shop: Workspace) -> None:
     stem = Path(hit.path).stem
     for identity in (hit.id, hit.id[:8], hit.id[:6], f"[[{stem}]]", f"[[{stem}|shown]]", f"{stem}.md", f" {hit.id} "):
         assert retrieve.get(shop, identity).id == hit.id
+    (shop.store.paths.memories / "own.md").write_text("---\nid: my-own-id-0001\n---\ntext")
+    reindex.refresh(shop)
+    assert retrieve.get(shop, "my-own-id-0001").id == retrieve.get(shop, "my-own").id == "my-own-id-0001"
     with pytest.raises(InputError, match="too short"):
         retrieve.get(shop, "a")
 
@@ -128,7 +131,9 @@ def test_a_prompt_that_needs_a_memory_gets_it(shop: Workspace) -> None:
     assert "   > Access tokens of shop-api are signed with RS256" in text
 
 
-@pytest.mark.parametrize("prompt", ["hi", "ok thanks", "yes please", "continue", "why?", "好的", "1", "", "🎉", "go on then"])
+@pytest.mark.parametrize(
+    "prompt", ["hi", "ok thanks", "yes please", "continue", "why?", "好的", "1", "", "🎉", "go on then"]
+)
 def test_a_prompt_that_needs_none_gets_silence(shop: Workspace, prompt: str) -> None:
     result = retrieve.slice_for(shop, prompt, cwd=shop.settings.vault, project="shop-api")
     assert (result.text, result.hits) == ("", ())
@@ -184,9 +189,7 @@ def test_a_slice_stays_within_its_budget(ws: Workspace) -> None:
 
 def test_the_task_mode_is_given_or_inferred(shop: Workspace) -> None:
     assert "- Task: debug\n" in sliced(shop, "fix the failing access tokens signed with RS256")
-    assert "- Task: on call ## x\n" in sliced(
-        shop, "access tokens signed with RS256", task_mode="on call\n## x"
-    )
+    assert "- Task: on call ## x\n" in sliced(shop, "access tokens signed with RS256", task_mode="on call\n## x")
 
 
 def test_project_and_branch_come_from_the_folder(shop: Workspace, tmp_path: Path) -> None:

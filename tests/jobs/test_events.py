@@ -60,6 +60,16 @@ def test_a_line_torn_by_a_crash_harms_no_other(log: EventLog, home: Home) -> Non
 
 def test_no_events_yet(log: EventLog) -> None:
     assert list(log.read()) == []
+    assert log.last() is None
+
+
+def test_the_last_event_is_found_without_reading_all(log: EventLog, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(5):
+        record(log, number)
+    monkeypatch.setattr(module, "_LAST_BYTES", 400)  # less than two lines
+    last = log.last()
+    assert last is not None
+    assert last.id == "id-4"
 
 
 def test_what_was_replaced_is_kept_privately(log: EventLog, home: Home) -> None:
@@ -113,5 +123,5 @@ def test_a_home_that_cannot_be_written_says_so(tmp_path: Path, clock: SteppingCl
     log = EventLog(Home(tmp_path / "file"), clock, actor="test", fsync=False)
     with pytest.raises(HomeError, match="undo copy"):
         log.keep("digest", b"x")
-    with pytest.raises(HomeError, match="The change to memories/x.md is made"):
+    with pytest.raises(HomeError, match=r"The change to memories/x\.md is made"):
         record(log)

@@ -4,7 +4,6 @@ import re
 from collections import Counter
 from typing import NamedTuple
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -15,7 +14,7 @@ from memem.vault import frontmatter
 
 _word = st.from_regex(r"[a-z][a-z0-9_]{0,8}", fullmatch=True)
 _text = st.text(
-    st.characters(blacklist_categories=("Cs", "Cc"), blacklist_characters="\ufeff\u2028\u2029\ufffe\uffff"), max_size=24
+    st.characters(exclude_categories=("Cs", "Cc"), exclude_characters="\ufeff\u2028\u2029\ufffe\uffff"), max_size=24
 )
 _plain = st.from_regex(r"[a-zA-Z0-9][a-zA-Z0-9 ._/-]{0,20}", fullmatch=True).map(str.strip)
 _double = _text.map(lambda text: '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"')
@@ -79,7 +78,7 @@ def _files(draw: st.DrawFn) -> File:
     for key in draw(st.lists(_word, min_size=1, max_size=6, unique=True)):
         pieces += [("", line + newline, "") for line in draw(st.lists(_between, max_size=1))]
         pieces.append(draw(_entry(key, newline)))
-    body = draw(st.text(st.characters(blacklist_categories=("Cs",)), max_size=80))
+    body = draw(st.text(st.characters(codec="utf-8"), max_size=80))
     return File([*pieces, ("", "---" + newline + body, "")])
 
 

@@ -20,7 +20,7 @@ FULL = Memory(
     tags=("memem", "shop-api"),
     layer=1,
     importance=4,
-    keys=("JWT", "007", "on", "a, b", "it's: \"so\""),
+    keys=("JWT", "007", "on", "a, b", 'it\'s: "so"'),
     paths=("src/auth/**",),
     related=("[[other-note-12345678]]",),
     contradicts=("[[older-87654321]]",),
@@ -37,11 +37,11 @@ FULL = Memory(
 )
 MINIMAL = Memory(id="aaaaaaaa-0000-4000-8000-000000000000", title="Short", body="A fact.")
 
-_line = st.text(st.characters(blacklist_categories=("Cs", "Cc", "Zl", "Zp")), min_size=1, max_size=40).map(
+_line = st.text(st.characters(exclude_categories=("Cs", "Cc", "Zl", "Zp")), min_size=1, max_size=40).map(
     lambda text: " ".join(text.split())
 )
 _lines = st.lists(_line.filter(bool), max_size=4).map(tuple)
-_body = st.text(st.characters(blacklist_categories=("Cs",), blacklist_characters="\r"), min_size=1).map(str.strip)
+_body = st.text(st.characters(codec="utf-8", exclude_characters="\r"), min_size=1).map(str.strip)
 _memories = st.builds(
     Memory,
     id=st.uuids(version=4).map(str),
@@ -133,14 +133,14 @@ def test_a_hand_changed_note_stays_a_persons_after_memem_rewrites_it() -> None:
     assert after.memory.author == "human"
 
 
-UNKNOWN = """---
+UNKNOWN = f"""---
 # my comment
 cssclasses:
   - wide   # keep
 id: aaaaaaaa-0000-4000-8000-000000000000
 Title With Spaces: yes
 nested:
-  deep: {a: 1}
+  deep: {{a: 1}}
 version: 1.10
 zip: 007
 flag: on
@@ -148,7 +148,7 @@ tags: [memem]
 importance: 2 # why
 ---
 
-Body with trailing spaces   
+Body with trailing spaces{"   "}
 
 <!-- a comment -->
 """

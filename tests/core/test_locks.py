@@ -1,0 +1,142 @@
+"""One writer at a time, across processes; nobody waits for ever, and a dead holder holds nothing."""
+
+import os
+import stat
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import portalocker
+import pytest
+
+import memem
+from memem.core.errors import Busy, MememError
+from memem.core.locks import holding
+
+SECONDS = 0.05
+HOLDER = """
+import sys
+from pathlib import Path
+from memem.core.locks import holding
+with holding(Path(sys.argv[1]), 10):
+    print("held", flush=True)
+    sys.stdin.readline()
+print("released", flush=True)
+sys.stdin.readline()
+"""
+
+
+@contextmanager
+def another_process_holding(path: Path) -> Iterator[subprocess.Popen[str]]:
+    """A process that holds the lock until it is sent a line, and lives until it is sent another."""
+    environ = os.environ | {"PYTHONPATH": str(Path(memem.__file__).parent.parent)}
+    holder = subprocess.Popen(
+        [sys.executable, "-c", HOLDER, str(path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=environ,
+    )
+    with holder:
+        try:
+            assert heard(holder) == "held"
+            yield holder
+        finally:
+            holder.kill()
+
+
+def heard(process: subprocess.Popen[str]) -> str:
+    assert process.stdout
+    return process.stdout.readline().strip()
+
+
+def let_go(process: subprocess.Popen[str]) -> None:
+    assert process.stdin
+    process.stdin.write("\n")
+    process.stdin.flush()
+    assert heard(process) == "released"
+
+
+def test_a_lock_held_by_another_process_is_busy_and_named(tmp_path: Path) -> None:
+    path = tmp_path / "write.lock"
+    with another_process_holding(path):
+        with pytest.raises(Busy) as refusal, holding(path, SECONDS):
+            pytest.fail("two processes held one lock")
+        assert str(path) in str(refusal.value)
+        assert len(str(refusal.value).splitlines()) == 1
+
+
+def test_a_lock_that_was_let_go_can_be_taken(tmp_path: Path) -> None:
+    path = tmp_path / "write.lock"
+    with another_process_holding(path) as holder:
+        let_go(holder)
+        with holding(path, SECONDS):
+            assert holder.poll() is None
+
+
+def test_a_killed_holder_holds_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "write.lock"
+    with another_process_holding(path) as holder:
+        holder.kill()
+        holder.wait()
+        with holding(path, SECONDS):
+            assert path.is_file()
+
+
+def test_a_second_holder_in_the_same_process_is_busy_too(tmp_path: Path) -> None:
+    path = tmp_path / "write.lock"
+    with holding(path, SECONDS), pytest.raises(Busy), holding(path, SECONDS):
+        pytest.fail("one lock was held twice")
+
+
+def test_a_lock_is_let_go_when_the_work_under_it_fails(tmp_path: Path) -> None:
+    path = tmp_path / "write.lock"
+    with pytest.raises(ZeroDivisionError), holding(path, SECONDS):
+        raise ZeroDivisionError
+    with holding(path, SECONDS):
+        pass
+
+
+def test_two_locks_do_not_meet(tmp_path: Path) -> None:
+    with holding(tmp_path / "a.lock", SECONDS), holding(tmp_path / "b.lock", SECONDS):
+        pass
+
+
+@pytest.fixture
+def open_umask() -> Iterator[None]:
+    before = os.umask(0)
+    yield
+    os.umask(before)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes are POSIX")
+@pytest.mark.usefixtures("open_umask")
+def test_the_lock_file_is_private(tmp_path: Path) -> None:
+    path = tmp_path / "write.lock"
+    with holding(path, SECONDS):
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_a_lock_file_is_never_written_to(tmp_path: Path) -> None:
+    path = tmp_path / "write.lock"
+    path.write_text("kept")
+    with holding(path, SECONDS):
+        pass
+    assert path.read_text() == "kept"
+
+
+def test_a_file_system_without_locks_is_not_called_another_memem(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Trying again in a moment would fail for ever."""
+
+    def refuse(*_: object) -> Callable[..., None]:
+        raise portalocker.LockException("[Errno 95] Operation not supported")
+
+    monkeypatch.setattr(portalocker.Lock, "acquire", refuse)
+    with pytest.raises(MememError) as refusal, holding(tmp_path / "write.lock", SECONDS):
+        pytest.fail("a lock was held that does not exist")
+    assert not isinstance(refusal.value, Busy)
+    assert str(tmp_path / "write.lock") in str(refusal.value)

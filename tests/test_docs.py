@@ -1,0 +1,77 @@
+"""Every verb, setting, folder and variable is documented, and nothing is documented that is not there."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+import memem
+from memem.core.settings import OPTIONS
+from memem.doors.cli import VERBS
+
+ROOT = Path(__file__).parent.parent
+
+
+def read(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def sources() -> list[Path]:
+    return [*ROOT.glob("memem/**/*.py"), *ROOT.glob("bench/*.py"), ROOT / "bootstrap.sh"]
+
+
+def test_every_variable_is_documented_and_every_documented_one_is_used() -> None:
+    used = {name for path in sources() for name in re.findall(r"\bMEMEM_[A-Z_]+\b", path.read_text(encoding="utf-8"))}
+    assert set(re.findall(r"^\| `(MEMEM_[A-Z_]+)`", read("docs/configuration.md"), re.MULTILINE)) == used
+
+
+@pytest.mark.parametrize("option", OPTIONS, ids=lambda option: option.key)
+def test_every_setting_is_documented_with_its_key_and_default(option: object) -> None:
+    key, variable, default = (getattr(option, name) for name in ("key", "variable", "default"))
+    assert f"| `{variable}` | `{key}` | `{default}` |" in read("docs/configuration.md")
+
+
+def test_every_key_of_the_documentation_is_a_setting() -> None:
+    rows = re.findall(r"^\| `MEMEM_[A-Z_]+` \| `([a-z_]+)` \|", read("docs/configuration.md"), re.MULTILINE)
+    assert rows == [option.key for option in OPTIONS]
+
+
+def test_every_verb_is_in_the_readme_and_no_other() -> None:
+    assert re.findall(r"^\| `memem ([a-z]+)", read("README.md"), re.MULTILINE) == list(VERBS)
+
+
+def test_every_folder_and_flow_is_on_the_map() -> None:
+    folders = {path.parent.name for path in ROOT.glob("memem/*/__init__.py")}
+    for page in (memem.__doc__ or "", read("docs/architecture.md")):
+        assert all(f"{folder}/" in page for folder in folders)
+    flows = {path.stem for path in ROOT.glob("memem/flows/[a-z]*.py")}
+    assert all(f"`{flow}`" in read("docs/architecture.md") for flow in flows)
+
+
+def test_every_module_says_what_it_is() -> None:
+    for path in ROOT.glob("memem/**/*.py"):
+        assert path.read_text(encoding="utf-8").startswith('"""'), path.relative_to(ROOT)
+
+
+def test_every_link_of_the_documentation_leads_somewhere() -> None:
+    for page in ("README.md", "llms.txt", "CONTRIBUTING.md", "docs/architecture.md", "docs/configuration.md"):
+        for target in re.findall(r"\]\(([^)#]+)\)", read(page)):
+            assert target.startswith("https://") or (ROOT / page).parent.joinpath(target).exists(), (page, target)
+
+
+def test_the_changelog_has_this_version() -> None:
+    assert f"## [{memem.__version__}] - " in read("CHANGELOG.md")
+
+
+def test_lock_files_are_hashed_and_name_no_address() -> None:
+    for name in ("requirements.lock", "requirements-dev.lock"):
+        text = read(name)
+        assert "://" not in text
+        pins = [line for line in text.splitlines() if re.match(r"[a-z]", line)]
+        assert pins
+        assert text.count("--hash=sha256:") >= len(pins)
+
+
+def test_modules_stay_short() -> None:
+    long = {str(path.relative_to(ROOT)): len(path.read_text().splitlines()) for path in ROOT.glob("memem/**/*.py")}
+    assert {name: lines for name, lines in long.items() if lines > 320} == {}
