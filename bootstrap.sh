@@ -93,7 +93,7 @@ find_uv() {
   if [ ! -x "$ours/uv/bin/uv" ]; then
     rm -rf "$ours/uv" "$ours/uv.new"
     "$1" -m pip install --quiet --no-input --disable-pip-version-check --retries 1 --only-binary :all: \
-      --target "$ours/uv.new" uv >&8 2>&8 || return 1
+      --require-hashes -r "$root/requirements-uv.lock" --target "$ours/uv.new" >&8 2>&8 || return 1
     mv "$ours/uv.new" "$ours/uv"
   fi
   echo "$ours/uv/bin/uv"

@@ -310,7 +310,8 @@ def test_failing_uv_falls_back_to_pip(project: Project) -> None:
 
 def test_uv_is_fetched_once_where_it_is_missing(project: Project) -> None:
     (project.bin / "uv").unlink()
-    offer_wheel(project, "uv", "uv-1.0.data/scripts/uv", '#!/bin/sh\necho "$*" >>"$HOME/uv-calls"\n')
+    line = offer_wheel(project, "uv", "uv-1.0.data/scripts/uv", '#!/bin/sh\necho "$*" >>"$HOME/uv-calls"\n')
+    (project.root / "requirements-uv.lock").write_text(line, encoding="utf-8")
     assert project.run("demo").code == 0
     (project.home / "wheels").rename(project.home / "offline")
     (project.root / "requirements.lock").write_text("# changed\n", encoding="utf-8")

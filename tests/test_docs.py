@@ -64,7 +64,7 @@ def test_the_changelog_has_this_version() -> None:
 
 
 def test_lock_files_are_hashed_and_name_no_address() -> None:
-    for name in ("requirements.lock", "requirements-dev.lock"):
+    for name in ("requirements.lock", "requirements-dev.lock", "requirements-uv.lock"):
         text = read(name)
         assert "://" not in text
         pins = [line for line in text.splitlines() if re.match(r"[a-z]", line)]

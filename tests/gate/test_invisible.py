@@ -167,8 +167,7 @@ def test_changed_text_is_counted(text: str) -> None:
     assert (count > 0) == (result != normal) or pairs
 
 
-def test_every_character_alone_is_safe_or_gone() -> None:
-    for code in range(sys.maxunicode + 1):
-        result, _ = neutralise(f"a{chr(code)}b")
-        assert FORBIDDEN.search(result) is None
-        assert neutralise(result) == (result, 0)
+def test_every_character_among_letters_is_safe_or_gone() -> None:
+    result, _ = neutralise("a".join(map(chr, range(sys.maxunicode + 1))))
+    assert FORBIDDEN.search(result) is None
+    assert neutralise(result) == (result, 0)
