@@ -31,10 +31,11 @@ _SUBDIVISION_FLAG = "\U0001f3f4(?:{})\U000e007f".format(
     "|".join("".join(chr(0xE0000 + ord(letter)) for letter in code) for code in ("gbeng", "gbsct", "gbwls"))
 )
 
-_EMOJI = (
-    "\u00a9\u00ae\u203c\u2049\u2122\u2139\u2190-\u21ff\u2300-\u23ff\u24c2\u25aa-\u25fe\u2600-\u27bf\u2934\u2935"
-    "\u2b05-\u2b55\u3030\u303d\u3297\u3299\U0001f000-\U0001faff"
+_PICTURE = (
+    "\u2190-\u21ff\u2300-\u23ff\u24c2\u25aa-\u25fe\u2600-\u27bf\u2934\u2935\u2b05-\u2b55\u3030\u303d\u3297\u3299"
+    "\U0001f000-\U0001faff"
 )
+_SIGN = "\u00a9\u00ae\u203c\u2049\u2122\u2139"  # drawn as emoji on request, never joined to another
 _RIGHT_TO_LEFT = (
     "\u0590-\u061b\u061d-\u08ff\ufb1d-\ufdcf\ufdf0-\ufdfb\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff"
 )
@@ -60,12 +61,12 @@ _PLACES = (
     f"[{_VIRAMA}][\u200c\u200d].?",  # also at the end of a word
     f"[^\\s\u200b-\u200f]\u200c[{_CURSIVE}]",  # Persian suffixes follow foreign words too
     f"[{_CURSIVE}]\u200d.?",  # an initial form, as Persian writes before an abbreviation's full stop
-    f"[{_EMOJI}\ufe0e\ufe0f\u20e3]\u200d[{_EMOJI}]",
+    f"[{_PICTURE}\ufe0e\ufe0f]\u200d[{_PICTURE}]",
     f"[{_RIGHT_TO_LEFT}][\u200e\u200f\u061c].?",
     f".?[\u200e\u200f\u061c][{_RIGHT_TO_LEFT}]",
     f"[{_COMBINING}]\u034f[{_COMBINING}]",
     "[0-9#*]\ufe0f\u20e3",  # a digit only as a keycap: elsewhere it would carry a hidden bit
-    f"[{_EMOJI}][\ufe0e\ufe0f].?",
+    f"[{_PICTURE}{_SIGN}][\ufe0e\ufe0f].?",
     "[\u1820-\u18aa][\u180b-\u180d\u180f].?",
     f"[{_IDEOGRAPH}{_WITH_VARIANTS}][\ufe00-\ufe02].?",
     f"[{_IDEOGRAPH}][\U000e0100-\U000e01ef].?",

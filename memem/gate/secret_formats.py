@@ -1,20 +1,21 @@
 """What secrets look like: provider formats as a table, and how to tell a value from what only stands for one.
 
-A new provider is a new line in `RULES`.
+A new provider is a new line in `WORD_RULES`.
 """
 
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-# What stands for a secret without being one: references, templates, addresses, paths, masks, placeholders.
+# What stands for a secret without being one: references, templates, calls, addresses, paths, masks, placeholders.
+# In a long value a short word proves nothing: chance writes it there too.
 _HARMLESS = re.compile(
     r"\$[a-z_({].*|%\w+%|%[sdv(].*|[<\[{(].*|[@#]\{.*|![a-z].*|[*&][a-z_]\w*"
     r"|[a-z_][\w.]*\(.*\)|[a-z_]\w*(?:\.\w+)+[(\[].*|[a-z_]\w*[(\[]"
     r"|\w{2,20}://.*|(?:arn|op|vault|ssm|env|file|kms|sha\d+|urn|enc)[:\[].*"
     r"|(?:~|\.{1,2}|[a-z]:)?[/\\][\w./\\@ -]*"
-    r"|.*(?:\$\{|\{\{|\.\.\.|\u2026|<[a-z][^<>]*>).*|(.)\1*|[x*._#\u2022-]+|.*(?:x{4,}|\*{3,}).*"
-    r"|.*(?:example|placeholder|redacted|dummy|fake|sample|change[_-]?(?:me|it|this)|todo|fixme).*"
+    r"|.*(?:\$\{|\{\{|\.\.\.|\u2026|<[a-z][^<>]*>).*|(.)\1*|[x*._#\u2022-]+|.*(?:x{8,}|\*{3,}).*"
+    r"|.{0,40}(?:x{4,}|example|placeholder|redacted|dummy|fake|sample|change[_-]?(?:me|it|this)|todo|fixme).{0,40}"
     r"|(?:.*[_ -])?(?:your|insert|replace|hidden|masked)(?:[_ -].*|[a-z]*)",
     re.IGNORECASE | re.DOTALL,
 )
@@ -69,6 +70,11 @@ def _mixes(value: str, others: re.Pattern[str], at_least: int) -> bool:
     core = _TECHNICAL.sub("", value)
     mixed = others.search(core) and _LETTER.search(core) and len(core) >= at_least
     return bool(mixed) and not _ORDINARY.fullmatch(value) and is_real(value)
+
+
+def _is_credential(value: str) -> bool:
+    """Generated, or base64 that happens to have no digit; not the word that follows a scheme's name in prose."""
+    return is_generated(value) or (value[1:].lower() != value[1:] and not value.isupper() and is_real(value))
 
 
 def _has_key_material(value: str) -> bool:
@@ -162,6 +168,7 @@ PHRASE_RULES = (
         "authorization header",
         ("authorization",),
         rf"(?i:authorization){_ASSIGNED}(?i:basic|bearer|token|apikey|digest)\s{{1,9}}([\w.~+/=:-]{{8,}})",
+        _is_credential,
     ),
     Rule("bearer token", ("bearer ",), r"(?i:bearer) {1,9}([\w.~+/=-]{12,})", is_generated),
     Rule("password", ("curl ",), r"curl [^\n|;]{0,200}?(?<=\s)(?:-u|--user)[ =]?[\"']?[\w.@+-]{0,64}:([^\s\"']{3,})"),

@@ -105,9 +105,11 @@ _KEY_OF = re.compile(
 )
 # Page cursors and the vocabulary of language models are called tokens too.
 _OTHER_TOKEN = re.compile(r"(?:next|page|continuation|sync|cancel|eos|bos|pad|unk|sep|cls|mask|stop|special)[ _-]?$")
+# The user's part of an address; what follows it has a rule of its own.
 _USER = re.compile(r"://[\w.+-]*\Z")
 _FLAG = re.compile(r"(?:^|\s)--?[\w-]*\Z")
 _ENTRY = re.compile(r"(?:^|\n)[ \t*-]*[\"']?[\w.-]*\Z")
+# Between a name and its value: the rest of the name, whom it is for, closing quotes, and what joins the two.
 _SEPARATOR = re.compile(
     r"(?:[_-]?(?i:value|base|text|plain|old|new|prod|dev|staging|live|\d{1,2})|[ _-]?(?i:key)){0,2}+(?![A-Za-z0-9_-])"
     r"(?:[ ](?:for|of|to|on|in)[ ][\w.@'/-]{1,40}+(?:[ ][\w.@'/-]{1,40}+){0,4}?|[ ]?\([^()\n]{1,40}\))??"

@@ -232,9 +232,11 @@ def test_a_long_query_is_bounded_and_keeps_what_is_literal() -> None:
 
 
 def test_what_is_asked_keeps_the_order_of_the_query() -> None:
-    assert asked("zebra OPS-4821 apple", most=3) == ["zebra", "ops-4821", "ops"] or asked(
-        "zebra OPS-4821 apple", most=3
-    ) == ["zebra", "ops-4821", "apple"]
+    assert [text for text in asked("zebra ops_mode apple") if text not in ("ops", "mode")] == [
+        "zebra",
+        "ops_mode",
+        "apple",
+    ]
 
 
 @given(st.text(max_size=200), st.integers(min_value=0, max_value=8))
@@ -276,7 +278,7 @@ def test_a_part_of_a_run_is_found_wherever_it_stands(part: str, before: str, aft
 
 
 @given(st.text(max_size=60))
-def test_case_and_composition_make_no_difference(text: str) -> None:
+def test_composition_makes_no_difference(text: str) -> None:
     assert words.indexed(unicodedata.normalize("NFD", text)) == words.indexed(unicodedata.normalize("NFC", text))
 
 

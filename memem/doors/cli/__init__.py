@@ -1,71 +1,66 @@
-"""The command line: one file per verb. Only the verb that is called is imported."""
+"""The command line: one file per verb, `verb_<name>.py`, with its `arguments` and its `run`.
 
+argparse rather than a richer library: those take longer to import than a whole search takes. Only the module of the
+verb that is called is imported.
+"""
+
+import argparse
 import os
 import sys
 from importlib import import_module
 
-import typer
-
 from memem import __version__
 from memem.core.errors import MememError, SettingsError
+from memem.workspace import open_workspace
 
-VERBS = (
-    "save",
-    "search",
-    "get",
-    "list",
-    "slice",
-    "edit",
-    "forget",
-    "status",
-    "check",
-    "reindex",
-    "config",
-    "serve",
-    "demo",
-)
+VERBS = {
+    "save": "keep a memory as a note in the vault",
+    "search": "find memories, in all projects unless one is named",
+    "get": "show memories whole",
+    "list": "list memories, the last changed first",
+    "slice": "show what Claude would be told for a prompt: often nothing",
+    "edit": "change a memory; without options, open its note in $EDITOR",
+    "forget": "take a memory out of recall; its note moves to memem/.forgotten/ in the vault",
+    "status": "show where the memory is and what is in it",
+    "check": "list notes that cannot be read, share an id or need attention; exit 1 when one is serious",
+    "reindex": "throw the index away and read every note again; also the remedy for a damaged index",
+    "config": "show all settings, one setting, or change one",
+    "serve": "serve MCP over standard input and output (not in this version)",
+    "demo": "save example memories into a fresh vault, then search it and show two prompts",
+}
 
 
-def build(verbs: tuple[str, ...] = VERBS) -> typer.Typer:
-    """The application with these verbs; each module `verb_<name>` holds a function `run`."""
-    app = typer.Typer(
-        name="memem",
-        help="A memory for Claude Code that its user owns: markdown notes in an Obsidian vault.",
-        no_args_is_help=True,
-        add_completion=False,
-        pretty_exceptions_enable=False,
+def parser_for(verb: str) -> argparse.ArgumentParser:
+    """The parser, with the arguments of this verb alone: the others are only named."""
+    parser = argparse.ArgumentParser(
+        prog="memem",
+        description="A memory for Claude Code that its user owns: markdown notes in an Obsidian vault.",
+        allow_abbrev=False,
     )
-    app.callback()(_options)
-    for verb in verbs:
-        app.command(verb)(import_module(f"memem.doors.cli.verb_{verb}").run)
-    return app
-
-
-def _show_version(wanted: bool) -> None:
-    if wanted:
-        typer.echo(f"memem {__version__}")
-        raise typer.Exit
-
-
-def _options(
-    version: bool = typer.Option(
-        False, "--version", help="Show the version and exit.", is_eager=True, callback=_show_version
-    ),
-) -> None:
-    del version  # the callback has used it
+    parser.add_argument("--version", action="version", version=f"memem {__version__}")
+    verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
+    for name, meaning in VERBS.items():
+        described = f"{meaning[0].upper()}{meaning[1:]}."
+        own = verbs.add_parser(name, help=meaning, description=described, allow_abbrev=False)
+        if name == verb:
+            import_module(f"memem.doors.cli.verb_{name}").arguments(own)
+    return parser
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command; returns the exit code: 0 done, 1 failed with a message, 2 wrong usage, 130 interrupted."""
     arguments = sys.argv[1:] if arguments is None else arguments
-    chosen = tuple(verb for verb in VERBS if arguments[:1] == [verb])
     try:
-        build(chosen or VERBS)(arguments, prog_name="memem", standalone_mode=True)
-    except SystemExit as leaving:
-        return leaving.code if isinstance(leaving.code, int) else 0
+        options = parser_for(arguments[0] if arguments else "").parse_args(arguments or ["--help"])
+        code: int = import_module(f"memem.doors.cli.verb_{options.verb}").run(options)
+        sys.stdout.flush()
+    except SystemExit as leaving:  # argparse has spoken
+        return int(leaving.code or 0)
     except MememError as error:
-        typer.echo(f"memem: {error}", err=True)
+        print(f"memem: {error}", file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        return 130
     except BrokenPipeError:
         # The reader has seen enough (`memem list | head`). Python would complain once more while closing stdout.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -73,14 +68,12 @@ def main(arguments: list[str] | None = None) -> int:
     except Exception as error:
         if _debugging():
             raise
-        typer.echo(f"memem: unexpected {type(error).__name__}: {error}. MEMEM_DEBUG=1 shows where.", err=True)
+        print(f"memem: unexpected {type(error).__name__}: {error}. MEMEM_DEBUG=1 shows where.", file=sys.stderr)
         return 1
-    return 0
+    return code
 
 
 def _debugging() -> bool:
-    from memem.workspace import open_workspace
-
     try:
         return open_workspace(actor="cli").settings.debug
     except SettingsError:

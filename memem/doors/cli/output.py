@@ -1,33 +1,36 @@
 """How results look: JSON when asked, tables and colours on a terminal, plain text in a pipe."""
 
+import argparse
 import json
 import sys
 import textwrap
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
+from memem.core.memory import Entry, Hit, jsonable
 
-from memem.core.memory import Entry, jsonable
-from memem.flows.remember import Written
+if TYPE_CHECKING:
+    from memem.flows.remember import Written  # a search does not pay for the locks of a save
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+def json_option(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def say(text: str = "") -> None:
     """One line, or several, on standard output, whatever characters it can show."""
     encoding = sys.stdout.encoding or "utf-8"
-    typer.echo(text.encode(encoding, "replace").decode(encoding))
+    print(text.encode(encoding, "replace").decode(encoding))
 
 
 def note(text: str) -> None:
     """Something for the person that is not part of the result."""
-    typer.echo(text, err=True)
+    print(text, file=sys.stderr)
 
 
 def as_json(value: Any) -> None:
     unicode = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
-    typer.echo(json.dumps(jsonable(value), ensure_ascii=not unicode, indent=2))
+    print(json.dumps(jsonable(value), ensure_ascii=not unicode, indent=2))
 
 
 def on_terminal() -> bool:
@@ -51,14 +54,20 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     Console().print(drawn)
 
 
+def heading(text: str) -> None:
+    """A line that parts what was from what comes."""
+    say()
+    say(f"\x1b[1m{text}\x1b[0m" if on_terminal() else text)
+
+
 def entries(found: Sequence[Entry]) -> None:
     """Memories as a list, with the score where there is one."""
-    scored = any(hasattr(entry, "score") for entry in found)
+    scored = any(isinstance(entry, Hit) for entry in found)
     headings = ["id", *(["score"] if scored else []), "project", "kind", "updated", "title"]
     rows = []
     for entry in found:
         memory = entry.memory
-        score = [f"{getattr(entry, 'score', 0):.2f}"] if scored else []
+        score = [f"{entry.score:.2f}"] if isinstance(entry, Hit) else []
         title = memory.title if memory.status == "active" else f"{memory.title} ({memory.status})"
         rows.append([memory.id8, *score, memory.project, memory.kind, memory.updated[:10], title])
     table(headings, rows)
@@ -68,13 +77,7 @@ def whole(entry: Entry) -> None:
     """One memory with everything a person may want to know of it."""
     memory = entry.memory
     say(memory.title)
-    facts = [
-        memory.id,
-        memory.project,
-        memory.kind,
-        f"layer {memory.layer}",
-        f"importance {memory.importance}",
-    ]
+    facts = [memory.id, memory.project, memory.kind, f"layer {memory.layer}", f"importance {memory.importance}"]
     say(" · ".join([*facts, memory.status, memory.updated[:10]]))
     say(f"memem/{entry.path}")
     say()
@@ -84,7 +87,7 @@ def whole(entry: Entry) -> None:
         say(textwrap.indent(memory.evidence, "> ", lambda _: True))
 
 
-def written(result: Written) -> None:
+def written(result: "Written") -> None:
     """What became of a write, in a line, and what the gate took out."""
     words = {"exists": "already known", "created": "saved"}
     outcome = words.get(result.outcome, result.outcome)

@@ -1,8 +1,6 @@
 """memem config"""
 
-from typing import Annotated
-
-import typer
+import argparse
 
 from memem.core.settings import OPTIONS
 from memem.doors.cli import output
@@ -10,23 +8,24 @@ from memem.doors.cli.session import workspace
 from memem.flows import configure
 
 
-def run(
-    key: Annotated[str | None, typer.Argument(help="One setting.")] = None,
-    value: Annotated[str | None, typer.Argument(help="Its new value, written to config.toml.")] = None,
-    json: output.Json = False,
-) -> None:
-    """Show all settings, one setting, or change one."""
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("key", metavar="KEY", nargs="?", help="one setting")
+    parser.add_argument("value", metavar="VALUE", nargs="?", help="its new value, written to config.toml")
+    output.json_option(parser)
+
+
+def run(options: argparse.Namespace) -> int:
     with workspace() as ws:
-        if key is not None and value is not None:
-            path = configure.change(ws, key, value)
-            output.say(f"{key} = {value} in {path}")
-            return
-        shown = [configure.show(ws, option.key) for option in OPTIONS if key in (None, option.key)]
-        if not shown:
-            configure.option(key or "")
-    if json:
+        if options.value is not None:
+            path = configure.change(ws, options.key, options.value)
+            output.say(f"{options.key} = {options.value} in {path}")
+            return 0
+        keys = [options.key] if options.key else [option.key for option in OPTIONS]
+        shown = [configure.show(ws, key) for key in keys]
+    if options.json:
         output.as_json(shown)
-    elif key is not None:
+    elif options.key:
         output.say(shown[0].value)
     else:
         output.table(["key", "value", "from", "variable"], [[s.key, s.value, s.source, s.variable] for s in shown])
+    return 0

@@ -1,12 +1,11 @@
 """memem demo"""
 
+import argparse
 import tempfile
 import tomllib
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from memem.core.errors import InputError
 from memem.doors.cli import output
@@ -18,10 +17,12 @@ RELEVANT = "continue the auth rollout: are access tokens signed with RS256 every
 IRRELEVANT = "ok thanks, that looks great"
 
 
-def run(
-    folder: Annotated[Path | None, typer.Option(help="A new folder for the demo; default: a temporary one.")] = None,
-) -> None:
-    """Save example memories into a fresh vault, then search it and show two prompts."""
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--folder", type=Path, help="a new folder for the demo; default: a temporary one")
+
+
+def run(options: argparse.Namespace) -> int:
+    folder: Path | None = options.folder
     if folder is not None and folder.exists():
         raise InputError(f"{folder} exists already; the demo only writes into a new folder.")
     place = folder.absolute() if folder else Path(tempfile.mkdtemp(prefix="memem-demo-"))
@@ -30,27 +31,28 @@ def run(
         _show(ws)
     finally:
         ws.close()
+    return 0
 
 
 def _show(ws: Workspace) -> None:
-    _heading("1. A dozen memories of two projects, saved as markdown notes")
+    output.heading("1. A dozen memories of two projects, saved as markdown notes")
     written = [remember.save(ws, **memory) for memory in example_memories()]
     for result in written:
         output.written(result)
     reindex.refresh(ws)
 
-    _heading(f'2. memem search "{QUESTION}"')
+    output.heading(f'2. memem search "{QUESTION}"')
     output.entries(retrieve.search(ws, QUESTION, current="shop-api", limit=3))
 
-    _heading(f'3. What Claude is told for "{RELEVANT}"')
+    output.heading(f'3. What Claude is told for "{RELEVANT}"')
     told = retrieve.slice_for(ws, RELEVANT, cwd=ws.settings.vault, project="shop-api")
     output.say(told.text.rstrip("\n"))
 
-    _heading(f'4. What Claude is told for "{IRRELEVANT}"')
+    output.heading(f'4. What Claude is told for "{IRRELEVANT}"')
     silent = retrieve.slice_for(ws, IRRELEVANT, cwd=ws.settings.vault, project="shop-api")
     output.say(silent.text.rstrip("\n") or f"(nothing: {silent.reason})")
 
-    _heading("5. It is yours")
+    output.heading("5. It is yours")
     status = health.status(ws)
     output.say(f"{status.memories} notes; recall by {status.recall}.")
     output.say(f"Open this folder as a vault in Obsidian, edit a note, and search again: {ws.settings.vault}")
@@ -63,11 +65,3 @@ def example_memories() -> list[dict[str, Any]]:
     lists = ("tags", "keys", "paths")
     memories = tomllib.loads(raw)["memory"]
     return [{name: tuple(value) if name in lists else value for name, value in each.items()} for each in memories]
-
-
-def _heading(text: str) -> None:
-    output.say()
-    if output.on_terminal():
-        typer.secho(text, bold=True)
-    else:
-        output.say(text)

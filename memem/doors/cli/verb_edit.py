@@ -1,11 +1,9 @@
 """memem edit"""
 
+import argparse
 import os
 import shlex
 import subprocess
-from typing import Annotated, Any
-
-import typer
 
 from memem.core.errors import InputError
 from memem.doors.cli import output
@@ -14,36 +12,39 @@ from memem.flows import reindex, remember, retrieve
 from memem.workspace import Workspace
 
 
-def run(
-    id: Annotated[str, typer.Argument(help="The id, or its first characters.")],
-    text: Annotated[str | None, typer.Option(help="A new statement.")] = None,
-    title: Annotated[str | None, typer.Option(help="A new title.")] = None,
-    project: Annotated[str | None, typer.Option("--project", "-p", help="Another project.")] = None,
-    kind: Annotated[str | None, typer.Option(help="Another kind.")] = None,
-    tags: Annotated[str | None, typer.Option(help="All tags, comma-separated.")] = None,
-    layer: Annotated[int | None, typer.Option(help="0 pinned, 1 conventions, 2 ordinary, 3 archive.")] = None,
-    importance: Annotated[int | None, typer.Option(help="1 to 5.")] = None,
-    keys: Annotated[str | None, typer.Option(help="All keys, comma-separated.")] = None,
-    paths: Annotated[str | None, typer.Option(help="All paths, comma-separated.")] = None,
-    status: Annotated[str | None, typer.Option(help="active, deprecated, stale or quarantined.")] = None,
-    why: Annotated[str, typer.Option(help="A reason for the event log.")] = "",
-    json: output.Json = False,
-) -> None:
-    """Change a memory; without options, open its note in $EDITOR."""
-    given = {"body": text, "title": title, "project": project, "kind": kind, "layer": layer}
-    given |= {"importance": importance, "status": status}
-    lists = {"tags": tags, "keys": keys, "paths": paths}
-    changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-    changes |= {name: output.several(value) for name, value in lists.items() if value is not None}
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("id", metavar="ID", help="the id, or its first characters")
+    changes = parser.add_argument_group("changes").add_argument
+    changes("--text", dest="body", help="a new statement")
+    changes("--title", help="a new title")
+    changes("-p", "--project", help="another project")
+    changes("--kind", help="another kind")
+    changes("--layer", type=int, help="0 pinned, 1 conventions, 2 ordinary, 3 archive")
+    changes("--importance", type=int, help="1 to 5")
+    changes("--status", help="active, deprecated, stale or quarantined")
+    changes("--tags", type=output.several, help="all tags, comma-separated")
+    changes("--keys", type=output.several, help="all keys, comma-separated")
+    changes("--paths", type=output.several, help="all paths, comma-separated")
+    parser.add_argument("--why", default="", help="a reason for the event log")
+    output.json_option(parser)
+
+
+_CHANGES = ("body", "title", "project", "kind", "layer", "importance", "status", "tags", "keys", "paths")
+
+
+def run(options: argparse.Namespace) -> int:
+    given = {name: getattr(options, name) for name in _CHANGES}
+    changes = {name: value for name, value in given.items() if value is not None}
     with fresh_workspace() as ws:
         if not changes:
-            _open_in_editor(ws, id)
-            return
-        result = remember.edit(ws, id, why=why, **changes)
-    if json:
+            _open_in_editor(ws, options.id)
+            return 0
+        result = remember.edit(ws, options.id, why=options.why, **changes)
+    if options.json:
         output.as_json(result)
     else:
         output.written(result)
+    return 0
 
 
 def _open_in_editor(ws: Workspace, identity: str) -> None:

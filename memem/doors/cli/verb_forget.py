@@ -1,23 +1,23 @@
 """memem forget"""
 
-from typing import Annotated
-
-import typer
+import argparse
 
 from memem.doors.cli import output
 from memem.doors.cli.session import fresh_workspace
 from memem.flows import remember
 
 
-def run(
-    id: Annotated[str, typer.Argument(help="The id, or its first characters.")],
-    why: Annotated[str, typer.Option(help="A reason for the event log.")] = "",
-    json: output.Json = False,
-) -> None:
-    """Take a memory out of recall; its note moves to memem/.forgotten/ in the vault."""
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("id", metavar="ID", help="the id, or its first characters")
+    parser.add_argument("--why", default="", help="a reason for the event log")
+    output.json_option(parser)
+
+
+def run(options: argparse.Namespace) -> int:
     with fresh_workspace() as ws:
-        result = remember.forget(ws, id, why=why)
-    if json:
+        result = remember.forget(ws, options.id, why=options.why)
+    if options.json:
         output.as_json(result)
     else:
         output.written(result)
+    return 0

@@ -1,26 +1,26 @@
 """memem list"""
 
-from typing import Annotated
-
-import typer
+import argparse
 
 from memem.doors.cli import output
 from memem.doors.cli.session import fresh_workspace
 from memem.flows import retrieve
 
 
-def run(
-    project: Annotated[str | None, typer.Option("--project", "-p", help="Only this project.")] = None,
-    kind: Annotated[str | None, typer.Option(help="Only this kind.")] = None,
-    limit: Annotated[int, typer.Option("--limit", "-n", help="At most so many.")] = 50,
-    json: output.Json = False,
-) -> None:
-    """List memories, the last changed first."""
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("-p", "--project", help="only this project")
+    parser.add_argument("--kind", help="only this kind")
+    parser.add_argument("-n", "--limit", type=int, default=50, help="at most so many (default: 50)")
+    output.json_option(parser)
+
+
+def run(options: argparse.Namespace) -> int:
     with fresh_workspace() as ws:
-        found = retrieve.list_memories(ws, project=project, kind=kind, limit=limit)
-    if json:
+        found = retrieve.list_memories(ws, project=options.project, kind=options.kind, limit=options.limit)
+    if options.json:
         output.as_json(found)
     elif found:
         output.entries(found)
     else:
         output.note("No memories here yet.")
+    return 0

@@ -1,15 +1,21 @@
 """memem reindex"""
 
+import argparse
+
 from memem.doors.cli import output
 from memem.doors.cli.session import workspace
 from memem.flows import reindex
 
 
-def run(json: output.Json = False) -> None:
-    """Throw the index away and read every note again. Also the remedy for a damaged index."""
+def arguments(parser: argparse.ArgumentParser) -> None:
+    output.json_option(parser)
+
+
+def run(options: argparse.Namespace) -> int:
     with workspace() as ws:
         result = reindex.rebuild(ws)
-    if json:
+    if options.json:
         output.as_json(result)
     else:
         output.say(f"Read {result.changed} of {result.files} files in {ws.settings.vault}.")
+    return 0

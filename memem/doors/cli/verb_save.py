@@ -1,9 +1,7 @@
 """memem save"""
 
+import argparse
 import sys
-from typing import Annotated
-
-import typer
 
 from memem.core.errors import InputError
 from memem.doors.cli import output
@@ -13,38 +11,40 @@ from memem.flows import remember
 MAX_STDIN = 10_000_000
 
 
-def run(
-    text: Annotated[str, typer.Argument(help="What to remember; - reads it from standard input.")],
-    title: Annotated[str, typer.Option(help="One line; taken from the text when absent.")] = "",
-    project: Annotated[str, typer.Option("--project", "-p", help="Default: the project of this folder.")] = "",
-    kind: Annotated[str, typer.Option(help="decision, convention, preference, fact, lesson or procedure.")] = "fact",
-    tags: Annotated[str, typer.Option(help="Comma-separated.")] = "",
-    layer: Annotated[int | None, typer.Option(help="0 pinned, 1 conventions, 2 ordinary, 3 archive.")] = None,
-    importance: Annotated[int, typer.Option(help="1 to 5.")] = 3,
-    keys: Annotated[str, typer.Option(help="Other words it should be found by, comma-separated.")] = "",
-    paths: Annotated[str, typer.Option(help="Files it is about, as patterns, comma-separated.")] = "",
-    why: Annotated[str, typer.Option(help="A reason for the event log.")] = "",
-    json: output.Json = False,
-) -> None:
-    """Keep a memory as a note in the vault."""
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("text", metavar="TEXT", help="what to remember; - reads it from standard input")
+    parser.add_argument("--title", default="", help="one line; taken from the text when absent")
+    parser.add_argument("-p", "--project", default="", help="default: the project of this folder")
+    parser.add_argument("--kind", default="fact", help="decision, convention, preference, fact, lesson or procedure")
+    parser.add_argument("--layer", type=int, help="0 pinned, 1 conventions, 2 ordinary, 3 archive")
+    parser.add_argument("--importance", type=int, default=3, help="1 to 5")
+    parser.add_argument("--tags", type=output.several, default=(), help="comma-separated")
+    parser.add_argument("--keys", type=output.several, default=(), help="other words to find it by, comma-separated")
+    parser.add_argument("--paths", type=output.several, default=(), help="files it is about, comma-separated patterns")
+    parser.add_argument("--why", default="", help="a reason for the event log")
+    output.json_option(parser)
+
+
+def run(options: argparse.Namespace) -> int:
     with workspace() as ws:
         result = remember.save(
             ws,
-            _standard_input() if text == "-" else text,
-            title=title,
-            project=project or current_project(ws),
-            kind=kind,
-            tags=output.several(tags),
-            layer=layer,
-            importance=importance,
-            keys=output.several(keys),
-            paths=output.several(paths),
-            why=why,
+            _standard_input() if options.text == "-" else options.text,
+            title=options.title,
+            project=options.project or current_project(ws),
+            kind=options.kind,
+            tags=options.tags,
+            layer=options.layer,
+            importance=options.importance,
+            keys=options.keys,
+            paths=options.paths,
+            why=options.why,
         )
-    if json:
+    if options.json:
         output.as_json(result)
     else:
         output.written(result)
+    return 0
 
 
 def _standard_input() -> str:

@@ -1,26 +1,27 @@
 """memem search"""
 
-from typing import Annotated
-
-import typer
+import argparse
 
 from memem.doors.cli import output
 from memem.doors.cli.session import current_project, fresh_workspace
 from memem.flows import retrieve
 
 
-def run(
-    query: Annotated[str, typer.Argument(help="A question, some words, an identifier.")],
-    project: Annotated[str | None, typer.Option("--project", "-p", help="Only this project.")] = None,
-    limit: Annotated[int, typer.Option("--limit", "-n", help="At most so many.")] = 10,
-    json: output.Json = False,
-) -> None:
-    """Find memories, in all projects unless one is named."""
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("query", metavar="QUERY", help="a question, some words, an identifier")
+    parser.add_argument("-p", "--project", help="only this project")
+    parser.add_argument("-n", "--limit", type=int, default=10, help="at most so many (default: 10)")
+    output.json_option(parser)
+
+
+def run(options: argparse.Namespace) -> int:
     with fresh_workspace() as ws:
-        hits = retrieve.search(ws, query, project=project, current=current_project(ws), limit=limit)
-    if json:
+        current = current_project(ws)
+        hits = retrieve.search(ws, options.query, project=options.project, current=current, limit=options.limit)
+    if options.json:
         output.as_json(hits)
     elif hits:
         output.entries(hits)
     else:
         output.note("Nothing found.")
+    return 0

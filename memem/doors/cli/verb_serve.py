@@ -1,10 +1,16 @@
 """memem serve"""
 
+import argparse
+
 from memem.core.errors import MememError
 
 
-def run() -> None:
-    """Serve MCP over standard input and output (not in this version)."""
+def arguments(parser: argparse.ArgumentParser) -> None:
+    del parser  # it takes none
+
+
+def run(options: argparse.Namespace) -> int:
+    del options
     raise MememError(
         "This version has no MCP server yet. Use the commands `memem save`, `memem search` and `memem slice`."
     )

@@ -1,18 +1,23 @@
 """memem status"""
 
+import argparse
+
 from memem import __version__
 from memem.doors.cli import output
 from memem.doors.cli.session import workspace
 from memem.flows import health
 
 
-def run(json: output.Json = False) -> None:
-    """Show where the memory is and what is in it."""
+def arguments(parser: argparse.ArgumentParser) -> None:
+    output.json_option(parser)
+
+
+def run(options: argparse.Namespace) -> int:
     with workspace() as ws:
         status = health.status(ws)
-    if json:
+    if options.json:
         output.as_json(status)
-        return
+        return 0
     projects = ", ".join(f"{name} {count}" for name, count in status.projects.items())
     rows = [
         ["memem", __version__],
@@ -31,3 +36,4 @@ def run(json: output.Json = False) -> None:
     output.table(["what", "is"], rows)
     if status.problem:
         output.note(status.problem)
+    return 0

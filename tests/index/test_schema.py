@@ -1,0 +1,308 @@
+"""The index file: made privately, upgraded in order, and never touched when it is not ours to touch."""
+
+import os
+import sqlite3
+import stat
+from pathlib import Path
+
+import pytest
+
+from memem.core.errors import Busy, HomeError, IndexDamaged, IndexTooNew, MememError
+from memem.index import schema
+
+TABLES = {"meta", "notes", "words"}
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "cache" / "index.db"
+
+
+def make_file(path: Path, data: bytes) -> Path:
+    path.parent.mkdir()
+    path.write_bytes(data)
+    return path
+
+
+def make_database(path: Path, *statements: str) -> Path:
+    """A database that memem did not make."""
+    path.parent.mkdir()
+    connection = sqlite3.connect(path)
+    with connection:
+        for statement in statements:
+            connection.execute(statement)
+    connection.close()
+    return path
+
+
+def pragma(connection: sqlite3.Connection, name: str) -> object:
+    return connection.execute(f"PRAGMA {name}").fetchone()[0]
+
+
+def tables(connection: sqlite3.Connection) -> set[str]:
+    return {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+
+
+# --- a file of ours -----------------------------------------------------------------------------------------------
+
+
+def test_a_fresh_file_has_the_newest_version(path: Path) -> None:
+    connection = schema.connect(path)
+    assert pragma(connection, "user_version") == len(schema.MIGRATIONS)
+    assert tables(connection) >= TABLES
+    connection.close()
+
+
+def test_readers_do_not_wait_for_a_writer(path: Path) -> None:
+    writer, reader = schema.connect(path), schema.connect(path)
+    writer.execute("BEGIN IMMEDIATE")
+    writer.execute("INSERT INTO meta VALUES ('a', 'b')")
+    assert reader.execute("SELECT count(*) FROM meta").fetchone() == (0,)
+    assert pragma(reader, "journal_mode") == "wal"
+    writer.close()
+    reader.close()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes are POSIX")
+def test_the_file_and_its_folder_are_private(path: Path) -> None:
+    before = os.umask(0)
+    try:
+        connection = schema.connect(path)
+        connection.execute("INSERT INTO meta VALUES ('a', 'b')")
+        modes = {file.name: stat.S_IMODE(file.stat().st_mode) for file in path.parent.iterdir()}
+        connection.close()
+    finally:
+        os.umask(before)
+    assert modes == {"index.db": 0o600, "index.db-wal": 0o600, "index.db-shm": 0o600}
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+
+
+def test_opening_again_keeps_what_is_there(path: Path) -> None:
+    for _ in range(2):
+        connection = schema.connect(path)
+        connection.execute("INSERT INTO meta SELECT 'key' || count(*), 'value' FROM meta")
+        connection.close()
+    connection = schema.connect(path)
+    assert connection.execute("SELECT key FROM meta ORDER BY key").fetchall() == [("key0",), ("key1",)]
+    connection.close()
+
+
+@pytest.mark.parametrize("version", range(len(schema.MIGRATIONS)))
+def test_a_file_of_each_older_version_is_brought_up_to_date(path: Path, version: int) -> None:
+    make_database(path, "PRAGMA user_version = 0")
+    old = sqlite3.connect(path)
+    for migration in schema.MIGRATIONS[:version]:
+        migration(old)
+    old.execute(f"PRAGMA user_version = {version}")
+    old.commit()
+    old.close()
+    connection = schema.connect(path)
+    assert pragma(connection, "user_version") == len(schema.MIGRATIONS)
+    assert tables(connection) >= TABLES
+    connection.close()
+
+
+def test_an_empty_file_is_filled(path: Path) -> None:
+    connection = schema.connect(make_file(path, b""))
+    assert tables(connection) >= TABLES
+    connection.close()
+
+
+def test_migrations_run_in_order_and_only_those_that_are_missing(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    schema.connect(path).close()
+    ran: list[str] = []
+    later = (lambda _: ran.append("second"), lambda _: ran.append("third"))
+    monkeypatch.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, *later))
+    schema.connect(path).close()
+    schema.connect(path).close()
+    assert ran == ["second", "third"]
+
+
+def test_a_migration_that_fails_leaves_the_old_version(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    schema.connect(path).close()
+    version = len(schema.MIGRATIONS)
+
+    def fail(connection: sqlite3.Connection) -> None:
+        connection.execute("CREATE TABLE half (x)")
+        raise ZeroDivisionError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, fail))
+        with pytest.raises(ZeroDivisionError):
+            schema.connect(path)
+    connection = schema.connect(path)
+    assert pragma(connection, "user_version") == version
+    assert "half" not in tables(connection)
+    connection.close()
+
+
+# --- a file that is not -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("journal", ["wal", "delete"])
+def test_a_newer_index_is_refused_and_untouched(path: Path, journal: str) -> None:
+    make_database(path, "CREATE TABLE future (x)", f"PRAGMA user_version = {len(schema.MIGRATIONS) + 1}")
+    connection = sqlite3.connect(path)
+    connection.execute(f"PRAGMA journal_mode = {journal}")
+    connection.close()
+    before = path.read_bytes()
+    with pytest.raises(IndexTooNew) as refusal:
+        schema.connect(path)
+    assert path.read_bytes() == before
+    assert str(path) in str(refusal.value)
+    assert "memem reindex" in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    "garbage",
+    [b"this is not a database " * 100, b"\0" * 8192, b"SQLite format 3\0" + b"\xff" * 8176],
+    ids=["text", "zeros", "only the beginning is right"],
+)
+def test_a_file_that_is_no_database_is_damaged_and_untouched(path: Path, garbage: bytes) -> None:
+    make_file(path, garbage)
+    with pytest.raises(IndexDamaged) as refusal:
+        schema.connect(path)
+    assert path.read_bytes() == garbage
+    assert str(path) in str(refusal.value)
+    assert "memem reindex" in str(refusal.value)
+
+
+@pytest.mark.parametrize("part", [0.25, 0.5, 0.9])
+def test_a_database_that_lost_its_end_is_damaged(path: Path, part: float) -> None:
+    connection = schema.connect(path)
+    connection.executemany("INSERT INTO meta VALUES (?, ?)", [(str(n), "x" * 100) for n in range(500)])
+    connection.close()
+    whole = path.read_bytes()
+    path.write_bytes(whole[: int(len(whole) * part)])
+    with pytest.raises(IndexDamaged), schema.translated(path):
+        damaged = schema.connect(path)
+        try:
+            damaged.execute("SELECT sum(length(value)) FROM meta").fetchone()
+        finally:
+            damaged.close()
+
+
+def test_a_database_of_another_program_is_not_taken_over(path: Path) -> None:
+    make_database(path, "CREATE TABLE notes (of, somebody)")
+    with pytest.raises(IndexDamaged):
+        schema.connect(path)
+    connection = sqlite3.connect(path)
+    assert tables(connection) == {"notes"}
+    assert pragma(connection, "user_version") == 0
+    connection.close()
+
+
+def test_a_file_in_the_place_of_the_folder_is_an_error_of_the_home(tmp_path: Path) -> None:
+    (tmp_path / "cache").write_text("a file")
+    with pytest.raises(HomeError, match="cache"):
+        schema.connect(tmp_path / "cache" / "index.db")
+
+
+def test_a_folder_that_cannot_be_made_is_an_error_of_the_home(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_: Path) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(schema.files, "make_private_folder", refuse)
+    with pytest.raises(HomeError, match="make it writable"):
+        schema.connect(path)
+
+
+def test_a_folder_in_the_place_of_the_file_is_an_error_of_the_home(path: Path) -> None:
+    path.mkdir(parents=True)
+    with pytest.raises(HomeError, match=r"index\.db"):
+        schema.connect(path)
+
+
+@pytest.mark.parametrize(
+    ("told", "kind", "advice"),
+    [
+        ("database is locked", Busy, "Try again"),
+        ("database table is locked", Busy, "Try again"),
+        ("database or disk is full", HomeError, "free some space"),
+        ("attempt to write a readonly database", HomeError, "writable"),
+        ("unable to open database file", HomeError, "writable"),
+        ("no such module: fts5", HomeError, "MEMEM_PYTHON"),
+        ("database disk image is malformed", IndexDamaged, "memem reindex"),
+        ("no such table: notes", IndexDamaged, "memem reindex"),
+    ],
+)
+def test_what_sqlite_says_is_told_in_one_line_with_what_to_do(
+    path: Path, told: str, kind: type[MememError], advice: str
+) -> None:
+    with pytest.raises(kind) as refusal, schema.translated(path):
+        raise sqlite3.OperationalError(told)
+    assert advice in str(refusal.value)
+    assert len(str(refusal.value).splitlines()) == 1
+
+
+# --- transactions -------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def connection(path: Path) -> sqlite3.Connection:
+    return schema.connect(path)
+
+
+def keys(connection: sqlite3.Connection) -> list[str]:
+    return [key for (key,) in connection.execute("SELECT key FROM meta ORDER BY key")]
+
+
+def add(connection: sqlite3.Connection, key: str) -> None:
+    connection.execute("INSERT INTO meta VALUES (?, '')", (key,))
+
+
+def test_a_transaction_is_kept_when_it_ends_well(connection: sqlite3.Connection) -> None:
+    with schema.transaction(connection):
+        add(connection, "a")
+    assert keys(connection) == ["a"]
+    assert not connection.in_transaction
+    connection.close()
+
+
+def test_a_transaction_is_undone_when_it_fails(connection: sqlite3.Connection) -> None:
+    add(connection, "before")
+    with pytest.raises(ZeroDivisionError), schema.transaction(connection):
+        add(connection, "a")
+        raise ZeroDivisionError
+    assert keys(connection) == ["before"]
+    assert not connection.in_transaction
+    connection.close()
+
+
+def test_an_inner_transaction_is_part_of_the_outer_one(connection: sqlite3.Connection) -> None:
+    with pytest.raises(ZeroDivisionError), schema.transaction(connection):
+        with schema.transaction(connection):
+            add(connection, "inner")
+        assert connection.in_transaction
+        raise ZeroDivisionError
+    assert keys(connection) == []
+    connection.close()
+
+
+def test_a_failure_inside_undoes_the_outer_one_too(connection: sqlite3.Connection) -> None:
+    with pytest.raises(ZeroDivisionError), schema.transaction(connection):
+        add(connection, "outer")
+        with schema.transaction(connection):
+            raise ZeroDivisionError
+    assert keys(connection) == []
+    connection.close()
+
+
+def test_a_transaction_that_cannot_be_committed_is_undone_and_closed(connection: sqlite3.Connection) -> None:
+    """Left open, it would swallow every later write."""
+    connection.execute("PRAGMA foreign_keys = ON")
+    connection.execute("CREATE TABLE child (parent TEXT REFERENCES meta (key) DEFERRABLE INITIALLY DEFERRED)")
+    with pytest.raises(sqlite3.IntegrityError), schema.transaction(connection):
+        connection.execute("INSERT INTO child VALUES ('nobody')")
+    assert not connection.in_transaction
+    assert connection.execute("SELECT count(*) FROM child").fetchone() == (0,)
+    connection.close()
+
+
+def test_a_transaction_that_sqlite_undid_itself_raises_its_own_error(connection: sqlite3.Connection) -> None:
+    with pytest.raises(ZeroDivisionError), schema.transaction(connection):
+        add(connection, "a")
+        connection.execute("ROLLBACK")
+        raise ZeroDivisionError
+    assert keys(connection) == []
+    connection.close()

@@ -1,0 +1,128 @@
+"""What fits: the best memories first, each cut to its share, and the whole always under its budget."""
+
+import re
+from typing import Any
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from memem.core.memory import PINNED_MAX_CHARACTERS, PINNED_MAX_NOTES, Hit, Memory
+from memem.core.settings import OPTIONS
+from memem.recall import render
+from memem.recall.pack import MOST_HITS, Packed, pack
+
+SMALLEST, USUAL, LARGEST = 500, 8_000, 9_500
+FACTS = ["- Project: shop", "- Branch: main"]
+_long = st.tuples(st.sampled_from(("word ", "x", "数", "\n", "<a>", "> ", " ", "**")), st.integers(0, 1_500))
+_text = st.one_of(st.text(max_size=80), _long.map(lambda pair: pair[0] * pair[1]))
+_memories = st.lists(st.builds(Memory, st.just("3f2c9a1e-7"), _text, _text, project=_text), max_size=12)
+_budgets = st.integers(min_value=SMALLEST, max_value=LARGEST)
+
+
+def memory(number: int = 0, body: str = "", **fields: Any) -> Memory:
+    return Memory(id=f"{number:08d}-x", title=f"Memory {number}", body=body, project="shop", **fields)
+
+
+def hits(*memories: Memory) -> list[Hit]:
+    return [Hit(each, f"{each.id}.md", 1.0) for each in memories]
+
+
+def numbers(packed: Packed) -> list[int]:
+    return [int(line.split(".")[0]) for line in packed.text.splitlines() if re.match(r"[0-9]+\. ", line)]
+
+
+def pins(packed: Packed) -> int:
+    return packed.text.count("\n- Pinned · ")
+
+
+def test_the_budgets_tried_here_are_those_that_can_be_set() -> None:
+    option = next(option for option in OPTIONS if option.key == "slice_characters")
+    assert [option.parse(str(budget)) for budget in (SMALLEST, USUAL, LARGEST)] == [SMALLEST, USUAL, LARGEST]
+    for beyond in (SMALLEST - 1, LARGEST + 1):
+        with pytest.raises(ValueError, match="use a number"):
+            option.parse(str(beyond))
+
+
+# --- bounds -------------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=150)
+@given(_memories, _memories, _budgets)
+@example([memory(body="x" * 9_000)] * 12, [memory(body="x" * 9_000)] * 12, SMALLEST)
+def test_a_slice_never_exceeds_its_budget(found: list[Memory], pinned: list[Memory], budget: int) -> None:
+    packed = pack(hits(*found), pinned, FACTS, "shop", budget)
+    assert len(packed.text) <= budget
+    assert numbers(packed) == list(range(1, len(packed.hits) + 1))
+    assert len(packed.hits) <= MOST_HITS
+
+
+@given(_text, _text, st.lists(_text, max_size=6).map(tuple), _budgets)
+@example("b" * 300, "t" * 300, ("f" * 300,), SMALLEST)
+def test_the_facts_count_against_the_budget_too(branch: str, mode: str, files: tuple[str, ...], budget: int) -> None:
+    facts = render.working(project="p" * 80, branch=branch, task_mode=mode, files=files)
+    pinned = [memory(number, "x" * 400) for number in range(10)]
+    packed = pack(hits(memory(1, "x" * 400)), pinned, facts, "shop", budget)
+    assert len(packed.text) <= budget
+    assert packed.text.splitlines()[2:4] == [render.WORKING, f"- Project: {'p' * 80}"]
+
+
+def test_at_most_so_many_hits_are_shown_and_they_are_the_best() -> None:
+    found = hits(*(memory(number, "short") for number in range(MOST_HITS + 4)))
+    packed = pack(found, [], FACTS, "shop", USUAL)
+    assert packed.hits == tuple(found[:MOST_HITS])
+    assert numbers(packed) == list(range(1, MOST_HITS + 1))
+
+
+def test_a_hit_that_does_not_fit_leaves_room_for_smaller_ones() -> None:
+    small, large, last = memory(1, "small"), memory(2, "y\n" * 300), memory(3, "last")
+    packed = pack(hits(small, large, last), [], FACTS, "shop", SMALLEST)
+    assert [hit.memory for hit in packed.hits] == [small, last]
+    assert numbers(packed) == [1, 2]
+
+
+def test_a_hit_is_reported_if_and_only_if_it_is_shown() -> None:
+    found = hits(*(memory(number, "z" * 300) for number in range(6)))
+    packed = pack(found, [], FACTS, "shop", 1_000)
+    assert 0 < len(packed.hits) < len(found)
+    assert [hit for hit in found if hit.memory.id8 in packed.text] == list(packed.hits)
+
+
+def test_a_long_body_is_cut_to_its_share() -> None:
+    packed = pack(hits(memory(1, "word " * 2_000), memory(2, "word " * 2_000)), [], FACTS, "shop", USUAL)
+    assert len(packed.hits) == 2
+    assert packed.text.count("[…]") == 2
+
+
+def test_nothing_at_all_is_still_a_slice() -> None:
+    packed = pack([], [], FACTS, "shop", USUAL)
+    assert packed == Packed(render.document(FACTS, []), ())
+
+
+# --- pinned -------------------------------------------------------------------------------------------------------
+
+
+def test_pinned_memories_are_shown_before_the_hits_in_their_order() -> None:
+    packed = pack(hits(memory(3, "hit")), [memory(1, "one"), memory(2, "two")], FACTS, "shop", USUAL)
+    places = [packed.text.index(part) for part in ("> one", "> two", render.RELEVANT, "> hit")]
+    assert places == sorted(places)
+
+
+def test_at_most_so_many_pinned_memories_are_shown() -> None:
+    pinned = [memory(number, "short") for number in range(PINNED_MAX_NOTES + 5)]
+    assert pins(pack([], pinned, FACTS, "shop", USUAL)) == PINNED_MAX_NOTES
+
+
+@settings(max_examples=60)
+@given(_memories, _budgets)
+def test_pinned_memories_stay_in_their_share(pinned: list[Memory], budget: int) -> None:
+    without = pack([], [], FACTS, "shop", budget)
+    packed = pack([], pinned, FACTS, "shop", budget)
+    assert len(packed.text) - len(without.text) <= min(PINNED_MAX_CHARACTERS, budget // 2)
+
+
+def test_pinned_memories_leave_room_for_a_hit_in_the_smallest_slice() -> None:
+    pinned = [memory(number, "x" * 100) for number in range(10)]
+    packed = pack(hits(memory(99, "the hit")), pinned, FACTS, "shop", SMALLEST)
+    assert len(packed.hits) == 1
+    assert pins(packed) > 0
