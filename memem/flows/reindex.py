@@ -7,7 +7,6 @@ from memem.core import files
 from memem.core.errors import NoteError, NoteUnreadable
 from memem.flows.opening import require_vault, using_home
 from memem.gate.duplicates import fingerprint
-from memem.gate.verdict import cleanse
 from memem.index.keyword import Row
 from memem.vault.note import Note
 from memem.vault.store import Stamp
@@ -133,6 +132,8 @@ def read_row(ws: Workspace, path: str, stamp: Stamp) -> Row | None:
 
 
 def _row(ws: Workspace, note: Note, stamp: Stamp) -> Row:
+    from memem.gate.verdict import cleanse  # not needed by a query that finds every note unchanged
+
     memory = cleanse(note.memory).memory
     age = ws.clock().timestamp() - max(stamp.mtime, stamp.ctime) / 1e9
     known = _tuple(stamp) if age > RACY_SECONDS else (stamp.mtime, stamp.ctime, -1)

@@ -7,6 +7,8 @@ folded; scripts without spaces become bigrams. English endings are folded by FTS
 import re
 import unicodedata
 from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 
 from memem.core.query import Term
@@ -18,12 +20,35 @@ _SPACELESS = (
 )
 # Marks that belong to a word though `\w` leaves them out: Indic vowel signs, Hebrew and Arabic points.
 _MARKS = "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed\u0900-\u0dff"
-_WORD = rf"(?:(?![{_SPACELESS}_])[\w{_MARKS}])"
-_TOKEN = re.compile(
-    rf"(?P<run>[{_SPACELESS}]+)|(?P<compound>[_.]?{_WORD}+(?:[_./\\:@#+'’-]+{_WORD}+)*(?:\+\+|#(?!\w))?)"
-)
+
+
+@dataclass(frozen=True, slots=True)
+class _Shapes:
+    """What a word looks like, for some alphabet."""
+
+    token: re.Pattern[str]
+    part: re.Pattern[str]
+
+
+def _shapes(letter: str, run: str) -> _Shapes:
+    compound = rf"[_.]?{letter}+(?:[_./\\:@#+'’-]+{letter}+)*(?:\+\+|#(?!\w))?"
+    return _Shapes(re.compile(rf"(?P<run>{run})|(?P<compound>{compound})"), re.compile(rf"{letter}+"))
+
+
+_ASCII = _shapes("[A-Za-z0-9]", "(?!)")
+
+
+@cache
+def _everywhere() -> _Shapes:
+    """All alphabets: ten times as long to compile, so only when a text needs it."""
+    return _shapes(rf"(?:(?![{_SPACELESS}_])[\w{_MARKS}])", f"[{_SPACELESS}]+")
+
+
+def _shapes_of(text: str) -> _Shapes:
+    return _ASCII if text.isascii() else _everywhere()
+
+
 _POSSESSIVE = re.compile(r"'s\Z", re.IGNORECASE)
-_PART = re.compile(rf"{_WORD}+")
 _CAMEL = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _ACCENTS = re.compile("[\u0300-\u036f\u064b-\u065f\u0640\u200c\u200d\ufe00-\ufe0f]")
 _LITERAL = re.compile(
@@ -78,7 +103,7 @@ def asked(query: str, most: int) -> list[Term]:
 
 
 def _terms(text: str, *, for_query: bool) -> Iterator[Term]:
-    for match in _TOKEN.finditer(unicodedata.normalize("NFC", text)):
+    for match in _shapes_of(text).token.finditer(unicodedata.normalize("NFC", text)):
         if match["run"]:
             yield from _bigrams(fold(match["run"]), for_query=for_query)
         else:
@@ -110,12 +135,13 @@ def _compound(word: str) -> Iterator[Term]:
 def _pieces(word: str) -> list[str]:
     """The parts of a compound: `src/auth/token.py` has `src`, `auth`, `token.py`, `token`, `py`."""
     pieces: list[str] = []
+    part_of = _shapes_of(word).part
     segments = re.split(r"[/\\:]+", word)
     if len(segments) > 1:
-        pieces += [segment for segment in segments if not _PART.fullmatch(segment)]
+        pieces += [segment for segment in segments if not part_of.fullmatch(segment)]
     if re.fullmatch(r"[vV]\d[\w.-]*", word):
         pieces.append(word[1:])
-    for part in _PART.findall(word):
+    for part in part_of.findall(word):
         pieces.append(part)
         if part.isascii() and not part.islower():
             humps = _CAMEL.findall(part)

@@ -11,13 +11,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import yaml
-
 from memem.core.errors import NoteUnreadable, RewriteRefused
 
 Value = str | tuple[str, ...]
 
-_LOADER: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 _OPENING = re.compile(r"\ufeff?---[ \t]*\r?\n")
 _CLOSING = re.compile(r"^---[ \t]*(?:\r?\n|\Z)", re.MULTILINE)
 # Characters that YAML takes for a line break or does not take at all, and JSON leaves as they are.
@@ -35,7 +32,7 @@ class Bare(str):
 @dataclass(frozen=True, slots=True)
 class _Entry:
     value: Any  # str, list or dict of the same: what YAML says, before our schema types it
-    node: Any
+    node: Any  # PyYAML's, for where the value stands; its `id` is scalar, sequence or mapping
     key_start: int
     key_end: int
 
@@ -132,8 +129,11 @@ def inline(value: Value) -> str:
 
 
 def _compose(head: str, offset: int) -> dict[str, _Entry]:
+    import yaml  # a search that finds every note unchanged reads none, and does without
+
+    loader: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
     try:
-        root = yaml.compose(head, Loader=_LOADER)
+        root = yaml.compose(head, Loader=loader)
     except yaml.YAMLError as problem:
         mark = getattr(problem, "problem_mark", None)
         place = f" in line {mark.line + 2}" if mark else ""
@@ -143,11 +143,11 @@ def _compose(head: str, offset: int) -> dict[str, _Entry]:
         raise NoteUnreadable("the frontmatter is nested too deeply") from None
     if root is None:
         return {}
-    if not isinstance(root, yaml.MappingNode):
+    if root.id != "mapping":
         raise NoteUnreadable("the frontmatter is not a list of properties")
     entries: dict[str, _Entry] = {}
     for key, node in root.value:
-        if not isinstance(key, yaml.ScalarNode):
+        if key.id != "scalar":
             raise NoteUnreadable("the frontmatter has a property whose name is not text")
         if key.value in entries:
             raise NoteUnreadable(f"property {key.value!r} stands twice")
@@ -159,9 +159,9 @@ def _compose(head: str, offset: int) -> dict[str, _Entry]:
 def _plain(node: Any, depth: int = 0) -> Any:
     if depth > 50:
         raise NoteUnreadable("the frontmatter is nested too deeply")
-    if isinstance(node, yaml.ScalarNode):
+    if node.id == "scalar":
         return node.value
-    if isinstance(node, yaml.SequenceNode):
+    if node.id == "sequence":
         return [_plain(item, depth + 1) for item in node.value]
     return {str(_plain(key, depth + 1)): _plain(value, depth + 1) for key, value in node.value}
 
@@ -193,7 +193,7 @@ def _edit(document: Document, key: str, value: Value) -> tuple[int, int, str]:
     if start < entry.key_end:
         raise RewriteRefused(f"property {key!r} is a YAML alias; change it in Obsidian")
     end = _content_end(text, entry.node, document.head_start)
-    block = isinstance(entry.node, yaml.SequenceNode) and not entry.node.flow_style
+    block = entry.node.id == "sequence" and not entry.node.flow_style
     if _has_comment(text, entry.node, document.head_start, end):
         raise RewriteRefused(f"property {key!r} has comments within its value; change it in Obsidian")
     if block and isinstance(value, tuple) and value:
@@ -211,7 +211,7 @@ def _edit(document: Document, key: str, value: Value) -> tuple[int, int, str]:
 
 def _content_end(text: str, node: Any, offset: int) -> int:
     """The end of a value without the comments and blank lines that YAML counts to a block."""
-    if isinstance(node, yaml.SequenceNode) and not node.flow_style:
+    if node.id == "sequence" and not node.flow_style:
         return max(_content_end(text, item, offset) for item in node.value)
     start: int = node.start_mark.index + offset
     end: int = node.end_mark.index + offset
@@ -220,7 +220,7 @@ def _content_end(text: str, node: Any, offset: int) -> int:
 
 def _has_comment(text: str, node: Any, offset: int, end: int) -> bool:
     start = node.start_mark.index + offset
-    if isinstance(node, yaml.ScalarNode):
+    if node.id == "scalar":
         return node.style in ("|", ">") and "#" in text[start:end].splitlines()[0]
     gaps, position = [], start
     for item in sorted(node.value, key=lambda each: each.start_mark.index):
