@@ -8,9 +8,9 @@ import argparse
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from itertools import count, cycle
+from itertools import count, cycle, repeat
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +34,7 @@ from bench.measure import (
 )
 from memem.doors.api import MemoryHome
 from memem.flows import reindex, retrieve
-from memem.workspace import Workspace, open_workspace
+from memem.workspace import open_workspace
 
 SIZES = (100, 1_000, 10_000, 100_000)
 LARGE = 100_000
@@ -61,13 +61,11 @@ class Bed:
     def __init__(self, folder: Path, notes: int, fresh: Iterator[int]) -> None:
         self.notes = notes
         self.folder = folder
-        self._fresh = fresh
         (folder / "user").mkdir(parents=True)
         self.environ = _environ(folder, fsync=True)
-        self.workspace = self._opened(self.environ)
-        self.unsynced = self._opened(_environ(folder, fsync=False))
-        self._queries = cycle(vaults.queries(QUERIES))
-        self._prompts = cycle(vaults.prompts(QUERIES))
+        self.workspace = open_workspace(actor="api", environ=self.environ)
+        self.unsynced = open_workspace(actor="api", environ=_environ(folder, fsync=False))
+        self._bodies = (vaults.memory(number).body for number in fresh)
 
     def close(self) -> None:
         self.workspace.close()
@@ -83,31 +81,28 @@ class Bed:
         return bare_start(self.environ, self.folder)
 
     def cold_search(self) -> Program:
-        return self.program(lambda: ["search", next(self._queries)])
+        queries = cycle(vaults.queries(QUERIES))
+        return self.program(lambda: ["search", next(queries)])
 
     def cold_save(self) -> Program:
-        return self.program(lambda: ["save", self._new_body()])
+        return self.program(lambda: ["save", next(self._bodies)])
 
-    def search(self) -> None:
-        retrieve.search(self.workspace, next(self._queries))
+    def search(self) -> Task:
+        queries = cycle(vaults.queries(QUERIES))
+        return timed(lambda query: retrieve.search(self.workspace, query), queries)
 
-    def slice(self) -> None:
-        retrieve.slice_for(self.workspace, next(self._prompts), cwd=self.folder / "user", project=vaults.PROJECTS[1])
+    def slice(self) -> Task:
+        cwd, project, prompts = self.folder / "user", vaults.PROJECTS[1], cycle(vaults.prompts(QUERIES))
+        return timed(lambda prompt: retrieve.slice_for(self.workspace, prompt, cwd=cwd, project=project), prompts)
 
-    def refresh(self) -> None:
-        reindex.refresh(self.workspace)
+    def refresh(self) -> Task:
+        return timed(reindex.refresh, repeat(self.workspace))
 
-    def save(self) -> None:
-        MemoryHome(self.workspace).save(self._new_body())
+    def save(self) -> Task:
+        return timed(MemoryHome(self.workspace).save, self._bodies)
 
-    def save_unsynced(self) -> None:
-        MemoryHome(self.unsynced).save(self._new_body())
-
-    def _new_body(self) -> str:
-        return vaults.memory(next(self._fresh)).body
-
-    def _opened(self, environ: Mapping[str, str]) -> Workspace:
-        return open_workspace(actor="api", environ=environ)
+    def save_unsynced(self) -> Task:
+        return timed(MemoryHome(self.unsynced).save, self._bodies)
 
 
 def run(arguments: list[str]) -> int:
@@ -125,36 +120,35 @@ def measure(folder: Path, options: argparse.Namespace) -> Report:
     """All sizes, then the promises, which need a small and a large vault side by side."""
     report = Report()
     fresh = count(10 * LARGE)  # notes that no vault begins with
-    beds = [Bed(folder / str(notes), notes, fresh) for notes in sorted(options.sizes)]
+    beds = [Bed(folder / str(notes), notes, fresh) for notes in sorted(set(options.sizes))]
     try:
         for bed in beds:
             _say(f"{bed.notes:,} notes: writing the vault")
             vaults.write_notes(bed.workspace, bed.notes)
-            large = bed.notes >= LARGE
-            _measure_size(bed, options.repeat_large if large else options.repeat, 1 if large else REBUILDS, report)
+            rounds, rebuilds = (options.repeat_large, 1) if bed.notes >= LARGE else (options.repeat, REBUILDS)
+            _measure_size(bed, rounds, rebuilds, report)
         _say("the promises")
         known = {bed.notes: bed for bed in beds}
-        report.promises = promises(
-            known.get(SMALL_SAVE, beds[0]), known.get(LARGE_SAVE, beds[-1]), max(options.repeat, 2)
-        )
+        small, large = known.get(SMALL_SAVE, beds[0]), known.get(LARGE_SAVE, beds[-1])
+        report.promises = promises(small, large, options.repeat)
     finally:
         for bed in beds:
             bed.close()
     return report
 
 
-def promises(small: Bed, large: Bed, repeat: int) -> list[Promise]:
+def promises(small: Bed, large: Bed, rounds: int) -> list[Promise]:
     """What the vault's size may cost: saves into both take turns, so that noise hits them alike."""
     taken = interleave(
         {
             BARE: large.bare(),
-            "search": timed(large.search),
-            "small": timed(small.save),
-            "large": timed(large.save),
-            "small unsynced": timed(small.save_unsynced),
-            "large unsynced": timed(large.save_unsynced),
+            "search": large.search(),
+            "small": small.save(),
+            "large": large.save(),
+            "small unsynced": small.save_unsynced(),
+            "large unsynced": large.save_unsynced(),
         },
-        repeat,
+        rounds,
     )
     judged = (small.notes, large.notes) == (SMALL_SAVE, LARGE_SAVE)
     save = f"{SAVE} into {large.notes:,} / into {small.notes:,}"
@@ -165,28 +159,28 @@ def promises(small: Bed, large: Bed, repeat: int) -> list[Promise]:
     ]
 
 
-def _measure_size(bed: Bed, repeat: int, rebuilds: int, report: Report) -> None:
+def _measure_size(bed: Bed, rounds: int, rebuilds: int, report: Report) -> None:
     _say(f"{bed.notes:,} notes: reindex")
     rebuild = bed.program(lambda: ["reindex"])
-    rebuilt = interleave({BARE: bed.bare(), REINDEX: rebuild}, min(rebuilds, repeat), warm_up=False)
+    rebuilt = interleave({BARE: bed.bare(), REINDEX: rebuild}, min(rebuilds, rounds), warm_up=False)
     _say(f"{bed.notes:,} notes: reading and writing")
     cold_search = bed.cold_search()
     reads: dict[str, Task] = {
         BARE: bed.bare(),
         COLD_SEARCH: cold_search,
-        "warm search": timed(bed.search),
-        "warm slice": timed(bed.slice),
-        "refresh, nothing changed": timed(bed.refresh),
+        "warm search": bed.search(),
+        "warm slice": bed.slice(),
+        "refresh, nothing changed": bed.refresh(),
     }
-    read = interleave(reads, repeat)
+    read = interleave(reads, rounds)
     # Writing comes last: each run adds a note.
     writes: dict[str, Task] = {
         BARE: bed.bare(),
         "cold save": bed.cold_save(),
-        SAVE: timed(bed.save),
-        SAVE_UNSYNCED: timed(bed.save_unsynced),
+        SAVE: bed.save(),
+        SAVE_UNSYNCED: bed.save_unsynced(),
     }
-    written = interleave(writes, repeat)
+    written = interleave(writes, rounds)
     report.times += against_bare(read, bed.notes)
     report.times += [row for taken in (written, rebuilt) for row in against_bare(taken, bed.notes) if row.what != BARE]
     report.peaks += [

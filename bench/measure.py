@@ -13,11 +13,12 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+T = TypeVar("T")
 Task = Callable[[], float]
 """Does its work once and returns the seconds that took."""
 
@@ -119,12 +120,13 @@ def bare_start(environ: Mapping[str, str], folder: Path) -> Program:
     return Program(lambda: (INTERPRETER, "-I", "-S", "-c", "pass"), environ, folder)
 
 
-def timed(work: Callable[[], object]) -> Task:
-    """Work within this process as a task."""
+def timed(work: Callable[[T], object], given: Iterator[T]) -> Task:
+    """Work within this process as a task. What it is given is made before the clock starts."""
 
     def task() -> float:
+        argument = next(given)
         begun = time.perf_counter()
-        work()
+        work(argument)
         return time.perf_counter() - begun
 
     return task

@@ -16,7 +16,7 @@ _REASONS = {
     errno.EACCES: "permission denied; make it writable for you and try again",
     errno.EPERM: "not permitted; make it writable for you and try again",
     errno.ENAMETOOLONG: "the path is too long; use a shorter folder",
-    errno.ENOTDIR: "a part of the path is a file, not a folder",
+    errno.ENOTDIR: "a part of the path is a file, not a folder; move it away or use another path",
     errno.EIO: "the disk reports an error; check it and try again",
 }
 

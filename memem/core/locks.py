@@ -7,7 +7,7 @@ from pathlib import Path
 import portalocker
 
 from memem.core import files
-from memem.core.errors import Busy
+from memem.core.errors import Busy, HomeError
 
 
 @contextmanager
@@ -17,8 +17,10 @@ def holding(path: Path, seconds: float) -> Iterator[None]:
     lock = portalocker.Lock(path, mode="a", timeout=seconds, check_interval=0.02)
     try:
         lock.acquire()
-    except portalocker.LockException:
+    except portalocker.AlreadyLocked:
         raise Busy(f"Another memem is writing (it holds {path}). Try again in a moment; nothing was changed.") from None
+    except portalocker.LockException as problem:
+        raise HomeError(f"{path} cannot be locked: {problem}. MEMEM_DIR can name a folder on a local disk.") from None
     try:
         yield
     finally:

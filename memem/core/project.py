@@ -48,9 +48,10 @@ def resolve(folder: Path, user_home: Path) -> Project:
 
 def normalise(name: str) -> str:
     """One spelling for a project, whoever writes it: lower case, words joined by a hyphen."""
-    folded = unicodedata.normalize("NFC", name).strip().lower()
-    folded = re.sub(r"[^\w.+-]+", "-", folded).strip("-.")[:MAX_NAME]
-    return folded or GENERAL
+    folded = unicodedata.normalize("NFC", name.strip().lower())
+    fit = (each if each in ".+-_" or unicodedata.category(each)[0] in "LMN" else " " for each in folded)
+    joined = "-".join("".join(fit).split()).strip("-.")
+    return unicodedata.normalize("NFC", joined)[:MAX_NAME].strip("-.") or GENERAL
 
 
 def _override_places(folder: Path, git: "_Git | None") -> list[Path]:
@@ -86,11 +87,13 @@ class _Git:
     def name(self) -> str:
         remote = _remote_url(self.common_dir / "config")
         if remote:
-            return re.split(r"[/:\\]", remote.rstrip("/\\"))[-1].removesuffix(".git")
+            address = re.sub(r"[/\\]\.git\Z", "", remote.rstrip("/\\"))
+            return re.split(r"[/:\\]", address)[-1].removesuffix(".git")
         if self.common_dir.name == ".git":
             return self.common_dir.parent.name
         if self.git_dir != self.common_dir:
-            return self.common_dir.name.removesuffix(".git")
+            bare = self.common_dir
+            return bare.parent.name if bare.name.startswith(".") else bare.name.removesuffix(".git")
         return self.worktree.name
 
     def branch(self) -> str:
@@ -107,7 +110,7 @@ def _find_git(folder: Path) -> _Git | None:
         if dot_git.is_dir():
             git_dir = dot_git
         elif dot_git.is_file():
-            pointer = _first_line(dot_git).removeprefix("gitdir:").strip()
+            pointer = _first_line(dot_git).replace("\0", "").removeprefix("gitdir:").strip()
             git_dir = (place / pointer).resolve()
         else:
             continue

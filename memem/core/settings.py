@@ -165,10 +165,13 @@ def read_config(config_file: Path) -> dict[str, str]:
     unknown = sorted(set(table) - known)
     if unknown:
         raise SettingsError(f"{config_file} has an unknown key {unknown[0]!r}. Known: {', '.join(sorted(known))}.")
+    for key, value in table.items():
+        if not isinstance(value, str if key == "vault" else str | int | float):
+            raise SettingsError(f"{key} is {value!r} in {config_file}: use text or a number.")
     return {key: str(int(value) if isinstance(value, bool) else value) for key, value in table.items()}
 
 
 def _expand(text: str, user_home: Path, relative_to: Path) -> Path:
     if text == "~" or text.startswith(("~/", "~\\")):
-        return user_home / text[2:]
+        return user_home / text[2:].lstrip("/\\")
     return Path(relative_to, text)

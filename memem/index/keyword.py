@@ -137,15 +137,23 @@ class KeywordIndex:
         chosen = _informative(frequencies, total)
         if not chosen:
             return Found((), frequencies, total)
+        ranked = self._ranked(chosen, projects, limit, archive=archive)
+        if not ranked and any(frequencies[term] and term not in chosen for term in asked):
+            chosen = [term for term in asked if frequencies[term]]
+            ranked = self._ranked(chosen, projects, limit, archive=archive)
+        matches = tuple(self._match(row, -score, chosen) for row, score in ranked)
+        return Found(matches, frequencies, total)
+
+    def _ranked(
+        self, chosen: list[Term], projects: Sequence[str] | None, limit: int, *, archive: bool
+    ) -> list[tuple[int, float]]:
         where, values = _filters(projects, archive=archive)
-        ranked = self._connection.execute(
+        return self._connection.execute(
             f"""SELECT words.rowid, bm25(words, {_WEIGHTS}) AS score
                 FROM words JOIN notes ON notes.row = words.rowid
                 WHERE words MATCH ? AND {where} ORDER BY score, notes.path LIMIT ?""",  # noqa: S608 - bound values
             (" OR ".join(map(_match, chosen)), *values, limit),
         ).fetchall()
-        matches = tuple(self._match(row, -score, chosen) for row, score in ranked)
-        return Found(matches, frequencies, total)
 
     @_guarded
     def check(self) -> None:
@@ -154,6 +162,11 @@ class KeywordIndex:
         if problems:
             raise sqlite3.DatabaseError(problems[0])
         self._connection.execute("INSERT INTO words (words) VALUES ('integrity-check')")
+        known = "SELECT row FROM notes WHERE memory IS NOT NULL"
+        held = "SELECT rowid FROM words"
+        for missing in (f"{known} EXCEPT {held}", f"{held} EXCEPT {known}"):
+            if self._connection.execute(f"{missing} LIMIT 1").fetchone():
+                raise sqlite3.DatabaseError("the words do not belong to the notes")
 
     def _remove(self, path: str) -> None:
         found = self._connection.execute("SELECT row FROM notes WHERE path = ?", (path,)).fetchone()

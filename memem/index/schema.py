@@ -1,8 +1,9 @@
 """The index file: its tables as numbered migrations, and SQLite's errors in our words."""
 
 import sqlite3
+import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from memem.core import files
@@ -48,7 +49,8 @@ def connect(path: Path) -> sqlite3.Connection:
             raise HomeError(f"Cannot use {path.parent}: {files.reason(error)}.") from None
         connection = sqlite3.connect(path, timeout=BUSY_MILLISECONDS / 1000, isolation_level=None)
         try:
-            connection.execute("PRAGMA journal_mode = WAL")
+            _version(connection, path)
+            _use_wal(connection)
             # A note is on disk before its row: after a power failure the next scan repairs the index.
             connection.execute("PRAGMA synchronous = NORMAL")
             _migrate(connection, path)
@@ -56,6 +58,20 @@ def connect(path: Path) -> sqlite3.Connection:
             connection.close()
             raise
     return connection
+
+
+def _use_wal(connection: sqlite3.Connection) -> None:
+    """Switching a new file to WAL does not wait for others who do the same, so we do."""
+    deadline = time.monotonic() + BUSY_MILLISECONDS / 1000
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)
+        else:
+            return
 
 
 def _migrate(connection: sqlite3.Connection, path: Path) -> None:
@@ -86,10 +102,12 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield
+        connection.execute("COMMIT")
     except BaseException:
-        connection.execute("ROLLBACK")
+        # SQLite has undone some failures by itself, a full disk among them: then there is nothing to roll back.
+        with suppress(sqlite3.OperationalError):
+            connection.execute("ROLLBACK")
         raise
-    connection.execute("COMMIT")
 
 
 @contextmanager

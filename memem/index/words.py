@@ -31,7 +31,7 @@ class _Shapes:
 
 
 def _shapes(letter: str, run: str) -> _Shapes:
-    compound = rf"[_.]?{letter}+(?:[_./\\:@#+'’-]+{letter}+)*(?:\+\+|#(?!\w))?"
+    compound = rf"[_.]?{letter}+(?:[_./\\:@#+'’\u200c\u200d-]+{letter}+)*(?:\+\+|#(?!\w))?"
     return _Shapes(re.compile(rf"(?P<run>{run})|(?P<compound>{compound})"), re.compile(rf"{letter}+"))
 
 
@@ -50,18 +50,20 @@ def _shapes_of(text: str) -> _Shapes:
 
 _POSSESSIVE = re.compile(r"'s\Z", re.IGNORECASE)
 _CAMEL = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
-_ACCENTS = re.compile("[\u0300-\u036f\u064b-\u065f\u0640\u200c\u200d\ufe00-\ufe0f]")
+_ACCENTS = re.compile(
+    "[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u064b-\u065f\u0640\u200c\u200d\ufe00-\ufe0f]"
+)
 _LITERAL = re.compile(
     r"""\w*_\w[\w.-]*                      # snake_case, ENV_VAR
       | (?=[^\s]*\d)(?=[^\s]*[a-zA-Z.\-/:])[^\s]{2,}   # a number with anything beside it: v3.3.0, OPS-4821, 10:30
       | \d{3,}                              # a port, an error code
       | [^\s]+[/\\][^\s]+\.\w+              # a path to a file
-      | [\w-]+\.[a-zA-Z]{1,5}               # a file name
+      | [\w-]+\.(?:[a-z]{1,5}|[A-Z]{1,5})               # a file name
       | [a-z]+[A-Z]\w+ | [A-Z][a-z]+[A-Z]\w+  # camelCase, CamelCase
     """,
     re.VERBOSE,
 )
-_ABBREVIATION = re.compile(r"(?:\w\.)+\w|(?:vs|etc|eg|ie)\.\w+", re.IGNORECASE)
+_ABBREVIATION = re.compile(r"(?:[^\W\d]\.)+[^\W\d]|(?:vs|etc|eg|ie)\.\w+", re.IGNORECASE)
 
 MAX_TERM = 120
 """A longer run without a space is a blob, not a word."""
@@ -103,7 +105,8 @@ def asked(query: str, most: int) -> list[Term]:
 
 
 def _terms(text: str, *, for_query: bool) -> Iterator[Term]:
-    for match in _shapes_of(text).token.finditer(unicodedata.normalize("NFC", text)):
+    text = unicodedata.normalize("NFKC", text)
+    for match in _shapes_of(text).token.finditer(text):
         if match["run"]:
             yield from _bigrams(fold(match["run"]), for_query=for_query)
         else:
@@ -122,7 +125,7 @@ def _compound(word: str) -> Iterator[Term]:
     word = _POSSESSIVE.sub("", word.replace("’", "'"))
     word = word.lstrip("._")  # a hidden file, a private name, emphasis in markdown
     whole = fold(word)
-    if len(whole) <= MAX_TERM:
+    if 0 < len(whole) <= MAX_TERM:
         yield Term(whole, literal=_is_literal(word))
     if "'" in word:  # don't, l'eau: the halves mean nothing by themselves
         return

@@ -21,9 +21,11 @@ class Packed:
 
 def pack(hits: Sequence[Hit], pinned: Sequence[Memory], facts: list[str], project: str, budget: int) -> Packed:
     """Render facts, pinned memories and hits, in this order, until the budget is used."""
+    facts = _within(facts, budget - len(render.document([], [])))
+    room = budget - len(render.document(facts, []))
     working = facts + _within(
         [render.pinned(memory, PINNED_CHARACTERS) for memory in pinned[:PINNED_MAX_NOTES]],
-        min(PINNED_MAX_CHARACTERS, budget // 2),
+        min(PINNED_MAX_CHARACTERS, budget // 2, room),
     )
     shown: list[Hit] = []
     items: list[str] = []

@@ -17,18 +17,23 @@ _MOST = SAME_PROJECT * PATH_MATCH * (1 + 2 * IMPORTANCE_STEP)
 def rank(found: Found, project: str, files: Sequence[str] = ()) -> list[Hit]:
     """Hits, best first; ties are broken by id, so that the order never depends on anything else."""
     best = max((match.bm25 for match in found.matches), default=0.0)
-    hits = [_hit(match, found, best, project, files) for match in found.matches]
-    return sorted(hits, key=lambda hit: (-hit.score, hit.id, hit.path))
+    scored = [(_score(match, best, project, files), match) for match in found.matches]
+    scored.sort(key=lambda each: (-each[0], each[1].memory.id, each[1].path))
+    return [_hit(match, found, score) for score, match in scored]
 
 
-def _hit(match: Match, found: Found, best: float, project: str, files: Sequence[str]) -> Hit:
+def _score(match: Match, best: float, project: str, files: Sequence[str]) -> float:
+    relevance = match.bm25 / best if best > 0 else 1.0
+    return relevance * _nudge(match.memory, project, files)
+
+
+def _hit(match: Match, found: Found, score: float) -> Hit:
     asked = sum(found.weight(term) for term in found.frequencies)
     covered = sum(found.weight(term) for term in match.terms)
-    relevance = match.bm25 / best if best > 0 else 1.0
     return Hit(
         memory=match.memory,
         path=match.path,
-        score=round(relevance * _nudge(match.memory, project, files), 4),
+        score=round(score, 4),
         terms=tuple(term.text for term in match.terms),
         coverage=round(covered / asked, 4) if asked else 0.0,
         literal=any(term.literal for term in match.terms),

@@ -30,8 +30,8 @@ def quoted(text: str, most: int, indent: str = "   ") -> str:
 
 def _at_a_word(text: str) -> str:
     """The text without its last, probably cut, word; scripts without spaces are cut where they are."""
-    word = text.rsplit(None, 1)[-1]
-    return text.removesuffix(word).rstrip() if len(word) < 40 else text
+    kept = text.rsplit(None, 1)
+    return kept[0].rstrip() if len(kept) == 2 and len(kept[1]) < 40 else text.rstrip()
 
 
 def item(rank: int, hit: Hit, project: str, most: int) -> str:

@@ -5,7 +5,7 @@ import re
 _VERBS = (
     (
         "debug",
-        "debug fix fails failing failed broken crash crashes error bug traceback investigate diagnose why",
+        "debug fix fail fails failing failed broken crash crashes error bug traceback investigate diagnose why",
     ),
     ("review", "review audit critique inspect"),
     ("test", "test tests coverage pytest"),

@@ -3,10 +3,13 @@
 import os
 import sqlite3
 import stat
+from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from memem.core import files
 from memem.core.errors import Busy, HomeError, IndexDamaged, IndexTooNew, MememError
 from memem.index import schema
 
@@ -174,12 +177,13 @@ def test_a_database_that_lost_its_end_is_damaged(path: Path, part: float) -> Non
     connection.close()
     whole = path.read_bytes()
     path.write_bytes(whole[: int(len(whole) * part)])
-    with pytest.raises(IndexDamaged), schema.translated(path):
-        damaged = schema.connect(path)
-        try:
-            damaged.execute("SELECT sum(length(value)) FROM meta").fetchone()
-        finally:
-            damaged.close()
+    with pytest.raises(IndexDamaged):
+        read_all(path)
+
+
+def read_all(path: Path) -> None:
+    with schema.translated(path), closing(schema.connect(path)) as connection:
+        connection.execute("SELECT sum(length(value)) FROM meta").fetchone()
 
 
 def test_a_database_of_another_program_is_not_taken_over(path: Path) -> None:
@@ -202,7 +206,7 @@ def test_a_folder_that_cannot_be_made_is_an_error_of_the_home(path: Path, monkey
     def refuse(_: Path) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(schema.files, "make_private_folder", refuse)
+    monkeypatch.setattr(files, "make_private_folder", refuse)
     with pytest.raises(HomeError, match="make it writable"):
         schema.connect(path)
 
@@ -239,8 +243,9 @@ def test_what_sqlite_says_is_told_in_one_line_with_what_to_do(
 
 
 @pytest.fixture
-def connection(path: Path) -> sqlite3.Connection:
-    return schema.connect(path)
+def connection(path: Path) -> Iterator[sqlite3.Connection]:
+    with closing(schema.connect(path)) as opened:
+        yield opened
 
 
 def keys(connection: sqlite3.Connection) -> list[str]:
@@ -251,41 +256,46 @@ def add(connection: sqlite3.Connection, key: str) -> None:
     connection.execute("INSERT INTO meta VALUES (?, '')", (key,))
 
 
+def fail_in_a_transaction(connection: sqlite3.Connection, work: Callable[[], None]) -> None:
+    with schema.transaction(connection):
+        work()
+        raise ZeroDivisionError
+
+
 def test_a_transaction_is_kept_when_it_ends_well(connection: sqlite3.Connection) -> None:
     with schema.transaction(connection):
         add(connection, "a")
     assert keys(connection) == ["a"]
     assert not connection.in_transaction
-    connection.close()
 
 
 def test_a_transaction_is_undone_when_it_fails(connection: sqlite3.Connection) -> None:
     add(connection, "before")
-    with pytest.raises(ZeroDivisionError), schema.transaction(connection):
-        add(connection, "a")
-        raise ZeroDivisionError
+    with pytest.raises(ZeroDivisionError):
+        fail_in_a_transaction(connection, lambda: add(connection, "a"))
     assert keys(connection) == ["before"]
     assert not connection.in_transaction
-    connection.close()
 
 
 def test_an_inner_transaction_is_part_of_the_outer_one(connection: sqlite3.Connection) -> None:
-    with pytest.raises(ZeroDivisionError), schema.transaction(connection):
+    def nest() -> None:
         with schema.transaction(connection):
             add(connection, "inner")
         assert connection.in_transaction
-        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail_in_a_transaction(connection, nest)
     assert keys(connection) == []
-    connection.close()
 
 
 def test_a_failure_inside_undoes_the_outer_one_too(connection: sqlite3.Connection) -> None:
-    with pytest.raises(ZeroDivisionError), schema.transaction(connection):
+    def fail_inside() -> None:
         add(connection, "outer")
-        with schema.transaction(connection):
-            raise ZeroDivisionError
+        fail_in_a_transaction(connection, lambda: None)
+
+    with pytest.raises(ZeroDivisionError):
+        fail_in_a_transaction(connection, fail_inside)
     assert keys(connection) == []
-    connection.close()
 
 
 def test_a_transaction_that_cannot_be_committed_is_undone_and_closed(connection: sqlite3.Connection) -> None:
@@ -296,13 +306,13 @@ def test_a_transaction_that_cannot_be_committed_is_undone_and_closed(connection:
         connection.execute("INSERT INTO child VALUES ('nobody')")
     assert not connection.in_transaction
     assert connection.execute("SELECT count(*) FROM child").fetchone() == (0,)
-    connection.close()
 
 
 def test_a_transaction_that_sqlite_undid_itself_raises_its_own_error(connection: sqlite3.Connection) -> None:
-    with pytest.raises(ZeroDivisionError), schema.transaction(connection):
+    def lose() -> None:
         add(connection, "a")
         connection.execute("ROLLBACK")
-        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail_in_a_transaction(connection, lose)
     assert keys(connection) == []
-    connection.close()

@@ -14,7 +14,7 @@ HAN = st.characters(min_codepoint=0x4E00, max_codepoint=0x9FFF)
 KANA = st.characters(min_codepoint=0x3041, max_codepoint=0x30FA)
 HANGUL = st.characters(min_codepoint=0xAC00, max_codepoint=0xD7A3)
 THAI = st.characters(min_codepoint=0x0E01, max_codepoint=0x0E2E)
-LETTERS = st.characters(categories=("L",))
+LETTERS = st.characters(categories=["L"])
 WORDS = st.one_of(*(st.text(alphabet, min_size=1, max_size=12) for alphabet in (HAN, KANA, HANGUL, THAI, LETTERS)))
 
 

@@ -81,6 +81,13 @@ def test_a_hit_that_does_not_fit_leaves_room_for_smaller_ones() -> None:
     assert numbers(packed) == [1, 2]
 
 
+def test_the_last_character_of_the_budget_is_used_and_no_more() -> None:
+    found = hits(memory(1, "one"), memory(2, "two"))
+    exact = len(pack(found, [], FACTS, "shop", USUAL).text)
+    assert len(pack(found, [], FACTS, "shop", exact).hits) == 2
+    assert len(pack(found, [], FACTS, "shop", exact - 1).hits) == 1
+
+
 def test_a_hit_is_reported_if_and_only_if_it_is_shown() -> None:
     found = hits(*(memory(number, "z" * 300) for number in range(6)))
     packed = pack(found, [], FACTS, "shop", 1_000)

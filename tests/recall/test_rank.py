@@ -1,5 +1,6 @@
 """Relevance decides the order; everything else may only nudge it, within bounds."""
 
+from dataclasses import replace
 from itertools import permutations, product
 from typing import Any
 
@@ -87,13 +88,13 @@ def test_a_superseded_memory_is_behind_the_one_that_holds_now_even_if_it_matches
 
 
 def test_ties_are_broken_by_id_whatever_order_they_come_in() -> None:
-    matches = [match(name) for name in "cab"]
+    paths = {"a": "z.md", "b": "y.md", "c": "x.md"}
+    matches = [replace(match(name), path=path) for name, path in paths.items()]
     assert {tuple(order(*ordered)) for ordered in permutations(matches)} == {("a", "b", "c")}
 
 
 def test_two_files_with_one_id_keep_the_order_of_their_paths() -> None:
-    one, other = match("a"), match("b")
-    twins = [Match(each.path, each.stamp, one.memory, 1.0, each.terms) for each in (other, one)]
+    twins = [replace(match("twin"), path=path) for path in ("b.md", "a.md")]
     assert [hit.path for hit in rank(found(*twins), "shop")] == ["a.md", "b.md"]
 
 
