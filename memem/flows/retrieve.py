@@ -57,7 +57,7 @@ def list_memories(
         where.append("project = ?")
         values.append(normalise(project))
     if kind is not None:
-        where.append("json_extract(memory, '$.kind') = ?")
+        where.append("kind = ?")
         values.append(kind)
     rows = ws.index.rows(" AND ".join(where) + " ORDER BY updated DESC, id", values, limit)
     return [Entry(row.memory, row.path) for row in rows if row.memory]

@@ -50,6 +50,8 @@ def cleanse(memory: Memory) -> Verdict:
 
     def clean(text: str) -> str:
         nonlocal count
+        if not text:
+            return text
         visible, removed = invisible.neutralise(text)
         count += removed
         safe, kinds = secrets.redact(visible)

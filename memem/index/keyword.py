@@ -4,7 +4,7 @@ import functools
 import json
 import sqlite3
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast
 
@@ -20,6 +20,7 @@ COMMON_SHARE = 0.2
 """A word in a larger part of the notes than this says little, and is dropped when a rarer one is asked for too."""
 COMMON_LEAST = 20
 """In a vault this small nothing is common."""
+MOST_TIES = 20
 _WEIGHTS = "3.0, 3.0, 1.0"  # title, keys, body
 
 
@@ -53,6 +54,7 @@ class KeywordIndex:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._connection = schema.connect(path)
+        self._counted: tuple[tuple[int, int], int] = ((-1, -1), 0)
 
     def close(self) -> None:
         self._connection.close()
@@ -71,7 +73,7 @@ class KeywordIndex:
     def clear(self) -> None:
         """Forget every note; the vault fills the index again."""
         with schema.transaction(self._connection):
-            for table in ("notes", "words", "meta"):
+            for table in ("notes", "memories", "words", "meta"):
                 self._connection.execute(f"DELETE FROM {table}")  # noqa: S608 - fixed names
 
     @_guarded
@@ -106,13 +108,18 @@ class KeywordIndex:
 
     @_guarded
     def count(self) -> int:
-        """How many notes can be recalled."""
-        return int(self._connection.execute("SELECT count(*) FROM notes WHERE problem IS NULL").fetchone()[0])
+        """How many notes can be recalled; counted again only after somebody wrote."""
+        (others,) = self._connection.execute("PRAGMA data_version").fetchone()
+        state = (others, self._connection.total_changes)
+        if self._counted[0] != state:
+            (number,) = self._connection.execute("SELECT count(*) FROM memories").fetchone()
+            self._counted = (state, number)
+        return self._counted[1]
 
     @_guarded
     def rows(self, where: str = "1", values: Sequence[Any] = (), limit: int = -1) -> list[Row]:
         """Rows by a condition written by the caller's code, never by a user."""
-        query = f"SELECT {_COLUMNS} FROM notes WHERE {where} LIMIT ?"  # noqa: S608 - see the docstring
+        query = f"SELECT {_COLUMNS} FROM notes LEFT JOIN memories USING (row) WHERE {where} LIMIT ?"  # noqa: S608
         return [_row(columns) for columns in self._connection.execute(query, (*values, limit))]
 
     def by_id(self, prefix: str) -> list[Row]:
@@ -131,6 +138,10 @@ class KeywordIndex:
     @_guarded
     def search(self, query: str, *, projects: Sequence[str] | None, limit: int, archive: bool) -> Found:
         """The best matches for any of the query's words. `projects` limits where to look; None looks everywhere."""
+        with schema.snapshot(self._connection):
+            return self._search(query, projects, limit, archive=archive)
+
+    def _search(self, query: str, projects: Sequence[str] | None, limit: int, *, archive: bool) -> Found:
         asked = words.asked(query, MOST_TERMS)
         total = self.count()
         frequencies = {term: self._frequency(term, total) for term in asked}
@@ -141,19 +152,21 @@ class KeywordIndex:
         if not ranked and any(frequencies[term] and term not in chosen for term in asked):
             chosen = [term for term in asked if frequencies[term]]
             ranked = self._ranked(chosen, projects, limit, archive=archive)
-        matches = tuple(self._match(row, -score, chosen) for row, score in ranked)
-        return Found(matches, frequencies, total)
+        matches = [self._match(row, -score, chosen) for row, score in ranked]
+        matches.sort(key=lambda match: (-match.bm25, match.path))
+        return Found(tuple(matches[:limit]), frequencies, total)
 
     def _ranked(
         self, chosen: list[Term], projects: Sequence[str] | None, limit: int, *, archive: bool
     ) -> list[tuple[int, float]]:
-        where, values = _filters(projects, archive=archive)
-        return self._connection.execute(
-            f"""SELECT words.rowid, bm25(words, {_WEIGHTS}) AS score
-                FROM words JOIN notes ON notes.row = words.rowid
-                WHERE words MATCH ? AND {where} ORDER BY score, notes.path LIMIT ?""",  # noqa: S608 - bound values
-            (" OR ".join(map(_match, chosen)), *values, limit),
-        ).fetchall()
+        """The best rows, and those that tie with the last of them, so that chance does not choose among equals."""
+        conditions, values = _filters(projects, archive=archive)
+        join = "JOIN notes ON notes.row = words.rowid" if conditions else ""
+        query = f"""SELECT words.rowid, bm25(words, {_WEIGHTS}) AS score FROM words {join}
+                WHERE {" AND ".join(["words MATCH ?", *conditions])} ORDER BY score LIMIT ?"""  # noqa: S608 - bound values
+        match = " OR ".join(map(_match, chosen))
+        rows = self._connection.execute(query, (match, *values, limit + MOST_TIES)).fetchall()
+        return [(row, score) for row, score in rows if score <= rows[:limit][-1][1]]
 
     @_guarded
     def check(self) -> None:
@@ -162,7 +175,7 @@ class KeywordIndex:
         if problems:
             raise sqlite3.DatabaseError(problems[0])
         self._connection.execute("INSERT INTO words (words) VALUES ('integrity-check')")
-        known = "SELECT row FROM notes WHERE memory IS NOT NULL"
+        known = "SELECT row FROM memories JOIN notes USING (row) WHERE status <> 'quarantined'"
         held = "SELECT rowid FROM words"
         for missing in (f"{known} EXCEPT {held}", f"{held} EXCEPT {known}"):
             if self._connection.execute(f"{missing} LIMIT 1").fetchone():
@@ -172,6 +185,7 @@ class KeywordIndex:
         found = self._connection.execute("SELECT row FROM notes WHERE path = ?", (path,)).fetchone()
         if found:
             self._connection.execute("DELETE FROM words WHERE rowid = ?", found)
+            self._connection.execute("DELETE FROM memories WHERE row = ?", found)
             self._connection.execute("DELETE FROM notes WHERE row = ?", found)
 
     def _insert(self, row: Row) -> None:
@@ -185,19 +199,23 @@ class KeywordIndex:
             return
         cursor = self._connection.execute(
             """INSERT INTO notes
-                (path, mtime, ctime, size, digest, id, project, layer, status, updated, fingerprint, memory)
+                (path, mtime, ctime, size, digest, id, project, kind, layer, status, updated, fingerprint)
                 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
             (
                 *shared,
                 memory.id,
                 memory.project,
+                memory.kind,
                 memory.layer,
                 memory.status,
                 memory.updated or memory.created,
                 row.fingerprint,
-                json.dumps(asdict(memory), ensure_ascii=False),
             ),
         )
+        text = json.dumps({name: getattr(memory, name) for name in _FIELDS}, ensure_ascii=False)
+        self._connection.execute("INSERT INTO memories VALUES (?, ?)", (cursor.lastrowid, text))
+        if memory.status == "quarantined":
+            return  # to be read by its id, never to be found
         keys = " ".join((*memory.keys, *memory.tags, *memory.paths, memory.project))
         fields = (memory.title, keys, memory.body)
         self._connection.execute(
@@ -215,11 +233,12 @@ class KeywordIndex:
         query = "SELECT 1 FROM words WHERE words MATCH ? AND rowid = ?"
         terms = (term for term in chosen if self._connection.execute(query, (_match(term), row)).fetchone())
         path, *stamp, memory = self._connection.execute(
-            "SELECT path, mtime, ctime, size, memory FROM notes WHERE row = ?", (row,)
+            "SELECT path, mtime, ctime, size, memory FROM notes JOIN memories USING (row) WHERE row = ?", (row,)
         ).fetchone()
         return Match(path, tuple(stamp), _memory(memory), score, tuple(terms))
 
 
+_FIELDS = tuple(field.name for field in fields(Memory))
 _COLUMNS = "path, mtime, ctime, size, digest, memory, fingerprint, problem"
 
 
@@ -230,9 +249,9 @@ def _row(columns: tuple[Any, ...]) -> Row:
 
 
 def _memory(text: str) -> Memory:
-    fields: dict[str, Any] = json.loads(text)
-    fields |= {name: tuple(value) for name, value in fields.items() if isinstance(value, list)}
-    return Memory(**fields)
+    held: dict[str, Any] = json.loads(text)
+    held |= {name: tuple(value) for name, value in held.items() if isinstance(value, list)}
+    return Memory(**held)
 
 
 def _match(term: Term) -> str:
@@ -246,11 +265,8 @@ def _informative(frequencies: dict[Term, int], total: int) -> list[Term]:
     return [term for term in known if frequencies[term] <= common] or known
 
 
-def _filters(projects: Sequence[str] | None, *, archive: bool) -> tuple[str, tuple[Any, ...]]:
-    conditions, values = ["notes.status <> 'quarantined'"], tuple[Any, ...]()
-    if not archive:
-        conditions.append("notes.layer < 3 AND notes.status = 'active'")
+def _filters(projects: Sequence[str] | None, *, archive: bool) -> tuple[list[str], tuple[str, ...]]:
+    conditions = [] if archive else ["notes.layer < 3", "notes.status = 'active'"]
     if projects is not None:
         conditions.append(f"notes.project IN ({', '.join('?' * len(projects))})")
-        values = tuple(projects)
-    return " AND ".join(conditions), values
+    return conditions, tuple(projects or ())

@@ -20,11 +20,12 @@ def _first_tables(connection: sqlite3.Connection) -> None:
             path TEXT NOT NULL UNIQUE,
             mtime INTEGER NOT NULL, ctime INTEGER NOT NULL, size INTEGER NOT NULL,
             digest TEXT NOT NULL,
-            id TEXT, project TEXT, layer INTEGER, status TEXT, updated TEXT,
+            id TEXT, project TEXT, kind TEXT, layer INTEGER, status TEXT, updated TEXT,
             fingerprint TEXT,
-            memory TEXT,
             problem TEXT)"""
     )
+    # Apart from its row, so that a search, which filters thousands of rows, passes over short ones.
+    connection.execute("CREATE TABLE memories (row INTEGER PRIMARY KEY, memory TEXT NOT NULL)")
     connection.execute("CREATE INDEX notes_by_id ON notes (id)")
     connection.execute("CREATE INDEX notes_by_fingerprint ON notes (fingerprint)")
     connection.execute("CREATE INDEX notes_by_project ON notes (project, layer)")
@@ -108,6 +109,16 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
         with suppress(sqlite3.OperationalError):
             connection.execute("ROLLBACK")
         raise
+
+
+@contextmanager
+def snapshot(connection: sqlite3.Connection) -> Iterator[None]:
+    """Several queries that see one state, whatever others commit meanwhile."""
+    connection.execute("BEGIN")
+    try:
+        yield
+    finally:
+        connection.execute("COMMIT")
 
 
 @contextmanager

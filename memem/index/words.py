@@ -8,7 +8,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from itertools import pairwise
 
 from memem.core.query import Term
@@ -121,18 +121,17 @@ def _bigrams(run: str, *, for_query: bool) -> Iterator[Term]:
         yield Term(run[-1], prefix=for_query)
 
 
-def _compound(word: str) -> Iterator[Term]:
+@lru_cache(maxsize=20_000)
+def _compound(word: str) -> tuple[Term, ...]:
+    """A word and its pieces. Notes repeat their words: remembering them makes a rebuild several times faster."""
     word = _POSSESSIVE.sub("", word.replace("’", "'"))
     word = word.lstrip("._")  # a hidden file, a private name, emphasis in markdown
     whole = fold(word)
-    if 0 < len(whole) <= MAX_TERM:
-        yield Term(whole, literal=_is_literal(word))
-    if "'" in word:  # don't, l'eau: the halves mean nothing by themselves
-        return
-    for piece in _pieces(word):
-        folded = fold(piece)
-        if folded != whole and 1 < len(folded) <= MAX_TERM:
-            yield Term(folded, part=True)
+    terms = [Term(whole, literal=_is_literal(word))] if 0 < len(whole) <= MAX_TERM else []
+    if "'" not in word:  # don't, l'eau: the halves mean nothing by themselves
+        pieces = (fold(piece) for piece in _pieces(word))
+        terms += [Term(piece, part=True) for piece in pieces if piece != whole and 1 < len(piece) <= MAX_TERM]
+    return tuple(terms)
 
 
 def _pieces(word: str) -> list[str]:

@@ -471,6 +471,7 @@ def test_words_that_no_longer_belong_to_the_notes_are_detected(filled: KeywordIn
 
 def test_a_lost_table_is_damage_in_every_method(filled: KeywordIndex) -> None:
     damage(filled, "DROP TABLE notes")
+    damage(filled, "DROP TABLE memories")
     for use in (filled.count, filled.stamps, lambda: names(filled, "zebra"), lambda: filled.by_id("zebra")):
         with pytest.raises(IndexDamaged, match="memem reindex"):
             use()
