@@ -9,6 +9,9 @@ PRIVATE_FILE = 0o600
 TEMPORARY_PREFIX = ".memem-"
 TEMPORARY_SUFFIX = ".tmp"
 
+Stamp = tuple[int, int, int]
+"""A file's mtime, ctime and size: what tells, without reading, whether it is still the one that was read."""
+
 _REASONS = {
     errno.ENOSPC: "the disk is full; free some space and try again",
     errno.EDQUOT: "the disk quota is used up; free some space and try again",

@@ -3,6 +3,7 @@
 import math
 from dataclasses import dataclass
 
+from memem.core.files import Stamp
 from memem.core.memory import Memory
 
 
@@ -21,7 +22,7 @@ class Match:
     """A note that holds some of the terms, with its raw BM25: more is better."""
 
     path: str
-    stamp: tuple[int, int, int]
+    stamp: Stamp
     memory: Memory
     bm25: float
     terms: tuple[Term, ...]

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 from memem.core import files
 from memem.core.errors import NoteError, NoteUnreadable
+from memem.core.files import Stamp
 from memem.flows.opening import require_vault, using_home
 from memem.gate.duplicates import fingerprint
 from memem.index.keyword import Row
 from memem.vault.note import Note
-from memem.vault.store import Stamp
 from memem.workspace import Workspace
 
 RACY_SECONDS = 0.1
@@ -42,7 +42,7 @@ def refresh(ws: Workspace) -> Refreshed:
     for path, stamp in ws.store.scan():
         seen += 1
         before, digest = known.pop(path, (None, ""))
-        if before == _tuple(stamp):
+        if before == stamp:
             continue
         row = read_row(ws, path, stamp)
         if row is None:
@@ -82,12 +82,12 @@ def rebuild(ws: Workspace) -> Refreshed:
     return refresh(ws)
 
 
-def refresh_stale(ws: Workspace, paths_and_stamps: Iterable[tuple[str, tuple[int, int, int]]]) -> bool:
+def refresh_stale(ws: Workspace, paths_and_stamps: Iterable[tuple[str, Stamp]]) -> bool:
     """Re-read those of the given notes whose stamp changed; says whether any of them now says something else."""
     changed = False
     for path, known in paths_and_stamps:
         stamp = ws.store.stamp(path)
-        if stamp is not None and _tuple(stamp) == known:
+        if stamp is not None and stamp == known:
             continue
         row = read_row(ws, path, stamp) if stamp else None
         before = ws.index.by_path(path)
@@ -126,7 +126,7 @@ def read_row(ws: Workspace, path: str, stamp: Stamp) -> Row | None:
                 "MEMEM_FRONTMATTER_STRICT=quarantine."
             ) from None
         # A skipped note is as absent from the index as from recall; it is read again at each scan.
-        return None if strict == "skip" else Row(path, _tuple(stamp), "", None, problem=str(problem))
+        return None if strict == "skip" else Row(path, _settled(ws, stamp), "", None, problem=str(problem))
     except NoteError:
         return None  # it went away, or became unreadable for us, between the scan and now
 
@@ -135,13 +135,14 @@ def _row(ws: Workspace, note: Note, stamp: Stamp) -> Row:
     from memem.gate.verdict import cleanse  # not needed by a query that finds every note unchanged
 
     memory = cleanse(note.memory).memory
-    age = ws.clock().timestamp() - max(stamp.mtime, stamp.ctime) / 1e9
-    known = _tuple(stamp) if age > RACY_SECONDS else (stamp.mtime, stamp.ctime, -1)
-    return Row(note.path, known, note.digest, memory, fingerprint(memory.body))
+    return Row(note.path, _settled(ws, stamp), note.digest, memory, fingerprint(memory.body))
 
 
-def _tuple(stamp: Stamp) -> tuple[int, int, int]:
-    return stamp.mtime, stamp.ctime, stamp.size
+def _settled(ws: Workspace, stamp: Stamp) -> Stamp:
+    """The stamp to remember: one that never matches, for a file that may change again within the same tick."""
+    mtime, ctime, size = stamp
+    age = ws.clock().timestamp() - max(mtime, ctime) / 1e9
+    return (mtime, ctime, size if age > RACY_SECONDS else -1)
 
 
 def _built_for(ws: Workspace) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast
 
+from memem.core.files import Stamp
 from memem.core.memory import ID8, Memory
 from memem.core.query import Found, Match, Term
 from memem.index import schema, words
@@ -29,7 +30,7 @@ class Row:
     """A note as the index knows it. `memory` is None and `problem` says why when it could not be read."""
 
     path: str
-    stamp: tuple[int, int, int]
+    stamp: Stamp
     digest: str
     memory: Memory | None
     fingerprint: str = ""
@@ -77,7 +78,7 @@ class KeywordIndex:
                 self._connection.execute(f"DELETE FROM {table}")  # noqa: S608 - fixed names
 
     @_guarded
-    def stamps(self) -> dict[str, tuple[tuple[int, int, int], str]]:
+    def stamps(self) -> dict[str, tuple[Stamp, str]]:
         """Stamp and digest of every known file."""
         rows = self._connection.execute("SELECT path, mtime, ctime, size, digest FROM notes")
         return {path: ((mtime, ctime, size), digest) for path, mtime, ctime, size, digest in rows}

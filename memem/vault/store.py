@@ -10,6 +10,7 @@ from pathlib import Path, PurePosixPath
 
 from memem.core import files
 from memem.core.errors import InputError, NoteChanged, NoteError, NoteUnreadable, VaultMissing, VaultUnwritable
+from memem.core.files import Stamp
 from memem.core.home import VaultPaths
 from memem.core.memory import Memory
 from memem.vault import note as notes
@@ -20,15 +21,6 @@ RESERVED = frozenset(("review", "playbooks"))
 
 MAX_NOTE_BYTES = 1_000_000
 """A larger file is not a memory; reading it would stall every scan."""
-
-
-@dataclass(frozen=True, slots=True)
-class Stamp:
-    """What tells, without reading, whether a file is still the one that was read."""
-
-    mtime: int
-    ctime: int
-    size: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +197,7 @@ class Store:
 
 
 def _stamp(status: os.stat_result) -> Stamp:
-    return Stamp(status.st_mtime_ns, status.st_ctime_ns, status.st_size)
+    return status.st_mtime_ns, status.st_ctime_ns, status.st_size
 
 
 def _is_plain(mode: int) -> bool:
