@@ -86,7 +86,8 @@ def _has_key_material(value: str) -> bool:
 class Rule:
     """A secret known by its format: group 1 of the pattern, tried only where one of the hints is in the text.
 
-    Patterns stay source until they are first needed: compiling them all would cost a tenth of a second.
+    Patterns stay source until they are first needed: compiling them all would cost a tenth of a second. Possessive
+    repeats are for single characters only: early releases of Python 3.11 go wrong on groups.
     """
 
     kind: str
@@ -153,11 +154,11 @@ PHRASE_RULES = (
     Rule(
         "private key",
         ("private key",),
-        rf"(-{{4,5}} ?BEGIN {_PEM_NAME}(?:(?:(?!----)[\s\S])*+-{{4,5}} ?END {_PEM_NAME}"
-        r"|(?:(?:\\[nr]|[\s\"'+,>|])*+(?:[A-Za-z]+-[A-Za-z]+: [^\n\\]{0,80}|[A-Za-z0-9+/=]{16,}))++))",
+        rf"(-{{4,5}} ?BEGIN {_PEM_NAME}(?:(?:(?!----)[\s\S])*-{{4,5}} ?END {_PEM_NAME}"
+        r"|(?:(?:\\[nr]|[\s\"'+,>|])*(?:[A-Za-z]+-[A-Za-z]+: [^\n\\]{0,80}|[A-Za-z0-9+/=]{16,}))+))",
         _has_key_material,
     ),
-    Rule("private key", ("private-lines:",), r"Private-Lines: \d+((?:\s+[A-Za-z0-9+/=]{4,}+(?![-:]))++)"),
+    Rule("private key", ("private-lines:",), r"Private-Lines: \d+((?:\s+[A-Za-z0-9+/=]{4,}+(?![-:]))+)"),
     Rule("aws secret key", ("secret",), rf"(?i:secret[ _-]?access[ _-]?key){_ASSIGNED}{_FORTY}"),
     Rule(
         "password",

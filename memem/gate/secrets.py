@@ -111,7 +111,7 @@ _FLAG = re.compile(r"(?:^|\s)--?[\w-]*\Z")
 _ENTRY = re.compile(r"(?:^|\n)[ \t*-]*[\"']?[\w.-]*\Z")
 # Between a name and its value: the rest of the name, whom it is for, closing quotes, and what joins the two.
 _SEPARATOR = re.compile(
-    r"(?:[_-]?(?i:value|base|text|plain|old|new|prod|dev|staging|live|\d{1,2})|[ _-]?(?i:key)){0,2}+(?![A-Za-z0-9_-])"
+    r"(?:[_-]?(?i:value|base|text|plain|old|new|prod|dev|staging|live|\d{1,2})|[ _-]?(?i:key)){0,2}(?![A-Za-z0-9_-])"
     r"(?:[ ](?:for|of|to|on|in)[ ][\w.@'/-]{1,40}+(?:[ ][\w.@'/-]{1,40}+){0,4}?|[ ]?\([^()\n]{1,40}\))??"
     r"[\"'`*\\\])]{0,6}(?:"
     r"(?P<assign>,?\s{0,40}[\"']?value[\"']?\s?[:=]\s?|:[ ]?[A-Za-z][\w\[\]|., ]{0,40}?=[ ]?(?=[\"'])"
@@ -125,8 +125,8 @@ _QUOTED = re.compile(r"[rbfuRBFU]{0,2}(?P<q>\\{0,3}[\"'`])(?P<value>(?:(?!(?P=q)
 _BARE_CHAR = r"(?:[^\s\"'`;,&<\\]|[,&<](?![\s/&<]|[\w.-]{1,64}[=:]|\Z)|\\(?![nrt\"'`]))"
 # A value that is turned down is read again from the next name in it: the bound keeps that linear.
 _BARE_BOUND = 80
-_BARE = re.compile(rf"(?:[\"'`](?![+,)\]]))?(?P<value>{_BARE_CHAR}{{1,{_BARE_BOUND}}}+)")
-_BARE_REST = re.compile(rf"{_BARE_CHAR}*+")
+_BARE = re.compile(rf"(?:[\"'`](?![+,)\]]))?(?P<value>{_BARE_CHAR}{{1,{_BARE_BOUND}}})")
+_BARE_REST = re.compile(rf"{_BARE_CHAR}*")
 
 
 @dataclass(frozen=True, slots=True)
