@@ -88,7 +88,7 @@ def _vault(folder: Path, sessions: list[dict[str, Any]]) -> tuple[Workspace, dic
 
 
 def _hits(ws: Workspace, prompt: str) -> list[Hit]:
-    return retrieve.candidates(ws, prompt, PROJECT)
+    return retrieve.eligible(ws, prompt, PROJECT)
 
 
 def _share(flags: list[bool]) -> float:

@@ -1,13 +1,14 @@
 """One opened memory home: the only place that builds stages from settings and reads the environment."""
 
 import os
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
 from memem.core import project, settings
-from memem.core.clock import Clock, system_clock
+from memem.core.clock import Clock, Ticks, system_clock
 from memem.core.home import Home, VaultPaths
 from memem.core.project import Project
 from memem.core.settings import Settings
@@ -24,6 +25,8 @@ class Workspace:
     clock: Clock
     actor: str
     user_home: Path
+    editor: str = ""
+    ticks: Ticks = time.monotonic
 
     @cached_property
     def home(self) -> Home:
@@ -59,6 +62,7 @@ def open_workspace(
     vault: Path | None = None,
     environ: Mapping[str, str] | None = None,
     clock: Clock = system_clock,
+    ticks: Ticks = time.monotonic,
 ) -> Workspace:
     """Read the settings once and open the home they name; `home` and `vault` override them."""
     environ = os.environ if environ is None else environ
@@ -67,4 +71,5 @@ def open_workspace(
     loaded = settings.load(environ, Home(root).config_file, root, user_home)
     if vault is not None:
         loaded = replace(loaded, vault=vault, sources={**loaded.sources, "vault": "argument"})
-    return Workspace(loaded, clock, actor, user_home)
+    editor = environ.get("VISUAL") or environ.get("EDITOR") or ""
+    return Workspace(loaded, clock, actor, user_home, editor, ticks)

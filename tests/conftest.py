@@ -38,7 +38,9 @@ def clock() -> SteppingClock:
 @pytest.fixture
 def ws(tmp_path: Path, clock: SteppingClock) -> Iterator[Workspace]:
     """An empty memory home, and a vault that does not exist yet."""
-    opened = open_workspace(actor="test", home=tmp_path / "home", vault=tmp_path / "vault", clock=clock)
+    opened = open_workspace(
+        actor="test", home=tmp_path / "home", vault=tmp_path / "vault", clock=clock, ticks=clock.ticks
+    )
     yield opened
     opened.close()
 

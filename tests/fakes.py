@@ -1,8 +1,9 @@
 """Stand-ins for what a test must control."""
 
 import errno
-import functools
 import os
+import stat
+import sys
 from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
 from typing import Any
@@ -19,28 +20,54 @@ class SteppingClock:
     def __call__(self) -> datetime:
         return self.now
 
+    def ticks(self) -> float:
+        return self.now.timestamp()
+
     def forward(self, **by: float) -> None:
         self.now += timedelta(**by)
 
 
 class FaultyOs:
-    """`os` for `memem.core.files`, whose n-th changing call fails as on a full disk; a write is torn first."""
+    """The `os` module; its calls are written down, and the one at `fail_at` fails.
 
-    FAILING = ("open", "write", "fsync", "replace")
+    A write that fails has torn off its second half, and a close that fails has closed: so do real disks.
+    """
 
-    def __init__(self, fail_at: int) -> None:
-        self.left = fail_at
-        self.failed = False
+    WATCHED = ("open", "write", "fsync", "replace", "close", "unlink")
+
+    def __init__(self, fail_at: int = -1, error: BaseException | None = None) -> None:
+        self.calls: list[str] = []
+        self.open_files: set[int] = set()
+        self.longest_write = sys.maxsize
+        self._fail_at = fail_at
+        self._error = error or OSError(errno.ENOSPC, "No space left on device")
 
     def __getattr__(self, name: str) -> Any:
         real = getattr(os, name)
-        return functools.partial(self._call, name, real) if name in self.FAILING else real
+        return self._watched(name, real) if name in self.WATCHED else real
 
-    def _call(self, name: str, real: Callable[..., Any], *arguments: Any) -> Any:
-        self.left -= 1
-        if self.left != 0:
-            return real(*arguments)
-        self.failed = True
-        if name == "write":
-            real(arguments[0], bytes(arguments[1])[: len(arguments[1]) // 2])
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    def _watched(self, name: str, real: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*args: Any) -> Any:
+            failing = len(self.calls) == self._fail_at
+            self.calls.append(self._described(name, args))
+            if name == "close":
+                self.open_files.discard(args[0])
+            if name == "write":
+                args = (args[0], bytes(args[1])[: self.longest_write])
+            if failing:
+                if name == "write":
+                    real(args[0], args[1][: len(args[1]) // 2])
+                if name == "close":
+                    real(*args)
+                raise self._error
+            result = real(*args)
+            if name == "open":
+                self.open_files.add(result)
+            return result
+
+        return call
+
+    def _described(self, name: str, args: tuple[Any, ...]) -> str:
+        if name == "fsync":
+            return "fsync folder" if stat.S_ISDIR(os.fstat(args[0]).st_mode) else "fsync file"
+        return name

@@ -4,6 +4,8 @@ from collections.abc import Callable
 from datetime import datetime
 
 Clock = Callable[[], datetime]
+Ticks = Callable[[], float]
+"""Seconds that only ever go forward, whatever is done to the clock."""
 
 
 def system_clock() -> datetime:

@@ -2,6 +2,7 @@
 
 import errno
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 PRIVATE_FOLDER = 0o700
@@ -30,24 +31,44 @@ def reason(error: OSError) -> str:
     return known or (error.strerror or str(error)).lower()
 
 
+def make_folder(folder: Path) -> None:
+    """Create a folder for its owner alone; one that is there already, and may not be ours, stays as it is."""
+    if not folder.parent.exists():
+        make_folder(folder.parent)
+    folder.mkdir(mode=PRIVATE_FOLDER, exist_ok=True)
+
+
 def make_private_folder(folder: Path) -> None:
-    """Create a folder for its owner alone, and close it to others if it was open."""
-    folder.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
+    """Create a folder of ours for its owner alone, and close it to others if it was open."""
+    make_folder(folder)
     if os.name == "posix" and folder.stat().st_mode & 0o077:
         folder.chmod(PRIVATE_FOLDER)
 
 
-def write_atomic(path: Path, data: bytes, *, fsync: bool, mode: int = 0o666) -> None:
-    """Replace or create `path` so that a reader, or a crash, finds the old bytes or the new, never a mixture."""
+def write_atomic(
+    path: Path,
+    data: bytes,
+    *,
+    fsync: bool,
+    mode: int | None = None,
+    just_before: Callable[[], object] = lambda: None,
+) -> None:
+    """Replace or create `path` so that a reader, or a crash, finds the old bytes or the new, never a mixture.
+
+    `mode` is that of the file, else the user's umask decides. `just_before` may still object to the replacement.
+    """
     temporary = path.with_name(f"{TEMPORARY_PREFIX}{os.urandom(8).hex()}{TEMPORARY_SUFFIX}")
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), mode)
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), mode or 0o666)
     try:
         try:
+            if mode is not None and hasattr(os, "fchmod"):
+                os.fchmod(descriptor, mode)
             _write_all(descriptor, data)
             if fsync:
                 os.fsync(descriptor)
         finally:
             os.close(descriptor)
+        just_before()
         os.replace(temporary, path)  # noqa: PTH105 - one layer of os calls, so that faults can be injected
     except BaseException:
         # What is left is ours and incomplete; failing to remove it must not hide the first error.

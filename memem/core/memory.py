@@ -9,8 +9,6 @@ GENERAL = "general"
 
 KINDS = ("decision", "convention", "preference", "fact", "lesson", "procedure")
 STATUSES = ("active", "deprecated", "stale", "quarantined")
-AUTHORS = ("model", "human")
-SOURCES = ("mined", "user", "import")
 
 PINNED, CONVENTIONS, ORDINARY, ARCHIVE = LAYERS = (0, 1, 2, 3)
 

@@ -128,8 +128,8 @@ def locate_home(environ: Mapping[str, str], user_home: Path) -> Path:
     return _expand(environ.get(HOME_VARIABLE) or DEFAULT_HOME, user_home, user_home)
 
 
-def load(environ: Mapping[str, str], config_file: Path, home: Path, user_home: Path) -> Settings:
-    """Settings from the environment over `config.toml` over the defaults."""
+def load(environ: Mapping[str, str], config_file: Path, home: Path, user_home: Path, folder: Path = Path()) -> Settings:
+    """Settings from the environment over `config.toml` over the defaults. Relative paths count from `folder`."""
     configured = read_config(config_file)
     values: dict[str, Any] = {}
     sources: dict[str, str] = {}
@@ -144,7 +144,7 @@ def load(environ: Mapping[str, str], config_file: Path, home: Path, user_home: P
         except ValueError as problem:
             raise SettingsError(f"{option.key} is {text!r} in {source}: {problem}.") from None
         sources[option.key] = source
-    relative_to = config_file.parent if sources["vault"] == str(config_file) else Path.cwd()
+    relative_to = config_file.parent if sources["vault"] == str(config_file) else folder
     values["vault"] = _expand(values["vault"], user_home, relative_to)
     return Settings(home=home, sources=sources, **values)
 
@@ -168,10 +168,15 @@ def read_config(config_file: Path) -> dict[str, str]:
     for key, value in table.items():
         if not isinstance(value, str if key == "vault" else str | int | float):
             raise SettingsError(f"{key} is {value!r} in {config_file}: use text or a number.")
+    return as_texts(table)
+
+
+def as_texts(table: Mapping[str, Any]) -> dict[str, str]:
+    """TOML's values as the texts that a variable would hold."""
     return {key: str(int(value) if isinstance(value, bool) else value) for key, value in table.items()}
 
 
 def _expand(text: str, user_home: Path, relative_to: Path) -> Path:
     if text == "~" or text.startswith(("~/", "~\\")):
         return user_home / text[2:].lstrip("/\\")
-    return Path(relative_to, text)
+    return Path(relative_to, text).absolute()

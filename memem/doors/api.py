@@ -11,6 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeAlias
 
+from memem.core.errors import InputError
 from memem.core.memory import GENERAL, Entry, Hit, Slice
 from memem.flows import health, reindex, remember, retrieve
 from memem.flows.health import Finding, Status
@@ -49,30 +50,41 @@ class MemoryHome:
         why: str = "",
     ) -> Written:
         """Keep a memory as a note in the vault."""
-        lists = {"tags": tuple(tags), "keys": tuple(keys), "paths": tuple(paths)}
+        for name, value in (("text", text), ("title", title), ("project", project)):
+            _text(value, name)
+        lists = {"tags": _several(tags), "keys": _several(keys), "paths": _several(paths)}
         options: dict[str, Any] = {"layer": layer, "importance": importance, "why": why, **lists}
         return remember.save(self._ws, text, title=title, project=project, kind=kind, **options)
 
     def edit(self, id: str, *, why: str = "", **changes: Any) -> Written:
         """Change properties (`title`, `project`, `kind`, ...) or the statement (`body`) of a note."""
         self._look()
-        changes = {name: tuple(value) if isinstance(value, list) else value for name, value in changes.items()}
-        return remember.edit(self._ws, id, why=why, **changes)
+        unknown = sorted(set(changes) - set(remember.EDITABLE))
+        if unknown:
+            raise InputError(f"There is no {unknown[0]!r} to edit. Known: {', '.join(remember.EDITABLE)}.")
+        given = {
+            name: _several(value) if name in _LISTS else value for name, value in changes.items() if value is not None
+        }
+        for name in ("body", "title", "project"):
+            _text(given.get(name, ""), name)
+        return remember.edit(self._ws, id, why=why, **given)
 
     def forget(self, id: str, *, why: str = "") -> Written:
         """Take a memory out of recall; its note moves to `.forgotten/`."""
         self._look()
         return remember.forget(self._ws, id, why=why)
 
-    def search(self, query: str, *, project: str | None = None, limit: int = 10) -> list[Hit]:
-        """The best hits; `project` filters."""
+    def search(
+        self, query: str, *, project: str | None = None, current: str | None = None, limit: int = 10
+    ) -> list[Hit]:
+        """The best hits; `project` filters, `current` names the project whose hits are preferred a little."""
         self._look()
-        return retrieve.search(self._ws, query, project=project, limit=limit)
+        return retrieve.search(self._ws, _text(query, "query"), project=project, current=current, limit=limit)
 
     def get(self, id: str) -> Entry:
         """One memory, by its id or the beginning of it."""
         self._look()
-        return retrieve.get(self._ws, id)
+        return retrieve.get(self._ws, _text(id, "id"))
 
     def list(self, *, project: str | None = None, kind: str | None = None, limit: int = 50) -> Entries:
         """Memories, the last changed first."""
@@ -122,12 +134,27 @@ class MemoryHome:
 
     def _look(self) -> None:
         """Scan for outside edits, when it is time."""
-        before = self._ws.clock().timestamp()
+        before = self._ws.ticks()
         if before < self._next_scan:
             return
         reindex.refresh(self._ws)
-        after = self._ws.clock().timestamp()
+        after = self._ws.ticks()
         self._next_scan = after + max(RESCAN_SECONDS, RESCAN_SHARE * (after - before))
+
+
+_LISTS = ("tags", "keys", "paths")
+
+
+def _text(value: object, name: str) -> str:
+    if not isinstance(value, str):
+        raise InputError(f"The {name} should be text, not {type(value).__name__}.")
+    return value
+
+
+def _several(values: Iterable[str]) -> tuple[str, ...]:
+    if isinstance(values, str):
+        raise InputError(f"A list of texts is wanted, not the single text {values[:40]!r}.")
+    return tuple(_text(value, "item") for value in values)
 
 
 def open_home(home: str | Path | None = None, vault: str | Path | None = None) -> MemoryHome:

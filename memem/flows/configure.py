@@ -12,6 +12,8 @@ from memem.core.settings import OPTIONS, Option
 from memem.flows.opening import using_home
 from memem.workspace import Workspace
 
+_VALUE = r"""(?:"(?:[^"\\\n]|\\.)*"|'[^'\n]*'|[^\s#"'][^\s#]*)"""
+
 
 @dataclass(frozen=True, slots=True)
 class Setting:
@@ -49,20 +51,28 @@ def change(ws: Workspace, key: str, value: str) -> Path:
         raise SettingsError(f"{key} cannot be {value!r}: {problem}.") from None
     path = ws.home.config_file
     before = settings.read_config(path)
-    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    text = path.read_bytes().decode() if path.exists() else ""
     line = f"{key} = {_toml(known, value)}"
-    pattern = re.compile(rf"^{re.escape(key)}[ \t]*=.*$", re.MULTILINE)
+    pattern = re.compile(rf"^{re.escape(key)}[ \t]*=[ \t]*{_VALUE}", re.MULTILINE)
     if pattern.search(text):
         text = pattern.sub(lambda _: line, text, count=1)
     else:
         text = text + ("" if not text or text.endswith("\n") else "\n") + line + "\n"
-    after = {name: str(int(item) if isinstance(item, bool) else item) for name, item in tomllib.loads(text).items()}
-    if {**after, key: ""} != {**before, key: ""}:
+    if _without(text, key) != {name: item for name, item in before.items() if name != key}:
         raise SettingsError(f"{path} is written in a way memem cannot change safely; edit it by hand.")
     with using_home(ws):
-        files.make_private_folder(ws.home.root)
+        files.make_folder(ws.home.root)
         files.write_atomic(path, text.encode(), fsync=ws.settings.fsync, mode=files.PRIVATE_FILE)
     return path
+
+
+def _without(text: str, key: str) -> dict[str, str] | None:
+    """The other settings in a text; None when it is not TOML, or does not hold the key."""
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        return None
+    return settings.as_texts({name: item for name, item in table.items() if name != key}) if key in table else None
 
 
 def _toml(known: Option, value: str) -> str:

@@ -80,8 +80,9 @@ def check(ws: Workspace) -> list[Finding]:
     findings += _shared_ids(readable)
     for path in readable:
         findings += _of_note(ws, path)
-    for path in ws.store.links():
-        findings.append(Finding(path, "is a symbolic link, which memem does not follow", "Move the file itself here."))
+    findings += [
+        Finding(path, problem, "Rename it, or move the file itself here.") for path, problem in ws.store.passed_over()
+    ]
     return sorted(findings, key=lambda finding: (not finding.serious, finding.path))
 
 

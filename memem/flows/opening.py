@@ -12,7 +12,7 @@ from memem.workspace import Workspace
 
 def require_vault(ws: Workspace) -> str:
     """The id of the vault that is there; raises VaultMissing with what to do."""
-    vault_id = ws.store.vault_id()
+    vault_id = ws.store.vault_id() or _completed(ws)
     if vault_id:
         _remember(ws, vault_id)
         return vault_id
@@ -29,12 +29,17 @@ def require_vault(ws: Workspace) -> str:
 
 def ensure_vault(ws: Workspace) -> str:
     """The id of the vault, which is begun if there has never been one here."""
-    begun_by_hand = ws.store.paths.marker.is_file()
-    if ws.store.vault_id() or (str(ws.settings.vault) in _known(ws) and not begun_by_hand):
-        return require_vault(ws)
-    vault_id = ws.store.make_vault()
-    _remember(ws, vault_id)
-    return vault_id
+    if not ws.store.vault_id() and str(ws.settings.vault) not in _known(ws):
+        ws.store.make_vault()
+    return require_vault(ws)
+
+
+def _completed(ws: Workspace) -> str:
+    """A marker a person created empty is filled. One that a sync left behind is made anew, for notes new to us."""
+    unknown = str(ws.settings.vault) not in _known(ws)
+    if ws.store.paths.marker.is_file() or (unknown and any(ws.store.paths.memories.glob("*.md"))):
+        return ws.store.make_vault()
+    return ""
 
 
 @contextmanager
@@ -63,7 +68,6 @@ def _remember(ws: Workspace, vault_id: str) -> None:
         return
     known[path] = {"vault_id": vault_id, "since": iso(ws.clock())}
     with using_home(ws):
-        files.make_private_folder(ws.home.root)
         files.make_private_folder(ws.home.state)
         files.write_atomic(
             ws.home.known_vaults_file,

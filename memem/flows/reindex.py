@@ -2,10 +2,12 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from datetime import datetime
 
 from memem.core import files
-from memem.core.errors import NoteError, NoteUnreadable
+from memem.core.errors import NoteChanged, NoteError, NoteUnreadable
 from memem.core.files import Stamp
+from memem.core.memory import Memory
 from memem.flows.opening import require_vault, using_home
 from memem.gate.duplicates import fingerprint
 from memem.index.keyword import Row
@@ -34,7 +36,7 @@ def refresh(ws: Workspace) -> Refreshed:
     require_vault(ws)
     index = ws.index
     if not is_built(ws):
-        index.clear()
+        index.begin(_built_for(ws))
     known = index.stamps()
     changed = seen = 0
     batch: list[Row] = []
@@ -102,7 +104,11 @@ def refresh_stale(ws: Workspace, paths_and_stamps: Iterable[tuple[str, Stamp]]) 
 def fresh_rows(ws: Workspace, query: Callable[[], list[Row]]) -> list[Row]:
     """The rows of a query, asked again if one of them had changed on disk."""
     rows = query()
-    return query() if refresh_stale(ws, ((row.path, row.stamp) for row in rows)) else rows
+    if not refresh_stale(ws, ((row.path, row.stamp) for row in rows)):
+        return rows
+    if any(ws.store.stamp(row.path) is None for row in rows):
+        refresh(ws)  # what is gone may have been renamed
+    return query()
 
 
 def index_note(ws: Workspace, note: Note) -> None:
@@ -112,6 +118,11 @@ def index_note(ws: Workspace, note: Note) -> None:
         ws.index.update([_row(ws, note, stamp)])
 
 
+def claim(ws: Workspace, path: str, memory: Memory) -> None:
+    """A row before its note, with a stamp that never matches: a save tried again after a crash finds what it left."""
+    ws.index.update([Row(path, (0, 0, -1), "", memory, fingerprint(memory.body))])
+
+
 def read_row(ws: Workspace, path: str, stamp: Stamp) -> Row | None:
     """The row of a file; None for a file that is not a memory, or is to be left out."""
     strict = ws.settings.frontmatter_strict
@@ -119,7 +130,9 @@ def read_row(ws: Workspace, path: str, stamp: Stamp) -> Row | None:
         return None
     try:
         return _row(ws, ws.store.read(path), stamp)
-    except NoteUnreadable as problem:
+    except NoteChanged:
+        return None  # it went away between the scan and now
+    except NoteError as problem:
         if strict == "raise":
             raise NoteUnreadable(
                 f"{ws.store.absolute(path)} cannot be read: {problem}. Correct it in Obsidian, or set "
@@ -127,22 +140,29 @@ def read_row(ws: Workspace, path: str, stamp: Stamp) -> Row | None:
             ) from None
         # A skipped note is as absent from the index as from recall; it is read again at each scan.
         return None if strict == "skip" else Row(path, _settled(ws, stamp), "", None, problem=str(problem))
-    except NoteError:
-        return None  # it went away, or became unreadable for us, between the scan and now
 
 
 def _row(ws: Workspace, note: Note, stamp: Stamp) -> Row:
     from memem.gate.verdict import cleanse  # not needed by a query that finds every note unchanged
 
     memory = cleanse(note.memory).memory
-    return Row(note.path, _settled(ws, stamp), note.digest, memory, fingerprint(memory.body))
+    return Row(note.path, _settled(ws, stamp), note.digest, memory, fingerprint(memory.body), _changed(note, stamp))
+
+
+def _changed(note: Note, stamp: Stamp) -> float:
+    """When the note last changed: by its own word, or by the file's when a person has changed it since."""
+    try:
+        stated = datetime.fromisoformat(note.memory.updated or note.memory.created).timestamp()
+    except (ValueError, OverflowError, OSError):
+        return stamp[0] / 1e9
+    return max(stated, stamp[0] / 1e9) if note.touched_by_hand else stated
 
 
 def _settled(ws: Workspace, stamp: Stamp) -> Stamp:
     """The stamp to remember: one that never matches, for a file that may change again within the same tick."""
     mtime, ctime, size = stamp
     age = ws.clock().timestamp() - max(mtime, ctime) / 1e9
-    return (mtime, ctime, size if age > RACY_SECONDS else -1)
+    return (mtime, ctime, size if abs(age) > RACY_SECONDS else -1)
 
 
 def _built_for(ws: Workspace) -> str:

@@ -2,9 +2,10 @@
 
 import re
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from memem.core import files, locks
@@ -23,15 +24,16 @@ from memem.core.memory import (
 )
 from memem.core.project import normalise
 from memem.flows.opening import ensure_vault, require_vault, using_home
-from memem.flows.reindex import fresh_rows, index_note, is_built, refresh
+from memem.flows.reindex import claim, fresh_rows, index_note, is_built, refresh
 from memem.flows.retrieve import locate
 from memem.gate.duplicates import fingerprint
-from memem.gate.verdict import judge
+from memem.gate.verdict import EVERYTHING, clean_line, cleanse, judge
 from memem.vault.note import Note, digest
 from memem.vault.store import Change
 from memem.workspace import Workspace
 
 TITLE_CHARACTERS = 80
+EDITABLE = ("body", "title", "project", "kind", "layer", "importance", "status", "tags", "keys", "paths")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,23 +64,12 @@ def save(
     """Keep a new memory. The same statement in the same project is not kept twice."""
     now = iso(ws.clock())
     project = normalise(project)
-    memory = Memory(
-        id=str(uuid.uuid4()),
-        title=title,
-        body=text,
-        project=project,
-        kind=kind,
-        tags=_tags(tags, project),
-        layer=classify_layer(kind, importance, tags) if layer is None else layer,
-        importance=importance,
-        keys=keys,
-        paths=paths,
-        created=now,
-        updated=now,
-    )
-    _check_choices(memory)
+    layer = classify_layer(kind, importance, tags) if layer is None else layer
+    memory = Memory(str(uuid.uuid4()), title, text, project, kind, created=now, updated=now)
+    memory = replace(memory, tags=_tags(tags, project), layer=layer, importance=importance, keys=keys, paths=paths)
+    _check_choices(memory, EDITABLE)
     verdict = judge(memory)
-    memory = replace(verdict.memory, title=verdict.memory.title or _title_of(verdict.memory.body))
+    memory = replace(verdict.memory, title=verdict.memory.title or title_of(verdict.memory.body))
     with _writing(ws):
         ensure_vault(ws)
         if not is_built(ws):
@@ -87,8 +78,9 @@ def save(
         if twin:
             return replace(twin, redacted=verdict.redacted, neutralised=verdict.neutralised)
         _check_room(ws, memory)
+        claim(ws, ws.store.path_for(memory), memory)
         note, change = ws.store.create(memory)
-        _record(ws, "save", memory, change, why)
+        _record(ws, "save", memory.id, change, why)
         index_note(ws, note)
     return Written("created", note.memory, note.path, verdict.redacted, verdict.neutralised)
 
@@ -98,25 +90,39 @@ def edit(ws: Workspace, identity: str, *, why: str = "", **changes: Any) -> Writ
     with _writing(ws):
         require_vault(ws)
         note = _note(ws, identity)
-        if "project" in changes:
-            changes["project"] = normalise(changes["project"])
-        if "tags" in changes:
-            changes["tags"] = _tags(changes["tags"], changes.get("project", note.memory.project))
+        changes = _settle_project(note.memory, changes)
         wanted = replace(note.memory, **changes)
-        _check_choices(wanted)
-        verdict = judge(wanted)
-        # Only what was asked for: the rest of the note is the person's and stays as it is.
-        memory = replace(note.memory, **{name: getattr(verdict.memory, name) for name in changes})
+        _check_choices(wanted, changes)
+        # Only what was asked for is judged: the rest of the note is the person's and stays as it is.
+        verdict = judge(wanted, [name for name in changes if name in EVERYTHING])
+        memory = verdict.memory
         if memory == note.memory:
-            return Written("unchanged", memory, note.path)
-        if memory.layer == PINNED != note.memory.layer or memory.project != note.memory.project:
-            _check_room(ws, memory)
+            return Written("unchanged", cleanse(memory).memory, note.path)
+        _check_room(ws, memory)
         memory = replace(memory, updated=iso(ws.clock()), author="human")
         ws.events.keep(note.digest, ws.store.unchanged_bytes(note))
         rewritten, change = ws.store.rewrite(note, memory)
-        _record(ws, "edit", memory, change, why)
+        _record(ws, "edit", memory.id, change, why)
         index_note(ws, rewritten)
-    return Written("edited", rewritten.memory, note.path, verdict.redacted, verdict.neutralised)
+    shown = cleanse(rewritten.memory).memory
+    return Written("edited", shown, note.path, verdict.redacted, verdict.neutralised)
+
+
+def edit_by_hand(ws: Workspace, identity: str, open_editor: Callable[[Path], None], *, why: str = "") -> Written:
+    """Let a person change the file itself; what they replaced is kept and recorded like any other change."""
+    require_vault(ws)
+    note = _note(ws, identity)
+    before = ws.store.unchanged_bytes(note)
+    ws.events.keep(note.digest, before)
+    open_editor(ws.store.absolute(note.path))
+    with _writing(ws):
+        refresh(ws)
+        after = ws.store.read(note.path)
+        if after.digest == note.digest:
+            return Written("unchanged", cleanse(note.memory).memory, note.path)
+        change = Change(note.path, before, after.document.text.encode())
+        _record(ws, "edit", after.memory.id, change, why or "by hand")
+    return Written("edited", cleanse(after.memory).memory, note.path)
 
 
 def forget(ws: Workspace, identity: str, *, why: str = "") -> Written:
@@ -126,9 +132,9 @@ def forget(ws: Workspace, identity: str, *, why: str = "") -> Written:
         note = _note(ws, identity)
         ws.events.keep(note.digest, ws.store.unchanged_bytes(note))
         change = ws.store.set_aside(note)
-        _record(ws, "forget", note.memory, change, why)
+        _record(ws, "forget", note.memory.id, change, why)
         ws.index.update([], gone=[note.path])
-    return Written("forgotten", note.memory, note.path)
+    return Written("forgotten", cleanse(note.memory).memory, note.path)
 
 
 def _note(ws: Workspace, identity: str) -> Note:
@@ -143,18 +149,18 @@ def _note(ws: Workspace, identity: str) -> Note:
 @contextmanager
 def _writing(ws: Workspace) -> Iterator[None]:
     with using_home(ws):
-        files.make_private_folder(ws.home.root)
+        files.make_folder(ws.home.root)
         files.make_private_folder(ws.home.write_lock.parent)
         with locks.holding(ws.home.write_lock, ws.settings.lock_seconds):
             yield
 
 
-def _record(ws: Workspace, action: str, memory: Memory, change: Change, why: str) -> None:
+def _record(ws: Workspace, action: str, identity: str, change: Change, why: str) -> None:
     ws.events.record(
         action,
-        id=memory.id,
+        id=identity,
         path=change.path,
-        why=why,
+        why=clean_line(why),
         before=digest(change.before) if change.before is not None else "",
         after=digest(change.after) if change.after is not None else "",
     )
@@ -168,14 +174,14 @@ def _twin(ws: Workspace, memory: Memory) -> Written | None:
     return None
 
 
-def _check_choices(memory: Memory) -> None:
-    if memory.kind not in KINDS:
+def _check_choices(memory: Memory, fields: Collection[str]) -> None:
+    if "kind" in fields and memory.kind not in KINDS:
         raise InputError(f"There is no kind {memory.kind!r}. Use one of {', '.join(KINDS)}.")
-    if memory.status not in STATUSES:
+    if "status" in fields and memory.status not in STATUSES:
         raise InputError(f"There is no status {memory.status!r}. Use one of {', '.join(STATUSES)}.")
-    if memory.layer not in LAYERS:
+    if "layer" in fields and memory.layer not in LAYERS:
         raise InputError("The layer is 0 (pinned), 1 (conventions), 2 (ordinary) or 3 (archive).")
-    if not 1 <= memory.importance <= 5:
+    if "importance" in fields and memory.importance not in range(1, 6):
         raise InputError("The importance is a whole number from 1 to 5.")
 
 
@@ -193,16 +199,39 @@ def _check_room(ws: Workspace, memory: Memory) -> None:
         )
 
 
+def _settle_project(memory: Memory, changes: dict[str, Any]) -> dict[str, Any]:
+    """Spell the project and the tags as we do; a note that changes its project changes that tag too."""
+    changes = dict(changes)
+    project = memory.project
+    if "project" in changes:
+        project = changes["project"] = normalise(changes["project"])
+    if "tags" in changes:
+        changes["tags"] = _tags(changes["tags"], project)
+    elif project != memory.project:
+        old, new = _tag(memory.project), _tag(project)
+        changes["tags"] = tuple(dict.fromkeys(new if tag == old else tag for tag in memory.tags))
+    return changes
+
+
 def _tags(tags: tuple[str, ...], project: str) -> tuple[str, ...]:
-    """Tags as Obsidian takes them; every memory also carries `memem` and its project."""
-    fit = (re.sub(r"[^\w/-]+", "-", tag.strip().lstrip("#")).strip("-") for tag in ("memem", project, *tags))
-    return tuple(dict.fromkeys(tag if not tag.isdigit() else f"n{tag}" for tag in fit if tag))
+    """Every memory also carries `memem` and its project."""
+    return tuple(dict.fromkeys(tag for tag in map(_tag, ("memem", project, *tags)) if tag))
 
 
-def _title_of(body: str) -> str:
+def _tag(text: str) -> str:
+    """A tag as Obsidian takes it: no spaces, no `#`, not a bare number."""
+    tag = re.sub(r"[^\w/-]+", "-", text.strip().lstrip("#")).strip("-")
+    return f"n{tag}" if tag.isdigit() else tag
+
+
+def title_of(body: str) -> str:
     """The first sentence, or as much of it as a title holds."""
-    line = next((line for line in body.splitlines() if line.strip(" #>*-\t")), body).strip(" #>*-\t")
-    sentence = re.split(r"(?<=[.!?。!?])\s", line, maxsplit=1)[0].rstrip(".。")
+    line = next((line.strip() for line in body.splitlines() if re.search(r"\w", line)), body.strip())
+    line = re.sub(r"^(?:(?:#{1,6}|>|[-*+]|\d+[.)])\s+)+", "", line)
+    # A full stop ends a sentence where another begins: not in `e.g. ruff`, not in `the U.S. region`.
+    end = re.search(r"(?<=\w\w)[.!?](?=\s+[A-Z])|[。！？]", line)
+    sentence = line[: end.start()] if end else line.removesuffix(".")
     if len(sentence) <= TITLE_CHARACTERS:
         return sentence or "Memory"
-    return sentence[:TITLE_CHARACTERS].rsplit(" ", 1)[0].rstrip(" ,;:") + "…"
+    cut, _, rest = sentence[:TITLE_CHARACTERS].rpartition(" ")
+    return (cut or rest).rstrip(" ,;:") + "…"

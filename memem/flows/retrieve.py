@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from memem.core.errors import Ambiguous, InputError, NotFound
+from memem.core.errors import Ambiguous, InputError, NoteUnreadable, NotFound
 from memem.core.memory import GENERAL, ID8, PINNED, Entry, Hit, Memory, Slice
 from memem.core.project import Project, normalise
 from memem.core.query import Found
@@ -16,35 +16,34 @@ from memem.recall.pack import MOST_HITS, pack
 from memem.recall.rank import rank
 from memem.workspace import Workspace
 
-MAX_LIMIT = 200
+MAX_LIMIT = 1_000
 QUERY_CHARACTERS = 8_000
 """A longer prompt is mostly pasted data; what it asks stands at its beginning."""
 SHORTEST_PREFIX = 4
 FILES_SHOWN = 6
-_FILE = re.compile(r"[\w.~-]*(?:/[\w.~-]+)*\.\w{1,8}\b|[\w.~-]+(?:/[\w.~-]+)+")
+_PATH = re.compile(r"[\w.~/-]+")
+_FILE = re.compile(r".+/.+|.+\.\w{1,8}")
 
 
 def search(
-    ws: Workspace, query: str, *, project: str | None = None, current: str = GENERAL, limit: int = 10
+    ws: Workspace, query: str, *, project: str | None = None, current: str | None = None, limit: int = 10
 ) -> list[Hit]:
-    """The best hits in all projects, the current one's first among equals; `project` filters hard."""
+    """The best hits in all projects, those of the current one preferred a little; `project` filters hard."""
     require_vault(ws)
     if not query.strip():
         raise InputError("There is nothing to search for: the query is empty.")
-    if not 1 <= limit <= MAX_LIMIT:
-        raise InputError(f"The limit is a number from 1 to {MAX_LIMIT}.")
+    _check_limit(limit)
     scope = None if project is None else [normalise(project)]
-    found = _find(ws, query, scope, limit, archive=True)
-    return rank(found, normalise(project or current), _mentioned(query))[:limit]
+    found = _find(ws, query, scope, max(limit, MOST_HITS) * 2, archive=True)  # what is preferred may lie further down
+    preferred = project or current
+    return rank(found, normalise(preferred) if preferred else "", _mentioned(query))[:limit]
 
 
 def get(ws: Workspace, identity: str) -> Entry:
     """The one memory with this id, or this beginning of an id."""
     require_vault(ws)
     row = locate(ws, identity)
-    if row.memory is None:
-        raise NotFound(f"{row.path} cannot be read: {row.problem}. Correct it in Obsidian.")
-    return Entry(row.memory, row.path)
+    return _entries([row])[0]
 
 
 def list_memories(
@@ -52,6 +51,7 @@ def list_memories(
 ) -> list[Entry]:
     """The memories themselves, the last changed first."""
     require_vault(ws)
+    _check_limit(limit)
     where, values = ["problem IS NULL"], []
     if project is not None:
         where.append("project = ?")
@@ -59,8 +59,8 @@ def list_memories(
     if kind is not None:
         where.append("kind = ?")
         values.append(kind)
-    rows = ws.index.rows(" AND ".join(where) + " ORDER BY updated DESC, id", values, limit)
-    return [Entry(row.memory, row.path) for row in rows if row.memory]
+    condition = " AND ".join(where) + " ORDER BY changed DESC, id"
+    return _entries(fresh_rows(ws, lambda: ws.index.rows(condition, values, limit)))
 
 
 def slice_for(
@@ -79,7 +79,7 @@ def slice_for(
     name = normalise(project) if project else place.name
     mode = task_mode.strip() or task.infer(prompt)
     files = _in_play(prompt, cwd, place)
-    ranked = candidates(ws, prompt, name, files)
+    ranked = eligible(ws, prompt, name, files)
     hits = [hit for hit in ranked if hit.memory.layer != PINNED and confidence.deserves(hit)]
     if not hits and not always:
         why = "no memory matches the prompt well enough" if ranked else "no memory matches the prompt"
@@ -90,7 +90,7 @@ def slice_for(
     return Slice(packed.text, packed.hits, why, name, mode, session_id)
 
 
-def candidates(ws: Workspace, prompt: str, project: str, files: Sequence[str] = ()) -> list[Hit]:
+def eligible(ws: Workspace, prompt: str, project: str, files: Sequence[str] = ()) -> list[Hit]:
     """What may be shown unasked: of this project and of none in particular, in force, not archived."""
     found = _find(ws, prompt, sorted({project, GENERAL}), MOST_HITS * 3, archive=False)
     return rank(found, project, files)
@@ -106,12 +106,29 @@ def locate(ws: Workspace, identity: str) -> Row:
     if not rows and len(id8) == ID8:  # a note's file name ends in it
         rows = fresh_rows(ws, lambda: ws.index.by_id(id8))
     if not rows:
+        _explain_unreadable(ws, id8)
         raise NotFound(f"No memory has the id {identity!r}. `memem list` and `memem search` show ids.")
     if len(rows) > 1:
         places = ", ".join(f"{row.memory.id if row.memory else '?'} in {row.path}" for row in rows[:4])
         what = "Several files carry" if len({row.memory and row.memory.id for row in rows}) == 1 else "Several match"
         raise Ambiguous(f"{what} the id {identity!r}: {places}. Give more of the id, or change one file's id.")
     return rows[0]
+
+
+def _explain_unreadable(ws: Workspace, id8: str) -> None:
+    """A note that cannot be read has no id, but its file name may still end in it."""
+    for row in ws.index.rows("problem IS NOT NULL"):
+        if id8 and Path(row.path).stem.rpartition("-")[2].startswith(id8[:ID8]):
+            raise NoteUnreadable(f"{row.path} cannot be read: {row.problem}. Correct it in Obsidian.")
+
+
+def _entries(rows: list[Row]) -> list[Entry]:
+    return [Entry(row.memory, row.path) for row in rows if row.memory]
+
+
+def _check_limit(limit: int) -> None:
+    if not 1 <= limit <= MAX_LIMIT:
+        raise InputError(f"The limit is a number from 1 to {MAX_LIMIT:,}.")
 
 
 def _find(ws: Workspace, query: str, scope: Sequence[str] | None, limit: int, *, archive: bool) -> Found:
@@ -126,12 +143,15 @@ def _find(ws: Workspace, query: str, scope: Sequence[str] | None, limit: int, *,
 
 
 def _pinned(ws: Workspace, project: str) -> list[Memory]:
-    rows = ws.index.rows("project = ? AND layer = 0 AND status = 'active' ORDER BY id", (project,))
-    return sorted((row.memory for row in rows if row.memory), key=lambda memory: (-memory.importance, memory.id))
+    condition = "project = ? AND layer = 0 AND status = 'active'"
+    pinned = [entry.memory for entry in _entries(fresh_rows(ws, lambda: ws.index.rows(condition, (project,))))]
+    return sorted(pinned, key=lambda memory: (-memory.importance, memory.id))
 
 
 def _mentioned(prompt: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(_FILE.findall(prompt[:QUERY_CHARACTERS])))
+    """What looks like the path of a file."""
+    words = (word.rstrip(".") for word in _PATH.findall(prompt[:QUERY_CHARACTERS]))
+    return tuple(dict.fromkeys(word for word in words if _FILE.fullmatch(word)))
 
 
 def _in_play(prompt: str, cwd: Path, place: Project) -> tuple[str, ...]:
@@ -140,7 +160,14 @@ def _in_play(prompt: str, cwd: Path, place: Project) -> tuple[str, ...]:
     for name in _mentioned(prompt):
         for base in (cwd, place.root):
             candidate = (base / name).resolve()
-            if candidate.is_relative_to(place.root) and candidate.is_file():
+            if candidate.is_relative_to(place.root) and _is_file(candidate):
                 found[candidate.relative_to(place.root).as_posix()] = None
                 break
     return tuple(found)[:FILES_SHOWN]
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):  # a name too long, or not one at all
+        return False

@@ -1,6 +1,8 @@
 """The one gate: every text passes it on its way into the vault, and again on its way out of a hand-edited note."""
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
+from typing import Any
 
 from memem.core.errors import InputError, SecretOnly
 from memem.core.memory import Memory
@@ -13,6 +15,11 @@ MAX_ITEM = 300
 SHORTEST_SECRET = 8
 """`pw: abcd`: the many short values of a note hold no secret and need no looking through."""
 
+_TEXTS = ("body", "evidence")
+_LINES = ("title", "kind", "status", "created", "updated")
+_LISTS = ("tags", "keys", "paths")
+EVERYTHING = (*_TEXTS, *_LINES, *_LISTS)
+
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
@@ -23,65 +30,70 @@ class Verdict:
     neutralised: int = 0
 
 
-def judge(memory: Memory) -> Verdict:
-    """Clean a memory that somebody wants to keep; refuse one that is empty or too large."""
-    if not memory.body.strip():
-        raise InputError("There is nothing to remember: the text is empty.")
-    if len(memory.body) > MAX_BODY:
-        raise InputError(
-            f"The text has {len(memory.body):,} characters; a memory holds at most {MAX_BODY:,}. "
-            "Save the conclusion, or split it."
-        )
-    if len(memory.title) > MAX_TITLE:
+def judge(memory: Memory, fields: Collection[str] = EVERYTHING) -> Verdict:
+    """Clean what somebody wants to keep; refuse what is empty or too large. Only the given fields are judged."""
+    if "body" in fields:
+        if not memory.body.strip():
+            raise InputError("There is nothing to remember: the text is empty.")
+        if len(memory.body) > MAX_BODY:
+            raise InputError(
+                f"The text has {len(memory.body):,} characters; a memory holds at most {MAX_BODY:,}. "
+                "Save the conclusion, or split it."
+            )
+    if "title" in fields and len(memory.title) > MAX_TITLE:
         raise InputError(f"The title has {len(memory.title):,} characters; use at most {MAX_TITLE}.")
-    for name, items in (("tags", memory.tags), ("keys", memory.keys), ("paths", memory.paths)):
+    for name in _LISTS:
+        items = getattr(memory, name) if name in fields else ()
         if len(items) > MAX_ITEMS or any(len(item) > MAX_ITEM for item in items):
             raise InputError(f"Too many or too long {name}: at most {MAX_ITEMS} of {MAX_ITEM} characters each.")
-    verdict = cleanse(memory)
-    if not verdict.memory.body.strip():
+    verdict = cleanse(memory, fields)
+    if "body" in fields and not verdict.memory.body.strip():
         raise InputError("There is nothing to remember: the text holds only invisible characters.")
-    if _says_nothing(verdict):
+    if "body" in fields and _says_nothing(verdict):
         raise SecretOnly("The text is nothing but a secret. memem keeps no secrets; nothing was saved.")
     return verdict
 
 
-def cleanse(memory: Memory) -> Verdict:
+def cleanse(memory: Memory, fields: Collection[str] = EVERYTHING) -> Verdict:
     """The memory without secrets and invisible tricks. Also what a note edited by hand shows to others."""
-    found: list[str] = []
-    count = 0
+    cleaner = _Cleaner()
+    changes: dict[str, Any] = {}
+    for name in fields:
+        value = getattr(memory, name)
+        if name in _TEXTS:
+            changes[name] = cleaner.text(value).strip()
+        elif name in _LINES:
+            changes[name] = cleaner.line(value)
+        elif name in _LISTS:
+            changes[name] = tuple(item for item in map(cleaner.line, value) if item)
+    return Verdict(replace(memory, **changes), tuple(dict.fromkeys(cleaner.found)), cleaner.removed)
 
-    def clean(text: str) -> str:
-        nonlocal count
+
+def clean_line(text: str) -> str:
+    """Any text as one line that may be written down: the reason of an event, say."""
+    return _Cleaner().line(text)
+
+
+class _Cleaner:
+    """Cleans texts and remembers what it took out of them."""
+
+    def __init__(self) -> None:
+        self.found: list[str] = []
+        self.removed = 0
+
+    def text(self, text: str) -> str:
         if not text:
             return text
         visible, removed = invisible.neutralise(text)
-        count += removed
+        self.removed += removed
         if len(visible) < SHORTEST_SECRET:
             return visible
         safe, kinds = secrets.redact(visible)
-        found.extend(kinds)
+        self.found.extend(kinds)
         return safe
 
-    def line(text: str) -> str:
-        return " ".join(clean(text).split())
-
-    def lines(items: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(item for item in map(line, items) if item)
-
-    cleaned = replace(
-        memory,
-        title=line(memory.title),
-        body=clean(memory.body).strip(),
-        evidence=clean(memory.evidence),
-        kind=line(memory.kind),
-        status=line(memory.status),
-        tags=lines(memory.tags),
-        keys=lines(memory.keys),
-        paths=lines(memory.paths),
-        created=line(memory.created),
-        updated=line(memory.updated),
-    )
-    return Verdict(cleaned, tuple(dict.fromkeys(found)), count)
+    def line(self, text: str) -> str:
+        return " ".join(self.text(text).split())
 
 
 def _says_nothing(verdict: Verdict) -> bool:

@@ -34,6 +34,7 @@ class Row:
     digest: str
     memory: Memory | None
     fingerprint: str = ""
+    changed: float = 0.0  # when, in seconds since the epoch
     problem: str = ""
 
 
@@ -55,7 +56,6 @@ class KeywordIndex:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._connection = schema.connect(path)
-        self._counted: tuple[tuple[int, int], int] = ((-1, -1), 0)
 
     def close(self) -> None:
         self._connection.close()
@@ -71,11 +71,14 @@ class KeywordIndex:
             self._connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
 
     @_guarded
-    def clear(self) -> None:
-        """Forget every note; the vault fills the index again."""
+    def begin(self, key: str) -> None:
+        """Make room for what `key` describes, unless the rows are already of it, whole or half-filled by somebody."""
         with schema.transaction(self._connection):
+            if self.meta("filled_for") == key:
+                return
             for table in ("notes", "memories", "words", "meta"):
                 self._connection.execute(f"DELETE FROM {table}")  # noqa: S608 - fixed names
+            self._connection.execute("INSERT INTO meta VALUES ('filled_for', ?)", (key,))
 
     @_guarded
     def stamps(self) -> dict[str, tuple[Stamp, str]]:
@@ -109,13 +112,8 @@ class KeywordIndex:
 
     @_guarded
     def count(self) -> int:
-        """How many notes can be recalled; counted again only after somebody wrote."""
-        (others,) = self._connection.execute("PRAGMA data_version").fetchone()
-        state = (others, self._connection.total_changes)
-        if self._counted[0] != state:
-            (number,) = self._connection.execute("SELECT count(*) FROM memories").fetchone()
-            self._counted = (state, number)
-        return self._counted[1]
+        """How many notes can be found: FTS5 keeps a few bytes for each, so counting them is cheap."""
+        return int(self._connection.execute("SELECT count(*) FROM words_docsize").fetchone()[0])
 
     @_guarded
     def rows(self, where: str = "1", values: Sequence[Any] = (), limit: int = -1) -> list[Row]:
@@ -153,7 +151,8 @@ class KeywordIndex:
         if not ranked and any(frequencies[term] and term not in chosen for term in asked):
             chosen = [term for term in asked if frequencies[term]]
             ranked = self._ranked(chosen, projects, limit, archive=archive)
-        matches = [self._match(row, -score, chosen) for row, score in ranked]
+        held = self._held([row for row, _ in ranked], chosen)
+        matches = [self._matched(row, -score, held[row]) for row, score in ranked]
         matches.sort(key=lambda match: (-match.bm25, match.path))
         return Found(tuple(matches[:limit]), frequencies, total)
 
@@ -165,7 +164,7 @@ class KeywordIndex:
         join = "JOIN notes ON notes.row = words.rowid" if conditions else ""
         query = f"""SELECT words.rowid, bm25(words, {_WEIGHTS}) AS score FROM words {join}
                 WHERE {" AND ".join(["words MATCH ?", *conditions])} ORDER BY score LIMIT ?"""  # noqa: S608 - bound values
-        match = " OR ".join(map(_match, chosen))
+        match = " OR ".join(map(_expression, chosen))
         rows = self._connection.execute(query, (match, *values, limit + MOST_TIES)).fetchall()
         return [(row, score) for row, score in rows if score <= rows[:limit][-1][1]]
 
@@ -200,7 +199,7 @@ class KeywordIndex:
             return
         cursor = self._connection.execute(
             """INSERT INTO notes
-                (path, mtime, ctime, size, digest, id, project, kind, layer, status, updated, fingerprint)
+                (path, mtime, ctime, size, digest, id, project, kind, layer, status, changed, fingerprint)
                 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
             (
                 *shared,
@@ -209,7 +208,7 @@ class KeywordIndex:
                 memory.kind,
                 memory.layer,
                 memory.status,
-                memory.updated or memory.created,
+                row.changed,
                 row.fingerprint,
             ),
         )
@@ -228,11 +227,19 @@ class KeywordIndex:
         """In how many notes a term stands, counted no further than it takes to call it common."""
         most = int(max(COMMON_LEAST, total * COMMON_SHARE)) + 1
         query = "SELECT count(*) FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT ?)"
-        return int(self._connection.execute(query, (_match(term), most)).fetchone()[0])
+        return int(self._connection.execute(query, (_expression(term), most)).fetchone()[0])
 
-    def _match(self, row: int, score: float, chosen: list[Term]) -> Match:
-        query = "SELECT 1 FROM words WHERE words MATCH ? AND rowid = ?"
-        terms = (term for term in chosen if self._connection.execute(query, (_match(term), row)).fetchone())
+    def _held(self, rows: list[int], chosen: list[Term]) -> dict[int, list[Term]]:
+        """Which of the terms each row holds."""
+        held: dict[int, list[Term]] = {row: [] for row in rows}
+        # The plus keeps FTS5 from looking the term up anew for every row: it walks the term's rows once.
+        among = f"SELECT rowid FROM words WHERE words MATCH ? AND +rowid IN ({', '.join('?' * len(rows))})"  # noqa: S608
+        for term in chosen:
+            for (row,) in self._connection.execute(among, (_expression(term), *rows)):
+                held[row].append(term)
+        return held
+
+    def _matched(self, row: int, score: float, terms: list[Term]) -> Match:
         path, *stamp, memory = self._connection.execute(
             "SELECT path, mtime, ctime, size, memory FROM notes JOIN memories USING (row) WHERE row = ?", (row,)
         ).fetchone()
@@ -240,13 +247,13 @@ class KeywordIndex:
 
 
 _FIELDS = tuple(field.name for field in fields(Memory))
-_COLUMNS = "path, mtime, ctime, size, digest, memory, fingerprint, problem"
+_COLUMNS = "path, mtime, ctime, size, digest, memory, fingerprint, changed, problem"
 
 
 def _row(columns: tuple[Any, ...]) -> Row:
-    path, mtime, ctime, size, digest, memory, fingerprint, problem = columns
+    path, mtime, ctime, size, digest, memory, fingerprint, changed, problem = columns
     known = _memory(memory) if memory else None
-    return Row(path, (mtime, ctime, size), digest, known, fingerprint or "", problem or "")
+    return Row(path, (mtime, ctime, size), digest, known, fingerprint or "", changed or 0.0, problem or "")
 
 
 def _memory(text: str) -> Memory:
@@ -255,8 +262,12 @@ def _memory(text: str) -> Memory:
     return Memory(**held)
 
 
-def _match(term: Term) -> str:
-    return '"' + term.text.replace('"', '""') + '"' + ("*" if term.prefix else "")
+def _expression(term: Term) -> str:
+    return " OR ".join(_quoted(text, prefix=term.prefix) for text in words.spellings(term.text))
+
+
+def _quoted(text: str, *, prefix: bool) -> str:
+    return '"' + text.replace('"', '""') + '"' + ("*" if prefix else "")
 
 
 def _informative(frequencies: dict[Term, int], total: int) -> list[Term]:

@@ -20,7 +20,7 @@ def _first_tables(connection: sqlite3.Connection) -> None:
             path TEXT NOT NULL UNIQUE,
             mtime INTEGER NOT NULL, ctime INTEGER NOT NULL, size INTEGER NOT NULL,
             digest TEXT NOT NULL,
-            id TEXT, project TEXT, kind TEXT, layer INTEGER, status TEXT, updated TEXT,
+            id TEXT, project TEXT, kind TEXT, layer INTEGER, status TEXT, changed REAL,
             fingerprint TEXT,
             problem TEXT)"""
     )
@@ -127,15 +127,15 @@ def translated(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        message = str(error)
-        if "locked" in message:
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # without the details of extended codes
+        if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             raise Busy(f"The index {path} is in use by another memem. Try again in a moment.") from None
-        if "full" in message:
-            raise HomeError(f"Cannot write the index {path}: the disk is full; free some space.") from None
-        if "readonly" in message or "unable to open" in message:
+        if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
+            raise HomeError(f"Cannot use the index {path}: the disk is full or failing; free some space.") from None
+        if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM):
             raise HomeError(f"Cannot write the index {path}: make its folder writable for you.") from None
-        if "no such module" in message:
+        if "no such module" in str(error):
             raise HomeError("This Python's SQLite has no FTS5. Use another Python (MEMEM_PYTHON).") from None
         raise IndexDamaged(
-            f"The index {path} is damaged ({message}). Run `memem reindex` to rebuild it; your notes are not touched."
+            f"The index {path} is damaged ({error}). Run `memem reindex` to rebuild it; your notes are not touched."
         ) from None

@@ -88,6 +88,15 @@ def fold(text: str) -> str:
     return unicodedata.normalize("NFC", _ACCENTS.sub("", decomposed))
 
 
+def spellings(word: str) -> tuple[str, ...]:
+    """The porter stemmer takes `alias` to `alia` and `aliases` to `alias`: such words are asked for in both numbers."""
+    if not word.isalpha() or len(word) < 3 or word.endswith("ss"):
+        return (word,)
+    if word.endswith("ses"):
+        return (word, word[:-2])
+    return (word, word + "es") if word.endswith("s") else (word,)
+
+
 def indexed(text: str) -> str:
     """The text as the index stores it: all words of it, separated by spaces."""
     return " ".join(term.text for term in _terms(text, for_query=False))
@@ -109,8 +118,10 @@ def _terms(text: str, *, for_query: bool) -> Iterator[Term]:
     for match in _shapes_of(text).token.finditer(text):
         if match["run"]:
             yield from _bigrams(fold(match["run"]), for_query=for_query)
-        else:
+        elif len(match["compound"]) <= MAX_TERM:
             yield from _compound(match["compound"])
+        else:  # a blob is not worth remembering
+            yield from _compound.__wrapped__(match["compound"])
 
 
 def _bigrams(run: str, *, for_query: bool) -> Iterator[Term]:

@@ -16,6 +16,7 @@ UNDO_DAYS = 30
 UNDO_BYTES = 50_000_000
 _PRUNE_EVERY_BYTES = UNDO_BYTES // 10
 _PRUNE_EVERY = timedelta(hours=6)
+_COUNTER = ".pruned.json"
 _LAST_BYTES = 65_536
 
 
@@ -82,17 +83,17 @@ class EventLog:
 
     def _prune(self, added: int) -> None:
         """Hold the store to its bounds. A counter beside it spares listing the folder at each write."""
-        counter = self._home.undo / ".pruned.json"
+        counter = self._home.undo / _COUNTER
         now = self._clock().timestamp()
         last, grown = _read_counter(counter)
         grown += added
         if grown >= _PRUNE_EVERY_BYTES or now - last >= _PRUNE_EVERY.total_seconds():
             self._drop_old(now)
             last, grown = now, 0
-        counter.write_text(json.dumps([last, grown]))
+        files.write_atomic(counter, json.dumps([last, grown]).encode(), fsync=False, mode=files.PRIVATE_FILE)
 
     def _drop_old(self, now: float) -> None:
-        entries = [(entry.stat(), entry.path) for entry in os.scandir(self._home.undo) if entry.name[0] != "."]
+        entries = [(entry.stat(), entry.path) for entry in os.scandir(self._home.undo) if entry.name != _COUNTER]
         entries.sort(key=lambda each: each[0].st_mtime, reverse=True)
         total = 0
         for status, path in entries:

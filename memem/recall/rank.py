@@ -19,7 +19,8 @@ def rank(found: Found, project: str, files: Sequence[str] = ()) -> list[Hit]:
     best = max((match.bm25 for match in found.matches), default=0.0)
     scored = [(_score(match, best, project, files), match) for match in found.matches]
     scored.sort(key=lambda each: (-each[0], each[1].memory.id, each[1].path))
-    return [_hit(match, found, score) for score, match in scored]
+    asked = sum(found.weight(term) for term in found.frequencies)
+    return [_hit(match, found, score, asked) for score, match in scored]
 
 
 def _score(match: Match, best: float, project: str, files: Sequence[str]) -> float:
@@ -27,8 +28,7 @@ def _score(match: Match, best: float, project: str, files: Sequence[str]) -> flo
     return relevance * _nudge(match.memory, project, files)
 
 
-def _hit(match: Match, found: Found, score: float) -> Hit:
-    asked = sum(found.weight(term) for term in found.frequencies)
+def _hit(match: Match, found: Found, score: float, asked: float) -> Hit:
     covered = sum(found.weight(term) for term in match.terms)
     return Hit(
         memory=match.memory,

@@ -7,13 +7,16 @@ again to prove that nothing else did, and a change that cannot be proven is refu
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from memem.core.errors import NoteUnreadable, RewriteRefused
 
 Value = str | tuple[str, ...]
+
+MOST_VALUES = 20_000
+MOST_DEEP = 50
 
 _OPENING = re.compile(r"\ufeff?---[ \t]*\r?\n")
 _CLOSING = re.compile(r"^---[ \t]*(?:\r?\n|\Z)", re.MULTILINE)
@@ -146,24 +149,27 @@ def _compose(head: str, offset: int) -> dict[str, _Entry]:
     if root.id != "mapping":
         raise NoteUnreadable("the frontmatter is not a list of properties")
     entries: dict[str, _Entry] = {}
+    budget = iter(range(MOST_VALUES))
     for key, node in root.value:
         if key.id != "scalar":
             raise NoteUnreadable("the frontmatter has a property whose name is not text")
         if key.value in entries:
             raise NoteUnreadable(f"property {key.value!r} stands twice")
         span = (key.start_mark.index + offset, key.end_mark.index + offset)
-        entries[key.value] = _Entry(_plain(node), node, *span)
+        entries[key.value] = _Entry(_plain(node, budget), node, *span)
     return entries
 
 
-def _plain(node: Any, depth: int = 0) -> Any:
-    if depth > 50:
-        raise NoteUnreadable("the frontmatter is nested too deeply")
+def _plain(node: Any, budget: Iterator[int], depth: int = 0) -> Any:
+    """The value as lists and texts. Aliases let a few hundred bytes stand for billions of values: hence the budget."""
+    if depth > MOST_DEEP or next(budget, None) is None:
+        raise NoteUnreadable("the frontmatter is nested too deeply or holds too much")
     if node.id == "scalar":
         return node.value
     if node.id == "sequence":
-        return [_plain(item, depth + 1) for item in node.value]
-    return {str(_plain(key, depth + 1)): _plain(value, depth + 1) for key, value in node.value}
+        return [_plain(item, budget, depth + 1) for item in node.value]
+    pairs = [(_plain(key, budget, depth + 1), _plain(value, budget, depth + 1)) for key, value in node.value]
+    return {str(key): value for key, value in pairs}
 
 
 def _unquoted_link(value: Any) -> str:
@@ -192,6 +198,8 @@ def _edit(document: Document, key: str, value: Value) -> tuple[int, int, str]:
     start = entry.node.start_mark.index + document.head_start
     if start < entry.key_end:
         raise RewriteRefused(f"property {key!r} is a YAML alias; change it in Obsidian")
+    if entry.node.id == "mapping":
+        raise RewriteRefused(f"property {key!r} holds properties of its own; change it in Obsidian")
     end = _content_end(text, entry.node, document.head_start)
     block = entry.node.id == "sequence" and not entry.node.flow_style
     if _has_comment(text, entry.node, document.head_start, end):

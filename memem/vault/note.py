@@ -101,8 +101,15 @@ def parse(path: str, data: bytes, derived_id: str) -> Note:
 
 def rewritten(note: Note, memory: Memory) -> str:
     """The note's text after a change from `note.memory` to `memory`; everything else keeps its bytes."""
+    try:
+        return _rewritten(note, memory)
+    except RewriteRefused as refusal:
+        raise RewriteRefused(f"{note.path} is left as it is: {refusal}.") from None
+
+
+def _rewritten(note: Note, memory: Memory) -> str:
     if note.schema_version > SCHEMA_VERSION:
-        raise RewriteRefused(f"{note.path} was written by a newer memem; upgrade memem to change it")
+        raise RewriteRefused("it was written by a newer memem; upgrade memem to change it")
     before, after = properties_of(note.memory), properties_of(memory)
     changes = {key: value for key, value in after.items() if before[key] != value}
     if not note.has_id:
@@ -112,7 +119,7 @@ def rewritten(note: Note, memory: Memory) -> str:
         changes["author"] = "human"
     text = frontmatter.patch(note.document, changes | {WRITTEN_HASH: "0" * 16})
     if memory.body != note.memory.body:
-        text = _replace_statement(note.path, text, memory.body)
+        text = _replace_statement(text, memory.body, has_own_sections=note.touched_by_hand)
     return _sealed(text)
 
 
@@ -239,12 +246,14 @@ def _escape_evidence(statement: str) -> str:
     return _EVIDENCE_LINE.sub(lambda match: match[0].replace("[", "\\[", 1), statement)
 
 
-def _replace_statement(path: str, text: str, statement: str) -> str:
+def _replace_statement(text: str, statement: str, *, has_own_sections: bool) -> str:
     document = frontmatter.parse(text)
     start, end = _evidence_span(document.body)
     if document.body[end:].strip():
-        raise RewriteRefused(f"{path} has text below its evidence; change it in Obsidian")
+        raise RewriteRefused("it has text below its evidence; change it in Obsidian")
     old = document.body[:start]
+    if has_own_sections and _HEADING.search(old):
+        raise RewriteRefused("it has sections of its own; change it in Obsidian")
     lead = old[: len(old) - len(old.lstrip())]
     tail = old[len(old.rstrip()) :] if old.strip() else ""
     fresh = _escape_evidence(statement).replace("\n", document.newline)

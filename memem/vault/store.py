@@ -1,6 +1,7 @@
 """The notes of one vault: found, read, created, rewritten, set aside. Nothing here deletes a note."""
 
 import os
+import re
 import tomllib
 import uuid
 from collections.abc import Iterator
@@ -9,7 +10,15 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from memem.core import files
-from memem.core.errors import InputError, NoteChanged, NoteError, NoteUnreadable, VaultMissing, VaultUnwritable
+from memem.core.errors import (
+    InputError,
+    NoteChanged,
+    NoteError,
+    NoteUnreadable,
+    VaultError,
+    VaultMissing,
+    VaultUnwritable,
+)
 from memem.core.files import Stamp
 from memem.core.home import VaultPaths
 from memem.core.memory import Memory
@@ -30,6 +39,9 @@ class Change:
     path: str
     before: bytes | None
     after: bytes | None
+
+
+_HAS_ID = re.compile(rb"(?:\xef\xbb\xbf)?---[ \t]*\r?\n(?:(?!---[ \t]*\r?$).*\n)*?[\"']?id[\"']?[ \t]*:", re.MULTILINE)
 
 
 class Store:
@@ -56,6 +68,10 @@ class Store:
 
     def make_vault(self) -> str:
         """Create the vault's folders and marker, or complete them; returns its id."""
+        if self.paths.memories.is_symlink():
+            raise VaultUnwritable(
+                f"{self.paths.memories} is a symbolic link, which memem does not follow. Move the folder itself here."
+            )
         with self._writing(self.paths.root):
             self.paths.memories.mkdir(parents=True, exist_ok=True)
             vault_id = self.vault_id()
@@ -74,9 +90,12 @@ class Store:
                 entries = sorted(os.scandir(self.paths.ours / folder), key=lambda entry: entry.name)
             except FileNotFoundError:
                 continue
+            except OSError as error:
+                # To leave its notes out silently would look as if they had been deleted.
+                raise VaultError(f"Cannot read {self.paths.ours / folder}: {files.reason(error)}.") from None
             for entry in entries:
                 path = f"{folder}/{entry.name}" if folder else entry.name
-                if entry.name.startswith(".") or (not folder and entry.name in RESERVED):
+                if entry.name.startswith(".") or (not folder and entry.name in RESERVED) or _is_garbled(entry.name):
                     continue
                 if entry.is_dir(follow_symlinks=False):
                     pending.append(path)
@@ -86,13 +105,16 @@ class Store:
                     except FileNotFoundError:
                         continue
 
-    def links(self) -> Iterator[str]:
-        """Symbolic links in `memem/`, which are not read."""
+    def passed_over(self) -> Iterator[tuple[str, str]]:
+        """What a scan leaves out though a person may expect it to be read, and why."""
         for folder, folders, names in os.walk(self.paths.ours):
             for name in sorted(folders + names):
                 path = Path(folder, name)
+                shown = path.relative_to(self.paths.ours).as_posix()
                 if path.is_symlink():
-                    yield path.relative_to(self.paths.ours).as_posix()
+                    yield shown, "is a symbolic link, which memem does not follow"
+                elif _is_garbled(name):
+                    yield shown.encode("utf-8", "replace").decode(), "has a name that is not UTF-8 text"
 
     def leftovers(self) -> Iterator[Path]:
         """Temporary files that a killed writer left behind."""
@@ -101,8 +123,8 @@ class Store:
     def stamp(self, path: str) -> Stamp | None:
         """The file's stamp now; None when it is gone, or is no longer a plain file."""
         try:
-            status = os.lstat(self._absolute(path))
-        except (FileNotFoundError, NotADirectoryError):
+            status = os.lstat(self.absolute(path))
+        except OSError:
             return None
         return _stamp(status) if _is_plain(status.st_mode) else None
 
@@ -118,16 +140,19 @@ class Store:
         if PurePosixPath(path).parts[0] == self.paths.memories.name:
             return True
         try:
-            with self._absolute(path).open("rb") as file:
-                head = file.read(4096)
+            with self.absolute(path).open("rb") as file:
+                return bool(_HAS_ID.match(file.read(MAX_NOTE_BYTES)))
         except OSError:
             return False
-        return head.lstrip(b"\xef\xbb\xbf").startswith(b"---") and b"\nid:" in head
+
+    def path_for(self, memory: Memory) -> str:
+        """Where a new note of `memory` is put."""
+        return f"{self.paths.memories.name}/{notes.file_name(memory)}"
 
     def create(self, memory: Memory) -> tuple[Note, Change]:
         """A new note for `memory`."""
-        path = f"{self.paths.memories.name}/{notes.file_name(memory)}"
-        target = self._absolute(path)
+        path = self.path_for(memory)
+        target = self.absolute(path)
         data = notes.new_text(memory).encode()
         with self._writing(target):
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -139,10 +164,16 @@ class Store:
     def rewrite(self, note: Note, memory: Memory) -> tuple[Note, Change]:
         """Change a note as it was read into `memory`; refuses when the file is no longer what was read."""
         data = notes.rewritten(note, memory).encode()
-        target = self._absolute(note.path)
+        target = self.absolute(note.path)
         before = self.unchanged_bytes(note)
         with self._writing(target):
-            files.write_atomic(target, data, fsync=self._fsync, mode=target.stat().st_mode & 0o777)
+            files.write_atomic(
+                target,
+                data,
+                fsync=self._fsync,
+                mode=target.stat().st_mode & 0o777,
+                just_before=lambda: self.unchanged_bytes(note),
+            )
         return notes.parse(note.path, data, memory.id), Change(note.path, before, data)
 
     def set_aside(self, note: Note) -> Change:
@@ -155,7 +186,7 @@ class Store:
         before = self.unchanged_bytes(note)
         with self._writing(target):
             target.parent.mkdir(parents=True, exist_ok=True)
-            files.move(self._absolute(note.path), target, fsync=self._fsync)
+            files.move(self.absolute(note.path), target, fsync=self._fsync)
         return Change(note.path, before, None)
 
     def unchanged_bytes(self, note: Note) -> bytes:
@@ -165,18 +196,16 @@ class Store:
             raise NoteChanged(f"{note.path} changed on disk since it was read; nothing was written. Try again.")
         return data
 
-    def absolute(self, path: str) -> Path:
-        return self._absolute(path)
-
     def _bytes(self, path: str) -> bytes:
         try:
-            return self._absolute(path).read_bytes()
+            return self.absolute(path).read_bytes()
         except FileNotFoundError:
             raise NoteChanged(f"{path} is no longer there; nothing was written.") from None
         except OSError as error:
-            raise NoteError(f"{self._absolute(path)} cannot be read: {files.reason(error)}.") from None
+            raise NoteError(f"{self.absolute(path)} cannot be read: {files.reason(error)}.") from None
 
-    def _absolute(self, path: str) -> Path:
+    def absolute(self, path: str) -> Path:
+        """The file of a path inside `memem/`."""
         pure = PurePosixPath(path)
         if pure.is_absolute() or ".." in pure.parts or not pure.parts:
             raise InputError(f"{path!r} is not a path inside the vault.")
@@ -198,6 +227,11 @@ class Store:
 
 def _stamp(status: os.stat_result) -> Stamp:
     return status.st_mtime_ns, status.st_ctime_ns, status.st_size
+
+
+def _is_garbled(name: str) -> bool:
+    """A name that is not UTF-8 can be neither stored nor shown."""
+    return not name.isascii() and name != name.encode("utf-8", "replace").decode()
 
 
 def _is_plain(mode: int) -> bool:

@@ -10,7 +10,6 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -18,55 +17,10 @@ from hypothesis import strategies as st
 
 import memem
 from memem.core import files
+from tests.fakes import FaultyOs
 
 OLD, NEW = b"old " * 50, b"new bytes, more of them " * 50
 POSIX = pytest.mark.skipif(os.name != "posix", reason="modes are POSIX")
-
-
-class FaultyOs:
-    """The `os` module; its calls are written down, and the one at `fail_at` fails.
-
-    A write that fails has torn off its second half, and a close that fails has closed: so do real disks.
-    """
-
-    WATCHED = ("open", "write", "fsync", "replace", "close", "unlink")
-
-    def __init__(self, fail_at: int = -1, error: BaseException | None = None) -> None:
-        self.calls: list[str] = []
-        self.open_files: set[int] = set()
-        self.longest_write = sys.maxsize
-        self._fail_at = fail_at
-        self._error = error or OSError(errno.ENOSPC, "No space left on device")
-
-    def __getattr__(self, name: str) -> Any:
-        real = getattr(os, name)
-        return self._watched(name, real) if name in self.WATCHED else real
-
-    def _watched(self, name: str, real: Callable[..., Any]) -> Callable[..., Any]:
-        def call(*args: Any) -> Any:
-            failing = len(self.calls) == self._fail_at
-            self.calls.append(self._described(name, args))
-            if name == "close":
-                self.open_files.discard(args[0])
-            if name == "write":
-                args = (args[0], bytes(args[1])[: self.longest_write])
-            if failing:
-                if name == "write":
-                    real(args[0], args[1][: len(args[1]) // 2])
-                if name == "close":
-                    real(*args)
-                raise self._error
-            result = real(*args)
-            if name == "open":
-                self.open_files.add(result)
-            return result
-
-        return call
-
-    def _described(self, name: str, args: tuple[Any, ...]) -> str:
-        if name == "fsync":
-            return "fsync folder" if stat.S_ISDIR(os.fstat(args[0]).st_mode) else "fsync file"
-        return name
 
 
 @pytest.fixture
@@ -254,6 +208,7 @@ APPENDER = """
 import sys
 from pathlib import Path
 from memem.core import files
+from tests.fakes import FaultyOs
 sys.stdin.readline()
 for number in range(100):
     files.append_line(Path(sys.argv[1]), (sys.argv[2] + str(number) + "." * number).encode(), fsync=False)

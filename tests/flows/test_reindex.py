@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from memem.core.errors import IndexDamaged, IndexTooNew, NoteUnreadable
+from memem.core.errors import IndexDamaged, IndexTooNew, NoteUnreadable, VaultError
 from memem.flows import reindex, remember, retrieve
 from memem.index.keyword import KeywordIndex
 from memem.workspace import Workspace, open_workspace
@@ -179,6 +179,41 @@ def test_what_is_indexed_of_a_hand_written_note_has_passed_the_gate(ws: Workspac
     assert token in own.read_text()
     ws.close()
     assert token.encode() not in ws.home.index_file.read_bytes()
+
+
+def test_a_note_we_may_not_read_is_listed_rather_than_lost(
+    ws: Workspace, saved: remember.Written, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(path: Path) -> bytes:
+        raise PermissionError(13, "Permission denied")
+
+    os.utime(ws.store.absolute(saved.path), (1, 1))
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "read_bytes", refuse)
+        reindex.refresh(ws)
+    (row,) = ws.index.rows("problem IS NOT NULL")
+    assert "permission denied" in row.problem
+    assert found(ws, "deploy") == []
+    os.utime(ws.store.absolute(saved.path))  # as chmod does, by the change time
+    reindex.refresh(ws)
+    assert found(ws, "deploy") == [saved.memory.id]
+
+
+def test_a_folder_we_may_not_read_stops_a_scan_rather_than_losing_its_notes(
+    ws: Workspace, saved: remember.Written, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = os.scandir
+
+    def refuse(folder: Path) -> object:
+        if Path(folder).name == "memories":
+            raise PermissionError(13, "Permission denied")
+        return real(folder)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "scandir", refuse)
+        with pytest.raises(VaultError, match=r"Cannot read .*memories: permission denied"):
+            reindex.refresh(ws)
+    assert found(ws, "deploy") == [saved.memory.id]
 
 
 def test_a_damaged_index_says_what_to_do_and_reindex_does_it(ws: Workspace, saved: remember.Written) -> None:

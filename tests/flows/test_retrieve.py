@@ -59,10 +59,12 @@ def test_an_empty_query_is_refused(shop: Workspace, query: str) -> None:
         retrieve.search(shop, query)
 
 
-@pytest.mark.parametrize("limit", [0, -1, 201])
+@pytest.mark.parametrize("limit", [0, -1, 1001])
 def test_a_limit_out_of_range_is_refused(shop: Workspace, limit: int) -> None:
     with pytest.raises(InputError, match="limit is a number"):
         retrieve.search(shop, "cart", limit=limit)
+    with pytest.raises(InputError, match="limit is a number"):
+        retrieve.list_memories(shop, limit=limit)
 
 
 def test_the_limit_holds(shop: Workspace) -> None:
@@ -209,6 +211,11 @@ def test_files_out_of_the_project_are_not_looked_at(shop: Workspace, tmp_path: P
     folder.mkdir()
     text = sliced(shop, "access tokens signed with RS256 in ../secret.txt and /etc/passwd", cwd=folder)
     assert "Files" not in text
+
+
+@pytest.mark.parametrize("name", ["a" * 300 + ".py", "名" * 200 + "/x.py", "a/" * 2000 + "b", "a" * 8000, "~/x.py"])
+def test_no_name_of_a_file_is_too_odd(shop: Workspace, name: str) -> None:
+    assert "Files" not in sliced(shop, f"access tokens signed with RS256 in {name}", always=True)
 
 
 def test_a_session_id_only_labels_the_result(shop: Workspace) -> None:

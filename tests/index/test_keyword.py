@@ -381,13 +381,30 @@ def test_what_one_connection_writes_another_finds(index: KeywordIndex) -> None:
     other.close()
 
 
-def test_a_cleared_index_holds_nothing(index: KeywordIndex) -> None:
+def test_an_index_begun_for_something_else_is_emptied(index: KeywordIndex) -> None:
+    index.begin("one vault")
     fill(index, it="zebra")
     index.set_meta("built_for", "x")
-    index.clear()
+    index.begin("another vault")
     assert (index.count(), index.stamps(), index.meta("built_for"), names(index, "zebra")) == (0, {}, "", [])
     fill(index, it="zebra")
     assert names(index, "zebra") == ["it"]
+
+
+def test_an_index_begun_by_somebody_else_for_the_same_is_completed_not_emptied(index: KeywordIndex) -> None:
+    index.begin("one vault")
+    fill(index, it="zebra")
+    other = KeywordIndex(index.path)
+    other.begin("one vault")
+    assert names(other, "zebra") == ["it"]
+    other.close()
+
+
+@pytest.mark.parametrize("one", ["alias", "status", "bus", "virus", "canvas", "class", "process", "test"])
+def test_singular_and_plural_find_each_other(index: KeywordIndex, one: str) -> None:
+    many = one + ("es" if one.endswith("s") else "s")
+    fill(index, single=f"the {one} here", several=f"the {many} here")
+    assert set(names(index, one)) == set(names(index, many)) == {"single", "several"}
 
 
 def test_what_is_noted_about_the_index_is_kept(index: KeywordIndex) -> None:
@@ -472,6 +489,7 @@ def test_words_that_no_longer_belong_to_the_notes_are_detected(filled: KeywordIn
 def test_a_lost_table_is_damage_in_every_method(filled: KeywordIndex) -> None:
     damage(filled, "DROP TABLE notes")
     damage(filled, "DROP TABLE memories")
+    damage(filled, "DROP TABLE words")
     for use in (filled.count, filled.stamps, lambda: names(filled, "zebra"), lambda: filled.by_id("zebra")):
         with pytest.raises(IndexDamaged, match="memem reindex"):
             use()

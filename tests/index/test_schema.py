@@ -218,25 +218,32 @@ def test_a_folder_in_the_place_of_the_file_is_an_error_of_the_home(path: Path) -
 
 
 @pytest.mark.parametrize(
-    ("told", "kind", "advice"),
+    ("code", "kind", "advice"),
     [
-        ("database is locked", Busy, "Try again"),
-        ("database table is locked", Busy, "Try again"),
-        ("database or disk is full", HomeError, "free some space"),
-        ("attempt to write a readonly database", HomeError, "writable"),
-        ("unable to open database file", HomeError, "writable"),
-        ("no such module: fts5", HomeError, "MEMEM_PYTHON"),
-        ("database disk image is malformed", IndexDamaged, "memem reindex"),
-        ("no such table: notes", IndexDamaged, "memem reindex"),
+        (sqlite3.SQLITE_BUSY, Busy, "Try again"),
+        (sqlite3.SQLITE_LOCKED, Busy, "Try again"),
+        (sqlite3.SQLITE_FULL, HomeError, "free some space"),
+        (sqlite3.SQLITE_IOERR_WRITE, HomeError, "free some space"),
+        (sqlite3.SQLITE_READONLY_DIRECTORY, HomeError, "writable"),
+        (sqlite3.SQLITE_CANTOPEN, HomeError, "writable"),
+        (sqlite3.SQLITE_CORRUPT, IndexDamaged, "memem reindex"),
+        (sqlite3.SQLITE_ERROR, IndexDamaged, "memem reindex"),
     ],
 )
 def test_what_sqlite_says_is_told_in_one_line_with_what_to_do(
-    path: Path, told: str, kind: type[MememError], advice: str
+    path: Path, code: int, kind: type[MememError], advice: str
 ) -> None:
+    error = sqlite3.OperationalError("what SQLite says")
+    error.sqlite_errorcode = code
     with pytest.raises(kind) as refusal, schema.translated(path):
-        raise sqlite3.OperationalError(told)
+        raise error
     assert advice in str(refusal.value)
     assert len(str(refusal.value).splitlines()) == 1
+
+
+def test_a_python_without_full_text_search_is_told_as_such(path: Path) -> None:
+    with pytest.raises(HomeError, match="MEMEM_PYTHON"), schema.translated(path):
+        raise sqlite3.OperationalError("no such module: fts5")
 
 
 # --- transactions -------------------------------------------------------------------------------------------------

@@ -10,7 +10,8 @@ import sys
 from importlib import import_module
 
 from memem import __version__
-from memem.core.errors import MememError, SettingsError
+from memem.core.errors import MememError
+from memem.doors.cli import output
 from memem.workspace import open_workspace
 
 VERBS = {
@@ -50,14 +51,16 @@ def parser_for(verb: str) -> argparse.ArgumentParser:
 def main(arguments: list[str] | None = None) -> int:
     """Run one command; returns the exit code: 0 done, 1 failed with a message, 2 wrong usage, 130 interrupted."""
     arguments = sys.argv[1:] if arguments is None else arguments
+    # Bytes that are not text in the user's encoding arrive as surrogates, which can be neither stored nor shown.
+    arguments = [argument.encode("utf-8", "replace").decode() for argument in arguments]
     try:
         options = parser_for(arguments[0] if arguments else "").parse_args(arguments or ["--help"])
         code: int = import_module(f"memem.doors.cli.verb_{options.verb}").run(options)
-        sys.stdout.flush()
+        output.flush()
     except SystemExit as leaving:  # argparse has spoken
         return int(leaving.code or 0)
     except MememError as error:
-        print(f"memem: {error}", file=sys.stderr)
+        output.aside(f"memem: {error}")
         return 1
     except KeyboardInterrupt:
         return 130
@@ -68,7 +71,7 @@ def main(arguments: list[str] | None = None) -> int:
     except Exception as error:
         if _debugging():
             raise
-        print(f"memem: unexpected {type(error).__name__}: {error}. MEMEM_DEBUG=1 shows where.", file=sys.stderr)
+        output.aside(f"memem: unexpected {type(error).__name__}: {error}. MEMEM_DEBUG=1 shows where.")
         return 1
     return code
 
@@ -76,5 +79,5 @@ def main(arguments: list[str] | None = None) -> int:
 def _debugging() -> bool:
     try:
         return open_workspace(actor="cli").settings.debug
-    except SettingsError:
-        return True
+    except Exception:  # noqa: BLE001 - whatever is wrong, the first error is the one to show
+        return False

@@ -19,22 +19,34 @@ def json_option(parser: argparse.ArgumentParser) -> None:
 
 def say(text: str = "") -> None:
     """One line, or several, on standard output, whatever characters it can show."""
-    encoding = sys.stdout.encoding or "utf-8"
-    print(text.encode(encoding, "replace").decode(encoding))
+    if sys.stdout is not None:
+        encoding = sys.stdout.encoding or "utf-8"
+        print(text.encode(encoding, "replace").decode(encoding))
 
 
-def note(text: str) -> None:
-    """Something for the person that is not part of the result."""
-    print(text, file=sys.stderr)
+def aside(text: str) -> None:
+    """One line for the person that is not part of the result."""
+    if sys.stderr is not None:
+        print(" ".join(text.split()), file=sys.stderr)
+
+
+def flush() -> None:
+    """Bring out what is still held back, so that a closed pipe is noticed here."""
+    if sys.stdout is not None:
+        sys.stdout.flush()
 
 
 def as_json(value: Any) -> None:
-    unicode = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
-    print(json.dumps(jsonable(value), ensure_ascii=not unicode, indent=2))
+    say(json.dumps(jsonable(value), ensure_ascii=not _shows_unicode(), indent=2))
 
 
 def on_terminal() -> bool:
-    return sys.stdout.isatty()
+    """Whether there is somebody to draw for, on something that can show it."""
+    return sys.stdout is not None and sys.stdout.isatty() and _shows_unicode()
+
+
+def _shows_unicode() -> bool:
+    return sys.stdout is not None and (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
 
 
 def table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
@@ -93,9 +105,9 @@ def written(result: "Written") -> None:
     outcome = words.get(result.outcome, result.outcome)
     say(f"{outcome} {result.memory.id8}  {result.memory.project}  {result.memory.title}")
     if result.redacted:
-        note(f"Taken out before saving: {', '.join(result.redacted)}.")
+        aside(f"Taken out before saving: {', '.join(result.redacted)}.")
     if result.neutralised:
-        note(f"{result.neutralised} invisible or control characters were removed.")
+        aside(f"{result.neutralised} invisible or control characters were removed.")
 
 
 def several(text: str) -> tuple[str, ...]:

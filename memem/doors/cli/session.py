@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from memem.core.errors import InputError
 from memem.flows import reindex
 from memem.workspace import Workspace, open_workspace
 
@@ -26,6 +27,14 @@ def fresh_workspace() -> Iterator[Workspace]:
         yield ws
 
 
+def current_folder() -> Path:
+    """The folder the command was started in."""
+    try:
+        return Path.cwd()
+    except OSError:
+        raise InputError("The current folder is gone. Change to another one and try again.") from None
+
+
 def current_project(ws: Workspace) -> str:
-    """The project of the folder the command was started in."""
-    return ws.project_of(Path.cwd()).name
+    """The project of that folder."""
+    return ws.project_of(current_folder()).name

@@ -1,6 +1,7 @@
 """memem demo"""
 
 import argparse
+import shlex
 import tempfile
 import tomllib
 from importlib.resources import files
@@ -56,7 +57,8 @@ def _show(ws: Workspace) -> None:
     status = health.status(ws)
     output.say(f"{status.memories} notes; recall by {status.recall}.")
     output.say(f"Open this folder as a vault in Obsidian, edit a note, and search again: {ws.settings.vault}")
-    output.say(f"  MEMEM_DIR={ws.home.root} MEMEM_OBSIDIAN_VAULT={ws.settings.vault} memem search ...")
+    home, vault = shlex.quote(str(ws.home.root)), shlex.quote(str(ws.settings.vault))
+    output.say(f"  ./bootstrap.sh shell env MEMEM_DIR={home} MEMEM_OBSIDIAN_VAULT={vault} memem search 'ledger job'")
 
 
 def example_memories() -> list[dict[str, Any]]:

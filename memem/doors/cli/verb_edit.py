@@ -1,15 +1,15 @@
 """memem edit"""
 
 import argparse
-import os
 import shlex
 import subprocess
+from functools import partial
+from pathlib import Path
 
 from memem.core.errors import InputError
 from memem.doors.cli import output
 from memem.doors.cli.session import fresh_workspace
-from memem.flows import reindex, remember, retrieve
-from memem.workspace import Workspace
+from memem.flows import remember
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,17 +29,14 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     output.json_option(parser)
 
 
-_CHANGES = ("body", "title", "project", "kind", "layer", "importance", "status", "tags", "keys", "paths")
-
-
 def run(options: argparse.Namespace) -> int:
-    given = {name: getattr(options, name) for name in _CHANGES}
+    given = {name: getattr(options, name) for name in remember.EDITABLE}
     changes = {name: value for name, value in given.items() if value is not None}
     with fresh_workspace() as ws:
-        if not changes:
-            _open_in_editor(ws, options.id)
-            return 0
-        result = remember.edit(ws, options.id, why=options.why, **changes)
+        if changes:
+            result = remember.edit(ws, options.id, why=options.why, **changes)
+        else:
+            result = remember.edit_by_hand(ws, options.id, partial(_open, ws.editor), why=options.why)
     if options.json:
         output.as_json(result)
     else:
@@ -47,15 +44,10 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _open_in_editor(ws: Workspace, identity: str) -> None:
-    entry = retrieve.get(ws, identity)
-    editor = os.environ.get("VISUAL") or os.environ.get("EDITOR")
-    path = ws.store.absolute(entry.path)
+def _open(editor: str, path: Path) -> None:
     if not editor:
         raise InputError(f"Give options to change (see --help), or set EDITOR to open {path}.")
     try:
         subprocess.run([*shlex.split(editor), str(path)], check=True)
     except (OSError, ValueError, subprocess.CalledProcessError) as problem:
         raise InputError(f"The editor {editor!r} failed: {problem}. The note is {path}.") from None
-    refreshed = reindex.refresh(ws)
-    output.say(f"{'edited' if refreshed.changed else 'unchanged'} {entry.memory.id8}  {path}")

@@ -22,5 +22,5 @@ def run(options: argparse.Namespace) -> int:
     elif found:
         output.entries(found)
     else:
-        output.note("No memories here yet.")
+        output.aside("No memories here yet.")
     return 0

@@ -48,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _standard_input() -> str:
-    data = sys.stdin.buffer.read(MAX_STDIN)
+    data = sys.stdin.buffer.read(MAX_STDIN) if sys.stdin is not None else b""
     try:
         return data.decode()
     except UnicodeDecodeError as problem:

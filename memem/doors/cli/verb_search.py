@@ -23,5 +23,5 @@ def run(options: argparse.Namespace) -> int:
     elif hits:
         output.entries(hits)
     else:
-        output.note("Nothing found.")
+        output.aside("Nothing found.")
     return 0

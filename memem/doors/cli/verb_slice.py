@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 
 from memem.doors.cli import output
-from memem.doors.cli.session import fresh_workspace
+from memem.doors.cli.session import current_folder, fresh_workspace
 from memem.flows import retrieve
 
 
@@ -23,7 +23,7 @@ def run(options: argparse.Namespace) -> int:
         result = retrieve.slice_for(
             ws,
             options.query,
-            cwd=options.cwd or Path.cwd(),
+            cwd=options.cwd or current_folder(),
             project=options.scope,
             task_mode=options.task_mode,
             session_id=options.session_id,
@@ -34,5 +34,5 @@ def run(options: argparse.Namespace) -> int:
     elif result.text:
         output.say(result.text.rstrip("\n"))
     else:
-        output.note(f"(silence: {result.reason})")
+        output.aside(f"(silence: {result.reason})")
     return 0

@@ -35,5 +35,5 @@ def run(options: argparse.Namespace) -> int:
         rows.append(["set up", f"Python {known.get('python', '?')}, {known.get('installer', '?')}"])
     output.table(["what", "is"], rows)
     if status.problem:
-        output.note(status.problem)
+        output.aside(status.problem)
     return 0
