@@ -108,7 +108,7 @@ def edit(ws: Workspace, identity: str, *, why: str = "", **changes: Any) -> Writ
     return Written("edited", shown, note.path, verdict.redacted, verdict.neutralised)
 
 
-def edit_by_hand(ws: Workspace, identity: str, open_editor: Callable[[Path], None], *, why: str = "") -> Written:
+def edit_by_hand(ws: Workspace, identity: str, open_editor: Callable[[Path], object], *, why: str = "") -> Written:
     """Let a person change the file itself; what they replaced is kept and recorded like any other change."""
     require_vault(ws)
     note = _note(ws, identity)

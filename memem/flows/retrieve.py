@@ -106,7 +106,7 @@ def locate(ws: Workspace, identity: str) -> Row:
     if not rows and len(id8) == ID8:  # a note's file name ends in it
         rows = fresh_rows(ws, lambda: ws.index.by_id(id8))
     if not rows:
-        _explain_unreadable(ws, id8)
+        _explain_unreadable(ws, wanted)
         raise NotFound(f"No memory has the id {identity!r}. `memem list` and `memem search` show ids.")
     if len(rows) > 1:
         places = ", ".join(f"{row.memory.id if row.memory else '?'} in {row.path}" for row in rows[:4])
@@ -115,10 +115,11 @@ def locate(ws: Workspace, identity: str) -> Row:
     return rows[0]
 
 
-def _explain_unreadable(ws: Workspace, id8: str) -> None:
-    """A note that cannot be read has no id, but its file name may still end in it."""
+def _explain_unreadable(ws: Workspace, wanted: str) -> None:
+    """A note that cannot be read has no id, but its file name may still end in the beginning of one."""
+    beginnings = (wanted[:ID8], wanted[-ID8:])
     for row in ws.index.rows("problem IS NOT NULL"):
-        if id8 and Path(row.path).stem.rpartition("-")[2].startswith(id8[:ID8]):
+        if Path(row.path).stem.endswith(beginnings):
             raise NoteUnreadable(f"{row.path} cannot be read: {row.problem}. Correct it in Obsidian.")
 
 

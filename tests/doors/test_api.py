@@ -53,6 +53,32 @@ def test_a_round_through_every_method(tmp_path: Path) -> None:
         assert mem.list() == []
 
 
+@pytest.mark.parametrize(
+    ("method", "arguments", "options"),
+    [
+        ("save", [None], {}),
+        ("save", ["x"], {"title": 7}),
+        ("save", ["x"], {"tags": "one, two"}),
+        ("save", ["x"], {"keys": [1]}),
+        ("edit", ["aaaaaaaa"], {"evidence": "x"}),
+        ("edit", ["aaaaaaaa"], {"body": 7}),
+        ("search", [None], {}),
+        ("get", [7], {}),
+    ],
+)
+def test_what_is_of_the_wrong_type_is_refused(
+    mem: MemoryHome, method: str, arguments: list[object], options: dict[str, object]
+) -> None:
+    with pytest.raises(memem.MememError):
+        getattr(mem, method)(*arguments, **options)
+
+
+def test_an_edit_leaves_what_is_none_as_it_is(mem: MemoryHome) -> None:
+    (house,) = mem.list()
+    edited = mem.edit(house.id, title="Home", body=None)
+    assert (edited.memory.title, edited.memory.body) == ("Home", house.body)
+
+
 def test_the_home_comes_from_the_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("MEMEM_DIR", str(tmp_path / "by-variable"))
     with memem.open() as mem:

@@ -1,5 +1,6 @@
 """The command line, called as a person calls it. Exit codes: 0 done, 1 failed with one line, 2 wrong usage."""
 
+import contextlib
 import errno
 import io
 import json
@@ -331,6 +332,37 @@ def test_many_processes_saving_at_once_lose_nothing(tmp_path: Path) -> None:
     assert [process.wait(60) for process in running] == [0] * 6
     assert len(json.loads(memem("search", "parallel fact", "--json").stdout)) == 6
     assert len((tmp_path / "user/.memem/state/events.jsonl").read_text().splitlines()) == 6
+
+
+def test_a_save_killed_at_any_moment_and_tried_again_is_kept_once(tmp_path: Path) -> None:
+    assert memem("save", "Begin.").returncode == 0
+    for attempt in range(8):
+        text = f"Killed fact {attempt}."
+        process = subprocess.Popen([sys.executable, "-m", "memem", "save", text], stdout=subprocess.DEVNULL)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(0.1 + 0.02 * attempt)
+        process.kill()
+        process.wait()
+        assert memem("save", text).returncode == 0
+    found = json.loads(memem("search", "killed fact", "--limit", "50", "--json").stdout)
+    assert sorted(hit["body"] for hit in found) == [f"Killed fact {attempt}." for attempt in range(8)]
+    assert memem("check").returncode == 0
+
+
+def test_streams_that_are_closed_or_narrow(tmp_path: Path) -> None:
+    shell = f"{sys.executable} -m memem"
+    for command, code in (
+        (f"{shell} save - <&-", 1),
+        (f"{shell} save 'Über alles' >&-", 0),
+        (f"PYTHONIOENCODING=ascii {shell} list", 0),
+        (f"PYTHONIOENCODING=ascii {shell} list --json", 0),
+        (f"{shell} search $'bad\\xff'", 0),
+        (f"mkdir gone && cd gone && rmdir ../gone && {shell} search x", 1),
+    ):
+        done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+        assert done.returncode == code, (command, done.stderr)
+        assert len(done.stderr.splitlines()) <= 1, done.stderr
+        assert "unexpected" not in done.stderr
 
 
 def test_interrupting_exits_130(monkeypatch: pytest.MonkeyPatch, run: Run) -> None:

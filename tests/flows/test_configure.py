@@ -12,6 +12,8 @@ def test_a_change_touches_one_line(ws: Workspace) -> None:
     ws.home.config_file.write_text("# mine\nfsync = false  # fast\n\nvault = '/old'\n# end")
     configure.change(ws, "vault", '/new "path"')
     assert ws.home.config_file.read_text() == '# mine\nfsync = false  # fast\n\nvault = "/new \\"path\\""\n# end'
+    configure.change(ws, "fsync", "1")
+    assert "fsync = true  # fast\n" in ws.home.config_file.read_text()
     configure.change(ws, "lock_seconds", "3")
     assert ws.home.config_file.read_text().endswith("# end\nlock_seconds = 3.0\n")
     assert ws.home.config_file.stat().st_mode & 0o777 == 0o600

@@ -1,12 +1,14 @@
 """The index follows the vault, whatever a person does to it, and can be thrown away."""
 
 import os
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from memem.core.errors import IndexDamaged, IndexTooNew, NoteUnreadable, VaultError
-from memem.flows import reindex, remember, retrieve
+from memem.flows import health, reindex, remember, retrieve
 from memem.index.keyword import KeywordIndex
 from memem.workspace import Workspace, open_workspace
 from tests.fakes import SteppingClock
@@ -179,6 +181,79 @@ def test_what_is_indexed_of_a_hand_written_note_has_passed_the_gate(ws: Workspac
     assert token in own.read_text()
     ws.close()
     assert token.encode() not in ws.home.index_file.read_bytes()
+
+
+def test_a_file_name_that_is_not_text_is_passed_over_and_listed(ws: Workspace, saved: remember.Written) -> None:
+    (ws.store.paths.memories / os.fsdecode(b"bad\xff.md")).write_text("A walrus.")
+    reindex.refresh(ws)
+    assert found(ws, "deploy") == [saved.memory.id]
+    (finding,) = health.check(ws)
+    assert "not UTF-8" in finding.problem
+    finding.path.encode()
+
+
+def test_a_few_bytes_that_stand_for_billions_are_unreadable(ws: Workspace, saved: remember.Written) -> None:
+    levels = ["a0: &a0 [x, x, x, x, x, x, x, x, x]"]
+    levels += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 10)]
+    (ws.store.paths.memories / "bomb.md").write_text("---\n" + "\n".join(levels) + "\n---\nboom")
+    reindex.refresh(ws)
+    assert found(ws, "deploy") == [saved.memory.id]
+    (row,) = ws.index.rows("problem IS NOT NULL")
+    assert "holds too much" in row.problem
+
+
+def test_a_second_change_within_one_tick_of_the_clock_is_seen(
+    ws: Workspace, saved: remember.Written, clock: SteppingClock
+) -> None:
+    path = ws.store.absolute(saved.path)
+    os.utime(path)
+    clock.now = datetime.fromtimestamp(path.stat().st_ctime, UTC)  # the moment of the change itself
+    reindex.refresh(ws)
+    assert ws.index.rows()[0].stamp[2] == -1  # a stamp that never matches
+    clock.forward(minutes=1)
+    reindex.refresh(ws)
+    assert ws.index.rows()[0].stamp[2] == path.stat().st_size
+
+
+def test_a_file_from_the_future_is_not_read_again_at_each_scan(
+    ws: Workspace, saved: remember.Written, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    os.utime(ws.store.absolute(saved.path), (4_000_000_000, 4_000_000_000))
+    reindex.refresh(ws)
+    monkeypatch.setattr(ws.store, "read", None)
+    reindex.refresh(ws)
+
+
+def test_two_who_fill_an_empty_index_at_once_both_end_with_all_notes(
+    ws: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reindex, "BATCH", 2)
+    ws.store.make_vault()
+    for number in range(10):
+        (ws.store.paths.memories / f"n{number}.md").write_text(f"walrus number {number}")
+    other = open_workspace(actor="test", home=ws.home.root, vault=ws.settings.vault)
+    real, seen = reindex.read_row, 0
+
+    def read_while_another_begins(*arguments: Any) -> object:
+        nonlocal seen
+        seen += 1
+        if seen == 6:
+            reindex.refresh(other)
+        return real(*arguments)
+
+    monkeypatch.setattr(reindex, "read_row", read_while_another_begins)
+    reindex.refresh(ws)
+    assert len(retrieve.list_memories(ws)) == len(retrieve.list_memories(other)) == 10
+    other.close()
+
+
+@pytest.mark.parametrize("head", ["'id': aaaaaaaa", '"id" : aaaaaaaa', "x: " + "y" * 5000 + "\nid: aaaaaaaa"])
+def test_a_moved_note_is_known_by_its_id_wherever_that_stands(
+    ws: Workspace, saved: remember.Written, head: str
+) -> None:
+    (ws.store.paths.ours / "moved.md").write_text(f"---\n{head}\n---\na walrus")
+    reindex.refresh(ws)
+    assert found(ws, "walrus") == ["aaaaaaaa"]
 
 
 def test_a_note_we_may_not_read_is_listed_rather_than_lost(

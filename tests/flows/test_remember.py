@@ -1,14 +1,28 @@
 """Save, edit, forget: every write passes the gate, leaves an event, and destroys nothing a person wrote."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memem.core.errors import Ambiguous, Busy, InputError, NoteChanged, NotFound, SecretOnly, VaultMissing
-from memem.flows import remember, retrieve
-from memem.workspace import Workspace
+from memem.core import files, locks
+from memem.core.errors import (
+    Ambiguous,
+    Busy,
+    InputError,
+    NoteChanged,
+    NoteUnreadable,
+    NotFound,
+    RewriteRefused,
+    SecretOnly,
+    VaultMissing,
+    VaultUnwritable,
+)
+from memem.flows import reindex, remember, retrieve
+from memem.index.words import STOP_WORDS
+from memem.workspace import Workspace, open_workspace
 from tests.fakes import SteppingClock
 
 TOKEN = "ghp_" + "a1B2c3D4" * 5
@@ -118,8 +132,7 @@ def test_a_statement_whose_note_was_deleted_or_changed_by_hand_can_be_saved_agai
     assert remember.save(ws, "Use spaces.").outcome == "exists"
 
 
-def test_a_title_is_made_from_the_first_sentence(ws: Workspace) -> None:
-    assert remember.save(ws, "Use tabs. They are wide.").memory.title == "Use tabs"
+def test_a_long_first_sentence_is_cut_at_a_word(ws: Workspace) -> None:
     long = remember.save(ws, "word " * 60).memory.title
     assert len(long) <= 81
     assert long.endswith("…")
@@ -211,8 +224,6 @@ def test_an_edit_of_a_note_without_id_gives_it_one_and_keeps_the_rest(ws: Worksp
     remember.save(ws, "Begin.")
     own = memories / "own.md"
     own.write_text("My own words about zebras.\n")
-    from memem.flows import reindex
-
     reindex.refresh(ws)
     (hit,) = retrieve.search(ws, "zebras")
     remember.edit(ws, hit.id, importance=5)
@@ -220,27 +231,127 @@ def test_an_edit_of_a_note_without_id_gives_it_one_and_keeps_the_rest(ws: Worksp
     assert f"id: {hit.id}" in own.read_text()
 
 
-def test_a_note_that_changes_between_reading_and_writing_is_not_overwritten(
+def test_a_note_that_changes_after_it_was_read_is_not_overwritten(
     ws: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    saved = remember.save(ws, "Use tabs.")
     real = ws.store.read
-    for after_reads in (1, 2):
-        saved = remember.save(ws, f"Use tabs {after_reads}.")
-        left = after_reads
 
-        def read_then_obsidian_saves(path: str, saved: remember.Written = saved) -> object:
-            nonlocal left
-            note = real(path)
-            left -= 1
-            if left == 0:
-                note_of(ws, saved).write_text("typed in Obsidian at this very moment")
-            return note
+    def read_then_obsidian_saves(path: str) -> object:
+        note = real(path)
+        note_of(ws, saved).write_text("typed in Obsidian at this very moment")
+        return note
 
-        with monkeypatch.context() as patched:
-            patched.setattr(ws.store, "read", read_then_obsidian_saves)
-            with pytest.raises(NoteChanged, match="changed on disk"):
-                remember.edit(ws, saved.memory.id, importance=5)
-        assert note_of(ws, saved).read_text() == "typed in Obsidian at this very moment"
+    monkeypatch.setattr(ws.store, "read", read_then_obsidian_saves)
+    with pytest.raises(NoteChanged, match="changed on disk"):
+        remember.edit(ws, saved.memory.id, importance=5)
+    assert note_of(ws, saved).read_text() == "typed in Obsidian at this very moment"
+
+
+def test_a_note_that_changes_while_its_successor_is_written_is_not_overwritten(
+    ws: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    saved = remember.save(ws, "Use tabs.")
+    real = files._write_all
+
+    def write_while_obsidian_saves(descriptor: int, data: bytes) -> None:
+        real(descriptor, data)
+        note_of(ws, saved).write_text("typed in Obsidian at this very moment")
+
+    monkeypatch.setattr(files, "_write_all", write_while_obsidian_saves)
+    with pytest.raises(NoteChanged, match="changed on disk"):
+        remember.edit(ws, saved.memory.id, importance=5)
+    assert note_of(ws, saved).read_text() == "typed in Obsidian at this very moment"
+    assert list(ws.store.leftovers()) == []
+
+
+def test_an_edit_judges_only_what_was_asked_for(ws: Workspace) -> None:
+    saved = remember.save(ws, "Use tabs.")
+    path = note_of(ws, saved)
+    path.write_text(path.read_text().replace("kind: fact", "kind: idea").replace("Use tabs.", ""))
+    edited = remember.edit(ws, saved.memory.id, importance=5)
+    assert (edited.memory.kind, edited.memory.importance, edited.redacted) == ("idea", 5, ())
+
+
+def test_another_project_is_another_tag(ws: Workspace) -> None:
+    saved = remember.save(ws, "Use tabs.", project="old", tags=("style",))
+    edited = remember.edit(ws, saved.memory.id, project="New Home")
+    assert (edited.memory.project, edited.memory.tags) == ("new-home", ("memem", "new-home", "style"))
+
+
+def test_an_edit_of_the_text_spares_sections_a_person_added(ws: Workspace) -> None:
+    saved = remember.save(ws, "Use tabs.")
+    path = note_of(ws, saved)
+    path.write_text(path.read_text() + "\n## My own notes\n\nimportant\n")
+    with pytest.raises(RewriteRefused, match=r"memories/.*sections of its own.*Obsidian"):
+        remember.edit(ws, saved.memory.id, body="Use spaces.")
+    assert "important" in path.read_text()
+
+
+def test_a_pinned_note_cannot_grow_beyond_its_bounds(ws: Workspace) -> None:
+    saved = remember.save(ws, "Short.", layer=0)
+    with pytest.raises(InputError, match="Layer 0 of general is full"):
+        remember.edit(ws, saved.memory.id, body="x" * 2_001)
+
+
+def test_what_a_write_shows_and_logs_has_passed_the_gate(ws: Workspace) -> None:
+    saved = remember.save(ws, "Use tabs.", why=f"because {TOKEN}\nof that")
+    path = note_of(ws, saved)
+    path.write_text(path.read_text().replace("Use tabs.", f"Use tabs. {TOKEN}"))
+    for written in (remember.edit(ws, saved.memory.id, importance=5), remember.forget(ws, saved.memory.id)):
+        assert TOKEN not in written.memory.body
+        assert written.redacted == ()
+    log = ws.home.events_file.read_text()
+    assert TOKEN not in log
+    assert len(log.splitlines()) == 3
+
+
+def test_an_edit_by_hand_is_recorded_and_can_be_taken_back(ws: Workspace) -> None:
+    saved = remember.save(ws, "Use tabs.")
+    before = note_of(ws, saved).read_bytes()
+    written = remember.edit_by_hand(
+        ws, saved.memory.id, lambda path: path.write_bytes(before.replace(b"tabs", b"spaces"))
+    )
+    assert (written.outcome, written.memory.body) == ("edited", "Use spaces.")
+    event = list(ws.events.read())[-1]
+    assert (event.action, event.why) == ("edit", "by hand")
+    assert ws.events.kept(event.before) == before
+    assert retrieve.get(ws, saved.memory.id).body == "Use spaces."
+    assert remember.edit_by_hand(ws, saved.memory.id, lambda _: None).outcome == "unchanged"
+
+
+def test_an_edit_by_hand_that_breaks_the_note_says_so(ws: Workspace) -> None:
+    saved = remember.save(ws, "Use tabs.", title="Tabs")
+    with pytest.raises(NoteUnreadable, match="not YAML"):
+        remember.edit_by_hand(ws, saved.memory.id, lambda path: path.write_text("---\ntitle: a: b\n---\n"))
+    with pytest.raises(NoteUnreadable, match=r"memories/tabs-.* cannot be read: .*Obsidian"):
+        retrieve.get(ws, saved.memory.id)
+
+
+def test_a_renamed_note_is_still_the_same_memory_before_any_scan(ws: Workspace) -> None:
+    saved = remember.save(ws, "Use tabs.")
+    note_of(ws, saved).rename(ws.store.paths.memories / "renamed.md")
+    assert remember.save(ws, "Use tabs.").outcome == "exists"
+    assert retrieve.get(ws, saved.memory.id).path == "memories/renamed.md"
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ("Use tabs. They are wide.", "Use tabs"),
+        ("We write it in C#", "We write it in C#"),
+        ("Use e.g. ruff for that.", "Use e.g. ruff for that"),
+        ("The U.S. region is slow.", "The U.S. region is slow"),
+        ("--force is never used.", "--force is never used"),
+        ("# A heading\n\ntext", "A heading"),
+        ("- [ ] a task", "[ ] a task"),
+        ("---\nx", "x"),
+        ("使用制表符。它们很宽。", "使用制表符"),
+        ("🎉", "🎉"),
+    ],
+)
+def test_a_title_is_the_first_sentence(text: str, title: str) -> None:
+    assert remember.title_of(text) == title
 
 
 def test_forgetting_moves_the_note_out_of_recall_and_destroys_nothing(ws: Workspace) -> None:
@@ -268,8 +379,6 @@ def test_an_ambiguous_prefix_names_what_it_could_mean(ws: Workspace, memories: P
     remember.save(ws, "Begin.")
     for name in ("abcd1111", "abcd2222"):
         (memories / f"{name}.md").write_text(f"---\nid: {name}\n---\ntext {name}")
-    from memem.flows import reindex
-
     reindex.refresh(ws)
     with pytest.raises(Ambiguous, match=r"abcd1111 in memories/abcd1111\.md, abcd2222"):
         remember.forget(ws, "abcd")
@@ -296,11 +405,32 @@ def test_a_vault_that_is_gone_is_never_silently_begun_anew(ws: Workspace, tmp_pa
     assert remember.save(ws, "A new beginning.").outcome == "created"
 
 
+def test_a_marker_made_by_hand_also_lets_a_search_go_on(ws: Workspace) -> None:
+    remember.save(ws, "Use tabs.")
+    ws.store.paths.marker.write_text("")
+    assert [hit.title for hit in retrieve.search(ws, "tabs")] == ["Use tabs"]
+
+
+def test_notes_that_came_without_their_hidden_marker_are_a_vault(ws: Workspace, tmp_path: Path) -> None:
+    remember.save(ws, "Use tabs.")
+    ws.store.paths.marker.unlink()
+    other = open_workspace(actor="test", home=tmp_path / "another machine", vault=ws.settings.vault)
+    reindex.refresh(other)
+    assert [hit.title for hit in retrieve.search(other, "tabs")] == ["Use tabs"]
+    other.close()
+
+
+def test_a_linked_folder_of_memories_is_refused_rather_than_written_and_never_read(
+    ws: Workspace, tmp_path: Path
+) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    ws.store.paths.ours.mkdir(parents=True)
+    ws.store.paths.memories.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(VaultUnwritable, match="symbolic link"):
+        remember.save(ws, "Use tabs.")
+
+
 def test_a_writer_that_waits_too_long_says_who_is_in_the_way(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    from dataclasses import replace
-
-    from memem.core import locks
-
     remember.save(ws, "Begin.")
     ws.settings = replace(ws.settings, lock_seconds=0.05)
     with locks.holding(ws.home.write_lock, 1), pytest.raises(Busy, match="Another memem is writing"):
@@ -312,8 +442,6 @@ def test_a_writer_that_waits_too_long_says_who_is_in_the_way(ws: Workspace, monk
 def test_any_text_can_be_saved_found_and_shown(
     tmp_path_factory: pytest.TempPathFactory, text: str, title: str, query: str
 ) -> None:
-    from memem.workspace import open_workspace
-
     folder = tmp_path_factory.mktemp("any")
     ws = open_workspace(actor="test", home=folder / "home", vault=folder / "vault")
     try:
@@ -327,6 +455,9 @@ def test_any_text_can_be_saved_found_and_shown(
         assert retrieve.get(ws, saved.memory.id).body == saved.memory.body
         if query.strip():
             retrieve.search(ws, query)
+        words = saved.memory.body.split()
+        if words and words[0].isascii() and words[0].isalpha() and words[0].lower() not in STOP_WORDS:
+            assert [hit.id for hit in retrieve.search(ws, words[0])] == [saved.memory.id]
         shown = retrieve.slice_for(ws, text, cwd=folder, project="general", always=True).text
         assert shown.count("\n# ") + shown.startswith("# ") == 1
     finally:

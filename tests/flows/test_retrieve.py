@@ -1,6 +1,7 @@
 """Search, get, list and the slice."""
 
 import subprocess
+from datetime import timedelta, timezone
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from memem.core.errors import InputError, NotFound, VaultMissing
 from memem.doors.cli.verb_demo import example_memories
 from memem.flows import reindex, remember, retrieve
 from memem.workspace import Workspace
+from tests.fakes import START, SteppingClock
 
 
 @pytest.fixture
@@ -103,7 +105,37 @@ def test_a_note_deleted_by_hand_cannot_be_got(shop: Workspace) -> None:
         retrieve.get(shop, hit.id)
 
 
-def test_list_shows_the_last_changed_first_and_filters(shop: Workspace) -> None:
+def test_list_shows_the_last_changed_first_whatever_the_zone_and_whoever_changed_it(
+    ws: Workspace, clock: SteppingClock
+) -> None:
+    for text, hours in (("First.", 0), ("Second.", 1), ("Third.", 2)):
+        clock.now = START + timedelta(hours=hours)
+        remember.save(ws, text)
+    clock.now = (START + timedelta(hours=3)).astimezone(timezone(timedelta(hours=-8)))
+    remember.save(ws, "Fourth, far in the west.")
+    assert [entry.body[:6] for entry in retrieve.list_memories(ws)] == ["Fourth", "Third.", "Second", "First."]
+    first = retrieve.search(ws, "first")[0]
+    path = ws.store.absolute(first.path)
+    path.write_text(path.read_text().replace("First.", "First, by hand."))
+    reindex.refresh(ws)
+    assert retrieve.list_memories(ws)[0].id == first.id
+
+
+def test_pinned_memories_and_lists_are_as_fresh_as_hits(shop: Workspace) -> None:
+    (pinned,) = [entry for entry in retrieve.list_memories(shop, project="shop-api") if entry.memory.layer == 0]
+    shop.store.absolute(pinned.path).unlink()
+    assert "- Pinned" not in sliced(shop, "are access tokens signed with RS256?")
+    assert pinned.id not in [entry.id for entry in retrieve.list_memories(shop)]
+
+
+def test_the_limit_does_not_change_the_order(ws: Workspace) -> None:
+    for project in ("other", "mine"):
+        remember.save(ws, f"The walrus of {project} sleeps.", project=project)
+    first = [retrieve.search(ws, "walrus sleeps", current="mine", limit=limit)[0].project for limit in (1, 2, 10)]
+    assert first == ["mine"] * 3
+
+
+def test_list_filters(shop: Workspace) -> None:
     assert len(retrieve.list_memories(shop)) == 12
     assert {entry.memory.kind for entry in retrieve.list_memories(shop, kind="lesson")} == {"lesson"}
     assert {entry.project for entry in retrieve.list_memories(shop, project="web-store")} == {"web-store"}

@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from typing import NamedTuple
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -165,3 +166,21 @@ def test_a_rendered_file_reads_back_as_it_was(properties: dict[str, frontmatter.
 def test_any_text_between_the_dashes_is_read_or_declared_unreadable(text: str) -> None:
     document = _parsed(text)
     assert document is None or document.text == text
+
+
+@pytest.mark.parametrize(
+    ("head", "key"),
+    [
+        ("a: &x 1\nb: *x", "a"),  # the other value hangs on this one
+        ("a: &x 1\nb: *x", "b"),
+        ("{a: 1, b: 2}", "new"),
+        ("a:\n- 1 # one\n- 2", "a"),
+        ("a: # why\n  - 1", "a"),
+        ("a: | # why\n  text", "a"),
+        ("a: {b: c}", "a"),
+    ],
+)
+def test_a_change_that_cannot_be_proven_harmless_is_refused(head: str, key: str) -> None:
+    document = frontmatter.parse(f"---\n{head}\n---\nbody")
+    with pytest.raises(RewriteRefused, match="Obsidian"):
+        frontmatter.patch(document, {key: "other"})

@@ -115,9 +115,9 @@ def test_rewriting_or_setting_aside_a_file_that_is_gone_refuses(store: Store) ->
 
 def test_a_rewrite_keeps_the_files_mode(store: Store) -> None:
     note, _ = store.create(MEMORY)
-    store.absolute(note.path).chmod(0o640)
+    store.absolute(note.path).chmod(0o664)
     store.rewrite(note, replace(MEMORY, importance=5))
-    assert store.absolute(note.path).stat().st_mode & 0o777 == 0o640
+    assert store.absolute(note.path).stat().st_mode & 0o777 == 0o664
 
 
 def test_setting_aside_never_overwrites_what_was_set_aside_before(store: Store) -> None:
