@@ -1,13 +1,20 @@
 """Every verb, setting, folder and variable is documented, and nothing is documented that is not there."""
 
 import re
+from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import memem
+from memem.core.memory import Entry, Hit, Memory, Slice
 from memem.core.settings import OPTIONS
 from memem.doors.cli import VERBS
+from memem.flows.configure import Setting
+from memem.flows.health import Finding, Status
+from memem.flows.reindex import Refreshed
+from memem.flows.remember import Written
 
 ROOT = Path(__file__).parent.parent
 
@@ -36,6 +43,29 @@ def test_every_key_of_the_documentation_is_a_setting() -> None:
     assert rows == [option.key for option in OPTIONS]
 
 
+SHAPES: dict[str, Any] = {
+    "memory": Memory,
+    "entry": Entry,
+    "hit": Hit,
+    "slice": Slice,
+    "written": Written,
+    "status": Status,
+    "finding": Finding,
+    "read": Refreshed,
+    "setting": Setting,
+}
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_the_json_of_every_result_is_documented_key_by_key(name: str) -> None:
+    paragraphs = read("docs/json.md").partition("## Keys")[2].split("\n\n")
+    (paragraph,) = [each for each in paragraphs if f"**{name}**" in each]
+    documented = re.findall(r"`([a-z_0-9]+)`", re.sub(r"\(.*?\)", "", paragraph.replace("\n", " ")))
+    own = [field.name for field in fields(SHAPES[name]) if field.name != "memory"]
+    inherited = [field.name for field in fields(Entry)] if name == "hit" else []
+    assert sorted(documented) == sorted(set(own) - set(inherited))
+
+
 def test_every_verb_is_in_the_readme_and_no_other() -> None:
     assert re.findall(r"^\| `memem ([a-z]+)", read("README.md"), re.MULTILINE) == list(VERBS)
 
@@ -54,7 +84,14 @@ def test_every_module_says_what_it_is() -> None:
 
 
 def test_every_link_of_the_documentation_leads_somewhere() -> None:
-    for page in ("README.md", "llms.txt", "CONTRIBUTING.md", "docs/architecture.md", "docs/configuration.md"):
+    for page in (
+        "README.md",
+        "llms.txt",
+        "CONTRIBUTING.md",
+        "docs/architecture.md",
+        "docs/configuration.md",
+        "docs/json.md",
+    ):
         for target in re.findall(r"\]\(([^)#]+)\)", read(page)):
             assert target.startswith("https://") or (ROOT / page).parent.joinpath(target).exists(), (page, target)
 

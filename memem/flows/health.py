@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from memem.core.errors import IndexUnusable, VaultError
-from memem.core.memory import PINNED, Memory
+from memem.core.memory import KINDS, PINNED, STATUSES, Memory
 from memem.flows.opening import require_vault
 from memem.flows.reindex import refresh
 from memem.index.keyword import Row
@@ -114,6 +114,10 @@ def _of_note(ws: Workspace, path: str) -> list[Finding]:
                 False,
             )
         )
+    for name, value, known in (("kind", note.memory.kind, KINDS), ("status", note.memory.status, STATUSES)):
+        if value not in known:
+            advice = f"Use one of {', '.join(known)}."
+            findings.append(Finding(path, f"has the {name} {value!r}, which means nothing to memem", advice, False))
     if note.schema_version > SCHEMA_VERSION:
         findings.append(Finding(path, "was written by a newer memem", "Upgrade memem to change it."))
     return findings

@@ -155,7 +155,7 @@ _ALWAYS = frozenset(("id", "title", "tags"))
 
 
 def _memory(path: str, document: Document, identity: str) -> Memory:
-    kind = document.one("kind") or "fact"
+    kind = document.one("kind").strip().lower() or "fact"
     tags = _tags(document)
     importance = _whole(document, "importance", 3, 1, 5)
     statement, evidence = _split(document.body)
@@ -176,7 +176,7 @@ def _memory(path: str, document: Document, identity: str) -> Memory:
         superseded_by=document.one("superseded_by"),
         created=document.one("created"),
         updated=document.one("updated"),
-        status=document.one("status") or "active",
+        status=document.one("status").strip().lower() or "active",
         valid_from=document.one("valid_from"),
         valid_to=document.one("valid_to"),
         source_type=document.one("source_type") or "user",

@@ -56,6 +56,7 @@ def test_check_lists_everything_that_needs_a_person(ws: Workspace, tmp_path: Pat
     (memories / "copy.md").write_bytes(ws.store.absolute(saved.path).read_bytes())
     (memories / "newer.md").write_text("---\nid: aaaaaaaa\nschema_version: 2\n---\nx")
     (memories / "own.md").write_text("no id")
+    (memories / "odd.md").write_text("---\nid: oddoddodd\nkind: Idea\nstatus: Active\n---\nx")
     (memories / "link.md").symlink_to(tmp_path)
     reindex.refresh(ws)
     findings = {finding.path: finding for finding in health.check(ws)}
@@ -65,6 +66,7 @@ def test_check_lists_everything_that_needs_a_person(ws: Workspace, tmp_path: Pat
     assert "newer memem" in findings["memories/newer.md"].problem
     assert "symbolic link" in findings["memories/link.md"].problem
     assert not findings["memories/own.md"].serious
+    assert "kind 'idea'" in findings["memories/odd.md"].problem
     assert all(finding.advice for finding in findings.values())
 
 

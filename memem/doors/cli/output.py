@@ -1,7 +1,7 @@
 """How results look: JSON when asked, tables and colours on a terminal, plain text in a pipe."""
 
 import argparse
-import json
+import json as json_format
 import sys
 import textwrap
 from collections.abc import Sequence
@@ -37,7 +37,7 @@ def flush() -> None:
 
 
 def as_json(value: Any) -> None:
-    say(json.dumps(jsonable(value), ensure_ascii=not _shows_unicode(), indent=2))
+    say(json_format.dumps(jsonable(value), ensure_ascii=not _shows_unicode(), indent=2))
 
 
 def on_terminal() -> bool:
@@ -72,6 +72,16 @@ def heading(text: str) -> None:
     say(f"\x1b[1m{text}\x1b[0m" if on_terminal() else text)
 
 
+def listed(found: Sequence[Entry], *, json: bool, nothing: str) -> None:
+    """Memories as JSON or as a list, or in words that there are none."""
+    if json:
+        as_json(found)
+    elif found:
+        entries(found)
+    else:
+        aside(nothing)
+
+
 def entries(found: Sequence[Entry]) -> None:
     """Memories as a list, with the score where there is one."""
     scored = any(isinstance(entry, Hit) for entry in found)
@@ -99,8 +109,11 @@ def whole(entry: Entry) -> None:
         say(textwrap.indent(memory.evidence, "> ", lambda _: True))
 
 
-def written(result: "Written") -> None:
+def written(result: "Written", *, json: bool = False) -> None:
     """What became of a write, in a line, and what the gate took out."""
+    if json:
+        as_json(result)
+        return
     words = {"exists": "already known", "created": "saved"}
     outcome = words.get(result.outcome, result.outcome)
     say(f"{outcome} {result.memory.id8}  {result.memory.project}  {result.memory.title}")

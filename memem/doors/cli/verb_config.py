@@ -18,7 +18,7 @@ def run(options: argparse.Namespace) -> int:
     with workspace() as ws:
         if options.value is not None:
             path = configure.change(ws, options.key, options.value)
-            output.say(f"{options.key} = {options.value} in {path}")
+            output.aside(f"Written to {path}; in force from the next command on.")
             return 0
         keys = [options.key] if options.key else [option.key for option in OPTIONS]
         shown = [configure.show(ws, key) for key in keys]

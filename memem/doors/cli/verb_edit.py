@@ -37,10 +37,7 @@ def run(options: argparse.Namespace) -> int:
             result = remember.edit(ws, options.id, why=options.why, **changes)
         else:
             result = remember.edit_by_hand(ws, options.id, partial(_open, ws.editor), why=options.why)
-    if options.json:
-        output.as_json(result)
-    else:
-        output.written(result)
+    output.written(result, json=options.json)
     return 0
 
 

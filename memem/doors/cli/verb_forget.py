@@ -16,8 +16,5 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     with fresh_workspace() as ws:
         result = remember.forget(ws, options.id, why=options.why)
-    if options.json:
-        output.as_json(result)
-    else:
-        output.written(result)
+    output.written(result, json=options.json)
     return 0

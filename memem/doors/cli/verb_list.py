@@ -17,10 +17,5 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     with fresh_workspace() as ws:
         found = retrieve.list_memories(ws, project=options.project, kind=options.kind, limit=options.limit)
-    if options.json:
-        output.as_json(found)
-    elif found:
-        output.entries(found)
-    else:
-        output.aside("No memories here yet.")
+    output.listed(found, json=options.json, nothing="No memories here yet.")
     return 0

@@ -40,10 +40,7 @@ def run(options: argparse.Namespace) -> int:
             paths=options.paths,
             why=options.why,
         )
-    if options.json:
-        output.as_json(result)
-    else:
-        output.written(result)
+    output.written(result, json=options.json)
     return 0
 
 

@@ -18,10 +18,5 @@ def run(options: argparse.Namespace) -> int:
     with fresh_workspace() as ws:
         current = current_project(ws)
         hits = retrieve.search(ws, options.query, project=options.project, current=current, limit=options.limit)
-    if options.json:
-        output.as_json(hits)
-    elif hits:
-        output.entries(hits)
-    else:
-        output.aside("Nothing found.")
+    output.listed(hits, json=options.json, nothing="Nothing found.")
     return 0
