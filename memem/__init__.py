@@ -12,7 +12,7 @@ How a memory travels, and where to look:
     recall/     ranking, the decision to speak, the budget, the slice as text
     jobs/       the event log and the undo store
     workspace.py  one opened memory home: the only reader of the environment
-    flows/      what memem does: remember, retrieve, reindex, health
+    flows/      what memem does: remember, retrieve, reindex, rebuild, health
     doors/      the Python API (api.py) and the command line (cli/)
 
 Stages (gate ... jobs) import only `core`; flows join stages; doors call flows. `docs/architecture.md` tells why.

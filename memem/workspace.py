@@ -48,6 +48,11 @@ class Workspace:
         """The project that a folder belongs to."""
         return project.resolve(folder, self.user_home)
 
+    def follow_index(self) -> None:
+        """Let go of an index that another process has replaced; the next use opens the new one."""
+        if "index" in self.__dict__ and not self.index.is_current():
+            self.close()
+
     def close(self) -> None:
         """Let go of the index file."""
         if "index" in self.__dict__:

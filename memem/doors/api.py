@@ -13,7 +13,7 @@ from typing import Any, Self, TypeAlias
 
 from memem.core.errors import InputError
 from memem.core.memory import GENERAL, Entry, Hit, Slice
-from memem.flows import health, reindex, remember, retrieve
+from memem.flows import health, rebuild, reindex, remember, retrieve
 from memem.flows.health import Finding, Status
 from memem.flows.reindex import Refreshed
 from memem.flows.remember import Written
@@ -50,7 +50,7 @@ class MemoryHome:
         why: str = "",
     ) -> Written:
         """Keep a memory as a note in the vault."""
-        for name, value in (("text", text), ("title", title), ("project", project)):
+        for name, value in (("text", text), ("title", title), ("project", project), ("why", why)):
             _text(value, name)
         lists = {"tags": _several(tags), "keys": _several(keys), "paths": _several(paths)}
         options: dict[str, Any] = {"layer": layer, "importance": importance, "why": why, **lists}
@@ -65,20 +65,22 @@ class MemoryHome:
         given = {
             name: _several(value) if name in _LISTS else value for name, value in changes.items() if value is not None
         }
-        for name in ("body", "title", "project"):
+        for name in ("body", "title", "project", "kind", "status"):
             _text(given.get(name, ""), name)
-        return remember.edit(self._ws, id, why=why, **given)
+        return remember.edit(self._ws, _text(id, "id"), why=_text(why, "why"), **given)
 
     def forget(self, id: str, *, why: str = "") -> Written:
         """Take a memory out of recall; its note moves to `.forgotten/`."""
         self._look()
-        return remember.forget(self._ws, id, why=why)
+        return remember.forget(self._ws, _text(id, "id"), why=_text(why, "why"))
 
     def search(
         self, query: str, *, project: str | None = None, current: str | None = None, limit: int = 10
     ) -> list[Hit]:
         """The best hits; `project` filters, `current` names the project whose hits are preferred a little."""
         self._look()
+        _text(project or "", "project")
+        _text(current or "", "current project")
         return retrieve.search(self._ws, _text(query, "query"), project=project, current=current, limit=limit)
 
     def get(self, id: str) -> Entry:
@@ -105,11 +107,12 @@ class MemoryHome:
         self._look()
         folder = Path(cwd) if cwd is not None else Path.cwd()
         options: dict[str, Any] = {"task_mode": task_mode, "session_id": session_id, "always": always}
-        return retrieve.slice_for(self._ws, prompt, cwd=folder, project=project, **options)
+        _text(project or "", "project")
+        return retrieve.slice_for(self._ws, _text(prompt, "prompt"), cwd=folder, project=project, **options)
 
     def reindex(self) -> Refreshed:
         """Throw the index away and read every note again."""
-        return reindex.rebuild(self._ws)
+        return rebuild.rebuild(self._ws)
 
     def status(self) -> Status:
         """Counts and paths."""

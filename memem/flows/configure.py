@@ -57,12 +57,13 @@ def change(ws: Workspace, key: str, value: str) -> Path:
     if pattern.search(text):
         text = pattern.sub(lambda _: line, text, count=1)
     else:
-        text = text + ("" if not text or text.endswith("\n") else "\n") + line + "\n"
+        newline = "\r\n" if "\r\n" in text else "\n"
+        text = text + ("" if not text or text.endswith("\n") else newline) + line + newline
     if _without(text, key) != {name: item for name, item in before.items() if name != key}:
         raise SettingsError(f"{path} is written in a way memem cannot change safely; edit it by hand.")
     with using_home(ws):
         files.make_folder(ws.home.root)
-        files.write_atomic(path, text.encode(), fsync=ws.settings.fsync, mode=files.PRIVATE_FILE)
+        files.write_atomic(path.resolve(), text.encode(), fsync=ws.settings.fsync, mode=files.PRIVATE_FILE)
     return path
 
 

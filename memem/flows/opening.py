@@ -12,6 +12,7 @@ from memem.workspace import Workspace
 
 def require_vault(ws: Workspace) -> str:
     """The id of the vault that is there; raises VaultMissing with what to do."""
+    ws.store.refuse_link()
     vault_id = ws.store.vault_id() or _completed(ws)
     if vault_id:
         _remember(ws, vault_id)
@@ -37,7 +38,7 @@ def ensure_vault(ws: Workspace) -> str:
 def _completed(ws: Workspace) -> str:
     """A marker a person created empty is filled. One that a sync left behind is made anew, for notes new to us."""
     unknown = str(ws.settings.vault) not in _known(ws)
-    if ws.store.paths.marker.is_file() or (unknown and any(ws.store.paths.memories.glob("*.md"))):
+    if ws.store.paths.marker.is_file() or (unknown and any(ws.store.paths.memories.rglob("*.md"))):
         return ws.store.make_vault()
     return ""
 

@@ -4,11 +4,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
-from memem.core import files
 from memem.core.errors import NoteChanged, NoteError, NoteUnreadable
 from memem.core.files import Stamp
 from memem.core.memory import Memory
-from memem.flows.opening import require_vault, using_home
+from memem.flows.opening import require_vault
 from memem.gate.duplicates import fingerprint
 from memem.index.keyword import Row
 from memem.vault.note import Note
@@ -16,7 +15,6 @@ from memem.workspace import Workspace
 
 RACY_SECONDS = 0.1
 """A file changed this recently may change again within one tick of its own time stamp."""
-LEFTOVER_SECONDS = 3_600
 DERIVATION = 1
 """Raised whenever the gate or the words module make something else of the same note: the index is then rebuilt."""
 BATCH = 500
@@ -34,6 +32,7 @@ class Refreshed:
 def refresh(ws: Workspace) -> Refreshed:
     """Scan the vault and read what changed since the index last saw it."""
     require_vault(ws)
+    ws.follow_index()
     index = ws.index
     if not is_built(ws):
         index.begin(_built_for(ws))
@@ -60,7 +59,7 @@ def refresh(ws: Workspace) -> Refreshed:
             batch.clear()
     index.restamp(same)
     # Gone last and together with the rest of the new: a moved note is never missing in between.
-    index.update(batch, gone=known)
+    index.update(batch, lost={path: stamp for path, (stamp, _) in known.items()})
     index.set_meta("built_for", _built_for(ws))
     return Refreshed(changed, len(known), seen)
 
@@ -70,45 +69,41 @@ def is_built(ws: Workspace) -> bool:
     return ws.index.meta("built_for") == _built_for(ws)
 
 
-def rebuild(ws: Workspace) -> Refreshed:
-    """Throw the index away, damaged or not, and read every note again."""
-    require_vault(ws)
-    ws.close()
-    with using_home(ws):
-        for suffix in ("", "-wal", "-shm"):
-            ws.home.index_file.with_name(ws.home.index_file.name + suffix).unlink(missing_ok=True)
-    now = ws.clock().timestamp()
-    for leftover in ws.store.leftovers():
-        if now - leftover.stat().st_mtime > LEFTOVER_SECONDS:
-            files.remove_quietly(leftover)
-    return refresh(ws)
+def ready(ws: Workspace) -> None:
+    """An index that writers can rely on: the one on disk now, filled from this vault."""
+    ws.follow_index()
+    if not is_built(ws):
+        refresh(ws)
 
 
 def refresh_stale(ws: Workspace, paths_and_stamps: Iterable[tuple[str, Stamp]]) -> bool:
     """Re-read those of the given notes whose stamp changed; says whether any of them now says something else."""
-    changed = False
+    changed = gone = False
     for path, known in paths_and_stamps:
         stamp = ws.store.stamp(path)
-        if stamp is not None and stamp == known:
-            continue
-        row = read_row(ws, path, stamp) if stamp else None
-        before = ws.index.by_path(path)
-        if row and before and row.digest and row.digest == before.digest:
-            ws.index.restamp([row])
-            continue
-        ws.index.update([row] if row else [], gone=[] if row else [path])
-        changed = True
-    return changed
+        if stamp is None:
+            gone = True
+        elif stamp != known:
+            changed |= _reread(ws, path, stamp)
+    if gone:
+        refresh(ws)  # what is gone may have been renamed
+    return changed or gone
+
+
+def _reread(ws: Workspace, path: str, stamp: Stamp) -> bool:
+    row = read_row(ws, path, stamp)
+    before = ws.index.by_path(path)
+    if row and before and row.digest and row.digest == before.digest:
+        ws.index.restamp([row])
+        return False
+    ws.index.update([row] if row else [], gone=[] if row else [path])
+    return True
 
 
 def fresh_rows(ws: Workspace, query: Callable[[], list[Row]]) -> list[Row]:
     """The rows of a query, asked again if one of them had changed on disk."""
     rows = query()
-    if not refresh_stale(ws, ((row.path, row.stamp) for row in rows)):
-        return rows
-    if any(ws.store.stamp(row.path) is None for row in rows):
-        refresh(ws)  # what is gone may have been renamed
-    return query()
+    return query() if refresh_stale(ws, ((row.path, row.stamp) for row in rows)) else rows
 
 
 def index_note(ws: Workspace, note: Note) -> None:

@@ -2,15 +2,13 @@
 
 import re
 import uuid
-from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from memem.core import files, locks
 from memem.core.clock import iso
-from memem.core.errors import InputError, NoteChanged
+from memem.core.errors import InputError, NoteChanged, NoteUnreadable
 from memem.core.memory import (
     GENERAL,
     KINDS,
@@ -23,12 +21,13 @@ from memem.core.memory import (
     classify_layer,
 )
 from memem.core.project import normalise
-from memem.flows.opening import ensure_vault, require_vault, using_home
-from memem.flows.reindex import claim, fresh_rows, index_note, is_built, refresh
+from memem.flows.opening import ensure_vault, require_vault
+from memem.flows.reindex import claim, fresh_rows, index_note, ready, refresh
 from memem.flows.retrieve import locate
+from memem.flows.writing import writing
 from memem.gate.duplicates import fingerprint
 from memem.gate.verdict import EVERYTHING, clean_line, cleanse, judge
-from memem.vault.note import Note, digest
+from memem.vault.note import Note, digest, escape_evidence
 from memem.vault.store import Change
 from memem.workspace import Workspace
 
@@ -69,11 +68,11 @@ def save(
     memory = replace(memory, tags=_tags(tags, project), layer=layer, importance=importance, keys=keys, paths=paths)
     _check_choices(memory, EDITABLE)
     verdict = judge(memory)
-    memory = replace(verdict.memory, title=verdict.memory.title or title_of(verdict.memory.body))
-    with _writing(ws):
+    title = verdict.memory.title or title_of(verdict.memory.body)
+    memory = replace(verdict.memory, title=title, body=escape_evidence(verdict.memory.body))
+    with writing(ws):
         ensure_vault(ws)
-        if not is_built(ws):
-            refresh(ws)
+        ready(ws)
         twin = _twin(ws, memory)
         if twin:
             return replace(twin, redacted=verdict.redacted, neutralised=verdict.neutralised)
@@ -87,8 +86,9 @@ def save(
 
 def edit(ws: Workspace, identity: str, *, why: str = "", **changes: Any) -> Written:
     """Change some properties, or the statement, of a note; everything else in the file keeps its bytes."""
-    with _writing(ws):
+    with writing(ws):
         require_vault(ws)
+        ready(ws)
         note = _note(ws, identity)
         changes = _settle_project(note.memory, changes)
         wanted = replace(note.memory, **changes)
@@ -109,26 +109,32 @@ def edit(ws: Workspace, identity: str, *, why: str = "", **changes: Any) -> Writ
 
 
 def edit_by_hand(ws: Workspace, identity: str, open_editor: Callable[[Path], object], *, why: str = "") -> Written:
-    """Let a person change the file itself; what they replaced is kept and recorded like any other change."""
+    """Let a person change the file itself; whatever they do to it is kept and recorded like any other change."""
     require_vault(ws)
     note = _note(ws, identity)
     before = ws.store.unchanged_bytes(note)
     ws.events.keep(note.digest, before)
-    open_editor(ws.store.absolute(note.path))
-    with _writing(ws):
-        refresh(ws)
-        after = ws.store.read(note.path)
-        if after.digest == note.digest:
-            return Written("unchanged", cleanse(note.memory).memory, note.path)
-        change = Change(note.path, before, after.document.text.encode())
-        _record(ws, "edit", after.memory.id, change, why or "by hand")
-    return Written("edited", cleanse(after.memory).memory, note.path)
+    try:
+        open_editor(ws.store.absolute(note.path))
+    finally:
+        after = ws.store.current_bytes(note.path)
+        if after != before:
+            with writing(ws):
+                _record(ws, "edit", note.memory.id, Change(note.path, before, after), why or "by hand")
+    refresh(ws)
+    if after == before:
+        return Written("unchanged", cleanse(note.memory).memory, note.path)
+    row = ws.index.by_path(note.path) or locate(ws, note.memory.id)
+    if row.memory is None:
+        raise NoteUnreadable(f"{row.path} cannot be read: {row.problem}. Correct it in Obsidian.")
+    return Written("edited", row.memory, row.path)
 
 
 def forget(ws: Workspace, identity: str, *, why: str = "") -> Written:
     """Take a memory out of recall. Its note moves to `.forgotten/`; nothing is destroyed."""
-    with _writing(ws):
+    with writing(ws):
         require_vault(ws)
+        ready(ws)
         note = _note(ws, identity)
         ws.events.keep(note.digest, ws.store.unchanged_bytes(note))
         change = ws.store.set_aside(note)
@@ -144,15 +150,6 @@ def _note(ws: Workspace, identity: str) -> Note:
     if row.memory is None or note.memory.id != row.memory.id:
         raise NoteChanged(f"{row.path} changed on disk since it was found; nothing was written. Try again.")
     return note
-
-
-@contextmanager
-def _writing(ws: Workspace) -> Iterator[None]:
-    with using_home(ws):
-        files.make_folder(ws.home.root)
-        files.make_private_folder(ws.home.write_lock.parent)
-        with locks.holding(ws.home.write_lock, ws.settings.lock_seconds):
-            yield
 
 
 def _record(ws: Workspace, action: str, identity: str, change: Change, why: str) -> None:
@@ -179,9 +176,9 @@ def _check_choices(memory: Memory, fields: Collection[str]) -> None:
         raise InputError(f"There is no kind {memory.kind!r}. Use one of {', '.join(KINDS)}.")
     if "status" in fields and memory.status not in STATUSES:
         raise InputError(f"There is no status {memory.status!r}. Use one of {', '.join(STATUSES)}.")
-    if "layer" in fields and memory.layer not in LAYERS:
+    if "layer" in fields and (type(memory.layer) is not int or memory.layer not in LAYERS):
         raise InputError("The layer is 0 (pinned), 1 (conventions), 2 (ordinary) or 3 (archive).")
-    if "importance" in fields and memory.importance not in range(1, 6):
+    if "importance" in fields and (type(memory.importance) is not int or not 1 <= memory.importance <= 5):
         raise InputError("The importance is a whole number from 1 to 5.")
 
 
@@ -189,7 +186,8 @@ def _check_room(ws: Workspace, memory: Memory) -> None:
     """What is pinned is in every session's context: it stays small."""
     if memory.layer != PINNED:
         return
-    rows = ws.index.rows("project = ? AND layer = 0 AND id <> ?", (memory.project, memory.id))
+    condition = "project = ? AND layer = 0 AND status = 'active' AND id <> ?"
+    rows = fresh_rows(ws, lambda: ws.index.rows(condition, (memory.project, memory.id)))
     pinned = [row.memory for row in rows if row.memory]
     characters = sum(len(each.body) for each in (*pinned, memory))
     if len(pinned) >= PINNED_MAX_NOTES or characters > PINNED_MAX_CHARACTERS:

@@ -160,15 +160,17 @@ def _in_play(prompt: str, cwd: Path, place: Project) -> tuple[str, ...]:
     found: dict[str, None] = {}
     for name in _mentioned(prompt):
         for base in (cwd, place.root):
-            candidate = (base / name).resolve()
-            if candidate.is_relative_to(place.root) and _is_file(candidate):
-                found[candidate.relative_to(place.root).as_posix()] = None
+            inside = _file_in(place.root, base / name)
+            if inside:
+                found[inside] = None
                 break
     return tuple(found)[:FILES_SHOWN]
 
 
-def _is_file(path: Path) -> bool:
+def _file_in(root: Path, path: Path) -> str:
+    """The path of a file as seen from `root`; empty when there is none, or it lies elsewhere."""
     try:
-        return path.is_file()
-    except (OSError, ValueError):  # a name too long, or not one at all
-        return False
+        path = path.resolve()
+        return path.relative_to(root).as_posix() if path.is_relative_to(root) and path.is_file() else ""
+    except (OSError, RuntimeError, ValueError):  # a name too long, a loop of links, not a name at all
+        return ""

@@ -16,8 +16,11 @@ SHORTEST_SECRET = 8
 """`pw: abcd`: the many short values of a note hold no secret and need no looking through."""
 
 _TEXTS = ("body", "evidence")
-_LINES = ("title", "kind", "status", "created", "updated")
-_LISTS = ("tags", "keys", "paths")
+_LINES = (
+    *("title", "kind", "status", "author", "created", "updated", "valid_from", "valid_to"),
+    *("supersedes", "superseded_by", "source_type", "source_session", "source_turn"),
+)
+_LISTS = ("tags", "keys", "paths", "related", "contradicts")
 EVERYTHING = (*_TEXTS, *_LINES, *_LISTS)
 
 

@@ -3,7 +3,7 @@
 import functools
 import json
 import sqlite3
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast
@@ -56,9 +56,14 @@ class KeywordIndex:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._connection = schema.connect(path)
+        self._file = _identity(path)
 
     def close(self) -> None:
         self._connection.close()
+
+    def is_current(self) -> bool:
+        """Whether this is still the file at its path, and not one that a rebuild has replaced."""
+        return self._file == _identity(self.path)
 
     @_guarded
     def meta(self, key: str) -> str:
@@ -87,12 +92,14 @@ class KeywordIndex:
         return {path: ((mtime, ctime, size), digest) for path, mtime, ctime, size, digest in rows}
 
     @_guarded
-    def update(self, changed: Iterable[Row], gone: Iterable[str] = ()) -> None:
-        """Bring rows up to date, all in one transaction."""
-        changed, gone = list(changed), list(gone)
-        if not changed and not gone:
+    def update(self, changed: Sequence[Row], gone: Sequence[str] = (), lost: Mapping[str, Stamp] | None = None) -> None:
+        """Bring rows up to date, in one transaction. What a scan `lost` goes only if nobody has written it since."""
+        if not changed and not gone and not lost:
             return
         with schema.transaction(self._connection):
+            for path, stamp in (lost or {}).items():
+                if self._stamp(path) == stamp:
+                    self._remove(path)
             for path in gone:
                 self._remove(path)
             for row in changed:
@@ -181,6 +188,11 @@ class KeywordIndex:
             if self._connection.execute(f"{missing} LIMIT 1").fetchone():
                 raise sqlite3.DatabaseError("the words do not belong to the notes")
 
+    def _stamp(self, path: str) -> Stamp | None:
+        query = "SELECT mtime, ctime, size FROM notes WHERE path = ?"
+        found: Stamp | None = self._connection.execute(query, (path,)).fetchone()
+        return found
+
     def _remove(self, path: str) -> None:
         found = self._connection.execute("SELECT row FROM notes WHERE path = ?", (path,)).fetchone()
         if found:
@@ -244,6 +256,14 @@ class KeywordIndex:
             "SELECT path, mtime, ctime, size, memory FROM notes JOIN memories USING (row) WHERE row = ?", (row,)
         ).fetchone()
         return Match(path, tuple(stamp), _memory(memory), score, tuple(terms))
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
 
 
 _FIELDS = tuple(field.name for field in fields(Memory))

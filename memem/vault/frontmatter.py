@@ -17,6 +17,9 @@ Value = str | tuple[str, ...]
 
 MOST_VALUES = 20_000
 MOST_DEEP = 50
+SHALLOW_CHARACTERS = 4_000
+"""So few characters cannot nest deep enough to overflow the composer's stack, which nothing else guards."""
+_TOO_MUCH = "the frontmatter is nested too deeply or holds too much"
 
 _OPENING = re.compile(r"\ufeff?---[ \t]*\r?\n")
 _CLOSING = re.compile(r"^---[ \t]*(?:\r?\n|\Z)", re.MULTILINE)
@@ -136,6 +139,8 @@ def _compose(head: str, offset: int) -> dict[str, _Entry]:
 
     loader: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
     try:
+        if len(head) > SHALLOW_CHARACTERS and _is_deep(yaml.parse(head, Loader=loader)):
+            raise NoteUnreadable(_TOO_MUCH)
         root = yaml.compose(head, Loader=loader)
     except yaml.YAMLError as problem:
         mark = getattr(problem, "problem_mark", None)
@@ -143,7 +148,7 @@ def _compose(head: str, offset: int) -> dict[str, _Entry]:
         what = getattr(problem, "problem", None) or "it holds a character YAML does not allow"
         raise NoteUnreadable(f"the frontmatter is not YAML{place}: {what}") from None
     except (RecursionError, ValueError):
-        raise NoteUnreadable("the frontmatter is nested too deeply") from None
+        raise NoteUnreadable(_TOO_MUCH) from None
     if root is None:
         return {}
     if root.id != "mapping":
@@ -160,10 +165,21 @@ def _compose(head: str, offset: int) -> dict[str, _Entry]:
     return entries
 
 
+def _is_deep(events: Iterator[Any]) -> bool:
+    depth = 0
+    for event in events:
+        kind = type(event).__name__
+        depth += kind in ("SequenceStartEvent", "MappingStartEvent")
+        depth -= kind in ("SequenceEndEvent", "MappingEndEvent")
+        if depth > MOST_DEEP:
+            return True
+    return False
+
+
 def _plain(node: Any, budget: Iterator[int], depth: int = 0) -> Any:
     """The value as lists and texts. Aliases let a few hundred bytes stand for billions of values: hence the budget."""
     if depth > MOST_DEEP or next(budget, None) is None:
-        raise NoteUnreadable("the frontmatter is nested too deeply or holds too much")
+        raise NoteUnreadable(_TOO_MUCH)
     if node.id == "scalar":
         return node.value
     if node.id == "sequence":

@@ -71,7 +71,7 @@ def new_text(memory: Memory) -> str:
     properties: dict[str, Value] = {"id": Bare(memory.id), "schema_version": Bare(SCHEMA_VERSION)}
     properties |= properties_of(memory)
     properties = {key: value for key, value in properties.items() if value or key in _ALWAYS}
-    body = _escape_evidence(memory.body)
+    body = escape_evidence(memory.body)
     if memory.evidence:
         quoted = "\n".join(f"> {line}".rstrip() for line in memory.evidence.splitlines())
         body += f"\n\n{EVIDENCE}\n{quoted}"
@@ -114,13 +114,11 @@ def _rewritten(note: Note, memory: Memory) -> str:
     changes = {key: value for key, value in after.items() if before[key] != value}
     if not note.has_id:
         changes = {"id": Bare(memory.id), "schema_version": Bare(SCHEMA_VERSION), **changes}
-    if note.touched_by_hand:
-        # The seal below forgets that a person wrote here; the author does not.
-        changes["author"] = "human"
-    text = frontmatter.patch(note.document, changes | {WRITTEN_HASH: "0" * 16})
+    text = frontmatter.patch(note.document, changes)
     if memory.body != note.memory.body:
         text = _replace_statement(text, memory.body, has_own_sections=note.touched_by_hand)
-    return _sealed(text)
+    # What a person has touched is theirs from then on: it is never sealed again.
+    return text if note.touched_by_hand else _sealed(text)
 
 
 def properties_of(memory: Memory) -> dict[str, Value]:
@@ -241,7 +239,7 @@ def _evidence_span(body: str) -> tuple[int, int]:
     return marker.start(), end
 
 
-def _escape_evidence(statement: str) -> str:
+def escape_evidence(statement: str) -> str:
     """A statement cannot forge its own evidence."""
     return _EVIDENCE_LINE.sub(lambda match: match[0].replace("[", "\\[", 1), statement)
 
@@ -256,7 +254,7 @@ def _replace_statement(text: str, statement: str, *, has_own_sections: bool) -> 
         raise RewriteRefused("it has sections of its own; change it in Obsidian")
     lead = old[: len(old) - len(old.lstrip())]
     tail = old[len(old.rstrip()) :] if old.strip() else ""
-    fresh = _escape_evidence(statement).replace("\n", document.newline)
+    fresh = escape_evidence(statement).replace("\n", document.newline)
     return text[: document.body_start] + lead + fresh + tail + document.body[start:]
 
 

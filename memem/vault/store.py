@@ -15,6 +15,7 @@ from memem.core.errors import (
     NoteChanged,
     NoteError,
     NoteUnreadable,
+    RewriteRefused,
     VaultError,
     VaultMissing,
     VaultUnwritable,
@@ -58,7 +59,10 @@ class Store:
         except (FileNotFoundError, NotADirectoryError):
             return ""
         except (OSError, UnicodeDecodeError) as problem:
-            raise VaultMissing(f"The vault's marker {self.paths.marker} cannot be read: {problem}.") from None
+            raise VaultMissing(
+                f"The vault's marker {self.paths.marker} cannot be read: {problem}. "
+                "Restore it, or make it an empty file: it is made anew."
+            ) from None
         try:
             return str(tomllib.loads(raw).get("vault_id", ""))
         except tomllib.TOMLDecodeError:
@@ -68,10 +72,7 @@ class Store:
 
     def make_vault(self) -> str:
         """Create the vault's folders and marker, or complete them; returns its id."""
-        if self.paths.memories.is_symlink():
-            raise VaultUnwritable(
-                f"{self.paths.memories} is a symbolic link, which memem does not follow. Move the folder itself here."
-            )
+        self.refuse_link()
         with self._writing(self.paths.root):
             self.paths.memories.mkdir(parents=True, exist_ok=True)
             vault_id = self.vault_id()
@@ -80,6 +81,13 @@ class Store:
                 text = f'# Marks this folder as a memem vault. Keep it.\nvault_id = "{vault_id}"\n'
                 files.write_atomic(self.paths.marker, text.encode(), fsync=self._fsync)
         return vault_id
+
+    def refuse_link(self) -> None:
+        """Notes written through a link would never be read again."""
+        if self.paths.memories.is_symlink():
+            raise VaultError(
+                f"{self.paths.memories} is a symbolic link, which memem does not follow. Move the folder itself here."
+            )
 
     def scan(self) -> Iterator[tuple[str, Stamp]]:
         """Every file that may hold a memory. Symbolic links are not followed: they may lead out of the vault."""
@@ -154,16 +162,19 @@ class Store:
         path = self.path_for(memory)
         target = self.absolute(path)
         data = notes.new_text(memory).encode()
+        note = notes.parse(path, data, memory.id)  # what could not be read again is not written
         with self._writing(target):
             target.parent.mkdir(parents=True, exist_ok=True)
             if os.path.lexists(target):
                 raise NoteChanged(f"{target} exists already; nothing was written.")
             files.write_atomic(target, data, fsync=self._fsync)
-        return notes.parse(path, data, memory.id), Change(path, None, data)
+        return note, Change(path, None, data)
 
     def rewrite(self, note: Note, memory: Memory) -> tuple[Note, Change]:
         """Change a note as it was read into `memory`; refuses when the file is no longer what was read."""
         data = notes.rewritten(note, memory).encode()
+        if len(data) > MAX_NOTE_BYTES:
+            raise RewriteRefused(f"{note.path} is left as it is: it would grow over {MAX_NOTE_BYTES // 1000} KB.")
         target = self.absolute(note.path)
         before = self.unchanged_bytes(note)
         with self._writing(target):
@@ -195,6 +206,13 @@ class Store:
         if notes.digest(data) != note.digest:
             raise NoteChanged(f"{note.path} changed on disk since it was read; nothing was written. Try again.")
         return data
+
+    def current_bytes(self, path: str) -> bytes | None:
+        """The file's bytes now; None when it is gone."""
+        try:
+            return self._bytes(path)
+        except NoteError:
+            return None
 
     def _bytes(self, path: str) -> bytes:
         try:

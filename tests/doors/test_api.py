@@ -64,6 +64,13 @@ def test_a_round_through_every_method(tmp_path: Path) -> None:
         ("edit", ["aaaaaaaa"], {"body": 7}),
         ("search", [None], {}),
         ("get", [7], {}),
+        ("forget", [7], {}),
+        ("slice", [7], {}),
+        ("search", ["x"], {"project": 7}),
+        ("save", ["x"], {"importance": 3.0}),
+        ("save", ["x"], {"importance": True}),
+        ("save", ["x"], {"layer": 1.0}),
+        ("save", ["x"], {"why": None}),
     ],
 )
 def test_what_is_of_the_wrong_type_is_refused(
@@ -71,6 +78,8 @@ def test_what_is_of_the_wrong_type_is_refused(
 ) -> None:
     with pytest.raises(memem.MememError):
         getattr(mem, method)(*arguments, **options)
+    assert [entry.title for entry in mem.list()] == ["House"]
+    assert mem.check() == []
 
 
 def test_an_edit_leaves_what_is_none_as_it_is(mem: MemoryHome) -> None:

@@ -357,6 +357,7 @@ def test_streams_that_are_closed_or_narrow(tmp_path: Path) -> None:
         (f"PYTHONIOENCODING=ascii {shell} list", 0),
         (f"PYTHONIOENCODING=ascii {shell} list --json", 0),
         (f"{shell} search $'bad\\xff'", 0),
+        (f"{shell} list > /dev/full", 1),
         (f"mkdir gone && cd gone && rmdir ../gone && {shell} search x", 1),
     ):
         done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)

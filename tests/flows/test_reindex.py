@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from memem.core.errors import IndexDamaged, IndexTooNew, NoteUnreadable, VaultError
-from memem.flows import health, reindex, remember, retrieve
+from memem.flows import health, rebuild, reindex, remember, retrieve
 from memem.index.keyword import KeywordIndex
 from memem.workspace import Workspace, open_workspace
 from tests.fakes import SteppingClock
@@ -173,9 +173,11 @@ def test_another_vault_under_the_same_home_does_not_leak(
 def test_what_is_indexed_of_a_hand_written_note_has_passed_the_gate(ws: Workspace, saved: remember.Written) -> None:
     token = "ghp_" + "a1B2c3D4" * 5
     own = ws.store.paths.memories / "own.md"
-    own.write_text(f"The walrus token is {token} \u202e reversed")
+    links = f"related: ['{token}']\nsource_session: {token}"
+    own.write_text(f"---\n{links}\n---\nThe walrus token is {token} \u202e reversed")
     reindex.refresh(ws)
     (hit,) = retrieve.search(ws, "walrus")
+    assert token not in str(hit)
     assert token not in hit.body
     assert "\u202e" not in hit.body
     assert token in own.read_text()
@@ -298,7 +300,7 @@ def test_a_damaged_index_says_what_to_do_and_reindex_does_it(ws: Workspace, save
     ws.home.index_file.write_bytes(b"this is not a database" * 200)
     with pytest.raises(IndexDamaged, match="Run `memem reindex`"):
         reindex.refresh(ws)
-    assert reindex.rebuild(ws).changed == 1
+    assert rebuild.rebuild(ws).changed == 1
     assert found(ws, "deploy") == [saved.memory.id]
 
 
@@ -311,7 +313,7 @@ def test_an_index_of_a_newer_memem_says_what_to_do_and_reindex_does_it(ws: Works
     connection.close()
     with pytest.raises(IndexTooNew, match="Upgrade memem, or run `memem reindex`"):
         reindex.refresh(ws)
-    reindex.rebuild(ws)
+    rebuild.rebuild(ws)
     assert found(ws, "deploy") == [saved.memory.id]
 
 
@@ -337,10 +339,10 @@ def test_reindex_sweeps_up_what_a_killed_writer_left(
 ) -> None:
     leftover = ws.store.paths.memories / ".memem-00.tmp"
     leftover.write_text("half a no")
-    reindex.rebuild(ws)
+    rebuild.rebuild(ws)
     assert leftover.exists()
     clock.forward(days=10_000)
-    reindex.rebuild(ws)
+    rebuild.rebuild(ws)
     assert not leftover.exists()
 
 

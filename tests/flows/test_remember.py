@@ -12,15 +12,18 @@ from memem.core.errors import (
     Ambiguous,
     Busy,
     InputError,
+    MememError,
     NoteChanged,
     NoteUnreadable,
     NotFound,
     RewriteRefused,
     SecretOnly,
+    VaultError,
     VaultMissing,
-    VaultUnwritable,
 )
-from memem.flows import reindex, remember, retrieve
+from memem.core.memory import Memory
+from memem.flows import rebuild, reindex, remember, retrieve
+from memem.gate.duplicates import fingerprint
 from memem.index.words import STOP_WORDS
 from memem.workspace import Workspace, open_workspace
 from tests.fakes import SteppingClock
@@ -256,7 +259,8 @@ def test_a_note_that_changes_while_its_successor_is_written_is_not_overwritten(
 
     def write_while_obsidian_saves(descriptor: int, data: bytes) -> None:
         real(descriptor, data)
-        note_of(ws, saved).write_text("typed in Obsidian at this very moment")
+        if b"importance: 5" in data:  # not before: the file has been compared with what was read
+            note_of(ws, saved).write_text("typed in Obsidian at this very moment")
 
     monkeypatch.setattr(files, "_write_all", write_while_obsidian_saves)
     with pytest.raises(NoteChanged, match="changed on disk"):
@@ -283,8 +287,10 @@ def test_an_edit_of_the_text_spares_sections_a_person_added(ws: Workspace) -> No
     saved = remember.save(ws, "Use tabs.")
     path = note_of(ws, saved)
     path.write_text(path.read_text() + "\n## My own notes\n\nimportant\n")
-    with pytest.raises(RewriteRefused, match=r"memories/.*sections of its own.*Obsidian"):
-        remember.edit(ws, saved.memory.id, body="Use spaces.")
+    for _ in range(2):  # another edit in between does not make the note memem's again
+        with pytest.raises(RewriteRefused, match=r"memories/.*sections of its own.*Obsidian"):
+            remember.edit(ws, saved.memory.id, body="Use spaces.")
+        remember.edit(ws, saved.memory.id, importance=5)
     assert "important" in path.read_text()
 
 
@@ -322,15 +328,91 @@ def test_an_edit_by_hand_is_recorded_and_can_be_taken_back(ws: Workspace) -> Non
 
 def test_an_edit_by_hand_that_breaks_the_note_says_so(ws: Workspace) -> None:
     saved = remember.save(ws, "Use tabs.", title="Tabs")
-    with pytest.raises(NoteUnreadable, match="not YAML"):
+    with pytest.raises(NoteUnreadable, match=r"memories/tabs-.* cannot be read: .*not YAML.*Obsidian"):
         remember.edit_by_hand(ws, saved.memory.id, lambda path: path.write_text("---\ntitle: a: b\n---\n"))
     with pytest.raises(NoteUnreadable, match=r"memories/tabs-.* cannot be read: .*Obsidian"):
         retrieve.get(ws, saved.memory.id)
 
 
+@pytest.mark.parametrize("deed", ["delete", "break", "rename", "change and fail"])
+def test_whatever_an_editor_does_is_recorded_and_kept(ws: Workspace, deed: str) -> None:
+    saved = remember.save(ws, "Use tabs.")
+    before = note_of(ws, saved).read_bytes()
+
+    def editor(path: Path) -> None:
+        if deed == "delete":
+            path.unlink()
+        elif deed == "rename":
+            path.rename(path.with_name("renamed.md"))
+        else:
+            path.write_bytes(b"---\nx: y: z\n---\n")
+        if deed == "change and fail":
+            raise InputError("exit status 3")
+
+    if deed == "rename":
+        assert remember.edit_by_hand(ws, saved.memory.id, editor).path == "memories/renamed.md"
+    else:
+        with pytest.raises(MememError):
+            remember.edit_by_hand(ws, saved.memory.id, editor)
+    event = list(ws.events.read())[-1]
+    assert (event.action, event.id) == ("edit", saved.memory.id)
+    assert ws.events.kept(event.before) == before
+
+
+def test_pinned_notes_that_are_gone_or_out_of_force_leave_room(ws: Workspace) -> None:
+    saved = [remember.save(ws, f"Fact {number}.", layer=0) for number in range(10)]
+    note_of(ws, saved[0]).unlink()
+    assert remember.save(ws, "One more.", layer=0).outcome == "created"
+    remember.edit(ws, saved[1].memory.id, status="deprecated")
+    assert remember.save(ws, "And one.", layer=0).outcome == "created"
+
+
+def test_a_text_that_looks_like_evidence_is_not_kept_twice(ws: Workspace) -> None:
+    text = "A fact.\n\n> [!quote]- Evidence\n> said so"
+    assert [remember.save(ws, text).outcome for _ in range(2)] == ["created", "exists"]
+
+
+def test_a_note_is_not_edited_out_of_recall(ws: Workspace, memories: Path) -> None:
+    remember.save(ws, "Begin.")
+    (memories / "long.md").write_text("---\nid: longlong\n---\n" + "x" * 999_950)
+    reindex.refresh(ws)
+    with pytest.raises(RewriteRefused, match="would grow over 1000 KB"):
+        remember.edit(ws, "longlong", title="A title that is one too many for this note")
+
+
+def test_a_save_after_somebody_rebuilt_the_index_is_known_to_all(ws: Workspace) -> None:
+    remember.save(ws, "Begin.")
+    other = open_workspace(actor="test", home=ws.home.root, vault=ws.settings.vault)
+    rebuild.rebuild(other)
+    remember.save(ws, "Use tabs.")
+    assert remember.save(other, "Use tabs.").outcome == "exists"
+    other.close()
+
+
+def test_a_scan_does_not_undo_a_save_that_overtook_it(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    remember.save(ws, "Begin.")
+    other = open_workspace(actor="test", home=ws.home.root, vault=ws.settings.vault)
+    real = other.store.create
+
+    def create_after_the_scan(memory: Memory) -> object:
+        known = ws.index.stamps()  # the claim is there, the note is not
+        lost = {path: stamp for path, (stamp, _) in known.items() if stamp[2] == -1}
+        done = real(memory)
+        reindex.index_note(other, done[0])
+        ws.index.update([], lost=lost)
+        return done
+
+    monkeypatch.setattr(other.store, "create", create_after_the_scan)
+    monkeypatch.setattr(remember, "index_note", lambda *_: None)
+    remember.save(other, "Use tabs.")
+    assert [row.memory.body for row in ws.index.by_fingerprint(fingerprint("Use tabs.")) if row.memory] == ["Use tabs."]
+    other.close()
+
+
 def test_a_renamed_note_is_still_the_same_memory_before_any_scan(ws: Workspace) -> None:
     saved = remember.save(ws, "Use tabs.")
     note_of(ws, saved).rename(ws.store.paths.memories / "renamed.md")
+    assert [hit.id for hit in retrieve.search(ws, "tabs")] == [saved.memory.id]
     assert remember.save(ws, "Use tabs.").outcome == "exists"
     assert retrieve.get(ws, saved.memory.id).path == "memories/renamed.md"
 
@@ -426,8 +508,17 @@ def test_a_linked_folder_of_memories_is_refused_rather_than_written_and_never_re
     (tmp_path / "elsewhere").mkdir()
     ws.store.paths.ours.mkdir(parents=True)
     ws.store.paths.memories.symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(VaultUnwritable, match="symbolic link"):
+    with pytest.raises(VaultError, match="symbolic link"):
         remember.save(ws, "Use tabs.")
+
+
+def test_a_folder_of_memories_that_becomes_a_link_is_noticed(ws: Workspace, tmp_path: Path) -> None:
+    remember.save(ws, "Use tabs.")
+    ws.store.paths.memories.rename(tmp_path / "elsewhere")
+    ws.store.paths.memories.symlink_to(tmp_path / "elsewhere")
+    for use in (lambda: remember.save(ws, "Use spaces."), lambda: retrieve.search(ws, "tabs")):
+        with pytest.raises(VaultError, match="symbolic link"):
+            use()
 
 
 def test_a_writer_that_waits_too_long_says_who_is_in_the_way(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:

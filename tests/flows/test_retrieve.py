@@ -8,7 +8,7 @@ import pytest
 
 from memem.core.errors import InputError, NotFound, VaultMissing
 from memem.doors.cli.verb_demo import example_memories
-from memem.flows import reindex, remember, retrieve
+from memem.flows import rebuild, reindex, remember, retrieve
 from memem.workspace import Workspace
 from tests.fakes import START, SteppingClock
 
@@ -210,7 +210,7 @@ def test_archived_and_deprecated_memories_are_not_shown_unasked(shop: Workspace)
 
 def test_a_slice_is_the_same_bytes_every_time(shop: Workspace) -> None:
     first = sliced(shop, "are access tokens signed with RS256?")
-    reindex.rebuild(shop)
+    rebuild.rebuild(shop)
     assert sliced(shop, "are access tokens signed with RS256?") == first
 
 
@@ -248,6 +248,11 @@ def test_files_out_of_the_project_are_not_looked_at(shop: Workspace, tmp_path: P
 @pytest.mark.parametrize("name", ["a" * 300 + ".py", "名" * 200 + "/x.py", "a/" * 2000 + "b", "a" * 8000, "~/x.py"])
 def test_no_name_of_a_file_is_too_odd(shop: Workspace, name: str) -> None:
     assert "Files" not in sliced(shop, f"access tokens signed with RS256 in {name}", always=True)
+
+
+def test_a_loop_of_links_is_no_file(shop: Workspace, tmp_path: Path) -> None:
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    assert "Files" not in sliced(shop, "access tokens signed with RS256 in loop/file.py", cwd=tmp_path)
 
 
 def test_a_session_id_only_labels_the_result(shop: Workspace) -> None:

@@ -10,6 +10,7 @@ import sys
 from importlib import import_module
 
 from memem import __version__
+from memem.core import files
 from memem.core.errors import MememError
 from memem.doors.cli import output
 from memem.workspace import open_workspace
@@ -59,9 +60,6 @@ def main(arguments: list[str] | None = None) -> int:
         output.flush()
     except SystemExit as leaving:  # argparse has spoken
         return int(leaving.code or 0)
-    except MememError as error:
-        output.aside(f"memem: {error}")
-        return 1
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
@@ -69,11 +67,20 @@ def main(arguments: list[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except Exception as error:
-        if _debugging():
+        # The outermost function of a door: whatever went wrong is one line that says what to do.
+        if not isinstance(error, MememError) and _debugging():
             raise
-        output.aside(f"memem: unexpected {type(error).__name__}: {error}. MEMEM_DEBUG=1 shows where.")
+        output.aside(f"memem: {_explained(error)}")
         return 1
     return code
+
+
+def _explained(error: Exception) -> str:
+    if isinstance(error, MememError):
+        return str(error)
+    if isinstance(error, OSError):
+        return f"cannot use {error.filename or 'the output'}: {files.reason(error)}."
+    return f"unexpected {type(error).__name__}: {error}. MEMEM_DEBUG=1 shows where."
 
 
 def _debugging() -> bool:

@@ -4,7 +4,7 @@ import argparse
 
 from memem.doors.cli import output
 from memem.doors.cli.session import workspace
-from memem.flows import reindex
+from memem.flows import rebuild
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -13,7 +13,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     with workspace() as ws:
-        result = reindex.rebuild(ws)
+        result = rebuild.rebuild(ws)
     if options.json:
         output.as_json(result)
     else:
