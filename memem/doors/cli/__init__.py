@@ -5,7 +5,6 @@ verb that is called is imported.
 """
 
 import argparse
-import os
 import sys
 from importlib import import_module
 
@@ -62,15 +61,15 @@ def main(arguments: list[str] | None = None) -> int:
         return int(leaving.code or 0)
     except KeyboardInterrupt:
         return 130
-    except BrokenPipeError:
-        # The reader has seen enough (`memem list | head`). Python would complain once more while closing stdout.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except BrokenPipeError:  # the reader has seen enough: `memem list | head`
+        output.abandon()
         return 0
     except Exception as error:
         # The outermost function of a door: whatever went wrong is one line that says what to do.
         if not isinstance(error, MememError) and _debugging():
             raise
         output.aside(f"memem: {_explained(error)}")
+        output.abandon()
         return 1
     return code
 

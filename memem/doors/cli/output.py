@@ -2,6 +2,7 @@
 
 import argparse
 import json as json_format
+import os
 import sys
 import textwrap
 from collections.abc import Sequence
@@ -34,6 +35,14 @@ def flush() -> None:
     """Bring out what is still held back, so that a closed pipe is noticed here."""
     if sys.stdout is not None:
         sys.stdout.flush()
+
+
+def abandon() -> None:
+    """Give up what could not be brought out: Python would complain about it once more at its end."""
+    try:
+        flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def as_json(value: Any) -> None:
