@@ -31,11 +31,11 @@ class Refreshed:
 
 def refresh(ws: Workspace) -> Refreshed:
     """Scan the vault and read what changed since the index last saw it."""
-    require_vault(ws)
+    origin = _origin(ws, require_vault(ws))
     ws.follow_index()
     index = ws.index
-    if not is_built(ws):
-        index.begin(_built_for(ws))
+    if index.meta("built_for") != origin:
+        index.begin(origin)
     known = index.stamps()
     changed = seen = 0
     batch: list[Row] = []
@@ -60,19 +60,14 @@ def refresh(ws: Workspace) -> Refreshed:
     index.restamp(same)
     # Gone last and together with the rest of the new: a moved note is never missing in between.
     index.update(batch, lost={path: stamp for path, (stamp, _) in known.items()})
-    index.set_meta("built_for", _built_for(ws))
+    index.set_meta("built_for", origin)
     return Refreshed(changed, len(known), seen)
 
 
-def is_built(ws: Workspace) -> bool:
-    """Whether the index was made from this vault, under these rules."""
-    return ws.index.meta("built_for") == _built_for(ws)
-
-
-def ready(ws: Workspace) -> None:
-    """An index that writers can rely on: the one on disk now, filled from this vault."""
+def ready(ws: Workspace, vault_id: str) -> None:
+    """An index that writers can rely on: the one on disk now, filled from this vault, under these rules."""
     ws.follow_index()
-    if not is_built(ws):
+    if ws.index.meta("built_for") != _origin(ws, vault_id):
         refresh(ws)
 
 
@@ -160,5 +155,6 @@ def _settled(ws: Workspace, stamp: Stamp) -> Stamp:
     return (mtime, ctime, size if abs(age) > RACY_SECONDS else -1)
 
 
-def _built_for(ws: Workspace) -> str:
-    return f"{ws.store.vault_id()} {ws.settings.frontmatter_strict} {DERIVATION}"
+def _origin(ws: Workspace, vault_id: str) -> str:
+    """What an index is made from; one made from anything else is not ours to use."""
+    return f"{vault_id} {ws.settings.frontmatter_strict} {DERIVATION}"

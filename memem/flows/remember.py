@@ -71,8 +71,7 @@ def save(
     title = verdict.memory.title or title_of(verdict.memory.body)
     memory = replace(verdict.memory, title=title, body=escape_evidence(verdict.memory.body))
     with writing(ws):
-        ensure_vault(ws)
-        ready(ws)
+        ready(ws, ensure_vault(ws))
         twin = _twin(ws, memory)
         if twin:
             return replace(twin, redacted=verdict.redacted, neutralised=verdict.neutralised)
@@ -87,8 +86,7 @@ def save(
 def edit(ws: Workspace, identity: str, *, why: str = "", **changes: Any) -> Written:
     """Change some properties, or the statement, of a note; everything else in the file keeps its bytes."""
     with writing(ws):
-        require_vault(ws)
-        ready(ws)
+        ready(ws, require_vault(ws))
         note = _note(ws, identity)
         changes = _settle_project(note.memory, changes)
         wanted = replace(note.memory, **changes)
@@ -133,8 +131,7 @@ def edit_by_hand(ws: Workspace, identity: str, open_editor: Callable[[Path], obj
 def forget(ws: Workspace, identity: str, *, why: str = "") -> Written:
     """Take a memory out of recall. Its note moves to `.forgotten/`; nothing is destroyed."""
     with writing(ws):
-        require_vault(ws)
-        ready(ws)
+        ready(ws, require_vault(ws))
         note = _note(ws, identity)
         ws.events.keep(note.digest, ws.store.unchanged_bytes(note))
         change = ws.store.set_aside(note)

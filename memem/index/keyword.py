@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast
 
 from memem.core.files import Stamp
-from memem.core.memory import ID8, Memory
+from memem.core.memory import Memory
 from memem.core.query import Found, Match, Term
 from memem.index import schema, words
 
@@ -130,8 +130,6 @@ class KeywordIndex:
 
     def by_id(self, prefix: str) -> list[Row]:
         """Rows whose id starts so. An exact id wins over longer ones."""
-        if len(prefix) < ID8:
-            return self.rows("id >= ? AND id < ? ORDER BY id, path", (prefix, prefix + "\x7f"))
         exact = self.rows("id = ? ORDER BY path", (prefix,))
         return exact or self.rows("id >= ? AND id < ? ORDER BY id, path", (prefix, prefix + "\x7f"))
 

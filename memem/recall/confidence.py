@@ -1,18 +1,28 @@
 """Whether a memory is worth putting before Claude unasked. Silence is the default.
 
-The numbers are points on the curve that `python -m bench silence` prints: off-topic prompts that fire against
-questions that are answered. Words alone cannot do better; meaning will move the line.
+Each number is a point on a curve that `python -m bench silence` prints: off-topic prompts that fire against questions
+that are answered. Words alone cannot do much better; meaning will move the line.
 """
+
+from dataclasses import dataclass
 
 from memem.core.memory import Hit
 
-MIN_WORDS = 2
-MIN_COVERAGE = 0.30
-MIN_COVERAGE_WITH_LITERAL = 0.15
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """What a memory must hold of a prompt to be shown: so many of its words, and so much of what it asks for."""
+
+    words: int = 2
+    coverage: float = 0.30
+    coverage_with_literal: float = 0.15
 
 
-def deserves(hit: Hit, coverage: float = MIN_COVERAGE) -> bool:
+IN_USE = Line()
+
+
+def deserves(hit: Hit, line: Line = IN_USE) -> bool:
     """A memory stands on its own: it holds enough of what the prompt asks for, less if that is an exact identifier."""
-    if hit.literal and hit.coverage >= MIN_COVERAGE_WITH_LITERAL:
+    if hit.literal and hit.coverage >= line.coverage_with_literal:
         return True
-    return len(hit.terms) >= MIN_WORDS and hit.coverage >= coverage
+    return len(hit.terms) >= line.words and hit.coverage >= line.coverage

@@ -37,11 +37,11 @@ def _at_a_word(text: str) -> str:
 def item(rank: int, hit: Hit, project: str, most: int) -> str:
     """One memory of the Relevant part."""
     memory = hit.memory
-    labels = [(memory.updated or memory.created)[:10], one_line(memory.id8)]
+    labels = [(memory.updated or memory.created)[:10], memory.id8]
     if memory.project != project:
-        labels.append(one_line(memory.project))
+        labels.append(memory.project)
     if memory.status != "active":
-        labels.append(one_line(memory.status))
+        labels.append(memory.status)
     head = f"{rank}. {' · '.join(one_line(label) for label in labels if label)} · **{bold(memory.title)}**"
     return _with_body(head, memory, quoted(memory.body, most))
 

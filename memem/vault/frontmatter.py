@@ -39,7 +39,6 @@ class Bare(str):
 class _Entry:
     value: Any  # str, list or dict of the same: what YAML says, before our schema types it
     node: Any  # PyYAML's, for where the value stands; its `id` is scalar, sequence or mapping
-    key_start: int
     key_end: int
 
 
@@ -160,8 +159,7 @@ def _compose(head: str, offset: int) -> dict[str, _Entry]:
             raise NoteUnreadable("the frontmatter has a property whose name is not text")
         if key.value in entries:
             raise NoteUnreadable(f"property {key.value!r} stands twice")
-        span = (key.start_mark.index + offset, key.end_mark.index + offset)
-        entries[key.value] = _Entry(_plain(node, budget), node, *span)
+        entries[key.value] = _Entry(_plain(node, budget), node, key.end_mark.index + offset)
     return entries
 
 

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memem.core.memory import Hit, Memory
-from memem.recall.confidence import MIN_COVERAGE, MIN_COVERAGE_WITH_LITERAL, MIN_WORDS, deserves
+from memem.recall.confidence import IN_USE, deserves
 
 MEMORY = Memory(id="3f2c9a1e", title="t", body="b")
-ENOUGH = tuple(f"word{number}" for number in range(MIN_WORDS))
+ENOUGH = tuple(f"word{number}" for number in range(IN_USE.words))
 
 
 def hit(terms: tuple[str, ...], coverage: float, *, literal: bool = False, score: float = 1.0) -> Hit:
@@ -22,13 +22,13 @@ def hit(terms: tuple[str, ...], coverage: float, *, literal: bool = False, score
     [
         (hit((), 0), False),
         (hit(ENOUGH, 1), True),
-        (hit(ENOUGH, MIN_COVERAGE), True),
-        (hit(ENOUGH, MIN_COVERAGE - 0.01), False),
+        (hit(ENOUGH, IN_USE.coverage), True),
+        (hit(ENOUGH, IN_USE.coverage - 0.01), False),
         (hit(ENOUGH[:-1], 1), False),
         (hit(("ops-4821",), 1, literal=True), True),
-        (hit(("ops-4821",), MIN_COVERAGE_WITH_LITERAL, literal=True), True),
-        (hit(("ops-4821",), MIN_COVERAGE_WITH_LITERAL - 0.01, literal=True), False),
-        (hit((*ENOUGH, "ops-4821"), MIN_COVERAGE_WITH_LITERAL - 0.01, literal=True), False),
+        (hit(("ops-4821",), IN_USE.coverage_with_literal, literal=True), True),
+        (hit(("ops-4821",), IN_USE.coverage_with_literal - 0.01, literal=True), False),
+        (hit((*ENOUGH, "ops-4821"), IN_USE.coverage_with_literal - 0.01, literal=True), False),
     ],
 )
 def test_a_memory_deserves_to_be_shown(one: Hit, expected: bool) -> None:
@@ -36,8 +36,8 @@ def test_a_memory_deserves_to_be_shown(one: Hit, expected: bool) -> None:
 
 
 def test_an_exact_identifier_needs_less_than_words_do() -> None:
-    assert 0 < MIN_COVERAGE_WITH_LITERAL < MIN_COVERAGE <= 1
-    assert MIN_WORDS >= 2
+    assert 0 < IN_USE.coverage_with_literal < IN_USE.coverage <= 1
+    assert IN_USE.words >= 2
 
 
 def test_the_score_alone_never_speaks() -> None:
