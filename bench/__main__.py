@@ -3,7 +3,7 @@
 import sys
 from importlib import import_module
 
-BENCHES = ("latency", "silence")
+BENCHES = ("latency", "recall", "silence")
 
 
 def main(arguments: list[str]) -> int:

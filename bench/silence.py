@@ -6,21 +6,16 @@ which all prompts are asked: the project filter helps nobody.
 """
 
 import argparse
-import gzip
-import json
 import tempfile
-import uuid
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
-from memem.core.memory import Memory
-from memem.flows import reindex, retrieve
+from bench import corpora
+from bench.corpora import PROJECT
+from memem.flows import retrieve
 from memem.recall.confidence import IN_USE, Line, deserves
-from memem.vault import note
-from memem.workspace import Workspace, open_workspace
 
-PROJECT = "bench"
 LINES = (
     *(replace(IN_USE, coverage=coverage) for coverage in (0.20, 0.25, 0.30, 0.35, 0.40, 0.45, 0.50, 0.60)),
     *(replace(IN_USE, words=words) for words in (1, 2, 3)),
@@ -55,45 +50,20 @@ def run(arguments: list[str]) -> int:
 
 def curve(data: Path) -> list[Point]:
     """The shares at each line."""
-    dialogue = _lines(data / "devmem-dev.jsonl.gz")[0]
-    prompts = [line["prompt"] for line in _lines(data / "prompts-dev.jsonl.gz")]
-    questions = [question for question in dialogue["questions"] if question["haystackSessionIds"]]
-    with tempfile.TemporaryDirectory() as folder:
-        ws, session_of = _vault(Path(folder), dialogue["sessions"])
+    corpus = corpora.devmem(data)
+    prompts = [line["prompt"] for line in corpora.lines(data / corpora.PROMPTS)]
+    with tempfile.TemporaryDirectory() as folder, closing(corpora.vault(Path(folder), corpus.memories)) as ws:
         silent = [retrieve.eligible(ws, prompt, PROJECT) for prompt in prompts]
-        spoken = [retrieve.eligible(ws, question["question"], PROJECT) for question in questions]
-        ws.close()
-    wanted = [set(question["haystackSessionIds"]) for question in questions]
+        spoken = [retrieve.eligible(ws, question.text, PROJECT) for question in corpus.questions]
+    wanted = [question.wanted for question in corpus.questions]
     points = []
     for line in LINES:
         kept = [[hit for hit in hits if deserves(hit, line)] for hits in spoken]
-        right = [any(session_of[hit.id] in want for hit in hits) for hits, want in zip(kept, wanted, strict=True)]
+        right = [any(corpus.source_of[hit.id] in want for hit in hits) for hits, want in zip(kept, wanted, strict=True)]
         fired = [any(deserves(hit, line) for hit in hits) for hits in silent]
         points.append(Point(line, _share(fired), _share(list(map(bool, kept))), _share(right)))
     return points
 
 
-def _vault(folder: Path, sessions: list[dict[str, Any]]) -> tuple[Workspace, dict[str, str]]:
-    ws = open_workspace(
-        actor="bench", home=folder / "home", vault=folder / "vault", environ={"HOME": str(folder), "MEMEM_FSYNC": "0"}
-    )
-    ws.store.make_vault()
-    session_of: dict[str, str] = {}
-    for session in sessions:
-        for number, message in enumerate(session["messages"]):
-            identity = str(uuid.uuid5(uuid.NAMESPACE_URL, f"{session['sessionId']}/{number}"))
-            text = message["content"]
-            memory = Memory(id=identity, title=" ".join(text[:80].split()), body=text, project=PROJECT)
-            (ws.store.paths.memories / note.file_name(memory)).write_text(note.new_text(memory), encoding="utf-8")
-            session_of[identity] = session["sessionId"]
-    reindex.refresh(ws)
-    return ws, session_of
-
-
 def _share(flags: list[bool]) -> float:
     return sum(flags) / len(flags)
-
-
-def _lines(path: Path) -> list[dict[str, Any]]:
-    with gzip.open(path, "rt", encoding="utf-8") as file:
-        return [json.loads(line) for line in file]

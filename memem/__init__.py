@@ -8,11 +8,12 @@ How a memory travels, and where to look:
     core/       values, errors, settings, paths, files, locks, the project resolver, the clock
     gate/       secrets and invisible characters out, size limits, exact duplicates
     vault/      markdown notes with Obsidian properties, changed in place, never reformatted
-    index/      SQLite: a row per note and full text over them; derived, can be deleted at any time
+    index/      SQLite: a row per note and full text over them; vectors of their passages, and the encoders that make
+                them; derived, can be deleted at any time
     recall/     ranking, the decision to speak, the budget, the slice as text
-    jobs/       the event log and the undo store
+    jobs/       the event log and the undo store; work that is detached
     workspace.py  one opened memory home: the only reader of the environment
-    flows/      what memem does: remember, retrieve, reindex, rebuild, health
+    flows/      what memem does: remember, retrieve, reindex, rebuild, encode, health, doctor
     doors/      the Python API (api.py) and the command line (cli/)
 
 Stages (gate ... jobs) import only `core`; flows join stages; doors call flows. `docs/architecture.md` tells why.

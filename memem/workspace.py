@@ -1,20 +1,33 @@
 """One opened memory home: the only place that builds stages from settings and reads the environment."""
 
 import os
+import sys
+import threading
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from memem.core import project, settings
 from memem.core.clock import Clock, Ticks, system_clock
 from memem.core.home import Home, VaultPaths
 from memem.core.project import Project
 from memem.core.settings import Settings
-from memem.index.keyword import KeywordIndex
+from memem.index import weights
+from memem.index.asking import Asked
+from memem.index.notes import NoteIndex
+from memem.index.weights import Places
 from memem.jobs.events import EventLog
 from memem.vault.store import Store
+
+if TYPE_CHECKING:  # numpy, and what needs it, is imported when the first vector is
+    from memem.index.encoder import Encoder
+    from memem.index.vectors import VectorStore
+
+HUB = "https://huggingface.co"
+_BLAS_THREADS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS", "OMP_NUM_THREADS")
 
 
 @dataclass
@@ -27,6 +40,11 @@ class Workspace:
     user_home: Path
     editor: str = ""
     ticks: Ticks = time.monotonic
+    environ: Mapping[str, str] = field(default_factory=dict, repr=False)
+    _loading: threading.Lock = field(default_factory=threading.Lock, repr=False)
+    _encoder: "Encoder | None" = field(default=None, repr=False)
+    _vectors: "VectorStore | None" = field(default=None, repr=False)
+    _asked: Asked | None = field(default=None, repr=False)
 
     @cached_property
     def home(self) -> Home:
@@ -41,23 +59,100 @@ class Workspace:
         return EventLog(self.home, self.clock, actor=self.actor, fsync=self.settings.fsync)
 
     @cached_property
-    def index(self) -> KeywordIndex:
-        return KeywordIndex(self.home.index_file)
+    def index(self) -> NoteIndex:
+        return NoteIndex(self.home.index_file)
+
+    @property
+    def weights_places(self) -> Places:
+        """Where the model's weights may be; the hub's variables are those of its own library."""
+        caches = Path(self.environ.get("XDG_CACHE_HOME") or self.user_home / ".cache")
+        hub_home = Path(self.environ.get("HF_HOME") or caches / "huggingface")
+        hub_cache = self.environ.get("HF_HUB_CACHE") or self.environ.get("HUGGINGFACE_HUB_CACHE") or hub_home / "hub"
+        usual = Home(settings.locate_home({}, self.user_home))
+        return Places(self.settings.model_dir, Path(hub_cache), self.home.models, usual.models)
+
+    @property
+    def hub_endpoint(self) -> str:
+        return self.environ.get("HF_ENDPOINT") or HUB
+
+    def encoder(self) -> "Encoder":
+        """The encoder, loaded once, by whichever thread comes first. Raises ModelError."""
+        with self._loading:
+            if self._encoder is None:
+                self._encoder = self._load_encoder()
+            return self._encoder
+
+    def ask(self, text: str) -> Asked | None:
+        """Begin to compute the vector of a query, or go on with the same; None where there is no encoder."""
+        if self.settings.encoder == "none":
+            return None
+        if self._asked is None or self._asked.text != text:
+            self._asked = Asked(text, self.encoder)
+        return self._asked
+
+    def vectors(self) -> "VectorStore":
+        """The vectors of the encoder in use. Raises ModelError."""
+        encoder = self.encoder()
+        from memem.index.vectors import VectorStore, folder_name
+
+        folder = self.home.vectors / folder_name(encoder.identity, encoder.dimensions)
+        if self._vectors is None:
+            self._vectors = VectorStore(folder, encoder.identity, encoder.dimensions, fsync=self.settings.fsync)
+        return self._vectors
+
+    def environ_for_children(self) -> dict[str, str]:
+        """The environment of a memem of ours that works on this same home."""
+        ours = {settings.HOME_VARIABLE: str(self.settings.home), settings.VAULT_VARIABLE: str(self.settings.vault)}
+        return {**self.environ, **ours}
 
     def project_of(self, folder: Path) -> Project:
         """The project that a folder belongs to."""
         return project.resolve(folder, self.user_home)
 
     def follow_index(self) -> None:
-        """Let go of an index that another process has replaced; the next use opens the new one."""
+        """Let go of an index or of vectors that another process has replaced; the next use opens the new ones."""
         if "index" in self.__dict__ and not self.index.is_current():
-            self.close()
+            self.index.close()
+            del self.__dict__["index"]
+        if self._vectors is not None and not self._vectors.is_current():
+            self._vectors.close()
+            self._vectors = None
 
     def close(self) -> None:
-        """Let go of the index file."""
+        """Let go of the index and the vectors."""
         if "index" in self.__dict__:
             self.index.close()
             del self.__dict__["index"]
+        if self._vectors is not None:
+            self._vectors.close()
+            self._vectors = None
+
+    def _load_encoder(self) -> "Encoder":
+        if self.settings.encoder == "sentence-transformers":
+            from memem.index.sentence import SentenceEncoder
+
+            return SentenceEncoder(self.settings.embed_model)
+        found = weights.find(self.weights_places)
+        _load_numpy()
+        from memem.index.minilm import MiniLM
+
+        return MiniLM(found.folder, weights.IDENTITY)
+
+
+def _load_numpy() -> None:
+    """BLAS reads how many threads it may use when numpy loads it: one, unless the user says otherwise.
+
+    Two threads for one query were ten times slower than one on a busy machine; a batch uses all cores by itself.
+    """
+    if "numpy" in sys.modules:
+        return
+    unset = [name for name in _BLAS_THREADS if name not in os.environ]
+    os.environ.update(dict.fromkeys(unset, "1"))
+    try:
+        import numpy  # noqa: F401
+    finally:
+        for name in unset:  # they are ours: no library loaded later, and no child, is to obey them
+            del os.environ[name]
 
 
 def open_workspace(
@@ -77,4 +172,4 @@ def open_workspace(
     if vault is not None:
         loaded = replace(loaded, vault=vault, sources={**loaded.sources, "vault": "argument"})
     editor = environ.get("VISUAL") or environ.get("EDITOR") or ""
-    return Workspace(loaded, clock, actor, user_home, editor, ticks)
+    return Workspace(loaded, clock, actor, user_home, editor, ticks, environ)

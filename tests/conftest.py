@@ -27,6 +27,8 @@ def _away_from_the_real_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     folder.mkdir()
     monkeypatch.setenv("HOME", str(folder))
     monkeypatch.setenv("MEMEM_FSYNC", "0")
+    monkeypatch.setenv("MEMEM_ENCODER", "none")  # most tests are about words; those about meaning say so
+    monkeypatch.setenv("MEMEM_BACKGROUND", "0")
     monkeypatch.chdir(folder)
 
 

@@ -12,7 +12,10 @@ from memem.core.memory import Entry, Hit, Memory, Slice
 from memem.core.settings import OPTIONS
 from memem.doors.cli import VERBS
 from memem.flows.configure import Setting
+from memem.flows.doctor import Diagnosis
+from memem.flows.encode import Encoded
 from memem.flows.health import Finding, Status
+from memem.flows.model import ModelState
 from memem.flows.reindex import Refreshed
 from memem.flows.remember import Written
 
@@ -35,7 +38,8 @@ def test_every_variable_is_documented_and_every_documented_one_is_used() -> None
 @pytest.mark.parametrize("option", OPTIONS, ids=lambda option: option.key)
 def test_every_setting_is_documented_with_its_key_and_default(option: object) -> None:
     key, variable, default = (getattr(option, name) for name in ("key", "variable", "default"))
-    assert f"| `{variable}` | `{key}` | `{default}` |" in read("docs/configuration.md")
+    shown = f"`{default}` |" if default else "|"
+    assert f"| `{variable}` | `{key}` | {shown}" in read("docs/configuration.md")
 
 
 def test_every_key_of_the_documentation_is_a_setting() -> None:
@@ -51,6 +55,9 @@ SHAPES: dict[str, Any] = {
     "written": Written,
     "status": Status,
     "finding": Finding,
+    "model": ModelState,
+    "encoded": Encoded,
+    "diagnosis": Diagnosis,
     "read": Refreshed,
     "setting": Setting,
 }

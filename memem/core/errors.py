@@ -17,6 +17,9 @@
     ├── IndexUnusable               the derived index cannot be used
     │   ├── IndexDamaged            not a database, or a broken one
     │   └── IndexTooNew             made by a newer memem
+    ├── ModelError                  the embedding model cannot be used: not there, wrong, or not loadable
+    │   ├── WeightsMissing          no place holds the weights as they were published
+    │   └── FetchFailed             they could not be fetched, or not be kept
     └── Busy                        another memem holds the lock
 
 The message says what happened, to which file, and what to do. It is always a single line.
@@ -88,6 +91,18 @@ class IndexDamaged(IndexUnusable):
 
 
 class IndexTooNew(IndexUnusable):
+    pass
+
+
+class ModelError(MememError):
+    pass
+
+
+class WeightsMissing(ModelError):
+    pass
+
+
+class FetchFailed(ModelError):
     pass
 
 

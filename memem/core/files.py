@@ -31,6 +31,15 @@ def reason(error: OSError) -> str:
     return known or (error.strerror or str(error)).lower()
 
 
+def identity(path: Path) -> tuple[int, int] | None:
+    """Which file has this name now; None when there is none."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
+
+
 def make_folder(folder: Path) -> None:
     """Create a folder for its owner alone; one that is there already, and may not be ours, stays as it is."""
     if not folder.parent.exists():
@@ -94,6 +103,18 @@ def append_line(path: Path, line: bytes, *, fsync: bool, mode: int = PRIVATE_FIL
         os.close(descriptor)
 
 
+def write_at(path: Path, offset: int, data: bytes | memoryview, *, fsync: bool, mode: int = PRIVATE_FILE) -> None:
+    """Write into a file at a place that nobody reads yet; it is made when it is missing."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | getattr(os, "O_BINARY", 0), mode)
+    try:
+        os.lseek(descriptor, offset, os.SEEK_SET)
+        _write_all(descriptor, data)
+        if fsync:
+            os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
 def move(source: Path, target: Path, *, fsync: bool) -> None:
     """Move a file within one file system; the target's folder exists."""
     os.replace(source, target)  # noqa: PTH105 - see write_atomic
@@ -125,7 +146,7 @@ def remove_quietly(path: Path) -> None:
         return
 
 
-def _write_all(descriptor: int, data: bytes) -> None:
+def _write_all(descriptor: int, data: bytes | memoryview) -> None:
     view = memoryview(data)
     while view:
         view = view[os.write(descriptor, view) :]

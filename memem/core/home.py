@@ -23,8 +23,23 @@ class Home:
         return self.root / "cache"
 
     @property
+    def index_folder(self) -> Path:
+        """Replaced as a whole by a rebuild, which leaves the vectors where they are."""
+        return self.cache / "index"
+
+    @property
     def index_file(self) -> Path:
-        return self.cache / "index.db"
+        return self.index_folder / "index.db"
+
+    @property
+    def vectors(self) -> Path:
+        """A folder for each model that was used."""
+        return self.cache / "vectors"
+
+    @property
+    def models(self) -> Path:
+        """The weights that were fetched: not in `cache`, since what deletes that should not cost a download."""
+        return self.root / "models"
 
     @property
     def state(self) -> Path:
@@ -45,6 +60,15 @@ class Home:
     @property
     def write_lock(self) -> Path:
         return self.root / "run" / "write.lock"
+
+    @property
+    def encode_lock(self) -> Path:
+        return self.root / "run" / "encode.lock"
+
+    @property
+    def encode_log(self) -> Path:
+        """What the last encoding in the background had to say; its age tells when that began."""
+        return self.root / "run" / "encode.log"
 
 
 @dataclass(frozen=True, slots=True)

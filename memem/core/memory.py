@@ -1,5 +1,6 @@
 """The values that travel between stages. All of them are frozen."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import PurePath
 from typing import Any
@@ -80,12 +81,23 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Hit(Entry):
-    """A memory that answers a query: how well, and through which words."""
+    """A memory that answers a query: how well, by what (`cosine`, `keyword` or `both`), and through which words."""
 
     score: float
+    source: str = "keyword"
+    cosine: float | None = None  # of its best passage with the query; None when meaning had no part in it
     terms: tuple[str, ...] = ()
     coverage: float = 0.0  # how much of what the query asks for the memory holds, by rarity
     literal: bool = False  # whether it holds an identifier, path or number of the query
+    degraded: str = ""  # why keywords answered alone, when they should not have
+
+
+class Hits(list[Hit]):
+    """Hits, best first; `degraded` is theirs, and is known too when there are none."""
+
+    def __init__(self, hits: Iterable[Hit], degraded: str) -> None:
+        super().__init__(hits)
+        self.degraded = degraded
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +110,7 @@ class Slice:
     project: str
     task_mode: str
     session_id: str = ""
+    degraded: str = ""  # why keywords answered alone, when they should not have
 
 
 def classify_layer(kind: str, importance: int, tags: tuple[str, ...]) -> int:

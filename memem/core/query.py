@@ -18,23 +18,49 @@ class Term:
 
 
 @dataclass(frozen=True, slots=True)
+class Scope:
+    """Where to look: in some projects or in all, and also among what is archived or no longer in force or not."""
+
+    projects: tuple[str, ...] | None = None
+    archive: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Match:
-    """A note that holds some of the terms, with its raw BM25: more is better."""
+    """A note that may answer: the terms it holds, its raw BM25 and the cosine of its best passage: more is better.
+
+    `cosine` is None when the note has no vector yet, or meaning had no part in the search.
+    """
 
     path: str
     stamp: Stamp
     memory: Memory
     bm25: float
     terms: tuple[Term, ...]
+    cosine: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Near:
+    """Rows with the cosine of their best passage, and that of the passage which is furthest from the query."""
+
+    cosines: dict[int, float]
+    floor: float
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """All that a query brought: the matches, and in how many of the `notes` each asked term stands."""
+    """All that a query brought: the matches, and in how many of the `notes` each asked term stands.
+
+    `floor` is the cosine of the passage that is furthest from the query; None when meaning had no part in it, and
+    then `degraded` says why it had none though it should.
+    """
 
     matches: tuple[Match, ...]
     frequencies: dict[Term, int]
     notes: int
+    floor: float | None = None
+    degraded: str = ""
 
     def weight(self, term: Term) -> float:
         """How much a term says: its inverse document frequency; a piece of a compound says half."""

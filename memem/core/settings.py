@@ -12,6 +12,7 @@ from typing import Any
 from memem.core.errors import SettingsError
 
 HOME_VARIABLE = "MEMEM_DIR"
+VAULT_VARIABLE = "MEMEM_OBSIDIAN_VAULT"
 DEFAULT_HOME = "~/.memem"
 
 
@@ -24,6 +25,7 @@ class Option:
     default: str
     parse: Callable[[str], Any]
     meaning: str
+    is_path: bool = False
 
 
 def _switch(text: str) -> bool:
@@ -63,13 +65,24 @@ def _folder(text: str) -> str:
     return text
 
 
+def _folder_if_any(text: str) -> str | None:
+    return _folder(text) if text else None
+
+
+def _name(text: str) -> str:
+    if not text.strip() or not text.isprintable():
+        raise ValueError("use a name")
+    return text.strip()
+
+
 OPTIONS = (
     Option(
         "vault",
-        "MEMEM_OBSIDIAN_VAULT",
+        VAULT_VARIABLE,
         "~/obsidian-brain",
         _folder,
         "The Obsidian vault; everything of memem's is under `memem/` in it.",
+        is_path=True,
     ),
     Option(
         "fsync",
@@ -100,6 +113,42 @@ OPTIONS = (
         "The longest slice. Claude Code replaces context over 10,000 characters by a preview.",
     ),
     Option(
+        "encoder",
+        "MEMEM_ENCODER",
+        "minilm",
+        _one_of("minilm", "sentence-transformers", "none"),
+        "What turns text into vectors: our own, the library of that name (an extra), or nothing: keywords alone.",
+    ),
+    Option(
+        "embed_model",
+        "MEMEM_EMBED_MODEL",
+        "sentence-transformers/all-MiniLM-L6-v2",
+        _name,
+        "The model of the encoder `sentence-transformers`: a name on the hub, or a folder.",
+    ),
+    Option(
+        "model_dir",
+        "MEMEM_MODEL_DIR",
+        "",
+        _folder_if_any,
+        "A folder with model.safetensors and vocab.txt of all-MiniLM-L6-v2, to be used before any other.",
+        is_path=True,
+    ),
+    Option(
+        "query_seconds",
+        "MEMEM_QUERY_SECONDS",
+        "10",
+        _between(float, 0, 600),
+        "How long a query waits for its vector; after that keywords answer alone, and say so.",
+    ),
+    Option(
+        "background",
+        "MEMEM_BACKGROUND",
+        "1",
+        _switch,
+        "Compute in the background the vectors that a command leaves to be computed.",
+    ),
+    Option(
         "debug",
         "MEMEM_DEBUG",
         "0",
@@ -119,6 +168,11 @@ class Settings:
     frontmatter_strict: str
     lock_seconds: float
     slice_characters: int
+    encoder: str
+    embed_model: str
+    model_dir: Path | None
+    query_seconds: float
+    background: bool
     debug: bool
     sources: Mapping[str, str]
 
@@ -144,8 +198,9 @@ def load(environ: Mapping[str, str], config_file: Path, home: Path, user_home: P
         except ValueError as problem:
             raise SettingsError(f"{option.key} is {text!r} in {source}: {problem}.") from None
         sources[option.key] = source
-    relative_to = config_file.parent if sources["vault"] == str(config_file) else folder
-    values["vault"] = _expand(values["vault"], user_home, relative_to)
+        if option.is_path and values[option.key] is not None:
+            relative_to = config_file.parent if source == str(config_file) else folder
+            values[option.key] = _expand(values[option.key], user_home, relative_to)
     return Settings(home=home, sources=sources, **values)
 
 
@@ -161,12 +216,12 @@ def read_config(config_file: Path) -> dict[str, str]:
         table = tomllib.loads(raw)
     except tomllib.TOMLDecodeError as problem:
         raise SettingsError(f"{config_file} is not valid TOML: {problem}. Correct it and try again.") from None
-    known = {option.key for option in OPTIONS}
-    unknown = sorted(set(table) - known)
+    known = {option.key: option for option in OPTIONS}
+    unknown = sorted(set(table) - set(known))
     if unknown:
         raise SettingsError(f"{config_file} has an unknown key {unknown[0]!r}. Known: {', '.join(sorted(known))}.")
     for key, value in table.items():
-        if not isinstance(value, str if key == "vault" else str | int | float):
+        if not isinstance(value, str if known[key].is_path else str | int | float):
             raise SettingsError(f"{key} is {value!r} in {config_file}: use text or a number.")
     return as_texts(table)
 

@@ -6,14 +6,16 @@ with memem.open() as mem:
     mem.search("how do we sign tokens", project="shop-api")
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeAlias
 
 from memem.core.errors import InputError
-from memem.core.memory import GENERAL, Entry, Hit, Slice
-from memem.flows import health, rebuild, reindex, remember, retrieve
+from memem.core.memory import GENERAL, Entry, Hits, Slice
+from memem.flows import doctor, encode, health, rebuild, reindex, remember, retrieve
+from memem.flows.doctor import Diagnosis
+from memem.flows.encode import Encoded
 from memem.flows.health import Finding, Status
 from memem.flows.reindex import Refreshed
 from memem.flows.remember import Written
@@ -26,6 +28,7 @@ RESCAN_SHARE = 20
 
 Entries: TypeAlias = list[Entry]
 Findings: TypeAlias = list[Finding]
+Diagnoses: TypeAlias = list[Diagnosis]
 
 
 class MemoryHome:
@@ -74,10 +77,11 @@ class MemoryHome:
         self._look()
         return remember.forget(self._ws, _text(id, "id"), why=_text(why, "why"))
 
-    def search(
-        self, query: str, *, project: str | None = None, current: str | None = None, limit: int = 10
-    ) -> list[Hit]:
-        """The best hits; `project` filters, `current` names the project whose hits are preferred a little."""
+    def search(self, query: str, *, project: str | None = None, current: str | None = None, limit: int = 10) -> Hits:
+        """The best hits, as a list; `project` filters, `current` names the project whose hits are preferred a little.
+
+        The list's `degraded` says why keywords answered alone, when they should not have.
+        """
         self._look()
         _text(project or "", "project")
         _text(current or "", "current project")
@@ -111,8 +115,17 @@ class MemoryHome:
         return retrieve.slice_for(self._ws, _text(prompt, "prompt"), cwd=folder, project=project, **options)
 
     def reindex(self) -> Refreshed:
-        """Throw the index away and read every note again."""
+        """Throw the index away and read every note again; vectors of unchanged text are kept."""
         return rebuild.rebuild(self._ws)
+
+    def encode(self, progress: Callable[[int, int], object] = lambda *_: None) -> Encoded:
+        """Compute the vectors that are missing; `progress` is told how many passages have one, and of how many."""
+        self._look()
+        return encode.encode_all(self._ws, progress)
+
+    def doctor(self) -> Diagnoses:
+        """Everything memem needs, and what is missing of it."""
+        return doctor.diagnose(self._ws)
 
     def status(self) -> Status:
         """Counts and paths."""

@@ -8,9 +8,12 @@ from typing import Any
 
 from memem.core.errors import IndexUnusable, VaultError
 from memem.core.memory import KINDS, PINNED, STATUSES, Memory
+from memem.flows import meaning
+from memem.flows.model import ModelState
+from memem.flows.model import state as model_state
 from memem.flows.opening import require_vault
 from memem.flows.reindex import refresh
-from memem.index.keyword import Row
+from memem.index.notes import Row
 from memem.vault.note import SCHEMA_VERSION
 from memem.workspace import Workspace
 
@@ -27,6 +30,7 @@ class Status:
     pinned: int
     unreadable: int
     recall: str
+    model: ModelState
     index_bytes: int
     last_event: str
     capabilities: dict[str, Any]
@@ -52,6 +56,9 @@ def status(ws: Workspace) -> Status:
     except (VaultError, IndexUnusable) as error:
         problem = str(error)
     memories = [row.memory for row in rows if row.memory]
+    model = model_state(ws) if not problem else ModelState(ws.settings.encoder)
+    usable = model.encoder != "none" and not model.problem
+    meant = usable and meaning.suffice(model.passages - model.encoded, model.passages)
     last = ws.events.last()
     return Status(
         home=ws.home.root,
@@ -61,7 +68,8 @@ def status(ws: Workspace) -> Status:
         projects=dict(sorted(Counter(memory.project for memory in memories).items())),
         pinned=sum(memory.layer == PINNED for memory in memories),
         unreadable=len(rows) - len(memories),
-        recall="keywords",
+        recall="meaning and keywords" if meant else "keywords",
+        model=model,
         index_bytes=ws.home.index_file.stat().st_size if ws.home.index_file.exists() else 0,
         last_event=f"{last.time} {last.action} {last.path}" if last else "",
         capabilities=_capabilities(ws.home.capabilities_file),

@@ -1,10 +1,12 @@
-"""Throw the index away, damaged or not, and read every note again."""
+"""Throw the index away, damaged or not, and read every note again. Vectors are kept: the same text has the same one."""
 
 import shutil
 import uuid
 from contextlib import suppress
+from pathlib import Path
 
 from memem.core import files
+from memem.core.errors import IndexUnusable, ModelError
 from memem.flows.opening import require_vault
 from memem.flows.reindex import Refreshed, refresh
 from memem.flows.writing import writing
@@ -18,13 +20,32 @@ def rebuild(ws: Workspace) -> Refreshed:
     require_vault(ws)
     ws.close()
     with writing(ws):
-        # In one step: whoever opens the index meanwhile must not meet half of its files.
-        aside = ws.home.cache.with_name(f".cache-{uuid.uuid4().hex}")
-        with suppress(FileNotFoundError):
-            ws.home.cache.rename(aside)
-        shutil.rmtree(aside, ignore_errors=True)
+        _discard(ws.home.index_folder)
+        if _vectors_are_damaged(ws):
+            ws.close()
+            _discard(ws.home.vectors)
         now = ws.clock().timestamp()
         for leftover in ws.store.leftovers():
             if now - leftover.stat().st_mtime > LEFTOVER_SECONDS:
                 files.remove_quietly(leftover)
         return refresh(ws)
+
+
+def _vectors_are_damaged(ws: Workspace) -> bool:
+    if ws.settings.encoder == "none":
+        return False
+    try:
+        ws.vectors().check()
+    except IndexUnusable:
+        return True
+    except ModelError:
+        return False  # without a model they are of no use, but may be again
+    return False
+
+
+def _discard(folder: Path) -> None:
+    """In one step: whoever opens what is in it meanwhile must not meet half of its files."""
+    aside = folder.with_name(f".{folder.name}-{uuid.uuid4().hex}")
+    with suppress(FileNotFoundError):
+        folder.rename(aside)
+    shutil.rmtree(aside, ignore_errors=True)

@@ -9,14 +9,14 @@ from memem.core.files import Stamp
 from memem.core.memory import Memory
 from memem.flows.opening import require_vault
 from memem.gate.duplicates import fingerprint
-from memem.index.keyword import Row
+from memem.index.notes import Row
 from memem.vault.note import Note
 from memem.workspace import Workspace
 
 RACY_SECONDS = 0.1
 """A file changed this recently may change again within one tick of its own time stamp."""
-DERIVATION = 1
-"""Raised whenever the gate or the words module make something else of the same note: the index is then rebuilt."""
+DERIVATION = 2
+"""Raised whenever gate, words or passages make something else of the same note: the index is then rebuilt."""
 BATCH = 500
 
 

@@ -5,20 +5,23 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from memem.core.errors import Ambiguous, InputError, NoteUnreadable, NotFound
-from memem.core.memory import GENERAL, ID8, PINNED, Entry, Hit, Memory, Slice
+from memem.core.memory import GENERAL, ID8, PINNED, Entry, Hit, Hits, Memory, Slice
 from memem.core.project import Project, normalise
-from memem.core.query import Found
+from memem.core.query import Found, Scope
+from memem.flows import meaning
 from memem.flows.opening import require_vault
 from memem.flows.reindex import fresh_rows, refresh_stale
-from memem.index.keyword import Row
+from memem.index.notes import Row
 from memem.recall import confidence, render, task
 from memem.recall.pack import MOST_HITS, pack
-from memem.recall.rank import rank
+from memem.recall.rank import FUSED, Blend, rank
 from memem.workspace import Workspace
 
 MAX_LIMIT = 1_000
 QUERY_CHARACTERS = 8_000
 """A longer prompt is mostly pasted data; what it asks stands at its beginning."""
+LEAST_CANDIDATES = 32
+"""Words and meaning each name so many, so that what both know a little of has its chance."""
 SHORTEST_PREFIX = 4
 FILES_SHOWN = 6
 _PATH = re.compile(r"[\w.~/-]+")
@@ -26,17 +29,29 @@ _FILE = re.compile(r".+/.+|.+\.\w{1,8}")
 
 
 def search(
-    ws: Workspace, query: str, *, project: str | None = None, current: str | None = None, limit: int = 10
-) -> list[Hit]:
+    ws: Workspace,
+    query: str,
+    *,
+    project: str | None = None,
+    current: str | None = None,
+    limit: int = 10,
+    blend: Blend = FUSED,
+) -> Hits:
     """The best hits in all projects, those of the current one preferred a little; `project` filters hard."""
     require_vault(ws)
     if not query.strip():
         raise InputError("There is nothing to search for: the query is empty.")
     _check_limit(limit)
-    scope = None if project is None else [normalise(project)]
-    found = _find(ws, query, scope, max(limit, MOST_HITS) * 2, archive=True)  # what is preferred may lie further down
+    scope = Scope(None if project is None else (normalise(project),), archive=True)
+    found = _find(ws, query, scope, limit * 2)  # what is preferred may lie further down
     preferred = project or current
-    return rank(found, normalise(preferred) if preferred else "", _mentioned(query))[:limit]
+    ranked = rank(found, normalise(preferred) if preferred else "", _mentioned(query), blend)
+    return Hits(ranked[:limit], found.degraded)
+
+
+def foresee(ws: Workspace, query: str) -> None:
+    """Begin to compute the vector of a query that is about to be asked."""
+    ws.ask(query[:QUERY_CHARACTERS])
 
 
 def get(ws: Workspace, identity: str) -> Entry:
@@ -79,21 +94,25 @@ def slice_for(
     name = normalise(project) if project else place.name
     mode = task_mode.strip() or task.infer(prompt)
     files = _in_play(prompt, cwd, place)
-    ranked = eligible(ws, prompt, name, files)
+    found = _eligible(ws, prompt, name)
+    ranked = rank(found, name, files)
     hits = [hit for hit in ranked if hit.memory.layer != PINNED and confidence.deserves(hit)]
     if not hits and not always:
         why = "no memory matches the prompt well enough" if ranked else "no memory matches the prompt"
-        return Slice("", (), why, name, mode, session_id)
+        return Slice("", (), why, name, mode, session_id, found.degraded)
     facts = render.working(project=name, branch=place.branch if name == place.name else "", task_mode=mode, files=files)
     packed = pack(hits, _pinned(ws, name), facts, name, ws.settings.slice_characters)
     why = f"{len(packed.hits)} of {len(ranked)} memories found were relevant enough"
-    return Slice(packed.text, packed.hits, why, name, mode, session_id)
+    return Slice(packed.text, packed.hits, why, name, mode, session_id, found.degraded)
 
 
 def eligible(ws: Workspace, prompt: str, project: str, files: Sequence[str] = ()) -> list[Hit]:
     """What may be shown unasked: of this project and of none in particular, in force, not archived."""
-    found = _find(ws, prompt, sorted({project, GENERAL}), MOST_HITS * 3, archive=False)
-    return rank(found, project, files)
+    return rank(_eligible(ws, prompt, project), project, files)
+
+
+def _eligible(ws: Workspace, prompt: str, project: str) -> Found:
+    return _find(ws, prompt, Scope(tuple(sorted({project, GENERAL}))), MOST_HITS * 2)
 
 
 def locate(ws: Workspace, identity: str) -> Row:
@@ -132,15 +151,24 @@ def _check_limit(limit: int) -> None:
         raise InputError(f"The limit is a number from 1 to {MAX_LIMIT:,}.")
 
 
-def _find(ws: Workspace, query: str, scope: Sequence[str] | None, limit: int, *, archive: bool) -> Found:
+def _find(ws: Workspace, query: str, scope: Scope, limit: int) -> Found:
     """Search, and search again while what was found turns out to have changed on disk."""
     query = query[:QUERY_CHARACTERS]
-    found = ws.index.search(query, projects=scope, limit=limit, archive=archive)
+    found = _find_once(ws, query, scope, limit)
     for _ in range(3):
         if not refresh_stale(ws, ((match.path, match.stamp) for match in found.matches)):
             break
-        found = ws.index.search(query, projects=scope, limit=limit, archive=archive)
+        found = _find_once(ws, query, scope, limit)
     return found
+
+
+def _find_once(ws: Workspace, query: str, scope: Scope, limit: int) -> Found:
+    limit = max(limit, LEAST_CANDIDATES)
+    asked = ws.ask(query)
+    answer = ws.index.keywords(query, scope, limit)  # while the query's vector is being computed
+    near, degraded = meaning.near(ws, asked, scope, limit, answer.scores)
+    matches = ws.index.matches(answer, near.cosines if near else {})
+    return Found(tuple(matches), answer.frequencies, answer.notes, near.floor if near else None, degraded)
 
 
 def _pinned(ws: Workspace, project: str) -> list[Memory]:

@@ -40,6 +40,11 @@ def test_without_any_choice_the_defaults_hold(tmp_path: Path) -> None:
         frontmatter_strict="quarantine",
         lock_seconds=10,
         slice_characters=8_000,
+        encoder="minilm",
+        embed_model="sentence-transformers/all-MiniLM-L6-v2",
+        model_dir=None,
+        query_seconds=10,
+        background=True,
         debug=False,
         sources={option.key: "default" for option in OPTIONS},
     )
@@ -51,6 +56,11 @@ CHOICES: list[tuple[str, str, Any, str, Any]] = [
     ("frontmatter_strict", '"skip"', "skip", "raise", "raise"),
     ("lock_seconds", "2.5", 2.5, "0", 0),
     ("slice_characters", "900", 900, "9500", 9_500),
+    ("encoder", '"none"', "none", "sentence-transformers", "sentence-transformers"),
+    ("embed_model", '"a/b"', "a/b", "c", "c"),
+    ("model_dir", '"/from/config"', Path("/from/config"), "/from/variable", Path("/from/variable")),
+    ("query_seconds", "0.5", 0.5, "0", 0),
+    ("background", "false", False, "1", True),
     ("debug", "true", True, "0", False),
 ]
 

@@ -29,6 +29,8 @@ def test_the_methods_are_this_list() -> None:
         "list",
         "slice",
         "reindex",
+        "encode",
+        "doctor",
         "status",
         "check",
         "close",

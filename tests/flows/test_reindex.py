@@ -1,6 +1,7 @@
 """The index follows the vault, whatever a person does to it, and can be thrown away."""
 
 import os
+import shutil
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ import pytest
 
 from memem.core.errors import IndexDamaged, IndexTooNew, NoteUnreadable, VaultError
 from memem.flows import health, rebuild, reindex, remember, retrieve
-from memem.index.keyword import KeywordIndex
+from memem.index.notes import NoteIndex
 from memem.workspace import Workspace, open_workspace
 from tests.fakes import SteppingClock
 
@@ -32,9 +33,7 @@ def test_without_its_cache_the_next_search_finds_the_same_notes(ws: Workspace, t
     reindex.refresh(ws)
     before = [[(hit.id, hit.score) for hit in retrieve.search(ws, query)] for query in queries]
     ws.close()
-    for path in sorted(ws.home.cache.rglob("*"), reverse=True):
-        path.unlink()
-    ws.home.cache.rmdir()
+    shutil.rmtree(ws.home.cache)
     reindex.refresh(ws)
     assert [[(hit.id, hit.score) for hit in retrieve.search(ws, query)] for query in queries] == before
 
@@ -295,7 +294,7 @@ def test_a_folder_we_may_not_read_stops_a_scan_rather_than_losing_its_notes(
 
 def test_a_damaged_index_says_what_to_do_and_reindex_does_it(ws: Workspace, saved: remember.Written) -> None:
     ws.close()
-    for path in ws.home.cache.iterdir():
+    for path in ws.home.index_folder.iterdir():
         path.unlink()
     ws.home.index_file.write_bytes(b"this is not a database" * 200)
     with pytest.raises(IndexDamaged, match="Run `memem reindex`"):
@@ -321,7 +320,7 @@ def test_a_touched_but_unchanged_note_is_not_indexed_again(
     ws: Workspace, saved: remember.Written, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     os.utime(ws.store.absolute(saved.path))
-    monkeypatch.setattr(KeywordIndex, "_insert", None)
+    monkeypatch.setattr(NoteIndex, "_insert", None)
     assert reindex.refresh(ws) == reindex.Refreshed(changed=0, gone=0, files=1)
 
 

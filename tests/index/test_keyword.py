@@ -11,16 +11,17 @@ from hypothesis import strategies as st
 
 from memem.core.errors import Busy, HomeError, IndexDamaged
 from memem.core.memory import Memory
-from memem.core.query import Found, Term
-from memem.index import schema, words
-from memem.index.keyword import COMMON_LEAST, KeywordIndex, Row
+from memem.core.query import Found, Scope, Term
+from memem.index import database, words
+from memem.index.keyword import COMMON_LEAST
+from memem.index.notes import NoteIndex, Row
 
 STAMP = (1, 2, 3)
 
 
 @pytest.fixture
-def index(tmp_path: Path) -> Iterator[KeywordIndex]:
-    opened = KeywordIndex(tmp_path / "cache" / "index.db")
+def index(tmp_path: Path) -> Iterator[NoteIndex]:
+    opened = NoteIndex(tmp_path / "cache" / "index.db")
     yield opened
     opened.close()
 
@@ -30,17 +31,19 @@ def row(name: str, body: str = "", **fields: Any) -> Row:
     return Row(f"memories/{name}.md", STAMP, f"digest of {body}", Memory(id=name, title="", body=body, **fields))
 
 
-def fill(index: KeywordIndex, *rows: Row, **bodies: str) -> None:
+def fill(index: NoteIndex, *rows: Row, **bodies: str) -> None:
     index.update([*rows, *(row(name, body) for name, body in bodies.items())])
 
 
 def search(
-    index: KeywordIndex, query: str, *, projects: list[str] | None = None, limit: int = 50, archive: bool = False
+    index: NoteIndex, query: str, *, projects: list[str] | None = None, limit: int = 50, archive: bool = False
 ) -> Found:
-    return index.search(query, projects=projects, limit=limit, archive=archive)
+    answer = index.keywords(query, Scope(None if projects is None else tuple(projects), archive), limit)
+    matches = sorted(index.matches(answer, {}), key=lambda match: (-match.bm25, match.path))
+    return Found(tuple(matches[:limit]), answer.frequencies, answer.notes)
 
 
-def names(index: KeywordIndex, query: str, **options: Any) -> list[str]:
+def names(index: NoteIndex, query: str, **options: Any) -> list[str]:
     return [match.memory.id for match in search(index, query, **options).matches]
 
 
@@ -66,7 +69,7 @@ NOTES = {
 
 
 @pytest.fixture
-def filled(index: KeywordIndex) -> KeywordIndex:
+def filled(index: NoteIndex) -> NoteIndex:
     fill(index, **NOTES)
     return index
 
@@ -113,16 +116,16 @@ def filled(index: KeywordIndex) -> KeywordIndex:
         ("डेटाबेस", "hindi"),
     ],
 )
-def test_a_query_finds_its_note_first(filled: KeywordIndex, query: str, expected: str) -> None:
+def test_a_query_finds_its_note_first(filled: NoteIndex, query: str, expected: str) -> None:
     assert names(filled, query)[:1] == [expected]
 
 
 @pytest.mark.parametrize("query", ["", "  ", "how do we do it", "hi", "ok thanks", "zebra", "数学", "?!", '"'])
-def test_a_query_that_asks_for_nothing_that_is_there_finds_nothing(filled: KeywordIndex, query: str) -> None:
+def test_a_query_that_asks_for_nothing_that_is_there_finds_nothing(filled: NoteIndex, query: str) -> None:
     assert names(filled, query) == []
 
 
-def test_accents_are_folded_both_ways(index: KeywordIndex) -> None:
+def test_accents_are_folded_both_ways(index: NoteIndex) -> None:
     fill(index, plain="the cafe", accented="the café")
     assert set(names(index, "cafe")) == set(names(index, "café")) == {"plain", "accented"}
 
@@ -136,12 +139,12 @@ def test_accents_are_folded_both_ways(index: KeywordIndex) -> None:
         ({"project": "storefront"}, "storefront"),
     ],
 )
-def test_keys_tags_paths_and_the_project_are_words_too(index: KeywordIndex, fields: dict[str, Any], query: str) -> None:
+def test_keys_tags_paths_and_the_project_are_words_too(index: NoteIndex, fields: dict[str, Any], query: str) -> None:
     fill(index, row("it", "nothing of this", **fields), row("other", "else"))
     assert names(index, query) == ["it"]
 
 
-def test_a_word_in_the_title_weighs_more_than_one_in_the_body(index: KeywordIndex) -> None:
+def test_a_word_in_the_title_weighs_more_than_one_in_the_body(index: NoteIndex) -> None:
     in_title = Memory(id="title", title="zebra", body="one two three four")
     in_body = Memory(id="body", title="one", body="zebra two three four")
     index.update([Row("a.md", STAMP, "", in_body), Row("b.md", STAMP, "", in_title)])
@@ -151,35 +154,35 @@ def test_a_word_in_the_title_weighs_more_than_one_in_the_body(index: KeywordInde
 # --- common words -------------------------------------------------------------------------------------------------
 
 
-def fill_with_common(index: KeywordIndex, count: int = 100) -> None:
+def fill_with_common(index: NoteIndex, count: int = 100) -> None:
     fill(index, **{f"note{number}": "deploy the service" for number in range(count)})
 
 
-def test_a_common_word_is_dropped_when_a_rarer_one_is_there(index: KeywordIndex) -> None:
+def test_a_common_word_is_dropped_when_a_rarer_one_is_there(index: NoteIndex) -> None:
     fill_with_common(index)
     fill(index, zebra="zebra")
     assert names(index, "deploy zebra") == ["zebra"]
 
 
-def test_a_common_word_alone_is_asked_for(index: KeywordIndex) -> None:
+def test_a_common_word_alone_is_asked_for(index: NoteIndex) -> None:
     fill_with_common(index)
     assert len(names(index, "deploy")) == 50
 
 
-def test_a_common_word_is_kept_when_the_rarer_one_stands_nowhere(index: KeywordIndex) -> None:
+def test_a_common_word_is_kept_when_the_rarer_one_stands_nowhere(index: NoteIndex) -> None:
     fill_with_common(index)
     assert len(names(index, "deploy zebra")) == 50
 
 
 def test_a_common_word_is_kept_when_the_rarer_one_stands_only_where_the_query_does_not_look(
-    index: KeywordIndex,
+    index: NoteIndex,
 ) -> None:
     fill_with_common(index)
     fill(index, row("elsewhere", "zebra", project="other"))
     assert len(names(index, "deploy zebra", projects=["general"])) == 50
 
 
-def test_nothing_is_common_among_few_notes(index: KeywordIndex) -> None:
+def test_nothing_is_common_among_few_notes(index: NoteIndex) -> None:
     fill_with_common(index, COMMON_LEAST - 1)
     fill(index, both="deploy a zebra")
     assert len(names(index, "deploy zebra")) == COMMON_LEAST
@@ -200,7 +203,7 @@ def test_nothing_is_common_among_few_notes(index: KeywordIndex) -> None:
     ],
 )
 def test_a_search_looks_only_in_the_projects_it_is_given(
-    index: KeywordIndex, projects: list[str] | None, expected: set[str]
+    index: NoteIndex, projects: list[str] | None, expected: set[str]
 ) -> None:
     fill(index, *(row(project, "zebra", project=project) for project in ("shop", "ledger", "general")))
     assert set(names(index, "zebra", projects=projects)) == expected
@@ -218,14 +221,14 @@ def test_a_search_looks_only_in_the_projects_it_is_given(
     ],
 )
 def test_what_is_not_in_force_is_seen_only_in_the_archive_and_quarantine_never(
-    index: KeywordIndex, fields: dict[str, Any], seen: bool, seen_in_archive: bool
+    index: NoteIndex, fields: dict[str, Any], seen: bool, seen_in_archive: bool
 ) -> None:
     fill(index, row("it", "zebra", **fields))
     assert bool(names(index, "zebra")) == seen
     assert bool(names(index, "zebra", archive=True)) == seen_in_archive
 
 
-def test_a_note_that_could_not_be_read_is_known_and_never_found(index: KeywordIndex) -> None:
+def test_a_note_that_could_not_be_read_is_known_and_never_found(index: NoteIndex) -> None:
     index.update([Row("memories/zebra.md", STAMP, "", None, problem="its frontmatter is not closed")])
     assert names(index, "zebra", archive=True) == []
     assert index.count() == 0
@@ -237,7 +240,7 @@ def test_a_note_that_could_not_be_read_is_known_and_never_found(index: KeywordIn
 # --- what a search tells ------------------------------------------------------------------------------------------
 
 
-def test_a_match_says_where_it_is_and_which_words_it_holds(index: KeywordIndex) -> None:
+def test_a_match_says_where_it_is_and_which_words_it_holds(index: NoteIndex) -> None:
     fill(index, both="zebra with stripes", one="zebra")
     both, one = search(index, "striped zebra unicorn").matches
     assert (both.memory.id, one.memory.id) == ("both", "one")
@@ -247,19 +250,19 @@ def test_a_match_says_where_it_is_and_which_words_it_holds(index: KeywordIndex) 
     assert both.bm25 > one.bm25 > 0
 
 
-def test_a_search_tells_in_how_many_notes_each_word_stands(index: KeywordIndex) -> None:
+def test_a_search_tells_in_how_many_notes_each_word_stands(index: NoteIndex) -> None:
     fill(index, a="zebra stripes", b="zebra", c="lion")
     found = search(index, "zebra stripes unicorn")
     assert found.frequencies == {Term("zebra"): 2, Term("stripes"): 1, Term("unicorn"): 0}
     assert found.notes == 3
 
 
-def test_the_frequencies_are_told_when_nothing_is_found(index: KeywordIndex) -> None:
+def test_the_frequencies_are_told_when_nothing_is_found(index: NoteIndex) -> None:
     fill(index, a="zebra")
     assert search(index, "unicorn") == Found((), {Term("unicorn"): 0}, 1)
 
 
-def test_a_memory_comes_back_as_it_went_in(index: KeywordIndex) -> None:
+def test_a_memory_comes_back_as_it_went_in(index: NoteIndex) -> None:
     memory = Memory(
         id="3f2c9a1e-7",
         title='A "quoted" title',
@@ -281,7 +284,7 @@ def test_a_memory_comes_back_as_it_went_in(index: KeywordIndex) -> None:
     assert index.by_path("a.md") == Row("a.md", STAMP, "d", memory, fingerprint="f")
 
 
-def test_a_search_gives_no_more_than_its_limit_and_the_best_ones(index: KeywordIndex) -> None:
+def test_a_search_gives_no_more_than_its_limit_and_the_best_ones(index: NoteIndex) -> None:
     fill(index, a="zebra and much else that is said here", b="zebra", c="zebra zebra")
     best = names(index, "zebra")
     assert len(best) == 3
@@ -292,7 +295,7 @@ def test_the_order_of_saving_does_not_change_the_order_of_finding(tmp_path: Path
     bodies = {f"note{number}": f"zebra {'stripes' if number % 3 else 'hooves'}" for number in range(12)}
     orders = []
     for number, ordered in enumerate((bodies, dict(reversed(bodies.items())))):
-        index = KeywordIndex(tmp_path / str(number) / "index.db")
+        index = NoteIndex(tmp_path / str(number) / "index.db")
         fill(index, **ordered)
         orders.append(names(index, "zebra stripes"))
         index.close()
@@ -308,20 +311,20 @@ SYNTAX = ['"', '" OR NEAR( * ^ : - )', "title:x", "NEAR(a b)", "a*", "^a", "-a",
 @given(st.one_of(st.text(st.characters(), max_size=80), st.lists(st.sampled_from(SYNTAX), max_size=6).map(" ".join)))
 @example("ـ")
 @example("\ufdfa\ud800")
-def test_any_query_is_answered(filled: KeywordIndex, query: str) -> None:
+def test_any_query_is_answered(filled: NoteIndex, query: str) -> None:
     found = search(filled, query, archive=True)
     assert all(match.terms for match in found.matches)
     assert all(set(match.terms) <= set(found.frequencies) for match in found.matches)
 
 
 @pytest.mark.parametrize("query", ['"zebra"', "zebra*", "NOT zebra", "zebra OR", "-zebra", "^zebra", "NEAR(zebra)"])
-def test_the_syntax_of_the_full_text_index_means_nothing_in_a_query(index: KeywordIndex, query: str) -> None:
+def test_the_syntax_of_the_full_text_index_means_nothing_in_a_query(index: NoteIndex, query: str) -> None:
     fill(index, it="a zebra", other="a lion")
     assert names(index, query) == ["it"]
 
 
 @given(st.text(st.characters(categories=["L"]), min_size=1, max_size=10))
-def test_a_note_is_found_by_any_word_in_it_that_means_something(index: KeywordIndex, word: str) -> None:
+def test_a_note_is_found_by_any_word_in_it_that_means_something(index: NoteIndex, word: str) -> None:
     index.update([row("it", f"before {word} after")])
     if any(term.text.strip() for term in words.asked(word, 32)):
         assert names(index, word) == ["it"]
@@ -330,35 +333,35 @@ def test_a_note_is_found_by_any_word_in_it_that_means_something(index: KeywordIn
 # --- keeping up with the vault ------------------------------------------------------------------------------------
 
 
-def test_an_updated_note_is_found_by_its_new_words_only(index: KeywordIndex) -> None:
+def test_an_updated_note_is_found_by_its_new_words_only(index: NoteIndex) -> None:
     fill(index, it="zebra")
     fill(index, it="lion")
     assert (names(index, "zebra"), names(index, "lion")) == ([], ["it"])
     assert index.count() == 1
 
 
-def test_a_note_that_is_gone_is_not_found(index: KeywordIndex) -> None:
+def test_a_note_that_is_gone_is_not_found(index: NoteIndex) -> None:
     fill(index, it="zebra", other="zebra")
     index.update([], gone=["memories/it.md", "memories/never-there.md"])
     assert names(index, "zebra") == ["other"]
     assert index.by_path("memories/it.md") is None
 
 
-def test_a_moved_note_is_found_once_at_its_new_place(index: KeywordIndex) -> None:
+def test_a_moved_note_is_found_once_at_its_new_place(index: NoteIndex) -> None:
     fill(index, it="zebra")
     moved = Row("elsewhere/it.md", STAMP, "d", row("it", "zebra").memory)
     index.update([moved], gone=["memories/it.md"])
     assert [match.path for match in search(index, "zebra").matches] == ["elsewhere/it.md"]
 
 
-def test_a_note_that_became_unreadable_is_found_no_more(index: KeywordIndex) -> None:
+def test_a_note_that_became_unreadable_is_found_no_more(index: NoteIndex) -> None:
     fill(index, it="zebra")
     index.update([Row("memories/it.md", STAMP, "", None, problem="half-typed")])
     assert names(index, "zebra") == []
     assert index.by_id("it") == []
 
 
-def test_an_update_that_fails_changes_nothing(index: KeywordIndex) -> None:
+def test_an_update_that_fails_changes_nothing(index: NoteIndex) -> None:
     fill(index, it="zebra", other="zebra")
     unfit = row("unfit", tags=(object(),))  # no such thing as JSON
     with pytest.raises(TypeError):
@@ -366,7 +369,7 @@ def test_an_update_that_fails_changes_nothing(index: KeywordIndex) -> None:
     assert (names(index, "zebra"), names(index, "lion")) == (["it", "other"], [])
 
 
-def test_a_new_stamp_changes_nothing_else(index: KeywordIndex) -> None:
+def test_a_new_stamp_changes_nothing_else(index: NoteIndex) -> None:
     fill(index, it="zebra", other="lion")
     before = index.stamps()
     index.restamp([Row("memories/it.md", (7, 8, 9), "ignored", None)])
@@ -374,14 +377,14 @@ def test_a_new_stamp_changes_nothing_else(index: KeywordIndex) -> None:
     assert names(index, "zebra") == ["it"]
 
 
-def test_what_one_connection_writes_another_finds(index: KeywordIndex) -> None:
-    other = KeywordIndex(index.path)
+def test_what_one_connection_writes_another_finds(index: NoteIndex) -> None:
+    other = NoteIndex(index.path)
     fill(index, it="zebra")
     assert names(other, "zebra") == ["it"]
     other.close()
 
 
-def test_an_index_begun_for_something_else_is_emptied(index: KeywordIndex) -> None:
+def test_an_index_begun_for_something_else_is_emptied(index: NoteIndex) -> None:
     index.begin("one vault")
     fill(index, it="zebra")
     index.set_meta("built_for", "x")
@@ -391,23 +394,23 @@ def test_an_index_begun_for_something_else_is_emptied(index: KeywordIndex) -> No
     assert names(index, "zebra") == ["it"]
 
 
-def test_an_index_begun_by_somebody_else_for_the_same_is_completed_not_emptied(index: KeywordIndex) -> None:
+def test_an_index_begun_by_somebody_else_for_the_same_is_completed_not_emptied(index: NoteIndex) -> None:
     index.begin("one vault")
     fill(index, it="zebra")
-    other = KeywordIndex(index.path)
+    other = NoteIndex(index.path)
     other.begin("one vault")
     assert names(other, "zebra") == ["it"]
     other.close()
 
 
 @pytest.mark.parametrize("one", ["alias", "status", "bus", "virus", "canvas", "class", "process", "test"])
-def test_singular_and_plural_find_each_other(index: KeywordIndex, one: str) -> None:
+def test_singular_and_plural_find_each_other(index: NoteIndex, one: str) -> None:
     many = one + ("es" if one.endswith("s") else "s")
     fill(index, single=f"the {one} here", several=f"the {many} here")
     assert set(names(index, one)) == set(names(index, many)) == {"single", "several"}
 
 
-def test_what_is_noted_about_the_index_is_kept(index: KeywordIndex) -> None:
+def test_what_is_noted_about_the_index_is_kept(index: NoteIndex) -> None:
     assert index.meta("built_for") == ""
     for value in ("one", "two", "two"):
         index.set_meta("built_for", value)
@@ -436,19 +439,19 @@ def ids(rows: list[Row]) -> list[str]:
         ("3f2c_a1e", []),
     ],
 )
-def test_a_note_is_known_by_the_beginning_of_its_id(index: KeywordIndex, prefix: str, expected: list[str]) -> None:
+def test_a_note_is_known_by_the_beginning_of_its_id(index: NoteIndex, prefix: str, expected: list[str]) -> None:
     known = ("3f2c9a1e-bbbb", "3f2c9a1e-aaaa", "3f2cffff-cccc", "abcdefgh-longer", "abcdefgh", "00000000-dddd")
     fill(index, *(row(name) for name in known))
     assert ids(index.by_id(prefix)) == expected
 
 
-def test_two_files_with_one_id_are_both_known(index: KeywordIndex) -> None:
+def test_two_files_with_one_id_are_both_known(index: NoteIndex) -> None:
     twin = row("3f2c9a1e-aaaa", "zebra").memory
     index.update([Row("b.md", STAMP, "", twin), Row("a.md", STAMP, "", twin)])
     assert [each.path for each in index.by_id("3f2c9a1e-aaaa")] == ["a.md", "b.md"]
 
 
-def test_a_note_is_known_by_the_fingerprint_of_its_statement(index: KeywordIndex) -> None:
+def test_a_note_is_known_by_the_fingerprint_of_its_statement(index: NoteIndex) -> None:
     index.update([Row("a.md", STAMP, "", row("it", "zebra").memory, fingerprint="f")])
     assert ids(index.by_fingerprint("f")) == ["it"]
     assert index.by_fingerprint("g") == []
@@ -457,7 +460,7 @@ def test_a_note_is_known_by_the_fingerprint_of_its_statement(index: KeywordIndex
 # --- damage -------------------------------------------------------------------------------------------------------
 
 
-def damage(index: KeywordIndex, statement: str) -> None:
+def damage(index: NoteIndex, statement: str) -> None:
     """Change the file behind the index's back."""
     connection = sqlite3.connect(index.path)
     with connection:
@@ -465,7 +468,7 @@ def damage(index: KeywordIndex, statement: str) -> None:
     connection.close()
 
 
-def test_a_sound_index_passes_the_check(filled: KeywordIndex) -> None:
+def test_a_sound_index_passes_the_check(filled: NoteIndex) -> None:
     filled.check()
 
 
@@ -480,13 +483,13 @@ def test_a_sound_index_passes_the_check(filled: KeywordIndex) -> None:
         "DELETE FROM notes WHERE row = 1",
     ],
 )
-def test_words_that_no_longer_belong_to_the_notes_are_detected(filled: KeywordIndex, statement: str) -> None:
+def test_words_that_no_longer_belong_to_the_notes_are_detected(filled: NoteIndex, statement: str) -> None:
     damage(filled, statement)
     with pytest.raises(IndexDamaged, match="memem reindex"):
         filled.check()
 
 
-def test_a_lost_table_is_damage_in_every_method(filled: KeywordIndex) -> None:
+def test_a_lost_table_is_damage_in_every_method(filled: NoteIndex) -> None:
     damage(filled, "DROP TABLE notes")
     damage(filled, "DROP TABLE memories")
     damage(filled, "DROP TABLE words")
@@ -496,8 +499,8 @@ def test_a_lost_table_is_damage_in_every_method(filled: KeywordIndex) -> None:
 
 
 def test_an_index_that_another_process_is_writing_is_busy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(schema, "BUSY_MILLISECONDS", 0)
-    index = KeywordIndex(tmp_path / "cache" / "index.db")
+    monkeypatch.setattr(database, "BUSY_MILLISECONDS", 0)
+    index = NoteIndex(tmp_path / "cache" / "index.db")
     fill(index, it="zebra")
     other = sqlite3.connect(index.path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
@@ -508,7 +511,7 @@ def test_an_index_that_another_process_is_writing_is_busy(tmp_path: Path, monkey
     index.close()
 
 
-def test_a_full_disk_is_told_as_such_and_leaves_the_index_as_it_was(index: KeywordIndex) -> None:
+def test_a_full_disk_is_told_as_such_and_leaves_the_index_as_it_was(index: NoteIndex) -> None:
     fill(index, it="zebra")
     pages = index._connection.execute("PRAGMA page_count").fetchone()[0]
     index._connection.execute(f"PRAGMA max_page_count = {pages + 2}")

@@ -14,7 +14,7 @@ ENOUGH = tuple(f"word{number}" for number in range(IN_USE.words))
 
 
 def hit(terms: tuple[str, ...], coverage: float, *, literal: bool = False, score: float = 1.0) -> Hit:
-    return Hit(MEMORY, "a.md", score, terms, coverage, literal)
+    return Hit(MEMORY, "a.md", score, terms=terms, coverage=coverage, literal=literal)
 
 
 @pytest.mark.parametrize(
@@ -56,6 +56,6 @@ def test_more_evidence_never_silences(terms: tuple[str, ...], coverage: float, m
         richer: list[dict[str, Any]] = [{"coverage": max(coverage, more)}, {"literal": True}]
         for change in richer:
             assert deserves(
-                Hit(MEMORY, "a.md", 1.0, terms, **({"coverage": less.coverage, "literal": literal} | change))
+                Hit(MEMORY, "a.md", 1.0, terms=terms, **({"coverage": less.coverage, "literal": literal} | change))
             )
         assert deserves(hit((*terms, "another"), less.coverage, literal=literal))

@@ -5,7 +5,8 @@ import json as json_format
 import os
 import sys
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from memem.core.memory import Entry, Hit, jsonable
@@ -75,6 +76,21 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     Console().print(drawn)
 
 
+@contextmanager
+def progress(what: str, *, quiet: bool = False) -> Iterator[Callable[[int, int], object]]:
+    """A function to call with how much is done and how much there is: a bar with an estimate, on a terminal."""
+    if quiet or sys.stderr is None or not sys.stderr.isatty():
+        yield lambda *_: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
 def heading(text: str) -> None:
     """A line that parts what was from what comes."""
     say()
@@ -91,14 +107,20 @@ def listed(found: Sequence[Entry], *, json: bool, nothing: str) -> None:
         aside(nothing)
 
 
+def degraded(why: str) -> None:
+    """Say when keywords answered alone though they should not have."""
+    if why:
+        aside(f"(keywords only: {why})")
+
+
 def entries(found: Sequence[Entry]) -> None:
     """Memories as a list, with the score where there is one."""
     scored = any(isinstance(entry, Hit) for entry in found)
-    headings = ["id", *(["score"] if scored else []), "project", "kind", "updated", "title"]
+    headings = ["id", *(["score", "by"] if scored else []), "project", "kind", "updated", "title"]
     rows = []
     for entry in found:
         memory = entry.memory
-        score = [f"{entry.score:.2f}"] if isinstance(entry, Hit) else []
+        score = [f"{entry.score:.2f}", entry.source] if isinstance(entry, Hit) else []
         title = memory.title if memory.status == "active" else f"{memory.title} ({memory.status})"
         rows.append([memory.id8, *score, memory.project, memory.kind, memory.updated[:10], title])
     table(headings, rows)

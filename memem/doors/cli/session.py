@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from memem.core.errors import InputError
-from memem.flows import reindex
+from memem.flows import reindex, retrieve
 from memem.workspace import Workspace, open_workspace
 
 
@@ -20,9 +20,14 @@ def workspace() -> Iterator[Workspace]:
 
 
 @contextmanager
-def fresh_workspace() -> Iterator[Workspace]:
-    """The same, after a scan: a command that reads sees every edit made before it started."""
+def fresh_workspace(query: str = "") -> Iterator[Workspace]:
+    """The same, after a scan: a command that reads sees every edit made before it started.
+
+    The vector of what it is going to ask is computed meanwhile.
+    """
     with workspace() as ws:
+        if query.strip():
+            retrieve.foresee(ws, query)
         reindex.refresh(ws)
         yield ws
 

@@ -14,6 +14,7 @@ from memem.flows import health, reindex, remember, retrieve
 from memem.workspace import Workspace, open_workspace
 
 QUESTION = "how do we sign tokens?"
+PARAPHRASE = "which cryptographic algorithm protects a login?"
 RELEVANT = "continue the auth rollout: are access tokens signed with RS256 everywhere?"
 IRRELEVANT = "ok thanks, that looks great"
 
@@ -45,15 +46,20 @@ def _show(ws: Workspace) -> None:
     output.heading(f'2. memem search "{QUESTION}"')
     output.entries(retrieve.search(ws, QUESTION, current="shop-api", limit=3))
 
-    output.heading(f'3. What Claude is told for "{RELEVANT}"')
+    output.heading(f'3. By what it means, not by its words: memem search "{PARAPHRASE}"')
+    found = retrieve.search(ws, PARAPHRASE, current="shop-api", limit=3)
+    output.degraded(found.degraded)
+    output.listed(found, json=False, nothing="Nothing found.")
+
+    output.heading(f'4. What Claude is told for "{RELEVANT}"')
     told = retrieve.slice_for(ws, RELEVANT, cwd=ws.settings.vault, project="shop-api")
     output.say(told.text.rstrip("\n"))
 
-    output.heading(f'4. What Claude is told for "{IRRELEVANT}"')
+    output.heading(f'5. What Claude is told for "{IRRELEVANT}"')
     silent = retrieve.slice_for(ws, IRRELEVANT, cwd=ws.settings.vault, project="shop-api")
     output.say(silent.text.rstrip("\n") or f"(nothing: {silent.reason})")
 
-    output.heading("5. It is yours")
+    output.heading("6. It is yours")
     status = health.status(ws)
     output.say(f"{status.memories} notes; recall by {status.recall}.")
     output.say(f"Open this folder as a vault in Obsidian, edit a note, and search again: {ws.settings.vault}")

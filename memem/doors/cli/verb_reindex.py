@@ -2,9 +2,11 @@
 
 import argparse
 
+from memem.core.errors import ModelError
 from memem.doors.cli import output
 from memem.doors.cli.session import workspace
-from memem.flows import rebuild
+from memem.flows import encode, rebuild
+from memem.workspace import Workspace
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -14,8 +16,20 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     with workspace() as ws:
         result = rebuild.rebuild(ws)
-    if options.json:
-        output.as_json(result)
-    else:
-        output.say(f"Read {result.changed} of {result.files} files in {ws.settings.vault}.")
+        if options.json:
+            output.as_json(result)
+        else:
+            output.say(f"Read {result.changed} of {result.files} files in {ws.settings.vault}.")
+        _encode(ws, quiet=options.json)
     return 0
+
+
+def _encode(ws: Workspace, *, quiet: bool) -> None:
+    """The vectors of what is new; those of unchanged text are still there."""
+    if ws.settings.encoder == "none":
+        return
+    try:
+        with output.progress("Encoding (Ctrl-C to go on later)", quiet=quiet) as progress:
+            encode.encode_all(ws, progress)
+    except ModelError as problem:
+        output.degraded(str(problem))

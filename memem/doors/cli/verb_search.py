@@ -15,8 +15,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    with fresh_workspace() as ws:
+    with fresh_workspace(options.query) as ws:
         current = current_project(ws)
         hits = retrieve.search(ws, options.query, project=options.project, current=current, limit=options.limit)
+    output.degraded(hits.degraded)
     output.listed(hits, json=options.json, nothing="Nothing found.")
     return 0

@@ -19,7 +19,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    with fresh_workspace() as ws:
+    with fresh_workspace(options.query) as ws:
         result = retrieve.slice_for(
             ws,
             options.query,
@@ -29,6 +29,7 @@ def run(options: argparse.Namespace) -> int:
             session_id=options.session_id,
             always=options.always,
         )
+    output.degraded(result.degraded)
     if options.json:
         output.as_json(result)
     elif result.text:

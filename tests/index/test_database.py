@@ -11,9 +11,10 @@ import pytest
 
 from memem.core import files
 from memem.core.errors import Busy, HomeError, IndexDamaged, IndexTooNew, MememError
-from memem.index import schema
+from memem.index import database
+from memem.index.notes import MIGRATIONS
 
-TABLES = {"meta", "notes", "words"}
+TABLES = {"meta", "notes", "words", "passages", "pending"}
 
 
 @pytest.fixture
@@ -50,14 +51,14 @@ def tables(connection: sqlite3.Connection) -> set[str]:
 
 
 def test_a_fresh_file_has_the_newest_version(path: Path) -> None:
-    connection = schema.connect(path)
-    assert pragma(connection, "user_version") == len(schema.MIGRATIONS)
+    connection = database.connect(path, MIGRATIONS)
+    assert pragma(connection, "user_version") == len(MIGRATIONS)
     assert tables(connection) >= TABLES
     connection.close()
 
 
 def test_readers_do_not_wait_for_a_writer(path: Path) -> None:
-    writer, reader = schema.connect(path), schema.connect(path)
+    writer, reader = database.connect(path, MIGRATIONS), database.connect(path, MIGRATIONS)
     writer.execute("BEGIN IMMEDIATE")
     writer.execute("INSERT INTO meta VALUES ('a', 'b')")
     assert reader.execute("SELECT count(*) FROM meta").fetchone() == (0,)
@@ -70,7 +71,7 @@ def test_readers_do_not_wait_for_a_writer(path: Path) -> None:
 def test_the_file_and_its_folder_are_private(path: Path) -> None:
     before = os.umask(0)
     try:
-        connection = schema.connect(path)
+        connection = database.connect(path, MIGRATIONS)
         connection.execute("INSERT INTO meta VALUES ('a', 'b')")
         modes = {file.name: stat.S_IMODE(file.stat().st_mode) for file in path.parent.iterdir()}
         connection.close()
@@ -82,58 +83,55 @@ def test_the_file_and_its_folder_are_private(path: Path) -> None:
 
 def test_opening_again_keeps_what_is_there(path: Path) -> None:
     for _ in range(2):
-        connection = schema.connect(path)
+        connection = database.connect(path, MIGRATIONS)
         connection.execute("INSERT INTO meta SELECT 'key' || count(*), 'value' FROM meta")
         connection.close()
-    connection = schema.connect(path)
+    connection = database.connect(path, MIGRATIONS)
     assert connection.execute("SELECT key FROM meta ORDER BY key").fetchall() == [("key0",), ("key1",)]
     connection.close()
 
 
-@pytest.mark.parametrize("version", range(len(schema.MIGRATIONS)))
+@pytest.mark.parametrize("version", range(len(MIGRATIONS)))
 def test_a_file_of_each_older_version_is_brought_up_to_date(path: Path, version: int) -> None:
     make_database(path, "PRAGMA user_version = 0")
     old = sqlite3.connect(path)
-    for migration in schema.MIGRATIONS[:version]:
+    for migration in MIGRATIONS[:version]:
         migration(old)
     old.execute(f"PRAGMA user_version = {version}")
     old.commit()
     old.close()
-    connection = schema.connect(path)
-    assert pragma(connection, "user_version") == len(schema.MIGRATIONS)
+    connection = database.connect(path, MIGRATIONS)
+    assert pragma(connection, "user_version") == len(MIGRATIONS)
     assert tables(connection) >= TABLES
     connection.close()
 
 
 def test_an_empty_file_is_filled(path: Path) -> None:
-    connection = schema.connect(make_file(path, b""))
+    connection = database.connect(make_file(path, b""), MIGRATIONS)
     assert tables(connection) >= TABLES
     connection.close()
 
 
-def test_migrations_run_in_order_and_only_those_that_are_missing(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    schema.connect(path).close()
+def test_migrations_run_in_order_and_only_those_that_are_missing(path: Path) -> None:
+    database.connect(path, MIGRATIONS).close()
     ran: list[str] = []
     later = (lambda _: ran.append("second"), lambda _: ran.append("third"))
-    monkeypatch.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, *later))
-    schema.connect(path).close()
-    schema.connect(path).close()
+    database.connect(path, (*MIGRATIONS, *later)).close()
+    database.connect(path, (*MIGRATIONS, *later)).close()
     assert ran == ["second", "third"]
 
 
-def test_a_migration_that_fails_leaves_the_old_version(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    schema.connect(path).close()
-    version = len(schema.MIGRATIONS)
+def test_a_migration_that_fails_leaves_the_old_version(path: Path) -> None:
+    database.connect(path, MIGRATIONS).close()
+    version = len(MIGRATIONS)
 
     def fail(connection: sqlite3.Connection) -> None:
         connection.execute("CREATE TABLE half (x)")
         raise ZeroDivisionError
 
-    with monkeypatch.context() as patch:
-        patch.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, fail))
-        with pytest.raises(ZeroDivisionError):
-            schema.connect(path)
-    connection = schema.connect(path)
+    with pytest.raises(ZeroDivisionError):
+        database.connect(path, (*MIGRATIONS, fail))
+    connection = database.connect(path, MIGRATIONS)
     assert pragma(connection, "user_version") == version
     assert "half" not in tables(connection)
     connection.close()
@@ -144,13 +142,13 @@ def test_a_migration_that_fails_leaves_the_old_version(path: Path, monkeypatch: 
 
 @pytest.mark.parametrize("journal", ["wal", "delete"])
 def test_a_newer_index_is_refused_and_untouched(path: Path, journal: str) -> None:
-    make_database(path, "CREATE TABLE future (x)", f"PRAGMA user_version = {len(schema.MIGRATIONS) + 1}")
+    make_database(path, "CREATE TABLE future (x)", f"PRAGMA user_version = {len(MIGRATIONS) + 1}")
     connection = sqlite3.connect(path)
     connection.execute(f"PRAGMA journal_mode = {journal}")
     connection.close()
     before = path.read_bytes()
     with pytest.raises(IndexTooNew) as refusal:
-        schema.connect(path)
+        database.connect(path, MIGRATIONS)
     assert path.read_bytes() == before
     assert str(path) in str(refusal.value)
     assert "memem reindex" in str(refusal.value)
@@ -164,7 +162,7 @@ def test_a_newer_index_is_refused_and_untouched(path: Path, journal: str) -> Non
 def test_a_file_that_is_no_database_is_damaged_and_untouched(path: Path, garbage: bytes) -> None:
     make_file(path, garbage)
     with pytest.raises(IndexDamaged) as refusal:
-        schema.connect(path)
+        database.connect(path, MIGRATIONS)
     assert path.read_bytes() == garbage
     assert str(path) in str(refusal.value)
     assert "memem reindex" in str(refusal.value)
@@ -172,7 +170,7 @@ def test_a_file_that_is_no_database_is_damaged_and_untouched(path: Path, garbage
 
 @pytest.mark.parametrize("part", [0.25, 0.5, 0.9])
 def test_a_database_that_lost_its_end_is_damaged(path: Path, part: float) -> None:
-    connection = schema.connect(path)
+    connection = database.connect(path, MIGRATIONS)
     connection.executemany("INSERT INTO meta VALUES (?, ?)", [(str(n), "x" * 100) for n in range(500)])
     connection.close()
     whole = path.read_bytes()
@@ -182,14 +180,14 @@ def test_a_database_that_lost_its_end_is_damaged(path: Path, part: float) -> Non
 
 
 def read_all(path: Path) -> None:
-    with schema.translated(path), closing(schema.connect(path)) as connection:
+    with database.translated(path), closing(database.connect(path, MIGRATIONS)) as connection:
         connection.execute("SELECT sum(length(value)) FROM meta").fetchone()
 
 
 def test_a_database_of_another_program_is_not_taken_over(path: Path) -> None:
     make_database(path, "CREATE TABLE notes (of, somebody)")
     with pytest.raises(IndexDamaged):
-        schema.connect(path)
+        database.connect(path, MIGRATIONS)
     connection = sqlite3.connect(path)
     assert tables(connection) == {"notes"}
     assert pragma(connection, "user_version") == 0
@@ -199,7 +197,7 @@ def test_a_database_of_another_program_is_not_taken_over(path: Path) -> None:
 def test_a_file_in_the_place_of_the_folder_is_an_error_of_the_home(tmp_path: Path) -> None:
     (tmp_path / "cache").write_text("a file")
     with pytest.raises(HomeError, match="cache"):
-        schema.connect(tmp_path / "cache" / "index.db")
+        database.connect(tmp_path / "cache" / "index.db", MIGRATIONS)
 
 
 def test_a_folder_that_cannot_be_made_is_an_error_of_the_home(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -208,13 +206,13 @@ def test_a_folder_that_cannot_be_made_is_an_error_of_the_home(path: Path, monkey
 
     monkeypatch.setattr(files, "make_private_folder", refuse)
     with pytest.raises(HomeError, match="make it writable"):
-        schema.connect(path)
+        database.connect(path, MIGRATIONS)
 
 
 def test_a_folder_in_the_place_of_the_file_is_an_error_of_the_home(path: Path) -> None:
     path.mkdir(parents=True)
     with pytest.raises(HomeError, match=r"index\.db"):
-        schema.connect(path)
+        database.connect(path, MIGRATIONS)
 
 
 @pytest.mark.parametrize(
@@ -235,14 +233,14 @@ def test_what_sqlite_says_is_told_in_one_line_with_what_to_do(
 ) -> None:
     error = sqlite3.OperationalError("what SQLite says")
     error.sqlite_errorcode = code
-    with pytest.raises(kind) as refusal, schema.translated(path):
+    with pytest.raises(kind) as refusal, database.translated(path):
         raise error
     assert advice in str(refusal.value)
     assert len(str(refusal.value).splitlines()) == 1
 
 
 def test_a_python_without_full_text_search_is_told_as_such(path: Path) -> None:
-    with pytest.raises(HomeError, match="MEMEM_PYTHON"), schema.translated(path):
+    with pytest.raises(HomeError, match="MEMEM_PYTHON"), database.translated(path):
         raise sqlite3.OperationalError("no such module: fts5")
 
 
@@ -251,7 +249,7 @@ def test_a_python_without_full_text_search_is_told_as_such(path: Path) -> None:
 
 @pytest.fixture
 def connection(path: Path) -> Iterator[sqlite3.Connection]:
-    with closing(schema.connect(path)) as opened:
+    with closing(database.connect(path, MIGRATIONS)) as opened:
         yield opened
 
 
@@ -264,13 +262,13 @@ def add(connection: sqlite3.Connection, key: str) -> None:
 
 
 def fail_in_a_transaction(connection: sqlite3.Connection, work: Callable[[], None]) -> None:
-    with schema.transaction(connection):
+    with database.transaction(connection):
         work()
         raise ZeroDivisionError
 
 
 def test_a_transaction_is_kept_when_it_ends_well(connection: sqlite3.Connection) -> None:
-    with schema.transaction(connection):
+    with database.transaction(connection):
         add(connection, "a")
     assert keys(connection) == ["a"]
     assert not connection.in_transaction
@@ -286,7 +284,7 @@ def test_a_transaction_is_undone_when_it_fails(connection: sqlite3.Connection) -
 
 def test_an_inner_transaction_is_part_of_the_outer_one(connection: sqlite3.Connection) -> None:
     def nest() -> None:
-        with schema.transaction(connection):
+        with database.transaction(connection):
             add(connection, "inner")
         assert connection.in_transaction
 
@@ -309,7 +307,7 @@ def test_a_transaction_that_cannot_be_committed_is_undone_and_closed(connection:
     """Left open, it would swallow every later write."""
     connection.execute("PRAGMA foreign_keys = ON")
     connection.execute("CREATE TABLE child (parent TEXT REFERENCES meta (key) DEFERRABLE INITIALLY DEFERRED)")
-    with pytest.raises(sqlite3.IntegrityError), schema.transaction(connection):
+    with pytest.raises(sqlite3.IntegrityError), database.transaction(connection):
         connection.execute("INSERT INTO child VALUES ('nobody')")
     assert not connection.in_transaction
     assert connection.execute("SELECT count(*) FROM child").fetchone() == (0,)

@@ -1,46 +1,32 @@
-"""The index file: its tables as numbered migrations, and SQLite's errors in our words."""
+"""The files that memem derives with SQLite: opened, upgraded by numbered migrations, and its errors in our words."""
 
+import functools
 import sqlite3
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import ParamSpec, Protocol, TypeVar, cast
 
 from memem.core import files
 from memem.core.errors import Busy, HomeError, IndexDamaged, IndexTooNew
+from memem.core.query import Scope
 
 BUSY_MILLISECONDS = 5_000
+MOST_VALUES = 500
+"""How many values one statement is given: SQLite's own limit was once a thousand."""
+
+P = ParamSpec("P")
+R = TypeVar("R")
+Item = TypeVar("Item")
 
 
-def _first_tables(connection: sqlite3.Connection) -> None:
-    connection.execute("CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID")
-    connection.execute(
-        """CREATE TABLE notes (
-            row INTEGER PRIMARY KEY,
-            path TEXT NOT NULL UNIQUE,
-            mtime INTEGER NOT NULL, ctime INTEGER NOT NULL, size INTEGER NOT NULL,
-            digest TEXT NOT NULL,
-            id TEXT, project TEXT, kind TEXT, layer INTEGER, status TEXT, changed REAL,
-            fingerprint TEXT,
-            problem TEXT)"""
-    )
-    # Apart from its row, so that a search, which filters thousands of rows, passes over short ones.
-    connection.execute("CREATE TABLE memories (row INTEGER PRIMARY KEY, memory TEXT NOT NULL)")
-    connection.execute("CREATE INDEX notes_by_id ON notes (id)")
-    connection.execute("CREATE INDEX notes_by_fingerprint ON notes (fingerprint)")
-    connection.execute("CREATE INDEX notes_by_project ON notes (project, layer)")
-    # Our own words module has split and folded everything, so only spaces separate here.
-    connection.execute(
-        """CREATE VIRTUAL TABLE words USING fts5 (title, keys, body,
-            tokenize = "porter unicode61 remove_diacritics 0 categories 'L* M* N* P* S* C*'")"""
-    )
+Migrations = Sequence[Callable[[sqlite3.Connection], None]]
+"""What makes the tables, in order; the number of those done is the file's version."""
 
 
-MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (_first_tables,)
-
-
-def connect(path: Path) -> sqlite3.Connection:
-    """Open the index at `path`, creating or upgrading it."""
+def connect(path: Path, migrations: Migrations) -> sqlite3.Connection:
+    """Open the file at `path`, creating or upgrading it."""
     with translated(path):
         try:
             files.make_private_folder(path.parent)
@@ -50,11 +36,11 @@ def connect(path: Path) -> sqlite3.Connection:
             raise HomeError(f"Cannot use {path.parent}: {files.reason(error)}.") from None
         connection = sqlite3.connect(path, timeout=BUSY_MILLISECONDS / 1000, isolation_level=None)
         try:
-            _version(connection, path)
+            _version(connection, path, migrations)
             _use_wal(connection)
             # A note is on disk before its row: after a power failure the next scan repairs the index.
             connection.execute("PRAGMA synchronous = NORMAL")
-            _migrate(connection, path)
+            _migrate(connection, path, migrations)
         except BaseException:
             connection.close()
             raise
@@ -75,18 +61,18 @@ def _use_wal(connection: sqlite3.Connection) -> None:
             return
 
 
-def _migrate(connection: sqlite3.Connection, path: Path) -> None:
-    if _version(connection, path) == len(MIGRATIONS):
+def _migrate(connection: sqlite3.Connection, path: Path, migrations: Migrations) -> None:
+    if _version(connection, path, migrations) == len(migrations):
         return
     with transaction(connection):
-        for number in range(_version(connection, path), len(MIGRATIONS)):
-            MIGRATIONS[number](connection)
-        connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
+        for number in range(_version(connection, path, migrations), len(migrations)):
+            migrations[number](connection)
+        connection.execute(f"PRAGMA user_version = {len(migrations)}")
 
 
-def _version(connection: sqlite3.Connection, path: Path) -> int:
+def _version(connection: sqlite3.Connection, path: Path, migrations: Migrations) -> int:
     version = int(connection.execute("PRAGMA user_version").fetchone()[0])
-    if version > len(MIGRATIONS):
+    if version > len(migrations):
         raise IndexTooNew(
             f"The index {path} was made by a newer memem. Upgrade memem, or run `memem reindex` to rebuild it "
             "for this version; your notes are not touched."
@@ -113,7 +99,10 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
 
 @contextmanager
 def snapshot(connection: sqlite3.Connection) -> Iterator[None]:
-    """Several queries that see one state, whatever others commit meanwhile."""
+    """Several queries that see one state, whatever others commit meanwhile; joins one that is already open."""
+    if connection.in_transaction:
+        yield
+        return
     connection.execute("BEGIN")
     try:
         yield
@@ -139,3 +128,33 @@ def translated(path: Path) -> Iterator[None]:
         raise IndexDamaged(
             f"The index {path} is damaged ({error}). Run `memem reindex` to rebuild it; your notes are not touched."
         ) from None
+
+
+class _OnFile(Protocol):
+    path: Path
+
+
+def guarded(method: Callable[P, R]) -> Callable[P, R]:
+    """SQLite's errors in our words, for a method of a class that knows its file's `path`."""
+
+    @functools.wraps(method)
+    def translating(*args: P.args, **kwargs: P.kwargs) -> R:
+        with translated(cast(_OnFile, args[0]).path):
+            return method(*args, **kwargs)
+
+    return translating
+
+
+def among(items: Sequence[Item]) -> Iterator[tuple[str, Sequence[Item]]]:
+    """Items in portions for one statement each, with the marks that stand for them in it."""
+    for start in range(0, len(items), MOST_VALUES):
+        some = items[start : start + MOST_VALUES]
+        yield ", ".join("?" * len(some)), some
+
+
+def within(scope: Scope) -> tuple[str, tuple[str, ...]]:
+    """A scope as further conditions on the table `notes`, and their values; nothing, when everything is in it."""
+    conditions = "" if scope.archive else " AND notes.layer < 3 AND notes.status = 'active'"
+    if scope.projects is not None:
+        conditions += f" AND notes.project IN ({', '.join('?' * len(scope.projects))})"
+    return conditions, scope.projects or ()

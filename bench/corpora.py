@@ -1,0 +1,143 @@
+"""What recall is measured on: memories, questions about them, and the sources that answer each question.
+
+Two public sets are read from a folder that its user provides; nothing of them is part of the project.
+
+`devmem-dev.jsonl.gz`, one line: coding sessions, and questions with the sessions that answer them. Every message is a
+memory; the session it came from is what counts.
+
+`longmemeval-dev.jsonl.gz`, a line per question: the question, the sessions it is asked of, and those that answer it.
+Every session is one long memory, and every question's sessions are a project of their own.
+"""
+
+import gzip
+import json
+import os
+import uuid
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from memem.core.memory import Memory
+from memem.flows import reindex
+from memem.vault import note
+from memem.workspace import Workspace, open_workspace
+
+PROJECT = "bench"
+DEPTH = 10
+DEVMEM, LONGMEMEVAL, PROMPTS = "devmem-dev.jsonl.gz", "longmemeval-dev.jsonl.gz", "prompts-dev.jsonl.gz"
+_TITLE = 80
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked, the sources that answer it, and the project it is asked in, if not everywhere."""
+
+    key: str
+    text: str
+    kind: str
+    wanted: frozenset[str]
+    project: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """A set: its memories, where each came from, the questions, and how many memories to ask for each time."""
+
+    name: str
+    memories: tuple[Memory, ...]
+    source_of: Mapping[str, str]  # by the memory's id
+    questions: tuple[Question, ...]
+    depth: int = DEPTH
+    complete: bool = True
+
+    def ranking(self, identities: Iterable[str]) -> list[str]:
+        """The sources of these memories, each at the place of its best memory."""
+        return list(dict.fromkeys(self.source_of[identity] for identity in identities))
+
+    def sample(self, count: int, seed: int) -> "Corpus":
+        """Some of the questions, always the same ones, with the memories that they can reach."""
+        if count >= len(self.questions):
+            return self
+        chosen = sorted(Random(seed).sample(range(len(self.questions)), count))
+        questions = tuple(self.questions[number] for number in chosen)
+        scopes = {question.project for question in questions}
+        memories = tuple(memory for memory in self.memories if None in scopes or memory.project in scopes)
+        return replace(self, memories=memories, questions=questions, complete=False)
+
+
+def devmem(data: Path) -> Corpus:
+    """Messages as memories. Questions that no session answers are left out."""
+    (dialogue, *_) = lines(data / DEVMEM)
+    memories: list[Memory] = []
+    source_of: dict[str, str] = {}
+    for session in dialogue["sessions"]:
+        for number, message in enumerate(session["messages"]):
+            memory = _memory(f"{session['sessionId']}/{number}", message["content"], PROJECT)
+            memories.append(memory)
+            source_of[memory.id] = session["sessionId"]
+    questions = tuple(
+        Question(
+            key=question.get("questionId", question["question"]),
+            text=question["question"],
+            kind=question.get("questionType", ""),
+            wanted=frozenset(question["haystackSessionIds"]),
+        )
+        for question in dialogue["questions"]
+        if question["haystackSessionIds"]
+    )
+    # A session has several messages: ten sessions take more than ten memories.
+    return Corpus("devmem", tuple(memories), source_of, questions, depth=10 * DEPTH)
+
+
+def longmemeval(data: Path) -> Corpus:
+    """Sessions as memories, those of each question in a project of its own."""
+    memories: dict[str, Memory] = {}
+    source_of: dict[str, str] = {}
+    questions: list[Question] = []
+    for line in lines(data / LONGMEMEVAL):
+        project = f"q-{line['question_id']}".lower()
+        for session in line["sessions"]:
+            body = "\n\n".join(f"{turn['role']}: {turn['content']}" for turn in session["turns"])
+            asked = next((turn["content"] for turn in session["turns"] if turn["role"] == "user"), body)
+            memory = _memory(f"{line['question_id']}/{session['id']}", body, project, opening=asked)
+            memories[memory.id] = memory
+            source_of[memory.id] = session["id"]
+        wanted = frozenset(line["answer_session_ids"])
+        questions.append(Question(line["question_id"], line["question"], line["question_type"], wanted, project))
+    return Corpus("longmemeval", tuple(memories.values()), source_of, tuple(questions))
+
+
+def vault(folder: Path, memories: Iterable[Memory]) -> Workspace:
+    """A memory home in this folder that holds just these memories, indexed. What already stands there is kept."""
+    # The caller's environment tells where the model is; home and vault are ours.
+    environ = os.environ | {"MEMEM_FSYNC": "0"}
+    ws = open_workspace(actor="bench", home=folder / "home", vault=folder / "vault", environ=environ)
+    ws.store.make_vault()
+    wanted = {note.file_name(memory): note.new_text(memory).encode() for memory in memories}
+    there = {path.name: path for path in ws.store.paths.memories.glob("*.md")}
+    for name in there.keys() - wanted.keys():
+        there[name].unlink()
+    for name, data in wanted.items():
+        if name not in there or there[name].read_bytes() != data:
+            (ws.store.paths.memories / name).write_bytes(data)
+    reindex.refresh(ws)
+    return ws
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    """The objects of a compressed file with one of them a line."""
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        return [json.loads(line) for line in file]
+
+
+def identity(key: str) -> str:
+    """The id that a key always gets."""
+    return str(uuid.uuid5(uuid.NAMESPACE_URL, key))
+
+
+def _memory(key: str, text: str, project: str, *, opening: str = "") -> Memory:
+    """A memory whose title is how its text, or what opened it, begins."""
+    title = " ".join((opening or text)[:_TITLE].split())
+    return Memory(id=identity(key), title=title, body=text, project=project)

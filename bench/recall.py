@@ -1,0 +1,144 @@
+"""How well memories are found: by keywords alone, by meaning alone, and by both together.
+
+Measured on the project's own labelled set and, given the folder with their files (--data, or the variable
+MEMEM_BENCH_DATA), on the public sets devmem and longmemeval. Encoding longmemeval takes tens of minutes: --cache keeps
+its vectors for the next run.
+"""
+
+import argparse
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, closing, nullcontext
+from pathlib import Path
+from typing import Any
+
+from bench import corpora, labelled
+from bench.corpora import Corpus, Question
+from bench.measure import machine, save_json
+from bench.metrics import RESAMPLES
+from bench.scores import COSINE, FUSED, KEYWORD, MODES, Claim, Scores, as_json, claims, kept, score, shown, shown_claims
+from memem.core.errors import ModelError
+from memem.flows import encode, retrieve
+from memem.recall import rank
+from memem.workspace import Workspace
+
+DATA_VARIABLE = "MEMEM_BENCH_DATA"
+LABELLED = "labelled"
+FILES = {"devmem": corpora.DEVMEM, "longmemeval": corpora.LONGMEMEVAL}
+SETS = (LABELLED, *FILES)
+BLENDS = {KEYWORD: rank.KEYWORDS, COSINE: rank.COSINE, FUSED: rank.FUSED}
+
+Measure = Callable[[Corpus, Path, int], Scores]
+"""Asks the questions of a set whose vault is made in the folder; the number is the seed."""
+
+
+def run(arguments: list[str]) -> int:
+    """Measure the sets, print the tables, and write the JSON when asked; 1 when a promise is broken."""
+    return report(_options(arguments), measure)
+
+
+def report(options: argparse.Namespace, measured: Measure) -> int:
+    """Everything but the measuring itself."""
+    found: list[Scores] = []
+    with _folder(options.cache) as folder:
+        for name in options.sets:
+            corpus = _corpus(name, options)
+            place = Path(folder) / (name if corpus.complete else f"{name}-{options.questions}-{options.seed}")
+            found.append(measured(corpus, place, options.seed))
+            print(shown(found[-1]) + "\n", flush=True)
+    promised = [claim for scores in found for claim in claims(scores)]
+    print(shown_claims(promised) if promised else "No promise was judged: they are about the fused ranking.")
+    if options.json:
+        save_json(options.json, _as_json(found, promised, options))
+    return 0 if kept(promised) else 1
+
+
+def measure(corpus: Corpus, folder: Path, seed: int) -> Scores:
+    """Put the memories of a set into a vault in this folder, encode them, and ask."""
+    _say(f"{corpus.name}: {len(corpus.memories):,} memories")
+    with closing(corpora.vault(folder, corpus.memories)) as ws:
+        modes = _encoded(ws)
+        _say(f"{corpus.name}: {len(corpus.questions):,} questions")
+
+        def find(mode: str, question: Question) -> Iterable[str]:
+            hits = retrieve.search(ws, question.text, project=question.project, limit=corpus.depth, blend=BLENDS[mode])
+            return [hit.id for hit in hits]
+
+        return score(corpus, modes, find, seed)
+
+
+def _encoded(ws: Workspace) -> Sequence[str]:
+    """The modes that can be measured."""
+    try:
+        encode.encode_all(ws, _progress)
+    except ModelError as problem:
+        print(f"Keywords only, there is no model: {problem}")
+        return (KEYWORD,)
+    return MODES
+
+
+def _corpus(name: str, options: argparse.Namespace) -> Corpus:
+    readers = {LABELLED: lambda _: labelled.load(), "devmem": corpora.devmem, "longmemeval": corpora.longmemeval}
+    corpus = readers[name](options.data)
+    return corpus.sample(options.questions, options.seed) if options.questions else corpus
+
+
+def _folder(cache: Path | None) -> AbstractContextManager[str | Path]:
+    return nullcontext(cache) if cache else tempfile.TemporaryDirectory(prefix="memem-bench-")
+
+
+def _options(arguments: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m bench recall", description=__doc__)
+    given = os.environ.get(DATA_VARIABLE)
+    parser.add_argument(
+        "--data",
+        type=Path,
+        metavar="DIR",
+        default=Path(given) if given else None,
+        help=f"folder with the evaluation files (default: {DATA_VARIABLE})",
+    )
+    parser.add_argument("--sets", type=_sets, help=f"comma-separated (default: those there are of {','.join(SETS)})")
+    parser.add_argument("--questions", type=int, metavar="N", help="only N questions of each set, always the same ones")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the numbers to this file")
+    parser.add_argument("--cache", type=Path, metavar="DIR", help="keep vaults and vectors here for the next run")
+    parser.add_argument("--seed", type=int, default=1, help="of the sample and the intervals (default: 1)")
+    options = parser.parse_args(arguments)
+    if options.questions is not None and options.questions < 1:
+        parser.error("ask at least one question")
+    if options.sets is None:
+        options.sets = SETS if options.data else (LABELLED,)
+        if not options.data:
+            print(f"Only the labelled set: the others need --data DIR or {DATA_VARIABLE}.\n")
+    for name in options.sets:
+        if name != LABELLED and not (options.data and (options.data / FILES[name]).is_file()):
+            parser.error(f"the set {name} needs --data DIR with {FILES[name]} in it")
+    return options
+
+
+def _sets(text: str) -> tuple[str, ...]:
+    names = tuple(dict.fromkeys(text.split(",")))
+    if unknown := [name for name in names if name not in SETS]:
+        raise argparse.ArgumentTypeError(f"there is no set {unknown[0]!r}, only {', '.join(SETS)}")
+    return names
+
+
+def _as_json(found: Sequence[Scores], promised: Sequence[Claim], options: argparse.Namespace) -> dict[str, Any]:
+    return {
+        "bench": "recall",
+        "machine": machine(),
+        "seed": options.seed,
+        "resamples": RESAMPLES,
+        "sampled": options.questions,
+        "sets": [as_json(scores) for scores in found],
+        "promises": [claim.as_json() for claim in promised],
+    }
+
+
+def _progress(done: int, total: int) -> None:
+    _say(f"encoded {done:,} of {total:,}")
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)

@@ -1,0 +1,35 @@
+"""memem encode"""
+
+import argparse
+import os
+
+from memem.core.errors import Busy
+from memem.doors.cli import output
+from memem.doors.cli.session import fresh_workspace
+from memem.flows import encode
+
+POLITE = 10
+"""How far a process in the background steps back behind everything that somebody waits for."""
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--background", action="store_true", help="quietly, and not at all if another one is at it")
+    output.json_option(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    if options.background and hasattr(os, "nice"):
+        os.nice(POLITE)
+    with fresh_workspace() as ws:
+        try:
+            with output.progress("Encoding", quiet=options.background or options.json) as progress:
+                result = encode.encode_all(ws, progress, wait=0 if options.background else None)
+        except Busy:
+            if options.background:
+                return 0
+            raise
+    if options.json:
+        output.as_json(result)
+    elif not options.background:
+        output.say(f"Encoded {result.encoded:,} of {result.passages:,} passages; the others had a vector already.")
+    return 0

@@ -1,0 +1,46 @@
+"""Compute every vector that is missing: once at a time, on all cores, in steps that are kept when it is interrupted."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from memem.core import files, locks
+from memem.flows.meaning import encode_some, settle
+from memem.flows.opening import require_vault, using_home
+from memem.workspace import Workspace
+
+STEP = 256
+"""Passages between two commits: a few seconds' work, which is all that an interruption loses."""
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """What was done: passages encoded now, passages there are, and whether vectors that nobody needs were dropped."""
+
+    encoded: int
+    passages: int
+    compacted: bool
+
+
+def encode_all(
+    ws: Workspace, progress: Callable[[int, int], object] = lambda *_: None, *, wait: float | None = None
+) -> Encoded:
+    """Vectors for everything in the index. `progress` is told how many passages have one, and how many there are.
+
+    Raises ModelError without a model, and Busy when another memem is at it for longer than `wait` seconds.
+    """
+    require_vault(ws)
+    ws.encoder()
+    with using_home(ws):
+        files.make_private_folder(ws.home.encode_lock.parent)
+        with locks.holding(ws.home.encode_lock, ws.settings.lock_seconds if wait is None else wait):
+            missing = settle(ws)
+            total = ws.index.passages.count()
+            before = ws.vectors().count()
+            while missing:
+                progress(total - missing, total)
+                if not encode_some(ws, STEP):
+                    break  # somebody else has just done it, or the notes are gone
+                missing = settle(ws)
+            progress(total, total)
+            encoded = ws.vectors().count() - before
+            return Encoded(encoded, total, ws.vectors().compact(ws.index.passages.keys()))

@@ -1,0 +1,95 @@
+"""The half of a search that is not words: which notes are near the query, or in plain words why that is not known."""
+
+from collections.abc import Collection
+from contextlib import suppress
+
+from memem.core.errors import HomeError, IndexUnusable, ModelError
+from memem.core.query import Near, Scope
+from memem.index.asking import Asked
+from memem.index.passages import key, passages
+from memem.workspace import Workspace
+
+AT_ONCE = 32
+"""So many passages are encoded on the spot by whoever needs them: about half a second's work."""
+AGAIN_SECONDS = 60
+MOST_MISSING = 0.05
+"""With a larger part of the passages still without a vector, comparing the others would be unfair: words decide."""
+
+
+def near(
+    ws: Workspace, asked: Asked | None, scope: Scope, limit: int, also: Collection[int]
+) -> tuple[Near | None, str]:
+    """The nearest notes, and the cosines of the rows in `also`; or None and the reason, empty when nobody asked."""
+    if asked is None:
+        return None, ""
+    try:
+        answer = asked.wait(ws.settings.query_seconds)
+        if answer is None:
+            return None, f"the query's vector was not ready within {ws.settings.query_seconds:g} s"
+        missing = catch_up(ws)
+        total = ws.index.passages.count() if missing else 0
+        if missing > AT_ONCE:
+            begin_in_background(ws)
+        if not suffice(missing, total):
+            return None, f"{total - missing:,} of {total:,} passages have a vector so far (`memem encode`)"
+        from memem.index.nearest import nearest
+
+        with ws.vectors().reading() as view:
+            return nearest(ws.index.passages, view, answer[1], scope, limit, also), ""
+    except (ModelError, IndexUnusable, HomeError) as problem:
+        return None, str(problem)
+
+
+def suffice(missing: int, total: int) -> bool:
+    """Whether so many passages have a vector that meaning may have its part."""
+    return missing <= max(AT_ONCE, MOST_MISSING * total)
+
+
+def catch_up(ws: Workspace) -> int:
+    """See which passages have no vector, and compute those of a few; returns how many are left."""
+    missing = settle(ws)
+    if 0 < missing <= AT_ONCE and encode_some(ws, missing):
+        missing = ws.index.passages.pending()
+    return missing
+
+
+def begin_in_background(ws: Workspace) -> None:
+    """Have the rest computed by a process of its own, unless one was started just now, or the user forbids it."""
+    log = ws.home.encode_log
+    if not ws.settings.background or (log.exists() and ws.clock().timestamp() - log.stat().st_mtime < AGAIN_SECONDS):
+        return
+    from memem.jobs import detach
+
+    with suppress(OSError):  # then the next query tries again, and status says how far it is
+        detach.start(["encode", "--background"], ws.environ_for_children(), log)
+
+
+def settle(ws: Workspace) -> int:
+    """Compare what waits for a vector with the vectors there are; returns how many passages have none."""
+    store, waiting = ws.vectors(), ws.index.passages
+    if ws.index.meta("encoded_for") != store.id:
+        waiting.begin()
+        ws.index.set_meta("encoded_for", store.id)
+    unknown = waiting.unknown()
+    if unknown:
+        with store.reading() as view:
+            known = view.slots(unknown)
+        waiting.settle(known, [each for each in unknown if each not in known])
+    return waiting.pending()
+
+
+def encode_some(ws: Workspace, most: int) -> int:
+    """Compute the vectors of some notes' passages, about `most`; returns how many passages have one now."""
+    store = ws.vectors()
+    texts: dict[bytes, str] = {}
+    for memory in ws.index.waiting(most):
+        texts |= {key(text): text for text in passages(memory)}
+        if len(texts) >= most:
+            break
+    with store.reading() as view:
+        known = view.slots(list(texts))
+    missing = {each: text for each, text in texts.items() if each not in known}
+    if missing:
+        store.add(list(missing), ws.encoder().passages(list(missing.values())))
+    ws.index.passages.settle(list(texts))
+    return len(texts)

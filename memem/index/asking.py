@@ -1,0 +1,36 @@
+"""The vector of a query, computed beside whatever else there is to do, and waited for no longer than agreed."""
+
+import threading
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # numpy is imported by the thread, while the caller reads the vault
+    from memem.index.encoder import Encoder, Vectors
+
+
+class Asked:
+    """One query on its way to a vector. Loading the model counts too: it is most of the time in a new process."""
+
+    def __init__(self, text: str, encoder: "Callable[[], Encoder]") -> None:
+        self.text = text
+        self._encoder = encoder
+        self._begun = time.monotonic()
+        self._answer: tuple[Encoder, Vectors] | None = None
+        self._problem: Exception | None = None
+        self._thread = threading.Thread(target=self._compute, name="memem-query", daemon=True)
+        self._thread.start()
+
+    def wait(self, seconds: float) -> "tuple[Encoder, Vectors] | None":
+        """The encoder and the vector; None when they are not there `seconds` after the question. Raises ModelError."""
+        self._thread.join(max(0.0, self._begun + seconds - time.monotonic()))
+        if self._problem:
+            raise self._problem
+        return self._answer
+
+    def _compute(self) -> None:
+        try:
+            encoder = self._encoder()
+            self._answer = encoder, encoder.query(self.text)
+        except Exception as problem:  # noqa: BLE001 - carried to the thread that asked, and raised there
+            self._problem = problem

@@ -1,0 +1,236 @@
+"""The index file: a row for each note, with its words (`keyword.py`) and its passages (`passage_rows.py`)."""
+
+import json
+import sqlite3
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from memem.core import files
+from memem.core.files import Stamp
+from memem.core.memory import Memory
+from memem.core.query import Match, Scope, Term
+from memem.index import database, keyword, passage_rows
+from memem.index.database import guarded
+from memem.index.keyword import Answer
+from memem.index.passage_rows import PassageRows
+
+
+def _first_tables(connection: sqlite3.Connection) -> None:
+    connection.execute("CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID")
+    connection.execute(
+        """CREATE TABLE notes (
+            row INTEGER PRIMARY KEY,
+            path TEXT NOT NULL UNIQUE,
+            mtime INTEGER NOT NULL, ctime INTEGER NOT NULL, size INTEGER NOT NULL,
+            digest TEXT NOT NULL,
+            id TEXT, project TEXT, kind TEXT, layer INTEGER, status TEXT, changed REAL,
+            fingerprint TEXT,
+            problem TEXT)"""
+    )
+    # Apart from its row, so that a search, which filters thousands of rows, passes over short ones.
+    connection.execute("CREATE TABLE memories (row INTEGER PRIMARY KEY, memory TEXT NOT NULL)")
+    connection.execute("CREATE INDEX notes_by_id ON notes (id)")
+    connection.execute("CREATE INDEX notes_by_fingerprint ON notes (fingerprint)")
+    connection.execute("CREATE INDEX notes_by_project ON notes (project, layer)")
+    keyword.create_table(connection)
+
+
+MIGRATIONS: database.Migrations = (_first_tables, passage_rows.create_tables)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A note as the index knows it. `memory` is None and `problem` says why when it could not be read."""
+
+    path: str
+    stamp: Stamp
+    digest: str
+    memory: Memory | None
+    fingerprint: str = ""
+    changed: float = 0.0  # when, in seconds since the epoch
+    problem: str = ""
+
+
+class NoteIndex:
+    """`index.db`. Reading takes no lock; writing is SQLite's own transaction."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._connection = database.connect(path, MIGRATIONS)
+        self.passages = PassageRows(path, self._connection)
+        self._file = files.identity(path)
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def is_current(self) -> bool:
+        """Whether this is still the file at its path, and not one that a rebuild has replaced."""
+        return self._file == files.identity(self.path)
+
+    @guarded
+    def meta(self, key: str) -> str:
+        found = self._connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+        return str(found[0]) if found else ""
+
+    @guarded
+    def set_meta(self, key: str, value: str) -> None:
+        if self.meta(key) != value:
+            self._connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
+
+    @guarded
+    def begin(self, key: str) -> None:
+        """Make room for what `key` describes, unless the rows are already of it, whole or half-filled by somebody."""
+        with database.transaction(self._connection):
+            if self.meta("filled_for") == key:
+                return
+            for table in ("notes", "memories", "words", "passages", "pending", "meta"):
+                self._connection.execute(f"DELETE FROM {table}")  # noqa: S608 - fixed names
+            self._connection.execute("INSERT INTO meta VALUES ('filled_for', ?)", (key,))
+
+    @guarded
+    def stamps(self) -> dict[str, tuple[Stamp, str]]:
+        """Stamp and digest of every known file."""
+        rows = self._connection.execute("SELECT path, mtime, ctime, size, digest FROM notes")
+        return {path: ((mtime, ctime, size), digest) for path, mtime, ctime, size, digest in rows}
+
+    @guarded
+    def update(self, changed: Sequence[Row], gone: Sequence[str] = (), lost: Mapping[str, Stamp] | None = None) -> None:
+        """Bring rows up to date, in one transaction. What a scan `lost` goes only if nobody has written it since."""
+        if not changed and not gone and not lost:
+            return
+        with database.transaction(self._connection):
+            for path, stamp in (lost or {}).items():
+                if self._stamp(path) == stamp:
+                    self._remove(path)
+            for path in gone:
+                self._remove(path)
+            for row in changed:
+                self._remove(row.path)
+                self._insert(row)
+
+    @guarded
+    def restamp(self, rows: Sequence[Row]) -> None:
+        """The same bytes under a new stamp: touched, copied back, or renamed onto itself."""
+        if not rows:
+            return
+        with database.transaction(self._connection):
+            self._connection.executemany(
+                "UPDATE notes SET mtime = ?, ctime = ?, size = ? WHERE path = ?",
+                [(*row.stamp, row.path) for row in rows],
+            )
+
+    @guarded
+    def count(self) -> int:
+        """How many notes can be found."""
+        return keyword.count(self._connection)
+
+    @guarded
+    def rows(self, where: str = "1", values: Sequence[Any] = (), limit: int = -1) -> list[Row]:
+        """Rows by a condition written by the caller's code, never by a user."""
+        query = f"SELECT {_COLUMNS} FROM notes LEFT JOIN memories USING (row) WHERE {where} LIMIT ?"  # noqa: S608
+        return [_row(columns) for columns in self._connection.execute(query, (*values, limit))]
+
+    def by_id(self, prefix: str) -> list[Row]:
+        """Rows whose id starts so. An exact id wins over longer ones."""
+        exact = self.rows("id = ? ORDER BY path", (prefix,))
+        return exact or self.rows("id >= ? AND id < ? ORDER BY id, path", (prefix, prefix + "\x7f"))
+
+    def by_fingerprint(self, fingerprint: str) -> list[Row]:
+        return self.rows("fingerprint = ? ORDER BY path", (fingerprint,))
+
+    def by_path(self, path: str) -> Row | None:
+        return next(iter(self.rows("path = ?", (path,))), None)
+
+    def waiting(self, limit: int) -> list[Memory]:
+        """Memories of which some passage has no vector yet."""
+        held = "SELECT passages.row FROM pending JOIN passages USING (key)"
+        return [row.memory for row in self.rows(f"row IN ({held}) ORDER BY row", limit=limit) if row.memory]
+
+    def one_state(self) -> AbstractContextManager[None]:
+        """What is asked within sees one state of the index, whatever others write meanwhile."""
+        return database.snapshot(self._connection)
+
+    @guarded
+    def keywords(self, query: str, scope: Scope, limit: int) -> Answer:
+        """The best rows for any of the query's words."""
+        with self.one_state():
+            return keyword.search(self._connection, query, limit, scope)
+
+    @guarded
+    def matches(self, answer: Answer, cosines: Mapping[int, float]) -> list[Match]:
+        """What words or meaning have found, with all that is known of each, the one as of the other."""
+        with self.one_state():
+            others = keyword.scored(self._connection, answer.chosen, cosines.keys() - answer.scores.keys())
+            scores = dict.fromkeys(cosines, 0.0) | answer.scores | others
+            held = keyword.held(self._connection, list(scores), answer.chosen)
+            found = (self._match(row, bm25, held[row], cosines.get(row)) for row, bm25 in scores.items())
+            return [match for match in found if match]
+
+    @guarded
+    def check(self) -> None:
+        """Raise when the file is damaged, or when the words no longer belong to the notes."""
+        problems = [line for (line,) in self._connection.execute("PRAGMA quick_check") if line != "ok"]
+        if problems:
+            raise sqlite3.DatabaseError(problems[0])
+        keyword.check(self._connection, "SELECT row FROM memories JOIN notes USING (row) WHERE status <> 'quarantined'")
+
+    def _stamp(self, path: str) -> Stamp | None:
+        query = "SELECT mtime, ctime, size FROM notes WHERE path = ?"
+        found: Stamp | None = self._connection.execute(query, (path,)).fetchone()
+        return found
+
+    def _remove(self, path: str) -> None:
+        found = self._connection.execute("SELECT row FROM notes WHERE path = ?", (path,)).fetchone()
+        if found:
+            keyword.remove(self._connection, found[0])
+            self.passages.remove(found[0])
+            self._connection.execute("DELETE FROM memories WHERE row = ?", found)
+            self._connection.execute("DELETE FROM notes WHERE row = ?", found)
+
+    def _insert(self, row: Row) -> None:
+        memory = row.memory
+        columns: dict[str, Any] = dict(zip(("mtime", "ctime", "size"), row.stamp, strict=True))
+        columns |= {"path": row.path, "digest": row.digest}
+        if memory is None:
+            columns |= {"problem": row.problem}
+        else:
+            columns |= {name: getattr(memory, name) for name in ("id", "project", "kind", "layer", "status")}
+            columns |= {"changed": row.changed, "fingerprint": row.fingerprint}
+        statement = f"INSERT INTO notes ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"  # noqa: S608
+        number = int(self._connection.execute(statement, tuple(columns.values())).lastrowid or 0)
+        if memory is None:
+            return
+        text = json.dumps({name: getattr(memory, name) for name in _FIELDS}, ensure_ascii=False)
+        self._connection.execute("INSERT INTO memories VALUES (?, ?)", (number, text))
+        if memory.status != "quarantined":  # that one is to be read by its id, never to be found
+            keyword.insert(self._connection, number, memory)
+            self.passages.insert(number, memory)
+
+    def _match(self, row: int, bm25: float, terms: Sequence[Term], cosine: float | None) -> Match | None:
+        """None when the row has gone since it was found."""
+        found = self._connection.execute(
+            "SELECT path, mtime, ctime, size, memory FROM notes JOIN memories USING (row) WHERE row = ?", (row,)
+        ).fetchone()
+        if found is None:
+            return None
+        path, *stamp, memory = found
+        return Match(path, tuple(stamp), _memory(memory), bm25, tuple(terms), cosine)
+
+
+_FIELDS = tuple(field.name for field in fields(Memory))
+_COLUMNS = "path, mtime, ctime, size, digest, memory, fingerprint, changed, problem"
+
+
+def _row(columns: tuple[Any, ...]) -> Row:
+    path, mtime, ctime, size, digest, memory, fingerprint, changed, problem = columns
+    known = _memory(memory) if memory else None
+    return Row(path, (mtime, ctime, size), digest, known, fingerprint or "", changed or 0.0, problem or "")
+
+
+def _memory(text: str) -> Memory:
+    held: dict[str, Any] = json.loads(text)
+    held |= {name: tuple(value) for name, value in held.items() if isinstance(value, list)}
+    return Memory(**held)

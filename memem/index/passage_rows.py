@@ -1,0 +1,101 @@
+"""Which note holds which passage, and which passages have no vector yet.
+
+A passage is known by its text's key, so that the same text in two notes, or a note moved and renamed, has one vector.
+`pending` is the work that is left: whatever comes into the index goes there, and leaves when its vector is known.
+"""
+
+import sqlite3
+from collections.abc import Collection, Sequence
+from pathlib import Path
+
+from memem.core.memory import Memory
+from memem.core.query import Scope
+from memem.index import database
+from memem.index.database import guarded
+from memem.index.passages import key, passages
+
+
+def create_tables(connection: sqlite3.Connection) -> None:
+    connection.execute("CREATE TABLE passages (key BLOB, row INTEGER, PRIMARY KEY (key, row)) WITHOUT ROWID")
+    connection.execute("CREATE INDEX passages_by_row ON passages (row)")
+    connection.execute("CREATE TABLE pending (key BLOB PRIMARY KEY, looked_up INTEGER DEFAULT 0) WITHOUT ROWID")
+
+
+class PassageRows:
+    """The passages' tables in the index file."""
+
+    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
+        self.path = path
+        self._connection = connection
+
+    def insert(self, row: int, memory: Memory) -> None:
+        keys = list(map(key, passages(memory)))
+        self._connection.executemany("INSERT INTO passages VALUES (?, ?)", [(each, row) for each in keys])
+        self._connection.executemany("INSERT OR IGNORE INTO pending (key) VALUES (?)", [(each,) for each in keys])
+
+    def remove(self, row: int) -> None:
+        alone = "SELECT 1 FROM passages AS other WHERE other.key = passages.key AND other.row <> passages.row"
+        mine = f"SELECT key FROM passages WHERE row = ? AND NOT EXISTS ({alone})"  # noqa: S608 - fixed texts
+        self._connection.execute(f"DELETE FROM pending WHERE key IN ({mine})", (row,))  # noqa: S608 - fixed texts
+        self._connection.execute("DELETE FROM passages WHERE row = ?", (row,))
+
+    @guarded
+    def count(self) -> int:
+        return int(self._connection.execute("SELECT count(DISTINCT key) FROM passages").fetchone()[0])
+
+    @guarded
+    def keys(self) -> set[bytes]:
+        """Every passage that some note holds."""
+        return {key for (key,) in self._connection.execute("SELECT DISTINCT key FROM passages")}
+
+    @guarded
+    def holders(self, keys: Sequence[bytes], scope: Scope) -> list[tuple[bytes, int]]:
+        """Which rows in the scope hold the given passages."""
+        conditions, values = database.within(scope)
+        join = "JOIN notes USING (row)" if conditions else ""
+        pairs: list[tuple[bytes, int]] = []
+        for marks, some in database.among(keys):
+            query = f"SELECT key, row FROM passages {join} WHERE key IN ({marks}){conditions}"  # noqa: S608 - bound
+            pairs += self._connection.execute(query, (*some, *values))
+        return pairs
+
+    @guarded
+    def within(self, scope: Scope) -> list[tuple[bytes, int]]:
+        """All passages of the scope, with the rows that hold them."""
+        conditions, values = database.within(scope)
+        query = f"SELECT key, row FROM notes JOIN passages USING (row) WHERE 1{conditions}"  # noqa: S608 - bound
+        return self._connection.execute(query, values).fetchall()
+
+    @guarded
+    def of(self, rows: Sequence[int]) -> list[tuple[bytes, int]]:
+        """The passages of given rows."""
+        pairs: list[tuple[bytes, int]] = []
+        for marks, some in database.among(rows):
+            query = f"SELECT key, row FROM passages WHERE row IN ({marks})"  # noqa: S608 - bound
+            pairs += self._connection.execute(query, some)
+        return pairs
+
+    @guarded
+    def pending(self) -> int:
+        """How many passages wait for a vector, or for somebody to look whether there is one."""
+        return int(self._connection.execute("SELECT count(*) FROM pending").fetchone()[0])
+
+    @guarded
+    def begin(self) -> None:
+        """Nothing is known to have a vector: the model is another, or its vectors are gone."""
+        with database.transaction(self._connection):
+            self._connection.execute("INSERT OR REPLACE INTO pending (key) SELECT DISTINCT key FROM passages")
+
+    @guarded
+    def unknown(self) -> list[bytes]:
+        """Those of which nobody has looked up yet whether there is a vector."""
+        return [key for (key,) in self._connection.execute("SELECT key FROM pending WHERE NOT looked_up")]
+
+    @guarded
+    def settle(self, known: Collection[bytes], unknown: Sequence[bytes] = ()) -> None:
+        """The `known` have a vector; the `unknown` have none, and need not be looked up again."""
+        with database.transaction(self._connection):
+            self._connection.executemany("DELETE FROM pending WHERE key = ?", [(each,) for each in known])
+            self._connection.executemany(
+                "UPDATE pending SET looked_up = 1 WHERE key = ?", [(each,) for each in unknown]
+            )

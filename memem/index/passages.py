@@ -1,0 +1,54 @@
+"""A note as the texts that get a vector: one for a short note, several for a long one, each under the note's title."""
+
+import hashlib
+import re
+from collections.abc import Iterable, Iterator
+
+from memem.core.memory import Memory
+
+PASSAGE_SIZE = 120
+"""In tokens, roughly: the length the model was trained on. Twice as much would still be read."""
+# Where a text may be parted, the best places first: after a paragraph, a line, a sentence, a word.
+_PLACES = tuple(map(re.compile, (r"(?<=\n\n)", r"(?<=\n)", r"(?<=[.!?;])(?=\s)|(?<=[。！？；])", r"(?<=\s)")))
+
+
+def passages(memory: Memory) -> list[str]:
+    """The texts of a memory, in order."""
+    title = " ".join(memory.title.split())
+    texts = [text if text.startswith(title) else f"{title}\n{text}" for text in _gathered(_pieces(memory.body))]
+    return list(dict.fromkeys(texts)) or [title]
+
+
+def key(passage: str) -> bytes:
+    """What a vector is filed under: the same text is never encoded twice."""
+    return hashlib.blake2b(passage.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+def _pieces(text: str, depth: int = 0) -> Iterator[str]:
+    """The text in pieces that are short enough, parted at the best places that make them so."""
+    if _size(text) <= PASSAGE_SIZE:
+        yield text
+    elif depth < len(_PLACES):
+        for part in _PLACES[depth].split(text):
+            yield from _pieces(part, depth + 1)
+    else:  # one endless word, or a script without spaces
+        for start in range(0, len(text), PASSAGE_SIZE):
+            yield text[start : start + PASSAGE_SIZE]
+
+
+def _gathered(pieces: Iterable[str]) -> Iterator[str]:
+    """Neighbours put together again while they are short enough together."""
+    held, size = "", 0.0
+    for piece in pieces:
+        more = _size(piece)
+        if held and size + more > PASSAGE_SIZE:
+            yield from filter(None, [held.strip()])
+            held, size = "", 0.0
+        held, size = held + piece, size + more
+    yield from filter(None, [held.strip()])
+
+
+def _size(text: str) -> float:
+    """How many tokens a text has, by a guess: four ASCII characters make one, a character of another script does."""
+    plain = len(text.encode("ascii", "ignore"))
+    return plain / 4 + len(text) - plain

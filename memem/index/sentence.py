@@ -1,0 +1,75 @@
+"""The reference encoder and the way to any other model: the library sentence-transformers, an extra of memem."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from memem.core.errors import ModelError
+from memem.index import weights
+from memem.index.encoder import QUERY_TOKENS, Vectors
+
+_WEIGHT_FILES = ("model.safetensors", "pytorch_model.bin")
+
+
+class SentenceEncoder:
+    """A model of sentence-transformers, by its name on the hub or its folder."""
+
+    def __init__(self, model: str) -> None:
+        try:
+            import torch
+            from sentence_transformers import SentenceTransformer
+        except ImportError as problem:
+            raise ModelError(
+                f"The encoder sentence-transformers is not installed ({problem}). Install memem's extra of that name, "
+                "or set MEMEM_ENCODER=minilm."
+            ) from None
+        try:
+            self._model: Any = SentenceTransformer(model, device="cpu")
+        except Exception as problem:  # noqa: BLE001 - a library of many others, each with errors of its own
+            raise ModelError(
+                f"sentence-transformers cannot load {model!r} ({' '.join(str(problem).split())[:200]}). "
+                "Set MEMEM_EMBED_MODEL to a model on the hub or to a folder."
+            ) from None
+        self._torch = torch
+        self._cores = torch.get_num_threads()
+        self._longest = self._model.max_seq_length or QUERY_TOKENS
+        self.dimensions = int(self._model.get_sentence_embedding_dimension())
+        self.identity = _identity(model)
+
+    def query(self, text: str) -> Vectors:
+        self._model.max_seq_length = min(QUERY_TOKENS, self._longest)
+        self._torch.set_num_threads(1)
+        try:
+            vector: Vectors = self._vectors(self._model.encode_query([text], **_QUIETLY))[0]
+        finally:
+            self._torch.set_num_threads(self._cores)
+            self._model.max_seq_length = self._longest
+        return vector
+
+    def passages(self, texts: Sequence[str]) -> Vectors:
+        return self._vectors(self._model.encode_document(list(texts), **_QUIETLY))
+
+    def _vectors(self, rows: Any) -> Vectors:
+        return np.asarray(rows, np.float32).reshape(-1, self.dimensions)
+
+
+_QUIETLY = {"show_progress_bar": False, "normalize_embeddings": True, "convert_to_numpy": True}
+
+
+def _identity(model: str) -> str:
+    """The model's name and its weights' checksum; for our own model the same as that of our own encoder."""
+    path = _weights_file(model)
+    checksum = weights.sha256_of(path) if path else "unverified"
+    return weights.IDENTITY if checksum in weights.IDENTITY else f"{model} {checksum}"
+
+
+def _weights_file(model: str) -> Path | None:
+    if Path(model).is_dir():
+        return next((Path(model, name) for name in _WEIGHT_FILES if Path(model, name).is_file()), None)
+    from huggingface_hub import try_to_load_from_cache
+
+    repository = model if "/" in model else f"sentence-transformers/{model}"
+    found = (try_to_load_from_cache(repository, name) for name in _WEIGHT_FILES)
+    return next((Path(path) for path in found if isinstance(path, str)), None)

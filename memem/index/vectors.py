@@ -1,0 +1,209 @@
+"""The vectors of passages: float32 rows in a file that is memory-mapped, and a small database that says whose they are.
+
+Rows are appended behind those that count, and count from the moment the database commits them: what a crash leaves
+behind the last of them is overwritten by the next writer and never read. A reader sees the rows of one commit, whatever
+is written meanwhile. Compaction writes a new file, then commits to it; a reader keeps the old one for as long as it
+has it open. Everything here can be deleted at any time, and is computed again from the notes.
+"""
+
+import hashlib
+import mmap
+import re
+import sqlite3
+import uuid
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from memem.core import files
+from memem.core.errors import HomeError, IndexDamaged
+from memem.index import database
+from memem.index.database import guarded
+from memem.index.encoder import Vectors
+
+DTYPE = np.dtype("<f4")
+WASTE = 0.25
+"""The share of rows that nobody holds any more at which a file is written anew."""
+LEAST_WASTE = 256
+_LOOKS = 5
+
+
+def _first_tables(connection: sqlite3.Connection) -> None:
+    connection.execute("CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID")
+    connection.execute("CREATE TABLE slots (slot INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE)")
+
+
+MIGRATIONS: database.Migrations = (_first_tables,)
+
+
+def folder_name(identity: str, dimensions: int) -> str:
+    """A name for the vectors of one model and no other."""
+    model = re.sub(r"[^\w.-]+", "-", identity.split(maxsplit=1)[0].rpartition("/")[2])[:40]
+    return f"{model}-{hashlib.sha256(f'{identity} {dimensions} {DTYPE.str}'.encode()).hexdigest()[:12]}"
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """The vectors as of one commit: row n belongs to the passage of slot n."""
+
+    rows: Vectors
+    _connection: sqlite3.Connection
+
+    def keys(self, slots: Sequence[int]) -> dict[bytes, int]:
+        """The passages of these slots."""
+        return self._pairs("slot", slots)
+
+    def slots(self, keys: Sequence[bytes]) -> dict[bytes, int]:
+        """Where the vectors of these passages are: of those that have one."""
+        return self._pairs("key", keys)
+
+    def _pairs(self, column: str, values: Sequence[int] | Sequence[bytes]) -> dict[bytes, int]:
+        found: dict[bytes, int] = {}
+        for marks, some in database.among(values):
+            query = f"SELECT key, slot FROM slots WHERE {column} IN ({marks})"  # noqa: S608 - bound
+            found.update(self._connection.execute(query, some))
+        return found
+
+
+class VectorStore:
+    """The vectors of one model. Those of another never come near them: they have a folder of their own."""
+
+    def __init__(self, folder: Path, identity: str, dimensions: int, *, fsync: bool) -> None:
+        self.folder = folder
+        self.path = folder / "vectors.db"
+        self.dimensions = dimensions
+        self._fsync = fsync
+        self._connection = database.connect(self.path, MIGRATIONS)
+        self._opened = files.identity(self.path)
+        self._mapped: tuple[int, Vectors] = (-1, np.empty((0, dimensions), DTYPE))
+        self._begin({"identity": identity, "dimensions": str(dimensions), "dtype": DTYPE.str})
+
+    def close(self) -> None:
+        self._connection.close()
+        self._mapped = (-1, np.empty((0, self.dimensions), DTYPE))
+
+    def is_current(self) -> bool:
+        """Whether this is still the file at its path, and not one that was deleted."""
+        return self._opened == files.identity(self.path)
+
+    @property
+    @guarded
+    def id(self) -> str:
+        """Names this very store: vectors that are made anew after a deletion have another one."""
+        return self._meta("id")
+
+    @guarded
+    def count(self) -> int:
+        return self._count()
+
+    @contextmanager
+    def reading(self) -> Iterator[View]:
+        """One consistent view, for as long as the block lasts."""
+        with database.translated(self.path):
+            for look in range(_LOOKS):
+                with database.snapshot(self._connection):
+                    try:
+                        view = View(self._rows(), self._connection)
+                    except FileNotFoundError:
+                        # Written anew between the look at the database and the look at the file: look again.
+                        if look == _LOOKS - 1:
+                            raise sqlite3.DatabaseError("the rows are gone") from None
+                        continue
+                    yield view
+                    return
+
+    @guarded
+    def add(self, keys: Sequence[bytes], vectors: Vectors) -> None:
+        """Keep vectors; those that are known already stay as they are."""
+        with database.transaction(self._connection):
+            known = View(vectors, self._connection).slots(keys)
+            fresh = [number for number, key in enumerate(keys) if key not in known]
+            first = self._count()
+            rows = np.ascontiguousarray(vectors[fresh], DTYPE)
+            self._write(self._file(self._generation()), first * self._row_bytes, rows)
+            slots = [(first + offset, keys[number]) for offset, number in enumerate(fresh)]
+            self._connection.executemany("INSERT INTO slots VALUES (?, ?)", slots)
+
+    @guarded
+    def compact(self, held: Collection[bytes]) -> bool:
+        """Drop the rows that nobody holds, when they are many; says whether it did."""
+        with database.transaction(self._connection):
+            slots = self._connection.execute("SELECT slot, key FROM slots ORDER BY slot").fetchall()
+            kept = [(slot, key) for slot, key in slots if key in held]
+            if len(slots) - len(kept) < max(LEAST_WASTE, WASTE * len(slots)):
+                return False
+            generation = self._generation()
+            rows = self._rows()[[slot for slot, _ in kept]]
+            target = self._file(generation + 1)
+            files.remove_quietly(target)  # of a compaction that did not live to commit
+            self._write(target, 0, rows)
+            self._connection.execute("DELETE FROM slots")
+            fresh = [(slot, key) for slot, (_, key) in enumerate(kept)]
+            self._connection.executemany("INSERT INTO slots VALUES (?, ?)", fresh)
+            self._set_meta("generation", str(generation + 1))
+        files.remove_quietly(self._file(generation))
+        return True
+
+    @guarded
+    def check(self) -> None:
+        """Raise when the database or a row is damaged: every row is a vector of length one."""
+        problems = [line for (line,) in self._connection.execute("PRAGMA quick_check") if line != "ok"]
+        if problems:
+            raise sqlite3.DatabaseError(problems[0])
+        with self.reading() as view:
+            if len(view.rows) and not np.allclose(np.einsum("ij,ij->i", view.rows, view.rows), 1, atol=1e-3):
+                raise sqlite3.DatabaseError("a row is not a vector")
+
+    @property
+    def _row_bytes(self) -> int:
+        return self.dimensions * DTYPE.itemsize
+
+    def _begin(self, described: dict[str, str]) -> None:
+        with database.translated(self.path), database.transaction(self._connection):
+            if not self._meta("id"):
+                for name, value in {**described, "generation": "0", "id": uuid.uuid4().hex}.items():
+                    self._set_meta(name, value)
+            if {name: self._meta(name) for name in described} != described:
+                raise IndexDamaged(f"The vectors in {self.folder} are of another model. Run `memem reindex`.")
+
+    def _meta(self, key: str) -> str:
+        found = self._connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+        return str(found[0]) if found else ""
+
+    def _set_meta(self, key: str, value: str) -> None:
+        self._connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
+
+    def _generation(self) -> int:
+        return int(self._meta("generation"))
+
+    def _count(self) -> int:
+        return int(self._connection.execute("SELECT ifnull(max(slot), -1) + 1 FROM slots").fetchone()[0])
+
+    def _file(self, generation: int) -> Path:
+        return self.folder / f"rows-{generation}.f32"
+
+    def _rows(self) -> Vectors:
+        """The rows that count, mapped into memory; mapped again only when there are others."""
+        generation, count = self._generation(), self._count()
+        if self._mapped[0] != generation or len(self._mapped[1]) != count:
+            self._mapped = (generation, self._map(self._file(generation), count))
+        return self._mapped[1]
+
+    def _map(self, path: Path, count: int) -> Vectors:
+        if not count:
+            return np.empty((0, self.dimensions), DTYPE)
+        with path.open("rb") as file:
+            try:
+                data = mmap.mmap(file.fileno(), count * self._row_bytes, access=mmap.ACCESS_READ)
+            except ValueError:
+                raise sqlite3.DatabaseError(f"{path.name} is shorter than it should be") from None
+        return np.frombuffer(data, DTYPE).reshape(count, self.dimensions)
+
+    def _write(self, path: Path, offset: int, rows: Vectors) -> None:
+        try:
+            files.write_at(path, offset, rows.data.cast("B") if len(rows) else b"", fsync=self._fsync)
+        except OSError as error:
+            raise HomeError(f"Cannot write {path}: {files.reason(error)}.") from None

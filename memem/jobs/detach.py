@@ -1,0 +1,27 @@
+"""Work that goes on after the command that began it: a process of its own, which nobody waits for."""
+
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from memem.core import files
+
+
+def start(arguments: Sequence[str], environ: Mapping[str, str], log: Path) -> None:
+    """Start memem with these arguments, away from this terminal and its signals; what it says goes to `log`."""
+    files.make_private_folder(log.parent)
+    files.write_atomic(log, b"", fsync=False, mode=files.PRIVATE_FILE)
+    with log.open("ab") as output:
+        process = subprocess.Popen(
+            [sys.executable, "-P", "-m", "memem", *arguments],
+            env=dict(environ),
+            cwd=log.parent,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+        )
+    # So that it does not stay behind as a dead process of ours, should it end before we do.
+    threading.Thread(target=process.wait, daemon=True).start()
