@@ -197,6 +197,12 @@ os.replace(target + ".new", target)
 EOF
 }
 
+# Without it memem works by keywords alone and says so: that is no reason to stop here.
+fetch_model() {
+  say "making the embedding model ready (91 MB are fetched once; MEMEM_ENCODER=none does without)"
+  "$venv/bin/python" -P -m memem model fetch >&8 || say "going on without; \`memem model fetch\` tries again"
+}
+
 sync_venv() {
   local lock=$1 base installer
   cd "$root" # uv obeys the settings of the project it is started in
@@ -214,6 +220,7 @@ sync_venv() {
   printf '%s\n' "$venv" "${MEMEM_PYTHON:-}" "$root" >"$ours/built"
   cp "$lock" "$ours/"
   cp requirements.lock "$ours/" # the developer lock includes it
+  fetch_model
   log "ready; installed with $installer"
 }
 
@@ -248,6 +255,9 @@ main() {
       set_up requirements-dev.lock
       cd "$root"
       lint-imports
+      # Tests have a home of their own; those of the real model read its weights, and nothing else, from the user's.
+      MEMEM_TEST_WEIGHTS=${MEMEM_TEST_WEIGHTS-$("$python" -P -m memem model path 2>/dev/null)} || true
+      export MEMEM_TEST_WEIGHTS
       [ $# -gt 0 ] || set -- -n auto --cov=memem --cov-report=term --cov-fail-under=90
       exec python -m pytest "$@"
       ;;

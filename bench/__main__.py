@@ -3,7 +3,7 @@
 import sys
 from importlib import import_module
 
-BENCHES = ("latency", "recall", "silence")
+BENCHES = ("latency", "meaning", "recall", "silence")
 
 
 def main(arguments: list[str]) -> int:

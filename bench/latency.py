@@ -1,4 +1,4 @@
-"""How long memem takes, and how much memory, in vaults from small to very large.
+"""How long memem takes, and how much memory, in vaults from small to very large, by words alone: see also `meaning`.
 
 `cold` is a new process with everything it costs: imports, the scan of the vault, the work. `warm` is the same flow in
 a process that has been running. Everything is a multiple of the interpreter's own bare start, measured in between.
@@ -58,31 +58,30 @@ class Report:
 class Bed:
     """One vault of a given size with its memory home, ready to be measured."""
 
-    def __init__(self, folder: Path, notes: int, fresh: Iterator[int]) -> None:
+    def __init__(self, folder: Path, notes: int, fresh: Iterator[int], **environ: str) -> None:
         self.notes = notes
         self.folder = folder
         (folder / "user").mkdir(parents=True)
-        self.environ = _environ(folder, fsync=True)
+        self.environ = _environ(folder, fsync=True) | environ
         self.workspace = open_workspace(actor="api", environ=self.environ)
-        self.unsynced = open_workspace(actor="api", environ=_environ(folder, fsync=False))
+        self.unsynced = open_workspace(actor="api", environ=_environ(folder, fsync=False) | environ)
         self._bodies = (vaults.memory(number).body for number in fresh)
 
     def close(self) -> None:
         self.workspace.close()
         self.unsynced.close()
 
-    def program(self, arguments: Callable[[], list[str]]) -> Program:
+    def program(self, arguments: Callable[[], list[str]], python: str = sys.executable, **environ: str) -> Program:
         """`python -m memem`, at work in this home."""
-        return Program(
-            lambda: [sys.executable, "-m", "memem", *arguments(), "--json"], self.environ, self.folder / "user"
-        )
+        command = [python, "-m", "memem"]
+        return Program(lambda: [*command, *arguments(), "--json"], self.environ | environ, self.folder / "user")
 
     def bare(self) -> Program:
         return bare_start(self.environ, self.folder)
 
-    def cold_search(self) -> Program:
+    def cold_search(self, python: str = sys.executable, **environ: str) -> Program:
         queries = cycle(vaults.queries(QUERIES))
-        return self.program(lambda: ["search", next(queries)])
+        return self.program(lambda: ["search", next(queries)], python, **environ)
 
     def cold_save(self) -> Program:
         return self.program(lambda: ["save", next(self._bodies)])
@@ -120,14 +119,14 @@ def measure(folder: Path, options: argparse.Namespace) -> Report:
     """All sizes, then the promises, which need a small and a large vault side by side."""
     report = Report()
     fresh = count(10 * LARGE)  # notes that no vault begins with
-    beds = [Bed(folder / str(notes), notes, fresh) for notes in sorted(set(options.sizes))]
+    beds = [Bed(folder / str(notes), notes, fresh, MEMEM_ENCODER="none") for notes in sorted(set(options.sizes))]
     try:
         for bed in beds:
-            _say(f"{bed.notes:,} notes: writing the vault")
+            say(f"{bed.notes:,} notes: writing the vault")
             vaults.write_notes(bed.workspace, bed.notes)
             rounds, rebuilds = (options.repeat_large, 1) if bed.notes >= LARGE else (options.repeat, REBUILDS)
             _measure_size(bed, rounds, rebuilds, report)
-        _say("the promises")
+        say("the promises")
         known = {bed.notes: bed for bed in beds}
         small, large = known.get(SMALL_SAVE, beds[0]), known.get(LARGE_SAVE, beds[-1])
         report.promises = promises(small, large, options.repeat)
@@ -159,10 +158,10 @@ def promises(small: Bed, large: Bed, rounds: int) -> list[Promise]:
 
 
 def _measure_size(bed: Bed, rounds: int, rebuilds: int, report: Report) -> None:
-    _say(f"{bed.notes:,} notes: reindex")
+    say(f"{bed.notes:,} notes: reindex")
     rebuild = bed.program(lambda: ["reindex"])
     rebuilt = interleave({BARE: bed.bare(), REINDEX: rebuild}, min(rebuilds, rounds), warm_up=False)
-    _say(f"{bed.notes:,} notes: reading and writing")
+    say(f"{bed.notes:,} notes: reading and writing")
     cold_search = bed.cold_search()
     reads: dict[str, Task] = {
         BARE: bed.bare(),
@@ -203,7 +202,7 @@ def _environ(folder: Path, *, fsync: bool) -> dict[str, str]:
 
 def _options(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench latency", description=__doc__)
-    parser.add_argument("--sizes", type=_sizes, default=SIZES, help="notes per vault, comma-separated")
+    parser.add_argument("--sizes", type=sizes, default=SIZES, help="notes per vault, comma-separated")
     parser.add_argument("--repeat", type=int, default=30, help="runs of each (default: 30)")
     parser.add_argument("--repeat-large", type=int, default=5, help=f"the same from {LARGE:,} notes on (default: 5)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the numbers to this file")
@@ -214,7 +213,7 @@ def _options(arguments: list[str]) -> argparse.Namespace:
     return options
 
 
-def _sizes(text: str) -> tuple[int, ...]:
+def sizes(text: str) -> tuple[int, ...]:
     sizes = tuple(int(part) for part in text.split(","))
     if min(sizes) < QUERIES:
         raise argparse.ArgumentTypeError(f"a vault has at least {QUERIES} notes")
@@ -231,13 +230,13 @@ def _print(report: Report) -> None:
         )
     )
     print("\n" + table(("peak memory of", "notes", "MB"), [(p.what, p.notes, p.bytes / 1e6) for p in report.peaks]))
-    rows = [(p.what, p.ratio, p.limit, _verdict(p)) for p in report.promises]
+    rows = [(p.what, p.ratio, p.limit, verdict(p)) for p in report.promises]
     print("\n" + table(("promise", "ratio", "at most", ""), rows))
 
 
-def _verdict(promise: Promise) -> str:
+def verdict(promise: Promise) -> str:
     if not promise.judged:
-        return f"judged at {SMALL_SAVE:,} and {LARGE_SAVE:,} only"
+        return "not judged at this size"
     return "holds" if promise.holds else "BROKEN"
 
 
@@ -254,5 +253,5 @@ def _as_json(report: Report, options: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def _say(text: str) -> None:
+def say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)

@@ -13,13 +13,16 @@ from pathlib import Path
 
 from bench import corpora
 from bench.corpora import PROJECT
-from memem.flows import retrieve
+from memem.core.errors import ModelError
+from memem.flows import encode, retrieve
 from memem.recall.confidence import IN_USE, Line, deserves
 
 LINES = (
     *(replace(IN_USE, coverage=coverage) for coverage in (0.20, 0.25, 0.30, 0.35, 0.40, 0.45, 0.50, 0.60)),
     *(replace(IN_USE, words=words) for words in (1, 2, 3)),
     *(replace(IN_USE, coverage_with_literal=coverage) for coverage in (0.00, 0.05, 0.10, 0.15, 0.20, 0.30)),
+    *(replace(IN_USE, cosine=cosine) for cosine in (0.35, 0.40, 0.45, 0.50, 0.55, 0.60)),
+    *(replace(IN_USE, cosine_with_words=cosine) for cosine in (0.00, 0.15, 0.25, 0.30, 0.35, 0.40)),
 )
 
 
@@ -38,13 +41,14 @@ def run(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m bench silence")
     parser.add_argument("--data", type=Path, required=True, help="folder with the evaluation files")
     options = parser.parse_args(arguments)
-    print("words  coverage  with literal  off-topic  answerable  right source")
+    print("words  coverage  with literal  cosine  with words  off-topic  answerable  right source")
     for point in curve(options.data):
         line = point.line
         mark = "  <- in use" if line == IN_USE else ""
-        numbers = f"{line.words:>5}  {line.coverage:>8.2f}  {line.coverage_with_literal:>12.2f}"
+        words = f"{line.words:>5}  {line.coverage:>8.2f}  {line.coverage_with_literal:>12.2f}"
+        meaning = f"{line.cosine:>6.2f}  {line.cosine_with_words:>10.2f}"
         shares = f"{point.off_topic:>9.1%}  {point.answerable:>10.1%}  {point.right:>12.1%}"
-        print(f"{numbers}  {shares}{mark}")
+        print(f"{words}  {meaning}  {shares}{mark}")
     return 0
 
 
@@ -53,6 +57,10 @@ def curve(data: Path) -> list[Point]:
     corpus = corpora.devmem(data)
     prompts = [line["prompt"] for line in corpora.lines(data / corpora.PROMPTS)]
     with tempfile.TemporaryDirectory() as folder, closing(corpora.vault(Path(folder), corpus.memories)) as ws:
+        try:
+            encode.encode_all(ws)
+        except ModelError as problem:
+            print(f"By words alone, there is no model: {problem}")
         silent = [retrieve.eligible(ws, prompt, PROJECT) for prompt in prompts]
         spoken = [retrieve.eligible(ws, question.text, PROJECT) for question in corpus.questions]
     wanted = [question.wanted for question in corpus.questions]

@@ -21,7 +21,7 @@ Stages (gate ... jobs) import only `core`; flows join stages; doors call flows. 
 
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = ["Entry", "Hit", "MememError", "Memory", "MemoryHome", "Slice", "open"]
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from memem.core import project, settings
 from memem.core.clock import Clock, Ticks, system_clock
+from memem.core.errors import ModelError
 from memem.core.home import Home, VaultPaths
 from memem.core.project import Project
 from memem.core.settings import Settings
@@ -86,7 +87,7 @@ class Workspace:
         """Begin to compute the vector of a query, or go on with the same; None where there is no encoder."""
         if self.settings.encoder == "none":
             return None
-        if self._asked is None or self._asked.text != text:
+        if self._asked is None or self._asked.text != text or self._asked.has_failed:
             self._asked = Asked(text, self.encoder)
         return self._asked
 
@@ -128,18 +129,20 @@ class Workspace:
             self._vectors = None
 
     def _load_encoder(self) -> "Encoder":
+        if self.settings.encoder == "none":
+            raise ModelError("MEMEM_ENCODER is none: there is nothing to encode with. `memem config encoder minilm`.")
         if self.settings.encoder == "sentence-transformers":
             from memem.index.sentence import SentenceEncoder
 
             return SentenceEncoder(self.settings.embed_model)
         found = weights.find(self.weights_places)
-        _load_numpy()
+        load_numpy()
         from memem.index.minilm import MiniLM
 
         return MiniLM(found.folder, weights.IDENTITY)
 
 
-def _load_numpy() -> None:
+def load_numpy() -> None:
     """BLAS reads how many threads it may use when numpy loads it: one, unless the user says otherwise.
 
     Two threads for one query were ten times slower than one on a busy machine; a batch uses all cores by itself.

@@ -1,16 +1,21 @@
 """A whole memory home in a temporary folder, for every test; the real one is out of reach."""
 
+import hashlib
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import NoReturn
 
 import hypothesis
 import pytest
 
 from memem.doors.api import MemoryHome
 from memem.flows import remember
+from memem.index import weights
+from memem.index.weights import ModelFile
 from memem.workspace import Workspace, open_workspace
-from tests.fakes import SteppingClock
+from tests.fakes import FakeEncoder, SteppingClock
 
 hypothesis.settings.register_profile(
     "memem", deadline=None, derandomize=True, suppress_health_check=[hypothesis.HealthCheck.function_scoped_fixture]
@@ -18,10 +23,31 @@ hypothesis.settings.register_profile(
 hypothesis.settings.load_profile("memem")
 
 
+WEIGHTS = os.environ.get("MEMEM_TEST_WEIGHTS")
+REQUIRED = os.environ.get("MEMEM_TEST_REQUIRE", "").split()
+
+
+def skip_or_fail(what: str, reason: str) -> NoReturn:
+    """What a test needs is not here: it is skipped, except where that has to be tested."""
+    if what in REQUIRED:
+        pytest.fail(reason)
+    pytest.skip(reason)
+
+
+@pytest.fixture(scope="session")
+def weights_folder() -> Path:
+    """The real weights, if there are any."""
+    if not WEIGHTS:
+        skip_or_fail(
+            "weights", "needs the weights: MEMEM_TEST_WEIGHTS, which ./bootstrap.sh test sets once they are fetched"
+        )
+    return Path(WEIGHTS)
+
+
 @pytest.fixture(autouse=True)
 def _away_from_the_real_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in list(os.environ):
-        if name.startswith(("MEMEM_", "CLAUDE")):
+        if name.startswith(("MEMEM_", "CLAUDE", "HF_", "HUGGINGFACE_", "XDG_")):
             monkeypatch.delenv(name)
     folder = tmp_path / "user"
     folder.mkdir()
@@ -58,3 +84,33 @@ def mem(ws: Workspace) -> MemoryHome:
 def memories(ws: Workspace) -> Path:
     """The folder the notes are in."""
     return ws.store.paths.memories
+
+
+@pytest.fixture
+def encoder() -> Iterator[FakeEncoder]:
+    """An encoder to which some words mean the same."""
+    fake = FakeEncoder(means={"automobile": "vehicle", "lorry": "vehicle", "repaired": "mended"})
+    yield fake
+    fake.gate.set()  # whoever still waits may go
+
+
+@pytest.fixture
+def meant(ws: Workspace, encoder: FakeEncoder) -> Workspace:
+    """The same home, searched by meaning too."""
+    ws.settings = replace(ws.settings, encoder="minilm")
+    ws._encoder = encoder
+    return ws
+
+
+@pytest.fixture
+def small_weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of the hub's cache, with weights in it that are as published, and small."""
+    content = {"vocab.txt": b"[PAD]\n", "model.safetensors": b"tensors"}
+    published = [ModelFile(name, len(data), hashlib.sha256(data).hexdigest()) for name, data in content.items()]
+    monkeypatch.setattr(weights, "FILES", tuple(published))
+    hub = tmp_path / "user" / ".cache" / "huggingface" / "hub"
+    folder = hub / f"models--{weights.MODEL.replace('/', '--')}" / "snapshots" / weights.REVISION
+    folder.mkdir(parents=True)
+    for name, data in content.items():
+        (folder / name).write_bytes(data)
+    return folder

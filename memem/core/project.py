@@ -9,7 +9,6 @@ Git's files are read directly: starting `git` costs more than everything else a 
 """
 
 import re
-import tomllib
 import unicodedata
 from dataclasses import dataclass
 from pathlib import Path
@@ -69,6 +68,8 @@ def _override(path: Path) -> str:
         return ""
     except (OSError, UnicodeDecodeError) as problem:
         raise SettingsError(f"{path} cannot be read: {problem}.") from None
+    import tomllib
+
     try:
         name = tomllib.loads(raw).get("project", "")
     except tomllib.TOMLDecodeError as problem:

@@ -42,7 +42,7 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class Near:
-    """Rows with the cosine of their best passage, and that of the passage which is furthest from the query."""
+    """Rows with the cosine of their best passage, and that of the furthest passage of all, or 0 when that is less."""
 
     cosines: dict[int, float]
     floor: float

@@ -3,7 +3,6 @@
 Every option is one row of `OPTIONS`; `memem config` prints the table and `docs/configuration.md` explains it.
 """
 
-import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -212,6 +211,8 @@ def read_config(config_file: Path) -> dict[str, str]:
         return {}
     except (OSError, UnicodeDecodeError) as problem:
         raise SettingsError(f"{config_file} cannot be read: {problem}.") from None
+    import tomllib  # most people have no config.toml
+
     try:
         table = tomllib.loads(raw)
     except tomllib.TOMLDecodeError as problem:

@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from contextlib import suppress
 
-from memem.core.errors import HomeError, IndexUnusable, ModelError
+from memem.core.errors import Busy, HomeError, IndexUnusable, ModelError
 from memem.core.query import Near, Scope
 from memem.index.asking import Asked
 from memem.index.passages import key, passages
@@ -36,7 +36,7 @@ def near(
 
         with ws.vectors().reading() as view:
             return nearest(ws.index.passages, view, answer[1], scope, limit, also), ""
-    except (ModelError, IndexUnusable, HomeError) as problem:
+    except (ModelError, IndexUnusable, HomeError, Busy) as problem:
         return None, str(problem)
 
 
@@ -81,15 +81,17 @@ def settle(ws: Workspace) -> int:
 def encode_some(ws: Workspace, most: int) -> int:
     """Compute the vectors of some notes' passages, about `most`; returns how many passages have one now."""
     store = ws.vectors()
-    texts: dict[bytes, str] = {}
-    for memory in ws.index.waiting(most):
-        texts |= {key(text): text for text in passages(memory)}
-        if len(texts) >= most:
-            break
+    done: set[bytes] = set()
+    missing: dict[bytes, str] = {}
     with store.reading() as view:
-        known = view.slots(list(texts))
-    missing = {each: text for each, text in texts.items() if each not in known}
+        for memory in ws.index.waiting(most):
+            texts = {key(text): text for text in passages(memory)}
+            known = view.slots(list(texts))
+            done |= texts.keys()
+            missing |= {each: text for each, text in texts.items() if each not in known}
+            if len(missing) >= most:
+                break
     if missing:
         store.add(list(missing), ws.encoder().passages(list(missing.values())))
-    ws.index.passages.settle(list(texts))
-    return len(texts)
+    ws.index.passages.settle(done)
+    return len(done)

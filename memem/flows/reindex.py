@@ -1,5 +1,6 @@
 """Keep the index true to the vault. Everything that is recalled passes through here, and through the gate."""
 
+import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
@@ -62,6 +63,41 @@ def refresh(ws: Workspace) -> Refreshed:
     index.update(batch, lost={path: stamp for path, (stamp, _) in known.items()})
     index.set_meta("built_for", origin)
     return Refreshed(changed, len(known), seen)
+
+
+def refresher(ws: Workspace) -> Callable[[], object]:
+    """A refresh, to be called when it is needed; where there are cores for it, the look at the vault begins now.
+
+    A scan is mostly Python and so is the import of numpy: two threads would only take turns. So a child of this
+    process looks whether anything changed at all, and says so by how it ends; the rest happens here. To be called
+    by a process that has one thread and no index open, like a command at its start.
+    """
+    if not hasattr(os, "fork") or (os.cpu_count() or 1) < 2:
+        return lambda: refresh(ws)
+    child = os.fork()
+    if not child:
+        code = 1
+        try:
+            code = 0 if _is_unchanged(ws) else 1
+        finally:
+            os._exit(code)  # at once: what this process has open is its parent's
+
+    def finish() -> None:
+        if os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]):
+            refresh(ws)
+
+    return finish
+
+
+def _is_unchanged(ws: Workspace) -> bool:
+    """Whether a refresh would find nothing to do."""
+    if ws.index.meta("built_for") != _origin(ws, require_vault(ws)):
+        return False
+    known = ws.index.stamps()
+    for path, stamp in ws.store.scan():
+        if known.pop(path, (None, ""))[0] != stamp:
+            return False
+    return not known
 
 
 def ready(ws: Workspace, vault_id: str) -> None:

@@ -1,7 +1,7 @@
 """Read: search, get, list and the slice. One way to find, whoever asks."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from memem.core.errors import Ambiguous, InputError, NoteUnreadable, NotFound
@@ -22,6 +22,7 @@ QUERY_CHARACTERS = 8_000
 """A longer prompt is mostly pasted data; what it asks stands at its beginning."""
 LEAST_CANDIDATES = 32
 """Words and meaning each name so many, so that what both know a little of has its chance."""
+MOST_LOOKS = 4
 SHORTEST_PREFIX = 4
 FILES_SHOWN = 6
 _PATH = re.compile(r"[\w.~/-]+")
@@ -43,10 +44,13 @@ def search(
         raise InputError("There is nothing to search for: the query is empty.")
     _check_limit(limit)
     scope = Scope(None if project is None else (normalise(project),), archive=True)
-    found = _find(ws, query, scope, limit * 2)  # what is preferred may lie further down
     preferred = project or current
-    ranked = rank(found, normalise(preferred) if preferred else "", _mentioned(query), blend)
-    return Hits(ranked[:limit], found.degraded)
+
+    def best(found: Found) -> list[Hit]:
+        return rank(found, normalise(preferred) if preferred else "", _mentioned(query), blend)[:limit]
+
+    found, hits = _find(ws, query, scope, limit * 2, best)  # what is preferred may lie further down
+    return Hits(hits, found.degraded)
 
 
 def foresee(ws: Workspace, query: str) -> None:
@@ -94,25 +98,29 @@ def slice_for(
     name = normalise(project) if project else place.name
     mode = task_mode.strip() or task.infer(prompt)
     files = _in_play(prompt, cwd, place)
-    found = _eligible(ws, prompt, name)
-    ranked = rank(found, name, files)
-    hits = [hit for hit in ranked if hit.memory.layer != PINNED and confidence.deserves(hit)]
+
+    def deserving(found: Found) -> list[Hit]:
+        ranked = rank(found, name, files)
+        return [hit for hit in ranked if hit.memory.layer != PINNED and confidence.deserves(hit)]
+
+    found, hits = _find(ws, prompt, _unasked(name), MOST_HITS * 2, deserving)
     if not hits and not always:
-        why = "no memory matches the prompt well enough" if ranked else "no memory matches the prompt"
+        why = "no memory matches the prompt well enough" if found.matches else "no memory matches the prompt"
         return Slice("", (), why, name, mode, session_id, found.degraded)
     facts = render.working(project=name, branch=place.branch if name == place.name else "", task_mode=mode, files=files)
     packed = pack(hits, _pinned(ws, name), facts, name, ws.settings.slice_characters)
-    why = f"{len(packed.hits)} of {len(ranked)} memories found were relevant enough"
+    why = f"{len(packed.hits)} of {len(found.matches)} memories found were relevant enough"
     return Slice(packed.text, packed.hits, why, name, mode, session_id, found.degraded)
 
 
 def eligible(ws: Workspace, prompt: str, project: str, files: Sequence[str] = ()) -> list[Hit]:
+    """All from which a slice would choose, best first."""
+    return _find(ws, prompt, _unasked(project), MOST_HITS * 2, lambda found: rank(found, project, files))[1]
+
+
+def _unasked(project: str) -> Scope:
     """What may be shown unasked: of this project and of none in particular, in force, not archived."""
-    return rank(_eligible(ws, prompt, project), project, files)
-
-
-def _eligible(ws: Workspace, prompt: str, project: str) -> Found:
-    return _find(ws, prompt, Scope(tuple(sorted({project, GENERAL}))), MOST_HITS * 2)
+    return Scope(tuple(sorted({project, GENERAL})))
 
 
 def locate(ws: Workspace, identity: str) -> Row:
@@ -151,15 +159,18 @@ def _check_limit(limit: int) -> None:
         raise InputError(f"The limit is a number from 1 to {MAX_LIMIT:,}.")
 
 
-def _find(ws: Workspace, query: str, scope: Scope, limit: int) -> Found:
-    """Search, and search again while what was found turns out to have changed on disk."""
+def _find(
+    ws: Workspace, query: str, scope: Scope, limit: int, choose: Callable[[Found], list[Hit]]
+) -> tuple[Found, list[Hit]]:
+    """Search and choose, and again while what was chosen turns out to have changed on disk."""
     query = query[:QUERY_CHARACTERS]
-    found = _find_once(ws, query, scope, limit)
-    for _ in range(3):
-        if not refresh_stale(ws, ((match.path, match.stamp) for match in found.matches)):
-            break
+    for _ in range(MOST_LOOKS):
         found = _find_once(ws, query, scope, limit)
-    return found
+        hits = choose(found)
+        stamps = {match.path: match.stamp for match in found.matches}
+        if not refresh_stale(ws, ((hit.path, stamps[hit.path]) for hit in hits)):
+            break
+    return found, hits
 
 
 def _find_once(ws: Workspace, query: str, scope: Scope, limit: int) -> Found:

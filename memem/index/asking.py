@@ -21,6 +21,10 @@ class Asked:
         self._thread = threading.Thread(target=self._compute, name="memem-query", daemon=True)
         self._thread.start()
 
+    @property
+    def has_failed(self) -> bool:
+        return self._problem is not None
+
     def wait(self, seconds: float) -> "tuple[Encoder, Vectors] | None":
         """The encoder and the vector; None when they are not there `seconds` after the question. Raises ModelError."""
         self._thread.join(max(0.0, self._begun + seconds - time.monotonic()))

@@ -125,8 +125,9 @@ def translated(path: Path) -> Iterator[None]:
             raise HomeError(f"Cannot write the index {path}: make its folder writable for you.") from None
         if "no such module" in str(error):
             raise HomeError("This Python's SQLite has no FTS5. Use another Python (MEMEM_PYTHON).") from None
+        what = " ".join(str(error).split())[:200]
         raise IndexDamaged(
-            f"The index {path} is damaged ({error}). Run `memem reindex` to rebuild it; your notes are not touched."
+            f"The index {path} is damaged ({what}). Run `memem reindex` to rebuild it; your notes are not touched."
         ) from None
 
 

@@ -1,7 +1,7 @@
 """Full-text search over the notes: an OR of the query's meaningful words, ranked by BM25."""
 
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from memem.core.memory import Memory
@@ -67,21 +67,18 @@ def search(connection: sqlite3.Connection, query: str, limit: int, scope: Scope)
     return Answer(scores, tuple(chosen), frequencies, total)
 
 
-def scored(connection: sqlite3.Connection, chosen: Sequence[Term], rows: Iterable[int]) -> dict[int, float]:
+def scored(connection: sqlite3.Connection, chosen: Sequence[Term], rows: Collection[int]) -> dict[int, float]:
     """The BM25 of given rows: of those that hold one of the terms."""
     if not chosen:
         return {}
-    query = f"SELECT rowid, -bm25(words, {_WEIGHTS}) FROM words WHERE words MATCH ? AND rowid = ?"  # noqa: S608
-    match = _any_of(chosen)
-    found = (connection.execute(query, (match, row)).fetchone() for row in rows)
-    return dict(filter(None, found))
+    query = f"SELECT rowid, -bm25(words, {_WEIGHTS}) FROM words WHERE words MATCH ? AND {_one_of(rows)}"  # noqa: S608
+    return dict(connection.execute(query, (_any_of(chosen), *rows)).fetchall())
 
 
 def held(connection: sqlite3.Connection, rows: Sequence[int], chosen: Sequence[Term]) -> dict[int, list[Term]]:
     """Which of the terms each row holds."""
     terms: dict[int, list[Term]] = {row: [] for row in rows}
-    # The plus keeps FTS5 from looking the term up anew for every row: it walks the term's rows once.
-    among = f"SELECT rowid FROM words WHERE words MATCH ? AND +rowid IN ({', '.join('?' * len(rows))})"  # noqa: S608
+    among = f"SELECT rowid FROM words WHERE words MATCH ? AND {_one_of(rows)}"  # noqa: S608 - marks only
     for term in chosen:
         for (row,) in connection.execute(among, (_any_of([term]), *rows)):
             terms[row].append(term)
@@ -125,6 +122,11 @@ def _informative(frequencies: dict[Term, int], total: int) -> list[Term]:
 
 def _any_of(terms: Iterable[Term]) -> str:
     return " OR ".join(_quoted(text, prefix=term.prefix) for term in terms for text in words.spellings(term.text))
+
+
+def _one_of(rows: Collection[int]) -> str:
+    """The plus keeps FTS5 from looking the terms up anew for every row: it walks their rows once."""
+    return f"+rowid IN ({', '.join('?' * len(rows))})"
 
 
 def _quoted(text: str, *, prefix: bool) -> str:

@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from memem.core import files
 from memem.core.errors import ModelError
 from memem.index.encoder import PASSAGE_TOKENS, QUERY_TOKENS, Vectors
 from memem.index.wordpiece import WordPiece
@@ -61,8 +62,10 @@ class MiniLM:
             self._kind = tensors["embeddings.token_type_embeddings.weight"][0]
             self._norm = Linear(tensors["embeddings.LayerNorm.weight"], tensors["embeddings.LayerNorm.bias"])
             self._layers = [_layer(tensors, number) for number in range(LAYERS)]
-        except (OSError, ValueError, KeyError) as problem:
-            raise ModelError(f"The model in {folder} cannot be loaded: {problem!r}.") from None
+        except OSError as error:
+            raise ModelError(f"The model's {error.filename} cannot be read: {files.reason(error)}.") from None
+        except (ValueError, LookupError, TypeError, AttributeError):
+            raise ModelError(f"What is in {folder} is not all-MiniLM-L6-v2. Run `memem model fetch`.") from None
 
     def query(self, text: str) -> Vectors:
         ids = self._tokens.ids(text, QUERY_TOKENS)

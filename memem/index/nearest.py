@@ -25,7 +25,7 @@ def nearest(
         # The scope is so small a part of everything that its notes are found faster by themselves.
         cosines = _top(_best(view, scores, passages.within(scope)), limit)
     missing = [row for row in also if row not in cosines]
-    return Near(cosines | _best(view, scores, passages.of(missing)), float(scores.min()))
+    return Near(cosines | _best(view, scores, passages.of(missing)), min(0.0, float(scores.min())))
 
 
 def _from_the_top(passages: PassageRows, view: View, scores: Vectors, scope: Scope, limit: int) -> dict[int, float]:

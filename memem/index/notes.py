@@ -11,7 +11,7 @@ from typing import Any
 from memem.core import files
 from memem.core.files import Stamp
 from memem.core.memory import Memory
-from memem.core.query import Match, Scope, Term
+from memem.core.query import Match, Scope
 from memem.index import database, keyword, passage_rows
 from memem.index.database import guarded
 from memem.index.keyword import Answer
@@ -166,8 +166,12 @@ class NoteIndex:
             others = keyword.scored(self._connection, answer.chosen, cosines.keys() - answer.scores.keys())
             scores = dict.fromkeys(cosines, 0.0) | answer.scores | others
             held = keyword.held(self._connection, list(scores), answer.chosen)
-            found = (self._match(row, bm25, held[row], cosines.get(row)) for row, bm25 in scores.items())
-            return [match for match in found if match]
+            found: list[Match] = []
+            for marks, some in database.among(list(scores)):
+                for row, path, *stamp, memory in self._connection.execute(_MATCHES.format(marks), some):
+                    known = (tuple(stamp), _memory(memory), scores[row], tuple(held[row]), cosines.get(row))
+                    found.append(Match(path, *known))
+            return found
 
     @guarded
     def check(self) -> None:
@@ -209,18 +213,9 @@ class NoteIndex:
             keyword.insert(self._connection, number, memory)
             self.passages.insert(number, memory)
 
-    def _match(self, row: int, bm25: float, terms: Sequence[Term], cosine: float | None) -> Match | None:
-        """None when the row has gone since it was found."""
-        found = self._connection.execute(
-            "SELECT path, mtime, ctime, size, memory FROM notes JOIN memories USING (row) WHERE row = ?", (row,)
-        ).fetchone()
-        if found is None:
-            return None
-        path, *stamp, memory = found
-        return Match(path, tuple(stamp), _memory(memory), bm25, tuple(terms), cosine)
-
 
 _FIELDS = tuple(field.name for field in fields(Memory))
+_MATCHES = "SELECT row, path, mtime, ctime, size, memory FROM notes JOIN memories USING (row) WHERE row IN ({})"
 _COLUMNS = "path, mtime, ctime, size, digest, memory, fingerprint, changed, problem"
 
 

@@ -1,6 +1,5 @@
 """A note as the texts that get a vector: one for a short note, several for a long one, each under the note's title."""
 
-import hashlib
 import re
 from collections.abc import Iterable, Iterator
 
@@ -21,6 +20,8 @@ def passages(memory: Memory) -> list[str]:
 
 def key(passage: str) -> bytes:
     """What a vector is filed under: the same text is never encoded twice."""
+    import hashlib  # 4 ms, which a query that reads no note is spared
+
     return hashlib.blake2b(passage.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 

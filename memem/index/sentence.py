@@ -35,7 +35,7 @@ class SentenceEncoder:
         self._torch = torch
         self._cores = torch.get_num_threads()
         self._longest = self._model.max_seq_length or QUERY_TOKENS
-        self.dimensions = int(self._model.get_sentence_embedding_dimension())
+        self.dimensions = len(self._model.encode("", **_QUIETLY))
         self.identity = _identity(model)
 
     def query(self, text: str) -> Vectors:

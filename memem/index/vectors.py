@@ -92,7 +92,7 @@ class VectorStore:
     @property
     @guarded
     def id(self) -> str:
-        """Names this very store: vectors that are made anew after a deletion have another one."""
+        """Names this very set of vectors: after a deletion, and after a compaction, they have another one."""
         return self._meta("id")
 
     @guarded
@@ -144,6 +144,8 @@ class VectorStore:
             fresh = [(slot, key) for slot, (_, key) in enumerate(kept)]
             self._connection.executemany("INSERT INTO slots VALUES (?, ?)", fresh)
             self._set_meta("generation", str(generation + 1))
+            # What was looked up before may be gone now, dropped while its note was being written: look again.
+            self._set_meta("id", uuid.uuid4().hex)
         files.remove_quietly(self._file(generation))
         return True
 
@@ -162,10 +164,12 @@ class VectorStore:
         return self.dimensions * DTYPE.itemsize
 
     def _begin(self, described: dict[str, str]) -> None:
-        with database.translated(self.path), database.transaction(self._connection):
-            if not self._meta("id"):
-                for name, value in {**described, "generation": "0", "id": uuid.uuid4().hex}.items():
-                    self._set_meta(name, value)
+        with database.translated(self.path):
+            if not self._meta("id"):  # a reader waits for no writer
+                with database.transaction(self._connection):
+                    if not self._meta("id"):
+                        for name, value in {**described, "generation": "0", "id": uuid.uuid4().hex}.items():
+                            self._set_meta(name, value)
             if {name: self._meta(name) for name in described} != described:
                 raise IndexDamaged(f"The vectors in {self.folder} are of another model. Run `memem reindex`.")
 

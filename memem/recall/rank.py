@@ -37,7 +37,7 @@ def rank(found: Found, project: str, files: Sequence[str] = (), blend: Blend = F
     scored = [
         (relevant * _nudge(match.memory, project, files), match)
         for relevant, match in zip(relevance, found.matches, strict=True)
-        if relevant > 0 and (match.terms or match.cosine is None or match.cosine >= CHANCE)
+        if _answers(match, blend)
     ]
     scored.sort(key=lambda each: (-each[0], each[1].memory.id, each[1].path))
     asked = sum(found.weight(term) for term in found.frequencies)
@@ -63,6 +63,13 @@ def _relevance(found: Found, blend: Blend) -> list[float]:
             meaning = (match.cosine - floor) / (nearest - floor) if nearest > floor else 1.0
             values.append(share * meaning + (1 - share) * words)
     return values
+
+
+def _answers(match: Match, blend: Blend) -> bool:
+    """Whether a match is one, by what the blend looks at."""
+    near = match.cosine is not None and match.cosine >= CHANCE
+    said = bool(match.terms) or match.cosine is None
+    return (said and blend != COSINE) or (near and blend != KEYWORDS)
 
 
 def _hit(match: Match, found: Found, score: float, asked: float) -> Hit:

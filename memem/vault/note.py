@@ -13,7 +13,6 @@ A note is frontmatter in Obsidian's own property types, then the statement, then
     > let's move signing to RS256, the gateway cannot share a secret
 """
 
-import hashlib
 import re
 import unicodedata
 from dataclasses import dataclass
@@ -55,6 +54,8 @@ class Note:
 
 
 def digest(data: bytes) -> str:
+    import hashlib
+
     return hashlib.sha256(data).hexdigest()
 
 

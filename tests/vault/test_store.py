@@ -1,8 +1,11 @@
 """The vault's files: found wherever a person moved them, never written through a surprise."""
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -164,14 +167,17 @@ def test_a_file_that_vanishes_during_a_scan_is_passed_over(store: Store, monkeyp
         def is_dir(self, *, follow_symlinks: bool) -> bool:
             return False
 
-        def is_file(self, *, follow_symlinks: bool) -> bool:
-            return True
-
         def stat(self, *, follow_symlinks: bool) -> os.stat_result:
             raise FileNotFoundError
 
     real = os.scandir
-    monkeypatch.setattr(os, "scandir", lambda folder: [*real(folder), Vanished()])
+
+    @contextmanager
+    def haunted(folder: Path) -> Iterator[list[Any]]:
+        with real(folder) as entries:
+            yield [*entries, Vanished()]
+
+    monkeypatch.setattr(os, "scandir", haunted)
     assert len(scanned(store)) == 1
 
 

@@ -42,7 +42,8 @@ def parser_for(verb: str) -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"memem {__version__}")
-    verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
+    # To be told the name spares argparse a look at the terminal, and us the modules that takes.
+    verbs = parser.add_subparsers(prog="memem", dest="verb", metavar="VERB", required=True)
     for name, meaning in VERBS.items():
         described = f"{meaning[0].upper()}{meaning[1:]}."
         own = verbs.add_parser(name, help=meaning, description=described, allow_abbrev=False)

@@ -26,9 +26,12 @@ def fresh_workspace(query: str = "") -> Iterator[Workspace]:
     The vector of what it is going to ask is computed meanwhile.
     """
     with workspace() as ws:
-        if query.strip():
+        if query.strip() and ws.settings.encoder != "none":
+            refresh = reindex.refresher(ws)
             retrieve.foresee(ws, query)
-        reindex.refresh(ws)
+            refresh()
+        else:
+            reindex.refresh(ws)
         yield ws
 
 

@@ -19,8 +19,11 @@ def run(options: argparse.Namespace) -> int:
             with output.progress("Fetching the model", quiet=options.json) as progress:
                 model.fetch(ws, lambda _name, here, total: progress(here, total))
         state = model.state(ws)
-    if options.what and not state.folder:
-        raise ModelError(state.problem or f"The encoder {state.encoder} uses no weights of ours.")
+    if state.encoder != "minilm" and options.what:
+        output.aside(f"The encoder {state.encoder} uses no weights of ours: there is nothing to fetch.")
+        return 0 if options.what == "fetch" else 1
+    if options.what and state.problem:
+        raise ModelError(state.problem)
     if options.json:
         output.as_json(state)
     elif options.what == "path":
