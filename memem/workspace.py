@@ -94,12 +94,19 @@ class Workspace:
     def vectors(self) -> "VectorStore":
         """The vectors of the encoder in use. Raises ModelError."""
         encoder = self.encoder()
-        from memem.index.vectors import VectorStore, folder_name
-
-        folder = self.home.vectors / folder_name(encoder.identity, encoder.dimensions)
         if self._vectors is None:
-            self._vectors = VectorStore(folder, encoder.identity, encoder.dimensions, fsync=self.settings.fsync)
+            from memem.index.vectors import VectorStore
+
+            known = (encoder.identity, encoder.dimensions)
+            self._vectors = VectorStore(self.vectors_folder(), *known, fsync=self.settings.fsync)
         return self._vectors
+
+    def vectors_folder(self) -> Path:
+        """Where those are. Raises ModelError."""
+        from memem.index.vectors import folder_name
+
+        encoder = self.encoder()
+        return self.home.vectors / folder_name(encoder.identity, encoder.dimensions)
 
     def environ_for_children(self) -> dict[str, str]:
         """The environment of a memem of ours that works on this same home."""

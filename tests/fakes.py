@@ -1,12 +1,19 @@
 """Stand-ins for what a test must control."""
 
 import errno
+import hashlib
 import os
+import re
 import stat
 import sys
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta, timezone
 from typing import Any
+
+import numpy as np
+
+from memem.index.encoder import Vectors
 
 START = datetime(2026, 3, 1, 9, 0, 0, tzinfo=timezone(timedelta(hours=1)))
 
@@ -71,3 +78,45 @@ class FaultyOs:
         if name == "fsync":
             return "fsync folder" if stat.S_ISDIR(os.fstat(args[0]).st_mode) else "fsync file"
         return name
+
+
+class FakeEncoder:
+    """Texts are near each other when they share long words, or words that mean the same.
+
+    Each word has a direction of its own, so two texts without a word in common have the cosine 0. Everything that is
+    encoded is written down. A query waits until its `gate` is open; `trouble` is raised instead of an answer.
+    """
+
+    def __init__(self, identity: str = "somebody/fake-model 1", means: Mapping[str, str] | None = None) -> None:
+        self.identity = identity
+        self.dimensions = 2_048
+        self.means = dict(means or {})
+        self.encoded: list[str] = []
+        self.queries: list[str] = []
+        self.batches = 0
+        self.gate = threading.Event()
+        self.gate.set()
+        self.trouble: BaseException | None = None
+        self.fails_at_batch = 0
+
+    def query(self, text: str) -> Vectors:
+        self.gate.wait()
+        if self.trouble:
+            raise self.trouble
+        self.queries.append(text)
+        return self.vector(text)
+
+    def passages(self, texts: Sequence[str]) -> Vectors:
+        self.batches += 1
+        if self.trouble and self.batches >= self.fails_at_batch:
+            raise self.trouble
+        self.encoded += texts
+        return np.stack([self.vector(text) for text in texts])
+
+    def vector(self, text: str) -> Vectors:
+        vector = np.zeros(self.dimensions, np.float32)
+        for word in re.findall(r"\w{4,}", text.lower()) or ["nothing"]:
+            meaning = self.means.get(word, word)
+            vector[int.from_bytes(hashlib.sha256(meaning.encode()).digest()[:4]) % self.dimensions] += 1
+        vector /= np.linalg.norm(vector)
+        return vector

@@ -1,15 +1,17 @@
 """Compute every vector that is missing: once at a time, on all cores, in steps that are kept when it is interrupted."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 from memem.core import files, locks
+from memem.core.errors import Busy
 from memem.flows.meaning import encode_some, settle
 from memem.flows.opening import require_vault, using_home
 from memem.workspace import Workspace
 
-STEP = 256
-"""Passages between two commits: a few seconds' work, which is all that an interruption loses."""
+STEP = 128
+"""Passages between two commits: about two seconds' work, which is all that an interruption loses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,15 +34,27 @@ def encode_all(
     ws.encoder()
     with using_home(ws):
         files.make_private_folder(ws.home.encode_lock.parent)
-        with locks.holding(ws.home.encode_lock, ws.settings.lock_seconds if wait is None else wait):
+        with _alone(ws, ws.settings.lock_seconds if wait is None else wait):
             missing = settle(ws)
             total = ws.index.passages.count()
             before = ws.vectors().count()
             while missing:
                 progress(total - missing, total)
-                if not encode_some(ws, STEP):
-                    break  # somebody else has just done it, or the notes are gone
-                missing = settle(ws)
-            progress(total, total)
+                encode_some(ws, STEP)
+                left = settle(ws)
+                if left >= missing:
+                    break  # what is left is no longer in any note, or comes as fast as it goes: the next run sees
+                missing = left
+            progress(total - missing, total)
             encoded = ws.vectors().count() - before
             return Encoded(encoded, total, ws.vectors().compact(ws.index.passages.keys()))
+
+
+@contextmanager
+def _alone(ws: Workspace, seconds: float) -> Iterator[None]:
+    with ExitStack() as held:
+        try:
+            held.enter_context(locks.holding(ws.home.encode_lock, seconds))
+        except Busy:
+            raise Busy("Another memem is encoding already; `memem status` says how far it is.") from None
+        yield

@@ -1,7 +1,6 @@
 """The half of a search that is not words: which notes are near the query, or in plain words why that is not known."""
 
 from collections.abc import Collection
-from contextlib import suppress
 
 from memem.core.errors import Busy, HomeError, IndexUnusable, ModelError
 from memem.core.query import Near, Scope
@@ -28,10 +27,10 @@ def near(
             return None, f"the query's vector was not ready within {ws.settings.query_seconds:g} s"
         missing = catch_up(ws)
         total = ws.index.passages.count() if missing else 0
-        if missing > AT_ONCE:
-            begin_in_background(ws)
+        begun = missing > AT_ONCE and begin_in_background(ws)
         if not suffice(missing, total):
-            return None, f"{total - missing:,} of {total:,} passages have a vector so far (`memem encode`)"
+            rest = "the rest is being computed" if begun else "`memem encode` computes the rest"
+            return None, f"{total - missing:,} of {total:,} passages have a vector so far; {rest}"
         from memem.index.nearest import nearest
 
         with ws.vectors().reading() as view:
@@ -53,15 +52,20 @@ def catch_up(ws: Workspace) -> int:
     return missing
 
 
-def begin_in_background(ws: Workspace) -> None:
-    """Have the rest computed by a process of its own, unless one was started just now, or the user forbids it."""
+def begin_in_background(ws: Workspace) -> bool:
+    """Have the rest computed by a process of its own, unless one was started just now; False when that cannot be."""
+    if not ws.settings.background:
+        return False
     log = ws.home.encode_log
-    if not ws.settings.background or (log.exists() and ws.clock().timestamp() - log.stat().st_mtime < AGAIN_SECONDS):
-        return
-    from memem.jobs import detach
+    try:
+        if log.exists() and abs(ws.clock().timestamp() - log.stat().st_mtime) < AGAIN_SECONDS:
+            return True
+        from memem.jobs import detach
 
-    with suppress(OSError):  # then the next query tries again, and status says how far it is
         detach.start(["encode", "--background"], ws.environ_for_children(), log)
+    except OSError:
+        return False
+    return True
 
 
 def settle(ws: Workspace) -> int:
@@ -70,12 +74,22 @@ def settle(ws: Workspace) -> int:
     if ws.index.meta("encoded_for") != store.id:
         waiting.begin()
         ws.index.set_meta("encoded_for", store.id)
+    ws.index.set_meta("encoded_by", _chosen(ws))
     unknown = waiting.unknown()
     if unknown:
         with store.reading() as view:
             known = view.slots(unknown)
         waiting.settle(known, [each for each in unknown if each not in known])
     return waiting.pending()
+
+
+def is_settled(ws: Workspace) -> bool:
+    """Whether what waits for a vector is known for the encoder in use, without loading it."""
+    return ws.index.meta("encoded_by") == _chosen(ws)
+
+
+def _chosen(ws: Workspace) -> str:
+    return f"{ws.settings.encoder} {ws.settings.embed_model}"
 
 
 def encode_some(ws: Workspace, most: int) -> int:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from memem.core.errors import IndexUnusable, ModelError
+from memem.core.errors import MememError, ModelError
 from memem.flows import meaning
 from memem.index import weights
 from memem.index.weights import Weights
@@ -46,9 +46,11 @@ def state(ws: Workspace) -> ModelState:
         else:
             _require_library()
         passages = ws.index.passages.count()
+        if not ours and not meaning.is_settled(ws):
+            return replace(known, passages=passages)
         missing = meaning.settle(ws) if ours else ws.index.passages.pending()
         return replace(known, passages=passages, encoded=passages - missing)
-    except (ModelError, IndexUnusable) as trouble:
+    except MememError as trouble:
         return replace(known, problem=str(trouble))
 
 

@@ -6,7 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from memem.core import files
-from memem.core.errors import IndexUnusable, ModelError
+from memem.core.errors import HomeError, IndexUnusable, ModelError
 from memem.flows.opening import require_vault
 from memem.flows.reindex import Refreshed, refresh
 from memem.flows.writing import writing
@@ -23,7 +23,7 @@ def rebuild(ws: Workspace) -> Refreshed:
         _discard(ws.home.index_folder)
         if _vectors_are_damaged(ws):
             ws.close()
-            _discard(ws.home.vectors)
+            _discard(ws.vectors_folder() if ws.home.vectors.is_dir() else ws.home.vectors)
         now = ws.clock().timestamp()
         for leftover in ws.store.leftovers():
             if now - leftover.stat().st_mtime > LEFTOVER_SECONDS:
@@ -36,7 +36,7 @@ def _vectors_are_damaged(ws: Workspace) -> bool:
         return False
     try:
         ws.vectors().check()
-    except IndexUnusable:
+    except (IndexUnusable, HomeError):
         return True
     except ModelError:
         return False  # without a model they are of no use, but may be again
@@ -48,4 +48,5 @@ def _discard(folder: Path) -> None:
     aside = folder.with_name(f".{folder.name}-{uuid.uuid4().hex}")
     with suppress(FileNotFoundError):
         folder.rename(aside)
+    files.remove_quietly(aside)  # should it be a file
     shutil.rmtree(aside, ignore_errors=True)

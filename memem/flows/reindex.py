@@ -1,6 +1,7 @@
 """Keep the index true to the vault. Everything that is recalled passes through here, and through the gate."""
 
 import os
+import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
@@ -72,7 +73,7 @@ def refresher(ws: Workspace) -> Callable[[], object]:
     process looks whether anything changed at all, and says so by how it ends; the rest happens here. To be called
     by a process that has one thread and no index open, like a command at its start.
     """
-    if not hasattr(os, "fork") or (os.cpu_count() or 1) < 2:
+    if not hasattr(os, "fork") or (os.cpu_count() or 1) < 2 or threading.active_count() > 1:
         return lambda: refresh(ws)
     child = os.fork()
     if not child:

@@ -5,6 +5,8 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from memem.core.errors import MememError, ModelError
+
 if TYPE_CHECKING:  # numpy is imported by the thread, while the caller reads the vault
     from memem.index.encoder import Encoder, Vectors
 
@@ -17,7 +19,7 @@ class Asked:
         self._encoder = encoder
         self._begun = time.monotonic()
         self._answer: tuple[Encoder, Vectors] | None = None
-        self._problem: Exception | None = None
+        self._problem: MememError | None = None
         self._thread = threading.Thread(target=self._compute, name="memem-query", daemon=True)
         self._thread.start()
 
@@ -36,5 +38,8 @@ class Asked:
         try:
             encoder = self._encoder()
             self._answer = encoder, encoder.query(self.text)
-        except Exception as problem:  # noqa: BLE001 - carried to the thread that asked, and raised there
+        except MememError as problem:
             self._problem = problem
+        except Exception as problem:  # noqa: BLE001 - nothing may end this thread unsaid, and nobody's search with it
+            self._problem = ModelError(f"The encoder failed ({type(problem).__name__}: {problem}).")
+            self._problem.__cause__ = problem

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from memem.core.memory import Memory
 from memem.core.query import Scope, Term
 from memem.index import words
-from memem.index.database import within
+from memem.index.database import among, within
 
 MOST_TERMS = 32
 COMMON_SHARE = 0.2
@@ -71,17 +71,22 @@ def scored(connection: sqlite3.Connection, chosen: Sequence[Term], rows: Collect
     """The BM25 of given rows: of those that hold one of the terms."""
     if not chosen:
         return {}
-    query = f"SELECT rowid, -bm25(words, {_WEIGHTS}) FROM words WHERE words MATCH ? AND {_one_of(rows)}"  # noqa: S608
-    return dict(connection.execute(query, (_any_of(chosen), *rows)).fetchall())
+    scores: dict[int, float] = {}
+    for marks, some in among(list(rows)):
+        # The plus keeps FTS5 from looking the terms up anew for every row: it walks their rows once.
+        query = f"SELECT rowid, -bm25(words, {_WEIGHTS}) FROM words WHERE words MATCH ? AND +rowid IN ({marks})"  # noqa: S608
+        scores.update(connection.execute(query, (_any_of(chosen), *some)))
+    return scores
 
 
 def held(connection: sqlite3.Connection, rows: Sequence[int], chosen: Sequence[Term]) -> dict[int, list[Term]]:
     """Which of the terms each row holds."""
     terms: dict[int, list[Term]] = {row: [] for row in rows}
-    among = f"SELECT rowid FROM words WHERE words MATCH ? AND {_one_of(rows)}"  # noqa: S608 - marks only
-    for term in chosen:
-        for (row,) in connection.execute(among, (_any_of([term]), *rows)):
-            terms[row].append(term)
+    for marks, some in among(rows):
+        query = f"SELECT rowid FROM words WHERE words MATCH ? AND +rowid IN ({marks})"  # noqa: S608 - marks only
+        for term in chosen:
+            for (row,) in connection.execute(query, (_any_of([term]), *some)):
+                terms[row].append(term)
     return terms
 
 
@@ -122,11 +127,6 @@ def _informative(frequencies: dict[Term, int], total: int) -> list[Term]:
 
 def _any_of(terms: Iterable[Term]) -> str:
     return " OR ".join(_quoted(text, prefix=term.prefix) for term in terms for text in words.spellings(term.text))
-
-
-def _one_of(rows: Collection[int]) -> str:
-    """The plus keeps FTS5 from looking the terms up anew for every row: it walks their rows once."""
-    return f"+rowid IN ({', '.join('?' * len(rows))})"
 
 
 def _quoted(text: str, *, prefix: bool) -> str:

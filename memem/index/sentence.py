@@ -1,6 +1,6 @@
 """The reference encoder and the way to any other model: the library sentence-transformers, an extra of memem."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,33 +29,41 @@ class SentenceEncoder:
             self._model: Any = SentenceTransformer(model, device="cpu")
         except Exception as problem:  # noqa: BLE001 - a library of many others, each with errors of its own
             raise ModelError(
-                f"sentence-transformers cannot load {model!r} ({' '.join(str(problem).split())[:200]}). "
+                f"sentence-transformers cannot load {model!r} ({_line(problem)}). "
                 "Set MEMEM_EMBED_MODEL to a model on the hub or to a folder."
             ) from None
         self._torch = torch
         self._cores = torch.get_num_threads()
-        self._longest = self._model.max_seq_length or QUERY_TOKENS
+        self._longest = self._model.max_seq_length
         self.dimensions = len(self._model.encode("", **_QUIETLY))
         self.identity = _identity(model)
 
     def query(self, text: str) -> Vectors:
-        self._model.max_seq_length = min(QUERY_TOKENS, self._longest)
+        self._model.max_seq_length = min(QUERY_TOKENS, self._longest or QUERY_TOKENS)
         self._torch.set_num_threads(1)
         try:
-            vector: Vectors = self._vectors(self._model.encode_query([text], **_QUIETLY))[0]
+            vector: Vectors = self._vectors(self._model.encode_query, [text])[0]
         finally:
             self._torch.set_num_threads(self._cores)
             self._model.max_seq_length = self._longest
         return vector
 
     def passages(self, texts: Sequence[str]) -> Vectors:
-        return self._vectors(self._model.encode_document(list(texts), **_QUIETLY))
+        return self._vectors(self._model.encode_document, list(texts))
 
-    def _vectors(self, rows: Any) -> Vectors:
+    def _vectors(self, encode: Callable[..., Any], texts: list[str]) -> Vectors:
+        try:
+            rows = encode(texts, **_QUIETLY)
+        except Exception as problem:
+            raise ModelError(f"sentence-transformers failed ({_line(problem)}).") from problem
         return np.asarray(rows, np.float32).reshape(-1, self.dimensions)
 
 
 _QUIETLY = {"show_progress_bar": False, "normalize_embeddings": True, "convert_to_numpy": True}
+
+
+def _line(problem: Exception) -> str:
+    return " ".join(str(problem).split())[:200]
 
 
 def _identity(model: str) -> str:

@@ -79,7 +79,11 @@ class VectorStore:
         self._connection = database.connect(self.path, MIGRATIONS)
         self._opened = files.identity(self.path)
         self._mapped: tuple[int, Vectors] = (-1, np.empty((0, dimensions), DTYPE))
-        self._begin({"identity": identity, "dimensions": str(dimensions), "dtype": DTYPE.str})
+        try:
+            self._begin({"identity": identity, "dimensions": str(dimensions), "dtype": DTYPE.str})
+        except BaseException:
+            self._connection.close()
+            raise
 
     def close(self) -> None:
         self._connection.close()
@@ -120,11 +124,11 @@ class VectorStore:
         """Keep vectors; those that are known already stay as they are."""
         with database.transaction(self._connection):
             known = View(vectors, self._connection).slots(keys)
-            fresh = [number for number, key in enumerate(keys) if key not in known]
+            fresh = {key: number for number, key in enumerate(keys) if key not in known}
             first = self._count()
-            rows = np.ascontiguousarray(vectors[fresh], DTYPE)
+            rows = np.ascontiguousarray(vectors[list(fresh.values())], DTYPE)
             self._write(self._file(self._generation()), first * self._row_bytes, rows)
-            slots = [(first + offset, keys[number]) for offset, number in enumerate(fresh)]
+            slots = [(first + offset, key) for offset, key in enumerate(fresh)]
             self._connection.executemany("INSERT INTO slots VALUES (?, ?)", slots)
 
     @guarded
@@ -146,7 +150,8 @@ class VectorStore:
             self._set_meta("generation", str(generation + 1))
             # What was looked up before may be gone now, dropped while its note was being written: look again.
             self._set_meta("id", uuid.uuid4().hex)
-        files.remove_quietly(self._file(generation))
+        for number in range(generation + 1):  # the last one, and any that a killed compaction could not remove
+            files.remove_quietly(self._file(number))
         return True
 
     @guarded

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import threading
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -353,3 +354,67 @@ def test_many_notes_are_indexed_in_batches(
         (ws.store.paths.memories / f"n{number}.md").write_text(f"walrus number {number}")
     assert reindex.refresh(ws).changed == 10
     assert len(retrieve.search(ws, "walrus", limit=20)) == 10
+
+
+# --- a look at the vault beside other work ------------------------------------------------------------------------
+
+
+@pytest.fixture
+def refreshed(monkeypatch: pytest.MonkeyPatch) -> list[Workspace]:
+    """The refreshes that took place in this process. Its other threads, those of the test runner, do not count."""
+    done: list[Workspace] = []
+    monkeypatch.setattr(reindex, "refresh", done.append)
+    monkeypatch.setattr(threading, "active_count", lambda: 1)
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    return done
+
+
+@pytest.fixture
+def settled(ws: Workspace, clock: SteppingClock, saved: remember.Written) -> Workspace:
+    """A home whose index knows everything, closed as it is before a command."""
+    clock.forward(days=400)  # long after the files' own time stamps
+    reindex.refresh(ws)
+    ws.close()
+    return ws
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_a_child_that_sees_no_change_spares_the_refresh(settled: Workspace, refreshed: list[Workspace]) -> None:
+    reindex.refresher(settled)()
+    assert refreshed == []
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+@pytest.mark.parametrize("change", ["edited", "added", "deleted", "index gone", "vault gone"])
+def test_a_child_that_sees_a_change_or_fails_leaves_it_to_the_refresh(
+    settled: Workspace, refreshed: list[Workspace], memories: Path, change: str
+) -> None:
+    (note,) = memories.iterdir()
+    if change == "edited":
+        note.write_text(note.read_text() + "\nMore.\n")
+    elif change == "added":
+        (memories / "other.md").write_text("Another one.\n")
+    elif change == "deleted":
+        note.unlink()
+    elif change == "index gone":
+        shutil.rmtree(settled.home.cache)
+    else:
+        shutil.rmtree(settled.settings.vault)
+    reindex.refresher(settled)()
+    assert refreshed == [settled]
+
+
+@pytest.mark.parametrize("lacking", ["fork", "cores", "solitude"])
+def test_where_a_child_would_not_help_the_refresh_is_made_here(
+    settled: Workspace, refreshed: list[Workspace], monkeypatch: pytest.MonkeyPatch, lacking: str
+) -> None:
+    if lacking == "fork":
+        monkeypatch.delattr(os, "fork", raising=False)
+    elif lacking == "cores":
+        monkeypatch.setattr(os, "cpu_count", lambda: 1)
+    else:
+        monkeypatch.setattr(threading, "active_count", lambda: 2)
+    finish = reindex.refresher(settled)
+    assert refreshed == []
+    finish()
+    assert refreshed == [settled]

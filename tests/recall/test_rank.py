@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from memem.core.memory import STATUSES, Hit, Memory
 from memem.core.query import Found, Match, Term
 from memem.recall import rank as module
-from memem.recall.rank import rank
+from memem.recall.rank import COSINE, FUSED, KEYWORDS, Blend, rank
 
 ZEBRA, STRIPES, LITERAL = Term("zebra"), Term("stripes"), Term("ops-4821", literal=True)
 FREQUENCIES = {ZEBRA: 2, STRIPES: 1, LITERAL: 1}
@@ -183,3 +183,115 @@ def test_coverage_is_between_nothing_and_one(frequencies: dict[Term, int], data:
 def test_ranking_is_the_same_every_time(projects: tuple[str, ...], statuses: str) -> None:
     matches = [match(str(n), 1 + n % 3, project=projects[n % len(projects)], status=statuses) for n in range(9)]
     assert rank(found(*matches), "shop") == rank(found(*reversed(matches)), "shop")
+
+
+# --- words and meaning --------------------------------------------------------------------------------------------
+
+
+def near(name: str, cosine: float | None, bm25: float = 0.0, **fields: Any) -> Match:
+    """A match with a vector; with a word too, if it has a BM25."""
+    return replace(match(name, bm25, (ZEBRA,) if bm25 else (), **fields), cosine=cosine)
+
+
+def relevance(
+    *matches: Match, floor: float = 0.0, blend: Blend = FUSED, asked: tuple[Term, ...] = (ZEBRA,)
+) -> dict[str, Any]:
+    """What each scores, without the nudges, which are the same for all of them."""
+    frequencies = {term: FREQUENCIES[term] for term in asked}
+    hits = rank(Found(matches, frequencies, 100, floor), "shop", blend=blend)
+    return {hit.id: pytest.approx(hit.score * MOST, abs=2e-4) for hit in hits}
+
+
+def test_relevance_is_seven_parts_meaning_and_three_parts_words() -> None:
+    found = relevance(near("a", 0.8, 1.0), near("b", 0.45, 2.0), near("c", 0.45), floor=0.1)
+    assert found == {"a": 0.7 + 0.3 * 0.5, "b": 0.7 * 0.5 + 0.3, "c": 0.7 * 0.5}
+
+
+def test_a_literal_in_the_query_gives_words_their_half() -> None:
+    matches = (near("a", 0.8), near("b", 0.45, 2.0), near("c", 0.45, 1.0))
+    assert relevance(*matches, floor=0.1, asked=(ZEBRA, LITERAL)) == {"a": 0.5, "b": 0.75, "c": 0.5}
+
+
+def test_an_exact_identifier_comes_before_what_is_merely_about_the_same() -> None:
+    exact = replace(near("exact", 0.5, 2.0), terms=(LITERAL,))
+    found = Found((near("about", 0.7), exact), {LITERAL: 1}, 100, 0.0)
+    assert [hit.id for hit in rank(found, "shop")] == ["exact", "about"]
+
+
+@pytest.mark.parametrize("floor", [-0.2, 0.0, 0.3])
+def test_meaning_is_measured_from_the_furthest_passage_to_the_nearest_candidate(floor: float) -> None:
+    middle = (0.7 + floor) / 2
+    found = relevance(near("nearest", 0.7), near("middle", middle), floor=floor, blend=COSINE)
+    assert found == {"nearest": 1.0, "middle": 0.5}
+
+
+def test_where_everything_is_equally_far_words_decide() -> None:
+    found = relevance(near("a", 0.4, 1.0), near("b", 0.4, 2.0), near("c", 0.4), floor=0.4)
+    assert found == {"a": 0.7 + 0.15, "b": 1.0, "c": 0.7}
+
+
+def test_what_has_no_vector_yet_is_judged_by_its_words() -> None:
+    assert relevance(near("a", 0.8, 1.0), near("b", None, 2.0), floor=0.1) == {"a": 0.85, "b": 1.0}
+
+
+def test_where_meaning_had_no_part_words_decide_alone() -> None:
+    assert order(match("weak", 1.0), match("strong", 2.0)) == ["strong", "weak"]
+
+
+def test_keywords_alone_know_nothing_of_what_is_near() -> None:
+    found = relevance(near("near", 0.9), near("weak", 0.8, 1.0), near("strong", 0.2, 2.0), blend=KEYWORDS)
+    assert found == {"strong": 1.0, "weak": 0.5}
+
+
+def test_the_cosine_alone_knows_nothing_of_words() -> None:
+    found = relevance(near("near", 0.8), near("weak", 0.4, 1.0), near("strong", 0.2, 2.0), blend=COSINE)
+    assert found == {"near": 1.0, "weak": 0.5, "strong": 0.25}
+
+
+@pytest.mark.parametrize(
+    ("cosine", "bm25", "kept"),
+    [(0.0999, 0.0, False), (module.CHANCE, 0.0, True), (0.0999, 1.0, True), (-0.5, 1.0, True), (None, 1.0, True)],
+)
+def test_without_a_word_in_common_a_note_must_be_nearer_than_chance(
+    cosine: float | None, bm25: float, kept: bool
+) -> None:
+    found = relevance(near("best", 0.9, 2.0), near("it", cosine, bm25), floor=-0.6)
+    assert ("it" in found) == kept
+
+
+@pytest.mark.parametrize(
+    ("cosine", "bm25", "source"), [(None, 1.0, "keyword"), (0.5, 0.0, "cosine"), (0.5, 1.0, "both")]
+)
+def test_a_hit_says_by_what_it_was_found(cosine: float | None, bm25: float, source: str) -> None:
+    (hit,) = rank(Found((near("a", cosine, bm25),), {ZEBRA: 1}, 100, 0.0), "shop")
+    assert (hit.source, hit.cosine) == (source, cosine)
+
+
+def test_every_hit_says_why_meaning_had_no_part() -> None:
+    hits = rank(Found((match("a"), match("b")), FREQUENCIES, 100, degraded="no weights"), "shop")
+    assert [hit.degraded for hit in hits] == ["no weights", "no weights"]
+
+
+_found = st.tuples(st.one_of(st.none(), st.floats(-1, 1)), st.sampled_from((0.0, 0.5, 2.0)), _fields)
+_blend = st.sampled_from((FUSED, KEYWORDS, COSINE))
+
+
+@given(st.lists(_found, min_size=1, max_size=8), st.randoms(use_true_random=False), _blend)
+def test_the_order_does_not_depend_on_the_order_of_finding_and_scores_are_between_nothing_and_one(
+    parts: list[tuple[float | None, float, dict[str, Any]]], random: Any, blend: Blend
+) -> None:
+    matches = [near(str(n), cosine, bm25, **fields) for n, (cosine, bm25, fields) in enumerate(parts)]
+    floor = min((each.cosine for each in matches if each.cosine is not None), default=0.0)
+    ranked = rank(Found(tuple(matches), FREQUENCIES, 100, floor), "shop", ("src/x.py",), blend)
+    random.shuffle(matches)
+    assert rank(Found(tuple(matches), FREQUENCIES, 100, floor), "shop", ("src/x.py",), blend) == ranked
+    assert all(0 <= hit.score <= 1 for hit in ranked)
+
+
+@given(_fields, _fields, st.floats(0.11, 0.4))
+def test_nudges_together_cannot_overturn_a_clear_difference_in_meaning(
+    better: dict[str, Any], worse: dict[str, Any], cosine: float
+) -> None:
+    matches = (near("z", cosine * 1.01 * MOST / LEAST, **better), near("a", cosine, **worse))
+    ordered = [hit.id for hit in rank(Found(matches, {}, 100, 0.0), "shop", ("src/x.py",))]
+    assert ordered == ["z", "a"]

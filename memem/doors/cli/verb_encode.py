@@ -23,7 +23,7 @@ def run(options: argparse.Namespace) -> int:
     with fresh_workspace() as ws:
         try:
             with output.progress("Encoding", quiet=options.background or options.json) as progress:
-                result = encode.encode_all(ws, progress, wait=0 if options.background else None)
+                result = encode.encode_all(ws, progress, wait=0)
         except Busy:
             if options.background:
                 return 0

@@ -1,0 +1,341 @@
+"""Meaning on the command line: what is printed, what is said aside, and the exit codes."""
+
+import io
+import json
+import os
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from memem.core import locks
+from memem.core.home import Home
+from memem.doors import cli
+from memem.doors.cli import output
+from memem.flows import meaning, model
+from memem.index.weights import Weights
+from memem.workspace import Workspace
+from tests.fakes import FakeEncoder
+
+MENDED = "The vehicle was mended by Anna."
+WITH_WORDS, PARAPHRASE = "the vehicle that Anna mended", "repaired automobile"
+WORK = "(keywords only: "
+
+
+class Outcome(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+    @property
+    def data(self) -> Any:
+        return json.loads(self.out)
+
+
+Run = Callable[..., Outcome]
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
+    monkeypatch.setenv("MEMEM_ENCODER", "minilm")
+
+    def call(*arguments: str) -> Outcome:
+        code = cli.main(list(arguments))
+        return Outcome(code, *capsys.readouterr())
+
+    return call
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    return Home(tmp_path / "user" / ".memem")
+
+
+@pytest.fixture
+def loaded(run: Run, encoder: FakeEncoder, small_weights: Path, monkeypatch: pytest.MonkeyPatch) -> FakeEncoder:
+    """A home with two memories, and a model for it."""
+    monkeypatch.setattr(Workspace, "_load_encoder", lambda _: encoder)
+    for text in (MENDED, "Coffee is served at seven."):
+        assert run("save", text, "-p", "general").code == 0
+    return encoder
+
+
+@pytest.fixture
+def unloaded(run: Run) -> None:
+    """The same without a model."""
+    for text in (MENDED, "Coffee is served at seven."):
+        assert run("save", text, "-p", "general").code == 0
+
+
+def failed(outcome: Outcome, saying: str) -> None:
+    """Failed with exactly one clear line on standard error, and nothing on standard output."""
+    assert (outcome.code, outcome.out) == (1, "")
+    (line,) = outcome.err.splitlines()
+    assert line.startswith("memem: ")
+    assert saying in line
+
+
+# --- search and slice ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("loaded")
+def test_search_finds_a_paraphrase_and_is_otherwise_quiet(run: Run) -> None:
+    done = run("search", PARAPHRASE)
+    assert (done.code, done.err) == (0, "")
+    (line,) = done.out.splitlines()
+    assert line.split("\t")[2] == "cosine"
+
+
+@pytest.mark.usefixtures("loaded")
+def test_search_tells_in_json_by_what_each_hit_was_found(run: Run) -> None:
+    (hit,) = run("search", WITH_WORDS, "--json").data
+    assert (hit["body"], hit["source"], hit["degraded"]) == (MENDED, "both", "")
+    assert set(hit["terms"]) == {"vehicle", "anna", "mended"}
+    assert 0 < hit["cosine"] <= 1
+
+
+@pytest.mark.usefixtures("unloaded")
+@pytest.mark.parametrize("form", [(), ("--json",)])
+def test_search_says_aside_in_one_line_why_keywords_answered_alone(run: Run, form: tuple[str, ...]) -> None:
+    done = run("search", WITH_WORDS, *form)
+    assert done.code == 0
+    assert "mended" in done.out
+    (line,) = done.err.splitlines()
+    assert line.startswith(WORK)
+    assert "memem model fetch" in line
+
+
+@pytest.mark.usefixtures("unloaded")
+def test_search_that_finds_nothing_says_so_and_why(run: Run) -> None:
+    done = run("search", PARAPHRASE)
+    assert (done.code, done.out) == (0, "")
+    why, nothing = done.err.splitlines()
+    assert why.startswith(WORK)
+    assert nothing == "Nothing found."
+
+
+@pytest.mark.usefixtures("unloaded")
+def test_keywords_that_were_asked_for_are_nothing_to_remark_on(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEMEM_ENCODER", "none")
+    assert run("search", WITH_WORDS).err == ""
+    assert run("slice", WITH_WORDS, "--scope", "general").err == ""
+
+
+@pytest.mark.usefixtures("unloaded")
+def test_slice_says_aside_why_keywords_answered_alone(run: Run) -> None:
+    done = run("slice", WITH_WORDS, "--scope", "general")
+    assert done.out.startswith("# Active Memory Slice\n")
+    assert WORK not in done.out
+    (line,) = done.err.splitlines()
+    assert line.startswith(WORK)
+    assert "memem model fetch" in run("slice", WITH_WORDS, "--scope", "general", "--json").data["degraded"]
+
+
+@pytest.mark.usefixtures("loaded")
+def test_slice_with_a_model_is_quiet(run: Run) -> None:
+    done = run("slice", WITH_WORDS, "--scope", "general")
+    assert done.out.startswith("# Active Memory Slice\n")
+    assert done.err == ""
+
+
+# --- encode -------------------------------------------------------------------------------------------------------
+
+
+def test_encode_says_what_it_did(run: Run, loaded: FakeEncoder) -> None:
+    done = run("encode")
+    assert done == Outcome(0, "Encoded 2 of 2 passages; the others had a vector already.\n", "")
+    assert len(loaded.encoded) == 2
+    assert run("encode", "--json").data == {"encoded": 0, "passages": 2, "compacted": False}
+
+
+@pytest.fixture
+def nice(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    steps: list[int] = []
+    monkeypatch.setattr(os, "nice", steps.append, raising=False)
+    return steps
+
+
+def test_encode_in_the_background_steps_back_and_says_nothing(run: Run, loaded: FakeEncoder, nice: list[int]) -> None:
+    assert run("encode", "--background") == Outcome(0, "", "")
+    assert len(loaded.encoded) == 2
+    assert nice == [10]
+    run("encode")
+    assert nice == [10], "whoever waits for it does not want it to step back"
+
+
+def test_encode_that_another_is_already_at_leaves_it_to_them_and_says_so_in_front(
+    run: Run, loaded: FakeEncoder, home: Home, nice: list[int]
+) -> None:
+    home.encode_lock.parent.mkdir(exist_ok=True)
+    with locks.holding(home.encode_lock, 0):
+        assert run("encode", "--background") == Outcome(0, "", "")
+        failed(run("encode"), "Another memem is encoding already")
+    assert loaded.encoded == []
+
+
+@pytest.mark.usefixtures("unloaded", "nice")
+def test_encode_without_a_model_fails_and_says_how_to_get_one(run: Run) -> None:
+    failed(run("encode"), "memem model fetch")
+    failed(run("encode", "--background"), "memem model fetch")
+
+
+def test_encode_interrupted_is_130_and_goes_on_later(run: Run, loaded: FakeEncoder) -> None:
+    loaded.trouble = KeyboardInterrupt()
+    assert run("encode") == Outcome(130, "", "")
+    loaded.trouble = None
+    assert run("encode", "--json").data["encoded"] == 2
+
+
+def test_progress_is_drawn_on_a_terminal_and_gone_afterwards(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    with output.progress("Encoding") as progress:
+        progress(1, 2)
+        progress(2, 2)
+    assert "Encoding" in terminal.getvalue()
+    assert "2/2" in terminal.getvalue()
+
+
+@pytest.mark.parametrize("quiet", [True, False])
+def test_progress_is_not_drawn_in_a_pipe_or_where_it_is_not_wanted(
+    capsys: pytest.CaptureFixture[str], quiet: bool
+) -> None:
+    with output.progress("Encoding", quiet=quiet) as progress:
+        progress(1, 2)
+    assert capsys.readouterr() == ("", "")
+
+
+# --- model --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("loaded")
+def test_model_shows_where_the_weights_are_and_how_far_the_vectors(run: Run, small_weights: Path) -> None:
+    done = run("model")
+    assert (done.code, done.err) == (0, "")
+    shown = dict(line.split("\t") for line in done.out.splitlines())
+    assert shown["encoder"] == "minilm"
+    assert (shown["weights"], shown["from"]) == (str(small_weights), "hub cache")
+    assert shown["vectors"] == "0 of 2 passages"
+
+
+@pytest.mark.usefixtures("loaded")
+def test_model_path_is_the_folder_and_nothing_else(run: Run, small_weights: Path) -> None:
+    assert run("model", "path") == Outcome(0, f"{small_weights}\n", "")
+
+
+@pytest.mark.usefixtures("loaded")
+def test_model_in_json(run: Run) -> None:
+    data = run("model", "--json").data
+    assert set(data) == {"encoder", "model", "folder", "source", "notice", "problem", "passages", "encoded"}
+    assert (data["passages"], data["encoded"], data["problem"]) == (2, 0, "")
+
+
+@pytest.mark.usefixtures("unloaded")
+def test_model_without_weights_is_a_state_to_show_but_has_no_path(run: Run) -> None:
+    done = run("model")
+    assert done.code == 0
+    assert "memem model fetch" in done.err
+    failed(run("model", "path"), "memem model fetch")
+
+
+@pytest.mark.usefixtures("loaded")
+def test_model_says_aside_that_a_folder_named_by_the_user_does_not_serve(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MEMEM_MODEL_DIR", str(tmp_path / "nowhere"))
+    done = run("model")
+    assert done.code == 0
+    assert done.err.startswith("MEMEM_MODEL_DIR: ")
+
+
+@pytest.mark.parametrize(("what", "code"), [("fetch", 0), ("path", 1)])
+@pytest.mark.usefixtures("loaded")
+def test_no_encoder_has_nothing_to_fetch_and_no_path(
+    run: Run, monkeypatch: pytest.MonkeyPatch, what: str, code: int
+) -> None:
+    monkeypatch.setenv("MEMEM_ENCODER", "none")
+    done = run("model", what)
+    assert (done.code, done.out) == (code, "")
+    assert "uses no weights of ours" in done.err
+
+
+def test_model_fetch_gets_the_weights_and_shows_the_result(
+    run: Run, loaded: FakeEncoder, small_weights: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    away = tmp_path / "away"
+    small_weights.rename(away)
+
+    def fetch(ws: Workspace, progress: Callable[[str, int, int], object]) -> Weights:
+        progress("vocab.txt", 1, 2)
+        away.rename(small_weights)
+        return Weights(small_weights, "hub cache")
+
+    monkeypatch.setattr(model, "fetch", fetch)
+    assert run("model", "fetch", "--json").data["folder"] == str(small_weights)
+
+
+# --- status and doctor --------------------------------------------------------------------------------------------
+
+
+def recall(outcome: Outcome) -> str:
+    (line,) = [line for line in outcome.out.splitlines() if line.startswith("recall\t")]
+    return line.removeprefix("recall\t")
+
+
+@pytest.mark.usefixtures("loaded")
+def test_status_tells_how_memories_are_found(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert recall(run("status")) == "meaning and keywords; 0 of 2 passages are encoded (`memem encode`)"
+    monkeypatch.setattr(meaning, "AT_ONCE", 1)
+    assert recall(run("status")) == "keywords; 0 of 2 passages are encoded (`memem encode`)"
+    run("encode")
+    assert recall(run("status")) == "meaning and keywords (minilm, 2 passages)"
+    data = run("status", "--json").data
+    assert data["recall"] == "meaning and keywords"
+    assert (data["model"]["encoder"], data["model"]["encoded"]) == ("minilm", 2)
+
+
+@pytest.mark.usefixtures("unloaded")
+def test_status_tells_why_memories_are_found_by_keywords(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    done = run("status")
+    assert done.code == 0
+    assert recall(done).startswith("keywords only: ")
+    assert "memem model fetch" in recall(done)
+    monkeypatch.setenv("MEMEM_ENCODER", "none")
+    assert recall(run("status")) == "keywords, as MEMEM_ENCODER says"
+
+
+@pytest.mark.usefixtures("loaded")
+def test_doctor_lists_what_memem_needs(run: Run) -> None:
+    run("encode")
+    done = run("doctor")
+    assert (done.code, done.err) == (0, "")
+    rows = [line.split("\t") for line in done.out.splitlines()]
+    assert [row[:2] for row in rows] == [[what, "fine"] for what in ("python", "vault", "index", "encoder", "vectors")]
+    assert [set(each) for each in run("doctor", "--json").data] == [{"what", "state", "detail"}] * 5
+
+
+@pytest.mark.usefixtures("unloaded")
+def test_doctor_does_not_fail_over_what_only_makes_recall_worse(run: Run) -> None:
+    done = run("doctor")
+    assert done.code == 0
+    assert "encoder\tdegraded\t" in done.out
+
+
+def test_doctor_fails_over_what_is_broken(run: Run) -> None:
+    done = run("doctor")
+    assert done.code == 1
+    assert "vault\tbroken\t" in done.out
+
+
+@pytest.mark.usefixtures("loaded")
+def test_a_deleted_cache_costs_time_and_nothing_else(run: Run, home: Home) -> None:
+    before = run("search", PARAPHRASE).out
+    shutil.rmtree(home.cache)
+    assert run("search", PARAPHRASE).out == before
