@@ -17,6 +17,16 @@ class Term:
     part: bool = False  # a piece of a compound that is asked for as a whole too
 
 
+RARE = 3
+"""A literal that stands in at most so many notes names them. `python -m bench recall` tells: with eight, what is only
+mentioned often, like a project, counts as a name too, and devmem loses."""
+
+
+def is_name(term: Term, frequency: int) -> bool:
+    """Whether a term names the notes it stands in: whoever asks for it wants them, however much else they say."""
+    return term.literal and 0 < frequency <= RARE
+
+
 @dataclass(frozen=True, slots=True)
 class Scope:
     """Where to look: in some projects or in all, and also among what is archived or no longer in force or not."""

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from memem.core.memory import Memory
-from memem.core.query import Scope, Term
+from memem.core.query import Scope, Term, is_name
 from memem.index import words
 from memem.index.database import among, within
 
@@ -64,6 +64,8 @@ def search(connection: sqlite3.Connection, query: str, limit: int, scope: Scope)
     if not scores and len(chosen) < len(known):
         chosen = known
         scores = _best(connection, chosen, limit, scope)
+    named = _best(connection, [term for term in chosen if is_name(term, frequencies[term])], limit, scope)
+    scores |= scored(connection, chosen, named.keys() - scores.keys())
     return Answer(scores, tuple(chosen), frequencies, total)
 
 

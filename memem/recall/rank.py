@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from memem.core.memory import Hit, Memory
-from memem.core.query import Found, Match
+from memem.core.query import Found, Match, is_name
 
 SAME_PROJECT = 1.15
 PATH_MATCH = 1.10
@@ -47,9 +47,11 @@ def rank(found: Found, project: str, files: Sequence[str] = (), blend: Blend = F
 def _relevance(found: Found, blend: Blend) -> list[float]:
     """How well each match answers, from 0 to 1: its cosine and its BM25, each on the scale of this query's best.
 
-    What has no vector yet is judged by its words alone.
+    What has no vector yet is judged by its words alone. BM25 thinks little of a word in a long note; a note that is
+    asked for by a name it holds is as good as the best.
     """
     literal = any(term.literal for term in found.frequencies)
+    names = {term for term, frequency in found.frequencies.items() if is_name(term, frequency)}
     share = blend.meaning_with_literal if literal else blend.meaning
     best = max((match.bm25 for match in found.matches), default=0.0)
     floor = found.floor or 0.0
@@ -57,6 +59,8 @@ def _relevance(found: Found, blend: Blend) -> list[float]:
     values = []
     for match in found.matches:
         words = match.bm25 / best if best > 0 else float(bool(match.terms))
+        if names and names <= set(match.terms):
+            words = 1.0
         if match.cosine is None:
             values.append(words)
         else:

@@ -47,6 +47,13 @@ def names(index: NoteIndex, query: str, **options: Any) -> list[str]:
     return [match.memory.id for match in search(index, query, **options).matches]
 
 
+def test_a_long_note_is_found_by_its_name_among_many_that_say_the_rest_more_briefly(index: NoteIndex) -> None:
+    for number in range(60):
+        fill(index, **{f"short{number}": f"The red fox, the lazy dog, and number {number}."})
+    fill(index, long="Nothing of interest. " * 500 + "OPS-4821 was about a fox.")
+    assert "long" in names(index, "what about the red fox and the lazy dog in OPS-4821", limit=20, archive=True)
+
+
 # --- identifiers --------------------------------------------------------------------------------------------------
 
 NOTES = {

@@ -295,3 +295,25 @@ def test_nudges_together_cannot_overturn_a_clear_difference_in_meaning(
     matches = (near("z", cosine * 1.01 * MOST / LEAST, **better), near("a", cosine, **worse))
     ordered = [hit.id for hit in rank(Found(matches, {}, 100, 0.0), "shop", ("src/x.py",))]
     assert ordered == ["z", "a"]
+
+
+# --- names --------------------------------------------------------------------------------------------------------
+
+
+def test_a_note_asked_for_by_its_name_is_as_good_as_the_best_by_words() -> None:
+    ranked = rank(found(match("short", 9.0), match("long", 1.0, terms=(LITERAL,))), "shop")
+    assert ranked[0].score == ranked[1].score
+
+
+@pytest.mark.parametrize("frequency", [4, 40])
+def test_a_literal_that_stands_in_many_notes_is_no_name(frequency: int) -> None:
+    matches = (match("short", 9.0), match("long", 1.0, terms=(LITERAL,)))
+    ranked = rank(Found(matches, FREQUENCIES | {LITERAL: frequency}, 100), "shop")
+    assert ranked[0].score > 5 * ranked[1].score
+
+
+def test_of_two_names_a_note_must_hold_both() -> None:
+    other = Term("v3.3.0", literal=True)
+    matches = (match("short", 9.0), match("one", 1.0, terms=(LITERAL,)), match("both", 1.0, terms=(LITERAL, other)))
+    ranked = {hit.id: hit.score for hit in rank(Found(matches, FREQUENCIES | {other: 1}, 100), "shop")}
+    assert ranked["short"] == ranked["both"] > ranked["one"]
