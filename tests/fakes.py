@@ -96,6 +96,7 @@ class FakeEncoder:
         self.batches = 0
         self.gate = threading.Event()
         self.gate.set()
+        self.multilingual = True
         self.trouble: BaseException | None = None
         self.fails_at_batch = 0
 

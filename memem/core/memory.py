@@ -86,6 +86,7 @@ class Hit(Entry):
     score: float
     source: str = "keyword"
     cosine: float | None = None  # of its best passage with the query; None when meaning had no part in it
+    understood: bool = True  # whether the encoder reads the script of the query; else the cosine says little
     terms: tuple[str, ...] = ()
     coverage: float = 0.0  # how much of what the query asks for the memory holds, by rarity
     literal: bool = False  # whether it holds an identifier, path or number of the query

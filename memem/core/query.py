@@ -52,10 +52,14 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class Near:
-    """Rows with the cosine of their best passage, and that of the furthest passage of all, or 0 when that is less."""
+    """Rows with the cosine of their best passage, and that of the furthest passage of all, or 0 when that is less.
+
+    `multilingual` is the encoder's.
+    """
 
     cosines: dict[int, float]
     floor: float
+    multilingual: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +74,15 @@ class Found:
     frequencies: dict[Term, int]
     notes: int
     floor: float | None = None
+    multilingual: bool = False
     degraded: str = ""
+
+    @property
+    def understood(self) -> bool:
+        """Whether the encoder reads the script that most of the query is in: then a cosine says something."""
+        latin = sum(self.weight(term) for term in self.frequencies if term.text.isascii())
+        other = sum(self.weight(term) for term in self.frequencies if not term.text.isascii())
+        return self.multilingual or latin >= other
 
     def weight(self, term: Term) -> float:
         """How much a term says: its inverse document frequency; a piece of a compound says half."""

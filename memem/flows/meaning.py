@@ -1,6 +1,7 @@
 """The half of a search that is not words: which notes are near the query, or in plain words why that is not known."""
 
 from collections.abc import Collection
+from dataclasses import replace
 
 from memem.core.errors import Busy, HomeError, IndexUnusable, ModelError
 from memem.core.query import Near, Scope
@@ -33,8 +34,10 @@ def near(
             return None, f"{total - missing:,} of {total:,} passages have a vector so far; {rest}"
         from memem.index.nearest import nearest
 
+        encoder, vector = answer
         with ws.vectors().reading() as view:
-            return nearest(ws.index.passages, view, answer[1], scope, limit, also), ""
+            found = nearest(ws.index.passages, view, vector, scope, limit, also)
+        return replace(found, multilingual=encoder.multilingual), ""
     except (ModelError, IndexUnusable, HomeError, Busy) as problem:
         return None, str(problem)
 

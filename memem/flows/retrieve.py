@@ -179,7 +179,9 @@ def _find_once(ws: Workspace, query: str, scope: Scope, limit: int) -> Found:
     answer = ws.index.keywords(query, scope, limit)  # while the query's vector is being computed
     near, degraded = meaning.near(ws, asked, scope, limit, answer.scores)
     matches = ws.index.matches(answer, near.cosines if near else {})
-    return Found(tuple(matches), answer.frequencies, answer.notes, near.floor if near else None, degraded)
+    if near is None:
+        return Found(tuple(matches), answer.frequencies, answer.notes, degraded=degraded)
+    return Found(tuple(matches), answer.frequencies, answer.notes, near.floor, near.multilingual)
 
 
 def _pinned(ws: Workspace, project: str) -> list[Memory]:

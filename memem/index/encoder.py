@@ -15,10 +15,14 @@ PASSAGE_TOKENS = 256
 
 
 class Encoder(Protocol):
-    """A model that is loaded. Vectors are comparable when they were made under one `identity`."""
+    """A model that is loaded. Vectors are comparable when they were made under one `identity`.
+
+    To one that is not `multilingual`, texts in any script but the Latin one are all alike.
+    """
 
     identity: str
     dimensions: int
+    multilingual: bool
 
     def query(self, text: str) -> Vectors:
         """The vector of a prompt or a question, on one core: a person is waiting, and so are their other programs."""

@@ -51,6 +51,7 @@ class MiniLM:
     """The model, loaded from a folder with `model.safetensors` and `vocab.txt`."""
 
     dimensions = WIDTH
+    multilingual = False
 
     def __init__(self, folder: Path, identity: str) -> None:
         self.identity = identity

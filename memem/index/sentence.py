@@ -37,6 +37,7 @@ class SentenceEncoder:
         self._longest = self._model.max_seq_length
         self.dimensions = len(self._model.encode("", **_QUIETLY))
         self.identity = _identity(model)
+        self.multilingual = self.identity != weights.IDENTITY  # of others we know nothing, and their user chose them
 
     def query(self, text: str) -> Vectors:
         self._model.max_seq_length = min(QUERY_TOKENS, self._longest or QUERY_TOKENS)

@@ -30,7 +30,8 @@ def deserves(hit: Hit, line: Line = IN_USE) -> bool:
     """A memory stands on its own, by an identifier it shares with the prompt, by its meaning, or by both and words."""
     if hit.literal and hit.coverage >= line.coverage_with_literal:
         return True
-    if hit.cosine is not None and hit.cosine >= line.cosine:
+    cosine = hit.cosine if hit.understood else None
+    if cosine is not None and cosine >= line.cosine:
         return True
     said = len(hit.terms) >= line.words and hit.coverage >= line.coverage
-    return said and (hit.cosine is None or hit.cosine >= line.cosine_with_words)
+    return said and (cosine is None or cosine >= line.cosine_with_words)

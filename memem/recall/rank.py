@@ -20,15 +20,19 @@ _MOST = SAME_PROJECT * PATH_MATCH * (1 + 2 * IMPORTANCE_STEP)
 
 @dataclass(frozen=True, slots=True)
 class Blend:
-    """How much of the relevance is meaning; the rest is words. A query with a literal means that word exactly."""
+    """How much of the relevance is meaning; the rest is words. A query with a literal means that word exactly.
+
+    In a script that the encoder does not read, meaning is little more than a guess.
+    """
 
     meaning: float = 0.7
     meaning_with_literal: float = 0.5
+    meaning_guessed: float = 0.2
 
 
 FUSED = Blend()
-KEYWORDS = Blend(0.0, 0.0)
-COSINE = Blend(1.0, 1.0)
+KEYWORDS = Blend(0.0, 0.0, 0.0)
+COSINE = Blend(1.0, 1.0, 1.0)
 
 
 def rank(found: Found, project: str, files: Sequence[str] = (), blend: Blend = FUSED) -> list[Hit]:
@@ -37,7 +41,7 @@ def rank(found: Found, project: str, files: Sequence[str] = (), blend: Blend = F
     scored = [
         (relevant * _nudge(match.memory, project, files), match)
         for relevant, match in zip(relevance, found.matches, strict=True)
-        if _answers(match, blend)
+        if _answers(match, blend, guessed=not found.understood)
     ]
     scored.sort(key=lambda each: (-each[0], each[1].memory.id, each[1].path))
     asked = sum(found.weight(term) for term in found.frequencies)
@@ -53,6 +57,8 @@ def _relevance(found: Found, blend: Blend) -> list[float]:
     literal = any(term.literal for term in found.frequencies)
     names = {term for term, frequency in found.frequencies.items() if is_name(term, frequency)}
     share = blend.meaning_with_literal if literal else blend.meaning
+    if not found.understood:
+        share = blend.meaning_guessed
     best = max((match.bm25 for match in found.matches), default=0.0)
     floor = found.floor or 0.0
     nearest = max((match.cosine for match in found.matches if match.cosine is not None), default=floor)
@@ -69,10 +75,10 @@ def _relevance(found: Found, blend: Blend) -> list[float]:
     return values
 
 
-def _answers(match: Match, blend: Blend) -> bool:
+def _answers(match: Match, blend: Blend, *, guessed: bool) -> bool:
     """Whether a match is one, by what the blend looks at."""
-    near = match.cosine is not None and match.cosine >= CHANCE
     said = bool(match.terms) or match.cosine is None
+    near = match.cosine is not None and match.cosine >= CHANCE and not (guessed and blend == FUSED)
     return (said and blend != COSINE) or (near and blend != KEYWORDS)
 
 
@@ -84,6 +90,7 @@ def _hit(match: Match, found: Found, score: float, asked: float) -> Hit:
         score=round(score, 4),
         source=_source(match),
         cosine=None if match.cosine is None else round(match.cosine, 4),
+        understood=found.understood,
         terms=tuple(term.text for term in match.terms),
         coverage=round(covered / asked, 4) if asked else 0.0,
         literal=any(term.literal for term in match.terms),

@@ -1,5 +1,6 @@
 """Silence is the default: a memory is shown unasked only if it holds enough of what the prompt asks for."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -59,3 +60,32 @@ def test_more_evidence_never_silences(terms: tuple[str, ...], coverage: float, m
                 Hit(MEMORY, "a.md", 1.0, terms=terms, **({"coverage": less.coverage, "literal": literal} | change))
             )
         assert deserves(hit((*terms, "another"), less.coverage, literal=literal))
+
+
+def test_a_cosine_in_a_script_the_encoder_does_not_read_neither_speaks_nor_silences() -> None:
+    near = Hit(MEMORY, "a.md", 1.0, cosine=0.99, understood=False)
+    assert not deserves(near)
+    assert deserves(replace(near, understood=True))
+    said = Hit(MEMORY, "a.md", 1.0, cosine=0.0, understood=False, terms=ENOUGH, coverage=1.0)
+    assert deserves(said)
+    assert not deserves(replace(said, understood=True))
+
+
+@pytest.mark.parametrize(
+    ("cosine", "terms", "expected"),
+    [
+        (IN_USE.cosine, (), True),
+        (IN_USE.cosine - 0.01, (), False),
+        (IN_USE.cosine_with_words, ENOUGH, True),
+        (IN_USE.cosine_with_words - 0.01, ENOUGH, False),
+        (None, ENOUGH, True),
+    ],
+)
+def test_meaning_speaks_by_itself_when_it_is_near_and_for_words_when_it_does_not_contradict_them(
+    cosine: float | None, terms: tuple[str, ...], expected: bool
+) -> None:
+    assert deserves(Hit(MEMORY, "a.md", 1.0, cosine=cosine, terms=terms, coverage=float(bool(terms)))) == expected
+
+
+def test_an_exact_identifier_speaks_whatever_the_meaning() -> None:
+    assert deserves(Hit(MEMORY, "a.md", 1.0, cosine=-0.1, terms=("ops-4821",), coverage=1.0, literal=True))

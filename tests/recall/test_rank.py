@@ -317,3 +317,32 @@ def test_of_two_names_a_note_must_hold_both() -> None:
     matches = (match("short", 9.0), match("one", 1.0, terms=(LITERAL,)), match("both", 1.0, terms=(LITERAL, other)))
     ranked = {hit.id: hit.score for hit in rank(Found(matches, FREQUENCIES | {other: 1}, 100), "shop")}
     assert ranked["short"] == ranked["both"] > ranked["one"]
+
+
+# --- scripts that the encoder does not read -----------------------------------------------------------------------
+
+HAN = Term("连接")
+
+
+def in_han(*matches: Match, multilingual: bool = False) -> Found:
+    return Found(matches, {HAN: 1}, 100, floor=0.0, multilingual=multilingual)
+
+
+def test_in_a_script_the_encoder_does_not_read_words_decide() -> None:
+    said, near = replace(match("said", 2.0, (HAN,)), cosine=0.3), replace(match("near", 1.0, (HAN,)), cosine=0.9)
+    assert [hit.id for hit in rank(in_han(said, near), "shop")] == ["said", "near"]
+    assert [hit.id for hit in rank(in_han(said, near, multilingual=True), "shop")] == ["near", "said"]
+
+
+def test_in_a_script_the_encoder_does_not_read_nearness_alone_is_no_answer() -> None:
+    near = replace(match("near", 0.0, ()), cosine=0.9)
+    assert rank(in_han(near), "shop") == []
+    (hit,) = rank(in_han(near, multilingual=True), "shop")
+    assert hit.understood
+
+
+@pytest.mark.parametrize(
+    ("terms", "understood"), [((), True), ((ZEBRA,), True), ((HAN,), False), ((HAN, ZEBRA, STRIPES), True)]
+)
+def test_the_script_of_a_query_is_that_of_most_of_it(terms: tuple[Term, ...], understood: bool) -> None:
+    assert Found((), dict.fromkeys(terms, 1), 100, floor=0.0).understood == understood
