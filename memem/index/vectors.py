@@ -6,11 +6,10 @@ is written meanwhile. Compaction writes a new file, then commits to it; a reader
 has it open. Everything here can be deleted at any time, and is computed again from the notes.
 """
 
-import hashlib
 import mmap
+import os
 import re
 import sqlite3
-import uuid
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -40,9 +39,9 @@ MIGRATIONS: database.Migrations = (_first_tables,)
 
 
 def folder_name(identity: str, dimensions: int) -> str:
-    """A name for the vectors of one model and no other."""
-    model = re.sub(r"[^\w.-]+", "-", identity.split(maxsplit=1)[0].rpartition("/")[2])[:40]
-    return f"{model}-{hashlib.sha256(f'{identity} {dimensions} {DTYPE.str}'.encode()).hexdigest()[:12]}"
+    """A name for the vectors of one model: its name, the beginning of its checksum, and what a row is made of."""
+    model, _, checksum = identity.rpartition(" ")
+    return re.sub(r"[^\w.-]+", "-", f"{model[-80:]}-{checksum[:12]}-{dimensions}-{DTYPE.name}").lstrip("-.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +148,7 @@ class VectorStore:
             self._connection.executemany("INSERT INTO slots VALUES (?, ?)", fresh)
             self._set_meta("generation", str(generation + 1))
             # What was looked up before may be gone now, dropped while its note was being written: look again.
-            self._set_meta("id", uuid.uuid4().hex)
+            self._set_meta("id", os.urandom(16).hex())
         for number in range(generation + 1):  # the last one, and any that a killed compaction could not remove
             files.remove_quietly(self._file(number))
         return True
@@ -173,7 +172,7 @@ class VectorStore:
             if not self._meta("id"):  # a reader waits for no writer
                 with database.transaction(self._connection):
                     if not self._meta("id"):
-                        for name, value in {**described, "generation": "0", "id": uuid.uuid4().hex}.items():
+                        for name, value in {**described, "generation": "0", "id": os.urandom(16).hex()}.items():
                             self._set_meta(name, value)
             if {name: self._meta(name) for name in described} != described:
                 raise IndexDamaged(f"The vectors in {self.folder} are of another model. Run `memem reindex`.")

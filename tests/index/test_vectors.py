@@ -451,7 +451,7 @@ def test_each_model_has_a_folder_of_its_own() -> None:
     assert len(names) == 10
     assert all(Path(name).name == name for name in names)
     assert folder_name("a/model 1", 4) == folder_name("a/model 1", 4)
-    assert folder_name("sentence-transformers/all-MiniLM-L6-v2 53aa", 384).startswith("all-MiniLM-L6-v2-")
+    assert folder_name("a/all-MiniLM-L6-v2 53aa51172d142c89", 384) == "a-all-MiniLM-L6-v2-53aa51172d14-384-float32"
 
 
 @pytest.mark.parametrize(("identity", "dimensions"), [("somebody/another 4567", 4), (IDENTITY, 8)])
