@@ -142,7 +142,7 @@ def _fill(ws: Workspace) -> None:
         some = keys[start : start + PORTION]
         rows = random.standard_normal((len(some), ws.encoder().dimensions), dtype=np.float32)
         ws.vectors().add(some, rows / np.linalg.norm(rows, axis=1, keepdims=True))
-    assert meaning.settle(ws) == 0
+    assert meaning.look_up(ws) == 0
 
 
 def _prompts(ws: Workspace, data: Path) -> dict[str, float]:

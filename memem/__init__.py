@@ -23,11 +23,11 @@ from typing import TYPE_CHECKING, Any
 
 __version__ = "0.2.0"
 
-__all__ = ["Entry", "Hit", "MememError", "Memory", "MemoryHome", "Slice", "open"]
+__all__ = ["Entry", "Hit", "Hits", "MememError", "Memory", "MemoryHome", "Slice", "open"]
 
 if TYPE_CHECKING:
     from memem.core.errors import MememError
-    from memem.core.memory import Entry, Hit, Memory, Slice
+    from memem.core.memory import Entry, Hit, Hits, Memory, Slice
     from memem.doors.api import MemoryHome
     from memem.doors.api import open_home as open
 
@@ -36,6 +36,7 @@ _EXPORTS = {
     "Memory": ("memem.core.memory", "Memory"),
     "Entry": ("memem.core.memory", "Entry"),
     "Hit": ("memem.core.memory", "Hit"),
+    "Hits": ("memem.core.memory", "Hits"),
     "Slice": ("memem.core.memory", "Slice"),
     "MemoryHome": ("memem.doors.api", "MemoryHome"),
     "open": ("memem.doors.api", "open_home"),

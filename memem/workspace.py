@@ -76,6 +76,14 @@ class Workspace:
     def hub_endpoint(self) -> str:
         return self.environ.get("HF_ENDPOINT") or HUB
 
+    @property
+    def uv(self) -> str | None:
+        """The path of an uv: the one that bootstrap.sh fetched, or the user's."""
+        import shutil
+
+        own = Path(sys.prefix, ".memem", "uv", "bin", "uv")
+        return str(own) if own.is_file() else shutil.which("uv", path=self.environ.get("PATH"))
+
     def encoder(self) -> "Encoder":
         """The encoder, loaded once, by whichever thread comes first. Raises ModelError."""
         with self._loading:
@@ -109,9 +117,15 @@ class Workspace:
         return self.home.vectors / folder_name(encoder.identity, encoder.dimensions)
 
     def environ_for_children(self) -> dict[str, str]:
-        """The environment of a memem of ours that works on this same home."""
-        ours = {settings.HOME_VARIABLE: str(self.settings.home), settings.VAULT_VARIABLE: str(self.settings.vault)}
-        return {**self.environ, **ours}
+        """The environment of a memem of ours that works on this same home, wherever it is started."""
+        ours: dict[str, Path | str | None] = {
+            settings.HOME_VARIABLE: self.settings.home,
+            settings.VAULT_VARIABLE: self.settings.vault,
+            settings.MODEL_VARIABLE: self.settings.model_dir,
+        }
+        if Path(self.settings.embed_model).is_dir():
+            ours[settings.EMBED_VARIABLE] = Path(self.settings.embed_model).absolute()
+        return {**self.environ, **{name: str(value) for name, value in ours.items() if value}}
 
     def project_of(self, folder: Path) -> Project:
         """The project that a folder belongs to."""
@@ -120,20 +134,24 @@ class Workspace:
     def follow_index(self) -> None:
         """Let go of an index or of vectors that another process has replaced; the next use opens the new ones."""
         if "index" in self.__dict__ and not self.index.is_current():
-            self.index.close()
-            del self.__dict__["index"]
+            self._drop_index()
         if self._vectors is not None and not self._vectors.is_current():
-            self._vectors.close()
-            self._vectors = None
+            self._drop_vectors()
 
     def close(self) -> None:
         """Let go of the index and the vectors."""
         if "index" in self.__dict__:
-            self.index.close()
-            del self.__dict__["index"]
+            self._drop_index()
+        self._drop_vectors()
+
+    def _drop_index(self) -> None:
+        self.index.close()
+        del self.__dict__["index"]
+
+    def _drop_vectors(self) -> None:
         if self._vectors is not None:
             self._vectors.close()
-            self._vectors = None
+        self._vectors = None
 
     def _load_encoder(self) -> "Encoder":
         if self.settings.encoder == "none":
@@ -177,9 +195,9 @@ def open_workspace(
     """Read the settings once and open the home they name; `home` and `vault` override them."""
     environ = os.environ if environ is None else environ
     user_home = Path(environ.get("HOME") or environ.get("USERPROFILE") or Path.home())
-    root = home or settings.locate_home(environ, user_home)
+    root = home.absolute() if home else settings.locate_home(environ, user_home)
     loaded = settings.load(environ, Home(root).config_file, root, user_home)
     if vault is not None:
-        loaded = replace(loaded, vault=vault, sources={**loaded.sources, "vault": "argument"})
+        loaded = replace(loaded, vault=vault.absolute(), sources={**loaded.sources, "vault": "argument"})
     editor = environ.get("VISUAL") or environ.get("EDITOR") or ""
     return Workspace(loaded, clock, actor, user_home, editor, ticks, environ)

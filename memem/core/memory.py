@@ -1,4 +1,4 @@
-"""The values that travel between stages. All of them are frozen."""
+"""The values that travel between stages. All of them are frozen, but for the list of hits."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, fields, is_dataclass
@@ -86,7 +86,7 @@ class Hit(Entry):
     score: float
     source: str = "keyword"
     cosine: float | None = None  # of its best passage with the query; None when meaning had no part in it
-    understood: bool = True  # whether the encoder reads the script of the query; else the cosine says little
+    understood: bool = True  # whether the encoder reads query and note; else the cosine says little
     terms: tuple[str, ...] = ()
     coverage: float = 0.0  # how much of what the query asks for the memory holds, by rarity
     literal: bool = False  # whether it holds an identifier, path or number of the query

@@ -51,41 +51,30 @@ class Match:
 
 
 @dataclass(frozen=True, slots=True)
-class Near:
-    """Rows with the cosine of their best passage, and that of the furthest passage of all, or 0 when that is less.
-
-    `multilingual` is the encoder's.
-    """
-
-    cosines: dict[int, float]
-    floor: float
-    multilingual: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class Found:
     """All that a query brought: the matches, and in how many of the `notes` each asked term stands.
 
-    `floor` is the cosine of the passage that is furthest from the query; None when meaning had no part in it, and
-    then `degraded` says why it had none though it should.
+    `multilingual` is the encoder's. `degraded` says why meaning had no part in it, when it should have had.
     """
 
     matches: tuple[Match, ...]
     frequencies: dict[Term, int]
     notes: int
-    floor: float | None = None
     multilingual: bool = False
     degraded: str = ""
 
-    @property
-    def understood(self) -> bool:
-        """Whether the encoder reads the script that most of the query is in: then a cosine says something."""
+    def understood(self) -> list[bool]:
+        """Of each match, whether the encoder reads both the query and the note: only then a cosine says something."""
         latin = sum(self.weight(term) for term in self.frequencies if term.text.isascii())
         other = sum(self.weight(term) for term in self.frequencies if not term.text.isascii())
-        return self.multilingual or latin >= other
+        return [self.multilingual or (latin >= other and _is_mostly_ascii(match.memory.body)) for match in self.matches]
 
     def weight(self, term: Term) -> float:
         """How much a term says: its inverse document frequency; a piece of a compound says half."""
         frequency = self.frequencies[term]
         rarity = math.log(1 + (self.notes - frequency + 0.5) / (frequency + 0.5))
         return rarity / 2 if term.part else rarity
+
+
+def _is_mostly_ascii(text: str) -> bool:
+    return 2 * len(text.encode("ascii", "ignore")) >= len(text)

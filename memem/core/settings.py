@@ -12,6 +12,8 @@ from memem.core.errors import SettingsError
 
 HOME_VARIABLE = "MEMEM_DIR"
 VAULT_VARIABLE = "MEMEM_OBSIDIAN_VAULT"
+MODEL_VARIABLE = "MEMEM_MODEL_DIR"
+EMBED_VARIABLE = "MEMEM_EMBED_MODEL"
 DEFAULT_HOME = "~/.memem"
 
 
@@ -120,14 +122,14 @@ OPTIONS = (
     ),
     Option(
         "embed_model",
-        "MEMEM_EMBED_MODEL",
+        EMBED_VARIABLE,
         "sentence-transformers/all-MiniLM-L6-v2",
         _name,
         "The model of the encoder `sentence-transformers`: a name on the hub, or a folder.",
     ),
     Option(
         "model_dir",
-        "MEMEM_MODEL_DIR",
+        MODEL_VARIABLE,
         "",
         _folder_if_any,
         "A folder with model.safetensors and vocab.txt of all-MiniLM-L6-v2, to be used before any other.",
@@ -138,7 +140,7 @@ OPTIONS = (
         "MEMEM_QUERY_SECONDS",
         "10",
         _between(float, 0, 600),
-        "How long a query waits for its vector; after that keywords answer alone, and say so.",
+        "How long a query waits for its own vector; after that keywords answer alone, and say so.",
     ),
     Option(
         "background",

@@ -137,7 +137,7 @@ class MemoryHome:
         return health.check(self._ws)
 
     def close(self) -> None:
-        """Let go of the index file."""
+        """Let go of the index and the vectors."""
         self._ws.close()
 
     def __enter__(self) -> Self:

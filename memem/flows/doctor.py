@@ -29,11 +29,10 @@ def diagnose(ws: Workspace) -> list[Diagnosis]:
         require_vault(ws)
         found.append(Diagnosis("vault", FINE, str(ws.settings.vault)))
         scanned = refresh(ws)
-        ws.index.check()
+        serious = [finding for finding in health.check(ws) if finding.serious]
         found.append(Diagnosis("index", FINE, f"{ws.index.count():,} memories in {scanned.files:,} files"))
     except MememError as problem:
         return [*found, Diagnosis("index" if len(found) > 1 else "vault", BROKEN, str(problem))]
-    serious = [finding for finding in health.check(ws) if finding.serious]
     if serious:
         found.append(Diagnosis("notes", DEGRADED, f"{len(serious)} need attention; `memem check` lists them"))
     return [*found, *_meaning(ws), *_background(ws)]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from memem.core import files, locks
 from memem.core.errors import Busy
-from memem.flows.meaning import encode_some, settle
+from memem.flows.meaning import encode_some, look_up
 from memem.flows.opening import require_vault, using_home
 from memem.workspace import Workspace
 
@@ -35,19 +35,22 @@ def encode_all(
     with using_home(ws):
         files.make_private_folder(ws.home.encode_lock.parent)
         with _alone(ws, ws.settings.lock_seconds if wait is None else wait):
-            missing = settle(ws)
+            missing = look_up(ws)
             total = ws.index.passages.count()
             before = ws.vectors().count()
             while missing:
+                ws.home.encode_log.touch(mode=files.PRIVATE_FILE)  # a sign of life: nobody else need begin
                 progress(total - missing, total)
                 encode_some(ws, STEP)
-                left = settle(ws)
+                left = look_up(ws)
                 if left >= missing:
                     break  # what is left is no longer in any note, or comes as fast as it goes: the next run sees
                 missing = left
             progress(total - missing, total)
             encoded = ws.vectors().count() - before
-            return Encoded(encoded, total, ws.vectors().compact(ws.index.passages.keys()))
+            compacted = ws.vectors().compact(ws.index.passages.keys())
+            ws.home.encode_log.write_bytes(b"")  # what an earlier run complained about is over
+            return Encoded(encoded, total, compacted)
 
 
 @contextmanager

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from memem.core.errors import IndexUnusable, VaultError
+from memem.core.errors import IndexUnusable, NoteChanged, VaultError
 from memem.core.memory import KINDS, PINNED, STATUSES, Memory
 from memem.flows import meaning
 from memem.flows.model import ModelState
@@ -111,7 +111,10 @@ def _shared_ids(readable: dict[str, Memory]) -> list[Finding]:
 
 
 def _of_note(ws: Workspace, path: str) -> list[Finding]:
-    note = ws.store.read(path)
+    try:
+        note = ws.store.read(path)
+    except NoteChanged:
+        return []  # it went away since the scan
     findings = []
     if not note.has_id:
         findings.append(

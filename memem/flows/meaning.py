@@ -1,10 +1,10 @@
 """The half of a search that is not words: which notes are near the query, or in plain words why that is not known."""
 
 from collections.abc import Collection
-from dataclasses import replace
+from dataclasses import dataclass, field
 
-from memem.core.errors import Busy, HomeError, IndexUnusable, ModelError
-from memem.core.query import Near, Scope
+from memem.core.errors import Busy, HomeError, IndexUnusable, MememError, ModelError
+from memem.core.query import Scope
 from memem.index.asking import Asked
 from memem.index.passages import key, passages
 from memem.workspace import Workspace
@@ -12,34 +12,38 @@ from memem.workspace import Workspace
 AT_ONCE = 32
 """So many passages are encoded on the spot by whoever needs them: about half a second's work."""
 AGAIN_SECONDS = 60
+"""A background run that gave no sign of life for so long is gone."""
 MOST_MISSING = 0.05
 """With a larger part of the passages still without a vector, comparing the others would be unfair: words decide."""
 
 
-def near(
-    ws: Workspace, asked: Asked | None, scope: Scope, limit: int, also: Collection[int]
-) -> tuple[Near | None, str]:
-    """The nearest notes, and the cosines of the rows in `also`; or None and the reason, empty when nobody asked."""
+@dataclass(frozen=True, slots=True)
+class Near:
+    """Rows with the cosine of their best passage; or none, and why, when there should have been some."""
+
+    cosines: dict[int, float] = field(default_factory=dict)
+    multilingual: bool = False
+    degraded: str = ""
+
+
+def near(ws: Workspace, asked: Asked | None, scope: Scope, limit: int, also: Collection[int]) -> Near:
+    """The nearest notes in the scope, and the rows in `also`, however near they are."""
     if asked is None:
-        return None, ""
+        return Near()
     try:
         answer = asked.wait(ws.settings.query_seconds)
         if answer is None:
-            return None, f"the query's vector was not ready within {ws.settings.query_seconds:g} s"
-        missing = catch_up(ws)
-        total = ws.index.passages.count() if missing else 0
-        begun = missing > AT_ONCE and begin_in_background(ws)
-        if not suffice(missing, total):
-            rest = "the rest is being computed" if begun else "`memem encode` computes the rest"
-            return None, f"{total - missing:,} of {total:,} passages have a vector so far; {rest}"
+            return Near(degraded=f"the query's vector was not ready within {ws.settings.query_seconds:g} s")
+        how_far = _how_far(ws)
+        if how_far:
+            return Near(degraded=how_far)
         from memem.index.nearest import nearest
 
         encoder, vector = answer
         with ws.vectors().reading() as view:
-            found = nearest(ws.index.passages, view, vector, scope, limit, also)
-        return replace(found, multilingual=encoder.multilingual), ""
+            return Near(nearest(ws.index.passages, view, vector, scope, limit, also), encoder.multilingual)
     except (ModelError, IndexUnusable, HomeError, Busy) as problem:
-        return None, str(problem)
+        return Near(degraded=str(problem))
 
 
 def suffice(missing: int, total: int) -> bool:
@@ -47,16 +51,22 @@ def suffice(missing: int, total: int) -> bool:
     return missing <= max(AT_ONCE, MOST_MISSING * total)
 
 
-def catch_up(ws: Workspace) -> int:
-    """See which passages have no vector, and compute those of a few; returns how many are left."""
-    missing = settle(ws)
-    if 0 < missing <= AT_ONCE and encode_some(ws, missing):
-        missing = ws.index.passages.pending()
-    return missing
+def _how_far(ws: Workspace) -> str:
+    """Compute the vectors of a few passages, have those of many computed; tells how far it is, if not far enough."""
+    missing = look_up(ws)
+    if 0 < missing <= AT_ONCE:
+        encode_some(ws, missing)
+    elif missing:
+        begun = begin_in_background(ws)
+        total = ws.index.passages.count()
+        if not suffice(missing, total):
+            rest = "the rest is being computed" if begun else "`memem encode` computes the rest"
+            return f"{total - missing:,} of {total:,} passages have a vector so far; {rest}"
+    return ""
 
 
 def begin_in_background(ws: Workspace) -> bool:
-    """Have the rest computed by a process of its own, unless one was started just now; False when that cannot be."""
+    """Have the rest computed by a process of its own, unless one is at it; False when that cannot be."""
     if not ws.settings.background:
         return False
     log = ws.home.encode_log
@@ -71,22 +81,22 @@ def begin_in_background(ws: Workspace) -> bool:
     return True
 
 
-def settle(ws: Workspace) -> int:
+def look_up(ws: Workspace) -> int:
     """Compare what waits for a vector with the vectors there are; returns how many passages have none."""
     store, waiting = ws.vectors(), ws.index.passages
-    if ws.index.meta("encoded_for") != store.id:
-        waiting.begin()
-        ws.index.set_meta("encoded_for", store.id)
+    identity = store.id
+    if waiting.store() != identity:
+        waiting.begin(identity)
     ws.index.set_meta("encoded_by", _chosen(ws))
     unknown = waiting.unknown()
     if unknown:
         with store.reading() as view:
             known = view.slots(unknown)
-        waiting.settle(known, [each for each in unknown if each not in known])
+        waiting.mark(identity, known, [each for each in unknown if each not in known])
     return waiting.pending()
 
 
-def is_settled(ws: Workspace) -> bool:
+def is_looked_up(ws: Workspace) -> bool:
     """Whether what waits for a vector is known for the encoder in use, without loading it."""
     return ws.index.meta("encoded_by") == _chosen(ws)
 
@@ -95,9 +105,10 @@ def _chosen(ws: Workspace) -> str:
     return f"{ws.settings.encoder} {ws.settings.embed_model}"
 
 
-def encode_some(ws: Workspace, most: int) -> int:
-    """Compute the vectors of some notes' passages, about `most`; returns how many passages have one now."""
+def encode_some(ws: Workspace, most: int) -> None:
+    """Compute the vectors of some notes' passages, about `most`."""
     store = ws.vectors()
+    identity = store.id
     done: set[bytes] = set()
     missing: dict[bytes, str] = {}
     with store.reading() as view:
@@ -109,6 +120,11 @@ def encode_some(ws: Workspace, most: int) -> int:
             if len(missing) >= most:
                 break
     if missing:
-        store.add(list(missing), ws.encoder().passages(list(missing.values())))
-    ws.index.passages.settle(done)
-    return len(done)
+        try:
+            vectors = ws.encoder().passages(list(missing.values()))
+        except MememError:
+            raise
+        except Exception as problem:
+            raise ModelError(f"The encoder failed ({type(problem).__name__}: {problem}).") from problem
+        store.add(list(missing), vectors)
+    ws.index.passages.mark(identity, done)

@@ -1,14 +1,11 @@
 """The embedding model: where it is, what is wrong with it, and how to get it."""
 
-import sys
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memem.core.errors import MememError, ModelError
 from memem.flows import meaning
 from memem.index import weights
-from memem.index.weights import Weights
 from memem.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -46,25 +43,34 @@ def state(ws: Workspace) -> ModelState:
         else:
             _require_library()
         passages = ws.index.passages.count()
-        if not ours and not meaning.is_settled(ws):
+        if not ours and not meaning.is_looked_up(ws):
             return replace(known, passages=passages)
-        missing = meaning.settle(ws) if ours else ws.index.passages.pending()
+        missing = meaning.look_up(ws) if ours else ws.index.passages.pending()
         return replace(known, passages=passages, encoded=passages - missing)
     except MememError as trouble:
         return replace(known, problem=str(trouble))
 
 
-def fetch(ws: Workspace, progress: "Progress") -> Weights:
-    """The weights of our own encoder, from wherever they can be had. Raises FetchFailed."""
-    import shutil
+def folder(ws: Workspace) -> str:
+    """Where the weights of our own encoder are. Raises ModelError."""
+    if ws.settings.encoder != "minilm":
+        raise ModelError(f"The encoder {ws.settings.encoder} uses no weights of ours.")
+    return str(weights.find(ws.weights_places).folder)
 
+
+def fetch(ws: Workspace, progress: "Progress") -> str:
+    """Get what the encoder needs, from wherever it can be had; says in words where it is. Raises ModelError."""
+    if ws.settings.encoder == "none":
+        return "The encoder is none: there is nothing to fetch."
+    if ws.settings.encoder == "sentence-transformers":
+        from memem.index.sentence import SentenceEncoder
+
+        return f"{SentenceEncoder(ws.settings.embed_model, download=True).identity} is here."
     from memem.index import fetching
 
-    own_uv = Path(sys.prefix, ".memem", "uv", "bin", "uv")  # what bootstrap.sh fetched where there was none
-    uv = str(own_uv) if own_uv.is_file() else shutil.which("uv", path=ws.environ.get("PATH"))
-    return fetching.fetch(
-        ws.weights_places, endpoint=ws.hub_endpoint, installers=fetching.find_installers(uv), progress=progress
-    )
+    places, installers = ws.weights_places, fetching.find_installers(ws.uv)
+    found = fetching.fetch(places, endpoint=ws.hub_endpoint, installers=installers, progress=progress)
+    return f"The weights are in {found.folder}."
 
 
 def _require_library() -> None:

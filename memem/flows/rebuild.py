@@ -6,7 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from memem.core import files
-from memem.core.errors import HomeError, IndexUnusable, ModelError
+from memem.core.errors import IndexUnusable, ModelError
 from memem.flows.opening import require_vault
 from memem.flows.reindex import Refreshed, refresh
 from memem.flows.writing import writing
@@ -21,14 +21,25 @@ def rebuild(ws: Workspace) -> Refreshed:
     ws.close()
     with writing(ws):
         _discard(ws.home.index_folder)
+        if ws.home.vectors.is_file():
+            files.remove_quietly(ws.home.vectors)
         if _vectors_are_damaged(ws):
             ws.close()
-            _discard(ws.vectors_folder() if ws.home.vectors.is_dir() else ws.home.vectors)
-        now = ws.clock().timestamp()
-        for leftover in ws.store.leftovers():
-            if now - leftover.stat().st_mtime > LEFTOVER_SECONDS:
-                files.remove_quietly(leftover)
+            _discard(ws.vectors_folder())
+        _sweep(ws)
         return refresh(ws)
+
+
+def _sweep(ws: Workspace) -> None:
+    """Remove what killed writers, a killed rebuild or an earlier version of memem left."""
+    now = ws.clock().timestamp()
+    for leftover in ws.store.leftovers():
+        if now - leftover.stat().st_mtime > LEFTOVER_SECONDS:
+            files.remove_quietly(leftover)
+    for path in ws.home.cache.iterdir() if ws.home.cache.is_dir() else ():
+        if path not in (ws.home.index_folder, ws.home.vectors):
+            files.remove_quietly(path)
+            shutil.rmtree(path, ignore_errors=True)
 
 
 def _vectors_are_damaged(ws: Workspace) -> bool:
@@ -36,7 +47,7 @@ def _vectors_are_damaged(ws: Workspace) -> bool:
         return False
     try:
         ws.vectors().check()
-    except (IndexUnusable, HomeError):
+    except IndexUnusable:
         return True
     except ModelError:
         return False  # without a model they are of no use, but may be again
@@ -48,5 +59,4 @@ def _discard(folder: Path) -> None:
     aside = folder.with_name(f".{folder.name}-{uuid.uuid4().hex}")
     with suppress(FileNotFoundError):
         folder.rename(aside)
-    files.remove_quietly(aside)  # should it be a file
     shutil.rmtree(aside, ignore_errors=True)

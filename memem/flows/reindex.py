@@ -75,7 +75,10 @@ def refresher(ws: Workspace) -> Callable[[], object]:
     """
     if not hasattr(os, "fork") or (os.cpu_count() or 1) < 2 or threading.active_count() > 1:
         return lambda: refresh(ws)
-    child = os.fork()
+    try:
+        child = os.fork()
+    except OSError:  # no more processes, no more memory
+        return lambda: refresh(ws)
     if not child:
         code = 1
         try:
@@ -84,7 +87,11 @@ def refresher(ws: Workspace) -> Callable[[], object]:
             os._exit(code)  # at once: what this process has open is its parent's
 
     def finish() -> None:
-        if os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]):
+        try:
+            unchanged = os.waitpid(child, 0)[1] == 0
+        except ChildProcessError:  # whoever started us ignores its children, and so do we: how it ended is lost
+            unchanged = False
+        if not unchanged:
             refresh(ws)
 
     return finish

@@ -162,26 +162,25 @@ def _check_limit(limit: int) -> None:
 def _find(
     ws: Workspace, query: str, scope: Scope, limit: int, choose: Callable[[Found], list[Hit]]
 ) -> tuple[Found, list[Hit]]:
-    """Search and choose, and again while what was chosen turns out to have changed on disk."""
+    """Search and choose, and again while what was found turns out to have changed, in the index or on disk."""
     query = query[:QUERY_CHARACTERS]
     for _ in range(MOST_LOOKS):
-        found = _find_once(ws, query, scope, limit)
+        found, is_whole = _find_once(ws, query, scope, max(limit, LEAST_CANDIDATES))
         hits = choose(found)
         stamps = {match.path: match.stamp for match in found.matches}
-        if not refresh_stale(ws, ((hit.path, stamps[hit.path]) for hit in hits)):
+        if not refresh_stale(ws, ((hit.path, stamps[hit.path]) for hit in hits)) and is_whole:
             break
     return found, hits
 
 
-def _find_once(ws: Workspace, query: str, scope: Scope, limit: int) -> Found:
-    limit = max(limit, LEAST_CANDIDATES)
+def _find_once(ws: Workspace, query: str, scope: Scope, limit: int) -> tuple[Found, bool]:
+    """What is found, and whether all of it was still there when it was read."""
     asked = ws.ask(query)
     answer = ws.index.keywords(query, scope, limit)  # while the query's vector is being computed
-    near, degraded = meaning.near(ws, asked, scope, limit, answer.scores)
-    matches = ws.index.matches(answer, near.cosines if near else {})
-    if near is None:
-        return Found(tuple(matches), answer.frequencies, answer.notes, degraded=degraded)
-    return Found(tuple(matches), answer.frequencies, answer.notes, near.floor, near.multilingual)
+    near = meaning.near(ws, asked, scope, limit, answer.scores)
+    matches = ws.index.matches(answer, near.cosines, scope)
+    found = Found(tuple(matches), answer.frequencies, answer.notes, near.multilingual, near.degraded)
+    return found, len(matches) == len(answer.scores | near.cosines)
 
 
 def _pinned(ws: Workspace, project: str) -> list[Memory]:

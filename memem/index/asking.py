@@ -21,7 +21,10 @@ class Asked:
         self._answer: tuple[Encoder, Vectors] | None = None
         self._problem: MememError | None = None
         self._thread = threading.Thread(target=self._compute, name="memem-query", daemon=True)
-        self._thread.start()
+        try:
+            self._thread.start()
+        except RuntimeError:  # the system has no more of them
+            self._compute()
 
     @property
     def has_failed(self) -> bool:
@@ -29,7 +32,8 @@ class Asked:
 
     def wait(self, seconds: float) -> "tuple[Encoder, Vectors] | None":
         """The encoder and the vector; None when they are not there `seconds` after the question. Raises ModelError."""
-        self._thread.join(max(0.0, self._begun + seconds - time.monotonic()))
+        if self._thread.ident is not None:
+            self._thread.join(max(0.0, self._begun + seconds - time.monotonic()))
         if self._problem:
             raise self._problem
         return self._answer

@@ -141,10 +141,8 @@ def _normalised(x: Vectors, part: Linear) -> Vectors:
 
 
 # Abramowitz and Stegun, 7.1.26: the error function within 1.5e-7, which is the precision of float32.
-_P, _A = (
-    np.float32(0.3275911),
-    tuple(map(np.float32, (1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592))),
-)
+_P = np.float32(0.3275911)
+_A = tuple(map(np.float32, (1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592)))
 
 
 def _gelu(x: Vectors) -> Vectors:

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Iterator
 
 import numpy as np
 
-from memem.core.query import Near, Scope
+from memem.core.query import Scope
 from memem.index.encoder import Vectors
 from memem.index.passage_rows import PassageRows
 from memem.index.vectors import View
@@ -15,17 +15,17 @@ FIRST_LOOK, LOOK_GROWS, DEEPEST_LOOK = 64, 4, 4_096
 
 def nearest(
     passages: PassageRows, view: View, vector: Vectors, scope: Scope, limit: int, also: Collection[int]
-) -> Near:
+) -> dict[int, float]:
     """The cosines of the `limit` nearest notes in the scope, and of the rows in `also`, whatever theirs are."""
     scores = view.rows @ vector
     if not len(scores):
-        return Near({}, 0.0)
+        return {}
     cosines = _from_the_top(passages, view, scores, scope, limit)
     if len(cosines) < limit and len(scores) > DEEPEST_LOOK:
         # The scope is so small a part of everything that its notes are found faster by themselves.
         cosines = _top(_best(view, scores, passages.within(scope)), limit)
     missing = [row for row in also if row not in cosines]
-    return Near(cosines | _best(view, scores, passages.of(missing)), min(0.0, float(scores.min())))
+    return cosines | _best(view, scores, passages.of(missing))
 
 
 def _from_the_top(passages: PassageRows, view: View, scores: Vectors, scope: Scope, limit: int) -> dict[int, float]:

@@ -20,9 +20,10 @@ from memem.index.passage_rows import PassageRows
 
 def _first_tables(connection: sqlite3.Connection) -> None:
     connection.execute("CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID")
+    # A row number is never used again: what a search has found is still that, or gone.
     connection.execute(
         """CREATE TABLE notes (
-            row INTEGER PRIMARY KEY,
+            row INTEGER PRIMARY KEY AUTOINCREMENT,
             path TEXT NOT NULL UNIQUE,
             mtime INTEGER NOT NULL, ctime INTEGER NOT NULL, size INTEGER NOT NULL,
             digest TEXT NOT NULL,
@@ -160,15 +161,20 @@ class NoteIndex:
             return keyword.search(self._connection, query, limit, scope)
 
     @guarded
-    def matches(self, answer: Answer, cosines: Mapping[int, float]) -> list[Match]:
-        """What words or meaning have found, with all that is known of each, the one as of the other."""
+    def matches(self, answer: Answer, cosines: Mapping[int, float], scope: Scope) -> list[Match]:
+        """What words or meaning have found, with all that is known of each, the one as of the other.
+
+        A row stands for one version of a note: those that have changed since are missing.
+        """
         with self.one_state():
             others = keyword.scored(self._connection, answer.chosen, cosines.keys() - answer.scores.keys())
             scores = dict.fromkeys(cosines, 0.0) | answer.scores | others
             held = keyword.held(self._connection, list(scores), answer.chosen)
             found: list[Match] = []
+            conditions, values = database.within(scope)
             for marks, some in database.among(list(scores)):
-                for row, path, *stamp, memory in self._connection.execute(_MATCHES.format(marks), some):
+                query = _MATCHES.format(marks) + conditions
+                for row, path, *stamp, memory in self._connection.execute(query, (*some, *values)):
                     known = (tuple(stamp), _memory(memory), scores[row], tuple(held[row]), cosines.get(row))
                     found.append(Match(path, *known))
             return found

@@ -82,10 +82,16 @@ class PassageRows:
         return int(self._connection.execute("SELECT count(*) FROM pending").fetchone()[0])
 
     @guarded
-    def begin(self) -> None:
-        """Nothing is known to have a vector: the model is another, or its vectors are gone."""
+    def store(self) -> str:
+        """The id of the store of vectors that all of this is about."""
+        return self._store()
+
+    @guarded
+    def begin(self, store: str) -> None:
+        """Nothing is known yet about the vectors of this store: the model is another, or they are new."""
         with database.transaction(self._connection):
             self._connection.execute("INSERT OR REPLACE INTO pending (key) SELECT DISTINCT key FROM passages")
+            self._connection.execute("INSERT OR REPLACE INTO meta VALUES ('encoded_for', ?)", (store,))
 
     @guarded
     def unknown(self) -> list[bytes]:
@@ -93,10 +99,14 @@ class PassageRows:
         return [key for (key,) in self._connection.execute("SELECT key FROM pending WHERE NOT looked_up")]
 
     @guarded
-    def settle(self, known: Collection[bytes], unknown: Sequence[bytes] = ()) -> None:
-        """The `known` have a vector; the `unknown` have none, and need not be looked up again."""
+    def mark(self, store: str, present: Collection[bytes], absent: Collection[bytes] = ()) -> None:
+        """What was seen in a store; worth nothing when everything is about another one by now."""
         with database.transaction(self._connection):
-            self._connection.executemany("DELETE FROM pending WHERE key = ?", [(each,) for each in known])
-            self._connection.executemany(
-                "UPDATE pending SET looked_up = 1 WHERE key = ?", [(each,) for each in unknown]
-            )
+            if self._store() != store:
+                return
+            self._connection.executemany("DELETE FROM pending WHERE key = ?", [(each,) for each in present])
+            self._connection.executemany("UPDATE pending SET looked_up = 1 WHERE key = ?", [(each,) for each in absent])
+
+    def _store(self) -> str:
+        found = self._connection.execute("SELECT value FROM meta WHERE key = 'encoded_for'").fetchone()
+        return str(found[0]) if found else ""

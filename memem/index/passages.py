@@ -6,9 +6,12 @@ from collections.abc import Iterable, Iterator
 from memem.core.memory import Memory
 
 PASSAGE_SIZE = 120
-"""In tokens, roughly: the length the model was trained on. Twice as much would still be read."""
+"""In tokens, by a guess: about what the model was trained on, and half of what it reads."""
 # Where a text may be parted, the best places first: after a paragraph, a line, a sentence, a word.
 _PLACES = tuple(map(re.compile, (r"(?<=\n\n)", r"(?<=\n)", r"(?<=[.!?;])(?=\s)|(?<=[。！？；])", r"(?<=\s)")))
+
+
+_MARKS = re.compile(r"[!-@\[-`{-~]")
 
 
 def passages(memory: Memory) -> list[str]:
@@ -50,6 +53,7 @@ def _gathered(pieces: Iterable[str]) -> Iterator[str]:
 
 
 def _size(text: str) -> float:
-    """How many tokens a text has, by a guess: four ASCII characters make one, a character of another script does."""
+    """How many tokens a text has, by a guess: four letters make one; so does each digit or mark, where there are many,
+    as in code, and each character of another script."""
     plain = len(text.encode("ascii", "ignore"))
-    return plain / 4 + len(text) - plain
+    return max(plain / 4, len(_MARKS.findall(text))) + len(text) - plain

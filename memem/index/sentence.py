@@ -16,7 +16,8 @@ _WEIGHT_FILES = ("model.safetensors", "pytorch_model.bin")
 class SentenceEncoder:
     """A model of sentence-transformers, by its name on the hub or its folder."""
 
-    def __init__(self, model: str) -> None:
+    def __init__(self, model: str, *, download: bool = False) -> None:
+        """Load what is on this machine; only `download` goes to the hub."""
         try:
             import torch
             from sentence_transformers import SentenceTransformer
@@ -26,11 +27,11 @@ class SentenceEncoder:
                 "or set MEMEM_ENCODER=minilm."
             ) from None
         try:
-            self._model: Any = SentenceTransformer(model, device="cpu")
+            self._model: Any = SentenceTransformer(model, device="cpu", local_files_only=not download)
         except Exception as problem:  # noqa: BLE001 - a library of many others, each with errors of its own
             raise ModelError(
                 f"sentence-transformers cannot load {model!r} ({_line(problem)}). "
-                "Set MEMEM_EMBED_MODEL to a model on the hub or to a folder."
+                "`memem model fetch` gets it from the hub; MEMEM_EMBED_MODEL names another, or a folder."
             ) from None
         self._torch = torch
         self._cores = torch.get_num_threads()
@@ -69,16 +70,18 @@ def _line(problem: Exception) -> str:
 
 def _identity(model: str) -> str:
     """The model's name and its weights' checksum; for our own model the same as that of our own encoder."""
-    path = _weights_file(model)
-    checksum = weights.sha256_of(path) if path else "unverified"
+    snapshot = None if Path(model).is_dir() else _snapshot(model)
+    folder = snapshot or Path(model)
+    path = next((folder / name for name in _WEIGHT_FILES if (folder / name).is_file()), None)
+    # Weights in several files are known by the revision of the hub that they came with.
+    checksum = weights.sha256_of(path) if path else snapshot.name if snapshot else "unknown"
     return weights.IDENTITY if checksum in weights.IDENTITY else f"{model} {checksum}"
 
 
-def _weights_file(model: str) -> Path | None:
-    if Path(model).is_dir():
-        return next((Path(model, name) for name in _WEIGHT_FILES if Path(model, name).is_file()), None)
+def _snapshot(model: str) -> Path | None:
+    """The folder of the hub's cache, named after a revision, that a model was loaded from."""
     from huggingface_hub import try_to_load_from_cache
 
     repository = model if "/" in model else f"sentence-transformers/{model}"
-    found = (try_to_load_from_cache(repository, name) for name in _WEIGHT_FILES)
-    return next((Path(path) for path in found if isinstance(path, str)), None)
+    found = try_to_load_from_cache(repository, "modules.json") or try_to_load_from_cache(repository, "config.json")
+    return Path(found).parent if isinstance(found, str) else None

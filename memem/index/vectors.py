@@ -10,6 +10,7 @@ import mmap
 import os
 import re
 import sqlite3
+import zlib
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -39,9 +40,9 @@ MIGRATIONS: database.Migrations = (_first_tables,)
 
 
 def folder_name(identity: str, dimensions: int) -> str:
-    """A name for the vectors of one model: its name, the beginning of its checksum, and what a row is made of."""
-    model, _, checksum = identity.rpartition(" ")
-    return re.sub(r"[^\w.-]+", "-", f"{model[-80:]}-{checksum[:12]}-{dimensions}-{DTYPE.name}").lstrip("-.")
+    """A name for the vectors of one model and no other, readable as far as it can be."""
+    model = re.sub(r"[^\w.-]+", "-", identity.split(maxsplit=1)[0].rpartition("/")[2])[-60:].lstrip("-.")
+    return f"{model}-{zlib.crc32(identity.encode()):08x}-{dimensions}-{DTYPE.name}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +78,7 @@ class VectorStore:
         self._fsync = fsync
         self._connection = database.connect(self.path, MIGRATIONS)
         self._opened = files.identity(self.path)
-        self._mapped: tuple[int, Vectors] = (-1, np.empty((0, dimensions), DTYPE))
+        self._mapped: tuple[str, Vectors] = ("", np.empty((0, dimensions), DTYPE))
         try:
             self._begin({"identity": identity, "dimensions": str(dimensions), "dtype": DTYPE.str})
         except BaseException:
@@ -86,7 +87,7 @@ class VectorStore:
 
     def close(self) -> None:
         self._connection.close()
-        self._mapped = (-1, np.empty((0, self.dimensions), DTYPE))
+        self._mapped = ("", np.empty((0, self.dimensions), DTYPE))
 
     def is_current(self) -> bool:
         """Whether this is still the file at its path, and not one that was deleted."""
@@ -126,7 +127,7 @@ class VectorStore:
             fresh = {key: number for number, key in enumerate(keys) if key not in known}
             first = self._count()
             rows = np.ascontiguousarray(vectors[list(fresh.values())], DTYPE)
-            self._write(self._file(self._generation()), first * self._row_bytes, rows)
+            self._write(self._file(self._meta("id")), first * self._row_bytes, rows)
             slots = [(first + offset, key) for offset, key in enumerate(fresh)]
             self._connection.executemany("INSERT INTO slots VALUES (?, ?)", slots)
 
@@ -138,19 +139,16 @@ class VectorStore:
             kept = [(slot, key) for slot, key in slots if key in held]
             if len(slots) - len(kept) < max(LEAST_WASTE, WASTE * len(slots)):
                 return False
-            generation = self._generation()
-            rows = self._rows()[[slot for slot, _ in kept]]
-            target = self._file(generation + 1)
-            files.remove_quietly(target)  # of a compaction that did not live to commit
-            self._write(target, 0, rows)
+            # Another id: what was looked up before may be gone now, dropped while its note was being written.
+            fresh = os.urandom(16).hex()
+            self._write(self._file(fresh), 0, self._rows()[[slot for slot, _ in kept]])
             self._connection.execute("DELETE FROM slots")
-            fresh = [(slot, key) for slot, (_, key) in enumerate(kept)]
-            self._connection.executemany("INSERT INTO slots VALUES (?, ?)", fresh)
-            self._set_meta("generation", str(generation + 1))
-            # What was looked up before may be gone now, dropped while its note was being written: look again.
-            self._set_meta("id", os.urandom(16).hex())
-        for number in range(generation + 1):  # the last one, and any that a killed compaction could not remove
-            files.remove_quietly(self._file(number))
+            renumbered = [(slot, key) for slot, (_, key) in enumerate(kept)]
+            self._connection.executemany("INSERT INTO slots VALUES (?, ?)", renumbered)
+            self._set_meta("id", fresh)
+        for path in self.folder.glob("rows-*.f32"):
+            if path != self._file(fresh):
+                files.remove_quietly(path)  # the last one, and what killed or misled writers left
         return True
 
     @guarded
@@ -172,7 +170,7 @@ class VectorStore:
             if not self._meta("id"):  # a reader waits for no writer
                 with database.transaction(self._connection):
                     if not self._meta("id"):
-                        for name, value in {**described, "generation": "0", "id": os.urandom(16).hex()}.items():
+                        for name, value in {**described, "id": os.urandom(16).hex()}.items():
                             self._set_meta(name, value)
             if {name: self._meta(name) for name in described} != described:
                 raise IndexDamaged(f"The vectors in {self.folder} are of another model. Run `memem reindex`.")
@@ -184,20 +182,18 @@ class VectorStore:
     def _set_meta(self, key: str, value: str) -> None:
         self._connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
 
-    def _generation(self) -> int:
-        return int(self._meta("generation"))
-
     def _count(self) -> int:
         return int(self._connection.execute("SELECT ifnull(max(slot), -1) + 1 FROM slots").fetchone()[0])
 
-    def _file(self, generation: int) -> Path:
-        return self.folder / f"rows-{generation}.f32"
+    def _file(self, identity: str) -> Path:
+        """Named after the store, so that whoever has a deleted one still open never writes into another's rows."""
+        return self.folder / f"rows-{identity}.f32"
 
     def _rows(self) -> Vectors:
         """The rows that count, mapped into memory; mapped again only when there are others."""
-        generation, count = self._generation(), self._count()
-        if self._mapped[0] != generation or len(self._mapped[1]) != count:
-            self._mapped = (generation, self._map(self._file(generation), count))
+        identity, count = self._meta("id"), self._count()
+        if self._mapped[0] != identity or len(self._mapped[1]) != count:
+            self._mapped = (identity, self._map(self._file(identity), count))
         return self._mapped[1]
 
     def _map(self, path: Path, count: int) -> Vectors:

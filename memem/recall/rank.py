@@ -37,60 +37,69 @@ COSINE = Blend(1.0, 1.0, 1.0)
 
 def rank(found: Found, project: str, files: Sequence[str] = (), blend: Blend = FUSED) -> list[Hit]:
     """Hits, best first; ties are broken by id, so that the order never depends on anything else."""
-    relevance = _relevance(found, blend)
+    understood = found.understood()
+    relevance = _relevance(found, understood, blend)
     scored = [
-        (relevant * _nudge(match.memory, project, files), match)
-        for relevant, match in zip(relevance, found.matches, strict=True)
-        if _answers(match, blend, guessed=not found.understood)
+        (relevant * _nudge(match.memory, project, files), match, read)
+        for match, read, relevant in zip(found.matches, understood, relevance, strict=True)
+        if _answers(match, blend, understood=read)
     ]
     scored.sort(key=lambda each: (-each[0], each[1].memory.id, each[1].path))
     asked = sum(found.weight(term) for term in found.frequencies)
-    return [_hit(match, found, score, asked) for score, match in scored]
+    return [_hit(match, found, score, asked, understood=read) for score, match, read in scored]
 
 
-def _relevance(found: Found, blend: Blend) -> list[float]:
-    """How well each match answers, from 0 to 1: its cosine and its BM25, each on the scale of this query's best.
+def _relevance(found: Found, understood: Sequence[bool], blend: Blend) -> list[float]:
+    """How well each match answers, from 0 to 1: its cosine and its BM25, each over the best of this query.
 
-    What has no vector yet is judged by its words alone. BM25 thinks little of a word in a long note; a note that is
-    asked for by a name it holds is as good as the best.
+    What has no vector yet is judged by its words alone.
     """
     literal = any(term.literal for term in found.frequencies)
-    names = {term for term, frequency in found.frequencies.items() if is_name(term, frequency)}
     share = blend.meaning_with_literal if literal else blend.meaning
-    if not found.understood:
-        share = blend.meaning_guessed
-    best = max((match.bm25 for match in found.matches), default=0.0)
-    floor = found.floor or 0.0
-    nearest = max((match.cosine for match in found.matches if match.cosine is not None), default=floor)
+    nearest = max((match.cosine or 0.0 for match in found.matches), default=0.0)
     values = []
-    for match in found.matches:
-        words = match.bm25 / best if best > 0 else float(bool(match.terms))
-        if names and names <= set(match.terms):
-            words = 1.0
+    for match, read, words in zip(found.matches, understood, _by_words(found), strict=True):
         if match.cosine is None:
             values.append(words)
         else:
-            meaning = (match.cosine - floor) / (nearest - floor) if nearest > floor else 1.0
-            values.append(share * meaning + (1 - share) * words)
+            meaning = max(0.0, match.cosine) / nearest if nearest > 0 else 0.0
+            part = share if read else blend.meaning_guessed
+            values.append(part * meaning + (1 - part) * words)
     return values
 
 
-def _answers(match: Match, blend: Blend, *, guessed: bool) -> bool:
+def _by_words(found: Found) -> list[float]:
+    """The BM25 of each match over the best one; a note that is asked for by a name it holds is as good as that.
+
+    BM25 thinks little of a word in a long note.
+    """
+    names = {term for term, frequency in found.frequencies.items() if is_name(term, frequency)}
+    best = max((match.bm25 for match in found.matches), default=0.0)
+    if best <= 0:
+        return [float(bool(match.terms)) for match in found.matches]
+    return [1.0 if names and names <= set(match.terms) else match.bm25 / best for match in found.matches]
+
+
+def _answers(match: Match, blend: Blend, *, understood: bool) -> bool:
     """Whether a match is one, by what the blend looks at."""
     said = bool(match.terms) or match.cosine is None
-    near = match.cosine is not None and match.cosine >= CHANCE and not (guessed and blend == FUSED)
+    near = _is_near(match, understood=understood or blend == COSINE)
     return (said and blend != COSINE) or (near and blend != KEYWORDS)
 
 
-def _hit(match: Match, found: Found, score: float, asked: float) -> Hit:
+def _is_near(match: Match, *, understood: bool) -> bool:
+    return understood and match.cosine is not None and match.cosine >= CHANCE
+
+
+def _hit(match: Match, found: Found, score: float, asked: float, *, understood: bool) -> Hit:
     covered = sum(found.weight(term) for term in match.terms)
     return Hit(
         memory=match.memory,
         path=match.path,
         score=round(score, 4),
-        source=_source(match),
+        source=_source(match, understood=understood),
         cosine=None if match.cosine is None else round(match.cosine, 4),
-        understood=found.understood,
+        understood=understood,
         terms=tuple(term.text for term in match.terms),
         coverage=round(covered / asked, 4) if asked else 0.0,
         literal=any(term.literal for term in match.terms),
@@ -98,10 +107,11 @@ def _hit(match: Match, found: Found, score: float, asked: float) -> Hit:
     )
 
 
-def _source(match: Match) -> str:
-    if match.cosine is None:
-        return "keyword"
-    return "both" if match.terms else "cosine"
+def _source(match: Match, *, understood: bool) -> str:
+    """What a match was found by; a cosine that is no more than chance has found nothing."""
+    if match.terms or match.cosine is None:
+        return "both" if _is_near(match, understood=understood) else "keyword"
+    return "cosine"
 
 
 def _nudge(memory: Memory, project: str, files: Sequence[str]) -> float:

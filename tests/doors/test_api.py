@@ -12,7 +12,7 @@ from tests.fakes import SteppingClock
 
 
 def test_the_public_surface_is_this_list() -> None:
-    assert memem.__all__ == ["Entry", "Hit", "MememError", "Memory", "MemoryHome", "Slice", "open"]
+    assert memem.__all__ == ["Entry", "Hit", "Hits", "MememError", "Memory", "MemoryHome", "Slice", "open"]
     assert all(getattr(memem, name) is not None for name in memem.__all__)
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
         memem.nonsense  # noqa: B018

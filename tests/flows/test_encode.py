@@ -1,5 +1,6 @@
 """Every vector that is missing is computed, once, by one process at a time, and what is done is kept."""
 
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -267,3 +268,27 @@ def test_passages_that_no_note_gives_any_more_do_not_keep_it_going(
     remember.save(meant, "One two three four five. " * 60)
     monkeypatch.setattr("memem.index.passages.PASSAGE_SIZE", 60)
     assert encode_all(meant).encoded > 0
+
+
+def test_a_run_gives_signs_of_life_and_ends_the_complaints_of_those_before(filled: Workspace) -> None:
+    log = filled.home.encode_log
+    log.parent.mkdir(exist_ok=True)
+    log.write_text("memem: the disk is full\n")
+    os.utime(log, (0, 0))
+    ages: list[float] = []
+    encode_all(filled, lambda *_: ages.append(log.stat().st_mtime))
+    assert min(ages) > 0
+    assert log.read_text() == ""
+
+
+def test_a_child_is_told_every_path_from_the_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "model").mkdir()
+    environ = {"HOME": "home", "MEMEM_MODEL_DIR": "weights", "MEMEM_EMBED_MODEL": "model", "OTHER": "kept"}
+    ws = open_workspace(actor="test", home=Path("h"), vault=Path("v"), environ=environ)
+    assert ws.environ_for_children() == environ | {
+        "MEMEM_DIR": str(tmp_path / "h"),
+        "MEMEM_OBSIDIAN_VAULT": str(tmp_path / "v"),
+        "MEMEM_MODEL_DIR": str(tmp_path / "weights"),
+        "MEMEM_EMBED_MODEL": str(tmp_path / "model"),
+    }

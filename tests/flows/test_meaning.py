@@ -4,7 +4,7 @@ import errno
 import os
 import shutil
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +16,7 @@ from memem.core.errors import InputError
 from memem.core.memory import Hits
 from memem.flows import meaning, rebuild, reindex, remember, retrieve
 from memem.index import database
-from memem.workspace import Workspace
+from memem.workspace import Workspace, open_workspace
 from tests.fakes import FakeEncoder, FaultyOs, SteppingClock
 
 MENDED = "The vehicle was mended by Anna."
@@ -517,3 +517,94 @@ def test_an_encoder_that_fails_in_its_own_way_leaves_keywords(garage: Workspace,
     hits = retrieve.search(garage, "Anna")
     assert [hit.source for hit in hits] == ["keyword"]
     assert "RuntimeError: out of memory" in hits.degraded
+
+
+# --- what happens between finding and reading ---------------------------------------------------------------------
+
+
+@pytest.fixture
+def meanwhile(garage: Workspace, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Callable[[Workspace], object]]]:
+    """What another process does, once, after a search knows which rows it wants and before it reads them."""
+    found(garage)
+    doing: list[Callable[[Workspace], object]] = []
+    other = open_workspace(actor="other", home=garage.settings.home, vault=garage.settings.vault, clock=garage.clock)
+    real = meaning.near
+
+    def near(*arguments: Any) -> meaning.Near:
+        result = real(*arguments)
+        while doing:
+            doing.pop()(other)
+        return result
+
+    monkeypatch.setattr(meaning, "near", near)
+    yield doing
+    other.close()
+
+
+def test_a_note_of_another_project_never_takes_the_place_of_one_that_is_forgotten_meanwhile(
+    garage: Workspace, meanwhile: list[Callable[[Workspace], object]]
+) -> None:
+    (last,) = retrieve.search(garage, PARAPHRASE)
+
+    def replace_it(other: Workspace) -> None:
+        remember.forget(other, last.id)
+        remember.save(other, "The vehicle of the client was mended.", project="client-private")
+
+    meanwhile.append(replace_it)
+    told = retrieve.slice_for(garage, PARAPHRASE, cwd=garage.user_home, project="general")
+    assert "client" not in told.text
+    assert told.hits == ()
+
+
+def test_a_note_that_is_edited_meanwhile_is_found_as_it_is_now(
+    garage: Workspace, meanwhile: list[Callable[[Workspace], object]]
+) -> None:
+    (last,) = retrieve.search(garage, PARAPHRASE)
+    meanwhile.append(lambda other: remember.edit(other, last.id, importance=5))
+    (hit,) = retrieve.search(garage, PARAPHRASE)
+    assert (hit.id, hit.memory.importance) == (last.id, 5)
+
+
+def test_without_its_cache_the_order_and_the_scores_are_the_same_whatever_was_forgotten(garage: Workspace) -> None:
+    for number in range(8):
+        gone = remember.save(garage, f"Nobody asks about subject number {number}.")
+        found(garage)
+        remember.forget(garage, gone.memory.id)
+    queries = (PARAPHRASE, "coffee for Anna", "mended")
+    before = [[(hit.id, hit.score) for hit in retrieve.search(garage, query)] for query in queries]
+    garage.close()
+    shutil.rmtree(garage.home.cache)
+    reindex.refresh(garage)
+    assert [[(hit.id, hit.score) for hit in retrieve.search(garage, query)] for query in queries] == before
+
+
+def test_what_one_model_has_encoded_is_not_taken_for_done_by_another(
+    garage: Workspace, encoder: FakeEncoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = open_workspace(actor="other", home=garage.settings.home, vault=garage.settings.vault, clock=garage.clock)
+    other.settings = garage.settings
+    other._encoder = FakeEncoder("another/model 2")
+    real = encoder.passages
+
+    def passages(texts: Sequence[str]) -> Any:
+        meaning.look_up(other)  # now everything is about the other model
+        return real(texts)
+
+    monkeypatch.setattr(encoder, "passages", passages)
+    meaning.look_up(garage)
+    meaning.encode_some(garage, 10)
+    assert meaning.look_up(other) == len(OTHERS) + 1
+    other.close()
+    assert meaning.look_up(garage) == 0
+
+
+def test_an_encoder_that_fails_on_notes_leaves_keywords(
+    garage: Workspace, encoder: FakeEncoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def passages(_: Sequence[str]) -> Any:
+        raise MemoryError("out of memory")
+
+    monkeypatch.setattr(encoder, "passages", passages)
+    hits = retrieve.search(garage, "Anna")
+    assert [hit.source for hit in hits] == ["keyword"]
+    assert "MemoryError: out of memory" in hits.degraded

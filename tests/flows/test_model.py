@@ -89,8 +89,9 @@ def test_the_library_is_not_loaded_to_tell_the_state(ws: Workspace, monkeypatch:
 
 
 @pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+def asked(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """What was asked of the one who fetches."""
+    ws.settings = replace(ws.settings, encoder="minilm")
     given: dict[str, Any] = {}
 
     def fetch(places: object, **options: Any) -> Weights:
@@ -114,7 +115,7 @@ def make_command(path: Path) -> Path:
 
 
 def test_weights_are_fetched_into_this_home_from_the_usual_hub(ws: Workspace, asked: dict[str, Any]) -> None:
-    assert model.fetch(ws, show) == Weights(Path("here"), "models")
+    assert model.fetch(ws, show) == "The weights are in here."
     assert asked["places"] == ws.weights_places
     assert asked["places"].models == ws.home.models
     assert (asked["endpoint"], asked["progress"]) == ("https://huggingface.co", show)

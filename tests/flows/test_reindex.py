@@ -418,3 +418,38 @@ def test_where_a_child_would_not_help_the_refresh_is_made_here(
     assert refreshed == []
     finish()
     assert refreshed == [settled]
+
+
+def test_a_child_that_cannot_be_made_is_done_without(
+    settled: Workspace, refreshed: list[Workspace], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fork() -> int:
+        raise BlockingIOError(11, "Resource temporarily unavailable")
+
+    monkeypatch.setattr(os, "fork", fork, raising=False)
+    reindex.refresher(settled)()
+    assert refreshed == [settled]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_a_child_whose_end_is_lost_leaves_it_to_the_refresh(
+    settled: Workspace, refreshed: list[Workspace], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = os.waitpid
+
+    def waitpid(child: int, options: int) -> tuple[int, int]:
+        real(child, options)
+        raise ChildProcessError(10, "No child processes")
+
+    monkeypatch.setattr(os, "waitpid", waitpid)
+    reindex.refresher(settled)()
+    assert refreshed == [settled]
+
+
+def test_a_rebuild_sweeps_the_cache_of_what_is_not_its_own(ws: Workspace, saved: remember.Written) -> None:
+    old = [ws.home.cache / "index.db", ws.home.cache / "index.db-wal", ws.home.cache / ".index-killed" / "index.db"]
+    old[2].parent.mkdir()
+    for path in old:
+        path.write_text("The walrus.")
+    rebuild.rebuild(ws)
+    assert [path.name for path in ws.home.cache.iterdir()] == ["index"]

@@ -38,8 +38,9 @@ def fill(index: NoteIndex, *rows: Row, **bodies: str) -> None:
 def search(
     index: NoteIndex, query: str, *, projects: list[str] | None = None, limit: int = 50, archive: bool = False
 ) -> Found:
-    answer = index.keywords(query, Scope(None if projects is None else tuple(projects), archive), limit)
-    matches = sorted(index.matches(answer, {}), key=lambda match: (-match.bm25, match.path))
+    scope = Scope(None if projects is None else tuple(projects), archive)
+    answer = index.keywords(query, scope, limit)
+    matches = sorted(index.matches(answer, {}, scope), key=lambda match: (-match.bm25, match.path))
     return Found(tuple(matches[:limit]), answer.frequencies, answer.notes)
 
 

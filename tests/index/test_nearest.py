@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memem.core.memory import Memory
-from memem.core.query import Near, Scope
+from memem.core.query import Scope
 from memem.index import nearest as module
 from memem.index import passages
 from memem.index.encoder import Vectors
@@ -60,7 +60,9 @@ class Library:
         query = "SELECT row FROM notes WHERE id = ?"
         return int(self.index._connection.execute(query, (identity,)).fetchone()[0])
 
-    def near(self, query: Vectors = QUERY, scope: Scope = ALL, limit: int = 10, also: Collection[int] = ()) -> Near:
+    def near(
+        self, query: Vectors = QUERY, scope: Scope = ALL, limit: int = 10, also: Collection[int] = ()
+    ) -> dict[int, float]:
         with self.store.reading() as view:
             return nearest(self.index.passages, view, query, scope, limit, also)
 
@@ -146,15 +148,13 @@ def test_the_nearest_are_those_that_a_slow_loop_finds(
         found = library.near(query, scope, limit, wanted)
         library.close()
     cosines = {row: cosine for row in rows if (cosine := library.cosine(row, query)) is not None}
-    assert found.cosines == pytest.approx({row: cosines[row] for row in found.cosines}, abs=1e-5)
+    assert found == pytest.approx({row: cosines[row] for row in found}, abs=1e-5)
     best = sorted((cosines[row] for row in cosines if library.sees(scope, row)), reverse=True)[:limit]
-    of_scope = sorted((cosines[row] for row in found.cosines if library.sees(scope, row)), reverse=True)
+    of_scope = sorted((cosines[row] for row in found if library.sees(scope, row)), reverse=True)
     assert of_scope[: len(best)] == pytest.approx(best, abs=1e-5)
-    assert len(found.cosines.keys() - set(wanted)) <= limit
-    assert all(library.sees(scope, row) for row in found.cosines.keys() - set(wanted))
-    assert found.cosines.keys() >= cosines.keys() & set(wanted)
-    furthest = min((float(each @ query) for each in library.vectors.values()), default=0.0)
-    assert found.floor == pytest.approx(min(0.0, furthest), abs=1e-5)
+    assert len(found.keys() - set(wanted)) <= limit
+    assert all(library.sees(scope, row) for row in found.keys() - set(wanted))
+    assert found.keys() >= cosines.keys() & set(wanted)
 
 
 # --- one by one ---------------------------------------------------------------------------------------------------
@@ -162,54 +162,42 @@ def test_the_nearest_are_those_that_a_slow_loop_finds(
 
 def test_without_vectors_nothing_is_near(library: Library) -> None:
     library.note(1)
-    assert library.near(also=[1]) == Near({}, 0.0)
+    assert library.near(also=[1]) == {}
 
 
 def test_a_long_note_is_as_near_as_its_nearest_passage(library: Library) -> None:
     library.encode({1: (0, 1, 0), 2: (1, 0, 0), 3: (-1, 0, 0), 4: (1, 1, 0)})
     long, short = library.note(1, 2, 3), library.note(4)
     near = library.near()
-    assert near.cosines == pytest.approx({long: 1.0, short: 0.5**0.5})
-    assert list(near.cosines) == [long, short]
+    assert near == pytest.approx({long: 1.0, short: 0.5**0.5})
+    assert list(near) == [long, short]
 
 
 def test_the_limit_holds_for_what_nobody_asked_for_by_name(library: Library) -> None:
     library.encode({number: (10 - number, number, 0) for number in range(10)})
     rows = [library.note(number) for number in range(10)]
-    assert list(library.near(limit=3).cosines) == rows[:3]
-    assert set(library.near(limit=3, also=[rows[9], rows[0]]).cosines) == {*rows[:3], rows[9]}
+    assert list(library.near(limit=3)) == rows[:3]
+    assert set(library.near(limit=3, also=[rows[9], rows[0]])) == {*rows[:3], rows[9]}
 
 
 def test_equally_near_notes_come_in_the_order_of_their_rows(library: Library) -> None:
     library.encode({1: (1, 1, 0)})
     rows = [library.note(1) for _ in range(5)]
-    assert list(library.near(limit=3).cosines) == rows[:3]
+    assert list(library.near(limit=3)) == rows[:3]
 
 
 def test_a_note_asked_for_by_name_is_given_only_if_it_has_a_vector(library: Library) -> None:
     library.encode({1: (1, 0, 0)})
     library.note(1)
     bare = library.note(2)
-    assert bare not in library.near(also=[bare, 999]).cosines
+    assert bare not in library.near(also=[bare, 999])
 
 
 def test_a_vector_whose_note_is_gone_brings_nothing(library: Library) -> None:
     library.encode({1: (1, 0, 0), 2: (0, 1, 0)})
     gone, stays = library.note(1), library.note(2)
     library.forget(gone)
-    assert list(library.near(also=[gone]).cosines) == [stays]
-
-
-def test_the_floor_is_the_cosine_of_the_furthest_passage_of_all(library: Library) -> None:
-    library.encode({1: (1, 0, 0), 2: (-1, 0, 0)})
-    library.note(1, 2, project="zoo")
-    assert library.near(scope=Scope(("shop",))) == Near({}, -1.0)
-
-
-def test_the_floor_is_nothing_where_even_the_furthest_is_near(library: Library) -> None:
-    library.encode({1: (1, 0, 0), 2: (1, 1, 0)})
-    library.note(1, 2)
-    assert library.near().floor == 0.0
+    assert list(library.near(also=[gone])) == [stays]
 
 
 @pytest.mark.parametrize(("notes", "asked"), [(3, 0), (4, 1)], ids=["all looked at", "too deep"])
@@ -228,5 +216,5 @@ def test_a_scope_too_small_to_be_met_on_the_way_down_is_asked_by_itself(
     library.encode({number: (10, number, 0) for number in range(notes)})
     rows = [library.note(number, project="zoo" if number == notes - 1 else "shop") for number in range(notes)]
     near = library.near(scope=Scope(("zoo",)), limit=2)
-    assert list(near.cosines) == [rows[-1]]
+    assert list(near) == [rows[-1]]
     assert len(scopes) == asked

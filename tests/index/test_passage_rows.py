@@ -21,6 +21,7 @@ ALL = Scope(archive=True)
 def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[NoteIndex]:
     monkeypatch.setattr(passages, "PASSAGE_SIZE", 4)  # a paragraph of one word is a passage
     opened = NoteIndex(tmp_path / "cache" / "index.db")
+    opened.passages.begin("s")
     yield opened
     opened.close()
 
@@ -161,7 +162,7 @@ def test_whatever_comes_in_waits_and_nobody_has_looked_it_up(index: NoteIndex) -
 
 def test_what_has_a_vector_waits_no_more_and_what_has_none_is_not_looked_up_again(index: NoteIndex) -> None:
     save(index, "a", ONE, TWO, THREE)
-    index.passages.settle([key(ONE)], [key(TWO)])
+    index.passages.mark("s", [key(ONE)], [key(TWO)])
     assert pending(index) == keys(TWO, THREE)
     assert set(index.passages.unknown()) == keys(THREE)
     assert index.passages.keys() == keys(ONE, TWO, THREE)
@@ -169,21 +170,21 @@ def test_what_has_a_vector_waits_no_more_and_what_has_none_is_not_looked_up_agai
 
 def test_an_updated_note_waits_again_for_all_its_passages_and_no_longer_for_the_old(index: NoteIndex) -> None:
     save(index, "a", ONE, TWO)
-    index.passages.settle([key(ONE)], [key(TWO)])
+    index.passages.mark("s", [key(ONE)], [key(TWO)])
     save(index, "a", ONE, THREE)
     assert pending(index) == set(index.passages.unknown()) == keys(ONE, THREE)
 
 
 def test_what_is_known_to_have_no_vector_stays_so_when_another_note_holds_it_too(index: NoteIndex) -> None:
     save(index, "a", ONE)
-    index.passages.settle([], [key(ONE)])
+    index.passages.mark("s", [], [key(ONE)])
     save(index, "b", ONE)
     assert (index.passages.pending(), index.passages.unknown()) == (1, [])
 
 
 def test_a_note_that_goes_waits_for_nothing(index: NoteIndex) -> None:
     save(index, "a", ONE, TWO)
-    index.passages.settle([key(ONE)])
+    index.passages.mark("s", [key(ONE)])
     remove(index, "a")
     assert index.passages.pending() == 0
 
@@ -191,21 +192,31 @@ def test_a_note_that_goes_waits_for_nothing(index: NoteIndex) -> None:
 def test_for_another_model_everything_waits_again(index: NoteIndex) -> None:
     save(index, "a", ONE, TWO)
     save(index, "b", TWO, THREE)
-    index.passages.settle([key(ONE)], [key(TWO)])
-    index.passages.begin()
+    index.passages.mark("s", [key(ONE)], [key(TWO)])
+    index.passages.begin("s")
     assert pending(index) == set(index.passages.unknown()) == keys(ONE, TWO, THREE)
 
 
-def test_what_is_settled_that_nobody_holds_changes_nothing(index: NoteIndex) -> None:
+def test_what_is_marked_that_nobody_holds_changes_nothing(index: NoteIndex) -> None:
     save(index, "a", ONE)
-    index.passages.settle([key(TWO)], [key(THREE)])
+    index.passages.mark("s", [key(TWO)], [key(THREE)])
     assert pending(index) == set(index.passages.unknown()) == keys(ONE)
+
+
+def test_what_was_seen_in_another_store_is_worth_nothing(index: NoteIndex) -> None:
+    save(index, "a", ONE, TWO)
+    index.passages.mark("another", [key(ONE)], [key(TWO)])
+    assert pending(index) == set(index.passages.unknown()) == keys(ONE, TWO)
+    index.passages.begin("another")
+    assert index.passages.store() == "another"
+    index.passages.mark("another", [key(ONE)])
+    assert pending(index) == keys(TWO)
 
 
 def test_the_notes_that_wait_are_those_with_a_passage_that_waits(index: NoteIndex) -> None:
     for name, words in (("a", (ONE, TWO)), ("b", (TWO,)), ("c", (THREE,)), ("d", (FOUR,))):
         save(index, name, *words)
-    index.passages.settle([key(ONE), key(THREE)])
+    index.passages.mark("s", [key(ONE), key(THREE)])
     assert [memory.id for memory in index.waiting(10)] == ["a", "b", "d"]
     assert [memory.id for memory in index.waiting(2)] == ["a", "b"]
 
@@ -228,12 +239,12 @@ def test_lost_tables_are_damage(index: NoteIndex) -> None:
         index.passages.count,
         index.passages.keys,
         index.passages.pending,
-        index.passages.begin,
+        lambda: index.passages.begin("s"),
         index.passages.unknown,
         lambda: index.passages.holders([key(ONE)], ALL),
         lambda: index.passages.within(ALL),
         lambda: index.passages.of([1]),
-        lambda: index.passages.settle([key(ONE)]),
+        lambda: index.passages.mark("s", [key(ONE)]),
     )
     for use in uses:
         with pytest.raises(IndexDamaged, match="memem reindex"):

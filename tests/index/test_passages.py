@@ -1,5 +1,7 @@
 """A note becomes texts short enough for the model: parted at the best places, each under its title, nothing lost."""
 
+from itertools import product
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -59,10 +61,18 @@ def test_a_text_is_parted_at_paragraphs_rather_than_lines() -> None:
 
 
 def test_a_sentence_too_long_is_parted_between_words() -> None:
-    words = [f"word{number:03}" for number in range(200)]
+    words = ["".join(letters) for letters in product("abcdefgh", repeat=3)][:400]
     found = texts(" ".join(words))
     assert " ".join(found).split() == words
     assert len(found) == 4
+
+
+def test_code_is_parted_sooner_since_each_of_its_marks_is_a_token() -> None:
+    code = "\n".join("if (a[0] != b[1]) { f(x, y); } /* 0x7f */" for _ in range(12))
+    assert len(code) < 4 * PASSAGE_SIZE * 1.2
+    assert (
+        max(sum(not character.isalpha() for character in "".join(text.split())) for text in texts(code)) <= PASSAGE_SIZE
+    )
 
 
 @pytest.mark.parametrize("word", ["数据库连接池", "ฐานข้อมูล"])

@@ -39,17 +39,16 @@ class Library:
         self.max_seq_length: int | None = 256
         self.calls: list[dict[str, Any]] = []
         self.fails = False
+        self.downloads = False
         library = self
 
         class SentenceTransformer:
-            def __init__(self, model: str, device: str) -> None:
+            def __init__(self, model: str, device: str, local_files_only: bool) -> None:
+                library.downloads = not local_files_only
                 if library.refuses:
                     raise library.refuses
                 assert device == "cpu"
                 self.max_seq_length = library.max_seq_length
-
-            def get_sentence_embedding_dimension(self) -> int:
-                return 3
 
             def encode(self, text: str, **options: Any) -> Any:
                 return np.zeros(3)
@@ -138,28 +137,37 @@ def test_other_weights_in_a_folder_have_vectors_of_their_own(ours: str, tmp_path
     assert SentenceEncoder(str(folder)).identity == f"{folder} beef" != ours
 
 
-@pytest.mark.parametrize(
-    ("model", "cached"),
-    [
-        ("sentence-transformers/all-MiniLM-L6-v2", "sentence-transformers/all-MiniLM-L6-v2/model.safetensors"),
-        ("all-MiniLM-L6-v2", "sentence-transformers/all-MiniLM-L6-v2/model.safetensors"),
-    ],
-)
-def test_our_own_model_by_its_name_shares_them_too(library: Library, ours: str, model: str, cached: str) -> None:
-    library.cache[cached] = "/cache/ours"
+@pytest.mark.parametrize("model", ["sentence-transformers/all-MiniLM-L6-v2", "all-MiniLM-L6-v2"])
+def test_our_own_model_by_its_name_shares_them_too(library: Library, ours: str, model: str, tmp_path: Path) -> None:
+    folder = make_model(tmp_path / "ours")
+    library.cache["sentence-transformers/all-MiniLM-L6-v2/modules.json"] = str(folder / "modules.json")
     assert SentenceEncoder(model).identity == ours
 
 
-def test_another_model_of_the_hub_is_known_by_its_name_and_its_checksum(library: Library, ours: str) -> None:
-    library.cache["somebody/model/pytorch_model.bin"] = "/cache/theirs"
+def test_another_model_of_the_hub_is_known_by_its_name_and_its_checksum(
+    library: Library, ours: str, tmp_path: Path
+) -> None:
+    folder = make_model(tmp_path / "theirs", "pytorch_model.bin")
+    library.cache["somebody/model/config.json"] = str(folder / "config.json")
     assert SentenceEncoder("somebody/model").identity == "somebody/model beef" != ours
 
 
+def test_weights_in_several_files_are_known_by_their_revision(library: Library) -> None:
+    library.cache["somebody/model/modules.json"] = "/cache/snapshots/0123abcd/modules.json"
+    assert SentenceEncoder("somebody/model").identity == "somebody/model 0123abcd"
+
+
 @pytest.mark.usefixtures("library")
-def test_a_model_whose_weights_are_not_found_is_known_by_its_name(ours: str, tmp_path: Path) -> None:
-    assert SentenceEncoder("somebody/model").identity == "somebody/model unverified"
+def test_a_model_whose_weights_are_not_found_is_known_by_its_name(tmp_path: Path) -> None:
+    assert SentenceEncoder("somebody/model").identity == "somebody/model unknown"
     (tmp_path / "empty").mkdir()
-    assert SentenceEncoder(str(tmp_path / "empty")).identity == f"{tmp_path / 'empty'} unverified"
+    assert SentenceEncoder(str(tmp_path / "empty")).identity == f"{tmp_path / 'empty'} unknown"
+
+
+@pytest.mark.parametrize("download", [False, True])
+def test_nothing_comes_from_the_hub_unless_it_is_to_be_fetched(library: Library, download: bool) -> None:
+    SentenceEncoder("somebody/model", download=download)
+    assert library.downloads == download
 
 
 # --- vectors ------------------------------------------------------------------------------------------------------

@@ -193,45 +193,41 @@ def near(name: str, cosine: float | None, bm25: float = 0.0, **fields: Any) -> M
     return replace(match(name, bm25, (ZEBRA,) if bm25 else (), **fields), cosine=cosine)
 
 
-def relevance(
-    *matches: Match, floor: float = 0.0, blend: Blend = FUSED, asked: tuple[Term, ...] = (ZEBRA,)
-) -> dict[str, Any]:
+def relevance(*matches: Match, blend: Blend = FUSED, asked: tuple[Term, ...] = (ZEBRA,)) -> dict[str, Any]:
     """What each scores, without the nudges, which are the same for all of them."""
     frequencies = {term: FREQUENCIES[term] for term in asked}
-    hits = rank(Found(matches, frequencies, 100, floor), "shop", blend=blend)
+    hits = rank(Found(matches, frequencies, 100), "shop", blend=blend)
     return {hit.id: pytest.approx(hit.score * MOST, abs=2e-4) for hit in hits}
 
 
 def test_relevance_is_seven_parts_meaning_and_three_parts_words() -> None:
-    found = relevance(near("a", 0.8, 1.0), near("b", 0.45, 2.0), near("c", 0.45), floor=0.1)
+    found = relevance(near("a", 0.8, 1.0), near("b", 0.4, 2.0), near("c", 0.4))
     assert found == {"a": 0.7 + 0.3 * 0.5, "b": 0.7 * 0.5 + 0.3, "c": 0.7 * 0.5}
 
 
 def test_a_literal_in_the_query_gives_words_their_half() -> None:
-    matches = (near("a", 0.8), near("b", 0.45, 2.0), near("c", 0.45, 1.0))
-    assert relevance(*matches, floor=0.1, asked=(ZEBRA, LITERAL)) == {"a": 0.5, "b": 0.75, "c": 0.5}
+    matches = (near("a", 0.8), near("b", 0.4, 2.0), near("c", 0.4, 1.0))
+    assert relevance(*matches, asked=(ZEBRA, LITERAL)) == {"a": 0.5, "b": 0.75, "c": 0.5}
 
 
 def test_an_exact_identifier_comes_before_what_is_merely_about_the_same() -> None:
     exact = replace(near("exact", 0.5, 2.0), terms=(LITERAL,))
-    found = Found((near("about", 0.7), exact), {LITERAL: 1}, 100, 0.0)
+    found = Found((near("about", 0.7), exact), {LITERAL: 1}, 100)
     assert [hit.id for hit in rank(found, "shop")] == ["exact", "about"]
 
 
-@pytest.mark.parametrize("floor", [-0.2, 0.0, 0.3])
-def test_meaning_is_measured_from_the_furthest_passage_to_the_nearest_candidate(floor: float) -> None:
-    middle = (0.7 + floor) / 2
-    found = relevance(near("nearest", 0.7), near("middle", middle), floor=floor, blend=COSINE)
-    assert found == {"nearest": 1.0, "middle": 0.5}
+def test_meaning_is_measured_from_nothing_to_the_nearest_candidate() -> None:
+    found = relevance(near("nearest", 0.8), near("half", 0.4), near("against", -0.3, 1.0))
+    assert found == {"nearest": 0.7, "half": 0.35, "against": 0.3}
 
 
-def test_where_everything_is_equally_far_words_decide() -> None:
-    found = relevance(near("a", 0.4, 1.0), near("b", 0.4, 2.0), near("c", 0.4), floor=0.4)
+def test_what_is_equally_near_is_ordered_by_words() -> None:
+    found = relevance(near("a", 0.4, 1.0), near("b", 0.4, 2.0), near("c", 0.4))
     assert found == {"a": 0.7 + 0.15, "b": 1.0, "c": 0.7}
 
 
 def test_what_has_no_vector_yet_is_judged_by_its_words() -> None:
-    assert relevance(near("a", 0.8, 1.0), near("b", None, 2.0), floor=0.1) == {"a": 0.85, "b": 1.0}
+    assert relevance(near("a", 0.8, 1.0), near("b", None, 2.0)) == {"a": 0.85, "b": 1.0}
 
 
 def test_where_meaning_had_no_part_words_decide_alone() -> None:
@@ -255,7 +251,7 @@ def test_the_cosine_alone_knows_nothing_of_words() -> None:
 def test_without_a_word_in_common_a_note_must_be_nearer_than_chance(
     cosine: float | None, bm25: float, kept: bool
 ) -> None:
-    found = relevance(near("best", 0.9, 2.0), near("it", cosine, bm25), floor=-0.6)
+    found = relevance(near("best", 0.9, 2.0), near("it", cosine, bm25))
     assert ("it" in found) == kept
 
 
@@ -263,7 +259,7 @@ def test_without_a_word_in_common_a_note_must_be_nearer_than_chance(
     ("cosine", "bm25", "source"), [(None, 1.0, "keyword"), (0.5, 0.0, "cosine"), (0.5, 1.0, "both")]
 )
 def test_a_hit_says_by_what_it_was_found(cosine: float | None, bm25: float, source: str) -> None:
-    (hit,) = rank(Found((near("a", cosine, bm25),), {ZEBRA: 1}, 100, 0.0), "shop")
+    (hit,) = rank(Found((near("a", cosine, bm25),), {ZEBRA: 1}, 100), "shop")
     assert (hit.source, hit.cosine) == (source, cosine)
 
 
@@ -281,10 +277,9 @@ def test_the_order_does_not_depend_on_the_order_of_finding_and_scores_are_betwee
     parts: list[tuple[float | None, float, dict[str, Any]]], random: Any, blend: Blend
 ) -> None:
     matches = [near(str(n), cosine, bm25, **fields) for n, (cosine, bm25, fields) in enumerate(parts)]
-    floor = min((each.cosine for each in matches if each.cosine is not None), default=0.0)
-    ranked = rank(Found(tuple(matches), FREQUENCIES, 100, floor), "shop", ("src/x.py",), blend)
+    ranked = rank(Found(tuple(matches), FREQUENCIES, 100), "shop", ("src/x.py",), blend)
     random.shuffle(matches)
-    assert rank(Found(tuple(matches), FREQUENCIES, 100, floor), "shop", ("src/x.py",), blend) == ranked
+    assert rank(Found(tuple(matches), FREQUENCIES, 100), "shop", ("src/x.py",), blend) == ranked
     assert all(0 <= hit.score <= 1 for hit in ranked)
 
 
@@ -293,7 +288,7 @@ def test_nudges_together_cannot_overturn_a_clear_difference_in_meaning(
     better: dict[str, Any], worse: dict[str, Any], cosine: float
 ) -> None:
     matches = (near("z", cosine * 1.01 * MOST / LEAST, **better), near("a", cosine, **worse))
-    ordered = [hit.id for hit in rank(Found(matches, {}, 100, 0.0), "shop", ("src/x.py",))]
+    ordered = [hit.id for hit in rank(Found(matches, {}, 100), "shop", ("src/x.py",))]
     assert ordered == ["z", "a"]
 
 
@@ -325,7 +320,7 @@ HAN = Term("连接")
 
 
 def in_han(*matches: Match, multilingual: bool = False) -> Found:
-    return Found(matches, {HAN: 1}, 100, floor=0.0, multilingual=multilingual)
+    return Found(matches, {HAN: 1}, 100, multilingual=multilingual)
 
 
 def test_in_a_script_the_encoder_does_not_read_words_decide() -> None:
@@ -345,4 +340,13 @@ def test_in_a_script_the_encoder_does_not_read_nearness_alone_is_no_answer() -> 
     ("terms", "understood"), [((), True), ((ZEBRA,), True), ((HAN,), False), ((HAN, ZEBRA, STRIPES), True)]
 )
 def test_the_script_of_a_query_is_that_of_most_of_it(terms: tuple[Term, ...], understood: bool) -> None:
-    assert Found((), dict.fromkeys(terms, 1), 100, floor=0.0).understood == understood
+    assert Found((match("a"),), dict.fromkeys(terms, 1), 100).understood() == [understood]
+
+
+def test_a_note_in_a_script_the_encoder_does_not_read_is_no_answer_by_nearness_alone() -> None:
+    unread = match("unread", 0.0, ())
+    unread = replace(unread, cosine=0.9, memory=replace(unread.memory, body="数据库连接池的大小"))
+    read = replace(match("read", 0.0, ()), cosine=0.4)
+    one = Found((unread, read), {ZEBRA: 0}, 100)
+    assert [hit.id for hit in rank(one, "shop")] == ["read"]
+    assert [hit.id for hit in rank(replace(one, multilingual=True), "shop")] == ["unread", "read"]

@@ -2,7 +2,7 @@
 
 import argparse
 
-from memem.core.errors import ModelError
+from memem.core.errors import Busy, ModelError
 from memem.doors.cli import output
 from memem.doors.cli.session import workspace
 from memem.flows import encode, rebuild
@@ -30,6 +30,8 @@ def _encode(ws: Workspace, *, quiet: bool) -> None:
         return
     try:
         with output.progress("Encoding (Ctrl-C to go on later)", quiet=quiet) as progress:
-            encode.encode_all(ws, progress)
+            encode.encode_all(ws, progress, wait=0)
     except ModelError as problem:
         output.degraded(str(problem))
+    except Busy as problem:
+        output.aside(str(problem))
