@@ -17,13 +17,31 @@
     ├── IndexUnusable               the derived index cannot be used
     │   ├── IndexDamaged            not a database, or a broken one
     │   └── IndexTooNew             made by a newer memem
+    ├── StateUnusable               the state database is damaged or too new: mining stops, notes and recall go on
+    ├── BudgetSpent                 today's calls or dollars are used up: the turns wait for tomorrow
     ├── ModelError                  the embedding model cannot be used: not there, wrong, or not loadable
     │   ├── WeightsMissing          no place holds the weights as they were published
     │   └── FetchFailed             they could not be fetched, or not be kept
+    ├── ExtractError                no lessons could be extracted: the turns wait, nothing is lost
+    │   ├── CliMissing              there is no `claude` to ask
+    │   ├── NotLoggedIn             it has no account to ask with
+    │   ├── RateLimited             the account has to wait, until `retry_at` where that is known
+    │   ├── Overloaded              the service has to recover
+    │   ├── TookTooLong             no answer within the time agreed
+    │   ├── Refused                 the model does not want to answer
+    │   ├── NotJson                 the answer is not JSON
+    │   ├── NotSchema               the answer is JSON of another shape
+    │   └── CallFailed              any other failure of the call: an exit code, an empty answer, a killed process
     └── Busy                        another memem holds the lock
 
 The message says what happened, to which file, and what to do. It is always a single line.
 """
+
+from datetime import datetime
+
+from memem.core.mining import Usage
+
+FREE = Usage()
 
 
 class MememError(Exception):
@@ -94,6 +112,14 @@ class IndexTooNew(IndexUnusable):
     pass
 
 
+class StateUnusable(MememError):
+    pass
+
+
+class BudgetSpent(MememError):
+    pass
+
+
 class ModelError(MememError):
     pass
 
@@ -103,6 +129,52 @@ class WeightsMissing(ModelError):
 
 
 class FetchFailed(ModelError):
+    pass
+
+
+class ExtractError(MememError):
+    """`usage` is what the call cost all the same."""
+
+    def __init__(self, message: str, usage: Usage = FREE) -> None:
+        super().__init__(message)
+        self.usage = usage
+
+
+class CliMissing(ExtractError):
+    pass
+
+
+class NotLoggedIn(ExtractError):
+    pass
+
+
+class RateLimited(ExtractError):
+    def __init__(self, message: str, usage: Usage = FREE, retry_at: datetime | None = None) -> None:
+        super().__init__(message, usage)
+        self.retry_at = retry_at
+
+
+class Overloaded(ExtractError):
+    pass
+
+
+class TookTooLong(ExtractError):
+    pass
+
+
+class Refused(ExtractError):
+    pass
+
+
+class NotJson(ExtractError):
+    pass
+
+
+class NotSchema(ExtractError):
+    pass
+
+
+class CallFailed(ExtractError):
     pass
 
 

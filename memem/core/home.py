@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from memem.core.mining import OWN_FOLDER
+
 
 @dataclass(frozen=True, slots=True)
 class Home:
@@ -56,6 +58,32 @@ class Home:
     @property
     def known_vaults_file(self) -> Path:
         return self.state / "vaults.json"
+
+    @property
+    def state_file(self) -> Path:
+        return self.state / "state.db"
+
+    @property
+    def opt_in(self) -> Path:
+        """Says by being there that sessions may be mined in the background, and since when."""
+        return self.state / ".miner-opted-in"
+
+    @property
+    def claude_flags(self) -> Path:
+        return self.cache / "claude-flags.json"
+
+    @property
+    def mine_log(self) -> Path:
+        return self.root / "mine_delta.log"
+
+    @property
+    def mining_locks(self) -> Path:
+        return self.root / "run" / "mining"
+
+    @property
+    def call_folder(self) -> Path:
+        """Where the model is called from: empty, so that no project's instructions are read there."""
+        return self.root / "run" / OWN_FOLDER
 
     @property
     def write_lock(self) -> Path:

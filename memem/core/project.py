@@ -5,6 +5,7 @@
    of one repository share their memories;
 3. the folder's own name.
 
+`mining = false` in such a file keeps what is said in that folder, and in all below it, from being mined.
 Git's files are read directly: starting `git` costs more than everything else a prompt needs.
 """
 
@@ -12,6 +13,7 @@ import re
 import unicodedata
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from memem.core.errors import SettingsError
 from memem.core.memory import GENERAL
@@ -22,11 +24,12 @@ MAX_NAME = 80
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """A project's name, the folder it lives in, and the branch that is checked out there."""
+    """A project's name, the folder it lives in, the branch that is checked out, and whether it may be mined."""
 
     name: str
     root: Path
     branch: str = ""
+    mining: bool = True
 
 
 def resolve(folder: Path, user_home: Path) -> Project:
@@ -34,15 +37,17 @@ def resolve(folder: Path, user_home: Path) -> Project:
     folder = folder.resolve()
     git = _find_git(folder)
     branch = git.branch() if git else ""
+    mining = True
     for place in _override_places(folder, git):
-        name = _override(place / OVERRIDE)
-        if name:
-            return Project(name, place, branch)
+        said = _override(place / OVERRIDE)
+        mining = mining and said.mining  # whoever refuses for a folder refuses for all that is in it
+        if said.name:
+            return Project(said.name, place, branch, mining)
     if git:
-        return Project(normalise(git.name()), git.worktree, branch)
+        return Project(normalise(git.name()), git.worktree, branch, mining)
     if folder in (user_home.resolve(), Path(folder.anchor)):
-        return Project(GENERAL, folder)
-    return Project(normalise(folder.name), folder)
+        return Project(GENERAL, folder, mining=mining)
+    return Project(normalise(folder.name), folder, mining=mining)
 
 
 def normalise(name: str) -> str:
@@ -61,22 +66,30 @@ def _override_places(folder: Path, git: "_Git | None") -> list[Path]:
     return [*places[: places.index(git.worktree) + 1], git.common_dir.parent]
 
 
-def _override(path: Path) -> str:
+class _Override(NamedTuple):
+    name: str = ""
+    mining: bool = True
+
+
+def _override(path: Path) -> _Override:
     try:
         raw = path.read_text(encoding="utf-8")
     except (FileNotFoundError, NotADirectoryError):
-        return ""
+        return _Override()
     except (OSError, UnicodeDecodeError) as problem:
         raise SettingsError(f"{path} cannot be read: {problem}.") from None
     import tomllib
 
     try:
-        name = tomllib.loads(raw).get("project", "")
+        table = tomllib.loads(raw)
     except tomllib.TOMLDecodeError as problem:
         raise SettingsError(f"{path} is not valid TOML: {problem}. Correct it and try again.") from None
+    name, mining = table.get("project", ""), table.get("mining", True)
     if not isinstance(name, str):
         raise SettingsError(f'{path}: project must be text, as in project = "shop-api".')
-    return normalise(name) if name.strip() else ""
+    if not isinstance(mining, bool):
+        raise SettingsError(f"{path}: mining must be true or false, as in mining = false.")
+    return _Override(normalise(name) if name.strip() else "", mining)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from memem.core import files, settings
 from memem.core.errors import SettingsError
-from memem.core.settings import OPTIONS, Option
+from memem.core.options import OPTIONS, Option
 from memem.flows.opening import using_home
 from memem.workspace import Workspace
 

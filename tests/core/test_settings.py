@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from memem.core import settings
 from memem.core.errors import SettingsError
-from memem.core.settings import OPTIONS, Settings
+from memem.core.options import OPTIONS, Option
+from memem.core.settings import Settings
 
 
 def load(root: Path, config: str | bytes | None = None, **environ: str) -> Settings:
@@ -45,6 +46,16 @@ def test_without_any_choice_the_defaults_hold(tmp_path: Path) -> None:
         model_dir=None,
         query_seconds=10,
         background=True,
+        extractor="claude",
+        model="haiku",
+        model_timeout=180,
+        retry_base_seconds=60,
+        max_failures=5,
+        max_miners=2,
+        daily_calls=200,
+        daily_usd=2,
+        redact_before_model=True,
+        extra_session_dirs="",
         debug=False,
         sources={option.key: "default" for option in OPTIONS},
     )
@@ -61,6 +72,16 @@ CHOICES: list[tuple[str, str, Any, str, Any]] = [
     ("model_dir", '"/from/config"', Path("/from/config"), "/from/variable", Path("/from/variable")),
     ("query_seconds", "0.5", 0.5, "0", 0),
     ("background", "false", False, "1", True),
+    ("extractor", '"rules"', "rules", "claude", "claude"),
+    ("model", '"sonnet"', "sonnet", "opus", "opus"),
+    ("model_timeout", "0.5", 0.5, "3600", 3_600),
+    ("retry_base_seconds", "0", 0, "86400", 86_400),
+    ("max_failures", "1", 1, "9", 9),
+    ("max_miners", "1", 1, "64", 64),
+    ("daily_calls", "0", 0, "50", 50),
+    ("daily_usd", "0.25", 0.25, "0", 0),
+    ("redact_before_model", "false", False, "1", True),
+    ("extra_session_dirs", '"/a:/b"', "/a:/b", "~/c", "~/c"),
     ("debug", "true", True, "0", False),
 ]
 
@@ -89,7 +110,7 @@ def test_every_option_is_a_setting_and_every_setting_has_a_choice_above() -> Non
 
 
 @pytest.mark.parametrize("option", OPTIONS, ids=lambda option: option.key)
-def test_an_empty_variable_counts_as_unset(tmp_path: Path, option: settings.Option) -> None:
+def test_an_empty_variable_counts_as_unset(tmp_path: Path, option: Option) -> None:
     assert load(tmp_path, **{option.variable: ""}) == load(tmp_path)
 
 
@@ -185,7 +206,7 @@ def test_a_folder_in_the_place_of_config_toml_is_an_error_that_names_it(tmp_path
 
 @given(st.sampled_from(OPTIONS), st.text(min_size=1).filter(lambda text: "\0" not in text))
 def test_any_value_is_used_or_refused_in_one_line_that_names_the_key(
-    tmp_path: Path, option: settings.Option, text: str
+    tmp_path: Path, option: Option, text: str
 ) -> None:
     try:
         loaded = load(tmp_path, **{option.variable: text})

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
+from memem.core import sqlite
 from memem.core.errors import InputError
 from memem.core.memory import Hits
 from memem.flows import meaning, rebuild, reindex, remember, retrieve
-from memem.index import database
 from memem.workspace import Workspace, open_workspace
 from tests.fakes import FakeEncoder, FaultyOs, SteppingClock
 
@@ -425,7 +425,7 @@ def held(path: Path) -> Iterator[None]:
 def test_vectors_that_another_is_writing_leave_keywords(garage: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     path = garage.vectors().path
     garage.close()
-    monkeypatch.setattr(database, "BUSY_MILLISECONDS", 0)
+    monkeypatch.setattr(sqlite, "BUSY_MILLISECONDS", 0)
     with held(path):
         without_meaning(garage, "Try again")
     assert found(garage) == [MENDED]
@@ -437,7 +437,7 @@ def test_a_search_with_nothing_to_encode_waits_for_no_writer(
     assert found(garage) == [MENDED]
     path = garage.vectors().path
     garage.close()
-    monkeypatch.setattr(database, "BUSY_MILLISECONDS", 0)
+    monkeypatch.setattr(sqlite, "BUSY_MILLISECONDS", 0)
     with held(path), held(garage.home.index_file):
         assert found(garage) == [MENDED]
 

@@ -9,10 +9,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from memem.core import sqlite
 from memem.core.errors import Busy, HomeError, IndexDamaged
 from memem.core.memory import Memory
 from memem.core.query import Found, Scope, Term
-from memem.index import database, words
+from memem.index import words
 from memem.index.keyword import COMMON_LEAST
 from memem.index.notes import NoteIndex, Row
 
@@ -507,7 +508,7 @@ def test_a_lost_table_is_damage_in_every_method(filled: NoteIndex) -> None:
 
 
 def test_an_index_that_another_process_is_writing_is_busy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(database, "BUSY_MILLISECONDS", 0)
+    monkeypatch.setattr(sqlite, "BUSY_MILLISECONDS", 0)
     index = NoteIndex(tmp_path / "cache" / "index.db")
     fill(index, it="zebra")
     other = sqlite3.connect(index.path, isolation_level=None)

@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
+from memem.core import sqlite
 from memem.core.errors import IndexDamaged
 from memem.core.memory import Memory
 from memem.core.query import Scope
-from memem.index import database, passages
+from memem.index import passages
 from memem.index.notes import NoteIndex, Row
 from memem.index.passages import key
 
@@ -144,7 +145,7 @@ def test_the_passages_of_given_rows_are_theirs(index: NoteIndex, rows: dict[str,
 
 
 def test_more_are_asked_for_than_one_statement_takes(index: NoteIndex, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(database, "MOST_VALUES", 2)
+    monkeypatch.setattr(sqlite, "MOST_VALUES", 2)
     words = [f"number{number:04}" for number in range(5)]
     rows = [save(index, word, word) for word in words]
     expected = sorted(zip(map(key, words), rows, strict=True))

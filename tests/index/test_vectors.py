@@ -18,8 +18,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from memem.core import sqlite
 from memem.core.errors import Busy, HomeError, IndexDamaged, MememError
-from memem.index import database, vectors
+from memem.index import vectors
 from memem.index.encoder import Vectors
 from memem.index.vectors import VectorStore, folder_name
 from tests.fakes import FaultyOs
@@ -120,7 +121,7 @@ def test_only_known_keys_have_a_slot(store: VectorStore) -> None:
 
 
 def test_more_keys_are_looked_up_than_one_statement_takes(store: VectorStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(database, "MOST_VALUES", 2)
+    monkeypatch.setattr(sqlite, "MOST_VALUES", 2)
     add(store, range(5))
     with store.reading() as view:
         assert view.slots([key(number) for number in range(7)]) == {key(number): number for number in range(5)}
@@ -363,7 +364,7 @@ def test_a_store_that_another_is_writing_is_busy_for_writers_and_open_to_readers
     store: VectorStore, monkeypatch: pytest.MonkeyPatch, open_store: Open
 ) -> None:
     add(store, [1])
-    monkeypatch.setattr(database, "BUSY_MILLISECONDS", 0)
+    monkeypatch.setattr(sqlite, "BUSY_MILLISECONDS", 0)
     second = open_store()
     other = sqlite3.connect(store.path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
@@ -377,7 +378,7 @@ def test_a_store_that_another_is_writing_can_be_opened(
     store: VectorStore, monkeypatch: pytest.MonkeyPatch, open_store: Open
 ) -> None:
     add(store, [1])
-    monkeypatch.setattr(database, "BUSY_MILLISECONDS", 0)
+    monkeypatch.setattr(sqlite, "BUSY_MILLISECONDS", 0)
     other = sqlite3.connect(store.path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     assert content(open_store()) == expected([1])

@@ -8,7 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from memem.core.memory import PINNED_MAX_CHARACTERS, PINNED_MAX_NOTES, Hit, Memory
-from memem.core.settings import OPTIONS
+from memem.core.options import OPTIONS
 from memem.recall import render
 from memem.recall.pack import MOST_HITS, Packed, pack
 

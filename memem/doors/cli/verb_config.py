@@ -2,7 +2,7 @@
 
 import argparse
 
-from memem.core.settings import OPTIONS
+from memem.core.options import OPTIONS
 from memem.doors.cli import output
 from memem.doors.cli.session import workspace
 from memem.flows import configure

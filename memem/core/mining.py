@@ -1,0 +1,83 @@
+"""The values of mining: what was said, what is to become of the memories, and what asking a model cost."""
+
+from dataclasses import asdict, dataclass
+from typing import Any, Self
+
+HUMAN, ASSISTANT = ROLES = ("human", "assistant")
+
+ADD, UPDATE, SUPERSEDE, NOOP = OPERATIONS = ("ADD", "UPDATE", "SUPERSEDE", "NOOP")
+PROJECT_SCOPE, GENERAL_SCOPE = SCOPES = ("project", "general")
+
+OWN_CALL = "memem-extract:"
+"""What a question of ours begins with, so that a transcript of it is known for what it is."""
+OWN_FOLDER = "memem-calls"
+"""The folder that a model is called from: another sign of such a transcript."""
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What a person or Claude said in a conversation: prose, never a tool's output."""
+
+    uuid: str
+    role: str
+    text: str
+    time: str = ""  # ISO 8601, as the transcript has it
+    session: str = ""
+    cwd: str = ""
+    branch: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """What an extractor wants done to the memories, with the words that it concludes it from."""
+
+    op: str
+    target: str | None
+    title: str
+    content: str
+    kind: str
+    scope: str
+    importance: int
+    keys: tuple[str, ...]
+    paths: tuple[str, ...]
+    quote: str
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What a call of a model cost."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    dollars: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Some turns of one session, as a model is sent them, and the cursor behind the last of them.
+
+    `known` are the ids of the memories it was shown beside them: only those can it want to change.
+    """
+
+    session: str
+    path: str
+    project: str
+    turns: tuple[Turn, ...]
+    work: str
+    inode: int
+    offset: int
+    digest: str
+    known: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The same for the same turns, whenever they are mined: what is made of them takes its identity from it."""
+        return f"{self.turns[0].uuid}:{self.turns[-1].uuid}"
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> Self:
+        turns = tuple(Turn(**turn) for turn in value["turns"])
+        return cls(**{**value, "turns": turns, "known": tuple(value["known"])})

@@ -1,0 +1,163 @@
+"""The files that memem keeps with SQLite: opened, upgraded by numbered migrations, and its errors in our words."""
+
+import functools
+import sqlite3
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ParamSpec, Protocol, TypeVar, cast
+
+from memem.core import files
+from memem.core.errors import Busy, HomeError, MememError
+
+BUSY_MILLISECONDS = 5_000
+MOST_VALUES = 500
+"""How many values one statement is given: SQLite's own limit was once a thousand."""
+
+P = ParamSpec("P")
+R = TypeVar("R")
+Item = TypeVar("Item")
+
+
+Migrations = Sequence[Callable[[sqlite3.Connection], None]]
+"""What makes the tables, in order; the number of those done is the file's version."""
+
+
+@dataclass(frozen=True, slots=True)
+class Purpose:
+    """What a file is to memem: what it is called, what it is when it cannot be used, and what helps then."""
+
+    name: str
+    damaged: type[MememError]
+    too_new: type[MememError]
+    remedy: str
+
+
+def connect(path: Path, migrations: Migrations, purpose: Purpose, *, durable: bool) -> sqlite3.Connection:
+    """Open the file at `path`, creating or upgrading it. What is committed to a `durable` one survives a power cut."""
+    with translated(path, purpose):
+        try:
+            files.make_private_folder(path.parent)
+            if not path.exists():
+                path.touch(mode=files.PRIVATE_FILE)
+        except OSError as error:
+            raise HomeError(f"Cannot use {path.parent}: {files.reason(error)}.") from None
+        connection = sqlite3.connect(path, timeout=BUSY_MILLISECONDS / 1000, isolation_level=None)
+        try:
+            _version(connection, path, migrations, purpose)
+            _use_wal(connection)
+            connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
+            _migrate(connection, path, migrations, purpose)
+        except BaseException:
+            connection.close()
+            raise
+    return connection
+
+
+def _use_wal(connection: sqlite3.Connection) -> None:
+    """Switching a new file to WAL does not wait for others who do the same, so we do."""
+    deadline = time.monotonic() + BUSY_MILLISECONDS / 1000
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)
+        else:
+            return
+
+
+def _migrate(connection: sqlite3.Connection, path: Path, migrations: Migrations, purpose: Purpose) -> None:
+    if _version(connection, path, migrations, purpose) == len(migrations):
+        return
+    with transaction(connection):
+        for number in range(_version(connection, path, migrations, purpose), len(migrations)):
+            migrations[number](connection)
+        connection.execute(f"PRAGMA user_version = {len(migrations)}")
+
+
+def _version(connection: sqlite3.Connection, path: Path, migrations: Migrations, purpose: Purpose) -> int:
+    version = int(connection.execute("PRAGMA user_version").fetchone()[0])
+    if version > len(migrations):
+        raise purpose.too_new(
+            f"The {purpose.name} {path} was made by a newer memem: upgrade memem. For this version: {purpose.remedy}"
+        )
+    return version
+
+
+@contextmanager
+def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """All of it or nothing; joins a transaction that is already open."""
+    if connection.in_transaction:
+        yield
+        return
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        # SQLite has undone some failures by itself, a full disk among them: then there is nothing to roll back.
+        with suppress(sqlite3.OperationalError):
+            connection.execute("ROLLBACK")
+        raise
+
+
+@contextmanager
+def snapshot(connection: sqlite3.Connection) -> Iterator[None]:
+    """Several queries that see one state, whatever others commit meanwhile; joins one that is already open."""
+    if connection.in_transaction:
+        yield
+        return
+    connection.execute("BEGIN")
+    try:
+        yield
+    finally:
+        connection.execute("COMMIT")
+
+
+@contextmanager
+def translated(path: Path, purpose: Purpose) -> Iterator[None]:
+    """SQLite's errors, told apart once, here."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # without the details of extended codes
+        if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            raise Busy(f"The {purpose.name} {path} is in use by another memem. Try again in a moment.") from None
+        if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
+            full = f"Cannot use the {purpose.name} {path}: the disk is full or failing; free some space."
+            raise HomeError(full) from None
+        if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM):
+            raise HomeError(f"Cannot write the {purpose.name} {path}: make its folder writable for you.") from None
+        if "no such module" in str(error):
+            raise HomeError("This Python's SQLite has no FTS5. Use another Python (MEMEM_PYTHON).") from None
+        what = " ".join(str(error).split())[:200]
+        raise purpose.damaged(f"The {purpose.name} {path} is damaged ({what}). {purpose.remedy}") from None
+
+
+class _OnFile(Protocol):
+    path: Path
+
+
+def guarding(purpose: Purpose) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """For methods of a class that knows its file's `path`: SQLite's errors in our words."""
+
+    def guarded(method: Callable[P, R]) -> Callable[P, R]:
+        @functools.wraps(method)
+        def translating(*args: P.args, **kwargs: P.kwargs) -> R:
+            with translated(cast(_OnFile, args[0]).path, purpose):
+                return method(*args, **kwargs)
+
+        return translating
+
+    return guarded
+
+
+def among(items: Sequence[Item]) -> Iterator[tuple[str, Sequence[Item]]]:
+    """Items in portions for one statement each, with the marks that stand for them in it."""
+    for start in range(0, len(items), MOST_VALUES):
+        some = items[start : start + MOST_VALUES]
+        yield ", ".join("?" * len(some)), some

@@ -1,0 +1,161 @@
+"""The JSON objects of a transcript, whatever state it is in.
+
+A transcript is meant to be one object a line. Real ones have two on a line, objects printed over many lines, lines torn
+by a crash with the next one right behind, NULs, and bytes that are no UTF-8. Whatever is whole is found. An object
+delimits itself, so what was found stays found however the file grows; what is not finished is left for a later reading,
+which may begin behind any object and goes on as if there had been only one.
+"""
+
+import json
+import re
+from collections.abc import Collection, Generator, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, BinaryIO
+
+from memem.transcript.nesting import Nesting
+from memem.transcript.rows import LONGEST, Row, Rows
+
+# Numbers are floats: an integer of 5,000 digits would be refused, and nothing here counts with any.
+_DECODER = json.JSONDecoder(strict=False, parse_int=float)
+_SPACE = re.compile("[ \t\r\n\ufeff]*")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_OPENING = re.compile(r'\{\s*"')
+_TRIES = 1_000
+# What stands inside a message and has a type too; every other type is that of a line.
+_INNER = frozenset(
+    "text thinking redacted_thinking tool_use tool_result tool_reference server_tool_use web_search_tool_result image"
+    " document base64 url file message ephemeral create update".split()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """An object and the bytes it stands in; `end` is just behind it."""
+
+    value: dict[str, Any]
+    start: int
+    end: int
+
+
+def objects(file: BinaryIO, start: int = 0) -> Iterator[Found]:
+    """Every whole object from an offset on, in order, with never more than a few lines in memory."""
+    rows = Rows(file, start)
+    while row := rows.take():
+        rest = yield from _side_by_side(row)
+        if rest.data and rest.ended and (found := _over_rows(rest, rows)):
+            yield found
+
+
+def _side_by_side(row: Row) -> Generator[Found, None, Row]:
+    """The objects that a row begins with; returns what is behind them."""
+    text = _text(row.data)
+    place, offset = 0, row.start
+    while (begin := _behind_space(text, place)) < len(text) and (decoded := _value_at(text, begin)):
+        value, end = decoded
+        first = offset + _size(text[place:begin])
+        place, offset = end, first + _size(text[begin:end])
+        if isinstance(value, dict):
+            yield Found(value, first, offset)
+    return Row(offset, row.data[offset - row.start :] if begin < len(text) else b"", row.ended)
+
+
+def _over_rows(first: Row, rows: Rows) -> Found | None:
+    """The object that begins with a row and goes on over the next ones.
+
+    When they make none, they are given back, but for those that are of no use to any other object either. When there
+    are not enough of them yet, there is nothing more to read.
+    """
+    held, size = [first], len(first.data)
+    nesting = Nesting().after(first.data)
+    while nesting.goes_on:
+        row = rows.take()
+        if row is None:
+            return None
+        held.append(row)
+        size += len(row.data)
+        if size > LONGEST or _is_line(row):
+            break
+        nesting = nesting.after(row.data)
+        if not row.ended and nesting.open:
+            return None
+    closed = not (nesting.open or nesting.broken)
+    if closed and (found := _joined(held, rows)):
+        return found
+    rows.give_back(*_kept(held, nesting.since))
+    return None
+
+
+def _joined(held: list[Row], rows: Rows) -> Found | None:
+    """The object that rows are together; what is behind it in the last one is given back."""
+    start, data = held[0].start, b"".join(row.data for row in held)
+    found = next(_side_by_side(Row(start, data, True)), None)
+    if found:
+        rows.give_back(Row(found.end, data[found.end - start :], held[-1].ended))
+    return found
+
+
+def _kept(held: list[Row], since: Collection[int]) -> Iterator[Row]:
+    """What may still be of use: not the first row, nor any other in which something was opened that never closed. The
+    last one is; it was not read to its end."""
+    for number, row in enumerate(held):
+        is_lost = number == 0 or (number in since and row is not held[-1])
+        yield from _behind_a_tear(row) if is_lost else [row]
+
+
+def _is_line(row: Row) -> bool:
+    """Whether a row begins with a line of a transcript, which is never part of an object that began before it."""
+    decoded = _value_at(_text(row.data), 0) if row.data.startswith(b"{") else None
+    return decoded is not None and _has_type(decoded[0])
+
+
+def _behind_a_tear(row: Row) -> list[Row]:
+    """The row from that object on which was written right behind a torn one, and ends where the row does."""
+    text = _text(row.data)
+    for opening in islice(_OPENING.finditer(text, 1), _TRIES):
+        decoded = _value_at(text, opening.start())
+        if decoded and _has_type(decoded[0]) and _behind_space(text, decoded[1]) == len(text):
+            before = _size(text[: opening.start()])
+            return [Row(row.start + before, row.data[before:], row.ended)]
+    return []
+
+
+def _has_type(value: Any) -> bool:
+    kind = value.get("type") if isinstance(value, dict) else None
+    return isinstance(kind, str) and kind not in _INNER
+
+
+def _text(data: bytes) -> str:
+    """A byte that is no UTF-8 becomes one lone surrogate, so that a place in the text tells an offset in the file."""
+    return data.replace(b"\0", b" ").decode("utf-8", "surrogateescape")
+
+
+def _size(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogateescape"))
+
+
+def _behind_space(text: str, place: int) -> int:
+    match = _SPACE.match(text, place)
+    return match.end() if match else place
+
+
+def _value_at(text: str, place: int) -> tuple[Any, int] | None:
+    """The JSON value that begins here, and where it ends."""
+    try:
+        value, end = _DECODER.raw_decode(text, place)
+        return (value if _is_encodable(text[place:end]) else _encodable(value)), end
+    except (ValueError, RecursionError):
+        return None
+
+
+def _is_encodable(source: str) -> bool:
+    try:
+        source.encode()
+    except UnicodeEncodeError:
+        return False
+    return "\\ud" not in source and "\\uD" not in source
+
+
+def _encodable(value: Any) -> Any:
+    """The value with U+FFFD for every half of a character."""
+    return _DECODER.decode(_SURROGATE.sub("\ufffd", json.dumps(value, ensure_ascii=False)))

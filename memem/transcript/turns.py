@@ -1,0 +1,184 @@
+"""What a line of a transcript means: who said what, what was done, what memem itself had put there.
+
+The format is Claude Code's own and changes without notice. Whatever is unknown or of another shape than expected means
+nothing; it is never an error.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from memem.core.mining import ASSISTANT, HUMAN, OWN_CALL, OWN_FOLDER, Turn
+from memem.transcript import harness
+
+Object = dict[str, Any]
+
+_PATHS = dict.fromkeys(("Read", "Edit", "Write", "MultiEdit"), "file_path") | {"NotebookEdit": "notebook_path"}
+_LONGEST_ITEM = 200
+_ERROR_LINES = 3
+_REFUSAL = "The user doesn't want to"  # an error to the protocol only
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What was done: files opened or written, commands run, errors seen."""
+
+    files: tuple[str, ...] = ()
+    commands: tuple[str, ...] = ()
+    errors: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """What a line means. `injected` are the ids of memories that memem showed here; `own` says that the whole
+    conversation is one of memem with a model."""
+
+    turn: Turn | None = None
+    work: Work | None = None
+    injected: tuple[str, ...] = ()
+    own: bool = False
+    time: str = ""
+
+
+def read(value: Object, session: str) -> Line:
+    """What an object of a transcript means; `session` is that of an object that names none."""
+    kind, blocks = value.get("type"), _blocks(value)
+    line = Line()
+    if value.get("isSidechain"):
+        pass  # a conversation of Claude with itself
+    elif kind == "user":
+        line = Line(_human(value, blocks, session), _work_of_user(blocks), _ids(_texts(blocks)))
+    elif kind == "assistant":
+        line = Line(_assistant(value, blocks, session), _work_of_assistant(blocks))
+    elif kind == "attachment":
+        line = Line(injected=_ids(_attached(value)))
+    return replace(line, own=_is_own(value, blocks), time=_word(value, "timestamp"))
+
+
+def _human(value: Object, blocks: list[Object], session: str) -> Turn | None:
+    texts = list(_texts(blocks))
+    if (
+        _is_made_up(value)
+        or value.get("toolUseResult") is not None
+        or any(_is(block, "tool_result") for block in blocks)
+    ):
+        return None
+    if any(harness.is_untyped(text) or harness.shell_command(text) is not None for text in texts):
+        return None
+    return _turn(value, HUMAN, texts, session)
+
+
+def _is_made_up(value: Object) -> bool:
+    """Whether a message of the user was written by Claude Code: it says so in any of several ways."""
+    marks = ("isMeta", "isCompactSummary", "isVisibleInTranscriptOnly")
+    origin = _word(_part(value, "origin"), "kind") or "human"  # or a task's notification, or another session
+    return any(value.get(mark) for mark in marks) or origin != "human" or value.get("promptSource") == "system"
+
+
+def _assistant(value: Object, blocks: list[Object], session: str) -> Turn | None:
+    is_made_up = value.get("isMeta") or value.get("isApiErrorMessage")
+    if is_made_up or _part(value, "message").get("model") == "<synthetic>":
+        return None
+    return _turn(value, ASSISTANT, _texts(blocks), session)
+
+
+def _turn(value: Object, role: str, texts: Iterable[str], session: str) -> Turn | None:
+    text = "\n\n".join(filter(None, map(harness.said, texts)))
+    if not text:
+        return None
+    time = _word(value, "timestamp")
+    return Turn(
+        uuid=_word(value, "uuid") or _content_id(role, time, text),
+        role=role,
+        text=text,
+        time=time,
+        session=_word(value, "sessionId") or session,
+        cwd=_word(value, "cwd"),
+        branch=_word(value, "gitBranch"),
+    )
+
+
+def _content_id(role: str, time: str, text: str) -> str:
+    content = "\0".join((role, time, text)).encode("utf-8", "surrogatepass")
+    return f"c-{hashlib.sha256(content).hexdigest()[:32]}"
+
+
+def _work_of_assistant(blocks: list[Object]) -> Work | None:
+    calls = [(block.get("name"), _part(block, "input")) for block in blocks if _is(block, "tool_use")]
+    files = [_word(given, _PATHS[name]) for name, given in calls if isinstance(name, str) and name in _PATHS]
+    commands = [_word(given, "command") for name, given in calls if name == "Bash"]
+    return _work(files=files, commands=commands)
+
+
+def _work_of_user(blocks: list[Object]) -> Work | None:
+    commands = filter(None, map(harness.shell_command, _texts(blocks)))
+    failed = [block for block in blocks if _is(block, "tool_result") and block.get("is_error") is True]
+    return _work(commands=commands, errors=map(_error, failed))
+
+
+def _error(block: Object) -> str:
+    """The first few lines of what a tool said about its failure."""
+    text = "\n".join(_texts(_as_blocks(block.get("content"))))
+    text = re.sub(r"</?tool_use_error>", "", text).strip()
+    return "" if text.startswith(_REFUSAL) else " ".join("\n".join(text.splitlines()[:_ERROR_LINES]).split())
+
+
+def _work(files: Iterable[str] = (), commands: Iterable[str] = (), errors: Iterable[str] = ()) -> Work | None:
+    work = Work(_items(files), _items(commands), _items(errors))
+    return work if work != Work() else None
+
+
+def _items(texts: Iterable[str]) -> tuple[str, ...]:
+    """Their first lines, as far as they have any, and not longer than a list can bear."""
+    lines = (text.strip().partition("\n")[0].strip() for text in texts)
+    return tuple(line[:_LONGEST_ITEM] for line in lines if line)
+
+
+def _ids(texts: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(each for text in texts for each in harness.slice_ids(text)))
+
+
+def _attached(value: Object) -> list[str]:
+    """What hooks added to the conversation."""
+    attachment = _part(value, "attachment")
+    content = attachment.get("content") if _is(attachment, "hook_additional_context") else None
+    texts = content if isinstance(content, list) else [content]
+    return [text for text in texts if isinstance(text, str)]
+
+
+def _is_own(value: Object, blocks: list[Object]) -> bool:
+    first = next(_texts(blocks), "") if value.get("type") == "user" else ""
+    folder = re.split(r"[\\/]", _word(value, "cwd").rstrip("\\/"))[-1]
+    return first.startswith(OWN_CALL) or folder == OWN_FOLDER
+
+
+def _blocks(value: Object) -> list[Object]:
+    """What a message consists of, as long as it is the message of the one whom the line is said to be from."""
+    message = _part(value, "message")
+    return _as_blocks(message.get("content")) if message.get("role") in (None, value.get("type")) else []
+
+
+def _as_blocks(content: Any) -> list[Object]:
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}]
+    return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+
+
+def _texts(blocks: Iterable[Object]) -> Iterator[str]:
+    return (block["text"] for block in blocks if _is(block, "text") and isinstance(block.get("text"), str))
+
+
+def _is(block: Object, kind: str) -> bool:
+    return block.get("type") == kind
+
+
+def _part(value: Object, key: str) -> Object:
+    part = value.get(key)
+    return part if isinstance(part, dict) else {}
+
+
+def _word(value: Object, key: str) -> str:
+    word = value.get(key)
+    return word if isinstance(word, str) else ""

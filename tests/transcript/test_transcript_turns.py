@@ -1,0 +1,343 @@
+"""What a line means: words, work, memories shown; and nothing, without a fault, when it is of another shape."""
+
+import hashlib
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memem.core.mining import ASSISTANT, HUMAN, OWN_CALL, OWN_FOLDER, Turn
+from memem.transcript.turns import Line, Work, read
+from tests.transcript.test_harness import SLICE
+
+FRAME = {
+    "uuid": "u-1",
+    "timestamp": "2026-03-01T09:00:00.000Z",
+    "sessionId": "s-1",
+    "cwd": "/home/me/shop",
+    "gitBranch": "main",
+    "isSidechain": False,
+}
+
+
+def user(content: Any, **more: Any) -> dict[str, Any]:
+    return {**FRAME, "type": "user", "message": {"role": "user", "content": content}, **more}
+
+
+def claude(*blocks: Any, model: str = "claude-opus-4-6", **more: Any) -> dict[str, Any]:
+    message = {"role": "assistant", "model": model, "type": "message", "content": list(blocks)}
+    return {**FRAME, "type": "assistant", "message": message, **more}
+
+
+def text(words: str) -> dict[str, Any]:
+    return {"type": "text", "text": words}
+
+
+def call(name: str, **given: Any) -> dict[str, Any]:
+    return {"type": "tool_use", "id": "t", "name": name, "input": given}
+
+
+def result(content: Any, **more: Any) -> dict[str, Any]:
+    return {"type": "tool_result", "tool_use_id": "t", "content": content, **more}
+
+
+def said(value: dict[str, Any]) -> str | None:
+    turn = read(value, "").turn
+    return turn.text if turn else None
+
+
+def work(value: dict[str, Any]) -> Work | None:
+    return read(value, "").work
+
+
+# --- words --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("value", "role"),
+    [(user("Use tabs."), HUMAN), (user([text("Use tabs.")]), HUMAN), (claude(text("Use tabs.")), ASSISTANT)],
+)
+def test_what_was_said_is_a_turn(value: dict[str, Any], role: str) -> None:
+    turn = Turn("u-1", role, "Use tabs.", "2026-03-01T09:00:00.000Z", "s-1", "/home/me/shop", "main")
+    assert read(value, "other") == Line(turn, time="2026-03-01T09:00:00.000Z")
+
+
+def test_the_texts_of_a_message_are_its_paragraphs() -> None:
+    blocks = [text("<ide_opened_file>a.py</ide_opened_file>"), text("One."), {"type": "image"}, text(" Two.\n")]
+    assert said(user(blocks)) == "One.\n\nTwo."
+
+
+def test_a_message_without_a_role_is_that_of_its_line() -> None:
+    assert said({"type": "user", "message": {"content": "Hello."}}) == "Hello."
+    assert said({"type": "user", "message": {"role": "assistant", "content": "Hello."}}) is None
+
+
+def test_a_turn_of_no_session_belongs_to_that_of_its_file() -> None:
+    turn = read({"type": "user", "message": {"content": "Hello."}}, "s-2").turn
+    assert turn
+    assert turn.session == "s-2"
+
+
+@pytest.mark.parametrize("uuid", [None, "", 7, [], {}])
+def test_a_turn_without_a_uuid_is_named_after_its_content(uuid: Any) -> None:
+    names = [
+        turn.uuid
+        for value in (user("A."), user("A."), user("B."), user("A.", timestamp="later"), claude(text("A.")))
+        if (turn := read(value | {"uuid": uuid}, "").turn)
+    ]
+    content = "human\0002026-03-01T09:00:00.000Z\0A."
+    assert names[0] == names[1] == f"c-{hashlib.sha256(content.encode()).hexdigest()[:32]}"
+    assert len(set(names)) == 4
+
+
+@pytest.mark.parametrize(
+    "marks",
+    [
+        {"isMeta": True},
+        {"isSidechain": True},
+        {"isCompactSummary": True},
+        {"isVisibleInTranscriptOnly": True},
+        {"toolUseResult": {"stdout": "Use tabs."}},
+        {"toolUseResult": "Error: x"},
+        {"origin": {"kind": "task-notification"}},
+        {"promptSource": "system"},
+    ],
+)
+def test_what_is_marked_as_made_up_is_not_said(marks: dict[str, Any]) -> None:
+    assert said(user("Use tabs.", **marks)) is None
+
+
+@pytest.mark.parametrize(
+    "marks",
+    [
+        {"isMeta": False},
+        {"toolUseResult": None},
+        {"origin": {"kind": "human"}},
+        {"origin": None},
+        {"origin": {"kind": None}},
+        {"promptSource": "typed"},
+        {"promptSource": "sdk"},
+    ],
+)
+def test_what_is_marked_as_typed_is_said(marks: dict[str, Any]) -> None:
+    assert said(user("Use tabs.", **marks)) == "Use tabs."
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "<command-name>/clear</command-name>\n<command-message>clear</command-message>\n<command-args></command-args>",
+        "<command-message>init is running</command-message>",
+        "<command-args>x</command-args>",
+        "<local-command-stdout>Bye!</local-command-stdout>",
+        "<local-command-stderr>No.</local-command-stderr>",
+        "<local-command-caveat>Caveat: ...</local-command-caveat>",
+        "<bash-stdout>a.py</bash-stdout><bash-stderr></bash-stderr>",
+        "<bash-stderr>No.</bash-stderr>",
+        "<bash-input>git status</bash-input>",
+        "\n<task-notification>\n<task-id>1</task-id></task-notification>",
+        '<teammate-message teammate_id="a">Done.</teammate-message>',
+        "<user-prompt-submit-hook>Added.</user-prompt-submit-hook>",
+        "<system-reminder>x</system-reminder>\n<command-name>/clear</command-name>",
+        "[Request interrupted by user]",
+        "[Request interrupted by user for tool use]",
+        "This session is being continued from a previous conversation that ran out of context.",
+        "Caveat: The messages below were generated by the user while running local commands. DO NOT respond.",
+        SLICE,
+        "",
+        " \n",
+    ],
+)
+def test_what_the_harness_wrote_is_not_said(content: str) -> None:
+    assert said(user(content)) is None
+    assert said(user([text(content)])) is None
+
+
+def test_the_prompt_that_a_slash_command_stands_for_is_not_said() -> None:
+    blocks = [text("<command-name>/init</command-name>"), text("Please analyse this codebase.")]
+    assert said(user(blocks)) is None
+
+
+def test_a_tag_in_the_middle_of_a_sentence_is_said() -> None:
+    assert said(user("Strip <command-name> too.")) == "Strip <command-name> too."
+
+
+def test_a_slice_is_taken_out_of_what_was_said() -> None:
+    assert said(user(f"Use tabs.\n\n{SLICE}")) == "Use tabs."
+    assert said(claude(text(f"{SLICE}\nI use tabs."))) == "I use tabs."
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        claude(text("Hello."), isSidechain=True),
+        claude(text("Hello."), isMeta=True),
+        claude(text("API Error: 500"), isApiErrorMessage=True),
+        claude(text("No response requested."), model="<synthetic>"),
+        claude({"type": "thinking", "thinking": "Hm."}),
+        claude(call("Bash", command="ls")),
+    ],
+)
+def test_what_claude_did_not_say_is_no_prose(value: dict[str, Any]) -> None:
+    assert said(value) is None
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "queue-operation",
+        "file-history-snapshot",
+        "api-request-blob",
+        "progress",
+        "summary",
+        "system",
+        "new",
+        None,
+        3,
+        [],
+    ],
+)
+def test_other_lines_mean_nothing(kind: Any) -> None:
+    value = {"type": kind, "content": "Hello.", "summary": "Hello.", "message": {"content": "Hello."}}
+    assert read(value, "") == Line()
+
+
+# --- work ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("tool", ["Read", "Edit", "Write", "MultiEdit"])
+def test_a_file_that_a_tool_was_given_was_touched(tool: str) -> None:
+    assert work(claude(call(tool, file_path="/a.py", old_string="x"))) == Work(files=("/a.py",))
+
+
+def test_a_notebook_is_a_file() -> None:
+    assert work(claude(call("NotebookEdit", notebook_path="/a.ipynb"))) == Work(files=("/a.ipynb",))
+
+
+def test_a_command_is_its_first_line_and_never_long() -> None:
+    assert work(claude(call("Bash", command="\n git log \nrm x"), call("Bash", command="y" * 999))) == Work(
+        commands=("git log", "y" * 200)
+    )
+
+
+def test_a_command_that_a_person_ran_is_work_too() -> None:
+    assert work(user("<bash-input>git status</bash-input>")) == Work(commands=("git status",))
+
+
+@pytest.mark.parametrize("name", ["Grep", "mcp__plugin_memem_memem__memory_save", "mcp__memem__Bash", "", None, 7, []])
+def test_other_tools_are_no_work(name: Any) -> None:
+    assert work(claude(call(name, command="ls", file_path="/a.py"))) is None
+
+
+def test_words_and_work_may_stand_in_one_line() -> None:
+    line = read(claude(text("I look."), call("Read", file_path="/a.py")), "")
+    assert line.turn
+    assert (line.turn.text, line.work) == ("I look.", Work(files=("/a.py",)))
+
+
+@pytest.mark.parametrize(
+    "content", ["Exit code 1\nNo such file\n\nmore\nand more", [text("Exit code 1\nNo such file\n\nmore")]]
+)
+def test_an_error_is_its_first_few_lines(content: Any) -> None:
+    assert work(user([result(content, is_error=True)])) == Work(errors=("Exit code 1 No such file",))
+
+
+def test_an_error_is_never_long_and_has_no_tags() -> None:
+    error = f"<tool_use_error>{'x' * 5_000}</tool_use_error>"
+    assert work(user([result(error, is_error=True)])) == Work(errors=("x" * 200,))
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        result("fine"),
+        result("fine", is_error=False),
+        result("", is_error=True),
+        result(None, is_error=True),
+        result("The user doesn't want to proceed with this tool use.", is_error=True),
+    ],
+)
+def test_what_a_tool_said_is_no_error_and_never_said_by_a_person(block: dict[str, Any]) -> None:
+    assert read(user([block, text("Hello.")]), "") == Line(time=str(FRAME["timestamp"]))
+
+
+def test_the_work_of_a_subagent_is_not_that_of_the_session() -> None:
+    assert work(claude(call("Bash", command="ls"), isSidechain=True)) is None
+
+
+# --- what memem put there -----------------------------------------------------------------------------------------
+
+
+def attachment(content: Any, kind: str = "hook_additional_context") -> dict[str, Any]:
+    return {**FRAME, "type": "attachment", "attachment": {"type": kind, "content": content, "hookEvent": "x"}}
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        attachment(SLICE),
+        attachment(["first", SLICE, 7]),
+        user(f"<system-reminder>\n{SLICE}</system-reminder>", isMeta=True),
+        user([text(f"<system-reminder>UserPromptSubmit hook: \n{SLICE}</system-reminder>"), text("Use tabs.")]),
+    ],
+)
+def test_memories_that_were_shown_are_known(value: dict[str, Any]) -> None:
+    assert read(value, "").injected == ("3f2c9a1e", "ab12cd34")
+
+
+@pytest.mark.parametrize(
+    "value", [attachment("x"), attachment(SLICE, "file"), attachment(None), attachment({}), claude(text(SLICE))]
+)
+def test_other_lines_show_no_memories(value: dict[str, Any]) -> None:
+    assert read(value, "").injected == ()
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        user(f"{OWN_CALL} lessons\n..."),
+        user([text(f"{OWN_CALL} lessons")]),
+        user("x", cwd=f"/home/me/.memem/{OWN_FOLDER}"),
+        claude(text("x"), cwd=f"/home/me/{OWN_FOLDER}/"),
+        {"type": "system", "cwd": rf"C:\Users\me\{OWN_FOLDER}"},
+    ],
+)
+def test_a_call_of_memem_is_known_as_its_own(value: dict[str, Any]) -> None:
+    assert read(value, "").own
+
+
+@pytest.mark.parametrize(
+    "value",
+    [user(f"What is {OWN_CALL}?"), user("x", cwd=f"/{OWN_FOLDER}/src"), claude(text(f"{OWN_CALL} x")), user(None)],
+)
+def test_other_conversations_are_not_its_own(value: dict[str, Any]) -> None:
+    assert not read(value, "").own
+
+
+# --- any shape ----------------------------------------------------------------------------------------------------
+
+_keys = st.sampled_from(
+    "type message role content text name input is_error uuid timestamp sessionId cwd gitBranch attachment origin kind"
+    " isMeta toolUseResult file_path command model".split()
+)
+_words = st.sampled_from(
+    ("user", "assistant", "attachment", "text", "tool_use", "tool_result", "hook_additional_context", "Bash", "Read")
+)
+_anything = st.recursive(
+    st.none() | st.booleans() | st.floats() | st.text(st.characters(), max_size=5) | _words,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_keys, inner, max_size=5),
+    max_leaves=20,
+)
+
+
+@given(st.dictionaries(_keys, _anything, max_size=8), st.sampled_from(("user", "assistant", "attachment")))
+def test_no_shape_of_a_line_is_an_error(value: dict[str, Any], kind: str) -> None:
+    line = read({"type": kind, **value}, "s")
+    assert line.turn is None or line.turn.text.strip()
+
+
+@given(st.sampled_from(("user", "assistant")), _anything)
+def test_no_shape_of_a_message_is_an_error(kind: str, content: Any) -> None:
+    for message in (content, {"content": content}, {"role": kind, "content": [content]}):
+        read({"type": kind, "message": message}, "s")
