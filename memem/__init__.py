@@ -2,18 +2,20 @@
 
 How a memory travels, and where to look:
 
-    (text) -> gate -> vault -> index -> recall -> (the prompt)
-              judge   keep     find     present
+    transcript -> extract -> gate -> vault -> index -> recall -> (the prompt)
+       read        ask       judge   keep     find     present
 
-    core/       values, errors, settings, paths, files, locks, the project resolver, the clock
+    core/       values, errors, settings, paths, files, locks, SQLite, processes, the project resolver, the clock
+    transcript/ sessions of Claude Code: who said what, what is new in them
+    extract/    what is worth keeping: asked of a model through the user's own CLI, or found by rules
     gate/       secrets and invisible characters out, size limits, exact duplicates
     vault/      markdown notes with Obsidian properties, changed in place, never reformatted
     index/      SQLite: a row per note and full text over them; vectors of their passages, and the encoders that make
                 them; derived, can be deleted at any time
     recall/     ranking, the decision to speak, the budget, the slice as text
-    jobs/       the event log and the undo store; work that is detached
+    jobs/       the event log and the undo store; the state database; locks of miners; work that is detached
     workspace.py  one opened memory home: the only reader of the environment
-    flows/      what memem does: remember, retrieve, reindex, rebuild, encode, health, doctor
+    flows/      what memem does: remember, retrieve, mine, reindex, rebuild, encode, health, doctor
     doors/      the Python API (api.py) and the command line (cli/)
 
 Stages (gate ... jobs) import only `core`; flows join stages; doors call flows. `docs/architecture.md` tells why.
@@ -21,7 +23,7 @@ Stages (gate ... jobs) import only `core`; flows join stages; doors call flows. 
 
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 __all__ = ["Entry", "Hit", "Hits", "MememError", "Memory", "MemoryHome", "Slice", "open"]
 

@@ -4,13 +4,13 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from memem.core import project, settings
+from memem.core import options, project, settings
 from memem.core.clock import Clock, Ticks, system_clock
 from memem.core.errors import ModelError
 from memem.core.home import Home, VaultPaths
@@ -23,9 +23,11 @@ from memem.index.weights import Places
 from memem.jobs.events import EventLog
 from memem.vault.store import Store
 
-if TYPE_CHECKING:  # numpy, and what needs it, is imported when the first vector is
+if TYPE_CHECKING:  # numpy, and what needs it, is imported when the first vector is; the rest when something is mined
+    from memem.extract.claude import Claude
     from memem.index.encoder import Encoder
     from memem.index.vectors import VectorStore
+    from memem.jobs.state import State
 
 HUB = "https://huggingface.co"
 _BLAS_THREADS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS", "OMP_NUM_THREADS")
@@ -41,6 +43,7 @@ class Workspace:
     user_home: Path
     editor: str = ""
     ticks: Ticks = time.monotonic
+    pause: Callable[[float], object] = time.sleep
     environ: Mapping[str, str] = field(default_factory=dict, repr=False)
     _loading: threading.Lock = field(default_factory=threading.Lock, repr=False)
     _encoder: "Encoder | None" = field(default=None, repr=False)
@@ -62,6 +65,57 @@ class Workspace:
     @cached_property
     def index(self) -> NoteIndex:
         return NoteIndex(self.home.index_file)
+
+    @cached_property
+    def state(self) -> "State":
+        """What mining knows. Raises StateUnusable."""
+        from memem.jobs.state import State
+
+        return State(self.home.state_file, fsync=self.settings.fsync)
+
+    @property
+    def session_folders(self) -> list[Path]:
+        """Where Claude Code keeps its sessions, and where else the user says there are some."""
+        config = self.environ.get("CLAUDE_CONFIG_DIR")
+        own = Path(config) if config else self.user_home / ".claude"
+        extra = filter(None, map(str.strip, self.settings.extra_session_dirs.split(os.pathsep)))
+        return [own / "projects", *(settings.expand(text, self.user_home, self.user_home) for text in extra)]
+
+    @property
+    def is_a_call_of_ours(self) -> bool:
+        """Whether this process was started, by whatever way, from one of our own calls of a model."""
+        return bool(self.environ.get("MEMEM_HOOKS_OFF"))
+
+    @property
+    def claude_command(self) -> str | None:
+        """The path of the user's own CLI; hooks may have a PATH without the places it is usually installed in."""
+        import shutil
+
+        usual = (self.user_home / ".claude" / "local", self.user_home / ".local" / "bin")
+        return shutil.which("claude", path=os.pathsep.join([self.environ.get("PATH", ""), *map(str, usual)]))
+
+    def claude(self) -> "Claude | None":
+        """The CLI, to be asked; None when there is none."""
+        command = self.claude_command
+        if not command:
+            return None
+        from memem.extract.claude import Claude
+
+        return Claude(
+            command,
+            model=self.settings.model,
+            seconds=self.settings.model_timeout,
+            folder=self.home.call_folder,
+            environ=self.environ,
+            flags_file=self.home.claude_flags,
+            clock=self.clock,
+            on_start=self.state.children.add,
+            on_end=self.state.children.remove,
+        )
+
+    def today(self) -> str:
+        """The day that the budget counts for."""
+        return self.clock().date().isoformat()
 
     @property
     def weights_places(self) -> Places:
@@ -119,12 +173,12 @@ class Workspace:
     def environ_for_children(self) -> dict[str, str]:
         """The environment of a memem of ours that works on this same home, wherever it is started."""
         ours: dict[str, Path | str | None] = {
-            settings.HOME_VARIABLE: self.settings.home,
-            settings.VAULT_VARIABLE: self.settings.vault,
-            settings.MODEL_VARIABLE: self.settings.model_dir,
+            options.HOME_VARIABLE: self.settings.home,
+            options.VAULT_VARIABLE: self.settings.vault,
+            options.MODEL_VARIABLE: self.settings.model_dir,
         }
         if Path(self.settings.embed_model).is_dir():
-            ours[settings.EMBED_VARIABLE] = Path(self.settings.embed_model).absolute()
+            ours[options.EMBED_VARIABLE] = Path(self.settings.embed_model).absolute()
         return {**self.environ, **{name: str(value) for name, value in ours.items() if value}}
 
     def project_of(self, folder: Path) -> Project:
@@ -139,10 +193,13 @@ class Workspace:
             self._drop_vectors()
 
     def close(self) -> None:
-        """Let go of the index and the vectors."""
+        """Let go of everything that is open."""
         if "index" in self.__dict__:
             self._drop_index()
         self._drop_vectors()
+        if "state" in self.__dict__:
+            self.state.close()
+            del self.__dict__["state"]
 
     def _drop_index(self) -> None:
         self.index.close()
@@ -200,4 +257,4 @@ def open_workspace(
     if vault is not None:
         loaded = replace(loaded, vault=vault.absolute(), sources={**loaded.sources, "vault": "argument"})
     editor = environ.get("VISUAL") or environ.get("EDITOR") or ""
-    return Workspace(loaded, clock, actor, user_home, editor, ticks, environ)
+    return Workspace(loaded, clock, actor, user_home, editor, ticks, environ=environ)

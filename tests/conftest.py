@@ -25,6 +25,7 @@ hypothesis.settings.load_profile("memem")
 
 WEIGHTS = os.environ.get("MEMEM_TEST_WEIGHTS")
 REQUIRED = os.environ.get("MEMEM_TEST_REQUIRE", "").split()
+_PATH = os.environ["PATH"].split(os.pathsep)
 
 
 def skip_or_fail(what: str, reason: str) -> NoReturn:
@@ -55,6 +56,7 @@ def _away_from_the_real_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setenv("MEMEM_FSYNC", "0")
     monkeypatch.setenv("MEMEM_ENCODER", "none")  # most tests are about words; those about meaning say so
     monkeypatch.setenv("MEMEM_BACKGROUND", "0")
+    monkeypatch.setenv("PATH", os.pathsep.join(place for place in _PATH if not Path(place, "claude").exists()))
     monkeypatch.chdir(folder)
 
 

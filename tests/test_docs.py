@@ -9,13 +9,19 @@ import pytest
 
 import memem
 from memem.core.memory import Entry, Hit, Memory, Slice
-from memem.core.settings import OPTIONS
+from memem.core.mining import Turn
+from memem.core.options import OPTIONS
 from memem.doors.cli import VERBS
 from memem.flows.configure import Setting
 from memem.flows.doctor import Diagnosis
 from memem.flows.encode import Encoded
 from memem.flows.health import Finding, Status
+from memem.flows.mine_delta import Mined
+from memem.flows.mining_state import LastMined, MiningState
 from memem.flows.model import ModelState
+from memem.flows.planning import Plan
+from memem.flows.provenance import Why
+from memem.flows.reconcile import Applied
 from memem.flows.reindex import Refreshed
 from memem.flows.remember import Written
 
@@ -60,6 +66,13 @@ SHAPES: dict[str, Any] = {
     "diagnosis": Diagnosis,
     "read": Refreshed,
     "setting": Setting,
+    "mining": MiningState,
+    "mined last": LastMined,
+    "mined": Mined,
+    "applied": Applied,
+    "plan": Plan,
+    "proof": Why,
+    "turn": Turn,
 }
 
 

@@ -13,10 +13,12 @@ from typing import Any, Self, TypeAlias
 
 from memem.core.errors import InputError
 from memem.core.memory import GENERAL, Entry, Hits, Slice
-from memem.flows import doctor, encode, health, rebuild, reindex, remember, retrieve
+from memem.flows import doctor, encode, health, mining, provenance, rebuild, reindex, remember, retrieve
 from memem.flows.doctor import Diagnosis
 from memem.flows.encode import Encoded
 from memem.flows.health import Finding, Status
+from memem.flows.mine_delta import Mined
+from memem.flows.provenance import Why
 from memem.flows.reindex import Refreshed
 from memem.flows.remember import Written
 from memem.workspace import Workspace, open_workspace
@@ -114,6 +116,15 @@ class MemoryHome:
         _text(project or "", "project")
         return retrieve.slice_for(self._ws, _text(prompt, "prompt"), cwd=folder, project=project, **options)
 
+    def mine(self, transcript: str | Path) -> Mined:
+        """Learn from a session of Claude Code: all of it that is not mined yet, at once."""
+        return mining.mine_file(self._ws, Path(transcript))
+
+    def why(self, id: str) -> Why:
+        """Where a memory comes from: its words in the session, with what was said around them."""
+        self._look()
+        return provenance.why(self._ws, _text(id, "id"))
+
     def reindex(self) -> Refreshed:
         """Throw the index away and read every note again; vectors of unchanged text are kept."""
         return rebuild.rebuild(self._ws)
@@ -137,7 +148,7 @@ class MemoryHome:
         return health.check(self._ws)
 
     def close(self) -> None:
-        """Let go of the index and the vectors."""
+        """Let go of everything that is open."""
         self._ws.close()
 
     def __enter__(self) -> Self:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from memem.core.errors import MememError
 from memem.flows import health, model
+from memem.flows.mining_state import mining_state
 from memem.flows.opening import require_vault
 from memem.flows.reindex import refresh
 from memem.workspace import Workspace
@@ -35,7 +36,7 @@ def diagnose(ws: Workspace) -> list[Diagnosis]:
         return [*found, Diagnosis("index" if len(found) > 1 else "vault", BROKEN, str(problem))]
     if serious:
         found.append(Diagnosis("notes", DEGRADED, f"{len(serious)} need attention; `memem check` lists them"))
-    return [*found, *_meaning(ws), *_background(ws)]
+    return [*found, *_meaning(ws), *_background(ws), *_mining(ws)]
 
 
 def _meaning(ws: Workspace) -> list[Diagnosis]:
@@ -66,3 +67,26 @@ def _background(ws: Workspace) -> list[Diagnosis]:
     except OSError:
         return []
     return [Diagnosis("background", DEGRADED, said.splitlines()[-1])] if said else []
+
+
+def _mining(ws: Workspace) -> list[Diagnosis]:
+    """Whether sessions can be mined; and a call of the model whose miner is gone is ended."""
+    state = mining_state(ws)
+    if state.problem:
+        return [Diagnosis("mining", BROKEN, state.problem)]
+    if not state.since:
+        found = [Diagnosis("mining", FINE, "off; `memem mining on` switches it on")]
+    elif ws.settings.extractor == "claude" and not ws.claude_command:
+        found = [Diagnosis("mining", DEGRADED, "there is no `claude` on the PATH: rules do the mining, and find less")]
+    else:
+        found = [Diagnosis("mining", FINE, f"on since {state.since[:16].replace('T', ' ')}, with {state.extractor}")]
+    if not ws.home.state_file.exists():
+        return found
+    if ended := ws.state.children.end_orphans():
+        found.append(Diagnosis("leftovers", DEGRADED, f"{ended} calls outlived their miner and were ended now"))
+    if state.stopped:
+        found.append(Diagnosis("model", DEGRADED, f"nobody is asked for a while: {state.stopped}"))
+    if state.dead_letters:
+        told = f"{state.dead_letters} parts failed too often; `memem mine --retry` tries them again"
+        found.append(Diagnosis("dead letters", DEGRADED, told))
+    return found

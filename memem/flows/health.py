@@ -9,6 +9,7 @@ from typing import Any
 from memem.core.errors import IndexUnusable, NoteChanged, VaultError
 from memem.core.memory import KINDS, PINNED, STATUSES, Memory
 from memem.flows import meaning
+from memem.flows.mining_state import MiningState, mining_state
 from memem.flows.model import ModelState
 from memem.flows.model import state as model_state
 from memem.flows.opening import require_vault
@@ -31,6 +32,7 @@ class Status:
     unreadable: int
     recall: str
     model: ModelState
+    mining: MiningState
     index_bytes: int
     last_event: str
     capabilities: dict[str, Any]
@@ -70,6 +72,7 @@ def status(ws: Workspace) -> Status:
         unreadable=len(rows) - len(memories),
         recall="meaning and keywords" if meant else "keywords",
         model=model,
+        mining=mining_state(ws),
         index_bytes=ws.home.index_file.stat().st_size if ws.home.index_file.exists() else 0,
         last_event=f"{last.time} {last.action} {last.path}" if last else "",
         capabilities=_capabilities(ws.home.capabilities_file),

@@ -11,6 +11,7 @@ from memem.core.clock import iso
 from memem.core.errors import InputError, NoteChanged, NoteUnreadable
 from memem.core.memory import (
     GENERAL,
+    ID8,
     KINDS,
     LAYERS,
     PINNED,
@@ -63,16 +64,22 @@ def save(
     """Keep a new memory. The same statement in the same project is not kept twice."""
     now = iso(ws.clock())
     project = normalise(project)
-    layer = classify_layer(kind, importance, tags) if layer is None else layer
     memory = Memory(str(uuid.uuid4()), title, text, project, kind, created=now, updated=now)
-    memory = replace(memory, tags=_tags(tags, project), layer=layer, importance=importance, keys=keys, paths=paths)
+    layer = classify_layer(kind, importance, tags) if layer is None else layer
+    memory = replace(memory, tags=tags, layer=layer, importance=importance, keys=keys, paths=paths)
+    return keep(ws, memory, why=why)
+
+
+def keep(ws: Workspace, memory: Memory, *, why: str = "") -> Written:
+    """Keep a memory under the id it has, unless that id, or its very statement, is known already."""
+    memory = replace(memory, tags=_tags(memory.tags, memory.project))
     _check_choices(memory, EDITABLE)
     verdict = judge(memory)
     title = verdict.memory.title or title_of(verdict.memory.body)
     memory = replace(verdict.memory, title=title, body=escape_evidence(verdict.memory.body))
     with writing(ws):
         ready(ws, ensure_vault(ws))
-        twin = _twin(ws, memory)
+        twin = _same(ws, memory.id) or _twin(ws, memory)
         if twin:
             return replace(twin, redacted=verdict.redacted, neutralised=verdict.neutralised)
         _check_room(ws, memory)
@@ -87,23 +94,27 @@ def edit(ws: Workspace, identity: str, *, why: str = "", **changes: Any) -> Writ
     """Change some properties, or the statement, of a note; everything else in the file keeps its bytes."""
     with writing(ws):
         ready(ws, require_vault(ws))
+        return _change(ws, _note(ws, identity), changes, "human", why)
+
+
+def revise(ws: Workspace, identity: str, *, why: str = "", **changes: Any) -> Written | None:
+    """The same by a machine, which never touches what a person has written or changed: None then."""
+    with writing(ws):
+        ready(ws, require_vault(ws))
         note = _note(ws, identity)
-        changes = _settle_project(note.memory, changes)
-        wanted = replace(note.memory, **changes)
-        _check_choices(wanted, changes)
-        # Only what was asked for is judged: the rest of the note is the person's and stays as it is.
-        verdict = judge(wanted, [name for name in changes if name in EVERYTHING])
-        memory = verdict.memory
-        if memory == note.memory:
-            return Written("unchanged", cleanse(memory).memory, note.path)
-        _check_room(ws, memory)
-        memory = replace(memory, updated=iso(ws.clock()), author="human")
-        ws.events.keep(note.digest, ws.store.unchanged_bytes(note))
-        rewritten, change = ws.store.rewrite(note, memory)
-        _record(ws, "edit", memory.id, change, why)
-        index_note(ws, rewritten)
-    shown = cleanse(rewritten.memory).memory
-    return Written("edited", shown, note.path, verdict.redacted, verdict.neutralised)
+        return _change(ws, note, changes, "model", why) if _is_a_machines(note) else None
+
+
+def was_forgotten(ws: Workspace, identity: str) -> bool:
+    """Whether a note with this id, or this beginning of one, was forgotten: its file's name still tells."""
+    folder, beginning = ws.store.paths.forgotten, identity[:ID8].lower()
+    notes = [path for path in folder.iterdir() if beginning in path.name] if folder.is_dir() else []
+    return any(identity.encode() in path.read_bytes() for path in notes)
+
+
+def is_a_machines(ws: Workspace, identity: str) -> bool:
+    """Whether a note was written by a machine, and no person has changed it since."""
+    return _is_a_machines(_note(ws, identity))
 
 
 def edit_by_hand(ws: Workspace, identity: str, open_editor: Callable[[Path], object], *, why: str = "") -> Written:
@@ -140,6 +151,29 @@ def forget(ws: Workspace, identity: str, *, why: str = "") -> Written:
     return Written("forgotten", cleanse(note.memory).memory, note.path)
 
 
+def _change(ws: Workspace, note: Note, changes: dict[str, Any], author: str, why: str) -> Written:
+    changes = _settle_project(note.memory, changes)
+    wanted = replace(note.memory, **changes)
+    _check_choices(wanted, changes)
+    # Only what was asked for is judged: the rest of the note is the person's and stays as it is.
+    verdict = judge(wanted, [name for name in changes if name in EVERYTHING])
+    memory = replace(verdict.memory, body=escape_evidence(verdict.memory.body)) if "body" in changes else verdict.memory
+    if memory == note.memory:
+        return Written("unchanged", cleanse(memory).memory, note.path)
+    _check_room(ws, memory)
+    memory = replace(memory, updated=iso(ws.clock()), author=author)
+    ws.events.keep(note.digest, ws.store.unchanged_bytes(note))
+    rewritten, change = ws.store.rewrite(note, memory)
+    _record(ws, "edit", memory.id, change, why)
+    index_note(ws, rewritten)
+    shown = cleanse(rewritten.memory).memory
+    return Written("edited", shown, note.path, verdict.redacted, verdict.neutralised)
+
+
+def _is_a_machines(note: Note) -> bool:
+    return note.memory.author == "model" and not note.touched_by_hand
+
+
 def _note(ws: Workspace, identity: str) -> Note:
     """The note with this id as it is on disk now."""
     row = locate(ws, identity)
@@ -158,6 +192,14 @@ def _record(ws: Workspace, action: str, identity: str, change: Change, why: str)
         before=digest(change.before) if change.before is not None else "",
         after=digest(change.after) if change.after is not None else "",
     )
+
+
+def _same(ws: Workspace, identity: str) -> Written | None:
+    """The note with this very id: a save that was interrupted after it had written it."""
+    for row in fresh_rows(ws, lambda: ws.index.rows("id = ?", (identity,))):
+        if row.memory:
+            return Written("exists", row.memory, row.path)
+    return None
 
 
 def _twin(ws: Workspace, memory: Memory) -> Written | None:

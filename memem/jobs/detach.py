@@ -9,10 +9,14 @@ from pathlib import Path
 from memem.core import files
 
 
-def start(arguments: Sequence[str], environ: Mapping[str, str], log: Path) -> None:
-    """Start memem with these arguments, away from this terminal and its signals; what it says goes to `log`."""
+def start(arguments: Sequence[str], environ: Mapping[str, str], log: Path, *, keep_log: bool = False) -> None:
+    """Start memem with these arguments, away from this terminal and its signals; what it says goes to `log`.
+
+    The log is begun anew, unless it is to be kept.
+    """
     files.make_private_folder(log.parent)
-    files.write_atomic(log, b"", fsync=False, mode=files.PRIVATE_FILE)
+    if not (keep_log and log.exists()):
+        files.write_atomic(log, b"", fsync=False, mode=files.PRIVATE_FILE)
     with log.open("ab") as output:
         process = subprocess.Popen(
             [sys.executable, "-P", "-m", "memem", *arguments],

@@ -74,8 +74,7 @@ def new_text(memory: Memory) -> str:
     properties = {key: value for key, value in properties.items() if value or key in _ALWAYS}
     body = escape_evidence(memory.body)
     if memory.evidence:
-        quoted = "\n".join(f"> {line}".rstrip() for line in memory.evidence.splitlines())
-        body += f"\n\n{EVIDENCE}\n{quoted}"
+        body += f"\n\n{_evidence_block(memory.evidence)}"
     return _sealed(frontmatter.render(properties | {WRITTEN_HASH: ""}, body))
 
 
@@ -118,6 +117,8 @@ def _rewritten(note: Note, memory: Memory) -> str:
     text = frontmatter.patch(note.document, changes)
     if memory.body != note.memory.body:
         text = _replace_statement(text, memory.body, has_own_sections=note.touched_by_hand)
+    if memory.evidence != note.memory.evidence:
+        text = _replace_evidence(text, memory.evidence)
     # What a person has touched is theirs from then on: it is never sealed again.
     return text if note.touched_by_hand else _sealed(text)
 
@@ -220,7 +221,8 @@ def _fraction(document: Document, key: str) -> float:
 
 
 def _split(body: str) -> tuple[str, str]:
-    """The statement (with whatever a person added below the evidence) and the evidence."""
+    """The statement (with whatever a person added below the evidence) and the evidence, line endings made ours."""
+    body = body.replace("\r\n", "\n")
     start, end = _evidence_span(body)
     quote = "\n".join(line.removeprefix(">").removeprefix(" ") for line in body[start:end].splitlines()[1:])
     extra = body[end:].strip()
@@ -257,6 +259,18 @@ def _replace_statement(text: str, statement: str, *, has_own_sections: bool) -> 
     tail = old[len(old.rstrip()) :] if old.strip() else ""
     fresh = escape_evidence(statement).replace("\n", document.newline)
     return text[: document.body_start] + lead + fresh + tail + document.body[start:]
+
+
+def _evidence_block(evidence: str) -> str:
+    return "\n".join([EVIDENCE, *(f"> {line}".rstrip() for line in evidence.splitlines())])
+
+
+def _replace_evidence(text: str, evidence: str) -> str:
+    document = frontmatter.parse(text)
+    start, end = _evidence_span(document.body)
+    before, after = document.body[:start].rstrip(), document.body[end:]
+    block = f"\n\n{_evidence_block(evidence)}\n" if evidence else "\n"
+    return text[: document.body_start] + before + block.replace("\n", document.newline) + after
 
 
 def _sealed(text: str) -> str:

@@ -28,6 +28,8 @@ def test_the_methods_are_this_list() -> None:
         "get",
         "list",
         "slice",
+        "mine",
+        "why",
         "reindex",
         "encode",
         "doctor",

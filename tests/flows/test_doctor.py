@@ -2,12 +2,16 @@
 
 import platform
 import shutil
+import sqlite3
+import subprocess
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from memem.flows import doctor, encode, health, rebuild, remember, retrieve
+from memem.core import processes
+from memem.flows import doctor, encode, health, mining, rebuild, remember, retrieve
 from memem.flows.doctor import BROKEN, DEGRADED, FINE, Diagnosis
 from memem.workspace import Workspace
 
@@ -31,7 +35,7 @@ def detail(ws: Workspace, what: str) -> str:
 
 
 def test_a_home_where_nothing_is_missing_is_fine(well: Workspace, small_weights: Path) -> None:
-    assert states(well) == dict.fromkeys(("python", "vault", "index", "encoder", "vectors"), FINE)
+    assert states(well) == dict.fromkeys(("python", "vault", "index", "encoder", "vectors", "mining"), FINE)
     assert platform.python_version() in detail(well, "python")
     assert detail(well, "vault") == str(well.settings.vault)
     assert detail(well, "index") == "1 memories in 1 files"
@@ -64,7 +68,7 @@ def test_a_note_that_is_merely_odd_does_not(well: Workspace, memories: Path) -> 
 
 def test_no_encoder_is_told_even_if_it_was_wanted_so(ws: Workspace) -> None:
     remember.save(ws, "A fact.")
-    assert states(ws) == {"python": FINE, "vault": FINE, "index": FINE, "encoder": DEGRADED}
+    assert states(ws) == {"python": FINE, "vault": FINE, "index": FINE, "encoder": DEGRADED, "mining": FINE}
     assert "MEMEM_ENCODER" in detail(ws, "encoder")
 
 
@@ -147,3 +151,38 @@ def test_a_file_in_the_place_of_the_vectors_is_told_and_a_rebuild_removes_it(wel
     rebuild.rebuild(well)
     encode.encode_all(well)
     assert states(well)["vectors"] == FINE
+
+
+def test_mining_without_a_claude_is_degraded_only_once_it_is_on(ws: Workspace) -> None:
+    remember.save(ws, "A fact.")
+    assert states(ws)["mining"] == FINE
+    mining.opt_in(ws)
+    assert states(ws)["mining"] == DEGRADED
+    assert "rules" in detail(ws, "mining")
+    ws.settings = replace(ws.settings, extractor="rules")
+    assert "on since 2026-03-01 09:00, with rules" in detail(ws, "mining")
+
+
+def test_what_mining_put_aside_is_told_with_what_to_do(ws: Workspace) -> None:
+    remember.save(ws, "A fact.")
+    ws.state.journal.bury("s", {}, "too often", "2026-03-01")
+    ws.state.ledger.trip(ws.clock().timestamp() + 60, "the account has to wait")
+    assert "memem mine --retry" in detail(ws, "dead letters")
+    assert "the account has to wait" in detail(ws, "model")
+
+
+def test_a_call_that_outlived_its_miner_is_ended(ws: Workspace) -> None:
+    remember.save(ws, "A fact.")
+    left = subprocess.Popen(["sleep", "60"], start_new_session=True)
+    ws.state.children.add(left.pid, processes.started(left.pid) or "")
+    with closing(sqlite3.connect(ws.home.state_file)) as connection, connection:
+        connection.execute("UPDATE children SET miner_started = 'another one'")
+    assert detail(ws, "leftovers").startswith("1 calls outlived")
+    assert left.wait(timeout=10) != 0
+
+
+def test_a_damaged_state_breaks_mining_and_nothing_else(ws: Workspace) -> None:
+    remember.save(ws, "A fact.")
+    ws.home.state_file.write_bytes(b"this is not a database " * 100)
+    assert states(ws)["mining"] == BROKEN
+    assert states(ws)["index"] == FINE

@@ -4,18 +4,22 @@ import argparse
 import shlex
 import tempfile
 import tomllib
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+import memem
 from memem.core.errors import InputError
+from memem.core.memory import ID8
 from memem.doors.cli import output
-from memem.flows import health, reindex, remember, retrieve
+from memem.flows import health, mining, reindex, remember, retrieve
 from memem.workspace import Workspace, open_workspace
 
 QUESTION = "how do we sign tokens?"
 PARAPHRASE = "which cryptographic algorithm protects a login?"
 RELEVANT = "continue the auth rollout: are access tokens signed with RS256 everywhere?"
+LATER = "the tests get connection refused on port 5433 again"
 IRRELEVANT = "ok thanks, that looks great"
 
 
@@ -59,12 +63,29 @@ def _show(ws: Workspace) -> None:
     silent = retrieve.slice_for(ws, IRRELEVANT, cwd=ws.settings.vault, project="shop-api")
     output.say(silent.text.rstrip("\n") or f"(nothing: {silent.reason})")
 
-    output.heading("6. It is yours")
+    output.heading("6. What it learns from a session of Claude Code, here by rules, without a model")
+    session = example_session()
+    ws.settings = replace(ws.settings, extractor="rules")
+    for applied in mining.mine_file(ws, session).applied:
+        output.say(f"{applied.outcome} {applied.id[:ID8]}  {applied.title}")
+
+    output.heading(f'7. What Claude is told in a later one for "{LATER}"')
+    later = retrieve.slice_for(ws, LATER, cwd=ws.settings.vault, project="shop-api")
+    output.say(later.text.rstrip("\n"))
+
+    output.heading("8. It is yours")
     status = health.status(ws)
     output.say(f"{status.memories} notes; recall by {status.recall}.")
     output.say(f"Open this folder as a vault in Obsidian, edit a note, and search again: {ws.settings.vault}")
     home, vault = shlex.quote(str(ws.home.root)), shlex.quote(str(ws.settings.vault))
     output.say(f"  ./bootstrap.sh shell env MEMEM_DIR={home} MEMEM_OBSIDIAN_VAULT={vault} memem search 'ledger job'")
+
+
+def example_session() -> Path:
+    """The transcript that comes with memem: beside the package in a clone, inside it when installed."""
+    package = Path(memem.__file__).parent
+    places = (package / "examples", package.parent / "examples")
+    return next(place for place in places if place.is_dir()) / "session.jsonl"
 
 
 def example_memories() -> list[dict[str, Any]]:

@@ -7,6 +7,7 @@ from memem.doors.cli import output
 from memem.doors.cli.session import workspace
 from memem.flows import health
 from memem.flows.health import Status
+from memem.flows.mining_state import MiningState
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,6 +29,7 @@ def run(options: argparse.Namespace) -> int:
         ["pinned", str(status.pinned)],
         ["unreadable", f"{status.unreadable}; see `memem check`" if status.unreadable else "none"],
         ["recall", _recall(status)],
+        *_mining(status.mining),
         ["index", f"{status.index_bytes / 1e6:.1f} MB"],
         ["last change", status.last_event or "none yet"],
     ]
@@ -50,3 +52,26 @@ def _recall(status: Status) -> str:
     if model.encoded < model.passages:
         return f"{status.recall}; {model.encoded:,} of {model.passages:,} passages are encoded (`memem encode`)"
     return f"{status.recall} ({model.encoder}, {model.passages:,} passages)"
+
+
+def _mining(mining: MiningState) -> list[list[str]]:
+    """Whether sessions are mined, what waits, what it cost today, and what came of the last ones."""
+    if mining.problem:
+        return [["mining", mining.problem]]
+    switched = f"on since {_minute(mining.since)}, {mining.extractor}" if mining.since else "off (`memem mining on`)"
+    rows = [["mining", f"{switched}; {mining.stopped}" if mining.stopped else switched]]
+    if mining.pending or mining.dead_letters:
+        dead = f"; {mining.dead_letters} dead letters (`memem mine --retry`)" if mining.dead_letters else ""
+        waits = f" ({mining.waiting} after a failure)" if mining.waiting else ""
+        rows.append(["to be mined", f"{mining.pending} sessions{waits}{dead}"])
+    if mining.calls_today:
+        spent = f"{mining.calls_today} calls, {mining.tokens_today:,} tokens, {mining.dollars_today:.2f} dollars"
+        rows.append(["spent today", spent])
+    rows += [
+        ["mined", f"{_minute(each.time)} {each.session[:8]} {each.outcome}: {each.detail}"] for each in mining.last
+    ]
+    return rows
+
+
+def _minute(time: str) -> str:
+    return time[:16].replace("T", " ")

@@ -1,0 +1,126 @@
+"""memem mine"""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+
+from memem.core.errors import InputError, MememError
+from memem.doors.cli import output
+from memem.doors.cli.session import workspace
+from memem.flows import mining, planning
+from memem.flows.mine_delta import KEPT, Mined
+from memem.flows.planning import Plan
+from memem.workspace import Workspace
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--session", type=Path, metavar="FILE", help="this session, all of it, opted in or not")
+    what.add_argument("--all", action="store_true", help="every session that is behind, from the opt-in on")
+    what.add_argument("--history", action="store_true", help="every session there is, also from before the opt-in")
+    what.add_argument("--retry", action="store_true", help="ask again about what was put aside after many failures")
+    what.add_argument("--sweep", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--dry-run", action="store_true", help="say what there is to mine, and mine nothing")
+    parser.add_argument("--yes", action="store_true", help="do not ask before mining the history")
+    parser.add_argument("--background", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--flush", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--expect", default="", help=argparse.SUPPRESS)
+    output.json_option(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    with workspace() as ws:
+        if options.background or options.sweep:
+            return _unattended(ws, options)
+        if options.retry:
+            return _show(mining.retry(ws), options, nothing="There are no dead letters.")
+        if options.session and not options.dry_run:
+            return _show([mining.mine_file(ws, options.session)], options, nothing="")
+        return _many(ws, options)
+
+
+def _unattended(ws: Workspace, options: argparse.Namespace) -> int:
+    """For hooks: says nothing, whatever comes of it; what goes wrong is in the log."""
+    try:
+        if options.sweep:
+            mining.sweep(ws)
+        else:
+            mining.mine_in_background(ws, options.session, flush=options.flush, expected=options.expect)
+    except MememError as problem:
+        mining.note_trouble(ws, problem)
+    return 0
+
+
+def _many(ws: Workspace, options: argparse.Namespace) -> int:
+    since = _since(ws, options)
+    paths = [options.session] if options.session else mining.behind(ws, since)
+    if options.history or options.dry_run:
+        with output.progress("Looking", quiet=options.json) as progress:
+            planned = planning.plan(ws, paths, since, progress)
+        if options.dry_run:
+            return _show_plan(planned, json=options.json)
+        if not planned.turns:
+            output.say("There is nothing to mine.")
+            return 0
+        _show_plan(planned, json=False)
+        if not (options.yes or _agreed()):
+            output.say("Nothing was mined.")
+            return 0
+    with output.progress("Mining (Ctrl-C to go on later)", quiet=options.json) as progress:
+        done = mining.mine_all(ws, paths, since, progress)
+    return _show(done, options, nothing="Every session is mined to its end.")
+
+
+def _since(ws: Workspace, options: argparse.Namespace) -> datetime | None:
+    if not options.all:
+        return None
+    since = mining.opted_in(ws)
+    if since is None:
+        raise InputError("Mining is off. `memem mining on` switches it on for what is said from then on.")
+    return since
+
+
+def _agreed() -> bool:
+    if sys.stdin is None or not sys.stdin.isatty():
+        raise InputError("There is nobody to ask. Give --yes to mine the history, or --dry-run to see what it takes.")
+    output.flush()
+    return input("Mine all of it? [y/N] ").strip().lower() in ("y", "yes")
+
+
+def _show_plan(planned: Plan, *, json: bool) -> int:
+    if json:
+        output.as_json(planned)
+        return 0
+    cost = f"about {planned.calls:,} calls, {planned.dollars:.2f} dollars" if planned.calls else "by rules, no calls"
+    said = f"{planned.turns:,} turns, {planned.characters:,} characters"
+    output.say(f"{planned.sessions:,} sessions to mine: {said}; {cost}.")
+    return 0
+
+
+def _show(done: Sequence[Mined], options: argparse.Namespace, *, nothing: str) -> int:
+    failed = [mined for mined in done if mined.outcome in ("failed", "spent", "missing")]
+    if options.json:
+        output.as_json(done)
+        return 1 if failed else 0
+    shown = [mined for mined in done if mined.outcome not in ("nothing", "own")]
+    for mined in shown:
+        _show_one(mined)
+    if not shown:
+        output.say(nothing or "There is nothing new to mine.")
+    if failed:
+        raise MememError(f"Session {failed[-1].session}: {failed[-1].detail} What is not mined yet is mined later.")
+    return 0
+
+
+def _show_one(mined: Mined) -> None:
+    kept = mined.count(*KEPT)
+    output.say(f"{mined.session}: {mined.turns} turns, {kept} memories kept")
+    for applied in mined.applied:
+        if applied.outcome in KEPT:
+            output.say(f"  {applied.outcome} {applied.id[:8]}  {applied.title}")
+        elif applied.outcome == "refused":
+            output.say(f"  refused  {applied.title}: {applied.reason}")
+    if mined.buried:
+        output.say(f"  {mined.buried} parts failed too often and are put aside; `memem mine --retry` tries them again")

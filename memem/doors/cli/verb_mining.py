@@ -1,0 +1,25 @@
+"""memem mining"""
+
+import argparse
+
+from memem.doors.cli import output
+from memem.doors.cli.session import workspace
+from memem.flows import mining
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("switch", metavar="on|off", nargs="?", choices=("on", "off"), help="without: how it stands")
+
+
+def run(options: argparse.Namespace) -> int:
+    with workspace() as ws:
+        if options.switch == "on":
+            mining.opt_in(ws)
+        elif options.switch == "off":
+            mining.opt_out(ws)
+        since = mining.opted_in(ws)
+    if since:
+        output.say(f"Mining is on: what is said in Claude Code since {since:%Y-%m-%d %H:%M} is mined.")
+    else:
+        output.say("Mining is off. `memem mining on` has what is said from then on mined.")
+    return 0

@@ -1,0 +1,70 @@
+"""Have the lessons of a chunk extracted: by a model through the user's own CLI, within a budget, or by rules."""
+
+import uuid
+from collections.abc import Sequence
+
+from memem.core.errors import ExtractError, NotJson, NotSchema
+from memem.core.memory import Memory
+from memem.core.mining import HUMAN, Chunk, Operation
+from memem.extract import candidates, prompt, rules
+from memem.extract.claude import Claude
+from memem.extract.prompt import Prompt
+from memem.flows import retrieve
+from memem.jobs.budget import Limits
+from memem.jobs.sessions import Session
+from memem.workspace import Workspace
+
+MOST_NEIGHBOURS = 12
+MOST_QUERIES = 12
+QUERY_CHARACTERS = 1_000
+
+
+def neighbours(ws: Workspace, chunk: Chunk) -> list[Memory]:
+    """The memories nearest to what is said in a chunk: what the model may want to change instead of adding to it."""
+    said = [turn.text[:QUERY_CHARACTERS] for turn in chunk.turns if turn.role == HUMAN]
+    queries = sorted(said or [chunk.turns[-1].text[:QUERY_CHARACTERS]], key=len, reverse=True)[:MOST_QUERIES]
+    best: dict[str, tuple[float, Memory]] = {}
+    for query in queries:
+        for hit in retrieve.eligible(ws, query, chunk.project)[:MOST_NEIGHBOURS]:
+            if hit.score > best.get(hit.memory.id, (0.0, None))[0]:
+                best[hit.memory.id] = (hit.score, hit.memory)
+    ordered = sorted(best.values(), key=lambda each: (-each[0], each[1].id))
+    return [memory for _, memory in ordered[:MOST_NEIGHBOURS]]
+
+
+def extract(ws: Workspace, chunk: Chunk, memories: Sequence[Memory]) -> list[Operation]:
+    """The operations on a chunk. Raises ExtractError, or BudgetSpent before anything is asked."""
+    claude = ws.claude() if ws.settings.extractor == "claude" else None
+    if claude is None:
+        return rules.extract(chunk.turns)
+    question = prompt.build(chunk, memories)
+    try:
+        return _asked(ws, claude, chunk, question)
+    except (NotJson, NotSchema) as problem:
+        return _asked(ws, claude, chunk, prompt.corrected(question, str(problem)))
+
+
+def _asked(ws: Workspace, claude: Claude, chunk: Chunk, question: Prompt) -> list[Operation]:
+    """One call, counted before it is made and settled after it, whatever came of it."""
+    limits = Limits(ws.settings.daily_calls, ws.settings.daily_usd)
+    number = ws.state.ledger.reserve(ws.today(), chunk.session, limits)
+    own = str(uuid.uuid4())
+    ws.state.sessions.put(Session(own, "", own=True))  # should the CLI keep this call as a session, it is known
+    try:
+        answer = claude.ask(
+            system=question.system,
+            instruction=question.instruction,
+            text=question.text,
+            schema=candidates.SCHEMA,
+            session=own,
+        )
+    except ExtractError as problem:
+        ws.state.ledger.settle(number, type(problem).__name__, problem.usage)
+        raise
+    try:
+        operations = candidates.parse(answer.value)
+    except NotSchema as problem:
+        ws.state.ledger.settle(number, type(problem).__name__, answer.usage)
+        raise
+    ws.state.ledger.settle(number, "answered", answer.usage)
+    return operations

@@ -1,0 +1,129 @@
+"""From a transcript to chunks: the turns that nobody has mined yet, redacted and cut as a model will be sent them."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import BinaryIO
+
+from memem.core.mining import Turn
+from memem.core.project import Project
+from memem.extract.prompt import fenced
+from memem.gate import secrets
+from memem.transcript import delta
+from memem.transcript.digest import digest
+from memem.transcript.turns import Work
+from memem.workspace import Workspace
+
+CHUNK_CHARACTERS = 24_000
+"""About 6,000 tokens: Haiku reads them in seconds and for less than a cent, and overlooks little in so much text."""
+TURN_CHARACTERS = 6_000
+TURN_END = 1_500
+"""Of a longer turn, mostly something pasted, the beginning is sent and so much of its end."""
+MOST_WORKS = 300
+_CUT = "\n[…]\n"
+
+
+class OwnCall(Exception):
+    """The transcript is that of a call of ours."""
+
+
+@dataclass(slots=True)
+class Gathered:
+    """Turns of one project that make a chunk. `end` is the offset behind the last of them.
+
+    `passed`: something was left out that somebody may want mined another time. `is_last`: there is nothing behind it.
+    """
+
+    end: int
+    project: str = ""
+    turns: list[Turn] = field(default_factory=list)
+    works: list[Work] = field(default_factory=list)
+    injected: set[str] = field(default_factory=set)
+    passed: bool = False
+    is_last: bool = False
+
+    @property
+    def characters(self) -> int:
+        return sum(len(turn.text) for turn in self.turns)
+
+    @property
+    def work(self) -> str:
+        return digest(self.works)
+
+    def follower(self) -> "Gathered":
+        """An empty one that goes on behind this."""
+        return Gathered(self.end, passed=self.passed)
+
+
+class Gatherer:
+    """Reads a session. `is_known` tells of a turn whether it is mined; what was said before `since` is passed over."""
+
+    def __init__(self, ws: Workspace, is_known: Callable[[str], bool], since: datetime | None) -> None:
+        self._ws = ws
+        self._is_known = is_known
+        self._since = since
+        self._projects: dict[str, Project] = {}
+
+    def gather(self, file: BinaryIO, start: int, session: str) -> Iterator[Gathered]:
+        """Chunks in order; the last one, which may be without turns, is where reading ended."""
+        held, works = Gathered(start), list[Work]()
+        for step in delta.steps(file, start, session):
+            line = step.line
+            if line.own:
+                raise OwnCall
+            held.injected.update(line.injected)
+            if line.work:
+                works = [*works, line.work][-MOST_WORKS:]
+            if line.turn is None:
+                continue
+            turn = self._wanted(line.turn, held)
+            if turn is None:
+                works = []
+                if not held.turns:
+                    held.end = step.end
+                continue
+            project = self._project(turn.cwd).name
+            if held.turns and (project != held.project or held.characters + len(turn.text) > CHUNK_CHARACTERS):
+                yield held
+                held = held.follower()
+            held.project, held.end = project, step.end
+            held.turns.append(turn)
+            held.works += works
+            works = []
+        held.is_last = True
+        yield held
+
+    def _wanted(self, turn: Turn, held: Gathered) -> Turn | None:
+        """The turn as it is sent, or None when it is not to be mined now."""
+        if self._is_known(turn.uuid):
+            return None
+        if _is_before(turn.time, self._since) or not self._project(turn.cwd).mining:
+            held.passed = True
+            return None
+        text = turn.text
+        if self._ws.settings.redact_before_model:
+            text = secrets.redact(text)[0]
+        return replace(turn, text=fenced(_cut(text)))
+
+    def _project(self, cwd: str) -> Project:
+        if cwd not in self._projects:
+            self._projects[cwd] = self._ws.project_of(Path(cwd) if cwd else self._ws.user_home)
+        return self._projects[cwd]
+
+
+def _cut(text: str) -> str:
+    if len(text) <= TURN_CHARACTERS:
+        return text
+    return text[: TURN_CHARACTERS - TURN_END - len(_CUT)] + _CUT + text[-TURN_END:]
+
+
+def _is_before(time: str, moment: datetime | None) -> bool:
+    """Whether something was said before a moment; of what bears no time we cannot say so."""
+    if moment is None or not time:
+        return False
+    try:
+        said = datetime.fromisoformat(time)
+    except ValueError:
+        return False
+    return (said if said.tzinfo else said.replace(tzinfo=UTC)) < moment

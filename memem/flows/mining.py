@@ -1,0 +1,243 @@
+"""When sessions are mined, and by how many at once: by a person's wish, after a turn, or by a sweep for what is behind.
+
+Whoever has something new to be mined marks the session, and mines if there is room. Whoever mines drains all marks
+before leaving, and looks once more after letting go: so the last turn is never missed, and no two mine one session.
+"""
+
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from datetime import datetime
+from pathlib import Path
+
+from memem.core import files
+from memem.core.clock import iso
+from memem.core.errors import BudgetSpent, Busy, ExtractError, NotFound
+from memem.core.mining import Chunk
+from memem.extract import candidates
+from memem.flows import extraction, mine_delta
+from memem.flows.mine_delta import Mined, mine_session
+from memem.flows.opening import ensure_vault, using_home
+from memem.gate.duplicates import fingerprint
+from memem.jobs import detach, log
+from memem.jobs.queue import Mark
+from memem.jobs.single_flight import holding_session, holding_slot
+from memem.transcript.sessions import find_sessions
+from memem.workspace import Workspace
+
+QUIET_SECONDS = 600
+"""A session that nobody has written to for so long has probably ended: what waits for more of it is mined as it is."""
+PATIENCE_SECONDS = 900.0
+TURN_SECONDS = 0.1
+
+Progress = Callable[[int, int], object]
+
+
+def opted_in(ws: Workspace) -> datetime | None:
+    """Since when sessions may be mined in the background; None when they may not."""
+    try:
+        return datetime.fromisoformat(ws.home.opt_in.read_text(encoding="utf-8").strip())
+    except (OSError, ValueError):
+        return None
+
+
+def opt_in(ws: Workspace) -> datetime:
+    """Mine what is said from now on; what was said before stays as it is."""
+    since = opted_in(ws)
+    if since:
+        return since
+    now = ws.clock()
+    with using_home(ws):
+        files.make_folder(ws.home.root)
+        files.make_private_folder(ws.home.state)
+        text = f"{iso(now)}\n".encode()
+        files.write_atomic(ws.home.opt_in, text, fsync=ws.settings.fsync, mode=files.PRIVATE_FILE)
+    return datetime.fromisoformat(iso(now))
+
+
+def opt_out(ws: Workspace) -> None:
+    """Mine nothing in the background any more. What is marked waits."""
+    with using_home(ws):
+        ws.home.opt_in.unlink(missing_ok=True)
+
+
+def begin(ws: Workspace, transcript: Path, *, flush: bool = False, last_message: str = "") -> bool:
+    """Have a session mined by a process of its own; False when that may not be."""
+    if ws.is_a_call_of_ours or not opted_in(ws):
+        return False
+    arguments = ["mine", "--background", "--session", str(transcript), *(["--flush"] if flush else [])]
+    if last_message:
+        arguments += ["--expect", fingerprint(last_message)]
+    detach.start(arguments, ws.environ_for_children(), ws.home.mine_log, keep_log=True)
+    return True
+
+
+def mine_file(ws: Workspace, transcript: Path) -> Mined:
+    """Mine one session now, since a person asks for it: opted in or not, and all of it."""
+    path = transcript.absolute()
+    if not path.is_file():
+        raise NotFound(f"There is no session file {path}.")
+    mark = _mark_of(path, flush=True)
+    ws.state.children.end_orphans()
+    mined = _patiently(ws, mark, None)
+    _note(ws, mined)
+    return mined
+
+
+def mine_in_background(
+    ws: Workspace, transcript: Path | None, *, flush: bool = False, expected: str = ""
+) -> list[Mined]:
+    """Mark a session, and mine everything that is marked if there is room for one more miner."""
+    since = opted_in(ws)
+    if ws.is_a_call_of_ours or since is None:
+        return []
+    if transcript:
+        mark = _mark_of(transcript.absolute(), flush=flush, expected=expected)
+        ws.state.queue.mark(mark, ws.clock().timestamp())
+    ws.state.children.end_orphans()
+    return _drain(ws, since)
+
+
+def sweep(ws: Workspace) -> list[Mined]:
+    """Mark every session that is behind, and mine: after a crash, a killed miner, a missed hook."""
+    since = opted_in(ws)
+    if ws.is_a_call_of_ours or since is None:
+        return []
+    now = ws.clock().timestamp()
+    for session in ws.state.journal.sessions():
+        known = ws.state.sessions.get(session)
+        ws.state.queue.mark(Mark(session, known.path if known else "", flush=True), now)
+    for path in behind(ws, since):
+        quiet = now - path.stat().st_mtime > QUIET_SECONDS
+        ws.state.queue.mark(_mark_of(path, flush=quiet), now)
+    return mine_in_background(ws, None)
+
+
+def behind(ws: Workspace, since: datetime | None) -> list[Path]:
+    """Session files that have grown, or changed, since they were last read to their end.
+
+    With `since`, only those that were written to after it; without, also those of which a part was passed over.
+    """
+    found = []
+    for path in find_sessions(ws.session_folders):
+        try:
+            status = path.stat()
+        except OSError:
+            continue  # gone meanwhile
+        if since and status.st_mtime < since.timestamp():
+            continue
+        known = ws.state.sessions.get(path.stem)
+        done = known and (known.size, known.mtime) == (status.st_size, status.st_mtime_ns)
+        if not (known and known.own) and not (known and done and (since or known.whole)):
+            found.append(path)
+    return found
+
+
+def mine_all(ws: Workspace, paths: Iterable[Path], since: datetime | None, progress: Progress) -> list[Mined]:
+    """Mine these sessions one after another, until there are no more or the budget is spent."""
+    paths, done = list(paths), list[Mined]()
+    for number, path in enumerate(paths):
+        progress(number, len(paths))
+        done.append(_patiently(ws, _mark_of(path, flush=True), since))
+        _note(ws, done[-1])
+        if done[-1].outcome in ("spent", "failed"):
+            break  # so it would be with the others
+    progress(len(paths), len(paths))
+    return done
+
+
+def retry(ws: Workspace) -> list[Mined]:
+    """Ask again about every dead letter."""
+    ensure_vault(ws)
+    done: list[Mined] = []
+    for record in ws.state.journal.dead():
+        chunk = Chunk.from_json(record.chunk)
+        mined = Mined(chunk.session, chunk.path)
+        with holding_session(ws.home.mining_locks, chunk.session, PATIENCE_SECONDS) as held:
+            if not held:
+                raise Busy(f"Session {chunk.session} is being mined by another memem. Try again in a moment.")
+            try:
+                operations = extraction.extract(ws, chunk, extraction.neighbours(ws, chunk))
+            except (ExtractError, BudgetSpent) as problem:
+                return [*done, mine_delta.failed(mined, problem)]  # so it would be with the others
+            ws.state.journal.revive(record.number, candidates.as_json(operations))
+            for answered in ws.state.journal.open(chunk.session):
+                mined = mine_delta.apply(ws, mined, answered)
+        done.append(mined)
+        _note(ws, mined)
+    return done
+
+
+def _drain(ws: Workspace, since: datetime) -> list[Mined]:
+    done: list[Mined] = []
+    while True:
+        with holding_slot(ws.home.mining_locks, ws.settings.max_miners) as room:
+            while room and (mined := _mine_next(ws, since, done)):
+                done.append(mined)
+                _note(ws, mined)
+        # A mark that came after the last look, from somebody who found no room, is ours to see.
+        if not room or not _due(ws, done):
+            return done
+
+
+def _mine_next(ws: Workspace, since: datetime, done: list[Mined]) -> Mined | None:
+    """Mine a session that is due and that nobody else is at; None when there is none."""
+    for due in _due(ws, done):
+        with holding_session(ws.home.mining_locks, due.session) as held:
+            mark = ws.state.queue.take(due.session) if held else None
+            if mark:
+                return _kept_on_failure(ws, mark, since)
+    return None
+
+
+def _kept_on_failure(ws: Workspace, mark: Mark, since: datetime | None) -> Mined:
+    """Whatever goes wrong, the session is still due."""
+    try:
+        return mine_session(ws, mark, since)
+    except BaseException:
+        ws.state.queue.mark(mark, ws.clock().timestamp())
+        raise
+
+
+def _due(ws: Workspace, done: list[Mined]) -> list[Mark]:
+    """What may be mined now: not what waits after a failure, and nothing while everybody waits."""
+    now = ws.clock().timestamp()
+    if ws.state.ledger.stopped(now):
+        return []
+    failed = {mined.session for mined in done if mined.outcome in ("failed", "spent")}
+    marks = [mark for mark in ws.state.queue.marks() if mark.session not in failed]
+    waiting = {mark.session: ws.state.sessions.get(mark.session) for mark in marks}
+    return [mark for mark in marks if not (known := waiting[mark.session]) or known.not_before <= now]
+
+
+def _patiently(ws: Workspace, mark: Mark, since: datetime | None) -> Mined:
+    """Mine a session when there is room and nobody else is at it. Raises Busy when that takes too long."""
+    until = ws.ticks() + PATIENCE_SECONDS
+    while ws.ticks() < until:
+        with holding_slot(ws.home.mining_locks, ws.settings.max_miners) as room:
+            if room:
+                with holding_session(ws.home.mining_locks, mark.session) as held:
+                    if held:
+                        ws.state.queue.take(mark.session)
+                        return _kept_on_failure(ws, mark, since)
+        ws.pause(TURN_SECONDS)
+    raise Busy("Other miners have been at work for a quarter of an hour. Try again later; nothing was lost.")
+
+
+def _mark_of(path: Path, *, flush: bool, expected: str = "") -> Mark:
+    """Sessions are known by the names of their files: a session that goes on elsewhere has another one."""
+    return Mark(path.stem, str(path), flush, expected)
+
+
+def note_trouble(ws: Workspace, problem: Exception) -> None:
+    """What ended a miner that nobody watches."""
+    with suppress(OSError):
+        log.add(ws.home.mine_log, f"{iso(ws.clock())} {type(problem).__name__}: {problem}")
+
+
+def _note(ws: Workspace, mined: Mined) -> None:
+    """A line of the log, for whatever was not simply nothing."""
+    if mined.outcome in ("nothing", "waiting"):
+        return
+    kept = f"{mined.count(*mine_delta.KEPT)} kept, {mined.count('refused')} refused" if mined.chunks else ""
+    parts = [f"{mined.turns} turns" if mined.turns else "", kept, mined.detail]
+    log.add(ws.home.mine_log, f"{iso(ws.clock())} {mined.session} {mined.outcome}: {', '.join(filter(None, parts))}")

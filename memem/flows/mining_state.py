@@ -1,0 +1,83 @@
+"""How it stands with mining: for `memem status` and `memem doctor`. Looks, and never begins anything."""
+
+from dataclasses import dataclass
+
+from memem.core.clock import iso
+from memem.core.errors import MememError
+from memem.flows.mining import opted_in
+from memem.jobs.budget import Spent
+from memem.workspace import Workspace
+
+SESSIONS_SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True)
+class LastMined:
+    """What came of a session the last time it was mined, and what it has cost so far."""
+
+    session: str
+    time: str
+    outcome: str
+    detail: str
+    calls: int
+    dollars: float
+
+
+@dataclass(frozen=True, slots=True)
+class MiningState:
+    """Mining at a glance. `since` is empty when it is off; `stopped` says why nobody is asked at the moment."""
+
+    since: str = ""
+    extractor: str = ""
+    pending: int = 0
+    waiting: int = 0
+    stopped: str = ""
+    dead_letters: int = 0
+    calls_today: int = 0
+    tokens_today: int = 0
+    dollars_today: float = 0.0
+    last: tuple[LastMined, ...] = ()
+    problem: str = ""
+
+
+def mining_state(ws: Workspace) -> MiningState:
+    """Everything that is known, or why it is not."""
+    since = opted_in(ws)
+    on = iso(since) if since else ""
+    if not ws.home.state_file.exists():
+        return MiningState(on, _extractor(ws))
+    try:
+        return _read(ws, on)
+    except MememError as problem:
+        return MiningState(on, _extractor(ws), problem=str(problem))
+
+
+def _read(ws: Workspace, since: str) -> MiningState:
+    now = ws.clock().timestamp()
+    today = ws.state.ledger.spent(ws.today())
+    return MiningState(
+        since=since,
+        extractor=_extractor(ws),
+        pending=len(ws.state.queue.marks()),
+        waiting=ws.state.sessions.waiting(now),
+        stopped=ws.state.ledger.stopped(now),
+        dead_letters=len(ws.state.journal.dead()),
+        calls_today=today.calls,
+        tokens_today=today.input_tokens + today.output_tokens,
+        dollars_today=round(today.dollars, 4),
+        last=tuple(
+            LastMined(
+                each.session, each.mined, each.outcome, each.detail, *_cost(ws.state.ledger.spent_in(each.session))
+            )
+            for each in ws.state.sessions.last(SESSIONS_SHOWN)
+        ),
+    )
+
+
+def _cost(spent: Spent) -> tuple[int, float]:
+    return spent.calls, round(spent.dollars, 4)
+
+
+def _extractor(ws: Workspace) -> str:
+    """What would mine: the model's name, or rules."""
+    return f"claude, {ws.settings.model}" if ws.settings.extractor == "claude" and ws.claude_command else "rules"

@@ -1,0 +1,53 @@
+"""What a failure to extract leads to: a session waits, longer each time; sometimes all do; some turns are put aside."""
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from memem.core.clock import iso
+from memem.core.errors import BudgetSpent, ExtractError, NotLoggedIn, Overloaded, RateLimited
+from memem.core.mining import Chunk
+from memem.jobs.sessions import Session
+from memem.workspace import Workspace
+
+LONGEST_WAIT = timedelta(hours=6)
+BREAKER_FAILURES = 3
+"""So many failures in a row, of whatever sessions, and everybody waits."""
+_OF_THE_SERVICE = (NotLoggedIn, RateLimited, Overloaded)
+"""Failures that say nothing about the turns: everybody waits, and no dead letter is made of them."""
+
+
+def is_hopeless(ws: Workspace, known: Session, problem: ExtractError | BudgetSpent) -> bool:
+    """Whether the turns have failed so often that they are to be put aside."""
+    counts = isinstance(problem, ExtractError) and not isinstance(problem, _OF_THE_SERVICE)
+    return counts and known.failures + 1 >= ws.settings.max_failures
+
+
+def bury(ws: Workspace, chunk: Chunk, problem: ExtractError | BudgetSpent) -> None:
+    """Keep the turns as a dead letter."""
+    ws.state.ledger.failed()
+    ws.state.journal.bury(chunk.session, chunk.as_json(), str(problem), iso(ws.clock()))
+
+
+def postpone(ws: Workspace, known: Session, problem: ExtractError | BudgetSpent) -> None:
+    """Note when the session, and everybody, may try again."""
+    now = ws.clock()
+    if isinstance(problem, BudgetSpent):
+        ws.state.sessions.put(known.told("spent", str(problem), iso(now)))
+        return
+    in_a_row = ws.state.ledger.failed()
+    of_the_service = isinstance(problem, _OF_THE_SERVICE)
+    failures = known.failures + (not of_the_service)
+    until = _until(ws, now, in_a_row if of_the_service else failures, problem)
+    if until > now and (of_the_service or in_a_row >= BREAKER_FAILURES):
+        ws.state.ledger.trip(until.timestamp(), str(problem))
+    waiting = replace(known, failures=failures, not_before=until.timestamp())
+    ws.state.sessions.put(waiting.told("failed", str(problem), iso(now)))
+
+
+def _until(ws: Workspace, now: datetime, times: int, problem: ExtractError) -> datetime:
+    base = ws.settings.retry_base_seconds
+    if not base:
+        return now
+    until = now + min(timedelta(seconds=base * 2.0 ** min(times - 1, 16)), LONGEST_WAIT)
+    retry_at = problem.retry_at if isinstance(problem, RateLimited) else None
+    return max(until, retry_at) if retry_at else until

@@ -1,0 +1,55 @@
+"""Where a memory comes from: the words that prove it, and the turn they stand in, with what was said around it."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from memem.core.memory import Entry
+from memem.core.mining import Turn
+from memem.flows import retrieve
+from memem.gate import invisible, secrets
+from memem.transcript.delta import find_turn
+from memem.transcript.sessions import find_sessions
+from memem.workspace import Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class Why:
+    """A memory with its proof. `turns` are those around the one it came from, which is at `place`; none when the
+    transcript is gone, or the memory came another way, as `note` then says."""
+
+    entry: Entry
+    transcript: str = ""
+    turns: tuple[Turn, ...] = ()
+    place: int = -1
+    note: str = ""
+
+
+def why(ws: Workspace, identity: str) -> Why:
+    """The proof of a memory."""
+    entry = retrieve.get(ws, identity)
+    memory = entry.memory
+    if not memory.source_turn:
+        told = "by a person" if memory.source_type == "user" else f"by {memory.source_type}"
+        return Why(entry, note=f"It was saved {told}, not mined from a session.")
+    path = _transcript(ws, memory.source_session)
+    if path is None:
+        note = f"The transcript of session {memory.source_session} is gone; Claude Code keeps them for 30 days."
+        return Why(entry, note=note)
+    found = find_turn(path, memory.source_turn)
+    if found is None:
+        return Why(entry, str(path), note=f"{path} no longer holds the turn.")
+    turns, place = found
+    return Why(entry, str(path), tuple(map(_shown, turns)), place)
+
+
+def _shown(turn: Turn) -> Turn:
+    """A turn as it may be shown: what the gate takes out of a memory does not come back with its proof."""
+    return replace(turn, text=secrets.redact(invisible.neutralise(turn.text)[0])[0])
+
+
+def _transcript(ws: Workspace, session: str) -> Path | None:
+    """Where the session was when it was mined, else where such files are."""
+    known = ws.state.sessions.get(session)
+    if known and known.path and Path(known.path).is_file():
+        return Path(known.path)
+    return next((path for path in find_sessions(ws.session_folders) if path.stem == session), None)

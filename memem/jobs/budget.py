@@ -1,0 +1,109 @@
+"""What asking a model costs: a hard limit for each day, a ledger of every call, and a breaker when nothing works."""
+
+from dataclasses import dataclass
+
+from memem.core import sqlite
+from memem.core.errors import BudgetSpent
+from memem.core.mining import Usage
+from memem.jobs.tables import Table, guarded
+
+DOLLARS_A_CALL = 0.01
+"""What a call counts for until its cost is known: 24,000 characters read and a dozen memories written by Haiku."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The most that one day may cost."""
+
+    calls: int
+    dollars: float
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What was spent, in a day or in a session."""
+
+    calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    dollars: float = 0.0
+
+
+class Ledger(Table):
+    """Every call: counted before it is made, so that two miners cannot both have the last one."""
+
+    TABLES = (
+        """CREATE TABLE calls (number INTEGER PRIMARY KEY AUTOINCREMENT, day TEXT NOT NULL, session TEXT NOT NULL,
+           outcome TEXT NOT NULL, input_tokens INTEGER NOT NULL, output_tokens INTEGER NOT NULL,
+           dollars REAL NOT NULL)""",
+        "CREATE INDEX calls_by_day ON calls (day)",
+        "CREATE INDEX calls_by_session ON calls (session)",
+        "CREATE TABLE breaker (one INTEGER PRIMARY KEY CHECK (one = 1), failures INTEGER, until REAL, reason TEXT)",
+    )
+
+    @guarded
+    def reserve(self, day: str, session: str, limits: Limits) -> int:
+        """Count a call that is about to be made; raises BudgetSpent instead when there is none left."""
+        with sqlite.transaction(self._connection):
+            today = self.spent(day)
+            if today.calls >= limits.calls:
+                raise BudgetSpent(
+                    f"Today's {limits.calls:,} calls are used up (MEMEM_DAILY_CALLS); the rest waits for tomorrow."
+                )
+            if today.dollars >= limits.dollars:
+                raise BudgetSpent(
+                    f"Today's {limits.dollars:g} dollars are used up (MEMEM_DAILY_USD); the rest waits for tomorrow."
+                )
+            row = self._connection.execute(
+                "INSERT INTO calls VALUES (NULL, ?, ?, 'asked', 0, 0, ?)", (day, session, DOLLARS_A_CALL)
+            )
+            return int(row.lastrowid or 0)
+
+    @guarded
+    def settle(self, number: int, outcome: str, usage: Usage) -> None:
+        """What a call has cost."""
+        self._connection.execute(
+            "UPDATE calls SET outcome = ?, input_tokens = ?, output_tokens = ?, dollars = ? WHERE number = ?",
+            (outcome, usage.input_tokens, usage.output_tokens, usage.dollars, number),
+        )
+
+    @guarded
+    def spent(self, day: str) -> Spent:
+        return self._sum("day = ?", day)
+
+    @guarded
+    def spent_in(self, session: str) -> Spent:
+        return self._sum("session = ?", session)
+
+    @guarded
+    def trip(self, until: float, reason: str) -> None:
+        """Nobody is to ask before `until`."""
+        self._connection.execute(
+            "INSERT OR REPLACE INTO breaker VALUES (1, ?, ?, ?)", (self._failures(), until, reason)
+        )
+
+    @guarded
+    def failed(self) -> int:
+        """One more call in a row has failed, whoever made it; how many that makes."""
+        statement = """INSERT INTO breaker VALUES (1, 1, 0, '') ON CONFLICT (one) DO UPDATE SET failures = failures + 1
+                       RETURNING failures"""
+        return int(self._connection.execute(statement).fetchone()[0])
+
+    @guarded
+    def worked(self) -> None:
+        self._connection.execute("DELETE FROM breaker")
+
+    @guarded
+    def stopped(self, now: float) -> str:
+        """Why nobody is to ask now; empty when everybody may."""
+        found = self._connection.execute("SELECT reason FROM breaker WHERE until > ?", (now,)).fetchone()
+        return str(found[0]) if found else ""
+
+    def _failures(self) -> int:
+        found = self._connection.execute("SELECT failures FROM breaker").fetchone()
+        return int(found[0]) if found else 0
+
+    def _sum(self, where: str, value: str) -> Spent:
+        sums = "count(*), ifnull(sum(input_tokens), 0), ifnull(sum(output_tokens), 0), ifnull(sum(dollars), 0.0)"
+        row = self._connection.execute(f"SELECT {sums} FROM calls WHERE {where}", (value,)).fetchone()  # noqa: S608
+        return Spent(*row)

@@ -1,0 +1,38 @@
+"""The model's processes, written down: one that outlived its miner is ended by whoever comes next."""
+
+import os
+
+from memem.core import processes
+from memem.jobs.tables import Table, guarded
+
+
+class Children(Table):
+    """A row for each call under way: the child, which leads a group of its own, and the miner that waits for it."""
+
+    TABLES = (
+        """CREATE TABLE children (pid INTEGER PRIMARY KEY, started TEXT NOT NULL, miner INTEGER NOT NULL,
+           miner_started TEXT NOT NULL)""",
+    )
+
+    @guarded
+    def add(self, pid: int, started: str) -> None:
+        miner = os.getpid()
+        row = (pid, started, miner, processes.started(miner) or "")
+        self._connection.execute("INSERT OR REPLACE INTO children VALUES (?, ?, ?, ?)", row)
+
+    @guarded
+    def remove(self, pid: int) -> None:
+        self._connection.execute("DELETE FROM children WHERE pid = ?", (pid,))
+
+    @guarded
+    def end_orphans(self) -> int:
+        """End every child whose miner is gone; returns how many were still running."""
+        ended = 0
+        for pid, started, miner, miner_started in self._connection.execute("SELECT * FROM children").fetchall():
+            if processes.is_same(miner, miner_started):
+                continue
+            if processes.is_same(pid, started):
+                processes.end_group(pid)
+                ended += 1
+            self.remove(pid)
+        return ended

@@ -1,0 +1,87 @@
+"""Answers on their way into the vault: written down before they are applied, so that a crash applies, not asks, again.
+
+A dead letter is a chunk that failed too often: its turns count as mined, and it waits here to be tried again.
+"""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from memem.jobs.tables import Table, guarded
+
+ANSWERED, DEAD = "answered", "dead"
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A chunk as it was sent, with the answer, or with the reason why there is none."""
+
+    number: int
+    session: str
+    state: str
+    chunk: dict[str, Any]
+    answer: list[dict[str, Any]]
+    reason: str
+    time: str
+
+
+class Journal(Table):
+    """What is not finished."""
+
+    TABLES = (
+        """CREATE TABLE journal (number INTEGER PRIMARY KEY AUTOINCREMENT, session TEXT NOT NULL, state TEXT NOT NULL,
+           chunk TEXT NOT NULL, answer TEXT NOT NULL, reason TEXT NOT NULL, time TEXT NOT NULL)""",
+        "CREATE INDEX journal_by_session ON journal (session, state)",
+    )
+
+    @guarded
+    def answered(self, session: str, chunk: dict[str, Any], answer: list[dict[str, Any]], time: str) -> Record:
+        """Keep an answer."""
+        return self._add(session, ANSWERED, chunk, answer, "", time)
+
+    @guarded
+    def bury(self, session: str, chunk: dict[str, Any], reason: str, time: str) -> Record:
+        """Keep a dead letter."""
+        return self._add(session, DEAD, chunk, [], reason, time)
+
+    @guarded
+    def revive(self, number: int, answer: list[dict[str, Any]]) -> None:
+        """A dead letter that has its answer now."""
+        statement = "UPDATE journal SET state = ?, answer = ?, reason = '' WHERE number = ?"
+        self._connection.execute(statement, (ANSWERED, json.dumps(answer), number))
+
+    @guarded
+    def finish(self, number: int) -> None:
+        """Applied: nothing of it is needed any more."""
+        self._connection.execute("DELETE FROM journal WHERE number = ?", (number,))
+
+    @guarded
+    def open(self, session: str) -> list[Record]:
+        """A session's answers that are not applied, or not known to be."""
+        return self._records("session = ? AND state = ?", (session, ANSWERED))
+
+    @guarded
+    def sessions(self) -> list[str]:
+        """The sessions that have such answers."""
+        query = "SELECT DISTINCT session FROM journal WHERE state = ? ORDER BY session"
+        return [session for (session,) in self._connection.execute(query, (ANSWERED,))]
+
+    @guarded
+    def dead(self) -> list[Record]:
+        return self._records("state = ?", (DEAD,))
+
+    def _add(
+        self, session: str, state: str, chunk: dict[str, Any], answer: list[dict[str, Any]], reason: str, time: str
+    ) -> Record:
+        added = self._connection.execute(
+            "INSERT INTO journal (session, state, chunk, answer, reason, time) VALUES (?, ?, ?, ?, ?, ?)",
+            (session, state, json.dumps(chunk), json.dumps(answer), reason, time),
+        )
+        return Record(int(added.lastrowid or 0), session, state, chunk, answer, reason, time)
+
+    def _records(self, where: str, values: tuple[str, ...]) -> list[Record]:
+        query = f"SELECT * FROM journal WHERE {where} ORDER BY number"  # noqa: S608 - fixed conditions
+        return [
+            Record(number, session, state, json.loads(chunk), json.loads(answer), reason, time)
+            for number, session, state, chunk, answer, reason, time in self._connection.execute(query, values)
+        ]

@@ -1,0 +1,46 @@
+"""One miner for a session, a few for the machine. The locks are the kernel's: they end with their holder."""
+
+import zlib
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from memem.core import files, locks
+from memem.core.errors import Busy
+
+POOL = 64
+"""Sessions share so many lock files: two that meet on one are mined in turn, and no file is left for each session."""
+
+
+def lock_of(folder: Path, session: str) -> Path:
+    """The lock of a session; whatever its name is, it never becomes a path."""
+    return folder / f"session-{zlib.crc32(session.encode('utf-8', 'replace')) % POOL:02}.lock"
+
+
+@contextmanager
+def holding_session(folder: Path, session: str, seconds: float = 0) -> Iterator[bool]:
+    """Whether this session is ours for as long as the block lasts."""
+    with _trying([lock_of(folder, session)], seconds) as held:
+        yield held
+
+
+@contextmanager
+def holding_slot(folder: Path, slots: int) -> Iterator[bool]:
+    """Whether there is room for one more miner on this machine, and it is ours."""
+    with _trying([folder / f"slot-{number:02}.lock" for number in range(slots)], 0) as held:
+        yield held
+
+
+@contextmanager
+def _trying(paths: list[Path], seconds: float) -> Iterator[bool]:
+    files.make_private_folder(paths[0].parent)
+    with ExitStack() as stack:
+        yield any(_takes(stack, path, seconds) for path in paths)
+
+
+def _takes(stack: ExitStack, path: Path, seconds: float) -> bool:
+    try:
+        stack.enter_context(locks.holding(path, seconds))
+    except Busy:
+        return False
+    return True

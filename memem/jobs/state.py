@@ -1,0 +1,74 @@
+"""The state database: what cannot be rebuilt from the vault. Each table has its owner in a module of its own.
+
+Losing it never destroys or duplicates a note: mining then waits for the next opt-in.
+"""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+
+from memem.core import sqlite
+from memem.core.errors import StateUnusable
+from memem.jobs.budget import Ledger
+from memem.jobs.children import Children
+from memem.jobs.journal import Journal
+from memem.jobs.queue import Queue
+from memem.jobs.sessions import Sessions
+from memem.jobs.tables import STATE
+
+_OWNERS = (Queue, Sessions, Journal, Ledger, Children)
+
+
+def _first_tables(connection: sqlite3.Connection) -> None:
+    for owner in _OWNERS:
+        for statement in owner.TABLES:
+            connection.execute(statement)
+
+
+MIGRATIONS: sqlite.Migrations = (_first_tables,)
+
+
+class State:
+    """`state.db`, opened."""
+
+    def __init__(self, path: Path, *, fsync: bool) -> None:
+        self.path = path
+        self._connection = sqlite.connect(path, MIGRATIONS, STATE, durable=fsync)
+
+    def close(self) -> None:
+        self._connection.close()
+
+    @contextmanager
+    def at_once(self) -> Iterator[None]:
+        """What is changed within is changed together, or not at all."""
+        with sqlite.translated(self.path, STATE), sqlite.transaction(self._connection):
+            yield
+
+    def check(self) -> None:
+        """Raise when the file is damaged."""
+        with sqlite.translated(self.path, STATE):
+            problems = [line for (line,) in self._connection.execute("PRAGMA quick_check") if line != "ok"]
+        if problems:
+            raise StateUnusable(f"The state {self.path} is damaged ({problems[0]}). {STATE.remedy}")
+
+    @cached_property
+    def queue(self) -> Queue:
+        return Queue(self.path, self._connection)
+
+    @cached_property
+    def sessions(self) -> Sessions:
+        return Sessions(self.path, self._connection)
+
+    @cached_property
+    def journal(self) -> Journal:
+        return Journal(self.path, self._connection)
+
+    @cached_property
+    def ledger(self) -> Ledger:
+        return Ledger(self.path, self._connection)
+
+    @cached_property
+    def children(self) -> Children:
+        return Children(self.path, self._connection)

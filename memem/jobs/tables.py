@@ -1,0 +1,25 @@
+"""What the tables of the state database have in common."""
+
+import sqlite3
+from pathlib import Path
+
+from memem.core import sqlite
+from memem.core.errors import StateUnusable
+
+STATE = sqlite.Purpose(
+    "state",
+    StateUnusable,
+    StateUnusable,
+    "Move the file away to begin anew, then `memem mining on`; your notes are not touched.",
+)
+guarded = sqlite.guarding(STATE)
+
+
+class Table:
+    """One or more tables with one owner; `TABLES` makes them."""
+
+    TABLES: tuple[str, ...] = ()
+
+    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
+        self.path = path
+        self._connection = connection
