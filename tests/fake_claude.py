@@ -5,6 +5,7 @@
     calls(folder)             # -> [{"argv": [], "stdin": "", "env": {}, "pid": 1, "cwd": "", "step": 0}, ...]
     set_steps(folder, [...])  # from now on other steps, beginning with the first
     ends(calls(folder)[0]["pid"])
+    most_at_once(folder)      # -> how many calls were under way at the same time
 
 Each call takes the next step, and the last one repeats. A step is a dict of
 
@@ -140,8 +141,11 @@ def main():
     play_list = read("steps.json")
     number = take_number(play_list["round"])
     step = play_list["steps"][min(number, len(play_list["steps"]) - 1)]
-    write_down(number, said, **(dict(child=start_child()) if step.get("child") else {{}}))
-    return play(step, said, number)
+    begun = time.monotonic()
+    write_down(number, said, begun=begun, **(dict(child=start_child()) if step.get("child") else {{}}))
+    code = play(step, said, number)
+    append("ends.jsonl", dict(begun=begun, ended=time.monotonic()))
+    return code
 
 
 code = main()
@@ -186,6 +190,14 @@ def calls(folder: Path, *, questions: bool = False) -> list[dict[str, Any]]:
     lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
     made = [json.loads(line) for line in lines]
     return [each for each in made if questions or each["step"] is not None]
+
+
+def most_at_once(folder: Path) -> int:
+    """How many calls were under way at the same time; those that were killed are not counted."""
+    path = folder / "ends.jsonl"
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    spans = [json.loads(line) for line in lines]
+    return max((sum(each["begun"] <= span["begun"] < each["ended"] for each in spans) for span in spans), default=0)
 
 
 def ends(pid: int) -> bool:

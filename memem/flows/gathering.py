@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import BinaryIO
 
 from memem.core.mining import Turn
-from memem.core.project import Project
+from memem.core.project import Project, normalise
 from memem.extract.prompt import fenced
 from memem.gate import secrets
 from memem.transcript import delta
 from memem.transcript.digest import digest
-from memem.transcript.turns import Work
+from memem.transcript.turns import LONGEST_ITEM, Work
 from memem.workspace import Workspace
 
 CHUNK_CHARACTERS = 24_000
@@ -68,15 +68,17 @@ class Gatherer:
     def gather(self, file: BinaryIO, start: int, session: str) -> Iterator[Gathered]:
         """Chunks in order; the last one, which may be without turns, is where reading ended."""
         held, works = Gathered(start), list[Work]()
+        begun = start > 0
         for step in delta.steps(file, start, session):
             line = step.line
-            if line.own:
+            if line.own and not begun:
                 raise OwnCall
             held.injected.update(line.injected)
             if line.work:
-                works = [*works, line.work][-MOST_WORKS:]
-            if line.turn is None:
+                works = [*works, self._redacted(line.work)][-MOST_WORKS:]
+            if line.turn is None or line.own:  # somebody quotes a call of ours
                 continue
+            begun = True
             turn = self._wanted(line.turn, held)
             if turn is None:
                 works = []
@@ -106,10 +108,29 @@ class Gatherer:
             text = secrets.redact(text)[0]
         return replace(turn, text=fenced(_cut(text)))
 
+    def _redacted(self, work: Work) -> Work:
+        if not self._ws.settings.redact_before_model:
+            return work
+        return Work(*(tuple(map(_redacted, items)) for items in (work.files, work.commands, work.errors)))
+
     def _project(self, cwd: str) -> Project:
         if cwd not in self._projects:
-            self._projects[cwd] = self._ws.project_of(Path(cwd) if cwd else self._ws.user_home)
+            self._projects[cwd] = self._found(Path(cwd) if cwd else self._ws.user_home)
         return self._projects[cwd]
+
+    def _found(self, folder: Path) -> Project:
+        try:
+            return self._ws.project_of(folder)
+        except PermissionError:
+            return Project(normalise(folder.name), folder, mining=False)  # it may refuse, and we cannot see it
+        except (OSError, ValueError):
+            return Project(normalise(folder.name), folder)  # no folder can have such a name, so none refuses
+
+
+def _redacted(item: str) -> str:
+    """What is known of an item ends somewhere: that may be within a secret, which is then not known for one."""
+    text = secrets.redact(item)[0]
+    return text.rpartition(" ")[0] if len(item) >= LONGEST_ITEM else text
 
 
 def _cut(text: str) -> str:

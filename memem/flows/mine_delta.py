@@ -10,6 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import BinaryIO
 
+from memem.core import files
 from memem.core.clock import iso
 from memem.core.errors import BudgetSpent, ExtractError
 from memem.core.mining import ASSISTANT, Chunk
@@ -40,8 +41,8 @@ KEPT = ("added", "updated", "superseded")
 class Mined:
     """What came of mining a session.
 
-    `outcome` is mined, nothing (there was nothing new), waiting (too little), missing (no file), own (a call of ours),
-    failed or spent (the budget); `detail` says more. `buried`: chunks that became dead letters.
+    `outcome` is mined, nothing (there was nothing new), waiting (too little), missing (no file that can be read), own
+    (a call of ours), failed or spent (the budget); `detail` says more. `buried`: chunks that became dead letters.
     """
 
     session: str
@@ -77,10 +78,12 @@ def mine_session(ws: Workspace, mark: Mark, since: datetime | None) -> Mined:
     if known and known.own:
         return replace(mined, outcome="own")
     try:
-        with Path(mark.path).open("rb") as file:
+        file = Path(mark.path).open("rb")  # noqa: SIM115 - what is wrong with it is told apart from all else
+    except OSError as error:
+        return replace(mined, outcome="missing", detail=f"{mark.path} cannot be read: {files.reason(error)}.")
+    try:
+        with file:
             return _Mining(ws, mark, file, since).run(mined)
-    except (FileNotFoundError, NotADirectoryError):
-        return replace(mined, outcome="missing", detail=f"{mark.path} is not there")
     except OwnCall:
         ws.state.sessions.put(replace(known or Session(mark.session, mark.path), own=True))
         return replace(mined, outcome="own")
@@ -94,6 +97,7 @@ class _Mining:
         self._mark = mark
         self._file = file
         self._since = since
+        self._left_to_others = False
 
     @property
     def _known(self) -> Session:
@@ -117,7 +121,7 @@ class _Mining:
             mined, problem = self._finished(mined, chunk)
             if problem:
                 return failed(mined, problem)
-        whole = (start == 0 or known.whole) and not gathered.passed
+        whole = (start == 0 or known.whole) and not gathered.passed and not self._left_to_others
         read = replace(self._known, size=status.st_size, mtime=status.st_mtime_ns, whole=whole)
         self._ws.state.sessions.put(read.placed(*_cursor(self._file, gathered.end)))
         return mined
@@ -151,11 +155,15 @@ class _Mining:
             self._ws.state.sessions.put(replace(known, whole=known.whole and not gathered.passed))
             ours = self._ws.state.sessions.claim([turn.uuid for turn in gathered.turns], known.session)
         turns = tuple(turn for turn in gathered.turns if turn.uuid in ours)
+        self._left_to_others |= len(turns) < len(gathered.turns)
         place = _cursor(self._file, gathered.end)
         return Chunk(known.session, known.path, gathered.project, turns, gathered.work, *place)
 
     def _is_known(self, uuid: str) -> bool:
-        return self._ws.state.sessions.is_known(uuid, self._mark.session)
+        """Of what another session is to mine we cannot say that it will be: this one may be asked for it again."""
+        is_known = self._ws.state.sessions.is_known(uuid, self._mark.session)
+        self._left_to_others |= is_known and not self._ws.state.sessions.is_mined(uuid)
+        return is_known
 
     def _wait_for_expected(self, start: int) -> None:
         """The last answer may not be in the file yet when its session is marked."""
@@ -177,7 +185,9 @@ def _start(file: BinaryIO, known: Session, since: datetime | None) -> int:
 
 
 def _cursor(file: BinaryIO, offset: int) -> tuple[int, int, str]:
+    place = file.tell()
     cursor = delta.cursor_at(file, offset)
+    file.seek(place)  # chunks are finished while the file is being read
     return cursor.inode, cursor.offset, cursor.check
 
 

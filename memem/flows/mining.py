@@ -6,20 +6,24 @@ before leaving, and looks once more after letting go: so the last turn is never 
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 
 from memem.core import files
 from memem.core.clock import iso
-from memem.core.errors import BudgetSpent, Busy, ExtractError, NotFound
+from memem.core.errors import BudgetSpent, Busy, ExtractError, InputError, MememError, NotFound
 from memem.core.mining import Chunk
 from memem.extract import candidates
-from memem.flows import extraction, mine_delta
+from memem.flows import extraction, mine_delta, postponing
 from memem.flows.mine_delta import Mined, mine_session
 from memem.flows.opening import ensure_vault, using_home
 from memem.gate.duplicates import fingerprint
 from memem.jobs import detach, log
+from memem.jobs.journal import Record
 from memem.jobs.queue import Mark
+from memem.jobs.sessions import Session
 from memem.jobs.single_flight import holding_session, holding_slot
 from memem.transcript.sessions import find_sessions
 from memem.workspace import Workspace
@@ -78,8 +82,9 @@ def mine_file(ws: Workspace, transcript: Path) -> Mined:
         raise NotFound(f"There is no session file {path}.")
     mark = _mark_of(path, flush=True)
     ws.state.children.end_orphans()
-    mined = _patiently(ws, mark, None)
+    mined = _patiently(ws, mark.session, lambda: _kept_on_failure(ws, _taken_up(ws, mark), None))
     _note(ws, mined)
+    _see_to_the_rest(ws, [mined])
     return mined
 
 
@@ -94,7 +99,7 @@ def mine_in_background(
         mark = _mark_of(transcript.absolute(), flush=flush, expected=expected)
         ws.state.queue.mark(mark, ws.clock().timestamp())
     ws.state.children.end_orphans()
-    return _drain(ws, since)
+    return _drain(ws, since, [])
 
 
 def sweep(ws: Workspace) -> list[Mined]:
@@ -107,8 +112,9 @@ def sweep(ws: Workspace) -> list[Mined]:
         known = ws.state.sessions.get(session)
         ws.state.queue.mark(Mark(session, known.path if known else "", flush=True), now)
     for path in behind(ws, since):
-        quiet = now - path.stat().st_mtime > QUIET_SECONDS
-        ws.state.queue.mark(_mark_of(path, flush=quiet), now)
+        with suppress(OSError):  # gone meanwhile
+            quiet = now - path.stat().st_mtime > QUIET_SECONDS
+            ws.state.queue.mark(_mark_of(path, flush=quiet), now)
     return mine_in_background(ws, None)
 
 
@@ -118,7 +124,7 @@ def behind(ws: Workspace, since: datetime | None) -> list[Path]:
     With `since`, only those that were written to after it; without, also those of which a part was passed over.
     """
     found = []
-    for path in find_sessions(ws.session_folders):
+    for path in filter(_is_text, find_sessions(ws.session_folders)):
         try:
             status = path.stat()
         except OSError:
@@ -133,50 +139,90 @@ def behind(ws: Workspace, since: datetime | None) -> list[Path]:
 
 
 def mine_all(ws: Workspace, paths: Iterable[Path], since: datetime | None, progress: Progress) -> list[Mined]:
-    """Mine these sessions one after another, until there are no more or the budget is spent."""
+    """Mine these sessions one after another, until there are no more, the budget is spent or nothing works."""
     paths, done = list(paths), list[Mined]()
+    ws.state.children.end_orphans()
     for number, path in enumerate(paths):
         progress(number, len(paths))
-        done.append(_patiently(ws, _mark_of(path, flush=True), since))
+        mark = _mark_of(path.absolute(), flush=True)
+        done.append(_patiently(ws, mark.session, partial(_attempted_now, ws, mark, since)))
         _note(ws, done[-1])
-        if done[-1].outcome in ("spent", "failed"):
+        if done[-1].outcome == "spent" or _nothing_works(ws, done):
             break  # so it would be with the others
     progress(len(paths), len(paths))
+    _see_to_the_rest(ws, done)
     return done
+
+
+def _attempted_now(ws: Workspace, mark: Mark, since: datetime | None) -> Mined:
+    return _attempted(ws, _taken_up(ws, mark), since)
+
+
+def _nothing_works(ws: Workspace, done: list[Mined]) -> bool:
+    last = done[-postponing.BREAKER_FAILURES :]
+    in_a_row = len(last) == postponing.BREAKER_FAILURES and all(mined.outcome == "failed" for mined in last)
+    return in_a_row or (done[-1].outcome == "failed" and bool(ws.state.ledger.stopped(ws.clock().timestamp())))
 
 
 def retry(ws: Workspace) -> list[Mined]:
     """Ask again about every dead letter."""
     ensure_vault(ws)
+    ws.state.children.end_orphans()
     done: list[Mined] = []
     for record in ws.state.journal.dead():
-        chunk = Chunk.from_json(record.chunk)
-        mined = Mined(chunk.session, chunk.path)
-        with holding_session(ws.home.mining_locks, chunk.session, PATIENCE_SECONDS) as held:
-            if not held:
-                raise Busy(f"Session {chunk.session} is being mined by another memem. Try again in a moment.")
-            try:
-                operations = extraction.extract(ws, chunk, extraction.neighbours(ws, chunk))
-            except (ExtractError, BudgetSpent) as problem:
-                return [*done, mine_delta.failed(mined, problem)]  # so it would be with the others
-            ws.state.journal.revive(record.number, candidates.as_json(operations))
-            for answered in ws.state.journal.open(chunk.session):
-                mined = mine_delta.apply(ws, mined, answered)
-        done.append(mined)
-        _note(ws, mined)
+        done.append(_patiently(ws, record.session, partial(_retried, ws, record)))
+        _note(ws, done[-1])
+        if done[-1].outcome in ("spent", "failed"):
+            break  # so it would be with the others
+    _see_to_the_rest(ws, done)
     return done
 
 
-def _drain(ws: Workspace, since: datetime) -> list[Mined]:
-    done: list[Mined] = []
+def _retried(ws: Workspace, record: Record) -> Mined:
+    chunk = Chunk.from_json(record.chunk)
+    mined = Mined(chunk.session, chunk.path)
+    if record not in ws.state.journal.dead():
+        return mined  # somebody else has just done it
+    memories = extraction.neighbours(ws, chunk)
+    chunk = replace(chunk, known=tuple(memory.id8 for memory in memories))
+    try:
+        operations = extraction.extract(ws, chunk, memories)
+    except (ExtractError, BudgetSpent) as problem:
+        return mine_delta.failed(mined, problem)
+    with ws.state.at_once():
+        ws.state.ledger.worked()
+        ws.state.journal.revive(record.number, chunk.as_json(), candidates.as_json(operations))
+    for answered in ws.state.journal.open(chunk.session):
+        mined = mine_delta.apply(ws, mined, answered)
+    return mined
+
+
+def _see_to_the_rest(ws: Workspace, done: list[Mined]) -> None:
+    """Whoever came while we were at work, and found no room or their session taken, has left the rest to us."""
+    since = opted_in(ws)
+    if since and not ws.is_a_call_of_ours:
+        _drain(ws, since, list(done))
+
+
+def _drain(ws: Workspace, since: datetime, done: list[Mined]) -> list[Mined]:
+    """Mine whatever is due. What failed in `done` is not tried again."""
     while True:
         with holding_slot(ws.home.mining_locks, ws.settings.max_miners) as room:
             while room and (mined := _mine_next(ws, since, done)):
                 done.append(mined)
                 _note(ws, mined)
         # A mark that came after the last look, from somebody who found no room, is ours to see.
-        if not room or not _due(ws, done):
+        if not room or not _is_something_left(ws, done):
             return done
+
+
+def _is_something_left(ws: Workspace, done: list[Mined]) -> bool:
+    """Whether a session is due that nobody is at: whoever is at one looks again after letting go."""
+    for due in _due(ws, done):
+        with holding_session(ws.home.mining_locks, due.session) as held:
+            if held:
+                return True
+    return False
 
 
 def _mine_next(ws: Workspace, since: datetime, done: list[Mined]) -> Mined | None:
@@ -185,8 +231,18 @@ def _mine_next(ws: Workspace, since: datetime, done: list[Mined]) -> Mined | Non
         with holding_session(ws.home.mining_locks, due.session) as held:
             mark = ws.state.queue.take(due.session) if held else None
             if mark:
-                return _kept_on_failure(ws, mark, since)
+                return _attempted(ws, mark, since)
     return None
+
+
+def _attempted(ws: Workspace, mark: Mark, since: datetime | None) -> Mined:
+    """What goes wrong with a session is its own matter: the others have their turn all the same."""
+    try:
+        return _kept_on_failure(ws, mark, since)
+    except MememError as problem:
+        known = ws.state.sessions.get(mark.session) or Session(mark.session, mark.path)
+        ws.state.sessions.put(known.told("failed", str(problem), iso(ws.clock())))
+        return Mined(mark.session, mark.path, "failed", str(problem))
 
 
 def _kept_on_failure(ws: Workspace, mark: Mark, since: datetime | None) -> Mined:
@@ -196,6 +252,12 @@ def _kept_on_failure(ws: Workspace, mark: Mark, since: datetime | None) -> Mined
     except BaseException:
         ws.state.queue.mark(mark, ws.clock().timestamp())
         raise
+
+
+def _taken_up(ws: Workspace, mark: Mark) -> Mark:
+    """A person's wish, and with it what the session is marked for: that is cleared before the session is read."""
+    marked = ws.state.queue.take(mark.session)
+    return replace(mark, expected=marked.expected) if marked else mark
 
 
 def _due(ws: Workspace, done: list[Mined]) -> list[Mark]:
@@ -209,23 +271,29 @@ def _due(ws: Workspace, done: list[Mined]) -> list[Mark]:
     return [mark for mark in marks if not (known := waiting[mark.session]) or known.not_before <= now]
 
 
-def _patiently(ws: Workspace, mark: Mark, since: datetime | None) -> Mined:
-    """Mine a session when there is room and nobody else is at it. Raises Busy when that takes too long."""
+def _patiently(ws: Workspace, session: str, work: Callable[[], Mined]) -> Mined:
+    """Do something with a session when there is room and nobody else is at it. Raises Busy when that takes too long."""
     until = ws.ticks() + PATIENCE_SECONDS
     while ws.ticks() < until:
         with holding_slot(ws.home.mining_locks, ws.settings.max_miners) as room:
             if room:
-                with holding_session(ws.home.mining_locks, mark.session) as held:
+                with holding_session(ws.home.mining_locks, session) as held:
                     if held:
-                        ws.state.queue.take(mark.session)
-                        return _kept_on_failure(ws, mark, since)
+                        return work()
         ws.pause(TURN_SECONDS)
     raise Busy("Other miners have been at work for a quarter of an hour. Try again later; nothing was lost.")
 
 
 def _mark_of(path: Path, *, flush: bool, expected: str = "") -> Mark:
     """Sessions are known by the names of their files: a session that goes on elsewhere has another one."""
+    if not _is_text(path):
+        raise InputError(f"{str(path)!r} is no text: rename it.")
     return Mark(path.stem, str(path), flush, expected)
+
+
+def _is_text(path: Path) -> bool:
+    """A name may be any bytes; those that are no text come as halves of characters, and can be kept nowhere."""
+    return not any("\ud800" <= each <= "\udfff" for each in str(path))
 
 
 def note_trouble(ws: Workspace, problem: Exception) -> None:

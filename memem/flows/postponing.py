@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from memem.core.clock import iso
-from memem.core.errors import BudgetSpent, ExtractError, NotLoggedIn, Overloaded, RateLimited
+from memem.core.errors import BudgetSpent, CliMissing, ExtractError, NotLoggedIn, Overloaded, RateLimited
 from memem.core.mining import Chunk
 from memem.jobs.sessions import Session
 from memem.workspace import Workspace
@@ -12,7 +12,7 @@ from memem.workspace import Workspace
 LONGEST_WAIT = timedelta(hours=6)
 BREAKER_FAILURES = 3
 """So many failures in a row, of whatever sessions, and everybody waits."""
-_OF_THE_SERVICE = (NotLoggedIn, RateLimited, Overloaded)
+_OF_THE_SERVICE = (CliMissing, NotLoggedIn, RateLimited, Overloaded)
 """Failures that say nothing about the turns: everybody waits, and no dead letter is made of them."""
 
 

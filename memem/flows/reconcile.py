@@ -18,7 +18,7 @@ from memem.core.mining import ADD, ASSISTANT, GENERAL_SCOPE, NOOP, SUPERSEDE, UP
 from memem.extract import candidates
 from memem.flows import remember, retrieve
 from memem.flows.remember import Written
-from memem.gate.verdict import MAX_ITEM, MAX_ITEMS, MAX_TITLE, cleanse
+from memem.gate.verdict import MAX_ITEM, MAX_ITEMS, MAX_TITLE, clean_line, cleanse
 from memem.workspace import Workspace
 
 FROM_A_PERSON, FROM_CLAUDE = 0.9, 0.6
@@ -50,13 +50,13 @@ def apply_one(ws: Workspace, chunk: Chunk, number: int, operation: Operation) ->
         return Applied("nothing")
     turn = candidates.source(chunk.turns, operation.quote)
     if turn is None:
-        return Applied("refused", title=operation.title, reason="its quote is not in the conversation")
+        return _refused(operation, "its quote is not in the conversation")
     if turn.role == ASSISTANT and _is_an_echo(ws, chunk, operation):
-        return Applied("refused", title=operation.title, reason="it repeats a memory that was shown in this session")
+        return _refused(operation, "it repeats a memory that was shown in this session")
     try:
         return _apply(ws, chunk, operation, _memory(ws, chunk, number, operation, turn), turn)
     except (InputError, NoteError) as problem:
-        return Applied("refused", title=operation.title, reason=str(problem))
+        return _refused(operation, str(problem))
 
 
 def _apply(ws: Workspace, chunk: Chunk, operation: Operation, memory: Memory, turn: Turn) -> Applied:
@@ -220,6 +220,10 @@ def _is_known(chunk: Chunk, operation: Operation) -> bool:
 
 def _id8(operation: Operation) -> str:
     return (operation.target or "").strip()
+
+
+def _refused(operation: Operation, reason: str) -> Applied:
+    return Applied("refused", title=clean_line(operation.title)[:MAX_TITLE], reason=reason)
 
 
 def _kept(written: Written, outcome: str = "added") -> Applied:

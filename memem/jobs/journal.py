@@ -45,10 +45,10 @@ class Journal(Table):
         return self._add(session, DEAD, chunk, [], reason, time)
 
     @guarded
-    def revive(self, number: int, answer: list[dict[str, Any]]) -> None:
+    def revive(self, number: int, chunk: dict[str, Any], answer: list[dict[str, Any]]) -> None:
         """A dead letter that has its answer now."""
-        statement = "UPDATE journal SET state = ?, answer = ?, reason = '' WHERE number = ?"
-        self._connection.execute(statement, (ANSWERED, json.dumps(answer), number))
+        statement = "UPDATE journal SET state = ?, chunk = ?, answer = ?, reason = '' WHERE number = ?"
+        self._connection.execute(statement, (ANSWERED, json.dumps(chunk), json.dumps(answer), number))
 
     @guarded
     def finish(self, number: int) -> None:

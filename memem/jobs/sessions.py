@@ -94,6 +94,12 @@ class Sessions(Table):
         return bool(mined) or (owner != session and bool(path) and Path(path).exists())
 
     @guarded
+    def is_mined(self, uuid: str) -> bool:
+        """Whether a turn is mined, by whomever."""
+        query = "SELECT 1 FROM turns WHERE uuid = ? AND mined"
+        return self._connection.execute(query, (uuid,)).fetchone() is not None
+
+    @guarded
     def claim(self, uuids: Sequence[str], session: str) -> frozenset[str]:
         """Take turns over, so that no other session mines them too; returns those that are ours now."""
         with sqlite.transaction(self._connection):

@@ -7,7 +7,7 @@ HEADING = "# Active Memory Slice"
 """The first line of a slice, as it is rendered."""
 _NAMES = r"system-reminder|ide_\w+|new-diagnostics|[a-z-]+-hook"
 _TAG = re.compile(rf"<({_NAMES})>")
-_INTERRUPTED = re.compile(r"\s*\[Request interrupted by user[^\]\n]*\]")
+_INTERRUPTED = re.compile(r"\A\s*\[Request interrupted by user[^\]\n]*\]")
 _UNTYPED = re.compile(
     r"""\s*(?: <(?: command-(?:name|message|args) | local-command-(?:stdout|stderr|caveat) | bash-(?:stdout|stderr)
                  | task-notification | teammate-message | cross-session-message | user-prompt-submit-hook )\b
@@ -23,7 +23,7 @@ _ID = re.compile(r"(?:\d+\. (?:\d{4}-\d\d-\d\d · )?|- Pinned · )(\S{8}) · ")
 
 def said(text: str) -> str:
     """What is left of a text once everything is taken out of it that the harness or memem put in."""
-    return _without_slices(_without_tags(_INTERRUPTED.sub("", text, 1) if _INTERRUPTED.match(text) else text)).strip()
+    return _without_slices(_without_tags(_INTERRUPTED.sub("", text))).strip()
 
 
 def is_untyped(text: str) -> bool:
@@ -39,7 +39,7 @@ def shell_command(text: str) -> str | None:
 
 def slice_ids(text: str) -> Iterator[str]:
     """The memories that the slices in a text show."""
-    for line, is_ours in _marked(text.splitlines()):
+    for line, is_ours in _marked(text.splitlines() if HEADING in text else []):
         if is_ours and (match := _ID.match(line)):
             yield match[1]
 

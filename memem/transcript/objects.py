@@ -21,7 +21,7 @@ _DECODER = json.JSONDecoder(strict=False, parse_int=float)
 _SPACE = re.compile("[ \t\r\n\ufeff]*")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _OPENING = re.compile(r'\{\s*"')
-_TRIES = 1_000
+_TRIES = 1_000  # places in a torn row at which an object is looked for: more than there are in any
 # What stands inside a message and has a type too; every other type is that of a line.
 _INNER = frozenset(
     "text thinking redacted_thinking tool_use tool_result tool_reference server_tool_use web_search_tool_result image"

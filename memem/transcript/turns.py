@@ -16,7 +16,7 @@ from memem.transcript import harness
 Object = dict[str, Any]
 
 _PATHS = dict.fromkeys(("Read", "Edit", "Write", "MultiEdit"), "file_path") | {"NotebookEdit": "notebook_path"}
-_LONGEST_ITEM = 200
+LONGEST_ITEM = 200
 _ERROR_LINES = 3
 _REFUSAL = "The user doesn't want to"  # an error to the protocol only
 
@@ -59,13 +59,9 @@ def read(value: Object, session: str) -> Line:
 
 def _human(value: Object, blocks: list[Object], session: str) -> Turn | None:
     texts = list(_texts(blocks))
-    if (
-        _is_made_up(value)
-        or value.get("toolUseResult") is not None
-        or any(_is(block, "tool_result") for block in blocks)
-    ):
-        return None
-    if any(harness.is_untyped(text) or harness.shell_command(text) is not None for text in texts):
+    is_output = value.get("toolUseResult") is not None or any(_is(block, "tool_result") for block in blocks)
+    is_command = any(harness.is_untyped(text) or harness.shell_command(text) is not None for text in texts)
+    if is_output or is_command or _is_made_up(value):
         return None
     return _turn(value, HUMAN, texts, session)
 
@@ -133,7 +129,7 @@ def _work(files: Iterable[str] = (), commands: Iterable[str] = (), errors: Itera
 def _items(texts: Iterable[str]) -> tuple[str, ...]:
     """Their first lines, as far as they have any, and not longer than a list can bear."""
     lines = (text.strip().partition("\n")[0].strip() for text in texts)
-    return tuple(line[:_LONGEST_ITEM] for line in lines if line)
+    return tuple(line[:LONGEST_ITEM] for line in lines if line)
 
 
 def _ids(texts: Iterable[str]) -> tuple[str, ...]:

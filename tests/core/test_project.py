@@ -327,6 +327,54 @@ def test_an_override_that_is_not_utf8_is_an_error_that_names_the_file(tmp_path: 
     assert str(refusal.value).startswith(f"{folder / '.memem.toml'} cannot be read")
 
 
+# --- mining -------------------------------------------------------------------------------------------------------
+
+
+def test_a_project_may_be_mined_unless_it_refuses(tmp_path: Path) -> None:
+    assert resolve(tmp_path).mining
+    assert resolve(make_repository(tmp_path / "shop")).mining
+    assert resolve(make_override(tmp_path / "x", 'project = "x"\n')).mining
+
+
+def test_one_line_refuses_mining_and_changes_nothing_else(tmp_path: Path) -> None:
+    repository = make_override(make_repository(tmp_path / "shop"), "mining = false\n")
+    assert resolve(repository) == Project("shop", repository, "main", mining=False)
+    folder = make_override(tmp_path / "diary", "mining = false\n")
+    assert resolve(folder) == Project("diary", folder, mining=False)
+
+
+def test_a_refusal_may_stand_beside_a_name(tmp_path: Path) -> None:
+    folder = make_override(tmp_path / "x", 'project = "shop"\nmining = false\n')
+    assert resolve(folder) == Project("shop", folder, mining=False)
+
+
+def test_a_refusal_holds_in_the_folders_below(tmp_path: Path) -> None:
+    repository = make_override(make_repository(tmp_path / "shop"), "mining = false\n")
+    (repository / "src" / "auth").mkdir(parents=True)
+    assert not resolve(repository / "src" / "auth").mining
+    assert not resolve(make_override(repository / "docs", "mining = true\n")).mining
+
+
+def test_a_refusal_in_the_main_worktree_holds_in_linked_ones(tmp_path: Path) -> None:
+    main = make_override(make_repository(tmp_path / "shop"), "mining = false\n")
+    git(main, "worktree", "add", "--quiet", "-b", "feature", str(tmp_path / "elsewhere"))
+    assert not resolve(tmp_path / "elsewhere").mining
+
+
+def test_a_part_of_a_project_can_refuse_alone(tmp_path: Path) -> None:
+    repository = make_repository(tmp_path / "shop")
+    assert not resolve(make_override(repository / "private", "mining = false\n")).mining
+    assert resolve(repository).mining
+
+
+@pytest.mark.parametrize("value", ["0", '"no"', "[false]", '"false"'])
+def test_a_refusal_that_is_not_true_or_false_is_an_error_that_names_the_file(tmp_path: Path, value: str) -> None:
+    folder = make_override(tmp_path / "x", f"mining = {value}\n")
+    with pytest.raises(SettingsError) as refusal:
+        resolve(folder)
+    assert str(refusal.value).startswith(f"{folder / '.memem.toml'}: mining must be true or false")
+
+
 # --- names --------------------------------------------------------------------------------------------------------
 
 

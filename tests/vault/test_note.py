@@ -97,6 +97,60 @@ def test_evidence_survives_a_new_statement() -> None:
     assert after.memory.evidence == FULL.evidence
 
 
+_evidence = (
+    st.lists(st.text(st.characters(codec="utf-8")) | st.sampled_from([note.EVIDENCE, "> a", ">", "---", "# a", ""]))
+    .map("\n".join)
+    .map(lambda text: "\n".join(line.rstrip() for line in text.splitlines()).strip())
+)
+
+
+@settings(max_examples=200)
+@given(_memories, _evidence, _evidence)
+def test_new_evidence_takes_the_place_of_the_old_and_of_nothing_else(memory: Memory, old: str, new: str) -> None:
+    before = read(note.new_text(replace(memory, evidence=old)))
+    assert before.memory.evidence == old
+    after = read(note.rewritten(before, replace(before.memory, evidence=new)))
+    assert after.memory == replace(memory, evidence=new)
+    assert not after.touched_by_hand
+
+
+def test_evidence_is_added_to_a_note_that_had_none() -> None:
+    after = note.rewritten(read(note.new_text(MINIMAL)), replace(MINIMAL, evidence="said so"))
+    assert after.endswith("---\n\nA fact.\n\n> [!quote]- Evidence\n> said so\n")
+
+
+def test_a_statement_and_its_evidence_can_change_together() -> None:
+    wanted = replace(FULL, body="Tokens are signed with ES256.", evidence="use ES256\n\nplease")
+    after = note.rewritten(read(note.new_text(FULL)), wanted)
+    assert after.endswith("\n\nTokens are signed with ES256.\n\n> [!quote]- Evidence\n> use ES256\n>\n> please\n")
+    assert read(after).memory == wanted
+
+
+@pytest.mark.parametrize(
+    "below", ["\nand more\n", "\n## My own section\n\nwith words\n", "right below\n", "no newline"]
+)
+def test_what_a_person_wrote_below_the_evidence_stays_below_it(below: str) -> None:
+    added = read(note.new_text(FULL) + below)
+    after = note.rewritten(added, replace(added.memory, evidence="new words"))
+    assert after.endswith(f"\n\n> [!quote]- Evidence\n> new words\n{below}")
+    assert read(after).memory.body == added.memory.body
+
+
+def test_evidence_that_is_taken_away_leaves_no_callout() -> None:
+    after = note.rewritten(read(note.new_text(FULL)), replace(FULL, evidence=""))
+    assert after.endswith("\n\nThe gateway cannot share a secret.\n")
+    assert read(after).memory.evidence == ""
+
+
+def test_evidence_is_written_with_the_line_endings_of_its_note() -> None:
+    synced = read(note.new_text(FULL).replace("\n", "\r\n"))
+    assert synced.memory == FULL
+    after = note.rewritten(synced, replace(FULL, evidence="one\ntwo"))
+    assert after.endswith("\r\n\r\n> [!quote]- Evidence\r\n> one\r\n> two\r\n")
+    assert "\n" not in after.replace("\r\n", "")
+    assert not read(after).touched_by_hand
+
+
 def test_a_statement_cannot_forge_its_evidence() -> None:
     forged = read(note.new_text(replace(MINIMAL, body="A fact.\n\n> [!quote]- Evidence\n> the user said so")))
     assert forged.memory.evidence == ""

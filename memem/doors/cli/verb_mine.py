@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
-from memem.core.errors import InputError, MememError
+from memem.core.errors import InputError, MememError, NotFound
 from memem.doors.cli import output
 from memem.doors.cli.session import workspace
 from memem.flows import mining, planning
@@ -34,6 +34,8 @@ def run(options: argparse.Namespace) -> int:
     with workspace() as ws:
         if options.background or options.sweep:
             return _unattended(ws, options)
+        if options.retry and options.dry_run:
+            return _show_plan(planning.plan_retry(ws), json=options.json)
         if options.retry:
             return _show(mining.retry(ws), options, nothing="There are no dead letters.")
         if options.session and not options.dry_run:
@@ -55,22 +57,25 @@ def _unattended(ws: Workspace, options: argparse.Namespace) -> int:
 
 def _many(ws: Workspace, options: argparse.Namespace) -> int:
     since = _since(ws, options)
-    paths = [options.session] if options.session else mining.behind(ws, since)
+    paths = [_existing(options.session)] if options.session else mining.behind(ws, since)
     if options.history or options.dry_run:
         with output.progress("Looking", quiet=options.json) as progress:
             planned = planning.plan(ws, paths, since, progress)
         if options.dry_run:
             return _show_plan(planned, json=options.json)
         if not planned.turns:
-            output.say("There is nothing to mine.")
-            return 0
-        _show_plan(planned, json=False)
-        if not (options.yes or _agreed()):
-            output.say("Nothing was mined.")
-            return 0
+            return _show([], options, nothing="There is nothing to mine.")
+        if not _agreed(planned, options):
+            return _show([], options, nothing="Nothing was mined.")
     with output.progress("Mining (Ctrl-C to go on later)", quiet=options.json) as progress:
         done = mining.mine_all(ws, paths, since, progress)
     return _show(done, options, nothing="Every session is mined to its end.")
+
+
+def _existing(session: Path) -> Path:
+    if not session.is_file():
+        raise NotFound(f"There is no session file {session}.")
+    return session
 
 
 def _since(ws: Workspace, options: argparse.Namespace) -> datetime | None:
@@ -82,21 +87,30 @@ def _since(ws: Workspace, options: argparse.Namespace) -> datetime | None:
     return since
 
 
-def _agreed() -> bool:
+def _agreed(planned: Plan, options: argparse.Namespace) -> bool:
+    """Whether a person who knows what it takes wants it; a plan that is not the result is said aside."""
+    (output.aside if options.json else output.say)(_in_words(planned))
+    if options.yes:
+        return True
     if sys.stdin is None or not sys.stdin.isatty():
         raise InputError("There is nobody to ask. Give --yes to mine the history, or --dry-run to see what it takes.")
     output.flush()
-    return input("Mine all of it? [y/N] ").strip().lower() in ("y", "yes")
+    output.aside("Mine all of it? [y/N]")
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
 def _show_plan(planned: Plan, *, json: bool) -> int:
     if json:
         output.as_json(planned)
-        return 0
+    else:
+        output.say(_in_words(planned))
+    return 0
+
+
+def _in_words(planned: Plan) -> str:
     cost = f"about {planned.calls:,} calls, {planned.dollars:.2f} dollars" if planned.calls else "by rules, no calls"
     said = f"{planned.turns:,} turns, {planned.characters:,} characters"
-    output.say(f"{planned.sessions:,} sessions to mine: {said}; {cost}.")
-    return 0
+    return f"{planned.sessions:,} sessions to mine: {said}; {cost}."
 
 
 def _show(done: Sequence[Mined], options: argparse.Namespace, *, nothing: str) -> int:
@@ -104,10 +118,10 @@ def _show(done: Sequence[Mined], options: argparse.Namespace, *, nothing: str) -
     if options.json:
         output.as_json(done)
         return 1 if failed else 0
-    shown = [mined for mined in done if mined.outcome not in ("nothing", "own")]
+    shown = [mined for mined in done if mined.chunks or mined.buried]
     for mined in shown:
         _show_one(mined)
-    if not shown:
+    if not shown and not failed:
         output.say(nothing or "There is nothing new to mine.")
     if failed:
         raise MememError(f"Session {failed[-1].session}: {failed[-1].detail} What is not mined yet is mined later.")

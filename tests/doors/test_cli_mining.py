@@ -1,0 +1,464 @@
+"""Mining on the command line: what is printed, what is asked before, and the exit codes."""
+
+import io
+import json
+import os
+import sys
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from memem.core.home import Home
+from memem.doors import cli
+from memem.flows import mining
+from tests import fake_claude
+from tests.transcripts import ECHO, Transcript, fact
+
+FAILING = {"exit": 1, "stderr": "error: something broke"}
+FAR = datetime.now().astimezone() + timedelta(hours=1)
+"""After any opt-in of a test: said from then on."""
+
+
+class Outcome(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+    @property
+    def data(self) -> Any:
+        return json.loads(self.out)
+
+
+class Terminal(io.StringIO):
+    """Somebody who can be asked."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+Run = Callable[..., Outcome]
+
+
+@pytest.fixture
+def claude(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "claude"
+    fake_claude.install(folder, [ECHO])
+    monkeypatch.setenv("PATH", os.pathsep.join((str(folder), os.environ["PATH"])))
+    monkeypatch.setenv("MEMEM_RETRY_BASE_SECONDS", "0")
+    return folder
+
+
+@pytest.fixture
+def run(claude: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
+    def call(*arguments: str, answer: str | None = None) -> Outcome:
+        monkeypatch.setattr(sys, "stdin", io.StringIO() if answer is None else Terminal(answer))
+        code = cli.main(list(arguments))
+        return Outcome(code, *capsys.readouterr())
+
+    return call
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    return Home(tmp_path / "user" / ".memem")
+
+
+@pytest.fixture
+def sessions(tmp_path: Path) -> Path:
+    return tmp_path / "user" / ".claude" / "projects" / "-work-shop"
+
+
+@pytest.fixture
+def session(sessions: Path) -> Transcript:
+    """A session with one fact in it."""
+    talk = Transcript(sessions / "s1.jsonl", start=FAR)
+    talk.tells("one")
+    talk.claude("Noted.")
+    return talk
+
+
+def failed(outcome: Outcome, saying: str) -> None:
+    """Failed with exactly one clear line on standard error, and nothing on standard output."""
+    assert (outcome.code, outcome.out) == (1, "")
+    (line,) = outcome.err.splitlines()
+    assert line.startswith("memem: ")
+    assert saying in line
+
+
+def titles(run: Run) -> set[str]:
+    done = run("list", "--json")
+    return {each["keys"][0] for each in done.data} if done.code == 0 else set()
+
+
+# --- mine --session -----------------------------------------------------------------------------------------------
+
+
+def test_a_session_is_mined_without_an_opt_in_since_a_person_asks(run: Run, session: Transcript) -> None:
+    done = run("mine", "--session", str(session.path))
+    assert (done.code, done.err) == (0, "")
+    head, kept = done.out.splitlines()
+    assert head == "s1: 2 turns, 1 memories kept"
+    assert kept.startswith("  added ")
+    assert kept.endswith("  About one (in the words of call 0)")
+    assert titles(run) == {"one"}
+
+
+def test_a_session_without_anything_new_says_so(run: Run, session: Transcript) -> None:
+    run("mine", "--session", str(session.path))
+    assert run("mine", "--session", str(session.path)) == Outcome(0, "There is nothing new to mine.\n", "")
+    assert run("mine", "--session", str(session.path), "--json").data[0]["outcome"] == "nothing"
+
+
+def test_what_was_mined_in_json(run: Run, session: Transcript) -> None:
+    (mined,) = run("mine", "--session", str(session.path), "--json").data
+    assert set(mined) == {"session", "path", "outcome", "detail", "turns", "chunks", "buried", "applied"}
+    assert (mined["session"], mined["path"], mined["outcome"]) == ("s1", str(session.path), "mined")
+    assert (mined["turns"], mined["chunks"], mined["buried"]) == (2, 1, 0)
+    (applied,) = mined["applied"]
+    assert set(applied) == {"outcome", "id", "title", "reason"}
+    assert applied["outcome"] == "added"
+
+
+def test_what_is_refused_is_shown_with_the_reason(run: Run, session: Transcript, claude: Path) -> None:
+    untrue: dict[str, Any] = {
+        "op": "ADD",
+        "target": None,
+        "title": "Untrue",
+        "content": "x",
+        "kind": "fact",
+        "scope": "project",
+    }
+    untrue |= {"importance": 3, "keys": [], "paths": [], "quote": "nobody has said this"}
+    fake_claude.set_steps(claude, [{"operations": [untrue]}])
+    done = run("mine", "--session", str(session.path))
+    assert done.out.splitlines() == [
+        "s1: 2 turns, 0 memories kept",
+        "  refused  Untrue: its quote is not in the conversation",
+    ]
+
+
+@pytest.mark.parametrize("how", [(), ("--dry-run",), ("--json",), ("--dry-run", "--json")])
+def test_a_session_that_is_not_there_is_a_failure(run: Run, tmp_path: Path, how: tuple[str, ...]) -> None:
+    failed(run("mine", "--session", str(tmp_path / "gone.jsonl"), *how), "There is no session file")
+
+
+def test_a_failure_is_one_line_that_says_what_happens_next(run: Run, session: Transcript, claude: Path) -> None:
+    fake_claude.set_steps(claude, [FAILING])
+    done = run("mine", "--session", str(session.path))
+    failed(done, "Session s1: ")
+    assert "something broke" in done.err
+    assert done.err.endswith("What is not mined yet is mined later.\n")
+    fake_claude.set_steps(claude, [ECHO])
+    assert run("mine", "--session", str(session.path)).code == 0
+    assert titles(run) == {"one"}
+
+
+def test_a_failure_in_json_is_a_result_and_exit_1(run: Run, session: Transcript, claude: Path) -> None:
+    fake_claude.set_steps(claude, [FAILING])
+    done = run("mine", "--session", str(session.path), "--json")
+    assert (done.code, done.err) == (1, "")
+    assert done.data[0]["outcome"] == "failed"
+    assert "something broke" in done.data[0]["detail"]
+
+
+def test_a_spent_budget_is_a_failure_that_names_the_limit(
+    run: Run, session: Transcript, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MEMEM_DAILY_CALLS", "0")
+    failed(run("mine", "--session", str(session.path)), "MEMEM_DAILY_CALLS")
+
+
+def test_without_a_claude_rules_serve(run: Run, sessions: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEMEM_EXTRACTOR", "rules")
+    talk = Transcript(sessions / "s2.jsonl")
+    talk.human("Remember that the staging database listens on port 5433.")
+    assert "1 memories kept" in run("mine", "--session", str(talk.path)).out
+
+
+def test_what_to_mine_has_to_be_said(run: Run) -> None:
+    assert run("mine").code == 2
+    assert run("mine", "--all", "--history").code == 2
+
+
+def test_interrupted_it_is_130_and_goes_on_later(
+    run: Run, session: Transcript, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(mining, "mine_all", interrupt)
+        assert run("mine", "--history", "--yes").code == 130
+    assert run("mine", "--history", "--yes").code == 0
+    assert titles(run) == {"one"}
+
+
+# --- dry runs -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("what", [("--session", "s1.jsonl"), ("--history",), ("--all",)])
+def test_a_dry_run_says_what_there_is_and_mines_nothing(
+    run: Run, session: Transcript, claude: Path, monkeypatch: pytest.MonkeyPatch, what: tuple[str, ...]
+) -> None:
+    monkeypatch.chdir(session.path.parent)
+    run("mining", "on")
+    os.utime(session.path, (FAR.timestamp(),) * 2)
+    done = run("mine", *what, "--dry-run")
+    assert (done.code, done.err) == (0, "")
+    assert done.out.startswith("1 sessions to mine: 2 turns, ")
+    assert done.out.endswith("; about 1 calls, 0.01 dollars.\n")
+    planned = run("mine", *what, "--dry-run", "--json").data
+    assert set(planned) == {"sessions", "turns", "characters", "calls", "dollars"}
+    assert fake_claude.calls(claude) == []
+    assert titles(run) == set()
+
+
+def test_a_dry_run_by_rules_names_no_cost(run: Run, session: Transcript, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEMEM_EXTRACTOR", "rules")
+    assert run("mine", "--session", str(session.path), "--dry-run").out.endswith("; by rules, no calls.\n")
+
+
+def test_a_dry_run_of_a_retry_asks_nobody(
+    run: Run, session: Transcript, claude: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MEMEM_MAX_FAILURES", "1")
+    fake_claude.set_steps(claude, [FAILING])
+    run("mine", "--session", str(session.path))
+    before = len(fake_claude.calls(claude))
+    assert run("mine", "--retry", "--dry-run").out.startswith("1 sessions to mine: 2 turns, ")
+    assert len(fake_claude.calls(claude)) == before
+
+
+# --- history ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("answer", ["y\n", "YES\n", " yes \n"])
+def test_the_history_is_mined_after_a_person_agreed_to_the_plan(run: Run, session: Transcript, answer: str) -> None:
+    done = run("mine", "--history", answer=answer)
+    assert done.code == 0
+    plan, head, _ = done.out.splitlines()
+    assert plan.startswith("1 sessions to mine: 2 turns, ")
+    assert head == "s1: 2 turns, 1 memories kept"
+    assert done.err == "Mine all of it? [y/N]\n"
+
+
+@pytest.mark.parametrize("answer", ["", "\n", "n\n", "no\n", "maybe\n"])
+def test_anything_but_yes_mines_nothing(run: Run, session: Transcript, claude: Path, answer: str) -> None:
+    done = run("mine", "--history", answer=answer)
+    assert (done.code, done.out.splitlines()[-1]) == (0, "Nothing was mined.")
+    assert fake_claude.calls(claude) == []
+
+
+def test_where_nobody_can_be_asked_the_history_is_not_mined(run: Run, session: Transcript, claude: Path) -> None:
+    done = run("mine", "--history")
+    assert done.code == 1
+    assert "--yes" in done.err
+    assert fake_claude.calls(claude) == []
+
+
+def test_with_yes_nobody_is_asked(run: Run, session: Transcript) -> None:
+    done = run("mine", "--history", "--yes")
+    assert (done.code, done.err) == (0, "")
+    assert titles(run) == {"one"}
+
+
+def test_the_history_in_json_is_json_and_nothing_else(run: Run, session: Transcript) -> None:
+    done = run("mine", "--history", "--yes", "--json")
+    assert [each["session"] for each in done.data] == ["s1"]
+    assert done.err.startswith("1 sessions to mine: ")
+
+
+def test_a_history_that_is_mined_has_nothing_more(run: Run, session: Transcript) -> None:
+    run("mine", "--history", "--yes")
+    assert run("mine", "--history") == Outcome(0, "There is nothing to mine.\n", "")
+    assert run("mine", "--history", "--json").data == []
+
+
+def test_the_history_reaches_back_before_the_opt_in(run: Run, sessions: Path) -> None:
+    old = Transcript(sessions / "old.jsonl")
+    old.tells("ancient")
+    run("mining", "on")
+    assert run("mine", "--all").out == "Every session is mined to its end.\n"
+    run("mine", "--history", "--yes")
+    assert titles(run) == {"ancient"}
+
+
+# --- all ----------------------------------------------------------------------------------------------------------
+
+
+def test_all_needs_the_opt_in(run: Run, session: Transcript) -> None:
+    failed(run("mine", "--all"), "`memem mining on`")
+
+
+def test_all_mines_every_session_that_is_behind(run: Run, sessions: Path, session: Transcript) -> None:
+    run("mining", "on")
+    second = Transcript(sessions / "s2.jsonl", start=FAR)
+    second.tells("two")
+    for path in sessions.iterdir():
+        os.utime(path, (FAR.timestamp(),) * 2)
+    done = run("mine", "--all")
+    assert [line for line in done.out.splitlines() if not line.startswith(" ")] == [
+        "s1: 2 turns, 1 memories kept",
+        "s2: 1 turns, 1 memories kept",
+    ]
+    assert run("mine", "--all") == Outcome(0, "Every session is mined to its end.\n", "")
+    assert run("mine", "--all", "--json").data == []
+
+
+# --- retry --------------------------------------------------------------------------------------------------------
+
+
+def test_without_dead_letters_there_is_nothing_to_retry(run: Run) -> None:
+    assert run("mine", "--retry") == Outcome(0, "There are no dead letters.\n", "")
+    assert run("mine", "--retry", "--json").data == []
+
+
+def test_what_failed_too_often_is_put_aside_and_can_be_retried(
+    run: Run, session: Transcript, claude: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MEMEM_MAX_FAILURES", "1")
+    fake_claude.set_steps(claude, [FAILING])
+    done = run("mine", "--session", str(session.path))
+    assert "1 parts failed too often and are put aside; `memem mine --retry`" in done.out
+    failed(run("mine", "--retry"), "something broke")
+    fake_claude.set_steps(claude, [ECHO])
+    assert run("mine", "--retry").code == 0
+    assert titles(run) == {"one"}
+    assert run("mine", "--retry").out == "There are no dead letters.\n"
+
+
+# --- in the background --------------------------------------------------------------------------------------------
+
+
+def test_without_an_opt_in_nothing_is_mined_in_the_background(run: Run, session: Transcript, claude: Path) -> None:
+    assert run("mine", "--background", "--session", str(session.path)) == Outcome(0, "", "")
+    assert run("mine", "--sweep") == Outcome(0, "", "")
+    assert fake_claude.calls(claude) == []
+
+
+def test_the_background_says_nothing_and_writes_its_log(run: Run, session: Transcript, home: Home) -> None:
+    run("mining", "on")
+    assert run("mine", "--background", "--session", str(session.path), "--flush") == Outcome(0, "", "")
+    assert titles(run) == {"one"}
+    (line,) = home.mine_log.read_text().splitlines()
+    assert "s1 mined: 2 turns, 1 kept" in line
+
+
+def test_a_failure_in_the_background_is_in_the_log_alone(
+    run: Run, session: Transcript, claude: Path, home: Home
+) -> None:
+    run("mining", "on")
+    fake_claude.set_steps(claude, [FAILING])
+    assert run("mine", "--background", "--session", str(session.path)) == Outcome(0, "", "")
+    assert "s1 failed: " in home.mine_log.read_text()
+    assert "something broke" in home.mine_log.read_text()
+
+
+def test_a_state_that_cannot_be_used_is_told_in_front_and_logged_behind(
+    run: Run, session: Transcript, home: Home
+) -> None:
+    run("mining", "on")
+    home.state_file.write_bytes(b"this is not a database " * 100)
+    failed(run("mine", "--session", str(session.path)), "Move the file away to begin anew")
+    assert run("mine", "--background", "--session", str(session.path)) == Outcome(0, "", "")
+    assert "StateUnusable: The state " in home.mine_log.read_text()
+
+
+def test_a_sweep_finds_what_is_behind(run: Run, session: Transcript) -> None:
+    run("mining", "on")
+    os.utime(session.path, (FAR.timestamp(),) * 2)
+    assert run("mine", "--sweep") == Outcome(0, "", "")
+    assert titles(run) == {"one"}
+
+
+# --- mining -------------------------------------------------------------------------------------------------------
+
+
+def test_mining_is_off_until_it_is_switched_on(run: Run, home: Home) -> None:
+    assert run("mining").out == "Mining is off. `memem mining on` has what is said from then on mined.\n"
+    assert not home.opt_in.exists()
+    done = run("mining", "on")
+    assert (done.code, done.err) == (0, "")
+    assert done.out.startswith("Mining is on: what is said in Claude Code since 20")
+    assert run("mining").out == done.out
+
+
+def test_switching_it_on_again_does_not_move_its_beginning(run: Run, home: Home) -> None:
+    run("mining", "on")
+    home.opt_in.write_text("2026-01-02T03:04:05+01:00\n")
+    assert "since 2026-01-02 03:04 " in run("mining", "on").out
+
+
+def test_mining_can_be_switched_off_again_and_twice(run: Run, home: Home) -> None:
+    run("mining", "on")
+    for _ in range(2):
+        assert run("mining", "off").out.startswith("Mining is off.")
+    assert not home.opt_in.exists()
+
+
+def test_the_opt_in_is_private_and_says_since_when(run: Run, home: Home) -> None:
+    run("mining", "on")
+    assert home.opt_in.stat().st_mode & 0o077 == 0
+    assert datetime.fromisoformat(home.opt_in.read_text().strip()).tzinfo
+
+
+def test_mining_is_on_or_off(run: Run) -> None:
+    assert run("mining", "perhaps").code == 2
+
+
+# --- why ----------------------------------------------------------------------------------------------------------
+
+
+def mined_id(run: Run, session: Transcript) -> str:
+    run("mine", "--session", str(session.path))
+    (entry,) = run("list", "--json").data
+    return str(entry["id"])
+
+
+def test_why_shows_the_memory_and_the_turn_with_its_neighbours(run: Run, session: Transcript) -> None:
+    done = run("why", mined_id(run, session)[:8])
+    assert (done.code, done.err) == (0, "")
+    lines = done.out.splitlines()
+    assert lines[0].startswith("About one")
+    assert f"> {fact('one').partition(': ')[2]}" in lines
+    assert f"From {session.path}:" in lines
+    (said,) = [line for line in lines if line.startswith(">> ")]
+    assert said.startswith(">> human, 20")
+    assert "     Noted." in lines
+
+
+def test_why_in_json(run: Run, session: Transcript) -> None:
+    data = run("why", mined_id(run, session), "--json").data
+    assert set(data) == {"entry", "transcript", "turns", "place", "note"}
+    assert set(data["turns"][0]) == {"uuid", "role", "text", "time", "session", "cwd", "branch"}
+    assert (data["place"], data["turns"][0]["role"], data["note"]) == (0, "human", "")
+    assert data["entry"]["source_turn"] == data["turns"][0]["uuid"]
+
+
+def test_why_cuts_what_is_long(run: Run, sessions: Path) -> None:
+    talk = Transcript(sessions / "s1.jsonl")
+    talk.human(f"{fact('one')}\n{'word ' * 1_000}")
+    done = run("why", mined_id(run, talk))
+    assert " […]" in done.out
+    assert len(done.out) < 2_000
+
+
+def test_why_says_when_the_transcript_is_gone_and_is_no_failure(run: Run, session: Transcript) -> None:
+    identity = mined_id(run, session)
+    session.path.unlink()
+    done = run("why", identity)
+    assert done.code == 0
+    assert done.out.splitlines()[-1] == "The transcript of session s1 is gone; Claude Code keeps them for 30 days."
+
+
+def test_why_of_a_persons_own_memory(run: Run) -> None:
+    saved = run("save", "A fact.", "--json").data["id"]
+    assert run("why", saved).out.endswith("\nIt was saved by a person, not mined from a session.\n")
+
+
+def test_why_of_nothing_is_a_failure(run: Run) -> None:
+    run("save", "A fact.")
+    failed(run("why", "ffffffff"), "No memory has the id")

@@ -1,0 +1,163 @@
+"""What asking costs: a day has a hard limit, every call is in the ledger, and when nothing works everybody waits."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from memem.core.errors import BudgetSpent
+from memem.core.mining import Usage
+from memem.jobs.budget import DOLLARS_A_CALL, Ledger, Limits, Spent
+from memem.jobs.state import State
+
+TODAY, TOMORROW = "2026-03-01", "2026-03-02"
+PLENTY = Limits(1_000, 1_000.0)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "state" / "state.db"
+
+
+@pytest.fixture
+def ledger(path: Path) -> Iterator[Ledger]:
+    with closing(State(path, fsync=False)) as state:
+        yield state.ledger
+
+
+def ask(ledger: Ledger, cost: float, *, day: str = TODAY, session: str = "s1", limits: Limits = PLENTY) -> None:
+    ledger.settle(ledger.reserve(day, session, limits), "answered", Usage(100, 10, cost))
+
+
+# --- the limits ---------------------------------------------------------------------------------------------------
+
+
+def test_a_day_has_so_many_calls_and_no_more(ledger: Ledger) -> None:
+    limits = Limits(2, 1_000.0)
+    ask(ledger, 0.0, limits=limits)
+    ask(ledger, 0.0, limits=limits)
+    with pytest.raises(BudgetSpent, match=r"2 calls are used up \(MEMEM_DAILY_CALLS\); the rest waits for tomorrow"):
+        ledger.reserve(TODAY, "s2", limits)
+    assert ledger.spent(TODAY).calls == 2, "what was refused is not counted"
+
+
+def test_a_day_has_so_many_dollars_and_no_more(ledger: Ledger) -> None:
+    limits = Limits(1_000, 0.5)
+    ask(ledger, 0.3, limits=limits)
+    ask(ledger, 0.2, limits=limits)
+    with pytest.raises(BudgetSpent, match=r"0.5 dollars are used up \(MEMEM_DAILY_USD\)"):
+        ledger.reserve(TODAY, "s1", limits)
+
+
+@pytest.mark.parametrize("limits", [Limits(0, 1.0), Limits(1, 0.0)])
+def test_nothing_allowed_is_nothing_asked(ledger: Ledger, limits: Limits) -> None:
+    with pytest.raises(BudgetSpent):
+        ledger.reserve(TODAY, "s1", limits)
+
+
+def test_tomorrow_is_another_day(ledger: Ledger) -> None:
+    limits = Limits(1, 1.0)
+    ask(ledger, 5.0, limits=limits)
+    ledger.reserve(TOMORROW, "s1", limits)
+
+
+def test_a_call_counts_from_before_it_is_made(ledger: Ledger) -> None:
+    ledger.reserve(TODAY, "s1", PLENTY)
+    assert ledger.spent(TODAY) == Spent(1, 0, 0, DOLLARS_A_CALL)
+
+
+def test_a_call_whose_miner_was_killed_still_counts(path: Path) -> None:
+    with closing(State(path, fsync=False)) as killed:
+        killed.ledger.reserve(TODAY, "s1", PLENTY)
+    with closing(State(path, fsync=False)) as state, pytest.raises(BudgetSpent):
+        state.ledger.reserve(TODAY, "s2", Limits(1, 1.0))
+
+
+def test_two_miners_cannot_both_have_the_last_call(ledger: Ledger, path: Path) -> None:
+    with closing(State(path, fsync=False)) as other:
+        other.ledger.reserve(TODAY, "s2", Limits(1, 1.0))
+        with pytest.raises(BudgetSpent):
+            ledger.reserve(TODAY, "s1", Limits(1, 1.0))
+
+
+def test_however_many_ask_at_once_the_limit_holds(ledger: Ledger, path: Path) -> None:
+    begin = threading.Barrier(8)
+    got: list[bool] = []
+
+    def try_often() -> None:
+        with closing(State(path, fsync=False)) as own:
+            begin.wait()
+            for _ in range(5):
+                try:
+                    own.ledger.reserve(TODAY, "s1", Limits(7, 1_000.0))
+                except BudgetSpent:
+                    got.append(False)
+                else:
+                    got.append(True)
+
+    threads = [threading.Thread(target=try_often) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (got.count(True), len(got)) == (7, 40)
+    assert ledger.spent(TODAY).calls == 7
+
+
+# --- the ledger ---------------------------------------------------------------------------------------------------
+
+
+def test_nothing_asked_is_nothing_spent(ledger: Ledger) -> None:
+    assert ledger.spent(TODAY) == ledger.spent_in("s1") == Spent()
+
+
+def test_what_is_spent_is_summed_by_day_and_by_session(ledger: Ledger) -> None:
+    ask(ledger, 0.25, session="s1")
+    ask(ledger, 0.5, session="s2")
+    ask(ledger, 1.0, session="s1", day=TOMORROW)
+    assert ledger.spent(TODAY) == Spent(2, 200, 20, 0.75)
+    assert ledger.spent_in("s1") == Spent(2, 200, 20, 1.25)
+
+
+# --- the breaker --------------------------------------------------------------------------------------------------
+
+
+def test_at_first_nobody_waits(ledger: Ledger) -> None:
+    assert ledger.stopped(0.0) == ""
+
+
+def test_failures_in_a_row_are_counted_whoever_failed(ledger: Ledger, path: Path) -> None:
+    assert ledger.failed() == 1
+    with closing(State(path, fsync=False)) as other:
+        assert other.ledger.failed() == 2
+    assert ledger.failed() == 3
+
+
+def test_a_failure_alone_stops_nobody(ledger: Ledger) -> None:
+    ledger.failed()
+    assert ledger.stopped(0.0) == ""
+
+
+def test_a_call_that_worked_ends_the_row_and_the_waiting(ledger: Ledger) -> None:
+    ledger.failed()
+    ledger.trip(100.0, "Claude is overloaded.")
+    ledger.worked()
+    assert ledger.stopped(50.0) == ""
+    assert ledger.failed() == 1
+
+
+def test_everybody_waits_until_the_time_has_come_and_knows_why(ledger: Ledger, path: Path) -> None:
+    ledger.trip(100.0, "Claude is overloaded.")
+    with closing(State(path, fsync=False)) as other:
+        assert other.ledger.stopped(99.9) == "Claude is overloaded."
+        assert other.ledger.stopped(100.0) == ""
+
+
+def test_waiting_does_not_make_the_failures_forgotten(ledger: Ledger) -> None:
+    ledger.failed()
+    ledger.failed()
+    ledger.trip(100.0, "Claude is overloaded.")
+    assert ledger.failed() == 3
+    assert ledger.stopped(50.0) == "Claude is overloaded."
