@@ -25,7 +25,7 @@ from bench import measure, vaults
 from bench.latency import Bed, say, verdict
 from bench.measure import BARE, Promise
 from memem.core.mining import ASSISTANT, HUMAN
-from memem.flows import mining, opening, reindex
+from memem.flows import consent, mining, opening, reindex
 from memem.jobs.sessions import Session
 from memem.transcript import delta
 from memem.workspace import Workspace, open_workspace
@@ -262,7 +262,7 @@ def _asking(folder: Path) -> Workspace:
     program.write_text(_CLAUDE.format(python=measure.INTERPRETER, log=str(folder / "calls.txt")), encoding="utf-8")
     program.chmod(0o755)
     ws = open_workspace(actor="bench", environ=bed.environ, clock=lambda: LONG_AGO)
-    mining.opt_in(ws)
+    consent.opt_in(ws)
     return ws
 
 

@@ -6,6 +6,7 @@
 3. the folder's own name.
 
 `mining = false` in such a file keeps what is said in that folder, and in all below it, from being mined.
+
 Git's files are read directly: starting `git` costs more than everything else a prompt needs.
 """
 
@@ -24,12 +25,11 @@ MAX_NAME = 80
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """A project's name, the folder it lives in, the branch that is checked out, and whether it may be mined."""
+    """A project's name, the folder it lives in, and the branch that is checked out there."""
 
     name: str
     root: Path
     branch: str = ""
-    mining: bool = True
 
 
 def resolve(folder: Path, user_home: Path) -> Project:
@@ -37,17 +37,31 @@ def resolve(folder: Path, user_home: Path) -> Project:
     folder = folder.resolve()
     git = _find_git(folder)
     branch = git.branch() if git else ""
-    mining = True
     for place in _override_places(folder, git):
-        said = _override(place / OVERRIDE)
-        mining = mining and said.mining  # whoever refuses for a folder refuses for all that is in it
-        if said.name:
-            return Project(said.name, place, branch, mining)
+        name = _override(place / OVERRIDE).name
+        if name:
+            return Project(name, place, branch)
     if git:
-        return Project(normalise(git.name()), git.worktree, branch, mining)
+        return Project(normalise(git.name()), git.worktree, branch)
     if folder in (user_home.resolve(), Path(folder.anchor)):
-        return Project(GENERAL, folder, mining=mining)
-    return Project(normalise(folder.name), folder, mining=mining)
+        return Project(GENERAL, folder)
+    return Project(normalise(folder.name), folder)
+
+
+def may_be_mined(folder: Path) -> bool:
+    """Whether nobody refuses it: here, anywhere above, or in the main worktree of a repository.
+
+    A folder that we may not look into may hold a refusal, and counts as one.
+    """
+    try:
+        folder = folder.resolve()
+        git = _find_git(folder)
+        places = [folder, *folder.parents, *([git.common_dir.parent] if git else [])]
+        return all(_override(place / OVERRIDE).mining for place in places)
+    except PermissionError:
+        return False
+    except (OSError, ValueError):
+        return True  # no folder can have such a name, so none refuses
 
 
 def normalise(name: str) -> str:

@@ -1,16 +1,16 @@
 """Have the lessons of a chunk extracted: by a model through the user's own CLI, within a budget, or by rules."""
 
 import uuid
-from collections.abc import Sequence
+from dataclasses import replace
 
-from memem.core.errors import ExtractError, NotJson, NotSchema
+from memem.core.errors import ExtractError, NotJson, NotSchema, TookTooLong
 from memem.core.memory import Memory
-from memem.core.mining import HUMAN, Chunk, Operation
+from memem.core.mining import HUMAN, Chunk, Operation, Usage
 from memem.extract import candidates, prompt, rules
 from memem.extract.claude import Claude
 from memem.extract.prompt import Prompt
 from memem.flows import retrieve
-from memem.jobs.budget import Limits
+from memem.jobs.budget import DOLLARS_A_CALL, Limits
 from memem.jobs.sessions import Session
 from memem.workspace import Workspace
 
@@ -32,16 +32,21 @@ def neighbours(ws: Workspace, chunk: Chunk) -> list[Memory]:
     return [memory for _, memory in ordered[:MOST_NEIGHBOURS]]
 
 
-def extract(ws: Workspace, chunk: Chunk, memories: Sequence[Memory]) -> list[Operation]:
-    """The operations on a chunk. Raises ExtractError, or BudgetSpent before anything is asked."""
+def extract(ws: Workspace, chunk: Chunk) -> tuple[Chunk, list[Operation]]:
+    """The operations on a chunk, and the chunk with the ids of the memories that the model was shown beside it.
+
+    Raises ExtractError, or BudgetSpent before anything is asked.
+    """
     claude = ws.claude() if ws.settings.extractor == "claude" else None
     if claude is None:
-        return rules.extract(chunk.turns)
+        return chunk, rules.extract(chunk.turns)
+    memories = neighbours(ws, chunk)
+    chunk = replace(chunk, known=tuple(memory.id8 for memory in memories))
     question = prompt.build(chunk, memories)
     try:
-        return _asked(ws, claude, chunk, question)
+        return chunk, _asked(ws, claude, chunk, question)
     except (NotJson, NotSchema) as problem:
-        return _asked(ws, claude, chunk, prompt.corrected(question, str(problem)))
+        return chunk, _asked(ws, claude, chunk, prompt.corrected(question, str(problem)))
 
 
 def _asked(ws: Workspace, claude: Claude, chunk: Chunk, question: Prompt) -> list[Operation]:
@@ -59,7 +64,9 @@ def _asked(ws: Workspace, claude: Claude, chunk: Chunk, question: Prompt) -> lis
             session=own,
         )
     except ExtractError as problem:
-        ws.state.ledger.settle(number, type(problem).__name__, problem.usage)
+        # What was cut off may have cost as much as any other call, and nobody tells.
+        usage = Usage(dollars=DOLLARS_A_CALL) if isinstance(problem, TookTooLong) else problem.usage
+        ws.state.ledger.settle(number, type(problem).__name__, usage)
         raise
     try:
         operations = candidates.parse(answer.value)

@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO
 
+from memem.core import project
 from memem.core.mining import Turn
-from memem.core.project import Project, normalise
 from memem.extract.prompt import fenced
 from memem.gate import secrets
 from memem.transcript import delta
@@ -63,7 +63,7 @@ class Gatherer:
         self._ws = ws
         self._is_known = is_known
         self._since = since
-        self._projects: dict[str, Project] = {}
+        self._projects: dict[str, str | None] = {}
 
     def gather(self, file: BinaryIO, start: int, session: str) -> Iterator[Gathered]:
         """Chunks in order; the last one, which may be without turns, is where reading ended."""
@@ -85,11 +85,11 @@ class Gatherer:
                 if not held.turns:
                     held.end = step.end
                 continue
-            project = self._project(turn.cwd).name
-            if held.turns and (project != held.project or held.characters + len(turn.text) > CHUNK_CHARACTERS):
+            name = self._project(turn.cwd) or ""
+            if held.turns and (name != held.project or held.characters + len(turn.text) > CHUNK_CHARACTERS):
                 yield held
                 held = held.follower()
-            held.project, held.end = project, step.end
+            held.project, held.end = name, step.end
             held.turns.append(turn)
             held.works += works
             works = []
@@ -100,7 +100,7 @@ class Gatherer:
         """The turn as it is sent, or None when it is not to be mined now."""
         if self._is_known(turn.uuid):
             return None
-        if _is_before(turn.time, self._since) or not self._project(turn.cwd).mining:
+        if _is_before(turn.time, self._since) or self._project(turn.cwd) is None:
             held.passed = True
             return None
         text = turn.text
@@ -113,18 +113,18 @@ class Gatherer:
             return work
         return Work(*(tuple(map(_redacted, items)) for items in (work.files, work.commands, work.errors)))
 
-    def _project(self, cwd: str) -> Project:
+    def _project(self, cwd: str) -> str | None:
+        """The name of the project that a folder belongs to; None when it may not be mined."""
         if cwd not in self._projects:
-            self._projects[cwd] = self._found(Path(cwd) if cwd else self._ws.user_home)
+            folder = Path(cwd) if cwd else self._ws.user_home
+            self._projects[cwd] = self._named(folder) if project.may_be_mined(folder) else None
         return self._projects[cwd]
 
-    def _found(self, folder: Path) -> Project:
+    def _named(self, folder: Path) -> str:
         try:
-            return self._ws.project_of(folder)
-        except PermissionError:
-            return Project(normalise(folder.name), folder, mining=False)  # it may refuse, and we cannot see it
-        except (OSError, ValueError):
-            return Project(normalise(folder.name), folder)  # no folder can have such a name, so none refuses
+            return self._ws.project_of(folder).name
+        except (OSError, ValueError):  # no folder can have such a name
+            return project.normalise(folder.name)
 
 
 def _redacted(item: str) -> str:

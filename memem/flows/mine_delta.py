@@ -129,10 +129,8 @@ class _Mining:
     def _finished(self, mined: Mined, chunk: Chunk) -> tuple[Mined, ExtractError | BudgetSpent | None]:
         """Ask about a chunk and apply the answer; or what went wrong, and then the session is marked again."""
         ws = self._ws
-        memories = extraction.neighbours(ws, chunk)
-        chunk = replace(chunk, known=tuple(memory.id8 for memory in memories))
         try:
-            operations = extraction.extract(ws, chunk, memories)
+            chunk, operations = extraction.extract(ws, chunk)
         except (ExtractError, BudgetSpent) as problem:
             with ws.state.at_once():
                 if postponing.is_hopeless(ws, self._known, problem):

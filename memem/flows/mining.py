@@ -11,14 +11,14 @@ from datetime import datetime
 from functools import partial
 from pathlib import Path
 
-from memem.core import files
 from memem.core.clock import iso
 from memem.core.errors import BudgetSpent, Busy, ExtractError, InputError, MememError, NotFound
 from memem.core.mining import Chunk
 from memem.extract import candidates
 from memem.flows import extraction, mine_delta, postponing
+from memem.flows.consent import opted_in
 from memem.flows.mine_delta import Mined, mine_session
-from memem.flows.opening import ensure_vault, using_home
+from memem.flows.opening import ensure_vault
 from memem.gate.duplicates import fingerprint
 from memem.jobs import detach, log
 from memem.jobs.journal import Record
@@ -34,34 +34,6 @@ PATIENCE_SECONDS = 900.0
 TURN_SECONDS = 0.1
 
 Progress = Callable[[int, int], object]
-
-
-def opted_in(ws: Workspace) -> datetime | None:
-    """Since when sessions may be mined in the background; None when they may not."""
-    try:
-        return datetime.fromisoformat(ws.home.opt_in.read_text(encoding="utf-8").strip())
-    except (OSError, ValueError):
-        return None
-
-
-def opt_in(ws: Workspace) -> datetime:
-    """Mine what is said from now on; what was said before stays as it is."""
-    since = opted_in(ws)
-    if since:
-        return since
-    now = ws.clock()
-    with using_home(ws):
-        files.make_folder(ws.home.root)
-        files.make_private_folder(ws.home.state)
-        text = f"{iso(now)}\n".encode()
-        files.write_atomic(ws.home.opt_in, text, fsync=ws.settings.fsync, mode=files.PRIVATE_FILE)
-    return datetime.fromisoformat(iso(now))
-
-
-def opt_out(ws: Workspace) -> None:
-    """Mine nothing in the background any more. What is marked waits."""
-    with using_home(ws):
-        ws.home.opt_in.unlink(missing_ok=True)
 
 
 def begin(ws: Workspace, transcript: Path, *, flush: bool = False, last_message: str = "") -> bool:
@@ -183,10 +155,8 @@ def _retried(ws: Workspace, record: Record) -> Mined:
     mined = Mined(chunk.session, chunk.path)
     if record not in ws.state.journal.dead():
         return mined  # somebody else has just done it
-    memories = extraction.neighbours(ws, chunk)
-    chunk = replace(chunk, known=tuple(memory.id8 for memory in memories))
     try:
-        operations = extraction.extract(ws, chunk, memories)
+        chunk, operations = extraction.extract(ws, chunk)
     except (ExtractError, BudgetSpent) as problem:
         return mine_delta.failed(mined, problem)
     with ws.state.at_once():

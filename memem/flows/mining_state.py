@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from memem.core.clock import iso
 from memem.core.errors import MememError
-from memem.flows.mining import opted_in
+from memem.flows.consent import opted_in
 from memem.jobs.budget import Spent
 from memem.workspace import Workspace
 

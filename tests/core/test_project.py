@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from memem.core import project
 from memem.core.errors import SettingsError
-from memem.core.project import MAX_NAME, Project, normalise
+from memem.core.project import MAX_NAME, Project, may_be_mined, normalise
 
 NOBODYS = Path("/nobody")
 QUIET = {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull, "GIT_TERMINAL_PROMPT": "0"}
@@ -331,40 +331,54 @@ def test_an_override_that_is_not_utf8_is_an_error_that_names_the_file(tmp_path: 
 
 
 def test_a_project_may_be_mined_unless_it_refuses(tmp_path: Path) -> None:
-    assert resolve(tmp_path).mining
-    assert resolve(make_repository(tmp_path / "shop")).mining
-    assert resolve(make_override(tmp_path / "x", 'project = "x"\n')).mining
+    assert may_be_mined(tmp_path)
+    assert may_be_mined(make_repository(tmp_path / "shop"))
+    assert may_be_mined(make_override(tmp_path / "x", 'project = "x"\n'))
 
 
 def test_one_line_refuses_mining_and_changes_nothing_else(tmp_path: Path) -> None:
     repository = make_override(make_repository(tmp_path / "shop"), "mining = false\n")
-    assert resolve(repository) == Project("shop", repository, "main", mining=False)
+    assert not may_be_mined(repository)
+    assert resolve(repository) == Project("shop", repository, "main")
     folder = make_override(tmp_path / "diary", "mining = false\n")
-    assert resolve(folder) == Project("diary", folder, mining=False)
+    assert not may_be_mined(folder)
+    assert resolve(folder) == Project("diary", folder)
 
 
 def test_a_refusal_may_stand_beside_a_name(tmp_path: Path) -> None:
     folder = make_override(tmp_path / "x", 'project = "shop"\nmining = false\n')
-    assert resolve(folder) == Project("shop", folder, mining=False)
+    assert not may_be_mined(folder)
+    assert resolve(folder) == Project("shop", folder)
 
 
 def test_a_refusal_holds_in_the_folders_below(tmp_path: Path) -> None:
     repository = make_override(make_repository(tmp_path / "shop"), "mining = false\n")
     (repository / "src" / "auth").mkdir(parents=True)
-    assert not resolve(repository / "src" / "auth").mining
-    assert not resolve(make_override(repository / "docs", "mining = true\n")).mining
+    assert not may_be_mined(repository / "src" / "auth")
+    assert not may_be_mined(make_override(repository / "docs", "mining = true\n"))
 
 
 def test_a_refusal_in_the_main_worktree_holds_in_linked_ones(tmp_path: Path) -> None:
     main = make_override(make_repository(tmp_path / "shop"), "mining = false\n")
     git(main, "worktree", "add", "--quiet", "-b", "feature", str(tmp_path / "elsewhere"))
-    assert not resolve(tmp_path / "elsewhere").mining
+    assert not may_be_mined(tmp_path / "elsewhere")
+
+
+def test_a_refusal_above_holds_in_repositories_and_named_projects_below(tmp_path: Path) -> None:
+    private = make_override(tmp_path / "private", "mining = false\n")
+    assert not may_be_mined(make_repository(private / "shop"))
+    assert not may_be_mined(make_override(private / "diary", 'project = "diary"\n'))
+
+
+@pytest.mark.parametrize("name", ["nul\0", "long" * 100])
+def test_a_name_that_no_folder_can_have_refuses_nothing(tmp_path: Path, name: str) -> None:
+    assert may_be_mined(tmp_path / name)
 
 
 def test_a_part_of_a_project_can_refuse_alone(tmp_path: Path) -> None:
     repository = make_repository(tmp_path / "shop")
-    assert not resolve(make_override(repository / "private", "mining = false\n")).mining
-    assert resolve(repository).mining
+    assert not may_be_mined(make_override(repository / "private", "mining = false\n"))
+    assert may_be_mined(repository)
 
 
 @pytest.mark.parametrize("value", ["0", '"no"', "[false]", '"false"'])

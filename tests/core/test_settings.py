@@ -205,9 +205,7 @@ def test_a_folder_in_the_place_of_config_toml_is_an_error_that_names_it(tmp_path
 
 
 @given(st.sampled_from(OPTIONS), st.text(min_size=1).filter(lambda text: "\0" not in text))
-def test_any_value_is_used_or_refused_in_one_line_that_names_the_key(
-    tmp_path: Path, option: Option, text: str
-) -> None:
+def test_any_value_is_used_or_refused_in_one_line_that_names_the_key(tmp_path: Path, option: Option, text: str) -> None:
     try:
         loaded = load(tmp_path, **{option.variable: text})
     except SettingsError as refusal:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from memem.core import processes
-from memem.flows import doctor, encode, health, mining, rebuild, remember, retrieve
+from memem.flows import consent, doctor, encode, health, rebuild, remember, retrieve
 from memem.flows.doctor import BROKEN, DEGRADED, FINE, Diagnosis
 from memem.workspace import Workspace
 
@@ -156,7 +156,7 @@ def test_a_file_in_the_place_of_the_vectors_is_told_and_a_rebuild_removes_it(wel
 def test_mining_without_a_claude_is_degraded_only_once_it_is_on(ws: Workspace) -> None:
     remember.save(ws, "A fact.")
     assert states(ws)["mining"] == FINE
-    mining.opt_in(ws)
+    consent.opt_in(ws)
     assert states(ws)["mining"] == DEGRADED
     assert "rules" in detail(ws, "mining")
     ws.settings = replace(ws.settings, extractor="rules")

@@ -13,7 +13,7 @@ import pytest
 
 from memem.core.errors import NotFound
 from memem.core.mining import OWN_CALL, OWN_FOLDER
-from memem.flows import mine_delta, mining, reindex, remember, retrieve
+from memem.flows import consent, mine_delta, mining, reindex, remember, retrieve
 from memem.gate.duplicates import fingerprint
 from memem.jobs.queue import Mark
 from memem.workspace import Workspace
@@ -138,7 +138,7 @@ def test_a_session_that_changes_its_project_is_mined_for_each(ws: Workspace, ses
 
 
 def test_a_few_words_wait_for_more(ws: Workspace, claude: Path, session: Transcript) -> None:
-    mining.opt_in(ws)
+    consent.opt_in(ws)
     session.human(fact("one"))
     assert [mined.outcome for mined in stop(ws, session)] == ["waiting"]
     assert fake_claude.calls(claude) == []
@@ -148,7 +148,7 @@ def test_a_few_words_wait_for_more(ws: Workspace, claude: Path, session: Transcr
 
 
 def test_a_flush_mines_what_waits(ws: Workspace, session: Transcript) -> None:
-    mining.opt_in(ws)
+    consent.opt_in(ws)
     session.human(fact("one"))
     stop(ws, session)
     assert [mined.outcome for mined in stop(ws, session, flush=True)] == ["mined"]
@@ -158,7 +158,7 @@ def test_a_flush_mines_what_waits(ws: Workspace, session: Transcript) -> None:
 def test_a_session_that_has_been_quiet_for_long_is_flushed_by_a_sweep(
     ws: Workspace, clock: SteppingClock, session: Transcript
 ) -> None:
-    mining.opt_in(ws)
+    consent.opt_in(ws)
     session.human(fact("one"))
     clock.forward(hours=1)
     os.utime(session.path, (clock.ticks() - 60,) * 2)
@@ -177,7 +177,7 @@ def test_a_wish_to_flush_outlives_later_marks(ws: Workspace, session: Transcript
 def test_an_answer_that_is_not_in_the_file_yet_is_waited_for(
     ws: Workspace, clock: SteppingClock, session: Transcript
 ) -> None:
-    mining.opt_in(ws)
+    consent.opt_in(ws)
     session.tells("one")
     pauses = []
 
@@ -196,7 +196,7 @@ def test_an_answer_that_is_not_in_the_file_yet_is_waited_for(
 def test_an_answer_that_never_comes_is_waited_for_two_seconds(
     ws: Workspace, clock: SteppingClock, session: Transcript
 ) -> None:
-    mining.opt_in(ws)
+    consent.opt_in(ws)
     session.tells("one")
     before = clock.now
     stop(ws, session, expected=fingerprint("Never said."))
@@ -207,7 +207,7 @@ def test_an_answer_that_never_comes_is_waited_for_two_seconds(
 def test_deltas_without_anything_to_mine_do_not_switch_mining_off(
     ws: Workspace, claude: Path, session: Transcript
 ) -> None:
-    mining.opt_in(ws)
+    consent.opt_in(ws)
     for _ in range(5):
         session.tool("Bash", command="make")
         assert [mined.outcome for mined in stop(ws, session)] == ["nothing"]
@@ -222,7 +222,7 @@ def test_deltas_without_anything_to_mine_do_not_switch_mining_off(
 
 
 def test_a_sweep_finds_a_session_that_no_stop_told_of(ws: Workspace, claude: Path, session: Transcript) -> None:
-    mining.opt_in(ws)
+    consent.opt_in(ws)
     session.tells("one")
     mining.sweep(ws)
     assert mining.sweep(ws) == []
@@ -383,7 +383,7 @@ def test_whatever_folder_a_line_names_its_turn_is_mined(
 def test_a_transcript_that_is_not_there_is_not_marked_as_mined(
     ws: Workspace, claude: Path, session: Transcript
 ) -> None:
-    mining.opt_in(ws)
+    consent.opt_in(ws)
     session.tells("one")
     elsewhere = session.path.rename(session.path.with_suffix(".away"))
     with pytest.raises(NotFound):
@@ -398,7 +398,7 @@ def test_a_transcript_that_is_not_there_is_not_marked_as_mined(
 def test_a_transcript_that_cannot_be_read_keeps_nobody_else_waiting(
     ws: Workspace, claude: Path, session: Transcript
 ) -> None:
-    mining.opt_in(ws)
+    consent.opt_in(ws)
     session.tells("one")
     session.path.chmod(0)
     _is_in_nobodys_way(ws, session)
@@ -408,7 +408,7 @@ def test_a_transcript_that_cannot_be_read_keeps_nobody_else_waiting(
 
 
 def test_a_folder_in_place_of_a_transcript_keeps_nobody_else_waiting(ws: Workspace, session: Transcript) -> None:
-    mining.opt_in(ws)
+    consent.opt_in(ws)
     session.path.unlink()
     session.path.mkdir()
     _is_in_nobodys_way(ws, session)
@@ -417,7 +417,7 @@ def test_a_folder_in_place_of_a_transcript_keeps_nobody_else_waiting(ws: Workspa
 def test_a_project_with_a_broken_setting_keeps_nobody_else_waiting(
     ws: Workspace, claude: Path, session: Transcript, project: Path
 ) -> None:
-    mining.opt_in(ws)
+    consent.opt_in(ws)
     (project / ".memem.toml").write_text("mining = maybe")
     session.cwd = str(project)
     session.tells("one")
@@ -438,7 +438,7 @@ def _is_in_nobodys_way(ws: Workspace, session: Transcript) -> None:
 
 @pytest.mark.parametrize("name", ["../../x", "..", "/etc/x", "a\\..\\b", "-rf", "x" * 200])
 def test_a_sessions_name_is_never_a_path(ws: Workspace, tmp_path: Path, session: Transcript, name: str) -> None:
-    mining.opt_in(ws)
+    consent.opt_in(ws)
     session.tells("one")
     before = {path for path in tmp_path.rglob("*") if ws.home.root not in path.parents}
     ws.state.queue.mark(Mark(name, str(session.path)), 1)
@@ -451,7 +451,7 @@ def test_a_sessions_name_is_never_a_path(ws: Workspace, tmp_path: Path, session:
 
 
 def test_a_file_with_a_name_that_is_no_text_is_no_session(ws: Workspace, session: Transcript) -> None:
-    mining.opt_in(ws)
+    consent.opt_in(ws)
     odd = Path(os.fsdecode(os.fsencode(session.path.parent) + b"/\xff.jsonl"))
     try:
         odd.write_bytes(b"{}\n")
@@ -474,8 +474,8 @@ def test_nothing_is_mined_in_the_background_without_an_opt_in(ws: Workspace, cla
 
 
 def test_whoever_opts_out_is_not_mined_any_more(ws: Workspace, claude: Path, session: Transcript) -> None:
-    mining.opt_in(ws)
-    mining.opt_out(ws)
+    consent.opt_in(ws)
+    consent.opt_out(ws)
     session.tells("one")
     assert stop(ws, session) == []
     assert fake_claude.calls(claude) == []
@@ -485,7 +485,7 @@ def test_nothing_is_mined_from_within_a_call_of_ours(
     tmp_path: Path, clock: SteppingClock, claude: Path, session: Transcript
 ) -> None:
     ws = open_miner(tmp_path, clock, MEMEM_HOOKS_OFF="1")
-    mining.opt_in(ws)
+    consent.opt_in(ws)
     session.tells("one")
     assert stop(ws, session) == mining.sweep(ws) == []
     assert not mining.begin(ws, session.path)
@@ -497,7 +497,7 @@ def test_what_was_said_before_the_opt_in_is_passed_over_and_history_gets_it_late
 ) -> None:
     session.tells("before")
     clock.forward(hours=1)
-    since = mining.opt_in(ws)
+    since = consent.opt_in(ws)
     session.now = clock.now
     session.tells("after")
     stop(ws, session)
@@ -514,7 +514,7 @@ def test_a_session_that_is_older_than_the_opt_in_is_left_alone(
 ) -> None:
     session.tells("before")
     clock.forward(hours=1)
-    since = mining.opt_in(ws)
+    since = consent.opt_in(ws)
     stop(ws, session, flush=True)
     os.utime(session.path, (since.timestamp() - 60,) * 2)
     assert mining.behind(ws, since) == []
@@ -525,7 +525,7 @@ def test_a_session_that_is_older_than_the_opt_in_is_left_alone(
 def test_a_state_that_is_lost_stops_mining_until_the_next_opt_in_and_nothing_is_mined_twice(
     ws: Workspace, clock: SteppingClock, claude: Path, session: Transcript
 ) -> None:
-    mining.opt_in(ws)
+    consent.opt_in(ws)
     session.tells("one")
     stop(ws, session)
     ws.close()
@@ -533,7 +533,7 @@ def test_a_state_that_is_lost_stops_mining_until_the_next_opt_in_and_nothing_is_
     session.tells("two")
     assert stop(ws, session) == mining.sweep(ws) == []
     clock.forward(hours=1)
-    mining.opt_in(ws)
+    consent.opt_in(ws)
     session.now = clock.now
     session.tells("three")
     stop(ws, session)
@@ -541,15 +541,15 @@ def test_a_state_that_is_lost_stops_mining_until_the_next_opt_in_and_nothing_is_
 
 
 def test_opting_in_again_does_not_move_the_moment(ws: Workspace, clock: SteppingClock) -> None:
-    since = mining.opt_in(ws)
+    since = consent.opt_in(ws)
     clock.forward(hours=1)
-    assert mining.opt_in(ws) == since == START
+    assert consent.opt_in(ws) == since == START
 
 
 def test_a_project_that_refuses_is_never_sent_until_it_agrees(
     ws: Workspace, claude: Path, session: Transcript, project: Path
 ) -> None:
-    mining.opt_in(ws)
+    consent.opt_in(ws)
     (project / ".memem.toml").write_text("mining = false")
     session.cwd = str(project)
     session.tells("private")
@@ -569,7 +569,7 @@ def test_a_project_that_refuses_is_never_sent_until_it_agrees(
 
 
 def test_a_transcript_of_our_own_call_is_never_mined(ws: Workspace, claude: Path, sessions: Path) -> None:
-    mining.opt_in(ws)
+    consent.opt_in(ws)
     by_text = Transcript(sessions / "s1.jsonl")
     by_text.human(f"{OWN_CALL} version 1\n{fact('one')}\n{AT_LENGTH}")
     by_text.claude(f"{fact('two')}\n{AT_LENGTH}")
@@ -585,7 +585,7 @@ def test_a_transcript_of_our_own_call_is_never_mined(ws: Workspace, claude: Path
 
 
 def test_a_session_with_the_id_of_a_call_is_never_mined(ws: Workspace, claude: Path, session: Transcript) -> None:
-    mining.opt_in(ws)
+    consent.opt_in(ws)
     session.tells("one")
     mining.mine_file(ws, session.path)
     argv = fake_claude.calls(claude)[0]["argv"]
@@ -648,7 +648,7 @@ def test_what_claude_alone_said_becomes_neither_preference_nor_convention(
 
 
 def test_a_secret_reaches_neither_the_model_nor_the_state(ws: Workspace, claude: Path, session: Transcript) -> None:
-    mining.opt_in(ws)
+    consent.opt_in(ws)
     _speak_of_a_secret(session)
     fake_claude.set_steps(claude, [{"exit": 1}])
     stop(ws, session)
@@ -689,7 +689,7 @@ def _speak_of_a_secret(session: Transcript) -> None:
 def test_the_calls_of_a_day_are_a_hard_limit_and_the_rest_is_mined_the_next_day(
     ws: Workspace, clock: SteppingClock, claude: Path, sessions: Path
 ) -> None:
-    mining.opt_in(ws)
+    consent.opt_in(ws)
     ws.settings = replace(ws.settings, daily_calls=2)
     for number in range(4):
         Transcript(sessions / f"s{number}.jsonl").tells(f"n{number}")

@@ -17,7 +17,7 @@ import pytest
 from memem.core import processes
 from memem.core.errors import Busy
 from memem.extract import claude as claude_module
-from memem.flows import extraction, mine_delta, mining, remember
+from memem.flows import consent, extraction, mine_delta, mining, remember
 from memem.flows.mine_delta import Mined
 from memem.jobs import single_flight
 from memem.jobs.journal import Journal
@@ -67,7 +67,7 @@ def claude(tmp_path: Path) -> Path:
 @pytest.fixture
 def ws(tmp_path: Path, clock: SteppingClock, claude: Path) -> Iterator[Workspace]:
     opened = open_miner(tmp_path, clock)
-    mining.opt_in(opened)
+    consent.opt_in(opened)
     yield opened
     opened.close()
 

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from memem.core.clock import system_clock
-from memem.flows import extraction, mining
+from memem.flows import consent, extraction, mining
 from memem.flows.mine_delta import Mined
 from memem.jobs import single_flight
 from memem.jobs.queue import Mark
@@ -36,7 +36,7 @@ def claude(tmp_path: Path) -> Path:
 @pytest.fixture
 def ws(tmp_path: Path, clock: SteppingClock, claude: Path) -> Iterator[Workspace]:
     opened = open_miner(tmp_path, clock, MEMEM_MAX_MINERS="2")
-    mining.opt_in(opened)
+    consent.opt_in(opened)
     yield opened
     opened.close()
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from memem.core.errors import InputError, MememError, NotFound
 from memem.doors.cli import output
 from memem.doors.cli.session import workspace
-from memem.flows import mining, planning
+from memem.flows import consent, mining, planning
 from memem.flows.mine_delta import KEPT, Mined
 from memem.flows.planning import Plan
 from memem.workspace import Workspace
@@ -24,6 +24,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     what.add_argument("--sweep", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--dry-run", action="store_true", help="say what there is to mine, and mine nothing")
     parser.add_argument("--yes", action="store_true", help="do not ask before mining the history")
+    parser.add_argument("--detach", action="store_true", help="with --session, once mining is on: return at once")
     parser.add_argument("--background", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--flush", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--expect", default="", help=argparse.SUPPRESS)
@@ -34,6 +35,8 @@ def run(options: argparse.Namespace) -> int:
     with workspace() as ws:
         if options.background or options.sweep:
             return _unattended(ws, options)
+        if options.detach:
+            return _detached(ws, options)
         if options.retry and options.dry_run:
             return _show_plan(planning.plan_retry(ws), json=options.json)
         if options.retry:
@@ -52,6 +55,14 @@ def _unattended(ws: Workspace, options: argparse.Namespace) -> int:
             mining.mine_in_background(ws, options.session, flush=options.flush, expected=options.expect)
     except MememError as problem:
         mining.note_trouble(ws, problem)
+    return 0
+
+
+def _detached(ws: Workspace, options: argparse.Namespace) -> int:
+    if not options.session:
+        raise InputError("--detach is for one session: give --session FILE.")
+    if not mining.begin(ws, _existing(options.session), flush=options.flush):
+        raise InputError("Mining in the background is off. `memem mining on` switches it on.")
     return 0
 
 
@@ -81,7 +92,7 @@ def _existing(session: Path) -> Path:
 def _since(ws: Workspace, options: argparse.Namespace) -> datetime | None:
     if not options.all:
         return None
-    since = mining.opted_in(ws)
+    since = consent.opted_in(ws)
     if since is None:
         raise InputError("Mining is off. `memem mining on` switches it on for what is said from then on.")
     return since

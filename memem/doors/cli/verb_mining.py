@@ -4,20 +4,25 @@ import argparse
 
 from memem.doors.cli import output
 from memem.doors.cli.session import workspace
-from memem.flows import mining
+from memem.flows import consent
+from memem.flows.mining_state import mining_state
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("switch", metavar="on|off", nargs="?", choices=("on", "off"), help="without: how it stands")
+    output.json_option(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     with workspace() as ws:
         if options.switch == "on":
-            mining.opt_in(ws)
+            consent.opt_in(ws)
         elif options.switch == "off":
-            mining.opt_out(ws)
-        since = mining.opted_in(ws)
+            consent.opt_out(ws)
+        if options.json:
+            output.as_json(mining_state(ws))
+            return 0
+        since = consent.opted_in(ws)
     if since:
         output.say(f"Mining is on: what is said in Claude Code since {since:%Y-%m-%d %H:%M} is mined.")
     else:
