@@ -25,13 +25,14 @@ from typing import TYPE_CHECKING, Any
 
 __version__ = "0.3.0"
 
-__all__ = ["Entry", "Hit", "Hits", "MememError", "Memory", "MemoryHome", "Slice", "open"]
+__all__ = ["Entry", "Hit", "Hits", "MememError", "Memory", "MemoryHome", "Mined", "Slice", "open"]
 
 if TYPE_CHECKING:
     from memem.core.errors import MememError
     from memem.core.memory import Entry, Hit, Hits, Memory, Slice
     from memem.doors.api import MemoryHome
     from memem.doors.api import open_home as open
+    from memem.flows.mine_delta import Mined
 
 _EXPORTS = {
     "MememError": ("memem.core.errors", "MememError"),
@@ -40,6 +41,7 @@ _EXPORTS = {
     "Hit": ("memem.core.memory", "Hit"),
     "Hits": ("memem.core.memory", "Hits"),
     "Slice": ("memem.core.memory", "Slice"),
+    "Mined": ("memem.flows.mine_delta", "Mined"),
     "MemoryHome": ("memem.doors.api", "MemoryHome"),
     "open": ("memem.doors.api", "open_home"),
 }

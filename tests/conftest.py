@@ -15,7 +15,9 @@ from memem.flows import remember
 from memem.index import weights
 from memem.index.weights import ModelFile
 from memem.workspace import Workspace, open_workspace
+from tests import fake_claude
 from tests.fakes import FakeEncoder, SteppingClock
+from tests.transcripts import ECHO, Transcript, open_miner
 
 hypothesis.settings.register_profile(
     "memem", deadline=None, derandomize=True, suppress_health_check=[hypothesis.HealthCheck.function_scoped_fixture]
@@ -116,3 +118,30 @@ def small_weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name, data in content.items():
         (folder / name).write_bytes(data)
     return folder
+
+
+@pytest.fixture
+def claude(tmp_path: Path) -> Path:
+    """A folder with a claude in it that makes a memory of every fact it is sent, in other words each time."""
+    fake_claude.install(tmp_path / "claude", [ECHO])
+    return tmp_path / "claude"
+
+
+@pytest.fixture
+def miner(tmp_path: Path, clock: SteppingClock, claude: Path) -> Iterator[Workspace]:
+    """An empty memory home that asks that claude."""
+    opened = open_miner(tmp_path, clock)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def sessions(tmp_path: Path) -> Path:
+    """Where Claude Code keeps the sessions of a project."""
+    return tmp_path / "user" / ".claude" / "projects" / "-work-shop"
+
+
+@pytest.fixture
+def session(sessions: Path) -> Transcript:
+    """A session that has just begun."""
+    return Transcript(sessions / "s1.jsonl")

@@ -9,10 +9,11 @@ import pytest
 import memem
 from memem.doors.api import RESCAN_SECONDS, MemoryHome
 from tests.fakes import SteppingClock
+from tests.transcripts import Transcript
 
 
 def test_the_public_surface_is_this_list() -> None:
-    assert memem.__all__ == ["Entry", "Hit", "Hits", "MememError", "Memory", "MemoryHome", "Slice", "open"]
+    assert memem.__all__ == ["Entry", "Hit", "Hits", "MememError", "Memory", "MemoryHome", "Mined", "Slice", "open"]
     assert all(getattr(memem, name) is not None for name in memem.__all__)
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
         memem.nonsense  # noqa: B018
@@ -124,3 +125,12 @@ def test_reading_imports_nothing_heavy() -> None:
     done = subprocess.run([sys.executable, "-c", READERS], capture_output=True, text=True, check=True)
     loaded = set(done.stdout.split())
     assert not loaded & {"portalocker", "typer", "click", "rich", "numpy", "asyncio", "subprocess", "pydantic"}
+
+
+def test_a_session_is_mined_and_its_memories_prove_themselves(mem: MemoryHome, session: Transcript) -> None:
+    session.human("Remember that the ledger job runs at 02:30 UTC on the reporting database.")
+    mined = mem.mine(session.path)
+    (added,) = mined.applied
+    assert (mined.outcome, added.outcome) == ("mined", "added")
+    why = mem.why(added.id)
+    assert "02:30" in why.turns[why.place].text

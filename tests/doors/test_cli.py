@@ -9,27 +9,15 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
 from memem.doors import cli
 from memem.doors.cli import VERBS, output
+from tests.command_line import Outcome, Run
 
 READING = ("search", "get", "list", "slice", "status", "check", "config")
-
-
-class Outcome(NamedTuple):
-    code: int
-    out: str
-    err: str
-
-    @property
-    def data(self) -> Any:
-        return json.loads(self.out)
-
-
-Run = Callable[..., Outcome]
 
 
 @pytest.fixture

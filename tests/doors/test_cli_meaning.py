@@ -1,13 +1,11 @@
 """Meaning on the command line: what is printed, what is said aside, and the exit codes."""
 
 import io
-import json
 import os
 import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import pytest
 
@@ -18,24 +16,12 @@ from memem.doors.cli import output
 from memem.flows import meaning, model
 from memem.index.weights import Weights
 from memem.workspace import Workspace
+from tests.command_line import Outcome, Run
 from tests.fakes import FakeEncoder
 
 MENDED = "The vehicle was mended by Anna."
 WITH_WORDS, PARAPHRASE = "the vehicle that Anna mended", "repaired automobile"
 WORK = "(keywords only: "
-
-
-class Outcome(NamedTuple):
-    code: int
-    out: str
-    err: str
-
-    @property
-    def data(self) -> Any:
-        return json.loads(self.out)
-
-
-Run = Callable[..., Outcome]
 
 
 @pytest.fixture

@@ -1,35 +1,25 @@
 """Mining on the command line: what is printed, what is asked before, and the exit codes."""
 
 import io
-import json
 import os
 import sys
-from collections.abc import Callable
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
 from memem.core.home import Home
 from memem.doors import cli
 from memem.flows import mining
+from memem.jobs import detach
 from tests import fake_claude
+from tests.command_line import Outcome, Run
 from tests.transcripts import ECHO, Transcript, fact
 
 FAILING = {"exit": 1, "stderr": "error: something broke"}
 FAR = datetime.now().astimezone() + timedelta(hours=1)
 """After any opt-in of a test: said from then on."""
-
-
-class Outcome(NamedTuple):
-    code: int
-    out: str
-    err: str
-
-    @property
-    def data(self) -> Any:
-        return json.loads(self.out)
 
 
 class Terminal(io.StringIO):
@@ -39,20 +29,11 @@ class Terminal(io.StringIO):
         return True
 
 
-Run = Callable[..., Outcome]
-
-
-@pytest.fixture
-def claude(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    folder = tmp_path / "claude"
-    fake_claude.install(folder, [ECHO])
-    monkeypatch.setenv("PATH", os.pathsep.join((str(folder), os.environ["PATH"])))
-    monkeypatch.setenv("MEMEM_RETRY_BASE_SECONDS", "0")
-    return folder
-
-
 @pytest.fixture
 def run(claude: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
+    monkeypatch.setenv("PATH", os.pathsep.join((str(claude), os.environ["PATH"])))
+    monkeypatch.setenv("MEMEM_RETRY_BASE_SECONDS", "0")
+
     def call(*arguments: str, answer: str | None = None) -> Outcome:
         monkeypatch.setattr(sys, "stdin", io.StringIO() if answer is None else Terminal(answer))
         code = cli.main(list(arguments))
@@ -64,11 +45,6 @@ def run(claude: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Mo
 @pytest.fixture
 def home(tmp_path: Path) -> Home:
     return Home(tmp_path / "user" / ".memem")
-
-
-@pytest.fixture
-def sessions(tmp_path: Path) -> Path:
-    return tmp_path / "user" / ".claude" / "projects" / "-work-shop"
 
 
 @pytest.fixture
@@ -462,3 +438,64 @@ def test_why_of_a_persons_own_memory(run: Run) -> None:
 def test_why_of_nothing_is_a_failure(run: Run) -> None:
     run("save", "A fact.")
     failed(run("why", "ffffffff"), "No memory has the id")
+
+
+# --- mine --detach ------------------------------------------------------------------------------------------------
+
+
+def test_a_session_is_left_to_a_process_of_its_own(
+    run: Run, session: Transcript, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[list[str]] = []
+    monkeypatch.setattr(detach, "start", lambda arguments, *_, **__: started.append(list(arguments)))
+    run("mining", "on")
+    assert run("mine", "--session", str(session.path), "--detach") == Outcome(0, "", "")
+    assert started == [["mine", "--background", "--session", str(session.path)]]
+
+
+def test_nothing_is_detached_without_an_opt_in(run: Run, session: Transcript) -> None:
+    failed(run("mine", "--session", str(session.path), "--detach"), "`memem mining on`")
+    failed(run("mine", "--all", "--detach"), "--session FILE")
+
+
+# --- how it stands ------------------------------------------------------------------------------------------------
+
+
+def test_mining_can_be_asked_how_it_stands(run: Run, session: Transcript) -> None:
+    assert run("mining", "--json").data["since"] == ""
+    run("mine", "--session", str(session.path))
+    stands = run("mining", "on", "--json").data
+    assert stands["since"]
+    assert (stands["extractor"], stands["calls_today"], stands["problem"]) == ("claude, haiku", 1, "")
+    assert [(each["session"], each["outcome"], each["calls"]) for each in stands["last"]] == [("s1", "mined", 1)]
+
+
+def test_status_shows_what_was_mined_what_waits_and_what_it_cost(run: Run, session: Transcript, claude: Path) -> None:
+    assert "mining\toff" in run("status").out
+    run("mining", "on")
+    run("mine", "--session", str(session.path))
+    fake_claude.set_steps(claude, [FAILING])
+    session.tells("two", timestamp=FAR.isoformat())
+    run("mine", "--session", str(session.path))
+    shown = dict(line.split("\t", 1) for line in run("status").out.splitlines())
+    assert shown["mining"].startswith("on since ")
+    assert shown["to be mined"] == "1 sessions"
+    assert shown["spent today"].startswith("2 calls, ")
+    assert "s1 failed: " in shown["mined"]
+
+
+def test_status_tells_of_dead_letters(
+    run: Run, session: Transcript, claude: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MEMEM_MAX_FAILURES", "1")
+    fake_claude.set_steps(claude, [FAILING])
+    run("mine", "--session", str(session.path))
+    assert "1 dead letters (`memem mine --retry`)" in run("status").out
+
+
+def test_status_shows_a_damaged_state(run: Run, session: Transcript, home: Home) -> None:
+    run("mine", "--session", str(session.path))
+    home.state_file.write_bytes(b"this is not a database " * 100)
+    for left in home.state.glob("state.db-*"):
+        left.unlink()
+    assert "is damaged" in run("status").out

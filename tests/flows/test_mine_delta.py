@@ -4,7 +4,6 @@ import json
 import os
 import shutil
 import stat
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -25,16 +24,8 @@ SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 
 
 @pytest.fixture
-def claude(tmp_path: Path) -> Path:
-    fake_claude.install(tmp_path / "claude", [ECHO])
-    return tmp_path / "claude"
-
-
-@pytest.fixture
-def ws(tmp_path: Path, clock: SteppingClock, claude: Path) -> Iterator[Workspace]:
-    opened = open_miner(tmp_path, clock)
-    yield opened
-    opened.close()
+def ws(miner: Workspace) -> Workspace:
+    return miner
 
 
 @pytest.fixture
@@ -42,17 +33,6 @@ def project(tmp_path: Path) -> Path:
     folder = tmp_path / "shop"
     folder.mkdir()
     return folder
-
-
-@pytest.fixture
-def sessions(ws: Workspace) -> Path:
-    """Where Claude Code keeps its sessions."""
-    return ws.user_home / ".claude" / "projects" / "-work-shop"
-
-
-@pytest.fixture
-def session(sessions: Path) -> Transcript:
-    return Transcript(sessions / "s1.jsonl")
 
 
 def stop(ws: Workspace, session: Transcript, **more: object) -> list[mine_delta.Mined]:

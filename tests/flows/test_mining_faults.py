@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -24,7 +24,7 @@ from memem.jobs.journal import Journal
 from memem.workspace import Workspace
 from tests import fake_claude
 from tests.fakes import SteppingClock
-from tests.transcripts import ECHO, Transcript, kept, once, open_miner, sent
+from tests.transcripts import ECHO, Transcript, kept, once, sent
 
 NAMES = ("one", "two", "three")
 
@@ -59,17 +59,9 @@ class Crash(BaseException):
 
 
 @pytest.fixture
-def claude(tmp_path: Path) -> Path:
-    fake_claude.install(tmp_path / "claude", [ECHO])
-    return tmp_path / "claude"
-
-
-@pytest.fixture
-def ws(tmp_path: Path, clock: SteppingClock, claude: Path) -> Iterator[Workspace]:
-    opened = open_miner(tmp_path, clock)
-    consent.opt_in(opened)
-    yield opened
-    opened.close()
+def ws(miner: Workspace) -> Workspace:
+    consent.opt_in(miner)
+    return miner
 
 
 @pytest.fixture

@@ -28,17 +28,9 @@ Miner = subprocess.Popen[bytes]
 
 
 @pytest.fixture
-def claude(tmp_path: Path) -> Path:
-    fake_claude.install(tmp_path / "claude", [ECHO])
-    return tmp_path / "claude"
-
-
-@pytest.fixture
-def ws(tmp_path: Path, clock: SteppingClock, claude: Path) -> Iterator[Workspace]:
-    opened = open_miner(tmp_path, clock, MEMEM_MAX_MINERS="2")
-    consent.opt_in(opened)
-    yield opened
-    opened.close()
+def ws(miner: Workspace) -> Workspace:
+    consent.opt_in(miner)
+    return miner
 
 
 @pytest.fixture
@@ -47,16 +39,6 @@ def other(tmp_path: Path, clock: SteppingClock, ws: Workspace) -> Iterator[Works
     opened = open_miner(tmp_path, clock, ws.environ)
     yield opened
     opened.close()
-
-
-@pytest.fixture
-def sessions(ws: Workspace) -> Path:
-    return ws.user_home / ".claude" / "projects" / "-work-shop"
-
-
-@pytest.fixture
-def session(sessions: Path) -> Transcript:
-    return Transcript(sessions / "s1.jsonl")
 
 
 def started(ws: Workspace, session: Transcript, **environ: str) -> Miner:

@@ -1,6 +1,5 @@
 """What mining would take, seen without asking anybody, and without changing anything."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,20 +11,12 @@ from memem.flows.planning import Plan
 from memem.workspace import Workspace
 from tests import fake_claude
 from tests.fakes import START, SteppingClock
-from tests.transcripts import ECHO, Transcript, open_miner
+from tests.transcripts import Transcript, open_miner
 
 
 @pytest.fixture
-def claude(tmp_path: Path) -> Path:
-    fake_claude.install(tmp_path / "claude", [ECHO])
-    return tmp_path / "claude"
-
-
-@pytest.fixture
-def ws(tmp_path: Path, clock: SteppingClock, claude: Path) -> Iterator[Workspace]:
-    opened = open_miner(tmp_path, clock)
-    yield opened
-    opened.close()
+def ws(miner: Workspace) -> Workspace:
+    return miner
 
 
 def session(folder: Path, name: str = "s1") -> Transcript:
