@@ -126,6 +126,7 @@ _CONVENTIONS = (
     rf"{_HERE},? .{{8,}}",
     rf"{_SUBJECT}{_HERE} (?:follows?|uses?|must|should|go|goes|are|is|have|has) .{{3,}}",
     rf"we (?:{_NOT}|only|never|always) {_HABIT}\b.{{3,}}",
+    r"we (?:must|may) (?:not|never) (?!forget\b).{6,}",
     rf"(?:all|every|any|no|new) (?:[\w`./-]+ ){{0,3}}?{_WORK} (?:\w+ ){{0,2}}?"
     r"(?:must|should|has to|have to|needs? to|may) .{3,}",
     rf"(?!{_PRONOUN} |the )[\w`-]+(?: [\w`-]+){{0,3}}(?<=s) must .{{3,}}",
@@ -175,7 +176,13 @@ RULES = (
 )
 """What a person's sentence may be: the first that fits."""
 
+NAMED = _any(
+    rf"use {_NO_ARTICLE}(?!(?:both|either|all|another|option|version|what(?:ever)?|these|those|more|less|fewer|one)\b)"
+    r"`?[\w@./+-]*[a-z][\w@./+-]*`?(?: (?:for|in|with) .{3,80})?[.!]?$"
+)
+"""In "no, use X": X has a name, so it says enough, however short it is."""
 CORRECTED = (
+    Rule("convention", 4, NAMED),
     Rule("convention", 4, _any(rf"we (?:(?:always|never|only|{_NOT}) )?{_HABIT}\b(?! into).{{3,}}")),
     Rule("fact", 4, _any(*_DENIED_FACTS)),
 )

@@ -64,7 +64,8 @@ def _statement(sentence: _Sentence) -> Operation | None:
     """What a person laid down, if the sentence is of such a form and is understood alone."""
     opened = _open(sentence.text)
     text = opened.text
-    if not _says_enough(text) or patterns.QUESTION.match(text) or patterns.UNRESOLVED.search(text):
+    named = opened.denial and patterns.NAMED.match(text)
+    if not (named or _says_enough(text)) or patterns.QUESTION.match(text) or patterns.UNRESOLVED.search(text):
         return None
     if opened.explicit:
         rule = None if patterns.RECALLED.search(text) else _first(text, (*patterns.RULES, patterns.TOLD))
