@@ -30,17 +30,26 @@ def is_same(pid: int, start: str) -> bool:
     return started(pid) == start
 
 
-def end_group(pid: int) -> None:
-    """End a process that leads a group, and the group: by request, then by force. Nothing happens when it is gone.
+def boot() -> str:
+    """Names the time since this machine was started: pids of another time mean nothing. Empty where nobody tells."""
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    except OSError:
+        return ""
+
+
+def end_group(pid: int) -> bool:
+    """End a process that leads a group, and the group: by request, then by force. False when it was gone already.
 
     Once the leader has ended, the rest is not waited for: nobody is left to use what they do.
     """
     if pid <= 1 or not _tell_group(pid, signal.SIGTERM):
-        return
+        return False
     until = time.monotonic() + GRACE_SECONDS
     while started(pid) and time.monotonic() < until:
         time.sleep(0.02)
     _tell_group(pid, _KILL)
+    return True
 
 
 def die_with_parent() -> Callable[[], None] | None:

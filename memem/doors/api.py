@@ -23,11 +23,6 @@ from memem.flows.reindex import Refreshed
 from memem.flows.remember import Written
 from memem.workspace import Workspace, open_workspace
 
-RESCAN_SECONDS = 2.0
-RESCAN_SHARE = 20
-"""A long-lived home looks for outside edits at most every two seconds, and never spends over a twentieth on it."""
-
-
 Entries: TypeAlias = list[Entry]
 Findings: TypeAlias = list[Finding]
 Diagnoses: TypeAlias = list[Diagnosis]
@@ -38,7 +33,6 @@ class MemoryHome:
 
     def __init__(self, workspace: Workspace) -> None:
         self._ws = workspace
-        self._next_scan = float("-inf")
 
     def save(
         self,
@@ -161,12 +155,7 @@ class MemoryHome:
 
     def _look(self) -> None:
         """Scan for outside edits, when it is time."""
-        before = self._ws.ticks()
-        if before < self._next_scan:
-            return
-        reindex.refresh(self._ws)
-        after = self._ws.ticks()
-        self._next_scan = after + max(RESCAN_SECONDS, RESCAN_SHARE * (after - before))
+        reindex.look(self._ws)
 
 
 _LISTS = ("tags", "keys", "paths")

@@ -191,9 +191,7 @@ def _waited_for(process: "subprocess.Popen[bytes]", output: IO[bytes], seconds: 
         except subprocess.TimeoutExpired:
             if os.fstat(output.fileno()).st_size > MOST_BYTES:
                 raise CallFailed(f"The claude CLI wrote more than {MOST_BYTES:,} bytes and was ended.") from None
-    raise TookTooLong(
-        f"The claude CLI gave no answer within {seconds:g} seconds and was ended. Mining tries again later."
-    )
+    raise TookTooLong(f"The claude CLI gave no answer within {seconds:g} seconds and was ended. Nothing is lost.")
 
 
 def _not_started(command: str, error: OSError) -> ExtractError:
@@ -224,9 +222,7 @@ def _value(result: Mapping[str, Any] | None, output: str, usage: Usage) -> Any:
             return json.loads(candidate)
         except (ValueError, RecursionError):
             continue
-    raise NotJson(
-        f"The model answered with {len(words):,} characters that are not JSON. Mining tries again later.", usage
-    )
+    raise NotJson(f"The model answered with {len(words):,} characters that are not JSON. Nothing is lost.", usage)
 
 
 def _usage(result: Mapping[str, Any] | None) -> Usage:

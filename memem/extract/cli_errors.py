@@ -69,7 +69,7 @@ _KINDS = (
             r"|\b(ECONNREFUSED|ECONNRESET|ENOTFOUND|ETIMEDOUT|EAI_AGAIN|ENETUNREACH|EHOSTUNREACH)\b",
             re.IGNORECASE,
         ),
-        "The service cannot be reached or is overloaded ({}). Mining tries again later.",
+        "The service cannot be reached or is overloaded ({}). Nothing is lost.",
     ),
     _Kind(
         CallFailed,
@@ -92,7 +92,7 @@ def explain(
     """The failure of a call that ended with this exit code; None for one that has an answer, of whatever shape."""
     words = _words(result, output, complaint)
     if code < 0:
-        return CallFailed(f"The claude CLI was ended by {_signal(-code)}. Mining tries again later.")
+        return CallFailed(f"The claude CLI was ended by {_signal(-code)}. Nothing is lost.")
     if result and result.get("stop_reason") == "refusal":
         return Refused(_KINDS[-1].message.format(told(words)))
     if code or _is_failure(result, output):

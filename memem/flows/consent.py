@@ -1,4 +1,8 @@
-"""Whether sessions may be mined in the background: only once their user has said so, and from then on."""
+"""Whether sessions may be mined in the background: only once their user has said so, and from then on.
+
+The marker counts only beside the state that it was made with. Without that state nobody knows any more what is mined:
+what was said before is then left alone, rather than kept twice.
+"""
 
 from datetime import datetime
 
@@ -9,10 +13,13 @@ from memem.workspace import Workspace
 
 
 def opted_in(ws: Workspace) -> datetime | None:
-    """Since when sessions may be mined in the background; None when they may not."""
+    """Since when sessions may be mined in the background; None when they may not. Raises StateUnusable."""
     try:
-        since = datetime.fromisoformat(ws.home.opt_in.read_text(encoding="utf-8").strip())
+        text = ws.home.opt_in.read_text(encoding="utf-8").strip()
+        since = datetime.fromisoformat(text)
     except (OSError, ValueError):
+        return None
+    if not ws.home.state_file.exists() or ws.state.agreed.since() != text:
         return None
     return since if since.tzinfo else since.astimezone()
 
@@ -22,13 +29,12 @@ def opt_in(ws: Workspace) -> datetime:
     since = opted_in(ws)
     if since:
         return since
-    now = ws.clock()
+    now = iso(ws.clock())
     with using_home(ws):
-        files.make_folder(ws.home.root)
-        files.make_private_folder(ws.home.state)
-        text = f"{iso(now)}\n".encode()
-        files.write_atomic(ws.home.opt_in, text, fsync=ws.settings.fsync, mode=files.PRIVATE_FILE)
-    return datetime.fromisoformat(iso(now))
+        ws.state.agreed.put(now)
+        data = f"{now}\n".encode()
+        files.write_atomic(ws.home.opt_in, data, fsync=ws.settings.fsync, mode=files.PRIVATE_FILE)
+    return datetime.fromisoformat(now)
 
 
 def opt_out(ws: Workspace) -> None:

@@ -33,7 +33,8 @@ def diagnose(ws: Workspace) -> list[Diagnosis]:
         serious = [finding for finding in health.check(ws) if finding.serious]
         found.append(Diagnosis("index", FINE, f"{ws.index.count():,} memories in {scanned.files:,} files"))
     except MememError as problem:
-        return [*found, Diagnosis("index" if len(found) > 1 else "vault", BROKEN, str(problem))]
+        broken = Diagnosis("index" if len(found) > 1 else "vault", BROKEN, str(problem))
+        return [*found, broken, *_mining(ws)]
     if serious:
         found.append(Diagnosis("notes", DEGRADED, f"{len(serious)} need attention; `memem check` lists them"))
     return [*found, *_meaning(ws), *_background(ws), *_mining(ws)]
@@ -85,7 +86,8 @@ def _mining(ws: Workspace) -> list[Diagnosis]:
     if ended := ws.state.children.end_orphans():
         found.append(Diagnosis("leftovers", DEGRADED, f"{ended} calls outlived their miner and were ended now"))
     if state.stopped:
-        found.append(Diagnosis("model", DEGRADED, f"nobody is asked for a while: {state.stopped}"))
+        told = f"not asked at the moment: {state.stopped} `memem mine --all` asks all the same."
+        found.append(Diagnosis("model", DEGRADED, told))
     if state.dead_letters:
         told = f"{state.dead_letters} parts failed too often; `memem mine --retry` tries them again"
         found.append(Diagnosis("dead letters", DEGRADED, told))

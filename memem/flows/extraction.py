@@ -3,7 +3,7 @@
 import uuid
 from dataclasses import replace
 
-from memem.core.errors import ExtractError, NotJson, NotSchema, TookTooLong
+from memem.core.errors import BudgetSpent, ExtractError, NotJson, NotSchema, TookTooLong
 from memem.core.memory import Memory
 from memem.core.mining import HUMAN, Chunk, Operation, Usage
 from memem.extract import candidates, prompt, rules
@@ -40,6 +40,9 @@ def extract(ws: Workspace, chunk: Chunk) -> tuple[Chunk, list[Operation]]:
     claude = ws.claude() if ws.settings.extractor == "claude" else None
     if claude is None:
         return chunk, rules.extract(chunk.turns)
+    limits = Limits(ws.settings.daily_calls, ws.settings.daily_usd)
+    if used_up := ws.state.ledger.used_up(ws.today(), limits):
+        raise BudgetSpent(used_up)
     memories = neighbours(ws, chunk)
     chunk = replace(chunk, known=tuple(memory.id8 for memory in memories))
     question = prompt.build(chunk, memories)

@@ -17,8 +17,8 @@ from memem.workspace import Workspace
 
 CHUNK_CHARACTERS = 24_000
 """About 6,000 tokens: Haiku reads them in seconds and for less than a cent, and overlooks little in so much text."""
-TURN_CHARACTERS = 6_000
-TURN_END = 1_500
+TURN_CHARACTERS = 12_000
+TURN_END = 3_000
 """Of a longer turn, mostly something pasted, the beginning is sent and so much of its end."""
 MOST_WORKS = 300
 _CUT = "\n[…]\n"
@@ -64,6 +64,11 @@ class Gatherer:
         self._is_known = is_known
         self._since = since
         self._projects: dict[str, str | None] = {}
+        self._met: set[str] = set()
+        self._time = ""
+        self.objects = 0
+        self.refusals: dict[str, str] = {}
+        """Folders that may not be mined, and why."""
 
     def gather(self, file: BinaryIO, start: int, session: str) -> Iterator[Gathered]:
         """Chunks in order; the last one, which may be without turns, is where reading ended."""
@@ -71,6 +76,8 @@ class Gatherer:
         begun = start > 0
         for step in delta.steps(file, start, session):
             line = step.line
+            self.objects += 1
+            self._time = line.time or self._time
             if line.own and not begun:
                 raise OwnCall
             held.injected.update(line.injected)
@@ -98,9 +105,10 @@ class Gatherer:
 
     def _wanted(self, turn: Turn, held: Gathered) -> Turn | None:
         """The turn as it is sent, or None when it is not to be mined now."""
-        if self._is_known(turn.uuid):
+        if turn.uuid in self._met or self._is_known(turn.uuid):
             return None
-        if _is_before(turn.time, self._since) or self._project(turn.cwd) is None:
+        self._met.add(turn.uuid)
+        if _is_before(self._time, self._since) or self._project(turn.cwd) is None:
             held.passed = True
             return None
         text = turn.text
@@ -117,8 +125,15 @@ class Gatherer:
         """The name of the project that a folder belongs to; None when it may not be mined."""
         if cwd not in self._projects:
             folder = Path(cwd) if cwd else self._ws.user_home
-            self._projects[cwd] = self._named(folder) if project.may_be_mined(folder) else None
+            refusal = self._refusal(folder)
+            if refusal:
+                self.refusals[cwd] = refusal
+            self._projects[cwd] = None if refusal else self._named(folder)
         return self._projects[cwd]
+
+    def _refusal(self, folder: Path) -> str:
+        """Why nothing said in a folder is mined; empty when it is. Raises SettingsError when nobody can tell."""
+        return "" if project.may_be_mined(folder) else f"{folder} is not to be mined ({project.OVERRIDE})."
 
     def _named(self, folder: Path) -> str:
         try:
@@ -140,11 +155,11 @@ def _cut(text: str) -> str:
 
 
 def _is_before(time: str, moment: datetime | None) -> bool:
-    """Whether something was said before a moment; of what bears no time we cannot say so."""
-    if moment is None or not time:
+    """Whether something was said before a moment; of what bears no time that has to be assumed."""
+    if moment is None:
         return False
     try:
         said = datetime.fromisoformat(time)
     except ValueError:
-        return False
+        return True
     return (said if said.tzinfo else said.replace(tzinfo=UTC)) < moment

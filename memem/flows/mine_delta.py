@@ -19,7 +19,7 @@ from memem.flows import extraction, postponing, reconcile
 from memem.flows.gathering import Gathered, Gatherer, OwnCall
 from memem.flows.opening import ensure_vault
 from memem.flows.reconcile import Applied
-from memem.flows.reindex import refresh
+from memem.flows.reindex import look
 from memem.gate.duplicates import fingerprint
 from memem.jobs.journal import Record
 from memem.jobs.queue import Mark
@@ -41,8 +41,9 @@ KEPT = ("added", "updated", "superseded")
 class Mined:
     """What came of mining a session.
 
-    `outcome` is mined, nothing (there was nothing new), waiting (too little), missing (no file that can be read), own
-    (a call of ours), failed or spent (the budget); `detail` says more. `buried`: chunks that became dead letters.
+    `outcome` is mined, nothing (there was nothing new), waiting (too little), missing (no transcript that can be read),
+    own (a call of ours), refused (by its project), failed, spent (the budget) or buried; `detail` says more. `buried`
+    counts the chunks that became dead letters.
     """
 
     session: str
@@ -70,23 +71,22 @@ def mine_session(ws: Workspace, mark: Mark, since: datetime | None) -> Mined:
     raised: what is in the journal then is applied next time.
     """
     ensure_vault(ws)
-    refresh(ws)
+    look(ws)
     mined = Mined(mark.session, mark.path)
     for record in ws.state.journal.open(mark.session):
         mined = apply(ws, mined, record)
     known = ws.state.sessions.get(mark.session)
-    if known and known.own:
-        return replace(mined, outcome="own")
+    own = replace(mined, outcome="own", detail="It is a call of memem's own, which is never mined.")
+    if known and known.own and known.path in ("", mark.path):
+        return own
     try:
-        file = Path(mark.path).open("rb")  # noqa: SIM115 - what is wrong with it is told apart from all else
-    except OSError as error:
-        return replace(mined, outcome="missing", detail=f"{mark.path} cannot be read: {files.reason(error)}.")
-    try:
-        with file:
+        with Path(mark.path).open("rb") as file:
             return _Mining(ws, mark, file, since).run(mined)
     except OwnCall:
-        ws.state.sessions.put(replace(known or Session(mark.session, mark.path), own=True))
-        return replace(mined, outcome="own")
+        ws.state.sessions.put(Session(mark.session, mark.path, own=True))
+        return own
+    except OSError as error:  # of the transcript: those of vault and home are told apart before they come here
+        return replace(mined, outcome="missing", detail=f"{mark.path} cannot be read: {files.reason(error)}.")
 
 
 class _Mining:
@@ -124,7 +124,9 @@ class _Mining:
         whole = (start == 0 or known.whole) and not gathered.passed and not self._left_to_others
         read = replace(self._known, size=status.st_size, mtime=status.st_mtime_ns, whole=whole)
         self._ws.state.sessions.put(read.placed(*_cursor(self._file, gathered.end)))
-        return mined
+        if status.st_size and not start and not gatherer.objects:
+            return replace(mined, outcome="missing", detail=f"{self._mark.path} is no transcript of Claude Code.")
+        return _told(mined, list(gatherer.refusals.values()))
 
     def _finished(self, mined: Mined, chunk: Chunk) -> tuple[Mined, ExtractError | BudgetSpent | None]:
         """Ask about a chunk and apply the answer; or what went wrong, and then the session is marked again."""
@@ -135,9 +137,10 @@ class _Mining:
             with ws.state.at_once():
                 if postponing.is_hopeless(ws, self._known, problem):
                     postponing.bury(ws, chunk, problem)
-                    _finish(ws, chunk, "dead letter", str(problem))
-                    return replace(mined, buried=mined.buried + 1), None
+                    _finish(ws, chunk, "buried", str(problem))
+                    return replace(mined, buried=mined.buried + 1, detail=str(problem)), None
                 postponing.postpone(ws, self._known, problem)
+                ws.state.sessions.release([turn.uuid for turn in chunk.turns], chunk.session)
                 ws.state.queue.mark(self._mark, ws.clock().timestamp())
             return mined, problem
         with ws.state.at_once():
@@ -173,6 +176,15 @@ class _Mining:
         turns = (step.line.turn for step in delta.steps(self._file, start, self._mark.session))
         said = (turn.text for turn in turns if turn and turn.role == ASSISTANT)
         return any(fingerprint(text) == self._mark.expected for text in said)
+
+
+def _told(mined: Mined, refusals: list[str]) -> Mined:
+    """What is to be said of a session that was read to its end."""
+    if mined.chunks:
+        return mined
+    if mined.buried:
+        return replace(mined, outcome="buried")
+    return replace(mined, outcome="refused", detail=refusals[0]) if refusals else mined
 
 
 def _start(file: BinaryIO, known: Session, since: datetime | None) -> int:

@@ -19,6 +19,7 @@ from memem.flows import extraction, mine_delta, postponing
 from memem.flows.consent import opted_in
 from memem.flows.mine_delta import Mined, mine_session
 from memem.flows.opening import ensure_vault
+from memem.flows.reindex import look
 from memem.gate.duplicates import fingerprint
 from memem.jobs import detach, log
 from memem.jobs.journal import Record
@@ -54,9 +55,10 @@ def mine_file(ws: Workspace, transcript: Path) -> Mined:
         raise NotFound(f"There is no session file {path}.")
     mark = _mark_of(path, flush=True)
     ws.state.children.end_orphans()
+    began = ws.clock().timestamp()
     mined = _patiently(ws, mark.session, lambda: _kept_on_failure(ws, _taken_up(ws, mark), None))
     _note(ws, mined)
-    _see_to_the_rest(ws, [mined])
+    _see_to_the_rest(ws, [mined], began)
     return mined
 
 
@@ -64,14 +66,13 @@ def mine_in_background(
     ws: Workspace, transcript: Path | None, *, flush: bool = False, expected: str = ""
 ) -> list[Mined]:
     """Mark a session, and mine everything that is marked if there is room for one more miner."""
-    since = opted_in(ws)
-    if ws.is_a_call_of_ours or since is None:
+    if ws.is_a_call_of_ours or not opted_in(ws):
         return []
     if transcript:
         mark = _mark_of(transcript.absolute(), flush=flush, expected=expected)
         ws.state.queue.mark(mark, ws.clock().timestamp())
     ws.state.children.end_orphans()
-    return _drain(ws, since, [])
+    return _drain(ws, [])
 
 
 def sweep(ws: Workspace) -> list[Mined]:
@@ -113,6 +114,7 @@ def behind(ws: Workspace, since: datetime | None) -> list[Path]:
 def mine_all(ws: Workspace, paths: Iterable[Path], since: datetime | None, progress: Progress) -> list[Mined]:
     """Mine these sessions one after another, until there are no more, the budget is spent or nothing works."""
     paths, done = list(paths), list[Mined]()
+    began = ws.clock().timestamp()
     ws.state.children.end_orphans()
     for number, path in enumerate(paths):
         progress(number, len(paths))
@@ -122,7 +124,7 @@ def mine_all(ws: Workspace, paths: Iterable[Path], since: datetime | None, progr
         if done[-1].outcome == "spent" or _nothing_works(ws, done):
             break  # so it would be with the others
     progress(len(paths), len(paths))
-    _see_to_the_rest(ws, done)
+    _see_to_the_rest(ws, done, began)
     return done
 
 
@@ -131,22 +133,28 @@ def _attempted_now(ws: Workspace, mark: Mark, since: datetime | None) -> Mined:
 
 
 def _nothing_works(ws: Workspace, done: list[Mined]) -> bool:
-    last = done[-postponing.BREAKER_FAILURES :]
-    in_a_row = len(last) == postponing.BREAKER_FAILURES and all(mined.outcome == "failed" for mined in last)
-    return in_a_row or (done[-1].outcome == "failed" and bool(ws.state.ledger.stopped(ws.clock().timestamp())))
+    """Whether the model, and not just this session, is the trouble."""
+    many = ws.state.ledger.failures() >= postponing.BREAKER_FAILURES
+    return done[-1].outcome == "failed" and (many or _is_stopped(ws))
+
+
+def _is_stopped(ws: Workspace) -> bool:
+    return ws.state.ledger.stopped(ws.clock().timestamp()) is not None
 
 
 def retry(ws: Workspace) -> list[Mined]:
-    """Ask again about every dead letter."""
+    """Ask again about every dead letter. That one fails says nothing of the next: each failed by itself."""
     ensure_vault(ws)
+    look(ws)
+    began = ws.clock().timestamp()
     ws.state.children.end_orphans()
     done: list[Mined] = []
     for record in ws.state.journal.dead():
         done.append(_patiently(ws, record.session, partial(_retried, ws, record)))
         _note(ws, done[-1])
-        if done[-1].outcome in ("spent", "failed"):
-            break  # so it would be with the others
-    _see_to_the_rest(ws, done)
+        if done[-1].outcome == "spent" or _is_stopped(ws):
+            break
+    _see_to_the_rest(ws, done, began)
     return done
 
 
@@ -157,7 +165,10 @@ def _retried(ws: Workspace, record: Record) -> Mined:
         return mined  # somebody else has just done it
     try:
         chunk, operations = extraction.extract(ws, chunk)
-    except (ExtractError, BudgetSpent) as problem:
+    except BudgetSpent as problem:
+        return mine_delta.failed(mined, problem)
+    except ExtractError as problem:
+        postponing.warn(ws, problem)
         return mine_delta.failed(mined, problem)
     with ws.state.at_once():
         ws.state.ledger.worked()
@@ -167,42 +178,61 @@ def _retried(ws: Workspace, record: Record) -> Mined:
     return mined
 
 
-def _see_to_the_rest(ws: Workspace, done: list[Mined]) -> None:
-    """Whoever came while we were at work, and found no room or their session taken, has left the rest to us."""
-    since = opted_in(ws)
-    if since and not ws.is_a_call_of_ours:
-        _drain(ws, since, list(done))
+def _see_to_the_rest(ws: Workspace, done: list[Mined], began: float) -> None:
+    """Whoever came since we began, and found no room or their session taken, has left theirs to us."""
+    if not ws.is_a_call_of_ours:
+        _drain(ws, list(done), began)
 
 
-def _drain(ws: Workspace, since: datetime, done: list[Mined]) -> list[Mined]:
-    """Mine whatever is due. What failed in `done` is not tried again."""
+def _drain(ws: Workspace, done: list[Mined], marked_since: float = 0.0) -> list[Mined]:
+    """Mine whatever is due, until there is no more, the budget is spent or mining is switched off.
+
+    What failed in `done` is not tried again.
+    """
     while True:
         with holding_slot(ws.home.mining_locks, ws.settings.max_miners) as room:
-            while room and (mined := _mine_next(ws, since, done)):
-                done.append(mined)
-                _note(ws, mined)
+            while room and _mine_some(ws, done, marked_since):
+                pass
         # A mark that came after the last look, from somebody who found no room, is ours to see.
-        if not room or not _is_something_left(ws, done):
+        if not room or not _is_something_left(ws, done, marked_since):
             return done
 
 
-def _is_something_left(ws: Workspace, done: list[Mined]) -> bool:
+def _mine_some(ws: Workspace, done: list[Mined], marked_since: float) -> bool:
+    """Mine the sessions that are due now and that nobody else is at; whether there were any."""
+    before = len(done)
+    for due in _due(ws, done, marked_since):
+        since = opted_in(ws)
+        if since is None or _is_stopped(ws) or _is_spent(done):
+            return False
+        with holding_session(ws.home.mining_locks, due.session) as held:
+            mark = ws.state.queue.take(due.session) if held else None
+            if mark:
+                done.append(_attempted(ws, mark, since))
+                _note(ws, done[-1])
+    return len(done) > before
+
+
+def _is_something_left(ws: Workspace, done: list[Mined], marked_since: float) -> bool:
     """Whether a session is due that nobody is at: whoever is at one looks again after letting go."""
-    for due in _due(ws, done):
+    for due in _due(ws, done, marked_since):
         with holding_session(ws.home.mining_locks, due.session) as held:
             if held:
                 return True
     return False
 
 
-def _mine_next(ws: Workspace, since: datetime, done: list[Mined]) -> Mined | None:
-    """Mine a session that is due and that nobody else is at; None when there is none."""
-    for due in _due(ws, done):
-        with holding_session(ws.home.mining_locks, due.session) as held:
-            mark = ws.state.queue.take(due.session) if held else None
-            if mark:
-                return _attempted(ws, mark, since)
-    return None
+def _due(ws: Workspace, done: list[Mined], marked_since: float) -> list[Mark]:
+    """What may be mined now: nothing while everybody waits, and not what has just failed."""
+    if not opted_in(ws) or _is_stopped(ws) or _is_spent(done):
+        return []
+    failed = {mined.session for mined in done if mined.outcome == "failed"}
+    marks = ws.state.queue.due(ws.clock().timestamp(), marked_since)
+    return [mark for mark in marks if mark.session not in failed]
+
+
+def _is_spent(done: list[Mined]) -> bool:
+    return bool(done) and done[-1].outcome == "spent"
 
 
 def _attempted(ws: Workspace, mark: Mark, since: datetime | None) -> Mined:
@@ -228,17 +258,6 @@ def _taken_up(ws: Workspace, mark: Mark) -> Mark:
     """A person's wish, and with it what the session is marked for: that is cleared before the session is read."""
     marked = ws.state.queue.take(mark.session)
     return replace(mark, expected=marked.expected) if marked else mark
-
-
-def _due(ws: Workspace, done: list[Mined]) -> list[Mark]:
-    """What may be mined now: not what waits after a failure, and nothing while everybody waits."""
-    now = ws.clock().timestamp()
-    if ws.state.ledger.stopped(now):
-        return []
-    failed = {mined.session for mined in done if mined.outcome in ("failed", "spent")}
-    marks = [mark for mark in ws.state.queue.marks() if mark.session not in failed]
-    waiting = {mark.session: ws.state.sessions.get(mark.session) for mark in marks}
-    return [mark for mark in marks if not (known := waiting[mark.session]) or known.not_before <= now]
 
 
 def _patiently(ws: Workspace, session: str, work: Callable[[], Mined]) -> Mined:
@@ -274,7 +293,7 @@ def note_trouble(ws: Workspace, problem: Exception) -> None:
 
 def _note(ws: Workspace, mined: Mined) -> None:
     """A line of the log, for whatever was not simply nothing."""
-    if mined.outcome in ("nothing", "waiting"):
+    if mined.outcome in ("nothing", "waiting", "refused") and not mined.buried:
         return
     kept = f"{mined.count(*mine_delta.KEPT)} kept, {mined.count('refused')} refused" if mined.chunks else ""
     parts = [f"{mined.turns} turns" if mined.turns else "", kept, mined.detail]

@@ -1,11 +1,12 @@
 """How it stands with mining: for `memem status` and `memem doctor`. Looks, and never begins anything."""
 
 from dataclasses import dataclass
+from datetime import datetime
 
 from memem.core.clock import iso
 from memem.core.errors import MememError
 from memem.flows.consent import opted_in
-from memem.jobs.budget import Spent
+from memem.jobs.budget import Limits, Spent
 from memem.workspace import Workspace
 
 SESSIONS_SHOWN = 5
@@ -42,25 +43,24 @@ class MiningState:
 
 def mining_state(ws: Workspace) -> MiningState:
     """Everything that is known, or why it is not."""
-    since = opted_in(ws)
-    on = iso(since) if since else ""
     if not ws.home.state_file.exists():
-        return MiningState(on, _extractor(ws))
+        return MiningState(extractor=_extractor(ws))
     try:
-        return _read(ws, on)
+        return _read(ws)
     except MememError as problem:
-        return MiningState(on, _extractor(ws), problem=str(problem))
+        return MiningState(extractor=_extractor(ws), problem=str(problem))
 
 
-def _read(ws: Workspace, since: str) -> MiningState:
+def _read(ws: Workspace) -> MiningState:
     now = ws.clock().timestamp()
+    since = opted_in(ws)
     today = ws.state.ledger.spent(ws.today())
     return MiningState(
-        since=since,
+        since=iso(since) if since else "",
         extractor=_extractor(ws),
         pending=len(ws.state.queue.marks()),
         waiting=ws.state.sessions.waiting(now),
-        stopped=ws.state.ledger.stopped(now),
+        stopped=_stopped(ws, now),
         dead_letters=len(ws.state.journal.dead()),
         calls_today=today.calls,
         tokens_today=today.input_tokens + today.output_tokens,
@@ -72,6 +72,15 @@ def _read(ws: Workspace, since: str) -> MiningState:
             for each in ws.state.sessions.last(SESSIONS_SHOWN)
         ),
     )
+
+
+def _stopped(ws: Workspace, now: float) -> str:
+    """Why nobody is asked at the moment, and until when."""
+    stopped = ws.state.ledger.stopped(now)
+    if stopped:
+        reason, until = stopped
+        return f"{reason} Until {iso(datetime.fromtimestamp(until, ws.clock().tzinfo))[:16].replace('T', ' ')}."
+    return ws.state.ledger.used_up(ws.today(), Limits(ws.settings.daily_calls, ws.settings.daily_usd))
 
 
 def _cost(spent: Spent) -> tuple[int, float]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
+from memem.core.errors import SettingsError
 from memem.core.mining import Chunk, Turn
 from memem.flows.gathering import Gatherer, OwnCall
 from memem.workspace import Workspace
@@ -12,19 +13,20 @@ from memem.workspace import Workspace
 CHARACTERS_A_TOKEN = 4
 PROMPT_TOKENS, ANSWER_TOKENS = 2_500, 500
 """What a call reads beside the turns (instructions, schema, the nearest memories), and what it answers."""
+PRICED = "haiku"
 DOLLARS_READ, DOLLARS_WRITTEN = 1e-6, 5e-6
-"""Of Haiku, a token."""
+"""Of that model, a token. What others cost we do not know."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is to be mined, and about what that takes."""
+    """What is to be mined, and about what that takes; `dollars` is None for a model whose price we do not know."""
 
     sessions: int = 0
     turns: int = 0
     characters: int = 0
     calls: int = 0
-    dollars: float = 0.0
+    dollars: float | None = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,14 +59,18 @@ def plan_retry(ws: Workspace) -> Plan:
 def _plan(ws: Workspace, parts: Sequence[_Part]) -> Plan:
     characters = sum(part.characters for part in parts)
     calls = len(parts) if ws.settings.extractor == "claude" and ws.claude_command else 0
-    read = characters / CHARACTERS_A_TOKEN + calls * PROMPT_TOKENS
     return Plan(
         sessions=len({part.session for part in parts}),
         turns=sum(part.turns for part in parts),
         characters=characters,
         calls=calls,
-        dollars=round(read * DOLLARS_READ + calls * ANSWER_TOKENS * DOLLARS_WRITTEN, 2) if calls else 0.0,
+        dollars=_dollars(characters, calls) if not calls or ws.settings.model == PRICED else None,
     )
+
+
+def _dollars(characters: int, calls: int) -> float:
+    read = characters / CHARACTERS_A_TOKEN + calls * PROMPT_TOKENS
+    return round(read * DOLLARS_READ + calls * ANSWER_TOKENS * DOLLARS_WRITTEN, 2) if calls else 0.0
 
 
 def _unmined(ws: Workspace, path: Path, since: datetime | None, seen: set[str]) -> list[_Part]:
@@ -80,8 +86,8 @@ def _unmined(ws: Workspace, path: Path, since: datetime | None, seen: set[str]) 
                 seen.update(turn.uuid for turn in each.turns)
                 if each.turns:
                     found.append(_Part(path.stem, len(each.turns), each.characters))
-    except (OSError, OwnCall):
-        return []
+    except (OSError, OwnCall, SettingsError):
+        return []  # mining it says what is wrong; the others are planned all the same
     return found
 
 

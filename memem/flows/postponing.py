@@ -34,14 +34,21 @@ def postpone(ws: Workspace, known: Session, problem: ExtractError | BudgetSpent)
     if isinstance(problem, BudgetSpent):
         ws.state.sessions.put(known.told("spent", str(problem), iso(now)))
         return
+    failures = known.failures + (not isinstance(problem, _OF_THE_SERVICE))
+    until = warn(ws, problem, failures)
+    waiting = replace(known, failures=failures, not_before=until.timestamp())
+    ws.state.sessions.put(waiting.told("failed", str(problem), iso(now)))
+
+
+def warn(ws: Workspace, problem: ExtractError, failures: int = 1) -> datetime:
+    """Note a failure of the model for everybody; when whoever had it may try again, after so many of its own."""
+    now = ws.clock()
     in_a_row = ws.state.ledger.failed()
     of_the_service = isinstance(problem, _OF_THE_SERVICE)
-    failures = known.failures + (not of_the_service)
     until = _until(ws, now, in_a_row if of_the_service else failures, problem)
     if until > now and (of_the_service or in_a_row >= BREAKER_FAILURES):
         ws.state.ledger.trip(until.timestamp(), str(problem))
-    waiting = replace(known, failures=failures, not_before=until.timestamp())
-    ws.state.sessions.put(waiting.told("failed", str(problem), iso(now)))
+    return until
 
 
 def _until(ws: Workspace, now: datetime, times: int, problem: ExtractError) -> datetime:

@@ -20,6 +20,9 @@ RACY_SECONDS = 0.1
 DERIVATION = 2
 """Raised whenever gate, words or passages make something else of the same note: the index is then rebuilt."""
 BATCH = 500
+RESCAN_SECONDS = 2.0
+RESCAN_SHARE = 20
+"""A long-lived home looks for outside edits at most every two seconds, and never spends over a twentieth on it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +67,16 @@ def refresh(ws: Workspace) -> Refreshed:
     index.update(batch, lost={path: stamp for path, (stamp, _) in known.items()})
     index.set_meta("built_for", origin)
     return Refreshed(changed, len(known), seen)
+
+
+def look(ws: Workspace) -> None:
+    """Refresh when it is time: whoever lives long sees outside edits, and spends little on it."""
+    before = ws.ticks()
+    if before < ws.next_scan:
+        return
+    refresh(ws)
+    after = ws.ticks()
+    ws.next_scan = after + max(RESCAN_SECONDS, RESCAN_SHARE * (after - before))
 
 
 def refresher(ws: Workspace) -> Callable[[], object]:

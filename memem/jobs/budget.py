@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from memem.core import sqlite
 from memem.core.errors import BudgetSpent
 from memem.core.mining import Usage
-from memem.jobs.tables import Table, guarded
+from memem.jobs.tables import LONGEST_PAUSE, Table, guarded
 
 DOLLARS_A_CALL = 0.01
 """What a call counts for until its cost is known: 24,000 characters read and a dozen memories written by Haiku."""
@@ -45,19 +45,23 @@ class Ledger(Table):
     def reserve(self, day: str, session: str, limits: Limits) -> int:
         """Count a call that is about to be made; raises BudgetSpent instead when there is none left."""
         with sqlite.transaction(self._connection):
-            today = self.spent(day)
-            if today.calls >= limits.calls:
-                raise BudgetSpent(
-                    f"Today's {limits.calls:,} calls are used up (MEMEM_DAILY_CALLS); the rest waits for tomorrow."
-                )
-            if today.dollars >= limits.dollars:
-                raise BudgetSpent(
-                    f"Today's {limits.dollars:g} dollars are used up (MEMEM_DAILY_USD); the rest waits for tomorrow."
-                )
+            if used_up := self.used_up(day, limits):
+                raise BudgetSpent(used_up)
             row = self._connection.execute(
                 "INSERT INTO calls VALUES (NULL, ?, ?, 'asked', 0, 0, ?)", (day, session, DOLLARS_A_CALL)
             )
             return int(row.lastrowid or 0)
+
+    @guarded
+    def used_up(self, day: str, limits: Limits) -> str:
+        """Why there is no call left in a day; empty when there is one. The next may cost what those before it did."""
+        today = self.spent(day)
+        if today.calls >= limits.calls:
+            return f"Today's {limits.calls:,} calls are used up (MEMEM_DAILY_CALLS); the rest waits for tomorrow."
+        next_one = max(DOLLARS_A_CALL, today.dollars / today.calls if today.calls else 0.0)
+        if today.dollars + next_one > limits.dollars:
+            return f"Today's {limits.dollars:g} dollars are used up (MEMEM_DAILY_USD); the rest waits for tomorrow."
+        return ""
 
     @guarded
     def settle(self, number: int, outcome: str, usage: Usage) -> None:
@@ -78,9 +82,7 @@ class Ledger(Table):
     @guarded
     def trip(self, until: float, reason: str) -> None:
         """Nobody is to ask before `until`."""
-        self._connection.execute(
-            "INSERT OR REPLACE INTO breaker VALUES (1, ?, ?, ?)", (self._failures(), until, reason)
-        )
+        self._connection.execute("INSERT OR REPLACE INTO breaker VALUES (1, ?, ?, ?)", (self.failures(), until, reason))
 
     @guarded
     def failed(self) -> int:
@@ -94,12 +96,15 @@ class Ledger(Table):
         self._connection.execute("DELETE FROM breaker")
 
     @guarded
-    def stopped(self, now: float) -> str:
-        """Why nobody is to ask now; empty when everybody may."""
-        found = self._connection.execute("SELECT reason FROM breaker WHERE until > ?", (now,)).fetchone()
-        return str(found[0]) if found else ""
+    def stopped(self, now: float) -> tuple[str, float] | None:
+        """Why nobody is to ask now, and until when; None when everybody may."""
+        query = "SELECT reason, until FROM breaker WHERE until > ? AND until <= ?"
+        found: tuple[str, float] | None = self._connection.execute(query, (now, now + LONGEST_PAUSE)).fetchone()
+        return found
 
-    def _failures(self) -> int:
+    @guarded
+    def failures(self) -> int:
+        """How many calls in a row have failed."""
         found = self._connection.execute("SELECT failures FROM breaker").fetchone()
         return int(found[0]) if found else 0
 

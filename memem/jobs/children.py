@@ -11,14 +11,14 @@ class Children(Table):
 
     TABLES = (
         """CREATE TABLE children (pid INTEGER PRIMARY KEY, started TEXT NOT NULL, miner INTEGER NOT NULL,
-           miner_started TEXT NOT NULL)""",
+           miner_started TEXT NOT NULL, boot TEXT NOT NULL)""",
     )
 
     @guarded
     def add(self, pid: int, started: str) -> None:
         miner = os.getpid()
-        row = (pid, started, miner, processes.started(miner) or "")
-        self._connection.execute("INSERT OR REPLACE INTO children VALUES (?, ?, ?, ?)", row)
+        row = (pid, started, miner, processes.started(miner) or "", processes.boot())
+        self._connection.execute("INSERT OR REPLACE INTO children VALUES (?, ?, ?, ?, ?)", row)
 
     @guarded
     def remove(self, pid: int) -> None:
@@ -26,13 +26,15 @@ class Children(Table):
 
     @guarded
     def end_orphans(self) -> int:
-        """End every child whose miner is gone; returns how many were still running."""
+        """End every child whose miner is gone, and all that it started; returns how many were still running."""
         ended = 0
-        for pid, started, miner, miner_started in self._connection.execute("SELECT * FROM children").fetchall():
-            if processes.is_same(miner, miner_started):
+        rows = self._connection.execute("SELECT * FROM children").fetchall()
+        for pid, started, miner, miner_started, boot in rows:
+            is_of_today = boot == processes.boot()
+            if is_of_today and processes.is_same(miner, miner_started):
                 continue
-            if processes.is_same(pid, started):
-                processes.end_group(pid)
-                ended += 1
+            # A child that is gone itself may have left others: as long as they live, nobody else gets its pid.
+            if is_of_today and processes.started(pid) in (started, None):
+                ended += processes.end_group(pid)
             self.remove(pid)
         return ended

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from memem.jobs.tables import Table, guarded
+from memem.jobs.tables import LONGEST_PAUSE, Table, guarded
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,8 @@ class Queue(Table):
         """Note that a session has something new; what was wanted of it before is still wanted."""
         self._connection.execute(
             """INSERT INTO queue VALUES (?, ?, ?, ?, ?) ON CONFLICT (session) DO UPDATE SET
-               path = excluded.path, flush = max(flush, excluded.flush), expected = excluded.expected""",
+               path = excluded.path, flush = max(flush, excluded.flush), marked = excluded.marked,
+               expected = CASE excluded.expected WHEN '' THEN expected ELSE excluded.expected END""",
             (mark.session, mark.path, mark.flush, mark.expected, now),
         )
 
@@ -45,8 +46,17 @@ class Queue(Table):
     @guarded
     def marks(self) -> list[Mark]:
         """Every mark, the oldest first."""
-        rows = self._connection.execute("SELECT session, path, flush, expected FROM queue ORDER BY marked, session")
-        return [_mark(*row) for row in rows]
+        return self._marks("1", ())
+
+    @guarded
+    def due(self, now: float, marked_since: float = 0.0) -> list[Mark]:
+        """Those that may be taken up now: not of sessions that wait after a failure."""
+        waits = "SELECT session FROM sessions WHERE not_before > ? AND not_before <= ?"
+        return self._marks(f"session NOT IN ({waits}) AND marked >= ?", (now, now + LONGEST_PAUSE, marked_since))
+
+    def _marks(self, where: str, values: tuple[float, ...]) -> list[Mark]:
+        query = f"SELECT session, path, flush, expected FROM queue WHERE {where} ORDER BY marked, session"  # noqa: S608
+        return [_mark(*row) for row in self._connection.execute(query, values)]
 
 
 def _mark(session: str, path: str, flush: int, expected: str) -> Mark:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Self
 
 from memem.core import sqlite
-from memem.jobs.tables import Table, guarded
+from memem.jobs.tables import LONGEST_PAUSE, Table, guarded
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +80,8 @@ class Sessions(Table):
     @guarded
     def waiting(self, now: float) -> int:
         """How many sessions wait after a failure."""
-        query = "SELECT count(*) FROM sessions WHERE failures > 0 AND not_before > ?"
-        return int(self._connection.execute(query, (now,)).fetchone()[0])
+        query = "SELECT count(*) FROM sessions WHERE failures > 0 AND not_before > ? AND not_before <= ?"
+        return int(self._connection.execute(query, (now, now + LONGEST_PAUSE)).fetchone()[0])
 
     @guarded
     def is_known(self, uuid: str, session: str) -> bool:
@@ -108,6 +108,13 @@ class Sessions(Table):
                 "INSERT OR REPLACE INTO turns VALUES (?, ?, 0)", [(uuid, session) for uuid in ours]
             )
         return frozenset(ours)
+
+    @guarded
+    def release(self, uuids: Iterable[str], session: str) -> None:
+        """Give up turns that were taken over and could not be mined: another session may have better luck."""
+        self._connection.executemany(
+            "DELETE FROM turns WHERE uuid = ? AND session = ? AND NOT mined", [(uuid, session) for uuid in uuids]
+        )
 
     @guarded
     def finish(self, uuids: Iterable[str], session: str) -> None:

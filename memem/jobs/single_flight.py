@@ -18,29 +18,29 @@ def lock_of(folder: Path, session: str) -> Path:
 
 
 @contextmanager
-def holding_session(folder: Path, session: str, seconds: float = 0) -> Iterator[bool]:
+def holding_session(folder: Path, session: str) -> Iterator[bool]:
     """Whether this session is ours for as long as the block lasts."""
-    with _trying([lock_of(folder, session)], seconds) as held:
+    with _trying([lock_of(folder, session)]) as held:
         yield held
 
 
 @contextmanager
 def holding_slot(folder: Path, slots: int) -> Iterator[bool]:
     """Whether there is room for one more miner on this machine, and it is ours."""
-    with _trying([folder / f"slot-{number:02}.lock" for number in range(slots)], 0) as held:
+    with _trying([folder / f"slot-{number:02}.lock" for number in range(slots)]) as held:
         yield held
 
 
 @contextmanager
-def _trying(paths: list[Path], seconds: float) -> Iterator[bool]:
+def _trying(paths: list[Path]) -> Iterator[bool]:
     files.make_private_folder(paths[0].parent)
     with ExitStack() as stack:
-        yield any(_takes(stack, path, seconds) for path in paths)
+        yield any(_takes(stack, path) for path in paths)
 
 
-def _takes(stack: ExitStack, path: Path, seconds: float) -> bool:
+def _takes(stack: ExitStack, path: Path) -> bool:
     try:
-        stack.enter_context(locks.holding(path, seconds))
+        stack.enter_context(locks.holding(path, 0))
     except Busy:
         return False
     return True

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from memem.core import sqlite
 from memem.core.errors import StateUnusable
+from memem.jobs.agreed import Agreed
 from memem.jobs.budget import Ledger
 from memem.jobs.children import Children
 from memem.jobs.journal import Journal
@@ -18,7 +19,7 @@ from memem.jobs.queue import Queue
 from memem.jobs.sessions import Sessions
 from memem.jobs.tables import STATE
 
-_OWNERS = (Queue, Sessions, Journal, Ledger, Children)
+_OWNERS = (Agreed, Queue, Sessions, Journal, Ledger, Children)
 
 
 def _first_tables(connection: sqlite3.Connection) -> None:
@@ -52,6 +53,10 @@ class State:
             problems = [line for (line,) in self._connection.execute("PRAGMA quick_check") if line != "ok"]
         if problems:
             raise StateUnusable(f"The state {self.path} is damaged ({problems[0]}). {STATE.remedy}")
+
+    @cached_property
+    def agreed(self) -> Agreed:
+        return Agreed(self.path, self._connection)
 
     @cached_property
     def queue(self) -> Queue:

@@ -14,6 +14,9 @@ STATE = sqlite.Purpose(
 )
 guarded = sqlite.guarding(STATE)
 
+LONGEST_PAUSE = 8 * 86_400.0
+"""In seconds. Nobody waits longer, not even for a weekly limit: a later moment is the work of a wrong clock."""
+
 
 class Table:
     """One or more tables with one owner; `TABLES` makes them."""

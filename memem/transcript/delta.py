@@ -18,6 +18,7 @@ from memem.transcript.objects import objects
 from memem.transcript.turns import Line, read
 
 CHECKED = 4096
+_SIGNED = 2**63 - 1  # some file systems have larger inodes than a database can hold
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,7 @@ def cursor_at(file: BinaryIO, offset: int) -> Cursor:
     start = max(0, offset - CHECKED)
     file.seek(start)
     check = hashlib.blake2b(file.read(offset - start), digest_size=16).hexdigest()
-    return Cursor(os.fstat(file.fileno()).st_ino, offset, check)
+    return Cursor(os.fstat(file.fileno()).st_ino & _SIGNED, offset, check)
 
 
 def start_of(file: BinaryIO, cursor: Cursor | None) -> int:

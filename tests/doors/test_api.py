@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 import memem
-from memem.doors.api import RESCAN_SECONDS, MemoryHome
+from memem.doors.api import MemoryHome
+from memem.flows.reindex import RESCAN_SECONDS
 from tests.fakes import SteppingClock
 from tests.transcripts import Transcript
 

@@ -126,7 +126,7 @@ def test_a_failure_is_one_line_that_says_what_happens_next(run: Run, session: Tr
     done = run("mine", "--session", str(session.path))
     failed(done, "Session s1: ")
     assert "something broke" in done.err
-    assert done.err.endswith("What is not mined yet is mined later.\n")
+    assert done.err.endswith("Nothing is lost: the same command goes on.\n")
     fake_claude.set_steps(claude, [ECHO])
     assert run("mine", "--session", str(session.path)).code == 0
     assert titles(run) == {"one"}
@@ -298,7 +298,7 @@ def test_what_failed_too_often_is_put_aside_and_can_be_retried(
     monkeypatch.setenv("MEMEM_MAX_FAILURES", "1")
     fake_claude.set_steps(claude, [FAILING])
     done = run("mine", "--session", str(session.path))
-    assert "1 parts failed too often and are put aside; `memem mine --retry`" in done.out
+    failed(done, "`memem mine --retry` asks again")
     failed(run("mine", "--retry"), "something broke")
     fake_claude.set_steps(claude, [ECHO])
     assert run("mine", "--retry").code == 0
@@ -354,18 +354,27 @@ def test_a_sweep_finds_what_is_behind(run: Run, session: Transcript) -> None:
 
 
 def test_mining_is_off_until_it_is_switched_on(run: Run, home: Home) -> None:
-    assert run("mining").out == "Mining is off. `memem mining on` has what is said from then on mined.\n"
+    assert run("mining").out == "Mining is off. `memem mining on` is for what is said from then on.\n"
     assert not home.opt_in.exists()
     done = run("mining", "on")
     assert (done.code, done.err) == (0, "")
-    assert done.out.startswith("Mining is on: what is said in Claude Code since 20")
+    assert done.out.startswith("Mining is on for what is said in Claude Code since 20")
+    assert "`memem mine --all` mines it" in done.out
     assert run("mining").out == done.out
 
 
 def test_switching_it_on_again_does_not_move_its_beginning(run: Run, home: Home) -> None:
     run("mining", "on")
+    before = home.opt_in.read_bytes()
+    run("mining", "on")
+    assert home.opt_in.read_bytes() == before
+
+
+def test_a_marker_without_the_state_it_was_made_with_counts_for_nothing(run: Run, home: Home) -> None:
+    run("mining", "on")
     home.opt_in.write_text("2026-01-02T03:04:05+01:00\n")
-    assert "since 2026-01-02 03:04 " in run("mining", "on").out
+    assert run("mining").out.startswith("Mining is off")
+    assert "since 2026-01-02" not in run("mining", "on").out
 
 
 def test_mining_can_be_switched_off_again_and_twice(run: Run, home: Home) -> None:
@@ -449,13 +458,16 @@ def test_a_session_is_left_to_a_process_of_its_own(
     started: list[list[str]] = []
     monkeypatch.setattr(detach, "start", lambda arguments, *_, **__: started.append(list(arguments)))
     run("mining", "on")
-    assert run("mine", "--session", str(session.path), "--detach") == Outcome(0, "", "")
+    done = run("mine", "--session", str(session.path), "--detach")
+    assert (done.code, done.out) == (0, "")
+    assert "in the background" in done.err
     assert started == [["mine", "--background", "--session", str(session.path)]]
 
 
 def test_nothing_is_detached_without_an_opt_in(run: Run, session: Transcript) -> None:
     failed(run("mine", "--session", str(session.path), "--detach"), "`memem mining on`")
     failed(run("mine", "--all", "--detach"), "--session FILE")
+    assert run("mine", "--session", str(session.path), "--detach", "--dry-run").code == 2
 
 
 # --- how it stands ------------------------------------------------------------------------------------------------
@@ -490,7 +502,7 @@ def test_status_tells_of_dead_letters(
     monkeypatch.setenv("MEMEM_MAX_FAILURES", "1")
     fake_claude.set_steps(claude, [FAILING])
     run("mine", "--session", str(session.path))
-    assert "1 dead letters (`memem mine --retry`)" in run("status").out
+    assert "dead letters\t1; `memem mine --retry` tries them again" in run("status").out
 
 
 def test_status_shows_a_damaged_state(run: Run, session: Transcript, home: Home) -> None:

@@ -43,15 +43,15 @@ def test_a_home_where_nothing_is_missing_is_fine(well: Workspace, small_weights:
     assert detail(well, "vectors") == "1 of 1 passages"
 
 
-def test_a_vault_that_is_not_there_is_broken_and_nothing_else_is_looked_at(meant: Workspace) -> None:
-    assert states(meant) == {"python": FINE, "vault": BROKEN}
+def test_a_vault_that_is_not_there_is_broken_and_what_needs_it_is_not_looked_at(meant: Workspace) -> None:
+    assert states(meant) == {"python": FINE, "vault": BROKEN, "mining": FINE}
     assert "Save a memory to begin one" in detail(meant, "vault")
 
 
 def test_a_damaged_index_is_broken_and_says_how_to_mend_it(well: Workspace) -> None:
     well.close()
     well.home.index_file.write_bytes(b"this is not a database " * 100)
-    assert states(well) == {"python": FINE, "vault": FINE, "index": BROKEN}
+    assert states(well) == {"python": FINE, "vault": FINE, "index": BROKEN, "mining": FINE}
     assert "memem reindex" in detail(well, "index")
 
 

@@ -674,7 +674,7 @@ def test_the_calls_of_a_day_are_a_hard_limit_and_the_rest_is_mined_the_next_day(
     for number in range(4):
         Transcript(sessions / f"s{number}.jsonl").tells(f"n{number}")
     outcomes = [mined.outcome for mined in mining.sweep(ws)]
-    assert sorted(outcomes) == ["mined", "mined", "spent", "spent"]
+    assert sorted(outcomes) == ["mined", "mined", "spent"]
     mining.sweep(ws)
     assert len(fake_claude.calls(claude)) == 2
     clock.forward(days=1)
@@ -685,7 +685,7 @@ def test_the_calls_of_a_day_are_a_hard_limit_and_the_rest_is_mined_the_next_day(
 def test_the_dollars_of_a_day_are_a_hard_limit(
     ws: Workspace, clock: SteppingClock, claude: Path, sessions: Path
 ) -> None:
-    ws.settings = replace(ws.settings, daily_usd=0.002)
+    ws.settings = replace(ws.settings, daily_usd=0.0115)  # a call costs 0.001 here; until it is made it counts for 0.01
     paths = []
     for number in range(4):
         session = Transcript(sessions / f"s{number}.jsonl")

@@ -184,7 +184,7 @@ def test_three_failures_in_a_row_make_everybody_wait(
         stop(ws, other)
     stop(ws, session)
     assert len(fake_claude.calls(claude)) == 3
-    assert "exit code 1" in ws.state.ledger.stopped(clock.now.timestamp())
+    assert "exit code 1" in str(ws.state.ledger.stopped(clock.now.timestamp()))
     clock.forward(seconds=60)
     fake_claude.set_steps(claude, [ECHO])
     stop(ws, session)

@@ -285,16 +285,16 @@ def test_a_mark_that_comes_after_the_last_look_is_seen(
 ) -> None:
     ws.settings = other.settings = replace(ws.settings, max_miners=1)
     session.tells("one")
-    real, found = mining._mine_next, list[list[Mined]]()
+    real, found = mining._mine_some, list[list[Mined]]()
 
-    def last_look(*args: Any) -> Mined | None:
+    def last_look(*args: Any) -> bool:
         mined = real(*args)
-        if mined is None and not found:  # the slot is still held, and nothing is looked for any more
+        if not mined and not found:  # the slot is still held, and nothing is looked for any more
             session.tells("two")
             found.append(mining.mine_in_background(other, session.path))
         return mined
 
-    monkeypatch.setattr(mining, "_mine_next", last_look)
+    monkeypatch.setattr(mining, "_mine_some", last_look)
     mining.mine_in_background(ws, session.path)
     assert found == [[]]
     assert kept(ws) == sent(claude) == once("one", "two")

@@ -45,7 +45,7 @@ def test_a_day_has_so_many_calls_and_no_more(ledger: Ledger) -> None:
 
 def test_a_day_has_so_many_dollars_and_no_more(ledger: Ledger) -> None:
     limits = Limits(1_000, 0.5)
-    ask(ledger, 0.3, limits=limits)
+    ask(ledger, 0.2, limits=limits)
     ask(ledger, 0.2, limits=limits)
     with pytest.raises(BudgetSpent, match=r"0.5 dollars are used up \(MEMEM_DAILY_USD\)"):
         ledger.reserve(TODAY, "s1", limits)
@@ -125,7 +125,7 @@ def test_what_is_spent_is_summed_by_day_and_by_session(ledger: Ledger) -> None:
 
 
 def test_at_first_nobody_waits(ledger: Ledger) -> None:
-    assert ledger.stopped(0.0) == ""
+    assert ledger.stopped(0.0) is None
 
 
 def test_failures_in_a_row_are_counted_whoever_failed(ledger: Ledger, path: Path) -> None:
@@ -137,22 +137,22 @@ def test_failures_in_a_row_are_counted_whoever_failed(ledger: Ledger, path: Path
 
 def test_a_failure_alone_stops_nobody(ledger: Ledger) -> None:
     ledger.failed()
-    assert ledger.stopped(0.0) == ""
+    assert ledger.stopped(0.0) is None
 
 
 def test_a_call_that_worked_ends_the_row_and_the_waiting(ledger: Ledger) -> None:
     ledger.failed()
     ledger.trip(100.0, "Claude is overloaded.")
     ledger.worked()
-    assert ledger.stopped(50.0) == ""
+    assert ledger.stopped(50.0) is None
     assert ledger.failed() == 1
 
 
 def test_everybody_waits_until_the_time_has_come_and_knows_why(ledger: Ledger, path: Path) -> None:
     ledger.trip(100.0, "Claude is overloaded.")
     with closing(State(path, fsync=False)) as other:
-        assert other.ledger.stopped(99.9) == "Claude is overloaded."
-        assert other.ledger.stopped(100.0) == ""
+        assert other.ledger.stopped(99.9) == ("Claude is overloaded.", 100.0)
+        assert other.ledger.stopped(100.0) is None
 
 
 def test_waiting_does_not_make_the_failures_forgotten(ledger: Ledger) -> None:
@@ -160,4 +160,17 @@ def test_waiting_does_not_make_the_failures_forgotten(ledger: Ledger) -> None:
     ledger.failed()
     ledger.trip(100.0, "Claude is overloaded.")
     assert ledger.failed() == 3
-    assert ledger.stopped(50.0) == "Claude is overloaded."
+    assert ledger.stopped(50.0) == ("Claude is overloaded.", 100.0)
+
+
+def test_a_wait_that_a_wrong_clock_has_made_endless_is_none(ledger: Ledger) -> None:
+    ledger.trip(10 * 365 * 86_400.0, "Claude is overloaded.")
+    assert ledger.stopped(0.0) is None
+
+
+def test_a_call_that_would_probably_be_too_much_is_not_made(ledger: Ledger) -> None:
+    limits = Limits(1_000, 0.05)
+    ask(ledger, 0.04, limits=limits)
+    assert "0.05 dollars" in ledger.used_up(TODAY, limits)
+    with pytest.raises(BudgetSpent):
+        ledger.reserve(TODAY, "s1", limits)

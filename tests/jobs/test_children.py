@@ -12,6 +12,7 @@ import pytest
 from memem.core import processes
 from memem.jobs.children import Children
 from memem.jobs.state import State
+from tests import fake_claude
 
 SLEEPER = [sys.executable, "-IS", "-c", "import time; print(flush=True); time.sleep(60)"]
 NOBODY = 2**22 + 1
@@ -109,3 +110,30 @@ def test_every_orphan_is_ended_not_only_the_first(children: Children, call: subp
         lose_miner(children)
         assert children.end_orphans() == 2
         assert second.wait(30) != 0
+
+
+PARENT = "import subprocess, sys, time; print(subprocess.Popen(sys.argv[1:]).pid, flush=True); time.sleep(60)"
+
+
+def test_what_a_call_started_is_ended_too_when_the_call_itself_is_gone(children: Children) -> None:
+    command = [sys.executable, "-IS", "-c", PARENT, *SLEEPER]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True) as call:
+        assert call.stdout
+        left = int(next(line for line in call.stdout if line.strip()))
+        children.add(call.pid, started(call))
+        call.kill()
+        call.wait()
+        lose_miner(children)
+        assert children.end_orphans() == 1
+        assert fake_claude.ends(left)
+
+
+def test_nothing_is_ended_by_a_pid_of_before_the_machine_was_started(
+    children: Children, call: subprocess.Popen[bytes]
+) -> None:
+    children.add(call.pid, started(call))
+    lose_miner(children)
+    children._connection.execute("UPDATE children SET boot = 'another one'")
+    assert children.end_orphans() == 0
+    assert call.poll() is None
+    assert rows(children) == 0

@@ -35,11 +35,18 @@ def test_the_oldest_mark_comes_first(queue: Queue) -> None:
     assert [mark.session for mark in queue.marks()] == ["early", "between", "late"]
 
 
-def test_a_session_that_is_marked_again_keeps_its_place(queue: Queue) -> None:
+def test_a_session_that_is_marked_again_has_its_turn_after_the_others(queue: Queue) -> None:
     queue.mark(Mark("s1", "/a/s1.jsonl"), 1)
     queue.mark(Mark("s2", "/a/s2.jsonl"), 2)
     queue.mark(Mark("s1", "/a/s1.jsonl"), 3)
-    assert [mark.session for mark in queue.marks()] == ["s1", "s2"]
+    assert [mark.session for mark in queue.marks()] == ["s2", "s1"]
+    assert [mark.session for mark in queue.due(10, marked_since=3)] == ["s1"]
+
+
+def test_an_answer_that_is_waited_for_is_not_forgotten_by_another_mark(queue: Queue) -> None:
+    queue.mark(Mark("s1", "/a/s1.jsonl", expected="abc"), 1)
+    queue.mark(Mark("s1", "/a/s1.jsonl"), 2)
+    assert queue.take("s1") == Mark("s1", "/a/s1.jsonl", expected="abc")
 
 
 def test_a_session_that_was_to_be_flushed_still_is(queue: Queue) -> None:

@@ -22,10 +22,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     what.add_argument("--history", action="store_true", help="every session there is, also from before the opt-in")
     what.add_argument("--retry", action="store_true", help="ask again about what was put aside after many failures")
     what.add_argument("--sweep", action="store_true", help=argparse.SUPPRESS)
-    parser.add_argument("--dry-run", action="store_true", help="say what there is to mine, and mine nothing")
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument("--dry-run", action="store_true", help="say what there is to mine, and mine nothing")
+    how.add_argument("--detach", action="store_true", help="with --session, once mining is on: return at once")
+    how.add_argument("--background", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--yes", action="store_true", help="do not ask before mining the history")
-    parser.add_argument("--detach", action="store_true", help="with --session, once mining is on: return at once")
-    parser.add_argument("--background", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--flush", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--expect", default="", help=argparse.SUPPRESS)
     output.json_option(parser)
@@ -63,6 +64,7 @@ def _detached(ws: Workspace, options: argparse.Namespace) -> int:
         raise InputError("--detach is for one session: give --session FILE.")
     if not mining.begin(ws, _existing(options.session), flush=options.flush):
         raise InputError("Mining in the background is off. `memem mining on` switches it on.")
+    output.aside("It is being mined in the background; `memem status` shows what came of it.")
     return 0
 
 
@@ -119,24 +121,36 @@ def _show_plan(planned: Plan, *, json: bool) -> int:
 
 
 def _in_words(planned: Plan) -> str:
-    cost = f"about {planned.calls:,} calls, {planned.dollars:.2f} dollars" if planned.calls else "by rules, no calls"
+    cost = "by rules, no calls"
+    if planned.calls:
+        price = "at a price we do not know" if planned.dollars is None else f"{planned.dollars:.2f} dollars"
+        cost = f"about {planned.calls:,} calls, {price}"
     said = f"{planned.turns:,} turns, {planned.characters:,} characters"
     return f"{planned.sessions:,} sessions to mine: {said}; {cost}."
 
 
 def _show(done: Sequence[Mined], options: argparse.Namespace, *, nothing: str) -> int:
-    failed = [mined for mined in done if mined.outcome in ("failed", "spent", "missing")]
+    failed = [mined for mined in done if mined.outcome in ("failed", "spent", "missing", "buried")]
     if options.json:
         output.as_json(done)
         return 1 if failed else 0
-    shown = [mined for mined in done if mined.chunks or mined.buried]
+    left_out = dict.fromkeys(mined.detail for mined in done if mined.outcome in ("own", "refused"))
+    shown = [mined for mined in done if mined.chunks]
     for mined in shown:
         _show_one(mined)
-    if not shown and not failed:
+    for detail in left_out:
+        output.say(detail)
+    if not (shown or left_out or failed):
         output.say(nothing or "There is nothing new to mine.")
     if failed:
-        raise MememError(f"Session {failed[-1].session}: {failed[-1].detail} What is not mined yet is mined later.")
+        raise MememError(f"Session {failed[-1].session}: {failed[-1].detail} {_what_now(failed[-1])}")
     return 0
+
+
+def _what_now(mined: Mined) -> str:
+    if mined.outcome == "missing":
+        return "Nothing was mined of it."
+    return "Nothing is lost: " + ("`memem mine --retry` asks again." if mined.buried else "the same command goes on.")
 
 
 def _show_one(mined: Mined) -> None:

@@ -24,7 +24,8 @@ def run(options: argparse.Namespace) -> int:
             return 0
         since = consent.opted_in(ws)
     if since:
-        output.say(f"Mining is on: what is said in Claude Code since {since:%Y-%m-%d %H:%M} is mined.")
+        said = f"{since:%Y-%m-%d %H:%M}"
+        output.say(f"Mining is on for what is said in Claude Code since {said}; `memem mine --all` mines it.")
     else:
-        output.say("Mining is off. `memem mining on` has what is said from then on mined.")
+        output.say("Mining is off. `memem mining on` is for what is said from then on.")
     return 0

@@ -60,10 +60,11 @@ def _mining(mining: MiningState) -> list[list[str]]:
         return [["mining", mining.problem]]
     switched = f"on since {_minute(mining.since)}, {mining.extractor}" if mining.since else "off (`memem mining on`)"
     rows = [["mining", f"{switched}; {mining.stopped}" if mining.stopped else switched]]
-    if mining.pending or mining.dead_letters:
-        dead = f"; {mining.dead_letters} dead letters (`memem mine --retry`)" if mining.dead_letters else ""
+    if mining.since and mining.pending:
         waits = f" ({mining.waiting} after a failure)" if mining.waiting else ""
-        rows.append(["to be mined", f"{mining.pending} sessions{waits}{dead}"])
+        rows.append(["to be mined", f"{mining.pending} sessions{waits}"])
+    if mining.dead_letters:
+        rows.append(["dead letters", f"{mining.dead_letters}; `memem mine --retry` tries them again"])
     if mining.calls_today:
         spent = f"{mining.calls_today} calls, {mining.tokens_today:,} tokens, {mining.dollars_today:.2f} dollars"
         rows.append(["spent today", spent])
