@@ -83,6 +83,10 @@ def _mining(ws: Workspace) -> list[Diagnosis]:
         found = [Diagnosis("mining", FINE, f"on since {state.since[:16].replace('T', ' ')}, with {state.extractor}")]
     if not ws.home.state_file.exists():
         return found
+    try:
+        ws.state.check()
+    except MememError as problem:
+        return [*found, Diagnosis("state", BROKEN, str(problem))]
     if ended := ws.state.children.end_orphans():
         found.append(Diagnosis("leftovers", DEGRADED, f"{ended} calls outlived their miner and were ended now"))
     if state.stopped:

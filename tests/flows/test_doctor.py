@@ -11,8 +11,10 @@ from pathlib import Path
 import pytest
 
 from memem.core import processes
+from memem.core.errors import StateUnusable
 from memem.flows import consent, doctor, encode, health, rebuild, remember, retrieve
 from memem.flows.doctor import BROKEN, DEGRADED, FINE, Diagnosis
+from memem.jobs.queue import Mark
 from memem.workspace import Workspace
 
 
@@ -186,3 +188,14 @@ def test_a_damaged_state_breaks_mining_and_nothing_else(ws: Workspace) -> None:
     ws.home.state_file.write_bytes(b"this is not a database " * 100)
     assert states(ws)["mining"] == BROKEN
     assert states(ws)["index"] == FINE
+
+
+def test_a_state_with_damage_inside_is_found(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    remember.save(ws, "A fact.")
+    ws.state.queue.mark(Mark("s", "/s.jsonl"), 0)
+
+    def damaged() -> None:
+        raise StateUnusable("The state is damaged.")
+
+    monkeypatch.setattr(ws.state, "check", damaged)
+    assert states(ws)["state"] == BROKEN
