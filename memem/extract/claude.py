@@ -49,7 +49,6 @@ class Answer:
 
     value: Any
     usage: Usage
-    model: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +96,7 @@ class Claude:
         if problem:
             problem.usage = usage
             raise problem
-        return Answer(_value(result, finished.output, usage), usage, _model(result))
+        return Answer(_value(result, finished.output, usage), usage)
 
     def _asked(self, question: cli_flags.Question, text: str) -> _Finished:
         """Ask with the options that the CLI has; one that it turns out not to have is left out from then on."""
@@ -239,8 +238,3 @@ def _number(value: Any) -> float:
     """A count or a price; zero for anything that cannot be one."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     return float(value) if is_number and 0 <= value < math.inf else 0.0
-
-
-def _model(result: Mapping[str, Any] | None) -> str:
-    used = result.get("modelUsage") if result else None
-    return str(next(iter(used), "")) if isinstance(used, dict) else ""

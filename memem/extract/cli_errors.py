@@ -48,7 +48,7 @@ _KINDS = (
         RateLimited,
         (429,),
         re.compile(r"(usage|rate|spend)[ _]limit|hit your .*limit|reached your .*limit|retry.after", re.IGNORECASE),
-        "The account has reached a limit ({}). Mining goes on by itself when it is over.",
+        "The account has reached a limit ({}). Nothing is lost.",
     ),
     _Kind(
         NotLoggedIn,

@@ -7,6 +7,7 @@ from memem.core.clock import iso
 from memem.core.errors import BudgetSpent, CliMissing, ExtractError, NotLoggedIn, Overloaded, RateLimited
 from memem.core.mining import Chunk
 from memem.jobs.sessions import Session
+from memem.jobs.tables import LONGEST_PAUSE
 from memem.workspace import Workspace
 
 LONGEST_WAIT = timedelta(hours=6)
@@ -57,4 +58,4 @@ def _until(ws: Workspace, now: datetime, times: int, problem: ExtractError) -> d
         return now
     until = now + min(timedelta(seconds=base * 2.0 ** min(times - 1, 16)), LONGEST_WAIT)
     retry_at = problem.retry_at if isinstance(problem, RateLimited) else None
-    return max(until, retry_at) if retry_at else until
+    return min(max(until, retry_at), now + timedelta(seconds=LONGEST_PAUSE)) if retry_at else until

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 DEEPEST = 100
 """Deeper than any line of a transcript goes."""
 # A string without an `end` is torn: what was to follow on its row is lost.
-_TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?P<end>"?)|[{}\[\]]|[^\s"{}\[\]]++', re.DOTALL)
+# No possessive groups: Python 3.11.2 matches them wrongly. Nothing is tried twice without them either.
+_TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*(?P<end>"?)|[{}\[\]]|[^\s"{}\[\]]+', re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)

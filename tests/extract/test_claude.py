@@ -88,7 +88,7 @@ def call(tmp_path: Path) -> Iterator[Call]:
 
 def test_the_answer_is_the_structured_output_with_what_it_cost(call: Call) -> None:
     call.plays({"operations": [{"op": "NOOP"}]})
-    assert call.ask() == Answer({"operations": [{"op": "NOOP"}]}, PAID, "claude-fake-1")
+    assert call.ask() == Answer({"operations": [{"op": "NOOP"}]}, PAID)
 
 
 def test_the_cli_is_asked_alone_and_with_nothing_of_the_user(call: Call) -> None:
@@ -184,7 +184,7 @@ def test_a_verbose_cli_lists_messages_and_ends_with_the_report(call: Call) -> No
 )
 def test_a_report_of_another_shape_costs_nothing(call: Call, odd: dict[str, Any]) -> None:
     call.plays({"result": {"type": "result", "structured_output": {}} | odd})
-    assert call.ask() == Answer({}, Usage(), "")
+    assert call.ask() == Answer({}, Usage())
 
 
 @pytest.mark.parametrize(
