@@ -44,6 +44,7 @@ class Workspace:
     editor: str = ""
     ticks: Ticks = time.monotonic
     pause: Callable[[float], object] = time.sleep
+    notice: Callable[[str], object] = lambda _: None  # told what a person who waits should know
     next_scan: float = float("-inf")  # when a long-lived home looks at the vault again, in ticks
     environ: Mapping[str, str] = field(default_factory=dict, repr=False)
     _loading: threading.Lock = field(default_factory=threading.Lock, repr=False)

@@ -262,13 +262,15 @@ def _taken_up(ws: Workspace, mark: Mark) -> Mark:
 
 def _patiently(ws: Workspace, session: str, work: Callable[[], Mined]) -> Mined:
     """Do something with a session when there is room and nobody else is at it. Raises Busy when that takes too long."""
-    until = ws.ticks() + PATIENCE_SECONDS
-    while ws.ticks() < until:
+    began = ws.ticks()
+    while (now := ws.ticks()) < began + PATIENCE_SECONDS:
         with holding_slot(ws.home.mining_locks, ws.settings.max_miners) as room:
             if room:
                 with holding_session(ws.home.mining_locks, session) as held:
                     if held:
                         return work()
+        if now == began:
+            ws.notice("Other miners are at work; waiting for them.")
         ws.pause(TURN_SECONDS)
     raise Busy("Other miners have been at work for a quarter of an hour. Try again later; nothing was lost.")
 

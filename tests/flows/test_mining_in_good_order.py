@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from memem.core.errors import Busy
 from memem.core.mining import OWN_CALL, Chunk, Operation
 from memem.flows import consent, extraction, mining, planning
+from memem.jobs import single_flight
 from memem.jobs.queue import Mark
 from memem.workspace import Workspace
 from tests import fake_claude
@@ -193,3 +195,14 @@ def test_rules_make_nothing_of_a_long_document_that_was_pasted(
     session.human(f"{AT_LENGTH * 60}\nAlways use tabs for indentation in this repo.")
     assert mining.mine_file(ws, session.path).applied == ()
     ws.close()
+
+
+def test_whoever_has_to_wait_for_other_miners_is_told_so_once(ws: Workspace, session: Transcript) -> None:
+    session.tells("one")
+    told: list[str] = []
+    ws.notice = told.append
+    ws.settings = replace(ws.settings, max_miners=1)
+    with single_flight.holding_slot(ws.home.mining_locks, 1), pytest.raises(Busy):
+        mining.mine_file(ws, session.path)
+    assert told == ["Other miners are at work; waiting for them."]
+    assert mining.mine_file(ws, session.path).outcome == "mined"

@@ -36,6 +36,7 @@ def run(options: argparse.Namespace) -> int:
     with workspace() as ws:
         if options.background or options.sweep:
             return _unattended(ws, options)
+        ws.notice = output.aside
         if options.detach:
             return _detached(ws, options)
         if options.retry and options.dry_run:
