@@ -138,7 +138,7 @@ def miner(tmp_path: Path, clock: SteppingClock, claude: Path) -> Iterator[Worksp
 @pytest.fixture
 def sessions(tmp_path: Path) -> Path:
     """Where Claude Code keeps the sessions of a project."""
-    return tmp_path / "user" / ".claude" / "projects" / "-work-shop"
+    return tmp_path / "user" / ".claude" / "projects" / "-srv-shop"
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 """Session files as Claude Code writes them, with facts in them that the fake claude finds.
 
-    session = Transcript(folder / "s1.jsonl", cwd="/work/shop")
+    session = Transcript(folder / "s1.jsonl", cwd="/srv/shop")
     session.tells("one")          # a person says the fact `one`, at length
     session.claude("Noted.")      # Claude answers
     session.tool("Bash", command="make")
@@ -35,7 +35,7 @@ def fact(name: str) -> str:
 class Transcript:
     """A session file that grows."""
 
-    def __init__(self, path: Path, *, cwd: str | Path = "/work/shop", start: datetime = START) -> None:
+    def __init__(self, path: Path, *, cwd: str | Path = "/srv/shop", start: datetime = START) -> None:
         self.path = path
         self.session = path.stem
         self.cwd = str(cwd)

@@ -15,7 +15,7 @@ TURNS = (
     Turn("t3", HUMAN, "And the staging database listens on 5433.", "", "s1"),
 )
 WORK = "files touched: package.json\ncommands run: npm ci\nerrors seen: ERESOLVE could not resolve"
-CHUNK = Chunk("s1", "/home/ann/.claude/projects/-work-shop/s1.jsonl", "shop", TURNS, WORK, 7, 100, "abc")
+CHUNK = Chunk("s1", "/home/ann/.claude/projects/-srv-shop/s1.jsonl", "shop", TURNS, WORK, 7, 100, "abc")
 MEMORIES = (
     Memory(
         "3f2c9a1e-8d1b-4c55-9a43-1f0e6f0d7a11",

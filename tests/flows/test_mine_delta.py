@@ -80,12 +80,12 @@ def test_what_nobody_said_is_never_sent(ws: Workspace, claude: Path, session: Tr
 
 
 def test_the_work_between_the_words_is_told_in_a_few(ws: Workspace, claude: Path, session: Transcript) -> None:
-    session.tool("Edit", file_path="/work/shop/cart.py")
+    session.tool("Edit", file_path="/srv/shop/cart.py")
     session.tool_failed("ModuleNotFoundError: No module named 'basket'")
     session.tells("one")
     mining.mine_file(ws, session.path)
     said = fake_claude.calls(claude)[0]["stdin"]
-    assert "files touched: /work/shop/cart.py" in said
+    assert "files touched: /srv/shop/cart.py" in said
     assert "errors seen: ModuleNotFoundError" in said
 
 
@@ -107,7 +107,7 @@ def test_a_long_session_is_mined_in_chunks_each_finished_by_itself(
 
 def test_a_session_that_changes_its_project_is_mined_for_each(ws: Workspace, session: Transcript) -> None:
     session.tells("one")
-    session.cwd = "/work/other"
+    session.cwd = "/srv/other"
     session.tells("two")
     mining.mine_file(ws, session.path)
     projects = {entry.memory.keys[0]: entry.memory.project for entry in retrieve.list_memories(ws)}
@@ -349,7 +349,7 @@ def test_bytes_that_are_no_text_lose_nothing(ws: Workspace, claude: Path, sessio
 
 
 @pytest.mark.parametrize(
-    "cwd", ["", "relative", "/work/\0/shop", "/work/" + "x" * 300, "/work/\udcff", "C:\\work\\shop"]
+    "cwd", ["", "relative", "/srv/\0/shop", "/srv/" + "x" * 300, "/srv/\udcff", "C:\\srv\\shop"]
 )
 def test_whatever_folder_a_line_names_its_turn_is_mined(
     ws: Workspace, claude: Path, session: Transcript, cwd: str
@@ -533,7 +533,7 @@ def test_a_project_that_refuses_is_never_sent_until_it_agrees(
     (project / ".memem.toml").write_text("mining = false")
     session.cwd = str(project)
     session.tells("private")
-    session.cwd = "/work/open"
+    session.cwd = "/srv/open"
     session.tells("one")
     stop(ws, session)
     mining.mine_file(ws, session.path)

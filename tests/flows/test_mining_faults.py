@@ -67,7 +67,7 @@ def ws(miner: Workspace) -> Workspace:
 @pytest.fixture
 def session(ws: Workspace) -> Transcript:
     """A session with three facts that nobody has mined."""
-    transcript = Transcript(ws.user_home / ".claude" / "projects" / "-work-shop" / "s1.jsonl")
+    transcript = Transcript(ws.user_home / ".claude" / "projects" / "-srv-shop" / "s1.jsonl")
     for name in NAMES:
         transcript.tells(name)
     return transcript

@@ -28,7 +28,7 @@ MINED = Memory(
 @pytest.fixture
 def session(ws: Workspace) -> Transcript:
     """A conversation, where Claude Code keeps such files."""
-    talk = Transcript(ws.user_home / ".claude" / "projects" / "-work-shop" / "s1.jsonl")
+    talk = Transcript(ws.user_home / ".claude" / "projects" / "-srv-shop" / "s1.jsonl")
     talk.human("Hello.")
     talk.claude("What shall I build with?")
     talk.tool("Bash", command="npm ci")

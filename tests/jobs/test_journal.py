@@ -12,7 +12,7 @@ from memem.jobs.journal import ANSWERED, DEAD, Journal
 from memem.jobs.state import State
 
 TIME = "2026-03-01T09:00:00+01:00"
-TURN = Turn("t1", "human", "Größe: 5 \U0001f389\n[…]", TIME, "s1", "/work/shop", "main")
+TURN = Turn("t1", "human", "Größe: 5 \U0001f389\n[…]", TIME, "s1", "/srv/shop", "main")
 CHUNK = Chunk("s1", "/a/s1.jsonl", "shop", (TURN,), "commands run: make", 7, 100, "abc", ("aaaaaaaa",))
 ANSWER = [{"op": "ADD", "content": "日本語", "keys": ["a"]}]
 
