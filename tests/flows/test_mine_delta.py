@@ -348,9 +348,7 @@ def test_bytes_that_are_no_text_lose_nothing(ws: Workspace, claude: Path, sessio
     assert kept(ws) == sent(claude) == once("one", "two")
 
 
-@pytest.mark.parametrize(
-    "cwd", ["", "relative", "/srv/\0/shop", "/srv/" + "x" * 300, "/srv/\udcff", "C:\\srv\\shop"]
-)
+@pytest.mark.parametrize("cwd", ["", "relative", "/srv/\0/shop", "/srv/" + "x" * 300, "/srv/\udcff", "C:\\srv\\shop"])
 def test_whatever_folder_a_line_names_its_turn_is_mined(
     ws: Workspace, claude: Path, session: Transcript, cwd: str
 ) -> None:
