@@ -16,6 +16,9 @@ PINNED, CONVENTIONS, ORDINARY, ARCHIVE = LAYERS = (0, 1, 2, 3)
 PINNED_MAX_NOTES = 10
 PINNED_MAX_CHARACTERS = 2_000
 
+SLICE_HEADING = "# Active Memory Slice"
+"""The first line of what is put before Claude, by which it is known again in a transcript."""
+
 ID8 = 8
 """How many characters of an id people see and type."""
 

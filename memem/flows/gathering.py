@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import BinaryIO
 
 from memem.core import project
+from memem.core.clock import moment
 from memem.core.mining import Turn
 from memem.extract.prompt import fenced
 from memem.gate import secrets
@@ -154,12 +155,7 @@ def _cut(text: str) -> str:
     return text[: TURN_CHARACTERS - TURN_END - len(_CUT)] + _CUT + text[-TURN_END:]
 
 
-def _is_before(time: str, moment: datetime | None) -> bool:
+def _is_before(time: str, since: datetime | None) -> bool:
     """Whether something was said before a moment; of what bears no time that has to be assumed."""
-    if moment is None:
-        return False
-    try:
-        said = datetime.fromisoformat(time)
-    except ValueError:
-        return True
-    return (said if said.tzinfo else said.replace(tzinfo=UTC)) < moment
+    said = moment(time)
+    return since is not None and (said is None or said < since)

@@ -7,11 +7,10 @@ own notes. A machine rewrites only what a machine has written; beside a person's
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from pathlib import PurePosixPath
 from typing import Any
 
-from memem.core.clock import iso
+from memem.core.clock import iso, moment
 from memem.core.errors import Ambiguous, InputError, NoteChanged, NoteError, NotFound, RewriteRefused
 from memem.core.memory import GENERAL, Entry, Memory, classify_layer
 from memem.core.mining import ADD, ASSISTANT, GENERAL_SCOPE, NOOP, SUPERSEDE, UPDATE, Chunk, Operation, Turn
@@ -262,9 +261,7 @@ def _holds(evidence: str, quote: str) -> bool:
 
 def _is_before(written: str, said: str) -> bool:
     """Whether a note was written before something was said; what bears no time was said before everything."""
-    try:
-        moments = [datetime.fromisoformat(text) for text in (written, said)]
-    except ValueError:
+    earlier, later = moment(written), moment(said)
+    if earlier is None or later is None:
         return False
-    earlier, later = (each if each.tzinfo else each.replace(tzinfo=UTC) for each in moments)
     return earlier < later.replace(microsecond=0)  # notes know whole seconds

@@ -33,8 +33,10 @@ class Children(Table):
             is_of_today = boot == processes.boot()
             if is_of_today and processes.is_same(miner, miner_started):
                 continue
-            # A child that is gone itself may have left others: as long as they live, nobody else gets its pid.
-            if is_of_today and processes.started(pid) in (started, None):
+            # A child that is gone itself may have left others: as long as they live, nobody else gets its pid. After a
+            # restart of the machine somebody may, so that has to be ruled out.
+            now = processes.started(pid)
+            if is_of_today and (now == started or (now is None and boot)):
                 ended += processes.end_group(pid)
             self.remove(pid)
         return ended

@@ -6,9 +6,8 @@ written as an entity; a title is one line. Pure and without clocks: the same mem
 
 import re
 
-from memem.core.memory import Hit, Memory
+from memem.core.memory import SLICE_HEADING, Hit, Memory
 
-HEADING = "# Active Memory Slice"
 WORKING = "## Working (current state)"
 RELEVANT = "## Relevant"
 _TAG = re.compile(r"<(?=[/!?A-Za-z])")
@@ -71,7 +70,7 @@ def working(*, project: str, branch: str, task_mode: str, files: tuple[str, ...]
 
 def document(working_part: list[str], relevant_part: list[str]) -> str:
     """The whole slice."""
-    parts = [HEADING, "", WORKING, *working_part]
+    parts = [SLICE_HEADING, "", WORKING, *working_part]
     if relevant_part:
         parts += ["", RELEVANT, *relevant_part]
     return "\n".join(parts) + "\n"

@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterable, Iterator
 
-HEADING = "# Active Memory Slice"
-"""The first line of a slice, as it is rendered."""
+from memem.core.memory import SLICE_HEADING
+
 _NAMES = r"system-reminder|ide_\w+|new-diagnostics|[a-z-]+-hook"
 _TAG = re.compile(rf"<({_NAMES})>")
 _INTERRUPTED = re.compile(r"\A\s*\[Request interrupted by user[^\]\n]*\]")
@@ -39,7 +39,7 @@ def shell_command(text: str) -> str | None:
 
 def slice_ids(text: str) -> Iterator[str]:
     """The memories that the slices in a text show."""
-    for line, is_ours in _marked(text.splitlines() if HEADING in text else []):
+    for line, is_ours in _marked(text.splitlines() if SLICE_HEADING in text else []):
         if is_ours and (match := _ID.match(line)):
             yield match[1]
 
@@ -56,7 +56,7 @@ def _without_tags(text: str) -> str:
 
 
 def _without_slices(text: str) -> str:
-    if HEADING not in text:
+    if SLICE_HEADING not in text:
         return text
     return "".join(line for line, is_ours in _marked(text.splitlines(keepends=True)) if not is_ours)
 
@@ -66,5 +66,5 @@ def _marked(lines: Iterable[str]) -> Iterator[tuple[str, bool]]:
     inside = False
     for line in lines:
         bare = line.rstrip()
-        inside = bare == HEADING or (inside and _SLICE_LINE.fullmatch(bare) is not None)
+        inside = bare == SLICE_HEADING or (inside and _SLICE_LINE.fullmatch(bare) is not None)
         yield line, inside

@@ -22,10 +22,6 @@ def slice_of(*memories: Memory) -> str:
 SLICE = slice_of(MEMORY, OTHER)
 
 
-def test_the_heading_is_the_one_that_is_rendered() -> None:
-    assert harness.HEADING == render.HEADING
-
-
 @pytest.mark.parametrize(
     "element",
     [
