@@ -21,7 +21,7 @@ How a memory travels, and where to look:
 Stages (gate ... jobs) import only `core`; flows join stages; doors call flows. `docs/architecture.md` tells why.
 """
 
-from typing import TYPE_CHECKING, Any
+TYPE_CHECKING = False  # as type checkers know it; to import typing costs a hook as much as to start
 
 __version__ = "0.3.0"
 
@@ -47,7 +47,7 @@ _EXPORTS = {
 }
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     # Lazy, so that a hook that needs one stage does not pay for all of them.
     if name not in _EXPORTS:
         raise AttributeError(f"module 'memem' has no attribute {name!r}")

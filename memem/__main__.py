@@ -2,6 +2,9 @@
 
 import sys
 
+if not __package__:  # started by its path, with no folder of its own among those that are searched
+    sys.path.insert(0, __file__.rpartition("/memem/")[0])
+
 from memem.doors.cli import main as command_line
 
 

@@ -242,6 +242,21 @@ def load_numpy() -> None:
             del os.environ[name]
 
 
+def stored_plugin_options(home: Home) -> dict[str, str]:
+    """What a hook has left for those whom Claude Code does not tell: the server, commands, miners."""
+    try:
+        raw = home.plugin_options.read_bytes()
+    except OSError:
+        return {}
+    import json  # most people have set none
+
+    try:
+        stored = json.loads(raw)
+    except ValueError:
+        return {}
+    return {str(key): str(text) for key, text in stored.items()} if isinstance(stored, dict) else {}
+
+
 def open_workspace(
     *,
     actor: str,
@@ -255,7 +270,8 @@ def open_workspace(
     environ = os.environ if environ is None else environ
     user_home = Path(environ.get("HOME") or environ.get("USERPROFILE") or Path.home())
     root = home.absolute() if home else settings.locate_home(environ, user_home)
-    loaded = settings.load(environ, Home(root).config_file, root, user_home)
+    stored = stored_plugin_options(Home(root))
+    loaded = settings.load(environ, Home(root).config_file, root, user_home, plugin=stored)
     if vault is not None:
         loaded = replace(loaded, vault=vault.absolute(), sources={**loaded.sources, "vault": "argument"})
     editor = environ.get("VISUAL") or environ.get("EDITOR") or ""

@@ -69,6 +69,31 @@ class Home:
         return self.state / ".miner-opted-in"
 
     @property
+    def contexts_file(self) -> Path:
+        """What the context of each session holds of ours."""
+        return self.state / "contexts.db"
+
+    @property
+    def plugin_options(self) -> Path:
+        """What the plugin's user has set in Claude Code, as its hooks were last told."""
+        return self.state / "plugin-options.json"
+
+    @property
+    def turns_file(self) -> Path:
+        """Full text of what was said in sessions."""
+        return self.cache / "turns" / "turns.db"
+
+    @property
+    def hooks_log(self) -> Path:
+        """What went wrong in hooks, which never say so themselves."""
+        return self.root / "hooks.log"
+
+    @property
+    def engine_lock(self) -> Path:
+        """Held by the server that answers for all."""
+        return self.root / "run" / "engine.lock"
+
+    @property
     def claude_flags(self) -> Path:
         return self.cache / "claude-flags.json"
 

@@ -22,6 +22,11 @@ class Option:
     meaning: str
     is_path: bool = False
 
+    @property
+    def plugin_variable(self) -> str:
+        """What Claude Code tells the plugin's hooks the option of this name by, once its user has set it."""
+        return f"CLAUDE_PLUGIN_OPTION_{self.key.upper()}"
+
 
 def _switch(text: str) -> bool:
     word = text.strip().lower()
@@ -218,6 +223,69 @@ OPTIONS = (
         "",
         _folders,
         "More folders with sessions, beside Claude Code's own; several are separated as in PATH.",
+    ),
+    Option(
+        "injection_mode",
+        "MEMEM_INJECTION_MODE",
+        "auto",
+        _one_of("auto", "hybrid", "tool"),
+        "What a prompt gets unasked: what deserves it; the same, less often; or nothing, and Claude asks by its tools.",
+    ),
+    Option(
+        "inject_cadence",
+        "MEMEM_INJECT_CADENCE",
+        "2",
+        _between(int, 1, 1_000),
+        "With `hybrid`: after a slice, the next one comes this many prompts later, or when the topic changes.",
+    ),
+    Option(
+        "empty_streak_max",
+        "MEMEM_EMPTY_STREAK_MAX",
+        "8",
+        _between(int, 1, 1_000),
+        "With `hybrid`: after so many prompts in a row that got nothing, nobody looks again until the topic changes.",
+    ),
+    Option(
+        "topic_shift_threshold",
+        "MEMEM_TOPIC_SHIFT_THRESHOLD",
+        "0.85",
+        _between(float, 0, 1),
+        "With `hybrid`: a prompt whose cosine with the last one looked at is below this is of another topic.",
+    ),
+    Option(
+        "pretool_gating",
+        "MEMEM_PRETOOL_GATING",
+        "0",
+        _switch,
+        "Before Claude reads or changes a file, show the memories about it, once for a file and session.",
+    ),
+    Option(
+        "show_banner",
+        "MEMEM_SHOW_BANNER",
+        "0",
+        _switch,
+        "Show its user one line about the memory when a session begins.",
+    ),
+    Option(
+        "allow_reading",
+        "MEMEM_ALLOW_READING",
+        "1",
+        _switch,
+        "Let Claude use memem's own reading tools without asking for permission.",
+    ),
+    Option(
+        "tools",
+        "MEMEM_TOOLS",
+        "default",
+        _one_of("default", "full"),
+        "Which tools the MCP server offers: the seven that matter, or all of them.",
+    ),
+    Option(
+        "index_transcripts",
+        "MEMEM_INDEX_TRANSCRIPTS",
+        "1",
+        _switch,
+        "Once mining is on: keep a full-text index of what was said in sessions, for `transcript_search`.",
     ),
     Option(
         "debug",

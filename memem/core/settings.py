@@ -1,4 +1,4 @@
-"""Settings: read once, from the environment, then `config.toml`, then the defaults.
+"""Settings: read once, from the environment, then the plugin's options, then `config.toml`, then the defaults.
 
 `options.py` has a row for every setting.
 """
@@ -11,10 +11,12 @@ from typing import Any
 from memem.core.errors import SettingsError
 from memem.core.options import DEFAULT_HOME, HOME_VARIABLE, OPTIONS
 
+PLUGIN = "the plugin's options"
+
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """One consistent reading. `sources` says where each value came from: default, config.toml or environment."""
+    """One consistent reading. `sources` says where each value came from: a variable, a file, the plugin, a default."""
 
     home: Path
     vault: Path
@@ -37,8 +39,23 @@ class Settings:
     daily_usd: float
     redact_before_model: bool
     extra_session_dirs: str
+    injection_mode: str
+    inject_cadence: int
+    empty_streak_max: int
+    topic_shift_threshold: float
+    pretool_gating: bool
+    show_banner: bool
+    allow_reading: bool
+    tools: str
+    index_transcripts: bool
     debug: bool
     sources: Mapping[str, str]
+
+
+def plugin_options(environ: Mapping[str, str]) -> dict[str, str]:
+    """What Claude Code tells the hooks of the plugin that its user has set; it tells nobody else."""
+    told = {option.key: environ.get(option.plugin_variable, "") for option in OPTIONS}
+    return {key: text for key, text in told.items() if text}
 
 
 def locate_home(environ: Mapping[str, str], user_home: Path) -> Path:
@@ -46,15 +63,28 @@ def locate_home(environ: Mapping[str, str], user_home: Path) -> Path:
     return expand(environ.get(HOME_VARIABLE) or DEFAULT_HOME, user_home, user_home)
 
 
-def load(environ: Mapping[str, str], config_file: Path, home: Path, user_home: Path, folder: Path = Path()) -> Settings:
-    """Settings from the environment over `config.toml` over the defaults. Relative paths count from `folder`."""
+def load(
+    environ: Mapping[str, str],
+    config_file: Path,
+    home: Path,
+    user_home: Path,
+    folder: Path = Path(),
+    plugin: Mapping[str, str] | None = None,
+) -> Settings:
+    """Settings from the environment over the plugin's options over `config.toml` over the defaults.
+
+    Relative paths count from `folder`.
+    """
     configured = read_config(config_file)
+    given = plugin_options(environ) or plugin or {}
     values: dict[str, Any] = {}
     sources: dict[str, str] = {}
     for option in OPTIONS:
         text, source = option.default, "default"
         if option.key in configured:
             text, source = configured[option.key], str(config_file)
+        if given.get(option.key):
+            text, source = given[option.key], PLUGIN
         if environ.get(option.variable):
             text, source = environ[option.variable], option.variable
         try:

@@ -56,6 +56,15 @@ def test_without_any_choice_the_defaults_hold(tmp_path: Path) -> None:
         daily_usd=2,
         redact_before_model=True,
         extra_session_dirs="",
+        injection_mode="auto",
+        inject_cadence=2,
+        empty_streak_max=8,
+        topic_shift_threshold=0.85,
+        pretool_gating=False,
+        show_banner=False,
+        allow_reading=True,
+        tools="default",
+        index_transcripts=True,
         debug=False,
         sources={option.key: "default" for option in OPTIONS},
     )
@@ -72,6 +81,15 @@ CHOICES: list[tuple[str, str, Any, str, Any]] = [
     ("model_dir", '"/from/config"', Path("/from/config"), "/from/variable", Path("/from/variable")),
     ("query_seconds", "0.5", 0.5, "0", 0),
     ("background", "false", False, "1", True),
+    ("injection_mode", '"tool"', "tool", "hybrid", "hybrid"),
+    ("inject_cadence", "3", 3, "1", 1),
+    ("empty_streak_max", "2", 2, "9", 9),
+    ("topic_shift_threshold", "0.5", 0.5, "1", 1),
+    ("pretool_gating", "true", True, "0", False),
+    ("show_banner", "true", True, "0", False),
+    ("allow_reading", "false", False, "1", True),
+    ("tools", '"full"', "full", "default", "default"),
+    ("index_transcripts", "false", False, "1", True),
     ("extractor", '"rules"', "rules", "claude", "claude"),
     ("model", '"sonnet"', "sonnet", "opus", "opus"),
     ("model_timeout", "0.5", 0.5, "3600", 3_600),
@@ -261,3 +279,27 @@ def test_a_relative_vault_in_config_toml_is_seen_from_that_file(
     (tmp_path / "work").mkdir()
     monkeypatch.chdir(tmp_path / "work")
     assert load(tmp_path, 'vault = "notes"\n').vault == tmp_path / "home" / "notes"
+
+
+# --- what was set in Claude Code ----------------------------------------------------------------------------------
+
+
+def test_an_option_of_the_plugin_stands_between_a_variable_and_config_toml(tmp_path: Path) -> None:
+    told = {"CLAUDE_PLUGIN_OPTION_INJECTION_MODE": "tool"}
+    found = load(tmp_path, 'injection_mode = "hybrid"\n', **told)
+    assert (found.injection_mode, found.sources["injection_mode"]) == ("tool", settings.PLUGIN)
+    assert load(tmp_path, MEMEM_INJECTION_MODE="auto", **told).injection_mode == "auto"
+
+
+def test_options_that_a_hook_has_stored_count_where_claude_code_tells_none(tmp_path: Path) -> None:
+    def loaded(environ: dict[str, str]) -> Settings:
+        stored = {"vault": "~/notes"}
+        return settings.load(environ, config_file(tmp_path), tmp_path / "home", tmp_path / "user", plugin=stored)
+
+    assert loaded({}).vault == tmp_path / "user" / "notes"
+    assert loaded({"CLAUDE_PLUGIN_OPTION_VAULT": "/told"}).vault == Path("/told")
+
+
+def test_an_option_of_the_plugin_that_cannot_be_used_is_named(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="injection_mode is 'loud' in the plugin's options: use one of"):
+        load(tmp_path, CLAUDE_PLUGIN_OPTION_INJECTION_MODE="loud")
