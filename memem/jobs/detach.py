@@ -9,8 +9,8 @@ from pathlib import Path
 import memem
 from memem.core import files
 
-COMMAND = [sys.executable, "-P", str(Path(memem.__file__).with_name("__main__.py"))]
-"""By its path: an environment may still point at an older memem than the one that is running."""
+MAIN = Path(memem.__file__).with_name("__main__.py")
+"""Started by its path: an environment may still point at an older memem than the one that is running."""
 
 
 def start(arguments: Sequence[str], environ: Mapping[str, str], log: Path, *, keep_log: bool = False) -> None:
@@ -23,7 +23,7 @@ def start(arguments: Sequence[str], environ: Mapping[str, str], log: Path, *, ke
         files.write_atomic(log, b"", fsync=False, mode=files.PRIVATE_FILE)
     with log.open("ab") as output:
         process = subprocess.Popen(
-            [*COMMAND, *arguments],
+            [sys.executable, "-P", MAIN, *arguments],
             env=dict(environ),
             cwd=log.parent,
             stdin=subprocess.DEVNULL,

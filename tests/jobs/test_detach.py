@@ -77,7 +77,7 @@ def test_memem_is_started_with_its_arguments_in_a_session_of_its_own_and_speaks_
     detach.start(["encode", "--background"], {"MEMEM_DIR": "a home"}, log)
     assert waited_for(processes) == 0
     assert log.read_text().splitlines() == [
-        *("-P", "-m", "memem", "encode", "--background"),
+        *("-P", str(detach.MAIN), "encode", "--background"),
         f"in {log.parent} with a home led by itself: True",
         "and a complaint",
         "nobody to ask",
