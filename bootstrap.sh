@@ -12,6 +12,7 @@ usage: bootstrap.sh                       set up, then start the MCP server on s
        bootstrap.sh shell CMD [ARG...]    set up, then run CMD in the environment
        bootstrap.sh dev CMD [ARG...]      the same with the developer tools
        bootstrap.sh test [PYTEST-ARG...]  set up with the developer tools, check the import contracts, run the tests
+       bootstrap.sh begin WHAT [ARG...]   for hooks/memem, while there is no environment: sets up in the background
 
 MEMEM_PYTHON=PATH   the interpreter to build on, 3.11 or newer
 MEMEM_SKIP_SYNC=1   install nothing: use the environment, or else the interpreter, as it is
@@ -224,6 +225,65 @@ sync_venv() {
   log "ready; installed with $installer"
 }
 
+# Inside Claude Code nobody waits for a set-up. A process group of its own, deaf to the end of the terminal and with no
+# stream of the caller's, outlives the session that began it. It leaves `failed` behind when it did not work.
+set_up_away() {
+  if is_under_way; then return; fi
+  rm -f "$ours/told"
+  open_log
+  set -m
+  (
+    trap '' HUP
+    if "$BASH" "$root/bootstrap.sh" shell true >&8 2>&8; then rm -f "$ours/failed"; else : >"$ours/failed"; fi
+    rm -f "$ours/under-way" "$ours/told"
+  ) </dev/null >/dev/null 2>&1 &
+  printf '%s\n' "$!" >"$ours/under-way"
+  set +m
+}
+
+# The number of a process counts while it is young: numbers are used again.
+is_under_way() {
+  local pid
+  [ -n "$(find "$ours/under-way" -mmin -30 2>/dev/null)" ] && IFS= read -r pid <"$ours/under-way" &&
+    kill -0 "$pid" 2>/dev/null
+}
+
+# What a hook prints to be shown to its user.
+tell() {
+  local text=$1
+  text=${text//\\/\\\\}
+  text=${text//\"/\\\"}
+  printf '{"systemMessage": "%s"}\n' "$text"
+}
+
+begin_session() {
+  local reason by_hand
+  if ! reason=$( (claim_folder) 2>&1); then tell "${reason##*$'\n'}" && return; fi
+  set_up_away
+  if [ -e "$ours/told" ]; then return; fi
+  : >"$ours/told"
+  if [ -e "$ours/failed" ]; then
+    by_hand=$(printf 'CLAUDE_PLUGIN_DATA=%q bash %q shell memem doctor' "${CLAUDE_PLUGIN_DATA:-}" "$root/bootstrap.sh")
+    tell "memem could not set itself up and tries again in the background. $home/bootstrap.log says why. By hand: $by_hand"
+  else
+    tell "memem is setting itself up in the background. Memory starts with a later prompt or the next session."
+  fi
+}
+
+# For the server, whose start must not be the one that installs: Claude Code would end it in the middle.
+wait_for_set_up() {
+  local second
+  claim_folder
+  set_up_away
+  for ((second = 0; second < 50; second++)); do
+    if is_complete || ! is_under_way; then break; fi
+    sleep 1
+  done
+  is_complete || die "there is no environment yet ($home/bootstrap.log says why); the next session tries again."
+}
+
+is_complete() { [ -x "$venv/bin/python" ] && [ -f "$ours/requirements.lock" ]; }
+
 # Leaves the interpreter to run in $python, and its folder first on PATH.
 set_up() {
   locate
@@ -238,6 +298,19 @@ set_up() {
   PATH=${python%/*}:$PATH
 }
 
+begin() {
+  locate
+  case "$1 ${2-}" in
+    "hook SessionStart") if [ -z "${MEMEM_SKIP_SYNC:-}${MEMEM_HOOKS_OFF:-}" ]; then begin_session; fi ;;
+    "hook "*) ;;
+    *)
+      if [ "$1" = serve ] && [ "${MEMEM_SKIP_SYNC:-}" != 1 ]; then wait_for_set_up; fi
+      set_up requirements.lock
+      exec "$python" -P "$root/memem/__main__.py" "$@"
+      ;;
+  esac
+}
+
 main() {
   local verb=${1-serve}
   [ $# -eq 0 ] || shift
@@ -245,6 +318,10 @@ main() {
     serve | demo)
       set_up requirements.lock
       exec "$python" -P -m memem "$verb" "$@" # -P: no file in the current folder passes for a module
+      ;;
+    begin)
+      [ $# -gt 0 ] || { usage >&2 && exit 2; }
+      begin "$@"
       ;;
     shell | dev)
       [ $# -gt 0 ] || { usage >&2 && exit 2; }

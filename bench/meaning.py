@@ -84,7 +84,7 @@ def _measure_size(
         say(f"{notes:,} notes: writing, reading, and filling in vectors")
         vaults.write_notes(bed.workspace, notes)
         reindex.refresh(bed.workspace)
-        _fill(bed.workspace)
+        fill(bed.workspace)
         say(f"{notes:,} notes: searching")
         _cold(bed, notes, options, report)
         _warm(bed, notes, options, report)
@@ -132,8 +132,8 @@ def _warm(bed: Bed, notes: int, options: argparse.Namespace, report: Report) -> 
     report.promises.append(Promise(name, ratio(taken, WARM, ENCODE), limit, notes in WARM_LIMITS))
 
 
-def _fill(ws: Workspace) -> None:
-    """A random vector for every passage."""
+def fill(ws: Workspace) -> None:
+    """A random vector for every passage that has none."""
     import numpy as np
 
     random = np.random.default_rng(vaults.SEED)

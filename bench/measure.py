@@ -8,12 +8,14 @@ import json
 import math
 import os
 import platform
+import select
 import sqlite3
 import statistics
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -24,6 +26,8 @@ Task = Callable[[], float]
 
 BARE = "bare start"
 INTERPRETER = str(Path(sys.executable).resolve())
+LEFT_SECONDS = 120.0
+"""So long what a program has left running is waited for before the next one has its turn."""
 # A process inherits the peak memory of the one that starts it; so a small one starts, times and weighs the others.
 _WITNESS = """
 import os, sys, time
@@ -97,18 +101,27 @@ class Promise:
 
 @dataclass
 class Program:
-    """A Python program as a task. `arguments` gives its command line anew at each run."""
+    """A program as a task. `arguments` gives its command line anew at each run, `told` what it reads, if anything."""
 
     arguments: Callable[[], Sequence[str]]
     environ: Mapping[str, str]
     folder: Path
+    told: Callable[[], bytes] | None = None
     peaks: list[int] = field(default_factory=list)
 
     def __call__(self) -> float:
         command = [INTERPRETER, "-I", "-S", "-c", _WITNESS, *self.arguments()]
-        done = subprocess.run(
-            command, env=dict(self.environ), cwd=self.folder, check=True, stdout=subprocess.PIPE, text=True
-        )
+        told = self.told() if self.told else None
+        with _to_the_last() as held:
+            done = subprocess.run(
+                command,
+                env=dict(self.environ),
+                cwd=self.folder,
+                check=True,
+                input=told,
+                stdout=subprocess.PIPE,
+                pass_fds=[held],
+            )
         seconds, peak = done.stdout.split()
         # Kilobytes, except on macOS.
         self.peaks.append(int(peak) * (1 if sys.platform == "darwin" else 1024))
@@ -181,6 +194,19 @@ def machine() -> dict[str, Any]:
 
 def save_json(path: Path, report: Mapping[str, Any]) -> None:
     path.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+
+
+@contextmanager
+def _to_the_last() -> Iterator[int]:
+    """A descriptor for a program to inherit: whatever it leaves running holds it too, and is waited for."""
+    left, held = os.pipe()
+    with os.fdopen(left, "rb") as ending:
+        try:
+            yield held
+        finally:
+            os.close(held)
+        if not select.select([ending], [], [], LEFT_SECONDS)[0]:
+            raise TimeoutError(f"What a program has begun is not done after {LEFT_SECONDS:g} s.")
 
 
 def _shown(cell: object) -> str:

@@ -116,10 +116,13 @@ def prompts(count: int) -> list[str]:
 def write_notes(ws: Workspace, count: int) -> None:
     """Begin a vault in this workspace and write its first `count` notes; nothing is indexed."""
     ws.store.make_vault()
-    folder = ws.store.paths.memories
     for number in range(count):
-        each = memory(number)
-        (folder / note.file_name(each)).write_bytes(note.new_text(each).encode())
+        write_note(ws, memory(number))
+
+
+def write_note(ws: Workspace, memory: Memory) -> None:
+    """Put one more note into a vault."""
+    (ws.store.paths.memories / note.file_name(memory)).write_bytes(note.new_text(memory).encode())
 
 
 def _query(random: Random, asked: Memory) -> str:

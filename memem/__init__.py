@@ -15,15 +15,17 @@ How a memory travels, and where to look:
     recall/     ranking, the decision to speak, the budget, the slice as text
     jobs/       the event log and the undo store; the state database; locks of miners; work that is detached
     workspace.py  one opened memory home: the only reader of the environment
-    flows/      what memem does: remember, retrieve, mine, reindex, rebuild, encode, health, doctor
-    doors/      the Python API (api.py) and the command line (cli/)
+    flows/      what memem does: remember, retrieve, mine, reindex, rebuild, encode, brief, health, doctor
+    doors/      the Python API (api.py), the command line (cli/), Claude Code's hooks (hook/), the MCP server
+                (mcp_server/) and the engine that keeps it all warm (engine/)
+    serving.py  the last two in one process
 
 Stages (gate ... jobs) import only `core`; flows join stages; doors call flows. `docs/architecture.md` tells why.
 """
 
 TYPE_CHECKING = False  # as type checkers know it; to import typing costs a hook as much as to start
 
-__version__ = "0.3.0"
+__version__ = "0.4.0"
 
 __all__ = ["Entry", "Hit", "Hits", "MememError", "Memory", "MemoryHome", "Mined", "Slice", "open"]
 

@@ -1,5 +1,6 @@
-"""Picks the door: for now there is one, the command line."""
+"""Picks the door."""
 
+import argparse
 import sys
 
 if not __package__:  # started by its path, with no folder of its own among those that are searched
@@ -10,7 +11,19 @@ from memem.doors.cli import main as command_line
 
 def main() -> None:
     """The console script `memem`, and `python -m memem`."""
-    sys.exit(command_line())
+    sys.exit(command_line(outside={"hook": _hook, "serve": _serve}))
+
+
+def _hook(options: argparse.Namespace) -> int:
+    from memem.doors.hook.command import run
+
+    return run(options)
+
+
+def _serve(_: argparse.Namespace) -> int:
+    from memem.serving import serve
+
+    return serve()
 
 
 if __name__ == "__main__":

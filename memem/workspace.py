@@ -5,36 +5,37 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from memem.core import options, project, settings
+from memem import __version__
+from memem.core import files, options, project, settings
 from memem.core.clock import Clock, Ticks, system_clock
 from memem.core.errors import ModelError
 from memem.core.home import Home, VaultPaths
 from memem.core.project import Project
 from memem.core.settings import Settings
-from memem.index import weights
+from memem.core.surroundings import Surroundings
 from memem.index.asking import Asked
 from memem.index.notes import NoteIndex
-from memem.index.weights import Places
-from memem.jobs.events import EventLog
 from memem.vault.store import Store
 
-if TYPE_CHECKING:  # numpy, and what needs it, is imported when the first vector is; the rest when something is mined
+if TYPE_CHECKING:  # numpy, and what needs it, is imported when the first vector is; the rest by whoever writes or mines
     from memem.extract.claude import Claude
     from memem.index.encoder import Encoder
     from memem.index.vectors import VectorStore
+    from memem.index.weights import Places
+    from memem.jobs.contexts import Contexts
+    from memem.jobs.events import EventLog
     from memem.jobs.state import State
 
-HUB = "https://huggingface.co"
 _BLAS_THREADS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS", "OMP_NUM_THREADS")
 
 
 @dataclass
-class Workspace:
+class Workspace(Surroundings):
     """Settings, paths and stages of one memory home. Stages are built when first needed."""
 
     settings: Settings
@@ -51,6 +52,7 @@ class Workspace:
     _encoder: "Encoder | None" = field(default=None, repr=False)
     _vectors: "VectorStore | None" = field(default=None, repr=False)
     _asked: Asked | None = field(default=None, repr=False)
+    _elder: "Workspace | None" = field(default=None, repr=False)  # the one whose encoder this one shares
 
     @cached_property
     def home(self) -> Home:
@@ -61,7 +63,9 @@ class Workspace:
         return Store(VaultPaths(self.settings.vault), fsync=self.settings.fsync)
 
     @cached_property
-    def events(self) -> EventLog:
+    def events(self) -> "EventLog":
+        from memem.jobs.events import EventLog
+
         return EventLog(self.home, self.clock, actor=self.actor, fsync=self.settings.fsync)
 
     @cached_property
@@ -75,26 +79,21 @@ class Workspace:
 
         return State(self.home.state_file, fsync=self.settings.fsync)
 
+    @cached_property
+    def contexts(self) -> "Contexts":
+        """What each session was shown. Raises StateUnusable."""
+        from memem.jobs.contexts import Contexts
+
+        return Contexts(self.home.contexts_file)
+
     @property
     def session_folders(self) -> list[Path]:
         """Where Claude Code keeps its sessions, and where else the user says there are some."""
-        config = self.environ.get("CLAUDE_CONFIG_DIR")
-        own = Path(config) if config else self.user_home / ".claude"
         extra = filter(None, map(str.strip, self.settings.extra_session_dirs.split(os.pathsep)))
-        return [own / "projects", *(settings.expand(text, self.user_home, self.user_home) for text in extra)]
-
-    @property
-    def is_a_call_of_ours(self) -> bool:
-        """Whether this process was started, by whatever way, from one of our own calls of a model."""
-        return bool(self.environ.get("MEMEM_HOOKS_OFF"))
-
-    @property
-    def claude_command(self) -> str | None:
-        """The path of the user's own CLI; hooks may have a PATH without the places it is usually installed in."""
-        import shutil
-
-        usual = (self.user_home / ".claude" / "local", self.user_home / ".local" / "bin")
-        return shutil.which("claude", path=os.pathsep.join([self.environ.get("PATH", ""), *map(str, usual)]))
+        return [
+            self.claude_folder / "projects",
+            *(settings.expand(text, self.user_home, self.user_home) for text in extra),
+        ]
 
     def claude(self) -> "Claude | None":
         """The CLI, to be asked; None when there is none."""
@@ -120,32 +119,26 @@ class Workspace:
         return self.clock().date().isoformat()
 
     @property
-    def weights_places(self) -> Places:
-        """Where the model's weights may be; the hub's variables are those of its own library."""
-        caches = Path(self.environ.get("XDG_CACHE_HOME") or self.user_home / ".cache")
-        hub_home = Path(self.environ.get("HF_HOME") or caches / "huggingface")
-        hub_cache = self.environ.get("HF_HUB_CACHE") or self.environ.get("HUGGINGFACE_HUB_CACHE") or hub_home / "hub"
+    def weights_places(self) -> "Places":
+        """Where the model's weights may be."""
+        from memem.index.weights import Places
+
         usual = Home(settings.locate_home({}, self.user_home))
-        return Places(self.settings.model_dir, Path(hub_cache), self.home.models, usual.models)
-
-    @property
-    def hub_endpoint(self) -> str:
-        return self.environ.get("HF_ENDPOINT") or HUB
-
-    @property
-    def uv(self) -> str | None:
-        """The path of an uv: the one that bootstrap.sh fetched, or the user's."""
-        import shutil
-
-        own = Path(sys.prefix, ".memem", "uv", "bin", "uv")
-        return str(own) if own.is_file() else shutil.which("uv", path=self.environ.get("PATH"))
+        return Places(self.settings.model_dir, self.hub_cache, self.home.models, usual.models)
 
     def encoder(self) -> "Encoder":
-        """The encoder, loaded once, by whichever thread comes first. Raises ModelError."""
+        """The encoder, loaded once for all twins, by whichever thread comes first. Raises ModelError."""
+        if self._elder:
+            return self._elder.encoder()
         with self._loading:
             if self._encoder is None:
                 self._encoder = self._load_encoder()
             return self._encoder
+
+    @property
+    def has_encoder(self) -> bool:
+        """Whether it is loaded."""
+        return (self._elder or self)._encoder is not None
 
     def ask(self, text: str) -> Asked | None:
         """Begin to compute the vector of a query, or go on with the same; None where there is no encoder."""
@@ -183,29 +176,50 @@ class Workspace:
             ours[options.EMBED_VARIABLE] = Path(self.settings.embed_model).absolute()
         return {**self.environ, **{name: str(value) for name, value in ours.items() if value}}
 
+    def twin(self) -> "Workspace":
+        """The same home for another thread: what is opened is its own, what is loaded is shared."""
+        elder = self._elder or self
+        return replace(self, next_scan=float("-inf"), _encoder=None, _vectors=None, _asked=None, _elder=elder)
+
+    def sharing(self, other: "Workspace") -> "Workspace":
+        """This home with the encoder of another workspace, where both use the same."""
+        chosen = [(each.settings.encoder, each.settings.embed_model, each.settings.model_dir) for each in (self, other)]
+        return replace(self, _elder=other._elder or other) if chosen[0] == chosen[1] else self
+
+    def settings_stamps(self) -> tuple[files.Stamp | None, ...]:
+        """What tells, without reading, whether the settings may have changed since they were read."""
+        return tuple(files.stamp(path) for path in (self.home.config_file, self.home.plugin_options))
+
+    def identity(self) -> str:
+        """A digest of what answers depend on: two processes with the same give the same answers."""
+        import hashlib
+
+        names = [each.name for each in fields(self.settings) if each.name not in ("sources", "debug")]
+        told = [(name, getattr(self.settings, name)) for name in names]
+        parts = [__version__, Path(__file__).parent, self.user_home, *told]
+        return hashlib.sha256(repr(list(map(str, parts))).encode()).hexdigest()
+
     def project_of(self, folder: Path) -> Project:
         """The project that a folder belongs to."""
         return project.resolve(folder, self.user_home)
 
     def follow_index(self) -> None:
-        """Let go of an index or of vectors that another process has replaced; the next use opens the new ones."""
-        if "index" in self.__dict__ and not self.index.is_current():
-            self._drop_index()
+        """Let go of files that another process has replaced or removed; the next use opens the new ones."""
+        for name in ("index", "contexts"):
+            if name in self.__dict__ and not self.__dict__[name].is_current():
+                self._drop(name)
         if self._vectors is not None and not self._vectors.is_current():
             self._drop_vectors()
 
     def close(self) -> None:
         """Let go of everything that is open."""
-        if "index" in self.__dict__:
-            self._drop_index()
+        for name in ("index", "state", "contexts"):
+            self._drop(name)
         self._drop_vectors()
-        if "state" in self.__dict__:
-            self.state.close()
-            del self.__dict__["state"]
 
-    def _drop_index(self) -> None:
-        self.index.close()
-        del self.__dict__["index"]
+    def _drop(self, name: str) -> None:
+        if name in self.__dict__:
+            self.__dict__.pop(name).close()
 
     def _drop_vectors(self) -> None:
         if self._vectors is not None:
@@ -219,6 +233,8 @@ class Workspace:
             from memem.index.sentence import SentenceEncoder
 
             return SentenceEncoder(self.settings.embed_model)
+        from memem.index import weights
+
         found = weights.find(self.weights_places)
         load_numpy()
         from memem.index.minilm import MiniLM
@@ -265,13 +281,17 @@ def open_workspace(
     environ: Mapping[str, str] | None = None,
     clock: Clock = system_clock,
     ticks: Ticks = time.monotonic,
+    folder: Path = Path(),
 ) -> Workspace:
-    """Read the settings once and open the home they name; `home` and `vault` override them."""
+    """Read the settings once and open the home they name; `home` and `vault` override them.
+
+    A path in a variable counts from `folder`.
+    """
     environ = os.environ if environ is None else environ
     user_home = Path(environ.get("HOME") or environ.get("USERPROFILE") or Path.home())
     root = home.absolute() if home else settings.locate_home(environ, user_home)
     stored = stored_plugin_options(Home(root))
-    loaded = settings.load(environ, Home(root).config_file, root, user_home, plugin=stored)
+    loaded = settings.load(environ, Home(root).config_file, root, user_home, folder, plugin=stored)
     if vault is not None:
         loaded = replace(loaded, vault=vault.absolute(), sources={**loaded.sources, "vault": "argument"})
     editor = environ.get("VISUAL") or environ.get("EDITOR") or ""

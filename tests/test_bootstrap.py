@@ -9,9 +9,10 @@ import signal
 import stat
 import subprocess
 import sys
+import time
 import tomllib
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,11 +20,12 @@ from pathlib import Path
 import pytest
 
 SCRIPT = Path(__file__).resolve().parent.parent / "bootstrap.sh"
+LAUNCHER = SCRIPT.parent / "hooks" / "memem"
 SECONDS = 60
 # All the script may count on besides Python.
 TOOLS = [
     *("bash", "cat", "cp", "date", "dirname", "env", "find", "ls"),
-    *("mkdir", "mktemp", "mv", "readlink", "rm", "sh", "tail", "wc"),
+    *("mkdir", "mktemp", "mv", "readlink", "rm", "sh", "sleep", "tail", "true", "wc"),
 ]
 SHOW_CALL = """
 import json, sys
@@ -90,9 +92,11 @@ class Project:
         """A fake uv that notes each call, then does `body`."""
         self.tool("uv", f'echo "$*" >>"$HOME/uv-calls"\n{body}')
 
-    def start(self, *arguments: str, cwd: Path | None = None, **env: str) -> subprocess.Popen[str]:
+    def start(
+        self, *arguments: str, cwd: Path | None = None, program: str = "bootstrap.sh", **env: str
+    ) -> subprocess.Popen[str]:
         process = subprocess.Popen(
-            [str(self.root / "bootstrap.sh"), *arguments],
+            [str(self.root / program), *arguments],
             cwd=cwd or self.home,
             env=self.env | env,
             stdin=subprocess.PIPE,
@@ -108,6 +112,37 @@ class Project:
     def run(self, *arguments: str, cwd: Path | None = None, stdin: str = "", **env: str) -> Call:
         return finish(self.start(*arguments, cwd=cwd, **env), stdin)
 
+    def launch(self, *arguments: str, stdin: str = "", **env: str) -> Call:
+        """What Claude Code starts: hooks and the server."""
+        return finish(self.start(*arguments, cwd=None, program="hooks/memem", **env), stdin)
+
+    def under_way(self) -> int:
+        """The process, and group of processes, that sets up in the background; 0 for none."""
+        try:
+            return int((self.venv / ".memem" / "under-way").read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return 0
+
+    def wait_for_set_up(self) -> None:
+        """The one in the background is done, however it ended."""
+        wait_until(lambda: not self.under_way(), "the set-up in the background does not end")
+
+
+def wait_until(done: Callable[[], bool], otherwise: str) -> None:
+    until = time.monotonic() + SECONDS
+    while not done():
+        assert time.monotonic() < until, otherwise
+        time.sleep(0.01)
+
+
+def is_process(pid: int) -> bool:
+    """Also one that has ended, as long as nobody has asked how."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
 
 def finish(process: subprocess.Popen[str], stdin: str = "") -> Call:
     stdout, stderr = process.communicate(stdin, timeout=SECONDS)
@@ -120,11 +155,14 @@ def project_in(root: Path, folder: Path) -> Iterator[Project]:
     for made in (home, tools, root / "memem"):
         made.mkdir(parents=True)
     shutil.copy(SCRIPT, root)
+    shutil.copytree(LAUNCHER.parent, root / "hooks")
     (root / ".git").touch()
     (root / "requirements.lock").write_text("# nothing\n", encoding="utf-8")
     (root / "requirements-dev.lock").write_text("# nothing, for developers\n", encoding="utf-8")
     (root / "memem" / "__init__.py").touch()
     (root / "memem" / "__main__.py").write_text(SHOW_CALL, encoding="utf-8")
+    (root / "memem" / "doors" / "hook").mkdir(parents=True)
+    (root / "memem" / "doors" / "hook" / "client.py").write_text(SHOW_CALL, encoding="utf-8")
     (root / "pytest.py").write_text(SHOW_CALL, encoding="utf-8")
     for name in TOOLS:
         found = shutil.which(name)
@@ -140,6 +178,8 @@ def project_in(root: Path, folder: Path) -> Iterator[Project]:
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
             process.communicate()
+        if project.under_way():  # only after a test that failed
+            os.killpg(project.under_way(), signal.SIGKILL)
 
 
 @pytest.fixture
@@ -254,7 +294,7 @@ def test_modules_in_the_current_folder_are_not_taken_for_ours(project: Project, 
     assert project.run("shell", "memem", cwd=strange).code == 0
 
 
-@pytest.mark.parametrize("arguments", [["nonsense"], [""], ["shell"], ["dev"]])
+@pytest.mark.parametrize("arguments", [["nonsense"], [""], ["shell"], ["dev"], ["begin"]])
 def test_wrong_usage_is_explained_and_sets_nothing_up(project: Project, arguments: list[str]) -> None:
     call = project.run(*arguments)
     assert (call.code, call.stdout) == (2, "")
@@ -526,3 +566,161 @@ def test_long_log_is_cut_to_its_end(project: Project) -> None:
     assert len(project.log) < 300_000
     assert "latest\n" in project.log
     assert mode(project.memem_dir / "bootstrap.log") == 0o600
+
+
+START = ("hook", "SessionStart")
+
+
+def test_first_session_sets_up_in_the_background_and_says_so_once(project: Project, tmp_path: Path) -> None:
+    word, gate = tmp_path / "word", tmp_path / "gate"
+    fifo = opened_fifo(word)
+    os.mkfifo(gate)
+    project.uv(f'echo started >"{word}"; cat "{gate}"')
+    first = project.launch(*START)
+    wait_for_word(fifo)
+    assert (first.code, first.stderr) == (0, "")
+    assert "setting itself up in the background" in str(first.shown["systemMessage"])
+    assert project.launch(*START) == Call(0, "", "")
+    gate.write_text("go", encoding="utf-8")
+    project.wait_for_set_up()
+    assert "ready; installed with uv" in project.log
+    assert project.launch(*START, stdin="envelope").shown == {
+        "argv": list(START),
+        "module": str(project.root / "memem" / "doors" / "hook" / "client.py"),
+        "stdin": "envelope",
+    }
+    assert len(project.uv_calls) == 1
+
+
+def test_set_up_in_the_background_outlives_the_group_and_the_terminal_of_who_began_it(
+    project: Project, tmp_path: Path
+) -> None:
+    word, gate = tmp_path / "word", tmp_path / "gate"
+    fifo = opened_fifo(word)
+    os.mkfifo(gate)
+    project.uv(f'echo started >"{word}"; cat "{gate}"')
+    server = project.start("serve", program="hooks/memem")
+    wait_for_word(fifo)
+    os.killpg(server.pid, signal.SIGHUP)
+    os.killpg(server.pid, signal.SIGKILL)
+    os.killpg(project.under_way(), signal.SIGHUP)
+    gate.write_text("go", encoding="utf-8")
+    project.wait_for_set_up()
+    assert "ready; installed with uv" in project.log
+
+
+@pytest.mark.parametrize(
+    "event", ["UserPromptSubmit", "PreToolUse", "PermissionRequest", "PreCompact", "Stop", "SessionEnd"]
+)
+def test_other_hooks_do_nothing_before_the_set_up(project: Project, event: str) -> None:
+    assert project.launch("hook", event) == Call(0, "", "")
+    assert not project.venv.exists()
+
+
+@pytest.mark.parametrize("variable", ["MEMEM_HOOKS_OFF", "MEMEM_SKIP_SYNC"])
+def test_session_that_is_memems_own_or_may_install_nothing_begins_no_set_up(project: Project, variable: str) -> None:
+    assert project.launch(*START, **{variable: "1"}) == Call(0, "", "")
+    assert not project.venv.exists()
+
+
+def test_failed_set_up_in_the_background_is_told_at_the_next_session_and_tried_again(project: Project) -> None:
+    (project.root / "requirements.lock").write_text("tiny==1.0 --hash=sha256:00\n", encoding="utf-8")
+    project.uv("exit 1")
+    project.env["PIP_NO_INDEX"] = "1"
+    project.launch(*START)
+    project.wait_for_set_up()
+    assert "failed: cannot install requirements.lock" in project.log
+    project.uv()
+    message = str(project.launch(*START).shown["systemMessage"])
+    assert "could not set itself up" in message
+    assert str(project.memem_dir / "bootstrap.log") in message
+    assert f"bash {project.root}/bootstrap.sh shell memem doctor" in message
+    project.wait_for_set_up()
+    assert project.launch(*START).shown["argv"] == list(START)
+    assert not (project.venv / ".memem" / "failed").exists()
+
+
+def test_killed_set_up_in_the_background_is_begun_again_and_told_again(project: Project, tmp_path: Path) -> None:
+    word, gate = tmp_path / "word", tmp_path / "gate"
+    fifo = opened_fifo(word)
+    os.mkfifo(gate)
+    project.uv(f'echo started >"{word}"; cat "{gate}"')
+    project.launch(*START)
+    wait_for_word(fifo)
+    killed = project.under_way()
+    os.killpg(killed, signal.SIGKILL)
+    wait_until(lambda: not is_process(killed), "the killed set-up is still there")
+    project.uv()
+    assert "setting itself up" in str(project.launch(*START).shown["systemMessage"])
+    project.wait_for_set_up()
+    assert project.launch(*START).shown["argv"] == list(START)
+
+
+def test_environment_of_someone_else_is_told_to_the_user_of_the_plugin(project: Project) -> None:
+    (project.venv / "theirs").mkdir(parents=True)
+    assert "was not made by memem" in str(project.launch(*START).shown["systemMessage"])
+    assert list(project.venv.iterdir()) == [project.venv / "theirs"]
+
+
+def test_server_waits_for_the_set_up_in_the_background_with_its_streams_untouched(project: Project) -> None:
+    project.uv("echo noise; cat")
+    call = project.launch("serve", stdin="first message")
+    assert (call.shown["argv"], call.shown["stdin"]) == (["serve"], "first message")
+    assert len(project.uv_calls) == 1
+
+
+def test_server_gives_up_when_the_set_up_fails(project: Project) -> None:
+    (project.root / "requirements.lock").write_text("tiny==1.0 --hash=sha256:00\n", encoding="utf-8")
+    project.uv("exit 1")
+    call = project.launch("serve", PIP_NO_INDEX="1")
+    assert (call.code, call.stdout) == (1, "")
+    assert call.stderr.startswith(f"memem: there is no environment yet ({project.memem_dir}/bootstrap.log says why)")
+
+
+def test_server_gives_up_when_the_set_up_takes_too_long(project: Project, tmp_path: Path) -> None:
+    gate = tmp_path / "gate"
+    os.mkfifo(gate)
+    project.uv(f'cat "{gate}"')
+    project.tool("sleep", "exit 0")
+    assert project.launch("serve").code == 1
+    gate.write_text("go", encoding="utf-8")
+    project.wait_for_set_up()
+
+
+def test_any_other_verb_sets_up_first_and_then_runs(project: Project) -> None:
+    call = project.launch("status", "two words")
+    assert call.shown["argv"] == ["status", "two words"]
+    assert project.launch("status").stderr == ""
+    assert len(project.uv_calls) == 1
+
+
+def test_launcher_and_set_up_know_one_place(tmp_path: Path) -> None:
+    with project_in(tmp_path / "it's a “clone” für $HOME 記憶", tmp_path) as project:
+        data = str(tmp_path / "plugin's “data” 記憶")
+        for given in ("", data):
+            project.run("shell", "true", CLAUDE_PLUGIN_DATA=given)
+            assert project.launch("status", CLAUDE_PLUGIN_DATA=given).shown["argv"] == ["status"]
+        (project.root / ".git").unlink()
+        assert project.run("shell", "true", CLAUDE_PLUGIN_DATA=data).code == 0
+        log = project.log
+        for arguments in (["status"], ["serve"], [*START]):
+            assert project.launch(*arguments, CLAUDE_PLUGIN_DATA=data).shown["argv"] == arguments
+        assert project.log == log
+
+
+def test_launcher_goes_on_with_an_environment_that_is_out_of_date(project: Project) -> None:
+    project.run("shell", "true")
+    (project.root / "requirements.lock").write_text("# changed\n", encoding="utf-8")
+    assert project.launch("hook", "Stop").shown["argv"] == ["hook", "Stop"]
+    assert project.launch("serve").shown["argv"] == ["serve"]
+    assert len(project.uv_calls) == 1
+
+
+def test_launcher_notices_that_the_interpreter_is_gone(project: Project) -> None:
+    project.run("shell", "true")
+    python = project.venv / "bin" / "python"
+    python.unlink()
+    python.symlink_to(project.root / "uninstalled")
+    assert "setting itself up" in str(project.launch(*START).shown["systemMessage"])
+    project.wait_for_set_up()
+    assert project.launch(*START).shown["argv"] == list(START)

@@ -24,6 +24,8 @@ from memem.flows.provenance import Why
 from memem.flows.reconcile import Applied
 from memem.flows.reindex import Refreshed
 from memem.flows.remember import Written
+from memem.flows.timeline import Timeline
+from memem.flows.transcripts import Beside, Said
 
 ROOT = Path(__file__).parent.parent
 
@@ -72,7 +74,10 @@ SHAPES: dict[str, Any] = {
     "applied": Applied,
     "plan": Plan,
     "proof": Why,
+    "timeline": Timeline,
     "turn": Turn,
+    "said": Said,
+    "beside": Beside,
 }
 
 

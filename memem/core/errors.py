@@ -7,7 +7,8 @@
     ├── NotFound                    no memory has this id
     ├── Ambiguous                   several memories answer to this id
     ├── VaultError                  the vault cannot be used
-    │   ├── VaultMissing            it is not there (never made, unmounted, moved)
+    │   ├── VaultMissing            it is not there: unmounted, moved
+    │   │   └── VaultUnmade         nor was it ever
     │   └── VaultUnwritable         it is there and does not take our bytes
     ├── NoteError                   one note cannot be used
     │   ├── NoteUnreadable          its frontmatter is not what we understand: quarantined
@@ -39,9 +40,7 @@ The message says what happened, to which file, and what to do. It is always a si
 
 from datetime import datetime
 
-from memem.core.mining import Usage
-
-FREE = Usage()
+from memem.core.usage import FREE, Usage
 
 
 class MememError(Exception):
@@ -73,6 +72,10 @@ class VaultError(MememError):
 
 
 class VaultMissing(VaultError):
+    pass
+
+
+class VaultUnmade(VaultMissing):
     pass
 
 

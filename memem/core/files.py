@@ -40,6 +40,15 @@ def identity(path: Path) -> tuple[int, int] | None:
     return status.st_dev, status.st_ino
 
 
+def stamp(path: Path) -> Stamp | None:
+    """The stamp of a file; None when there is none."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_ctime_ns, status.st_size
+
+
 def make_folder(folder: Path) -> None:
     """Create a folder for its owner alone; one that is there already, and may not be ours, stays as it is."""
     if not folder.parent.exists():

@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from memem.core.mining import OWN_FOLDER
+OWN_FOLDER = "memem-calls"
+"""The folder that a model is called from: one sign of a transcript of such a call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +20,11 @@ class Home:
     @property
     def capabilities_file(self) -> Path:
         return self.root / ".capabilities"
+
+    @property
+    def bootstrap_log(self) -> Path:
+        """What bootstrap.sh did when it set up."""
+        return self.root / "bootstrap.log"
 
     @property
     def cache(self) -> Path:
@@ -113,6 +119,11 @@ class Home:
     @property
     def write_lock(self) -> Path:
         return self.root / "run" / "write.lock"
+
+    @property
+    def fetch_log(self) -> Path:
+        """What the last try to fetch the weights in the background had to say."""
+        return self.root / "run" / "fetch.log"
 
     @property
     def encode_lock(self) -> Path:

@@ -1,5 +1,6 @@
 """Locks between processes. Only writers import this: portalocker takes 90 ms, and readers take no lock."""
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,8 +21,33 @@ def holding(path: Path, seconds: float) -> Iterator[None]:
     except portalocker.AlreadyLocked:
         raise Busy(f"Another memem is writing (it holds {path}). Try again in a moment; nothing was changed.") from None
     except portalocker.LockException as problem:
-        raise HomeError(f"{path} cannot be locked: {problem}. MEMEM_DIR can name a folder on a local disk.") from None
+        raise _unlockable(path, problem) from None
     try:
         yield
     finally:
         lock.release()
+
+
+@contextmanager
+def awaiting(path: Path) -> Iterator[None]:
+    """Hold the lock at `path`, however long that takes.
+
+    The kernel waits for us: it costs nothing, and whoever dies with the lock is succeeded at once. It cannot be
+    interrupted, so this is for a thread that the process does not wait for.
+    """
+    while True:
+        path.touch(mode=files.PRIVATE_FILE)
+        with path.open("a") as file:
+            try:
+                portalocker.lock(file, portalocker.LockFlags.EXCLUSIVE)
+            except portalocker.LockException as problem:
+                raise _unlockable(path, problem) from None
+            status = os.fstat(file.fileno())
+            if files.identity(path) != (status.st_dev, status.st_ino):
+                continue  # deleted while we waited: others meet at the new file
+            yield
+            return
+
+
+def _unlockable(path: Path, problem: Exception) -> HomeError:
+    return HomeError(f"{path} cannot be locked: {problem}. MEMEM_DIR can name a folder on a local disk.")

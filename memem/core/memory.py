@@ -115,6 +115,7 @@ class Slice:
     task_mode: str
     session_id: str = ""
     degraded: str = ""  # why keywords answered alone, when they should not have
+    pinned: tuple[str, ...] = ()  # the ids of those that it shows because they are pinned
 
 
 def classify_layer(kind: str, importance: int, tags: tuple[str, ...]) -> int:

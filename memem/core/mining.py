@@ -10,8 +10,6 @@ PROJECT_SCOPE, GENERAL_SCOPE = SCOPES = ("project", "general")
 
 OWN_CALL = "memem-extract:"
 """What a question of ours begins with, so that a transcript of it is known for what it is."""
-OWN_FOLDER = "memem-calls"
-"""The folder that a model is called from: another sign of such a transcript."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,15 +39,6 @@ class Operation:
     keys: tuple[str, ...]
     paths: tuple[str, ...]
     quote: str
-
-
-@dataclass(frozen=True, slots=True)
-class Usage:
-    """What a call of a model cost."""
-
-    input_tokens: int = 0
-    output_tokens: int = 0
-    dollars: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

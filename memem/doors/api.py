@@ -13,7 +13,7 @@ from typing import Any, Self, TypeAlias
 
 from memem.core.errors import InputError
 from memem.core.memory import GENERAL, Entry, Hits, Slice
-from memem.flows import doctor, encode, health, mining, provenance, rebuild, reindex, remember, retrieve
+from memem.flows import doctor, encode, health, mining, provenance, rebuild, reindex, remember, retrieve, transcripts
 from memem.flows.doctor import Diagnosis
 from memem.flows.encode import Encoded
 from memem.flows.health import Finding, Status
@@ -21,11 +21,14 @@ from memem.flows.mine_delta import Mined
 from memem.flows.provenance import Why
 from memem.flows.reindex import Refreshed
 from memem.flows.remember import Written
+from memem.flows.timeline import Timeline, timeline
+from memem.flows.transcripts import Said
 from memem.workspace import Workspace, open_workspace
 
 Entries: TypeAlias = list[Entry]
 Findings: TypeAlias = list[Finding]
 Diagnoses: TypeAlias = list[Diagnosis]
+Sayings: TypeAlias = list[Said]
 
 
 class MemoryHome:
@@ -118,6 +121,16 @@ class MemoryHome:
         """Where a memory comes from: its words in the session, with what was said around them."""
         self._look()
         return provenance.why(self._ws, _text(id, "id"))
+
+    def search_transcripts(self, query: str, *, project: str | None = None, limit: int = 10) -> Sayings:
+        """What was said in sessions of Claude Code, as far as it may be mined. InputError while mining is off."""
+        _text(project or "", "project")
+        return transcripts.search(self._ws, _text(query, "query"), limit=limit, project=project)
+
+    def timeline(self, id: str) -> Timeline:
+        """A memory among others: what it replaced, what replaced it, its links, what changed around it."""
+        self._look()
+        return timeline(self._ws, _text(id, "id"))
 
     def reindex(self) -> Refreshed:
         """Throw the index away and read every note again; vectors of unchanged text are kept."""

@@ -20,7 +20,7 @@ from typing import IO, Any
 from memem.core import files, processes
 from memem.core.clock import Clock
 from memem.core.errors import CallFailed, CliMissing, ExtractError, HomeError, NotJson, TookTooLong
-from memem.core.mining import Usage
+from memem.core.usage import Usage
 from memem.extract import cli_errors, cli_flags
 
 MOST_BYTES = 5_000_000
@@ -107,6 +107,10 @@ class Claude:
             if unknown not in flags:
                 return finished
             flags = self._flags.after_refusal(flags, unknown)
+
+    def says(self, *arguments: str) -> str:
+        """What the CLI answers by itself, without a model: about its version, its commands, its account."""
+        return self._run(arguments, "", HELP_SECONDS).output
 
     def _help(self) -> str:
         """What the CLI says about its options; nothing when it does not say."""

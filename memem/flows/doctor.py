@@ -1,98 +1,96 @@
 """`memem doctor`: everything that memem needs, one thing at a time, with what to do about what is missing."""
 
-import sqlite3
-import sys
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
 
-from memem.core.errors import MememError
-from memem.flows import health, model
+from memem.core import files
+from memem.core.errors import MememError, SettingsError
+from memem.core.settings import PLUGIN
+from memem.flows import (
+    checkup_claude,
+    checkup_databases,
+    checkup_folders,
+    checkup_mining,
+    checkup_recall,
+    checkup_setup,
+    hook_check,
+)
+from memem.flows.diagnosis import BROKEN, DEGRADED, FINE, STATES, Diagnosis, broken, degraded, of_error
 from memem.flows.mining_state import mining_state
-from memem.flows.opening import require_vault
-from memem.flows.reindex import refresh
-from memem.workspace import Workspace
+from memem.workspace import Workspace, stored_plugin_options
 
-FINE, DEGRADED, BROKEN = "fine", "degraded", "broken"
+__all__ = ["BROKEN", "DEGRADED", "FINE", "Diagnosis", "diagnose", "integrity", "unopened", "verdict"]
+
+VERDICTS = dict(zip(STATES, ("HEALTHY", "DEGRADED", "FAILING"), strict=True))
+MAKE_USABLE = "Make it readable and writable for you, and try again."
+REPORT = "`MEMEM_DEBUG=1 memem doctor` shows where; please report it."
+
+Check = Callable[[Workspace], list[Diagnosis]]
 
 
-@dataclass(frozen=True, slots=True)
-class Diagnosis:
-    """One thing memem needs. `state` is fine, degraded (memem works, but not as well) or broken."""
-
-    what: str
-    state: str
-    detail: str
+def verdict(found: Iterable[Diagnosis]) -> str:
+    """HEALTHY, DEGRADED or FAILING: as the worst of them."""
+    return VERDICTS[max((each.state for each in found), key=STATES.index, default=FINE)]
 
 
 def diagnose(ws: Workspace) -> list[Diagnosis]:
-    """All of them, in the order in which they need each other."""
-    found = [Diagnosis("python", FINE, f"{sys.version.split()[0]}, SQLite {sqlite3.sqlite_version}")]
+    """All of it. The index is brought up to date, calls that a killed miner left are ended, and the hooks do what they
+    do in a session; nothing else is changed."""
+    return [diagnosis for what, check in _CHECKS for diagnosis in _careful(ws, what, check)]
+
+
+def integrity(ws: Workspace) -> list[Diagnosis]:
+    """The databases alone, thoroughly."""
+    return _careful(ws, "databases", checkup_databases.check_all)
+
+
+def unopened(problem: SettingsError) -> list[Diagnosis]:
+    """What can be said where the settings do not even name a home."""
+    in_plugin = PLUGIN in str(problem)
+    fix = (
+        "Correct it in Claude Code: `/plugin configure memem@memem-marketplace`."
+        if in_plugin
+        else "Correct it there, and try again."
+    )
+    return [*checkup_setup.check(), broken("settings", str(problem), fix)]
+
+
+def _careful(ws: Workspace, what: str, check: Check) -> list[Diagnosis]:
+    """One thing that cannot be looked at is a finding, and does not keep the others from being looked at."""
     try:
-        require_vault(ws)
-        found.append(Diagnosis("vault", FINE, str(ws.settings.vault)))
-        scanned = refresh(ws)
-        serious = [finding for finding in health.check(ws) if finding.serious]
-        found.append(Diagnosis("index", FINE, f"{ws.index.count():,} memories in {scanned.files:,} files"))
+        return check(ws)
     except MememError as problem:
-        broken = Diagnosis("index" if len(found) > 1 else "vault", BROKEN, str(problem))
-        return [*found, broken, *_mining(ws)]
-    if serious:
-        found.append(Diagnosis("notes", DEGRADED, f"{len(serious)} need attention; `memem check` lists them"))
-    return [*found, *_meaning(ws), *_background(ws), *_mining(ws)]
+        return [of_error(what, problem, MAKE_USABLE)]
+    except OSError as problem:
+        return [broken(what, f"cannot use {problem.filename}: {files.reason(problem)}", MAKE_USABLE)]
+    except Exception as problem:
+        if ws.settings.debug:
+            raise
+        told = " ".join(f"{type(problem).__name__}: {problem}".split())
+        return [broken(what, f"could not be looked at: {told}", REPORT)]
 
 
-def _meaning(ws: Workspace) -> list[Diagnosis]:
-    state = model.state(ws)
-    if state.encoder == "none":
-        return [Diagnosis("encoder", DEGRADED, "none, as MEMEM_ENCODER says: recall is by keywords alone")]
-    if state.problem:
-        return [Diagnosis("encoder", DEGRADED, f"{state.problem} Until then recall is by keywords alone.")]
-    place = f" from {state.folder} ({state.source})" if state.folder else ""
-    found = [Diagnosis("encoder", FINE, f"{state.encoder}: {state.model}{place}")]
-    if state.notice:
-        found.append(Diagnosis("weights", DEGRADED, state.notice))
-    how_far = f"{state.encoded:,} of {state.passages:,} passages"
-    if state.encoded < state.passages:
-        return [*found, Diagnosis("vectors", DEGRADED, f"{how_far}; `memem encode` computes the rest")]
-    try:
-        if state.encoder == "minilm":
-            ws.vectors().check()
-    except MememError as problem:
-        return [*found, Diagnosis("vectors", BROKEN, str(problem))]
-    return [*found, Diagnosis("vectors", FINE, how_far)]
-
-
-def _background(ws: Workspace) -> list[Diagnosis]:
-    """What the last encoding in the background complained about."""
-    try:
-        said = ws.home.encode_log.read_text(encoding="utf-8", errors="replace").strip()
-    except OSError:
+def _settings(ws: Workspace) -> list[Diagnosis]:
+    """The options of the plugin, as its hooks have left them."""
+    file = ws.home.plugin_options
+    if not file.exists() or stored_plugin_options(ws.home) or file.read_bytes().strip() == b"{}":
         return []
-    return [Diagnosis("background", DEGRADED, said.splitlines()[-1])] if said else []
+    anew = f"Delete {file}; the next session writes it anew."
+    return [degraded("settings", f"{file} cannot be read: the plugin's options do not count", anew)]
 
 
-def _mining(ws: Workspace) -> list[Diagnosis]:
-    """Whether sessions can be mined; and a call of the model whose miner is gone is ended."""
-    state = mining_state(ws)
-    if state.problem:
-        return [Diagnosis("mining", BROKEN, state.problem)]
-    if not state.since:
-        found = [Diagnosis("mining", FINE, "off; `memem mining on` switches it on")]
-    elif ws.settings.extractor == "claude" and not ws.claude_command:
-        found = [Diagnosis("mining", DEGRADED, "there is no `claude` on the PATH: rules do the mining, and find less")]
-    else:
-        found = [Diagnosis("mining", FINE, f"on since {state.since[:16].replace('T', ' ')}, with {state.extractor}")]
-    if not ws.home.state_file.exists():
-        return found
-    try:
-        ws.state.check()
-    except MememError as problem:
-        return [*found, Diagnosis("state", BROKEN, str(problem))]
-    if ended := ws.state.children.end_orphans():
-        found.append(Diagnosis("leftovers", DEGRADED, f"{ended} calls outlived their miner and were ended now"))
-    if state.stopped:
-        told = f"not asked at the moment: {state.stopped} `memem mine --all` asks all the same."
-        found.append(Diagnosis("model", DEGRADED, told))
-    if state.dead_letters:
-        told = f"{state.dead_letters} parts failed too often; `memem mine --retry` tries them again"
-        found.append(Diagnosis("dead letters", DEGRADED, told))
-    return found
+def _claude(ws: Workspace) -> list[Diagnosis]:
+    mines = bool(mining_state(ws).since)
+    return checkup_claude.check(ws, wanted=mines and ws.settings.extractor == "claude")
+
+
+_CHECKS: tuple[tuple[str, Check], ...] = (
+    ("set-up", lambda _: checkup_setup.check()),
+    ("settings", _settings),
+    ("home", checkup_folders.check),
+    ("recall", checkup_recall.check),
+    ("databases", checkup_databases.check_records),
+    ("claude", _claude),
+    ("mining", lambda ws: checkup_mining.check(ws, mining_state(ws))),
+    ("hooks", hook_check.check),
+    ("logs", checkup_folders.check_logs),
+)

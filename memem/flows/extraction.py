@@ -5,7 +5,8 @@ from dataclasses import replace
 
 from memem.core.errors import BudgetSpent, ExtractError, NotJson, NotSchema, TookTooLong
 from memem.core.memory import Memory
-from memem.core.mining import HUMAN, Chunk, Operation, Usage
+from memem.core.mining import HUMAN, Chunk, Operation
+from memem.core.usage import Usage
 from memem.extract import candidates, prompt, rules
 from memem.extract.claude import Claude
 from memem.extract.prompt import Prompt

@@ -12,6 +12,7 @@ from memem.core.mining import Turn
 from memem.extract.prompt import fenced
 from memem.gate import secrets
 from memem.transcript import delta
+from memem.transcript.delta import Step
 from memem.transcript.digest import digest
 from memem.transcript.turns import LONGEST_ITEM, Work
 from memem.workspace import Workspace
@@ -57,80 +58,37 @@ class Gathered:
         return Gathered(self.end, passed=self.passed)
 
 
-class Gatherer:
-    """Reads a session. `is_known` tells of a turn whether it is mined; what was said before `since` is passed over."""
+def conversation(file: BinaryIO, start: int, session: str) -> Iterator[Step]:
+    """A session from an offset on; what bears no time has that of what is before it. Raises OwnCall."""
+    begun, time = start > 0, ""
+    for step in delta.steps(file, start, session):
+        line = step.line
+        time = line.time or time
+        if line.own and not begun:
+            raise OwnCall
+        turn = None if line.own else line.turn  # somebody quotes a call of ours
+        begun = begun or turn is not None
+        yield Step(replace(line, turn=turn, time=time), step.end)
 
-    def __init__(self, ws: Workspace, is_known: Callable[[str], bool], since: datetime | None) -> None:
+
+class Projects:
+    """The projects of the folders that something was said in, and whether they may be mined."""
+
+    def __init__(self, ws: Workspace) -> None:
         self._ws = ws
-        self._is_known = is_known
-        self._since = since
-        self._projects: dict[str, str | None] = {}
-        self._met: set[str] = set()
-        self._time = ""
-        self.objects = 0
+        self._names: dict[str, str | None] = {}
         self.refusals: dict[str, str] = {}
         """Folders that may not be mined, and why."""
 
-    def gather(self, file: BinaryIO, start: int, session: str) -> Iterator[Gathered]:
-        """Chunks in order; the last one, which may be without turns, is where reading ended."""
-        held, works = Gathered(start), list[Work]()
-        begun = start > 0
-        for step in delta.steps(file, start, session):
-            line = step.line
-            self.objects += 1
-            self._time = line.time or self._time
-            if line.own and not begun:
-                raise OwnCall
-            held.injected.update(line.injected)
-            if line.work:
-                works = [*works, self._redacted(line.work)][-MOST_WORKS:]
-            if line.turn is None or line.own:  # somebody quotes a call of ours
-                continue
-            begun = True
-            turn = self._wanted(line.turn, held)
-            if turn is None:
-                works = []
-                if not held.turns:
-                    held.end = step.end
-                continue
-            name = self._project(turn.cwd) or ""
-            if held.turns and (name != held.project or held.characters + len(turn.text) > CHUNK_CHARACTERS):
-                yield held
-                held = held.follower()
-            held.project, held.end = name, step.end
-            held.turns.append(turn)
-            held.works += works
-            works = []
-        held.is_last = True
-        yield held
-
-    def _wanted(self, turn: Turn, held: Gathered) -> Turn | None:
-        """The turn as it is sent, or None when it is not to be mined now."""
-        if turn.uuid in self._met or self._is_known(turn.uuid):
-            return None
-        self._met.add(turn.uuid)
-        if _is_before(self._time, self._since) or self._project(turn.cwd) is None:
-            held.passed = True
-            return None
-        text = turn.text
-        if self._ws.settings.redact_before_model:
-            text = secrets.redact(text)[0]
-        return replace(turn, text=fenced(_cut(text)))
-
-    def _redacted(self, work: Work) -> Work:
-        if not self._ws.settings.redact_before_model:
-            return work
-        return Work(*(tuple(map(_redacted, items)) for items in (work.files, work.commands, work.errors)))
-
-    def _project(self, cwd: str) -> str | None:
+    def name(self, cwd: str) -> str | None:
         """The name of the project that a folder belongs to; None when it may not be mined."""
-        if cwd not in self._projects:
+        if cwd not in self._names:
             folder = Path(cwd) if cwd else self._ws.user_home
             refusal = self._refusal(folder)
             if refusal:
                 self.refusals[cwd] = refusal
-            self._projects[cwd] = None if refusal else self._named(folder)
-        return self._projects[cwd]
+            self._names[cwd] = None if refusal else self._named(folder)
+        return self._names[cwd]
 
     def _refusal(self, folder: Path) -> str:
         """Why nothing said in a folder is mined; empty when it is. Raises SettingsError when nobody can tell."""
@@ -143,19 +101,83 @@ class Gatherer:
             return project.normalise(folder.name)
 
 
+class Gatherer:
+    """Reads a session. `is_known` tells of a turn whether it is mined; what was said before `since` is passed over."""
+
+    def __init__(self, ws: Workspace, is_known: Callable[[str], bool], since: datetime | None) -> None:
+        self._ws = ws
+        self._is_known = is_known
+        self._since = since
+        self._projects = Projects(ws)
+        self._met: set[str] = set()
+        self.objects = 0
+
+    @property
+    def refusals(self) -> dict[str, str]:
+        """Folders that may not be mined, and why."""
+        return self._projects.refusals
+
+    def gather(self, file: BinaryIO, start: int, session: str) -> Iterator[Gathered]:
+        """Chunks in order; the last one, which may be without turns, is where reading ended."""
+        held, works = Gathered(start), list[Work]()
+        for step in conversation(file, start, session):
+            line = step.line
+            self.objects += 1
+            held.injected.update(line.injected)
+            if line.work:
+                works = [*works, self._redacted(line.work)][-MOST_WORKS:]
+            if line.turn is None:
+                continue
+            turn = self._wanted(line.turn, line.time, held)
+            if turn is None:
+                works = []
+                if not held.turns:
+                    held.end = step.end
+                continue
+            name = self._projects.name(turn.cwd) or ""
+            if held.turns and (name != held.project or held.characters + len(turn.text) > CHUNK_CHARACTERS):
+                yield held
+                held = held.follower()
+            held.project, held.end = name, step.end
+            held.turns.append(turn)
+            held.works += works
+            works = []
+        held.is_last = True
+        yield held
+
+    def _wanted(self, turn: Turn, time: str, held: Gathered) -> Turn | None:
+        """The turn as it is sent, or None when it is not to be mined now."""
+        if turn.uuid in self._met or self._is_known(turn.uuid):
+            return None
+        self._met.add(turn.uuid)
+        if is_before(time, self._since) or self._projects.name(turn.cwd) is None:
+            held.passed = True
+            return None
+        text = turn.text
+        if self._ws.settings.redact_before_model:
+            text = secrets.redact(text)[0]
+        return replace(turn, text=fenced(cut(text)))
+
+    def _redacted(self, work: Work) -> Work:
+        if not self._ws.settings.redact_before_model:
+            return work
+        return Work(*(tuple(map(_redacted, items)) for items in (work.files, work.commands, work.errors)))
+
+
 def _redacted(item: str) -> str:
     """What is known of an item ends somewhere: that may be within a secret, which is then not known for one."""
     text = secrets.redact(item)[0]
     return text.rpartition(" ")[0] if len(item) >= LONGEST_ITEM else text
 
 
-def _cut(text: str) -> str:
+def cut(text: str) -> str:
+    """The beginning and the end of a turn that is too long."""
     if len(text) <= TURN_CHARACTERS:
         return text
     return text[: TURN_CHARACTERS - TURN_END - len(_CUT)] + _CUT + text[-TURN_END:]
 
 
-def _is_before(time: str, since: datetime | None) -> bool:
+def is_before(time: str, since: datetime | None) -> bool:
     """Whether something was said before a moment; of what bears no time that has to be assumed."""
     said = moment(time)
     return since is not None and (said is None or said < since)

@@ -15,7 +15,7 @@ from memem.core.clock import iso
 from memem.core.errors import BudgetSpent, Busy, ExtractError, InputError, MememError, NotFound
 from memem.core.mining import Chunk
 from memem.extract import candidates
-from memem.flows import extraction, mine_delta, postponing
+from memem.flows import extraction, mine_delta, postponing, transcripts
 from memem.flows.consent import opted_in
 from memem.flows.mine_delta import Mined, mine_session
 from memem.flows.opening import ensure_vault
@@ -43,9 +43,19 @@ def begin(ws: Workspace, transcript: Path, *, flush: bool = False, last_message:
         return False
     arguments = ["mine", "--background", "--session", str(transcript.absolute()), *(["--flush"] if flush else [])]
     if last_message:
-        arguments += ["--expect", fingerprint(last_message)]
+        arguments += ["--expect", expected(last_message)]
     detach.start(arguments, ws.environ_for_children(), ws.home.mine_log, keep_log=True)
     return True
+
+
+def begin_history(ws: Workspace) -> None:
+    """Have every session there is mined by a process of its own, since a person has agreed to it."""
+    detach.start(["mine", "--history", "--background"], ws.environ_for_children(), ws.home.mine_log, keep_log=True)
+
+
+def expected(last_message: str) -> str:
+    """What the last answer of a session is known by, when it may not be in its file yet."""
+    return fingerprint(last_message) if last_message else ""
 
 
 def mine_file(ws: Workspace, transcript: Path) -> Mined:
@@ -76,7 +86,10 @@ def mine_in_background(
 
 
 def sweep(ws: Workspace) -> list[Mined]:
-    """Mark every session that is behind, and mine: after a crash, a killed miner, a missed hook."""
+    """Mark every session that is behind, and mine: after a crash, a killed miner, a missed hook.
+
+    What others mine, or nobody can at the moment, is indexed all the same.
+    """
     since = opted_in(ws)
     if ws.is_a_call_of_ours or since is None:
         return []
@@ -88,7 +101,9 @@ def sweep(ws: Workspace) -> list[Mined]:
         with suppress(OSError):  # gone meanwhile
             quiet = now - path.stat().st_mtime > QUIET_SECONDS
             ws.state.queue.mark(_mark_of(path, flush=quiet), now)
-    return mine_in_background(ws, None)
+    done = mine_in_background(ws, None)
+    transcripts.index_behind(ws)
+    return done
 
 
 def behind(ws: Workspace, since: datetime | None) -> list[Path]:
@@ -246,12 +261,15 @@ def _attempted(ws: Workspace, mark: Mark, since: datetime | None) -> Mined:
 
 
 def _kept_on_failure(ws: Workspace, mark: Mark, since: datetime | None) -> Mined:
-    """Whatever goes wrong, the session is still due."""
+    """Whatever goes wrong, the session is still due. Once it was tried, what was said in it can be searched."""
     try:
-        return mine_session(ws, mark, since)
+        mined = mine_session(ws, mark, since)
     except BaseException:
         ws.state.queue.mark(mark, ws.clock().timestamp())
         raise
+    if mined.outcome != "missing":
+        transcripts.follow(ws, Path(mark.path), everything=since is None)
+    return mined
 
 
 def _taken_up(ws: Workspace, mark: Mark) -> Mark:

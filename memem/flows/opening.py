@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 from memem.core import files
 from memem.core.clock import iso
-from memem.core.errors import HomeError, VaultMissing
+from memem.core.errors import HomeError, VaultMissing, VaultUnmade
 from memem.workspace import Workspace
 
 
@@ -23,7 +23,7 @@ def require_vault(ws: Workspace) -> str:
             f"The vault {root} is gone: its marker {ws.store.paths.marker} is missing. Mount or sync it, or set "
             "MEMEM_OBSIDIAN_VAULT to where it is now; to begin a new vault there, create that file, empty."
         )
-    raise VaultMissing(
+    raise VaultUnmade(
         f"There is no vault at {root} yet. Save a memory to begin one there, or set MEMEM_OBSIDIAN_VAULT to yours."
     )
 

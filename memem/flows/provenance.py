@@ -11,6 +11,8 @@ from memem.transcript.delta import find_turn
 from memem.transcript.sessions import find_sessions
 from memem.workspace import Workspace
 
+_WRITERS = {"human": "a person", "model": "Claude, as it was asked to"}
+
 
 @dataclass(frozen=True, slots=True)
 class Why:
@@ -29,8 +31,8 @@ def why(ws: Workspace, identity: str) -> Why:
     entry = retrieve.get(ws, identity)
     memory = entry.memory
     if not memory.source_turn:
-        told = "by a person" if memory.source_type == "user" else f"by {memory.source_type}"
-        return Why(entry, note=f"It was saved {told}, not mined from a session.")
+        told = _WRITERS.get(memory.author, memory.author) if memory.source_type == "user" else memory.source_type
+        return Why(entry, note=f"It was saved by {told}, not mined from a session.")
     path = _transcript(ws, memory.source_session)
     if path is None:
         note = f"The transcript of session {memory.source_session} is gone; Claude Code keeps them for 30 days."

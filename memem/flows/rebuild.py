@@ -37,7 +37,7 @@ def _sweep(ws: Workspace) -> None:
         if now - leftover.stat().st_mtime > LEFTOVER_SECONDS:
             files.remove_quietly(leftover)
     for path in ws.home.cache.iterdir() if ws.home.cache.is_dir() else ():
-        if path not in (ws.home.index_folder, ws.home.vectors):
+        if path not in (ws.home.index_folder, ws.home.vectors, ws.home.turns_file.parent, ws.home.claude_flags):
             files.remove_quietly(path)
             shutil.rmtree(path, ignore_errors=True)
 

@@ -15,7 +15,7 @@ from memem.core.errors import Ambiguous, InputError, NoteChanged, NoteError, Not
 from memem.core.memory import GENERAL, Entry, Memory, classify_layer
 from memem.core.mining import ADD, ASSISTANT, GENERAL_SCOPE, NOOP, SUPERSEDE, UPDATE, Chunk, Operation, Turn
 from memem.extract import candidates
-from memem.flows import remember, retrieve
+from memem.flows import remember, retrieve, showed
 from memem.flows.remember import Written
 from memem.gate.verdict import MAX_ITEM, MAX_ITEMS, MAX_TITLE, clean_line, cleanse
 from memem.workspace import Workspace
@@ -196,7 +196,7 @@ def _fitted(memory: Memory) -> Memory:
 
 def _is_an_echo(ws: Workspace, chunk: Chunk, operation: Operation) -> bool:
     """Whether Claude only said what a memory had told it: memory must not feed on itself."""
-    shown = ws.state.sessions.injected(chunk.session)
+    shown = showed.known_by(ws, chunk.session)
     if not shown:
         return False
     nearest = retrieve.eligible(ws, f"{operation.title}\n{operation.content}", chunk.project)[:1]

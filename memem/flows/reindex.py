@@ -5,6 +5,7 @@ import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from memem.core.errors import NoteChanged, NoteError, NoteUnreadable
 from memem.core.files import Stamp
@@ -12,8 +13,10 @@ from memem.core.memory import Memory
 from memem.flows.opening import require_vault
 from memem.gate.duplicates import fingerprint
 from memem.index.notes import Row
-from memem.vault.note import Note
 from memem.workspace import Workspace
+
+if TYPE_CHECKING:
+    from memem.vault.note import Note
 
 RACY_SECONDS = 0.1
 """A file changed this recently may change again within one tick of its own time stamp."""
@@ -112,7 +115,7 @@ def refresher(ws: Workspace) -> Callable[[], object]:
 
 def _is_unchanged(ws: Workspace) -> bool:
     """Whether a refresh would find nothing to do."""
-    if ws.index.meta("built_for") != _origin(ws, require_vault(ws)):
+    if not is_filled(ws, require_vault(ws)):
         return False
     known = ws.index.stamps()
     for path, stamp in ws.store.scan():
@@ -124,8 +127,13 @@ def _is_unchanged(ws: Workspace) -> bool:
 def ready(ws: Workspace, vault_id: str) -> None:
     """An index that writers can rely on: the one on disk now, filled from this vault, under these rules."""
     ws.follow_index()
-    if ws.index.meta("built_for") != _origin(ws, vault_id):
+    if not is_filled(ws, vault_id):
         refresh(ws)
+
+
+def is_filled(ws: Workspace, vault_id: str) -> bool:
+    """Whether the index was filled from this vault, under these rules."""
+    return ws.index.meta("built_for") == _origin(ws, vault_id)
 
 
 def refresh_stale(ws: Workspace, paths_and_stamps: Iterable[tuple[str, Stamp]]) -> bool:
@@ -158,7 +166,7 @@ def fresh_rows(ws: Workspace, query: Callable[[], list[Row]]) -> list[Row]:
     return query() if refresh_stale(ws, ((row.path, row.stamp) for row in rows)) else rows
 
 
-def index_note(ws: Workspace, note: Note) -> None:
+def index_note(ws: Workspace, note: "Note") -> None:
     """Bring one note's row up to date after memem itself wrote it; no scan."""
     stamp = ws.store.stamp(note.path)
     if stamp is not None:
@@ -189,14 +197,14 @@ def read_row(ws: Workspace, path: str, stamp: Stamp) -> Row | None:
         return None if strict == "skip" else Row(path, _settled(ws, stamp), "", None, problem=str(problem))
 
 
-def _row(ws: Workspace, note: Note, stamp: Stamp) -> Row:
+def _row(ws: Workspace, note: "Note", stamp: Stamp) -> Row:
     from memem.gate.verdict import cleanse  # not needed by a query that finds every note unchanged
 
     memory = cleanse(note.memory).memory
     return Row(note.path, _settled(ws, stamp), note.digest, memory, fingerprint(memory.body), _changed(note, stamp))
 
 
-def _changed(note: Note, stamp: Stamp) -> float:
+def _changed(note: "Note", stamp: Stamp) -> float:
     """When the note last changed: by its own word, or by the file's when a person has changed it since."""
     try:
         stated = datetime.fromisoformat(note.memory.updated or note.memory.created).timestamp()

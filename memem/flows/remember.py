@@ -60,11 +60,17 @@ def save(
     keys: tuple[str, ...] = (),
     paths: tuple[str, ...] = (),
     why: str = "",
+    author: str = "human",
+    session: str = "",
 ) -> Written:
-    """Keep a new memory. The same statement in the same project is not kept twice."""
+    """Keep a new memory. The same statement in the same project is not kept twice.
+
+    `author` is `model` when the words are Claude's, though a person wanted them kept; `session` is where that was.
+    """
     now = iso(ws.clock())
     project = normalise(project)
     memory = Memory(str(uuid.uuid4()), title, text, project, kind, created=now, updated=now)
+    memory = replace(memory, author=author, source_session=session)
     layer = classify_layer(kind, importance, tags) if layer is None else layer
     memory = replace(memory, tags=tags, layer=layer, importance=importance, keys=keys, paths=paths)
     return keep(ws, memory, why=why)

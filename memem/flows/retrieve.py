@@ -1,20 +1,22 @@
 """Read: search, get, list and the slice. One way to find, whoever asks."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
 from memem.core.errors import Ambiguous, InputError, NoteUnreadable, NotFound
-from memem.core.memory import GENERAL, ID8, PINNED, Entry, Hit, Hits, Memory, Slice
+from memem.core.memory import GENERAL, ID8, PINNED, Entry, Hit, Hits, Slice
 from memem.core.project import Project, normalise
 from memem.core.query import Found, Scope
-from memem.flows import meaning
+from memem.flows import meaning, standing
 from memem.flows.opening import require_vault
 from memem.flows.reindex import fresh_rows, refresh_stale
+from memem.index.asking import Asked
 from memem.index.notes import Row
+from memem.index.words import fold
 from memem.recall import confidence, render, task
 from memem.recall.pack import MOST_HITS, pack
-from memem.recall.rank import FUSED, Blend, rank
+from memem.recall.rank import FUSED, KEYWORDS, Blend, matches_path, rank
 from memem.workspace import Workspace
 
 MAX_LIMIT = 1_000
@@ -91,8 +93,12 @@ def slice_for(
     task_mode: str = "",
     session_id: str = "",
     always: bool = False,
+    known: Collection[str] = (),
 ) -> Slice:
-    """What Claude should know for this prompt: nothing, unless a memory deserves it (or `always`)."""
+    """What Claude should know for this prompt: nothing, unless a memory deserves it (or `always`).
+
+    What has an id in `known` stands in the session's context already, and is not said again.
+    """
     require_vault(ws)
     place = ws.project_of(cwd)
     name = normalise(project) if project else place.name
@@ -103,19 +109,43 @@ def slice_for(
         ranked = rank(found, name, files)
         return [hit for hit in ranked if hit.memory.layer != PINNED and confidence.deserves(hit)]
 
-    found, hits = _find(ws, prompt, _unasked(name), MOST_HITS * 2, deserving)
+    found, deserved = _find(ws, prompt, _unasked(name), MOST_HITS * 2, deserving)
+    hits = [hit for hit in deserved if hit.id not in known]
     if not hits and not always:
-        why = "no memory matches the prompt well enough" if found.matches else "no memory matches the prompt"
+        why = _why_not(found, deserved)
         return Slice("", (), why, name, mode, session_id, found.degraded)
     facts = render.working(project=name, branch=place.branch if name == place.name else "", task_mode=mode, files=files)
-    packed = pack(hits, _pinned(ws, name), facts, name, ws.settings.slice_characters)
+    identity = [entry.memory for entry in standing.pinned(ws, name) if entry.id not in known]
+    packed = pack(hits, identity, facts, name, ws.settings.slice_characters)
     why = f"{len(packed.hits)} of {len(found.matches)} memories found were relevant enough"
-    return Slice(packed.text, packed.hits, why, name, mode, session_id, found.degraded)
+    return Slice(packed.text, packed.hits, why, name, mode, session_id, found.degraded, packed.pinned)
+
+
+def _why_not(found: Found, deserved: list[Hit]) -> str:
+    if deserved:
+        return "what the prompt needs stands in this session's context already"
+    return "no memory matches the prompt well enough" if found.matches else "no memory matches the prompt"
 
 
 def eligible(ws: Workspace, prompt: str, project: str, files: Sequence[str] = ()) -> list[Hit]:
     """All from which a slice would choose, best first."""
     return _find(ws, prompt, _unasked(project), MOST_HITS * 2, lambda found: rank(found, project, files))[1]
+
+
+def about(ws: Workspace, file: str, project: str) -> list[Entry]:
+    """The memories about one file: by the patterns of their `paths`, then those that name it; by words alone."""
+    scope, name = _unasked(project), fold(file.rpartition("/")[2])
+
+    def stating() -> list[Row]:
+        return [row for row in ws.index.about(file, scope) if row.memory and matches_path(row.memory, (file,))]
+
+    def naming(found: Found) -> list[Hit]:
+        return [hit for hit in rank(found, project, (file,), KEYWORDS) if name in hit.terms]
+
+    stated = sorted(_entries(fresh_rows(ws, stating)), key=lambda entry: -entry.memory.importance)
+    named = _find(ws, file, scope, MOST_HITS * 2, naming, by_words=True)[1]
+    found = {entry.id: entry for entry in (*stated, *named)}
+    return [entry for entry in found.values() if not entry.memory.superseded_by]
 
 
 def _unasked(project: str) -> Scope:
@@ -160,12 +190,13 @@ def _check_limit(limit: int) -> None:
 
 
 def _find(
-    ws: Workspace, query: str, scope: Scope, limit: int, choose: Callable[[Found], list[Hit]]
+    ws: Workspace, query: str, scope: Scope, limit: int, choose: Callable[[Found], list[Hit]], *, by_words: bool = False
 ) -> tuple[Found, list[Hit]]:
     """Search and choose, and again while what was found turns out to have changed, in the index or on disk."""
     query = query[:QUERY_CHARACTERS]
     for _ in range(MOST_LOOKS):
-        found, is_whole = _find_once(ws, query, scope, max(limit, LEAST_CANDIDATES))
+        asked = None if by_words else ws.ask(query)
+        found, is_whole = _find_once(ws, query, asked, scope, max(limit, LEAST_CANDIDATES))
         hits = choose(found)
         stamps = {match.path: match.stamp for match in found.matches}
         if not refresh_stale(ws, ((hit.path, stamps[hit.path]) for hit in hits)) and is_whole:
@@ -173,20 +204,13 @@ def _find(
     return found, hits
 
 
-def _find_once(ws: Workspace, query: str, scope: Scope, limit: int) -> tuple[Found, bool]:
+def _find_once(ws: Workspace, query: str, asked: Asked | None, scope: Scope, limit: int) -> tuple[Found, bool]:
     """What is found, and whether all of it was still there when it was read."""
-    asked = ws.ask(query)
     answer = ws.index.keywords(query, scope, limit)  # while the query's vector is being computed
     near = meaning.near(ws, asked, scope, limit, answer.scores)
     matches = ws.index.matches(answer, near.cosines, scope)
     found = Found(tuple(matches), answer.frequencies, answer.notes, near.multilingual, near.degraded)
     return found, len(matches) == len(answer.scores | near.cosines)
-
-
-def _pinned(ws: Workspace, project: str) -> list[Memory]:
-    condition = "project = ? AND layer = 0 AND status = 'active'"
-    pinned = [entry.memory for entry in _entries(fresh_rows(ws, lambda: ws.index.rows(condition, (project,))))]
-    return sorted(pinned, key=lambda memory: (-memory.importance, memory.id))
 
 
 def _mentioned(prompt: str) -> tuple[str, ...]:
@@ -200,17 +224,27 @@ def _in_play(prompt: str, cwd: Path, place: Project) -> tuple[str, ...]:
     found: dict[str, None] = {}
     for name in _mentioned(prompt):
         for base in (cwd, place.root):
-            inside = _file_in(place.root, base / name)
+            inside = file_in(place.root, base / name)
             if inside:
                 found[inside] = None
                 break
     return tuple(found)[:FILES_SHOWN]
 
 
-def _file_in(root: Path, path: Path) -> str:
+def file_in(root: Path, path: Path) -> str:
     """The path of a file as seen from `root`; empty when there is none, or it lies elsewhere."""
+    inside = path_in(root, path)
+    try:
+        return inside if inside and (root / inside).is_file() else ""
+    except OSError:  # a name too long
+        return ""
+
+
+def path_in(root: Path, path: Path) -> str:
+    """The same of a file that may not be there yet."""
     try:
         path = path.resolve()
-        return path.relative_to(root).as_posix() if path.is_relative_to(root) and path.is_file() else ""
-    except (OSError, RuntimeError, ValueError):  # a name too long, a loop of links, not a name at all
+        str(path).encode()
+    except (OSError, RuntimeError, ValueError):  # a loop of links, not a name at all, or one that is no text
         return ""
+    return path.relative_to(root).as_posix() if path.is_relative_to(root) and path != root else ""

@@ -3,11 +3,14 @@
 import sqlite3
 from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from memem.core import sqlite
 from memem.core.errors import IndexDamaged, IndexTooNew
-from memem.core.query import Scope
 from memem.core.sqlite import Migrations, among, snapshot, transaction
+
+if TYPE_CHECKING:
+    from memem.core.query import Scope
 
 __all__ = ["Migrations", "among", "connect", "guarded", "snapshot", "transaction", "translated", "within"]
 
@@ -28,7 +31,7 @@ def translated(path: Path) -> AbstractContextManager[None]:
     return sqlite.translated(path, INDEX)
 
 
-def within(scope: Scope) -> tuple[str, tuple[str, ...]]:
+def within(scope: "Scope") -> tuple[str, tuple[str, ...]]:
     """A scope as further conditions on the table `notes`, and their values; nothing, when everything is in it."""
     conditions = "" if scope.archive else " AND notes.layer < 3 AND notes.status = 'active'"
     if scope.projects is not None:

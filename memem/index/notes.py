@@ -6,19 +6,23 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from memem.core import files
 from memem.core.files import Stamp
 from memem.core.memory import Memory
-from memem.core.query import Match, Scope
-from memem.index import database, keyword, passage_rows
+from memem.index import database, passage_rows
 from memem.index.database import guarded
-from memem.index.keyword import Answer
 from memem.index.passage_rows import PassageRows
+
+if TYPE_CHECKING:  # full text is imported by whoever searches or writes: a session that begins does neither
+    from memem.core.query import Match, Scope
+    from memem.index.keyword import Answer
 
 
 def _first_tables(connection: sqlite3.Connection) -> None:
+    from memem.index import keyword
+
     connection.execute("CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID")
     # A row number is never used again: what a search has found is still that, or gone.
     connection.execute(
@@ -126,6 +130,8 @@ class NoteIndex:
     @guarded
     def count(self) -> int:
         """How many notes can be found."""
+        from memem.index import keyword
+
         return keyword.count(self._connection)
 
     @guarded
@@ -133,6 +139,11 @@ class NoteIndex:
         """Rows by a condition written by the caller's code, never by a user."""
         query = f"SELECT {_COLUMNS} FROM notes LEFT JOIN memories USING (row) WHERE {where} LIMIT ?"  # noqa: S608
         return [_row(columns) for columns in self._connection.execute(query, (*values, limit))]
+
+    @guarded
+    def count_where(self, where: str, values: Sequence[Any] = ()) -> int:
+        """How many rows meet such a condition."""
+        return int(self._connection.execute(f"SELECT count(*) FROM notes WHERE {where}", values).fetchone()[0])  # noqa: S608
 
     def by_id(self, prefix: str) -> list[Row]:
         """Rows whose id starts so. An exact id wins over longer ones."""
@@ -145,6 +156,13 @@ class NoteIndex:
     def by_path(self, path: str) -> Row | None:
         return next(iter(self.rows("path = ?", (path,))), None)
 
+    def about(self, file: str, scope: "Scope") -> list[Row]:
+        """Rows of memories that are about a file by the patterns of their `paths`, the last changed first."""
+        conditions, values = database.within(scope)
+        pattern = "? = value OR ? GLOB replace(value, '[!', '[^')"
+        where = f"EXISTS (SELECT 1 FROM json_each(memory, '$.paths') WHERE {pattern}){conditions}"  # noqa: S608 - fixed
+        return self.rows(f"{where} ORDER BY changed DESC, id", (file, file, *values))
+
     def waiting(self, limit: int) -> list[Memory]:
         """Memories of which some passage has no vector yet."""
         held = "SELECT passages.row FROM pending JOIN passages USING (key)"
@@ -155,17 +173,22 @@ class NoteIndex:
         return database.snapshot(self._connection)
 
     @guarded
-    def keywords(self, query: str, scope: Scope, limit: int) -> Answer:
+    def keywords(self, query: str, scope: "Scope", limit: int) -> "Answer":
         """The best rows for any of the query's words."""
+        from memem.index import keyword
+
         with self.one_state():
             return keyword.search(self._connection, query, limit, scope)
 
     @guarded
-    def matches(self, answer: Answer, cosines: Mapping[int, float], scope: Scope) -> list[Match]:
+    def matches(self, answer: "Answer", cosines: Mapping[int, float], scope: "Scope") -> "list[Match]":
         """What words or meaning have found, with all that is known of each, the one as of the other.
 
         A row stands for one version of a note: those that have changed since are missing.
         """
+        from memem.core.query import Match
+        from memem.index import keyword
+
         with self.one_state():
             others = keyword.scored(self._connection, answer.chosen, cosines.keys() - answer.scores.keys())
             scores = dict.fromkeys(cosines, 0.0) | answer.scores | others
@@ -182,6 +205,8 @@ class NoteIndex:
     @guarded
     def check(self) -> None:
         """Raise when the file is damaged, or when the words no longer belong to the notes."""
+        from memem.index import keyword
+
         problems = [line for (line,) in self._connection.execute("PRAGMA quick_check") if line != "ok"]
         if problems:
             raise sqlite3.DatabaseError(problems[0])
@@ -193,6 +218,8 @@ class NoteIndex:
         return found
 
     def _remove(self, path: str) -> None:
+        from memem.index import keyword
+
         found = self._connection.execute("SELECT row FROM notes WHERE path = ?", (path,)).fetchone()
         if found:
             keyword.remove(self._connection, found[0])
@@ -201,6 +228,8 @@ class NoteIndex:
             self._connection.execute("DELETE FROM notes WHERE row = ?", found)
 
     def _insert(self, row: Row) -> None:
+        from memem.index import keyword
+
         memory = row.memory
         columns: dict[str, Any] = dict(zip(("mtime", "ctime", "size"), row.stamp, strict=True))
         columns |= {"path": row.path, "digest": row.digest}

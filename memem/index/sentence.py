@@ -1,5 +1,6 @@
 """The reference encoder and the way to any other model: the library sentence-transformers, an extra of memem."""
 
+import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,7 @@ class SentenceEncoder:
                 "`memem model fetch` gets it from the hub; MEMEM_EMBED_MODEL names another, or a folder."
             ) from None
         self._torch = torch
+        self._alone = threading.Lock()  # how long a text may be is a property of the model, not of a call
         self._cores = torch.get_num_threads()
         self._longest = self._model.max_seq_length
         self.dimensions = len(self._model.encode("", **_QUIETLY))
@@ -41,17 +43,19 @@ class SentenceEncoder:
         self.multilingual = self.identity != weights.IDENTITY  # of others we know nothing, and their user chose them
 
     def query(self, text: str) -> Vectors:
-        self._model.max_seq_length = min(QUERY_TOKENS, self._longest or QUERY_TOKENS)
-        self._torch.set_num_threads(1)
-        try:
-            vector: Vectors = self._vectors(self._model.encode_query, [text])[0]
-        finally:
-            self._torch.set_num_threads(self._cores)
-            self._model.max_seq_length = self._longest
+        with self._alone:
+            self._model.max_seq_length = min(QUERY_TOKENS, self._longest or QUERY_TOKENS)
+            self._torch.set_num_threads(1)
+            try:
+                vector: Vectors = self._vectors(self._model.encode_query, [text])[0]
+            finally:
+                self._torch.set_num_threads(self._cores)
+                self._model.max_seq_length = self._longest
         return vector
 
     def passages(self, texts: Sequence[str]) -> Vectors:
-        return self._vectors(self._model.encode_document, list(texts))
+        with self._alone:
+            return self._vectors(self._model.encode_document, list(texts))
 
     def _vectors(self, encode: Callable[..., Any], texts: list[str]) -> Vectors:
         try:

@@ -12,7 +12,7 @@ import re
 import sqlite3
 import zlib
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -211,3 +211,14 @@ class VectorStore:
             files.write_at(path, offset, rows.data.cast("B") if len(rows) else b"", fsync=self._fsync)
         except OSError as error:
             raise HomeError(f"Cannot write {path}: {files.reason(error)}.") from None
+
+
+def check_folder(folder: Path) -> None:
+    """Raise when the vectors in a folder are damaged, whatever model they are of: it is not needed for that."""
+    path = folder / "vectors.db"
+    with database.translated(path), closing(database.connect(path, MIGRATIONS)) as connection:
+        described = dict(connection.execute("SELECT key, value FROM meta"))
+    if described.get("identity"):
+        store = VectorStore(folder, described["identity"], int(described.get("dimensions", 0)), fsync=False)
+        with closing(store):
+            store.check()

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from memem.core import sqlite
 from memem.core.errors import BudgetSpent
-from memem.core.mining import Usage
+from memem.core.usage import Usage
 from memem.jobs.tables import LONGEST_PAUSE, Table, guarded
 
 DOLLARS_A_CALL = 0.01

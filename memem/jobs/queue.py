@@ -1,8 +1,12 @@
 """Which sessions have something new. A mark stays until whoever holds the session's lock takes it up."""
 
+import sqlite3
+from contextlib import closing
 from dataclasses import dataclass
+from pathlib import Path
 
-from memem.jobs.tables import LONGEST_PAUSE, Table, guarded
+from memem.core import sqlite
+from memem.jobs.tables import LONGEST_PAUSE, STATE, Table, guarded
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,3 +65,11 @@ class Queue(Table):
 
 def _mark(session: str, path: str, flush: int, expected: str) -> Mark:
     return Mark(session, path, bool(flush), expected)
+
+
+def count_marks(state_file: Path) -> int:
+    """How many sessions want to be mined, for whoever would not open the whole state for that. Raises StateUnusable."""
+    if not state_file.exists():
+        return 0
+    with sqlite.translated(state_file, STATE), closing(sqlite3.connect(state_file)) as connection:
+        return int(connection.execute("SELECT count(*) FROM queue").fetchone()[0])

@@ -13,20 +13,22 @@ PINNED_CHARACTERS = 400
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """A slice's text and the hits that found room in it."""
+    """A slice's text, the hits that found room in it, and the ids of the pinned memories that did."""
 
     text: str
     hits: tuple[Hit, ...]
+    pinned: tuple[str, ...] = ()
 
 
 def pack(hits: Sequence[Hit], pinned: Sequence[Memory], facts: list[str], project: str, budget: int) -> Packed:
     """Render facts, pinned memories and hits, in this order, until the budget is used."""
-    facts = _within(facts, budget - len(render.document([], [])))
+    facts = within(facts, budget - len(render.document([], [])))
     room = budget - len(render.document(facts, []))
-    working = facts + _within(
+    kept = within(
         [render.pinned(memory, PINNED_CHARACTERS) for memory in pinned[:PINNED_MAX_NOTES]],
         min(PINNED_MAX_CHARACTERS, budget // 2, room),
     )
+    working = facts + kept
     shown: list[Hit] = []
     items: list[str] = []
     for hit in hits[:MOST_HITS]:
@@ -34,10 +36,11 @@ def pack(hits: Sequence[Hit], pinned: Sequence[Memory], facts: list[str], projec
         if len(render.document(working, [*items, text])) <= budget:
             shown.append(hit)
             items.append(text)
-    return Packed(render.document(working, items), tuple(shown))
+    return Packed(render.document(working, items), tuple(shown), tuple(memory.id for memory in pinned[: len(kept)]))
 
 
-def _within(texts: list[str], budget: int) -> list[str]:
+def within(texts: list[str], budget: int) -> list[str]:
+    """As many as there is room for, from the first on."""
     kept: list[str] = []
     for text in texts:
         budget -= len(text) + 1

@@ -114,11 +114,16 @@ def _source(match: Match, *, understood: bool) -> str:
     return "cosine"
 
 
+def matches_path(memory: Memory, files: Sequence[str]) -> bool:
+    """Whether a memory says of itself that it is about one of the files."""
+    return any(file == pattern or fnmatchcase(file, pattern) for file in files for pattern in memory.paths)
+
+
 def _nudge(memory: Memory, project: str, files: Sequence[str]) -> float:
     factor = 1 + IMPORTANCE_STEP * (memory.importance - 3)
     if memory.project == project:
         factor *= SAME_PROJECT
-    if any(fnmatchcase(file, pattern) for file in files for pattern in memory.paths):
+    if matches_path(memory, files):
         factor *= PATH_MATCH
     if memory.status != "active" or memory.superseded_by:
         factor *= SET_ASIDE

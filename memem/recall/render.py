@@ -6,7 +6,7 @@ written as an entity; a title is one line. Pure and without clocks: the same mem
 
 import re
 
-from memem.core.memory import SLICE_HEADING, Hit, Memory
+from memem.core.memory import SLICE_HEADING, Entry, Memory
 
 WORKING = "## Working (current state)"
 RELEVANT = "## Relevant"
@@ -33,9 +33,9 @@ def _at_a_word(text: str) -> str:
     return kept[0].rstrip() if len(kept) == 2 and len(kept[1]) < 40 else text.rstrip()
 
 
-def item(rank: int, hit: Hit, project: str, most: int) -> str:
-    """One memory of the Relevant part."""
-    memory = hit.memory
+def item(rank: int, entry: Entry, project: str, most: int) -> str:
+    """One memory of a numbered part."""
+    memory = entry.memory
     labels = [(memory.updated or memory.created)[:10], memory.id8]
     if memory.project != project:
         labels.append(memory.project)
@@ -65,12 +65,22 @@ def bold(title: str) -> str:
 def working(*, project: str, branch: str, task_mode: str, files: tuple[str, ...]) -> list[str]:
     """The facts of the Working part, those that are known."""
     facts = {"Project": project, "Branch": branch, "Task": task_mode, "Files": ", ".join(files)}
-    return [f"- {name}: {one_line(value)}" for name, value in facts.items() if value]
+    return [fact(name, value) for name, value in facts.items() if value]
+
+
+def fact(name: str, value: str) -> str:
+    """One line of the Working part, or of any that states facts."""
+    return f"- {name}: {one_line(value)}"
 
 
 def document(working_part: list[str], relevant_part: list[str]) -> str:
     """The whole slice."""
-    parts = [SLICE_HEADING, "", WORKING, *working_part]
-    if relevant_part:
-        parts += ["", RELEVANT, *relevant_part]
-    return "\n".join(parts) + "\n"
+    return page((WORKING, working_part), *([(RELEVANT, relevant_part)] if relevant_part else []))
+
+
+def page(*parts: tuple[str, list[str]]) -> str:
+    """Headings, each with what stands under it."""
+    lines = [SLICE_HEADING]
+    for heading, items in parts:
+        lines += ["", heading, *items]
+    return "\n".join(lines) + "\n"

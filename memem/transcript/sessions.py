@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from memem.core.mining import OWN_FOLDER
+from memem.core.home import OWN_FOLDER
 
 
 def find_sessions(folders: Iterable[Path]) -> Iterator[Path]:

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from memem.core.mining import ASSISTANT, HUMAN, OWN_CALL, OWN_FOLDER, Turn
+from memem.core.home import OWN_FOLDER
+from memem.core.mining import ASSISTANT, HUMAN, OWN_CALL, Turn
 from memem.transcript import harness
 
 Object = dict[str, Any]

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
 
 from memem.core import files
 from memem.core.errors import (
@@ -21,8 +22,9 @@ from memem.core.errors import (
 from memem.core.files import Stamp
 from memem.core.home import VaultPaths
 from memem.core.memory import Memory
-from memem.vault import note as notes
-from memem.vault.note import Note
+
+if TYPE_CHECKING:  # what reads and writes YAML is imported with the first note that is read or written
+    from memem.vault.note import Note
 
 RESERVED = frozenset(("review", "playbooks"))
 """Folders in `memem/` whose pages are not memories."""
@@ -146,8 +148,10 @@ class Store:
             return None
         return _stamp(status) if _is_plain(status.st_mode) else None
 
-    def read(self, path: str) -> Note:
+    def read(self, path: str) -> "Note":
         """The note at `path`. Raises NoteUnreadable when its frontmatter is not understood."""
+        from memem.vault import note as notes
+
         data = self._bytes(path)
         if len(data) > MAX_NOTE_BYTES:
             raise NoteUnreadable(f"it is larger than {MAX_NOTE_BYTES // 1000} KB")
@@ -165,10 +169,14 @@ class Store:
 
     def path_for(self, memory: Memory) -> str:
         """Where a new note of `memory` is put."""
+        from memem.vault import note as notes
+
         return f"{self.paths.memories.name}/{notes.file_name(memory)}"
 
-    def create(self, memory: Memory) -> tuple[Note, Change]:
+    def create(self, memory: Memory) -> "tuple[Note, Change]":
         """A new note for `memory`."""
+        from memem.vault import note as notes
+
         path = self.path_for(memory)
         target = self.absolute(path)
         data = notes.new_text(memory).encode()
@@ -180,8 +188,10 @@ class Store:
             files.write_atomic(target, data, fsync=self._fsync)
         return note, Change(path, None, data)
 
-    def rewrite(self, note: Note, memory: Memory) -> tuple[Note, Change]:
+    def rewrite(self, note: "Note", memory: Memory) -> "tuple[Note, Change]":
         """Change a note as it was read into `memory`; refuses when the file is no longer what was read."""
+        from memem.vault import note as notes
+
         data = notes.rewritten(note, memory).encode()
         if len(data) > MAX_NOTE_BYTES:
             raise RewriteRefused(f"{note.path} is left as it is: it would grow over {MAX_NOTE_BYTES // 1000} KB.")
@@ -197,7 +207,7 @@ class Store:
             )
         return notes.parse(note.path, data, memory.id), Change(note.path, before, data)
 
-    def set_aside(self, note: Note) -> Change:
+    def set_aside(self, note: "Note") -> Change:
         """Move a note to `.forgotten/`, where nothing reads it."""
         target = self.paths.forgotten / PurePosixPath(note.path).name
         number = 2
@@ -210,8 +220,10 @@ class Store:
             files.move(self.absolute(note.path), target, fsync=self._fsync)
         return Change(note.path, before, None)
 
-    def unchanged_bytes(self, note: Note) -> bytes:
+    def unchanged_bytes(self, note: "Note") -> bytes:
         """The file's bytes, which are still those that were read."""
+        from memem.vault import note as notes
+
         data = self._bytes(note.path)
         if notes.digest(data) != note.digest:
             raise NoteChanged(f"{note.path} changed on disk since it was read; nothing was written. Try again.")

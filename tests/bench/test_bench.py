@@ -1,6 +1,7 @@
 """The benchmarks work: made-up vaults are always the same and real to memem, the numbers are computed right."""
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from bench import __main__ as dispatch
-from bench import vaults
+from bench import measure, vaults
 from bench.measure import BARE, Program, Promise, Timed, against_bare, interleave, ratio, table
 from memem.flows import reindex, retrieve
 from memem.gate.verdict import cleanse
@@ -96,6 +97,35 @@ def test_a_program_that_fails_is_not_measured(tmp_path: Path) -> None:
     program = Program(lambda: (sys.executable, "-I", "-S", "-c", "raise SystemExit(3)"), {}, tmp_path)
     with pytest.raises(subprocess.CalledProcessError):
         program()
+
+
+def test_a_program_reads_what_it_is_told(tmp_path: Path) -> None:
+    script = "import sys; open('heard', 'w').write(sys.stdin.read())"
+    told = iter((b"one", b"two"))
+    program = Program(lambda: (sys.executable, "-I", "-S", "-c", script), {}, tmp_path, lambda: next(told))
+    for _ in range(2):
+        program()
+    assert (tmp_path / "heard").read_text() == "two"
+
+
+def leaving(what: str) -> tuple[str, ...]:
+    """A program that ends at once and leaves another one behind."""
+    script = f"import os, sys; os.fork() or os.execv(sys.executable, [sys.executable, '-I', '-S', '-c', {what!r}])"
+    return (sys.executable, "-I", "-S", "-c", script)
+
+
+def test_what_a_program_leaves_running_is_waited_for(tmp_path: Path) -> None:
+    Program(lambda: leaving("open('done', 'w')"), {}, tmp_path)()
+    assert (tmp_path / "done").exists()
+
+
+def test_what_never_ends_is_not_waited_for_endlessly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(measure, "LEFT_SECONDS", 0.01)
+    os.mkfifo(tmp_path / "word")
+    program = Program(lambda: leaving("open('word').read()"), {}, tmp_path)
+    with pytest.raises(TimeoutError, match="not done"):
+        program()
+    (tmp_path / "word").write_text("leave")
 
 
 def test_a_table_aligns_its_columns() -> None:

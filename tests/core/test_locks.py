@@ -4,16 +4,18 @@ import os
 import stat
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 import portalocker
 import pytest
 
 import memem
-from memem.core.errors import Busy, MememError
-from memem.core.locks import holding
+from memem.core.errors import Busy, HomeError, MememError
+from memem.core.locks import awaiting, holding
 
 SECONDS = 0.05
 HOLDER = """
@@ -140,3 +142,56 @@ def test_a_file_system_without_locks_is_not_called_another_memem(
         pytest.fail("a lock was held that does not exist")
     assert not isinstance(refusal.value, Busy)
     assert str(tmp_path / "write.lock") in str(refusal.value)
+
+
+def test_who_waits_for_a_lock_gets_it_when_its_holder_is_killed(tmp_path: Path) -> None:
+    path = tmp_path / "engine.lock"
+    with another_process_holding(path) as holder:
+        held = threading.Event()
+        thread = threading.Thread(target=lambda: in_turn(path, held))
+        thread.start()
+        assert not held.wait(0.05)
+        holder.kill()
+        assert held.wait(20)
+        thread.join(20)
+
+
+def in_turn(path: Path, held: threading.Event) -> None:
+    with awaiting(path):
+        held.set()
+
+
+def test_who_waited_for_a_lock_holds_it_alone_and_lets_it_go(tmp_path: Path) -> None:
+    path = tmp_path / "engine.lock"
+    with awaiting(path):
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+        with pytest.raises(Busy), holding(path, SECONDS):
+            pytest.fail("one lock was held twice")
+    with holding(path, SECONDS):
+        pass
+
+
+def test_a_lock_file_that_was_replaced_while_one_waited_is_waited_for_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "engine.lock"
+    lock, locked = portalocker.lock, []
+
+    def replaced(file: IO[str], flags: portalocker.LockFlags) -> None:
+        lock(file, flags)
+        locked.append(os.fstat(file.fileno()).st_ino)
+        if len(locked) == 1:
+            path.rename(tmp_path / "old.lock")
+
+    monkeypatch.setattr(portalocker, "lock", replaced)
+    with awaiting(path):
+        assert locked == [(tmp_path / "old.lock").stat().st_ino, path.stat().st_ino]
+
+
+def test_a_file_system_without_locks_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise portalocker.LockException("[Errno 95] Operation not supported")
+
+    monkeypatch.setattr(portalocker, "lock", refuse)
+    with pytest.raises(HomeError, match=r"engine\.lock"), awaiting(tmp_path / "engine.lock"):
+        pytest.fail("a lock was held that does not exist")

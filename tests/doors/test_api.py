@@ -32,6 +32,8 @@ def test_the_methods_are_this_list() -> None:
         "slice",
         "mine",
         "why",
+        "search_transcripts",
+        "timeline",
         "reindex",
         "encode",
         "doctor",

@@ -267,7 +267,7 @@ def test_model_fetch_gets_the_weights_and_shows_the_result(
     assert run("model", "fetch", "--json").data["folder"] == str(small_weights)
 
 
-# --- status and doctor --------------------------------------------------------------------------------------------
+# --- status -------------------------------------------------------------------------------------------------------
 
 
 def recall(outcome: Outcome) -> str:
@@ -295,30 +295,6 @@ def test_status_tells_why_memories_are_found_by_keywords(run: Run, monkeypatch: 
     assert "memem model fetch" in recall(done)
     monkeypatch.setenv("MEMEM_ENCODER", "none")
     assert recall(run("status")) == "keywords, as MEMEM_ENCODER says"
-
-
-@pytest.mark.usefixtures("loaded")
-def test_doctor_lists_what_memem_needs(run: Run) -> None:
-    run("encode")
-    done = run("doctor")
-    assert (done.code, done.err) == (0, "")
-    rows = [line.split("\t") for line in done.out.splitlines()]
-    needed = ("python", "vault", "index", "encoder", "vectors", "mining")
-    assert [row[:2] for row in rows] == [[what, "fine"] for what in needed]
-    assert [set(each) for each in run("doctor", "--json").data] == [{"what", "state", "detail"}] * len(needed)
-
-
-@pytest.mark.usefixtures("unloaded")
-def test_doctor_does_not_fail_over_what_only_makes_recall_worse(run: Run) -> None:
-    done = run("doctor")
-    assert done.code == 0
-    assert "encoder\tdegraded\t" in done.out
-
-
-def test_doctor_fails_over_what_is_broken(run: Run) -> None:
-    done = run("doctor")
-    assert done.code == 1
-    assert "vault\tbroken\t" in done.out
 
 
 @pytest.mark.usefixtures("loaded")

@@ -464,9 +464,24 @@ def test_a_session_is_left_to_a_process_of_its_own(
     assert started == [["mine", "--background", "--session", str(session.path)]]
 
 
+def test_history_goes_on_in_the_background_once_somebody_has_agreed(
+    run: Run, session: Transcript, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[list[str]] = []
+    monkeypatch.setattr(detach, "start", lambda arguments, *_, **__: started.append(list(arguments)))
+    failed_to_ask = run("mine", "--history", "--detach")
+    assert (failed_to_ask.code, started) == (1, [])
+    done = run("mine", "--history", "--detach", "--yes")
+    assert (done.code, started) == (0, [["mine", "--history", "--background"]])
+    assert "1 sessions to mine" in done.out
+    assert "in the background" in done.err
+    assert run(*started[0]) == Outcome(0, "", "")
+    assert titles(run) == {"one"}
+
+
 def test_nothing_is_detached_without_an_opt_in(run: Run, session: Transcript) -> None:
     failed(run("mine", "--session", str(session.path), "--detach"), "`memem mining on`")
-    failed(run("mine", "--all", "--detach"), "--session FILE")
+    failed(run("mine", "--all", "--detach"), "--session FILE or --history")
     assert run("mine", "--session", str(session.path), "--detach", "--dry-run").code == 2
 
 

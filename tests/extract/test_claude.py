@@ -25,7 +25,7 @@ from memem.core.errors import (
     Refused,
     TookTooLong,
 )
-from memem.core.mining import Usage
+from memem.core.usage import Usage
 from memem.extract import claude
 from memem.extract.claude import Answer, Claude
 from tests import fake_claude

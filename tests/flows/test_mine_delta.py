@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from memem.core.errors import NotFound
-from memem.core.mining import OWN_CALL, OWN_FOLDER
+from memem.core.home import OWN_FOLDER
+from memem.core.mining import OWN_CALL
 from memem.flows import consent, mine_delta, mining, reindex, remember, retrieve
 from memem.gate.duplicates import fingerprint
 from memem.jobs.queue import Mark

@@ -201,6 +201,12 @@ def test_memory_does_not_feed_on_itself(ws: Workspace) -> None:
     assert [memory.id for memory in memories(ws)] == [shown.id]
 
 
+def test_nor_on_what_a_tool_has_shown(ws: Workspace) -> None:
+    shown = remember.save(ws, "The cache is Redis on port 6380.", project="shop").memory
+    ws.contexts.add("s1", [shown.id], 0.0)
+    assert apply(ws, ECHOED).reason == "it repeats a memory that was shown in this session"
+
+
 def test_a_memory_does_not_rewrite_itself_through_claude(ws: Workspace, mined: Make) -> None:
     shown = mined("The cache is Redis on port 6380.")
     ws.state.sessions.add_injected("s1", [shown.id8])

@@ -446,6 +446,17 @@ def test_a_child_whose_end_is_lost_leaves_it_to_the_refresh(
     assert refreshed == [settled]
 
 
+def test_a_rebuild_leaves_what_was_said_in_sessions_and_what_is_known_of_the_cli(
+    ws: Workspace, saved: remember.Written
+) -> None:
+    kept = [ws.home.turns_file, ws.home.claude_flags]
+    for path in kept:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("x")
+    rebuild.rebuild(ws)
+    assert all(path.exists() for path in kept)
+
+
 def test_a_rebuild_sweeps_the_cache_of_what_is_not_its_own(ws: Workspace, saved: remember.Written) -> None:
     old = [ws.home.cache / "index.db", ws.home.cache / "index.db-wal", ws.home.cache / ".index-killed" / "index.db"]
     old[2].parent.mkdir()

@@ -14,7 +14,7 @@ from memem.core.errors import Busy, HomeError, IndexDamaged
 from memem.core.memory import Memory
 from memem.core.query import Found, Scope, Term
 from memem.index import words
-from memem.index.keyword import COMMON_LEAST
+from memem.index.fulltext import COMMON_LEAST
 from memem.index.notes import NoteIndex, Row
 
 STAMP = (1, 2, 3)

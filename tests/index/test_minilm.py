@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -302,3 +303,14 @@ def test_a_missing_file_is_told_in_one_line(folder: Path, name: str) -> None:
     with pytest.raises(ModelError, match=name) as raised:
         MiniLM(folder, "x")
     assert "\n" not in str(raised.value)
+
+
+def test_several_threads_may_ask_at_once(model: MiniLM, folder: Path) -> None:
+    """A server has one model for all its threads."""
+    texts = [some_text(length) for length in range(1, 60)]
+    alone = [MiniLM(folder, model.identity).query(each) for each in texts]
+    with ThreadPoolExecutor(4) as pool:
+        passages = pool.submit(model.passages, texts)
+        for vectors in pool.map(lambda _: [model.query(each) for each in texts], range(8)):
+            np.testing.assert_array_equal(vectors, alone)
+        np.testing.assert_allclose(passages.result(), alone, atol=1e-6)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from memem.core.errors import BudgetSpent
-from memem.core.mining import Usage
+from memem.core.usage import Usage
 from memem.jobs.budget import DOLLARS_A_CALL, Ledger, Limits, Spent
 from memem.jobs.state import State
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from memem.jobs.queue import Mark, Queue
+from memem.core.errors import StateUnusable
+from memem.jobs.queue import Mark, Queue, count_marks
 from memem.jobs.state import State
 
 
@@ -72,3 +73,22 @@ def test_any_name_can_be_marked(queue: Queue) -> None:
     for name in ("../../x", "'; DROP TABLE queue; --", "会话"):
         queue.mark(Mark(name, "/a"), 1)
     assert {mark.session for mark in queue.marks()} == {"../../x", "'; DROP TABLE queue; --", "会话"}
+
+
+def test_marks_are_counted_without_opening_the_whole_state(queue: Queue) -> None:
+    assert count_marks(queue.path) == 0
+    queue.mark(Mark("s1", "/a/s1.jsonl"), 1)
+    queue.mark(Mark("s2", "/a/s2.jsonl"), 1)
+    assert count_marks(queue.path) == 2
+
+
+def test_where_there_is_no_state_nothing_is_marked_and_none_is_made(tmp_path: Path) -> None:
+    assert count_marks(tmp_path / "state.db") == 0
+    assert not list(tmp_path.glob("state.db*"))
+
+
+@pytest.mark.parametrize("content", [b"", b"not a database at all" * 100])
+def test_marks_in_a_damaged_state_cannot_be_counted(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "state.db").write_bytes(content)
+    with pytest.raises(StateUnusable, match="damaged"):
+        count_marks(tmp_path / "state.db")

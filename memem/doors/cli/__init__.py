@@ -6,6 +6,7 @@ verb that is called is imported.
 
 import argparse
 import sys
+from collections.abc import Callable, Mapping
 from importlib import import_module
 
 from memem import __version__
@@ -13,6 +14,9 @@ from memem.core import files
 from memem.core.errors import MememError
 from memem.doors.cli import output
 from memem.workspace import open_workspace
+
+INTEGRITY_CHECK = "--integrity-check"
+Outside = Mapping[str, Callable[[argparse.Namespace], int]]
 
 VERBS = {
     "save": "keep a memory as a note in the vault",
@@ -25,6 +29,8 @@ VERBS = {
     "mine": "learn from sessions of Claude Code: one, all that are behind, or the whole history",
     "mining": "switch mining in the background on or off",
     "why": "show where a memory comes from: the words that prove it, and what was said around them",
+    "transcript": "find what was said in sessions of Claude Code since mining was switched on",
+    "timeline": "show a memory in its time: what it replaced, what replaced it, what changed around it",
     "status": "show where the memory is and what is in it",
     "doctor": "go through everything memem needs and say what is missing; exit 1 when something is broken",
     "check": "list notes that cannot be read, share an id or need attention; exit 1 when one is serious",
@@ -32,7 +38,8 @@ VERBS = {
     "encode": "compute the vectors that are missing, on all cores; what is done is kept when it is interrupted",
     "model": "show the embedding model, or fetch its weights",
     "config": "show all settings, one setting, or change one",
-    "serve": "serve MCP over standard input and output (not in this version)",
+    "serve": "serve MCP over standard input and output; Claude Code starts it",
+    "hook": "answer an event of Claude Code, whose JSON is on standard input; the plugin calls it",
     "demo": "save example memories into a fresh vault, then search it and show two prompts",
 }
 
@@ -45,6 +52,7 @@ def parser_for(verb: str) -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"memem {__version__}")
+    parser.add_argument(INTEGRITY_CHECK, action="store_true", help="check the databases alone; exit 1 on damage")
     # To be told the name spares argparse a look at the terminal, and us the modules that takes.
     verbs = parser.add_subparsers(prog="memem", dest="verb", metavar="VERB", required=True)
     for name, meaning in VERBS.items():
@@ -55,14 +63,20 @@ def parser_for(verb: str) -> argparse.ArgumentParser:
     return parser
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Run one command; returns the exit code: 0 done, 1 failed with a message, 2 wrong usage, 130 interrupted."""
+def main(arguments: list[str] | None = None, outside: Outside | None = None) -> int:
+    """Run one command; returns the exit code: 0 done, 1 failed with a message, 2 wrong usage, 130 interrupted.
+
+    The verbs in `outside` lead to other doors.
+    """
     arguments = sys.argv[1:] if arguments is None else arguments
     # Bytes that are not text in the user's encoding arrive as surrogates, which can be neither stored nor shown.
     arguments = [argument.encode("utf-8", "replace").decode() for argument in arguments]
+    if arguments[:1] == [INTEGRITY_CHECK]:
+        arguments = ["doctor", *arguments]
     try:
         options = parser_for(arguments[0] if arguments else "").parse_args(arguments or ["--help"])
-        code: int = import_module(f"memem.doors.cli.verb_{options.verb}").run(options)
+        run = (outside or {}).get(options.verb) or import_module(f"memem.doors.cli.verb_{options.verb}").run
+        code: int = run(options)
         output.flush()
     except SystemExit as leaving:  # argparse has spoken
         return int(leaving.code or 0)

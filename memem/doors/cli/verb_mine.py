@@ -14,6 +14,8 @@ from memem.flows.mine_delta import KEPT, Mined
 from memem.flows.planning import Plan
 from memem.workspace import Workspace
 
+_UNDER_WAY = "It is being mined in the background; `memem status` shows what came of it."
+
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     what = parser.add_mutually_exclusive_group(required=True)
@@ -24,7 +26,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     what.add_argument("--sweep", action="store_true", help=argparse.SUPPRESS)
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--dry-run", action="store_true", help="say what there is to mine, and mine nothing")
-    how.add_argument("--detach", action="store_true", help="with --session, once mining is on: return at once")
+    how.add_argument(
+        "--detach", action="store_true", help="with --session (once mining is on) or --history: return at once"
+    )
     how.add_argument("--background", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--yes", action="store_true", help="do not ask before mining the history")
     parser.add_argument("--flush", action="store_true", help=argparse.SUPPRESS)
@@ -37,7 +41,7 @@ def run(options: argparse.Namespace) -> int:
         if options.background or options.sweep:
             return _unattended(ws, options)
         ws.notice = output.aside
-        if options.detach:
+        if options.detach and not options.history:
             return _detached(ws, options)
         if options.retry and options.dry_run:
             return _show_plan(planning.plan_retry(ws), json=options.json)
@@ -53,6 +57,8 @@ def _unattended(ws: Workspace, options: argparse.Namespace) -> int:
     try:
         if options.sweep:
             mining.sweep(ws)
+        elif options.history:
+            mining.mine_all(ws, mining.behind(ws, None), None, lambda *_: None)
         else:
             mining.mine_in_background(ws, options.session, flush=options.flush, expected=options.expect)
     except MememError as problem:
@@ -62,10 +68,10 @@ def _unattended(ws: Workspace, options: argparse.Namespace) -> int:
 
 def _detached(ws: Workspace, options: argparse.Namespace) -> int:
     if not options.session:
-        raise InputError("--detach is for one session: give --session FILE.")
+        raise InputError("--detach is for one session, or all of them: give --session FILE or --history.")
     if not mining.begin(ws, _existing(options.session), flush=options.flush):
         raise InputError("Mining in the background is off. `memem mining on` switches it on.")
-    output.aside("It is being mined in the background; `memem status` shows what came of it.")
+    output.aside(_UNDER_WAY)
     return 0
 
 
@@ -81,6 +87,10 @@ def _many(ws: Workspace, options: argparse.Namespace) -> int:
             return _show([], options, nothing="There is nothing to mine.")
         if not _agreed(planned, options):
             return _show([], options, nothing="Nothing was mined.")
+        if options.detach:
+            mining.begin_history(ws)
+            output.aside(_UNDER_WAY)
+            return 0
     with output.progress("Mining (Ctrl-C to go on later)", quiet=options.json) as progress:
         done = mining.mine_all(ws, paths, since, progress)
     return _show(done, options, nothing="Every session is mined to its end.")

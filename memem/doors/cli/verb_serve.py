@@ -1,16 +1,7 @@
-"""memem serve"""
+"""memem serve: only its arguments, of which there are none; `memem/__main__.py` hands it to the doors it needs."""
 
 import argparse
 
-from memem.core.errors import MememError
-
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    del parser  # it takes none
-
-
-def run(options: argparse.Namespace) -> int:
-    del options
-    raise MememError(
-        "This version has no MCP server yet. Use the commands `memem save`, `memem search` and `memem slice`."
-    )
+    del parser

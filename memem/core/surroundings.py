@@ -1,0 +1,64 @@
+"""What the environment tells of where memem was started, and of the programs and folders around it."""
+
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+HUB = "https://huggingface.co"
+
+
+class Surroundings:
+    """A part of the workspace, which has read the environment."""
+
+    environ: Mapping[str, str]
+    user_home: Path
+
+    @property
+    def claude_folder(self) -> Path:
+        """Where Claude Code keeps what it knows."""
+        return Path(self.environ.get("CLAUDE_CONFIG_DIR") or self.user_home / ".claude")
+
+    @property
+    def session(self) -> str:
+        """The session of Claude Code that this process was started in, if any."""
+        return self.environ.get("CLAUDE_CODE_SESSION_ID", "")
+
+    @property
+    def session_folder(self) -> Path:
+        """The folder that this session is about."""
+        folder = self.environ.get("CLAUDE_PROJECT_DIR")
+        return Path(folder) if folder else Path.cwd()
+
+    @property
+    def is_a_call_of_ours(self) -> bool:
+        """Whether this process was started, by whatever way, from one of our own calls of a model."""
+        return bool(self.environ.get("MEMEM_HOOKS_OFF"))
+
+    @property
+    def claude_command(self) -> str | None:
+        """The path of the user's own CLI; hooks may have a PATH without the places it is usually installed in."""
+        import shutil
+
+        usual = (self.user_home / ".claude" / "local", self.user_home / ".local" / "bin")
+        return shutil.which("claude", path=os.pathsep.join([self.environ.get("PATH", ""), *map(str, usual)]))
+
+    @property
+    def hub_cache(self) -> Path:
+        """Where the hub's own library keeps what it has fetched; the variables are its."""
+        caches = Path(self.environ.get("XDG_CACHE_HOME") or self.user_home / ".cache")
+        hub_home = Path(self.environ.get("HF_HOME") or caches / "huggingface")
+        named = self.environ.get("HF_HUB_CACHE") or self.environ.get("HUGGINGFACE_HUB_CACHE")
+        return Path(named) if named else hub_home / "hub"
+
+    @property
+    def hub_endpoint(self) -> str:
+        return self.environ.get("HF_ENDPOINT") or HUB
+
+    @property
+    def uv(self) -> str | None:
+        """The path of an uv: the one that bootstrap.sh fetched, or the user's."""
+        import shutil
+
+        own = Path(sys.prefix, ".memem", "uv", "bin", "uv")
+        return str(own) if own.is_file() else shutil.which("uv", path=self.environ.get("PATH"))

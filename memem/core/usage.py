@@ -1,0 +1,15 @@
+"""What asking a model costs."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What a call of a model cost."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    dollars: float = 0.0
+
+
+FREE = Usage()

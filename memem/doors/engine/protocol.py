@@ -1,0 +1,201 @@
+"""What travels between those who ask and the one who answers: a line, then as many bytes as it says.
+
+    memem 1 hook UserPromptSubmit 120 512     then 120 bytes of facts, each NAME=value and a NUL, and 512 of body
+    memem 1 done 2048                         then 2048 bytes: the answer
+
+One request a connection; whoever asks keeps it open until the answer is there. The prompt hook speaks this with nothing
+but the standard library, and not even much of that, so it stays this simple.
+"""
+
+import math
+import os
+import re
+import socket
+import time
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+PROTOCOL = 1
+MOST_FACTS = 64 * 1024
+MOST_BODY = 4 * 1024 * 1024
+MOST_REPLY = 1024 * 1024
+MOST_ADDRESS = 100
+"""Bytes of a socket's path: macOS has room for 104, Linux for 108."""
+
+DONE, OTHER, FAILED = "done", "other", "failed"
+"""The answer; or this engine serves another memory, version or settings; or a line that says why there is none."""
+
+_LONGEST_LINE = 128
+_REQUEST = re.compile(rb"memem 1 (hook|tool) ([A-Za-z_]{1,64}) ([0-9]{1,7}) ([0-9]{1,7})")
+_REPLY = re.compile(rb"memem 1 (done|other|failed) ([0-9]{1,7})")
+_FACT = re.compile(rb"([A-Za-z_][A-Za-z0-9_]*)=(.*)", re.DOTALL)
+
+
+class ProtocolError(Exception):
+    """Not a request or a reply of ours, or not in time. It ends its own connection and nothing else."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What is asked: by a `hook`, an event, or by a `tool`. The facts are about the asker, the body is for the flow."""
+
+    kind: str
+    name: str
+    facts: Mapping[str, str]
+    body: bytes
+
+    @property
+    def seconds(self) -> float | None:
+        """How long the asker will wait, if it says so."""
+        return float(self.facts["seconds"]) if "seconds" in self.facts else None
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """An outcome, and what goes with it."""
+
+    outcome: str
+    body: bytes = b""
+
+
+def address(run_folder: Path, runtime: str, uid: int) -> Path:
+    """Where the engine of a home answers; under another name where a socket's path cannot be that long."""
+    usual = run_folder / "engine.sock"
+    path = os.fsencode(usual)
+    if len(path) <= MOST_ADDRESS:
+        return usual
+    return Path(runtime or f"/tmp/memem-{uid}") / f"memem-{zlib.crc32(path):08x}.sock"  # noqa: S108 - see private.py
+
+
+def encode_request(request: Request) -> bytes:
+    """Raises ProtocolError when the other side would refuse it."""
+    try:
+        facts = b"".join(os.fsencode(f"{name}={value}") + b"\0" for name, value in request.facts.items())
+    except UnicodeEncodeError:
+        raise ProtocolError("a fact is no text") from None
+    head = f"memem {PROTOCOL} {request.kind} {request.name} {len(facts)} {len(request.body)}"
+    _check_request(head.encode("ascii", "replace"))
+    if _decode_facts(facts) != dict(request.facts):
+        raise ProtocolError("a fact cannot be told")
+    return head.encode() + b"\n" + facts + request.body
+
+
+def encode_reply(reply: Reply) -> bytes:
+    """Raises ProtocolError when it is too long."""
+    head = f"memem {PROTOCOL} {reply.outcome} {len(reply.body)}".encode("ascii", "replace")
+    _check_reply(head)
+    return head + b"\n" + reply.body
+
+
+def read_request(connection: socket.socket, deadline: float) -> Request:
+    """What the other side asks. Raises ProtocolError when that is nothing of ours, or not there by the deadline."""
+    incoming = _Incoming(connection, deadline)
+    kind, name, facts_length, body_length = _check_request(incoming.line())
+    facts = _decode_facts(incoming.exactly(facts_length))
+    return Request(kind, name, facts, incoming.exactly(body_length))
+
+
+def read_reply(connection: socket.socket, deadline: float) -> Reply:
+    """What the other side answers. Raises ProtocolError like `read_request`."""
+    incoming = _Incoming(connection, deadline)
+    outcome, length = _check_reply(incoming.line())
+    return Reply(outcome, incoming.exactly(length))
+
+
+def send(connection: socket.socket, data: bytes, deadline: float) -> None:
+    """Raises ProtocolError when the other side does not take it in time, or at all."""
+    try:
+        connection.settimeout(_left(deadline))
+        connection.sendall(data)
+    except OSError as problem:
+        raise ProtocolError(f"cannot be sent: {problem}") from None
+
+
+def is_gone(connection: socket.socket) -> bool:
+    """Whether whoever asked has left, so that an answer would be for nobody."""
+    try:
+        connection.setblocking(False)
+        return connection.recv(1, socket.MSG_PEEK) == b""
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
+
+
+class _Incoming:
+    """What arrives, until the deadline; for as long as the other side keeps sending, it is read, and no longer."""
+
+    def __init__(self, connection: socket.socket, deadline: float) -> None:
+        self._connection = connection
+        self._deadline = deadline
+        self._read = bytearray()
+
+    def line(self) -> bytes:
+        while b"\n" not in self._read:
+            if len(self._read) > _LONGEST_LINE:
+                raise ProtocolError("no line of ours")
+            self._receive(_LONGEST_LINE)
+        line, _, rest = bytes(self._read).partition(b"\n")
+        self._read = bytearray(rest)
+        return line
+
+    def exactly(self, length: int) -> bytes:
+        while len(self._read) < length:
+            self._receive(length - len(self._read))
+        taken = bytes(self._read[:length])
+        del self._read[:length]
+        return taken
+
+    def _receive(self, most: int) -> None:
+        try:
+            self._connection.settimeout(_left(self._deadline))
+            received = self._connection.recv(min(most, 65_536))
+        except OSError as problem:
+            raise ProtocolError(f"cannot be read: {problem}") from None
+        if not received:
+            raise ProtocolError("it ends too early")
+        self._read += received
+
+
+def _left(deadline: float) -> float:
+    left = deadline - time.monotonic()
+    if left <= 0:
+        raise ProtocolError("too late")
+    return left
+
+
+def _check_request(line: bytes) -> tuple[str, str, int, int]:
+    found = _REQUEST.fullmatch(line)
+    if not found:
+        raise ProtocolError("not a request")
+    facts, body = int(found[3]), int(found[4])
+    if facts > MOST_FACTS or body > MOST_BODY:
+        raise ProtocolError("the request is too long")
+    return found[1].decode(), found[2].decode(), facts, body
+
+
+def _check_reply(line: bytes) -> tuple[str, int]:
+    found = _REPLY.fullmatch(line)
+    if not found or int(found[2]) > MOST_REPLY:
+        raise ProtocolError("not a reply, or too long a one")
+    return found[1].decode(), int(found[2])
+
+
+def _decode_facts(raw: bytes) -> dict[str, str]:
+    *each, rest = raw.split(b"\0")
+    found = [_FACT.fullmatch(fact) for fact in each]
+    if rest or not all(found):
+        raise ProtocolError("not facts")
+    facts = {fact[1].decode(): os.fsdecode(fact[2]) for fact in found if fact}
+    if not _is_a_time(facts.get("seconds", "0")):
+        raise ProtocolError("not a number of seconds")
+    return facts
+
+
+def _is_a_time(text: str) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False

@@ -1,0 +1,217 @@
+"""What Claude Code starts at every event, through `hooks/memem`: asks the warm engine, or does the work itself.
+
+It is run by its path under `-I -S`, and on its fast ways it imports nothing but what Python has loaded or built in: to
+import `json` or `socket` would cost a prompt as much again as to start Python. So it reads no settings and no JSON. An
+engine is sent the event as it came, with the variables that settings depend on; work that nobody waits for is handed to
+a process of its own. Whatever goes wrong, the hook says nothing and ends well, and `hooks.log` tells.
+"""
+
+import os
+import sys
+from time import monotonic, strftime
+
+PROTOCOL = 1
+ENGINE_SECONDS = 1.5
+"""How long the warm engine is waited for: its answer takes hundredths of a second. Later, a prompt goes on without."""
+SECONDS = 8.0
+"""How long a hook may take in all, short of the deadline in hooks.json, on which Claude Code would end it unsaid."""
+LATER = ("Stop", "PreCompact", "SessionEnd")
+"""Events that only begin something."""
+LONGEST_NAME = 100
+"""A socket's name has room for 104 bytes on some systems."""
+LONGEST_LOG = 1_000_000
+ROOT = __file__.rpartition("/memem/")[0]
+_TOLD = ("MEMEM_", "CLAUDE_PLUGIN_OPTION_", "HOME=", "USERPROFILE=")
+
+
+def main(arguments: list[str]) -> None:
+    """`hook EVENT`, with the envelope on standard input."""
+    if os.environ.get("MEMEM_HOOKS_OFF"):
+        return  # within a call of our own
+    event = arguments[1]
+    try:
+        _end_in_time(event)
+        envelope = _read(0)
+        if event in LATER:
+            if os.path.exists(f"{home()}/state/.miner-opted-in"):
+                begin_later(event, envelope)
+        elif event != "PreToolUse" or _wants_gating():
+            _write(1, _asked(event, envelope))
+            if event == "SessionStart":
+                begin_later(event, envelope)
+    except Exception as problem:  # noqa: BLE001 - the outermost function of a door: a hook fails open
+        log(event, f"{type(problem).__name__}: {problem}")
+
+
+def _asked(event: str, envelope: bytes) -> bytes:
+    outcome, answer = ask_engine(event, envelope)
+    if outcome == "done":
+        return answer
+    if outcome == "late":
+        log(event, f"the engine gave no answer within {ENGINE_SECONDS} s")
+        return b""
+    if outcome == "failed":
+        log(event, answer.decode("utf-8", "replace"))
+        return b""
+    return _done_here(event, envelope)
+
+
+def ask_engine(event: str, envelope: bytes) -> tuple[str, bytes]:
+    """What the warm engine answers: `done`, `failed` or `other`; `late` and `none` are of our own making."""
+    path = address(f"{home()}/run")
+    try:
+        if os.lstat(path).st_uid != os.getuid():
+            return "none", b""
+        return _exchange(path, _request(event, envelope))
+    except TimeoutError:
+        return "late", b""
+    except (OSError, ValueError, AttributeError):  # nobody there, not our protocol, no such sockets
+        return "none", b""
+
+
+def _request(event: str, envelope: bytes) -> bytes:
+    facts = [f"root={ROOT}", f"cwd={os.getcwd()}", f"seconds={ENGINE_SECONDS}"]
+    facts += [pair for pair in map("=".join, os.environ.items()) if pair.startswith(_TOLD)]
+    told = b"".join(os.fsencode(fact) + b"\0" for fact in facts)
+    return b"memem %d hook %s %d %d\n" % (PROTOCOL, event.encode(), len(told), len(envelope)) + told + envelope
+
+
+def _exchange(path: str, request: bytes) -> tuple[str, bytes]:
+    import _socket  # the part of socket that is needed, in a sixth of the time
+
+    until = monotonic() + ENGINE_SECONDS
+    line = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
+    try:
+        line.settimeout(ENGINE_SECONDS)
+        line.connect(path)
+        line.sendall(request)
+        reply = b""
+        while True:
+            line.settimeout(max(0.001, until - monotonic()))
+            portion = line.recv(65_536)
+            reply += portion
+            if not portion:
+                break
+    finally:
+        line.close()
+    head, _, answer = reply.partition(b"\n")
+    name, protocol, outcome, length = head.decode("ascii").split(" ")
+    if (name, int(protocol), int(length)) != ("memem", PROTOCOL, len(answer)):
+        raise ValueError("not an answer of ours")
+    return outcome, answer
+
+
+def _done_here(event: str, envelope: bytes) -> bytes:
+    """With no engine up: the same work, in this process, which is over before there is anything to collect."""
+    import gc
+
+    gc.disable()
+    version = f"python{sys.version_info[0]}.{sys.version_info[1]}"
+    environment = os.path.dirname(os.path.dirname(sys.executable))
+    sys.path[:0] = [ROOT, f"{environment}/lib/{version}/site-packages"]
+    from memem.doors.hook.answers import answer_here
+
+    return answer_here(event, envelope)
+
+
+def begin_later(event: str, envelope: bytes) -> None:
+    """Have the rest done by a process that outlives this one, and holds nothing of it open."""
+    folder = f"{home()}/run"
+    for each in (home(), folder):
+        os.makedirs(each, 0o700, exist_ok=True)
+    name = f"{folder}/hook-{os.getpid()}.json"
+    given = os.open(name, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600)
+    os.unlink(name)
+    _write(given, envelope)
+    os.lseek(given, 0, os.SEEK_SET)
+    told = os.open(log_file(), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    command = [sys.executable, "-P", f"{ROOT}/memem/__main__.py", "hook", event, "--later"]
+    if os.fork():
+        return
+    try:
+        os.setsid()
+        for target, source in enumerate((given, told, told)):
+            os.dup2(source, target)
+        os.chdir(folder)
+        os.execv(command[0], command)
+    finally:
+        os._exit(127)
+
+
+def home() -> str:
+    """The memory home, as `core/settings.py` finds it."""
+    place = os.environ.get("MEMEM_DIR") or "~/.memem"
+    user = os.environ.get("HOME") or os.environ.get("USERPROFILE") or ""
+    return os.path.normpath(os.path.join(user, place[2:].lstrip("/") if place.startswith("~/") else place))
+
+
+def address(folder: str) -> str:
+    """Where an engine listens; as `doors/engine/protocol.py` has it."""
+    path = f"{folder}/engine.sock"
+    if len(os.fsencode(path)) <= LONGEST_NAME:
+        return path
+    from zlib import crc32
+
+    runtime = os.environ.get("XDG_RUNTIME_DIR") or f"/tmp/memem-{os.getuid()}"  # noqa: S108 - checked by its owner
+    return f"{runtime}/memem-{crc32(os.fsencode(path)):08x}.sock"
+
+
+def log_file() -> str:
+    return f"{home()}/hooks.log"
+
+
+def log(event: str, what: str) -> None:
+    """A line for `memem doctor`. A log that has grown too long is begun anew."""
+    line = f"{strftime('%Y-%m-%dT%H:%M:%S%z')} {event}: {' '.join(what.split())[:500]}\n"
+    try:
+        os.makedirs(home(), 0o700, exist_ok=True)
+        file = os.open(log_file(), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        if os.fstat(file).st_size > LONGEST_LOG:
+            os.ftruncate(file, 0)
+        _write(file, line.encode("utf-8", "replace"))
+        os.close(file)
+    except OSError:
+        return  # a home that cannot be written: doctor says so
+
+
+def _wants_gating() -> bool:
+    """Whether somebody may have switched it on: the settings themselves are read by whoever answers."""
+    if "MEMEM_PRETOOL_GATING" in os.environ:
+        return True
+    try:
+        with open(f"{home()}/config.toml", "rb") as file:
+            return b"pretool_gating" in file.read()
+    except OSError:
+        return False
+
+
+def _end_in_time(event: str) -> None:
+    """Whatever this hook gets stuck in, its prompt does not wait for it."""
+    import _signal  # type: ignore[import-not-found]  # signal itself makes enumerations of its numbers first
+
+    def give_up(*_: object) -> None:
+        log(event, f"not done within {SECONDS} s")
+        os._exit(0)
+
+    if hasattr(_signal, "setitimer"):
+        _signal.signal(_signal.SIGALRM, give_up)
+        _signal.setitimer(_signal.ITIMER_REAL, SECONDS)
+
+
+def _read(file: int) -> bytes:
+    data = b""
+    while portion := os.read(file, 1_048_576):
+        data += portion
+    return data
+
+
+def _write(file: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(file, view) :]
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
+    sys.stdout.flush()
+    os._exit(0)  # at once: what Python would still tidy up ends with the process

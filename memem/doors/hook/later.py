@@ -1,0 +1,52 @@
+"""What an event begins and nobody waits for: run by a process of its own, with the envelope on standard input."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from memem.core.errors import InputError
+from memem.doors.hook.answers import Envelope, read, text_of
+from memem.workspace import Workspace
+
+
+def work(ws: Workspace, event: str, envelope: bytes) -> None:
+    """Do what an event asks for."""
+    working = WORK.get(event)
+    if working is None:
+        raise InputError(f"{event!r} is no event that begins something. Known: {', '.join(WORK)}.")
+    working(ws, read(envelope))
+
+
+def _session_started(ws: Workspace, envelope: Envelope) -> None:
+    from memem.flows.upkeep import after_session_start
+
+    del envelope
+    after_session_start(ws)
+
+
+def _turn_ended(ws: Workspace, envelope: Envelope) -> None:
+    _mine(ws, envelope, flush=False)
+
+
+def _context_ended(ws: Workspace, envelope: Envelope) -> None:
+    _mine(ws, envelope, flush=True)
+
+
+def _mine(ws: Workspace, envelope: Envelope, *, flush: bool) -> None:
+    """With the end of a session, or of its context, also what would otherwise wait for more of it."""
+    from memem.flows import hook_check, mining
+
+    if text_of(envelope, "session_id") == hook_check.SESSION:
+        return  # doctor wanted to see that we start
+    transcript = text_of(envelope, "transcript_path")
+    if not transcript:
+        raise InputError("The hook was told of no transcript.")
+    expected = mining.expected(text_of(envelope, "last_assistant_message"))
+    mining.mine_in_background(ws, Path(transcript), flush=flush, expected=expected)
+
+
+WORK: dict[str, Callable[[Workspace, Envelope], None]] = {
+    "SessionStart": _session_started,
+    "Stop": _turn_ended,
+    "PreCompact": _context_ended,
+    "SessionEnd": _context_ended,
+}

@@ -1,0 +1,220 @@
+"""The tools: what each is for, what it takes, and how a call is checked. `answers.py` has a function for each.
+
+Light, since a client waits for the list: what answers is imported with the first call.
+"""
+
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from memem.core.errors import InputError
+
+if TYPE_CHECKING:
+    from memem.workspace import Workspace
+
+MOST_ITEMS = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A tool as clients see it. Those that are `full` are offered only to who asks for all of them."""
+
+    name: str
+    description: str
+    schema: dict[str, Any]
+    reads: bool = True
+    destroys: bool = False
+    full: bool = False
+
+
+def _text(meaning: str) -> dict[str, Any]:
+    return {"type": "string", "description": meaning}
+
+
+def _whole(meaning: str, **more: int) -> dict[str, Any]:
+    return {"type": "integer", "description": meaning, **more}
+
+
+def _texts(meaning: str) -> dict[str, Any]:
+    return {"type": "array", "items": {"type": "string"}, "description": meaning}
+
+
+def _takes(*required: str, **parameters: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": parameters,
+        **({"required": list(required)} if required else {}),
+        "additionalProperties": False,
+    }
+
+
+_QUERY = _text("A question, some words, an identifier or an error message")
+_LIMIT = _whole("At most so many", default=10, minimum=1)
+_SCOPE = _text("A project's name: only its memories")
+
+TOOLS = (
+    Tool(
+        "active_memory_slice",
+        "What is remembered for the task at hand: the project's pinned notes and the few memories that fit the query "
+        "well. Helps when a task begins or its topic changes. A prompt that needed a slice may hold one already.",
+        _takes(
+            "query",
+            query=_text("The task or question, in plain words"),
+            task_mode=_text("debug, build, review, test, plan ...; taken from the query when absent"),
+        ),
+    ),
+    Tool(
+        "memory_search",
+        "Finds memories by meaning and by words, in all projects, the current one preferred. Helps before deciding "
+        "what may be decided already, at an error that may be known, and when the user refers to something earlier.",
+        _takes("query", query=_QUERY, limit=_LIMIT, scope_id=_SCOPE),
+    ),
+    Tool(
+        "memory_get",
+        "Shows memories whole: statement, evidence, links, origin. Helps when a statement was shortened elsewhere, or "
+        "when it matters where it comes from.",
+        _takes("ids", ids=_texts("Ids, or their first characters"), scope_id=_SCOPE),
+    ),
+    Tool(
+        "memory_save",
+        "Keeps one memory as a note in the user's vault, for the current project. Meant for what the user asks to "
+        "remember, and for decisions, corrections and fixes that outlive the session. Secrets are taken out; what is "
+        "known already is not kept twice.",
+        _takes(
+            "content",
+            content=_text("One statement that is understood without the conversation, with its reason"),
+            title=_text("A short headline"),
+            tags=_texts("Topics; decision, convention, preference, lesson or procedure also sets the kind"),
+            layer=_whole(
+                "0 shown in every session, 1 conventions, 2 ordinary, 3 archive; by kind when absent",
+                minimum=0,
+                maximum=3,
+            ),
+            paths=_texts("Files it is about, as patterns such as src/auth/**"),
+        ),
+        reads=False,
+    ),
+    Tool(
+        "memory_timeline",
+        "Shows a memory in its time: what it replaced, what replaced it, its links, what changed around it. Helps when "
+        "memories disagree or one seems outdated.",
+        _takes("memory_id", memory_id=_text("An id, or its first characters"), scope_id=_SCOPE),
+    ),
+    Tool(
+        "transcript_search",
+        "Searches the words of earlier sessions, turn by turn. Helps when no memory answers, or when it matters what "
+        "exactly was said, when and in which session.",
+        _takes("query", query=_QUERY, limit=_LIMIT),
+    ),
+    Tool(
+        "memory_forget",
+        "Takes a memory out of recall; its note moves to .forgotten in the vault. Meant for what the user calls wrong "
+        "or unwanted.",
+        _takes("id", id=_text("The id, or its first characters")),
+        reads=False,
+        destroys=True,
+    ),
+    Tool(
+        "memory_recall",
+        "The same as memory_search.",
+        _takes("query", query=_QUERY, limit=_LIMIT, scope_id=_SCOPE),
+        full=True,
+    ),
+    Tool(
+        "memory_list",
+        "Lists memories, the last changed first. Helps to see what there is without a question.",
+        _takes(scope_id=_SCOPE, limit=_LIMIT),
+        full=True,
+    ),
+)
+
+
+def offered(setting: str) -> tuple[Tool, ...]:
+    """The tools of a setting: `default`, or `full`, which is all of them."""
+    return tuple(tool for tool in TOOLS if setting == "full" or not tool.full)
+
+
+def reads(name: str) -> bool:
+    """Whether a tool changes nothing."""
+    return any(tool.name == name and tool.reads for tool in TOOLS)
+
+
+def call(ws: "Workspace", name: str, arguments: dict[str, Any], *, cwd: Path, session: str = "") -> str:
+    """The answer of a tool to its arguments. Raises MememError; InputError when the call itself is wrong."""
+    given = checked(_tool(name, ws.settings.tools), arguments)
+    from memem.doors.mcp_server import answers
+
+    answer: str = getattr(answers, name)(answers.Here(ws, cwd, session), **given)
+    return answer
+
+
+def checked(tool: Tool, arguments: dict[str, Any]) -> dict[str, Any]:
+    """The arguments as the tool takes them; what is null or blank is as if it were not there."""
+    known: dict[str, dict[str, Any]] = tool.schema["properties"]
+    unknown = sorted(set(arguments) - set(known))
+    if unknown:
+        raise InputError(f"{tool.name} takes no {unknown[0][:40]!r}. It takes {', '.join(known)}.")
+    given = {
+        name: _READINGS[known[name]["type"]](f"{name} of {tool.name}", value)
+        for name, value in arguments.items()
+        if value is not None and not (isinstance(value, str) and not value.strip())
+    }
+    for name in tool.schema.get("required", ()):
+        if not given.get(name):
+            raise InputError(f"{tool.name} needs {name}: {known[name]['description']}.")
+    return given
+
+
+def _tool(name: str, setting: str) -> Tool:
+    tools = {tool.name: tool for tool in TOOLS}
+    here = [tool.name for tool in offered(setting)]
+    if name not in tools:
+        raise InputError(f"There is no tool {name[:40]!r}. There are {', '.join(here)}.")
+    if name not in here:
+        raise InputError(f"{name} is offered only with MEMEM_TOOLS=full. There are {', '.join(here)}.")
+    return tools[name]
+
+
+def _as_text(what: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise InputError(f"The {what} should be text, not {_kind(value)}.")
+    return value
+
+
+def _as_whole(what: str, value: object) -> int:
+    """Models also write numbers as texts, and whole ones with a fraction of nothing."""
+    if isinstance(value, str) and re.fullmatch(r"\s*-?\d{1,9}\s*", value):
+        return int(value)
+    if type(value) is int or (isinstance(value, float) and value.is_integer()):
+        return int(value)
+    raise InputError(f"The {what} should be a whole number, not {_kind(value)}.")
+
+
+def _as_texts(what: str, value: object) -> tuple[str, ...]:
+    """Models also write a list as one text, with commas or as JSON."""
+    if isinstance(value, str):
+        value = _split(value)
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        raise InputError(f"The {what} should be a list of texts, not {_kind(value)}.")
+    if len(value) > MOST_ITEMS:
+        raise InputError(f"The {what} are {len(value):,}: give at most {MOST_ITEMS} at once.")
+    return tuple(item.strip() for item in value if item.strip())
+
+
+def _split(text: str) -> object:
+    if text.lstrip().startswith("["):
+        try:
+            return json.loads(text)
+        except ValueError:
+            pass
+    return text.split(",")
+
+
+def _kind(value: object) -> str:
+    names = {bool: "true or false", int: "a number", float: "a number", str: "text", list: "a list", dict: "an object"}
+    return names.get(type(value), type(value).__name__)
+
+
+_READINGS = {"string": _as_text, "integer": _as_whole, "array": _as_texts}

@@ -1,0 +1,145 @@
+"""What a session is told when it begins: what its project is, how things are done in it, what else is remembered.
+
+And after a compaction, what the session was shown before: it stands in the context no longer. Kept light, since every
+session waits for it: it neither scans the vault nor searches.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from memem.core.errors import MememError
+from memem.core.memory import GENERAL, PINNED_MAX_CHARACTERS, PINNED_MAX_NOTES, Entry
+from memem.flows import standing
+from memem.flows.opening import require_vault
+from memem.flows.reindex import fresh_rows, is_filled
+from memem.recall import render
+from memem.recall.pack import BODY_CHARACTERS, PINNED_CHARACTERS, within
+from memem.workspace import Workspace
+
+CONVENTIONS = "## Conventions"
+EARLIER = "## Shown earlier in this session"
+CONVENTION_CHARACTERS = 240
+MOST_CONVENTIONS = 12
+CONVENTIONS_BUDGET = 1_500
+EARLIER_BUDGET = 3_000
+"""In characters; with what is pinned and a few facts the whole stays under 8,000."""
+MOST_EARLIER = 200
+"""Of what was shown last: more than there is room for."""
+UNREAD = "their index is being made; memory_search finds them once it is there"
+
+EMPTIED = ("compact", "clear")
+"""How a session goes on with nothing of its context left."""
+KEPT = ("resume", "fork")
+"""How it goes on with all of it: what was said before is said again by Claude Code itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Briefing:
+    """`text` is for Claude, `banner` for the person; either may be empty."""
+
+    text: str = ""
+    banner: str = ""
+
+
+def brief(ws: Workspace, *, cwd: Path, session: str, source: str) -> Briefing:
+    """What a session is told at its start; nothing when it knows already, or there is nothing to tell."""
+    vault_id = require_vault(ws)
+    ws.follow_index()
+    project = ws.project_of(cwd).name
+    before = _shown_before(ws, session, source)
+    if not is_filled(ws, vault_id):
+        facts = [render.fact("Project", project), render.fact("Memories", UNREAD)]
+        text = "" if before is None else render.page((render.WORKING, facts))
+        return Briefing(text, _banner(ws, "the index is being made"))
+    text = "" if before is None else _told(ws, project, session, before)
+    return Briefing(text, _banner(ws, f"{_counted(standing.count(ws, project), 'memory', 'memories')} of {project}"))
+
+
+def _told(ws: Workspace, project: str, session: str, before: Sequence[str]) -> str:
+    """The text, and a note of what it shows; empty when the memory is."""
+    facts = _facts(ws, project)
+    if not facts:
+        return ""
+    pinned = standing.pinned(ws, project)[:PINNED_MAX_NOTES]
+    identity = within([render.pinned(entry.memory, PINNED_CHARACTERS) for entry in pinned], PINNED_MAX_CHARACTERS)
+    conventions = standing.conventions(ws, project)[:MOST_CONVENTIONS]
+    rules = _numbered(conventions, project, CONVENTION_CHARACTERS, CONVENTIONS_BUDGET)
+    told = [*pinned[: len(identity)], *conventions[: len(rules)]]
+    earlier = _by_ids(ws, before, besides={entry.id for entry in told})
+    again = _numbered(earlier, project, BODY_CHARACTERS, EARLIER_BUDGET)
+    cut = {entry.id for entry in conventions if len(entry.body) > CONVENTION_CHARACTERS}
+    # What is told in part has not been shown: the prompt that needs it gets more of it.
+    shown = [entry.id for entry in told if entry.id not in cut] + [entry.id for entry in earlier[: len(again)]]
+    ws.contexts.add(session, shown, ws.clock().timestamp())
+    working = [render.fact("Project", project), *facts, *identity]
+    return render.page((render.WORKING, working), *_filled((CONVENTIONS, rules), (EARLIER, again)))
+
+
+def _filled(*parts: tuple[str, list[str]]) -> list[tuple[str, list[str]]]:
+    return [part for part in parts if part[1]]
+
+
+def _shown_before(ws: Workspace, session: str, source: str) -> Sequence[str] | None:
+    """What the session was shown and holds no longer; None when it still holds all of it."""
+    if source in KEPT and ws.contexts.is_known(session):
+        return None
+    before = ws.contexts.shown(session) if source == "compact" else []
+    if source in EMPTIED:
+        ws.contexts.forget(session)
+    return before
+
+
+def _by_ids(ws: Workspace, ids: Sequence[str], besides: Collection[str]) -> list[Entry]:
+    """Those of the memories that still hold, the last shown first."""
+    place = {identity: number for number, identity in enumerate(ids[-MOST_EARLIER:]) if identity not in besides}
+    condition = f"id IN ({', '.join('?' * len(place))}) AND layer < 3 AND status = 'active' ORDER BY path"
+    rows = fresh_rows(ws, lambda: ws.index.rows(condition, tuple(place)))
+    found = [Entry(row.memory, row.path) for row in rows if row.memory and not row.memory.superseded_by]
+    return sorted(found, key=lambda entry: -place.get(entry.id, 0))
+
+
+def _numbered(entries: list[Entry], project: str, most: int, budget: int) -> list[str]:
+    return within([render.item(rank, entry, project, most) for rank, entry in enumerate(entries, 1)], budget)
+
+
+def _facts(ws: Workspace, project: str) -> list[str]:
+    """What else there is, what waits, and what does not work as it should; nothing for an empty memory."""
+    of_project, general = standing.count(ws, project), standing.count(ws, GENERAL)
+    if not of_project and not general:
+        return []
+    counted = f"{of_project} of {project}" + (f", {general} general" if project != GENERAL else "")
+    facts = [render.fact("Memories", f"{counted}; memory_search finds them")]
+    waiting = _waiting(ws)
+    if waiting:
+        facts.append(render.fact("Mining", f"{_counted(waiting, 'session', 'sessions')} still to be mined"))
+    if trouble := _trouble(ws):
+        facts.append(render.fact("Recall", trouble))
+    return facts
+
+
+def _counted(number: int, one: str, many: str) -> str:
+    return f"{number} {one if number == 1 else many}"
+
+
+def _waiting(ws: Workspace) -> int:
+    from memem.jobs.queue import count_marks
+
+    try:
+        return count_marks(ws.home.state_file) if ws.home.opt_in.exists() else 0
+    except MememError:
+        return 0  # doctor says what is wrong with the state; a session need not know
+
+
+def _trouble(ws: Workspace) -> str:
+    """Why memories are found less well than they could be, as far as can be told without loading anything."""
+    if ws.settings.encoder != "none" and not ws.index.meta("encoded_by"):
+        return "by keywords alone so far; `memem doctor` says what is missing"
+    return ""
+
+
+def _banner(ws: Workspace, memories: str) -> str:
+    if not ws.settings.show_banner:
+        return ""
+    mining = "mining on" if ws.home.opt_in.exists() else "mining off (/memem-mine)"
+    return f"memem: {', '.join(filter(None, (memories, mining, _trouble(ws))))}"

@@ -1,0 +1,36 @@
+"""What is remembered about a file that Claude is about to read or change: once for a file and session."""
+
+from pathlib import Path
+
+from memem.core.memory import Entry
+from memem.flows import reindex, retrieve
+from memem.flows.opening import require_vault
+from memem.recall import render
+from memem.recall.pack import BODY_CHARACTERS, within
+from memem.workspace import Workspace
+
+HEADING = "## About {file}"
+MOST = 4
+BUDGET = 2_000
+
+
+def about_file(ws: Workspace, file: Path, *, cwd: Path, session: str) -> str:
+    """The memories about a file as text; empty when there are none, or this session has been told."""
+    reindex.ready(ws, require_vault(ws))
+    place = ws.project_of(cwd)
+    inside = retrieve.path_in(place.root, cwd / file)
+    if not inside:
+        return ""
+    whole, shown = str(place.root / inside), ws.contexts.shown(session)
+    if whole in shown:
+        return ""
+    found = [entry for entry in retrieve.about(ws, inside, place.name) if entry.id not in shown][:MOST]
+    items = within(_items(found, place.name), BUDGET)
+    if not items:
+        return ""
+    ws.contexts.add(session, [whole, *(entry.id for entry in found[: len(items)])], ws.clock().timestamp())
+    return render.page((HEADING.format(file=render.one_line(inside)), items))
+
+
+def _items(entries: list[Entry], project: str) -> list[str]:
+    return [render.item(rank, entry, project, BODY_CHARACTERS) for rank, entry in enumerate(entries, 1)]

@@ -1,0 +1,67 @@
+"""The plugin as Claude Code has it: which folder it runs, which one it keeps data in, and whether it is switched on."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from memem.flows.checkup_setup import ROOT
+from memem.workspace import Workspace
+
+NAME = "memem"
+MARKETPLACE = "memem-marketplace"
+HOOKS = Path("hooks", "hooks.json")
+
+
+@dataclass(frozen=True, slots=True)
+class Plugin:
+    """`data` is None for one that Claude Code has not installed. One that is not `enabled` is installed and idle."""
+
+    root: Path
+    data: Path | None = None
+    enabled: bool = True
+
+    @property
+    def hooks_file(self) -> Path:
+        return self.root / HOOKS
+
+
+def find(ws: Workspace, beside: Path = ROOT) -> Plugin | None:
+    """The one that Claude Code has installed, else the one that this memem is part of, else none: a mere package."""
+    plugins = ws.claude_folder / "plugins"
+    for key, installed in _installed(plugins):
+        marketplace = key.partition("@")[2]
+        root = _in_place(plugins, marketplace) or Path(str(installed.get("installPath", "")))
+        enabled = _object(_read(ws.claude_folder / "settings.json").get("enabledPlugins")).get(key)
+        return Plugin(root, plugins / "data" / key.replace("@", "-"), enabled is not False)
+    return Plugin(beside) if (beside / HOOKS).is_file() else None
+
+
+def _installed(plugins: Path) -> list[tuple[str, dict[str, Any]]]:
+    """All that are called memem, our own marketplace's first, the user's own before those of single projects."""
+    found = []
+    for key, entries in _object(_read(plugins / "installed_plugins.json").get("plugins")).items():
+        if key.partition("@")[0] == NAME:
+            listed = entries if isinstance(entries, list) else [entries]
+            found += [(key, entry) for entry in listed if isinstance(entry, dict)]
+    return sorted(found, key=lambda each: (each[0] != f"{NAME}@{MARKETPLACE}", each[1].get("scope") != "user"))
+
+
+def _in_place(plugins: Path, marketplace: str) -> Path | None:
+    """A plugin out of a folder on this machine is run there, not from the copy that was made of it."""
+    known = _object(_read(plugins / "known_marketplaces.json").get(marketplace))
+    if _object(known.get("source")).get("source") != "directory":
+        return None
+    root = Path(str(known.get("installLocation", "")))
+    return root if (root / HOOKS).is_file() else None
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        return _object(json.loads(path.read_bytes()))
+    except (OSError, ValueError, RecursionError):
+        return {}
+
+
+def _object(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,120 @@
+"""What a prompt of a session gets unasked: the slice, when there is something to say that was not said before.
+
+How willingly is the user's choice: `auto` leaves it to confidence; `hybrid` also passes over nods, leaves a pause after
+each slice, and looks no further once nothing was found many times, until the topic changes; `tool` says nothing.
+"""
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+from memem.core.errors import MememError
+from memem.core.memory import Slice
+from memem.flows import reindex, retrieve
+from memem.flows.opening import require_vault
+from memem.jobs.contexts import Context
+from memem.recall.trivial import is_trivial
+from memem.transcript import harness
+from memem.workspace import Workspace
+
+_COMMAND = re.compile(r"/[A-Za-z][\w:.-]*(?:\s|\Z)")
+UNSAID = "nobody said this: it is a command, or news from Claude Code"
+
+
+def look_around(ws: Workspace, prompt: str) -> None:
+    """For a process that has just started and does not know what was edited: scan the vault, while the prompt's vector
+    is computed."""
+    if not _unwanted(ws, prompt):
+        require_vault(ws)
+        refresh = reindex.refresher(ws)
+        retrieve.foresee(ws, harness.said(prompt))
+        refresh()
+
+
+def for_prompt(ws: Workspace, prompt: str, *, cwd: Path, session: str) -> Slice:
+    """The slice for a prompt, whose `text` is empty when there is nothing to say; then `reason` says why."""
+    why = _unwanted(ws, prompt)
+    if why:
+        return _nothing(why, session)
+    reindex.ready(ws, require_vault(ws))
+    context = ws.contexts.get(session)
+    if ws.settings.injection_mode == "hybrid":
+        topic = _topic(ws, prompt)
+        why = _too_soon(ws, context, changed=_is_another(ws, context, topic))
+        context = replace(context, topic=topic or context.topic)
+    found = _nothing(why, session) if why else _new_to(ws, prompt, cwd, session)
+    if found.text:
+        ws.contexts.add(session, _ids(found), _now(ws))
+    if ws.settings.injection_mode == "hybrid":
+        ws.contexts.put(session, _counted(context, found, looked=not why), _now(ws))
+    return found
+
+
+def _unwanted(ws: Workspace, prompt: str) -> str:
+    """Why a prompt gets nothing, whatever is remembered."""
+    if ws.settings.injection_mode == "tool":
+        return "MEMEM_INJECTION_MODE is tool: Claude asks by its tools"
+    said = harness.said(prompt)
+    if not said or _COMMAND.match(said) or harness.is_untyped(prompt):
+        return UNSAID
+    if ws.settings.injection_mode == "hybrid" and is_trivial(said):
+        return "the prompt asks for nothing"
+    return ""
+
+
+def _new_to(ws: Workspace, prompt: str, cwd: Path, session: str) -> Slice:
+    known = frozenset(ws.contexts.shown(session))
+    found = retrieve.slice_for(ws, harness.said(prompt), cwd=cwd, session_id=session, known=known)
+    if found.text:
+        ws.contexts.add(session, _ids(found), _now(ws))
+    return found
+
+
+def _ids(found: Slice) -> list[str]:
+    """Everything that a slice shows, what is pinned included."""
+    return [*(hit.id for hit in found.hits), *found.pinned]
+
+
+def _too_soon(ws: Workspace, context: Context, *, changed: bool | None) -> str:
+    if changed:
+        return ""
+    if 0 <= context.since_slice < ws.settings.inject_cadence - 1:
+        return f"a slice came {context.since_slice + 1} prompts ago, and the topic is the same as far as is known"
+    if changed is False and context.empty >= ws.settings.empty_streak_max:
+        return f"nothing was found for {context.empty} prompts in a row, and the topic is the same"
+    return ""
+
+
+def _counted(context: Context, found: Slice, *, looked: bool) -> Context:
+    if found.text:
+        return replace(context, since_slice=0, empty=0)
+    since = context.since_slice + 1 if context.since_slice >= 0 else -1
+    return replace(context, since_slice=since, empty=context.empty + (1 if looked else 0))
+
+
+def _topic(ws: Workspace, prompt: str) -> bytes:
+    """The vector of a prompt; empty where there is none to be had."""
+    try:
+        asked = ws.ask(harness.said(prompt)[: retrieve.QUERY_CHARACTERS])
+        answer = asked.wait(ws.settings.query_seconds) if asked else None
+    except MememError:
+        return b""
+    return answer[1].tobytes() if answer else b""
+
+
+def _is_another(ws: Workspace, context: Context, topic: bytes) -> bool | None:
+    """Whether the topic has changed; None without two vectors to compare."""
+    if len(topic) != len(context.topic) or not topic:
+        return None
+    import numpy as np  # the encoder has loaded it
+
+    cosine = float(np.frombuffer(topic, np.float32) @ np.frombuffer(context.topic, np.float32))
+    return cosine < ws.settings.topic_shift_threshold
+
+
+def _nothing(why: str, session: str) -> Slice:
+    return Slice("", (), why, "", "", session)
+
+
+def _now(ws: Workspace) -> float:
+    return ws.clock().timestamp()

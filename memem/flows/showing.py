@@ -1,0 +1,150 @@
+"""Answers as text for a model: memories and turns, quoted so that they cannot leave their place, within a budget.
+
+What is shown is data. Every line of it stands under a quotation mark, as in a slice; what is ours stands outside.
+"""
+
+from collections.abc import Sequence
+
+from memem.core.memory import Entry, Memory
+from memem.flows.timeline import Timeline
+from memem.flows.transcripts import Beside, Said
+from memem.recall import render
+
+ANSWER_CHARACTERS = 9_000
+"""Of all that is said at once: Claude Code shortens what is longer, and a context is not ours to fill."""
+STATEMENT_CHARACTERS = 700
+GLANCE_CHARACTERS = 240
+TURN_CHARACTERS = 600
+BESIDE_CHARACTERS = 160
+_LAST_WORDS = 600  # kept back for what is said besides: that something is left out, why keywords answered alone
+
+
+def memories(entries: Sequence[Entry], advice: str) -> str:
+    """Memories as a numbered list; `advice` says how to see those that there is no room for."""
+    return _within([_item(f"{number}. ", entry) for number, entry in enumerate(entries, 1)], advice)
+
+
+def whole(entries: Sequence[Entry]) -> str:
+    """Memories with everything known of them."""
+    room = ANSWER_CHARACTERS - _LAST_WORDS
+    return _within([_whole(entry, room) for entry in entries], "ask for fewer ids at once")
+
+
+def time_line(found: Timeline) -> str:
+    """A memory in its time."""
+    parts = {
+        "Replaced (the last first)": found.predecessors,
+        "Replaced by (the next first)": found.successors,
+        "Related": found.related,
+        "Contradicts": found.contradicts,
+        "Changed just before in its project": found.earlier,
+        "Changed just after in its project": found.later,
+    }
+    texts = [_item("", found.entry)]
+    for heading, entries in parts.items():
+        items = [_item("- ", entry, GLANCE_CHARACTERS) for entry in entries]
+        texts += [f"{heading}:\n{items[0]}", *items[1:]] if items else []
+    return _within(texts, "memory_get shows each of them")
+
+
+def turns(found: Sequence[Said]) -> str:
+    """Turns of sessions as a numbered list, each with what was said around it."""
+    texts = [_turn(number, said) for number, said in enumerate(found, 1)]
+    return _within(texts, "ask with a smaller limit")
+
+
+def name(memory: Memory) -> str:
+    """A memory in a line."""
+    return f"{render.one_line(memory.id8)} · {render.one_line(memory.project)} · **{render.bold(memory.title)}**"
+
+
+def line(text: str) -> str:
+    """Any text as one harmless line."""
+    return render.one_line(text)
+
+
+def _within(texts: list[str], advice: str) -> str:
+    """As many as there is room for, from the first on; the first is always there."""
+    room = ANSWER_CHARACTERS - _LAST_WORDS
+    kept: list[str] = []
+    for text in texts:
+        room -= len(text) + 1
+        if room < 0 and kept:
+            break
+        kept.append(text)
+    left = len(texts) - len(kept)
+    return "\n".join([*kept, *([f"({left} more; {advice}.)"] if left else [])])
+
+
+def _item(mark: str, entry: Entry, most: int = STATEMENT_CHARACTERS) -> str:
+    """A memory as an item of a list. A title that the statement begins with is not said twice."""
+    memory = entry.memory
+    labels = [memory.id8, memory.project, memory.kind, _day(memory)]
+    if memory.status != "active":
+        labels.append(memory.status)
+    head = mark + " · ".join(render.one_line(label) for label in labels if label)
+    if not memory.body.startswith(memory.title.rstrip("….。")):
+        head += f" · **{render.bold(memory.title)}**"
+    return f"{head}\n{render.quoted(memory.body, most)}"
+
+
+def _whole(entry: Entry, room: int) -> str:
+    memory = entry.memory
+    facts = {
+        "layer": str(memory.layer),
+        "importance": str(memory.importance),
+        "status": memory.status,
+        "tags": ", ".join(memory.tags),
+        "paths": ", ".join(memory.paths),
+        "supersedes": memory.supersedes,
+        "superseded by": memory.superseded_by,
+        "related": ", ".join(memory.related),
+        "contradicts": ", ".join(memory.contradicts),
+        "from": _origin(memory),
+        "note": f"memem/{entry.path}",
+    }
+    labels = [memory.id8, memory.project, memory.kind, _day(memory)]
+    head = " · ".join(render.one_line(label) for label in labels if label)
+    lines = [f"{head} · **{render.bold(memory.title)}**"]
+    lines += [f"   {fact}: {render.one_line(value)}" for fact, value in facts.items() if value]
+    evidence = ["   evidence:", render.quoted(memory.evidence, TURN_CHARACTERS)] if memory.evidence else []
+    room -= sum(len(each) + 1 for each in (*lines, *evidence))
+    return "\n".join([*lines, _fitting(memory.body, room), *evidence])
+
+
+def _fitting(text: str, room: int) -> str:
+    """As much of a text, quoted, as there is room for: short lines take more of it than long ones."""
+    most = room
+    quoted = render.quoted(text, most)
+    while len(quoted) > room and most > 1:
+        most = most * room // len(quoted)
+        quoted = render.quoted(text, most)
+    return quoted
+
+
+def _turn(number: int, said: Said) -> str:
+    labels = (said.time[:16].replace("T", " "), said.project, f"session {said.session}")
+    head = f"{number}. " + " · ".join(render.one_line(label) for label in labels if label)
+    parts = [
+        head,
+        *_beside(said.before),
+        f"   {render.one_line(said.role)}:",
+        render.quoted(said.text, TURN_CHARACTERS),
+        *_beside(said.after),
+    ]
+    return "\n".join(parts)
+
+
+def _beside(turn: Beside | None) -> list[str]:
+    if turn is None:
+        return []
+    return [f"   {render.one_line(turn.role)}, beside it:", render.quoted(turn.text, BESIDE_CHARACTERS)]
+
+
+def _day(memory: Memory) -> str:
+    return (memory.updated or memory.created)[:10]
+
+
+def _origin(memory: Memory) -> str:
+    session = f", session {memory.source_session}" if memory.source_session else ""
+    return f"{memory.source_type}, written by {memory.author}{session}"

@@ -1,0 +1,37 @@
+"""What holds for a project whatever is asked: what it is, and how things are done in it."""
+
+from memem.core.memory import CONVENTIONS, GENERAL, PINNED, Entry
+from memem.flows.reindex import fresh_rows
+from memem.workspace import Workspace
+
+LEAST_IMPORTANCE = 3
+"""A convention that its author thought little of has not earned its place in every session."""
+
+
+def pinned(ws: Workspace, project: str) -> list[Entry]:
+    """The pinned memories of a project, the most important first."""
+    return _ordered(_of_layer(ws, PINNED, project))
+
+
+def conventions(ws: Workspace, project: str) -> list[Entry]:
+    """Conventions and rules of a project and of none in particular: the most important first, a person's before a
+    machine's, the project's own before general ones, the newest before older ones."""
+    found = _of_layer(ws, CONVENTIONS, project) + (_of_layer(ws, CONVENTIONS, GENERAL) if project != GENERAL else [])
+    return _ordered([entry for entry in found if entry.memory.importance >= LEAST_IMPORTANCE])
+
+
+def count(ws: Workspace, project: str) -> int:
+    """How many memories of a project may be shown unasked."""
+    return ws.index.count_where("project = ? AND layer < 3 AND status = 'active'", (project,))
+
+
+def _of_layer(ws: Workspace, layer: int, project: str) -> list[Entry]:
+    condition = "project = ? AND layer = ? AND status = 'active' ORDER BY changed DESC, id"
+    rows = fresh_rows(ws, lambda: ws.index.rows(condition, (project, layer)))
+    found = [Entry(row.memory, row.path) for row in rows if row.memory]
+    return [entry for entry in found if not entry.memory.superseded_by]
+
+
+def _ordered(entries: list[Entry]) -> list[Entry]:
+    """A sort keeps the order of equals, which is that of their last change."""
+    return sorted(entries, key=lambda entry: (-entry.memory.importance, entry.memory.author != "human"))

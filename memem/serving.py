@@ -1,0 +1,141 @@
+"""`memem serve`: the doors that live in one process. An MCP server for its own session; and, while it leads, the engine
+that answers the hooks and the servers of all."""
+
+import json
+import os
+import sys
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from memem.core.errors import MememError
+from memem.doors.engine.engine import Engine
+from memem.doors.engine.protocol import DONE, FAILED, OTHER, Reply, Request, address
+from memem.doors.engine.refresher import Refresher
+from memem.doors.engine.worker import Worker
+from memem.doors.mcp_server import tools
+from memem.workspace import Workspace, open_workspace
+
+ROOT = str(Path(__file__).parents[1])
+TOOL_SECONDS = 30.0
+"""How long a server waits for the one that leads before it does the work itself."""
+
+
+@dataclass(frozen=True)
+class Opened:
+    """One reading of the settings, and who works by it: prompts never wait for what a tool is doing."""
+
+    ws: Workspace
+
+    @cached_property
+    def identity(self) -> str:
+        return self.ws.identity()
+
+    @cached_property
+    def prompts(self) -> Worker:
+        return Worker(self.ws.twin, "memem-prompts")
+
+    @cached_property
+    def tools(self) -> Worker:
+        return Worker(self.ws.twin, "memem-tools")
+
+    @cached_property
+    def refresher(self) -> Refresher:
+        return Refresher(self.ws.twin, log=log)
+
+    def close(self) -> None:
+        for name in ("refresher", "prompts", "tools"):
+            if name in self.__dict__:
+                self.__dict__[name].stop()
+
+
+class Serving:
+    """What one server process does, for its own session and for others."""
+
+    def __init__(self) -> None:
+        self._opened = Opened(open_workspace(actor="mcp"))
+        self._stamps = self._opened.ws.settings_stamps()
+        self._opening = threading.Lock()
+        ws = self._opened.ws
+        where = address(ws.home.engine_lock.parent, ws.environ.get("XDG_RUNTIME_DIR", ""), os.getuid())
+        self.engine = Engine(ws.home.engine_lock, where, self.answer, log=log)
+
+    @property
+    def opened(self) -> Opened:
+        """The settings as they are now: whoever changed them expects to be understood."""
+        with self._opening:
+            stamps = self._opened.ws.settings_stamps()
+            if stamps != self._stamps:
+                before, self._stamps = self._opened, stamps
+                self._opened = Opened(open_workspace(actor="mcp").sharing(before.ws))
+                threading.Thread(target=before.close, daemon=True).start()
+            return self._opened
+
+    def call(self, name: str, arguments: dict[str, Any]) -> str:
+        """What a tool says: through the server that leads, which has the encoder, or by our own work."""
+        opened = self.opened
+        place = {"cwd": str(opened.ws.session_folder), "session": opened.ws.session}
+        if tools.reads(name) and not self.engine.is_leader:  # to write needs no encoder, and is never done twice
+            facts = {"settings": opened.identity, **place}
+            body = json.dumps(arguments).encode()
+            reply = self.engine.ask(Request("tool", name, facts, body), TOOL_SECONDS)
+            if reply and reply.outcome == DONE:
+                return reply.body.decode()
+            if reply and reply.outcome == FAILED:
+                raise MememError(reply.body.decode())
+        return _call(opened, name, arguments, place)
+
+    def answer(self, request: Request) -> Reply:
+        """What others ask of the one that leads."""
+        opened = self.opened
+        if request.kind == "tool":
+            if request.facts.get("settings") != opened.identity:
+                return Reply(OTHER)
+            return Reply(DONE, _call(opened, request.name, json.loads(request.body), request.facts).encode())
+        if not _is_of(request.facts, opened):
+            return Reply(OTHER)
+        from memem.doors.hook.answers import answer
+
+        told = opened.prompts.do(lambda ws: answer(ws, request.name, request.body), request.seconds)
+        opened.refresher.touch()
+        return Reply(DONE, told)
+
+    def close(self) -> None:
+        self.engine.stop()
+        self._opened.close()
+
+
+def serve() -> int:
+    """Until Claude Code ends it."""
+    from memem.doors.mcp_server.server import serve as speak
+
+    serving = Serving()
+    try:
+        speak(tools.offered(serving.opened.ws.settings.tools), serving.call, ready=serving.engine.start)
+    finally:
+        serving.close()
+    return 0
+
+
+def _call(opened: Opened, name: str, arguments: dict[str, Any], place: Mapping[str, str]) -> str:
+    cwd, session = Path(place.get("cwd", "")), place.get("session", "")
+    return opened.tools.do(lambda ws: tools.call(ws, name, arguments, cwd=cwd, session=session))
+
+
+def _is_of(facts: Mapping[str, str], opened: Opened) -> bool:
+    """Whether a hook works on the same memory by the same settings: it tells the variables that they depend on."""
+    if facts.get("root") != ROOT:
+        return False
+    try:
+        asker = open_workspace(actor="hook", environ=facts, folder=Path(facts.get("cwd", "")))
+    except MememError:
+        return False  # it says itself what is wrong with its settings
+    return asker.identity() == opened.identity
+
+
+def log(what: str) -> None:
+    """Claude Code keeps what its servers say aside."""
+    print(f"memem: {what}", file=sys.stderr, flush=True)  # noqa: T201

@@ -1,0 +1,280 @@
+"""The index is kept true in the background: often while somebody asks, rarely otherwise, whatever the vault does."""
+
+import shutil
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from memem.core.errors import SettingsError
+from memem.doors.engine import refresher as refreshers
+from memem.doors.engine.refresher import Refresher
+from memem.flows import meaning, reindex, remember, retrieve
+from memem.flows.reindex import Refreshed
+from memem.workspace import Workspace
+from tests.engines import LONG
+from tests.fakes import FakeEncoder, SteppingClock
+
+
+class Looks:
+    """Counts scans as they end; `next()` waits for one, `none()` says that there was none."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, clock: SteppingClock) -> None:
+        self._ended = threading.Semaphore(0)
+        self._clock = clock
+        self.takes = 0.0
+        self.found: Refreshed | None = None
+        self._real = reindex.refresh
+        monkeypatch.setattr(reindex, "refresh", self._refresh)
+
+    def _refresh(self, ws: Workspace) -> Refreshed:
+        self._clock.forward(seconds=self.takes)
+        try:
+            return self.found or self._real(ws)
+        finally:
+            self._ended.release()
+
+    def next(self) -> bool:
+        return self._ended.acquire(timeout=LONG)
+
+    def none(self) -> bool:
+        return not self._ended.acquire(timeout=0.05)
+
+
+@pytest.fixture
+def looks(ws: Workspace, monkeypatch: pytest.MonkeyPatch, clock: SteppingClock) -> Looks:
+    """At a vault with one note in it."""
+    remember.save(ws, "The house is yellow.", project="general")
+    return Looks(monkeypatch, clock)
+
+
+@pytest.fixture
+def refresher(ws: Workspace, looks: Looks, clock: SteppingClock) -> Iterator[Refresher]:
+    made = Refresher(ws.twin, log=pytest.fail, ticks=clock.ticks)
+    yield made
+    made.stop()
+
+
+def write(folder: Path, text: str) -> None:
+    (folder / f"{len(text)}.md").write_text(text)
+
+
+def test_nothing_is_looked_at_before_there_is_a_request(refresher: Refresher, looks: Looks) -> None:
+    assert looks.none()
+
+
+def test_what_is_written_by_hand_is_found_without_a_scan_by_whoever_asks(
+    refresher: Refresher, looks: Looks, ws: Workspace, memories: Path
+) -> None:
+    write(memories, "Boats are moored at the north pier.")
+    refresher.touch()
+    assert refresher.has_looked(LONG)
+    assert looks.next()
+    assert retrieve.search(ws, "where are boats moored")
+    assert looks.none()
+
+
+def test_while_somebody_asks_the_vault_is_looked_at_every_two_seconds(
+    refresher: Refresher, looks: Looks, clock: SteppingClock
+) -> None:
+    refresher.touch()
+    assert looks.next()
+    for _ in range(3):
+        clock.forward(seconds=1.5)
+        refresher.touch()
+        assert looks.none()
+        clock.forward(seconds=1)
+        refresher.touch()
+        assert looks.next()
+
+
+def test_it_looks_by_itself_without_a_request(
+    refresher: Refresher, looks: Looks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reindex, "RESCAN_SECONDS", 0.0)
+    refresher.touch()
+    assert looks.next()
+    assert looks.next()
+
+
+def test_a_scan_that_takes_long_is_made_rarely(refresher: Refresher, looks: Looks, clock: SteppingClock) -> None:
+    looks.takes, looks.found = 1.0, Refreshed(0, 0, 100_000)
+    refresher.touch()
+    assert looks.next()
+    clock.forward(seconds=18)
+    refresher.touch()
+    assert looks.none()
+    clock.forward(seconds=2)
+    refresher.touch()
+    assert looks.next()
+
+
+def test_a_scan_that_took_long_because_much_was_new_is_not_taken_for_the_usual(
+    refresher: Refresher, looks: Looks, clock: SteppingClock
+) -> None:
+    looks.takes, looks.found = 60.0, Refreshed(10_000, 0, 10_000)
+    refresher.touch()
+    assert looks.next()
+    looks.takes = 0.0
+    assert looks.next()  # the two seconds have passed during the scan
+    clock.forward(seconds=3)
+    refresher.touch()
+    assert looks.next()
+
+
+def test_when_nobody_has_asked_for_a_while_the_vault_is_looked_at_ten_times_as_rarely(
+    ws: Workspace, clock: SteppingClock
+) -> None:
+    pauses: list[float] = []
+    resting = Refresher(ws.twin, log=pytest.fail, ticks=clock.ticks)
+    resting._touched = clock.ticks() - refreshers.BUSY_SECONDS
+
+    def pause(seconds: float) -> None:
+        pauses.append(seconds)
+        clock.forward(seconds=seconds)
+
+    resting._changed.wait = pause  # type: ignore[assignment]
+    resting._rest(clock.ticks())
+    resting._touched = clock.ticks()
+    resting._rest(clock.ticks())
+    assert pauses == [pytest.approx(20), pytest.approx(2)]
+
+
+def test_who_asks_after_a_long_time_wakes_it_at_once(refresher: Refresher, looks: Looks, clock: SteppingClock) -> None:
+    refresher.touch()
+    assert looks.next()
+    clock.forward(seconds=refreshers.BUSY_SECONDS)
+    clock.forward(seconds=5)
+    refresher.touch()
+    assert looks.next()
+
+
+def test_a_vault_that_is_gone_is_told_once_and_seen_again_when_it_is_back(
+    ws: Workspace, looks: Looks, clock: SteppingClock, tmp_path: Path
+) -> None:
+    away = tmp_path / "away"
+    ws.settings.vault.rename(away)
+    logged: list[str] = []
+    refresher = Refresher(ws.twin, log=logged.append, ticks=clock.ticks)
+    for _ in range(3):
+        refresher.touch()
+        assert looks.next()
+        clock.forward(seconds=3)
+    assert refresher.has_looked(0)
+    write(away / "memem" / "memories", "Boats are moored at the north pier.")
+    away.rename(ws.settings.vault)
+    clock.forward(seconds=3)
+    refresher.touch()
+    assert looks.next()
+    refresher.stop()
+    assert retrieve.search(ws, "boats moored")
+    assert len(logged) == 1
+    assert "VaultMissing" in logged[0]
+
+
+def test_a_home_that_cannot_be_opened_is_told_once(clock: SteppingClock) -> None:
+    tried = threading.Semaphore(0)
+    logged: list[str] = []
+
+    def refuse() -> Workspace:
+        tried.release()
+        raise SettingsError("config.toml is not valid")
+
+    refresher = Refresher(refuse, log=logged.append, ticks=clock.ticks)
+    for _ in range(2):
+        refresher.touch()
+        assert tried.acquire(timeout=LONG)
+        clock.forward(seconds=3)
+    refresher.stop()
+    assert len(logged) == 1
+
+
+def test_a_stopped_refresher_has_closed_its_workspace_and_ended(ws: Workspace) -> None:
+    remember.save(ws, "The house is yellow.")
+    before = threading.enumerate()
+    own = ws.twin()
+    refresher = Refresher(lambda: own, log=pytest.fail)
+    refresher.touch()
+    assert refresher.has_looked(LONG)
+    refresher.stop()
+    assert "index" not in own.__dict__
+    assert threading.enumerate() == before
+
+
+def test_a_stopped_refresher_does_not_begin_again(ws: Workspace, looks: Looks) -> None:
+    refresher = Refresher(ws.twin, log=pytest.fail)
+    refresher.stop()
+    refresher.touch()
+    assert looks.none()
+    assert not refresher.has_looked(0)
+
+
+# --- vectors ------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def encoding(meant: Workspace, clock: SteppingClock) -> Callable[[], None]:
+    """Looks once at the vault of a home that is searched by meaning."""
+    remember.save(meant, "The house is yellow.", project="general")
+
+    def once() -> None:
+        refresher = Refresher(meant.twin, log=pytest.fail, ticks=clock.ticks)
+        looked = threading.Event()
+        refresher._rest = lambda _: looked.set() or setattr(refresher, "_is_stopped", True)  # type: ignore[assignment,func-returns-value]
+        refresher.touch()
+        assert looked.wait(LONG)
+        refresher.stop()
+
+    return once
+
+
+def test_what_is_new_has_its_vectors_before_somebody_asks(
+    encoding: Callable[[], None], meant: Workspace, encoder: FakeEncoder, memories: Path
+) -> None:
+    for number in range(20):
+        (memories / f"{number}.md").write_text(f"Pier number {number} belongs to the harbour.")
+    encoding()
+    assert len(encoder.encoded) == 21
+    assert encoder.batches == 3  # of eight each
+    assert meaning.look_up(meant) == 0
+
+
+def test_more_than_a_query_would_encode_is_left_to_a_process_of_its_own(
+    encoding: Callable[[], None], encoder: FakeEncoder, memories: Path
+) -> None:
+    for number in range(meaning.AT_ONCE + 1):
+        (memories / f"{number}.md").write_text(f"Pier number {number} belongs to the harbour.")
+    encoding()
+    assert encoder.encoded == []
+
+
+def test_the_model_is_not_loaded_for_the_sake_of_it(
+    encoding: Callable[[], None], meant: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    meant._encoder = None
+    monkeypatch.setattr(Workspace, "_load_encoder", lambda _: pytest.fail("it was loaded"))
+    encoding()
+    assert not meant.has_encoder
+
+
+def test_what_cannot_be_encoded_is_not_tried_for_ever(
+    encoding: Callable[[], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried: list[int] = []
+    monkeypatch.setattr(meaning, "encode_some", lambda _, most: tried.append(most))
+    encoding()
+    assert tried == [refreshers.PORTION]
+
+
+def test_a_cache_that_is_deleted_is_made_anew(
+    refresher: Refresher, looks: Looks, ws: Workspace, clock: SteppingClock
+) -> None:
+    refresher.touch()
+    assert looks.next()
+    ws.close()
+    shutil.rmtree(ws.home.cache)
+    clock.forward(seconds=3)
+    refresher.touch()
+    assert looks.next()
+    assert retrieve.search(ws, "yellow house")

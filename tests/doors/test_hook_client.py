@@ -1,0 +1,378 @@
+"""The client that Claude Code starts at every event: what it loads, whom it asks, and that it never is in the way."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memem.core import settings
+from memem.doors.engine import protocol
+from memem.doors.engine.protocol import Reply, Request
+from memem.doors.hook import client
+from memem.flows import consent, remember
+from memem.workspace import Workspace
+from tests.transcripts import Transcript
+
+CLIENT = Path(client.__file__)
+SECONDS = 60
+# What `python -I -S -c pass` has loaded, what `import os` adds to it, and the one module that speaks with sockets.
+BARE = """__main__ _abc _codecs _frozen_importlib _frozen_importlib_external _imp _io _signal _thread _warnings _weakref
+    abc builtins codecs encodings encodings.aliases encodings.utf_8 io marshal posix sys time zipimport""".split()
+LOADED = {*BARE, *"os stat _stat posixpath genericpath os.path _collections_abc _socket".split()}
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="hooks need a POSIX system")
+
+
+def envelope(event: str, **more: Any) -> bytes:
+    told = {"session_id": "s1", "cwd": str(Path.home()), "hook_event_name": event, **more}
+    return json.dumps(told).encode()
+
+
+@pytest.fixture
+def environ(ws: Workspace) -> dict[str, str]:
+    """The environment of a hook on the home of the workspace."""
+    ours = {"MEMEM_DIR": str(ws.settings.home), "MEMEM_OBSIDIAN_VAULT": str(ws.settings.vault)}
+    return {"HOME": str(ws.user_home), "PATH": os.environ["PATH"], "MEMEM_FSYNC": "0", "MEMEM_ENCODER": "none", **ours}
+
+
+@pytest.fixture
+def house(ws: Workspace) -> Workspace:
+    """A memory that a prompt about the house needs."""
+    remember.save(ws, "The house is painted yellow, by Swoboda & Sons.", title="Colour of the house", project="general")
+    return ws
+
+
+def call(event: str, given: bytes, environ: dict[str, str], *, before: str = "") -> subprocess.CompletedProcess[bytes]:
+    """The client as the launcher starts it; `before` may change it first."""
+    command = [sys.executable, "-I", "-S", str(CLIENT), "hook", event]
+    if before:
+        source = CLIENT.read_text(encoding="utf-8").rpartition("if __name__")[0]
+        changed = f"__file__ = {str(CLIENT)!r}\n{source}\n{before}\nmain(['hook', {event!r}])\nos._exit(0)"
+        command = [sys.executable, "-I", "-S", "-c", changed]
+    return subprocess.run(command, input=given, env=environ, capture_output=True, timeout=SECONDS, check=False)
+
+
+@contextmanager
+def engine(ws: Workspace, answer: Callable[[Request], bytes | None]) -> Iterator[list[Request]]:
+    """Something that listens where an engine would, and what it was asked."""
+    path = ws.home.engine_lock.parent / "engine.sock"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    asked: list[Request] = []
+    over = threading.Event()
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
+        listener.bind(str(path))
+        listener.listen()
+
+        def serve() -> None:
+            connection, _ = listener.accept()
+            with connection:
+                asked.append(protocol.read_request(connection, time.monotonic() + SECONDS))
+                reply = answer(asked[0])
+                if reply is None:
+                    over.wait(SECONDS)
+                else:
+                    connection.sendall(reply)
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        yield asked
+        over.set()
+        thread.join(SECONDS)
+    path.unlink()
+
+
+def context(printed: bytes) -> str:
+    return str(json.loads(printed)["hookSpecificOutput"]["additionalContext"])
+
+
+def log(ws: Workspace) -> str:
+    return ws.home.hooks_log.read_text(encoding="utf-8")
+
+
+# --- with an engine -----------------------------------------------------------------------------------------------
+
+
+def test_a_prompt_costs_no_more_modules_than_a_socket_needs(ws: Workspace, environ: dict[str, str]) -> None:
+    tell = "answered = main\ndef main(given):\n    answered(given)\n    os.write(2, ' '.join(sys.modules).encode())"
+    with engine(ws, lambda _: protocol.encode_reply(Reply("done", b"said"))):
+        called = call("UserPromptSubmit", envelope("UserPromptSubmit", prompt="x"), environ, before=tell)
+    assert called.stdout == b"said"
+    assert set(called.stderr.decode().split()) - LOADED == set()
+
+
+def test_what_the_engine_answers_is_printed_as_it_is(ws: Workspace, environ: dict[str, str]) -> None:
+    given = envelope("UserPromptSubmit", prompt="ä\u2028\ud800")
+    with engine(ws, lambda _: protocol.encode_reply(Reply("done", b'{"x": "\xc3\xa4"}'))) as asked:
+        called = call("UserPromptSubmit", given, environ)
+    assert (called.returncode, called.stdout, called.stderr) == (0, b'{"x": "\xc3\xa4"}', b"")
+    (request,) = asked
+    assert (request.kind, request.name, request.body) == ("hook", "UserPromptSubmit", given)
+    assert request.facts["root"] == str(CLIENT.parents[3])
+    assert request.facts["MEMEM_DIR"] == environ["MEMEM_DIR"]
+    assert request.facts["HOME"] == environ["HOME"]
+    assert request.seconds == client.ENGINE_SECONDS
+
+
+def test_an_engine_is_told_the_options_of_the_plugin_and_nothing_that_is_secret(
+    ws: Workspace, environ: dict[str, str]
+) -> None:
+    environ |= {"CLAUDE_PLUGIN_OPTION_VAULT": "/v", "ANTHROPIC_API_KEY": "k", "CLAUDE_CODE_MESSAGING_TOKEN": "t"}
+    with engine(ws, lambda _: protocol.encode_reply(Reply("done"))) as asked:
+        call("UserPromptSubmit", envelope("UserPromptSubmit"), environ)
+    assert asked[0].facts["CLAUDE_PLUGIN_OPTION_VAULT"] == "/v"
+    assert not {"ANTHROPIC_API_KEY", "CLAUDE_CODE_MESSAGING_TOKEN"} & set(asked[0].facts)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        protocol.encode_reply(Reply("other")),
+        b"",
+        b"memem 1 done 9\nshort",
+        b"memem 2 done 0\n",
+        b"something else\n",
+        b"\xff\n",
+    ],
+)
+def test_where_the_engine_is_of_no_use_the_work_is_done_here(
+    house: Workspace, environ: dict[str, str], reply: bytes
+) -> None:
+    with engine(house, lambda _: reply):
+        called = call("UserPromptSubmit", envelope("UserPromptSubmit", prompt="house painted yellow?"), environ)
+    assert "Swoboda" in context(called.stdout)
+
+
+def test_an_engine_that_fails_is_no_reason_to_work_twice_and_is_told_of(ws: Workspace, environ: dict[str, str]) -> None:
+    with engine(ws, lambda _: protocol.encode_reply(Reply("failed", b"The vault is gone."))):
+        called = call("UserPromptSubmit", envelope("UserPromptSubmit", prompt="x"), environ)
+    assert (called.returncode, called.stdout) == (0, b"")
+    assert "UserPromptSubmit: The vault is gone." in log(ws)
+
+
+def test_an_engine_that_does_not_answer_is_not_waited_for(ws: Workspace, environ: dict[str, str]) -> None:
+    with engine(ws, lambda _: None):
+        called = call("UserPromptSubmit", envelope("UserPromptSubmit"), environ, before="ENGINE_SECONDS = 0.05")
+    assert (called.returncode, called.stdout) == (0, b"")
+    assert "UserPromptSubmit: the engine gave no answer within 0.05 s" in log(ws)
+
+
+def test_a_socket_of_somebody_else_is_not_spoken_to(house: Workspace, environ: dict[str, str]) -> None:
+    ask = envelope("UserPromptSubmit", prompt="house painted yellow?")
+    path = house.home.engine_lock.parent / "engine.sock"
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
+        listener.bind(str(path))
+        listener.listen()
+        called = call("UserPromptSubmit", ask, environ, before="os.getuid = lambda: -1")
+    assert "Swoboda" in context(called.stdout)
+
+
+# --- without one --------------------------------------------------------------------------------------------------
+
+
+def test_with_no_engine_the_work_is_done_here(house: Workspace, environ: dict[str, str]) -> None:
+    called = call("UserPromptSubmit", envelope("UserPromptSubmit", prompt="house painted yellow?"), environ)
+    assert (called.returncode, called.stderr) == (0, b"")
+    assert "Swoboda" in context(called.stdout)
+
+
+def test_a_note_written_by_hand_a_moment_ago_is_seen(house: Workspace, environ: dict[str, str]) -> None:
+    house.store.paths.memories.joinpath("garage.md").write_text("The garage door opens with code QX-7781-B.\n")
+    ask = envelope("UserPromptSubmit", prompt="what is QX-7781-B for?")
+    assert "garage door" in context(call("UserPromptSubmit", ask, environ).stdout)
+
+
+def test_a_socket_that_its_engine_left_behind_is_nobody(house: Workspace, environ: dict[str, str]) -> None:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
+        listener.bind(str(house.home.engine_lock.parent / "engine.sock"))
+    called = call("UserPromptSubmit", envelope("UserPromptSubmit", prompt="house painted yellow?"), environ)
+    assert "Swoboda" in context(called.stdout)
+
+
+def test_within_a_call_of_our_own_a_hook_does_nothing(house: Workspace, environ: dict[str, str]) -> None:
+    environ["MEMEM_HOOKS_OFF"] = "1"
+    for event in ("SessionStart", "UserPromptSubmit", "Stop"):
+        called = call(event, envelope(event, prompt="house painted yellow?"), environ)
+        assert (called.returncode, called.stdout, called.stderr) == (0, b"", b"")
+    assert not house.home.hooks_log.exists()
+
+
+@pytest.mark.parametrize("given", [b"", b"null", b"[1]", b'{"prompt":', b"\xff\xfe"])
+def test_what_cannot_be_read_is_logged_and_in_nobodys_way(
+    house: Workspace, environ: dict[str, str], given: bytes
+) -> None:
+    called = call("UserPromptSubmit", given, environ)
+    assert (called.returncode, called.stdout, called.stderr) == (0, b"", b"")
+    assert "UserPromptSubmit: " in log(house)
+
+
+def test_an_event_that_nobody_knows_is_logged_and_in_nobodys_way(ws: Workspace, environ: dict[str, str]) -> None:
+    called = call("Lunch", envelope("Lunch"), environ)
+    assert (called.returncode, called.stdout, called.stderr) == (0, b"", b"")
+    assert "Lunch: " in log(ws)
+
+
+def test_a_home_that_cannot_be_written_is_in_nobodys_way(tmp_path: Path, environ: dict[str, str]) -> None:
+    (tmp_path / "file").write_text("not a folder")
+    environ["MEMEM_DIR"] = str(tmp_path / "file" / "home")
+    for event in ("SessionStart", "UserPromptSubmit", "Stop"):
+        called = call(event, envelope(event, prompt="x", source="startup"), environ)
+        assert (called.returncode, called.stderr) == (0, b"")
+
+
+def test_a_hook_that_gets_stuck_ends_itself(ws: Workspace, environ: dict[str, str]) -> None:
+    called = call("UserPromptSubmit", b"", environ, before="SECONDS = 0.05\n_read = lambda _: os.read(os.pipe()[0], 1)")
+    assert (called.returncode, called.stdout) == (0, b"")
+    assert "UserPromptSubmit: not done within 0.05 s" in log(ws)
+
+
+def test_settings_that_cannot_be_used_are_shown_when_a_session_begins(ws: Workspace, environ: dict[str, str]) -> None:
+    environ["MEMEM_INJECTION_MODE"] = "loud"
+    told = json.loads(call("SessionStart", envelope("SessionStart", source="startup"), environ).stdout)
+    assert "injection_mode is 'loud'" in told["systemMessage"]
+
+
+# --- before a tool ------------------------------------------------------------------------------------------------
+
+
+def reads(file: Path) -> bytes:
+    return envelope("PreToolUse", cwd=str(file.parent), tool_name="Read", tool_input={"file_path": str(file)})
+
+
+@pytest.fixture
+def paint(ws: Workspace, tmp_path: Path) -> Path:
+    """A file that something is remembered about."""
+    file = tmp_path / "shop" / "paint.py"
+    file.parent.mkdir()
+    file.touch()
+    remember.save(ws, "paint.py must stay free of imports.", title="Paint", project="shop", paths=("paint.py",))
+    return file
+
+
+def test_unless_it_is_wanted_nothing_is_looked_up_before_a_tool(
+    paint: Path, ws: Workspace, environ: dict[str, str]
+) -> None:
+    with engine(ws, lambda _: protocol.encode_reply(Reply("done", b"said"))) as asked:
+        assert call("PreToolUse", reads(paint), environ).stdout == b""
+        assert asked == []
+        assert call("UserPromptSubmit", envelope("UserPromptSubmit"), environ).stdout == b"said"
+
+
+@pytest.mark.parametrize("how", ["variable", "config.toml"])
+def test_before_a_tool_its_file_is_told_of_where_that_is_wanted(
+    paint: Path, ws: Workspace, environ: dict[str, str], how: str
+) -> None:
+    if how == "variable":
+        environ["MEMEM_PRETOOL_GATING"] = "1"
+    else:
+        ws.home.config_file.write_text("pretool_gating = true\n")
+    assert "free of imports" in context(call("PreToolUse", reads(paint), environ).stdout)
+    assert call("PreToolUse", reads(paint), environ).stdout == b""
+
+
+# --- what goes on afterwards --------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def begun(monkeypatch: pytest.MonkeyPatch, environ: dict[str, str]) -> list[tuple[str, bytes]]:
+    """What is left to a process of its own, which does not start."""
+    for name, value in environ.items():
+        monkeypatch.setenv(name, value)
+    begun: list[tuple[str, bytes]] = []
+    monkeypatch.setattr(client, "begin_later", lambda event, given: begun.append((event, given)))
+    monkeypatch.setattr(client, "_end_in_time", lambda _: None)
+    monkeypatch.setattr(client, "_read", lambda _: b"told")
+    return begun
+
+
+@pytest.mark.parametrize("event", client.LATER)
+def test_the_end_of_a_turn_begins_the_miner_once_mining_is_on(
+    event: str, ws: Workspace, begun: list[tuple[str, bytes]], capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    client.main(["hook", event])
+    assert begun == []
+    consent.opt_in(ws)
+    client.main(["hook", event])
+    assert begun == [(event, b"told")]
+    assert capfdbinary.readouterr() == (b"", b"")
+
+
+def test_a_session_that_begins_begins_the_upkeep(
+    begun: list[tuple[str, bytes]], monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    monkeypatch.setattr(client, "_asked", lambda *_: b"brief")
+    client.main(["hook", "SessionStart"])
+    assert begun == [("SessionStart", b"told")]
+    assert capfdbinary.readouterr() == (b"brief", b"")
+
+
+def test_a_turn_that_ends_is_mined_by_a_process_that_nobody_waits_for(
+    ws: Workspace, session: Transcript, environ: dict[str, str]
+) -> None:
+    environ |= {"MEMEM_EXTRACTOR": "rules", "MEMEM_BACKGROUND": "0"}
+    consent.opt_in(ws)
+    session.human("remember that prices are net")
+    session.claude("Noted.")
+    given = envelope("SessionEnd", transcript_path=str(session.path), last_assistant_message="Noted.")
+    called = call("SessionEnd", given, environ)
+    assert (called.returncode, called.stdout, called.stderr) == (0, b"", b"")
+    until = time.monotonic() + SECONDS
+    while not (mined := list(ws.store.paths.memories.glob("*.md"))):
+        assert time.monotonic() < until, log(ws)
+        time.sleep(0.02)
+    assert "Prices are net." in mined[0].read_text(encoding="utf-8")
+    assert list(ws.home.engine_lock.parent.glob("hook-*")) == []
+
+
+# --- the same in two places ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {},
+        {"MEMEM_DIR": ""},
+        {"MEMEM_DIR": "/srv/memory"},
+        {"MEMEM_DIR": "~/memory"},
+        {"MEMEM_DIR": "~//memory"},
+        {"MEMEM_DIR": "memory"},
+        {"MEMEM_DIR": "/srv/mein Gedächtnis"},
+    ],
+)
+def test_the_client_and_the_settings_find_the_same_home(monkeypatch: pytest.MonkeyPatch, given: dict[str, str]) -> None:
+    for name, value in given.items():
+        monkeypatch.setenv(name, value)
+    assert Path(client.home()) == settings.locate_home(given, Path.home())
+
+
+@pytest.mark.parametrize("folder", ["/srv/memory/run", f"/srv/{'long' * 30}/run", f"/srv/{'ä' * 50}/run"])
+@pytest.mark.parametrize("runtime", ["", "/run/user/7"])
+def test_the_client_and_the_engine_agree_on_their_address(
+    monkeypatch: pytest.MonkeyPatch, folder: str, runtime: str
+) -> None:
+    monkeypatch.setenv("XDG_RUNTIME_DIR", runtime)
+    assert client.address(folder) == str(protocol.address(Path(folder), runtime, os.getuid()))
+
+
+def test_the_client_and_the_engine_speak_the_same_protocol() -> None:
+    assert client.PROTOCOL == protocol.PROTOCOL
+    assert client.LONGEST_NAME == protocol.MOST_ADDRESS
+
+
+def test_the_log_does_not_grow_for_ever(
+    ws: Workspace, environ: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MEMEM_DIR", environ["MEMEM_DIR"])
+    monkeypatch.setattr(client, "LONGEST_LOG", 100)
+    for number in range(9):
+        client.log("Stop", f"trouble\n number {number} {'x' * 2_000}")
+    assert log(ws).count("\n") == 1
+    assert "Stop: trouble number 8 xxx" in log(ws)

@@ -1,0 +1,372 @@
+"""What a prompt gets unasked, how often, and never twice."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memem.core.errors import ModelError, VaultMissing, VaultUnmade
+from memem.core.memory import Slice
+from memem.flows import briefing, prompting, remember
+from memem.flows.prompting import UNSAID
+from memem.jobs import contexts
+from memem.jobs.contexts import Context
+from memem.workspace import Workspace
+from tests.fakes import FakeEncoder
+
+SIGNING = "how are the access tokens signed with RS256?"
+WALRUS = "how does the walrus of the harbour sleep?"
+CARTS = "when do abandoned carts expire?"
+OFF_TOPIC = "please rename this variable"
+COMMANDS = [
+    "/compact",
+    "/memem:recall access tokens signed with RS256",
+    "/memem-status",
+    "  /recall access tokens signed with RS256",
+    "/model\nRS256",
+]
+SYNTHETIC = [
+    "<task-notification>access tokens signed with RS256</task-notification>",
+    "<command-name>/recall</command-name><command-args>access tokens signed with RS256</command-args>",
+    "<local-command-stdout>access tokens signed with RS256</local-command-stdout>",
+    "<bash-stdout>access tokens signed with RS256</bash-stdout>",
+    "<system-reminder>access tokens signed with RS256</system-reminder>",
+    "This session is being continued from a previous conversation about access tokens signed with RS256",
+    "[Request interrupted by user]",
+]
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    """The folder of a project."""
+    folder = tmp_path / "shop"
+    folder.mkdir()
+    return folder
+
+
+def fill(ws: Workspace) -> Workspace:
+    for title, text in {
+        "Signing": "Access tokens are signed with RS256, since the gateway shares no secret.",
+        "Walrus": "The walrus of the harbour does sleep on the pier.",
+        "Carts": "Abandoned carts expire after 30 days.",
+    }.items():
+        remember.save(ws, text, title=title, project="shop")
+    remember.save(ws, "shop is the checkout backend.", title="What shop is", project="shop", layer=0)
+    remember.save(ws, "Access tokens elsewhere are signed with HS256.", title="Elsewhere", project="other")
+    return ws
+
+
+@pytest.fixture
+def filled(ws: Workspace) -> Workspace:
+    return fill(ws)
+
+
+@pytest.fixture
+def by_meaning(meant: Workspace) -> Workspace:
+    """The same, where topics can be told apart."""
+    return fill(meant)
+
+
+def using(ws: Workspace, **settings: Any) -> Workspace:
+    ws.settings = replace(ws.settings, **settings)
+    return ws
+
+
+def prompted(ws: Workspace, prompt: str, cwd: Path, session: str = "s1") -> Slice:
+    return prompting.for_prompt(ws, prompt, cwd=cwd, session=session)
+
+
+def titles(found: Slice) -> list[str]:
+    return [hit.title for hit in found.hits]
+
+
+# --- what deserves it -----------------------------------------------------------------------------------------------
+
+
+def test_a_prompt_that_needs_a_memory_gets_it(filled: Workspace, shop: Path) -> None:
+    found = prompted(filled, SIGNING, shop)
+    assert titles(found) == ["Signing"]
+    assert found.session_id == "s1"
+    assert "Access tokens are signed with RS256" in found.text
+    assert "HS256" not in found.text
+
+
+@pytest.mark.parametrize("mode", ["auto", "hybrid"])
+@pytest.mark.parametrize("prompt", ["ok thanks", "好的，继续", OFF_TOPIC, "hi"])
+def test_a_prompt_that_needs_none_gets_silence_and_a_reason(
+    filled: Workspace, shop: Path, mode: str, prompt: str
+) -> None:
+    found = prompted(using(filled, injection_mode=mode), prompt, shop)
+    assert (found.text, found.hits) == ("", ())
+    assert found.reason
+    assert filled.contexts.shown("s1") == []
+
+
+@pytest.mark.parametrize("mode", ["auto", "hybrid"])
+@pytest.mark.parametrize("prompt", ["", "  \n", *COMMANDS, *SYNTHETIC])
+def test_what_nobody_said_gets_nothing(filled: Workspace, shop: Path, mode: str, prompt: str) -> None:
+    found = prompted(using(filled, injection_mode=mode), prompt, shop)
+    assert (found.text, found.reason) == ("", UNSAID)
+    assert not filled.contexts.is_known("s1")
+
+
+@pytest.mark.parametrize("prompt", ["/etc/keys: are access tokens signed with RS256?", "//RS256 access tokens signed"])
+def test_a_path_is_no_command(filled: Workspace, shop: Path, prompt: str) -> None:
+    assert titles(prompted(filled, prompt, shop)) == ["Signing"]
+
+
+def test_only_what_was_said_is_looked_for(filled: Workspace, shop: Path) -> None:
+    shown = prompted(filled, SIGNING, shop).text
+    for aside in (f"<system-reminder>{SIGNING}</system-reminder>", f"<ide_selection>{SIGNING}</ide_selection>", shown):
+        assert prompted(filled, f"{aside}\n{OFF_TOPIC}", shop, "s2").text == ""
+    reminded = f"<system-reminder>Be brief.</system-reminder>\n{SIGNING}"
+    assert titles(prompted(filled, reminded, shop, "s2")) == ["Signing"]
+
+
+def test_in_the_mode_tool_nothing_is_said(filled: Workspace, shop: Path) -> None:
+    found = prompted(using(filled, injection_mode="tool"), SIGNING, shop)
+    assert found.text == ""
+    assert "MEMEM_INJECTION_MODE is tool" in found.reason
+    assert not filled.home.contexts_file.exists()
+
+
+@pytest.mark.parametrize("mode", ["auto", "hybrid"])
+def test_without_a_vault_the_caller_is_told(ws: Workspace, shop: Path, mode: str) -> None:
+    using(ws, injection_mode=mode)
+    with pytest.raises(VaultUnmade):
+        prompted(ws, SIGNING, shop)
+    remember.save(ws, "A fact.")
+    ws.store.paths.marker.unlink()
+    with pytest.raises(VaultMissing, match="is gone"):
+        prompted(ws, SIGNING, shop)
+
+
+# --- never twice ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", ["auto", "hybrid"])
+def test_a_memory_is_not_shown_twice_in_a_session(filled: Workspace, shop: Path, mode: str) -> None:
+    using(filled, injection_mode=mode, inject_cadence=1)
+    assert titles(prompted(filled, SIGNING, shop)) == ["Signing"]
+    again = prompted(filled, SIGNING, shop)
+    assert (again.text, again.reason) == ("", "what the prompt needs stands in this session's context already")
+
+
+def test_another_session_is_shown_it_too(filled: Workspace, shop: Path) -> None:
+    first = prompted(filled, SIGNING, shop)
+    assert prompted(filled, SIGNING, shop, "s2").text == first.text
+
+
+def test_a_session_without_a_name_is_never_taken_for_another(filled: Workspace, shop: Path) -> None:
+    assert prompted(filled, SIGNING, shop, "").text == prompted(filled, SIGNING, shop, "").text != ""
+
+
+def test_a_prompt_is_shown_only_what_is_new_to_its_session(filled: Workspace, shop: Path) -> None:
+    prompted(filled, SIGNING, shop)
+    found = prompted(filled, f"{SIGNING} And {WALRUS}", shop)
+    assert titles(found) == ["Walrus"]
+    assert "RS256" not in found.text
+
+
+def test_what_is_pinned_accompanies_the_first_slice_and_no_other(filled: Workspace, shop: Path) -> None:
+    assert "- Pinned · " in prompted(filled, SIGNING, shop).text
+    assert "- Pinned · " not in prompted(filled, WALRUS, shop).text
+
+
+def test_what_the_session_was_told_at_its_start_is_not_repeated(filled: Workspace, shop: Path) -> None:
+    remember.save(filled, "Money is kept in cents, never as a float.", project="shop", kind="convention")
+    briefing.brief(filled, cwd=shop, session="s1", source="startup")
+    assert prompted(filled, "is money kept in cents or as a float?", shop).text == ""
+    found = prompted(filled, SIGNING, shop)
+    assert "- Pinned · " not in found.text
+    assert found.pinned == ()
+
+
+def test_after_a_compaction_what_came_back_is_not_repeated(filled: Workspace, shop: Path) -> None:
+    prompted(filled, SIGNING, shop)
+    assert "RS256" in briefing.brief(filled, cwd=shop, session="s1", source="compact").text
+    assert prompted(filled, SIGNING, shop).text == ""
+
+
+def test_after_a_clear_everything_may_be_shown_again(filled: Workspace, shop: Path) -> None:
+    prompted(filled, SIGNING, shop)
+    assert "RS256" not in briefing.brief(filled, cwd=shop, session="s1", source="clear").text
+    assert titles(prompted(filled, SIGNING, shop)) == ["Signing"]
+
+
+def test_a_record_that_was_damaged_costs_no_more_than_a_repetition(filled: Workspace, shop: Path) -> None:
+    prompted(filled, SIGNING, shop)
+    filled.close()
+    filled.home.contexts_file.write_bytes(b"not a database at all" * 100)
+    assert titles(prompted(filled, SIGNING, shop)) == ["Signing"]
+    assert prompted(filled, SIGNING, shop).text == ""
+
+
+def test_a_record_that_was_deleted_is_made_anew_also_by_who_had_it_open(filled: Workspace, shop: Path) -> None:
+    prompted(filled, SIGNING, shop)
+    contexts.drop(filled.home.contexts_file)
+    assert titles(prompted(filled, SIGNING, shop)) == ["Signing"]
+    assert filled.home.contexts_file.exists()
+
+
+# --- hybrid: less often ---------------------------------------------------------------------------------------------
+
+
+def test_auto_neither_pauses_nor_counts(filled: Workspace, shop: Path) -> None:
+    assert [titles(prompted(filled, each, shop)) for each in (SIGNING, WALRUS)] == [["Signing"], ["Walrus"]]
+    assert filled.contexts.get("s1") == Context()
+
+
+def test_hybrid_passes_over_nods_and_does_not_count_them(filled: Workspace, shop: Path) -> None:
+    using(filled, injection_mode="hybrid")
+    prompted(filled, SIGNING, shop)
+    before = filled.contexts.get("s1")
+    for nod in ("ok", "继续", "<system-reminder>Be brief.</system-reminder>\nthanks!"):
+        assert prompted(filled, nod, shop).reason == "the prompt asks for nothing"
+    assert filled.contexts.get("s1") == before
+
+
+@pytest.mark.parametrize(
+    ("cadence", "shown"),
+    [
+        (1, ["Signing", "Walrus", "Carts", "", "", ""]),
+        (2, ["Signing", "", "Carts", "", "Walrus", ""]),
+        (3, ["Signing", "", "", "Carts", "", ""]),
+    ],
+)
+def test_after_a_slice_hybrid_pauses(filled: Workspace, shop: Path, cadence: int, shown: list[str]) -> None:
+    using(filled, injection_mode="hybrid", inject_cadence=cadence)
+    prompts = (SIGNING, WALRUS, CARTS, CARTS, WALRUS, SIGNING)
+    assert ["".join(titles(prompted(filled, each, shop))) for each in prompts] == shown
+
+
+def test_a_pause_is_explained(filled: Workspace, shop: Path) -> None:
+    using(filled, injection_mode="hybrid")
+    prompted(filled, SIGNING, shop)
+    assert prompted(filled, WALRUS, shop).reason.startswith("a slice came 1 prompts ago")
+
+
+def test_sessions_pause_by_themselves(filled: Workspace, shop: Path) -> None:
+    using(filled, injection_mode="hybrid")
+    prompted(filled, SIGNING, shop)
+    assert titles(prompted(filled, WALRUS, shop, "s2")) == ["Walrus"]
+    assert prompted(filled, WALRUS, shop).text == ""
+
+
+def test_a_compaction_ends_a_pause(filled: Workspace, shop: Path) -> None:
+    using(filled, injection_mode="hybrid")
+    prompted(filled, SIGNING, shop)
+    briefing.brief(filled, cwd=shop, session="s1", source="compact")
+    assert titles(prompted(filled, WALRUS, shop)) == ["Walrus"]
+
+
+def test_another_topic_ends_a_pause(by_meaning: Workspace, shop: Path) -> None:
+    using(by_meaning, injection_mode="hybrid", inject_cadence=5)
+    assert titles(prompted(by_meaning, SIGNING, shop)) == ["Signing"]
+    assert titles(prompted(by_meaning, WALRUS, shop)) == ["Walrus"]
+
+
+def test_the_same_topic_does_not(by_meaning: Workspace, shop: Path) -> None:
+    using(by_meaning, injection_mode="hybrid", inject_cadence=3)
+    prompted(by_meaning, SIGNING, shop)
+    reasons = [prompted(by_meaning, SIGNING, shop).reason for _ in range(3)]
+    assert [reason.startswith("a slice came") for reason in reasons] == [True, True, False]
+
+
+def test_how_much_another_topic_differs_is_a_setting(by_meaning: Workspace, shop: Path) -> None:
+    using(by_meaning, injection_mode="hybrid", topic_shift_threshold=0.0)
+    prompted(by_meaning, SIGNING, shop)
+    assert prompted(by_meaning, WALRUS, shop).reason.startswith("a slice came")
+
+
+def test_once_nothing_was_found_many_times_nobody_looks_until_the_topic_changes(
+    by_meaning: Workspace, shop: Path
+) -> None:
+    using(by_meaning, injection_mode="hybrid", empty_streak_max=3)
+    reasons = [prompted(by_meaning, OFF_TOPIC, shop).reason for _ in range(5)]
+    assert [reason.startswith("nothing was found for 3 prompts") for reason in reasons] == [False] * 3 + [True] * 2
+    assert titles(prompted(by_meaning, WALRUS, shop)) == ["Walrus"]
+
+
+def test_a_new_topic_is_looked_at_as_patiently_as_the_first(by_meaning: Workspace, shop: Path) -> None:
+    using(by_meaning, injection_mode="hybrid", empty_streak_max=3)
+    for _ in range(5):
+        prompted(by_meaning, OFF_TOPIC, shop)
+    reasons = [prompted(by_meaning, "another matter altogether", shop).reason for _ in range(5)]
+    assert [reason.startswith("nothing was found for 3 prompts") for reason in reasons] == [False] * 3 + [True] * 2
+
+
+def test_a_topic_that_drifts_away_step_by_step_is_another_in_the_end(by_meaning: Workspace, shop: Path) -> None:
+    using(by_meaning, injection_mode="hybrid", empty_streak_max=1)
+    words = [f"topic{number:02}" for number in range(30)]
+    reasons = [prompted(by_meaning, " ".join(words[at : at + 10]), shop).reason for at in range(6)]
+    # One word of ten changes at a time: every second prompt is too far from the last that was looked at.
+    assert [reason.startswith("nothing was found for") for reason in reasons] == [False, True] * 3
+
+
+def test_without_vectors_nobody_knows_that_the_topic_is_the_same_and_hybrid_goes_on_looking(
+    filled: Workspace, shop: Path
+) -> None:
+    using(filled, injection_mode="hybrid", empty_streak_max=1)
+    for _ in range(4):
+        prompted(filled, OFF_TOPIC, shop)
+    assert titles(prompted(filled, WALRUS, shop)) == ["Walrus"]
+
+
+def test_an_encoder_that_fails_leaves_the_pause_and_the_words(
+    by_meaning: Workspace, encoder: FakeEncoder, shop: Path
+) -> None:
+    using(by_meaning, injection_mode="hybrid")
+    encoder.trouble = ModelError("The encoder is ill.")
+    found = [prompted(by_meaning, each, shop) for each in (SIGNING, WALRUS, CARTS)]
+    assert [titles(each) for each in found] == [["Signing"], [], ["Carts"]]
+    assert found[0].degraded == "The encoder is ill."
+
+
+def test_an_encoder_that_is_late_is_not_waited_for(by_meaning: Workspace, encoder: FakeEncoder, shop: Path) -> None:
+    using(by_meaning, injection_mode="hybrid", query_seconds=0.0)
+    encoder.gate.clear()
+    assert titles(prompted(by_meaning, SIGNING, shop)) == ["Signing"]
+
+
+def test_a_prompt_is_encoded_once(by_meaning: Workspace, encoder: FakeEncoder, shop: Path) -> None:
+    using(by_meaning, injection_mode="hybrid")
+    prompted(by_meaning, f"<system-reminder>Be brief.</system-reminder>{SIGNING}" + " please" * 3_000, shop)
+    assert len(encoder.queries) == 1
+
+
+# --- a look at the vault --------------------------------------------------------------------------------------------
+
+
+def write_by_hand(ws: Workspace) -> None:
+    path = ws.store.paths.memories / "by hand.md"
+    path.write_text("---\nproject: shop\n---\nThe zeppelin hangar is locked at night.\n")
+
+
+def test_a_process_that_has_just_started_sees_what_was_written_by_hand(filled: Workspace, shop: Path) -> None:
+    write_by_hand(filled)
+    prompt = "when is the zeppelin hangar locked?"
+    assert prompted(filled, prompt, shop).text == ""
+    prompting.look_around(filled, prompt)
+    assert "zeppelin hangar is locked at night" in prompted(filled, prompt, shop).text
+
+
+def test_the_vector_is_computed_during_the_look_and_not_again(
+    by_meaning: Workspace, encoder: FakeEncoder, shop: Path
+) -> None:
+    prompting.look_around(by_meaning, SIGNING)
+    prompted(by_meaning, SIGNING, shop)
+    assert encoder.queries == [SIGNING]
+
+
+@pytest.mark.parametrize(("mode", "prompt"), [("tool", SIGNING), ("auto", "/compact"), ("hybrid", "ok")])
+def test_for_a_prompt_that_gets_nothing_nobody_looks(filled: Workspace, mode: str, prompt: str) -> None:
+    write_by_hand(filled)
+    prompting.look_around(using(filled, injection_mode=mode), prompt)
+    assert filled.index.count_where("path = ?", ("memories/by hand.md",)) == 0
+
+
+def test_a_look_at_a_vault_that_is_not_there_says_so(ws: Workspace) -> None:
+    with pytest.raises(VaultUnmade):
+        prompting.look_around(ws, SIGNING)

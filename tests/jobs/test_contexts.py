@@ -1,0 +1,156 @@
+"""What each session was shown, and how its last prompts went."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from memem.core.errors import HomeError, StateUnusable
+from memem.jobs import contexts
+from memem.jobs.contexts import Context, Contexts
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "state" / "contexts.db"
+
+
+def damage(path: Path) -> None:
+    """Overwrite the middle of a file."""
+    size = path.stat().st_size
+    with path.open("r+b") as file:
+        file.seek(size // 2)
+        file.write(b"\xff" * (size // 4))
+
+
+@pytest.fixture
+def kept(path: Path) -> Iterator[Contexts]:
+    with closing(Contexts(path)) as opened:
+        yield opened
+
+
+def test_a_session_that_nobody_knows_was_shown_nothing(kept: Contexts) -> None:
+    assert kept.shown("s1") == []
+    assert kept.get("s1") == Context(since_slice=-1, empty=0, topic=b"")
+    assert not kept.is_known("s1")
+
+
+def test_what_was_shown_is_known_in_the_order_in_which_it_came(kept: Contexts) -> None:
+    kept.add("s1", ["b", "a"], 1)
+    kept.add("s1", ["c", "b"], 2)
+    assert kept.shown("s1") == ["b", "a", "c"]
+
+
+def test_a_session_that_was_shown_nothing_is_known_all_the_same(kept: Contexts) -> None:
+    kept.add("s1", [], 1)
+    assert kept.is_known("s1")
+    assert kept.shown("s1") == []
+
+
+def test_sessions_know_nothing_of_each_other(kept: Contexts) -> None:
+    kept.add("s1", ["a"], 1)
+    kept.put("s1", Context(0, 3, b"x"), 1)
+    assert kept.shown("s2") == []
+    assert kept.get("s2") == Context()
+    kept.add("s2", ["a"], 1)
+    kept.forget("s1")
+    assert kept.shown("s2") == ["a"]
+
+
+def test_how_the_last_prompts_went_is_kept_beside_what_was_shown(kept: Contexts) -> None:
+    kept.add("s1", ["a"], 1)
+    kept.put("s1", Context(2, 3, b"\0\xff"), 2)
+    kept.add("s1", ["b"], 3)
+    assert kept.get("s1") == Context(2, 3, b"\0\xff")
+    assert kept.shown("s1") == ["a", "b"]
+
+
+def test_a_session_that_is_forgotten_begins_anew(kept: Contexts) -> None:
+    kept.add("s1", ["a"], 1)
+    kept.put("s1", Context(2, 3, b"x"), 2)
+    kept.forget("s1")
+    assert not kept.is_known("s1")
+    assert (kept.shown("s1"), kept.get("s1")) == ([], Context())
+
+
+def test_sessions_that_nobody_has_touched_for_long_are_dropped(kept: Contexts) -> None:
+    kept.add("old", ["a"], 10)
+    kept.add("shown again", ["a"], 10)
+    kept.add("shown again", ["b"], 30)
+    kept.add("prompted again", ["a"], 10)
+    kept.put("prompted again", Context(), 30)
+    kept.prune(before=20)
+    assert [session for session in ("old", "shown again", "prompted again") if kept.shown(session)] == [
+        "shown again",
+        "prompted again",
+    ]
+    assert not kept.is_known("old")
+
+
+def test_of_a_session_without_a_name_nothing_is_noted(kept: Contexts) -> None:
+    kept.add("", ["a"], 1)
+    kept.put("", Context(2, 3, b"x"), 1)
+    assert (kept.is_known(""), kept.shown(""), kept.get("")) == (False, [], Context())
+
+
+@pytest.mark.parametrize("name", ["../../x", "'; DROP TABLE shown; --", "会话", "a\nb", "x" * 10_000])
+def test_any_name_will_do(kept: Contexts, name: str) -> None:
+    kept.add(name, [name], 1)
+    assert kept.shown(name) == [name]
+
+
+def test_what_was_shown_is_known_to_the_next_process(kept: Contexts, path: Path) -> None:
+    kept.add("s1", ["a"], 1)
+    with closing(Contexts(path)) as again:
+        assert again.shown("s1") == ["a"]
+
+
+def test_the_file_is_private(kept: Contexts, path: Path) -> None:
+    assert (path.stat().st_mode & 0o777, path.parent.stat().st_mode & 0o777) == (0o600, 0o700)
+
+
+@pytest.mark.parametrize("content", [b"not a database at all" * 100, b"SQLite format 3\0" + b"\xff" * 2_000])
+def test_a_file_that_is_no_database_is_made_anew(path: Path, content: bytes) -> None:
+    path.parent.mkdir()
+    path.write_bytes(content)
+    with closing(Contexts(path)) as kept:
+        kept.add("s1", ["a"], 1)
+        assert kept.shown("s1") == ["a"]
+
+
+def test_a_file_of_a_newer_memem_is_made_anew(kept: Contexts, path: Path) -> None:
+    kept.add("s1", ["a"], 1)
+    with closing(sqlite3.connect(path)) as newer:
+        newer.execute("PRAGMA user_version = 99")
+    with closing(Contexts(path)) as again:
+        assert again.shown("s1") == []
+    assert not kept.is_current()
+
+
+def test_damage_within_is_told_in_our_words(path: Path) -> None:
+    with closing(Contexts(path)) as kept:
+        kept.add("s1", [f"memory {number}" for number in range(2_000)], 1)
+    damage(path)
+    with closing(Contexts(path)) as kept, pytest.raises(StateUnusable, match=r"damaged.*Delete the file"):
+        kept.shown("s1")
+
+
+def test_a_file_that_was_deleted_is_no_longer_the_current_one(kept: Contexts, path: Path) -> None:
+    assert kept.is_current()
+    contexts.drop(path)
+    assert not kept.is_current()
+    assert list(path.parent.iterdir()) == []
+
+
+def test_a_file_that_cannot_be_removed_is_named(path: Path) -> None:
+    path.mkdir(parents=True)
+    with pytest.raises(HomeError, match=r"Cannot remove .*contexts.db"):
+        contexts.drop(path)
+
+
+def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "state").write_text("a file")
+    with pytest.raises(HomeError, match=r"Cannot use .*state"):
+        Contexts(tmp_path / "state" / "contexts.db")
