@@ -158,7 +158,7 @@ def _taken(scene: Scene, tasks: Mapping[str, Task], rounds: int, report: Report)
     for row in against_bare(taken, scene.notes):
         task = tasks[row.what]
         peak = round(max(task.peaks) / 1e6, 1) if isinstance(task, Hook | Program) else None
-        answered = round(scene.answered(task), 2) if isinstance(task, Hook) else None
+        answered = scene.answered(task) if isinstance(task, Hook) else None
         report.times.append(row.as_json() | {"peak_mb": peak, "answered": answered})
     return taken
 

@@ -1,6 +1,7 @@
 """The plugin as Claude Code runs it, in a home made for it: its hooks, each in a session of its own, and its server."""
 
 import json
+import re
 import subprocess
 import sys
 import time
@@ -35,6 +36,7 @@ LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
 LEAD_TRIES, LEAD_SECONDS = 100, 0.1
 VERSION = "2025-06-18"
 CLOSE_SECONDS = 10.0
+_USER_OPTION = re.compile(r"\$\{user_config\.\w+\}")
 _OUTCOME = """
 import sys
 sys.path.insert(0, sys.argv[1])
@@ -53,8 +55,8 @@ class Hook:
         self, event: str, environ: Mapping[str, str], folder: Path, transcripts: Path, told: Told = lambda _: {}
     ) -> None:
         (command,) = [hook.command for hook in read_hooks(ROOT / HOOKS) if hook.event == event]
+        self.event = event
         self.sessions: list[str] = []
-        self._event = event
         self._folder = folder
         self._transcripts = transcripts
         self._told = told
@@ -72,7 +74,7 @@ class Hook:
         self.sessions.append(session)
         transcript = self._transcripts / f"{session}.jsonl"
         about = {"session_id": session, "transcript_path": str(transcript), "cwd": str(self._folder)}
-        told = {**about, "hook_event_name": self._event, **ENVELOPES[self._event], **self._told(transcript)}
+        told = {**about, "hook_event_name": self.event, **ENVELOPES[self.event], **self._told(transcript)}
         return json.dumps(told).encode()
 
 
@@ -82,9 +84,10 @@ class Server:
     def __init__(self, environ: Mapping[str, str], folder: Path) -> None:
         told = json.loads((ROOT / ".mcp.json").read_bytes())["mcpServers"]["memem"]
         command = [part.replace("${CLAUDE_PLUGIN_ROOT}", str(ROOT)) for part in (told["command"], *told["args"])]
+        unset = {name: _USER_OPTION.sub("", value) for name, value in told.get("env", {}).items()}
         self._numbers = count(1)
         self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=dict(environ), cwd=folder
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={**environ, **unset}, cwd=folder
         )
         self._asked(
             "initialize", protocolVersion=VERSION, capabilities={}, clientInfo={"name": "bench", "version": "1"}
@@ -195,10 +198,12 @@ class Scene:
                 raise RuntimeError(f"The server does not answer hooks: {self._outcome()}.")
             yield server
 
-    def answered(self, hook: Hook) -> float:
-        """The share of a hook's runs that showed something, or mined, as the home knows."""
+    def answered(self, hook: Hook) -> float | None:
+        """The share of a hook's runs that showed something, or mined; None where that leaves no trace in the home."""
+        if hook.event == "PermissionRequest":
+            return None
         done = [self.ws.contexts.shown(each) or self.ws.state.sessions.get(each) for each in hook.sessions]
-        return sum(map(bool, done)) / len(done)
+        return round(sum(map(bool, done)) / len(done), 2)
 
     def complaints(self) -> list[str]:
         log = self.ws.home.hooks_log

@@ -37,16 +37,20 @@ def for_prompt(ws: Workspace, prompt: str, *, cwd: Path, session: str) -> Slice:
     if why:
         return _nothing(why, session)
     reindex.ready(ws, require_vault(ws))
-    context = ws.contexts.get(session)
     if ws.settings.injection_mode == "hybrid":
-        topic = _topic(ws, prompt)
-        why = _too_soon(ws, context, changed=_is_another(ws, context, topic))
-        context = replace(context, topic=topic or context.topic)
+        return _now_and_then(ws, prompt, cwd, session)
+    return _new_to(ws, prompt, cwd, session)
+
+
+def _now_and_then(ws: Workspace, prompt: str, cwd: Path, session: str) -> Slice:
+    """The same, unless it is too soon after the last one, or has been in vain too often."""
+    context, topic = ws.contexts.get(session), _topic(ws, prompt)
+    changed = _is_another(ws, context, topic)
+    why = _too_soon(ws, context, changed=changed)
     found = _nothing(why, session) if why else _new_to(ws, prompt, cwd, session)
-    if found.text:
-        ws.contexts.add(session, _ids(found), _now(ws))
-    if ws.settings.injection_mode == "hybrid":
-        ws.contexts.put(session, _counted(context, found, looked=not why), _now(ws))
+    if not why:
+        context = replace(context, topic=topic or context.topic, empty=0 if changed else context.empty)
+    ws.contexts.put(session, _counted(context, found, looked=not why), _now(ws))
     return found
 
 

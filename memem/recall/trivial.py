@@ -10,9 +10,10 @@ _ENGLISH = frozenset(
 )
 """A prompt made of these alone, and short, refers to what was said before, not to anything one could look up."""
 MOST_WORDS = 6
-# Atomic, each before what it begins with: however long a row of nods is, it is read once.
+MOST_CHARACTERS = 20
+"""Of a row of nods in Chinese, which can be read in more ways the longer it is."""
 _CHINESE = re.compile(
-    r"""(?>好[的吧]?|嗯|是的?|[对對]的?|行|可以|[没沒](?:[问問][题題]|[错錯]|事)|[谢謝][谢謝]你?|多[谢謝]|感[谢謝]|[继繼][续續]|
+    r"""(?:好[的吧]?|嗯|是的?|[对對]的?|行|可以|[没沒](?:[问問][题題]|[错錯]|事)|[谢謝][谢謝]你?|多[谢謝]|感[谢謝]|[继繼][续續]|
         接[着著]|下一步|[请請]|吧|了|呢|啊|哦|[当當]然|明白|知道|收到|不(?:用|[错錯])?|你好|再[见見]|[开開]始|做吧|[干幹]吧|同意|
         [确確][认認]|完成|再[试試]一?次|重[试試]|辛苦|太好|很好)+""",
     re.VERBOSE,
@@ -28,4 +29,8 @@ def is_trivial(prompt: str) -> bool:
         return True
     if len(words) > MOST_WORDS:
         return False
-    return all(word in _ENGLISH or _CHINESE.fullmatch(word) for word in words)
+    return all(word in _ENGLISH or _is_chinese_nod(word) for word in words)
+
+
+def _is_chinese_nod(word: str) -> bool:
+    return len(word) <= MOST_CHARACTERS and _CHINESE.fullmatch(word) is not None

@@ -16,9 +16,9 @@ _UNTYPED = re.compile(
     re.VERBOSE,
 )
 _SHELL = re.compile(r"\s*<bash-input>(.*?)</bash-input>\s*", re.DOTALL)
-# A line of a slice behind its heading, and one that names a memory.
+# A line of a slice behind its heading, and one that names a memory: behind its date, as a person may have written it.
 _SLICE_LINE = re.compile(r"## \S.*|- [A-Z]\w*: .*|- Pinned · .*|\d+\. .* · \*\*.*|  +>.*|\s*")
-_ID = re.compile(r"(?:\d+\. (?:\d{4}-\d\d-\d\d · )?|- Pinned · )(\S{8}) · ")
+_ID = re.compile(r"(?:\d+\. (?:.{1,10} · )??|- Pinned · )(\S{8}) · ")
 
 
 def said(text: str) -> str:

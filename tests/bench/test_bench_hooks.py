@@ -36,7 +36,8 @@ def serving(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], 
 
     def serve(script: str) -> Server:
         (tmp_path / "serve.py").write_text(script)
-        told = {"command": sys.executable, "args": ["-I", "-S", "${CLAUDE_PLUGIN_ROOT}/serve.py"]}
+        options = {"CLAUDE_PLUGIN_OPTION_VAULT": "${user_config.vault}"}
+        told = {"command": sys.executable, "args": ["-I", "-S", "${CLAUDE_PLUGIN_ROOT}/serve.py"], "env": options}
         (tmp_path / ".mcp.json").write_text(json.dumps({"mcpServers": {"memem": told}}))
         return Server({}, tmp_path)
 
@@ -62,17 +63,17 @@ def test_it_prints_its_tables_and_writes_json(
     monkeypatch.setenv("MEMEM_ENCODER", "minilm")
     monkeypatch.setenv("MEMEM_MODEL_DIR", str(weights_folder))
     target = tmp_path / "hooks.json"
-    assert hooks.run([*TINY, "--json", str(target), "--folder", str(tmp_path)]) == 0
+    assert hooks.run([*TINY, "--json", str(target)]) == 0
     shown = capsys.readouterr().out
     assert all(word in shown for word in (hooks.STOP, "x bare", "resident memory", "not judged"))
     assert "complained" not in shown
-    assert str(tmp_path) not in target.read_text()
+    assert "memem-bench-" not in target.read_text()
     report = json.loads(target.read_text())
     rows = {row["what"]: row for row in report["times"]}
     assert {BARE, hooks.PROMPT, hooks.PROMPT + hooks.UP, hooks.ENCODE, hooks.IMPORT, hooks.SERVE} <= rows.keys()
     does = (hooks.START, hooks.START + hooks.UP, hooks.STOP, hooks.TOOL, hooks.TOOL + hooks.UP)
     assert [rows[what]["answered"] for what in does] == [1.0] * len(does)
-    assert rows[hooks.TOOL_OFF]["answered"] == 0
+    assert (rows[hooks.TOOL_OFF]["answered"], rows[hooks.PERMISSION]["answered"]) == (0, None)
     assert [promise["holds"] for promise in report["promises"]] == [None] * 6
     leader, follower = (
         [each["mb"] for each in report["memory"] if each["what"].startswith(who)] for who in ("leader", "follower")
@@ -136,6 +137,11 @@ def test_a_hook_is_told_of_another_session_each_time(tmp_path: Path) -> None:
 def test_a_server_that_ends_is_no_server(serving: Callable[[str], Server]) -> None:
     with pytest.raises(RuntimeError, match="ended instead of answering initialize"):
         serving(ENDS)
+
+
+def test_a_server_is_told_that_no_option_is_set(serving: Callable[[str], Server], tmp_path: Path) -> None:
+    with serving(f"import os\nopen('told', 'w').write(repr(os.environ['CLAUDE_PLUGIN_OPTION_VAULT']))\n{REFUSES}"):
+        assert (tmp_path / "told").read_text() == "''"
 
 
 def test_what_a_server_refuses_is_no_answer(serving: Callable[[str], Server]) -> None:

@@ -115,3 +115,37 @@ def test_the_version_the_folder_of_the_code_and_the_users_home_count(
 
 def test_a_path_of_any_bytes_has_a_digest(ws: Workspace) -> None:
     assert replace(ws, user_home=Path(os.fsdecode(b"/home/\xff"))).identity() != ws.identity()
+
+
+# --- settings that change while a server runs -----------------------------------------------------------------------
+
+
+def test_a_home_opened_anew_shares_the_encoder_that_is_loaded(meant: Workspace, encoder: FakeEncoder) -> None:
+    anew = replace(meant, settings=replace(meant.settings, slice_characters=5_000), _encoder=None)
+    shared = anew.sharing(meant.twin())
+    assert shared.settings is anew.settings
+    assert shared.has_encoder
+    assert shared.encoder() is shared.twin().encoder() is encoder
+
+
+@pytest.mark.parametrize(
+    "other", [{"encoder": "none"}, {"embed_model": "another"}, {"model_dir": Path("/srv/weights")}]
+)
+def test_it_does_not_where_it_uses_another(meant: Workspace, other: dict[str, Any]) -> None:
+    anew = replace(meant, settings=replace(meant.settings, **other), _encoder=None)
+    assert anew.sharing(meant) is anew
+    assert not anew.has_encoder
+
+
+def test_stamps_tell_that_settings_may_have_changed(ws: Workspace) -> None:
+    seen = [ws.settings_stamps()]
+    ws.home.root.mkdir()
+    ws.home.config_file.write_text("debug = 1")
+    seen.append(ws.settings_stamps())
+    ws.home.state.mkdir()
+    ws.home.plugin_options.write_text('{"vault": "~/notes"}')
+    seen.append(ws.settings_stamps())
+    ws.home.config_file.unlink()
+    seen.append(ws.settings_stamps())
+    assert len(set(seen)) == 4
+    assert ws.settings_stamps() == seen[-1]

@@ -23,7 +23,7 @@ def environ(ws: Workspace) -> dict[str, str]:
 
 
 def call(environ: dict[str, str], given: object, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-P", MAIN, "hook", *arguments]
+    command = [sys.executable, "-P", str(MAIN), "hook", *arguments]
     told = given if isinstance(given, str) else json.dumps(given)
     return subprocess.run(command, input=told, env=environ, capture_output=True, text=True, timeout=60, check=False)
 

@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -35,6 +36,13 @@ def stub() -> Iterator[ModelStub]:
 
 
 @pytest.fixture(scope="session")
+def runtime() -> Iterator[str]:
+    """Where sockets go whose path would be too long: nothing of it is to stay on the real machine."""
+    with TemporaryDirectory(prefix="memem-") as folder:
+        yield folder
+
+
+@pytest.fixture(scope="session")
 def plugin(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return copy_of_the_plugin(tmp_path_factory.mktemp("plugin") / AWKWARD)
 
@@ -58,7 +66,9 @@ def prepared(tmp_path_factory: pytest.TempPathFactory, plugin: Path) -> Callable
 
 
 @pytest.fixture
-def machine_of(prepared: Callable[[str], Path], stub: ModelStub, tmp_path: Path) -> Iterator[Callable[[str], Machine]]:
+def machine_of(
+    prepared: Callable[[str], Path], stub: ModelStub, runtime: str, tmp_path: Path
+) -> Iterator[Callable[[str], Machine]]:
     """A machine on which the plugin is ready, with a memory of this test alone; at its end nothing runs there."""
     machines: list[Machine] = []
 
@@ -66,6 +76,7 @@ def machine_of(prepared: Callable[[str], Path], stub: ModelStub, tmp_path: Path)
         own = {
             "MEMEM_DIR": str(tmp_path / AWKWARD / "memem"),
             "MEMEM_OBSIDIAN_VAULT": str(tmp_path / AWKWARD / "vault"),
+            "XDG_RUNTIME_DIR": runtime,
         }
         machine = Machine(claude(version), prepared(version), stub, MODEL | PATIENT | own)
         machines.append(machine)

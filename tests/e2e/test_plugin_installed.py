@@ -17,9 +17,10 @@ COMMANDS = sorted(path.stem for path in (PLUGIN / "commands").glob("*.md"))
 
 
 @pytest.fixture
-def fresh(stub: ModelStub, tmp_path: Path) -> Iterator[Machine]:
+def fresh(stub: ModelStub, runtime: str, tmp_path: Path) -> Iterator[Machine]:
     """A machine on which nothing of memem's has ever been."""
-    machine = Machine(claude("2.1.325"), tmp_path / f"{AWKWARD} too", stub, dict(MODEL), online=True)
+    own = MODEL | {"XDG_RUNTIME_DIR": runtime}
+    machine = Machine(claude("2.1.325"), tmp_path / f"{AWKWARD} too", stub, own, online=True)
     machine.home.mkdir()
     yield machine
     machine.settle()

@@ -259,3 +259,28 @@ def test_a_session_id_only_labels_the_result(shop: Workspace) -> None:
     result = retrieve.slice_for(shop, "hi", cwd=shop.settings.vault, session_id="../../x")
     assert result.session_id == "../../x"
     assert not list(shop.home.root.parent.glob("x*"))
+
+
+# --- what a session knows already ---------------------------------------------------------------------------------
+
+
+def test_what_is_known_already_is_neither_a_hit_nor_pinned_again(shop: Workspace) -> None:
+    prompt = "are access tokens signed with RS256?"
+    first = retrieve.slice_for(shop, prompt, cwd=shop.settings.vault, project="shop-api")
+    (pinned,) = first.pinned
+    without_pinned = retrieve.slice_for(shop, prompt, cwd=shop.settings.vault, project="shop-api", known={pinned})
+    assert "- Pinned" not in without_pinned.text
+    assert without_pinned.hits == first.hits
+    known = {hit.id for hit in first.hits}
+    nothing = retrieve.slice_for(shop, prompt, cwd=shop.settings.vault, project="shop-api", known=known)
+    assert (nothing.text, nothing.hits, nothing.pinned) == ("", (), ())
+    assert nothing.reason == "what the prompt needs stands in this session's context already"
+
+
+def test_who_asks_for_the_working_state_gets_it_without_what_is_known(shop: Workspace) -> None:
+    prompt = "are access tokens signed with RS256?"
+    first = retrieve.slice_for(shop, prompt, cwd=shop.settings.vault, project="shop-api")
+    known = {hit.id for hit in first.hits}
+    asked = retrieve.slice_for(shop, prompt, cwd=shop.settings.vault, project="shop-api", known=known, always=True)
+    assert "- Pinned" in asked.text
+    assert "RS256" not in asked.text

@@ -78,6 +78,13 @@ def test_a_memory_cannot_forge_an_id() -> None:
     assert set(harness.slice_ids(slice_of(evil))) == {"3f2c9a1e"}
 
 
+@pytest.mark.parametrize("date", ["", "2026-03-01T09:00", "01.03.2026", "1 March", "soon", "x · ffffff", "· ffffffff"])
+@pytest.mark.parametrize("project", ["shop", "frontend", "general"])
+def test_an_id_is_found_whatever_stands_for_its_date(date: str, project: str) -> None:
+    memory = Memory(id="3f2c9a1e-7b", title="Signing", body="RS256.", updated=date, project=project)
+    assert set(harness.slice_ids(slice_of(memory))) == {"3f2c9a1e"}
+
+
 def test_items_outside_of_a_slice_have_no_ids() -> None:
     assert list(harness.slice_ids("1. 2026-03-01 · 3f2c9a1e · **Signing**")) == []
 

@@ -1,0 +1,137 @@
+"""What an event begins, and nobody waits for."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from memem.core.errors import InputError, MememError
+from memem.doors.hook import later
+from memem.flows import consent, hook_check, mining, upkeep
+from memem.workspace import Workspace
+from tests.transcripts import Transcript, fact, kept, once, sent
+
+MINING = ["Stop", "PreCompact", "SessionEnd"]
+
+
+def work(ws: Workspace, event: str, session: Transcript, **more: Any) -> None:
+    told = {"session_id": session.session, "transcript_path": str(session.path), "cwd": session.cwd}
+    later.work(ws, event, json.dumps({**told, "hook_event_name": event, **more}).encode())
+
+
+@pytest.mark.parametrize("event", MINING)
+def test_what_was_said_is_mined(miner: Workspace, session: Transcript, event: str) -> None:
+    consent.opt_in(miner)
+    session.tells("one")
+    work(miner, event, session)
+    assert kept(miner) == once("one")
+
+
+@pytest.mark.parametrize("event", MINING)
+def test_nothing_is_mined_before_its_user_says_so(miner: Workspace, session: Transcript, event: str) -> None:
+    session.tells("one")
+    work(miner, event, session)
+    assert not miner.settings.vault.exists()
+    assert not miner.home.state_file.exists()
+
+
+@pytest.mark.parametrize("event", MINING)
+def test_nothing_is_mined_of_a_call_of_our_own(miner: Workspace, claude: Path, session: Transcript, event: str) -> None:
+    consent.opt_in(miner)
+    miner.environ = {**miner.environ, "MEMEM_HOOKS_OFF": "1"}
+    session.tells("one")
+    work(miner, event, session)
+    assert sent(claude) == {}
+
+
+@pytest.mark.parametrize("event", MINING)
+def test_the_session_that_doctor_makes_up_is_not_mined(miner: Workspace, session: Transcript, event: str) -> None:
+    consent.opt_in(miner)
+    session.tells("one")
+    work(miner, event, session, session_id=hook_check.SESSION)
+    assert miner.state.queue.marks() == []
+    assert not miner.settings.vault.exists()
+
+
+@pytest.mark.parametrize(("event", "mined"), [("Stop", {}), ("PreCompact", once("one")), ("SessionEnd", once("one"))])
+def test_a_few_words_wait_for_more_unless_there_will_be_none(
+    miner: Workspace, claude: Path, session: Transcript, event: str, mined: dict[str, int]
+) -> None:
+    consent.opt_in(miner)
+    session.human(fact("one"))
+    work(miner, event, session)
+    assert sent(claude) == mined
+
+
+def test_a_turn_is_mined_once_however_many_events_tell_of_it(
+    miner: Workspace, claude: Path, session: Transcript
+) -> None:
+    consent.opt_in(miner)
+    session.tells("one")
+    for event in (*MINING, *MINING):
+        work(miner, event, session)
+    assert sent(claude) == once("one")
+
+
+def test_an_answer_that_is_not_in_the_file_yet_is_waited_for(miner: Workspace, session: Transcript) -> None:
+    consent.opt_in(miner)
+    session.tells("one")
+    pauses: list[float] = []
+
+    def pause(seconds: float) -> None:
+        if not pauses:
+            session.claude(f"Noted. {fact('two')}")
+        pauses.append(seconds)
+
+    miner.pause = pause
+    work(miner, "Stop", session, last_assistant_message=f"Noted. {fact('two')}")
+    assert pauses
+    assert kept(miner) == once("one", "two")
+
+
+@pytest.mark.parametrize("event", MINING)
+@pytest.mark.parametrize("envelope", [b"{}", b'{"transcript_path": ""}', b'{"transcript_path": 7}'])
+def test_an_event_that_names_no_transcript_is_refused(miner: Workspace, event: str, envelope: bytes) -> None:
+    with pytest.raises(InputError, match="told of no transcript"):
+        later.work(miner, event, envelope)
+
+
+@pytest.mark.parametrize("event", ["UserPromptSubmit", "PreToolUse", "", "stop"])
+def test_an_event_that_begins_nothing_is_refused(ws: Workspace, event: str) -> None:
+    with pytest.raises(InputError, match=r"is no event that begins something\. Known: SessionStart, Stop"):
+        later.work(ws, event, b"{}")
+
+
+@pytest.mark.parametrize("event", sorted(later.WORK))
+def test_an_envelope_that_is_none_is_refused(ws: Workspace, event: str) -> None:
+    with pytest.raises(InputError, match="no JSON object"):
+        later.work(ws, event, b"[]")
+
+
+def test_a_session_that_begins_has_everything_put_in_order(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    done: list[Workspace] = []
+    monkeypatch.setattr(upkeep, "after_session_start", done.append)
+    later.work(ws, "SessionStart", b'{"source": "startup"}')
+    assert done == [ws]
+
+
+@given(path=st.text(min_size=1, max_size=40))
+@settings(max_examples=50)
+@example(path="a\0b")
+@example(path="\ud800.jsonl")
+@example(path="x" * 5_000)
+@example(path="/")
+@example(path="..")
+def test_any_path_is_mined_or_refused_and_is_in_nobodys_way(miner: Workspace, path: str) -> None:
+    ws = miner
+    ws.settings = replace(ws.settings, extractor="rules")
+    consent.opt_in(ws)
+    try:
+        later.work(ws, "SessionEnd", json.dumps({"transcript_path": path}).encode())
+    except MememError as problem:
+        assert "\n" not in str(problem)
+    mining.mine_in_background(ws, None)

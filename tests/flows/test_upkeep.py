@@ -1,0 +1,322 @@
+"""What is put in order in the background when a session begins."""
+
+import json
+import os
+import subprocess
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memem.core.errors import HomeError, MememError, ModelError, VaultMissing
+from memem.flows import consent, meaning, opening, remember, retrieve, upkeep
+from memem.jobs import detach
+from memem.workspace import Workspace, open_workspace, stored_plugin_options
+from tests.fakes import SteppingClock
+from tests.transcripts import Transcript, kept, once
+
+HOUR = 3_600
+RENEW: Callable[[Workspace, Path, str], bool] = upkeep.renew_environment
+
+
+@pytest.fixture(autouse=True)
+def _leaving_our_own_environment_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(upkeep, "renew_environment", lambda ws: RENEW(ws, ws.user_home, str(ws.user_home)))
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch, clock: SteppingClock) -> list[list[str]]:
+    """What was started in the background."""
+    commands: list[list[str]] = []
+
+    def start(arguments: list[str], environ: dict[str, str], log: Path) -> None:
+        assert environ["MEMEM_DIR"]
+        log.parent.mkdir(parents=True, exist_ok=True)
+        log.touch()
+        os.utime(log, (clock.ticks(), clock.ticks()))
+        commands.append(arguments)
+
+    monkeypatch.setattr(detach, "start", start)
+    return commands
+
+
+def using(ws: Workspace, **settings: Any) -> Workspace:
+    ws.settings = replace(ws.settings, **settings)
+    return ws
+
+
+# --- the plugin's options -------------------------------------------------------------------------------------------
+
+
+def told(ws: Workspace, **options: str) -> Workspace:
+    """What Claude Code tells a hook of the plugin."""
+    named = {f"CLAUDE_PLUGIN_OPTION_{key.upper()}": text for key, text in options.items()}
+    ws.environ = {"HOME": str(ws.user_home), "CLAUDE_PLUGIN_ROOT": "/srv/memem", **named}
+    return ws
+
+
+def test_options_are_stored_for_those_whom_claude_code_does_not_tell(ws: Workspace) -> None:
+    upkeep.store_plugin_options(told(ws, vault="~/notes ü", injection_mode="hybrid", unheard_of="x"))
+    assert stored_plugin_options(ws.home) == {"vault": "~/notes ü", "injection_mode": "hybrid"}
+    server = open_workspace(actor="mcp", home=ws.home.root, environ={"HOME": str(ws.user_home)})
+    assert (server.settings.vault, server.settings.injection_mode) == (ws.user_home / "notes ü", "hybrid")
+    assert ws.home.plugin_options.stat().st_mode & 0o777 == 0o600
+
+
+def test_options_that_are_no_longer_set_are_removed(ws: Workspace) -> None:
+    upkeep.store_plugin_options(told(ws, vault="~/notes", daily_usd="5"))
+    upkeep.store_plugin_options(told(ws, daily_usd="5"))
+    assert stored_plugin_options(ws.home) == {"daily_usd": "5"}
+    upkeep.store_plugin_options(told(ws))
+    assert stored_plugin_options(ws.home) == {}
+
+
+def test_options_that_have_not_changed_are_not_written_again(ws: Workspace) -> None:
+    upkeep.store_plugin_options(told(ws))
+    assert not ws.home.plugin_options.exists()
+    upkeep.store_plugin_options(told(ws, vault="~/notes"))
+    before = ws.settings_stamps()
+    upkeep.store_plugin_options(told(ws, vault="~/notes"))
+    assert ws.settings_stamps() == before
+
+
+def test_a_hook_that_somebody_runs_by_hand_leaves_the_options_alone(ws: Workspace) -> None:
+    upkeep.store_plugin_options(told(ws, vault="~/notes"))
+    ws.environ = {"HOME": str(ws.user_home)}
+    upkeep.store_plugin_options(ws)
+    assert stored_plugin_options(ws.home) == {"vault": "~/notes"}
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", "null", '{"vault": 1}'])
+def test_options_that_somebody_has_garbled_are_stored_anew(ws: Workspace, content: str) -> None:
+    ws.home.state.mkdir(parents=True)
+    ws.home.plugin_options.write_text(content)
+    upkeep.store_plugin_options(told(ws, vault="~/notes"))
+    assert json.loads(ws.home.plugin_options.read_bytes()) == {"vault": "~/notes"}
+
+
+def test_a_home_that_cannot_be_written_is_named(ws: Workspace) -> None:
+    ws.home.root.parent.mkdir(exist_ok=True)
+    ws.home.root.write_text("a file")
+    with pytest.raises(HomeError, match="Cannot use"):
+        upkeep.store_plugin_options(told(ws, vault="~/notes"))
+
+
+# --- the environment ------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def plugin(tmp_path: Path) -> Path:
+    """A plugin whose bootstrap.sh writes down that it ran, and its environment."""
+    root = tmp_path / "a plugin"
+    ours = root / "venv" / ".memem"
+    ours.mkdir(parents=True)
+    (root / "bootstrap.sh").write_text('echo "$*: $ASKED" >>"$(dirname "$0")/ran"\n')
+    (root / "requirements.lock").write_text("numpy==2\n")
+    (ours / "requirements.lock").write_text("numpy==2\n")
+    (ours / "built").write_text(f"{root / 'venv'}\n/usr/bin/python3\n{root}\n")
+    return root
+
+
+def renewed(ws: Workspace, plugin: Path) -> bool:
+    """Whether it was set up anew, by the script and by what is said of it."""
+    ws.environ = {"PATH": os.environ["PATH"], "ASKED": "as it is"}
+    said = RENEW(ws, plugin, str(plugin / "venv"))
+    ran = (plugin / "ran").read_text() if (plugin / "ran").exists() else ""
+    assert ran == ("shell true: as it is\n" if said else "")
+    return said
+
+
+def test_an_environment_that_is_current_is_left_alone(ws: Workspace, plugin: Path) -> None:
+    assert not renewed(ws, plugin)
+
+
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [
+        ("requirements.lock", "numpy==3\n"),
+        ("venv/.memem/requirements.lock", None),
+        ("venv/.memem/built", None),
+        ("venv/.memem/built", ""),
+        ("venv/.memem/built", "/srv/venv\n/usr/bin/python3\n/srv/memem/1.0\n"),
+    ],
+)
+def test_one_of_another_version_is_renewed(ws: Workspace, plugin: Path, file: str, content: str | None) -> None:
+    if content is None:
+        (plugin / file).unlink()
+    else:
+        (plugin / file).write_text(content)
+    assert renewed(ws, plugin)
+
+
+def test_a_package_without_a_bootstrap_has_nothing_to_renew(ws: Workspace, plugin: Path) -> None:
+    (plugin / "requirements.lock").write_text("numpy==3\n")
+    (plugin / "bootstrap.sh").unlink()
+    assert not RENEW(ws, plugin, str(plugin / "venv"))
+
+
+def test_an_environment_of_somebody_else_is_left_alone(ws: Workspace, plugin: Path) -> None:
+    (plugin / "requirements.lock").write_text("numpy==3\n")
+    (plugin / "venv" / ".memem").rename(plugin / "venv" / "theirs")
+    assert not renewed(ws, plugin)
+
+
+# --- the vault, vectors, weights ------------------------------------------------------------------------------------
+
+
+def test_what_was_written_by_hand_is_read(ws: Workspace) -> None:
+    remember.save(ws, "A fact.")
+    (ws.store.paths.memories / "by hand.md").write_text("The zeppelin hangar is locked at night.\n")
+    upkeep.after_session_start(ws)
+    assert retrieve.search(ws, "zeppelin hangar")
+
+
+@pytest.fixture
+def weightless(meant: Workspace) -> Workspace:
+    """A home whose weights are nowhere."""
+    meant._encoder = None
+    remember.save(meant, "A fact.")
+    return using(meant, background=True)
+
+
+def test_missing_weights_are_fetched_in_the_background(weightless: Workspace, started: list[list[str]]) -> None:
+    upkeep.after_session_start(weightless)
+    assert started == [["model", "fetch"]]
+
+
+def test_they_are_not_fetched_again_within_six_hours(
+    weightless: Workspace, started: list[list[str]], clock: SteppingClock
+) -> None:
+    upkeep.after_session_start(weightless)
+    clock.forward(seconds=6 * HOUR - 1)
+    upkeep.after_session_start(weightless)
+    assert len(started) == 1
+    clock.forward(seconds=1)
+    upkeep.after_session_start(weightless)
+    assert len(started) == 2
+
+
+@pytest.mark.parametrize("setting", [{"encoder": "none"}, {"background": False}])
+def test_nothing_is_fetched_that_nobody_wants(
+    weightless: Workspace, started: list[list[str]], setting: dict[str, Any]
+) -> None:
+    upkeep.after_session_start(using(weightless, **setting))
+    assert started == []
+
+
+def test_nothing_is_fetched_or_computed_when_all_is_there(meant: Workspace, started: list[list[str]]) -> None:
+    remember.save(meant, "A fact.")
+    upkeep.after_session_start(using(meant, background=True))
+    assert started == []
+    assert meaning.is_looked_up(meant)
+
+
+def test_many_vectors_are_computed_in_the_background(
+    meant: Workspace, started: list[list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(meaning, "AT_ONCE", 1)
+    for number in range(3):
+        remember.save(meant, f"Fact number {number}.")
+    upkeep.after_session_start(using(meant, background=True))
+    assert started == [["encode", "--background"]]
+
+
+def test_an_encoder_that_cannot_be_used_is_left_to_doctor(
+    meant: Workspace, started: list[list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    remember.save(meant, "A fact.")
+
+    def broken(_: Workspace) -> int:
+        raise ModelError("The encoder is ill.")
+
+    monkeypatch.setattr(meaning, "look_up", broken)
+    upkeep.after_session_start(using(meant, background=True))
+    assert started == []
+
+
+# --- what sessions were shown ---------------------------------------------------------------------------------------
+
+
+def test_sessions_that_claude_code_no_longer_keeps_are_forgotten(ws: Workspace, clock: SteppingClock) -> None:
+    ws.contexts.add("old", ["a"], clock.ticks())
+    clock.forward(days=20)
+    ws.contexts.add("new", ["a"], clock.ticks())
+    clock.forward(days=11)
+    upkeep.after_session_start(ws)
+    assert (ws.contexts.is_known("old"), ws.contexts.is_known("new")) == (False, True)
+
+
+def test_a_record_that_is_damaged_within_is_made_anew(ws: Workspace, clock: SteppingClock) -> None:
+    ws.contexts.add("s1", [f"memory {number}" for number in range(2_000)], clock.ticks())
+    ws.close()
+    with ws.home.contexts_file.open("r+b") as file:
+        file.seek(ws.home.contexts_file.stat().st_size // 2)
+        file.write(b"\xff" * 20_000)
+    with pytest.raises(MememError, match="damaged"):
+        ws.contexts.shown("s1")
+    upkeep.after_session_start(ws)
+    assert ws.contexts.shown("s1") == []
+    ws.contexts.add("s1", ["a"], clock.ticks())
+    assert ws.contexts.shown("s1") == ["a"]
+
+
+# --- the sweep, and one after another -------------------------------------------------------------------------------
+
+
+def test_a_session_that_no_hook_told_of_is_mined(miner: Workspace, session: Transcript) -> None:
+    consent.opt_in(miner)
+    session.tells("one")
+    upkeep.after_session_start(miner)
+    assert kept(miner) == once("one")
+
+
+def test_nothing_is_mined_before_its_user_says_so(miner: Workspace, session: Transcript) -> None:
+    session.tells("one")
+    upkeep.after_session_start(miner)
+    assert not miner.settings.vault.exists()
+    assert not miner.home.state_file.exists()
+
+
+def test_a_vault_that_is_gone_is_survived(miner: Workspace, session: Transcript) -> None:
+    remember.save(miner, "A fact.")
+    consent.opt_in(miner)
+    session.tells("one")
+    away = miner.settings.vault.with_name("unmounted")
+    miner.settings.vault.rename(away)
+    upkeep.after_session_start(miner)
+    assert not miner.settings.vault.exists()
+    away.rename(miner.settings.vault)
+    upkeep.after_session_start(miner)
+    assert len(retrieve.search(miner, "service restarted by hand")) == 1
+
+
+@pytest.mark.parametrize(
+    "problem", [HomeError("The disk is full."), OSError("no bash"), subprocess.TimeoutExpired("bash", 900)]
+)
+@pytest.mark.parametrize("part", ["store_plugin_options", "renew_environment", "_tidy_contexts", "_look"])
+def test_what_goes_wrong_with_one_part_keeps_no_other_from_its_turn(
+    ws: Workspace, monkeypatch: pytest.MonkeyPatch, part: str, problem: Exception
+) -> None:
+    done: list[str] = []
+
+    def fails(_: Workspace) -> None:
+        raise problem
+
+    names = ("store_plugin_options", "renew_environment", "_tidy_contexts", "_look")
+    for name in names:
+        monkeypatch.setattr(upkeep, name, lambda _, name=name: done.append(name))
+    monkeypatch.setattr(upkeep, part, fails)
+    monkeypatch.setattr("memem.flows.mining.sweep", lambda _: done.append("sweep"))
+    with pytest.raises(type(problem)) as raised:
+        upkeep.after_session_start(ws)
+    assert raised.value is problem
+    assert done == [name for name in (*names, "sweep") if name != part]
+
+
+def test_a_vault_that_was_never_there_is_no_trouble(ws: Workspace) -> None:
+    upkeep.after_session_start(ws)
+    assert not ws.settings.vault.exists()
+    with pytest.raises(VaultMissing):
+        opening.require_vault(ws)
