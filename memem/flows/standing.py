@@ -9,8 +9,9 @@ LEAST_IMPORTANCE = 3
 
 
 def pinned(ws: Workspace, project: str) -> list[Entry]:
-    """The pinned memories of a project, the most important first."""
-    return _ordered(_of_layer(ws, PINNED, project))
+    """What a project is, the most important first; then what is pinned for every project."""
+    own = _ordered(_of_layer(ws, PINNED, project))
+    return own if project == GENERAL else own + _ordered(_of_layer(ws, PINNED, GENERAL))
 
 
 def conventions(ws: Workspace, project: str) -> list[Entry]:

@@ -58,6 +58,8 @@ def renew_environment(ws: Workspace, root: Path = Path(memem.__file__).parents[1
         ["bash", script, "shell", "true"],
         env=dict(ws.environ),
         stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,  # it has a log of its own
+        stderr=subprocess.DEVNULL,
         timeout=SET_UP_SECONDS,
         check=False,
     )

@@ -139,12 +139,12 @@ def test_pinned_memories_come_first_the_most_important_before_others(ws: Workspa
     assert places == sorted(places)
 
 
-def test_pinned_memories_are_those_of_the_project_alone(ws: Workspace, shop: Path, tmp_path: Path) -> None:
+def test_pinned_memories_are_those_of_the_project_and_of_every_project(ws: Workspace, shop: Path, tmp_path: Path) -> None:
     kept(ws, 1, "Of the shop.", layer=0)
     kept(ws, 2, "Of none.", layer=0, project="general")
     kept(ws, 3, "Elsewhere.", layer=0, project="other")
     text = brief(ws, shop)
-    assert ("Of the shop." in text, "Of none." in text, "Elsewhere." in text) == (True, False, False)
+    assert ("Of the shop." in text, "Of none." in text, "Elsewhere." in text) == (True, True, False)
     assert "Of none." in brief(ws, tmp_path / "user", "s2")
 
 

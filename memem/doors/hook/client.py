@@ -11,8 +11,8 @@ import sys
 from time import monotonic, strftime
 
 PROTOCOL = 1
-ENGINE_SECONDS = 1.5
-"""How long the warm engine is waited for: its answer takes hundredths of a second. Later, a prompt goes on without."""
+ENGINE_SECONDS = 3.0
+"""How long the engine is waited for. Its answer takes hundredths of a second, its first one the loading of the model."""
 SECONDS = 8.0
 """How long a hook may take in all, short of the deadline in hooks.json, on which Claude Code would end it unsaid."""
 LATER = ("Stop", "PreCompact", "SessionEnd")
