@@ -108,6 +108,8 @@ def _override(path: Path) -> _Override:
 
 @dataclass(frozen=True, slots=True)
 class _Git:
+    """Where a repository's files are."""
+
     worktree: Path
     git_dir: Path
     common_dir: Path

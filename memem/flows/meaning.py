@@ -31,10 +31,11 @@ def near(ws: Workspace, asked: Asked | None, scope: Scope, limit: int, also: Col
     if asked is None:
         return Near()
     try:
-        answer = asked.wait(ws.settings.query_seconds)
+        seconds = ws.settings.query_seconds
+        how_far = _how_far(ws) if asked.is_loaded(seconds) else ""  # while the vector is being computed
+        answer = asked.wait(seconds)
         if answer is None:
-            return Near(degraded=f"the query's vector was not ready within {ws.settings.query_seconds:g} s")
-        how_far = _how_far(ws)
+            return Near(degraded=f"the query's vector was not ready within {seconds:g} s")
         if how_far:
             return Near(degraded=how_far)
         from memem.index.nearest import nearest

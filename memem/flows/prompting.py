@@ -13,7 +13,6 @@ from memem.core.memory import Slice
 from memem.flows import reindex, retrieve
 from memem.flows.opening import require_vault
 from memem.jobs.contexts import Context
-from memem.recall.trivial import is_trivial
 from memem.transcript import harness
 from memem.workspace import Workspace
 
@@ -26,7 +25,7 @@ def look_around(ws: Workspace, prompt: str) -> None:
     is computed."""
     if not _unwanted(ws, prompt):
         require_vault(ws)
-        refresh = reindex.refresher(ws)
+        refresh = reindex.refresher(ws)  # forks, so it comes before there is a second thread
         retrieve.foresee(ws, harness.said(prompt))
         refresh()
 
@@ -36,6 +35,7 @@ def for_prompt(ws: Workspace, prompt: str, *, cwd: Path, session: str) -> Slice:
     why = _unwanted(ws, prompt)
     if why:
         return _nothing(why, session)
+    retrieve.foresee(ws, harness.said(prompt))
     reindex.ready(ws, require_vault(ws))
     if ws.settings.injection_mode == "hybrid":
         return _now_and_then(ws, prompt, cwd, session)
@@ -61,8 +61,10 @@ def _unwanted(ws: Workspace, prompt: str) -> str:
     said = harness.said(prompt)
     if not said or _COMMAND.match(said) or harness.is_untyped(prompt):
         return UNSAID
-    if ws.settings.injection_mode == "hybrid" and is_trivial(said):
-        return "the prompt asks for nothing"
+    if ws.settings.injection_mode == "hybrid":
+        from memem.recall.trivial import is_trivial
+
+        return "the prompt asks for nothing" if is_trivial(said) else ""
     return ""
 
 

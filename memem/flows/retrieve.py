@@ -207,8 +207,9 @@ def _find(
 def _find_once(ws: Workspace, query: str, asked: Asked | None, scope: Scope, limit: int) -> tuple[Found, bool]:
     """What is found, and whether all of it was still there when it was read."""
     answer = ws.index.keywords(query, scope, limit)  # while the query's vector is being computed
+    held = ws.index.held(list(answer.scores), answer, scope)
     near = meaning.near(ws, asked, scope, limit, answer.scores)
-    matches = ws.index.matches(answer, near.cosines, scope)
+    matches = ws.index.matches(answer, near.cosines, scope, held)
     found = Found(tuple(matches), answer.frequencies, answer.notes, near.multilingual, near.degraded)
     return found, len(matches) == len(answer.scores | near.cosines)
 

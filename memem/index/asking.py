@@ -18,6 +18,7 @@ class Asked:
         self.text = text
         self._encoder = encoder
         self._begun = time.monotonic()
+        self._loaded = threading.Event()
         self._answer: tuple[Encoder, Vectors] | None = None
         self._problem: MememError | None = None
         self._thread = threading.Thread(target=self._compute, name="memem-query", daemon=True)
@@ -30,6 +31,10 @@ class Asked:
     def has_failed(self) -> bool:
         return self._problem is not None
 
+    def is_loaded(self, seconds: float) -> bool:
+        """Whether the encoder is there, `seconds` after the question: what else needs it can begin."""
+        return self._loaded.wait(max(0.0, self._begun + seconds - time.monotonic())) and not self._problem
+
     def wait(self, seconds: float) -> "tuple[Encoder, Vectors] | None":
         """The encoder and the vector; None when they are not there `seconds` after the question. Raises ModelError."""
         if self._thread.ident is not None:
@@ -41,9 +46,12 @@ class Asked:
     def _compute(self) -> None:
         try:
             encoder = self._encoder()
+            self._loaded.set()
             self._answer = encoder, encoder.query(self.text)
         except MememError as problem:
             self._problem = problem
         except Exception as problem:  # noqa: BLE001 - nothing may end this thread unsaid, and nobody's search with it
             self._problem = ModelError(f"The encoder failed ({type(problem).__name__}: {problem}).")
             self._problem.__cause__ = problem
+        finally:
+            self._loaded.set()

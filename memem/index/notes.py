@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from memem.core import files
 from memem.core.files import Stamp
@@ -16,7 +16,7 @@ from memem.index.database import guarded
 from memem.index.passage_rows import PassageRows
 
 if TYPE_CHECKING:  # full text is imported by whoever searches or writes: a session that begins does neither
-    from memem.core.query import Match, Scope
+    from memem.core.query import Match, Scope, Term
     from memem.index.keyword import Answer
 
 
@@ -57,6 +57,10 @@ class Row:
     fingerprint: str = ""
     changed: float = 0.0  # when, in seconds since the epoch
     problem: str = ""
+
+
+Held = tuple[str, Stamp, Memory, "tuple[Term, ...]"]
+"""Of a row: its note's path and stamp, the memory, and which of the terms that were asked for stand in it."""
 
 
 class NoteIndex:
@@ -181,26 +185,39 @@ class NoteIndex:
             return keyword.search(self._connection, query, limit, scope)
 
     @guarded
-    def matches(self, answer: "Answer", cosines: Mapping[int, float], scope: "Scope") -> "list[Match]":
+    def held(self, rows: Sequence[int], answer: "Answer", scope: "Scope") -> dict[int, Held]:
+        """What rows hold, of those in the scope. A row stands for one version of a note: that of a changed one is gone."""
+        from memem.index import keyword
+
+        with self.one_state():
+            terms = keyword.held(self._connection, rows, answer.chosen)
+            conditions, values = database.within(scope)
+            found: dict[int, Held] = {}
+            for marks, some in database.among(rows):
+                query = _MATCHES.format(marks) + conditions
+                for row, path, *stamp, memory in self._connection.execute(query, (*some, *values)):
+                    found[row] = (path, cast(Stamp, tuple(stamp)), _memory(memory), tuple(terms[row]))
+            return found
+
+    @guarded
+    def matches(
+        self, answer: "Answer", cosines: Mapping[int, float], scope: "Scope", held: Mapping[int, Held]
+    ) -> "list[Match]":
         """What words or meaning have found, with all that is known of each, the one as of the other.
 
-        A row stands for one version of a note: those that have changed since are missing.
+        `held` is what the rows that words have found hold; the others are read now.
         """
         from memem.core.query import Match
         from memem.index import keyword
 
         with self.one_state():
-            others = keyword.scored(self._connection, answer.chosen, cosines.keys() - answer.scores.keys())
-            scores = dict.fromkeys(cosines, 0.0) | answer.scores | others
-            held = keyword.held(self._connection, list(scores), answer.chosen)
-            found: list[Match] = []
-            conditions, values = database.within(scope)
-            for marks, some in database.among(list(scores)):
-                query = _MATCHES.format(marks) + conditions
-                for row, path, *stamp, memory in self._connection.execute(query, (*some, *values)):
-                    known = (tuple(stamp), _memory(memory), scores[row], tuple(held[row]), cosines.get(row))
-                    found.append(Match(path, *known))
-            return found
+            near = [row for row in cosines if row not in answer.scores]
+            scores = dict.fromkeys(near, 0.0) | answer.scores | keyword.scored(self._connection, answer.chosen, near)
+            known = {**held, **self.held(near, answer, scope)}
+        return [
+            Match(path, stamp, memory, scores[row], terms, cosines.get(row))
+            for row, (path, stamp, memory, terms) in known.items()
+        ]
 
     @guarded
     def check(self) -> None:

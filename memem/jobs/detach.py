@@ -16,14 +16,14 @@ MAIN = Path(memem.__file__).with_name("__main__.py")
 def start(arguments: Sequence[str], environ: Mapping[str, str], log: Path, *, keep_log: bool = False) -> None:
     """Start memem with these arguments, away from this terminal and its signals; what it says goes to `log`.
 
-    The log is begun anew, unless it is to be kept.
+    The log is begun anew, unless it is to be kept. Python's own variables mean as much to it as to this process.
     """
     files.make_private_folder(log.parent)
     if not (keep_log and log.exists()):
         files.write_atomic(log, b"", fsync=False, mode=files.PRIVATE_FILE)
     with log.open("ab") as output:
         process = subprocess.Popen(
-            [sys.executable, "-P", MAIN, *arguments],
+            [sys.executable, "-I" if sys.flags.isolated else "-P", MAIN, *arguments],
             env=dict(environ),
             cwd=log.parent,
             stdin=subprocess.DEVNULL,

@@ -37,6 +37,8 @@ class Bare(str):
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
+    """A property as it was read, and where it stands."""
+
     value: Any  # str, list or dict of the same: what YAML says, before our schema types it
     node: Any  # PyYAML's, for where the value stands; its `id` is scalar, sequence or mapping
     key_end: int

@@ -41,7 +41,8 @@ def search(
 ) -> Found:
     scope = Scope(None if projects is None else tuple(projects), archive)
     answer = index.keywords(query, scope, limit)
-    matches = sorted(index.matches(answer, {}, scope), key=lambda match: (-match.bm25, match.path))
+    held = index.held(list(answer.scores), answer, scope)
+    matches = sorted(index.matches(answer, {}, scope, held), key=lambda match: (-match.bm25, match.path))
     return Found(tuple(matches[:limit]), answer.frequencies, answer.notes)
 
 

@@ -12,7 +12,7 @@ from time import monotonic, strftime
 
 PROTOCOL = 1
 ENGINE_SECONDS = 3.0
-"""How long the engine is waited for. Its answer takes hundredths of a second, its first one the loading of the model."""
+"""How long the engine is waited for: its answer takes hundredths of a second, but the first one loads the model."""
 SECONDS = 8.0
 """How long a hook may take in all, short of the deadline in hooks.json, on which Claude Code would end it unsaid."""
 LATER = ("Stop", "PreCompact", "SessionEnd")
@@ -30,6 +30,7 @@ def main(arguments: list[str]) -> None:
         return  # within a call of our own
     event = arguments[1]
     try:
+        _fill_streams()
         _end_in_time(event)
         envelope = _read(0)
         if event in LATER:
@@ -125,7 +126,7 @@ def begin_later(event: str, envelope: bytes) -> None:
     _write(given, envelope)
     os.lseek(given, 0, os.SEEK_SET)
     told = os.open(log_file(), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    command = [sys.executable, "-P", f"{ROOT}/memem/__main__.py", "hook", event, "--later"]
+    command = [sys.executable, "-I", f"{ROOT}/memem/__main__.py", "hook", event, "--later"]
     if os.fork():
         return
     try:
@@ -141,7 +142,7 @@ def begin_later(event: str, envelope: bytes) -> None:
 def home() -> str:
     """The memory home, as `core/settings.py` finds it."""
     place = os.environ.get("MEMEM_DIR") or "~/.memem"
-    user = os.environ.get("HOME") or os.environ.get("USERPROFILE") or ""
+    user = os.environ.get("HOME") or os.environ.get("USERPROFILE") or os.path.expanduser("~")
     return os.path.normpath(os.path.join(user, place[2:].lstrip("/") if place.startswith("~/") else place))
 
 
@@ -198,6 +199,13 @@ def _end_in_time(event: str) -> None:
         _signal.setitimer(_signal.ITIMER_REAL, SECONDS)
 
 
+def _fill_streams() -> None:
+    """Where a standard stream was closed, the next file to be opened would be taken for it."""
+    while (file := os.open(os.devnull, os.O_RDWR)) <= 2:
+        pass
+    os.close(file)
+
+
 def _read(file: int) -> bytes:
     data = b""
     while portion := os.read(file, 1_048_576):
@@ -213,5 +221,4 @@ def _write(file: int, data: bytes) -> None:
 
 if __name__ == "__main__":
     main(sys.argv[1:])
-    sys.stdout.flush()
     os._exit(0)  # at once: what Python would still tidy up ends with the process
