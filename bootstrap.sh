@@ -20,13 +20,19 @@ MEMEM_DIR=FOLDER    where bootstrap.log and .capabilities are written (default: 
 EOF
 }
 
-say() { printf 'memem: %s\n' "$*" >&2; }
+# A full disk may leave nothing to write to: what is said is lost then, and what is done goes on.
+say() { printf 'memem: %s\n' "$*" >&2 2>/dev/null || true; }
+log() { printf '%s %s\n' "$(date '+%Y-%m-%dT%H:%M:%S%z')" "$*" >&8 2>/dev/null || true; }
 die() { say "$*" && exit 1; }
-log() { printf '%s %s\n' "$(date '+%Y-%m-%dT%H:%M:%S%z')" "$*" >&8; }
 
 die_with_log() {
-  log "failed: $*"
-  say "$*. The end of $log_file:"
+  local what=$*
+  if is_whole; then
+    rm -f "$ours/changing"
+    what="$what; the environment stays as it was"
+  fi
+  log "failed: $what"
+  say "$what. The end of $log_file:"
   tail -n 15 "$log_file" >&2
   exit 1
 }
@@ -47,6 +53,7 @@ locate() {
   home=${MEMEM_DIR:-.memem}
   home=${home#"~/"}
   case $home in /*) ;; *) home=${HOME:-~}/$home ;; esac
+  log_file=$home/bootstrap.log
 }
 
 # Built for this place (console scripts hold its path) and on the interpreter asked for, which is still there.
@@ -60,7 +67,22 @@ is_usable() {
 # The fast path takes no lock and starts no Python. A lock file is copied into the environment once all it names is
 # installed; comparing the text needs no hashing tool, and a half-written copy is never equal.
 is_current() {
-  is_usable && [ "$built_root" = "$root" ] && [ -f "$ours/$1" ] && [ "$(<"$ours/$1")" = "$(<"$root/$1")" ]
+  is_usable && [ "$built_root" = "$root" ] && [ ! -e "$ours/changing" ] &&
+    [ -f "$ours/$1" ] && [ "$(<"$ours/$1")" = "$(<"$root/$1")" ]
+}
+
+# Good enough to go on with, current or not; hooks/memem asks the same. An install over it leaves its number in
+# `changing`, and takes it away at its end: from one that was killed, a package may be half there.
+is_complete() {
+  local pid
+  [ -x "$venv/bin/python" ] && [ -f "$ours/requirements.lock" ] || return 1
+  [ ! -e "$ours/changing" ] || { IFS= read -r pid <"$ours/changing" && kill -0 "$pid"; } 2>/dev/null
+}
+
+# It was finished once, and what memem imports can still be imported.
+is_whole() {
+  [ -f "$ours/requirements.lock" ] &&
+    "$venv/bin/python" -I -c 'import mcp, numpy, portalocker, rich, yaml' >/dev/null 2>&1
 }
 
 # Prints the interpreter itself, not the shim or virtual environment it was reached through: what is built on those
@@ -106,10 +128,10 @@ claim_folder() {
     die "$venv was not made by memem and is left alone. Rename it, or set MEMEM_SKIP_SYNC=1 to use it as it is."
   fi
   mkdir -p "$ours" || die "cannot create $venv."
+  [ -w "$ours" ] || die "cannot write $ours. Make it writable for you."
 }
 
 open_log() {
-  log_file=$home/bootstrap.log
   if ! (umask 077 && mkdir -p "$home" && : >>"$log_file") 2>/dev/null; then
     log_file=$(mktemp "${TMPDIR:-/tmp}/memem-bootstrap.XXXXXX") || log_file=/dev/null
     say "$home is not writable; logging to $log_file"
@@ -140,15 +162,15 @@ else:
 EOF
 }
 
-# A finished environment is installed over, because servers may be running from it. One without the copy of a lock file
-# was interrupted, and a package in it may be half there: it is made anew.
+# A finished environment is installed over, because servers run from it and hooks go on with it meanwhile. One without
+# the copy of a lock file, or still marked as changing now that it is our turn, was interrupted: it is made anew.
 prepare_venv() {
-  if ! is_usable || [ ! -f "$ours/requirements.lock" ]; then
+  if ! is_usable || [ ! -f "$ours/requirements.lock" ] || [ -e "$ours/changing" ]; then
     rm -f "$ours"/*.lock
     find "$venv/" -mindepth 1 -maxdepth 1 ! -name .memem -exec rm -rf {} +
     "$base" -I -m venv --without-pip "$venv" >&8 2>&8 || die_with_log "cannot make an environment with $base"
   fi
-  rm -f "$ours"/*.lock
+  printf '%s\n' "$$" >"$ours/changing" || die_with_log "cannot write $ours"
 }
 
 install() {
@@ -175,7 +197,7 @@ import os, pathlib, shlex, sys, sysconfig
 venv, root = sys.argv[1:]
 pathlib.Path(sysconfig.get_path("purelib"), "memem.pth").write_bytes(os.fsencode(root) + b"\n")
 command = pathlib.Path(venv, "bin", "memem")
-command.write_bytes(os.fsencode(f'#!/bin/sh\nexec {shlex.quote(venv)}/bin/python -P -m memem "$@"\n'))
+command.write_bytes(os.fsencode(f'#!/bin/sh\nexec {shlex.quote(venv)}/bin/python -I -m memem "$@"\n'))
 command.chmod(0o755)
 EOF
 }
@@ -204,9 +226,17 @@ fetch_model() {
   "$venv/bin/python" -P -m memem model fetch >&8 || say "going on without; \`memem model fetch\` tries again"
 }
 
+# The developer lock includes the other one; what developers need may no longer fit once that alone was installed.
+finish_venv() {
+  printf '%s\n' "$venv" "${MEMEM_PYTHON:-}" "$root" >"$ours/built" &&
+    rm -f "$ours/requirements-dev.lock" && cp "$lock" "$ours/" && cp requirements.lock "$ours/" &&
+    rm -f "$ours/changing"
+}
+
 sync_venv() {
   local lock=$1 base installer
   cd "$root" # uv obeys the settings of the project it is started in
+  unset PYTHONHOME PYTHONPATH # which are about other Pythons
   claim_folder
   open_log
   base=$(find_python) || base=$(download_python) || exit 1
@@ -218,9 +248,7 @@ sync_venv() {
   install
   link_project
   write_capabilities
-  printf '%s\n' "$venv" "${MEMEM_PYTHON:-}" "$root" >"$ours/built"
-  cp "$lock" "$ours/"
-  cp requirements.lock "$ours/" # the developer lock includes it
+  finish_venv || die_with_log "cannot write $ours"
   fetch_model
   log "ready; installed with $installer"
 }
@@ -237,7 +265,7 @@ set_up_away() {
     if "$BASH" "$root/bootstrap.sh" shell true >&8 2>&8; then rm -f "$ours/failed"; else : >"$ours/failed"; fi
     rm -f "$ours/under-way" "$ours/told"
   ) </dev/null >/dev/null 2>&1 &
-  printf '%s\n' "$!" >"$ours/under-way"
+  printf '%s\n' "$!" >"$ours/under-way" || true
   set +m
 }
 
@@ -264,7 +292,7 @@ begin_session() {
   : >"$ours/told"
   if [ -e "$ours/failed" ]; then
     by_hand=$(printf 'CLAUDE_PLUGIN_DATA=%q bash %q shell memem doctor' "${CLAUDE_PLUGIN_DATA:-}" "$root/bootstrap.sh")
-    tell "memem could not set itself up and tries again in the background. $home/bootstrap.log says why. By hand: $by_hand"
+    tell "memem could not set itself up and tries again in the background. $log_file says why. By hand: $by_hand"
   else
     tell "memem is setting itself up in the background. Memory starts with a later prompt or the next session."
   fi
@@ -279,18 +307,30 @@ wait_for_set_up() {
     if is_complete || ! is_under_way; then break; fi
     sleep 1
   done
-  is_complete || die "there is no environment yet ($home/bootstrap.log says why); the next session tries again."
+  is_complete || die "there is no environment yet ($log_file says why); the next session tries again."
 }
 
-is_complete() { [ -x "$venv/bin/python" ] && [ -f "$ours/requirements.lock" ]; }
+# For a slash command, which Claude Code would end in the middle just so, and whose output Claude reads.
+begin_command() {
+  claim_folder
+  set_up_away
+  if [ -e "$ours/failed" ]; then
+    echo "memem could not set itself up ($log_file says why) and tries again in the background. Try again in a minute."
+  else
+    echo "memem is being set up in the background (log: $log_file). Try again in a minute."
+  fi
+}
 
-# Leaves the interpreter to run in $python, and its folder first on PATH.
+# Leaves the interpreter to run in $python, how to run it in $alone, and its folder first on PATH. In an environment of
+# ours nothing counts that is set for other Pythons, and no file in the current folder passes for a module.
 set_up() {
   locate
   python=$venv/bin/python
+  alone=-I
   if [ "${MEMEM_SKIP_SYNC:-}" = 1 ]; then
     [ -x "$python" ] || python=$(find_python) || die "no Python 3.11 or newer found."
     export PYTHONPATH="$root${PYTHONPATH:+:$PYTHONPATH}"
+    alone=-P
   elif ! is_current "$1"; then
     (sync_venv "$1") </dev/null >&2
     is_current "$1" || exit 1 # before bash 4, -e does not see a subshell fail
@@ -298,17 +338,24 @@ set_up() {
   PATH=${python%/*}:$PATH
 }
 
+# Hooks end well, and have nothing to say on standard error, whatever cannot be written.
 begin() {
   locate
-  case "$1 ${2-}" in
-    "hook SessionStart") if [ -z "${MEMEM_SKIP_SYNC:-}${MEMEM_HOOKS_OFF:-}" ]; then begin_session; fi ;;
-    "hook "*) ;;
-    *)
-      if [ "$1" = serve ] && [ "${MEMEM_SKIP_SYNC:-}" != 1 ]; then wait_for_set_up; fi
-      set_up requirements.lock
-      exec "$python" -P "$root/memem/__main__.py" "$@"
-      ;;
-  esac
+  if [ "$1" = hook ]; then
+    trap 'exit 0' EXIT
+    exec 2>/dev/null # for good: what is only put aside for a function is kept open by what it starts
+    if [ "${2-}" = SessionStart ] && [ -z "${MEMEM_SKIP_SYNC:-}${MEMEM_HOOKS_OFF:-}" ]; then begin_session || true; fi
+    exit 0
+  fi
+  if [ "${MEMEM_SKIP_SYNC:-}" = 1 ]; then
+    set_up requirements.lock
+    exec "$python" "$alone" "$root/memem/__main__.py" "$@"
+  elif [ "$1" = serve ]; then
+    wait_for_set_up
+    exec "$venv/bin/python" -I "$root/memem/__main__.py" "$@"
+  else
+    begin_command
+  fi
 }
 
 main() {
@@ -317,7 +364,7 @@ main() {
   case $verb in
     serve | demo)
       set_up requirements.lock
-      exec "$python" -P -m memem "$verb" "$@" # -P: no file in the current folder passes for a module
+      exec "$python" "$alone" -m memem "$verb" "$@"
       ;;
     begin)
       [ $# -gt 0 ] || { usage >&2 && exit 2; }

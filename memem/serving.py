@@ -5,9 +5,8 @@ import json
 import os
 import sys
 import threading
+import time
 from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -20,36 +19,34 @@ from memem.doors.mcp_server import tools
 from memem.workspace import Workspace, open_workspace
 
 ROOT = str(Path(__file__).parents[1])
-TOOL_SECONDS = 30.0
+RETIRE_SECONDS = 60.0
+TOOL_SECONDS = 15.0
 """How long a server waits for the one that leads before it does the work itself."""
+ALONE_SECONDS = 300.0
+"""How long it then does so without asking: whoever leads may be stopped, and hang for hours."""
 
 
-@dataclass(frozen=True)
 class Opened:
     """One reading of the settings, and who works by it: prompts never wait for what a tool is doing."""
 
-    ws: Workspace
+    def __init__(self, ws: Workspace) -> None:
+        self.ws = ws
+        self.stamps = ws.settings_stamps()
+        self.identity = ws.identity()
+        self.prompts = Worker(ws.twin, "memem-prompts")
+        self.tools = Worker(ws.twin, "memem-tools")
+        self.refresher = Refresher(ws.twin, log=log)
 
-    @cached_property
-    def identity(self) -> str:
-        return self.ws.identity()
-
-    @cached_property
-    def prompts(self) -> Worker:
-        return Worker(self.ws.twin, "memem-prompts")
-
-    @cached_property
-    def tools(self) -> Worker:
-        return Worker(self.ws.twin, "memem-tools")
-
-    @cached_property
-    def refresher(self) -> Refresher:
-        return Refresher(self.ws.twin, log=log)
+    def retire(self) -> None:
+        """Look at the vault no more; what was begun has its time to end."""
+        self.refresher.stop()
+        closing = threading.Timer(RETIRE_SECONDS, self.close)
+        closing.daemon = True
+        closing.start()
 
     def close(self) -> None:
-        for name in ("refresher", "prompts", "tools"):
-            if name in self.__dict__:
-                self.__dict__[name].stop()
+        for each in (self.refresher, self.prompts, self.tools):
+            each.stop()
 
 
 class Serving:
@@ -57,21 +54,20 @@ class Serving:
 
     def __init__(self) -> None:
         self._opened = Opened(open_workspace(actor="mcp"))
-        self._stamps = self._opened.ws.settings_stamps()
         self._opening = threading.Lock()
+        self._alone_until = 0.0
         ws = self._opened.ws
         where = address(ws.home.engine_lock.parent, ws.environ.get("XDG_RUNTIME_DIR", ""), os.getuid())
         self.engine = Engine(ws.home.engine_lock, where, self.answer, log=log)
 
     @property
     def opened(self) -> Opened:
-        """The settings as they are now: whoever changed them expects to be understood."""
+        """The settings as they are now: whoever changed them expects to be understood. Raises SettingsError."""
         with self._opening:
-            stamps = self._opened.ws.settings_stamps()
-            if stamps != self._stamps:
-                before, self._stamps = self._opened, stamps
+            before = self._opened
+            if before.ws.settings_stamps() != before.stamps:
                 self._opened = Opened(open_workspace(actor="mcp").sharing(before.ws))
-                threading.Thread(target=before.close, daemon=True).start()
+                before.retire()
             return self._opened
 
     def call(self, name: str, arguments: dict[str, Any]) -> str:
@@ -80,13 +76,22 @@ class Serving:
         place = {"cwd": str(opened.ws.session_folder), "session": opened.ws.session}
         if tools.reads(name) and not self.engine.is_leader:  # to write needs no encoder, and is never done twice
             facts = {"settings": opened.identity, **place}
-            body = json.dumps(arguments).encode()
-            reply = self.engine.ask(Request("tool", name, facts, body), TOOL_SECONDS)
+            reply = self._ask(Request("tool", name, facts, json.dumps(arguments).encode()))
             if reply and reply.outcome == DONE:
                 return reply.body.decode()
             if reply and reply.outcome == FAILED:
                 raise MememError(reply.body.decode())
         return _call(opened, name, arguments, place)
+
+    def _ask(self, request: Request) -> Reply | None:
+        """What the one that leads says; None when there is none, or it says nothing."""
+        if time.monotonic() < self._alone_until:
+            return None
+        until = time.monotonic() + TOOL_SECONDS
+        reply = self.engine.ask(request, TOOL_SECONDS)
+        if reply is None and time.monotonic() >= until:
+            self._alone_until = time.monotonic() + ALONE_SECONDS
+        return reply
 
     def answer(self, request: Request) -> Reply:
         """What others ask of the one that leads."""
@@ -99,7 +104,12 @@ class Serving:
             return Reply(OTHER)
         from memem.doors.hook.answers import answer
 
-        told = opened.prompts.do(lambda ws: answer(ws, request.name, request.body), request.seconds)
+        def work(ws: Workspace) -> bytes:
+            ws.wanted_until = until
+            return answer(ws, request.name, request.body)
+
+        until = opened.ws.ticks() + (request.seconds or float("inf"))
+        told = opened.prompts.do(work, request.seconds)
         opened.refresher.touch()
         return Reply(DONE, told)
 

@@ -47,6 +47,7 @@ class Workspace(Surroundings):
     pause: Callable[[float], object] = time.sleep
     notice: Callable[[str], object] = lambda _: None  # told what a person who waits should know
     next_scan: float = float("-inf")  # when a long-lived home looks at the vault again, in ticks
+    wanted_until: float = float("inf")  # for how long somebody waits for what is being done, in ticks
     environ: Mapping[str, str] = field(default_factory=dict, repr=False)
     _loading: threading.Lock = field(default_factory=threading.Lock, repr=False)
     _encoder: "Encoder | None" = field(default=None, repr=False)
@@ -68,9 +69,14 @@ class Workspace(Surroundings):
 
         return EventLog(self.home, self.clock, actor=self.actor, fsync=self.settings.fsync)
 
+    @property
+    def index_file(self) -> Path:
+        """That of this vault."""
+        return self.home.index_file(self.settings.vault)
+
     @cached_property
     def index(self) -> NoteIndex:
-        return NoteIndex(self.home.index_file)
+        return NoteIndex(self.index_file)
 
     @cached_property
     def state(self) -> "State":
@@ -290,7 +296,8 @@ def open_workspace(
     environ = os.environ if environ is None else environ
     user_home = Path(environ.get("HOME") or environ.get("USERPROFILE") or Path.home())
     root = home.absolute() if home else settings.locate_home(environ, user_home)
-    stored = stored_plugin_options(Home(root))
+    # In the plugin's own processes Claude Code tells what is set; what is not told there is not set.
+    stored = {} if "CLAUDE_PLUGIN_ROOT" in environ else stored_plugin_options(Home(root))
     loaded = settings.load(environ, Home(root).config_file, root, user_home, folder, plugin=stored)
     if vault is not None:
         loaded = replace(loaded, vault=vault.absolute(), sources={**loaded.sources, "vault": "argument"})

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import re
 import select
 import shutil
 import signal
@@ -27,6 +28,8 @@ TOOLS = [
     *("bash", "cat", "cp", "date", "dirname", "env", "find", "ls"),
     *("mkdir", "mktemp", "mv", "readlink", "rm", "sh", "sleep", "tail", "true", "wc"),
 ]
+IMPORTED = {"mcp": "mcp", "numpy": "numpy", "portalocker": "portalocker", "pyyaml": "yaml", "rich": "rich"}
+START = ("hook", "SessionStart")
 SHOW_CALL = """
 import json, sys
 print(json.dumps({"argv": sys.argv[1:], "module": __file__, "stdin": sys.stdin.read()}))
@@ -116,6 +119,14 @@ class Project:
         """What Claude Code starts: hooks and the server."""
         return finish(self.start(*arguments, cwd=None, program="hooks/memem", **env), stdin)
 
+    def change_lock(self) -> None:
+        """As with a new version that needs another package."""
+        (self.root / "requirements.lock").write_text("tiny==1.0 --hash=sha256:00\n", encoding="utf-8")
+
+    def go_offline(self) -> None:
+        self.uv("echo no network; exit 2")
+        self.env["PIP_NO_INDEX"] = "1"
+
     def under_way(self) -> int:
         """The process, and group of processes, that sets up in the background; 0 for none."""
         try:
@@ -174,12 +185,12 @@ def project_in(root: Path, folder: Path) -> Iterator[Project]:
     try:
         yield project
     finally:
+        if project.under_way():  # only after a test that failed
+            os.killpg(project.under_way(), signal.SIGKILL)
         for process in project.started:
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
             process.communicate()
-        if project.under_way():  # only after a test that failed
-            os.killpg(project.under_way(), signal.SIGKILL)
 
 
 @pytest.fixture
@@ -409,6 +420,112 @@ def test_killed_set_up_is_made_anew_by_the_next_run(project: Project, tmp_path: 
     assert not half.exists()
 
 
+def packages(project: Project) -> Path:
+    return next((project.venv / "lib").glob("python*/site-packages"))
+
+
+@pytest.fixture
+def equipped(project: Project) -> Project:
+    """With an environment that is complete, for a lock file that was another one."""
+    project.run("shell", "true")
+    for name in IMPORTED.values():
+        (packages(project) / f"{name}.py").touch()
+    project.change_lock()
+    return project
+
+
+def test_failed_renewal_leaves_the_environment_as_it_was_and_says_so(equipped: Project) -> None:
+    ours = equipped.venv / ".memem"
+    before = {path.name: path.read_bytes() for path in ours.iterdir()}
+    equipped.go_offline()
+    call = equipped.run("demo")
+    assert (call.code, call.stdout) == (1, "")
+    words = "cannot install requirements.lock; the environment stays as it was"
+    assert f"memem: {words}. The end of" in call.stderr
+    assert equipped.log.splitlines()[-1].endswith(f" failed: {words}")
+    assert {path.name: path.read_bytes() for path in ours.iterdir()} == before
+    assert (packages(equipped) / "numpy.py").exists()
+    for arguments in (["hook", "UserPromptSubmit"], ["serve"], ["status"]):
+        assert equipped.launch(*arguments).shown["argv"] == arguments
+
+
+def test_failed_renewal_is_made_up_for_over_the_same_environment(equipped: Project) -> None:
+    equipped.go_offline()
+    assert equipped.run("demo").code == 1
+    equipped.uv()
+    assert equipped.run("demo").code == 0
+    assert equipped.run("demo").stderr == ""
+    assert (packages(equipped) / "numpy.py").exists()
+
+
+@pytest.mark.parametrize("name", IMPORTED.values())
+def test_failed_renewal_that_took_a_package_away_is_made_anew(equipped: Project, name: str) -> None:
+    equipped.go_offline()
+    equipped.uv(f'rm "{packages(equipped)}/{name}.py"; exit 2')
+    call = equipped.run("demo")
+    assert call.code == 1
+    assert "stays as it was" not in call.stderr
+    equipped.uv()
+    assert "setting itself up" in str(equipped.launch(*START).shown["systemMessage"])
+    equipped.wait_for_set_up()
+    assert not list(packages(equipped).glob("*.py"))
+    assert equipped.launch(*START).shown["argv"] == list(START)
+
+
+def test_what_a_whole_environment_must_have_is_what_memem_depends_on() -> None:
+    project = tomllib.loads((SCRIPT.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert sorted(re.split(r"[^a-z0-9]", needed.lower())[0] for needed in project["dependencies"]) == sorted(IMPORTED)
+    assert f"import {', '.join(sorted(IMPORTED.values()))}'" in SCRIPT.read_text(encoding="utf-8")
+
+
+def test_renewal_that_cannot_write_what_it_did_leaves_the_environment_as_it_was(equipped: Project) -> None:
+    equipped.tool("cp", "exit 1")
+    assert f"cannot write {equipped.venv}/.memem; the environment stays" in equipped.run("demo").stderr
+    assert equipped.launch("hook", "Stop").shown["argv"] == ["hook", "Stop"]
+
+
+def test_hooks_and_servers_go_on_while_the_environment_is_renewed(equipped: Project, tmp_path: Path) -> None:
+    word, gate = tmp_path / "word", tmp_path / "gate"
+    fifo = opened_fifo(word)
+    os.mkfifo(gate)
+    equipped.uv(f'echo started >"{word}"; cat "{gate}"')
+    renewal = equipped.start("shell", "true")
+    wait_for_word(fifo)
+    for arguments in ([*START], ["hook", "Stop"], ["serve"], ["status"]):
+        assert equipped.launch(*arguments).shown["argv"] == arguments
+    other = equipped.start("demo")
+    assert other.stderr is not None
+    assert "waiting for it" in other.stderr.readline()
+    gate.write_text("go", encoding="utf-8")
+    assert [finish(renewal).code, finish(other).code] == [0, 0]
+    assert len(equipped.uv_calls) == 2
+
+
+def test_environment_of_a_killed_renewal_is_not_gone_on_with_but_made_anew(equipped: Project, tmp_path: Path) -> None:
+    word, gate = tmp_path / "word", tmp_path / "gate"
+    fifo = opened_fifo(word)
+    os.mkfifo(gate)
+    equipped.uv(f'echo started >"{word}"; cat "{gate}"')
+    renewal = equipped.start("shell", "true")
+    wait_for_word(fifo)
+    os.killpg(renewal.pid, signal.SIGKILL)
+    finish(renewal)
+    equipped.uv()
+    assert equipped.launch("hook", "Stop") == Call(0, "", "")
+    assert "setting itself up" in str(equipped.launch(*START).shown["systemMessage"])
+    equipped.wait_for_set_up()
+    assert not (packages(equipped) / "numpy.py").exists()
+    assert equipped.launch("serve").shown["argv"] == ["serve"]
+
+
+def test_developer_environment_that_a_new_runtime_went_over_is_renewed_for_developers(project: Project) -> None:
+    project.run("dev", "true")
+    project.change_lock()
+    project.run("demo")
+    assert "setting up" in project.run("dev", "true").stderr
+    assert project.run("demo").stderr == ""
+
+
 def test_failed_set_up_is_tried_again(project: Project) -> None:
     (project.root / "requirements.lock").write_text("tiny==1.0 --hash=sha256:00\n", encoding="utf-8")
     project.uv("exit 1")
@@ -568,9 +685,6 @@ def test_long_log_is_cut_to_its_end(project: Project) -> None:
     assert mode(project.memem_dir / "bootstrap.log") == 0o600
 
 
-START = ("hook", "SessionStart")
-
-
 def test_first_session_sets_up_in_the_background_and_says_so_once(project: Project, tmp_path: Path) -> None:
     word, gate = tmp_path / "word", tmp_path / "gate"
     fifo = opened_fifo(word)
@@ -687,11 +801,64 @@ def test_server_gives_up_when_the_set_up_takes_too_long(project: Project, tmp_pa
     project.wait_for_set_up()
 
 
-def test_any_other_verb_sets_up_first_and_then_runs(project: Project) -> None:
-    call = project.launch("status", "two words")
-    assert call.shown["argv"] == ["status", "two words"]
-    assert project.launch("status").stderr == ""
+def test_any_other_verb_begins_the_set_up_and_says_so_in_a_line(project: Project, tmp_path: Path) -> None:
+    word, gate = tmp_path / "word", tmp_path / "gate"
+    fifo = opened_fifo(word)
+    os.mkfifo(gate)
+    project.uv(f'echo started >"{word}"; cat "{gate}"')
+    line = f"memem is being set up in the background (log: {project.memem_dir}/bootstrap.log). Try again in a minute.\n"
+    assert project.launch("status") == Call(0, line, "")
+    wait_for_word(fifo)
+    assert project.launch("status") == Call(0, line, "")
+    gate.write_text("go", encoding="utf-8")
+    project.wait_for_set_up()
+    assert project.launch("status", "two words").shown["argv"] == ["status", "two words"]
     assert len(project.uv_calls) == 1
+
+
+def test_any_other_verb_says_that_the_set_up_failed(project: Project) -> None:
+    project.change_lock()
+    project.go_offline()
+    project.launch("status")
+    project.wait_for_set_up()
+    call = project.launch("status")
+    project.wait_for_set_up()
+    assert call.stdout.startswith(f"memem could not set itself up ({project.memem_dir}/bootstrap.log says why)")
+
+
+def test_any_other_verb_runs_at_once_where_nothing_may_be_installed(project: Project) -> None:
+    assert project.launch("status", MEMEM_SKIP_SYNC="1").shown["argv"] == ["status"]
+    assert not project.venv.exists()
+
+
+def test_session_hears_of_a_folder_that_cannot_be_made(project: Project) -> None:
+    (project.root / ".git").unlink()
+    (project.home / "file").touch()
+    call = project.launch(*START, CLAUDE_PLUGIN_DATA=str(project.home / "file"))
+    assert (call.code, call.stderr) == (0, "")
+    assert call.shown == {"systemMessage": f"memem: cannot create {project.home}/file/venv."}
+
+
+@pytest.mark.parametrize("file", ["told", "under-way"])
+def test_session_begins_the_set_up_whatever_mark_of_it_cannot_be_written(project: Project, file: str) -> None:
+    (project.venv / ".memem" / file / "in the way").mkdir(parents=True)
+    call = project.launch(*START)
+    assert (call.code, call.stderr) == (0, "")
+    wait_until(lambda: "ready; installed with uv" in project.log, "nothing is set up")
+
+
+def test_session_on_a_full_disk_is_told_and_goes_on(project: Project) -> None:
+    project.tool("fill", "trap '' XFSZ; ulimit -f 0; exec \"$@\"")
+    ours, launcher = project.venv / ".memem", str(project.root / "hooks" / "memem")
+
+    def begin(*arguments: str) -> Call:
+        return finish(project.start(launcher, *arguments, program=str(project.bin / "fill")))
+
+    call = begin(*START)
+    assert (call.code, call.stderr) == (0, "")
+    assert "setting itself up" in str(call.shown["systemMessage"])
+    wait_until(lambda: (ours / "failed").exists() and not (ours / "under-way").exists(), "the set-up does not end")
+    assert begin("hook", "Stop") == Call(0, "", "")
 
 
 def test_launcher_and_set_up_know_one_place(tmp_path: Path) -> None:

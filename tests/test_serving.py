@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import memem
+from memem import serving
 from memem.doors.hook import client as hook
 from memem.flows import remember
 from memem.workspace import Workspace
@@ -214,3 +215,31 @@ def test_a_home_where_no_socket_can_be_is_served_all_the_same(
     server = start()
     assert tokens in server.says("memory_search", query="RS256")
     assert "No engine here" in server.end()
+
+
+def test_settings_that_cannot_be_read_are_named_until_they_can(
+    start: Callable[..., Server], ws: Workspace, tokens: str
+) -> None:
+    server = start()
+    assert tokens in server.says("memory_search", query="RS256")
+    ws.home.config_file.write_text("vault = \n")
+    for _ in range(2):
+        text, is_error = server.client.call("memory_search", query="RS256")
+        assert is_error
+        assert "is not valid TOML" in text
+    ws.home.config_file.unlink()
+    assert tokens in server.says("memory_search", query="RS256")
+
+
+def test_a_leader_that_was_waited_for_in_vain_is_not_asked_again_at_once(
+    environ: dict[str, str], tokens: str, shop: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    monkeypatch.chdir(shop)
+    monkeypatch.setattr(serving, "TOOL_SECONDS", 0.0)
+    follower = serving.Serving()
+    monkeypatch.setattr(follower.engine, "ask", lambda request, _: asked.append(request.name))
+    for _ in range(2):
+        assert tokens in follower.call("memory_search", {"query": "RS256"})
+    follower.close()
+    assert asked == ["memory_search"]

@@ -1,5 +1,6 @@
 """Every path memem uses, from two roots: the home (`MEMEM_DIR`) and the vault."""
 
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,13 +32,20 @@ class Home:
         return self.root / "cache"
 
     @property
-    def index_folder(self) -> Path:
-        """Replaced as a whole by a rebuild, which leaves the vectors where they are."""
+    def indexes(self) -> Path:
+        """A folder for each vault: those who use several at once do not rebuild each other's index."""
         return self.cache / "index"
 
-    @property
-    def index_file(self) -> Path:
-        return self.index_folder / "index.db"
+    def index_folder(self, vault: Path) -> Path:
+        """Replaced as a whole by a rebuild, which leaves those of other vaults, and the vectors, where they are.
+
+        Named after the vault's path, since its id would have to be read, and a vault that is away has none. Should two
+        paths ever share a name, the index still says which vault it was built for.
+        """
+        return self.indexes / f"{zlib.crc32(bytes(vault)):08x}"
+
+    def index_file(self, vault: Path) -> Path:
+        return self.index_folder(vault) / "index.db"
 
     @property
     def vectors(self) -> Path:
@@ -121,9 +129,23 @@ class Home:
         return self.root / "run" / "write.lock"
 
     @property
+    def refresh_log(self) -> Path:
+        """What the last reading of the whole vault in the background had to say."""
+        return self.root / "run" / "refresh.log"
+
+    @property
+    def trouble(self) -> Path:
+        """What was not as it should be when it was last looked at."""
+        return self.state / "trouble.json"
+
+    @property
     def fetch_log(self) -> Path:
         """What the last try to fetch the weights in the background had to say."""
         return self.root / "run" / "fetch.log"
+
+    @property
+    def upkeep_lock(self) -> Path:
+        return self.root / "run" / "upkeep.lock"
 
     @property
     def encode_lock(self) -> Path:

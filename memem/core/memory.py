@@ -117,6 +117,11 @@ class Slice:
     degraded: str = ""  # why keywords answered alone, when they should not have
     pinned: tuple[str, ...] = ()  # the ids of those that it shows because they are pinned
 
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """Of everything that it shows."""
+        return (*(hit.id for hit in self.hits), *self.pinned)
+
 
 def classify_layer(kind: str, importance: int, tags: tuple[str, ...]) -> int:
     """The layer of a memory that names none: identity is pinned, conventions come next, the rest is ordinary."""

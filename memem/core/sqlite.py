@@ -128,10 +128,10 @@ def translated(path: Path, purpose: Purpose) -> Iterator[None]:
         if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             raise Busy(f"The {purpose.name} {path} is in use by another memem. Try again in a moment.") from None
         if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
-            full = f"Cannot use the {purpose.name} {path}: the disk is full or failing; free some space."
+            full = f"Cannot use the {purpose.name} {path}: the disk is full or failing. Free some space."
             raise HomeError(full) from None
         if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM):
-            raise HomeError(f"Cannot write the {purpose.name} {path}: make its folder writable for you.") from None
+            raise HomeError(f"Cannot write the {purpose.name} {path}. Make its folder writable for you.") from None
         if "no such module" in str(error):
             raise HomeError("This Python's SQLite has no FTS5. Use another Python (MEMEM_PYTHON).") from None
         what = " ".join(str(error).split())[:200]

@@ -28,7 +28,10 @@ class Surroundings:
     def session_folder(self) -> Path:
         """The folder that this session is about."""
         folder = self.environ.get("CLAUDE_PROJECT_DIR")
-        return Path(folder) if folder else Path.cwd()
+        try:
+            return Path(folder) if folder else Path.cwd()
+        except FileNotFoundError:  # it was deleted while we stood in it
+            return self.user_home
 
     @property
     def is_a_call_of_ours(self) -> bool:

@@ -4,13 +4,14 @@ And after a compaction, what the session was shown before: it stands in the cont
 session waits for it: it neither scans the vault nor searches.
 """
 
+import json
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from memem.core.errors import MememError
+from memem.core.errors import MememError, VaultUnmade
 from memem.core.memory import GENERAL, PINNED_MAX_CHARACTERS, PINNED_MAX_NOTES, Entry
-from memem.flows import standing
+from memem.flows import showed, standing
 from memem.flows.opening import require_vault
 from memem.flows.reindex import fresh_rows, is_filled
 from memem.recall import render
@@ -26,6 +27,7 @@ EARLIER_BUDGET = 3_000
 """In characters; with what is pinned and a few facts the whole stays under 8,000."""
 MOST_EARLIER = 200
 """Of what was shown last: more than there is room for."""
+KEYWORDS_ALONE = "recall is by keywords alone so far; /memem-doctor says what is missing"
 UNREAD = "their index is being made; memory_search finds them once it is there"
 
 EMPTIED = ("compact", "clear")
@@ -44,7 +46,10 @@ class Briefing:
 
 def brief(ws: Workspace, *, cwd: Path, session: str, source: str) -> Briefing:
     """What a session is told at its start; nothing when it knows already, or there is nothing to tell."""
-    vault_id = require_vault(ws)
+    try:
+        vault_id = require_vault(ws)
+    except VaultUnmade:
+        return Briefing(banner=_banner(ws, "nothing is remembered yet"))
     ws.follow_index()
     project = ws.project_of(cwd).name
     before = _shown_before(ws, session, source)
@@ -71,7 +76,7 @@ def _told(ws: Workspace, project: str, session: str, before: Sequence[str]) -> s
     cut = {entry.id for entry in conventions if len(entry.body) > CONVENTION_CHARACTERS}
     # What is told in part has not been shown: the prompt that needs it gets more of it.
     shown = [entry.id for entry in told if entry.id not in cut] + [entry.id for entry in earlier[: len(again)]]
-    ws.contexts.add(session, shown, ws.clock().timestamp())
+    showed.note(ws, session, shown)
     working = [render.fact("Project", project), *facts, *identity]
     return render.page((render.WORKING, working), *_filled((CONVENTIONS, rules), (EARLIER, again)))
 
@@ -113,9 +118,7 @@ def _facts(ws: Workspace, project: str) -> list[str]:
     waiting = _waiting(ws)
     if waiting:
         facts.append(render.fact("Mining", f"{_counted(waiting, 'session', 'sessions')} still to be mined"))
-    if trouble := _trouble(ws):
-        facts.append(render.fact("Recall", trouble))
-    return facts
+    return facts + [render.fact("Trouble", each) for each in _trouble(ws)]
 
 
 def _counted(number: int, one: str, many: str) -> str:
@@ -131,15 +134,17 @@ def _waiting(ws: Workspace) -> int:
         return 0  # doctor says what is wrong with the state; a session need not know
 
 
-def _trouble(ws: Workspace) -> str:
-    """Why memories are found less well than they could be, as far as can be told without loading anything."""
-    if ws.settings.encoder != "none" and not ws.index.meta("encoded_by"):
-        return "by keywords alone so far; `memem doctor` says what is missing"
-    return ""
+def _trouble(ws: Workspace) -> list[str]:
+    """What was not as it should be when `upkeep` last looked: a session's start has no time to look itself."""
+    try:
+        told = json.loads(ws.home.trouble.read_bytes())
+        return [str(each) for each in told] if isinstance(told, list) else []
+    except (OSError, ValueError):  # it has not looked yet
+        return [KEYWORDS_ALONE] if ws.settings.encoder != "none" and not ws.index.meta("encoded_by") else []
 
 
 def _banner(ws: Workspace, memories: str) -> str:
     if not ws.settings.show_banner:
         return ""
     mining = "mining on" if ws.home.opt_in.exists() else "mining off (/memem-mine)"
-    return f"memem: {', '.join(filter(None, (memories, mining, _trouble(ws))))}"
+    return f"memem: {', '.join((memories, mining, *_trouble(ws)))}"

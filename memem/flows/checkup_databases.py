@@ -18,7 +18,7 @@ OTHERWISE = "Make it readable and writable for you, or run `memem reindex`."
 
 def check_all(ws: Workspace) -> list[Diagnosis]:
     """Everything thoroughly: `memem --integrity-check`."""
-    found = [_looked_at("index", ws.home.index_file, partial(_index, ws))] if ws.home.index_file.exists() else []
+    found = [_looked_at("index", ws.index_file, partial(_index, ws))] if ws.index_file.exists() else []
     return [*found, *vectors(ws), *_others(ws, thorough=True)]
 
 
@@ -37,7 +37,7 @@ def vectors(ws: Workspace) -> list[Diagnosis]:
 
 
 def _index(ws: Workspace) -> None:
-    integrity.check(ws.home.index_file, INDEX, thorough=True)
+    integrity.check(ws.index_file, INDEX, thorough=True)
     ws.index.check()
 
 

@@ -3,6 +3,7 @@
 import os
 import shlex
 import shutil
+import stat
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -50,8 +51,25 @@ def _home(ws: Workspace) -> Diagnosis:
         close = f"`chmod -R go-rwx {shlex.quote(str(root))}` closes it."
         return degraded("home", f"{root} is open to other users of this machine", close)
     if len(os.fsencode(ws.home.engine_lock)) > LONGEST_ADDRESS:
-        return fine("home", f"{root}; its path is too long for a socket, which is in the runtime folder instead")
+        return _home_without_socket(root, ws.environ.get("XDG_RUNTIME_DIR", ""))
     return fine("home", str(root))
+
+
+def _home_without_socket(root: Path, runtime: str) -> Diagnosis:
+    """A home whose path is too long for the socket by which sessions share what is loaded: that is elsewhere."""
+    folder = Path(runtime or f"/tmp/memem-{os.getuid()}")  # noqa: S108 - see below
+    if _may_hold_a_socket(folder):
+        return fine("home", f"{root}; its path is too long for a socket, which is in {folder} instead")
+    told = f"{root} is too long a path for a socket, and {folder} is not yours alone: each session loads all by itself"
+    return degraded("home", told, "Set MEMEM_DIR to a shorter path, or XDG_RUNTIME_DIR to a folder of mode 700.")
+
+
+def _may_hold_a_socket(folder: Path) -> bool:
+    """Whether it is ours and closed to others, or can be made so."""
+    if not folder.exists():
+        return is_usable(folder.parent)
+    status = folder.lstat()
+    return stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid() and not status.st_mode & 0o077
 
 
 def _home_to_be(root: Path) -> Diagnosis:

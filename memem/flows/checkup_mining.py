@@ -1,17 +1,17 @@
 """Whether sessions can be mined; and a call of the model whose miner is gone is ended."""
 
 from memem.core.errors import MememError
-from memem.flows.diagnosis import Diagnosis, broken, degraded, fine, of_error
+from memem.flows.diagnosis import Diagnosis, degraded, fine, of_error
 from memem.flows.mining_state import MiningState
 from memem.workspace import Workspace
 
-ANEW = "Move the state file away to begin anew, then `memem mining on`; your notes are not touched."
+OTHERWISE = "Make it readable and writable for you, and try again."
 
 
 def check(ws: Workspace, state: MiningState) -> list[Diagnosis]:
     """Mining itself, and what it leaves to be done by a person."""
     if state.problem:
-        return [broken("mining", "how it stands is not known, since the state cannot be used", ANEW)]
+        return [of_error("mining", MememError(state.problem), OTHERWISE)]
     if not state.since:
         found = [fine("mining", "off; `memem mining on` switches it on")]
     else:
@@ -31,7 +31,7 @@ def _orphans(ws: Workspace) -> list[Diagnosis]:
     try:
         ended = ws.state.children.end_orphans()
     except MememError as problem:
-        return [of_error("orphans", problem, ANEW)]
+        return [of_error("orphans", problem, OTHERWISE)]
     if not ended:
         return []
     return [degraded("orphans", f"{ended} calls outlived their miner and were ended now", "Nothing: they are gone.")]

@@ -1,13 +1,14 @@
 """Compute every vector that is missing: once at a time, on all cores, in steps that are kept when it is interrupted."""
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 
 from memem.core import files, locks
-from memem.core.errors import Busy
+from memem.core.errors import Busy, MememError
 from memem.flows.meaning import encode_some, look_up
 from memem.flows.opening import require_vault, using_home
+from memem.index.notes import NoteIndex
 from memem.workspace import Workspace
 
 STEP = 128
@@ -48,9 +49,24 @@ def encode_all(
                 missing = left
             progress(total - missing, total)
             encoded = ws.vectors().count() - before
-            compacted = ws.vectors().compact(ws.index.passages.keys())
+            held = _held(ws)
+            compacted = held is not None and ws.vectors().compact(held)
             ws.home.encode_log.write_bytes(b"")  # what an earlier run complained about is over
             return Encoded(encoded, total, compacted)
+
+
+def _held(ws: Workspace) -> set[bytes] | None:
+    """The passages of all vaults, which share their vectors; None when one of their indexes cannot tell, or not yet."""
+    held: set[bytes] = set()
+    for path in ws.home.indexes.glob("*/index.db"):
+        try:
+            with closing(NoteIndex(path)) as index:
+                if index.meta("built_for") != index.meta("filled_for"):
+                    return None
+                held |= index.passages.keys()
+        except MememError:
+            return None
+    return held
 
 
 @contextmanager

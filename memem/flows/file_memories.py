@@ -3,8 +3,7 @@
 from pathlib import Path
 
 from memem.core.memory import Entry
-from memem.flows import reindex, retrieve
-from memem.flows.opening import require_vault
+from memem.flows import reindex, retrieve, showed
 from memem.recall import render
 from memem.recall.pack import BODY_CHARACTERS, within
 from memem.workspace import Workspace
@@ -16,7 +15,8 @@ BUDGET = 2_000
 
 def about_file(ws: Workspace, file: Path, *, cwd: Path, session: str) -> str:
     """The memories about a file as text; empty when there are none, or this session has been told."""
-    reindex.ready(ws, require_vault(ws))
+    if not reindex.is_at_hand(ws):
+        return ""
     place = ws.project_of(cwd)
     inside = retrieve.path_in(place.root, cwd / file)
     if not inside:
@@ -28,7 +28,7 @@ def about_file(ws: Workspace, file: Path, *, cwd: Path, session: str) -> str:
     items = within(_items(found, place.name), BUDGET)
     if not items:
         return ""
-    ws.contexts.add(session, [whole, *(entry.id for entry in found[: len(items)])], ws.clock().timestamp())
+    showed.note(ws, session, [whole, *(entry.id for entry in found[: len(items)])])
     return render.page((HEADING.format(file=render.one_line(inside)), items))
 
 

@@ -73,7 +73,7 @@ def status(ws: Workspace) -> Status:
         recall="meaning and keywords" if meant else "keywords",
         model=model,
         mining=mining_state(ws),
-        index_bytes=ws.home.index_file.stat().st_size if ws.home.index_file.exists() else 0,
+        index_bytes=ws.index_file.stat().st_size if ws.index_file.exists() else 0,
         last_event=f"{last.time} {last.action} {last.path}" if last else "",
         capabilities=_capabilities(ws.home.capabilities_file),
     )

@@ -37,13 +37,11 @@ TURN_SECONDS = 0.1
 Progress = Callable[[int, int], object]
 
 
-def begin(ws: Workspace, transcript: Path, *, flush: bool = False, last_message: str = "") -> bool:
+def begin(ws: Workspace, transcript: Path, *, flush: bool = False) -> bool:
     """Have a session mined by a process of its own; False when that may not be."""
     if ws.is_a_call_of_ours or not opted_in(ws):
         return False
     arguments = ["mine", "--background", "--session", str(transcript.absolute()), *(["--flush"] if flush else [])]
-    if last_message:
-        arguments += ["--expect", expected(last_message)]
     detach.start(arguments, ws.environ_for_children(), ws.home.mine_log, keep_log=True)
     return True
 

@@ -10,8 +10,7 @@ from pathlib import Path
 
 from memem.core.errors import MememError
 from memem.core.memory import Slice
-from memem.flows import reindex, retrieve
-from memem.flows.opening import require_vault
+from memem.flows import reindex, retrieve, showed
 from memem.jobs.contexts import Context
 from memem.transcript import harness
 from memem.workspace import Workspace
@@ -23,8 +22,7 @@ UNSAID = "nobody said this: it is a command, or news from Claude Code"
 def look_around(ws: Workspace, prompt: str) -> None:
     """For a process that has just started and does not know what was edited: scan the vault, while the prompt's vector
     is computed."""
-    if not _unwanted(ws, prompt):
-        require_vault(ws)
+    if not _unwanted(ws, prompt) and reindex.is_at_hand(ws):
         refresh = reindex.refresher(ws)  # forks, so it comes before there is a second thread
         retrieve.foresee(ws, harness.said(prompt))
         refresh()
@@ -36,7 +34,8 @@ def for_prompt(ws: Workspace, prompt: str, *, cwd: Path, session: str) -> Slice:
     if why:
         return _nothing(why, session)
     retrieve.foresee(ws, harness.said(prompt))
-    reindex.ready(ws, require_vault(ws))
+    if not reindex.is_at_hand(ws):
+        return _nothing("the index is being made", session)
     if ws.settings.injection_mode == "hybrid":
         return _now_and_then(ws, prompt, cwd, session)
     return _new_to(ws, prompt, cwd, session)
@@ -50,7 +49,7 @@ def _now_and_then(ws: Workspace, prompt: str, cwd: Path, session: str) -> Slice:
     found = _nothing(why, session) if why else _new_to(ws, prompt, cwd, session)
     if not why:
         context = replace(context, topic=topic or context.topic, empty=0 if changed else context.empty)
-    ws.contexts.put(session, _counted(context, found, looked=not why), _now(ws))
+    ws.contexts.put(session, _counted(context, found, looked=not why), ws.clock().timestamp())
     return found
 
 
@@ -72,13 +71,8 @@ def _new_to(ws: Workspace, prompt: str, cwd: Path, session: str) -> Slice:
     known = frozenset(ws.contexts.shown(session))
     found = retrieve.slice_for(ws, harness.said(prompt), cwd=cwd, session_id=session, known=known)
     if found.text:
-        ws.contexts.add(session, _ids(found), _now(ws))
+        showed.note(ws, session, found.ids)
     return found
-
-
-def _ids(found: Slice) -> list[str]:
-    """Everything that a slice shows, what is pinned included."""
-    return [*(hit.id for hit in found.hits), *found.pinned]
 
 
 def _too_soon(ws: Workspace, context: Context, *, changed: bool | None) -> str:
@@ -120,7 +114,3 @@ def _is_another(ws: Workspace, context: Context, topic: bytes) -> bool | None:
 
 def _nothing(why: str, session: str) -> Slice:
     return Slice("", (), why, "", "", session)
-
-
-def _now(ws: Workspace) -> float:
-    return ws.clock().timestamp()

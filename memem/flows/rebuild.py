@@ -1,5 +1,6 @@
 """Throw the index away, damaged or not, and read every note again. Vectors are kept: the same text has the same one."""
 
+import os
 import shutil
 import uuid
 from contextlib import suppress
@@ -7,27 +8,42 @@ from pathlib import Path
 
 from memem.core import files
 from memem.core.errors import IndexUnusable, ModelError
-from memem.flows.opening import require_vault
+from memem.flows.opening import require_vault, using_home
 from memem.flows.reindex import Refreshed, refresh
 from memem.flows.writing import writing
 from memem.workspace import Workspace
 
 LEFTOVER_SECONDS = 3_600
+UNUSED_DAYS = 30
+"""An index that nobody has opened for so long is thrown away; should its vault be used again, it is made anew."""
 
 
 def rebuild(ws: Workspace) -> Refreshed:
-    """A new index. Also sweeps up temporary files that killed writers left."""
+    """A new index of this vault. Also sweeps up temporary files that killed writers left."""
     require_vault(ws)
     ws.close()
     with writing(ws):
-        _discard(ws.home.index_folder)
-        if ws.home.vectors.is_file():
-            files.remove_quietly(ws.home.vectors)
+        for folder in (ws.home.indexes, ws.home.vectors):
+            if folder.is_file():
+                files.remove_quietly(folder)
+        _discard(ws, ws.index_file.parent)
         if _vectors_are_damaged(ws):
             ws.close()
-            _discard(ws.vectors_folder())
+            _discard(ws, ws.vectors_folder())
         _sweep(ws)
         return refresh(ws)
+
+
+def drop_unused(ws: Workspace) -> None:
+    """Throw away what was made for vaults that nobody uses any more. This one is in use, whoever had it open so far."""
+    now = ws.clock().timestamp()
+    with using_home(ws):
+        if ws.index_file.exists():
+            os.utime(ws.index_file.parent, (now, now))
+        for path in _inside(ws.home.indexes):
+            stamp = files.stamp(path)
+            if stamp and now - stamp[0] / 1e9 > UNUSED_DAYS * 86_400:
+                _discard(ws, path)
 
 
 def _sweep(ws: Workspace) -> None:
@@ -36,10 +52,13 @@ def _sweep(ws: Workspace) -> None:
     for leftover in ws.store.leftovers():
         if now - leftover.stat().st_mtime > LEFTOVER_SECONDS:
             files.remove_quietly(leftover)
-    for path in ws.home.cache.iterdir() if ws.home.cache.is_dir() else ():
-        if path not in (ws.home.index_folder, ws.home.vectors, ws.home.turns_file.parent, ws.home.claude_flags):
-            files.remove_quietly(path)
-            shutil.rmtree(path, ignore_errors=True)
+    kept = (ws.home.indexes, ws.home.vectors, ws.home.turns_file.parent, ws.home.claude_flags)
+    for path in _inside(ws.home.cache):
+        if path not in kept:
+            _remove(path)
+    for path in _inside(ws.home.indexes):
+        if not path.is_dir():
+            _remove(path)  # once there was one index for all vaults
 
 
 def _vectors_are_damaged(ws: Workspace) -> bool:
@@ -54,9 +73,19 @@ def _vectors_are_damaged(ws: Workspace) -> bool:
     return False
 
 
-def _discard(folder: Path) -> None:
+def _discard(ws: Workspace, path: Path) -> None:
     """In one step: whoever opens what is in it meanwhile must not meet half of its files."""
-    aside = folder.with_name(f".{folder.name}-{uuid.uuid4().hex}")
+    aside = ws.home.cache / f".{path.name}-{uuid.uuid4().hex}"
     with suppress(FileNotFoundError):
-        folder.rename(aside)
-    shutil.rmtree(aside, ignore_errors=True)
+        path.rename(aside)
+    _remove(aside)
+
+
+def _inside(folder: Path) -> list[Path]:
+    return list(folder.iterdir()) if folder.is_dir() else []
+
+
+def _remove(path: Path) -> None:
+    """A file or a folder, as far as we can."""
+    files.remove_quietly(path)
+    shutil.rmtree(path, ignore_errors=True)

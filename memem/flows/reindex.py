@@ -3,8 +3,10 @@
 import os
 import threading
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from memem.core.errors import NoteChanged, NoteError, NoteUnreadable
@@ -23,6 +25,11 @@ RACY_SECONDS = 0.1
 DERIVATION = 2
 """Raised whenever gate, words or passages make something else of the same note: the index is then rebuilt."""
 BATCH = 500
+MOST_AT_ONCE = 300
+"""So many notes are read in the time that a prompt may take."""
+AGAIN_SECONDS = 60
+LOOK_SECONDS = 30
+"""A scan by a child that takes longer is given up, and done here."""
 RESCAN_SECONDS = 2.0
 RESCAN_SHARE = 20
 """A long-lived home looks for outside edits at most every two seconds, and never spends over a twentieth on it."""
@@ -98,6 +105,7 @@ def refresher(ws: Workspace) -> Callable[[], object]:
     if not child:
         code = 1
         try:
+            _stand_alone()
             code = 0 if _is_unchanged(ws) else 1
         finally:
             os._exit(code)  # at once: what this process has open is its parent's
@@ -111,6 +119,17 @@ def refresher(ws: Workspace) -> Callable[[], object]:
             refresh(ws)
 
     return finish
+
+
+def _stand_alone() -> None:
+    """In a child: nobody waits for what it holds open, nor for a look at a disk that does not answer."""
+    import signal
+
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for stream in range(3):
+        os.dup2(nowhere, stream)
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.alarm(LOOK_SECONDS)
 
 
 def _is_unchanged(ws: Workspace) -> bool:
@@ -129,6 +148,31 @@ def ready(ws: Workspace, vault_id: str) -> None:
     ws.follow_index()
     if not is_filled(ws, vault_id):
         refresh(ws)
+
+
+def is_at_hand(ws: Workspace) -> bool:
+    """Whether there is an index that a prompt can use now. A small one that is missing is made on the spot; a large one
+    is left to whoever works in the background, as no prompt waits for it."""
+    vault_id = require_vault(ws)
+    ws.follow_index()
+    if is_filled(ws, vault_id):
+        return True
+    if sum(1 for _ in islice(ws.store.scan(), MOST_AT_ONCE + 1)) > MOST_AT_ONCE:
+        begin_in_background(ws)
+        return False
+    refresh(ws)
+    return True
+
+
+def begin_in_background(ws: Workspace) -> None:
+    """Have the vault read by a process of its own, unless one has just begun."""
+    log = ws.home.refresh_log
+    with suppress(OSError):
+        if log.exists() and abs(ws.clock().timestamp() - log.stat().st_mtime) < AGAIN_SECONDS:
+            return
+        from memem.jobs import detach
+
+        detach.start(["hook", "SessionStart", "--later"], ws.environ_for_children(), log)
 
 
 def is_filled(ws: Workspace, vault_id: str) -> bool:

@@ -2,14 +2,14 @@
 
 from collections.abc import Iterable
 
-from memem.core.memory import ID8, Entry
+from memem.core.memory import ID8
 from memem.workspace import Workspace
 
 
-def note(ws: Workspace, session: str, entries: Iterable[Entry]) -> None:
-    """A tool has shown these to the session that asked."""
-    if session:
-        ws.contexts.add(session, [entry.id for entry in entries], ws.clock().timestamp())
+def note(ws: Workspace, session: str, what: Iterable[str]) -> None:
+    """A session is being shown these memories (by id) and files; unless nobody waits for the answer any more."""
+    if session and ws.ticks() <= ws.wanted_until:
+        ws.contexts.add(session, what, ws.clock().timestamp())
 
 
 def known_by(ws: Workspace, session: str) -> frozenset[str]:

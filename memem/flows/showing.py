@@ -19,13 +19,13 @@ BESIDE_CHARACTERS = 160
 _LAST_WORDS = 600  # kept back for what is said besides: that something is left out, why keywords answered alone
 
 
-def memories(entries: Sequence[Entry], advice: str) -> str:
-    """Memories as a numbered list; `advice` says how to see those that there is no room for."""
+def memories(entries: Sequence[Entry], advice: str) -> tuple[str, int]:
+    """Memories as a numbered list, and how many there was room for; `advice` says how to see the others."""
     return _within([_item(f"{number}. ", entry) for number, entry in enumerate(entries, 1)], advice)
 
 
-def whole(entries: Sequence[Entry]) -> str:
-    """Memories with everything known of them."""
+def whole(entries: Sequence[Entry]) -> tuple[str, int]:
+    """Memories with everything known of them, and how many there was room for."""
     room = ANSWER_CHARACTERS - _LAST_WORDS
     return _within([_whole(entry, room) for entry in entries], "ask for fewer ids at once")
 
@@ -44,13 +44,13 @@ def time_line(found: Timeline) -> str:
     for heading, entries in parts.items():
         items = [_item("- ", entry, GLANCE_CHARACTERS) for entry in entries]
         texts += [f"{heading}:\n{items[0]}", *items[1:]] if items else []
-    return _within(texts, "memory_get shows each of them")
+    return _within(texts, "memory_get shows each of them")[0]
 
 
 def turns(found: Sequence[Said]) -> str:
     """Turns of sessions as a numbered list, each with what was said around it."""
     texts = [_turn(number, said) for number, said in enumerate(found, 1)]
-    return _within(texts, "ask with a smaller limit")
+    return _within(texts, "ask with a smaller limit")[0]
 
 
 def name(memory: Memory) -> str:
@@ -58,13 +58,13 @@ def name(memory: Memory) -> str:
     return f"{render.one_line(memory.id8)} · {render.one_line(memory.project)} · **{render.bold(memory.title)}**"
 
 
-def line(text: str) -> str:
+def line(text: str, most: int = 200) -> str:
     """Any text as one harmless line."""
-    return render.one_line(text)
+    return render.one_line(text, most)
 
 
-def _within(texts: list[str], advice: str) -> str:
-    """As many as there is room for, from the first on; the first is always there."""
+def _within(texts: list[str], advice: str) -> tuple[str, int]:
+    """As many as there is room for, from the first on, which is always there; and their number."""
     room = ANSWER_CHARACTERS - _LAST_WORDS
     kept: list[str] = []
     for text in texts:
@@ -73,7 +73,7 @@ def _within(texts: list[str], advice: str) -> str:
             break
         kept.append(text)
     left = len(texts) - len(kept)
-    return "\n".join([*kept, *([f"({left} more; {advice}.)"] if left else [])])
+    return "\n".join([*kept, *([f"({left} more; {advice}.)"] if left else [])]), len(kept)
 
 
 def _item(mark: str, entry: Entry, most: int = STATEMENT_CHARACTERS) -> str:

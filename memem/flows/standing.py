@@ -4,8 +4,8 @@ from memem.core.memory import CONVENTIONS, GENERAL, PINNED, Entry
 from memem.flows.reindex import fresh_rows
 from memem.workspace import Workspace
 
-LEAST_IMPORTANCE = 3
-"""A convention that its author thought little of has not earned its place in every session."""
+LEAST_IMPORTANCE = {"human": 3, "model": 4}
+"""What a convention must weigh to have earned its place in every session, by who wrote it."""
 
 
 def pinned(ws: Workspace, project: str) -> list[Entry]:
@@ -18,7 +18,9 @@ def conventions(ws: Workspace, project: str) -> list[Entry]:
     """Conventions and rules of a project and of none in particular: the most important first, a person's before a
     machine's, the project's own before general ones, the newest before older ones."""
     found = _of_layer(ws, CONVENTIONS, project) + (_of_layer(ws, CONVENTIONS, GENERAL) if project != GENERAL else [])
-    return _ordered([entry for entry in found if entry.memory.importance >= LEAST_IMPORTANCE])
+    return _ordered(
+        [entry for entry in found if entry.memory.importance >= LEAST_IMPORTANCE.get(entry.memory.author, 4)]
+    )
 
 
 def count(ws: Workspace, project: str) -> int:

@@ -2,16 +2,18 @@
 for it."""
 
 import json
+import os
 import subprocess
 import sys
 from contextlib import suppress
 from pathlib import Path
 
 import memem
-from memem.core import files, integrity
-from memem.core.errors import MememError, StateUnusable, VaultMissing, WeightsMissing
+from memem.core import files, integrity, locks
+from memem.core.errors import Busy, MememError, StateUnusable, VaultMissing, WeightsMissing
 from memem.core.settings import plugin_options
-from memem.flows import meaning, mining
+from memem.flows import meaning, mining, model, rebuild
+from memem.flows.mining_state import mining_state
 from memem.flows.opening import using_home
 from memem.flows.reindex import refresh
 from memem.jobs import contexts, detach
@@ -19,23 +21,55 @@ from memem.workspace import Workspace, stored_plugin_options
 
 CONTEXT_DAYS = 30
 """Claude Code keeps a session for so long; what it was shown is worth no more than it is."""
-FETCH_AGAIN_SECONDS = 6 * 3_600
+AGAIN_SECONDS = 6 * 3_600
+"""What has failed, mostly for want of a network, is not tried again sooner."""
 SET_UP_SECONDS = 900
 
 
 def after_session_start(ws: Workspace) -> None:
     """All of it, whatever goes wrong with a part; that is tried again when the next session begins.
 
-    Raises the first of the errors, once the rest is done.
+    Whoever comes while another is at it leaves it to that one. Raises MememError with all that went wrong.
     """
-    problems: list[Exception] = []
-    for part in (store_plugin_options, renew_environment, _tidy_contexts, _look, mining.sweep):
+    with using_home(ws):
+        files.make_private_folder(ws.home.upkeep_lock.parent)
+        with suppress(Busy), locks.holding(ws.home.upkeep_lock, 0):
+            _all_of_it(ws)
+
+
+def _all_of_it(ws: Workspace) -> None:
+    problems: list[str] = []
+    for part in (
+        store_plugin_options,
+        renew_environment,
+        _tidy_contexts,
+        _look,
+        rebuild.drop_unused,
+        mining.sweep,
+        note_trouble,
+    ):
         try:
             part(ws)
         except (MememError, OSError, subprocess.SubprocessError) as problem:
-            problems.append(problem)
+            problems.append(str(problem))
     if problems:
-        raise problems[0]
+        raise MememError(" ".join(dict.fromkeys(problems)))
+
+
+def note_trouble(ws: Workspace) -> None:
+    """Write down what is not as it should be, for the next session to be told of."""
+    found = model.state(ws)
+    state = mining_state(ws)
+    trouble = [
+        "recall is by keywords alone: the embedding model cannot be used" if found.problem else "",
+        "mining is on and cannot be done: its state cannot be used" if state.problem else "",
+        "mining waits: the model is not asked at the moment" if state.since and state.stopped else "",
+        f"mining has put {state.dead_letters} parts aside that failed too often" if state.dead_letters else "",
+    ]
+    told = [f"{each}; /memem-doctor says what to do" for each in filter(None, trouble)]
+    with using_home(ws):
+        files.make_private_folder(ws.home.state)
+        files.write_atomic(ws.home.trouble, json.dumps(told).encode(), fsync=False, mode=files.PRIVATE_FILE)
 
 
 def store_plugin_options(ws: Workspace) -> None:
@@ -50,11 +84,17 @@ def store_plugin_options(ws: Workspace) -> None:
 
 
 def renew_environment(ws: Workspace, root: Path = Path(memem.__file__).parents[1], prefix: str = sys.prefix) -> bool:
-    """After an update of the plugin its environment is that of the version before: have it set up anew."""
+    """After an update of the plugin its environment is that of the version before: have it set up anew.
+
+    The mark is there from the beginning, so that other sessions leave it to this one, and stays when it did not work.
+    """
     script, ours = root / "bootstrap.sh", Path(prefix, ".memem")
-    if not script.is_file() or not ours.is_dir() or is_current(root, ours):
+    tried = ours / "renewal"
+    if not script.is_file() or not ours.is_dir() or is_current(root, ours) or _is_recent(ws, tried):
         return False
-    subprocess.run(
+    tried.touch()
+    os.utime(tried, (ws.clock().timestamp(),) * 2)
+    done = subprocess.run(
         ["bash", script, "shell", "true"],
         env=dict(ws.environ),
         stdin=subprocess.DEVNULL,
@@ -63,17 +103,19 @@ def renew_environment(ws: Workspace, root: Path = Path(memem.__file__).parents[1
         timeout=SET_UP_SECONDS,
         check=False,
     )
+    if done.returncode == 0:
+        tried.unlink(missing_ok=True)
     return True
 
 
 def is_current(root: Path, ours: Path) -> bool:
-    """Whether an environment of bootstrap.sh's was made for this folder, from the lock file that is in it."""
+    """Whether an environment of bootstrap.sh's was made for this folder, from the lock file in it, to the end."""
     try:
         built = (ours / "built").read_text(encoding="utf-8", errors="surrogateescape").splitlines()
         same = (ours / "requirements.lock").read_bytes() == (root / "requirements.lock").read_bytes()
     except OSError:
         return False
-    return same and len(built) == 3 and Path(built[2]) == root
+    return same and len(built) == 3 and Path(built[2]) == root and not (ours / "changing").exists()
 
 
 def _tidy_contexts(ws: Workspace) -> None:
@@ -107,7 +149,9 @@ def _see_to_meaning(ws: Workspace) -> None:
 
 
 def _fetch(ws: Workspace) -> None:
-    log = ws.home.fetch_log
-    if log.exists() and abs(ws.clock().timestamp() - log.stat().st_mtime) < FETCH_AGAIN_SECONDS:
-        return
-    detach.start(["model", "fetch"], ws.environ_for_children(), log)
+    if not _is_recent(ws, ws.home.fetch_log):
+        detach.start(["model", "fetch"], ws.environ_for_children(), ws.home.fetch_log)
+
+
+def _is_recent(ws: Workspace, mark: Path) -> bool:
+    return mark.exists() and abs(ws.clock().timestamp() - mark.stat().st_mtime) < AGAIN_SECONDS

@@ -186,7 +186,7 @@ class NoteIndex:
 
     @guarded
     def held(self, rows: Sequence[int], answer: "Answer", scope: "Scope") -> dict[int, Held]:
-        """What rows hold, of those in the scope. A row stands for one version of a note: that of a changed one is gone."""
+        """What rows hold, of those in the scope. A row stands for one version of a note: after a change it is gone."""
         from memem.index import keyword
 
         with self.one_state():

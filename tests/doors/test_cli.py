@@ -275,7 +275,7 @@ def test_a_home_that_cannot_be_used(run: Run, tmp_path: Path, monkeypatch: pytes
 
 
 def test_a_damaged_index(run: Run, saved: str, tmp_path: Path) -> None:
-    for path in (tmp_path / "user/.memem/cache/index").iterdir():
+    for path in (tmp_path / "user/.memem/cache/index").glob("*/*"):
         path.write_bytes(b"rubbish" * 1000)
     for arguments in (["search", "x"], ["save", "Another fact."], ["get", saved]):
         failed(run(*arguments), "Run `memem reindex`")

@@ -33,8 +33,10 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Home:
-    return Home(tmp_path / "user" / ".memem")
+def index_file(run: Run, tmp_path: Path) -> Path:
+    """That of the only vault."""
+    (file,) = Home(tmp_path / "user" / ".memem").indexes.glob("*/index.db")
+    return file
 
 
 @pytest.fixture
@@ -63,18 +65,18 @@ def test_what_only_makes_recall_worse_is_no_failure(run: Run) -> None:
     assert rows(done)["encoder"][2] == "Run `memem model fetch`."
 
 
-def test_what_is_broken_is_a_failure(run: Run, home: Home) -> None:
-    home.index_file.write_bytes(NOT_ONE)
+def test_what_is_broken_is_a_failure(run: Run, index_file: Path) -> None:
+    index_file.write_bytes(NOT_ONE)
     done = run("doctor")
     assert (done.code, done.out.split(":")[0]) == (1, "FAILING")
     assert rows(done)["index"][0] == "broken"
 
 
-def test_json_is_a_list_of_diagnoses(run: Run, home: Home) -> None:
+def test_json_is_a_list_of_diagnoses(run: Run, index_file: Path) -> None:
     done = run("doctor", "--json")
     assert done.code == 0
     assert {tuple(each) for each in done.data} == {("what", "state", "detail", "fix")}
-    home.index_file.write_bytes(NOT_ONE)
+    index_file.write_bytes(NOT_ONE)
     assert run("doctor", "--json").code == 1
 
 
@@ -101,12 +103,12 @@ def test_settings_that_cannot_be_used_are_a_finding_like_any_other(run: Run, mon
 
 
 @pytest.mark.usefixtures("_loaded")
-def test_the_databases_alone_are_a_line_each(run: Run, home: Home) -> None:
+def test_the_databases_alone_are_a_line_each(run: Run, index_file: Path) -> None:
     done = run("--integrity-check")
     assert (done.code, done.out.splitlines()[0], list(rows(done))) == (0, "HEALTHY", ["index", "vectors"])
     assert run("doctor", "--integrity-check").out == done.out
     assert [each["what"] for each in run("--integrity-check", "--json").data] == ["index", "vectors"]
-    home.index_file.write_bytes(NOT_ONE)
+    index_file.write_bytes(NOT_ONE)
     assert run("--integrity-check").code == 1
 
 

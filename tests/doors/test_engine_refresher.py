@@ -69,7 +69,6 @@ def test_what_is_written_by_hand_is_found_without_a_scan_by_whoever_asks(
 ) -> None:
     write(memories, "Boats are moored at the north pier.")
     refresher.touch()
-    assert refresher.has_looked(LONG)
     assert looks.next()
     assert retrieve.search(ws, "where are boats moored")
     assert looks.none()
@@ -161,7 +160,6 @@ def test_a_vault_that_is_gone_is_told_once_and_seen_again_when_it_is_back(
         refresher.touch()
         assert looks.next()
         clock.forward(seconds=3)
-    assert refresher.has_looked(0)
     write(away / "memem" / "memories", "Boats are moored at the north pier.")
     away.rename(ws.settings.vault)
     clock.forward(seconds=3)
@@ -190,13 +188,12 @@ def test_a_home_that_cannot_be_opened_is_told_once(clock: SteppingClock) -> None
     assert len(logged) == 1
 
 
-def test_a_stopped_refresher_has_closed_its_workspace_and_ended(ws: Workspace) -> None:
-    remember.save(ws, "The house is yellow.")
+def test_a_stopped_refresher_has_closed_its_workspace_and_ended(ws: Workspace, looks: Looks) -> None:
     before = threading.enumerate()
     own = ws.twin()
     refresher = Refresher(lambda: own, log=pytest.fail)
     refresher.touch()
-    assert refresher.has_looked(LONG)
+    assert looks.next()
     refresher.stop()
     assert "index" not in own.__dict__
     assert threading.enumerate() == before
@@ -207,7 +204,6 @@ def test_a_stopped_refresher_does_not_begin_again(ws: Workspace, looks: Looks) -
     refresher.stop()
     refresher.touch()
     assert looks.none()
-    assert not refresher.has_looked(0)
 
 
 # --- vectors ------------------------------------------------------------------------------------------------------

@@ -163,11 +163,17 @@ def test_the_tools_that_are_allowed_are_those_that_the_server_calls_reading() ->
 
 @pytest.mark.parametrize("event", ["SessionStart", "UserPromptSubmit", "PreToolUse"])
 def test_before_there_is_a_vault_there_is_silence(ws: Workspace, shop: Path, event: str) -> None:
-    using(ws, pretool_gating=True, show_banner=True)
+    using(ws, pretool_gating=True)
     more = {"source": "startup", "prompt": PROMPT, "tool_input": {"file_path": str(shop / "src" / "a.py")}}
     assert answer(ws, event, shop, **more) == ""
     assert answers.answer(ws, event, json.dumps({"cwd": str(shop), **more}).encode(), look=True) == b""
     assert not ws.settings.vault.exists()
+
+
+def test_a_banner_is_shown_before_there_is_a_vault_too(ws: Workspace, shop: Path) -> None:
+    using(ws, show_banner=True)
+    told = answer(ws, "SessionStart", shop, source="startup")
+    assert told == {"systemMessage": "memem: nothing is remembered yet, mining off (/memem-mine)"}
 
 
 def test_what_is_wrong_is_named_when_a_session_begins_and_only_then(filled: Workspace, shop: Path) -> None:
@@ -177,7 +183,7 @@ def test_what_is_wrong_is_named_when_a_session_begins_and_only_then(filled: Work
     told = answer(filled, "SessionStart", shop, source="startup")
     assert list(told) == ["systemMessage"]
     assert told["systemMessage"].startswith(f"memem: The vault {filled.settings.vault} is gone")
-    assert told["systemMessage"].endswith("`memem doctor` tells more.")
+    assert told["systemMessage"].endswith("/memem-doctor tells more.")
     assert "\n" not in told["systemMessage"]
     for event in ("UserPromptSubmit", "PreToolUse"):
         with pytest.raises(VaultMissing):
@@ -187,7 +193,7 @@ def test_what_is_wrong_is_named_when_a_session_begins_and_only_then(filled: Work
 def test_a_home_that_cannot_be_used_is_named(ws: Workspace, shop: Path) -> None:
     remember.save(ws, "A fact.")
     ws.close()
-    for file in (ws.home.contexts_file, ws.home.index_file):
+    for file in (ws.home.contexts_file, ws.index_file):
         file.unlink(missing_ok=True)
         file.mkdir()
         assert "memem: Cannot " in answer(ws, "SessionStart", shop, source="startup")["systemMessage"]
@@ -239,7 +245,7 @@ def test_an_envelope_that_is_none_is_refused(filled: Workspace, envelope: bytes)
             answers.answer(filled, event, envelope)
     told = json.loads(answers.answer(filled, "SessionStart", envelope))
     assert told == {
-        "systemMessage": "memem: The hook was given no JSON object on its standard input. `memem doctor` tells more."
+        "systemMessage": "memem: The hook was given no JSON object on its standard input. /memem-doctor tells more."
     }
 
 

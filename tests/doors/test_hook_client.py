@@ -165,6 +165,17 @@ def test_an_engine_that_does_not_answer_is_not_waited_for(ws: Workspace, environ
     assert "UserPromptSubmit: the engine gave no answer within 0.05 s" in log(ws)
 
 
+def test_an_engine_that_was_late_is_not_asked_again_for_a_while(house: Workspace, environ: dict[str, str]) -> None:
+    ask = envelope("UserPromptSubmit", prompt="house painted yellow?")
+    with engine(house, lambda _: None):
+        call("UserPromptSubmit", ask, environ, before="ENGINE_SECONDS = 0.05")
+    with engine(house, lambda _: protocol.encode_reply(Reply("done", b"said"))) as asked:
+        assert "Swoboda" in context(call("UserPromptSubmit", ask, environ).stdout)
+        assert asked == []
+        os.utime(house.home.engine_lock.parent / "engine-late", (0, 0))
+        assert call("UserPromptSubmit", ask, environ).stdout == b"said"
+
+
 def test_a_socket_of_somebody_else_is_not_spoken_to(house: Workspace, environ: dict[str, str]) -> None:
     ask = envelope("UserPromptSubmit", prompt="house painted yellow?")
     path = house.home.engine_lock.parent / "engine.sock"
@@ -229,9 +240,43 @@ def test_a_home_that_cannot_be_written_is_in_nobodys_way(tmp_path: Path, environ
 
 
 def test_a_hook_that_gets_stuck_ends_itself(ws: Workspace, environ: dict[str, str]) -> None:
-    called = call("UserPromptSubmit", b"", environ, before="SECONDS = 0.05\n_read = lambda _: os.read(os.pipe()[0], 1)")
+    called = call(
+        "UserPromptSubmit",
+        b"",
+        environ,
+        before="SECONDS = {event: 0.05 for event in SECONDS}\n_read = lambda _: os.read(os.pipe()[0], 1)",
+    )
     assert (called.returncode, called.stdout) == (0, b"")
     assert "UserPromptSubmit: not done within 0.05 s" in log(ws)
+
+
+def test_a_look_at_a_disk_that_does_not_answer_holds_nothing_of_the_hook_open(
+    house: Workspace, environ: dict[str, str]
+) -> None:
+    stuck = """
+SECONDS = {"UserPromptSubmit": 1.5}
+sys.path[:0] = [ROOT, os.environ["PACKAGES"]]
+from memem.flows import reindex
+import time
+reindex._is_unchanged = lambda ws: time.sleep(60)
+"""
+    environ["PACKAGES"] = str(Path(pytest.__file__).parents[1])
+    environ["MEMEM_ENCODER"] = "minilm"
+    began = time.monotonic()
+    called = call("UserPromptSubmit", envelope("UserPromptSubmit", prompt="house painted"), environ, before=stuck)
+    assert (called.returncode, called.stdout) == (0, b"")
+    assert time.monotonic() - began < 30
+
+
+def test_a_session_that_could_not_be_briefed_has_its_upkeep_all_the_same(
+    begun: list[tuple[str, bytes]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object) -> bytes:
+        raise ModuleNotFoundError("No module named 'something new'")
+
+    monkeypatch.setattr(client, "_asked", fails)
+    client.main(["hook", "SessionStart"])
+    assert begun == [("SessionStart", b"told")]
 
 
 def test_settings_that_cannot_be_used_are_shown_when_a_session_begins(ws: Workspace, environ: dict[str, str]) -> None:

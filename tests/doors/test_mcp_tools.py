@@ -481,3 +481,17 @@ def test_who_asks_outside_a_session_is_not_remembered(ws: Workspace, shop: Path)
     keep(ws, 7, "Tokens are signed with RS256.")
     call(ws, "memory_search", {"query": "tokens"}, cwd=shop)
     assert not ws.home.contexts_file.exists()
+
+
+def test_what_there_was_no_room_for_has_not_been_shown(ws: Workspace, ask: Ask) -> None:
+    for number in range(40):
+        keep(ws, number, f"Tokens of part {number} are signed. " + f"Reason {number}. " * 60)
+    text = ask("memory_search", query="tokens signed", limit=40)
+    assert " more; ask with a smaller limit" in text
+    assert 0 < len(ws.contexts.shown("s1")) == text.count("· shop ·") < 40
+
+
+def test_what_is_pinned_in_a_slice_has_been_shown_too(ws: Workspace, ask: Ask) -> None:
+    pinned = keep(ws, 1, "The shop is a FastAPI service.", layer=0)
+    ask("active_memory_slice", query="what next?")
+    assert [each[:8] for each in ws.contexts.shown("s1")] == [pinned]

@@ -58,7 +58,8 @@ def prepared(tmp_path_factory: pytest.TempPathFactory, plugin: Path) -> Callable
             with model_stub() as stub:
                 machine = Machine(claude(version), home, stub, dict(MODEL))
                 install(machine, plugin)
-            replace(machine, online=True).memem(plugin, "status")
+            set_up = ["bash", str(plugin / "bootstrap.sh"), "shell", "true"]
+            replace(machine, online=True).call(set_up, CLAUDE_PLUGIN_DATA=str(machine.data))
             homes[version] = machine.home
         return homes[version]
 

@@ -38,7 +38,7 @@ def check(ws: Workspace) -> dict[str, Diagnosis]:
 
 def path_of(ws: Workspace, what: str) -> Path:
     home = ws.home
-    own = {"index": home.index_file, "state": home.state_file, "contexts": home.contexts_file}
+    own = {"index": ws.index_file, "state": home.state_file, "contexts": home.contexts_file}
     return own.get(what) or (next(home.vectors.glob("*/vectors.db")) if what == "vectors" else home.turns_file)
 
 
@@ -65,7 +65,7 @@ def test_damage_of_one_is_told_with_its_remedy_and_the_others_are_fine(full: Wor
 
 
 def test_words_that_do_not_belong_to_the_notes_are_damage(full: Workspace) -> None:
-    with closing(sqlite3.connect(full.home.index_file)) as connection, connection:
+    with closing(sqlite3.connect(full.index_file)) as connection, connection:
         connection.execute("DELETE FROM memories")
     assert check(full)["index"].state == BROKEN
     assert "memem reindex" in check(full)["index"].fix

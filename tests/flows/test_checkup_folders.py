@@ -159,3 +159,16 @@ def test_a_set_up_that_failed_last_is_told(used: Workspace, last: str, told: str
     files.write_atomic(used.home.bootstrap_log, f"{log}2026-03-01T09:01:00+0100 {last}\n".encode(), fsync=False)
     found = check(used).get("set-up")
     assert (found.detail if found else None) == told
+
+
+@pytest.mark.parametrize("runtime", ["open", "link", "missing/deep"])
+def test_a_socket_without_a_folder_of_its_own_is_degraded(tmp_path: Path, runtime: str) -> None:
+    (tmp_path / "open").mkdir()
+    (tmp_path / "open").chmod(0o777)
+    (tmp_path / "link").symlink_to(tmp_path)
+    opened = open_workspace(
+        actor="test", home=tmp_path / ("long" * 30), environ={"XDG_RUNTIME_DIR": str(tmp_path / runtime)}
+    )
+    opened.home.root.mkdir(mode=0o700)
+    assert f"{tmp_path / runtime} is not yours alone" in check(opened)["home"].detail
+    assert (check(opened)["home"].state, "XDG_RUNTIME_DIR" in check(opened)["home"].fix) == (DEGRADED, True)

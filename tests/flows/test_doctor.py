@@ -179,7 +179,7 @@ def test_a_vault_on_another_file_system_is_told_and_fine(well: Workspace, monkey
 
 def test_a_damaged_index_is_broken_and_says_how_to_mend_it(well: Workspace) -> None:
     well.close()
-    well.home.index_file.write_bytes(b"this is not a database " * 100)
+    well.index_file.write_bytes(b"this is not a database " * 100)
     assert states(well) == {**dict.fromkeys(WITH_A_NOTE, FINE), "index": BROKEN}
     assert "memem reindex" in the(well, "index").fix
 

@@ -29,9 +29,9 @@ def test_status_of_a_home_without_a_vault_shows_that(ws: Workspace) -> None:
 def test_status_with_a_damaged_index_shows_that(ws: Workspace) -> None:
     remember.save(ws, "One.")
     ws.close()
-    for path in ws.home.index_folder.iterdir():
+    for path in ws.index_file.parent.iterdir():
         path.unlink()
-    ws.home.index_file.write_bytes(b"rubbish" * 1000)
+    ws.index_file.write_bytes(b"rubbish" * 1000)
     assert "Run `memem reindex`" in health.status(ws).problem
 
 

@@ -230,7 +230,7 @@ def _quarantine_and_release(ws: Workspace, identity: str) -> None:
         _quarantine_and_release,
         lambda ws, _: rebuild.rebuild(ws),
         lambda ws, _: ws.close(),
-        lambda ws, _: shutil.rmtree(ws.home.index_folder),
+        lambda ws, _: shutil.rmtree(ws.home.indexes),
     ],
     ids=["tagged", "moved", "reverted", "forgotten and saved", "quarantined", "rebuilt", "reopened", "index deleted"],
 )
@@ -438,7 +438,7 @@ def test_a_search_with_nothing_to_encode_waits_for_no_writer(
     path = garage.vectors().path
     garage.close()
     monkeypatch.setattr(sqlite, "BUSY_MILLISECONDS", 0)
-    with held(path), held(garage.home.index_file):
+    with held(path), held(garage.index_file):
         assert found(garage) == [MENDED]
 
 

@@ -161,9 +161,9 @@ def test_a_miner_that_is_killed_while_others_stop_loses_nothing_and_leaves_nothi
     is_quiet(ws, claude)
 
 
-def test_a_hook_has_its_session_mined_by_a_process_of_its_own(ws: Workspace, claude: Path, session: Transcript) -> None:
+def test_a_session_is_mined_by_a_process_of_its_own(ws: Workspace, claude: Path, session: Transcript) -> None:
     session.tells("one")
-    assert mining.begin(ws, session.path, flush=True, last_message="Never said.")
+    assert mining.begin(ws, session.path, flush=True)
     until = time.monotonic() + 60
     while not (ws.home.mine_log.exists() and "1 kept" in ws.home.mine_log.read_text(encoding="utf-8")):
         assert time.monotonic() < until

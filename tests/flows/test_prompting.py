@@ -1,5 +1,7 @@
 """What a prompt gets unasked, how often, and never twice."""
 
+import os
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -8,7 +10,7 @@ import pytest
 
 from memem.core.errors import ModelError, VaultMissing, VaultUnmade
 from memem.core.memory import Slice
-from memem.flows import briefing, prompting, remember
+from memem.flows import briefing, prompting, reindex, remember
 from memem.flows.prompting import UNSAID
 from memem.jobs import contexts
 from memem.jobs.contexts import Context
@@ -370,3 +372,34 @@ def test_for_a_prompt_that_gets_nothing_nobody_looks(filled: Workspace, mode: st
 def test_a_look_at_a_vault_that_is_not_there_says_so(ws: Workspace) -> None:
     with pytest.raises(VaultUnmade):
         prompting.look_around(ws, SIGNING)
+
+
+def test_what_nobody_waits_for_any_more_has_not_been_shown(filled: Workspace, shop: Path) -> None:
+    filled.wanted_until = filled.ticks() - 1
+    assert prompted(filled, SIGNING, shop).text
+    filled.wanted_until = filled.ticks() + 1
+    assert prompted(filled, SIGNING, shop).text
+    assert not prompted(filled, SIGNING, shop).text
+
+
+def test_no_prompt_waits_for_a_large_index_to_be_made(
+    filled: Workspace, shop: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun: list[list[str]] = []
+
+    def start(arguments: list[str], _environ: dict[str, str], log: Path) -> None:
+        begun.append(arguments)
+        log.touch()
+        os.utime(log, (filled.ticks(), filled.ticks()))
+
+    monkeypatch.setattr("memem.jobs.detach.start", start)
+    monkeypatch.setattr(reindex, "MOST_AT_ONCE", 2)
+    filled.close()
+    shutil.rmtree(filled.home.cache)
+    filled.home.refresh_log.parent.mkdir(exist_ok=True)
+    for _ in range(2):
+        prompting.look_around(filled, SIGNING)
+        assert prompted(filled, SIGNING, shop).reason == "the index is being made"
+    assert begun == [["hook", "SessionStart", "--later"]]
+    monkeypatch.setattr(reindex, "MOST_AT_ONCE", 300)
+    assert prompted(filled, SIGNING, shop).text

@@ -182,7 +182,7 @@ def test_what_is_indexed_of_a_hand_written_note_has_passed_the_gate(ws: Workspac
     assert "\u202e" not in hit.body
     assert token in own.read_text()
     ws.close()
-    assert token.encode() not in ws.home.index_file.read_bytes()
+    assert token.encode() not in ws.index_file.read_bytes()
 
 
 def test_a_file_name_that_is_not_text_is_passed_over_and_listed(ws: Workspace, saved: remember.Written) -> None:
@@ -295,9 +295,9 @@ def test_a_folder_we_may_not_read_stops_a_scan_rather_than_losing_its_notes(
 
 def test_a_damaged_index_says_what_to_do_and_reindex_does_it(ws: Workspace, saved: remember.Written) -> None:
     ws.close()
-    for path in ws.home.index_folder.iterdir():
+    for path in ws.index_file.parent.iterdir():
         path.unlink()
-    ws.home.index_file.write_bytes(b"this is not a database" * 200)
+    ws.index_file.write_bytes(b"this is not a database" * 200)
     with pytest.raises(IndexDamaged, match="Run `memem reindex`"):
         reindex.refresh(ws)
     assert rebuild.rebuild(ws).changed == 1
@@ -308,7 +308,7 @@ def test_an_index_of_a_newer_memem_says_what_to_do_and_reindex_does_it(ws: Works
     import sqlite3
 
     ws.close()
-    with sqlite3.connect(ws.home.index_file) as connection:
+    with sqlite3.connect(ws.index_file) as connection:
         connection.execute("PRAGMA user_version = 999")
     connection.close()
     with pytest.raises(IndexTooNew, match=r"upgrade memem.*Run `memem reindex`"):

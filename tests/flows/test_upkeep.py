@@ -10,8 +10,10 @@ from typing import Any
 
 import pytest
 
+from memem.core import locks
 from memem.core.errors import HomeError, MememError, ModelError, VaultMissing
 from memem.flows import consent, meaning, opening, remember, retrieve, upkeep
+from memem.flows.mining_state import MiningState
 from memem.jobs import detach
 from memem.workspace import Workspace, open_workspace, stored_plugin_options
 from tests.fakes import SteppingClock
@@ -113,7 +115,7 @@ def plugin(tmp_path: Path) -> Path:
     root = tmp_path / "a plugin"
     ours = root / "venv" / ".memem"
     ours.mkdir(parents=True)
-    (root / "bootstrap.sh").write_text('echo "$*: $ASKED" >>"$(dirname "$0")/ran"\n')
+    (root / "bootstrap.sh").write_text('echo "$*: $ASKED" >>"$(dirname "$0")/ran"\nexit "${CODE:-0}"\n')
     (root / "requirements.lock").write_text("numpy==2\n")
     (ours / "requirements.lock").write_text("numpy==2\n")
     (ours / "built").write_text(f"{root / 'venv'}\n/usr/bin/python3\n{root}\n")
@@ -141,6 +143,7 @@ def test_an_environment_that_is_current_is_left_alone(ws: Workspace, plugin: Pat
         ("venv/.memem/built", None),
         ("venv/.memem/built", ""),
         ("venv/.memem/built", "/srv/venv\n/usr/bin/python3\n/srv/memem/1.0\n"),
+        ("venv/.memem/changing", "4711\n"),
     ],
 )
 def test_one_of_another_version_is_renewed(ws: Workspace, plugin: Path, file: str, content: str | None) -> None:
@@ -149,6 +152,55 @@ def test_one_of_another_version_is_renewed(ws: Workspace, plugin: Path, file: st
     else:
         (plugin / file).write_text(content)
     assert renewed(ws, plugin)
+
+
+def outdated(ws: Workspace, plugin: Path, code: int) -> Callable[[], bool]:
+    """Try to renew an environment of another version; the script ends with that code."""
+    (plugin / "requirements.lock").write_text("numpy==3\n")
+    ws.environ = {"PATH": os.environ["PATH"], "ASKED": "again", "CODE": str(code)}
+    return lambda: RENEW(ws, plugin, str(plugin / "venv"))
+
+
+def test_a_renewal_that_failed_is_tried_again_after_six_hours(
+    ws: Workspace, plugin: Path, clock: SteppingClock
+) -> None:
+    renew = outdated(ws, plugin, code=1)
+    assert renew()
+    clock.forward(seconds=6 * HOUR - 1)
+    assert not renew()
+    clock.forward(seconds=1)
+    assert renew()
+    assert not renew()
+    assert len((plugin / "ran").read_text().splitlines()) == 2
+
+
+def test_a_renewal_that_worked_keeps_no_later_one_waiting(ws: Workspace, plugin: Path) -> None:
+    renew = outdated(ws, plugin, code=0)
+    assert renew()
+    assert renew()
+
+
+def test_a_renewal_that_took_too_long_has_failed(ws: Workspace, plugin: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(upkeep, "SET_UP_SECONDS", 0)
+    renew = outdated(ws, plugin, code=0)
+    with pytest.raises(subprocess.TimeoutExpired):
+        renew()
+    assert not renew()
+
+
+def test_a_renewal_is_left_to_the_session_that_began_it(
+    ws: Workspace, plugin: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    renew = outdated(ws, plugin, code=0)
+    meanwhile: list[bool] = []
+
+    def run(*command: Any, **_: Any) -> subprocess.CompletedProcess[bytes]:
+        meanwhile.append(renew())
+        return subprocess.CompletedProcess(command, 0)
+
+    monkeypatch.setattr(subprocess, "run", run)
+    assert renew()
+    assert meanwhile == [False]
 
 
 def test_a_package_without_a_bootstrap_has_nothing_to_renew(ws: Workspace, plugin: Path) -> None:
@@ -309,9 +361,8 @@ def test_what_goes_wrong_with_one_part_keeps_no_other_from_its_turn(
         monkeypatch.setattr(upkeep, name, lambda _, name=name: done.append(name))
     monkeypatch.setattr(upkeep, part, fails)
     monkeypatch.setattr("memem.flows.mining.sweep", lambda _: done.append("sweep"))
-    with pytest.raises(type(problem)) as raised:
+    with pytest.raises(MememError, match=str(problem)):
         upkeep.after_session_start(ws)
-    assert raised.value is problem
     assert done == [name for name in (*names, "sweep") if name != part]
 
 
@@ -320,3 +371,48 @@ def test_a_vault_that_was_never_there_is_no_trouble(ws: Workspace) -> None:
     assert not ws.settings.vault.exists()
     with pytest.raises(VaultMissing):
         opening.require_vault(ws)
+
+
+def test_all_that_went_wrong_is_told(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(_: Workspace) -> None:
+        raise HomeError("The disk is full.")
+
+    def fails_too(_: Workspace) -> None:
+        raise HomeError("The home is gone.")
+
+    monkeypatch.setattr(upkeep, "_look", fails)
+    monkeypatch.setattr(upkeep, "_tidy_contexts", fails_too)
+    with pytest.raises(MememError, match=r"The home is gone\. The disk is full\."):
+        upkeep.after_session_start(ws)
+
+
+def test_whoever_comes_while_another_is_at_it_leaves_it_to_that_one(
+    ws: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked: list[int] = []
+    monkeypatch.setattr(upkeep, "_look", lambda _: looked.append(1))
+    ws.home.upkeep_lock.parent.mkdir(parents=True)
+    with locks.holding(ws.home.upkeep_lock, 0):
+        upkeep.after_session_start(ws)
+    assert looked == []
+    upkeep.after_session_start(ws)
+    assert looked == [1]
+
+
+def test_what_is_not_as_it_should_be_is_written_down_for_the_next_session(
+    miner: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def trouble() -> list[str]:
+        upkeep.note_trouble(miner)
+        told: list[str] = json.loads(miner.home.trouble.read_bytes())
+        return told
+
+    assert trouble() == []
+    miner.settings = replace(miner.settings, encoder="minilm")
+    monkeypatch.setattr(upkeep, "mining_state", lambda _: MiningState(since="x", stopped="No login.", dead_letters=2))
+    keywords, waits, aside = trouble()
+    assert keywords.startswith("recall is by keywords alone")
+    assert waits.startswith("mining waits")
+    assert aside == "mining has put 2 parts aside that failed too often; /memem-doctor says what to do"
+    monkeypatch.setattr(upkeep, "mining_state", lambda _: MiningState(problem="damaged"))
+    assert "its state cannot be used" in trouble()[1]

@@ -220,8 +220,8 @@ def test_a_folder_in_the_place_of_the_file_is_an_error_of_the_home(path: Path) -
     [
         (sqlite3.SQLITE_BUSY, Busy, "Try again"),
         (sqlite3.SQLITE_LOCKED, Busy, "Try again"),
-        (sqlite3.SQLITE_FULL, HomeError, "free some space"),
-        (sqlite3.SQLITE_IOERR_WRITE, HomeError, "free some space"),
+        (sqlite3.SQLITE_FULL, HomeError, "Free some space"),
+        (sqlite3.SQLITE_IOERR_WRITE, HomeError, "Free some space"),
         (sqlite3.SQLITE_READONLY_DIRECTORY, HomeError, "writable"),
         (sqlite3.SQLITE_CANTOPEN, HomeError, "writable"),
         (sqlite3.SQLITE_CORRUPT, IndexDamaged, "memem reindex"),

@@ -32,7 +32,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     how.add_argument("--background", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--yes", action="store_true", help="do not ask before mining the history")
     parser.add_argument("--flush", action="store_true", help=argparse.SUPPRESS)
-    parser.add_argument("--expect", default="", help=argparse.SUPPRESS)
     output.json_option(parser)
 
 
@@ -60,7 +59,7 @@ def _unattended(ws: Workspace, options: argparse.Namespace) -> int:
         elif options.history:
             mining.mine_all(ws, mining.behind(ws, None), None, lambda *_: None)
         else:
-            mining.mine_in_background(ws, options.session, flush=options.flush, expected=options.expect)
+            mining.mine_in_background(ws, options.session, flush=options.flush)
     except MememError as problem:
         mining.note_trouble(ws, problem)
     return 0

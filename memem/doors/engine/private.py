@@ -21,7 +21,10 @@ def make_folder_of(address: Path) -> None:
     except OSError as error:
         raise HomeError(f"Cannot use {folder}: {files.reason(error)}.") from None
     if not stat.S_ISDIR(status.st_mode) or status.st_uid != own_uid() or status.st_mode & 0o077:
-        raise HomeError(f"{folder} is a link, somebody else's or open to others: no socket is put there. Remove it.")
+        raise HomeError(
+            f"{folder} is a link, somebody else's or open to others: no socket is put there. XDG_RUNTIME_DIR can name "
+            "a folder that is yours alone, and MEMEM_DIR one with a shorter path."
+        )
 
 
 def is_our_socket(address: Path) -> bool:

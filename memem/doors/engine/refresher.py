@@ -30,7 +30,6 @@ class Refresher:
         self._changed = threading.Condition()
         self._is_stopped = False
         self._touched = 0.0
-        self._looked = threading.Event()
         self._cost = 0.0  # what a scan takes when there is little to read
         self._complaint = ""
 
@@ -42,10 +41,6 @@ class Refresher:
                 self._thread = threading.Thread(target=self._run, name="memem-refresher", daemon=True)
                 self._thread.start()
             self._changed.notify()
-
-    def has_looked(self, seconds: float) -> bool:
-        """Whether the vault was looked at since we began, well or in vain; waits for it no longer than `seconds`."""
-        return self._looked.wait(seconds)
 
     def stop(self) -> None:
         """End, and close the workspace; a look at a vault that hangs is left behind."""
@@ -65,7 +60,6 @@ class Refresher:
                 self._complaint = ""
             except Exception as problem:  # noqa: BLE001 - a vault may be unmounted, broken, back again: we go on
                 self._complain(f"{type(problem).__name__}: {problem}")
-            self._looked.set()
             self._rest(began)
         if ws:
             ws.close()
@@ -75,7 +69,6 @@ class Refresher:
         found = reindex.refresh(ws)
         if found.changed * 10 <= found.files:
             self._cost = self._ticks() - before
-        self._looked.set()
         self._encode(ws)
 
     def _encode(self, ws: Workspace) -> None:

@@ -130,7 +130,7 @@ def _troubled(event: str, problem: MememError) -> bytes:
     """A person is told once a session what keeps memem from working; a prompt is not the place for it."""
     if event != "SessionStart":
         raise problem
-    return _as_json({"systemMessage": f"memem: {problem} `memem doctor` tells more."})
+    return _as_json({"systemMessage": f"memem: {problem} /memem-doctor tells more."})
 
 
 def _as_json(reply: dict[str, Any]) -> bytes:

@@ -8,13 +8,20 @@ a process of its own. Whatever goes wrong, the hook says nothing and ends well, 
 
 import os
 import sys
-from time import monotonic, strftime
+from time import monotonic, strftime, time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import _socket
 
 PROTOCOL = 1
 ENGINE_SECONDS = 3.0
 """How long the engine is waited for: its answer takes hundredths of a second, but the first one loads the model."""
-SECONDS = 8.0
+LATE_SECONDS = 60.0
+"""After that happened, it is not asked again for so long: it may be stopped, or hang on a disk that does not answer."""
+SECONDS = {"SessionStart": 8.0, "UserPromptSubmit": 8.0}
 """How long a hook may take in all, short of the deadline in hooks.json, on which Claude Code would end it unsaid."""
+OTHER_SECONDS = 4.0
 LATER = ("Stop", "PreCompact", "SessionEnd")
 """Events that only begin something."""
 LONGEST_NAME = 100
@@ -37,9 +44,11 @@ def main(arguments: list[str]) -> None:
             if os.path.exists(f"{home()}/state/.miner-opted-in"):
                 begin_later(event, envelope)
         elif event != "PreToolUse" or _wants_gating():
-            _write(1, _asked(event, envelope))
-            if event == "SessionStart":
-                begin_later(event, envelope)
+            try:
+                _write(1, _asked(event, envelope))
+            finally:
+                if event == "SessionStart":  # also after a failure, of which it may mend the cause
+                    begin_later(event, envelope)
     except Exception as problem:  # noqa: BLE001 - the outermost function of a door: a hook fails open
         log(event, f"{type(problem).__name__}: {problem}")
 
@@ -50,6 +59,8 @@ def _asked(event: str, envelope: bytes) -> bytes:
         return answer
     if outcome == "late":
         log(event, f"the engine gave no answer within {ENGINE_SECONDS} s")
+        os.close(os.open(_late_mark(), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600))
+        os.utime(_late_mark())
         return b""
     if outcome == "failed":
         log(event, answer.decode("utf-8", "replace"))
@@ -60,6 +71,8 @@ def _asked(event: str, envelope: bytes) -> bytes:
 def ask_engine(event: str, envelope: bytes) -> tuple[str, bytes]:
     """What the warm engine answers: `done`, `failed` or `other`; `late` and `none` are of our own making."""
     path = address(f"{home()}/run")
+    if _was_late():
+        return "none", b""
     try:
         if os.lstat(path).st_uid != os.getuid():
             return "none", b""
@@ -68,6 +81,17 @@ def ask_engine(event: str, envelope: bytes) -> tuple[str, bytes]:
         return "late", b""
     except (OSError, ValueError, AttributeError):  # nobody there, not our protocol, no such sockets
         return "none", b""
+
+
+def _late_mark() -> str:
+    return f"{home()}/run/engine-late"
+
+
+def _was_late() -> bool:
+    try:
+        return abs(time() - os.stat(_late_mark()).st_mtime) < LATE_SECONDS
+    except OSError:
+        return False
 
 
 def _request(event: str, envelope: bytes) -> bytes:
@@ -83,16 +107,12 @@ def _exchange(path: str, request: bytes) -> tuple[str, bytes]:
     until = monotonic() + ENGINE_SECONDS
     line = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     try:
-        line.settimeout(ENGINE_SECONDS)
-        line.connect(path)
-        line.sendall(request)
-        reply = b""
-        while True:
-            line.settimeout(max(0.001, until - monotonic()))
-            portion = line.recv(65_536)
+        reply, portion = b"", b"."
+        _within(line, until).connect(path)
+        _within(line, until).sendall(request)
+        while portion:
+            portion = _within(line, until).recv(65_536)
             reply += portion
-            if not portion:
-                break
     finally:
         line.close()
     head, _, answer = reply.partition(b"\n")
@@ -100,6 +120,12 @@ def _exchange(path: str, request: bytes) -> tuple[str, bytes]:
     if (name, int(protocol), int(length)) != ("memem", PROTOCOL, len(answer)):
         raise ValueError("not an answer of ours")
     return outcome, answer
+
+
+def _within(line: "_socket.socket", until: float) -> "_socket.socket":
+    """The socket, for the time that is left."""
+    line.settimeout(max(0.001, until - monotonic()))
+    return line
 
 
 def _done_here(event: str, envelope: bytes) -> bytes:
@@ -177,8 +203,8 @@ def log(event: str, what: str) -> None:
 
 def _wants_gating() -> bool:
     """Whether somebody may have switched it on: the settings themselves are read by whoever answers."""
-    if "MEMEM_PRETOOL_GATING" in os.environ:
-        return True
+    if chosen := os.environ.get("MEMEM_PRETOOL_GATING"):
+        return chosen != "0"
     try:
         with open(f"{home()}/config.toml", "rb") as file:
             return b"pretool_gating" in file.read()
@@ -190,13 +216,15 @@ def _end_in_time(event: str) -> None:
     """Whatever this hook gets stuck in, its prompt does not wait for it."""
     import _signal  # type: ignore[import-not-found]  # signal itself makes enumerations of its numbers first
 
+    seconds = SECONDS.get(event, OTHER_SECONDS)
+
     def give_up(*_: object) -> None:
-        log(event, f"not done within {SECONDS} s")
+        log(event, f"not done within {seconds} s")
         os._exit(0)
 
     if hasattr(_signal, "setitimer"):
         _signal.signal(_signal.SIGALRM, give_up)
-        _signal.setitimer(_signal.ITIMER_REAL, SECONDS)
+        _signal.setitimer(_signal.ITIMER_REAL, seconds)
 
 
 def _fill_streams() -> None:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from memem.core.errors import InputError
-from memem.doors.hook.answers import Envelope, read, text_of
+from memem.doors.hook.answers import read, text_of
 from memem.workspace import Workspace
 
 
@@ -13,38 +13,39 @@ def work(ws: Workspace, event: str, envelope: bytes) -> None:
     working = WORK.get(event)
     if working is None:
         raise InputError(f"{event!r} is no event that begins something. Known: {', '.join(WORK)}.")
-    working(ws, read(envelope))
+    working(ws, envelope)
 
 
-def _session_started(ws: Workspace, envelope: Envelope) -> None:
+def _session_started(ws: Workspace, envelope: bytes) -> None:
     from memem.flows.upkeep import after_session_start
 
-    del envelope
+    del envelope  # whatever session it is
     after_session_start(ws)
 
 
-def _turn_ended(ws: Workspace, envelope: Envelope) -> None:
+def _turn_ended(ws: Workspace, envelope: bytes) -> None:
     _mine(ws, envelope, flush=False)
 
 
-def _context_ended(ws: Workspace, envelope: Envelope) -> None:
+def _context_ended(ws: Workspace, envelope: bytes) -> None:
     _mine(ws, envelope, flush=True)
 
 
-def _mine(ws: Workspace, envelope: Envelope, *, flush: bool) -> None:
+def _mine(ws: Workspace, envelope: bytes, *, flush: bool) -> None:
     """With the end of a session, or of its context, also what would otherwise wait for more of it."""
     from memem.flows import hook_check, mining
 
-    if text_of(envelope, "session_id") == hook_check.SESSION:
+    told = read(envelope)
+    if text_of(told, "session_id") == hook_check.SESSION:
         return  # doctor wanted to see that we start
-    transcript = text_of(envelope, "transcript_path")
+    transcript = text_of(told, "transcript_path")
     if not transcript:
         raise InputError("The hook was told of no transcript.")
-    expected = mining.expected(text_of(envelope, "last_assistant_message"))
+    expected = mining.expected(text_of(told, "last_assistant_message"))
     mining.mine_in_background(ws, Path(transcript), flush=flush, expected=expected)
 
 
-WORK: dict[str, Callable[[Workspace, Envelope], None]] = {
+WORK: dict[str, Callable[[Workspace, bytes], None]] = {
     "SessionStart": _session_started,
     "Stop": _turn_ended,
     "PreCompact": _context_ended,

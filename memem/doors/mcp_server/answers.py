@@ -1,5 +1,6 @@
 """What each tool answers: a function of its name. Text for a model, compact, with remembered text quoted in it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,7 +31,7 @@ class Here:
 def active_memory_slice(here: Here, *, query: str, task_mode: str = "") -> str:
     reindex.look(here.ws)
     found = retrieve.slice_for(here.ws, query, cwd=here.cwd, task_mode=task_mode, session_id=here.session, always=True)
-    showed.note(here.ws, here.session, found.hits)
+    showed.note(here.ws, here.session, found.ids)
     more = "" if found.hits else "(No other memory fits well enough; memory_search looks further.)"
     return _joined(found.text.rstrip("\n"), more, _degraded(found.degraded))
 
@@ -46,8 +47,7 @@ def memory_search(here: Here, *, query: str, limit: int = 10, scope_id: str = ""
             f"Nothing found{where}. Other words may find it, or transcript_search what was said in sessions.",
             _degraded(hits.degraded),
         )
-    showed.note(here.ws, here.session, hits)
-    return _joined(QUOTED, _degraded(hits.degraded), showing.memories(hits, FEWER))
+    return _joined(QUOTED, _degraded(hits.degraded), _shown(here, hits, *showing.memories(hits, FEWER)))
 
 
 def memory_recall(here: Here, *, query: str, limit: int = 10, scope_id: str = "") -> str:
@@ -59,7 +59,7 @@ def memory_list(here: Here, *, scope_id: str = "", limit: int = 10) -> str:
     entries = retrieve.list_memories(here.ws, project=scope_id or None, limit=limit)
     if not entries:
         return "No memories here yet. memory_save keeps one."
-    return _joined(QUOTED, showing.memories(entries, FEWER))
+    return _joined(QUOTED, _shown(here, entries, *showing.memories(entries, FEWER)))
 
 
 def memory_get(here: Here, *, ids: tuple[str, ...], scope_id: str = "") -> str:
@@ -74,8 +74,8 @@ def memory_get(here: Here, *, ids: tuple[str, ...], scope_id: str = "") -> str:
             failed.append(problem)
     if not found:
         raise failed[0] if len(failed) == 1 else NotFound(" ".join(showing.line(str(each)) for each in failed))
-    showed.note(here.ws, here.session, found)
-    return _joined(*(f"- {showing.line(str(each))}" for each in failed), QUOTED, showing.whole(found))
+    shown = _shown(here, found, *showing.whole(found))
+    return _joined(*(f"- {showing.line(str(each))}" for each in failed), QUOTED, shown)
 
 
 def memory_save(
@@ -126,6 +126,12 @@ def memory_forget(here: Here, *, id: str) -> str:
     reindex.look(here.ws)
     written = remember.forget(here.ws, id)
     return f"Forgotten: {showing.name(written.memory)}\nIts note lies in memem/.forgotten/ in the vault."
+
+
+def _shown(here: Here, entries: Sequence[Entry], text: str, count: int) -> str:
+    """The text, and a note of the entries that there was room for in it."""
+    showed.note(here.ws, here.session, [entry.id for entry in entries[:count]])
+    return text
 
 
 def _of_scope(entry: Entry, scope: str) -> Entry:

@@ -1,0 +1,79 @@
+"""A real Claude Code where something is missing: the conversation goes on, and its user is told.
+
+tests/test_hostile_environments.py shows the same of hooks and server alone, for many more such machines.
+"""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.claude_code import TOOL, Conversation, Machine, install
+from tests.e2e.conftest import AWKWARD, CLAUDES, MODEL, claude
+from tests.e2e.model_stub import ModelStub, tool_use
+
+FACT = "Tokens of the shop are signed with RS256."
+ASKED = "What are tokens of the shop signed with, RS256?"
+
+
+@pytest.fixture
+def offline(stub: ModelStub, runtime: str, tmp_path: Path) -> Iterator[Machine]:
+    """A machine on which nothing of memem's has ever been, and which reaches no index of packages."""
+    own = MODEL | {"XDG_RUNTIME_DIR": runtime, "PIP_RETRIES": "0", "UV_HTTP_RETRIES": "0"}
+    machine = Machine(claude("2.1.325"), tmp_path / f"{AWKWARD} offline", stub, own)
+    machine.home.mkdir()
+    yield machine
+    machine.settle()
+
+
+def told(conversation: Conversation) -> str:
+    """What the start of a session says to its user."""
+    printed = filter(None, conversation.printed_by("SessionStart"))
+    return "\n".join(json.loads(text).get("systemMessage", "") for text in printed)
+
+
+def test_first_sessions_without_a_network_go_on_and_say_what_is_missing(
+    offline: Machine, plugin: Path, project: Path
+) -> None:
+    install(offline, plugin)
+    first = offline.says("Hello.", cwd=project)
+    assert first.result == "All right."
+    assert "setting itself up in the background" in told(first)
+    offline.settle()
+    second = offline.says("Hello.", cwd=project)
+    assert second.result == "All right."
+    assert "could not set itself up and tries again" in told(second)
+    assert f"{offline.memem_dir}/bootstrap.log says why" in told(second)
+
+
+@pytest.mark.parametrize("version", CLAUDES)
+def test_home_that_cannot_be_used_is_told_to_the_user_and_keeps_nothing_from_going_on(
+    machine_of: Callable[[str], Machine], version: str, project: Path, stub: ModelStub
+) -> None:
+    machine = machine_of(version)
+    (project.parent / "file").touch()
+    machine.more["MEMEM_DIR"] = str(project.parent / "file" / "memem")
+    stub.answers(lambda request: "Look it up" in request.said, tool_use(f"{TOOL}memory_search", query="signed tokens"))
+    conversation = machine.says("Look it up.", cwd=project)
+    assert conversation.result == "All right."
+    assert "a part of the path is a file, not a folder; move it away" in told(conversation)
+    assert "MEMEM_DIR can name another folder" in stub.requests[-1].tool_result
+
+
+def test_vault_that_is_gone_is_told_to_the_user_and_to_the_model_and_is_welcome_again(
+    machine: Machine, stub: ModelStub, plugin: Path, project: Path
+) -> None:
+    machine.memem(plugin, "save", FACT, "--title", "Signing", cwd=project)
+    away = machine.vault.rename(machine.vault.with_name("unmounted"))
+    stub.answers(lambda request: "Look it up" in request.said, tool_use(f"{TOOL}memory_search", query="signed tokens"))
+    conversation = machine.says("Look it up.", cwd=project)
+    assert conversation.result == "All right."
+    assert "is gone: its marker" in told(conversation)
+    assert "Mount or sync it" in stub.requests[-1].tool_result
+    machine.settle()
+    assert "UserPromptSubmit: The vault" in machine.trouble()
+    (machine.memem_dir / "hooks.log").unlink()
+    away.rename(machine.vault)
+    machine.says(ASKED, cwd=project)
+    assert FACT in stub.requests[-1].everything
