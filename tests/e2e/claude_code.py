@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -112,6 +112,11 @@ class Machine:
     def memem(self, root: Path, *arguments: str, cwd: Path | None = None) -> str:
         """The launcher, as a slash command calls it."""
         return self.call([str(root / "hooks" / "memem"), *arguments], cwd, CLAUDE_PLUGIN_DATA=str(self.data))
+
+    def set_up(self, root: Path) -> None:
+        """Make the plugin's environment, as a person does who does not leave it to the first session."""
+        command = ["bash", str(root / "bootstrap.sh"), "shell", "true"]
+        replace(self, online=True).call(command, CLAUDE_PLUGIN_DATA=str(self.data))
 
     def call(self, command: list[str], cwd: Path | None = None, **more: str) -> str:
         (self.home / "tmp").mkdir(parents=True, exist_ok=True)

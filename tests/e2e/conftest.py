@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -58,8 +57,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory, plugin: Path) -> Callable
             with model_stub() as stub:
                 machine = Machine(claude(version), home, stub, dict(MODEL))
                 install(machine, plugin)
-            set_up = ["bash", str(plugin / "bootstrap.sh"), "shell", "true"]
-            replace(machine, online=True).call(set_up, CLAUDE_PLUGIN_DATA=str(machine.data))
+            machine.set_up(plugin)
             homes[version] = machine.home
         return homes[version]
 

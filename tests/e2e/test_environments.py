@@ -49,13 +49,14 @@ def test_first_sessions_without_a_network_go_on_and_say_what_is_missing(
 
 @pytest.mark.parametrize("version", CLAUDES)
 def test_home_that_cannot_be_used_is_told_to_the_user_and_keeps_nothing_from_going_on(
-    machine_of: Callable[[str], Machine], version: str, project: Path, stub: ModelStub
+    machine_of: Callable[[str], Machine], version: str, plugin: Path, project: Path, stub: ModelStub
 ) -> None:
     machine = machine_of(version)
+    machine.memem(plugin, "save", FACT, "--title", "Signing", cwd=project)
     (project.parent / "file").touch()
     machine.more["MEMEM_DIR"] = str(project.parent / "file" / "memem")
     stub.answers(lambda request: "Look it up" in request.said, tool_use(f"{TOOL}memory_search", query="signed tokens"))
-    conversation = machine.says("Look it up.", cwd=project)
+    conversation = machine.says("Look it up.", "--allowedTools", f"{TOOL}memory_search", cwd=project)
     assert conversation.result == "All right."
     assert "a part of the path is a file, not a folder; move it away" in told(conversation)
     assert "MEMEM_DIR can name another folder" in stub.requests[-1].tool_result

@@ -131,6 +131,7 @@ def test_new_version_works_at_once_and_takes_over_the_environment(
 
 def test_uninstalled_plugin_leaves_memories_and_state(fresh: Machine, plugin: Path, project: Path) -> None:
     install(fresh, plugin)
+    fresh.set_up(plugin)
     fresh.memem(plugin, "save", FACT, "--title", "Signing", cwd=project)
     fresh.memem(plugin, "mining", "on")
     (note,) = fresh.vault.rglob("memories/*.md")
@@ -146,7 +147,7 @@ def test_options_set_at_the_installation_hold_for_hooks_server_and_commands(
 ) -> None:
     vault = fresh.home / "my vault"
     install(fresh, plugin, {"vault": str(vault)})
-    fresh.memem(plugin, "model")  # makes the environment
+    fresh.set_up(plugin)
     fresh.more |= PATIENT
     save = tool_use(f"{TOOL}memory_save", content=FACT, title="Signing", tags=[])
     stub.answers(lambda request: "Keep it" in request.said, save)
