@@ -58,7 +58,11 @@ def brief(ws: Workspace, *, cwd: Path, session: str, source: str) -> Briefing:
         text = "" if before is None else render.page((render.WORKING, facts))
         return Briefing(text, _banner(ws, "the index is being made"))
     text = "" if before is None else _told(ws, project, session, before)
-    return Briefing(text, _banner(ws, f"{_counted(standing.count(ws, project), 'memory', 'memories')} of {project}"))
+    return Briefing(text, _banner(ws, _how_many(ws, project)) if ws.settings.show_banner else "")
+
+
+def _how_many(ws: Workspace, project: str) -> str:
+    return f"{_counted(standing.count(ws, project), 'memory', 'memories')} of {project}"
 
 
 def _told(ws: Workspace, project: str, session: str, before: Sequence[str]) -> str:
