@@ -125,10 +125,16 @@ def test_what_the_engine_answers_is_printed_as_it_is(ws: Workspace, environ: dic
 def test_an_engine_is_told_the_options_of_the_plugin_and_nothing_that_is_secret(
     ws: Workspace, environ: dict[str, str]
 ) -> None:
-    environ |= {"CLAUDE_PLUGIN_OPTION_VAULT": "/v", "ANTHROPIC_API_KEY": "k", "CLAUDE_CODE_MESSAGING_TOKEN": "t"}
+    environ |= {
+        "CLAUDE_PLUGIN_OPTION_VAULT": "/v",
+        "CLAUDE_PLUGIN_ROOT": "/p",
+        "ANTHROPIC_API_KEY": "k",
+        "CLAUDE_CODE_MESSAGING_TOKEN": "t",
+    }
     with engine(ws, lambda _: protocol.encode_reply(Reply("done"))) as asked:
         call("UserPromptSubmit", envelope("UserPromptSubmit"), environ)
     assert asked[0].facts["CLAUDE_PLUGIN_OPTION_VAULT"] == "/v"
+    assert asked[0].facts["CLAUDE_PLUGIN_ROOT"] == "/p"
     assert not {"ANTHROPIC_API_KEY", "CLAUDE_CODE_MESSAGING_TOKEN"} & set(asked[0].facts)
 
 
@@ -163,6 +169,15 @@ def test_an_engine_that_does_not_answer_is_not_waited_for(ws: Workspace, environ
         called = call("UserPromptSubmit", envelope("UserPromptSubmit"), environ, before="ENGINE_SECONDS = 0.05")
     assert (called.returncode, called.stdout) == (0, b"")
     assert "UserPromptSubmit: the engine gave no answer within 0.05 s" in log(ws)
+
+
+def test_a_session_that_begins_is_briefed_though_the_engine_does_not_answer(
+    house: Workspace, environ: dict[str, str]
+) -> None:
+    with engine(house, lambda _: None):
+        given = envelope("SessionStart", source="startup")
+        called = call("SessionStart", given, environ, before="ENGINE_SECONDS = 0.05\nbegin_later = lambda *_: None")
+    assert "Memories: 1 " in context(called.stdout)
 
 
 def test_an_engine_that_was_late_is_not_asked_again_for_a_while(house: Workspace, environ: dict[str, str]) -> None:

@@ -28,7 +28,7 @@ LONGEST_NAME = 100
 """A socket's name has room for 104 bytes on some systems."""
 LONGEST_LOG = 1_000_000
 ROOT = __file__.rpartition("/memem/")[0]
-_TOLD = ("MEMEM_", "CLAUDE_PLUGIN_OPTION_", "HOME=", "USERPROFILE=")
+_TOLD = ("MEMEM_", "CLAUDE_PLUGIN_OPTION_", "CLAUDE_PLUGIN_ROOT=", "HOME=", "USERPROFILE=")
 
 
 def main(arguments: list[str]) -> None:
@@ -61,7 +61,7 @@ def _asked(event: str, envelope: bytes) -> bytes:
         log(event, f"the engine gave no answer within {ENGINE_SECONDS} s")
         os.close(os.open(_late_mark(), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600))
         os.utime(_late_mark())
-        return b""
+        return _done_here(event, envelope) if event == "SessionStart" else b""  # a prompt has waited long enough
     if outcome == "failed":
         log(event, answer.decode("utf-8", "replace"))
         return b""
