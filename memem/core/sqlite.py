@@ -88,6 +88,15 @@ def _version(connection: sqlite3.Connection, path: Path, migrations: Migrations,
     return version
 
 
+def drop(path: Path) -> None:
+    """Do away with a file that cannot be used, and what SQLite keeps beside it. Raises HomeError."""
+    try:
+        for ending in ("", "-wal", "-shm"):
+            path.with_name(path.name + ending).unlink(missing_ok=True)
+    except OSError as error:
+        raise HomeError(f"Cannot remove {path}, which is damaged: {files.reason(error)}.") from None
+
+
 @contextmanager
 def transaction(connection: sqlite3.Connection) -> Iterator[None]:
     """All of it or nothing; joins a transaction that is already open."""

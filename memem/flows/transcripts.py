@@ -12,6 +12,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import BinaryIO, TypeVar
 
+from memem.core import sqlite
 from memem.core.clock import iso, moment
 from memem.core.errors import IndexDamaged, InputError, MememError
 from memem.core.mining import Turn
@@ -19,9 +20,7 @@ from memem.core.project import normalise
 from memem.core.query import Found
 from memem.flows.consent import opted_in
 from memem.flows.gathering import OwnCall, Projects, conversation, cut, is_before
-from memem.flows.opening import using_home
 from memem.gate import invisible, secrets
-from memem.index import turns
 from memem.index.excerpts import beginning, excerpt
 from memem.index.turns import Match, Reading, Spoken, TurnIndex
 from memem.jobs import log
@@ -202,8 +201,7 @@ def _using(ws: Workspace, work: Callable[[TurnIndex], Result]) -> Result:
         with closing(TurnIndex(path)) as index:
             return work(index)
     except IndexDamaged:
-        with using_home(ws):
-            turns.drop(path)
+        sqlite.drop(path)
         with closing(TurnIndex(path)) as index:
             return work(index)
 

@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import memem
-from memem.core import files, integrity, locks
+from memem.core import files, integrity, locks, sqlite
 from memem.core.errors import Busy, MememError, StateUnusable, VaultMissing, WeightsMissing
 from memem.core.settings import plugin_options
 from memem.flows import meaning, mining, model, rebuild
@@ -73,7 +73,7 @@ def note_trouble(ws: Workspace) -> None:
 
 
 def store_plugin_options(ws: Workspace) -> None:
-    """Claude Code tells the plugin's options to hooks alone; the server, commands and miners find them here."""
+    """Claude Code tells the plugin's options to hooks and servers alone; commands and miners find them here."""
     told = plugin_options(ws.environ)
     if "CLAUDE_PLUGIN_ROOT" not in ws.environ or told == stored_plugin_options(ws.home):
         return
@@ -125,7 +125,7 @@ def _tidy_contexts(ws: Workspace) -> None:
         integrity.check(ws.home.contexts_file, contexts.CONTEXTS, thorough=True)
     except StateUnusable:
         ws.close()
-        contexts.drop(ws.home.contexts_file)
+        sqlite.drop(ws.home.contexts_file)
 
 
 def _look(ws: Workspace) -> None:

@@ -203,12 +203,6 @@ class TurnIndex:
         return len(rows)
 
 
-def drop(path: Path) -> None:
-    """Do away with a file that cannot be used, and what SQLite keeps beside it."""
-    for ending in ("", "-wal", "-shm"):
-        path.with_name(path.name + ending).unlink(missing_ok=True)
-
-
 _READING = ", ".join(field.name for field in fields(Reading))
 _MARKS = ", ".join("?" for _ in fields(Reading))
 _SPOKEN = ", ".join(field.name for field in fields(Spoken))

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from memem.core import files, sqlite
-from memem.core.errors import HomeError, StateUnusable
+from memem.core.errors import StateUnusable
 
 CONTEXTS = sqlite.Purpose("record of contexts", StateUnusable, StateUnusable, "Delete the file; it is made anew.")
 guarded = sqlite.guarding(CONTEXTS)
@@ -52,7 +52,7 @@ class Contexts:
         try:
             self._connection = sqlite.connect(path, MIGRATIONS, CONTEXTS, durable=False)
         except StateUnusable:
-            drop(path)
+            sqlite.drop(path)
             self._connection = sqlite.connect(path, MIGRATIONS, CONTEXTS, durable=False)
         self._file = files.identity(path)
 
@@ -114,15 +114,6 @@ class Contexts:
             old = "SELECT session FROM contexts WHERE changed < ?"
             self._connection.execute(f"DELETE FROM shown WHERE session IN ({old})", (before,))  # noqa: S608
             self._connection.execute("DELETE FROM contexts WHERE changed < ?", (before,))
-
-
-def drop(path: Path) -> None:
-    """Do away with a file that cannot be used, and what SQLite keeps beside it. Raises HomeError."""
-    try:
-        for ending in ("", "-wal", "-shm"):
-            path.with_name(path.name + ending).unlink(missing_ok=True)
-    except OSError as error:
-        raise HomeError(f"Cannot remove {path}, which is damaged: {files.reason(error)}.") from None
 
 
 def _columns(context: Context) -> tuple[int, int, bytes]:

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from memem.core import sqlite
 from memem.core.errors import ModelError, VaultMissing, VaultUnmade
 from memem.core.memory import Slice
 from memem.flows import briefing, prompting, reindex, remember
 from memem.flows.prompting import UNSAID
-from memem.jobs import contexts
 from memem.jobs.contexts import Context
 from memem.workspace import Workspace
 from tests.fakes import FakeEncoder
@@ -207,7 +207,7 @@ def test_a_record_that_was_damaged_costs_no_more_than_a_repetition(filled: Works
 
 def test_a_record_that_was_deleted_is_made_anew_also_by_who_had_it_open(filled: Workspace, shop: Path) -> None:
     prompted(filled, SIGNING, shop)
-    contexts.drop(filled.home.contexts_file)
+    sqlite.drop(filled.home.contexts_file)
     assert titles(prompted(filled, SIGNING, shop)) == ["Signing"]
     assert filled.home.contexts_file.exists()
 

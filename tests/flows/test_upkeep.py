@@ -181,7 +181,10 @@ def test_a_renewal_that_worked_keeps_no_later_one_waiting(ws: Workspace, plugin:
 
 
 def test_a_renewal_that_took_too_long_has_failed(ws: Workspace, plugin: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(upkeep, "SET_UP_SECONDS", 0)
+    def takes_too_long(*command: Any, timeout: float, **_: Any) -> None:
+        raise subprocess.TimeoutExpired(command, timeout)
+
+    monkeypatch.setattr(subprocess, "run", takes_too_long)
     renew = outdated(ws, plugin, code=0)
     with pytest.raises(subprocess.TimeoutExpired):
         renew()

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from memem.core import sqlite
 from memem.core.errors import Busy, IndexDamaged, IndexTooNew
-from memem.index import turns
 from memem.index.turns import Match, Reading, Spoken, TurnIndex
 
 
@@ -225,7 +225,7 @@ def test_what_is_dropped_leaves_nothing_behind(path: Path) -> None:
     index = TurnIndex(path)
     fill(index, "s1", said("fox"))
     assert len(list(path.parent.iterdir())) == 3
-    turns.drop(path)
+    sqlite.drop(path)
     index.close()
-    turns.drop(path)
+    sqlite.drop(path)
     assert list(path.parent.iterdir()) == []

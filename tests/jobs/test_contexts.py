@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from memem.core import sqlite
 from memem.core.errors import HomeError, StateUnusable
-from memem.jobs import contexts
 from memem.jobs.contexts import Context, Contexts
 
 
@@ -139,7 +139,7 @@ def test_damage_within_is_told_in_our_words(path: Path) -> None:
 
 def test_a_file_that_was_deleted_is_no_longer_the_current_one(kept: Contexts, path: Path) -> None:
     assert kept.is_current()
-    contexts.drop(path)
+    sqlite.drop(path)
     assert not kept.is_current()
     assert list(path.parent.iterdir()) == []
 
@@ -147,7 +147,7 @@ def test_a_file_that_was_deleted_is_no_longer_the_current_one(kept: Contexts, pa
 def test_a_file_that_cannot_be_removed_is_named(path: Path) -> None:
     path.mkdir(parents=True)
     with pytest.raises(HomeError, match=r"Cannot remove .*contexts.db"):
-        contexts.drop(path)
+        sqlite.drop(path)
 
 
 def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
