@@ -362,8 +362,10 @@ def test_a_leader_that_hangs_keeps_neither_hooks_nor_servers(machine: Machine) -
         with machine.server(python, "-I", "-c", path) as follower:
             leader.process.send_signal(signal.SIGSTOP)
             with ThreadPoolExecutor(len(EVENTS)) as pool:
-                told = [answer.told for answer in pool.map(machine.hook, EVENTS)]
-            assert told == [{}] * len(EVENTS)
+                told = dict(zip(EVENTS, pool.map(machine.hook, EVENTS), strict=True))
+            assert "Memories: 2 of shop" in told.pop("SessionStart").context
+            assert [answer.told for answer in told.values()] == [{}] * len(told)
+            assert FACT in machine.hook("UserPromptSubmit", session_id="later").context  # which does not ask again
             assert machine.log.count(f"the engine gave no answer within {client.ENGINE_SECONDS} s") == 4
             assert FACT in follower.says("memory_search", query="RS256")
             assert "Saved" in follower.says("memory_save", content="Invoices are numbered per year.")
