@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from memem.core.errors import MememError
+from memem.core.home import socket_address
 from memem.doors.engine.engine import Engine
-from memem.doors.engine.protocol import DONE, FAILED, OTHER, Reply, Request, address
+from memem.doors.engine.protocol import DONE, FAILED, OTHER, Reply, Request
 from memem.doors.engine.refresher import Refresher
 from memem.doors.engine.worker import Worker
 from memem.doors.mcp_server import tools
@@ -57,7 +58,7 @@ class Serving:
         self._opening = threading.Lock()
         self._alone_until = 0.0
         ws = self._opened.ws
-        where = address(ws.home.engine_lock.parent, ws.environ.get("XDG_RUNTIME_DIR", ""), os.getuid())
+        where = socket_address(ws.home.engine_lock.parent, ws.environ.get("XDG_RUNTIME_DIR", ""), os.getuid())
         self.engine = Engine(ws.home.engine_lock, where, self.answer, log=log)
 
     @property

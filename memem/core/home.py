@@ -1,9 +1,12 @@
 """Every path memem uses, from two roots: the home (`MEMEM_DIR`) and the vault."""
 
+import os
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
+MOST_ADDRESS = 100
+"""Bytes of a socket's path: macOS has room for 104, Linux for 108."""
 OWN_FOLDER = "memem-calls"
 """The folder that a model is called from: one sign of a transcript of such a call."""
 
@@ -178,3 +181,13 @@ class VaultPaths:
     @property
     def forgotten(self) -> Path:
         return self.ours / ".forgotten"
+
+
+def socket_address(run_folder: Path, runtime: str, uid: int) -> Path:
+    """Where the engine of a home answers; under another name where a socket's path cannot be that long."""
+    usual = run_folder / "engine.sock"
+    path = os.fsencode(usual)
+    if len(path) <= MOST_ADDRESS:
+        return usual
+    # Whoever binds there looks first whether the folder is theirs alone.
+    return Path(runtime or f"/tmp/memem-{uid}") / f"memem-{zlib.crc32(path):08x}.sock"  # noqa: S108

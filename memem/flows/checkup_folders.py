@@ -11,6 +11,7 @@ from pathlib import Path
 from memem.core import files, locks
 from memem.core.clock import moment
 from memem.core.errors import Busy, HomeError
+from memem.core.home import socket_address
 from memem.flows.diagnosis import Diagnosis, broken, degraded, fine, of_error
 from memem.workspace import Workspace
 
@@ -20,8 +21,6 @@ LEFTOVER_SECONDS = 3_600
 WAIT_SECONDS = 2.0
 """A write takes a fraction of that."""
 LINES_SHOWN = 3
-LONGEST_ADDRESS = 100
-"""In bytes: what a socket's path may have on every system."""
 LOCKS = Path("/proc/locks")
 ELSEWHERE = "Make it a folder that you can write, or set MEMEM_DIR to another."
 
@@ -50,14 +49,15 @@ def _home(ws: Workspace) -> Diagnosis:
     if os.name == "posix" and root.stat().st_mode & 0o077:
         close = f"`chmod -R go-rwx {shlex.quote(str(root))}` closes it."
         return degraded("home", f"{root} is open to other users of this machine", close)
-    if len(os.fsencode(ws.home.engine_lock)) > LONGEST_ADDRESS:
-        return _home_without_socket(root, ws.environ.get("XDG_RUNTIME_DIR", ""))
+    run = ws.home.engine_lock.parent
+    folder = socket_address(run, ws.environ.get("XDG_RUNTIME_DIR", ""), os.getuid()).parent
+    if folder != run:
+        return _home_without_socket(root, folder)
     return fine("home", str(root))
 
 
-def _home_without_socket(root: Path, runtime: str) -> Diagnosis:
-    """A home whose path is too long for the socket by which sessions share what is loaded: that is elsewhere."""
-    folder = Path(runtime or f"/tmp/memem-{os.getuid()}")  # noqa: S108 - see below
+def _home_without_socket(root: Path, folder: Path) -> Diagnosis:
+    """A home whose path is too long for the socket by which sessions share what is loaded: that is in a folder."""
     if _may_hold_a_socket(folder):
         return fine("home", f"{root}; its path is too long for a socket, which is in {folder} instead")
     told = f"{root} is too long a path for a socket, and {folder} is not yours alone: each session loads all by itself"

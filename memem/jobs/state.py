@@ -10,7 +10,6 @@ from functools import cached_property
 from pathlib import Path
 
 from memem.core import sqlite
-from memem.core.errors import StateUnusable
 from memem.jobs.agreed import Agreed
 from memem.jobs.budget import Ledger
 from memem.jobs.children import Children
@@ -46,13 +45,6 @@ class State:
         """What is changed within is changed together, or not at all."""
         with sqlite.translated(self.path, STATE), sqlite.transaction(self._connection):
             yield
-
-    def check(self) -> None:
-        """Raise when the file is damaged."""
-        with sqlite.translated(self.path, STATE):
-            problems = [line for (line,) in self._connection.execute("PRAGMA quick_check") if line != "ok"]
-        if problems:
-            raise StateUnusable(f"The state {self.path} is damaged ({problems[0]}). {STATE.remedy}")
 
     @cached_property
     def agreed(self) -> Agreed:

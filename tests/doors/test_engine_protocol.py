@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memem.core.home import socket_address as address
 from memem.doors.engine import protocol
-from memem.doors.engine.protocol import ProtocolError, Reply, Request, address
+from memem.doors.engine.protocol import ProtocolError, Reply, Request
 from tests.engines import LONG, asking
 
 NAMES = st.text("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_", min_size=1, max_size=64)

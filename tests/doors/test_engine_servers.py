@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 import memem
+from memem.core.home import socket_address
 from memem.doors.engine import engine as engines
 from memem.doors.engine import leader as leading
 from memem.doors.engine import private, protocol
@@ -386,7 +387,7 @@ def test_a_runtime_folder_open_to_others_has_no_engine_and_says_so_once(
 def test_a_home_with_a_path_too_long_is_served_from_the_runtime_folder(tmp_path: Path) -> None:
     run = tmp_path / ("long" * 25) / "run"
     with short_folder() as runtime:
-        address = protocol.address(run, str(runtime), os.geteuid())
+        address = socket_address(run, str(runtime), os.geteuid())
         first, second = (Engine(run / "engine.lock", address, echo, log=pytest.fail) for _ in range(2))
         first.start()
         assert leads(first)

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from memem.core import settings
+from memem.core.home import MOST_ADDRESS, socket_address
 from memem.doors.engine import protocol
 from memem.doors.engine.protocol import Reply, Request
 from memem.doors.hook import client
@@ -419,12 +420,12 @@ def test_the_client_and_the_engine_agree_on_their_address(
     monkeypatch: pytest.MonkeyPatch, folder: str, runtime: str
 ) -> None:
     monkeypatch.setenv("XDG_RUNTIME_DIR", runtime)
-    assert client.address(folder) == str(protocol.address(Path(folder), runtime, os.getuid()))
+    assert client.address(folder) == str(socket_address(Path(folder), runtime, os.getuid()))
 
 
 def test_the_client_and_the_engine_speak_the_same_protocol() -> None:
     assert client.PROTOCOL == protocol.PROTOCOL
-    assert client.LONGEST_NAME == protocol.MOST_ADDRESS
+    assert client.LONGEST_NAME == MOST_ADDRESS
 
 
 def test_the_log_does_not_grow_for_ever(

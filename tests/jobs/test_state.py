@@ -134,19 +134,6 @@ def test_a_table_that_is_gone_is_told_as_damage(state: State) -> None:
         state.queue.marks()
 
 
-def test_a_check_finds_what_is_broken_inside(path: Path) -> None:
-    with closing(State(path, fsync=False)) as state:
-        for number in range(300):
-            state.queue.mark(Mark(f"s{number}", "/a/" + "x" * 200), number)
-        state.check()
-    data = bytearray(path.read_bytes())
-    for page in range(len(data) // 4096 // 2, len(data) // 4096):
-        data[page * 4096 : page * 4096 + 100] = b"\xff" * 100
-    path.write_bytes(data)
-    with pytest.raises(StateUnusable, match="damaged"), closing(State(path, fsync=False)) as state:
-        state.check()
-
-
 # --- at once ------------------------------------------------------------------------------------------------------
 
 

@@ -12,17 +12,13 @@ import os
 import re
 import socket
 import time
-import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 PROTOCOL = 1
 MOST_FACTS = 64 * 1024
 MOST_BODY = 4 * 1024 * 1024
 MOST_REPLY = 1024 * 1024
-MOST_ADDRESS = 100
-"""Bytes of a socket's path: macOS has room for 104, Linux for 108."""
 
 DONE, OTHER, FAILED = "done", "other", "failed"
 """The answer; or this engine serves another memory, version or settings; or a line that says why there is none."""
@@ -58,15 +54,6 @@ class Reply:
 
     outcome: str
     body: bytes = b""
-
-
-def address(run_folder: Path, runtime: str, uid: int) -> Path:
-    """Where the engine of a home answers; under another name where a socket's path cannot be that long."""
-    usual = run_folder / "engine.sock"
-    path = os.fsencode(usual)
-    if len(path) <= MOST_ADDRESS:
-        return usual
-    return Path(runtime or f"/tmp/memem-{uid}") / f"memem-{zlib.crc32(path):08x}.sock"  # noqa: S108 - see private.py
 
 
 def encode_request(request: Request) -> bytes:

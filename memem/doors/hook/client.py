@@ -173,7 +173,7 @@ def home() -> str:
 
 
 def address(folder: str) -> str:
-    """Where an engine listens; as `doors/engine/protocol.py` has it."""
+    """Where an engine listens; as `core/home.py` has it."""
     path = f"{folder}/engine.sock"
     if len(os.fsencode(path)) <= LONGEST_NAME:
         return path
