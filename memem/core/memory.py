@@ -93,6 +93,7 @@ class Hit(Entry):
     terms: tuple[str, ...] = ()
     coverage: float = 0.0  # how much of what the query asks for the memory holds, by rarity
     literal: bool = False  # whether it holds an identifier, path or number of the query
+    confidence: float | None = None  # how likely it helps with the prompt, from 0 to 1; None where nobody judged
     degraded: str = ""  # why keywords answered alone, when they should not have
 
 
@@ -116,6 +117,7 @@ class Slice:
     session_id: str = ""
     degraded: str = ""  # why keywords answered alone, when they should not have
     pinned: tuple[str, ...] = ()  # the ids of those that it shows because they are pinned
+    runners_up: tuple[Hit, ...] = ()  # the best of those that it does not show
 
     @property
     def ids(self) -> tuple[str, ...]:
