@@ -1,12 +1,15 @@
 """What recall is measured on: memories, questions about them, and the sources that answer each question.
 
-Two public sets are read from a folder that its user provides; nothing of them is part of the project.
+Two public sets are read from a folder that its user provides; nothing of them is part of the project. A file's name
+says which set it is and, after a hyphen, which part of it: any part will do.
 
-`devmem-dev.jsonl.gz`, one line: coding sessions, and questions with the sessions that answer them. Every message is a
+`devmem-*.jsonl.gz`, one line: coding sessions, and questions with the sessions that answer them. Every message is a
 memory; the session it came from is what counts.
 
-`longmemeval-dev.jsonl.gz`, a line per question: the question, the sessions it is asked of, and those that answer it.
+`longmemeval-*.jsonl.gz`, a line per question: the question, the sessions it is asked of, and those that answer it.
 Every session is one long memory, and every question's sessions are a project of their own.
+
+`crowded` is made of both: the questions of devmem, asked of a vault in which thousands of notes are about other things.
 """
 
 import gzip
@@ -15,10 +18,12 @@ import os
 import uuid
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from random import Random
 from typing import Any
 
+from memem.core.errors import InputError
 from memem.core.memory import Memory
 from memem.flows import reindex
 from memem.vault import note
@@ -26,7 +31,11 @@ from memem.workspace import Workspace, open_workspace
 
 PROJECT = "bench"
 DEPTH = 10
-DEVMEM, LONGMEMEVAL, PROMPTS = "devmem-dev.jsonl.gz", "longmemeval-dev.jsonl.gz", "prompts-dev.jsonl.gz"
+DEVMEM, LONGMEMEVAL, PROMPTS = "devmem", "longmemeval", "prompts"
+LEAST_CROWD, MOST_CROWD = 5_000, 5_200
+"""So many notes about other things crowd a vault."""
+_CROWDING = range(20, 1_501)
+"""How long what somebody said may be to become one of them."""
 _TITLE = 80
 
 
@@ -69,7 +78,7 @@ class Corpus:
 
 def devmem(data: Path) -> Corpus:
     """Messages as memories. Questions that no session answers are left out."""
-    (dialogue, *_) = lines(data / DEVMEM)
+    (dialogue, *_) = lines(file(data, DEVMEM))
     memories: list[Memory] = []
     source_of: dict[str, str] = {}
     for session in dialogue["sessions"]:
@@ -96,7 +105,7 @@ def longmemeval(data: Path) -> Corpus:
     memories: dict[str, Memory] = {}
     source_of: dict[str, str] = {}
     questions: list[Question] = []
-    for line in lines(data / LONGMEMEVAL):
+    for line in lines(file(data, LONGMEMEVAL)):
         project = f"q-{line['question_id']}".lower()
         for session in line["sessions"]:
             body = "\n\n".join(f"{turn['role']}: {turn['content']}" for turn in session["turns"])
@@ -107,6 +116,28 @@ def longmemeval(data: Path) -> Corpus:
         wanted = frozenset(line["answer_session_ids"])
         questions.append(Question(line["question_id"], line["question"], line["question_type"], wanted, project))
     return Corpus("longmemeval", tuple(memories.values()), source_of, tuple(questions))
+
+
+def crowded(data: Path) -> Corpus:
+    """devmem among what the users of longmemeval said: each such note is a source of its own, and takes a place."""
+    asked = devmem(data)
+    texts = dict.fromkeys(
+        turn["content"]
+        for line in lines(file(data, LONGMEMEVAL))
+        for session in line["sessions"]
+        for turn in session["turns"]
+        if turn["role"] == "user" and len(turn["content"]) in _CROWDING
+    )
+    if len(texts) < LEAST_CROWD:
+        raise InputError(f"A crowded vault needs {LEAST_CROWD:,} unrelated notes; {LONGMEMEVAL} has {len(texts):,}.")
+    crowd = tuple(_memory(f"crowd/{text}", text, PROJECT) for text in islice(texts, MOST_CROWD))
+    source_of = {**asked.source_of, **{memory.id: memory.id for memory in crowd}}
+    return replace(asked, name="crowded", memories=(*asked.memories, *crowd), source_of=source_of)
+
+
+def prompts(data: Path) -> list[str]:
+    """What people typed about something else."""
+    return [line["prompt"] for line in lines(file(data, PROMPTS))]
 
 
 def vault(folder: Path, memories: Iterable[Memory]) -> Workspace:
@@ -124,6 +155,18 @@ def vault(folder: Path, memories: Iterable[Memory]) -> Workspace:
             (ws.store.paths.memories / name).write_bytes(data)
     reindex.refresh(ws)
     return ws
+
+
+def file(data: Path, name: str) -> Path:
+    """The one file of a set in the folder with the evaluation files."""
+    pattern = f"{name}-*.jsonl.gz"
+    found = sorted(data.glob(pattern))
+    if not found:
+        raise InputError(f"{data} holds no file {pattern}: give the folder with the evaluation files.")
+    if len(found) > 1:
+        names = ", ".join(path.name for path in found)
+        raise InputError(f"{data} holds several files {pattern}: {names}. Leave one of them in it.")
+    return found[0]
 
 
 def lines(path: Path) -> list[dict[str, Any]]:

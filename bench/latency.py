@@ -33,7 +33,7 @@ from bench.measure import (
     timed,
 )
 from memem.doors.api import MemoryHome
-from memem.flows import reindex, retrieve
+from memem.flows import reindex, retrieve, slicing
 from memem.workspace import open_workspace
 
 SIZES = (100, 1_000, 10_000, 100_000)
@@ -92,7 +92,7 @@ class Bed:
 
     def slice(self) -> Task:
         cwd, project, prompts = self.folder / "user", vaults.PROJECTS[1], cycle(vaults.prompts(QUERIES))
-        return timed(lambda prompt: retrieve.slice_for(self.workspace, prompt, cwd=cwd, project=project), prompts)
+        return timed(lambda prompt: slicing.slice_for(self.workspace, prompt, cwd=cwd, project=project), prompts)
 
     def refresh(self) -> Task:
         return timed(reindex.refresh, repeat(self.workspace))

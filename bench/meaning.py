@@ -147,7 +147,7 @@ def fill(ws: Workspace) -> None:
 
 def _prompts(ws: Workspace, data: Path) -> dict[str, float]:
     """How long the encoder takes on prompts that people typed."""
-    prompts = [line["prompt"] for line in corpora.lines(data / corpora.PROMPTS)]
+    prompts = corpora.prompts(data)
     task = timed(ws.encoder().query, iter(prompts))
     taken = sorted(task() for _ in prompts)
     return {f"p{share}": 1000 * taken[math.ceil(share / 100 * len(taken)) - 1] for share in (50, 90, 99)}

@@ -67,6 +67,12 @@ METRICS: Mapping[str, Metric] = {
     "MRR": reciprocal_rank,
     "nDCG@10": partial(ndcg_at, k=10),
 }
+PLACES = range(1, 11)
+CURVES: Mapping[str, Mapping[int, Metric]] = {
+    "any": {k: partial(any_at, k=k) for k in PLACES},
+    "all": {k: partial(all_at, k=k) for k in PLACES},
+}
+"""Recall against how far one looks."""
 
 
 def mean(values: Sequence[float]) -> float:

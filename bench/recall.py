@@ -1,8 +1,8 @@
 """How well memories are found: by keywords alone, by meaning alone, and by both together.
 
 Measured on the project's own labelled set and, given the folder with their files (--data, or the variable
-MEMEM_BENCH_DATA), on the public sets devmem and longmemeval. Encoding longmemeval takes tens of minutes: --cache keeps
-its vectors for the next run.
+MEMEM_BENCH_DATA), on the public sets devmem and longmemeval and on devmem in a crowd of unrelated notes. Encoding
+longmemeval takes tens of minutes: --cache keeps its vectors for the next run.
 """
 
 import argparse
@@ -19,15 +19,20 @@ from bench.corpora import Corpus, Question
 from bench.measure import machine, save_json
 from bench.metrics import RESAMPLES
 from bench.scores import COSINE, FUSED, KEYWORD, MODES, Claim, Scores, as_json, claims, kept, score, shown, shown_claims
-from memem.core.errors import ModelError
+from memem.core.errors import InputError, ModelError
 from memem.flows import encode, retrieve
 from memem.recall import rank
 from memem.workspace import Workspace
 
 DATA_VARIABLE = "MEMEM_BENCH_DATA"
 LABELLED = "labelled"
-FILES = {"devmem": corpora.DEVMEM, "longmemeval": corpora.LONGMEMEVAL}
+FILES = {
+    "devmem": (corpora.DEVMEM,),
+    "crowded": (corpora.DEVMEM, corpora.LONGMEMEVAL),
+    "longmemeval": (corpora.LONGMEMEVAL,),
+}
 SETS = (LABELLED, *FILES)
+READERS = {"devmem": corpora.devmem, "crowded": corpora.crowded, "longmemeval": corpora.longmemeval}
 BLENDS = {KEYWORD: rank.KEYWORDS, COSINE: rank.COSINE, FUSED: rank.FUSED}
 
 Measure = Callable[[Corpus, Path, int], Scores]
@@ -80,8 +85,7 @@ def _encoded(ws: Workspace) -> Sequence[str]:
 
 
 def _corpus(name: str, options: argparse.Namespace) -> Corpus:
-    readers = {LABELLED: lambda _: labelled.load(), "devmem": corpora.devmem, "longmemeval": corpora.longmemeval}
-    corpus = readers[name](options.data)
+    corpus = labelled.load() if name == LABELLED else READERS[name](options.data)
     return corpus.sample(options.questions, options.seed) if options.questions else corpus
 
 
@@ -112,9 +116,25 @@ def _options(arguments: list[str]) -> argparse.Namespace:
         if not options.data:
             print(f"Only the labelled set: the others need --data DIR or {DATA_VARIABLE}.\n")
     for name in options.sets:
-        if name != LABELLED and not (options.data and (options.data / FILES[name]).is_file()):
-            parser.error(f"the set {name} needs --data DIR with {FILES[name]} in it")
+        if problem := _missing(name, options.data):
+            parser.error(problem)
     return options
+
+
+def _missing(name: str, data: Path | None) -> str:
+    """What a set lacks; empty when it can be read."""
+    if name == LABELLED:
+        return ""
+    if data is None:
+        return (
+            f"the set {name} needs --data DIR with {' and '.join(f'{file}-*.jsonl.gz' for file in FILES[name])} in it"
+        )
+    try:
+        for file in FILES[name]:
+            corpora.file(data, file)
+    except InputError as problem:
+        return f"the set {name} cannot be measured: {problem}"
+    return ""
 
 
 def _sets(text: str) -> tuple[str, ...]:

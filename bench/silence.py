@@ -1,77 +1,190 @@
-"""`python -m bench silence --data DIR`: how often memem speaks when it should not, against when it should.
+"""How often memem speaks when it should not, against when it should, and how much of what it says is right.
 
-DIR holds `devmem-dev.jsonl.gz` (sessions, and questions with the sessions that answer them) and
-`prompts-dev.jsonl.gz` (prompts about something else). Every turn of the sessions becomes a memory of one project, in
-which all prompts are asked: the project filter helps nobody.
+Measured on the project's own labelled prompts and, given the folder with their files (--data, or the variable
+MEMEM_BENCH_DATA), on devmem's questions and on prompts about an unrelated project, all in one project. --fit shows how
+the weights of confidence come about: rounded, they are what `memem/recall/confidence.py` holds.
 """
 
 import argparse
+import os
 import tempfile
-from contextlib import closing
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-from bench import corpora
-from bench.corpora import PROJECT
-from memem.core.errors import ModelError
-from memem.flows import encode, retrieve
-from memem.recall.confidence import IN_USE, Line, deserves
+from bench import decisions, fitting, prompts
+from bench.decisions import at, in_use, point
+from bench.measure import machine, save_json, table
+from bench.prompts import ABSTENTION, Case
+from bench.recall import DATA_VARIABLE
+from bench.scores import Claim, kept, shown_claims
+from memem.recall.confidence import Weights
 
-LINES = (
-    *(replace(IN_USE, coverage=coverage) for coverage in (0.20, 0.25, 0.30, 0.35, 0.40, 0.45, 0.50, 0.60)),
-    *(replace(IN_USE, words=words) for words in (1, 2, 3)),
-    *(replace(IN_USE, coverage_with_literal=coverage) for coverage in (0.00, 0.05, 0.10, 0.15, 0.20, 0.30)),
-    *(replace(IN_USE, cosine=cosine) for cosine in (0.35, 0.40, 0.45, 0.50, 0.55, 0.60)),
-    *(replace(IN_USE, cosine_with_words=cosine) for cosine in (0.00, 0.15, 0.25, 0.30, 0.35, 0.40)),
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Point:
-    """One line: the share of prompts that fire, of questions that fire, and of those that find the right source."""
-
-    line: Line
-    off_topic: float
-    answerable: float
-    right: float
+LINES = tuple(round(0.05 * step, 2) for step in range(1, 20))
+COSINES = tuple(round(0.025 * step, 3) for step in range(10, 27))
+QUESTIONS = (0.0, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0)
+NAMES = (0.0, 1.0, 1.5, 2.0)
+MOST_OFF_TOPIC = 2 / 171
+LEAST_ANSWERED = 0.95
+MOST_CHARACTERS = 1_200
 
 
 def run(arguments: list[str]) -> int:
-    """Print the curves as a table: each number of the line is varied by itself."""
-    parser = argparse.ArgumentParser(prog="python -m bench silence")
-    parser.add_argument("--data", type=Path, required=True, help="folder with the evaluation files")
-    options = parser.parse_args(arguments)
-    print("words  coverage  with literal  cosine  with words  off-topic  answerable  right source")
-    for point in curve(options.data):
-        line = point.line
-        mark = "  <- in use" if line == IN_USE else ""
-        words = f"{line.words:>5}  {line.coverage:>8.2f}  {line.coverage_with_literal:>12.2f}"
-        meaning = f"{line.cosine:>6.2f}  {line.cosine_with_words:>10.2f}"
-        shares = f"{point.off_topic:>9.1%}  {point.answerable:>10.1%}  {point.right:>12.1%}"
-        print(f"{words}  {meaning}  {shares}{mark}")
-    return 0
+    """Measure, print the tables, and write the JSON when asked; 1 when a promise is broken."""
+    options = _options(arguments)
+    with _folder(options.cache) as folder:
+        own = prompts.own(Path(folder) / "labelled")
+        public = prompts.devmem(options.data, Path(folder) / "devmem") if options.data else []
+    measured = measure(public, own)
+    print("\n\n".join(_sections(measured)) + "\n")
+    if options.fit and public:
+        print("\n\n".join(_fitted(public, own)) + "\n")
+    promised = claims(measured)
+    print(shown_claims(promised) if promised else f"Nothing is promised without --data DIR or {DATA_VARIABLE}.")
+    if options.json:
+        told = {"bench": "silence", "machine": machine(), **measured}
+        save_json(options.json, told | {"promises": [claim.as_json() for claim in promised]})
+    return 0 if kept(promised) else 1
 
 
-def curve(data: Path) -> list[Point]:
-    """The shares at each line."""
-    corpus = corpora.devmem(data)
-    prompts = [line["prompt"] for line in corpora.lines(data / corpora.PROMPTS)]
-    with tempfile.TemporaryDirectory() as folder, closing(corpora.vault(Path(folder), corpus.memories)) as ws:
-        try:
-            encode.encode_all(ws)
-        except ModelError as problem:
-            print(f"By words alone, there is no model: {problem}")
-        silent = [retrieve.eligible(ws, prompt, PROJECT) for prompt in prompts]
-        spoken = [retrieve.eligible(ws, question.text, PROJECT) for question in corpus.questions]
-    wanted = [question.wanted for question in corpus.questions]
-    points = []
-    for line in LINES:
-        kept = [[hit for hit in hits if deserves(hit, line)] for hits in spoken]
-        right = [any(corpus.source_of[hit.id] in want for hit in hits) for hits, want in zip(kept, wanted, strict=True)]
-        fired = [any(deserves(hit, line) for hit in hits) for hits in silent]
-        points.append(Point(line, _share(fired), _share(list(map(bool, kept))), _share(right)))
-    return points
+def measure(public: Sequence[Case], own: Sequence[Case]) -> dict[str, Any]:
+    """All numbers, as data."""
+    line = in_use()
+    found: dict[str, Any] = {
+        "labelled": decisions.by_kind(own, at(line)),
+        "reliability": decisions.reliability([*public, *own]),
+    }
+    if not public:
+        return found
+    curve = [point(public, at(replace(line, confidence=each)), each) for each in LINES]
+    plain = [point(public, decisions.nearer(each), each) for each in COSINES]
+    abstaining = [case for case in public if case.kind == ABSTENTION]
+    return found | {
+        "curve": [each.as_json() for each in curve],
+        "cosine": [each.as_json() for each in plain],
+        "in_use": point(public, at(line), line.confidence).as_json(),
+        "cross_validated": decisions.crossed(public),
+        "abstention": {"fired": sum(bool(at(line)(case)) for case in abstaining), "of": len(abstaining)},
+    }
 
 
-def _share(flags: list[bool]) -> float:
-    return sum(flags) / len(flags)
+def claims(measured: dict[str, Any]) -> list[Claim]:
+    """What is promised of the public sets, at the line in use and for prompts that nobody has seen."""
+    if "in_use" not in measured:
+        return []
+    used, crossed = measured["in_use"], measured["cross_validated"]
+    off, answered = used["off_topic"] / used["of_off"], used["answered"] / used["of_on"]
+    most = MOST_OFF_TOPIC
+    wanted = {
+        "off-topic prompts that fire": (off, f"<= {most:.4f}", off <= most),
+        "questions that are answered": (answered, f">= {LEAST_ANSWERED}", answered >= LEAST_ANSWERED),
+        "the same, cross-validated": (
+            crossed["answered"]["value"],
+            f">= {LEAST_ANSWERED}",
+            crossed["answered"]["value"] >= LEAST_ANSWERED,
+        ),
+        "characters of a slice, median": (
+            used["characters"],
+            f"< {MOST_CHARACTERS}",
+            used["characters"] < MOST_CHARACTERS,
+        ),
+    }
+    return [Claim(what, value, limit, holds, judged=True) for what, (value, limit, holds) in wanted.items()]
+
+
+def _sections(measured: dict[str, Any]) -> Iterator[str]:
+    if "curve" in measured:
+        headings = ("line", "off-topic", "answered", "right source", "items", "of them right", "characters")
+        rows = [_row(each, measured["in_use"]["line"]) for each in measured["curve"]]
+        yield "Confidence, on devmem's questions and on prompts about something else"
+        yield table(headings, rows)
+        yield "A plain threshold on the cosine, on the same"
+        yield table(headings, [_row(each) for each in measured["cosine"]])
+        crossed, abstained = measured["cross_validated"], measured["abstention"]
+        yield f"Weights and line from {crossed['folds'] - 1} of {crossed['folds']} parts, judged on the other"
+        yield table(
+            ("", "prompts", "share", "95 %"),
+            [_share(name, crossed[name]) for name in ("off_topic", "answered", "right")],
+        )
+        yield f"Questions that nothing answers: {abstained['fired']} of {abstained['of']} get something."
+    columns = ("kind", "prompts", "wanted", "fired", "right", "never", "items", "of them right")
+    yield "Our own prompts, at the line in use"
+    yield table(columns, [tuple(each.values()) for each in measured["labelled"]])
+    bands = [
+        (f"{each['low']}-{each['high']}", each["items"], f"{each['predicted']:.2f}", f"{each['observed']:.2f}")
+        for each in measured["reliability"]
+    ]
+    yield "How sure, and how often right, over all memories that were considered"
+    yield table(("confidence", "memories", "predicted", "observed"), bands)
+
+
+def _fitted(public: Sequence[Case], own: Sequence[Case]) -> Iterator[str]:
+    """The weights as they come out, and what other values of those that are not fitted do."""
+    cases = [case for case in public if case.kind != ABSTENTION]
+    weights, words = fitting.fit(cases, fitting.OF_MEANING), fitting.fit(cases, fitting.OF_WORDS)
+    calibrated = fitting.calibrated(weights, [*cases, *own])
+    line = decisions.best_line(cases, calibrated).confidence
+    yield f"Weights:         {_told(weights)}"
+    yield f"calibrated:      {_told(calibrated)}; their best line is {line:.3f}"
+    by_words = fitting.calibrated(words, [*cases, *own])
+    at_words = decisions.best_line(cases, by_words).confidence
+    shift = fitting.log_odds(line) - fitting.log_odds(at_words)
+    shifted = by_words._replace(always=by_words.always + shift)
+    yield f"by words alone:  {_told(shifted)}; shifted by {shift:.2f} to the same line"
+    tried = [{**fitting.HELD, "question": value} for value in QUESTIONS]
+    tried += [{**fitting.HELD, "name": value} for value in NAMES]
+    headings = ("question", "name", "devmem answered", "tasks", "questions", "off-topic", "near-misses", "wrong project")
+    yield "What is not fitted, in the units of the first row of weights, each time at the best line"
+    yield table(headings, [_with(held, cases, own) for held in tried])
+
+
+def _with(held: dict[str, float], public: Sequence[Case], own: Sequence[Case]) -> tuple[Any, ...]:
+    weights = fitting.fit(public, fitting.OF_MEANING, held)
+    choose = at(decisions.best_line(public, weights), weights)
+    there = point(public, choose, 0.0)
+    kinds = {each["kind"]: each for each in decisions.by_kind(own, choose)}
+    right = [f"{kinds[kind]['right']} of {kinds[kind]['prompts']}" for kind in ("task", "ask")]
+    fired = [
+        f"{kinds[kind]['fired']} of {kinds[kind]['prompts']}" for kind in ("off-topic", "near-miss", "wrong-project")
+    ]
+    return held["question"], held["name"], f"{there.answered} of {there.of_on}", *right, *fired
+
+
+def _told(weights: Weights) -> str:
+    return ", ".join(f"{name}={value:.2f}" for name, value in weights._asdict().items() if value)
+
+
+def _row(each: dict[str, Any], used: float | None = None) -> tuple[Any, ...]:
+    mark = "  <- in use" if each["line"] == used else ""
+    return (
+        each["line"],
+        f"{each['off_topic']} of {each['of_off']}",
+        f"{each['answered']} of {each['of_on']}",
+        each["right"],
+        each["items"],
+        each["right_items"],
+        f"{each['characters']:.0f}{mark}",
+    )
+
+
+def _share(name: str, each: dict[str, Any]) -> tuple[str, ...]:
+    count = f"{each['count']:.1f} of {each['of']}"
+    return name.replace("_", " "), count, f"{each['value']:.3f}", f"{each['low']:.3f}-{each['high']:.3f}"
+
+
+def _folder(cache: Path | None) -> AbstractContextManager[str | Path]:
+    return nullcontext(cache) if cache else tempfile.TemporaryDirectory(prefix="memem-bench-")
+
+
+def _options(arguments: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m bench silence", description=__doc__)
+    given = os.environ.get(DATA_VARIABLE)
+    where = Path(given) if given else None
+    told = f"folder with the evaluation files (default: {DATA_VARIABLE})"
+    parser.add_argument("--data", type=Path, metavar="DIR", default=where, help=told)
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the numbers to this file")
+    parser.add_argument("--cache", type=Path, metavar="DIR", help="keep vaults and vectors here for the next run")
+    parser.add_argument("--fit", action="store_true", help="fit the weights, and show what the others do")
+    return parser.parse_args(arguments)

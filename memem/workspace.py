@@ -5,6 +5,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING
 from memem import __version__
 from memem.core import files, options, project, settings
 from memem.core.clock import Clock, Ticks, system_clock
-from memem.core.errors import ModelError
+from memem.core.errors import MememError, ModelError
 from memem.core.home import Home, VaultPaths
 from memem.core.project import Project
 from memem.core.settings import Settings
@@ -162,6 +163,8 @@ class Workspace(Surroundings):
 
             known = (encoder.identity, encoder.dimensions)
             self._vectors = VectorStore(self.vectors_folder(), *known, fsync=self.settings.fsync)
+            with suppress(MememError):  # for those who tell how it stands without loading it
+                self._vectors.note_scripts(multilingual=encoder.multilingual)
         return self._vectors
 
     def vectors_folder(self) -> Path:

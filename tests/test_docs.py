@@ -11,6 +11,7 @@ import memem
 from memem.core.memory import Entry, Hit, Memory, Slice
 from memem.core.mining import Turn
 from memem.core.options import OPTIONS
+from memem.core.receipt import Item, Receipt
 from memem.doors.cli import VERBS
 from memem.flows.configure import Setting
 from memem.flows.doctor import Diagnosis
@@ -21,11 +22,13 @@ from memem.flows.mining_state import LastMined, MiningState
 from memem.flows.model import ModelState
 from memem.flows.planning import Plan
 from memem.flows.provenance import Why
+from memem.flows.receipts import Decision, Injection
 from memem.flows.reconcile import Applied
 from memem.flows.reindex import Refreshed
 from memem.flows.remember import Written
 from memem.flows.timeline import Timeline
 from memem.flows.transcripts import Beside, Said
+from memem.flows.usefulness import Usefulness
 
 ROOT = Path(__file__).parent.parent
 
@@ -74,6 +77,11 @@ SHAPES: dict[str, Any] = {
     "applied": Applied,
     "plan": Plan,
     "proof": Why,
+    "injection": Injection,
+    "usefulness": Usefulness,
+    "decision": Decision,
+    "receipt": Receipt,
+    "items": Item,
     "timeline": Timeline,
     "turn": Turn,
     "said": Said,

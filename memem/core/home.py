@@ -91,6 +91,11 @@ class Home:
         return self.state / "contexts.db"
 
     @property
+    def shown_unjudged(self) -> Path:
+        """Says by being there that a session was shown something, and nobody has looked yet whether it was used."""
+        return self.state / "shown-unjudged"
+
+    @property
     def plugin_options(self) -> Path:
         """What the plugin's user has set in Claude Code, as its hooks were last told."""
         return self.state / "plugin-options.json"

@@ -9,6 +9,7 @@ VAULT_VARIABLE = "MEMEM_OBSIDIAN_VAULT"
 MODEL_VARIABLE = "MEMEM_MODEL_DIR"
 EMBED_VARIABLE = "MEMEM_EMBED_MODEL"
 DEFAULT_HOME = "~/.memem"
+DEFAULT_EMBED_MODEL = "sentence-transformers/all-MiniLM-L6-v2"
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +129,7 @@ OPTIONS = (
     Option(
         "embed_model",
         EMBED_VARIABLE,
-        "sentence-transformers/all-MiniLM-L6-v2",
+        DEFAULT_EMBED_MODEL,
         _name,
         "The model of the encoder `sentence-transformers`: a name on the hub, or a folder.",
     ),
@@ -223,6 +224,27 @@ OPTIONS = (
         "",
         _folders,
         "More folders with sessions, beside Claude Code's own; several are separated as in PATH.",
+    ),
+    Option(
+        "recall_min_confidence",
+        "MEMEM_RECALL_MIN_CONFIDENCE",
+        "0.25",
+        _between(float, 0, 1),
+        "How likely a memory must be to help for it to come unasked: less is more talkative, more is quieter.",
+    ),
+    Option(
+        "recall_min_item_score",
+        "MEMEM_RECALL_MIN_ITEM_SCORE",
+        "0.7",
+        _between(float, 0, 1),
+        "How much of the best one's score a memory must have to come unasked: those far behind it stay out.",
+    ),
+    Option(
+        "recall_oov_threshold",
+        "MEMEM_RECALL_OOV_THRESHOLD",
+        "0.8",
+        _between(float, 0, 1),
+        "A prompt of which a larger share is in no memory gets nothing, unless it names something that one is about.",
     ),
     Option(
         "injection_mode",

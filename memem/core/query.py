@@ -15,6 +15,7 @@ class Term:
     literal: bool = False  # an identifier, a path, a number: it means exactly itself
     prefix: bool = False  # a single character of a script written in bigrams
     part: bool = False  # a piece of a compound that is asked for as a whole too
+    bigram: bool = False  # two characters of a script without spaces, often the end of a word and the beginning of one
 
 
 RARE = 3
@@ -67,7 +68,29 @@ class Found:
         """Of each match, whether the encoder reads both the query and the note: only then a cosine says something."""
         latin = sum(self.weight(term) for term in self.frequencies if term.text.isascii())
         other = sum(self.weight(term) for term in self.frequencies if not term.text.isascii())
-        return [self.multilingual or (latin >= other and _is_mostly_ascii(match.memory.body)) for match in self.matches]
+        return [self.multilingual or (latin >= other and is_mostly_ascii(match.memory.body)) for match in self.matches]
+
+    @property
+    def asked(self) -> float:
+        """How much is asked for, by rarity. Of bigrams up to half are no words, and so in no note: these do not count."""
+        return sum(map(self.weight, self.frequencies)) - self._no_words
+
+    @property
+    def unknown(self) -> float:
+        """How much of that stands in no note at all, from 0 to 1."""
+        missing = sum(self.weight(term) for term, count in self.frequencies.items() if not count) - self._no_words
+        return missing / self.asked if self.asked else 0.0
+
+    @property
+    def _no_words(self) -> float:
+        bigrams = {term: self.weight(term) for term in self.frequencies if term.bigram}
+        missing = sum(weight for term, weight in bigrams.items() if not self.frequencies[term])
+        return min(missing, sum(bigrams.values()) / 2)
+
+    @property
+    def names_unknown(self) -> bool:
+        """Whether an identifier is asked for that stands in no note."""
+        return any(term.literal and not count for term, count in self.frequencies.items())
 
     def weight(self, term: Term) -> float:
         """How much a term says: its inverse document frequency; a piece of a compound says half."""
@@ -76,5 +99,6 @@ class Found:
         return rarity / 2 if term.part else rarity
 
 
-def _is_mostly_ascii(text: str) -> bool:
+def is_mostly_ascii(text: str) -> bool:
+    """Whether an encoder that reads Latin letters alone reads a text."""
     return 2 * len(text.encode("ascii", "ignore")) >= len(text)

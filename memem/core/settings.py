@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from memem.core.errors import SettingsError
-from memem.core.options import DEFAULT_HOME, HOME_VARIABLE, OPTIONS
+from memem.core.options import DEFAULT_EMBED_MODEL, DEFAULT_HOME, HOME_VARIABLE, OPTIONS
 
 PLUGIN = "the plugin's options"
 
@@ -39,6 +39,9 @@ class Settings:
     daily_usd: float
     redact_before_model: bool
     extra_session_dirs: str
+    recall_min_confidence: float
+    recall_min_item_score: float
+    recall_oov_threshold: float
     injection_mode: str
     inject_cadence: int
     empty_streak_max: int
@@ -95,6 +98,8 @@ def load(
         if option.is_path and values[option.key] is not None:
             relative_to = config_file.parent if source == str(config_file) else folder
             values[option.key] = expand(values[option.key], user_home, relative_to)
+    if sources["encoder"] == "default" and values["embed_model"] != DEFAULT_EMBED_MODEL:
+        values["encoder"], sources["encoder"] = "sentence-transformers", sources["embed_model"]  # nobody else uses it
     return Settings(home=home, sources=sources, **values)
 
 

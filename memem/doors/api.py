@@ -13,12 +13,26 @@ from typing import Any, Self, TypeAlias
 
 from memem.core.errors import InputError
 from memem.core.memory import GENERAL, Entry, Hits, Slice
-from memem.flows import doctor, encode, health, mining, provenance, rebuild, reindex, remember, retrieve, transcripts
+from memem.flows import (
+    doctor,
+    encode,
+    health,
+    mining,
+    provenance,
+    rebuild,
+    receipts,
+    reindex,
+    remember,
+    retrieve,
+    slicing,
+    transcripts,
+)
 from memem.flows.doctor import Diagnosis
 from memem.flows.encode import Encoded
 from memem.flows.health import Finding, Status
 from memem.flows.mine_delta import Mined
 from memem.flows.provenance import Why
+from memem.flows.receipts import Decision
 from memem.flows.reindex import Refreshed
 from memem.flows.remember import Written
 from memem.flows.timeline import Timeline, timeline
@@ -111,16 +125,20 @@ class MemoryHome:
         folder = Path(cwd) if cwd is not None else Path.cwd()
         options: dict[str, Any] = {"task_mode": task_mode, "session_id": session_id, "always": always}
         _text(project or "", "project")
-        return retrieve.slice_for(self._ws, _text(prompt, "prompt"), cwd=folder, project=project, **options)
+        return slicing.slice_for(self._ws, _text(prompt, "prompt"), cwd=folder, project=project, **options)
 
     def mine(self, transcript: str | Path) -> Mined:
         """Learn from a session of Claude Code: all of it that is not mined yet, at once."""
         return mining.mine_file(self._ws, Path(transcript))
 
     def why(self, id: str) -> Why:
-        """Where a memory comes from: its words in the session, with what was said around them."""
+        """Where a memory comes from: its words in the session, with what was around them; and where it was shown."""
         self._look()
         return provenance.why(self._ws, _text(id, "id"))
+
+    def last_decision(self, session_id: str = "") -> Decision:
+        """What was last shown to a session, or to any, or why nothing was; also in words."""
+        return receipts.last(self._ws, _text(session_id, "session id"))
 
     def search_transcripts(self, query: str, *, project: str | None = None, limit: int = 10) -> Sayings:
         """What was said in sessions of Claude Code, as far as it may be mined. InputError while mining is off."""

@@ -11,7 +11,8 @@ from pathlib import Path
 
 from memem.core.errors import MememError, VaultUnmade
 from memem.core.memory import GENERAL, PINNED_MAX_CHARACTERS, PINNED_MAX_NOTES, Entry
-from memem.flows import showed, standing
+from memem.core.receipt import SESSION_START
+from memem.flows import receipts, showed, standing
 from memem.flows.opening import require_vault
 from memem.flows.reindex import fresh_rows, is_filled
 from memem.recall import render
@@ -82,7 +83,10 @@ def _told(ws: Workspace, project: str, session: str, before: Sequence[str]) -> s
     shown = [entry.id for entry in told if entry.id not in cut] + [entry.id for entry in earlier[: len(again)]]
     showed.note(ws, session, shown)
     working = [render.fact("Project", project), *facts, *identity]
-    return render.page((render.WORKING, working), *_filled((CONVENTIONS, rules), (EARLIER, again)))
+    text = render.page((render.WORKING, working), *_filled((CONVENTIONS, rules), (EARLIER, again)))
+    everything = [*told, *earlier[: len(again)]]
+    receipts.record_shown(ws, everything, event=SESSION_START, session=session, project=project, text=text)
+    return text
 
 
 def _filled(*parts: tuple[str, list[str]]) -> list[tuple[str, list[str]]]:

@@ -9,8 +9,7 @@ from memem.core.errors import Busy, MememError
 from memem.flows.diagnosis import BROKEN, DEGRADED, Diagnosis, fine, of_error
 from memem.index.database import INDEX
 from memem.index.turns import SESSIONS
-from memem.jobs.contexts import CONTEXTS
-from memem.jobs.tables import STATE
+from memem.jobs.tables import CONTEXTS, STATE
 from memem.workspace import Workspace, load_numpy
 
 OTHERWISE = "Make it readable and writable for you, or run `memem reindex`."

@@ -13,6 +13,7 @@ from memem.flows.reindex import refresh
 from memem.workspace import Workspace
 
 FETCH = "`memem model fetch` gets the weights."
+MULTILINGUAL = "a multilingual model finds them by meaning too (docs/configuration.md, Other languages)"
 MOUNT = "Mount it, or set MEMEM_OBSIDIAN_VAULT to where your vault is."
 
 
@@ -60,8 +61,11 @@ def _meaning(ws: Workspace) -> list[Diagnosis]:
         return [degraded("encoder", alone, "`memem config encoder minilm` finds by meaning too.")]
     if state.problem:
         return [_no_encoder(ws, state.problem)]
-    place = f" from {state.folder} ({state.source})" if state.folder else ""
-    found = [fine("encoder", f"{state.encoder}: {state.model}{place}")]
+    place = f"; from {state.folder} ({state.source})" if state.folder else ""
+    found = [fine("encoder", f"{state.encoder}: {state.described}{place}")]
+    if state.unread:
+        told = f"{state.unread:,} memories are in scripts that the model does not read: keywords find them"
+        found.append(fine("languages", f"{told}; {MULTILINGUAL}"))
     if state.notice:
         found.append(degraded("weights", state.notice, "Correct MEMEM_MODEL_DIR, or unset it: another place serves."))
     return [*found, _vectors(ws, state)]

@@ -11,8 +11,11 @@ from memem.flows.opening import require_vault, using_home
 from memem.index.notes import NoteIndex
 from memem.workspace import Workspace
 
-STEP = 128
-"""Passages between two commits: about two seconds' work, which is all that an interruption loses."""
+FIRST_STEP, STEP = 16, 128
+"""Passages between two commits, at first and at most."""
+STEP_SECONDS = 2.0
+"""About so much work is all that an interruption loses, and all that is between two signs of life: a large model takes
+smaller steps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +42,13 @@ def encode_all(
             missing = look_up(ws)
             total = ws.index.passages.count()
             before = ws.vectors().count()
+            step = min(FIRST_STEP, STEP)
             while missing:
                 ws.home.encode_log.touch(mode=files.PRIVATE_FILE)  # a sign of life: nobody else need begin
                 progress(total - missing, total)
-                encode_some(ws, STEP)
+                begun = ws.ticks()
+                encode_some(ws, step)
+                step = _next_step(step, ws.ticks() - begun)
                 left = look_up(ws)
                 if left >= missing:
                     break  # what is left is no longer in any note, or comes as fast as it goes: the next run sees
@@ -53,6 +59,12 @@ def encode_all(
             compacted = held is not None and ws.vectors().compact(held)
             ws.home.encode_log.write_bytes(b"")  # what an earlier run complained about is over
             return Encoded(encoded, total, compacted)
+
+
+def _next_step(step: int, seconds: float) -> int:
+    if seconds > STEP_SECONDS:
+        return max(1, step // 2)
+    return min(STEP, step * 2) if seconds < STEP_SECONDS / 4 else step
 
 
 def _held(ws: Workspace) -> set[bytes] | None:

@@ -3,7 +3,8 @@
 from pathlib import Path
 
 from memem.core.memory import Entry
-from memem.flows import reindex, retrieve, showed
+from memem.core.receipt import FILE
+from memem.flows import receipts, reindex, retrieve, showed
 from memem.recall import render
 from memem.recall.pack import BODY_CHARACTERS, within
 from memem.workspace import Workspace
@@ -21,15 +22,17 @@ def about_file(ws: Workspace, file: Path, *, cwd: Path, session: str) -> str:
     inside = retrieve.path_in(place.root, cwd / file)
     if not inside:
         return ""
-    whole, shown = str(place.root / inside), ws.contexts.shown(session)
-    if whole in shown:
+    whole, known = str(place.root / inside), ws.contexts.shown(session)
+    if whole in known:
         return ""
-    found = [entry for entry in retrieve.about(ws, inside, place.name) if entry.id not in shown][:MOST]
+    found = [entry for entry in retrieve.about(ws, inside, place.name) if entry.id not in known][:MOST]
     items = within(_items(found, place.name), BUDGET)
     if not items:
         return ""
-    showed.note(ws, session, [whole, *(entry.id for entry in found[: len(items)])])
-    return render.page((HEADING.format(file=render.one_line(inside)), items))
+    shown, text = found[: len(items)], render.page((HEADING.format(file=render.one_line(inside)), items))
+    showed.note(ws, session, [whole, *(entry.id for entry in shown)])
+    receipts.record_shown(ws, shown, event=FILE, session=session, project=place.name, text=text)
+    return text
 
 
 def _items(entries: list[Entry], project: str) -> list[str]:

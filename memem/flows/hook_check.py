@@ -89,6 +89,7 @@ def check(ws: Workspace, beside: Path = ROOT) -> list[Diagnosis]:
     if ws.home.contexts_file.exists():
         with suppress(MememError):
             ws.contexts.forget(SESSION)
+            ws.contexts.receipts.forget(SESSION)
     return [_of_plugin(found), *ran]
 
 

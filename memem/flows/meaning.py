@@ -89,6 +89,7 @@ def look_up(ws: Workspace) -> int:
     if waiting.store() != identity:
         waiting.begin(identity)
     ws.index.set_meta("encoded_by", _chosen(ws))
+    ws.index.set_meta("encoded_in", store.folder.name)
     unknown = waiting.unknown()
     if unknown:
         with store.reading() as view:
@@ -100,6 +101,11 @@ def look_up(ws: Workspace) -> int:
 def is_looked_up(ws: Workspace) -> bool:
     """Whether what waits for a vector is known for the encoder in use, without loading it."""
     return ws.index.meta("encoded_by") == _chosen(ws)
+
+
+def looked_up_in(ws: Workspace) -> str:
+    """The name of the folder of vectors that this was looked up in; empty when it is not known."""
+    return ws.index.meta("encoded_in") if is_looked_up(ws) else ""
 
 
 def _chosen(ws: Workspace) -> str:

@@ -1,22 +1,25 @@
 """The embedding model: where it is, what is wrong with it, and how to get it."""
 
+from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from memem.core.errors import MememError, ModelError
 from memem.flows import meaning
 from memem.index import weights
-from memem.workspace import Workspace
+from memem.workspace import Workspace, load_numpy
 
 if TYPE_CHECKING:
     from memem.index.hub import Progress
+    from memem.index.vectors import Described
 
 
 @dataclass(frozen=True, slots=True)
 class ModelState:
     """The encoder in use; `problem` says why it cannot be used. `encoded` of the `passages` have a vector.
 
-    `notice` tells of a place that should hold the weights and does not, though another one does.
+    `notice` tells of a place that should hold the weights and does not, though another one does. `dimensions` is 0 and
+    `multilingual` None as long as the model was never loaded. `unread` memories are in scripts that it does not read.
     """
 
     encoder: str
@@ -27,6 +30,16 @@ class ModelState:
     problem: str = ""
     passages: int = 0
     encoded: int = 0
+    dimensions: int = 0
+    multilingual: bool | None = None
+    unread: int = 0
+
+    @property
+    def described(self) -> str:
+        """The model in words: its name, and what is known of it."""
+        size = f"{self.dimensions} dimensions" if self.dimensions else ""
+        scripts = {True: "reads other scripts", False: "reads Latin letters alone", None: ""}[self.multilingual]
+        return ", ".join(filter(None, (self.model, size, scripts)))
 
 
 def state(ws: Workspace) -> ModelState:
@@ -42,13 +55,46 @@ def state(ws: Workspace) -> ModelState:
             known = replace(known, folder=str(found.folder), source=found.source, notice=notice)
         else:
             _require_library()
-        passages = ws.index.passages.count()
-        if not ours and not meaning.is_looked_up(ws):
-            return replace(known, passages=passages)
-        missing = meaning.look_up(ws) if ours else ws.index.passages.pending()
-        return replace(known, passages=passages, encoded=passages - missing)
+        known = replace(known, passages=ws.index.passages.count())
+        known = _of_loaded(ws, known) if ours else _of_kept(ws, known)
+        return replace(known, unread=ws.index.unread() if known.multilingual is False else 0)
     except MememError as trouble:
         return replace(known, problem=str(trouble))
+
+
+def _of_loaded(ws: Workspace, known: ModelState) -> ModelState:
+    missing = meaning.look_up(ws)
+    encoder = ws.encoder()
+    return replace(
+        known,
+        encoded=known.passages - missing,
+        dimensions=encoder.dimensions,
+        multilingual=encoder.multilingual,
+    )
+
+
+def _of_kept(ws: Workspace, known: ModelState) -> ModelState:
+    """What the vectors say that were made with the model, by this vault or another, when it was last loaded."""
+    kept = _kept(ws)
+    if kept is None:
+        return known
+    if meaning.is_looked_up(ws):
+        encoded = known.passages - ws.index.passages.pending()
+    else:
+        with closing(kept.open()) as store, store.reading() as view:
+            encoded = len(view.slots(list(ws.index.passages.keys())))
+    return replace(known, encoded=encoded, dimensions=kept.dimensions, multilingual=kept.multilingual)
+
+
+def _kept(ws: Workspace) -> "Described | None":
+    load_numpy()
+    from memem.index import vectors
+
+    name, model = meaning.looked_up_in(ws), ws.settings.embed_model
+    folders = [ws.home.vectors / name] if name else vectors.folders_of(model, ws.home.vectors)
+    there = [vectors.describe(folder) for folder in folders if (folder / "vectors.db").exists()]
+    its_own = (f"{model} ", f"sentence-transformers/{model} ")
+    return next((each for each in there if each and (name or each.identity.startswith(its_own))), None)
 
 
 def folder(ws: Workspace) -> str:

@@ -1,52 +1,91 @@
 """What a prompt of a session gets unasked: the slice, when there is something to say that was not said before.
 
-How willingly is the user's choice: `auto` leaves it to confidence; `hybrid` also passes over nods, leaves a pause after
-each slice, and looks no further once nothing was found many times, until the topic changes; `tool` says nothing.
+How willingly is the user's choice: `auto` leaves it to confidence; `hybrid` also leaves a pause after each slice, and
+looks no further once nothing was found many times, until the topic changes; `tool` says nothing. Whatever is decided
+about what somebody said leaves a receipt.
 """
 
 import re
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from memem.core.errors import MememError
 from memem.core.memory import Slice
-from memem.flows import reindex, retrieve, showed
+from memem.flows import receipts, reindex, retrieve, showed, slicing
+from memem.flows.slicing import Beside
 from memem.jobs.contexts import Context
+from memem.recall import following
+from memem.recall.trivial import is_trivial
 from memem.transcript import harness
+from memem.transcript.recent import recent
 from memem.workspace import Workspace
 
 _COMMAND = re.compile(r"/[A-Za-z][\w:.-]*(?:\s|\Z)")
 UNSAID = "nobody said this: it is a command, or news from Claude Code"
 
 
-def look_around(ws: Workspace, prompt: str) -> None:
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A prompt as it came: what was typed, where, in which session, and the transcript of what was said before."""
+
+    prompt: str
+    cwd: Path
+    session: str = ""
+    transcript: Path | None = None
+
+
+def look_around(ws: Workspace, asked: Asked) -> None:
     """For a process that has just started and does not know what was edited: scan the vault, while the prompt's vector
     is computed."""
-    if not _unwanted(ws, prompt) and reindex.is_at_hand(ws):
+    if not _unwanted(ws, asked.prompt) and reindex.is_at_hand(ws):
         refresh = reindex.refresher(ws)  # forks, so it comes before there is a second thread
-        retrieve.foresee(ws, harness.said(prompt))
+        retrieve.foresee(ws, _beside(asked).query)
         refresh()
 
 
-def for_prompt(ws: Workspace, prompt: str, *, cwd: Path, session: str) -> Slice:
+def for_prompt(ws: Workspace, asked: Asked) -> Slice:
     """The slice for a prompt, whose `text` is empty when there is nothing to say; then `reason` says why."""
-    why = _unwanted(ws, prompt)
+    found = _decided(ws, asked)
+    if found.reason != UNSAID:
+        receipts.record(ws, found, prompt=asked.prompt, line=ws.settings.recall_min_confidence)
+    return found
+
+
+def looking_for(prompt: str, before: Sequence[str]) -> str:
+    """What to look for: the prompt, and what it refers to in what was said `before`, the last words last."""
+    return following.resolved(prompt, before) if before and following.refers_back(prompt) else prompt
+
+
+def _decided(ws: Workspace, asked: Asked) -> Slice:
+    why = _unwanted(ws, asked.prompt)
     if why:
-        return _nothing(why, session)
-    retrieve.foresee(ws, harness.said(prompt))
+        return _nothing(why, asked.session)
+    beside = _beside(asked)
+    retrieve.foresee(ws, beside.query)
     if not reindex.is_at_hand(ws):
-        return _nothing("the index is being made", session)
+        return _nothing("the index is being made", asked.session)
     if ws.settings.injection_mode == "hybrid":
-        return _now_and_then(ws, prompt, cwd, session)
-    return _new_to(ws, prompt, cwd, session)
+        return _now_and_then(ws, asked, beside)
+    return _new_to(ws, asked, beside)
 
 
-def _now_and_then(ws: Workspace, prompt: str, cwd: Path, session: str) -> Slice:
+def _beside(asked: Asked) -> Beside:
+    """What the session was about just now."""
+    said = harness.said(asked.prompt)
+    if asked.transcript is None:
+        return Beside(said)
+    lately = recent(asked.transcript, unless=asked.prompt)
+    return Beside(looking_for(said, lately.exchange), lately.files)
+
+
+def _now_and_then(ws: Workspace, asked: Asked, beside: Beside) -> Slice:
     """The same, unless it is too soon after the last one, or has been in vain too often."""
-    context, topic = ws.contexts.get(session), _topic(ws, prompt)
+    session = asked.session
+    context, topic = ws.contexts.get(session), _topic(ws, beside.query)
     changed = _is_another(ws, context, topic)
     why = _too_soon(ws, context, changed=changed)
-    found = _nothing(why, session) if why else _new_to(ws, prompt, cwd, session)
+    found = _nothing(why, session) if why else _new_to(ws, asked, beside)
     if not why:
         context = replace(context, topic=topic or context.topic, empty=0 if changed else context.empty)
     ws.contexts.put(session, _counted(context, found, looked=not why), ws.clock().timestamp())
@@ -60,18 +99,15 @@ def _unwanted(ws: Workspace, prompt: str) -> str:
     said = harness.said(prompt)
     if not said or _COMMAND.match(said) or harness.is_untyped(prompt):
         return UNSAID
-    if ws.settings.injection_mode == "hybrid":
-        from memem.recall.trivial import is_trivial
-
-        return "the prompt asks for nothing" if is_trivial(said) else ""
-    return ""
+    return "the prompt asks for nothing" if is_trivial(said) else ""
 
 
-def _new_to(ws: Workspace, prompt: str, cwd: Path, session: str) -> Slice:
-    known = frozenset(ws.contexts.shown(session))
-    found = retrieve.slice_for(ws, harness.said(prompt), cwd=cwd, session_id=session, known=known)
+def _new_to(ws: Workspace, asked: Asked, beside: Beside) -> Slice:
+    beside = replace(beside, known=frozenset(ws.contexts.shown(asked.session)))
+    said = harness.said(asked.prompt)
+    found = slicing.slice_for(ws, said, cwd=asked.cwd, session_id=asked.session, beside=beside)
     if found.text:
-        showed.note(ws, session, found.ids)
+        showed.note(ws, asked.session, found.ids)
     return found
 
 
@@ -92,11 +128,11 @@ def _counted(context: Context, found: Slice, *, looked: bool) -> Context:
     return replace(context, since_slice=since, empty=context.empty + (1 if looked else 0))
 
 
-def _topic(ws: Workspace, prompt: str) -> bytes:
-    """The vector of a prompt; empty where there is none to be had."""
+def _topic(ws: Workspace, query: str) -> bytes:
+    """The vector of what is looked for; empty where there is none to be had."""
     try:
-        asked = ws.ask(harness.said(prompt)[: retrieve.QUERY_CHARACTERS])
-        answer = asked.wait(ws.settings.query_seconds) if asked else None
+        vector = ws.ask(query[: retrieve.QUERY_CHARACTERS])
+        answer = vector.wait(ws.settings.query_seconds) if vector else None
     except MememError:
         return b""
     return answer[1].tobytes() if answer else b""

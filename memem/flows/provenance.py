@@ -1,11 +1,14 @@
-"""Where a memory comes from: the words that prove it, and the turn they stand in, with what was said around it."""
+"""Where a memory comes from: the words that prove it, and the turn they stand in, with what was said around it. And
+where it went: to whom it was shown, and whether it was used."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from memem.core.memory import Entry
 from memem.core.mining import Turn
-from memem.flows import retrieve
+from memem.flows import receipts, retrieve, usefulness
+from memem.flows.receipts import Injection
+from memem.flows.usefulness import UNSEEN, Usefulness
 from memem.gate import invisible, secrets
 from memem.transcript.delta import find_turn
 from memem.transcript.sessions import find_sessions
@@ -17,18 +20,28 @@ _WRITERS = {"human": "a person", "model": "Claude, as it was asked to"}
 @dataclass(frozen=True, slots=True)
 class Why:
     """A memory with its proof. `turns` are those around the one it came from, which is at `place`; none when the
-    transcript is gone, or the memory came another way, as `note` then says."""
+    transcript is gone, or the memory came another way, as `note` then says.
+
+    `injections` are where it was shown, the last time first, and `usefulness` is what came of it.
+    """
 
     entry: Entry
     transcript: str = ""
     turns: tuple[Turn, ...] = ()
     place: int = -1
     note: str = ""
+    injections: tuple[Injection, ...] = ()
+    usefulness: Usefulness = UNSEEN
 
 
 def why(ws: Workspace, identity: str) -> Why:
-    """The proof of a memory."""
-    entry = retrieve.get(ws, identity)
+    """The proof of a memory, and how it fared."""
+    proof = _proof(ws, retrieve.get(ws, identity))
+    found = receipts.injections(ws, proof.entry.id)
+    return replace(proof, injections=found, usefulness=usefulness.of_memory(ws, proof.entry.id))
+
+
+def _proof(ws: Workspace, entry: Entry) -> Why:
     memory = entry.memory
     if not memory.source_turn:
         told = _WRITERS.get(memory.author, memory.author) if memory.source_type == "user" else memory.source_type

@@ -3,25 +3,30 @@
 import os
 import shutil
 import uuid
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 
 from memem.core import files
-from memem.core.errors import IndexUnusable, ModelError
+from memem.core.errors import IndexUnusable, MememError, ModelError
 from memem.flows.opening import require_vault, using_home
 from memem.flows.reindex import Refreshed, refresh
 from memem.flows.writing import writing
+from memem.index.notes import NoteIndex
 from memem.workspace import Workspace
 
 LEFTOVER_SECONDS = 3_600
 UNUSED_DAYS = 30
-"""An index that nobody has opened for so long is thrown away; should its vault be used again, it is made anew."""
+"""An index that nobody has opened for so long is thrown away; should its vault be used again, it is made anew. So are
+the vectors of a model that nobody uses any more: until then going back to it costs nothing."""
 
 
 def rebuild(ws: Workspace) -> Refreshed:
     """A new index of this vault. Also sweeps up temporary files that killed writers left."""
     require_vault(ws)
     ws.close()
+    if ws.settings.encoder != "none":
+        with suppress(ModelError):
+            ws.encoder()  # now, as a large one takes longer to load than others wait to write
     with writing(ws):
         for folder in (ws.home.indexes, ws.home.vectors):
             if folder.is_file():
@@ -35,15 +40,40 @@ def rebuild(ws: Workspace) -> Refreshed:
 
 
 def drop_unused(ws: Workspace) -> None:
-    """Throw away what was made for vaults that nobody uses any more. This one is in use, whoever had it open so far."""
+    """Throw away what was made for vaults and models that nobody uses any more. This vault is in use, whoever had it
+    open so far."""
     now = ws.clock().timestamp()
     with using_home(ws):
         if ws.index_file.exists():
             os.utime(ws.index_file.parent, (now, now))
-        for path in _inside(ws.home.indexes):
-            stamp = files.stamp(path)
-            if stamp and now - stamp[0] / 1e9 > UNUSED_DAYS * 86_400:
+        for path in _long_unused(ws, ws.home.indexes):
+            _discard(ws, path)
+        old = _long_unused(ws, ws.home.vectors)
+        wanted = _wanted_vectors(ws) if old else None
+        for path in old:
+            if wanted is not None and path.name not in wanted:
                 _discard(ws, path)
+
+
+def _long_unused(ws: Workspace, folder: Path) -> list[Path]:
+    now = ws.clock().timestamp()
+    stamps = [(path, files.stamp(path)) for path in _inside(folder)]
+    return [path for path, stamp in stamps if stamp and now - stamp[0] / 1e9 > UNUSED_DAYS * 86_400]
+
+
+def _wanted_vectors(ws: Workspace) -> set[str] | None:
+    """The folders of vectors that some vault is encoded in; None while one of them is not encoded to the end."""
+    wanted = set()
+    for path in ws.home.indexes.glob("*/index.db"):
+        used = path.parent.stat()
+        try:
+            with closing(NoteIndex(path)) as index:
+                complete = not index.passages.pending()
+                wanted.add(index.meta("encoded_in") if complete else "")
+        except MememError:
+            return None
+        os.utime(path.parent, ns=(used.st_atime_ns, used.st_mtime_ns))  # this look is no use of it
+    return None if "" in wanted else wanted
 
 
 def _sweep(ws: Workspace) -> None:

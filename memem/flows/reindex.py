@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 RACY_SECONDS = 0.1
 """A file changed this recently may change again within one tick of its own time stamp."""
-DERIVATION = 2
+DERIVATION = 3
 """Raised whenever gate, words or passages make something else of the same note: the index is then rebuilt."""
 BATCH = 500
 MOST_AT_ONCE = 300

@@ -1,22 +1,23 @@
-"""Read: search, get, list and the slice. One way to find, whoever asks."""
+"""Read: search, get and list. One way to find, whoever asks."""
 
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from memem.core.errors import Ambiguous, InputError, NoteUnreadable, NotFound
-from memem.core.memory import GENERAL, ID8, PINNED, Entry, Hit, Hits, Slice
-from memem.core.project import Project, normalise
+from memem.core.memory import GENERAL, ID8, Entry, Hit, Hits
+from memem.core.project import normalise
 from memem.core.query import Found, Scope
-from memem.flows import meaning, standing
+from memem.flows import meaning, usefulness
 from memem.flows.opening import require_vault
 from memem.flows.reindex import fresh_rows, refresh_stale
 from memem.index.asking import Asked
 from memem.index.notes import Row
 from memem.index.words import fold
-from memem.recall import confidence, render, task
-from memem.recall.pack import MOST_HITS, pack
-from memem.recall.rank import FUSED, KEYWORDS, Blend, matches_path, rank
+from memem.recall.leaning import Leaning, matches_path
+from memem.recall.pack import MOST_HITS
+from memem.recall.rank import FUSED, KEYWORDS, Blend, rank
+from memem.recall.when import asked
 from memem.workspace import Workspace
 
 MAX_LIMIT = 1_000
@@ -26,7 +27,6 @@ LEAST_CANDIDATES = 32
 """Words and meaning each name so many, so that what both know a little of has its chance."""
 MOST_LOOKS = 4
 SHORTEST_PREFIX = 4
-FILES_SHOWN = 6
 _PATH = re.compile(r"[\w.~/-]+")
 _FILE = re.compile(r".+/.+|.+\.\w{1,8}")
 
@@ -49,9 +49,9 @@ def search(
     preferred = project or current
 
     def best(found: Found) -> list[Hit]:
-        return rank(found, normalise(preferred) if preferred else "", _mentioned(query), blend)[:limit]
+        return rank(found, leaning(ws, found, query, normalise(preferred) if preferred else ""), blend)[:limit]
 
-    found, hits = _find(ws, query, scope, limit * 2, best)  # what is preferred may lie further down
+    found, hits = find(ws, query, scope, limit * 2, best)  # what is preferred may lie further down
     return Hits(hits, found.degraded)
 
 
@@ -84,71 +84,35 @@ def list_memories(
     return _entries(fresh_rows(ws, lambda: ws.index.rows(condition, values, limit)))
 
 
-def slice_for(
-    ws: Workspace,
-    prompt: str,
-    *,
-    cwd: Path,
-    project: str | None = None,
-    task_mode: str = "",
-    session_id: str = "",
-    always: bool = False,
-    known: Collection[str] = (),
-) -> Slice:
-    """What Claude should know for this prompt: nothing, unless a memory deserves it (or `always`).
-
-    What has an id in `known` stands in the session's context already, and is not said again.
-    """
-    require_vault(ws)
-    place = ws.project_of(cwd)
-    name = normalise(project) if project else place.name
-    mode = task_mode.strip() or task.infer(prompt)
-    files = _in_play(prompt, cwd, place)
-
-    def deserving(found: Found) -> list[Hit]:
-        ranked = rank(found, name, files)
-        return [hit for hit in ranked if hit.memory.layer != PINNED and confidence.deserves(hit)]
-
-    found, deserved = _find(ws, prompt, _unasked(name), MOST_HITS * 2, deserving)
-    hits = [hit for hit in deserved if hit.id not in known]
-    if not hits and not always:
-        why = _why_not(found, deserved)
-        return Slice("", (), why, name, mode, session_id, found.degraded)
-    facts = render.working(project=name, branch=place.branch if name == place.name else "", task_mode=mode, files=files)
-    identity = [entry.memory for entry in standing.pinned(ws, name) if entry.id not in known]
-    packed = pack(hits, identity, facts, name, ws.settings.slice_characters)
-    why = f"{len(packed.hits)} of {len(found.matches)} memories found were relevant enough"
-    return Slice(packed.text, packed.hits, why, name, mode, session_id, found.degraded, packed.pinned)
-
-
-def _why_not(found: Found, deserved: list[Hit]) -> str:
-    if deserved:
-        return "what the prompt needs stands in this session's context already"
-    return "no memory matches the prompt well enough" if found.matches else "no memory matches the prompt"
-
-
-def eligible(ws: Workspace, prompt: str, project: str, files: Sequence[str] = ()) -> list[Hit]:
+def eligible(ws: Workspace, prompt: str, project: str) -> list[Hit]:
     """All from which a slice would choose, best first."""
-    return _find(ws, prompt, _unasked(project), MOST_HITS * 2, lambda found: rank(found, project, files))[1]
+    return find(ws, prompt, unasked(project), MOST_HITS * 2, lambda found: rank(found, Leaning(project)))[1]
+
+
+def leaning(ws: Workspace, found: Found, query: str, project: str, files: Sequence[str] | None = None) -> Leaning:
+    """What else counts for those that were found: where one is, the time asked about, and what proved useful."""
+    when = asked(query, ws.clock().date())
+    named = mentioned(query) if files is None else files
+    return Leaning(project, named, when, usefulness.factors(ws, [match.memory.id for match in found.matches]))
 
 
 def about(ws: Workspace, file: str, project: str) -> list[Entry]:
     """The memories about one file: by the patterns of their `paths`, then those that name it; by words alone."""
-    scope, name = _unasked(project), fold(file.rpartition("/")[2])
+    scope, name = unasked(project), fold(file.rpartition("/")[2])
 
     def stating() -> list[Row]:
         return [row for row in ws.index.about(file, scope) if row.memory and matches_path(row.memory, (file,))]
 
     def naming(found: Found) -> list[Hit]:
-        return [hit for hit in rank(found, project, (file,), KEYWORDS) if name in hit.terms]
+        return [hit for hit in rank(found, Leaning(project, (file,)), KEYWORDS) if name in hit.terms]
 
     stated = sorted(_entries(fresh_rows(ws, stating)), key=lambda entry: -entry.memory.importance)
-    named = _find(ws, file, scope, MOST_HITS * 2, naming, by_words=True)[1]
+    named = find(ws, file, scope, MOST_HITS * 2, naming, by_words=True)[1]
     found = {entry.id: entry for entry in (*stated, *named)}
     return [entry for entry in found.values() if not entry.memory.superseded_by]
 
 
-def _unasked(project: str) -> Scope:
+def unasked(project: str) -> Scope:
     """What may be shown unasked: of this project and of none in particular, in force, not archived."""
     return Scope(tuple(sorted({project, GENERAL})))
 
@@ -189,14 +153,14 @@ def _check_limit(limit: int) -> None:
         raise InputError(f"The limit is a number from 1 to {MAX_LIMIT:,}.")
 
 
-def _find(
+def find(
     ws: Workspace, query: str, scope: Scope, limit: int, choose: Callable[[Found], list[Hit]], *, by_words: bool = False
 ) -> tuple[Found, list[Hit]]:
     """Search and choose, and again while what was found turns out to have changed, in the index or on disk."""
     query = query[:QUERY_CHARACTERS]
     for _ in range(MOST_LOOKS):
-        asked = None if by_words else ws.ask(query)
-        found, is_whole = _find_once(ws, query, asked, scope, max(limit, LEAST_CANDIDATES))
+        vector = None if by_words else ws.ask(query)
+        found, is_whole = _find_once(ws, query, vector, scope, max(limit, LEAST_CANDIDATES))
         hits = choose(found)
         stamps = {match.path: match.stamp for match in found.matches}
         if not refresh_stale(ws, ((hit.path, stamps[hit.path]) for hit in hits)) and is_whole:
@@ -214,22 +178,10 @@ def _find_once(ws: Workspace, query: str, asked: Asked | None, scope: Scope, lim
     return found, len(matches) == len(answer.scores | near.cosines)
 
 
-def _mentioned(prompt: str) -> tuple[str, ...]:
+def mentioned(prompt: str) -> tuple[str, ...]:
     """What looks like the path of a file."""
     words = (word.rstrip(".") for word in _PATH.findall(prompt[:QUERY_CHARACTERS]))
     return tuple(dict.fromkeys(word for word in words if _FILE.fullmatch(word)))
-
-
-def _in_play(prompt: str, cwd: Path, place: Project) -> tuple[str, ...]:
-    """Files the prompt names that are there, as seen from the project's root."""
-    found: dict[str, None] = {}
-    for name in _mentioned(prompt):
-        for base in (cwd, place.root):
-            inside = file_in(place.root, base / name)
-            if inside:
-                found[inside] = None
-                break
-    return tuple(found)[:FILES_SHOWN]
 
 
 def file_in(root: Path, path: Path) -> str:

@@ -16,11 +16,14 @@ from memem.flows import meaning, mining, model, rebuild
 from memem.flows.mining_state import mining_state
 from memem.flows.opening import using_home
 from memem.flows.reindex import refresh
-from memem.jobs import contexts, detach
+from memem.jobs import detach
+from memem.jobs.tables import CONTEXTS
 from memem.workspace import Workspace, stored_plugin_options
 
 CONTEXT_DAYS = 30
 """Claude Code keeps a session for so long; what it was shown is worth no more than it is."""
+RECEIPT_DAYS = 365
+"""What a memory was good for is of interest for longer, and is little."""
 AGAIN_SECONDS = 6 * 3_600
 """What has failed, mostly for want of a network, is not tried again sooner."""
 SET_UP_SECONDS = 900
@@ -119,10 +122,12 @@ def is_current(root: Path, ours: Path) -> bool:
 
 
 def _tidy_contexts(ws: Workspace) -> None:
-    """Sessions that are gone are forgotten; of a record that is damaged within, all of them."""
+    """Sessions that are gone are forgotten, and old receipts; of a record that is damaged within, all of them."""
+    now = ws.clock().timestamp()
     try:
-        ws.contexts.prune(ws.clock().timestamp() - CONTEXT_DAYS * 86_400)
-        integrity.check(ws.home.contexts_file, contexts.CONTEXTS, thorough=True)
+        ws.contexts.prune(now - CONTEXT_DAYS * 86_400)
+        ws.contexts.receipts.prune(now - RECEIPT_DAYS * 86_400)
+        integrity.check(ws.home.contexts_file, CONTEXTS, thorough=True)
     except StateUnusable:
         ws.close()
         sqlite.drop(ws.home.contexts_file)

@@ -139,6 +139,16 @@ class NoteIndex:
         return keyword.count(self._connection)
 
     @guarded
+    def unread(self) -> int:
+        """How many memories an encoder that reads Latin letters alone does not read."""
+        from memem.core.query import is_mostly_ascii
+
+        # Most vaults hold few texts that are not ASCII: only those are looked into.
+        query = """SELECT json_extract(memory, '$.body') FROM memories JOIN notes USING (row)
+            WHERE length(CAST(memory AS BLOB)) > length(memory) AND status <> 'quarantined'"""
+        return sum(not is_mostly_ascii(body) for (body,) in self._connection.execute(query))
+
+    @guarded
     def rows(self, where: str = "1", values: Sequence[Any] = (), limit: int = -1) -> list[Row]:
         """Rows by a condition written by the caller's code, never by a user."""
         query = f"SELECT {_COLUMNS} FROM notes LEFT JOIN memories USING (row) WHERE {where} LIMIT ?"  # noqa: S608

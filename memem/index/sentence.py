@@ -1,7 +1,9 @@
 """The reference encoder and the way to any other model: the library sentence-transformers, an extra of memem."""
 
+import re
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,22 @@ from memem.index import weights
 from memem.index.encoder import QUERY_TOKENS, Vectors
 
 _WEIGHT_FILES = ("model.safetensors", "pytorch_model.bin")
+_MULTILINGUAL = re.compile(r"multi-?lingual|labse|bge-m3|xlm", re.IGNORECASE)
+"""Names that say it; so can that of a folder."""
+_PROBES = (
+    ("数据库连接池的大小决定了能同时处理多少请求", 1.1),
+    ("データベース接続プールの大きさは設定にある", 0.9),
+    ("데이터베이스 연결 풀의 크기는 설정에 있다", 0.9),
+    ("Размер пула соединений базы данных хранится в настройках", 0.4),
+    ("حجم مجموعة اتصالات قاعدة البيانات محفوظ في الإعدادات", 0.4),
+)
+"""A sentence of each, and how many tokens a character of it may cost. A model that learned the language knows its
+words, or the characters of a script without any; one that did not sees single letters, their bytes, or nothing."""
+_PROMPTS = (
+    (re.compile(r"(?:^|[/\\-])e5-(?:small|base|large)(?:-v2)?(?=$|[/\\])"), ("query: ", "passage: ")),
+    (re.compile(r"(?:^|[/\\-])e5-large-instruct(?=$|[/\\])"), ("Instruct: Find notes that help.\nQuery: ", "")),
+)
+"""What a model wants to be told before a query and before a passage, where its files do not say so themselves."""
 
 
 class SentenceEncoder:
@@ -27,6 +45,8 @@ class SentenceEncoder:
                 f"The encoder sentence-transformers is not installed ({problem}). Install memem's extra of that name, "
                 "or set MEMEM_ENCODER=minilm."
             ) from None
+        if not download:
+            _quieten()
         try:
             self._model: Any = SentenceTransformer(model, device="cpu", local_files_only=not download)
         except Exception as problem:  # noqa: BLE001 - a library of many others, each with errors of its own
@@ -39,8 +59,8 @@ class SentenceEncoder:
         self._cores = torch.get_num_threads()
         self._longest = self._model.max_seq_length
         self.dimensions = len(self._model.encode("", **_QUIETLY))
-        self.identity = _identity(model)
-        self.multilingual = self.identity != weights.IDENTITY  # of others we know nothing, and their user chose them
+        self.identity = _identity(model) + (" prompted" if self._teach_prompts(model) else "")
+        self.multilingual = self.identity != weights.IDENTITY and _is_multilingual(model, self._model)
 
     def query(self, text: str) -> Vectors:
         with self._alone:
@@ -57,6 +77,14 @@ class SentenceEncoder:
         with self._alone:
             return self._vectors(self._model.encode_document, list(texts))
 
+    def _teach_prompts(self, name: str) -> bool:
+        """Without the words it was trained with a model is a good deal worse; says whether it had to be told them."""
+        told = next((prompts for pattern, prompts in _PROMPTS if pattern.search(name)), None)
+        if told is None or any(self._model.prompts.values()):
+            return False
+        self._model.prompts.update(zip(("query", "document"), told, strict=True))
+        return True
+
     def _vectors(self, encode: Callable[..., Any], texts: list[str]) -> Vectors:
         try:
             rows = encode(texts, **_QUIETLY)
@@ -68,8 +96,31 @@ class SentenceEncoder:
 _QUIETLY = {"show_progress_bar": False, "normalize_embeddings": True, "convert_to_numpy": True}
 
 
+def _quieten() -> None:
+    """The library draws how it loads a model, on the standard error of whoever asks something."""
+    with suppress(ImportError, AttributeError):
+        from transformers.utils import logging
+
+        logging.disable_progress_bar()
+
+
 def _line(problem: Exception) -> str:
     return " ".join(str(problem).split())[:200]
+
+
+def _is_multilingual(name: str, model: Any) -> bool:
+    """Whether it reads any language that is not written in Latin letters. Of one that does not tell, its user knows."""
+    if _MULTILINGUAL.search(name):
+        return True
+    try:
+        return any(_reads(model.tokenizer, text, most) for text, most in _PROBES)
+    except Exception:  # noqa: BLE001 - there are models without a tokenizer, and tokenizers of many kinds
+        return True
+
+
+def _reads(tokenizer: Any, text: str, most: float) -> bool:
+    tokens = tokenizer(text, add_special_tokens=False)["input_ids"]
+    return tokenizer.unk_token_id not in tokens and len(tokens) <= most * len(text)
 
 
 def _identity(model: str) -> str:

@@ -47,7 +47,15 @@ def _tables(connection: sqlite3.Connection) -> None:
     _TEXT.create(connection)
 
 
-MIGRATIONS: Migrations = (_tables,)
+def _other_languages_anew(connection: sqlite3.Connection) -> None:
+    """Words of other languages are folded further than they were; those of plain ASCII are as before."""
+    other = connection.execute("SELECT row, text FROM turns WHERE length(CAST(text AS BLOB)) > length(text)").fetchall()
+    for row, text in other:
+        fulltext.remove(connection, row)
+        _TEXT.insert(connection, row, [text])
+
+
+MIGRATIONS: Migrations = (_tables, _other_languages_anew)
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,8 +41,17 @@ MIGRATIONS: database.Migrations = (_first_tables,)
 
 def folder_name(identity: str, dimensions: int) -> str:
     """A name for the vectors of one model and no other, readable as far as it can be."""
-    model = re.sub(r"[^\w.-]+", "-", identity.split(maxsplit=1)[0].rpartition("/")[2])[-60:].lstrip("-.")
-    return f"{model}-{zlib.crc32(identity.encode()):08x}-{dimensions}-{DTYPE.name}"
+    return f"{_readable(identity)}-{zlib.crc32(identity.encode()):08x}-{dimensions}-{DTYPE.name}"
+
+
+def folders_of(model: str, root: Path) -> list[Path]:
+    """The folders that may hold vectors of a model, whichever weights it had, the last used first."""
+    found = root.glob(f"{_readable(model)}-{'[0-9a-f]' * 8}-*-{DTYPE.name}")
+    return sorted(found, key=lambda folder: folder.stat().st_mtime, reverse=True)
+
+
+def _readable(identity: str) -> str:
+    return re.sub(r"[^\w.-]+", "-", identity.split(maxsplit=1)[0].rpartition("/")[2])[-60:].lstrip("-.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +111,13 @@ class VectorStore:
     @guarded
     def count(self) -> int:
         return self._count()
+
+    @guarded
+    def note_scripts(self, *, multilingual: bool) -> None:
+        """Write down whether the model reads other scripts, for those who do not load it."""
+        told = str(int(multilingual))
+        if self._meta("multilingual") != told:
+            self._set_meta("multilingual", told)
 
     @contextmanager
     def reading(self) -> Iterator[View]:
@@ -213,12 +229,35 @@ class VectorStore:
             raise HomeError(f"Cannot write {path}: {files.reason(error)}.") from None
 
 
-def check_folder(folder: Path) -> None:
-    """Raise when the vectors in a folder are damaged, whatever model they are of: it is not needed for that."""
+@dataclass(frozen=True, slots=True)
+class Described:
+    """What a folder of vectors says of itself. `multilingual` is None when nobody has written it down yet."""
+
+    folder: Path
+    id: str
+    identity: str
+    dimensions: int
+    multilingual: bool | None
+
+    def open(self, *, fsync: bool = False) -> VectorStore:
+        """These vectors, without the model they are of."""
+        return VectorStore(self.folder, self.identity, self.dimensions, fsync=fsync)
+
+
+def describe(folder: Path) -> Described | None:
+    """Whose vectors are in a folder; None when nobody has put any there. To look at them is to have used them."""
     path = folder / "vectors.db"
     with database.translated(path), closing(database.connect(path, MIGRATIONS)) as connection:
-        described = dict(connection.execute("SELECT key, value FROM meta"))
-    if described.get("identity"):
-        store = VectorStore(folder, described["identity"], int(described.get("dimensions", 0)), fsync=False)
-        with closing(store):
+        told = dict(connection.execute("SELECT key, value FROM meta"))
+    if not told.get("identity"):
+        return None
+    multilingual = bool(int(told["multilingual"])) if "multilingual" in told else None
+    return Described(folder, told["id"], told["identity"], int(told.get("dimensions", 0)), multilingual)
+
+
+def check_folder(folder: Path) -> None:
+    """Raise when the vectors in a folder are damaged, whatever model they are of: it is not needed for that."""
+    described = describe(folder)
+    if described:
+        with closing(described.open()) as store:
             store.check()

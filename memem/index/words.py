@@ -13,13 +13,18 @@ from itertools import pairwise
 
 from memem.core.query import Term
 
-# Han, kana, Hangul, Thai, Lao, Khmer, Myanmar: written without spaces, or with endings glued to the word.
+# Han, kana, bopomofo, Hangul, Thai, Lao, Khmer, Myanmar: written without spaces, or with endings glued to the word.
 _SPACELESS = (
-    "\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u2e80-\u2fdf\u3005-\u3007\u3040-\u30ff\u3130-\u318f"
-    "\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff"
+    "\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u2e80-\u2fdf\u3005-\u3007\u3040-\u312f\u3130-\u318f"
+    "\u31a0-\u31bf\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff"
 )
-# Marks that belong to a word though `\w` leaves them out: Indic vowel signs, Hebrew and Arabic points.
-_MARKS = "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed\u0900-\u0dff"
+# Marks that belong to a word though `\w` leaves them out: Hebrew and Arabic points, Thaana, Indic and Tibetan vowels.
+_MARKS = (
+    "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed\u07a6-\u07b0\u0900-\u0dff\u0f71-\u0f84"
+    "\u0f8d-\u0fbc"
+)
+# Seen by nobody, and in the middle of words: soft hyphens, spaces without width, direction marks, variation selectors.
+_UNSEEN = "[\u00ad\u061c\u200b\u200e\u200f\u2060\ufeff\ufe00-\ufe0f\U000e0100-\U000e01ef]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +36,7 @@ class _Shapes:
 
 
 def _shapes(letter: str, run: str) -> _Shapes:
-    compound = rf"[_.]?{letter}+(?:[_./\\:@#+'’\u200c\u200d-]+{letter}+)*(?:\+\+|#(?!\w))?"
+    compound = rf"[_.]?{letter}+(?:[_./\\:@#+'‘’\u200c\u200d-]+{letter}+)*(?:\+\+|#(?!\w))?"
     return _Shapes(re.compile(rf"(?P<run>{run})|(?P<compound>{compound})"), re.compile(rf"{letter}+"))
 
 
@@ -48,10 +53,25 @@ def _shapes_of(text: str) -> _Shapes:
     return _ASCII if text.isascii() else _everywhere()
 
 
+_APOSTROPHES = str.maketrans(dict.fromkeys("‘’ʻʼ", "'"))
 _POSSESSIVE = re.compile(r"'s\Z", re.IGNORECASE)
+# What French and Italian put before a vowel: who asks for `accès` means `l'accès` too, and the other way.
+_ELIDED = frozenset("c d j l m n s t qu jusqu lorsqu puisqu quoiqu un all dall dell nell sull quell quest".split())
 _CAMEL = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
-_ACCENTS = re.compile(
-    "[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u064b-\u065f\u0640\u200c\u200d\ufe00-\ufe0f]"
+# Accents, points, tatweel, joiners; the dot of Hindi's borrowed letters; the dot between the parts of a katakana name.
+_ACCENTS = (
+    "[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0640\u064b-\u065f\u07a6-\u07b0\u093c\u200c\u200d"
+    "\u30fb]"
+)
+# Letters that Unicode takes for whole ones and writers for variants: strokes, ligatures, the dotless i, what differs
+# between an Arabic and a Persian keyboard or in careless Arabic, and other digits.
+_VARIANTS = str.maketrans(
+    {
+        **dict(zip("đðħłøŧı", "ddhloti", strict=True)),
+        **{"æ": "ae", "œ": "oe", "þ": "th"},
+        **{"\u06a9": "\u0643", "\u06cc": "\u064a", "\u0649": "\u064a", "\u0629": "\u0647"},
+        **{chr(zero + digit): str(digit) for zero in (0x660, 0x6F0, 0x966) for digit in range(10)},
+    }
 )
 _LITERAL = re.compile(
     r"""\w*_\w[\w.-]*                      # snake_case, ENV_VAR
@@ -84,8 +104,10 @@ STOP_WORDS = frozenset(
 
 def fold(text: str) -> str:
     """Case, compatibility forms and accents folded away."""
+    if text.isascii():
+        return text.lower()
     decomposed = unicodedata.normalize("NFKD", text.casefold())
-    return unicodedata.normalize("NFC", _ACCENTS.sub("", decomposed))
+    return unicodedata.normalize("NFC", re.sub(_ACCENTS, "", decomposed).translate(_VARIANTS))
 
 
 def spellings(word: str) -> tuple[str, ...]:
@@ -114,7 +136,8 @@ def asked(query: str, most: int) -> list[Term]:
 
 
 def _terms(text: str, *, for_query: bool) -> Iterator[Term]:
-    text = unicodedata.normalize("NFKC", text)
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", re.sub(_UNSEEN, "", text))
     for match in _shapes_of(text).token.finditer(text):
         if match["run"]:
             yield from _bigrams(fold(match["run"]), for_query=for_query)
@@ -126,8 +149,8 @@ def _terms(text: str, *, for_query: bool) -> Iterator[Term]:
 
 def _bigrams(run: str, *, for_query: bool) -> Iterator[Term]:
     for first, second in pairwise(run):
-        yield Term(first + second)
-    if len(run) == 1 or not for_query:
+        yield Term(first + second, bigram=True)
+    if len(run) == 1 or (run and not for_query):
         # The last character alone, so that a query of one character finds it as a prefix wherever it stands.
         yield Term(run[-1], prefix=for_query)
 
@@ -135,14 +158,19 @@ def _bigrams(run: str, *, for_query: bool) -> Iterator[Term]:
 @lru_cache(maxsize=20_000)
 def _compound(word: str) -> tuple[Term, ...]:
     """A word and its pieces. Notes repeat their words: remembering them makes a rebuild several times faster."""
-    word = _POSSESSIVE.sub("", word.replace("’", "'"))
+    word = _without_article(_POSSESSIVE.sub("", word.translate(_APOSTROPHES)))
     word = word.lstrip("._")  # a hidden file, a private name, emphasis in markdown
     whole = fold(word)
     terms = [Term(whole, literal=_is_literal(word))] if 0 < len(whole) <= MAX_TERM else []
-    if "'" not in word:  # don't, l'eau: the halves mean nothing by themselves
+    if "'" not in word:  # don't, aujourd'hui: the halves mean nothing by themselves
         pieces = (fold(piece) for piece in _pieces(word))
         terms += [Term(piece, part=True) for piece in pieces if piece != whole and 1 < len(piece) <= MAX_TERM]
     return tuple(terms)
+
+
+def _without_article(word: str) -> str:
+    article, _, rest = word.partition("'")
+    return rest if len(rest) > 1 and article.lower() in _ELIDED else word
 
 
 def _pieces(word: str) -> list[str]:

@@ -1,18 +1,21 @@
-"""What the context of each session holds of ours: what it was shown, and how its last prompts went.
+"""What the context of each session holds of ours: what it was shown, and how its last prompts went. And the receipts.
 
-Kept apart from the state: to lose it means that a memory is shown twice, and no prompt waits for a disk because of it.
-So a file that cannot be used is done away with, and made anew.
+Kept apart from the state: to lose it means that a memory is shown twice, and that nobody knows any more which were of
+use; no prompt waits for a disk because of it. So a file that cannot be used is done away with, and made anew.
 """
 
 import sqlite3
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from memem.core import files, sqlite
 from memem.core.errors import StateUnusable
+from memem.jobs import receipts
+from memem.jobs.receipts import Receipts
+from memem.jobs.tables import CONTEXTS
 
-CONTEXTS = sqlite.Purpose("record of contexts", StateUnusable, StateUnusable, "Delete the file; it is made anew.")
 guarded = sqlite.guarding(CONTEXTS)
 
 
@@ -28,7 +31,7 @@ def _first_tables(connection: sqlite3.Connection) -> None:
     )
 
 
-MIGRATIONS: sqlite.Migrations = (_first_tables,)
+MIGRATIONS: sqlite.Migrations = (_first_tables, receipts.create_tables)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +65,11 @@ class Contexts:
     def is_current(self) -> bool:
         """Whether this is still the file at its path."""
         return self._file == files.identity(self.path)
+
+    @cached_property
+    def receipts(self) -> Receipts:
+        """Of what was decided, and what came of it."""
+        return Receipts(self.path, self._connection)
 
     @guarded
     def get(self, session: str) -> Context:

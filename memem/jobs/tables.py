@@ -1,4 +1,4 @@
-"""What the tables of the state database have in common."""
+"""What the tables of our databases have in common."""
 
 import sqlite3
 from pathlib import Path
@@ -12,6 +12,7 @@ STATE = sqlite.Purpose(
     StateUnusable,
     "Move the file away to begin anew, then `memem mining on`; your notes are not touched.",
 )
+CONTEXTS = sqlite.Purpose("record of contexts", StateUnusable, StateUnusable, "Delete the file; it is made anew.")
 guarded = sqlite.guarding(STATE)
 
 LONGEST_PAUSE = 8 * 86_400.0

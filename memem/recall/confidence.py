@@ -1,37 +1,123 @@
 """Whether a memory is worth putting before Claude unasked. Silence is the default.
 
-Each number is a point on a curve that `python -m bench silence` prints: off-topic prompts that fire against questions
-that are answered.
+The evidence is weighed by a logistic regression; `python -m bench silence --fit` fits it, and prints the curve on which
+the line in use is a point: off-topic prompts that fire against questions that are answered.
 """
 
-from dataclasses import dataclass
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from operator import mul
+from typing import NamedTuple
 
 from memem.core.memory import Hit
+from memem.core.query import Found
+
+LONGEST_QUESTION = 25
+"""In words: a longer text that begins like a question and does not end like one is something else."""
+_ASKING = re.compile(
+    r"""\W*(?:(?:and|but|so|ok|okay|also|hey|hi|wait|hmm)\W+)*
+        (?:what|what's|whats|which|who|whose|when|where|why|how|did|does|has|do\ we|have\ we|is\ there|are\ there)\b""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_ENDS_ASKING = re.compile(r"(?:[?？]|[吗嗎呢]|ですか|ますか|나요|까)[\s\"'”’)）。.]*\Z")
+
+
+class Evidence(NamedTuple):
+    """What speaks for a memory, or against it; `Weights` has how much each piece of it says.
+
+    Of the memory: its cosine, how much of the prompt it covers, the logarithm of one more than the words they share,
+    whether it holds a name, which is an identifier that few others hold. Of the prompt: whether it is a question, the
+    share of it that no memory holds, and whether an identifier is in that, when the memory holds no other.
+    """
+
+    always: float = 1.0
+    cosine: float = 0.0
+    coverage: float = 0.0
+    words: float = 0.0
+    name: float = 0.0
+    question: float = 0.0
+    unknown: float = 0.0
+    unknown_name: float = 0.0
+
+
+class Weights(Evidence):
+    """The log odds that a unit of each piece of evidence adds."""
+
+
+MEANING = Weights(always=-5.7, cosine=7.4, coverage=3.3, name=1.0, question=1.4, unknown=-1.8, unknown_name=-0.9)
+BY_WORDS = Weights(always=-2.9, coverage=2.4, words=0.9, name=1.1, question=1.5, unknown=-3.0, unknown_name=-1.1)
+"""Where meaning is not known: no model, or a script that it does not read. Shifted, so that one line serves both."""
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """What a memory must be to a prompt: near enough to it; or hold so many of its words and so much of what it asks.
+    """What a memory must reach to be shown: so likely to help, and such a part of the score of the best.
 
-    Words alone say little: where meaning is known too, it may not contradict them. An exact identifier needs nobody.
+    A prompt of which more than `unknown` is in no memory gets nothing, unless a memory holds a name it asks for.
     """
 
-    words: int = 2
-    coverage: float = 0.30
-    coverage_with_literal: float = 0.15
-    cosine: float = 0.50
-    cosine_with_words: float = 0.35
+    confidence: float
+    score: float
+    unknown: float
 
 
-IN_USE = Line()
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What a prompt says of itself: whether it asks something, and how much of it is in no memory."""
+
+    question: bool
+    unknown: float
+    names_unknown: bool
 
 
-def deserves(hit: Hit, line: Line = IN_USE) -> bool:
-    """A memory stands on its own, by an identifier it shares with the prompt, by its meaning, or by both and words."""
-    if hit.literal and hit.coverage >= line.coverage_with_literal:
+def read(prompt: str, found: Found) -> Prompt:
+    """What a prompt, and what was found for it, say of it."""
+    return Prompt(is_question(prompt), found.unknown, found.names_unknown)
+
+
+def is_question(prompt: str) -> bool:
+    """Whether a prompt asks: who asks wants to know, who orders mostly speaks of what is on the screen."""
+    text = prompt.strip()
+    if _ENDS_ASKING.search(text[-8:]):
         return True
-    cosine = hit.cosine if hit.understood else None
-    if cosine is not None and cosine >= line.cosine:
-        return True
-    said = len(hit.terms) >= line.words and hit.coverage >= line.coverage
-    return said and (cosine is None or cosine >= line.cosine_with_words)
+    short = "\n" not in text and len(text.split(None, LONGEST_QUESTION)) <= LONGEST_QUESTION
+    return short and _ASKING.match(text) is not None
+
+
+def judged(hits: Sequence[Hit], prompt: Prompt) -> list[Hit]:
+    """The hits, each with how likely it is to help with the prompt."""
+    return [replace(hit, confidence=round(_likely(hit, prompt), 4)) for hit in hits]
+
+
+def deserving(hits: Sequence[Hit], prompt: Prompt, line: Line) -> list[Hit]:
+    """Those that may be shown, in their order; each stands on its own."""
+    sure = [hit for hit in hits if (hit.confidence or 0.0) >= line.confidence]
+    known = [hit for hit in sure if hit.named or prompt.unknown <= line.unknown]
+    least = line.score * max((hit.score for hit in hits), default=0.0)
+    return [hit for hit in known if hit.score >= least]
+
+
+def evidence(hit: Hit, prompt: Prompt) -> Evidence:
+    """What there is for a memory and against it."""
+    return Evidence(
+        cosine=hit.cosine or 0.0,
+        coverage=hit.coverage,
+        words=math.log1p(len(hit.terms)),
+        name=float(hit.named),
+        question=float(prompt.question),
+        unknown=prompt.unknown,
+        unknown_name=float(prompt.names_unknown and not hit.named),
+    )
+
+
+def by_meaning(hit: Hit) -> bool:
+    """Whether the cosine of a hit says something."""
+    return hit.understood and hit.cosine is not None
+
+
+def _likely(hit: Hit, prompt: Prompt) -> float:
+    weights = MEANING if by_meaning(hit) else BY_WORDS
+    odds = math.fsum(map(mul, weights, evidence(hit, prompt)))
+    return 1 / (1 + math.exp(-odds))

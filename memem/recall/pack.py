@@ -1,5 +1,6 @@
 """What fits: the best memories first, each cut to its share, the whole under a budget."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -9,6 +10,10 @@ from memem.recall import render
 MOST_HITS = 8
 BODY_CHARACTERS = 700
 PINNED_CHARACTERS = 400
+SAME_WORDS = 0.9
+"""The share of their words in common that makes two memories say the same."""
+_WORD = re.compile(r"[\w./:-]*\w")
+_NEGATIONS = frozenset("no not never none without don doesn isn won cannot can off on before after".split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +23,23 @@ class Packed:
     text: str
     hits: tuple[Hit, ...]
     pinned: tuple[str, ...] = ()
+
+
+def distinct(hits: Sequence[Hit]) -> list[Hit]:
+    """The hits without those that say no more than a better one: the same words, and the same numbers and names."""
+    kept: list[tuple[Hit, set[str]]] = []
+    for hit in hits:
+        words = set(_WORD.findall(f"{hit.title} {hit.body}".lower()))
+        if not any(_repeats(words, better) for _, better in kept):
+            kept.append((hit, words))
+    return [hit for hit, _ in kept]
+
+
+def _repeats(words: set[str], better: set[str]) -> bool:
+    """A word more or less does not matter, unless it could be what changed: a number, a negation."""
+    apart = words ^ better
+    decisive = any(word in _NEGATIONS or not word.isalpha() for word in apart)
+    return not decisive and len(words & better) >= SAME_WORDS * len(words | better)
 
 
 def pack(hits: Sequence[Hit], pinned: Sequence[Memory], facts: list[str], project: str, budget: int) -> Packed:

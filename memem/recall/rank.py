@@ -1,89 +1,117 @@
-"""Order what the index found. Relevance decides; everything else may only nudge it, within bounds."""
+"""Order what the index found, by its relevance: how near it is, and which of the words it holds.
 
-from collections.abc import Sequence
+Each number is a row of the table that `python -m bench ranking` prints, varied by itself.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 
-from memem.core.memory import Hit, Memory
-from memem.core.query import Found, Match, is_name
+from memem.core.memory import Hit
+from memem.core.query import Found, Match, Term, is_name
+from memem.recall.leaning import NONE, Leaning, leaned
 
-SAME_PROJECT = 1.15
-PATH_MATCH = 1.10
-IMPORTANCE_STEP = 0.03
-SET_ASIDE = 0.6
-"""Deprecated, stale or superseded: shown when asked for, behind what holds now."""
 CHANCE = 0.10
 """Without a word in common, a note that is no nearer than this answers by chance. On our labelled set 1 % of what is
 wanted lies below, and two thirds of what is not."""
-_MOST = SAME_PROJECT * PATH_MATCH * (1 + 2 * IMPORTANCE_STEP)
+PASSAGE_CHARACTERS = 500
+"""About so many of a note get a vector together."""
 
 
 @dataclass(frozen=True, slots=True)
 class Blend:
     """How much of the relevance is meaning; the rest is words. A query with a literal means that word exactly.
 
-    In a script that the encoder does not read, meaning is little more than a guess.
+    In a script that the encoder does not read, meaning is little more than a guess. Words that are a smaller part of
+    what is asked than `least_coverage` say nothing where meaning is known: they stand there by chance. A long note has
+    many passages, and so many chances to be near: `length` times the logarithm of their number is taken off its cosine.
     """
 
     meaning: float = 0.7
     meaning_with_literal: float = 0.5
     meaning_guessed: float = 0.2
+    least_coverage: float = 0.35
+    length: float = 0.03
 
 
 FUSED = Blend()
-KEYWORDS = Blend(0.0, 0.0, 0.0)
-COSINE = Blend(1.0, 1.0, 1.0)
+KEYWORDS = Blend(meaning=0.0, meaning_with_literal=0.0, meaning_guessed=0.0, least_coverage=0.0)
+COSINE = Blend(meaning=1.0, meaning_with_literal=1.0, meaning_guessed=1.0, length=0.0)
 
 
-def rank(found: Found, project: str, files: Sequence[str] = (), blend: Blend = FUSED) -> list[Hit]:
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    """A match, whether the encoder reads it and the query, and how much of what is asked it holds."""
+
+    match: Match
+    understood: bool
+    coverage: float
+
+
+def rank(found: Found, leaning: Leaning = NONE, blend: Blend = FUSED) -> list[Hit]:
     """Hits, best first; ties are broken by id, so that the order never depends on anything else."""
-    understood = found.understood()
-    relevance = _relevance(found, understood, blend)
-    scored = [
-        (relevant * _nudge(match.memory, project, files), match, read)
-        for match, read, relevant in zip(found.matches, understood, relevance, strict=True)
-        if _answers(match, blend, understood=read)
+    weights = {term: found.weight(term) for term in found.frequencies}
+    candidates = _candidates(found, weights)
+    relevance = _relevance(found, candidates, blend)
+    scored = [(score, each) for score, each in zip(relevance, candidates, strict=True) if _answers(each, blend)]
+    scores = leaned([score for score, _ in scored], [each.match.memory for _, each in scored], leaning)
+    hits = [_hit(each, found, score) for score, (_, each) in zip(scores, scored, strict=True)]
+    return sorted(hits, key=lambda hit: (-hit.score, bool(hit.memory.superseded_by), hit.id, hit.path))
+
+
+def _candidates(found: Found, weights: Mapping[Term, float]) -> list[_Candidate]:
+    asked = found.asked
+    return [
+        _Candidate(match, read, sum(map(weights.__getitem__, match.terms)) / asked if asked else 0.0)
+        for match, read in zip(found.matches, found.understood(), strict=True)
     ]
-    scored.sort(key=lambda each: (-each[0], each[1].memory.id, each[1].path))
-    asked = sum(found.weight(term) for term in found.frequencies)
-    return [_hit(match, found, score, asked, understood=read) for score, match, read in scored]
 
 
-def _relevance(found: Found, understood: Sequence[bool], blend: Blend) -> list[float]:
+def _relevance(found: Found, candidates: Sequence[_Candidate], blend: Blend) -> list[float]:
     """How well each match answers, from 0 to 1: its cosine and its BM25, each over the best of this query.
 
     What has no vector yet is judged by its words alone.
     """
     literal = any(term.literal for term in found.frequencies)
     share = blend.meaning_with_literal if literal else blend.meaning
-    nearest = max((match.cosine or 0.0 for match in found.matches), default=0.0)
+    names = {term for term, frequency in found.frequencies.items() if is_name(term, frequency)}
+    cosines = [_cosine(each.match, blend) for each in candidates]
+    nearest = max(cosines, default=0.0)
     values = []
-    for match, read, words in zip(found.matches, understood, _by_words(found), strict=True):
-        if match.cosine is None:
+    for each, cosine, words in zip(candidates, cosines, _by_words(found, names), strict=True):
+        if each.match.cosine is None:
             values.append(words)
-        else:
-            meaning = max(0.0, match.cosine) / nearest if nearest > 0 else 0.0
-            part = share if read else blend.meaning_guessed
-            values.append(part * meaning + (1 - part) * words)
+            continue
+        by_chance = each.coverage < blend.least_coverage and each.understood and names.isdisjoint(each.match.terms)
+        part = share if each.understood else blend.meaning_guessed
+        meaning = cosine / nearest if nearest > 0 else 0.0
+        values.append(part * meaning + (1 - part) * (0.0 if by_chance else words))
     return values
 
 
-def _by_words(found: Found) -> list[float]:
+def _cosine(match: Match, blend: Blend) -> float:
+    """Of the best passage, without what a long note owes to having many; never below 0."""
+    if match.cosine is None:
+        return 0.0
+    passages = max(1.0, len(match.memory.body) / PASSAGE_CHARACTERS)
+    return max(0.0, match.cosine - blend.length * math.log(passages))
+
+
+def _by_words(found: Found, names: set[Term]) -> list[float]:
     """The BM25 of each match over the best one; a note that is asked for by a name it holds is as good as that.
 
     BM25 thinks little of a word in a long note.
     """
-    names = {term for term, frequency in found.frequencies.items() if is_name(term, frequency)}
     best = max((match.bm25 for match in found.matches), default=0.0)
     if best <= 0:
         return [float(bool(match.terms)) for match in found.matches]
     return [1.0 if names and names <= set(match.terms) else match.bm25 / best for match in found.matches]
 
 
-def _answers(match: Match, blend: Blend, *, understood: bool) -> bool:
+def _answers(each: _Candidate, blend: Blend) -> bool:
     """Whether a match is one, by what the blend looks at."""
-    said = bool(match.terms) or match.cosine is None
-    near = _is_near(match, understood=understood or blend == COSINE)
+    said = bool(each.match.terms) or each.match.cosine is None
+    near = _is_near(each.match, understood=each.understood or blend == COSINE)
     return (said and blend != COSINE) or (near and blend != KEYWORDS)
 
 
@@ -91,18 +119,19 @@ def _is_near(match: Match, *, understood: bool) -> bool:
     return understood and match.cosine is not None and match.cosine >= CHANCE
 
 
-def _hit(match: Match, found: Found, score: float, asked: float, *, understood: bool) -> Hit:
-    covered = sum(found.weight(term) for term in match.terms)
+def _hit(each: _Candidate, found: Found, score: float) -> Hit:
+    match = each.match
     return Hit(
         memory=match.memory,
         path=match.path,
         score=round(score, 4),
-        source=_source(match, understood=understood),
+        source=_source(match, understood=each.understood),
         cosine=None if match.cosine is None else round(match.cosine, 4),
-        understood=understood,
+        understood=each.understood,
         terms=tuple(term.text for term in match.terms),
-        coverage=round(covered / asked, 4) if asked else 0.0,
+        coverage=round(each.coverage, 4),
         literal=any(term.literal for term in match.terms),
+        named=any(is_name(term, found.frequencies[term]) for term in match.terms),
         degraded=found.degraded,
     )
 
@@ -112,19 +141,3 @@ def _source(match: Match, *, understood: bool) -> str:
     if match.terms or match.cosine is None:
         return "both" if _is_near(match, understood=understood) else "keyword"
     return "cosine"
-
-
-def matches_path(memory: Memory, files: Sequence[str]) -> bool:
-    """Whether a memory says of itself that it is about one of the files."""
-    return any(file == pattern or fnmatchcase(file, pattern) for file in files for pattern in memory.paths)
-
-
-def _nudge(memory: Memory, project: str, files: Sequence[str]) -> float:
-    factor = 1 + IMPORTANCE_STEP * (memory.importance - 3)
-    if memory.project == project:
-        factor *= SAME_PROJECT
-    if matches_path(memory, files):
-        factor *= PATH_MATCH
-    if memory.status != "active" or memory.superseded_by:
-        factor *= SET_ASIDE
-    return factor / _MOST  # so that no score exceeds 1

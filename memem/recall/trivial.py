@@ -6,9 +6,11 @@ _ENGLISH = frozenset(
     """ok okay k kk yes yep yeah yup y no nope n not sure fine good great nice cool perfect awesome excellent right
     correct exactly agreed agree thanks thank you thx ty cheers please pls hi hello hey bye continue go on ahead proceed
     next do dont it this that thats now again then and so well done lgtm looks sounds to me all got i see understood
-    makes sense keep going carry works fixed try retry run for lets very much job work never mind stop wait""".split()
+    makes sense keep going carry works fixed try retry run for lets very much job work never mind stop wait option options
+    both either first second third last latter former one two three the with commit push merge please""".split()
 )
-"""A prompt made of these alone, and short, refers to what was said before, not to anything one could look up."""
+"""A prompt made of these alone, or of numbers and letters, and short, refers to what was said before, not to anything
+one could look up."""
 MOST_WORDS = 6
 MOST_CHARACTERS = 20
 """Of a row of nods in Chinese, which can be read in more ways the longer it is."""
@@ -19,7 +21,8 @@ _CHINESE = re.compile(
     re.VERBOSE,
 )
 _APOSTROPHE = re.compile(r"['’]")
-_PUNCTUATION = re.compile(r"[^\w\s]|_")
+_PUNCTUATION = re.compile(r"[^\w\s+#]|_")
+_CHOICE = re.compile(r"\d{1,2}|[a-h]", re.ASCII)
 
 
 def is_trivial(prompt: str) -> bool:
@@ -29,7 +32,12 @@ def is_trivial(prompt: str) -> bool:
         return True
     if len(words) > MOST_WORDS:
         return False
-    return all(word in _ENGLISH or _is_chinese_nod(word) for word in words)
+    return all(word in _ENGLISH or _is_choice(word) or _is_chinese_nod(word) for word in words)
+
+
+def _is_choice(word: str) -> bool:
+    """The number or the letter of an option."""
+    return _CHOICE.fullmatch(word) is not None
 
 
 def _is_chinese_nod(word: str) -> bool:

@@ -24,11 +24,12 @@ _REFUSAL = "The user doesn't want to"  # an error to the protocol only
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What was done: files opened or written, commands run, errors seen."""
+    """What was done: files opened or written, commands run, errors seen; and which of the files were written."""
 
     files: tuple[str, ...] = ()
     commands: tuple[str, ...] = ()
     errors: tuple[str, ...] = ()
+    written: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,9 +105,10 @@ def _content_id(role: str, time: str, text: str) -> str:
 
 def _work_of_assistant(blocks: list[Object]) -> Work | None:
     calls = [(block.get("name"), _part(block, "input")) for block in blocks if _is(block, "tool_use")]
-    files = [_word(given, _PATHS[name]) for name, given in calls if isinstance(name, str) and name in _PATHS]
+    files = [(name, _word(given, _PATHS[name])) for name, given in calls if isinstance(name, str) and name in _PATHS]
     commands = [_word(given, "command") for name, given in calls if name == "Bash"]
-    return _work(files=files, commands=commands)
+    written = [file for name, file in files if name != "Read"]
+    return _work(files=[file for _, file in files], commands=commands, written=written)
 
 
 def _work_of_user(blocks: list[Object]) -> Work | None:
@@ -122,8 +124,10 @@ def _error(block: Object) -> str:
     return "" if text.startswith(_REFUSAL) else " ".join("\n".join(text.splitlines()[:_ERROR_LINES]).split())
 
 
-def _work(files: Iterable[str] = (), commands: Iterable[str] = (), errors: Iterable[str] = ()) -> Work | None:
-    work = Work(_items(files), _items(commands), _items(errors))
+def _work(
+    files: Iterable[str] = (), commands: Iterable[str] = (), errors: Iterable[str] = (), written: Iterable[str] = ()
+) -> Work | None:
+    work = Work(_items(files), _items(commands), _items(errors), _items(written))
     return work if work != Work() else None
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from bench import corpora
 from bench.corpora import Corpus, Question
+from memem.core.errors import InputError
 from memem.core.memory import Memory
 from memem.flows import retrieve
 
@@ -58,10 +59,77 @@ LONGMEMEVAL = [asked("ab12", "s-bought", BOUGHT, SOLD, BOUGHT), asked("CD34_abs"
 
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
-    for name, lines in ((corpora.DEVMEM, [DEVMEM]), (corpora.LONGMEMEVAL, LONGMEMEVAL)):
-        with gzip.open(tmp_path / name, "wt", encoding="utf-8") as file:
-            file.writelines(json.dumps(line) + "\n" for line in lines)
+    write(tmp_path / "devmem-dev.jsonl.gz", [DEVMEM])
+    write(tmp_path / "longmemeval-dev.jsonl.gz", LONGMEMEVAL)
     return tmp_path
+
+
+def write(path: Path, lines: list[dict[str, Any]]) -> None:
+    with gzip.open(path, "wt", encoding="utf-8") as file:
+        file.writelines(json.dumps(line) + "\n" for line in lines)
+
+
+def said(*texts: str) -> dict[str, Any]:
+    return {"id": "s-said", "turns": [{"role": "user", "content": text} for text in texts]}
+
+
+def test_a_file_is_found_whatever_part_of_its_set_it_holds(tmp_path: Path) -> None:
+    write(tmp_path / "devmem-held-back.jsonl.gz", [DEVMEM])
+    assert corpora.file(tmp_path, corpora.DEVMEM).name == "devmem-held-back.jsonl.gz"
+
+
+def test_a_folder_without_a_file_of_the_set_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=rf"{tmp_path} holds no file prompts-\*\.jsonl\.gz: give the folder"):
+        corpora.file(tmp_path, corpora.PROMPTS)
+
+
+def test_of_several_files_of_a_set_none_is_chosen(data: Path) -> None:
+    write(data / "devmem-other.jsonl.gz", [DEVMEM])
+    with pytest.raises(
+        InputError, match=r"several files .*: devmem-dev\.jsonl\.gz, devmem-other\.jsonl\.gz\. Leave one"
+    ):
+        corpora.devmem(data)
+
+
+def test_the_prompts_are_what_people_typed(tmp_path: Path) -> None:
+    write(tmp_path / "prompts-dev.jsonl.gz", [{"prompt": "fix the build"}, {"prompt": "ok thanks"}])
+    assert corpora.prompts(tmp_path) == ["fix the build", "ok thanks"]
+
+
+def crowd(data: Path, *texts: str) -> None:
+    write(data / "longmemeval-dev.jsonl.gz", [asked("ab12", "s-said", said(*texts), BOUGHT)])
+
+
+def test_a_crowded_vault_holds_devmem_and_what_was_said_of_other_things(
+    data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(corpora, "LEAST_CROWD", 2)
+    short, long, just = "too short to say any"[:19], "x" * 1_501, "exactly twenty chars"
+    crowd(data, just, short, "My walrus moved to Ghent.", long, just)
+    corpus = corpora.crowded(data)
+    assert corpus.name == "crowded"
+    assert [memory.body for memory in corpus.memories[3:]] == [just, "My walrus moved to Ghent."]
+    assert {memory.project for memory in corpus.memories} == {corpora.PROJECT}
+    assert corpus.questions == corpora.devmem(data).questions
+
+
+def test_a_note_of_the_crowd_takes_a_place_of_its_own(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(corpora, "LEAST_CROWD", 2)
+    crowd(data, "My walrus moved to Ghent.", "My walrus moved to Bruges.")
+    corpus = corpora.crowded(data)
+    walrus, _, otter, *others = [memory.id for memory in corpus.memories]
+    assert corpus.ranking([*others, otter, walrus]) == [*others, "S2", "S1"]
+
+
+def test_no_more_than_enough_crowd_a_vault(data: Path) -> None:
+    crowd(data, *(f"This is unrelated note number {number}." for number in range(corpora.MOST_CROWD + 5)))
+    assert len(corpora.crowded(data).memories) == 3 + corpora.MOST_CROWD
+
+
+def test_too_few_are_no_crowd(data: Path) -> None:
+    crowd(data, "My walrus moved to Ghent.")
+    with pytest.raises(InputError, match=r"needs 5,000 unrelated notes; longmemeval has 1\."):
+        corpora.crowded(data)
 
 
 def test_every_message_of_devmem_is_a_memory_of_its_session(data: Path) -> None:

@@ -4,7 +4,19 @@ from math import log2
 
 import pytest
 
-from bench.metrics import METRICS, all_at, any_at, bootstrap, difference, mean, ndcg_at, reciprocal_rank, resamples
+from bench.metrics import (
+    CURVES,
+    METRICS,
+    PLACES,
+    all_at,
+    any_at,
+    bootstrap,
+    difference,
+    mean,
+    ndcg_at,
+    reciprocal_rank,
+    resamples,
+)
 
 RANKING = ["a", "b", "c", "d", "e", "f"]
 
@@ -76,6 +88,12 @@ def test_the_names_of_metrics_tell_how_far_they_look() -> None:
     assert METRICS["any@1"](RANKING, second) == 0
     eleven = [str(number) for number in range(11)]
     assert METRICS["nDCG@10"](eleven, {"10"}) == 0
+
+
+def test_a_curve_looks_one_place_further_each_time() -> None:
+    third, both = {"c"}, {"b", "d"}
+    assert [CURVES["any"][k](RANKING, third) for k in PLACES] == [0, 0, *[1] * 8]
+    assert [CURVES["all"][k](RANKING, both) for k in PLACES] == [0, 0, 0, *[1] * 7]
 
 
 def test_the_same_seed_gives_the_same_interval() -> None:

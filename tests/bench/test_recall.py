@@ -4,11 +4,12 @@ import gzip
 import json
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from bench import corpora, labelled, recall
+from bench import labelled, recall
 from bench.corpora import Corpus, Question, identity
 from bench.scores import COSINE, FUSED, KEYWORD, MODES, Claim, Scores, claims, kept, score, shown, shown_claims
 from memem.core.errors import ModelError
@@ -81,6 +82,21 @@ def test_the_report_shows_averages_with_their_intervals() -> None:
     assert row.split("  ", 1)[1].split() == "0.500 [0.500, 0.500] 0.375 [0.333, 0.458] 1.000 [1.000, 1.000]".split()
 
 
+def test_the_report_shows_shares_of_questions_as_counts_too() -> None:
+    (row,) = [line for line in shown(scored()).splitlines() if line.startswith("any@1 ")]
+    assert (
+        row.split("  ", 1)[1].split()
+        == "0: 0.000 [0.000, 0.000] 0: 0.000 [0.000, 0.000] 4: 1.000 [1.000, 1.000]".split()
+    )
+
+
+def test_the_report_shows_recall_against_how_far_one_looks() -> None:
+    rows = {line.split("  ")[0]: line.split()[2:] for line in shown(scored()).splitlines() if "@k " in line}
+    assert list(rows) == [f"{what}@k {mode}" for what in ("any", "all") for mode in MODES]
+    assert rows["any@k keyword"] == ["0.000", *["1.000"] * 9]
+    assert rows["all@k fused"] == ["0.750", *["1.000"] * 9]
+
+
 def test_the_report_shows_how_often_fused_is_better() -> None:
     (row,) = [line for line in shown(scored()).splitlines() if line.startswith("fused - keyword")]
     assert row.split()[-3:] == ["4", "0", "0"]
@@ -117,6 +133,57 @@ def test_one_sure_query_that_is_not_found_breaks_the_promise_of_its_kind() -> No
 
     broken = [claim for claim in claims(score(CORPUS, MODES, find, seed=1)) if not claim.holds]
     assert [(claim.what, claim.value) for claim in broken] == [("zoo: literal queries hit@5", 0.5)]
+
+
+def found_by(hits: Mapping[str, int], name: str, questions: int, kind: str = "multi") -> list[Claim]:
+    """The promises of a set in which each mode answers so many of the questions, at the first place."""
+    asked = tuple(Question(f"q{number}", "walrus", kind, frozenset({"walrus"})) for number in range(questions))
+    corpus = Corpus(name, MEMORIES, CORPUS.source_of, asked)
+    walrus = identity("walrus")
+
+    def find(mode: str, question: Question) -> list[str]:
+        return [walrus] if asked.index(question) < hits[mode] else []
+
+    return claims(score(corpus, MODES, find, seed=1))
+
+
+def told(claim: Claim) -> tuple[str, str, str, bool]:
+    return (claim.what, claim.measured, claim.wanted, claim.holds)
+
+
+@pytest.mark.parametrize(("found", "holds"), [(41, False), (42, True)])
+def test_paraphrases_are_found_no_less_than_by_meaning_alone(found: int, holds: bool) -> None:
+    promised = found_by({KEYWORD: 8, COSINE: 42, FUSED: found}, "zoo", 52, kind="paraphrase")
+    what = "zoo: paraphrase queries hit@5, no worse than cosine"
+    assert told(promised[-1]) == (what, f"{found / 52:.3f} ({found} of 52)", ">= 42 of 52", holds)
+
+
+@pytest.mark.parametrize(("found", "holds"), [(94, False), (95, True)])
+def test_nearly_every_question_finds_its_answer_in_a_crowd(found: int, holds: bool) -> None:
+    promised = found_by({KEYWORD: 80, COSINE: 90, FUSED: found}, "crowded", 97)
+    assert told(promised[-1]) == ("crowded: any@5", f"{found / 97:.3f} ({found} of 97)", ">= 95 of 97", holds)
+
+
+def test_another_number_of_questions_has_to_find_the_same_share_in_a_crowd() -> None:
+    promised = found_by({KEYWORD: 80, COSINE: 90, FUSED: 190}, "crowded", 194)
+    assert (promised[-1].wanted, promised[-1].holds) == (">= 190 of 194", True)
+
+
+def test_longmemeval_finds_something_no_less_than_keywords_do() -> None:
+    worse, *_ = found_by({KEYWORD: 60, COSINE: 50, FUSED: 59}, "longmemeval", 68)[2:]
+    assert told(worse) == ("longmemeval: any@5, no worse than keyword", "0.868 (59 of 68)", ">= 60 of 68", False)
+
+
+@pytest.mark.parametrize(("found", "holds"), [(58, False), (59, True)])
+def test_longmemeval_finds_all_for_four_questions_more_than_keywords(found: int, holds: bool) -> None:
+    promised = found_by({KEYWORD: 55, COSINE: 50, FUSED: found}, "longmemeval", 68)
+    what, measured = "longmemeval: all@5, 4 better than keyword", f"{found / 68:.3f} ({found} of 68)"
+    assert told(promised[-1]) == (what, measured, ">= 59 (aim 62)", holds)
+
+
+def test_of_more_questions_longmemeval_finds_all_for_the_same_share_more() -> None:
+    promised = found_by({KEYWORD: 100, COSINE: 50, FUSED: 108}, "longmemeval", 136)
+    assert (promised[-1].what, promised[-1].holds) == ("longmemeval: all@5, 8 better than keyword", True)
 
 
 def test_a_set_without_sure_kinds_promises_only_to_beat_the_others() -> None:
@@ -174,10 +241,15 @@ def test_the_json_has_what_the_tables_show(
     written = json.loads(target.read_text())
     (measured,) = written["sets"]
     assert (written["bench"], written["seed"], measured["set"], measured["complete"]) == ("recall", 1, "labelled", True)
-    assert measured["metrics"]["fused"]["any@1"] == {"value": 1.0, "low": 1.0, "high": 1.0}
+    asked = measured["questions"]
+    assert measured["memories"] == len(labelled.load().memories)
+    assert measured["metrics"]["fused"]["any@1"] == {"value": 1.0, "low": 1.0, "high": 1.0, "count": asked}
+    assert "count" not in measured["metrics"]["fused"]["MRR"]
+    assert measured["curves"]["keyword"]["any"] == [0.0, *[1.0] * 9]
     assert measured["fused_minus"]["keyword"]["better"] == measured["questions"] == len(measured["answers"])
     assert measured["kinds"]["literal"]["keyword"] == {"nDCG@10": 0.6309, "any@5": 1.0}
-    assert [promise["holds"] for promise in written["promises"]] == [True] * 4
+    assert [promise["holds"] for promise in written["promises"]] == [True] * 5
+    assert written["promises"][2]["counted"] == "{0} of {0}".format(measured["kinds"]["literal"]["questions"])
 
 
 def test_without_data_only_the_labelled_set_runs_and_it_says_so(
@@ -198,19 +270,34 @@ def test_the_folder_with_data_may_come_from_the_environment(
         "sessions": [{"sessionId": "S1", "messages": [{"role": "user", "content": "The walrus eats at noon."}]}],
         "questions": [{"question": "When does the walrus eat?", "haystackSessionIds": ["S1"]}],
     }
-    with gzip.open(tmp_path / corpora.DEVMEM, "wt", encoding="utf-8") as file:
+    with gzip.open(tmp_path / "devmem-part.jsonl.gz", "wt", encoding="utf-8") as file:
         file.write(json.dumps(dialogue))
     monkeypatch.setenv(recall.DATA_VARIABLE, str(tmp_path))
     reported(["--sets", "devmem"], fake(), monkeypatch)
     assert "devmem: 1 questions" in capsys.readouterr().out
 
 
+def test_each_public_set_has_its_reader(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("devmem", "longmemeval"):
+        (tmp_path / f"{name}-part.jsonl.gz").touch()
+    named = {name: lambda _data, name=name: replace(CORPUS, name=name) for name in recall.FILES}
+    monkeypatch.setattr(recall, "READERS", named)
+    reported(["--data", str(tmp_path), "--sets", "crowded,longmemeval"], fake(), monkeypatch)
+    shown_lines = capsys.readouterr().out.splitlines()
+    assert [line for line in shown_lines if line.endswith(" questions")] == [
+        "crowded: 4 questions",
+        "longmemeval: 4 questions",
+    ]
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--sets", "devmem"], "needs --data DIR with devmem-dev.jsonl.gz"),
+        (["--sets", "crowded"], "needs --data DIR with devmem-*.jsonl.gz and longmemeval-*.jsonl.gz in it"),
         (["--sets", "trivia"], "there is no set 'trivia'"),
-        (["--data", os.curdir], "needs --data DIR with devmem-dev.jsonl.gz"),
+        (["--data", os.curdir], "the set devmem cannot be measured: . holds no file devmem-*.jsonl.gz"),
         (["--questions", "0"], "at least one question"),
     ],
     ids=["no data", "no such set", "no such file", "no questions"],

@@ -110,7 +110,10 @@ def test_config_toml_overrides_the_default(
 ) -> None:
     loaded = load(tmp_path, f"{key} = {configured}\n")
     assert getattr(loaded, key) == expected
-    assert loaded.sources == {option.key: "default" for option in OPTIONS} | {key: str(config_file(tmp_path))}
+    set_by_it = {key, "encoder"} if key == "embed_model" else {key}
+    assert loaded.sources == {option.key: "default" for option in OPTIONS} | dict.fromkeys(
+        set_by_it, str(config_file(tmp_path))
+    )
 
 
 @pytest.mark.parametrize(("key", "configured", "_value", "text", "expected"), CHOICES)
@@ -120,6 +123,14 @@ def test_the_environment_overrides_config_toml(
     loaded = load(tmp_path, f"{key} = {configured}\n", **{variable(key): text})
     assert getattr(loaded, key) == expected
     assert loaded.sources[key] == variable(key)
+
+
+def test_a_model_that_is_named_is_used_unless_another_encoder_is_named_too(tmp_path: Path) -> None:
+    named = {"MEMEM_EMBED_MODEL": "intfloat/multilingual-e5-small"}
+    alone = load(tmp_path, **named)
+    assert (alone.encoder, alone.sources["encoder"]) == ("sentence-transformers", "MEMEM_EMBED_MODEL")
+    assert load(tmp_path, **named, MEMEM_ENCODER="minilm").encoder == "minilm"
+    assert load(tmp_path, MEMEM_EMBED_MODEL="sentence-transformers/all-MiniLM-L6-v2").encoder == "minilm"
 
 
 def test_every_option_is_a_setting_and_every_setting_has_a_choice_above() -> None:

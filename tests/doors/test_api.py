@@ -32,6 +32,7 @@ def test_the_methods_are_this_list() -> None:
         "slice",
         "mine",
         "why",
+        "last_decision",
         "search_transcripts",
         "timeline",
         "reindex",

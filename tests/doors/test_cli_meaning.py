@@ -13,7 +13,8 @@ from memem.core import locks
 from memem.core.home import Home
 from memem.doors import cli
 from memem.doors.cli import output
-from memem.flows import meaning, model
+from memem.flows import encode, meaning, model
+from memem.index import weights
 from memem.index.weights import Weights
 from memem.workspace import Workspace
 from tests.command_line import Outcome, Run
@@ -170,7 +171,7 @@ def test_encode_without_a_model_fails_and_says_how_to_get_one(run: Run) -> None:
 
 def test_encode_interrupted_is_130_and_goes_on_later(run: Run, loaded: FakeEncoder) -> None:
     loaded.trouble = KeyboardInterrupt()
-    assert run("encode") == Outcome(130, "", "")
+    assert run("encode") == Outcome(130, "", f"{output.ENCODING_INTERRUPTED}\n")
     loaded.trouble = None
     assert run("encode", "--json").data["encoded"] == 2
 
@@ -219,8 +220,8 @@ def test_model_path_is_the_folder_and_nothing_else(run: Run, small_weights: Path
 @pytest.mark.usefixtures("loaded")
 def test_model_in_json(run: Run) -> None:
     data = run("model", "--json").data
-    assert set(data) == {"encoder", "model", "folder", "source", "notice", "problem", "passages", "encoded"}
     assert (data["passages"], data["encoded"], data["problem"]) == (2, 0, "")
+    assert (data["dimensions"], data["multilingual"], data["unread"]) == (2_048, True, 0)
 
 
 @pytest.mark.usefixtures("unloaded")
@@ -277,11 +278,13 @@ def recall(outcome: Outcome) -> str:
 
 @pytest.mark.usefixtures("loaded")
 def test_status_tells_how_memories_are_found(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert recall(run("status")) == "meaning and keywords; 0 of 2 passages are encoded (`memem encode`)"
+    none_yet = f"0 of 2 passages have a vector of {weights.MODEL} (`memem encode`)"
+    assert recall(run("status")) == f"meaning and keywords; {none_yet}"
     monkeypatch.setattr(meaning, "AT_ONCE", 1)
-    assert recall(run("status")) == "keywords; 0 of 2 passages are encoded (`memem encode`)"
+    assert recall(run("status")) == f"keywords; {none_yet}"
     run("encode")
-    assert recall(run("status")) == "meaning and keywords (minilm, 2 passages)"
+    described = f"{weights.MODEL}, 2048 dimensions, reads other scripts"
+    assert recall(run("status")) == f"meaning and keywords (minilm: {described}; 2 passages)"
     data = run("status", "--json").data
     assert data["recall"] == "meaning and keywords"
     assert (data["model"]["encoder"], data["model"]["encoded"]) == ("minilm", 2)
@@ -302,6 +305,56 @@ def test_a_deleted_cache_costs_time_and_nothing_else(run: Run, home: Home) -> No
     before = run("search", PARAPHRASE).out
     shutil.rmtree(home.cache)
     assert run("search", PARAPHRASE).out == before
+
+
+def migrate(monkeypatch: pytest.MonkeyPatch, name: str) -> FakeEncoder:
+    """Name another model, as the library would load it."""
+    monkeypatch.delenv("MEMEM_ENCODER")
+    monkeypatch.setenv("MEMEM_EMBED_MODEL", name)
+    monkeypatch.setattr("memem.flows.model._require_library", lambda: None)
+    other = FakeEncoder(f"{name} 1", means={"automobile": "coffee"})
+    monkeypatch.setattr(Workspace, "_load_encoder", lambda _: other)
+    return other
+
+
+def test_reindex_computes_the_vectors_of_another_model_and_search_uses_them(
+    run: Run, loaded: FakeEncoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run("encode")
+    migrate(monkeypatch, "intfloat/multilingual-e5-small")
+    monkeypatch.setattr(meaning, "AT_ONCE", 0)
+    assert run("search", PARAPHRASE).err.startswith("(keywords only: 0 of 2 passages have a vector so far")
+    done = run("reindex")
+    described = "intfloat/multilingual-e5-small, 2048 dimensions, reads other scripts"
+    assert done.out.splitlines()[-1] == f"Encoded 2 of 2 passages; the model is {described}."
+    assert recall(run("status")) == f"meaning and keywords (sentence-transformers: {described}; 2 passages)"
+    assert "Coffee" in run("search", "automobile").out
+    assert (run("search", PARAPHRASE).err, len(loaded.encoded)) == ("", 2)
+
+
+def test_reindex_interrupted_says_that_what_is_done_is_kept(
+    run: Run, loaded: FakeEncoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(encode, "STEP", 1)
+    loaded.trouble, loaded.fails_at_batch = KeyboardInterrupt(), 2
+    done = run("reindex")
+    assert (done.code, done.err) == (130, f"{output.ENCODING_INTERRUPTED}\n")
+    loaded.trouble = None
+    assert run("encode", "--json").data["encoded"] == 1
+
+
+@pytest.mark.usefixtures("loaded")
+@pytest.mark.parametrize(("key", "value", "hinted"), [("embed_model", "a/b", True), ("encoder", "none", False)])
+def test_a_change_of_the_model_says_how_its_vectors_are_computed(run: Run, key: str, value: str, hinted: bool) -> None:
+    assert ("`memem reindex`" in run("config", key, value).err) is hinted
+
+
+def test_model_tells_what_it_does_not_read(run: Run, loaded: FakeEncoder) -> None:
+    loaded.multilingual = False
+    run("save", "连接池的大小是二十。", "-p", "general")
+    shown = dict(line.split("\t") for line in run("model").out.splitlines())
+    assert shown["model"] == f"{weights.MODEL}, 2048 dimensions, reads Latin letters alone"
+    assert shown["not read"] == "1 memories in other scripts; keywords find them"
 
 
 @pytest.mark.usefixtures("loaded")

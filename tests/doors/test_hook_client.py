@@ -366,6 +366,16 @@ def test_the_end_of_a_turn_begins_the_miner_once_mining_is_on(
     assert capfdbinary.readouterr() == (b"", b"")
 
 
+@pytest.mark.parametrize("event", client.LATER)
+def test_what_was_shown_is_judged_after_the_turn_though_mining_is_off(
+    event: str, ws: Workspace, begun: list[tuple[str, bytes]]
+) -> None:
+    ws.home.state.mkdir(parents=True)
+    ws.home.shown_unjudged.touch()
+    client.main(["hook", event])
+    assert begun == ([] if event == "PreCompact" else [(event, b"told")])
+
+
 def test_a_session_that_begins_begins_the_upkeep(
     begun: list[tuple[str, bytes]], monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:

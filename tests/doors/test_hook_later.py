@@ -10,8 +10,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from memem.core.errors import InputError, MememError
+from memem.core.memory import Hit, Slice
 from memem.doors.hook import later
-from memem.flows import consent, hook_check, mining, upkeep
+from memem.flows import consent, hook_check, mining, receipts, remember, upkeep, usefulness
 from memem.workspace import Workspace
 from tests.transcripts import Transcript, fact, kept, once, sent
 
@@ -98,6 +99,63 @@ def test_an_answer_that_is_not_in_the_file_yet_is_waited_for(miner: Workspace, s
 def test_an_event_that_names_no_transcript_is_refused(miner: Workspace, event: str, envelope: bytes) -> None:
     with pytest.raises(InputError, match="told of no transcript"):
         later.work(miner, event, envelope)
+
+
+# --- what was shown is judged -------------------------------------------------------------------------------------
+
+
+def shown(ws: Workspace, session: Transcript) -> str:
+    """A memory that the session was shown, and that its answer cites."""
+    memory = remember.save(ws, "Prices are net.", project="shop").memory
+    session.human("are prices net?")
+    receipts.record(ws, Slice("text", (Hit(memory, "a.md", 0.9),), "", "shop", "", session.session), prompt="x")
+    session.claude(f"Yes, says {memory.id8}.")
+    return memory.id
+
+
+@pytest.mark.parametrize(("event", "used"), [("Stop", 1), ("SessionEnd", 1), ("PreCompact", 0)])
+def test_what_was_shown_is_judged_once_the_turn_has_ended(
+    ws: Workspace, session: Transcript, event: str, used: int
+) -> None:
+    identity = shown(ws, session)
+    work(ws, event, session)
+    assert usefulness.of_memory(ws, identity).used == used
+
+
+@pytest.mark.parametrize("event", MINING)
+def test_judging_mines_nothing_and_marks_nothing_before_its_user_says_so(
+    miner: Workspace, claude: Path, session: Transcript, event: str
+) -> None:
+    shown(miner, session)
+    session.tells("one")
+    before = len(list(miner.store.paths.memories.glob("*.md")))
+    work(miner, event, session)
+    assert sent(claude) == {}
+    assert len(list(miner.store.paths.memories.glob("*.md"))) == before
+    assert not miner.home.state_file.exists()
+
+
+@pytest.mark.parametrize("problem", [MememError("no judge"), TypeError("a fault of ours")])
+def test_what_is_wrong_with_judging_is_told_and_keeps_nothing_from_being_mined(
+    miner: Workspace, session: Transcript, monkeypatch: pytest.MonkeyPatch, problem: Exception
+) -> None:
+    def fails(*_: object) -> None:
+        raise problem
+
+    monkeypatch.setattr(usefulness, "judge", fails)
+    consent.opt_in(miner)
+    session.tells("one")
+    with pytest.raises(type(problem), match=str(problem)):
+        work(miner, "Stop", session)
+    assert kept(miner) == once("one")
+
+
+@pytest.mark.parametrize("told", [{"session_id": ""}, {"session_id": hook_check.SESSION}])
+def test_a_session_that_has_no_name_or_never_was_is_not_judged(
+    ws: Workspace, session: Transcript, monkeypatch: pytest.MonkeyPatch, told: dict[str, str]
+) -> None:
+    monkeypatch.setattr(usefulness, "judge", lambda *_: pytest.fail("judged"))
+    work(ws, "Stop", session, **told)
 
 
 @pytest.mark.parametrize("event", ["UserPromptSubmit", "PreToolUse", "", "stop"])

@@ -17,6 +17,7 @@ from memem.flows import checkup_folders, checkup_recall, consent, doctor, encode
 from memem.flows.diagnosis import broken, degraded, fine
 from memem.flows.doctor import BROKEN, DEGRADED, FINE, Diagnosis
 from memem.workspace import Workspace, open_workspace
+from tests.fakes import FakeEncoder
 
 ALWAYS = ("python", "home", "space", "claude", "mining", "plugin", "hooks")
 WITH_A_NOTE = (*ALWAYS, "locks", "vault", "index")
@@ -271,6 +272,16 @@ def test_the_library_is_not_asked_about_vectors_it_would_have_to_be_loaded_for(
     well._encoder = None
     monkeypatch.setattr(Workspace, "_load_encoder", load)
     assert states(well)["vectors"] == FINE
+
+
+def test_memories_that_the_model_does_not_read_are_a_hint_and_no_trouble(well: Workspace, encoder: FakeEncoder) -> None:
+    encoder.multilingual = False
+    remember.save(well, "连接池的大小是二十。")
+    encode.encode_all(well)
+    assert states(well)["languages"] == FINE
+    assert "1 memories are in scripts that the model does not read" in detail(well, "languages")
+    encoder.multilingual = True
+    assert "languages" not in states(well)
 
 
 def test_vectors_of_another_model_are_not_counted(well: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:

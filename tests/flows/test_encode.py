@@ -67,6 +67,22 @@ def test_progress_goes_up_to_the_total(filled: Workspace) -> None:
     assert told == [(0, 7), (2, 7), (4, 7), (6, 7), (7, 7)]
 
 
+def test_steps_grow_while_they_are_quick_and_shrink_for_a_model_that_is_slow(
+    filled: Workspace, encoder: FakeEncoder, clock: SteppingClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(encode, "FIRST_STEP", 1)
+    told: list[int] = []
+    encode_all(filled, lambda done, _: told.append(done))
+    assert told == [0, 1, 3, 7]
+    slow = FakeEncoder("somebody/large-model 1")
+    slow.passages = lambda texts: clock.forward(seconds=len(texts)) or encoder.passages(texts)  # type: ignore[method-assign,func-returns-value]
+    use(filled, slow)
+    monkeypatch.setattr(encode, "FIRST_STEP", 4)
+    told.clear()
+    encode_all(filled, lambda done, _: told.append(done))
+    assert told == [0, 4, 6, 7]
+
+
 @pytest.mark.usefixtures("_small_steps")
 @pytest.mark.parametrize("trouble", [KeyboardInterrupt(), ModelError("out of order")], ids=["ctrl-c", "failure"])
 def test_an_interruption_keeps_what_was_done(filled: Workspace, encoder: FakeEncoder, trouble: BaseException) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from memem.core.receipt import PROMPT, Receipt
 from memem.flows import hook_check, plugin
 from memem.flows.diagnosis import BROKEN, DEGRADED, FINE, Diagnosis
 from memem.flows.hook_check import ENVELOPES, SESSION
@@ -235,7 +236,9 @@ def test_words_in_the_place_of_json_are_broken(ws: Workspace, root: Path) -> Non
 def test_what_hooks_noted_of_a_session_that_never_was_is_forgotten(ws: Workspace, root: Path) -> None:
     ws.contexts.add(SESSION, ["a"], 0)
     ws.contexts.add("another", ["a"], 0)
+    ws.contexts.receipts.add(Receipt(0, PROMPT, SESSION))
     check(ws, root)
+    assert ws.contexts.receipts.last() is None
     assert (ws.contexts.is_known(SESSION), ws.contexts.is_known("another")) == (False, True)
     ws.close()
     ws.home.contexts_file.write_bytes(b"this is not a database " * 100)

@@ -15,7 +15,7 @@ import pytest
 from memem.core import sqlite
 from memem.core.errors import InputError
 from memem.core.memory import Hits
-from memem.flows import meaning, rebuild, reindex, remember, retrieve
+from memem.flows import meaning, rebuild, reindex, remember, retrieve, slicing
 from memem.workspace import Workspace, open_workspace
 from tests.fakes import FakeEncoder, FaultyOs, SteppingClock
 
@@ -365,7 +365,7 @@ def without_meaning(ws: Workspace, saying: str, query: str = "the vehicle that A
     """Keywords answer alone, and search and slice say why, in one line."""
     hits = retrieve.search(ws, query)
     assert [(hit.body, hit.source, hit.cosine) for hit in hits] == [(MENDED, "keyword", None)]
-    sliced = retrieve.slice_for(ws, query, cwd=ws.settings.vault, project="general")
+    sliced = slicing.slice_for(ws, query, cwd=ws.settings.vault, project="general")
     assert [hit.body for hit in sliced.hits] == [MENDED]
     for reason in (hits.degraded, hits[0].degraded, sliced.degraded, sliced.hits[0].degraded):
         assert saying in reason
@@ -551,7 +551,7 @@ def test_a_note_of_another_project_never_takes_the_place_of_one_that_is_forgotte
         remember.save(other, "The vehicle of the client was mended.", project="client-private")
 
     meanwhile.append(replace_it)
-    told = retrieve.slice_for(garage, PARAPHRASE, cwd=garage.user_home, project="general")
+    told = slicing.slice_for(garage, PARAPHRASE, cwd=garage.user_home, project="general")
     assert "client" not in told.text
     assert told.hits == ()
 

@@ -14,6 +14,7 @@ from memem.flows.model import ModelState
 from memem.index import fetching, weights
 from memem.index.weights import Weights
 from memem.workspace import Workspace
+from tests.fakes import FakeEncoder
 
 
 def sentence_transformers(ws: Workspace, monkeypatch: pytest.MonkeyPatch, *, installed: bool) -> None:
@@ -35,7 +36,9 @@ def test_no_encoder_is_a_state_without_a_problem(ws: Workspace) -> None:
 def test_the_state_tells_where_the_weights_are_and_how_far_the_vectors(meant: Workspace, small_weights: Path) -> None:
     remember.save(meant, "One fact.")
     remember.save(meant, "Another fact.")
-    known = ModelState("minilm", weights.MODEL, str(small_weights), "hub cache", passages=2)
+    known = ModelState(
+        "minilm", weights.MODEL, str(small_weights), "hub cache", passages=2, dimensions=2_048, multilingual=True
+    )
     assert model.state(meant) == known
     encode.encode_all(meant)
     assert model.state(meant) == replace(known, encoded=2)
@@ -83,6 +86,51 @@ def test_the_library_is_not_loaded_to_tell_the_state(ws: Workspace, monkeypatch:
     sentence_transformers(ws, monkeypatch, installed=True)
     assert model.state(ws) == ModelState("sentence-transformers", "somebody/a-model", passages=1, encoded=0)
     assert "sentence_transformers" not in sys.modules
+
+
+def encode_with(ws: Workspace, model_name: str, means: dict[str, str] | None = None) -> None:
+    """Choose a model of the library, and compute all vectors, as another process would."""
+    ws.close()
+    ws.settings = replace(ws.settings, encoder="sentence-transformers", embed_model=model_name)
+    ws._encoder, ws._asked = FakeEncoder(f"{model_name} 1", means), None
+    encode.encode_all(ws)
+    ws._encoder = None
+
+
+def test_a_model_that_is_not_loaded_is_described_by_its_vectors(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    remember.save(ws, "A fact.")
+    sentence_transformers(ws, monkeypatch, installed=True)
+    encode_with(ws, "somebody/a-model")
+    state = model.state(ws)
+    assert (state.encoded, state.passages, state.dimensions, state.multilingual) == (1, 1, 2_048, True)
+    assert state.described == "somebody/a-model, 2048 dimensions, reads other scripts"
+    remember.save(ws, "Another fact.")
+    assert (model.state(ws).encoded, model.state(ws).passages) == (1, 2)
+
+
+def test_going_back_to_a_model_its_vectors_are_counted_before_it_is_loaded(
+    ws: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    remember.save(ws, "A fact.")
+    sentence_transformers(ws, monkeypatch, installed=True)
+    encode_with(ws, "somebody/a-model")
+    remember.save(ws, "Another fact.")
+    encode_with(ws, "else/b-model")
+    ws.settings = replace(ws.settings, embed_model="somebody/a-model")
+    assert (model.state(ws).encoded, model.state(ws).passages) == (1, 2)
+    ws.settings = replace(ws.settings, embed_model="else/a-model")
+    assert (model.state(ws).encoded, model.state(ws).dimensions) == (0, 0), "of the same name, by somebody else"
+
+
+def test_memories_in_scripts_that_the_model_does_not_read_are_counted(
+    meant: Workspace, encoder: FakeEncoder, small_weights: Path
+) -> None:
+    for text in ("The pool.", "L'été à Łódź.", "连接池的大小是二十。", "Пароль базы данных."):
+        remember.save(meant, text)
+    assert model.state(meant).unread == 0
+    encoder.multilingual = False
+    assert model.state(meant).unread == 2
+    assert model.state(meant).described.endswith("reads Latin letters alone")
 
 
 # --- fetching -----------------------------------------------------------------------------------------------------

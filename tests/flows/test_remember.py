@@ -22,7 +22,7 @@ from memem.core.errors import (
     VaultMissing,
 )
 from memem.core.memory import Memory
-from memem.flows import rebuild, reindex, remember, retrieve
+from memem.flows import rebuild, reindex, remember, retrieve, slicing
 from memem.gate.duplicates import fingerprint
 from memem.index.words import STOP_WORDS
 from memem.workspace import Workspace, open_workspace
@@ -549,7 +549,7 @@ def test_any_text_can_be_saved_found_and_shown(
         words = saved.memory.body.split()
         if words and words[0].isascii() and words[0].isalpha() and words[0].lower() not in STOP_WORDS:
             assert [hit.id for hit in retrieve.search(ws, words[0])] == [saved.memory.id]
-        shown = retrieve.slice_for(ws, text, cwd=folder, project="general", always=True).text
+        shown = slicing.slice_for(ws, text, cwd=folder, project="general", always=True).text
         assert shown.count("\n# ") + shown.startswith("# ") == 1
     finally:
         ws.close()

@@ -8,7 +8,7 @@ import pytest
 
 from memem.core.errors import InputError, NotFound, VaultMissing
 from memem.doors.cli.verb_demo import example_memories
-from memem.flows import rebuild, reindex, remember, retrieve
+from memem.flows import rebuild, reindex, remember, retrieve, slicing
 from memem.workspace import Workspace
 from tests.fakes import START, SteppingClock
 
@@ -146,7 +146,7 @@ def test_reading_before_there_is_a_vault_says_what_to_do(ws: Workspace, tmp_path
     with pytest.raises(VaultMissing, match="Save a memory to begin one"):
         retrieve.search(ws, "anything")
     with pytest.raises(VaultMissing):
-        retrieve.slice_for(ws, "anything", cwd=tmp_path)
+        slicing.slice_for(ws, "anything", cwd=tmp_path)
     assert not ws.settings.vault.exists()
 
 
@@ -155,7 +155,7 @@ def test_reading_before_there_is_a_vault_says_what_to_do(ws: Workspace, tmp_path
 
 def sliced(ws: Workspace, prompt: str, **options: object) -> str:
     options = {"cwd": ws.settings.vault, "project": "shop-api", **options}
-    return retrieve.slice_for(ws, prompt, **options).text  # type: ignore[arg-type]
+    return slicing.slice_for(ws, prompt, **options).text  # type: ignore[arg-type]
 
 
 def test_a_prompt_that_needs_a_memory_gets_it(shop: Workspace) -> None:
@@ -169,7 +169,7 @@ def test_a_prompt_that_needs_a_memory_gets_it(shop: Workspace) -> None:
     "prompt", ["hi", "ok thanks", "yes please", "continue", "why?", "好的", "1", "", "🎉", "go on then"]
 )
 def test_a_prompt_that_needs_none_gets_silence(shop: Workspace, prompt: str) -> None:
-    result = retrieve.slice_for(shop, prompt, cwd=shop.settings.vault, project="shop-api")
+    result = slicing.slice_for(shop, prompt, cwd=shop.settings.vault, project="shop-api")
     assert (result.text, result.hits) == ("", ())
     assert result.reason
 
@@ -256,7 +256,7 @@ def test_a_loop_of_links_is_no_file(shop: Workspace, tmp_path: Path) -> None:
 
 
 def test_a_session_id_only_labels_the_result(shop: Workspace) -> None:
-    result = retrieve.slice_for(shop, "hi", cwd=shop.settings.vault, session_id="../../x")
+    result = slicing.slice_for(shop, "hi", cwd=shop.settings.vault, session_id="../../x")
     assert result.session_id == "../../x"
     assert not list(shop.home.root.parent.glob("x*"))
 
@@ -266,21 +266,21 @@ def test_a_session_id_only_labels_the_result(shop: Workspace) -> None:
 
 def test_what_is_known_already_is_neither_a_hit_nor_pinned_again(shop: Workspace) -> None:
     prompt = "are access tokens signed with RS256?"
-    first = retrieve.slice_for(shop, prompt, cwd=shop.settings.vault, project="shop-api")
+    first = slicing.slice_for(shop, prompt, cwd=shop.settings.vault, project="shop-api")
     (pinned,) = first.pinned
-    without_pinned = retrieve.slice_for(shop, prompt, cwd=shop.settings.vault, project="shop-api", known={pinned})
+    without_pinned = slicing.slice_for(shop, prompt, cwd=shop.settings.vault, project="shop-api", beside=slicing.Beside(known={pinned}))
     assert "- Pinned" not in without_pinned.text
     assert without_pinned.hits == first.hits
     known = {hit.id for hit in first.hits}
-    nothing = retrieve.slice_for(shop, prompt, cwd=shop.settings.vault, project="shop-api", known=known)
+    nothing = slicing.slice_for(shop, prompt, cwd=shop.settings.vault, project="shop-api", beside=slicing.Beside(known=known))
     assert (nothing.text, nothing.hits, nothing.pinned) == ("", (), ())
     assert nothing.reason == "what the prompt needs stands in this session's context already"
 
 
 def test_who_asks_for_the_working_state_gets_it_without_what_is_known(shop: Workspace) -> None:
     prompt = "are access tokens signed with RS256?"
-    first = retrieve.slice_for(shop, prompt, cwd=shop.settings.vault, project="shop-api")
+    first = slicing.slice_for(shop, prompt, cwd=shop.settings.vault, project="shop-api")
     known = {hit.id for hit in first.hits}
-    asked = retrieve.slice_for(shop, prompt, cwd=shop.settings.vault, project="shop-api", known=known, always=True)
+    asked = slicing.slice_for(shop, prompt, cwd=shop.settings.vault, project="shop-api", beside=slicing.Beside(known=known), always=True)
     assert "- Pinned" in asked.text
     assert "RS256" not in asked.text

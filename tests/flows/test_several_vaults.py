@@ -264,3 +264,76 @@ def test_vectors_of_a_vault_that_nobody_uses_any_more_are_dropped(here: Workspac
     rebuild.drop_unused(here)
     assert encode_all(here).compacted
     assert here.vectors().count() == 3
+
+
+# --- vectors of other models ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def switched(here: Workspace, encoder: FakeEncoder) -> Workspace:
+    """A vault that was encoded with one model and then with another, and has not used the first one for a long time."""
+    encode_all(here)
+    here.close()
+    for folder in here.home.vectors.iterdir():
+        os.utime(folder, (0, 0))
+    here._encoder, here._asked = FakeEncoder("somebody/other-model 2"), None
+    encode_all(here)
+    return here
+
+
+def models(ws: Workspace) -> set[str]:
+    return {folder.name.rpartition("-model-")[0] for folder in ws.home.vectors.iterdir()}
+
+
+def test_vectors_of_a_model_that_nobody_used_for_thirty_days_are_removed(
+    switched: Workspace, clock: SteppingClock
+) -> None:
+    clock.now = datetime.now(UTC)
+    rebuild.drop_unused(switched)
+    assert models(switched) == {"other"}
+    clock.forward(days=31)
+    rebuild.drop_unused(switched)
+    assert models(switched) == {"other"}, "a vault is encoded in it, however long ago"
+
+
+def test_a_model_that_was_used_lately_costs_nothing_to_go_back_to(switched: Workspace, clock: SteppingClock) -> None:
+    clock.now = datetime.now(UTC)
+    for folder in switched.home.vectors.iterdir():
+        os.utime(folder, (clock.ticks() - 29 * DAY,) * 2)
+    rebuild.drop_unused(switched)
+    assert models(switched) == {"fake", "other"}
+
+
+def test_the_vectors_of_the_old_model_stay_until_those_of_the_new_one_are_complete(
+    switched: Workspace, clock: SteppingClock
+) -> None:
+    clock.now = datetime.now(UTC)
+    remember.save(switched, "It is about a lantern.", title="lantern")
+    rebuild.drop_unused(switched)
+    assert models(switched) == {"fake", "other"}
+    encode_all(switched)
+    rebuild.drop_unused(switched)
+    assert models(switched) == {"other"}
+
+
+def test_vectors_that_another_vault_is_encoded_in_stay(
+    here: Workspace, there: Workspace, encoder: FakeEncoder, clock: SteppingClock
+) -> None:
+    encode_all(there)
+    last_used(there, clock.ticks())
+    there._encoder, here._encoder = encoder, FakeEncoder("somebody/other-model 2")
+    encode_all(here)
+    os.utime(next(here.home.vectors.glob("fake-*")), (0, 0))
+    seen = there.index_file.parent.stat().st_mtime_ns
+    rebuild.drop_unused(here)
+    assert models(here) == {"fake", "other"}
+    assert there.index_file.parent.stat().st_mtime_ns == seen, "to ask it is not to use it"
+
+
+def test_a_damaged_index_cannot_tell_which_vectors_it_wants(switched: Workspace, clock: SteppingClock) -> None:
+    clock.now = datetime.now(UTC)
+    other = switched.home.indexes / "another" / "index.db"
+    other.parent.mkdir()
+    other.write_bytes(b"this is not a database " * 100)
+    rebuild.drop_unused(switched)
+    assert models(switched) == {"fake", "other"}

@@ -12,6 +12,7 @@ import pytest
 
 from memem.core import locks
 from memem.core.errors import HomeError, MememError, ModelError, VaultMissing
+from memem.core.receipt import PROMPT, Item, Receipt
 from memem.flows import consent, meaning, opening, remember, retrieve, upkeep
 from memem.flows.mining_state import MiningState
 from memem.jobs import detach
@@ -301,6 +302,16 @@ def test_sessions_that_claude_code_no_longer_keeps_are_forgotten(ws: Workspace, 
     clock.forward(days=11)
     upkeep.after_session_start(ws)
     assert (ws.contexts.is_known("old"), ws.contexts.is_known("new")) == (False, True)
+
+
+def test_receipts_and_what_memories_were_good_for_are_kept_for_a_year(ws: Workspace, clock: SteppingClock) -> None:
+    for identity, days in (("old", 200), ("new", 200)):
+        number = ws.contexts.receipts.add(Receipt(clock.ticks(), PROMPT, "s1", items=(Item(identity),)))
+        ws.contexts.receipts.mark_used(number, {identity: "no"}, clock.ticks())
+        clock.forward(days=days)
+    upkeep.after_session_start(ws)
+    assert ws.contexts.receipts.tally(["old", "new"]) == {"new": (1, 0)}
+    assert (ws.contexts.receipts.of_memory("old", 9), len(ws.contexts.receipts.of_memory("new", 9))) == ([], 1)
 
 
 def test_a_record_that_is_damaged_within_is_made_anew(ws: Workspace, clock: SteppingClock) -> None:

@@ -1,5 +1,6 @@
 """The library sentence-transformers as an encoder: here by a stand-in, since nobody needs it to work on the rest."""
 
+import re
 import sys
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -30,6 +31,20 @@ class FakeTorch(ModuleType):
         self.threads = count
 
 
+class FakeTokenizer:
+    """Cuts a text into pieces of so many characters; what is not in its alphabet is unknown to it."""
+
+    unk_token_id = 0
+
+    def __init__(self, size: float, alphabet: str = "\0-\U0010ffff") -> None:
+        self.size, self.known = size, re.compile(f"[{alphabet}]*")
+
+    def __call__(self, text: str, add_special_tokens: bool) -> dict[str, list[int]]:
+        assert not add_special_tokens
+        pieces = [1] * round(len(text) / self.size)
+        return {"input_ids": pieces if self.known.fullmatch(text) else [0, *pieces]}
+
+
 class Library:
     """The library: what a model would need to be loaded, and what it was asked, under which conditions."""
 
@@ -40,6 +55,8 @@ class Library:
         self.calls: list[dict[str, Any]] = []
         self.fails = False
         self.downloads = False
+        self.prompts = {"query": "", "document": ""}
+        self.tokenizer: FakeTokenizer | None = None
         library = self
 
         class SentenceTransformer:
@@ -49,6 +66,9 @@ class Library:
                     raise library.refuses
                 assert device == "cpu"
                 self.max_seq_length = library.max_seq_length
+                self.prompts = library.prompts
+                if library.tokenizer:
+                    self.tokenizer = library.tokenizer
 
             def encode(self, text: str, **options: Any) -> Any:
                 return np.zeros(3)
@@ -164,10 +184,102 @@ def test_a_model_whose_weights_are_not_found_is_known_by_its_name(tmp_path: Path
     assert SentenceEncoder(str(tmp_path / "empty")).identity == f"{tmp_path / 'empty'} unknown"
 
 
+@pytest.mark.parametrize(("download", "drawn"), [(False, False), (True, True)])
+def test_the_library_draws_nothing_unless_a_model_is_being_fetched(
+    library: Library, monkeypatch: pytest.MonkeyPatch, download: bool, drawn: bool
+) -> None:
+    silenced: list[bool] = []
+    logging = SimpleNamespace(disable_progress_bar=lambda: silenced.append(True))
+    monkeypatch.setitem(sys.modules, "transformers", ModuleType("transformers"))
+    monkeypatch.setitem(sys.modules, "transformers.utils", SimpleNamespace(logging=logging))
+    SentenceEncoder("somebody/model", download=download)
+    assert (not silenced) is drawn
+
+
 @pytest.mark.parametrize("download", [False, True])
 def test_nothing_comes_from_the_hub_unless_it_is_to_be_fetched(library: Library, download: bool) -> None:
     SentenceEncoder("somebody/model", download=download)
     assert library.downloads == download
+
+
+# --- other languages ----------------------------------------------------------------------------------------------
+
+
+WORDS, CHARACTERS, LETTERS, BYTES = 3.5, 1, 1.05, 0.4
+"""How many characters a token has, about, to a model that knows the words, the characters, the letters, or none."""
+
+
+@pytest.mark.parametrize(
+    ("tokenizer", "reads"),
+    [
+        (FakeTokenizer(WORDS), True),
+        (FakeTokenizer(CHARACTERS), True),
+        (FakeTokenizer(CHARACTERS, "\u4e00-\u9fff"), True),
+        (FakeTokenizer(WORDS, " \u0400-\u04ff"), True),
+        (FakeTokenizer(LETTERS, " \u0400-\u04ff"), False),
+        (FakeTokenizer(WORDS, "\0-\u024f"), False),
+        (FakeTokenizer(BYTES), False),
+    ],
+    ids=["multilingual", "characters", "chinese", "russian", "english, russian letters", "latin", "english, bytes"],
+)
+def test_a_model_reads_other_scripts_when_its_tokenizer_knows_words_of_one(
+    library: Library, tokenizer: FakeTokenizer, reads: bool
+) -> None:
+    library.tokenizer = tokenizer
+    assert SentenceEncoder("somebody/model").multilingual is reads
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2",
+        "paraphrase-multilingual-mpnet-base-v2",
+        "intfloat/multilingual-e5-small",
+        "BAAI/bge-m3",
+        "sentence-transformers/LaBSE",
+        "sentence-transformers/distiluse-base-multilingual-cased-v2",
+        "Alibaba-NLP/gte-multilingual-base",
+        "sentence-transformers/paraphrase-xlm-r-multilingual-v1",
+        "/srv/models/ours-multilingual",
+    ],
+)
+def test_a_model_whose_name_says_that_it_reads_other_scripts_does(library: Library, name: str) -> None:
+    library.tokenizer = FakeTokenizer(BYTES)
+    assert SentenceEncoder(name).multilingual
+
+
+@pytest.mark.usefixtures("library")
+def test_a_model_that_cannot_be_asked_is_taken_to_read_what_its_user_writes() -> None:
+    assert SentenceEncoder("somebody/model").multilingual
+
+
+@pytest.mark.usefixtures("ours")
+def test_our_own_model_reads_no_other_script(library: Library, tmp_path: Path) -> None:
+    library.tokenizer = FakeTokenizer(WORDS)
+    assert not SentenceEncoder(str(make_model(tmp_path / "ours"))).multilingual
+
+
+@pytest.mark.parametrize(
+    ("name", "prompts"),
+    [
+        ("intfloat/multilingual-e5-small", ("query: ", "passage: ")),
+        ("intfloat/e5-base-v2", ("query: ", "passage: ")),
+        ("/srv/hub/models--intfloat--multilingual-e5-large/snapshots/0123abcd", ("query: ", "passage: ")),
+        ("intfloat/multilingual-e5-large-instruct", ("Instruct: Find notes that help.\nQuery: ", "")),
+        ("somebody/e5-baseline", ("", "")),
+        ("BAAI/bge-m3", ("", "")),
+    ],
+)
+def test_a_model_is_told_the_prompts_it_was_trained_with(library: Library, name: str, prompts: tuple[str, str]) -> None:
+    encoder = SentenceEncoder(name)
+    assert (library.prompts["query"], library.prompts["document"]) == prompts
+    assert encoder.identity == f"{name} unknown" + (" prompted" if any(prompts) else "")
+
+
+def test_prompts_that_come_with_a_model_are_left_as_they_are(library: Library) -> None:
+    library.prompts = {"query": "search_query: ", "document": ""}
+    assert SentenceEncoder("intfloat/multilingual-e5-small").identity == "intfloat/multilingual-e5-small unknown"
+    assert library.prompts == {"query": "search_query: ", "document": ""}
 
 
 # --- vectors ------------------------------------------------------------------------------------------------------

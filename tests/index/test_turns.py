@@ -10,6 +10,7 @@ import pytest
 
 from memem.core import sqlite
 from memem.core.errors import Busy, IndexDamaged, IndexTooNew
+from memem.index import turns, words
 from memem.index.turns import Match, Reading, Spoken, TurnIndex
 
 
@@ -200,6 +201,17 @@ def test_a_file_that_is_no_database_is_said_to_be_damaged(path: Path) -> None:
     path.write_bytes(b"no database" * 1_000)
     with pytest.raises(IndexDamaged, match=r"The index of sessions .*turns\.db is damaged"):
         TurnIndex(path)
+
+
+def test_a_file_of_before_finds_other_languages_once_it_is_opened(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as before:
+        before.setattr(turns, "MIGRATIONS", turns.MIGRATIONS[:1])
+        before.setattr(words, "indexed", str.lower)
+        with closing(TurnIndex(path)) as old:
+            fill(old, "s1", said("a", "Gałąź wydania"), said("b", "The release branch"))
+            assert uuids(old, "galaz") == []
+    with closing(TurnIndex(path)) as index:
+        assert (uuids(index, "galaz"), uuids(index, "branch"), index.count()) == (["a"], ["b"], 2)
 
 
 def test_a_file_of_a_newer_memem_is_left_alone(path: Path) -> None:

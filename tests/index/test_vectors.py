@@ -11,7 +11,8 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -554,3 +555,32 @@ def test_a_deleted_folder_is_noticed(store: VectorStore, folder: Path, open_stor
     assert not store.is_current()
     assert open_store().is_current()
     assert not store.is_current()
+
+
+# --- what a folder says of itself ---------------------------------------------------------------------------------
+
+
+def test_a_folder_says_whose_vectors_it_holds_and_can_be_opened_without_the_model(
+    folder: Path, store: VectorStore
+) -> None:
+    described = vectors.describe(folder)
+    assert described == vectors.Described(folder, store.id, IDENTITY, DIMENSIONS, None)
+    store.note_scripts(multilingual=True)
+    assert vectors.describe(folder) == replace(described, multilingual=True)
+    store.note_scripts(multilingual=False)
+    assert vectors.describe(folder) == replace(described, multilingual=False)
+    with closing(described.open()) as again:
+        assert again.id == store.id
+
+
+def test_a_folder_that_nobody_has_filled_says_nothing(folder: Path) -> None:
+    assert vectors.describe(folder) is None
+
+
+def test_the_folders_of_a_model_are_found_by_its_name_the_last_used_first(tmp_path: Path) -> None:
+    names = [folder_name(f"somebody/a-model {weights}", 4) for weights in ("1", "2")]
+    others = [folder_name("somebody/a-model-2 1", 4), "a-model"]
+    for age, name in enumerate([*names, *others]):
+        (tmp_path / name).mkdir()
+        os.utime(tmp_path / name, (age, age))
+    assert [found.name for found in vectors.folders_of("somebody/a-model", tmp_path)] == names[::-1]

@@ -81,10 +81,28 @@ def test_a_language_with_a_sign_in_its_name_is_not_the_letter(text: str) -> None
         ("user’s", ["user"]),
         ("USER'S", ["user"]),
         ("users'", ["users"]),
-        ("l'eau", ["l'eau"]),
+        ("aujourd’hui", ["aujourd'hui"]),
+        ("комп’ютер", ["комп'ютер"]),
+        ("компʼютер", ["комп'ютер"]),
+        ("o‘zbek", ["o'zbek"]),
     ],
 )
 def test_an_apostrophe_is_part_of_a_word_and_a_possessive_is_not(text: str, expected: list[str]) -> None:
+    assert tokens(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("l'eau", ["eau"]),
+        ("L’accès", ["acces"]),
+        ("jusqu'ici", ["ici"]),
+        ("dell'utente", ["utente"]),
+        ("d'a", ["d'a"]),
+        ("o'brien", ["o'brien"]),
+    ],
+)
+def test_an_article_before_an_apostrophe_is_not_part_of_a_word(text: str, expected: list[str]) -> None:
     assert tokens(text) == expected
 
 
@@ -114,8 +132,21 @@ def test_a_long_compound_is_found_by_its_parts_alone() -> None:
         ("naïve", {"naive"}),
         ("ＡＰＩ", {"api"}),
         ("Ёлка", {"елка"}),
-        ("العَرَبِيَّة", {"العربية"}),
-        ("العـــربية", {"العربية"}),
+        ("Đường", {"duong"}),
+        ("Łódź", {"lodz"}),
+        ("smørrebrød", {"smorrebrod"}),
+        ("Œuvre", {"oeuvre"}),
+        ("IŞIK ışık", {"isik"}),
+        ("٤٢٧", {"427"}),
+        ("مكتبة مستشفى", {"مكتبه", "مستشفي"}),
+        ("ज़रूर", {"जरूर"}),
+        ("co\u00adoperate", {"cooperate"}),
+        ("葛\U000e0100城", {"葛城"}),
+        ("メール・アドレス", {"ルア"}),
+        ("ㄅㄆㄇ", {"ㄅㄆ", "ㄆㄇ"}),
+        ("བོད་ཡིག", {"བོད", "ཡིག"}),
+        ("العَرَبِيَّة", {"العربيه"}),
+        ("العـــربية", {"العربيه"}),
         ("हिन्दी", {"हिन्दी"}),
         ("עִבְרִית", {"עברית"}),
         ("ภาษาไทย", {"ภา", "าษ", "ษา", "าไ", "ไท", "ทย"}),
@@ -260,6 +291,9 @@ def test_any_text_gives_words_that_are_neither_empty_nor_several(text: str) -> N
 
 @given(WORDS)
 @example("\ufdfa")
+@example("・")
+@example("İIıi")
+@example("l'é")
 @example("ﾊﾝｶｸ")
 @example("İstanbul")
 @example("ǅ")

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from memem.core.memory import STATUSES, Hit, Memory
 from memem.core.query import Found, Match, Term
-from memem.recall import rank as module
+from memem.recall import leaning as module
+from memem.recall.leaning import Leaning
 from memem.recall.rank import COSINE, FUSED, KEYWORDS, Blend, rank
 
 ZEBRA, STRIPES, LITERAL = Term("zebra"), Term("stripes"), Term("ops-4821", literal=True)
@@ -28,11 +29,11 @@ def found(*matches: Match, notes: int = 100) -> Found:
 
 
 def order(*matches: Match, project: str = "shop", files: tuple[str, ...] = ()) -> list[str]:
-    return [hit.id for hit in rank(found(*matches), project, files)]
+    return [hit.id for hit in rank(found(*matches), Leaning(project, files))]
 
 
 def only(one: Match, **options: Any) -> Hit:
-    (hit,) = rank(found(one, **options), "shop")
+    (hit,) = rank(found(one, **options), Leaning("shop"))
     return hit
 
 
@@ -40,7 +41,7 @@ def only(one: Match, **options: Any) -> Hit:
 
 
 def test_nothing_found_is_nothing_ranked() -> None:
-    assert rank(found(), "shop") == []
+    assert rank(found(), Leaning("shop")) == []
 
 
 def test_the_more_relevant_comes_first() -> None:
@@ -79,7 +80,7 @@ def test_among_equals_what_fits_better_comes_first(ahead: dict[str, Any], behind
     ],
 )
 def test_a_memory_about_a_file_in_play_is_nudged(pattern: str, file: str, fits: bool) -> None:
-    plain, about = rank(found(match("a"), match("b", paths=(pattern,))), "shop", (file,))
+    plain, about = rank(found(match("a"), match("b", paths=(pattern,))), Leaning("shop", (file,)))
     assert ((plain.id, about.id) == ("b", "a")) == fits
 
 
@@ -95,7 +96,7 @@ def test_ties_are_broken_by_id_whatever_order_they_come_in() -> None:
 
 def test_two_files_with_one_id_keep_the_order_of_their_paths() -> None:
     twins = [replace(match("twin"), path=path) for path in ("b.md", "a.md")]
-    assert [hit.path for hit in rank(found(*twins), "shop")] == ["a.md", "b.md"]
+    assert [hit.path for hit in rank(found(*twins), Leaning("shop"))] == ["a.md", "b.md"]
 
 
 # --- bounds -------------------------------------------------------------------------------------------------------
@@ -126,13 +127,13 @@ def test_nudges_together_cannot_overturn_a_clear_difference_in_relevance(
 @given(st.lists(st.tuples(_bm25, _fields), min_size=1, max_size=8))
 def test_a_score_is_between_nothing_and_one(found_fields: list[tuple[float, dict[str, Any]]]) -> None:
     matches = [match(str(n), bm25, **fields) for n, (bm25, fields) in enumerate(found_fields)]
-    hits = rank(found(*matches), "shop", ("src/x.py",))
+    hits = rank(found(*matches), Leaning("shop", ("src/x.py",)))
     assert all(0 <= hit.score <= 1 for hit in hits)
     assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
 
 
 def test_the_best_match_with_everything_for_it_scores_one() -> None:
-    (hit,) = rank(found(match("a", project="shop", importance=5, paths=("*",))), "shop", ("x",))
+    (hit,) = rank(found(match("a", project="shop", importance=5, paths=("*",))), Leaning("shop", ("x",)))
     assert hit.score == 1
 
 
@@ -160,7 +161,7 @@ def test_a_part_of_a_compound_covers_less_than_a_word() -> None:
     whole, part = Term("pool"), Term("pool", part=True)
     shares = []
     for asked in (whole, part):
-        hits = rank(Found((match("a", terms=(asked,)),), {asked: 1, STRIPES: 1}, 100), "shop")
+        hits = rank(Found((match("a", terms=(asked,)),), {asked: 1, STRIPES: 1}, 100), Leaning("shop"))
         shares.append(hits[0].coverage)
     assert shares[1] < shares[0]
 
@@ -175,14 +176,14 @@ def test_a_part_of_a_compound_covers_less_than_a_word() -> None:
 )
 def test_coverage_is_between_nothing_and_one(frequencies: dict[Term, int], data: st.DataObject) -> None:
     held = data.draw(st.lists(st.sampled_from(sorted(frequencies, key=str)), unique=True)) if frequencies else []
-    hits = rank(Found((match("a", terms=tuple(held)),), frequencies, 50), "shop")
+    hits = rank(Found((match("a", terms=tuple(held)),), frequencies, 50), Leaning("shop"))
     assert 0 <= hits[0].coverage <= 1
 
 
-@pytest.mark.parametrize(("projects", "statuses"), list(product((("shop",), ("general", "shop")), STATUSES[:2])))
+@pytest.mark.parametrize(("projects", "statuses"), list(product((("shop",), ("general", Leaning("shop"))), STATUSES[:2])))
 def test_ranking_is_the_same_every_time(projects: tuple[str, ...], statuses: str) -> None:
     matches = [match(str(n), 1 + n % 3, project=projects[n % len(projects)], status=statuses) for n in range(9)]
-    assert rank(found(*matches), "shop") == rank(found(*reversed(matches)), "shop")
+    assert rank(found(*matches), Leaning("shop")) == rank(found(*reversed(matches)), Leaning("shop"))
 
 
 # --- words and meaning --------------------------------------------------------------------------------------------
@@ -196,7 +197,7 @@ def near(name: str, cosine: float | None, bm25: float = 0.0, **fields: Any) -> M
 def relevance(*matches: Match, blend: Blend = FUSED, asked: tuple[Term, ...] = (ZEBRA,)) -> dict[str, Any]:
     """What each scores, without the nudges, which are the same for all of them."""
     frequencies = {term: FREQUENCIES[term] for term in asked}
-    hits = rank(Found(matches, frequencies, 100), "shop", blend=blend)
+    hits = rank(Found(matches, frequencies, 100), Leaning("shop"), blend)
     return {hit.id: pytest.approx(hit.score * MOST, abs=2e-4) for hit in hits}
 
 
@@ -213,7 +214,7 @@ def test_a_literal_in_the_query_gives_words_their_half() -> None:
 def test_an_exact_identifier_comes_before_what_is_merely_about_the_same() -> None:
     exact = replace(near("exact", 0.5, 2.0), terms=(LITERAL,))
     found = Found((near("about", 0.7), exact), {LITERAL: 1}, 100)
-    assert [hit.id for hit in rank(found, "shop")] == ["exact", "about"]
+    assert [hit.id for hit in rank(found, Leaning("shop"))] == ["exact", "about"]
 
 
 def test_meaning_is_measured_from_nothing_to_the_nearest_candidate() -> None:
@@ -259,12 +260,12 @@ def test_without_a_word_in_common_a_note_must_be_nearer_than_chance(
     ("cosine", "bm25", "source"), [(None, 1.0, "keyword"), (0.5, 0.0, "cosine"), (0.5, 1.0, "both")]
 )
 def test_a_hit_says_by_what_it_was_found(cosine: float | None, bm25: float, source: str) -> None:
-    (hit,) = rank(Found((near("a", cosine, bm25),), {ZEBRA: 1}, 100), "shop")
+    (hit,) = rank(Found((near("a", cosine, bm25),), {ZEBRA: 1}, 100), Leaning("shop"))
     assert (hit.source, hit.cosine) == (source, cosine)
 
 
 def test_every_hit_says_why_meaning_had_no_part() -> None:
-    hits = rank(Found((match("a"), match("b")), FREQUENCIES, 100, degraded="no weights"), "shop")
+    hits = rank(Found((match("a"), match("b")), FREQUENCIES, 100, degraded="no weights"), Leaning("shop"))
     assert [hit.degraded for hit in hits] == ["no weights", "no weights"]
 
 
@@ -277,9 +278,9 @@ def test_the_order_does_not_depend_on_the_order_of_finding_and_scores_are_betwee
     parts: list[tuple[float | None, float, dict[str, Any]]], random: Any, blend: Blend
 ) -> None:
     matches = [near(str(n), cosine, bm25, **fields) for n, (cosine, bm25, fields) in enumerate(parts)]
-    ranked = rank(Found(tuple(matches), FREQUENCIES, 100), "shop", ("src/x.py",), blend)
+    ranked = rank(Found(tuple(matches), FREQUENCIES, 100), Leaning("shop", ("src/x.py",)), blend)
     random.shuffle(matches)
-    assert rank(Found(tuple(matches), FREQUENCIES, 100), "shop", ("src/x.py",), blend) == ranked
+    assert rank(Found(tuple(matches), FREQUENCIES, 100), Leaning("shop", ("src/x.py",)), blend) == ranked
     assert all(0 <= hit.score <= 1 for hit in ranked)
 
 
@@ -288,7 +289,7 @@ def test_nudges_together_cannot_overturn_a_clear_difference_in_meaning(
     better: dict[str, Any], worse: dict[str, Any], cosine: float
 ) -> None:
     matches = (near("z", cosine * 1.01 * MOST / LEAST, **better), near("a", cosine, **worse))
-    ordered = [hit.id for hit in rank(Found(matches, {}, 100), "shop", ("src/x.py",))]
+    ordered = [hit.id for hit in rank(Found(matches, {}, 100), Leaning("shop", ("src/x.py",)))]
     assert ordered == ["z", "a"]
 
 
@@ -296,21 +297,21 @@ def test_nudges_together_cannot_overturn_a_clear_difference_in_meaning(
 
 
 def test_a_note_asked_for_by_its_name_is_as_good_as_the_best_by_words() -> None:
-    ranked = rank(found(match("short", 9.0), match("long", 1.0, terms=(LITERAL,))), "shop")
+    ranked = rank(found(match("short", 9.0), match("long", 1.0, terms=(LITERAL,))), Leaning("shop"))
     assert ranked[0].score == ranked[1].score
 
 
 @pytest.mark.parametrize("frequency", [4, 40])
 def test_a_literal_that_stands_in_many_notes_is_no_name(frequency: int) -> None:
     matches = (match("short", 9.0), match("long", 1.0, terms=(LITERAL,)))
-    ranked = rank(Found(matches, FREQUENCIES | {LITERAL: frequency}, 100), "shop")
+    ranked = rank(Found(matches, FREQUENCIES | {LITERAL: frequency}, 100), Leaning("shop"))
     assert ranked[0].score > 5 * ranked[1].score
 
 
 def test_of_two_names_a_note_must_hold_both() -> None:
     other = Term("v3.3.0", literal=True)
     matches = (match("short", 9.0), match("one", 1.0, terms=(LITERAL,)), match("both", 1.0, terms=(LITERAL, other)))
-    ranked = {hit.id: hit.score for hit in rank(Found(matches, FREQUENCIES | {other: 1}, 100), "shop")}
+    ranked = {hit.id: hit.score for hit in rank(Found(matches, FREQUENCIES | {other: 1}, 100), Leaning("shop"))}
     assert ranked["short"] == ranked["both"] > ranked["one"]
 
 
@@ -325,14 +326,14 @@ def in_han(*matches: Match, multilingual: bool = False) -> Found:
 
 def test_in_a_script_the_encoder_does_not_read_words_decide() -> None:
     said, near = replace(match("said", 2.0, (HAN,)), cosine=0.3), replace(match("near", 1.0, (HAN,)), cosine=0.9)
-    assert [hit.id for hit in rank(in_han(said, near), "shop")] == ["said", "near"]
-    assert [hit.id for hit in rank(in_han(said, near, multilingual=True), "shop")] == ["near", "said"]
+    assert [hit.id for hit in rank(in_han(said, near), Leaning("shop"))] == ["said", "near"]
+    assert [hit.id for hit in rank(in_han(said, near, multilingual=True), Leaning("shop"))] == ["near", "said"]
 
 
 def test_in_a_script_the_encoder_does_not_read_nearness_alone_is_no_answer() -> None:
     near = replace(match("near", 0.0, ()), cosine=0.9)
-    assert rank(in_han(near), "shop") == []
-    (hit,) = rank(in_han(near, multilingual=True), "shop")
+    assert rank(in_han(near), Leaning("shop")) == []
+    (hit,) = rank(in_han(near, multilingual=True), Leaning("shop"))
     assert hit.understood
 
 
@@ -348,5 +349,5 @@ def test_a_note_in_a_script_the_encoder_does_not_read_is_no_answer_by_nearness_a
     unread = replace(unread, cosine=0.9, memory=replace(unread.memory, body="数据库连接池的大小"))
     read = replace(match("read", 0.0, ()), cosine=0.4)
     one = Found((unread, read), {ZEBRA: 0}, 100)
-    assert [hit.id for hit in rank(one, "shop")] == ["read"]
-    assert [hit.id for hit in rank(replace(one, multilingual=True), "shop")] == ["unread", "read"]
+    assert [hit.id for hit in rank(one, Leaning("shop"))] == ["read"]
+    assert [hit.id for hit in rank(replace(one, multilingual=True), Leaning("shop"))] == ["unread", "read"]

@@ -12,7 +12,8 @@ NODS = """
     do that again | try again | retry | run it | hi | hello! | hey | bye | thanks | Thank you so much! | thx |
     perfect | great, thanks | nice work | good job | looks good to me | sounds good | LGTM 👍 | got it |
     I see | I agree | makes sense | that's right | That’s it | let's go | don't | never mind | stop | wait |
-    keep going | that works | all good | well done | go for it"""
+    keep going | that works | all good | well done | go for it | 2 | A. | 1, 2 and 3 | option B please | the first one | both |
+    commit this | commit and push | yes, the last one"""
 CHINESE_NODS = """
     好 | 好的 | 好吧 | 好的，继续 | 好的，谢谢 | 嗯 | 嗯嗯嗯 | 是 | 是的 | 对 | 对的 | 不对 | 行 | 可以 |
     可以了 | 没问题 | 没错 | 没事 | 谢谢 | 谢谢你！ | 多谢 | 感谢 | 继续 | 继续吧 | 请继续 | 接着 | 下一步 |
@@ -24,7 +25,7 @@ MARKS = ["", " ", "\n\t", "?", "!!!", "...", "👍", "🎉🎉", "。", "……"
 ASKING = """
     fix it in auth.py | fix it | continue with the auth rollout | ok, now the login | yes, but use Postgres |
     run the tests | try again with RS256 | do the migration | go on with OPS-4821 | next: caching | why? |
-    what? | how | thanks, and the token? | hi, where is main | no, it should be UTC | 404 | 1 | a | v2 |
+    what? | how | thanks, and the token? | hi, where is main | no, it should be UTC | 404 | 143 | v2 | C# |
     README | redo | please deploy | ok ok ok ok ok ok ok | all tests | 这个 | 继续修复登录 | 好的，登录呢 |
     可以吗 | 修复 | 继续部署到生产 | 不要用HS256 | 可以用缓存吗 | 谢谢，数据库呢 | 开始迁移 | 請修復登錄 |
     はい | 네 | да | oui | merci | C++ | 用 RS256 | __init__ | @alice"""

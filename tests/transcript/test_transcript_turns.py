@@ -12,6 +12,7 @@ from memem.core.mining import ASSISTANT, HUMAN, OWN_CALL, Turn
 from memem.transcript.turns import Line, Work, read
 from tests.transcript.test_harness import SLICE
 
+WRITING = ("Edit", "Write", "MultiEdit")
 FRAME = {
     "uuid": "u-1",
     "timestamp": "2026-03-01T09:00:00.000Z",
@@ -207,13 +208,17 @@ def test_other_lines_mean_nothing(kind: Any) -> None:
 # --- work ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("tool", ["Read", "Edit", "Write", "MultiEdit"])
-def test_a_file_that_a_tool_was_given_was_touched(tool: str) -> None:
-    assert work(claude(call(tool, file_path="/a.py", old_string="x"))) == Work(files=("/a.py",))
+@pytest.mark.parametrize(("tool", "written"), [("Read", ()), *((name, ("/a.py",)) for name in WRITING)])
+def test_a_file_that_a_tool_was_given_was_touched_and_written_unless_it_was_read(
+    tool: str, written: tuple[str, ...]
+) -> None:
+    touched = Work(files=("/a.py",), written=written)
+    assert work(claude(call(tool, file_path="/a.py", old_string="x"))) == touched
 
 
 def test_a_notebook_is_a_file() -> None:
-    assert work(claude(call("NotebookEdit", notebook_path="/a.ipynb"))) == Work(files=("/a.ipynb",))
+    touched = Work(files=("/a.ipynb",), written=("/a.ipynb",))
+    assert work(claude(call("NotebookEdit", notebook_path="/a.ipynb"))) == touched
 
 
 def test_a_command_is_its_first_line_and_never_long() -> None:

@@ -28,7 +28,7 @@ VERBS = {
     "forget": "take a memory out of recall; its note moves to memem/.forgotten/ in the vault",
     "mine": "learn from sessions of Claude Code: one, all that are behind, or the whole history",
     "mining": "switch mining in the background on or off",
-    "why": "show where a memory comes from: the words that prove it, and what was said around them",
+    "why": "explain the last decision to show something or nothing; or where a memory comes from, and was shown",
     "transcript": "find what was said in sessions of Claude Code since mining was switched on",
     "timeline": "show a memory in its time: what it replaced, what replaced it, what changed around it",
     "status": "show where the memory is and what is in it",

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from memem.flows.remember import Written  # a search does not pay for the locks of a save
 
 
+ENCODING_INTERRUPTED = "Interrupted: what is encoded is kept, and `memem encode` goes on from there."
+
+
 def json_option(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON")
 

@@ -19,6 +19,8 @@ def run(options: argparse.Namespace) -> int:
         if options.value is not None:
             path = configure.change(ws, options.key, options.value)
             output.aside(f"Written to {path}; in force from the next command on.")
+            if options.key in ("encoder", "embed_model") and options.value != "none":
+                output.aside("`memem reindex` computes the vectors of another model; until then keywords find alone.")
             return 0
         keys = [options.key] if options.key else [option.key for option in OPTIONS]
         shown = [configure.show(ws, key) for key in keys]

@@ -13,7 +13,7 @@ import memem
 from memem.core.errors import InputError
 from memem.core.memory import ID8
 from memem.doors.cli import output
-from memem.flows import health, mining, reindex, remember, retrieve
+from memem.flows import health, mining, reindex, remember, retrieve, slicing
 from memem.workspace import Workspace, open_workspace
 
 QUESTION = "how do we sign tokens?"
@@ -56,11 +56,11 @@ def _show(ws: Workspace) -> None:
     output.listed(found, json=False, nothing="Nothing found.")
 
     output.heading(f'4. What Claude is told for "{RELEVANT}"')
-    told = retrieve.slice_for(ws, RELEVANT, cwd=ws.settings.vault, project="shop-api")
+    told = slicing.slice_for(ws, RELEVANT, cwd=ws.settings.vault, project="shop-api")
     output.say(told.text.rstrip("\n"))
 
     output.heading(f'5. What Claude is told for "{IRRELEVANT}"')
-    silent = retrieve.slice_for(ws, IRRELEVANT, cwd=ws.settings.vault, project="shop-api")
+    silent = slicing.slice_for(ws, IRRELEVANT, cwd=ws.settings.vault, project="shop-api")
     output.say(silent.text.rstrip("\n") or f"(nothing: {silent.reason})")
 
     output.heading("6. What it learns from a session of Claude Code, here by rules, without a model")
@@ -70,7 +70,7 @@ def _show(ws: Workspace) -> None:
         output.say(f"{applied.outcome} {applied.id[:ID8]}  {applied.title}")
 
     output.heading(f'7. What Claude is told in a later one for "{LATER}"')
-    later = retrieve.slice_for(ws, LATER, cwd=ws.settings.vault, project="shop-api")
+    later = slicing.slice_for(ws, LATER, cwd=ws.settings.vault, project="shop-api")
     output.say(later.text.rstrip("\n"))
 
     output.heading("8. It is yours")

@@ -28,6 +28,9 @@ def run(options: argparse.Namespace) -> int:
             if options.background:
                 return 0
             raise
+        except KeyboardInterrupt:
+            output.aside(output.ENCODING_INTERRUPTED)
+            raise
     if options.json:
         output.as_json(result)
     elif not options.background:

@@ -27,8 +27,10 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         output.as_json(state)
         return 0
-    rows = [["encoder", state.encoder], ["model", state.model], ["weights", state.folder], ["from", state.source]]
+    rows = [["encoder", state.encoder], ["model", state.described], ["weights", state.folder], ["from", state.source]]
     rows.append(["vectors", f"{state.encoded:,} of {state.passages:,} passages"])
+    if state.unread:
+        rows.append(["not read", f"{state.unread:,} memories in other scripts; keywords find them"])
     output.table(["what", "is"], [row for row in rows if row[1]])
     for trouble in filter(None, (state.notice, state.problem)):
         output.aside(trouble)

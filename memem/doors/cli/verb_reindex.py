@@ -5,7 +5,7 @@ import argparse
 from memem.core.errors import Busy, ModelError
 from memem.doors.cli import output
 from memem.doors.cli.session import workspace
-from memem.flows import encode, rebuild
+from memem.flows import encode, model, rebuild
 from memem.workspace import Workspace
 
 
@@ -15,7 +15,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     with workspace() as ws:
-        result = rebuild.rebuild(ws)
+        with output.progress("Reading the notes", quiet=options.json):
+            result = rebuild.rebuild(ws)
         if options.json:
             output.as_json(result)
         else:
@@ -25,13 +26,20 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _encode(ws: Workspace, *, quiet: bool) -> None:
-    """The vectors of what is new; those of unchanged text are still there."""
+    """The vectors of what is new, and all of them for another model; those of unchanged text are still there."""
     if ws.settings.encoder == "none":
         return
     try:
         with output.progress("Encoding (Ctrl-C to go on later)", quiet=quiet) as progress:
-            encode.encode_all(ws, progress, wait=0)
+            result = encode.encode_all(ws, progress, wait=0)
     except ModelError as problem:
         output.degraded(str(problem))
     except Busy as problem:
         output.aside(str(problem))
+    except KeyboardInterrupt:
+        output.aside(output.ENCODING_INTERRUPTED)
+        raise
+    else:
+        if not quiet:
+            used = model.state(ws).described
+            output.say(f"Encoded {result.encoded:,} of {result.passages:,} passages; the model is {used}.")

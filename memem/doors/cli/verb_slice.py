@@ -5,7 +5,7 @@ from pathlib import Path
 
 from memem.doors.cli import output
 from memem.doors.cli.session import current_folder, fresh_workspace
-from memem.flows import retrieve
+from memem.flows import slicing
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -20,7 +20,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     with fresh_workspace(options.query) as ws:
-        result = retrieve.slice_for(
+        result = slicing.slice_for(
             ws,
             options.query,
             cwd=options.cwd or current_folder(),

@@ -50,8 +50,9 @@ def _recall(status: Status) -> str:
     if model.problem:
         return f"keywords only: {model.problem}"
     if model.encoded < model.passages:
-        return f"{status.recall}; {model.encoded:,} of {model.passages:,} passages are encoded (`memem encode`)"
-    return f"{status.recall} ({model.encoder}, {model.passages:,} passages)"
+        far = f"{model.encoded:,} of {model.passages:,} passages have a vector of {model.model} (`memem encode`)"
+        return f"{status.recall}; {far}"
+    return f"{status.recall} ({model.encoder}: {model.described}; {model.passages:,} passages)"
 
 
 def _mining(mining: MiningState) -> list[list[str]]:

@@ -4,19 +4,23 @@ import argparse
 import textwrap
 
 from memem.doors.cli import output
-from memem.doors.cli.session import fresh_workspace
-from memem.flows import provenance
+from memem.doors.cli.session import fresh_workspace, workspace
+from memem.flows import provenance, receipts
 from memem.flows.provenance import Why
 
 TURN_CHARACTERS = 600
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("id", metavar="ID", help="an id, or its first characters")
+    parser.add_argument(
+        "id", metavar="ID", nargs="?", help="an id, or its first characters; default: the last decision"
+    )
     output.json_option(parser)
 
 
 def run(options: argparse.Namespace) -> int:
+    if options.id is None:
+        return _last_decision(json=options.json)
     with fresh_workspace() as ws:
         why = provenance.why(ws, options.id)
     if options.json:
@@ -26,9 +30,41 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
+def _last_decision(*, json: bool) -> int:
+    """Of the session that this is called in, if it is called in one."""
+    with workspace() as ws:
+        decision = receipts.last(ws, ws.session)
+    if json:
+        output.as_json(decision)
+    else:
+        for line in decision.words:
+            output.say(line)
+    return 0
+
+
 def _show(why: Why) -> None:
     output.whole(why.entry)
     output.say()
+    _show_proof(why)
+    if why.injections:
+        _show_injections(why)
+
+
+def _show_injections(why: Why) -> None:
+    output.heading("Shown")
+    rows = []
+    for shown in why.injections:
+        sure = "" if shown.confidence is None else f"{round(shown.confidence * 100)} %"
+        when = shown.time[:16].replace("T", " ")
+        rows.append([when, shown.event, shown.project, shown.session, sure, shown.used])
+    output.table(["when", "for", "project", "session", "sure", "used"], rows)
+    fared = why.usefulness
+    if fared.shown:
+        judged = f"Of {fared.shown} {'time' if fared.shown == 1 else 'times'} that could be judged"
+        output.say(f"{judged} it was used in {fared.used}: it counts {fared.multiplier:.2f} times in ranking.")
+
+
+def _show_proof(why: Why) -> None:
     if why.note:
         output.say(why.note)
         return

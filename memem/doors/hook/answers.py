@@ -3,11 +3,14 @@
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from memem.core.errors import InputError, MememError, VaultUnmade
 from memem.core.tool_names import READING
 from memem.workspace import Workspace, open_workspace
+
+if TYPE_CHECKING:
+    from memem.flows.prompting import Asked
 
 OWN_TOOLS = "mcp__plugin_memem_memem__"
 Envelope = Mapping[str, Any]
@@ -73,14 +76,21 @@ def _session_start(ws: Workspace, envelope: Envelope) -> dict[str, Any]:
 def _prompt(ws: Workspace, envelope: Envelope) -> dict[str, Any]:
     from memem.flows.prompting import for_prompt
 
-    found = for_prompt(ws, text_of(envelope, "prompt"), cwd=_cwd(ws, envelope), session=text_of(envelope, "session_id"))
-    return _context("UserPromptSubmit", found.text)
+    return _context("UserPromptSubmit", for_prompt(ws, _asked(ws, envelope)).text)
 
 
 def _look(ws: Workspace, envelope: Envelope) -> None:
     from memem.flows.prompting import look_around
 
-    look_around(ws, text_of(envelope, "prompt"))
+    look_around(ws, _asked(ws, envelope))
+
+
+def _asked(ws: Workspace, envelope: Envelope) -> "Asked":
+    from memem.flows.prompting import Asked
+
+    transcript = text_of(envelope, "transcript_path")
+    session = text_of(envelope, "session_id")
+    return Asked(text_of(envelope, "prompt"), _cwd(ws, envelope), session, Path(transcript) if transcript else None)
 
 
 def _before_tool(ws: Workspace, envelope: Envelope) -> dict[str, Any]:

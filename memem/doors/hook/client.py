@@ -24,6 +24,8 @@ SECONDS = {"SessionStart": 8.0, "UserPromptSubmit": 8.0}
 OTHER_SECONDS = 4.0
 LATER = ("Stop", "PreCompact", "SessionEnd")
 """Events that only begin something."""
+JUDGING = ("Stop", "SessionEnd")
+"""Those of them after which it is known whether what was shown was used."""
 LONGEST_NAME = 100
 """A socket's name has room for 104 bytes on some systems."""
 LONGEST_LOG = 1_000_000
@@ -41,7 +43,7 @@ def main(arguments: list[str]) -> None:
         _end_in_time(event)
         envelope = _read(0)
         if event in LATER:
-            if os.path.exists(f"{home()}/state/.miner-opted-in"):
+            if _is_to_be_done(event):
                 begin_later(event, envelope)
         elif event != "PreToolUse" or _wants_gating():
             try:
@@ -199,6 +201,14 @@ def log(event: str, what: str) -> None:
         os.close(file)
     except OSError:
         return  # a home that cannot be written: doctor says so
+
+
+def _is_to_be_done(event: str) -> bool:
+    """Whether sessions are mined, or what this one was shown waits to be judged; as `core/home.py` has it."""
+    state = f"{home()}/state"
+    return os.path.exists(f"{state}/.miner-opted-in") or (
+        event in JUDGING and os.path.exists(f"{state}/shown-unjudged")
+    )
 
 
 def _wants_gating() -> bool:

@@ -24,11 +24,33 @@ def _session_started(ws: Workspace, envelope: bytes) -> None:
 
 
 def _turn_ended(ws: Workspace, envelope: bytes) -> None:
-    _mine(ws, envelope, flush=False)
+    _judge_and_mine(ws, envelope, flush=False)
+
+
+def _session_ended(ws: Workspace, envelope: bytes) -> None:
+    _judge_and_mine(ws, envelope, flush=True)
 
 
 def _context_ended(ws: Workspace, envelope: bytes) -> None:
     _mine(ws, envelope, flush=True)
+
+
+def _judge_and_mine(ws: Workspace, envelope: bytes, *, flush: bool) -> None:
+    """Judging is quick, so it comes first; whatever becomes of it, what was said is mined."""
+    try:
+        _judge(ws, envelope)
+    finally:
+        _mine(ws, envelope, flush=flush)
+
+
+def _judge(ws: Workspace, envelope: bytes) -> None:
+    from memem.flows import hook_check
+    from memem.flows.usefulness import judge
+
+    told = read(envelope)
+    session, transcript = text_of(told, "session_id"), text_of(told, "transcript_path")
+    if session and transcript and session != hook_check.SESSION:
+        judge(ws, session, Path(transcript), text_of(told, "last_assistant_message"))
 
 
 def _mine(ws: Workspace, envelope: bytes, *, flush: bool) -> None:
@@ -49,5 +71,5 @@ WORK: dict[str, Callable[[Workspace, bytes], None]] = {
     "SessionStart": _session_started,
     "Stop": _turn_ended,
     "PreCompact": _context_ended,
-    "SessionEnd": _context_ended,
+    "SessionEnd": _session_ended,
 }

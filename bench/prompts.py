@@ -1,0 +1,91 @@
+"""Prompts with what memem finds for them: what decides whether it speaks, and whether it should have."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench import corpora, labelled
+from bench.corpora import PROJECT
+from memem.core.errors import ModelError
+from memem.core.memory import Hit, Memory
+from memem.flows import encode, slicing
+from memem.flows.prompting import looking_for
+from memem.recall.confidence import Prompt
+from memem.recall.trivial import is_trivial
+from memem.workspace import Workspace
+
+ABSTENTION, OFF_TOPIC = "abstention", "off-topic"
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A prompt, all that a slice could choose from, best first, and which of that would be right."""
+
+    text: str
+    kind: str
+    prompt: Prompt
+    hits: tuple[Hit, ...]
+    right: frozenset[str]  # of the hits, by id
+    wanted: bool  # whether anything should come at all
+    never: frozenset[str] = frozenset()
+
+
+def devmem(data: Path, folder: Path) -> list[Case]:
+    """The questions about devmem's messages, those that nothing answers, and prompts about something else.
+
+    Every message is a memory of one project, in which everything is asked: the project filter helps nobody.
+    """
+    corpus = corpora.devmem(data)
+    asked = [(question.text, question.kind, question.wanted) for question in corpus.questions]
+    asked += [(text, kind, frozenset()) for kind, text in _unanswerable(data)]
+    with closing(_encoded(folder, corpus.memories)) as ws:
+        return [_case(ws, text, kind, PROJECT, wanted, corpus.source_of) for text, kind, wanted in asked]
+
+
+def own(folder: Path) -> list[Case]:
+    """The labelled prompts, each in its project."""
+    corpus = labelled.load()
+    keys = corpus.source_of
+    cases = []
+    with closing(_encoded(folder, corpus.memories)) as ws:
+        for each in labelled.prompts():
+            query = looking_for(each.text, [turn.partition(": ")[2] for turn in each.before])
+            never = frozenset(identity for identity, key in keys.items() if key in each.never)
+            cases.append(_case(ws, each.text, each.kind, each.project, each.wanted, keys, query, never))
+    return cases
+
+
+def _case(
+    ws: Workspace,
+    text: str,
+    kind: str,
+    project: str,
+    wanted: frozenset[str],
+    source_of: Mapping[str, str],
+    query: str = "",
+    never: frozenset[str] = frozenset(),
+) -> Case:
+    _, prompt, found = slicing.considered(ws, text, project, query=query)
+    hits = () if is_trivial(text) else tuple(slicing.in_force(ws, found, project))
+    right = frozenset(hit.id for hit in hits if source_of[hit.id] in wanted)
+    return Case(text, kind, prompt, hits, right, bool(wanted), never)
+
+
+def _unanswerable(data: Path) -> Iterator[tuple[str, str]]:
+    """What gets nothing: devmem's questions without an answer, and the prompts about something else."""
+    (dialogue, *_) = corpora.lines(corpora.file(data, corpora.DEVMEM))
+    for question in dialogue["questions"]:
+        if not question["haystackSessionIds"]:
+            yield ABSTENTION, question["question"]
+    for line in corpora.lines(corpora.file(data, corpora.PROMPTS)):
+        yield OFF_TOPIC, line["prompt"]
+
+
+def _encoded(folder: Path, memories: Iterable[Memory]) -> Workspace:
+    ws = corpora.vault(folder, memories)
+    try:
+        encode.encode_all(ws)
+    except ModelError as problem:
+        print(f"By words alone, there is no model: {problem}")
+    return ws

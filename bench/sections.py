@@ -1,0 +1,282 @@
+"""The sections of docs/benchmarks.md that hold numbers: what a benchmark wrote as JSON, as tables and charts."""
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from bench.metrics import CURVES, METRICS, PLACES
+from bench.plots import Axis, Mark, Panel, Series, svg
+from bench.scores import FUSED, HIT, MAIN, MODES
+
+Numbers = Mapping[str, Any]
+"""What one benchmark wrote."""
+PLOTS = "plots"
+"""The folder of the charts, beside the page."""
+SHOWN_FIRST = tuple(reversed(MODES))
+WHAT_COUNTS = {"labelled": "the memory", "longmemeval": "the session, which is one long memory"}
+SQUARE = 460
+"""How wide a chart is whose panel is about as wide as high."""
+MOST_OFF_TOPIC = 0.08
+"""The silence curve is shown as far as this; nobody would want more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Markdown, and the charts that it shows, by the name of their file."""
+
+    text: str
+    plots: Mapping[str, str] = field(default_factory=dict)
+
+
+def sets(recall: Numbers) -> Section:
+    """What was measured on, how large it is, and with what."""
+    rows = [
+        (each["set"], _number(each["memories"]), each["questions"], WHAT_COUNTS.get(each["set"], "the session"))
+        for each in recall["sets"]
+    ]
+    drawn = f"Intervals: 95 %, from {recall['resamples']:,} resamples of the questions, seed {recall['seed']}."
+    told = f"{drawn} {_machine(recall)}"
+    return Section(_table(("set", "memories", "questions", "what has to be found"), rows) + f"\n\n{told}")
+
+
+def recalled(recall: Numbers) -> Section:
+    """A table per set with intervals, one of the differences, and one of its kinds of questions."""
+    return Section("\n\n".join(part for each in recall["sets"] for part in _of_set(each)))
+
+
+def curves(recall: Numbers) -> Section:
+    """Recall against k: a chart for each public set, and the same as numbers."""
+    parts, plots = [], {}
+    for each in recall["sets"]:
+        name, title = f"recall-{each['set']}.svg", f"{each['set']}, {each['questions']} questions: recall against k"
+        if each["set"] != "labelled":
+            plots[name] = svg(title, [_curve_panel(each["curves"], kind) for kind in CURVES])
+            parts.append(f"![{title}]({PLOTS}/{name})")
+        rows = [
+            (f"{kind}@k {mode}", *(_share(value) for value in each["curves"][mode][kind]))
+            for kind in CURVES
+            for mode in each["curves"]
+        ]
+        parts.append(_table((each["set"], *map(str, PLACES)), rows))
+    return Section("\n\n".join(parts), plots)
+
+
+def spoken(silence: Numbers) -> Section:
+    """The silence curve, ours and a plain cosine's, and what is injected at each line."""
+    used = silence["in_use"]
+    title = "Speaking when nothing is wanted, against speaking when something is"
+    plot = svg(title, [_silence_panel(silence)])
+    points = {each["line"]: each for each in silence["curve"]} | {used["line"]: used}
+    rows = [_point(points[line], in_use=line == used["line"]) for line in sorted(points)]
+    ours = _table(("line", "off-topic", "answered", "right source", "items", "right items", "characters"), rows)
+    plain = [_point({**used, **each}, in_use=False)[:3] for each in silence["cosine"]]
+    cosine = _table(("cosine at least", "off-topic", "answered"), plain)
+    return Section(f"![{title}]({PLOTS}/silence.svg)\n\n{ours}\n\n{cosine}", {"silence.svg": plot})
+
+
+def expected(silence: Numbers) -> Section:
+    """What cross-validation makes of the same, and the questions that nothing answers."""
+    crossed, abstention = silence["cross_validated"], silence["abstention"]
+    names = {"off_topic": "off-topic prompts that get something", "answered": "questions that get something"}
+    names["right"] = "questions that get something of the right source"
+    rows = [
+        (what, f"{crossed[key]['count']:.1f} of {crossed[key]['of']}", _interval(crossed[key]))
+        for key, what in names.items()
+    ]
+    held_out = f"held out, {crossed['repeats']} × {crossed['folds']} folds"
+    told = f"Of the {abstention['of']} questions that nothing answers, {abstention['fired']} get something."
+    return Section(_table((held_out, "prompts", "share"), rows) + f"\n\n{told}")
+
+
+def labelled(silence: Numbers) -> Section:
+    """Our own prompts by their kind."""
+    rows = [
+        (
+            each["kind"],
+            "something" if each["wanted"] else "nothing",
+            each["prompts"],
+            each["fired"],
+            each["right"] if each["wanted"] else "",
+            each["never"],
+            each["items"],
+            each["right_items"],
+        )
+        for each in silence["labelled"]
+    ]
+    return Section(_table(("kind", "wants", "prompts", "fired", "right", "never", "items", "right items"), rows))
+
+
+def reliability(silence: Numbers) -> Section:
+    """How sure memem was of what it could have shown, and how often it was right."""
+    found = silence["reliability"]
+    rows = [
+        (
+            f"{each['low']:.1f} to {each['high']:.1f}",
+            _number(each["items"]),
+            _share(each["predicted"]),
+            _share(each["observed"]),
+        )
+        for each in found
+    ]
+    share = Axis("observed: share that is right", 0, 1, 0.2)
+    met = Series("memem", tuple((each["predicted"], each["observed"]) for each in found))
+    even = Series("as sure as right", ((0, 0), (1, 1)), quiet=True)
+    title = "How sure, and how often right"
+    plot = svg(title, [Panel(Axis("predicted: confidence", 0, 1, 0.2), share, (met, even))], SQUARE)
+    shown = _table(("confidence", "memories", "predicted", "observed"), rows)
+    return Section(f"![{title}]({PLOTS}/reliability.svg)\n\n{shown}", {"reliability.svg": plot})
+
+
+def ranking(ranked: Numbers) -> Section:
+    """What each constant of the ranking does, varied by itself."""
+    columns = [(name, metric) for name, metrics in ranked["rows"][0]["sets"].items() for metric in metrics]
+    rows, last = [], ""
+    for row in ranked["rows"]:
+        value = f"**{row['value']:g}**" if row["in_use"] else f"{row['value']:g}"
+        cells = [_share(row["sets"][name][metric]) for name, metric in columns]
+        rows.append((f"`{row['constant']}`" if row["constant"] != last else "", value, *cells))
+        last = row["constant"]
+    return Section(_table(("constant", "value", *(f"{name} {metric}" for name, metric in columns)), rows))
+
+
+def cost(meaning: Numbers) -> Section:
+    """Time, and what is promised of it."""
+    rows = [
+        (each["what"], _number(each["notes"]), f"{each['ms']:.1f}", f"{each['p95_ms']:.1f}", f"{each['x_bare']:.2f}")
+        for each in meaning["times"]
+    ]
+    promised = [
+        (each["what"], f"{each['ratio']:.2f}", f"{each['limit']:g}", _verdict(each)) for each in meaning["promises"]
+    ]
+    times = _table(("what", "notes", "ms", "95 in 100 under", "× bare start"), rows)
+    return Section(f"{times}\n\n{_table(('promise', 'measured', 'at most', ''), promised)}\n\n{_machine(meaning)}")
+
+
+def promises(numbers: Numbers) -> Section:
+    """What is promised of recall or of silence."""
+    rows = [(each["what"], _measured(each), f"`{each['wanted']}`", _verdict(each)) for each in numbers["promises"]]
+    return Section(_table(("promise", "measured", "wanted", ""), rows))
+
+
+SECTIONS: Mapping[str, tuple[str, Callable[[Numbers], Section]]] = {
+    "sets": ("recall", sets),
+    "recall-promises": ("recall", promises),
+    "recall": ("recall", recalled),
+    "curves": ("recall", curves),
+    "silence-promises": ("silence", promises),
+    "silence": ("silence", spoken),
+    "expected": ("silence", expected),
+    "labelled": ("silence", labelled),
+    "reliability": ("silence", reliability),
+    "ranking": ("ranking", ranking),
+    "cost": ("meaning", cost),
+}
+"""In the order of the page: the benchmark whose numbers a section shows, and how."""
+
+
+def _of_set(each: Numbers) -> Iterator[str]:
+    modes = tuple(mode for mode in SHOWN_FIRST if mode in each["metrics"])
+    yield f"**{each['set']}**, {each['questions']} questions" + ("" if each["complete"] else ", a sample")
+    rows = [(metric, *(_averaged(each, mode, metric) for mode in modes)) for metric in METRICS]
+    yield _table(("", *modes), rows)
+    apart = [
+        (f"{FUSED} − {mode}", _interval(it, "+"), it["better"], it["equal"], it["worse"])
+        for mode, it in each["fused_minus"].items()
+    ]
+    if apart:
+        yield _table((f"{MAIN}, paired", "difference", "better", "equal", "worse"), apart)
+    kinds = [
+        (kind, it["questions"], *(_share(it[mode][metric]) for metric in (MAIN, HIT) for mode in modes))
+        for kind, it in each["kinds"].items()
+    ]
+    yield _table(("kind", "questions", *(f"{metric} {mode}" for metric in (MAIN, HIT) for mode in modes)), kinds)
+
+
+def _averaged(each: Numbers, mode: str, metric: str) -> str:
+    found = each["metrics"][mode][metric]
+    return _interval(found) + (f" · {found['count']}" if "count" in found else "")
+
+
+def _curve_panel(found: Mapping[str, Mapping[str, Sequence[float]]], kind: str) -> Panel:
+    told = {"any": "any: at least one that answers", "all": "all: every one that answers"}[kind]
+    lines = {mode: found[mode][kind] for mode in SHOWN_FIRST if mode in found}
+    series = tuple(Series(mode, tuple(zip(PLACES, values, strict=True))) for mode, values in lines.items())
+    low = min(0.8, math.floor(10 * min(map(min, lines.values()))) / 10)
+    share = Axis("share of questions" if kind == "any" else "", low, 1, 0.1 if low < 0.7 else 0.05, percent=True)
+    return Panel(Axis("k, how many of the first are looked at", 1, PLACES[-1], 1), share, series, told)
+
+
+def _silence_panel(silence: Numbers) -> Panel:
+    used = silence["in_use"]
+    off, on = used["of_off"], used["of_on"]
+
+    def line(name: str, points: Iterable[Numbers], key: str) -> Series:
+        places = {(each["off_topic"] / off, each[key] / on) for each in points}
+        return Series(name, tuple(sorted(places)))
+
+    series = (
+        line("memem: something comes", [*silence["curve"], used], "answered"),
+        line("memem: of the right source", [*silence["curve"], used], "right"),
+        line("plain cosine: something comes", silence["cosine"], "answered"),
+    )
+    return Panel(
+        Axis(f"off-topic prompts that get something, of {off}", 0, MOST_OFF_TOPIC, 0.01, percent=True),
+        Axis(f"questions, of {on}", 0.6, 1, 0.1, percent=True),
+        series,
+        mark=Mark(used["off_topic"] / off, used["answered"] / on, _in_use(used)),
+    )
+
+
+def _in_use(used: Numbers) -> str:
+    places = f"{used['off_topic']} of {used['of_off']}, {used['answered']} of {used['of_on']}"
+    return f"in use, {used['line']:g}: {places}"
+
+
+def _point(each: Numbers, *, in_use: bool) -> tuple[str, ...]:
+    cells = (
+        f"{each['line']:g}",
+        _of(each["off_topic"], each["of_off"]),
+        _of(each["answered"], each["of_on"]),
+        _of(each["right"], each["of_on"]),
+        str(each["items"]),
+        _of(each["right_items"], each["items"]),
+        f"{each['characters']:g}",
+    )
+    return tuple(f"**{cell}**" for cell in cells) if in_use else cells
+
+
+def _of(count: int, of: int) -> str:
+    return f"{count} ({100 * count / of:.1f} %)" if of else "0"
+
+
+def _measured(claim: Numbers) -> str:
+    return f"{claim['value']:.3f}" + (f" ({claim['counted']})" if claim.get("counted") else "")
+
+
+def _verdict(claim: Numbers) -> str:
+    return {True: "holds", False: "**broken**", None: "not judged"}[claim["holds"]]
+
+
+def _interval(found: Numbers, sign: str = "") -> str:
+    return f"{found['value']:{sign}.3f} [{found['low']:{sign}.3f}, {found['high']:{sign}.3f}]"
+
+
+def _share(value: float) -> str:
+    return f"{value:.3f}"
+
+
+def _number(value: int) -> str:
+    return f"{value:,}"
+
+
+def _machine(numbers: Numbers) -> str:
+    it = numbers["machine"]
+    system = f"{it['system']} {it['architecture']}, {it['cores']} cores"
+    return f"Measured with Python {it['python']} and SQLite {it['sqlite']} on {system}."
+
+
+def _table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Numbers to the right, what they are about to the left."""
+    lines = [headings, ["---", *("--:" for _ in headings[1:])], *rows]
+    return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines)

@@ -1,0 +1,105 @@
+"""memem why, as a person calls it: the last decision, and where a memory was shown."""
+
+import pytest
+
+from memem.core.memory import Hit, Memory, Slice
+from memem.doors import cli
+from memem.doors.api import MemoryHome
+from memem.flows import receipts, remember
+from memem.workspace import Workspace, open_workspace
+from tests.command_line import Outcome, Run
+
+SIGNING = Memory("3f2c9a1e-8d1b-4c55-9a43-1f0e6f0d7a11", "Signing", "Tokens are signed with RS256.", "shop")
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
+    def call(*arguments: str) -> Outcome:
+        code = cli.main(list(arguments))
+        return Outcome(code, *capsys.readouterr())
+
+    return call
+
+
+def show(ws: Workspace, session: str, confidence: float | None = 0.8) -> None:
+    hit = Hit(SIGNING, "a.md", 0.9, terms=("rs256",), confidence=confidence)
+    receipts.record(ws, Slice("text", (hit,), "", "shop", "", session), prompt="x", line=0.5)
+
+
+@pytest.fixture
+def shown() -> None:
+    """A memory that was shown in three sessions, and used in the first."""
+    ws = open_workspace(actor="test")
+    remember.keep(ws, SIGNING)
+    for session in ("s1", "s2"):
+        show(ws, session)
+    show(ws, "s3", confidence=None)
+    (receipt,) = ws.contexts.receipts.unjudged("s1")
+    ws.contexts.receipts.mark_used(receipt.number, {SIGNING.id: "its id stands in the answer"}, 0)
+    ws.close()
+
+
+@pytest.mark.usefixtures("shown")
+def test_why_alone_explains_the_last_decision(run: Run) -> None:
+    done = run("why")
+    assert (done.code, done.err) == (0, "")
+    first, second = done.out.splitlines()
+    assert first.endswith(", a prompt in project shop was given 1 memory (4 characters):")
+    assert second == "  Signing (3f2c9a1e): It shares “rs256” with the prompt."
+
+
+@pytest.mark.usefixtures("shown")
+@pytest.mark.parametrize(("session", "explained"), [("s1", "s1"), ("unknown", "s3")])
+def test_within_a_session_it_is_the_last_of_that_session_if_there_is_one(
+    run: Run, monkeypatch: pytest.MonkeyPatch, session: str, explained: str
+) -> None:
+    monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", session)
+    assert run("why", "--json").data["receipt"]["session"] == explained
+
+
+@pytest.mark.usefixtures("shown")
+def test_the_last_decision_in_json(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "s1")
+    data = run("why", "--json").data
+    assert set(data) == {"receipt", "words"}
+    (item,) = data["receipt"]["items"]
+    assert (item["id"], item["terms"], item["confidence"]) == (SIGNING.id, ["rs256"], 0.8)
+    assert data["words"][1].endswith("It was used: its id stands in the answer.")
+
+
+def test_before_anything_was_decided_why_says_so(run: Run) -> None:
+    done = run("why")
+    assert (done.code, done.out) == (0, "Nothing was decided yet: no session of Claude Code has asked.\n")
+    assert run("why", "--json").data["receipt"] is None
+
+
+@pytest.mark.usefixtures("shown")
+def test_why_of_a_memory_also_shows_where_it_was_shown_and_what_came_of_it(run: Run) -> None:
+    lines = run("why", "3f2c9a1e").out.splitlines()
+    rows = [line.split("\t") for line in lines[lines.index("Shown") + 1 : -1]]
+    assert [row[1:] for row in rows] == [
+        ["prompt", "shop", "s3", "", ""],
+        ["prompt", "shop", "s2", "80 %", ""],
+        ["prompt", "shop", "s1", "80 %", "its id stands in the answer"],
+    ]
+    assert lines[-1] == "Of 1 time that could be judged it was used in 1: it counts 1.02 times in ranking."
+
+
+def test_a_memory_whose_use_nobody_has_judged_counts_as_it_is(run: Run) -> None:
+    ws = open_workspace(actor="test")
+    remember.keep(ws, SIGNING)
+    show(ws, "s1")
+    ws.close()
+    done = run("why", SIGNING.id)
+    assert "Shown\n" in done.out
+    assert "ranking" not in done.out
+    assert run("why", SIGNING.id, "--json").data["usefulness"] == {"shown": 0, "used": 0, "multiplier": 1.0}
+
+
+def test_python_gives_the_same_decision(mem: MemoryHome, ws: Workspace) -> None:
+    assert mem.last_decision().receipt is None
+    for session in ("s1", "s2"):
+        show(ws, session)
+    decision = mem.last_decision("s1")
+    assert decision.receipt
+    assert (decision.receipt.session, decision) == ("s1", receipts.last(ws, "s1"))

@@ -1,0 +1,129 @@
+"""A decision in words: what came in and why, what nearly did, and why nothing was said."""
+
+import json
+from datetime import timedelta, timezone
+
+from hypothesis import given
+from hypothesis import strategies as st
+from syrupy.assertion import SnapshotAssertion
+
+from memem.core.memory import Entry, Hit, Memory, Slice
+from memem.core.receipt import FILE, PROMPT, SESSION_START, Item, Receipt
+from memem.recall.receipts import in_words, of_entry, of_slice
+
+ZONE = timezone(timedelta(hours=1))
+TIME = 1_772_352_000.0
+SIGNING = Item("3f2c9a1e-8d1b", "How tokens are signed", confidence=0.83, cosine=0.62, terms=("rs256", "tokens"))
+CARTS = Item("00000002-8d1b", "When carts expire", shown=False, confidence=0.31, cosine=0.2)
+KNOWN = Item("00000003-8d1b", "Where keys are", shown=False, confidence=0.7, terms=("keys",))
+
+
+def told(*items: Item, **more: object) -> str:
+    known: dict[str, object] = {"project": "shop", "line": 0.5, "characters": 1_640}
+    return "\n".join(in_words(Receipt(TIME, items=items, **({"event": PROMPT} | known | more)), ZONE))  # type: ignore[arg-type]
+
+
+def test_what_was_shown_is_explained_with_what_nearly_was(snapshot: SnapshotAssertion) -> None:
+    assert told(SIGNING, Item("00000009-0000", pinned=True), CARTS, KNOWN) == snapshot
+
+
+def test_why_nothing_was_said_is_explained(snapshot: SnapshotAssertion) -> None:
+    reason = "no memory matches the prompt well enough"
+    assert told(CARTS, reason=reason, characters=0, degraded="the weights are missing") == snapshot
+
+
+def test_a_session_that_began_and_a_file_are_explained(snapshot: SnapshotAssertion) -> None:
+    item = Item("00000007-0000", "The shop is the checkout backend")
+    assert [told(item, event=SESSION_START, line=0.0), told(item, SIGNING, event=FILE, line=0.0)] == snapshot
+
+
+def test_a_prompt_of_no_project_that_nothing_came_near_to_takes_one_line() -> None:
+    assert told(project="", reason="the index is being made", characters=0) == (
+        "On 2026-03-01 at 09:00, a prompt was given nothing: the index is being made."
+    )
+
+
+def test_an_occasion_of_another_kind_is_named_as_it_is() -> None:
+    assert "a compaction in project shop was given 1 memory (" in told(SIGNING, event="compaction")
+
+
+def test_what_came_of_it_is_told_once_it_is_known() -> None:
+    used = Item("00000001-0000", "A", used="its id stands in the answer")
+    assert told(used).splitlines()[1] == "  A (00000001): It was used: its id stands in the answer."
+    assert told(Item("00000001-0000", "A", used="no")).endswith("A (00000001): Nothing shows that it was used.")
+    assert told(Item("00000001-0000", "A")).endswith("A (00000001)")
+
+
+def test_how_near_a_memory_is_in_meaning_has_a_word_and_a_number() -> None:
+    near = [told(Item("00000001-0000", "A", cosine=cosine)).splitlines()[1] for cosine in (0.62, 0.41, 0.1)]
+    assert [line.partition("It is ")[2] for line in near] == [
+        "near in meaning (0.62).",
+        "half near in meaning (0.41).",
+        "far in meaning (0.10).",
+    ]
+
+
+def test_several_pinned_ones_are_counted_and_not_named() -> None:
+    pinned = [Item(f"0000000{number}-0000", pinned=True) for number in range(3)]
+    assert told(*pinned).splitlines()[1:] == ["  3 pinned memories of the project came along."]
+
+
+def test_of_many_words_some_are_named() -> None:
+    terms = tuple(f"word{number}" for number in range(9))
+    assert "“word5” and 3 more words with the prompt" in told(Item("00000001-0000", "A", terms=terms))
+    assert "“word5” and 1 more word with the prompt" in told(Item("00000001-0000", "A", terms=terms[:7]))
+    assert "It shares “word0” with the prompt." in told(Item("00000001-0000", "A", terms=terms[:1]))
+
+
+# --- made of what was decided -------------------------------------------------------------------------------------
+
+
+def hit(number: int, **more: object) -> Hit:
+    memory = Memory(f"{number:08}-0000", f"Title\n{number} " + "long " * 40, "Body.")
+    return Hit(memory, "a.md", 0.75, **({"cosine": 0.4, "terms": ("rs256",), "confidence": 0.6} | more))  # type: ignore[arg-type]
+
+
+def test_a_receipt_has_what_a_slice_shows_what_is_pinned_in_it_and_what_it_nearly_showed() -> None:
+    items = of_slice(Slice("text", (hit(1),), "", "shop", "", pinned=("00000002-0000",), runners_up=(hit(3),)))
+    assert [(item.id8, item.shown, item.pinned) for item in items] == [
+        ("00000001", True, False),
+        ("00000002", True, True),
+        ("00000003", False, False),
+    ]
+    assert (items[0].score, items[0].confidence, items[0].cosine, items[0].terms) == (0.75, 0.6, 0.4, ("rs256",))
+
+
+def test_a_title_is_one_short_line_and_terms_are_few() -> None:
+    (item,) = of_slice(Slice("text", (hit(1, terms=tuple(map(str, range(99)))),), "", "shop", ""))
+    assert item.title.startswith("Title 1 long")
+    assert len(item.title) <= 80
+    assert len(item.terms) == 12
+    assert of_entry(Entry(hit(1).memory, "a.md")) == Item(item.id, item.title)
+
+
+def test_a_cosine_that_says_nothing_is_not_told() -> None:
+    (item,) = of_slice(Slice("text", (hit(1, understood=False),), "", "shop", ""))
+    assert item.cosine is None
+
+
+def test_only_what_a_prompt_or_a_file_called_for_is_judged() -> None:
+    items = (SIGNING, Item("00000009-0000", pinned=True), CARTS)
+    assert Receipt(TIME, PROMPT, "s1", items=items).to_judge == (SIGNING,)
+    assert Receipt(TIME, FILE, "s1", items=items).to_judge == (SIGNING,)
+    assert Receipt(TIME, SESSION_START, "s1", items=items).to_judge == ()
+    assert Receipt(TIME, PROMPT, "", items=items).to_judge == ()
+
+
+floats = st.none() | st.floats(0, 1)
+ITEMS = st.builds(
+    Item, st.text(), st.text(), st.booleans(), st.booleans(), floats, floats, floats, st.tuples(st.text()), st.text()
+)
+
+
+@given(ITEMS)
+def test_an_item_survives_a_round_through_json(item: Item) -> None:
+    assert Item.from_json(json.loads(json.dumps(item.as_json()))) == item
+
+
+def test_an_item_states_only_what_it_knows() -> None:
+    assert Item("00000001-0000", "A").as_json() == {"id": "00000001-0000", "title": "A"}
