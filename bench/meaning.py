@@ -11,7 +11,7 @@ import math
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import count, cycle, repeat
 from pathlib import Path
@@ -24,6 +24,7 @@ from bench.measure import (
     BARE,
     Peak,
     Promise,
+    Task,
     Timed,
     against_bare,
     interleave,
@@ -33,16 +34,23 @@ from bench.measure import (
     table,
     timed,
 )
-from memem.flows import meaning, model, reindex, retrieve
+from memem.flows import meaning, model, reindex, retrieve, slicing
 from memem.workspace import Workspace, open_workspace
 
 SIZES = (10_000, 100_000)
 COLD_LIMIT, REFERENCE_LIMIT, BULK_LIMIT = 30.0, 0.1, 2.0
 WARM_LIMITS = {10_000: 1.0, 100_000: 4.0}
+SLICE_LIMITS = {10_000: 2.0}
 MEMORY_LIMIT = 160.0
 QUERY = "how do we sign the access tokens of the gateway when the key rotates every week"
 """Twenty tokens with those at its ends, as a test counts."""
 COLD, THROUGH, WARM, ENCODE = "cold fused search", "the same through sentence-transformers", "warm search", "encode"
+SLICE, ENCODE_PROMPT = "warm slice", "encode the same prompts"
+SHOW_ALL = {
+    "MEMEM_RECALL_MIN_CONFIDENCE": "0",
+    "MEMEM_RECALL_MIN_ITEM_SCORE": "0",
+    "MEMEM_RECALL_OOV_THRESHOLD": "1",
+}
 SLOW_ROUNDS = 3
 PORTION = 10_000
 
@@ -67,7 +75,7 @@ def run(arguments: list[str]) -> int:
     report = Report()
     with tempfile.TemporaryDirectory(prefix="memem-bench-", dir=options.folder) as place:
         for notes in options.sizes:
-            _measure_size(Path(place) / str(notes), notes, {"MEMEM_MODEL_DIR": folder}, options, report)
+            _measure_size(Path(place) / str(notes), notes, SHOW_ALL | {"MEMEM_MODEL_DIR": folder}, options, report)
         if options.reference:
             report.promises.append(_bulk(options))
     _print(report)
@@ -112,24 +120,39 @@ def _cold(bed: Bed, notes: int, options: argparse.Namespace, report: Report) -> 
 
 
 def _warm(bed: Bed, notes: int, options: argparse.Namespace, report: Report) -> None:
-    ws = bed.workspace
-    queries = cycle(vaults.queries(12))
+    ws, cwd, project = bed.workspace, bed.folder / "user", vaults.PROJECTS[1]
 
-    def next_query() -> str:
-        """With its vector ready, so that only the search is timed."""
-        query = next(queries)
-        asked = ws.ask(query)
-        assert asked
-        asked.wait(600)
-        return query
+    def ready(texts: Sequence[str]) -> Iterator[str]:
+        """With their vectors, so that encoding is not timed."""
+        for text in cycle(texts):
+            asked = ws.ask(text)
+            assert asked
+            asked.wait(600)
+            yield text
 
-    search = timed(lambda query: retrieve.search(ws, query), iter(next_query, None))
-    encode = timed(ws.encoder().query, repeat(QUERY))
-    taken = interleave({BARE: bed.bare(), WARM: search, ENCODE: encode}, options.repeat)
+    prompts = vaults.prompts(12)
+    tasks: dict[str, Task] = {
+        BARE: bed.bare(),
+        WARM: timed(lambda query: retrieve.search(ws, query), ready(vaults.queries(12))),
+        ENCODE: timed(ws.encoder().query, repeat(QUERY)),
+        SLICE: timed(lambda prompt: _sliced(ws, prompt, cwd, project), ready(prompts)),
+        ENCODE_PROMPT: timed(ws.encoder().query, cycle(prompts)),
+    }
+    taken = interleave(tasks, options.repeat)
     report.times += [row for row in against_bare(taken, notes) if row.what != BARE]
-    limit = WARM_LIMITS.get(notes, math.inf)
-    name = f"{WARM} in {notes:,}, vector ready / {ENCODE} 20 tokens on one thread"
-    report.promises.append(Promise(name, ratio(taken, WARM, ENCODE), limit, notes in WARM_LIMITS))
+    searched = f"{WARM} in {notes:,}, vector ready / {ENCODE} 20 tokens on one thread"
+    sliced = f"{SLICE} in {notes:,}, vector ready / {ENCODE_PROMPT} on one thread"
+    for name, over, under, limits in (
+        (searched, WARM, ENCODE, WARM_LIMITS),
+        (sliced, SLICE, ENCODE_PROMPT, SLICE_LIMITS),
+    ):
+        limit = limits.get(notes, math.inf)
+        report.promises.append(Promise(name, ratio(taken, over, under), limit, notes in limits))
+
+
+def _sliced(ws: Workspace, prompt: str, cwd: Path, project: str) -> None:
+    """Find, judge and render, as for a prompt. Whatever is found is shown, so that rendering has its full share."""
+    assert slicing.slice_for(ws, prompt, cwd=cwd, project=project).hits
 
 
 def fill(ws: Workspace) -> None:

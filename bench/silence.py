@@ -135,7 +135,16 @@ def _fitted(public: Sequence[Case], own: Sequence[Case]) -> Iterator[str]:
     yield f"by words alone:  {_told(shifted)}; shifted by {shift:.2f} to the same line"
     tried = [{**fitting.HELD, "question": value} for value in QUESTIONS]
     tried += [{**fitting.HELD, "name": value} for value in NAMES]
-    headings = ("question", "name", "devmem answered", "tasks", "questions", "off-topic", "near-misses", "wrong project")
+    headings = (
+        "question",
+        "name",
+        "devmem answered",
+        "tasks",
+        "questions",
+        "off-topic",
+        "near-misses",
+        "wrong project",
+    )
     yield "What is not fitted, in the units of the first row of weights, each time at the best line"
     yield table(headings, [_with(held, cases, own) for held in tried])
 

@@ -15,10 +15,8 @@ from memem.core.memory import Slice
 from memem.flows import receipts, reindex, retrieve, showed, slicing
 from memem.flows.slicing import Beside
 from memem.jobs.contexts import Context
-from memem.recall import following
 from memem.recall.trivial import is_trivial
 from memem.transcript import harness
-from memem.transcript.recent import recent
 from memem.workspace import Workspace
 
 _COMMAND = re.compile(r"/[A-Za-z][\w:.-]*(?:\s|\Z)")
@@ -54,6 +52,8 @@ def for_prompt(ws: Workspace, asked: Asked) -> Slice:
 
 def looking_for(prompt: str, before: Sequence[str]) -> str:
     """What to look for: the prompt, and what it refers to in what was said `before`, the last words last."""
+    from memem.recall import following
+
     return following.resolved(prompt, before) if before and following.refers_back(prompt) else prompt
 
 
@@ -75,6 +75,8 @@ def _beside(asked: Asked) -> Beside:
     said = harness.said(asked.prompt)
     if asked.transcript is None:
         return Beside(said)
+    from memem.transcript.recent import recent
+
     lately = recent(asked.transcript, unless=asked.prompt)
     return Beside(looking_for(said, lately.exchange), lately.files)
 

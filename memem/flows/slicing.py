@@ -9,11 +9,12 @@ from memem.core.memory import ARCHIVE, GENERAL, PINNED, Entry, Hit, Slice
 from memem.core.project import Project, normalise
 from memem.core.query import Found
 from memem.flows import retrieve, standing
+from memem.flows.excerpting import focused
 from memem.flows.opening import require_vault
 from memem.recall import confidence, render, task
 from memem.recall.confidence import Line, Prompt
 from memem.recall.leaning import matches_path
-from memem.recall.pack import MOST_HITS, distinct, pack
+from memem.recall.pack import BODY_CHARACTERS, MOST_HITS, distinct, pack
 from memem.recall.rank import rank
 from memem.workspace import Workspace
 
@@ -63,6 +64,7 @@ def slice_for(
         return Slice("", (), why, name, mode, session_id, found.degraded, runners_up=tuple(missed[:RUNNERS_UP]))
     facts = render.working(project=name, branch=place.branch if name == place.name else "", task_mode=mode, files=files)
     identity = [entry.memory for entry in standing.pinned(ws, name) if entry.id not in beside.known]
+    hits = focused(ws, beside.query or prompt, hits[:MOST_HITS], BODY_CHARACTERS)
     packed = pack(hits, identity, facts, name, ws.settings.slice_characters)
     why = f"{len(packed.hits)} of {len(found.matches)} memories found were relevant enough"
     cut = [*hits[len(packed.hits) :], *missed][:RUNNERS_UP]

@@ -8,7 +8,7 @@ from memem.core.memory import PINNED_MAX_CHARACTERS, PINNED_MAX_NOTES, Hit, Memo
 from memem.recall import render
 
 MOST_HITS = 8
-BODY_CHARACTERS = 700
+BODY_CHARACTERS = 500
 PINNED_CHARACTERS = 400
 SAME_WORDS = 0.9
 """The share of their words in common that makes two memories say the same."""
@@ -54,7 +54,7 @@ def pack(hits: Sequence[Hit], pinned: Sequence[Memory], facts: list[str], projec
     shown: list[Hit] = []
     items: list[str] = []
     for hit in hits[:MOST_HITS]:
-        text = render.item(len(shown) + 1, hit, project, BODY_CHARACTERS)
+        text = render.item(len(shown) + 1, hit, project, BODY_CHARACTERS, hit.passage)
         if len(render.document(working, [*items, text])) <= budget:
             shown.append(hit)
             items.append(text)

@@ -33,8 +33,8 @@ def _at_a_word(text: str) -> str:
     return kept[0].rstrip() if len(kept) == 2 and len(kept[1]) < 40 else text.rstrip()
 
 
-def item(rank: int, entry: Entry, project: str, most: int) -> str:
-    """One memory of a numbered part."""
+def item(rank: int, entry: Entry, project: str, most: int, passage: str = "") -> str:
+    """One memory of a numbered part; of a long one the `passage` that matters, where it is not the beginning."""
     memory = entry.memory
     labels = [(memory.updated or memory.created)[:10], memory.id8]
     if memory.project != project:
@@ -42,7 +42,8 @@ def item(rank: int, entry: Entry, project: str, most: int) -> str:
     if memory.status != "active":
         labels.append(memory.status)
     head = f"{rank}. {' · '.join(one_line(label) for label in labels if label)} · **{bold(memory.title)}**"
-    return _with_body(head, memory, quoted(memory.body, most))
+    inside = passage and passage not in memory.body[:most]
+    return _with_body(head, memory, quoted(f"{_CUT.strip()} {passage}" if inside else memory.body, most))
 
 
 def pinned(memory: Memory, most: int) -> str:

@@ -6,8 +6,8 @@ _ENGLISH = frozenset(
     """ok okay k kk yes yep yeah yup y no nope n not sure fine good great nice cool perfect awesome excellent right
     correct exactly agreed agree thanks thank you thx ty cheers please pls hi hello hey bye continue go on ahead proceed
     next do dont it this that thats now again then and so well done lgtm looks sounds to me all got i see understood
-    makes sense keep going carry works fixed try retry run for lets very much job work never mind stop wait option options
-    both either first second third last latter former one two three the with commit push merge please""".split()
+    makes sense keep going carry works fixed try retry run for lets very much job work never mind stop wait option
+    options both either first second third last latter former one two three the with commit push merge""".split()
 )
 """A prompt made of these alone, or of numbers and letters, and short, refers to what was said before, not to anything
 one could look up."""
