@@ -24,7 +24,7 @@ class Interval:
     high: float
 
     def as_json(self) -> dict[str, float]:
-        return {"value": round(self.value, 4), "low": round(self.low, 4), "high": round(self.high, 4)}
+        return {"value": round(self.value, 6), "low": round(self.low, 6), "high": round(self.high, 6)}
 
 
 @dataclass(frozen=True, slots=True)

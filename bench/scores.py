@@ -96,16 +96,22 @@ class Claim:
 
     @property
     def measured(self) -> str:
-        return f"{self.value:.3f} ({self.counted})" if self.counted else f"{self.value:.3f}"
+        return told(self.value, self.counted)
 
     def as_json(self) -> dict[str, Any]:
         return {
             "what": self.what,
-            "value": round(self.value, 4),
+            "value": round(self.value, 6),
             "counted": self.counted,
             "wanted": self.wanted,
             "holds": self.holds if self.judged else None,
         }
+
+
+def told(value: float, counted: str = "") -> str:
+    """A share or a difference to three places, anything larger as a whole number; in questions too where counted."""
+    shown = f"{value:.3f}" if abs(value) < 10 else f"{value:,.0f}"
+    return f"{shown} ({counted})" if counted else shown
 
 
 def score(corpus: Corpus, modes: Sequence[str], find: Find, seed: int) -> Scores:
@@ -201,7 +207,7 @@ def as_json(scores: Scores) -> dict[str, Any]:
             for mode, found in scores.intervals.items()
         },
         "curves": {
-            mode: {name: [round(value, 4) for value in values] for name, values in curves.items()}
+            mode: {name: [round(value, 6) for value in values] for name, values in curves.items()}
             for mode, curves in scores.curves.items()
         },
         "fused_minus": {
@@ -219,7 +225,7 @@ def as_json(scores: Scores) -> dict[str, Any]:
 
 def _kind_as_json(scores: Scores, kind: str) -> dict[str, Any]:
     averages = {
-        mode: {metric: round(scores.average(mode, metric, kind), 4) for metric in (MAIN, HIT)} for mode in scores.values
+        mode: {metric: round(scores.average(mode, metric, kind), 6) for metric in (MAIN, HIT)} for mode in scores.values
     }
     return {"questions": len(scores.kinds[kind]), **averages}
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from bench.metrics import CURVES, METRICS, PLACES
 from bench.plots import Axis, Mark, Panel, Series, svg
-from bench.scores import FUSED, HIT, MAIN, MODES
+from bench.scores import FUSED, HIT, MAIN, MODES, told
 
 Numbers = Mapping[str, Any]
 """What one benchmark wrote."""
@@ -36,8 +36,8 @@ def sets(recall: Numbers) -> Section:
         for each in recall["sets"]
     ]
     drawn = f"Intervals: 95 %, from {recall['resamples']:,} resamples of the questions, seed {recall['seed']}."
-    told = f"{drawn} {_machine(recall)}"
-    return Section(_table(("set", "memories", "questions", "what has to be found"), rows) + f"\n\n{told}")
+    sizes = _table(("set", "memories", "questions", "what has to be found"), rows)
+    return Section(f"{sizes}\n\n{drawn} {_machine(recall)}")
 
 
 def recalled(recall: Numbers) -> Section:
@@ -69,9 +69,10 @@ def spoken(silence: Numbers) -> Section:
     plot = svg(title, [_silence_panel(silence)])
     points = {each["line"]: each for each in silence["curve"]} | {used["line"]: used}
     rows = [_point(points[line], in_use=line == used["line"]) for line in sorted(points)]
-    ours = _table(("line", "off-topic", "answered", "right source", "items", "right items", "characters"), rows)
+    said = (f"off-topic, of {used['of_off']}", f"answered, of {used['of_on']}")
+    ours = _table(("line", *said, "right source", "items", "right items", "characters"), rows)
     plain = [_point({**used, **each}, in_use=False)[:3] for each in silence["cosine"]]
-    cosine = _table(("cosine at least", "off-topic", "answered"), plain)
+    cosine = _table(("cosine at least", *said), plain)
     return Section(f"![{title}]({PLOTS}/silence.svg)\n\n{ours}\n\n{cosine}", {"silence.svg": plot})
 
 
@@ -85,8 +86,8 @@ def expected(silence: Numbers) -> Section:
         for key, what in names.items()
     ]
     held_out = f"held out, {crossed['repeats']} × {crossed['folds']} folds"
-    told = f"Of the {abstention['of']} questions that nothing answers, {abstention['fired']} get something."
-    return Section(_table((held_out, "prompts", "share"), rows) + f"\n\n{told}")
+    none = f"Of the {abstention['of']} questions that nothing answers, {abstention['fired']} get something."
+    return Section(_table((held_out, "prompts", "share"), rows) + f"\n\n{none}")
 
 
 def labelled(silence: Numbers) -> Section:
@@ -155,7 +156,10 @@ def cost(meaning: Numbers) -> Section:
 
 def promises(numbers: Numbers) -> Section:
     """What is promised of recall or of silence."""
-    rows = [(each["what"], _measured(each), f"`{each['wanted']}`", _verdict(each)) for each in numbers["promises"]]
+    rows = [
+        (each["what"], told(each["value"], each["counted"]), f"`{each['wanted']}`", _verdict(each))
+        for each in numbers["promises"]
+    ]
     return Section(_table(("promise", "measured", "wanted", ""), rows))
 
 
@@ -199,12 +203,12 @@ def _averaged(each: Numbers, mode: str, metric: str) -> str:
 
 
 def _curve_panel(found: Mapping[str, Mapping[str, Sequence[float]]], kind: str) -> Panel:
-    told = {"any": "any: at least one that answers", "all": "all: every one that answers"}[kind]
+    heading = {"any": "any: at least one that answers", "all": "all: every one that answers"}[kind]
     lines = {mode: found[mode][kind] for mode in SHOWN_FIRST if mode in found}
     series = tuple(Series(mode, tuple(zip(PLACES, values, strict=True))) for mode, values in lines.items())
     low = min(0.8, math.floor(10 * min(map(min, lines.values()))) / 10)
     share = Axis("share of questions" if kind == "any" else "", low, 1, 0.1 if low < 0.7 else 0.05, percent=True)
-    return Panel(Axis("k, how many of the first are looked at", 1, PLACES[-1], 1), share, series, told)
+    return Panel(Axis("k, how many of the first are looked at", 1, PLACES[-1], 1), share, series, heading)
 
 
 def _silence_panel(silence: Numbers) -> Panel:
@@ -248,10 +252,6 @@ def _point(each: Numbers, *, in_use: bool) -> tuple[str, ...]:
 
 def _of(count: int, of: int) -> str:
     return f"{count} ({100 * count / of:.1f} %)" if of else "0"
-
-
-def _measured(claim: Numbers) -> str:
-    return f"{claim['value']:.3f}" + (f" ({claim['counted']})" if claim.get("counted") else "")
 
 
 def _verdict(claim: Numbers) -> str:

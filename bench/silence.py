@@ -6,10 +6,7 @@ the weights of confidence come about: rounded, they are what `memem/recall/confi
 """
 
 import argparse
-import os
-import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,12 +14,12 @@ from typing import Any
 from bench import decisions, fitting, prompts
 from bench.decisions import at, in_use, point
 from bench.measure import machine, save_json, table
+from bench.options import DATA_VARIABLE, folder, shared
 from bench.prompts import ABSTENTION, Case
-from bench.recall import DATA_VARIABLE
 from bench.scores import Claim, kept, shown_claims
 from memem.recall.confidence import Weights
 
-LINES = tuple(round(0.05 * step, 2) for step in range(1, 20))
+LINES = tuple(step / 100 for step in (*range(2, 30, 2), *range(30, 100, 5)))
 COSINES = tuple(round(0.025 * step, 3) for step in range(10, 27))
 QUESTIONS = (0.0, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0)
 NAMES = (0.0, 1.0, 1.5, 2.0)
@@ -33,10 +30,12 @@ MOST_CHARACTERS = 1_200
 
 def run(arguments: list[str]) -> int:
     """Measure, print the tables, and write the JSON when asked; 1 when a promise is broken."""
-    options = _options(arguments)
-    with _folder(options.cache) as folder:
-        own = prompts.own(Path(folder) / "labelled")
-        public = prompts.devmem(options.data, Path(folder) / "devmem") if options.data else []
+    parser = shared(argparse.ArgumentParser(prog="python -m bench silence", description=__doc__))
+    parser.add_argument("--fit", action="store_true", help="fit the weights, and show what the others do")
+    options = parser.parse_args(arguments)
+    with folder(options.cache) as place:
+        own = prompts.own(Path(place) / "labelled")
+        public = prompts.devmem(options.data, Path(place) / "devmem") if options.data else []
     measured = measure(public, own)
     print("\n\n".join(_sections(measured)) + "\n")
     if options.fit and public:
@@ -181,19 +180,3 @@ def _row(each: dict[str, Any], used: float | None = None) -> tuple[Any, ...]:
 def _share(name: str, each: dict[str, Any]) -> tuple[str, ...]:
     count = f"{each['count']:.1f} of {each['of']}"
     return name.replace("_", " "), count, f"{each['value']:.3f}", f"{each['low']:.3f}-{each['high']:.3f}"
-
-
-def _folder(cache: Path | None) -> AbstractContextManager[str | Path]:
-    return nullcontext(cache) if cache else tempfile.TemporaryDirectory(prefix="memem-bench-")
-
-
-def _options(arguments: list[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m bench silence", description=__doc__)
-    given = os.environ.get(DATA_VARIABLE)
-    where = Path(given) if given else None
-    told = f"folder with the evaluation files (default: {DATA_VARIABLE})"
-    parser.add_argument("--data", type=Path, metavar="DIR", default=where, help=told)
-    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the numbers to this file")
-    parser.add_argument("--cache", type=Path, metavar="DIR", help="keep vaults and vectors here for the next run")
-    parser.add_argument("--fit", action="store_true", help="fit the weights, and show what the others do")
-    return parser.parse_args(arguments)

@@ -122,6 +122,7 @@ def test_every_link_of_the_documentation_leads_somewhere() -> None:
         "llms.txt",
         "CONTRIBUTING.md",
         "docs/architecture.md",
+        "docs/benchmarks.md",
         "docs/configuration.md",
         "docs/json.md",
     ):

@@ -72,7 +72,7 @@ class Found:
 
     @property
     def asked(self) -> float:
-        """How much is asked for, by rarity. Up to half of the bigrams are no words, and so in no note: they do not count."""
+        """How much is asked for, by rarity. Up to half of the bigrams are no words, and so in no note: not counted."""
         return sum(map(self.weight, self.frequencies)) - self._no_words
 
     @property

@@ -45,6 +45,7 @@ def test_it_prints_its_tables_and_writes_json(tmp_path: Path, weights_folder: Pa
     assert done.returncode == 0, done.stderr
     assert "keywords only" not in done.stderr, "every search was a fused one"
     report = json.loads(target.read_text())
-    assert {row["what"] for row in report["times"]} == {"bare start", meaning.COLD, meaning.WARM, meaning.ENCODE}
+    inside = {meaning.WARM, meaning.ENCODE, meaning.SLICE, meaning.ENCODE_PROMPT}
+    assert {row["what"] for row in report["times"]} == {"bare start", meaning.COLD, *inside}
     assert [promise["holds"] for promise in report["promises"]] == [None] * len(report["promises"])
     assert str(tmp_path) not in target.read_text()

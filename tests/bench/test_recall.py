@@ -212,6 +212,10 @@ def test_the_table_of_promises_says_which_are_broken() -> None:
     assert [row.split("> 0")[1].strip() for row in rows] == ["holds", "BROKEN", "judged on all questions only"]
 
 
+def test_what_is_no_share_is_told_as_a_whole_number() -> None:
+    assert Claim("characters", 1_154.4, "< 1200", holds=True, judged=True).measured == "1,154"
+
+
 def test_kept_promises_exit_with_0(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     assert reported(["--sets", "labelled"], fake(), monkeypatch) == 0
     assert "holds" in capsys.readouterr().out
@@ -247,7 +251,7 @@ def test_the_json_has_what_the_tables_show(
     assert "count" not in measured["metrics"]["fused"]["MRR"]
     assert measured["curves"]["keyword"]["any"] == [0.0, *[1.0] * 9]
     assert measured["fused_minus"]["keyword"]["better"] == measured["questions"] == len(measured["answers"])
-    assert measured["kinds"]["literal"]["keyword"] == {"nDCG@10": 0.6309, "any@5": 1.0}
+    assert measured["kinds"]["literal"]["keyword"] == {"nDCG@10": 0.63093, "any@5": 1.0}
     assert [promise["holds"] for promise in written["promises"]] == [True] * 5
     assert written["promises"][2]["counted"] == "{0} of {0}".format(measured["kinds"]["literal"]["questions"])
 

@@ -5,14 +5,14 @@ from itertools import permutations, product
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memem.core.memory import STATUSES, Hit, Memory
 from memem.core.query import Found, Match, Term
 from memem.recall import leaning as module
 from memem.recall.leaning import Leaning
-from memem.recall.rank import COSINE, FUSED, KEYWORDS, Blend, rank
+from memem.recall.rank import CHANCE, COSINE, FUSED, KEYWORDS, PASSAGE_CHARACTERS, Blend, rank
 
 ZEBRA, STRIPES, LITERAL = Term("zebra"), Term("stripes"), Term("ops-4821", literal=True)
 FREQUENCIES = {ZEBRA: 2, STRIPES: 1, LITERAL: 1}
@@ -67,25 +67,23 @@ def test_among_equals_what_fits_better_comes_first(ahead: dict[str, Any], behind
         assert order(match(names[0], **ahead), match(names[1], **behind), files=files)[0] == names[0]
 
 
-@pytest.mark.parametrize(
-    ("pattern", "file", "fits"),
-    [
-        ("src/auth/**", "src/auth/token.py", True),
-        ("src/auth/**", "src/auth/deep/token.py", True),
-        ("*.py", "src/auth/token.py", True),
-        ("src/auth/token.py", "src/auth/token.py", True),
-        ("src/auth/**", "src/billing/token.py", False),
-        ("SRC/**", "src/auth/token.py", False),
-        ("", "src/auth/token.py", False),
-    ],
-)
-def test_a_memory_about_a_file_in_play_is_nudged(pattern: str, file: str, fits: bool) -> None:
-    plain, about = rank(found(match("a"), match("b", paths=(pattern,))), Leaning("shop", (file,)))
-    assert ((plain.id, about.id) == ("b", "a")) == fits
+@pytest.mark.parametrize("relevance", list(permutations((0.1, 1.0, 10.0))))
+def test_what_was_superseded_is_behind_what_replaced_it_however_well_it_matches(
+    relevance: tuple[float, float, float],
+) -> None:
+    """The ids are such that by them alone the oldest would come first."""
+    oldest, older, newest = relevance
+    chain = (
+        match("a" * 8, oldest, superseded_by=f"[[older-{'b' * 8}]]"),
+        match("b" * 8, older, superseded_by=f"[[newest-{'c' * 8}]]"),
+        match("c" * 8, newest),
+    )
+    assert order(*chain) == ["c" * 8, "b" * 8, "a" * 8]
 
 
-def test_a_superseded_memory_is_behind_the_one_that_holds_now_even_if_it_matches_a_little_better() -> None:
-    assert order(match("old", 1.2, superseded_by="[[new]]"), match("new", 1.0)) == ["new", "old"]
+def test_two_that_superseded_each_other_are_still_ranked() -> None:
+    one, other = match("a" * 8, superseded_by=f"[[b-{'b' * 8}]]"), match("b" * 8, superseded_by=f"[[a-{'a' * 8}]]")
+    assert order(one, other) == order(other, one) == ["a" * 8, "b" * 8]
 
 
 def test_ties_are_broken_by_id_whatever_order_they_come_in() -> None:
@@ -113,6 +111,7 @@ _fields = st.fixed_dictionaries(
 _bm25 = st.floats(min_value=1e-6, max_value=1e3)
 
 
+@settings(max_examples=60)
 @given(_fields, _fields, _bm25, st.floats(min_value=1.01, max_value=1e3), st.sampled_from((1.0, 50.0, 1e6)))
 def test_nudges_together_cannot_overturn_a_clear_difference_in_relevance(
     better: dict[str, Any], worse: dict[str, Any], bm25: float, factor: float, best: float
@@ -157,6 +156,22 @@ def test_coverage_is_the_share_of_what_was_asked_by_rarity() -> None:
     assert nothing == 0 < common < rare < everything == 1
 
 
+def test_bigrams_that_are_no_words_are_not_missed_by_what_holds_the_others() -> None:
+    known, across = Term("连接", bigram=True), Term("库连", bigram=True)
+    hits = rank(Found((match("a", terms=(known,)),), {known: 1, across: 0}, 100))
+    assert hits[0].coverage > 0.85
+
+
+@pytest.mark.parametrize(
+    ("terms", "frequency", "named"), [((LITERAL,), 1, True), ((LITERAL,), 40, False), ((ZEBRA,), 1, False)]
+)
+def test_a_hit_is_named_when_it_holds_an_identifier_that_few_others_hold(
+    terms: tuple[Term, ...], frequency: int, named: bool
+) -> None:
+    (hit,) = rank(Found((match("a", terms=terms),), FREQUENCIES | {LITERAL: frequency}, 100))
+    assert hit.named == named
+
+
 def test_a_part_of_a_compound_covers_less_than_a_word() -> None:
     whole, part = Term("pool"), Term("pool", part=True)
     shares = []
@@ -168,19 +183,20 @@ def test_a_part_of_a_compound_covers_less_than_a_word() -> None:
 
 @given(
     st.dictionaries(
-        st.builds(Term, st.text("abc", min_size=1, max_size=3), part=st.booleans()),
+        st.builds(Term, st.text("abc", min_size=1, max_size=3), part=st.booleans(), bigram=st.booleans()),
         st.integers(min_value=0, max_value=50),
         max_size=6,
     ),
     st.data(),
 )
 def test_coverage_is_between_nothing_and_one(frequencies: dict[Term, int], data: st.DataObject) -> None:
-    held = data.draw(st.lists(st.sampled_from(sorted(frequencies, key=str)), unique=True)) if frequencies else []
+    known = sorted((term for term, count in frequencies.items() if count), key=str)
+    held = data.draw(st.lists(st.sampled_from(known), unique=True)) if known else []
     hits = rank(Found((match("a", terms=tuple(held)),), frequencies, 50), Leaning("shop"))
     assert 0 <= hits[0].coverage <= 1
 
 
-@pytest.mark.parametrize(("projects", "statuses"), list(product((("shop",), ("general", Leaning("shop"))), STATUSES[:2])))
+@pytest.mark.parametrize(("projects", "statuses"), list(product((("shop",), ("general", "shop")), STATUSES[:2])))
 def test_ranking_is_the_same_every_time(projects: tuple[str, ...], statuses: str) -> None:
     matches = [match(str(n), 1 + n % 3, project=projects[n % len(projects)], status=statuses) for n in range(9)]
     assert rank(found(*matches), Leaning("shop")) == rank(found(*reversed(matches)), Leaning("shop"))
@@ -235,6 +251,78 @@ def test_where_meaning_had_no_part_words_decide_alone() -> None:
     assert order(match("weak", 1.0), match("strong", 2.0)) == ["strong", "weak"]
 
 
+HALF = {Term(f"asked{number}"): 1 for number in range(10)}
+
+
+def covering(name: str, words: int, *, cosine: float | None, bm25: float = 1.0, **fields: Any) -> Match:
+    """A match that holds so many of ten words that are asked for."""
+    return replace(match(name, bm25, tuple(HALF)[:words], **fields), cosine=cosine)
+
+
+def of_ten(*matches: Match, blend: Blend = FUSED, more: dict[Term, int] | None = None) -> dict[str, Any]:
+    hits = rank(Found(matches, HALF | (more or {}), 100), Leaning("shop"), blend)
+    return {hit.id: pytest.approx(hit.score * MOST, abs=2e-4) for hit in hits}
+
+
+def test_words_that_are_a_small_part_of_what_is_asked_count_nothing_where_meaning_is_known() -> None:
+    ranked = of_ten(covering("few", 3, cosine=0.4), covering("enough", 4, cosine=0.4))
+    assert ranked == {"few": 0.7, "enough": 1.0}
+
+
+def test_without_a_vector_few_words_count_too() -> None:
+    assert of_ten(covering("few", 1, cosine=None), covering("enough", 4, cosine=0.4))["few"] == 1.0
+
+
+def test_in_a_script_the_encoder_does_not_read_few_words_count_too() -> None:
+    unread = covering("few", 1, cosine=0.4)
+    unread = replace(unread, memory=replace(unread.memory, body="海象在码头上睡觉"))
+    assert of_ten(unread) == {"few": 0.2 + 0.8}
+
+
+def test_a_name_counts_however_little_of_what_is_asked_it_is() -> None:
+    named = replace(covering("named", 0, cosine=0.4), terms=(LITERAL,))
+    ranked = of_ten(named, covering("few", 1, cosine=0.4), more={LITERAL: 1})
+    assert ranked == {"named": 0.5 + 0.5, "few": 0.5}
+    common = of_ten(named, covering("few", 1, cosine=0.4), more={LITERAL: 40})
+    assert common["named"] == common["few"]
+
+
+def test_how_small_a_part_counts_nothing_is_the_blends_to_say() -> None:
+    few = covering("few", 1, cosine=0.4)
+    assert of_ten(few, blend=replace(FUSED, least_coverage=0.0)) == {"few": 1.0}
+    assert of_ten(few, blend=KEYWORDS) == {"few": 1.0}
+
+
+def length_costs(characters: int, blend: Blend = FUSED) -> float:
+    """How much less relevant a note of this length is than a short one that is as near."""
+    long = near("long", 0.5)
+    ranked = of_ten(near("short", 0.5), replace(long, memory=replace(long.memory, body="x" * characters)), blend=blend)
+    return float(ranked["short"].expected - ranked["long"].expected)
+
+
+@pytest.mark.parametrize("characters", [0, 10, PASSAGE_CHARACTERS])
+def test_a_note_of_one_passage_loses_nothing_by_its_length(characters: int) -> None:
+    assert length_costs(characters) == 0
+
+
+def test_the_longer_a_note_the_more_of_its_nearness_it_loses_but_never_much() -> None:
+    costs = [length_costs(PASSAGE_CHARACTERS * passages) for passages in (2, 10, 100)]
+    assert 0 < costs[0] < costs[1] < costs[2] < 0.3
+    assert length_costs(50_000, COSINE) == 0
+
+
+def test_a_long_note_that_is_hardly_near_is_not_pushed_below_nothing() -> None:
+    long = near("long", 0.11)
+    long = replace(long, memory=replace(long.memory, body="x" * 500_000))
+    assert of_ten(near("short", 0.5), long) == {"short": 0.7, "long": 0.0}
+
+
+def test_a_hit_tells_its_whole_cosine_whatever_its_length() -> None:
+    long = near("long", 0.5)
+    (hit,) = rank(found(replace(long, memory=replace(long.memory, body="x" * 5_000))))
+    assert hit.cosine == 0.5
+
+
 def test_keywords_alone_know_nothing_of_what_is_near() -> None:
     found = relevance(near("near", 0.9), near("weak", 0.8, 1.0), near("strong", 0.2, 2.0), blend=KEYWORDS)
     assert found == {"strong": 1.0, "weak": 0.5}
@@ -247,7 +335,7 @@ def test_the_cosine_alone_knows_nothing_of_words() -> None:
 
 @pytest.mark.parametrize(
     ("cosine", "bm25", "kept"),
-    [(0.0999, 0.0, False), (module.CHANCE, 0.0, True), (0.0999, 1.0, True), (-0.5, 1.0, True), (None, 1.0, True)],
+    [(0.0999, 0.0, False), (CHANCE, 0.0, True), (0.0999, 1.0, True), (-0.5, 1.0, True), (None, 1.0, True)],
 )
 def test_without_a_word_in_common_a_note_must_be_nearer_than_chance(
     cosine: float | None, bm25: float, kept: bool
@@ -269,15 +357,26 @@ def test_every_hit_says_why_meaning_had_no_part() -> None:
     assert [hit.degraded for hit in hits] == ["no weights", "no weights"]
 
 
-_found = st.tuples(st.one_of(st.none(), st.floats(-1, 1)), st.sampled_from((0.0, 0.5, 2.0)), _fields)
+_links = st.fixed_dictionaries(
+    {
+        "superseded_by": st.sampled_from(("", "[[note-1-------]]", "[[note-2-------]]")),
+        "related": st.sampled_from(((), ("[[note-0-------]]",), ("[[note-1-------]]", "[[note-3-------]]"))),
+    }
+)
+_found = st.tuples(
+    st.one_of(st.none(), st.sampled_from((0.3, 0.5)), st.floats(-1, 1)),
+    st.sampled_from((0.0, 0.5, 2.0)),
+    st.tuples(_fields, _links).map(lambda both: both[0] | both[1]),
+)
 _blend = st.sampled_from((FUSED, KEYWORDS, COSINE))
 
 
+@settings(max_examples=150)
 @given(st.lists(_found, min_size=1, max_size=8), st.randoms(use_true_random=False), _blend)
 def test_the_order_does_not_depend_on_the_order_of_finding_and_scores_are_between_nothing_and_one(
     parts: list[tuple[float | None, float, dict[str, Any]]], random: Any, blend: Blend
 ) -> None:
-    matches = [near(str(n), cosine, bm25, **fields) for n, (cosine, bm25, fields) in enumerate(parts)]
+    matches = [near(str(n).ljust(8, "-"), cosine, bm25, **fields) for n, (cosine, bm25, fields) in enumerate(parts)]
     ranked = rank(Found(tuple(matches), FREQUENCIES, 100), Leaning("shop", ("src/x.py",)), blend)
     random.shuffle(matches)
     assert rank(Found(tuple(matches), FREQUENCIES, 100), Leaning("shop", ("src/x.py",)), blend) == ranked
