@@ -18,7 +18,7 @@ from memem.recall.confidence import Line, Weights
 from memem.recall.pack import MOST_HITS, distinct, pack
 
 FOLDS, REPEATS = 5, 4
-COST = 3.0
+COST = 6.0
 """To say something out of turn is as bad as to be silent so often when something was to be said."""
 BUDGET = 8_000
 BANDS = ((0.0, 0.1), (0.1, 0.3), (0.3, 0.5), (0.5, 0.7), (0.7, 0.9), (0.9, 1.0))

@@ -17,7 +17,7 @@ from memem.recall.confidence import Evidence, Weights
 
 Array = NDArray[np.float64]
 
-SHRINK = 6.0
+SHRINK = 8.0
 """How strongly weights are drawn to nothing, over evidence of equal spread."""
 ROUNDS, STEPS = 10, 50
 HELD = {"question": 2.0, "name": 1.5}

@@ -167,15 +167,17 @@ def _drawn(points: Sequence[Place], dots: Sequence[Place], style: Style) -> Iter
 
 
 def _marked(mark: Mark, panel: Panel, frame: _Frame) -> Iterator[str]:
-    """A ring, with its words on the side that has more room, a little below, on white, since lines may pass there."""
+    """A ring, with its words towards the nearer of top and bottom, where lines seldom are, and the wider side."""
     x, y = frame.x(panel, mark.x), frame.y(panel, mark.y)
     side = 1 if x < frame.left + frame.width / 2 else -1
+    down = 1 if y > frame.top + frame.height / 2 else -1
     width = sum(map(_letter, mark.label)) + 8
     left = x + 16 if side > 0 else x - 16 - width
+    middle = y + down * 26
     yield f'<circle cx="{_n(x)}" cy="{_n(y)}" r="8" fill="none" stroke="{INK}" stroke-width="2"/>'
-    yield _line([(x + side * 6, y + 6), (x + side * 18, y + 22)], INK)
-    yield _rect(left, y + 20, width, 19, ' fill="#ffffff" fill-opacity="0.9"')
-    yield _text(left + 4, y + 34, mark.label, colour=INK, weight="600")
+    yield _line([(x + side * 6, y + down * 6), (x + side * 16, y + down * 20)], INK)
+    yield _rect(left, middle - 9, width, 18, ' fill="#ffffff" fill-opacity="0.9"')
+    yield _text(left + 4, middle + 5, mark.label, colour=INK, weight="600")
 
 
 def _line(points: Sequence[Place], colour: str, dashes: str = "", width: float = 1) -> str:

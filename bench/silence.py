@@ -19,7 +19,7 @@ from bench.prompts import ABSTENTION, Case
 from bench.scores import Claim, kept, shown_claims
 from memem.recall.confidence import Weights
 
-LINES = tuple(step / 100 for step in (*range(2, 30, 2), *range(30, 100, 5)))
+LINES = tuple(step / 100 for step in (1, 2, 3, 4, 6, 8, *range(10, 31), *range(35, 100, 5)))
 COSINES = tuple(round(0.025 * step, 3) for step in range(10, 27))
 QUESTIONS = (0.0, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0)
 NAMES = (0.0, 1.0, 1.5, 2.0)

@@ -228,7 +228,7 @@ OPTIONS = (
     Option(
         "recall_min_confidence",
         "MEMEM_RECALL_MIN_CONFIDENCE",
-        "0.2",
+        "0.25",
         _between(float, 0, 1),
         "How likely a memory must be to help for it to come unasked: less is more talkative, more is quieter.",
     ),

@@ -18,6 +18,8 @@ from memem.recall.pack import BODY_CHARACTERS, MOST_HITS, distinct, pack
 from memem.recall.rank import rank
 from memem.workspace import Workspace
 
+CONSIDERED = 2 * MOST_HITS
+"""Of what was found, so many are looked at closely: what is further behind the best would not be shown anyway."""
 RUNNERS_UP = 3
 FILES_SHOWN = 6
 LONGEST_CHAIN = 20
@@ -54,21 +56,31 @@ def slice_for(
     mode = task_mode.strip() or task.infer(prompt)
     files = _in_play(prompt, cwd, place)
     worked_on = _worked_on(beside.files, place)
-    found, told, hits = considered(ws, prompt, name, query=beside.query, named=files, files=worked_on)
+    found, told, all_hits = considered(ws, prompt, name, query=beside.query, named=files, files=worked_on)
     least = line(ws)
-    deserved = distinct(in_force(ws, confidence.deserving(hits, told, least), name))
-    missed = [hit for hit in hits if hit.id not in {each.id for each in deserved}]
+    deserved = distinct(in_force(ws, confidence.deserving(all_hits, told, least), name))
     hits = [hit for hit in deserved if hit.id not in beside.known]
     if not hits and not always:
         why = _why_not(found, deserved, told, least)
-        return Slice("", (), why, name, mode, session_id, found.degraded, runners_up=tuple(missed[:RUNNERS_UP]))
+        missed = _runners_up([*deserved, *all_hits], ())
+        return Slice("", (), why, name, mode, session_id, found.degraded, runners_up=missed)
     facts = render.working(project=name, branch=place.branch if name == place.name else "", task_mode=mode, files=files)
     identity = [entry.memory for entry in standing.pinned(ws, name) if entry.id not in beside.known]
     hits = focused(ws, beside.query or prompt, hits[:MOST_HITS], BODY_CHARACTERS)
     packed = pack(hits, identity, facts, name, ws.settings.slice_characters)
     why = f"{len(packed.hits)} of {len(found.matches)} memories found were relevant enough"
-    cut = [*hits[len(packed.hits) :], *missed][:RUNNERS_UP]
-    return Slice(packed.text, packed.hits, why, name, mode, session_id, found.degraded, packed.pinned, tuple(cut))
+    missed = _runners_up([*deserved, *all_hits], packed.hits)
+    return Slice(packed.text, packed.hits, why, name, mode, session_id, found.degraded, packed.pinned, missed)
+
+
+def _runners_up(hits: Iterable[Hit], shown: Collection[Hit]) -> tuple[Hit, ...]:
+    """The best that are not shown, what deserved it first: said already, without room, too far behind, too unsure."""
+    there = {hit.id for hit in shown}
+    others: dict[str, Hit] = {}
+    for hit in hits:
+        if hit.id not in there:
+            others.setdefault(hit.id, hit)
+    return tuple(others.values())[:RUNNERS_UP]
 
 
 def line(ws: Workspace) -> Line:
@@ -80,7 +92,8 @@ def line(ws: Workspace) -> Line:
 def considered(
     ws: Workspace, prompt: str, project: str, *, query: str = "", named: Sequence[str] = (), files: Sequence[str] = ()
 ) -> tuple[Found, Prompt, list[Hit]]:
-    """What was found, what the prompt says of itself, and all hits that a slice may show, with how sure each is.
+    """What was found, what the prompt says of itself, and the best hits that a slice may show, with how sure
+    each is.
 
     `named` are files that the prompt names, `files` others that its session was at.
     """
@@ -88,10 +101,10 @@ def considered(
 
     def best(found: Found) -> list[Hit]:
         ranked = rank(found, retrieve.leaning(ws, found, query, project, (*named, *files)))
-        own = [_named_by(named, hit) for hit in ranked if hit.memory.layer != PINNED]
+        own = [_named_by(named, hit) for hit in ranked if hit.memory.layer != PINNED][:CONSIDERED]
         return confidence.judged(own, confidence.read(prompt, found))
 
-    found, hits = retrieve.find(ws, query, retrieve.unasked(project), MOST_HITS * 2, best)
+    found, hits = retrieve.find(ws, query, retrieve.unasked(project), CONSIDERED, best)
     return found, confidence.read(prompt, found), hits
 
 

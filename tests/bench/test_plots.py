@@ -95,12 +95,17 @@ def test_what_lies_outside_the_axes_is_not_seen() -> None:
     assert group.get("clip-path") == f"url(#{clip.get('id')})"
 
 
-@pytest.mark.parametrize(("x", "to_the_right"), [(1.5, True), (4.5, False)])
-def test_a_marked_point_has_a_ring_and_its_words_where_there_is_room(x: float, to_the_right: bool) -> None:
-    chart = drawn(replace(PANEL, mark=Mark(x, 0.8, "in use")))
+@pytest.mark.parametrize(
+    ("x", "y", "to_the_right", "above"), [(1.5, 0.9, True, True), (4.5, 0.9, False, True), (1.5, 0.6, True, False)]
+)
+def test_a_marked_point_has_a_ring_and_its_words_where_there_is_room(
+    x: float, y: float, to_the_right: bool, above: bool
+) -> None:
+    chart = drawn(replace(PANEL, mark=Mark(x, y, "in use")))
     (ring,) = [each for each in chart.iter(f"{SVG}circle") if each.get("fill") == "none"]
     (words,) = [each for each in chart.iter(f"{SVG}text") if each.text == "in use"]
     assert (float(words.get("x", "")) > float(ring.get("cx", ""))) == to_the_right
+    assert (float(words.get("y", "")) < float(ring.get("cy", ""))) == above
 
 
 def test_ticks_reach_the_end_of_an_axis_in_spite_of_rounding() -> None:

@@ -1,14 +1,16 @@
-"""Search, get, list and the slice."""
+"""Search, get and list."""
 
-import subprocess
 from datetime import timedelta, timezone
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from memem.core.errors import InputError, NotFound, VaultMissing
+from memem.core.memory import Memory
+from memem.core.receipt import PROMPT, Item, Receipt
 from memem.doors.cli.verb_demo import example_memories
-from memem.flows import rebuild, reindex, remember, retrieve, slicing
+from memem.flows import reindex, remember, retrieve
 from memem.workspace import Workspace
 from tests.fakes import START, SteppingClock
 
@@ -121,11 +123,10 @@ def test_list_shows_the_last_changed_first_whatever_the_zone_and_whoever_changed
     assert retrieve.list_memories(ws)[0].id == first.id
 
 
-def test_pinned_memories_and_lists_are_as_fresh_as_hits(shop: Workspace) -> None:
-    (pinned,) = [entry for entry in retrieve.list_memories(shop, project="shop-api") if entry.memory.layer == 0]
-    shop.store.absolute(pinned.path).unlink()
-    assert "- Pinned" not in sliced(shop, "are access tokens signed with RS256?")
-    assert pinned.id not in [entry.id for entry in retrieve.list_memories(shop)]
+def test_lists_are_as_fresh_as_hits(shop: Workspace) -> None:
+    gone = retrieve.list_memories(shop, project="shop-api")[0]
+    shop.store.absolute(gone.path).unlink()
+    assert gone.id not in [entry.id for entry in retrieve.list_memories(shop)]
 
 
 def test_the_limit_does_not_change_the_order(ws: Workspace) -> None:
@@ -142,145 +143,52 @@ def test_list_filters(shop: Workspace) -> None:
     assert len(retrieve.list_memories(shop, limit=3)) == 3
 
 
-def test_reading_before_there_is_a_vault_says_what_to_do(ws: Workspace, tmp_path: Path) -> None:
+def test_reading_before_there_is_a_vault_says_what_to_do(ws: Workspace) -> None:
     with pytest.raises(VaultMissing, match="Save a memory to begin one"):
         retrieve.search(ws, "anything")
-    with pytest.raises(VaultMissing):
-        slicing.slice_for(ws, "anything", cwd=tmp_path)
     assert not ws.settings.vault.exists()
 
 
-# --- the slice --------------------------------------------------------------------------------------------------
+# --- what is asked of time, and what is linked --------------------------------------------------------------------
 
 
-def sliced(ws: Workspace, prompt: str, **options: object) -> str:
-    options = {"cwd": ws.settings.vault, "project": "shop-api", **options}
-    return slicing.slice_for(ws, prompt, **options).text  # type: ignore[arg-type]
+def keep(ws: Workspace, name: str, body: str, **fields: Any) -> str:
+    return remember.keep(ws, Memory(name * 8, name, body, **fields)).memory.id
 
 
-def test_a_prompt_that_needs_a_memory_gets_it(shop: Workspace) -> None:
-    text = sliced(shop, "are access tokens signed with RS256?")
-    assert text.startswith("# Active Memory Slice\n\n## Working (current state)\n- Project: shop-api\n")
-    assert "## Relevant\n1. 2026-03-01 · " in text
-    assert "   > Access tokens of shop-api are signed with RS256" in text
+def test_a_query_about_a_time_puts_what_was_written_down_then_first(ws: Workspace) -> None:
+    keep(ws, "a", "The walrus pump was replaced by the crew.", created="2025-11-03T09:00:00+01:00")
+    keep(ws, "b", "The walrus pump was replaced by a firm.", created="2026-02-20T09:00:00+01:00")
+    assert titles(ws, "walrus pump replaced") == ["a", "b"]
+    assert titles(ws, "walrus pump replaced last month") == ["b", "a"]
+    assert titles(ws, "walrus pump replaced in November 2025") == ["a", "b"]
+
+
+def test_a_search_puts_what_was_superseded_behind_what_replaced_it(ws: Workspace) -> None:
+    keep(ws, "b", "The walrus is fed at noon, fed by hand, every day at noon.", superseded_by=f"[[c-{'c' * 8}]]")
+    keep(ws, "c", "The walrus gets its meal in the evening.")
+    for query in ("when is the walrus fed at noon by hand", "when was the walrus originally fed at noon by hand"):
+        assert titles(ws, query) == ["c", "b"]
+
+
+def test_what_proved_useful_comes_first_among_equals(ws: Workspace) -> None:
+    keep(ws, "a", "The walrus sleeps on the pier at noon.")
+    keep(ws, "b", "The walrus sleeps on the pier at dusk.")
+    assert titles(ws, "walrus sleeps pier") == ["a", "b"]
+    number = ws.contexts.receipts.add(Receipt(1.0, PROMPT, "s1", items=(Item("b" * 8),)))
+    ws.contexts.receipts.mark_used(number, {"b" * 8: "its id stands in the answer"}, 0)
+    assert titles(ws, "walrus sleeps pier") == ["b", "a"]
 
 
 @pytest.mark.parametrize(
-    "prompt", ["hi", "ok thanks", "yes please", "continue", "why?", "好的", "1", "", "🎉", "go on then"]
+    ("prompt", "files"),
+    [
+        ("look at src/auth/token.py, please", ("src/auth/token.py",)),
+        ("see README.md. And ./run.sh!", ("README.md", "./run.sh")),
+        ("a/b a/b", ("a/b",)),
+        ("it costs 3.50 or so", ("3.50",)),
+        ("no file at all...", ()),
+    ],
 )
-def test_a_prompt_that_needs_none_gets_silence(shop: Workspace, prompt: str) -> None:
-    result = slicing.slice_for(shop, prompt, cwd=shop.settings.vault, project="shop-api")
-    assert (result.text, result.hits) == ("", ())
-    assert result.reason
-
-
-def test_a_slice_shows_this_project_and_general_only(shop: Workspace) -> None:
-    text = sliced(shop, "the hydration mismatch on order pages came from formatting dates")
-    assert "Hydration" not in text
-    assert "small and say why" in sliced(shop, "what is our rule for commits and the commit message?")
-    assert "Hydration" in sliced(shop, "the hydration mismatch on order pages", project="web-store")
-
-
-def test_a_memory_of_no_project_is_labelled_as_such(shop: Workspace) -> None:
-    assert " · general · **Small commits**" in sliced(shop, "what is our rule for commits and the commit message?")
-
-
-def test_pinned_memories_accompany_a_slice_but_never_cause_one(shop: Workspace) -> None:
-    pinned = "shop-api is the checkout backend"
-    assert pinned in sliced(shop, "are access tokens signed with RS256?")
-    assert sliced(shop, "which checkout backend runs FastAPI on Python 3.12?") == ""
-
-
-def test_asked_for_always_the_working_state_is_shown(shop: Workspace) -> None:
-    text = sliced(shop, "hi", always=True)
-    assert "- Pinned · " in text
-    assert "## Relevant" not in text
-
-
-def test_archived_and_deprecated_memories_are_not_shown_unasked(shop: Workspace) -> None:
-    hit = retrieve.search(shop, "OPS-4821")[0]
-    prompt = "open ticket OPS-4821 for the rollback"
-    assert "OPS-4821" in sliced(shop, prompt)
-    remember.edit(shop, hit.id, layer=3)
-    assert sliced(shop, prompt) == ""
-    remember.edit(shop, hit.id, layer=2, status="deprecated")
-    assert sliced(shop, prompt) == ""
-    assert titles(shop, "OPS-4821") == ["How to roll back a release"]
-
-
-def test_a_slice_is_the_same_bytes_every_time(shop: Workspace) -> None:
-    first = sliced(shop, "are access tokens signed with RS256?")
-    rebuild.rebuild(shop)
-    assert sliced(shop, "are access tokens signed with RS256?") == first
-
-
-def test_a_slice_stays_within_its_budget(ws: Workspace) -> None:
-    for number in range(30):
-        remember.save(ws, f"walrus fact {number}: " + "the walrus swims and sleeps. " * 100, project="zoo")
-    text = sliced(ws, "how does the walrus swim and sleep?", project="zoo")
-    assert 0 < len(text) <= ws.settings.slice_characters
-
-
-def test_the_task_mode_is_given_or_inferred(shop: Workspace) -> None:
-    assert "- Task: debug\n" in sliced(shop, "fix the failing access tokens signed with RS256")
-    assert "- Task: on call ## x\n" in sliced(shop, "access tokens signed with RS256", task_mode="on call\n## x")
-
-
-def test_project_and_branch_come_from_the_folder(shop: Workspace, tmp_path: Path) -> None:
-    repo = tmp_path / "shop-api"
-    (repo / "src").mkdir(parents=True)
-    (repo / "src" / "token.py").write_text("")
-    subprocess.run(["git", "init", "-q", "-b", "feature/auth", str(repo)], check=True)
-    text = sliced(shop, "are the access tokens in src/token.py signed with RS256?", project=None, cwd=repo)
-    assert "- Project: shop-api\n- Branch: feature/auth\n" in text
-    assert "- Files: src/token.py\n" in text
-    assert "Branch" not in sliced(shop, "how is the cart of web-store read", project="web-store", cwd=repo)
-
-
-def test_files_out_of_the_project_are_not_looked_at(shop: Workspace, tmp_path: Path) -> None:
-    (tmp_path / "secret.txt").write_text("")
-    folder = tmp_path / "work"
-    folder.mkdir()
-    text = sliced(shop, "access tokens signed with RS256 in ../secret.txt and /etc/passwd", cwd=folder)
-    assert "Files" not in text
-
-
-@pytest.mark.parametrize("name", ["a" * 300 + ".py", "名" * 200 + "/x.py", "a/" * 2000 + "b", "a" * 8000, "~/x.py"])
-def test_no_name_of_a_file_is_too_odd(shop: Workspace, name: str) -> None:
-    assert "Files" not in sliced(shop, f"access tokens signed with RS256 in {name}", always=True)
-
-
-def test_a_loop_of_links_is_no_file(shop: Workspace, tmp_path: Path) -> None:
-    (tmp_path / "loop").symlink_to(tmp_path / "loop")
-    assert "Files" not in sliced(shop, "access tokens signed with RS256 in loop/file.py", cwd=tmp_path)
-
-
-def test_a_session_id_only_labels_the_result(shop: Workspace) -> None:
-    result = slicing.slice_for(shop, "hi", cwd=shop.settings.vault, session_id="../../x")
-    assert result.session_id == "../../x"
-    assert not list(shop.home.root.parent.glob("x*"))
-
-
-# --- what a session knows already ---------------------------------------------------------------------------------
-
-
-def test_what_is_known_already_is_neither_a_hit_nor_pinned_again(shop: Workspace) -> None:
-    prompt = "are access tokens signed with RS256?"
-    first = slicing.slice_for(shop, prompt, cwd=shop.settings.vault, project="shop-api")
-    (pinned,) = first.pinned
-    without_pinned = slicing.slice_for(shop, prompt, cwd=shop.settings.vault, project="shop-api", beside=slicing.Beside(known={pinned}))
-    assert "- Pinned" not in without_pinned.text
-    assert without_pinned.hits == first.hits
-    known = {hit.id for hit in first.hits}
-    nothing = slicing.slice_for(shop, prompt, cwd=shop.settings.vault, project="shop-api", beside=slicing.Beside(known=known))
-    assert (nothing.text, nothing.hits, nothing.pinned) == ("", (), ())
-    assert nothing.reason == "what the prompt needs stands in this session's context already"
-
-
-def test_who_asks_for_the_working_state_gets_it_without_what_is_known(shop: Workspace) -> None:
-    prompt = "are access tokens signed with RS256?"
-    first = slicing.slice_for(shop, prompt, cwd=shop.settings.vault, project="shop-api")
-    known = {hit.id for hit in first.hits}
-    asked = slicing.slice_for(shop, prompt, cwd=shop.settings.vault, project="shop-api", beside=slicing.Beside(known=known), always=True)
-    assert "- Pinned" in asked.text
-    assert "RS256" not in asked.text
+def test_what_looks_like_a_path_is_mentioned(prompt: str, files: tuple[str, ...]) -> None:
+    assert retrieve.mentioned(prompt) == files

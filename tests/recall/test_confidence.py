@@ -1,91 +1,250 @@
-"""Silence is the default: a memory is shown unasked only if it holds enough of what the prompt asks for."""
+"""Silence is the default: a memory is shown unasked only when it is likely enough to help, each on its own."""
 
 from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memem.core.memory import Hit, Memory
-from memem.recall.confidence import IN_USE, deserves
+from memem.core.options import OPTIONS
+from memem.core.query import Found, Term
+from memem.recall import confidence
+from memem.recall.confidence import BY_WORDS, LONGEST_QUESTION, MEANING, Line, Prompt, Weights
 
 MEMORY = Memory(id="3f2c9a1e", title="t", body="b")
-ENOUGH = tuple(f"word{number}" for number in range(IN_USE.words))
+ASKING, ORDERING = Prompt(True, 0.0, False), Prompt(False, 0.0, False)
+DEFAULTS = {option.key: float(option.default) for option in OPTIONS if option.key.startswith("recall_")}
+IN_USE = Line(DEFAULTS["recall_min_confidence"], DEFAULTS["recall_min_item_score"], DEFAULTS["recall_oov_threshold"])
+ANYTHING = Line(0.0, 0.0, 1.0)
+
+QUESTIONS = """
+    how are tokens signed? | how are tokens signed | What's the port of staging | whats the port | which port |
+    who owns the ledger | whose key is it | when do carts expire | where is main | why did it fail | did we decide this |
+    does the pool grow | has anyone measured it | do we pin versions | have we a runbook | is there a runbook |
+    are there limits | and what about the port | ok, so how do we deploy | hey - which port | ...why not |
+    The port is 7411, right? | (is it 7411?) | "is it 7411?" | it is 7411??? | is it 7411?  | tell me: is it 7411? |
+    端口是多少？ | 这是端口吗 | 这是端口吗。 | 端口呢 | 這是端口嗎 | ポートはどこですか | ポートはどこですか。 |
+    これを使いますか | 포트가 있나요 | 이걸 쓸까 | 포트가 있나요? """
+ORDERS = """
+    sign the tokens | show me how tokens are signed | whatever | However it is done, sign them | wherever | howto |
+    rename this variable. | 把端口改成 7411 | ポートを変えて | 포트를 바꿔 | is the pool | it does"""
 
 
-def hit(terms: tuple[str, ...], coverage: float, *, literal: bool = False, score: float = 1.0) -> Hit:
-    return Hit(MEMORY, "a.md", score, terms=terms, coverage=coverage, literal=literal)
+def rows(table: str) -> list[str]:
+    return [row.strip() for row in table.replace("\n", "").split("|")]
+
+
+def hit(name: str = "a", score: float = 1.0, **fields: Any) -> Hit:
+    return Hit(replace(MEMORY, id=name), f"{name}.md", score, **fields)
+
+
+def likely(one: Hit, prompt: Prompt = ASKING) -> float:
+    (judged,) = confidence.judged([one], prompt)
+    assert judged.confidence is not None
+    return judged.confidence
+
+
+def shown(*hits: Hit, prompt: Prompt = ASKING, line: Line = IN_USE) -> list[str]:
+    return [each.id for each in confidence.deserving(confidence.judged(hits, prompt), prompt, line)]
+
+
+# --- what a prompt says of itself ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("prompt", rows(QUESTIONS))
+def test_who_asks_is_known_in_several_languages(prompt: str) -> None:
+    assert confidence.is_question(prompt)
+
+
+@pytest.mark.parametrize("prompt", rows(ORDERS))
+def test_who_orders_does_not_ask(prompt: str) -> None:
+    assert not confidence.is_question(prompt)
 
 
 @pytest.mark.parametrize(
-    ("one", "expected"),
+    "pasted",
     [
-        (hit((), 0), False),
-        (hit(ENOUGH, 1), True),
-        (hit(ENOUGH, IN_USE.coverage), True),
-        (hit(ENOUGH, IN_USE.coverage - 0.01), False),
-        (hit(ENOUGH[:-1], 1), False),
-        (hit(("ops-4821",), 1, literal=True), True),
-        (hit(("ops-4821",), IN_USE.coverage_with_literal, literal=True), True),
-        (hit(("ops-4821",), IN_USE.coverage_with_literal - 0.01, literal=True), False),
-        (hit((*ENOUGH, "ops-4821"), IN_USE.coverage_with_literal - 0.01, literal=True), False),
+        "where is the bug\nTraceback (most recent call last):\n  File main.py, line 3",
+        "what happened here:\n\n    error 500",
+        "How to install\n==============\nRun make.",
+        "what the customer wrote " + "and wrote " * LONGEST_QUESTION,
     ],
 )
-def test_a_memory_deserves_to_be_shown(one: Hit, expected: bool) -> None:
-    assert deserves(one) == expected
+def test_what_was_pasted_is_no_question_because_it_begins_like_one(pasted: str) -> None:
+    assert not confidence.is_question(pasted)
+    assert confidence.is_question(f"{pasted}\nIs that ours?")
 
 
-def test_an_exact_identifier_needs_less_than_words_do() -> None:
-    assert 0 < IN_USE.coverage_with_literal < IN_USE.coverage <= 1
-    assert IN_USE.words >= 2
+def test_a_question_may_have_so_many_words() -> None:
+    assert confidence.is_question("what " * LONGEST_QUESTION)
+    assert not confidence.is_question("what " * (LONGEST_QUESTION + 1))
 
 
-def test_the_score_alone_never_speaks() -> None:
-    assert not deserves(hit(("deploy",), 0.01, score=1.0))
+@given(st.text(max_size=80))
+def test_any_prompt_asks_or_does_not_and_a_mark_at_its_end_makes_it_ask(prompt: str) -> None:
+    confidence.is_question(prompt)
+    assert confidence.is_question(f"{prompt}?")
 
 
-@given(
-    st.lists(st.text(min_size=1), max_size=5).map(tuple),
-    st.floats(min_value=0, max_value=1),
-    st.floats(min_value=0, max_value=1),
+def test_a_prompt_is_read_with_what_was_found_for_it() -> None:
+    known, missing = Term("walrus"), Term("ops-4821", literal=True)
+    found = Found((), {known: 1, missing: 0}, 100)
+    assert confidence.read("where is the walrus", found) == Prompt(True, found.unknown, names_unknown=True)
+    assert confidence.read("feed the walrus", replace(found, frequencies={known: 1})) == ORDERING
+
+
+# --- how likely ---------------------------------------------------------------------------------------------------
+
+_share = st.floats(min_value=0, max_value=1)
+_cosine = st.one_of(st.none(), st.floats(min_value=-1, max_value=1))
+_hits = st.builds(
+    lambda cosine, coverage, terms, named, understood: hit(
+        cosine=cosine, coverage=coverage, terms=("word",) * terms, named=named, understood=understood
+    ),
+    _cosine,
+    _share,
+    st.integers(0, 6),
+    st.booleans(),
     st.booleans(),
 )
-def test_more_evidence_never_silences(terms: tuple[str, ...], coverage: float, more: float, literal: bool) -> None:
-    less = hit(terms, min(coverage, more), literal=literal)
-    if deserves(less):
-        richer: list[dict[str, Any]] = [{"coverage": max(coverage, more)}, {"literal": True}]
-        for change in richer:
-            assert deserves(
-                Hit(MEMORY, "a.md", 1.0, terms=terms, **({"coverage": less.coverage, "literal": literal} | change))
-            )
-        assert deserves(hit((*terms, "another"), less.coverage, literal=literal))
+_prompts = st.builds(Prompt, st.booleans(), _share, st.booleans())
 
 
-def test_a_cosine_in_a_script_the_encoder_does_not_read_neither_speaks_nor_silences() -> None:
-    near = Hit(MEMORY, "a.md", 1.0, cosine=0.99, understood=False)
-    assert not deserves(near)
-    assert deserves(replace(near, understood=True))
-    said = Hit(MEMORY, "a.md", 1.0, cosine=0.0, understood=False, terms=ENOUGH, coverage=1.0)
-    assert deserves(said)
-    assert not deserves(replace(said, understood=True))
+@given(_hits, _prompts)
+def test_a_confidence_is_a_probability(one: Hit, prompt: Prompt) -> None:
+    assert 0 <= likely(one, prompt) <= 1
+
+
+@settings(max_examples=150)
+@given(_hits, _prompts, _share, st.floats(min_value=-1, max_value=1))
+def test_more_evidence_never_makes_a_memory_less_likely(
+    one: Hit, prompt: Prompt, coverage: float, cosine: float
+) -> None:
+    richer = [
+        replace(one, coverage=max(one.coverage, coverage)),
+        replace(one, named=True),
+        replace(one, terms=(*one.terms, "another")),
+        *([replace(one, cosine=max(one.cosine, cosine))] if one.cosine is not None else []),
+    ]
+    assert all(likely(each, prompt) >= likely(one, prompt) for each in richer)
+
+
+@given(_hits, _prompts, _share)
+def test_a_question_is_worth_more_than_an_order_and_what_is_unknown_less(
+    one: Hit, prompt: Prompt, unknown: float
+) -> None:
+    assert likely(one, replace(prompt, question=True)) >= likely(one, replace(prompt, question=False))
+    more = replace(prompt, unknown=max(prompt.unknown, unknown))
+    assert likely(one, more) <= likely(one, prompt)
+    assert likely(one, replace(prompt, names_unknown=True)) <= likely(one, replace(prompt, names_unknown=False))
+
+
+def test_an_unknown_name_does_not_speak_against_a_memory_that_holds_another() -> None:
+    prompt = replace(ASKING, names_unknown=True)
+    named, other = hit(cosine=0.4, named=True), hit(cosine=0.4)
+    assert likely(named, prompt) == likely(named, ASKING)
+    assert likely(other, prompt) < likely(other, ASKING)
+
+
+def test_in_a_script_the_encoder_does_not_read_the_cosine_says_nothing() -> None:
+    for cosine in (-0.5, 0.0, 0.99):
+        unread = hit(cosine=cosine, understood=False, terms=("连接",), coverage=0.5)
+        assert likely(unread) == likely(replace(unread, cosine=None))
+
+
+def test_a_weight_speaks_for_what_it_should_or_against_it() -> None:
+    for weights in (MEANING, BY_WORDS):
+        assert weights.coverage > 0 < weights.name
+        assert weights.question > 0 > weights.always
+        assert weights.unknown < 0 > weights.unknown_name
+    assert MEANING.cosine > 0 == BY_WORDS.cosine
+    assert isinstance(MEANING, Weights)
+
+
+# --- what may be shown --------------------------------------------------------------------------------------------
+
+NEAR = {"cosine": 0.7, "terms": ("walrus", "pier"), "coverage": 0.8}
+SAID = {"terms": ("walrus", "pier", "harbour"), "coverage": 1.0}
+
+
+@pytest.mark.parametrize("evidence", [NEAR, SAID])
+@pytest.mark.parametrize("prompt", [ASKING, ORDERING])
+def test_at_the_line_in_use_what_plainly_answers_is_shown(evidence: dict[str, Any], prompt: Prompt) -> None:
+    assert shown(hit(**evidence), prompt=prompt) == ["a"]
 
 
 @pytest.mark.parametrize(
-    ("cosine", "terms", "expected"),
+    "evidence",
     [
-        (IN_USE.cosine, (), True),
-        (IN_USE.cosine - 0.01, (), False),
-        (IN_USE.cosine_with_words, ENOUGH, True),
-        (IN_USE.cosine_with_words - 0.01, ENOUGH, False),
-        (None, ENOUGH, True),
+        {},
+        {"cosine": 0.05},
+        {"cosine": 0.15, "terms": ("deploy",), "coverage": 0.1},
     ],
 )
-def test_meaning_speaks_by_itself_when_it_is_near_and_for_words_when_it_does_not_contradict_them(
-    cosine: float | None, terms: tuple[str, ...], expected: bool
+@pytest.mark.parametrize("prompt", [ASKING, ORDERING])
+def test_at_the_line_in_use_what_has_little_to_do_with_the_prompt_is_not(
+    evidence: dict[str, Any], prompt: Prompt
 ) -> None:
-    assert deserves(Hit(MEMORY, "a.md", 1.0, cosine=cosine, terms=terms, coverage=float(bool(terms)))) == expected
+    assert shown(hit(**evidence), prompt=prompt) == []
 
 
-def test_an_exact_identifier_speaks_whatever_the_meaning() -> None:
-    assert deserves(Hit(MEMORY, "a.md", 1.0, cosine=-0.1, terms=("ops-4821",), coverage=1.0, literal=True))
+def test_by_words_alone_one_word_is_not_enough_for_an_order_nor_for_a_question_that_is_half_unknown() -> None:
+    one_word = hit(terms=("deploy",), coverage=0.1)
+    assert shown(one_word, prompt=ORDERING) == shown(one_word, prompt=replace(ASKING, unknown=0.5)) == []
+
+
+def test_a_high_score_alone_never_speaks() -> None:
+    assert shown(hit(score=1.0, cosine=0.1)) == []
+
+
+@pytest.mark.parametrize("line", [0.0, 0.2, 0.5, 0.9, 1.0])
+def test_less_likely_than_the_line_nothing_is_shown(line: float) -> None:
+    hits = confidence.judged([hit(str(at), cosine=at / 10) for at in range(11)], ASKING)
+    kept = confidence.deserving(hits, ASKING, Line(line, 0.0, 1.0))
+    assert kept == [each for each in hits if each.confidence is not None and each.confidence >= line]
+
+
+def test_a_hit_that_nobody_judged_is_not_shown() -> None:
+    assert confidence.deserving([hit(**NEAR)], ASKING, IN_USE) == []
+
+
+@pytest.mark.parametrize(
+    ("least", "expected"), [(0.0, ["a", "b", "c"]), (0.5, ["a", "b"]), (0.51, ["a"]), (1.0, ["a"])]
+)
+def test_what_has_too_small_a_part_of_the_best_score_is_not_shown(least: float, expected: list[str]) -> None:
+    hits = [hit("a", 0.8, **NEAR), hit("b", 0.4, **NEAR), hit("c", 0.1, **NEAR)]
+    assert shown(*hits, line=replace(IN_USE, score=least)) == expected
+
+
+@pytest.mark.parametrize(("most", "expected"), [(0.6, []), (0.61, ["a", "b"]), (1.0, ["a", "b"])])
+def test_a_prompt_that_is_mostly_unknown_gets_nothing(most: float, expected: list[str]) -> None:
+    prompt = replace(ASKING, unknown=0.61)
+    assert shown(hit("a", **NEAR), hit("b", **SAID), prompt=prompt, line=Line(0.0, 0.0, most)) == expected
+
+
+def test_unless_it_names_a_memory_which_alone_is_shown() -> None:
+    prompt = replace(ASKING, unknown=0.95)
+    assert shown(hit("a", **NEAR), hit("b", named=True, **NEAR), prompt=prompt) == ["b"]
+
+
+def test_the_order_stays() -> None:
+    hits = [hit("b", 0.7, **SAID), hit("a", 0.9, **NEAR), hit("c", 0.8, **NEAR)]
+    assert shown(*hits, line=ANYTHING) == ["b", "a", "c"]
+
+
+@settings(max_examples=150)
+@given(st.lists(st.tuples(_hits, _share), max_size=5), st.tuples(_hits, _share), _prompts, _share)
+def test_a_weaker_memory_never_changes_what_becomes_of_a_stronger_one(
+    found: list[tuple[Hit, float]], another: tuple[Hit, float], prompt: Prompt, share: float
+) -> None:
+    hits = [replace(each, score=score, path=str(at)) for at, (each, score) in enumerate(found)]
+    weaker = replace(another[0], score=share * max((each.score for each in hits), default=0.0), path="weaker")
+    alone = confidence.deserving(confidence.judged(hits, prompt), prompt, IN_USE)
+    together = confidence.deserving(confidence.judged([*hits, weaker], prompt), prompt, IN_USE)
+    assert [each for each in together if each.path != "weaker"] == alone
+
+
+def test_one_good_memory_brings_no_other() -> None:
+    assert shown(hit("good", 1.0, **NEAR), *(hit(str(at), 0.9, cosine=0.15) for at in range(7))) == ["good"]

@@ -1,6 +1,7 @@
 """What fits: the best memories first, each cut to its share, and the whole always under its budget."""
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 from memem.core.memory import PINNED_MAX_CHARACTERS, PINNED_MAX_NOTES, Hit, Memory
 from memem.core.options import OPTIONS
 from memem.recall import render
-from memem.recall.pack import MOST_HITS, Packed, pack
+from memem.recall.pack import MOST_HITS, Packed, distinct, pack
 
 SMALLEST, USUAL, LARGEST = 500, 8_000, 9_500
 FACTS = ["- Project: shop", "- Branch: main"]
@@ -101,6 +102,12 @@ def test_a_long_body_is_cut_to_its_share() -> None:
     assert packed.text.count("[…]") == 2
 
 
+def test_a_long_body_is_shown_by_the_passage_that_answers() -> None:
+    (found,) = hits(memory(1, "word " * 2_000 + "the answer"))
+    assert "the answer" not in pack([found], [], FACTS, "shop", USUAL).text
+    assert "   > […] the answer\n" in pack([replace(found, passage="the answer")], [], FACTS, "shop", USUAL).text
+
+
 def test_nothing_at_all_is_still_a_slice() -> None:
     packed = pack([], [], FACTS, "shop", USUAL)
     assert packed == Packed(render.document(FACTS, []), ())
@@ -133,3 +140,81 @@ def test_pinned_memories_leave_room_for_a_hit_in_the_smallest_slice() -> None:
     packed = pack(hits(memory(99, "the hit")), pinned, FACTS, "shop", SMALLEST)
     assert len(packed.hits) == 1
     assert pins(packed) > 0
+
+
+# --- the same twice -----------------------------------------------------------------------------------------------
+
+STATED = (
+    "The nightly job of the ledger runs at three in the morning and writes its report into the shared folder, where "
+    "people of finance look it up."
+)
+
+
+def kept(*bodies: str) -> list[int]:
+    """Which of these statements are shown, under one title."""
+    found = [replace(memory(number, body), title="Ledger") for number, body in enumerate(bodies)]
+    return [int(hit.id[:8]) for hit in distinct(hits(*found))]
+
+
+@pytest.mark.parametrize(
+    "again",
+    [
+        STATED,
+        STATED.upper(),
+        STATED.replace(" ", "\n  "),
+        STATED.replace("shared ", ""),
+        STATED.replace("writes", "puts"),
+        "  ".join(reversed(STATED.rstrip(".").split())),
+    ],
+)
+def test_what_says_the_same_as_a_better_one_is_shown_once(again: str) -> None:
+    assert kept(STATED, again) == [0]
+    assert kept(again, STATED) == [0]
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        STATED.replace("three", "3"),
+        STATED.replace("runs", "never runs"),
+        STATED.replace("runs", "does not run"),
+        STATED.replace("writes", "writes no"),
+        STATED.replace("at three", "before three"),
+        STATED.replace("shared folder", "shared folder /srv/ledger"),
+        STATED.replace("ledger", "ledger_sync"),
+        STATED.replace("report", "report since v2.3"),
+    ],
+)
+def test_a_number_a_name_or_a_negation_makes_it_another_statement(changed: str) -> None:
+    assert kept(STATED, changed) == [0, 1]
+
+
+def test_what_differs_in_more_than_a_word_is_another_statement() -> None:
+    assert kept(STATED, STATED.replace("ledger", "invoices").replace("morning", "afternoon")) == [0, 1]
+    assert kept("Deploys run on Mondays.", "Deploys run on Fridays.") == [0, 1]
+
+
+@pytest.mark.parametrize("other", ["on", "off"])
+def test_what_is_switched_on_is_not_what_is_switched_off(other: str) -> None:
+    both = [STATED.replace("runs", f"is switched {switch} and runs") for switch in ("on", "off")]
+    assert kept(*both) == [0, 1]
+    assert kept(STATED, STATED.replace("runs", f"{other} runs")) == [0, 1]
+
+
+def test_the_same_under_another_title_is_measured_with_it() -> None:
+    same = [replace(memory(1, "Yes."), title="Ledger runs nightly"), replace(memory(2, "Yes."), title="Carts expire")]
+    assert len(distinct(hits(*same))) == 2
+
+
+def test_in_a_script_without_spaces_two_statements_are_not_taken_for_one() -> None:
+    assert kept("支付服务用 Redis 做缓存", "支付服务用 Redis 做队列") == [0, 1]
+    assert kept("支付服务用 Redis 做缓存", "支付服务用 Redis 做缓存") == [0]
+
+
+@settings(max_examples=60)
+@given(st.lists(st.text("ab 1\n", max_size=12), max_size=6))
+def test_of_any_statements_the_first_of_each_is_kept_in_their_order(bodies: list[str]) -> None:
+    shown = kept(*bodies)
+    assert shown == sorted(shown)
+    assert shown[:1] == ([0] if bodies else [])
+    assert kept(*(bodies[at] for at in shown)) == list(range(len(shown)))

@@ -268,5 +268,35 @@ def test_a_body_that_only_repeats_the_title_is_not_shown(body: str) -> None:
     assert render.item(1, told, "shop", 700) == "1. 2026-03-01 · 3f2c9a1e · **Tokens are signed with RS256**"
 
 
+LONG = "The beginning is about something else. " * 20 + "The end answers: port 7411."
+
+
+def test_of_a_long_memory_the_passage_that_matters_is_shown_where_it_is_not_the_beginning() -> None:
+    shown = render.item(1, hit(body=LONG), "shop", 500, "The end answers: port 7411.")
+    assert shown.splitlines()[1:] == ["   > […] The end answers: port 7411."]
+    whole = render.item(1, hit(body=LONG), "shop", 500)
+    assert whole.splitlines()[1].startswith("   > The beginning is about")
+    assert render.item(1, hit(body=LONG), "shop", 500, "The beginning is about something else.") == whole
+
+
+def test_a_passage_that_the_cut_would_leave_in_part_is_shown_whole() -> None:
+    at_the_cut = LONG[480:540]
+    assert at_the_cut in render.item(1, hit(body=LONG), "shop", 500, at_the_cut)
+
+
+def test_a_passage_is_cut_to_the_same_share() -> None:
+    shown = render.item(1, hit(body=LONG + " x" * 2_000), "shop", 500, "y " * 2_000)
+    assert 400 < len(shown) < 600
+    assert shown.endswith(" […]")
+
+
+@pytest.mark.parametrize("attack", ATTACKS.values(), ids=ATTACKS.keys())
+def test_no_passage_leaves_its_place(attack: str) -> None:
+    facts = render.working(project="shop", branch="main", task_mode="debug", files=())
+    item = render.item(1, hit(body=LONG), "shop", 500, attack)
+    pinned = render.pinned(memory(), 400)
+    assert_contained(render.document([*facts, pinned], [item]), 1)
+
+
 def test_the_same_memories_give_the_same_bytes() -> None:
     assert slice_of([memory(), memory(title="x")]) == slice_of([replace(memory()), memory(title="x")])

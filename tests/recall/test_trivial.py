@@ -45,6 +45,16 @@ def test_what_could_be_looked_up_is_not(prompt: str) -> None:
     assert not is_trivial(prompt)
 
 
+@pytest.mark.parametrize("choice", ["1", "12", "a", "H", "2.", "(b)", "1 and 3", "option 2", "the second", "1, 2, 3"])
+def test_the_number_or_the_letter_of_an_option_is_a_nod(choice: str) -> None:
+    assert is_trivial(choice)
+
+
+@pytest.mark.parametrize("other", ["123", "x", "z", "１２", "2nd", "b2", "1.5.0 rollout", "port 22"])
+def test_another_number_or_letter_is_none(other: str) -> None:
+    assert not is_trivial(other)
+
+
 def test_many_words_are_more_than_a_nod() -> None:
     assert is_trivial("yes " * MOST_WORDS)
     assert not is_trivial("yes " * (MOST_WORDS + 1))
