@@ -6,11 +6,9 @@ longmemeval takes tens of minutes: --cache keeps its vectors for the next run.
 """
 
 import argparse
-import os
 import sys
-import tempfile
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import AbstractContextManager, closing, nullcontext
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +16,13 @@ from bench import corpora, labelled
 from bench.corpora import Corpus, Question
 from bench.measure import machine, save_json
 from bench.metrics import RESAMPLES
+from bench.options import DATA_VARIABLE, folder, shared
 from bench.scores import COSINE, FUSED, KEYWORD, MODES, Claim, Scores, as_json, claims, kept, score, shown, shown_claims
 from memem.core.errors import InputError, ModelError
 from memem.flows import encode, retrieve
 from memem.recall import rank
 from memem.workspace import Workspace
 
-DATA_VARIABLE = "MEMEM_BENCH_DATA"
 LABELLED = "labelled"
 FILES = {
     "devmem": (corpora.DEVMEM,),
@@ -47,10 +45,10 @@ def run(arguments: list[str]) -> int:
 def report(options: argparse.Namespace, measured: Measure) -> int:
     """Everything but the measuring itself."""
     found: list[Scores] = []
-    with _folder(options.cache) as folder:
+    with folder(options.cache) as kept_in:
         for name in options.sets:
             corpus = _corpus(name, options)
-            place = Path(folder) / (name if corpus.complete else f"{name}-{options.questions}-{options.seed}")
+            place = Path(kept_in) / (name if corpus.complete else f"{name}-{options.questions}-{options.seed}")
             found.append(measured(corpus, place, options.seed))
             print(shown(found[-1]) + "\n", flush=True)
     promised = [claim for scores in found for claim in claims(scores)]
@@ -89,24 +87,11 @@ def _corpus(name: str, options: argparse.Namespace) -> Corpus:
     return corpus.sample(options.questions, options.seed) if options.questions else corpus
 
 
-def _folder(cache: Path | None) -> AbstractContextManager[str | Path]:
-    return nullcontext(cache) if cache else tempfile.TemporaryDirectory(prefix="memem-bench-")
-
-
 def _options(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench recall", description=__doc__)
-    given = os.environ.get(DATA_VARIABLE)
-    parser.add_argument(
-        "--data",
-        type=Path,
-        metavar="DIR",
-        default=Path(given) if given else None,
-        help=f"folder with the evaluation files (default: {DATA_VARIABLE})",
-    )
+    shared(parser)
     parser.add_argument("--sets", type=_sets, help=f"comma-separated (default: those there are of {','.join(SETS)})")
     parser.add_argument("--questions", type=int, metavar="N", help="only N questions of each set, always the same ones")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the numbers to this file")
-    parser.add_argument("--cache", type=Path, metavar="DIR", help="keep vaults and vectors here for the next run")
     parser.add_argument("--seed", type=int, default=1, help="of the sample and the intervals (default: 1)")
     options = parser.parse_args(arguments)
     if options.questions is not None and options.questions < 1:

@@ -6,7 +6,6 @@ hand. With --from nothing is run, and sections whose benchmark is not among the 
 
 import argparse
 import json
-import os
 import re
 import sys
 import tempfile
@@ -15,7 +14,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from bench.recall import DATA_VARIABLE
+from bench.measure import save_json
+from bench.options import DATA_VARIABLE, shared
 from bench.sections import PLOTS, SECTIONS, Numbers, Section
 from memem.core.errors import InputError
 
@@ -34,6 +34,8 @@ def run(arguments: list[str]) -> int:
     except InputError as problem:
         print(problem, file=sys.stderr)
         return 1
+    if options.json:
+        save_json(options.json, numbers)
     print("\n".join(f"Written: {name}" for name in written))
     broken = [
         claim["what"] for each in numbers.values() for claim in each.get("promises", ()) if claim["holds"] is False
@@ -112,15 +114,7 @@ def _measured(data: Path, cache: Path | None) -> dict[str, Any]:
 
 def _options(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench report", description=__doc__)
-    known = os.environ.get(DATA_VARIABLE)
-    parser.add_argument(
-        "--data",
-        type=Path,
-        metavar="DIR",
-        default=Path(known) if known else None,
-        help=f"folder with the evaluation files (default: {DATA_VARIABLE})",
-    )
-    parser.add_argument("--cache", type=Path, metavar="DIR", help="keep vaults and vectors here for the next run")
+    shared(parser)
     parser.add_argument(
         "--from", dest="given", type=_files, metavar="FILES", help="JSON to read instead, comma-separated"
     )

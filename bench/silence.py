@@ -76,19 +76,14 @@ def claims(measured: dict[str, Any]) -> list[Claim]:
     used, crossed = measured["in_use"], measured["cross_validated"]
     off, answered = used["off_topic"] / used["of_off"], used["answered"] / used["of_on"]
     most = MOST_OFF_TOPIC
+    unseen = {name: crossed[name]["value"] for name in ("off_topic", "answered")}
+    few, enough, short = f"<= {most:.4f}", f">= {LEAST_ANSWERED}", f"< {MOST_CHARACTERS}"
     wanted = {
-        "off-topic prompts that fire": (off, f"<= {most:.4f}", off <= most),
-        "questions that are answered": (answered, f">= {LEAST_ANSWERED}", answered >= LEAST_ANSWERED),
-        "the same, cross-validated": (
-            crossed["answered"]["value"],
-            f">= {LEAST_ANSWERED}",
-            crossed["answered"]["value"] >= LEAST_ANSWERED,
-        ),
-        "characters of a slice, median": (
-            used["characters"],
-            f"< {MOST_CHARACTERS}",
-            used["characters"] < MOST_CHARACTERS,
-        ),
+        "off-topic prompts that fire": (off, few, off <= most),
+        "the same, cross-validated": (unseen["off_topic"], few, unseen["off_topic"] <= most),
+        "questions that are answered": (answered, enough, answered >= LEAST_ANSWERED),
+        "these, cross-validated": (unseen["answered"], enough, unseen["answered"] >= LEAST_ANSWERED),
+        "characters of a slice, median": (used["characters"], short, used["characters"] < MOST_CHARACTERS),
     }
     return [Claim(what, value, limit, holds, judged=True) for what, (value, limit, holds) in wanted.items()]
 

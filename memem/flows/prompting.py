@@ -101,7 +101,7 @@ def _unwanted(ws: Workspace, prompt: str) -> str:
     said = harness.said(prompt)
     if not said or _COMMAND.match(said) or harness.is_untyped(prompt):
         return UNSAID
-    return "the prompt asks for nothing" if is_trivial(said) else ""
+    return slicing.NOD if is_trivial(said) else ""
 
 
 def _new_to(ws: Workspace, asked: Asked, beside: Beside) -> Slice:

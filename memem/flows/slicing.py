@@ -16,6 +16,7 @@ from memem.recall.confidence import Line, Prompt
 from memem.recall.leaning import matches_path
 from memem.recall.pack import BODY_CHARACTERS, MOST_HITS, distinct, pack
 from memem.recall.rank import rank
+from memem.recall.trivial import is_trivial
 from memem.workspace import Workspace
 
 CONSIDERED = 2 * MOST_HITS
@@ -23,6 +24,7 @@ CONSIDERED = 2 * MOST_HITS
 RUNNERS_UP = 3
 FILES_SHOWN = 6
 LONGEST_CHAIN = 20
+NOD = "the prompt asks for nothing"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,8 @@ def slice_for(
     place = ws.project_of(cwd)
     name = normalise(project) if project else place.name
     mode = task_mode.strip() or task.infer(prompt)
+    if is_trivial(prompt) and not always:
+        return Slice("", (), NOD, name, mode, session_id)
     files = _in_play(prompt, cwd, place)
     worked_on = _worked_on(beside.files, place)
     found, told, all_hits = considered(ws, prompt, name, query=beside.query, named=files, files=worked_on)

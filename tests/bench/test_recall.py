@@ -11,6 +11,7 @@ import pytest
 
 from bench import labelled, recall
 from bench.corpora import Corpus, Question, identity
+from bench.options import DATA_VARIABLE
 from bench.scores import COSINE, FUSED, KEYWORD, MODES, Claim, Scores, claims, kept, score, shown, shown_claims
 from memem.core.errors import ModelError
 from memem.core.memory import Hit, Memory
@@ -276,7 +277,7 @@ def test_the_folder_with_data_may_come_from_the_environment(
     }
     with gzip.open(tmp_path / "devmem-part.jsonl.gz", "wt", encoding="utf-8") as file:
         file.write(json.dumps(dialogue))
-    monkeypatch.setenv(recall.DATA_VARIABLE, str(tmp_path))
+    monkeypatch.setenv(DATA_VARIABLE, str(tmp_path))
     reported(["--sets", "devmem"], fake(), monkeypatch)
     assert "devmem: 1 questions" in capsys.readouterr().out
 

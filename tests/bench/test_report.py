@@ -12,7 +12,7 @@ import pytest
 
 from bench import report, sections
 from bench.metrics import METRICS
-from bench.recall import DATA_VARIABLE
+from bench.options import DATA_VARIABLE
 from memem.core.errors import InputError
 
 MACHINE = {"python": "3.11.7", "sqlite": "3.40.1", "system": "Linux", "architecture": "x86_64", "cores": 2}
@@ -254,6 +254,11 @@ def test_from_reads_numbers_and_leaves_the_other_sections(
     assert part(page, "silence") == "\nas it was\n"
     assert "| devmem | 1,234 |" in part(page, "sets")
     assert capsys.readouterr().out.splitlines() == ["Written: page.md", "Written: plots/recall-devmem.svg"]
+
+
+def test_the_numbers_behind_the_page_can_be_kept(page: Path, saved: Callable[..., str], tmp_path: Path) -> None:
+    report.run(["--from", saved(RECALL, COST), "--page", str(page), "--json", str(tmp_path / "all.json")])
+    assert json.loads((tmp_path / "all.json").read_text()) == {"recall": RECALL, "meaning": COST}
 
 
 def test_a_broken_promise_exits_with_1_after_the_page_is_written(

@@ -12,6 +12,7 @@ from memem.core.errors import VaultMissing
 from memem.core.memory import PINNED_MAX_CHARACTERS, PINNED_MAX_NOTES, Memory
 from memem.flows import briefing, consent, meaning, prompting, rebuild, reindex, remember
 from memem.flows.briefing import Briefing
+from memem.flows.prompting import Asked
 from memem.jobs.queue import Mark
 from memem.recall import render
 from memem.transcript import harness
@@ -376,7 +377,7 @@ def test_a_convention_that_is_told_in_part_may_still_be_shown_whole(ws: Workspac
     body = "The walrus tables are migrated by hand. " + "Every step is written down. " * 12 + "The end of it."
     kept(ws, 1, body, title="Walrus migrations", layer=1)
     assert "The end of it." not in brief(ws, shop)
-    found = prompting.for_prompt(ws, "how are the walrus tables migrated by hand?", cwd=shop, session="s1")
+    found = prompting.for_prompt(ws, Asked("how are the walrus tables migrated by hand?", shop, "s1"))
     assert "The end of it." in found.text
 
 

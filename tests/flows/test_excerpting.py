@@ -14,10 +14,11 @@ from memem.workspace import Workspace
 from tests.fakes import FakeEncoder
 
 MOST = 500
-BEGINNING = "The harbour has a long history, which is told here at some length for those who like it. " * 8
-MIDDLE = "The lorry is repaired every autumn by the crew of the northern yard, which also pays for it."
-END = "Nobody knows who painted the lighthouse, nor why it was painted in these colours at that time. " * 8
+BEGINNING = " ".join(["The harbour has a long history, which is told here at some length for those who like it."] * 5)
+MIDDLE = " ".join(["The lorry is repaired every autumn by the crew of the northern yard, which also pays for it."] * 4)
+END = " ".join(["Nobody knows who painted the lighthouse, nor why it was painted in these colours at that time."] * 4)
 LONG = f"{BEGINNING}\n\n{MIDDLE}\n\n{END}"
+"""Three passages."""
 
 
 def hit(body: str = LONG, title: str = "Harbour", **fields: Any) -> Hit:
@@ -88,10 +89,8 @@ def test_the_title_that_a_passage_is_filed_under_is_not_said_again(ws: Workspace
 
 def test_a_passage_that_begins_like_its_title_keeps_its_beginning(ws: Workspace) -> None:
     """Since it is quoted: what it says without its first word may be something else."""
-    titled = hit(LONG.replace(MIDDLE, f"Harbour rules apply here. {MIDDLE}"), title="Harbour", terms=("northern",))
-    found = passage(ws, "northern yard", titled)
-    assert found in titled.body
-    assert found.startswith(("Harbour rules", "The harbour has"))
+    titled = hit(LONG.replace("The lorry is", "Lorry 7 is"), title="Lorry", terms=("northern",))
+    assert passage(ws, "northern yard", titled).startswith("Lorry 7 is repaired")
 
 
 def test_the_slice_shows_the_passage_and_not_the_beginning(encoded: Workspace) -> None:
@@ -108,7 +107,7 @@ def test_without_a_model_the_slice_shows_it_too(ws: Workspace) -> None:
 
 
 def test_an_endless_prompt_is_encoded_once_also_for_a_long_memory(encoded: Workspace, encoder: FakeEncoder) -> None:
-    prompt = "is the lorry repaired every autumn?" + " please" * 3_000
-    found = slicing.slice_for(encoded, prompt, cwd=encoded.settings.vault, project="zoo", always=True)
+    prompt = "is the lorry repaired every autumn by the crew? " * 300
+    found = slicing.slice_for(encoded, prompt, cwd=encoded.settings.vault, project="zoo")
+    assert MIDDLE in found.hits[0].passage
     assert len(encoder.queries) == 1
-    assert found.text

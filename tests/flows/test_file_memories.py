@@ -11,8 +11,11 @@ from syrupy.assertion import SnapshotAssertion
 from memem.core.errors import VaultUnmade
 from memem.core.memory import Memory
 from memem.flows import briefing, file_memories, prompting, reindex, remember, retrieve
+from memem.flows.prompting import Asked
 from memem.transcript import harness
 from memem.workspace import Workspace
+
+SIGNING = "are access tokens signed with RS256?"
 
 
 @pytest.fixture
@@ -170,10 +173,10 @@ def test_files_of_one_name_in_several_projects_are_several(ws: Workspace, shop: 
 
 def test_what_the_session_was_shown_otherwise_is_not_repeated(ws: Workspace, shop: Path) -> None:
     keep(ws, 1, "Access tokens are signed with RS256.", paths=("src/**",))
-    assert prompting.for_prompt(ws, "are access tokens signed with RS256?", cwd=shop, session="s1").hits
+    assert prompting.for_prompt(ws, Asked(SIGNING, shop, "s1")).hits
     assert about(ws, shop) == ""
     assert about(ws, shop, session="s2")
-    assert not prompting.for_prompt(ws, "are access tokens signed with RS256?", cwd=shop, session="s2").hits
+    assert not prompting.for_prompt(ws, Asked(SIGNING, shop, "s2")).hits
 
 
 def test_after_a_compaction_the_file_may_be_told_about_again(ws: Workspace, shop: Path) -> None:

@@ -11,11 +11,13 @@ import pytest
 from memem.core import sqlite
 from memem.core.errors import ModelError, VaultMissing, VaultUnmade
 from memem.core.memory import Slice
-from memem.flows import briefing, prompting, reindex, remember
-from memem.flows.prompting import UNSAID
+from memem.core.receipt import Receipt
+from memem.flows import briefing, prompting, receipts, reindex, remember, retrieve
+from memem.flows.prompting import UNSAID, Asked
 from memem.jobs.contexts import Context
 from memem.workspace import Workspace
 from tests.fakes import FakeEncoder
+from tests.transcripts import Transcript
 
 SIGNING = "how are the access tokens signed with RS256?"
 WALRUS = "how does the walrus of the harbour sleep?"
@@ -75,8 +77,12 @@ def using(ws: Workspace, **settings: Any) -> Workspace:
     return ws
 
 
-def prompted(ws: Workspace, prompt: str, cwd: Path, session: str = "s1") -> Slice:
-    return prompting.for_prompt(ws, prompt, cwd=cwd, session=session)
+def prompted(ws: Workspace, prompt: str, cwd: Path, session: str = "s1", transcript: Path | None = None) -> Slice:
+    return prompting.for_prompt(ws, Asked(prompt, cwd, session, transcript))
+
+
+def look_around(ws: Workspace, prompt: str) -> None:
+    prompting.look_around(ws, Asked(prompt, ws.settings.vault))
 
 
 def titles(found: Slice) -> list[str]:
@@ -130,7 +136,8 @@ def test_in_the_mode_tool_nothing_is_said(filled: Workspace, shop: Path) -> None
     found = prompted(using(filled, injection_mode="tool"), SIGNING, shop)
     assert found.text == ""
     assert "MEMEM_INJECTION_MODE is tool" in found.reason
-    assert not filled.home.contexts_file.exists()
+    assert filled.contexts.shown("s1") == []
+    assert not filled.contexts.is_known("s1")
 
 
 @pytest.mark.parametrize("mode", ["auto", "hybrid"])
@@ -218,6 +225,17 @@ def test_a_record_that_was_deleted_is_made_anew_also_by_who_had_it_open(filled: 
 def test_auto_neither_pauses_nor_counts(filled: Workspace, shop: Path) -> None:
     assert [titles(prompted(filled, each, shop)) for each in (SIGNING, WALRUS)] == [["Signing"], ["Walrus"]]
     assert filled.contexts.get("s1") == Context()
+
+
+@pytest.mark.parametrize("mode", ["auto", "hybrid"])
+@pytest.mark.parametrize("nod", ["ok", "继续", "2", "option b", "<system-reminder>Be brief.</system-reminder>thanks!"])
+def test_a_nod_gets_nothing_and_is_not_looked_up(
+    filled: Workspace, shop: Path, monkeypatch: pytest.MonkeyPatch, mode: str, nod: str
+) -> None:
+    monkeypatch.setattr(retrieve, "find", None)
+    monkeypatch.setattr(retrieve, "foresee", None)
+    found = prompted(using(filled, injection_mode=mode), nod, shop, transcript=shop / "not looked at either.jsonl")
+    assert (found.text, found.reason) == ("", "the prompt asks for nothing")
 
 
 def test_hybrid_passes_over_nods_and_does_not_count_them(filled: Workspace, shop: Path) -> None:
@@ -350,14 +368,14 @@ def test_a_process_that_has_just_started_sees_what_was_written_by_hand(filled: W
     write_by_hand(filled)
     prompt = "when is the zeppelin hangar locked?"
     assert prompted(filled, prompt, shop).text == ""
-    prompting.look_around(filled, prompt)
+    look_around(filled, prompt)
     assert "zeppelin hangar is locked at night" in prompted(filled, prompt, shop).text
 
 
 def test_the_vector_is_computed_during_the_look_and_not_again(
     by_meaning: Workspace, encoder: FakeEncoder, shop: Path
 ) -> None:
-    prompting.look_around(by_meaning, SIGNING)
+    look_around(by_meaning, SIGNING)
     prompted(by_meaning, SIGNING, shop)
     assert encoder.queries == [SIGNING]
 
@@ -365,13 +383,13 @@ def test_the_vector_is_computed_during_the_look_and_not_again(
 @pytest.mark.parametrize(("mode", "prompt"), [("tool", SIGNING), ("auto", "/compact"), ("hybrid", "ok")])
 def test_for_a_prompt_that_gets_nothing_nobody_looks(filled: Workspace, mode: str, prompt: str) -> None:
     write_by_hand(filled)
-    prompting.look_around(using(filled, injection_mode=mode), prompt)
+    look_around(using(filled, injection_mode=mode), prompt)
     assert filled.index.count_where("path = ?", ("memories/by hand.md",)) == 0
 
 
 def test_a_look_at_a_vault_that_is_not_there_says_so(ws: Workspace) -> None:
     with pytest.raises(VaultUnmade):
-        prompting.look_around(ws, SIGNING)
+        look_around(ws, SIGNING)
 
 
 def test_what_nobody_waits_for_any_more_has_not_been_shown(filled: Workspace, shop: Path) -> None:
@@ -398,8 +416,166 @@ def test_no_prompt_waits_for_a_large_index_to_be_made(
     shutil.rmtree(filled.home.cache)
     filled.home.refresh_log.parent.mkdir(exist_ok=True)
     for _ in range(2):
-        prompting.look_around(filled, SIGNING)
+        look_around(filled, SIGNING)
         assert prompted(filled, SIGNING, shop).reason == "the index is being made"
     assert begun == [["hook", "SessionStart", "--later"]]
     monkeypatch.setattr(reindex, "MOST_AT_ONCE", 300)
     assert prompted(filled, SIGNING, shop).text
+
+
+# --- what was said before -------------------------------------------------------------------------------------------
+
+FOLLOWING = "and why is that?"
+
+
+def test_a_follow_up_finds_what_was_spoken_of(filled: Workspace, shop: Path, session: Transcript) -> None:
+    session.human("what signs our access tokens?")
+    session.claude("Access tokens are signed with RS256.")
+    assert titles(prompted(filled, FOLLOWING, shop, transcript=session.path)) == ["Signing"]
+
+
+def test_a_follow_up_without_anything_before_it_gets_nothing(
+    filled: Workspace, shop: Path, session: Transcript
+) -> None:
+    assert prompted(filled, FOLLOWING, shop).text == ""
+    assert prompted(filled, FOLLOWING, shop, transcript=session.path).text == ""
+    assert prompted(filled, FOLLOWING, shop, transcript=shop / "there is none.jsonl").text == ""
+
+
+def test_the_prompt_itself_may_stand_in_the_transcript_already(
+    filled: Workspace, shop: Path, session: Transcript
+) -> None:
+    session.human("what signs our access tokens?")
+    session.claude("Access tokens are signed with RS256.")
+    session.human(FOLLOWING)
+    assert titles(prompted(filled, FOLLOWING, shop, transcript=session.path)) == ["Signing"]
+
+
+def test_a_prompt_that_says_what_it_is_about_is_not_led_astray_by_what_was_said_before(
+    filled: Workspace, shop: Path, session: Transcript
+) -> None:
+    session.human("what signs our access tokens?")
+    session.claude("Access tokens are signed with RS256.")
+    assert titles(prompted(filled, WALRUS, shop, transcript=session.path)) == ["Walrus"]
+
+
+def test_what_is_looked_for_is_the_prompt_unless_it_refers_to_something() -> None:
+    before = ("what signs our access tokens?", "They are signed with RS256.")
+    assert prompting.looking_for(WALRUS, before) == WALRUS
+    assert prompting.looking_for(FOLLOWING, ()) == FOLLOWING
+    assert prompting.looking_for(FOLLOWING, before) == "\n".join((FOLLOWING, *before))
+
+
+def test_a_follow_up_is_encoded_once_with_what_it_refers_to(
+    by_meaning: Workspace, encoder: FakeEncoder, shop: Path, session: Transcript
+) -> None:
+    session.human("what signs our access tokens?")
+    session.claude("Access tokens are signed with RS256.")
+    follow_up = Asked(FOLLOWING, shop, "s1", session.path)
+    prompting.look_around(by_meaning, follow_up)
+    prompting.for_prompt(using(by_meaning, injection_mode="hybrid"), follow_up)
+    (query,) = encoder.queries
+    assert query.splitlines()[0] == FOLLOWING
+    assert "RS256" in query
+
+
+def test_files_that_the_session_was_at_raise_a_memory_about_them(
+    filled: Workspace, shop: Path, session: Transcript
+) -> None:
+    remember.save(filled, "Stock levels are counted in boxes.", title="Boxes", project="shop")
+    remember.save(
+        filled, "Stock levels are counted in pieces.", title="Pieces", project="shop", paths=("src/stock/**",)
+    )
+    prompt = "in what are stock levels counted?"
+    first = titles(prompted(filled, prompt, shop, "s1", session.path))
+    session.human("Look at the stock.")
+    session.tool("Read", file_path=str(shop / "src" / "stock" / "levels.py"))
+    assert titles(prompted(filled, prompt, shop, "s2", session.path)) == ["Pieces", "Boxes"]
+    assert sorted(first) == ["Boxes", "Pieces"]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"\xff\xfe\x00 not text at all\n",
+        b'{broken\n[]\n3\nnull\n"text"\n{}\n',
+        b'{"type": "user", "message": null}\n{"type": "assistant", "message": {"content": 7}}\n',
+        b'{"type": "user", "message": {"role": "user", "content": [null, 3, {"type": "text", "text": 5}]}}\n',
+        b'{"type": "assistant", "message": {"content": [{"type": "tool_use", "name": "Read", "input": []}]}}\n',
+        b'{"type": "assistant", "message": {"content": [{"type": "tool_use", "name": "Read", "input": {"file_path": "\\u0000"}}]}}\n',
+    ],
+)
+@pytest.mark.parametrize("prompt", [SIGNING, f"and {SIGNING}"])
+def test_a_transcript_that_cannot_be_read_costs_a_prompt_nothing(
+    filled: Workspace, shop: Path, session: Transcript, content: bytes, prompt: str
+) -> None:
+    session.raw(content)
+    assert titles(prompted(filled, prompt, shop, transcript=session.path)) == ["Signing"]
+
+
+@pytest.mark.parametrize("name", ["", "x" * 300, "a\0b"])
+def test_whatever_is_given_as_a_transcript_costs_a_prompt_nothing(filled: Workspace, shop: Path, name: str) -> None:
+    assert titles(prompted(filled, SIGNING, shop, transcript=shop / name)) == ["Signing"]
+
+
+# --- receipts -------------------------------------------------------------------------------------------------------
+
+
+def receipt_of(ws: Workspace) -> Receipt | None:
+    return receipts.last(ws).receipt
+
+
+@pytest.mark.parametrize("mode", ["auto", "hybrid"])
+def test_every_decision_leaves_a_receipt(filled: Workspace, shop: Path, mode: str) -> None:
+    using(filled, injection_mode=mode)
+    for number, prompt in enumerate((SIGNING, SIGNING, OFF_TOPIC, "ok", WALRUS, WALRUS), start=1):
+        found = prompted(filled, prompt, shop)
+        kept = receipt_of(filled)
+        assert kept is not None
+        assert (kept.number, kept.reason, kept.characters) == (number, found.reason, len(found.text))
+        assert tuple(item.id for item in kept.shown) == found.ids
+        assert [item.id for item in kept.runners_up] == [hit.id for hit in found.runners_up]
+
+
+def test_in_the_mode_tool_a_receipt_says_so(filled: Workspace, shop: Path) -> None:
+    prompted(using(filled, injection_mode="tool"), SIGNING, shop)
+    kept = receipt_of(filled)
+    assert kept is not None
+    assert (kept.items, kept.reason) == ((), "MEMEM_INJECTION_MODE is tool: Claude asks by its tools")
+
+
+@pytest.mark.parametrize("mode", ["auto", "hybrid", "tool"])
+@pytest.mark.parametrize("prompt", ["", *COMMANDS[:2], *SYNTHETIC[:2]])
+def test_what_nobody_said_leaves_none(filled: Workspace, shop: Path, mode: str, prompt: str) -> None:
+    prompted(using(filled, injection_mode=mode), prompt, shop)
+    assert receipt_of(filled) is None
+
+
+def test_a_receipt_tells_the_line_that_was_asked_for(filled: Workspace, shop: Path) -> None:
+    prompted(using(filled, recall_min_confidence=0.33), SIGNING, shop)
+    kept = receipt_of(filled)
+    assert kept is not None
+    assert kept.line == 0.33
+    assert all(item.pinned or (item.confidence or 0) >= 0.33 for item in kept.shown)
+
+
+# --- a home that is ill ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("table", ["receipts", "usefulness", "shown", "contexts"])
+@pytest.mark.parametrize("mode", ["auto", "hybrid"])
+def test_a_record_without_one_of_its_tables_costs_a_prompt_nothing(
+    filled: Workspace, shop: Path, mode: str, table: str
+) -> None:
+    using(filled, injection_mode=mode)
+    filled.contexts.receipts._connection.execute(f"DROP TABLE {table}")
+    assert titles(prompted(filled, SIGNING, shop)) == ["Signing"]
+
+
+@pytest.mark.parametrize("mode", ["auto", "hybrid"])
+def test_a_record_that_cannot_be_made_costs_a_prompt_nothing(filled: Workspace, shop: Path, mode: str) -> None:
+    using(filled, injection_mode=mode)
+    filled.close()
+    sqlite.drop(filled.home.contexts_file)
+    filled.home.contexts_file.mkdir(parents=True)
+    assert titles(prompted(filled, SIGNING, shop)) == ["Signing"]
