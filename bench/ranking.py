@@ -7,7 +7,7 @@ asked on, and its sessions theirs, so that "last month" can be tried.
 """
 
 import argparse
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, fields, replace
 from datetime import date
@@ -21,8 +21,10 @@ from bench.measure import machine, save_json, table
 from bench.metrics import METRICS, mean
 from bench.options import folder, shared
 from bench.recall import LABELLED, READERS
+from memem.core import query
 from memem.core.query import Found, Scope
 from memem.flows import encode, retrieve
+from memem.index import keyword
 from memem.recall import leaning as nudges
 from memem.recall import rank
 from memem.recall.leaning import Leaning
@@ -45,6 +47,11 @@ MODULE_VALUES: dict[tuple[ModuleType, str], tuple[float, ...]] = {
     (nudges, "SET_ASIDE"): (0.4, 0.6, 0.8, 1.0),
     (nudges, "RIGHT_TIME"): (1.0, 1.05, 1.1, 1.2, 1.4),
 }
+FINDING_VALUES: dict[tuple[ModuleType, str], tuple[int, ...]] = {
+    (query, "RARE"): (1, 3, 8),
+    (retrieve, "LEAST_CANDIDATES"): (8, 16, 32, 64),
+}
+FIELD_VALUES = (1.0, 2.0, 3.0, 5.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,21 +63,29 @@ class Asked:
     leaning: Leaning
 
 
+Sets = Mapping[str, tuple[Corpus, Sequence[Asked]]]
+
+
 def run(arguments: list[str]) -> int:
     """Find, rank in every way, and print what comes of it."""
     parser = argparse.ArgumentParser(prog="python -m bench ranking", description=__doc__)
     options = shared(parser).parse_args(arguments)
+    known = list(_corpora(options.data))
     with folder(options.cache) as place:
-        sets = {corpus.name: (corpus, _found(corpus, Path(place), options.data)) for corpus in _corpora(options.data)}
-    rows = list(measured(sets))
+
+        def find() -> Sets:
+            return {corpus.name: (corpus, _found(corpus, Path(place), options.data)) for corpus in known}
+
+        sets = find()
+        rows = [*measured(sets), *found_anew(find)]
     print(table(("constant", "value", *_headings(sets)), [_row(each, list(sets)) for each in rows]))
     if options.json:
         save_json(options.json, {"bench": "ranking", "machine": machine(), "rows": rows})
     return 0
 
 
-def measured(sets: Mapping[str, tuple[Corpus, Sequence[Asked]]]) -> Iterator[dict[str, Any]]:
-    """A row for every value of every constant."""
+def measured(sets: Sets) -> Iterator[dict[str, Any]]:
+    """A row for every value of every constant of the ranking."""
     for field in fields(Blend):
         for value in BLEND_VALUES[field.name]:
             yield _measured(sets, field.name, value, replace(FUSED, **{field.name: value}), getattr(FUSED, field.name))
@@ -81,9 +96,20 @@ def measured(sets: Mapping[str, tuple[Corpus, Sequence[Asked]]]) -> Iterator[dic
                 yield _measured(sets, name, value, FUSED, used)
 
 
-def _measured(
-    sets: Mapping[str, tuple[Corpus, Sequence[Asked]]], constant: str, value: float, blend: Blend, used: float
-) -> dict[str, Any]:
+def found_anew(find: Callable[[], Sets]) -> Iterator[dict[str, Any]]:
+    """The same for what decides what is found at all."""
+    for (module, name), values in FINDING_VALUES.items():
+        used = getattr(module, name)
+        for value in values:
+            with _changed(module, name, value):
+                yield _measured(find(), name, value, FUSED, used)
+    notes = keyword.NOTES
+    for weight in FIELD_VALUES:
+        with _changed(keyword, "NOTES", replace(notes, weights=(weight, weight, 1.0))):
+            yield _measured(find(), "title and keys, over the body", weight, FUSED, notes.weights[0])
+
+
+def _measured(sets: Sets, constant: str, value: float, blend: Blend, used: float) -> dict[str, Any]:
     scores = {name: _scores(corpus, questions, blend) for name, (corpus, questions) in sets.items()}
     return {"constant": constant, "value": value, "in_use": value == used, "sets": scores}
 
@@ -94,11 +120,11 @@ def _scores(corpus: Corpus, questions: Sequence[Asked], blend: Blend) -> dict[st
         ranking = corpus.ranking(hit.id for hit in rank.rank(each.found, each.leaning, blend)[: corpus.depth])
         for metric in SHOWN:
             values[metric].append(METRICS[metric](ranking, each.question.wanted))
-    return {metric: round(mean(found), 4) for metric, found in values.items()}
+    return {metric: round(mean(found), 6) for metric, found in values.items()}
 
 
 @contextmanager
-def _changed(module: ModuleType, name: str, value: float) -> Iterator[None]:
+def _changed(module: ModuleType, name: str, value: Any) -> Iterator[None]:
     used = getattr(module, name)
     setattr(module, name, value)
     try:

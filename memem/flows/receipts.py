@@ -104,9 +104,12 @@ def _keep(ws: Workspace, receipt: Receipt) -> None:
 
 
 def _hashed(prompt: str, session: str) -> str:
-    from hashlib import blake2b  # a session that begins has no prompt, and does not pay for these
-
     from memem.transcript import harness
+
+    try:
+        from _blake2 import blake2b  # without OpenSSL, which takes longer to load than the whole receipt to write
+    except ImportError:
+        from hashlib import blake2b
 
     key = session.encode("utf-8", "replace")[:_LONGEST_KEY]
     return blake2b(harness.said(prompt).encode("utf-8", "replace"), digest_size=8, key=key).hexdigest()

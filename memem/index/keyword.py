@@ -10,28 +10,29 @@ from memem.index.fulltext import Answer, FullText, Narrowed, count, held, remove
 
 __all__ = ["Answer", "check", "count", "create_table", "held", "insert", "remove", "scored", "search"]
 
-_NOTES = FullText(("title", "keys", "body"), (3.0, 3.0, 1.0))
+NOTES = FullText(("title", "keys", "body"), (3.0, 3.0, 1.0))
+"""A word in what names a note counts for three in what it says; `python -m bench ranking` has others."""
 
 
 def create_table(connection: sqlite3.Connection) -> None:
-    _NOTES.create(connection)
+    NOTES.create(connection)
 
 
 def insert(connection: sqlite3.Connection, row: int, memory: Memory) -> None:
     keys = " ".join((*memory.keys, *memory.tags, *memory.paths, memory.project))
-    _NOTES.insert(connection, row, (memory.title, keys, memory.body))
+    NOTES.insert(connection, row, (memory.title, keys, memory.body))
 
 
 def search(connection: sqlite3.Connection, query: str, limit: int, scope: Scope) -> Answer:
     """The best rows for any of the query's words."""
     conditions, values = within(scope)
     join = "JOIN notes ON notes.row = words.rowid" if conditions else ""
-    return _NOTES.search(connection, query, limit, Narrowed(join, conditions, values))
+    return NOTES.search(connection, query, limit, Narrowed(join, conditions, values))
 
 
 def scored(connection: sqlite3.Connection, chosen: Sequence[Term], rows: Collection[int]) -> dict[int, float]:
     """The BM25 of given rows: of those that hold one of the terms."""
-    return _NOTES.scored(connection, chosen, rows)
+    return NOTES.scored(connection, chosen, rows)
 
 
 def check(connection: sqlite3.Connection, known: str) -> None:

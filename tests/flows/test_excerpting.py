@@ -1,6 +1,5 @@
 """Of a long memory the part that the prompt is about is shown, by meaning or by words."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -31,7 +30,7 @@ def passage(ws: Workspace, query: str, one: Hit) -> str:
 
 
 @pytest.fixture
-def encoded(meant: Workspace) -> Iterator[Workspace]:
+def encoded(meant: Workspace) -> Workspace:
     """A home with one long memory, every passage of which has a vector."""
     remember.keep(meant, hit().memory)
     encode.encode_all(meant)

@@ -502,7 +502,8 @@ def test_files_that_the_session_was_at_raise_a_memory_about_them(
         b'{"type": "user", "message": null}\n{"type": "assistant", "message": {"content": 7}}\n',
         b'{"type": "user", "message": {"role": "user", "content": [null, 3, {"type": "text", "text": 5}]}}\n',
         b'{"type": "assistant", "message": {"content": [{"type": "tool_use", "name": "Read", "input": []}]}}\n',
-        b'{"type": "assistant", "message": {"content": [{"type": "tool_use", "name": "Read", "input": {"file_path": "\\u0000"}}]}}\n',
+        b'{"type": "assistant", "message": {"content": [{"type": "tool_use", "name": "Read", '
+        b'"input": {"file_path": "\\u0000"}}]}}\n',
     ],
 )
 @pytest.mark.parametrize("prompt", [SIGNING, f"and {SIGNING}"])

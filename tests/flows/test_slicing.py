@@ -27,7 +27,8 @@ def shop(ws: Workspace) -> Workspace:
 
 
 def asked(ws: Workspace, prompt: str, **options: Any) -> Slice:
-    return slicing.slice_for(ws, prompt, **{"cwd": ws.settings.vault, "project": "shop-api"} | options)
+    given: dict[str, Any] = {"cwd": ws.settings.vault, "project": "shop-api"} | options
+    return slicing.slice_for(ws, prompt, **given)
 
 
 def sliced(ws: Workspace, prompt: str, **options: Any) -> str:

@@ -21,9 +21,9 @@ ANYTHING = Line(0.0, 0.0, 1.0)
 
 QUESTIONS = """
     how are tokens signed? | how are tokens signed | What's the port of staging | whats the port | which port |
-    who owns the ledger | whose key is it | when do carts expire | where is main | why did it fail | did we decide this |
-    does the pool grow | has anyone measured it | do we pin versions | have we a runbook | is there a runbook |
-    are there limits | and what about the port | ok, so how do we deploy | hey - which port | ...why not |
+    who owns the ledger | whose key is it | when do carts expire | where is main | why did it fail |
+    did we decide this | does the pool grow | has anyone measured it | do we pin versions | have we a runbook |
+    is there a runbook | are there limits | and what about the port | ok, so how do we deploy | hey - which port | ...why not |
     The port is 7411, right? | (is it 7411?) | "is it 7411?" | it is 7411??? | is it 7411?  | tell me: is it 7411? |
     端口是多少？ | 这是端口吗 | 这是端口吗。 | 端口呢 | 這是端口嗎 | ポートはどこですか | ポートはどこですか。 |
     これを使いますか | 포트가 있나요 | 이걸 쓸까 | 포트가 있나요? """
@@ -165,8 +165,8 @@ def test_a_weight_speaks_for_what_it_should_or_against_it() -> None:
 
 # --- what may be shown --------------------------------------------------------------------------------------------
 
-NEAR = {"cosine": 0.7, "terms": ("walrus", "pier"), "coverage": 0.8}
-SAID = {"terms": ("walrus", "pier", "harbour"), "coverage": 1.0}
+NEAR: dict[str, Any] = {"cosine": 0.7, "terms": ("walrus", "pier"), "coverage": 0.8}
+SAID: dict[str, Any] = {"terms": ("walrus", "pier", "harbour"), "coverage": 1.0}
 
 
 @pytest.mark.parametrize("evidence", [NEAR, SAID])

@@ -58,7 +58,8 @@ def test_each_nudge_counts_what_it_says(fields: dict[str, Any], factor: float) -
 def test_usefulness_is_a_factor_of_the_memory_that_has_one() -> None:
     useful = Leaning(useful={memory("a").id: 1.05, memory("b").id: 0.95})
     plain, better, worse = (nudged(memory(name), useful) for name in ("c", "a", "b"))
-    assert (better, worse) == (pytest.approx(plain * 1.05), pytest.approx(plain * 0.95))
+    assert better == pytest.approx(plain * 1.05)
+    assert worse == pytest.approx(plain * 0.95)
 
 
 def test_where_nothing_is_known_nothing_is_nudged() -> None:
@@ -245,7 +246,7 @@ def test_notes_that_superseded_each_other_in_a_loop_are_all_as_good_as_the_least
     names = "abc"[:length]
     loop = [memory(name, superseded_by=link(names[(at + 1) % length])) for at, name in enumerate(names)]
     outside = memory("before", superseded_by=link("a"))
-    scores = leaned([0.9, 0.5, 0.2][:length] + [0.8], [*loop, outside], NONE)
+    scores = leaned([*(0.9, 0.5, 0.2)[:length], 0.8], [*loop, outside], NONE)
     assert len(set(scores[:length])) == 1
     assert scores[-1] <= scores[0]
 

@@ -12,8 +12,8 @@ NODS = """
     do that again | try again | retry | run it | hi | hello! | hey | bye | thanks | Thank you so much! | thx |
     perfect | great, thanks | nice work | good job | looks good to me | sounds good | LGTM 👍 | got it |
     I see | I agree | makes sense | that's right | That’s it | let's go | don't | never mind | stop | wait |
-    keep going | that works | all good | well done | go for it | 2 | A. | 1, 2 and 3 | option B please | the first one | both |
-    commit this | commit and push | yes, the last one"""
+    keep going | that works | all good | well done | go for it | 2 | A. | 1, 2 and 3 | option B please | the first one |
+    both | commit this | commit and push | yes, the last one"""
 CHINESE_NODS = """
     好 | 好的 | 好吧 | 好的，继续 | 好的，谢谢 | 嗯 | 嗯嗯嗯 | 是 | 是的 | 对 | 对的 | 不对 | 行 | 可以 |
     可以了 | 没问题 | 没错 | 没事 | 谢谢 | 谢谢你！ | 多谢 | 感谢 | 继续 | 继续吧 | 请继续 | 接着 | 下一步 |
