@@ -25,7 +25,7 @@ Stages (gate ... jobs) import only `core`; flows join stages; doors call flows. 
 
 TYPE_CHECKING = False  # as type checkers know it; to import typing costs a hook as much as to start
 
-__version__ = "0.4.0"
+__version__ = "0.5.0"
 
 __all__ = ["Entry", "Hit", "Hits", "MememError", "Memory", "MemoryHome", "Mined", "Slice", "open"]
 
