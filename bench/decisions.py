@@ -107,6 +107,11 @@ def crossed(cases: Sequence[Case], seed: int = 1) -> dict[str, Any]:
     return {"folds": FOLDS, "repeats": REPEATS, **shares}
 
 
+def has_meaning(cases: Sequence[Case]) -> bool:
+    """Whether there was a model when they were asked."""
+    return any(confidence.by_meaning(hit) for case in cases for hit in case.hits)
+
+
 def best_line(cases: Sequence[Case], weights: Weights) -> Line:
     """The line that serves these prompts best, in the middle between those that serve them as well."""
     used = in_use()

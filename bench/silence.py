@@ -38,10 +38,14 @@ def run(arguments: list[str]) -> int:
         public = prompts.devmem(options.data, Path(place) / "devmem") if options.data else []
     measured = measure(public, own)
     print("\n\n".join(_sections(measured)) + "\n")
-    if options.fit and public:
+    if options.fit and decisions.has_meaning(public):
         print("\n\n".join(_fitted(public, own)) + "\n")
     promised = claims(measured)
-    print(shown_claims(promised) if promised else f"Nothing is promised without --data DIR or {DATA_VARIABLE}.")
+    print(
+        shown_claims(promised)
+        if promised
+        else f"Nothing is promised without a model, and --data DIR or {DATA_VARIABLE}."
+    )
     if options.json:
         told = {"bench": "silence", "machine": machine(), **measured}
         save_json(options.json, told | {"promises": [claim.as_json() for claim in promised]})
@@ -64,14 +68,14 @@ def measure(public: Sequence[Case], own: Sequence[Case]) -> dict[str, Any]:
         "curve": [each.as_json() for each in curve],
         "cosine": [each.as_json() for each in plain],
         "in_use": point(public, at(line), line.confidence).as_json(),
-        "cross_validated": decisions.crossed(public),
+        **({"cross_validated": decisions.crossed(public)} if decisions.has_meaning(public) else {}),
         "abstention": {"fired": sum(bool(at(line)(case)) for case in abstaining), "of": len(abstaining)},
     }
 
 
 def claims(measured: dict[str, Any]) -> list[Claim]:
     """What is promised of the public sets, at the line in use and for prompts that nobody has seen."""
-    if "in_use" not in measured:
+    if "cross_validated" not in measured:
         return []
     used, crossed = measured["in_use"], measured["cross_validated"]
     off, answered = used["off_topic"] / used["of_off"], used["answered"] / used["of_on"]
@@ -96,13 +100,12 @@ def _sections(measured: dict[str, Any]) -> Iterator[str]:
         yield table(headings, rows)
         yield "A plain threshold on the cosine, on the same"
         yield table(headings, [_row(each) for each in measured["cosine"]])
-        crossed, abstained = measured["cross_validated"], measured["abstention"]
-        yield f"Weights and line from {crossed['folds'] - 1} of {crossed['folds']} parts, judged on the other"
-        yield table(
-            ("", "prompts", "share", "95 %"),
-            [_share(name, crossed[name]) for name in ("off_topic", "answered", "right")],
-        )
+        abstained = measured["abstention"]
         yield f"Questions that nothing answers: {abstained['fired']} of {abstained['of']} get something."
+    if crossed := measured.get("cross_validated"):
+        yield f"Weights and line from {crossed['folds'] - 1} of {crossed['folds']} parts, judged on the other"
+        shares = [_share(name, crossed[name]) for name in ("off_topic", "answered", "right")]
+        yield table(("", "prompts", "share", "95 %"), shares)
     columns = ("kind", "prompts", "wanted", "fired", "right", "never", "items", "of them right")
     yield "Our own prompts, at the line in use"
     yield table(columns, [tuple(each.values()) for each in measured["labelled"]])

@@ -84,28 +84,28 @@ def _beside(asked: Asked) -> Beside:
 def _now_and_then(ws: Workspace, asked: Asked, beside: Beside) -> Slice:
     """The same, unless it is too soon after the last one, or has been in vain too often."""
     session = asked.session
-    context, topic = ws.contexts.get(session), _topic(ws, beside.query)
+    context, topic = showed.context(ws, session), _topic(ws, beside.query)
     changed = _is_another(ws, context, topic)
     why = _too_soon(ws, context, changed=changed)
     found = _nothing(why, session) if why else _new_to(ws, asked, beside)
     if not why:
         context = replace(context, topic=topic or context.topic, empty=0 if changed else context.empty)
-    ws.contexts.put(session, _counted(context, found, looked=not why), ws.clock().timestamp())
+    showed.keep(ws, session, _counted(context, found, looked=not why))
     return found
 
 
 def _unwanted(ws: Workspace, prompt: str) -> str:
     """Why a prompt gets nothing, whatever is remembered."""
-    if ws.settings.injection_mode == "tool":
-        return "MEMEM_INJECTION_MODE is tool: Claude asks by its tools"
     said = harness.said(prompt)
     if not said or _COMMAND.match(said) or harness.is_untyped(prompt):
         return UNSAID
+    if ws.settings.injection_mode == "tool":
+        return "MEMEM_INJECTION_MODE is tool: Claude asks by its tools"
     return slicing.NOD if is_trivial(said) else ""
 
 
 def _new_to(ws: Workspace, asked: Asked, beside: Beside) -> Slice:
-    beside = replace(beside, known=frozenset(ws.contexts.shown(asked.session)))
+    beside = replace(beside, known=showed.shown(ws, asked.session))
     said = harness.said(asked.prompt)
     found = slicing.slice_for(ws, said, cwd=asked.cwd, session_id=asked.session, beside=beside)
     if found.text:

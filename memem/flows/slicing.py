@@ -25,6 +25,7 @@ RUNNERS_UP = 3
 FILES_SHOWN = 6
 LONGEST_CHAIN = 20
 NOD = "the prompt asks for nothing"
+NO_ROOM = "what the prompt needs has no room in MEMEM_SLICE_CHARACTERS"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +73,10 @@ def slice_for(
     identity = [entry.memory for entry in standing.pinned(ws, name) if entry.id not in beside.known]
     hits = focused(ws, beside.query or prompt, hits[:MOST_HITS], BODY_CHARACTERS)
     packed = pack(hits, identity, facts, name, ws.settings.slice_characters)
-    why = f"{len(packed.hits)} of {len(found.matches)} memories found were relevant enough"
     missed = _runners_up([*deserved, *all_hits], packed.hits)
+    if not packed.hits and not always:
+        return Slice("", (), NO_ROOM, name, mode, session_id, found.degraded, runners_up=missed)
+    why = f"{len(packed.hits)} of {len(found.matches)} memories found were relevant enough"
     return Slice(packed.text, packed.hits, why, name, mode, session_id, found.degraded, packed.pinned, missed)
 
 
@@ -138,7 +141,8 @@ def _successor(ws: Workspace, entry: Entry) -> Entry | None:
         if at.id in seen:
             return None
         seen.add(at.id)
-    return at if at.memory.status == "active" and PINNED < at.memory.layer < ARCHIVE else None
+    in_force = at.memory.status == "active" and not at.memory.superseded_by
+    return at if in_force and PINNED < at.memory.layer < ARCHIVE else None
 
 
 def _why_not(found: Found, deserved: Sequence[Hit], told: Prompt, least: Line) -> str:
@@ -146,7 +150,7 @@ def _why_not(found: Found, deserved: Sequence[Hit], told: Prompt, least: Line) -
         return "what the prompt needs stands in this session's context already"
     if not found.matches:
         return "no memory matches the prompt"
-    if told.unknown > least.unknown:
+    if told.foreign > least.unknown:
         return "most of what the prompt speaks of is in no memory"
     return "no memory matches the prompt well enough"
 

@@ -19,6 +19,8 @@ BEST = 3
 IMPORTANCE_STEP = 0.03
 SET_ASIDE = 0.6
 """Deprecated, stale or superseded: shown when asked for, behind what holds now."""
+BEHIND = 0.999
+"""How much of its successor's score a superseded memory can have at most."""
 _USUAL = SAME_PROJECT * PATH_MATCH * (1 + 2 * IMPORTANCE_STEP)
 """What has all of these scores its relevance; the rest comes on top, up to 1."""
 
@@ -64,7 +66,7 @@ def _nudge(memory: Memory, leaning: Leaning) -> float:
 
 def _raise_linked(scores: list[float], memories: Sequence[Memory]) -> None:
     """What the best are linked with, in either direction, comes along a little more readily."""
-    best = sorted(range(len(scores)), key=lambda place: -scores[place])[:BEST]
+    best = sorted(range(len(scores)), key=lambda place: (-scores[place], memories[place].id))[:BEST]
     pointed = {link for place in best for link in _links(memories[place])}
     names = {memories[place].id8 for place in best}
     for place, memory in enumerate(memories):
@@ -73,14 +75,28 @@ def _raise_linked(scores: list[float], memories: Sequence[Memory]) -> None:
 
 
 def _cap_superseded(scores: list[float], memories: Sequence[Memory]) -> None:
-    """From the newest of a chain to the oldest: a memory is at most as good as what replaced it, if that is here."""
+    """A memory is behind what replaced it, if that is here; those that replaced each other in a circle are equal."""
     places = {memory.id8: place for place, memory in enumerate(memories)}
-    for start in range(len(memories)):
-        chain = [start]
-        while (after := places.get(id8_of(memories[chain[-1]].superseded_by))) is not None and after not in chain:
-            chain.append(after)
-        for newer, older in zip(chain[::-1], chain[-2::-1], strict=False):
-            scores[older] = min(scores[older], scores[newer])
+    after = {place: places.get(id8_of(memory.superseded_by)) for place, memory in enumerate(memories)}
+    chains = [_chain(start, after) for start in after]
+    for _, circle in chains:
+        for place in circle:
+            scores[place] = min(scores[each] for each in circle)
+    for chain, _ in chains:
+        for older, newer in zip(chain[-2::-1], chain[:0:-1], strict=True):
+            scores[older] = min(scores[older], BEHIND * scores[newer])
+
+
+def _chain(start: int, after: Mapping[int, int | None]) -> tuple[list[int], list[int]]:
+    """The places from one to the last that replaced it, or to the first of a circle; and that circle, if there is one."""
+    chain, place = [start], after[start]
+    while place is not None and place not in chain:
+        chain.append(place)
+        place = after[place]
+    if place is None:
+        return chain, []
+    begin = chain.index(place)
+    return chain[: begin + 1], chain[begin:]
 
 
 def _links(memory: Memory) -> Iterator[str]:

@@ -55,8 +55,10 @@ def rank(found: Found, leaning: Leaning = NONE, blend: Blend = FUSED) -> list[Hi
     relevance = _relevance(found, candidates, blend)
     scored = [(score, each) for score, each in zip(relevance, candidates, strict=True) if _answers(each, blend)]
     scores = leaned([score for score, _ in scored], [each.match.memory for _, each in scored], leaning)
-    hits = [_hit(each, found, score) for score, (_, each) in zip(scores, scored, strict=True)]
-    return sorted(hits, key=lambda hit: (-hit.score, bool(hit.memory.superseded_by), hit.id, hit.path))
+    ranked = [
+        (-score, each.match.memory.id, each.match.path, each) for score, (_, each) in zip(scores, scored, strict=True)
+    ]
+    return [_hit(each, found, -score) for score, _, _, each in sorted(ranked, key=lambda row: row[:3])]
 
 
 def _candidates(found: Found, weights: Mapping[Term, float]) -> list[_Candidate]:

@@ -187,7 +187,7 @@ def test_every_character_of_a_run_begins_one_of_its_tokens(character: str) -> No
 
 
 def test_a_run_is_asked_for_by_its_pairs_alone() -> None:
-    assert words.asked("数据库", MOST) == [Term("数据"), Term("据库")]
+    assert words.asked("数据库", MOST) == [Term("数据", bigram=True), Term("据库", bigram=True)]
 
 
 # --- what is exact ------------------------------------------------------------------------------------------------

@@ -23,8 +23,9 @@ QUESTIONS = """
     how are tokens signed? | how are tokens signed | What's the port of staging | whats the port | which port |
     who owns the ledger | whose key is it | when do carts expire | where is main | why did it fail |
     did we decide this | does the pool grow | has anyone measured it | do we pin versions | have we a runbook |
-    is there a runbook | are there limits | and what about the port | ok, so how do we deploy | hey - which port | ...why not |
-    The port is 7411, right? | (is it 7411?) | "is it 7411?" | it is 7411??? | is it 7411?  | tell me: is it 7411? |
+    is there a runbook | are there limits | and what about the port | ok, so how do we deploy | hey - which port |
+    ...why not | The port is 7411, right? | (is it 7411?) | "is it 7411?" | it is 7411??? | is it 7411?  |
+    tell me: is it 7411? |
     端口是多少？ | 这是端口吗 | 这是端口吗。 | 端口呢 | 這是端口嗎 | ポートはどこですか | ポートはどこですか。 |
     これを使いますか | 포트가 있나요 | 이걸 쓸까 | 포트가 있나요? """
 ORDERS = """
