@@ -67,7 +67,8 @@ def _case(
     never: frozenset[str] = frozenset(),
 ) -> Case:
     _, prompt, found = slicing.considered(ws, text, project, query=query)
-    hits = () if is_trivial(text) else tuple(slicing.in_force(ws, found, project))
+    current = [] if is_trivial(text) else slicing.in_force(ws, found, project)
+    hits = tuple(hit for hit in current if not hit.kept_out)
     right = frozenset(hit.id for hit in hits if source_of[hit.id] in wanted)
     return Case(text, kind, prompt, hits, right, bool(wanted), never)
 

@@ -19,6 +19,7 @@
     │   ├── IndexDamaged            not a database, or a broken one
     │   └── IndexTooNew             made by a newer memem
     ├── StateUnusable               the state database is damaged or too new: mining stops, notes and recall go on
+    │   └── StateTooNew             made by a newer memem
     ├── BudgetSpent                 today's calls or dollars are used up: the turns wait for tomorrow
     ├── ModelError                  the embedding model cannot be used: not there, wrong, or not loadable
     │   ├── WeightsMissing          no place holds the weights as they were published
@@ -116,6 +117,10 @@ class IndexTooNew(IndexUnusable):
 
 
 class StateUnusable(MememError):
+    pass
+
+
+class StateTooNew(StateUnusable):
     pass
 
 

@@ -96,6 +96,11 @@ class Home:
         return self.state / "shown-unjudged"
 
     @property
+    def prompt_key(self) -> Path:
+        """What the hashes of prompts are keyed with: without it nobody can try which prompt has which."""
+        return self.state / "prompt-key"
+
+    @property
     def plugin_options(self) -> Path:
         """What the plugin's user has set in Claude Code, as its hooks were last told."""
         return self.state / "plugin-options.json"

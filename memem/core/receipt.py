@@ -7,14 +7,17 @@ from memem.core.memory import ID8
 
 PROMPT, SESSION_START, FILE = "prompt", "session start", "file"
 UNUSED = "no"
+RUNNERS_UP = 3
+"""So many of those that were not shown are told of."""
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
     """A memory that was shown, or nearly was.
 
-    `terms` are words of the prompt that stand in the memory; of the others, which may be secrets, nothing is kept.
-    `used` says how it was used, or `no`; it is empty as long as nobody can tell.
+    `terms` are words of the prompt, or of what it refers to, that stand in the memory; of the others, which may be
+    secrets, nothing is kept. `kept_out` is why it was not shown, empty in old receipts. `used` says how it was used, or
+    `no`; it is empty as long as nobody can tell.
     """
 
     id: str
@@ -26,6 +29,7 @@ class Item:
     cosine: float | None = None
     terms: tuple[str, ...] = ()
     used: str = ""
+    kept_out: str = ""
 
     @property
     def id8(self) -> str:
@@ -44,9 +48,11 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """One decision. `prompt` is a hash, keyed by the session: it tells prompts apart, and not what they say.
+    """One decision. `prompt` is a hash, keyed with a secret of this home: it tells the prompts of a session apart, and
+    whoever cannot read the secret cannot try what they say. It is empty where there was none.
 
-    `line` is the least confidence that was asked of a memory then.
+    `line` is the least confidence that was asked of a memory then. `followed` says that what was looked for came from
+    earlier turns too, since the prompt refers to them.
     """
 
     time: float  # in seconds since the epoch
@@ -60,6 +66,7 @@ class Receipt:
     degraded: str = ""
     items: tuple[Item, ...] = ()
     number: int = 0  # given when it is kept
+    followed: bool = False
 
     @property
     def shown(self) -> tuple[Item, ...]:

@@ -4,7 +4,7 @@ import functools
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ParamSpec, Protocol, TypeVar, cast
@@ -27,12 +27,22 @@ Migrations = Sequence[Callable[[sqlite3.Connection], None]]
 
 @dataclass(frozen=True, slots=True)
 class Purpose:
-    """What a file is to memem: what it is called, what it is when it cannot be used, and what helps then."""
+    """What a file is to memem: what it is called, what it is when it cannot be used, and what helps then.
+
+    A `soft` one is never synced: a power failure may damage it, and then it is begun anew.
+    """
 
     name: str
     damaged: type[MememError]
     too_new: type[MememError]
     remedy: str
+    patience: int | None = None  # in milliseconds: how long others are waited for; None is as long as usual
+    soft: bool = False
+
+    @property
+    def seconds(self) -> float:
+        """How long others are waited for."""
+        return (BUSY_MILLISECONDS if self.patience is None else self.patience) / 1000
 
 
 def connect(path: Path, migrations: Migrations, purpose: Purpose, *, durable: bool) -> sqlite3.Connection:
@@ -44,11 +54,11 @@ def connect(path: Path, migrations: Migrations, purpose: Purpose, *, durable: bo
                 path.touch(mode=files.PRIVATE_FILE)
         except OSError as error:
             raise HomeError(f"Cannot use {path.parent}: {files.reason(error)}.") from None
-        connection = sqlite3.connect(path, timeout=BUSY_MILLISECONDS / 1000, isolation_level=None)
+        connection = sqlite3.connect(path, timeout=purpose.seconds, isolation_level=None)
         try:
             _version(connection, path, migrations, purpose)
-            _use_wal(connection)
-            connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
+            connection.execute(f"PRAGMA synchronous = {'OFF' if purpose.soft else 'FULL' if durable else 'NORMAL'}")
+            _use_wal(connection, purpose)
             _migrate(connection, path, migrations, purpose)
         except BaseException:
             connection.close()
@@ -56,9 +66,9 @@ def connect(path: Path, migrations: Migrations, purpose: Purpose, *, durable: bo
     return connection
 
 
-def _use_wal(connection: sqlite3.Connection) -> None:
+def _use_wal(connection: sqlite3.Connection, purpose: Purpose) -> None:
     """Switching a new file to WAL does not wait for others who do the same, so we do."""
-    deadline = time.monotonic() + BUSY_MILLISECONDS / 1000
+    deadline = time.monotonic() + purpose.seconds
     while True:
         try:
             connection.execute("PRAGMA journal_mode = WAL")
@@ -88,10 +98,29 @@ def _version(connection: sqlite3.Connection, path: Path, migrations: Migrations,
     return version
 
 
+def check_version(path: Path, migrations: Migrations, purpose: Purpose) -> None:
+    """Raise what `purpose` says of a file that a newer memem has made, without changing it."""
+    with translated(path, purpose):
+        address = f"{path.absolute().as_uri()}?mode=rw"
+        with closing(sqlite3.connect(address, uri=True, timeout=purpose.seconds, isolation_level=None)) as connection:
+            _version(connection, path, migrations, purpose)
+
+
 def drop(path: Path) -> None:
     """Do away with a file that cannot be used, and what SQLite keeps beside it. Raises HomeError."""
+    _away(path, lambda: path.unlink(missing_ok=True))
+
+
+def set_aside(path: Path) -> None:
+    """Leave a file that is damaged to whoever wants to look at it, in the place of the last such. Raises HomeError."""
+    _away(path, lambda: path.replace(path.with_name(f"{path.name}.damaged")))
+
+
+def _away(path: Path, move: Callable[[], object]) -> None:
     try:
-        for ending in ("", "-wal", "-shm"):
+        with suppress(FileNotFoundError):
+            move()
+        for ending in ("-wal", "-shm"):
             path.with_name(path.name + ending).unlink(missing_ok=True)
     except OSError as error:
         raise HomeError(f"Cannot remove {path}, which is damaged: {files.reason(error)}.") from None

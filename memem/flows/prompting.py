@@ -12,15 +12,21 @@ from pathlib import Path
 
 from memem.core.errors import MememError
 from memem.core.memory import Slice
+from memem.core.mining import HUMAN
 from memem.flows import receipts, reindex, retrieve, showed, slicing
 from memem.flows.slicing import Beside
 from memem.jobs.contexts import Context
+from memem.recall.confidence import is_question
 from memem.recall.trivial import is_trivial
 from memem.transcript import harness
 from memem.workspace import Workspace
 
 _COMMAND = re.compile(r"/[A-Za-z][\w:.-]*(?:\s|\Z)")
 UNSAID = "nobody said this: it is a command, or news from Claude Code"
+TURNS = 6
+"""So many of the last turns may be what a follow-up refers to."""
+LONG = 400
+"""In characters: about what a vector is made of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,52 +39,59 @@ class Asked:
     transcript: Path | None = None
 
 
-def look_around(ws: Workspace, asked: Asked) -> None:
-    """For a process that has just started and does not know what was edited: scan the vault, while the prompt's vector
-    is computed."""
-    if not _unwanted(ws, asked.prompt) and reindex.is_at_hand(ws):
-        refresh = reindex.refresher(ws)  # forks, so it comes before there is a second thread
-        retrieve.foresee(ws, _beside(asked).query)
-        refresh()
+def for_prompt(ws: Workspace, asked: Asked, *, look: bool = False) -> Slice:
+    """The slice for a prompt, whose `text` is empty when there is nothing to say; then `reason` says why.
 
-
-def for_prompt(ws: Workspace, asked: Asked) -> Slice:
-    """The slice for a prompt, whose `text` is empty when there is nothing to say; then `reason` says why."""
-    found = _decided(ws, asked)
-    if found.reason != UNSAID:
-        receipts.record(ws, found, prompt=asked.prompt, line=ws.settings.recall_min_confidence)
+    With `look` the vault is scanned before: a process that has just started does not know what was edited.
+    """
+    why = _unwanted(ws, asked.prompt)
+    if why == UNSAID:
+        return _nothing(why, asked.session)
+    beside = Beside() if why else _beside(asked)
+    found = _nothing(why, asked.session) if why else _found(ws, asked, beside, look=look)
+    followed = len(beside.query) > len(harness.said(asked.prompt))
+    receipts.record(ws, found, prompt=asked.prompt, line=ws.settings.recall_min_confidence)
     return found
 
 
 def looking_for(prompt: str, before: Sequence[str]) -> str:
-    """What to look for: the prompt, and what it refers to in what was said `before`, the last words last."""
+    """What to look for: the prompt, and what it refers to in what was said `before`, the last words last.
+
+    Of a long one, mostly something pasted, the question that it ends with comes first: a vector is of the beginning.
+    """
     from memem.recall import following
 
-    return following.resolved(prompt, before) if before and following.refers_back(prompt) else prompt
+    if before and following.refers_back(prompt):
+        return following.resolved(prompt, before)
+    pasted, _, last = prompt.rstrip().rpartition("\n")
+    ends_asking = len(pasted) > LONG and len(last) <= LONG and is_question(last)
+    return f"{last}\n{pasted}" if ends_asking else prompt
 
 
-def _decided(ws: Workspace, asked: Asked) -> Slice:
-    why = _unwanted(ws, asked.prompt)
-    if why:
-        return _nothing(why, asked.session)
-    beside = _beside(asked)
-    retrieve.foresee(ws, beside.query)
+def _found(ws: Workspace, asked: Asked, beside: Beside, *, look: bool) -> Slice:
     if not reindex.is_at_hand(ws):
         return _nothing("the index is being made", asked.session)
+    refresh = reindex.refresher(ws) if look else None  # forks, so it comes before there is a second thread
+    retrieve.foresee(ws, beside.query)
+    if refresh:
+        refresh()
     if ws.settings.injection_mode == "hybrid":
         return _now_and_then(ws, asked, beside)
     return _new_to(ws, asked, beside)
 
 
 def _beside(asked: Asked) -> Beside:
-    """What the session was about just now."""
+    """What the session was about just now: its last words, and the files it was at."""
     said = harness.said(asked.prompt)
     if asked.transcript is None:
-        return Beside(said)
+        return Beside(looking_for(said, ()))
     from memem.transcript.recent import recent
 
-    lately = recent(asked.transcript, unless=asked.prompt)
-    return Beside(looking_for(said, lately.exchange), lately.files)
+    lately = recent(asked.transcript, turns=TURNS, unless=asked.prompt)
+    spoken = [turn.text for turn in lately.said if turn.role == HUMAN]
+    answered = [turn.text for turn in lately.said if turn.role != HUMAN]
+    last = max(answered[-2:], key=len, default="")  # a "Done." says less than what came before it
+    return Beside(looking_for(said, (*spoken, last) if spoken or last else ()), lately.files)
 
 
 def _now_and_then(ws: Workspace, asked: Asked, beside: Beside) -> Slice:

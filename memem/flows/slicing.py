@@ -11,7 +11,7 @@ from memem.core.query import Found
 from memem.flows import retrieve, standing
 from memem.flows.excerpting import focused
 from memem.flows.opening import require_vault
-from memem.recall import confidence, render, task
+from memem.recall import confidence, render, task, when
 from memem.recall.confidence import Line, Prompt
 from memem.recall.leaning import matches_path
 from memem.recall.pack import BODY_CHARACTERS, MOST_HITS, distinct, pack
@@ -23,9 +23,23 @@ CONSIDERED = 2 * MOST_HITS
 """Of what was found, so many are looked at closely: what is further behind the best would not be shown anyway."""
 RUNNERS_UP = 3
 FILES_SHOWN = 6
+MOST_MENTIONED = 50
+"""So many of the names that a prompt has, which may be a listing, are looked for on disk."""
+AT_HAND = 0.4
+"""How much it counts that the session was at a file, to that the prompt names it."""
 LONGEST_CHAIN = 20
 NOD = "the prompt asks for nothing"
-NO_ROOM = "what the prompt needs has no room in MEMEM_SLICE_CHARACTERS"
+WEAK = "no memory matches the prompt well enough"
+SAID = "it stands in this session's context already"
+SUPERSEDED = "it was superseded"
+REPEATS = "it says the same as a better one"
+NO_ROOM = "it has no room in MEMEM_SLICE_CHARACTERS"
+_REASONS = {
+    SAID: "what the prompt needs stands in this session's context already",
+    NO_ROOM: "what the prompt needs has no room in MEMEM_SLICE_CHARACTERS",
+    SUPERSEDED: "what matches the prompt was superseded, by what may not be shown here",
+    confidence.FOREIGN: "too much of what the prompt speaks of is in no memory",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,33 +75,38 @@ def slice_for(
         return Slice("", (), NOD, name, mode, session_id)
     files = _in_play(prompt, cwd, place)
     worked_on = _worked_on(beside.files, place)
-    found, told, all_hits = considered(ws, prompt, name, query=beside.query, named=files, files=worked_on)
-    least = line(ws)
-    deserved = distinct(in_force(ws, confidence.deserving(all_hits, told, least), name))
-    hits = [hit for hit in deserved if hit.id not in beside.known]
-    if not hits and not always:
-        why = _why_not(found, deserved, told, least)
-        missed = _runners_up([*deserved, *all_hits], ())
-        return Slice("", (), why, name, mode, session_id, found.degraded, runners_up=missed)
+    found, told, hits = considered(ws, prompt, name, query=beside.query, named=files, files=worked_on)
+    sifted = _sifted(ws, confidence.sifted(hits, told, line(ws)), name, beside, past=_asks_for_past(ws, prompt))
+    left = [hit for hit in sifted if not hit.kept_out]
     facts = render.working(project=name, branch=place.branch if name == place.name else "", task_mode=mode, files=files)
-    identity = [entry.memory for entry in standing.pinned(ws, name) if entry.id not in beside.known]
-    hits = focused(ws, beside.query or prompt, hits[:MOST_HITS], BODY_CHARACTERS)
-    packed = pack(hits, identity, facts, name, ws.settings.slice_characters)
-    missed = _runners_up([*deserved, *all_hits], packed.hits)
+    identity = (
+        [entry.memory for entry in standing.pinned(ws, name) if entry.id not in beside.known] if left or always else []
+    )
+    shown = focused(ws, beside.query or prompt, left[:MOST_HITS], BODY_CHARACTERS)
+    packed = pack(shown, identity, facts, name, ws.settings.slice_characters)
+    missed = _kept_out(sifted, packed.hits)[:RUNNERS_UP]
     if not packed.hits and not always:
-        return Slice("", (), NO_ROOM, name, mode, session_id, found.degraded, runners_up=missed)
+        return Slice("", (), _why_not(found, missed), name, mode, session_id, found.degraded, runners_up=missed)
     why = f"{len(packed.hits)} of {len(found.matches)} memories found were relevant enough"
     return Slice(packed.text, packed.hits, why, name, mode, session_id, found.degraded, packed.pinned, missed)
 
 
-def _runners_up(hits: Iterable[Hit], shown: Collection[Hit]) -> tuple[Hit, ...]:
-    """The best that are not shown, what deserved it first: said already, without room, too far behind, too unsure."""
+def _sifted(ws: Workspace, hits: Sequence[Hit], project: str, beside: Beside, *, past: bool) -> list[Hit]:
+    """The hits after all that keeps one out of a slice, best first, those kept out with the reason."""
+    current = in_force(ws, hits, project, past=past)
+    said = [_mark(hit, SAID) if hit.id in beside.known and not hit.kept_out else hit for hit in current]
+    telling = {hit.id for hit in distinct([hit for hit in said if not hit.kept_out])}
+    return [hit if hit.kept_out or hit.id in telling else _mark(hit, REPEATS) for hit in said]
+
+
+def _mark(hit: Hit, why: str) -> Hit:
+    return replace(hit, kept_out=why)
+
+
+def _kept_out(hits: Iterable[Hit], shown: Collection[Hit]) -> tuple[Hit, ...]:
+    """All that is not shown, best first."""
     there = {hit.id for hit in shown}
-    others: dict[str, Hit] = {}
-    for hit in hits:
-        if hit.id not in there:
-            others.setdefault(hit.id, hit)
-    return tuple(others.values())[:RUNNERS_UP]
+    return tuple(hit if hit.kept_out else _mark(hit, NO_ROOM) for hit in hits if hit.id not in there)
 
 
 def line(ws: Workspace) -> Line:
@@ -108,35 +127,49 @@ def considered(
 
     def best(found: Found) -> list[Hit]:
         ranked = rank(found, retrieve.leaning(ws, found, query, project, (*named, *files)))
-        own = [_named_by(named, hit) for hit in ranked if hit.memory.layer != PINNED][:CONSIDERED]
+        own = [_about(hit, named, files) for hit in ranked if hit.memory.layer != PINNED][:CONSIDERED]
         return confidence.judged(own, confidence.read(prompt, found))
 
     found, hits = retrieve.find(ws, query, retrieve.unasked(project), CONSIDERED, best)
     return found, confidence.read(prompt, found), hits
 
 
-def _named_by(files: Sequence[str], hit: Hit) -> Hit:
+def _about(hit: Hit, named: Sequence[str], files: Sequence[str]) -> Hit:
     """A memory about a file that the prompt names is as good as named itself."""
-    return replace(hit, named=True) if not hit.named and matches_path(hit.memory, files) else hit
+    if matches_path(hit.memory, named):
+        return replace(hit, named=True, about_file=1.0)
+    return replace(hit, about_file=AT_HAND) if matches_path(hit.memory, files) else hit
 
 
-def in_force(ws: Workspace, hits: Iterable[Hit], project: str) -> list[Hit]:
-    """The hits, with what holds now in the place of what it superseded; where that may not be shown, nothing."""
+def in_force(ws: Workspace, hits: Iterable[Hit], project: str, *, past: bool = False) -> list[Hit]:
+    """The hits, with what holds now before what it superseded, which is then kept out, unless the past is asked for."""
     current: dict[str, Hit] = {}
     for hit in hits:
-        now = _successor(ws, hit) if hit.memory.superseded_by else hit
-        if now and now.project in (project, GENERAL):
-            current.setdefault(now.id, replace(hit, memory=now.memory, path=now.path))
+        superseded = hit.memory.superseded_by and not hit.kept_out and not past
+        for each in _replaced(ws, hit, project) if superseded else [hit]:
+            if each.id not in current or current[each.id].kept_out:
+                current[each.id] = each
     return list(current.values())
 
 
+def _replaced(ws: Workspace, hit: Hit, project: str) -> list[Hit]:
+    """What holds now, with the evidence of what it superseded, and that one, kept out."""
+    now = _successor(ws, hit)
+    if now and now.id == hit.id:
+        return [hit]
+    may_come = now and now.project in (project, GENERAL)
+    return [*([replace(hit, memory=now.memory, path=now.path)] if now and may_come else []), _mark(hit, SUPERSEDED)]
+
+
 def _successor(ws: Workspace, entry: Entry) -> Entry | None:
-    """The last of the chain that a memory was superseded in, if it may be shown unasked."""
+    """The last of the chain that a memory was superseded in, if it may be shown unasked; itself when there is none."""
     at, seen = entry, {entry.id}
     while at.memory.superseded_by and len(seen) <= LONGEST_CHAIN:
         try:
             at = retrieve.get(ws, at.memory.superseded_by)
-        except (NotFound, Ambiguous, InputError, NoteError):
+        except (NotFound, InputError):
+            return at  # what superseded it is gone, or was never there
+        except (Ambiguous, NoteError):
             return None
         if at.id in seen:
             return None
@@ -145,26 +178,30 @@ def _successor(ws: Workspace, entry: Entry) -> Entry | None:
     return at if in_force and PINNED < at.memory.layer < ARCHIVE else None
 
 
-def _why_not(found: Found, deserved: Sequence[Hit], told: Prompt, least: Line) -> str:
-    if deserved:
-        return "what the prompt needs stands in this session's context already"
-    if not found.matches:
-        return "no memory matches the prompt"
-    if told.foreign > least.unknown:
-        return "most of what the prompt speaks of is in no memory"
-    return "no memory matches the prompt well enough"
+def _asks_for_past(ws: Workspace, prompt: str) -> bool:
+    return when.asked(prompt, ws.clock().date()).past
+
+
+def _why_not(found: Found, missed: Sequence[Hit]) -> str:
+    """Why nothing is said: what keeps the best one out that was good enough, if there is one."""
+    good = [hit.kept_out for hit in missed if hit.kept_out not in (confidence.UNSURE, confidence.FEW_WORDS)]
+    if not missed:
+        return "no memory matches the prompt" if not found.matches else WEAK
+    return next((reason for why, reason in _REASONS.items() if why in good), WEAK)
 
 
 def _in_play(prompt: str, cwd: Path, place: Project) -> tuple[str, ...]:
     """Files the prompt names that are there, as seen from the project's root."""
     found: dict[str, None] = {}
-    for name in retrieve.mentioned(prompt):
+    for name in retrieve.mentioned(prompt)[:MOST_MENTIONED]:
         for base in (cwd, place.root):
             inside = retrieve.file_in(place.root, base / name)
             if inside:
                 found[inside] = None
                 break
-    return tuple(found)[:FILES_SHOWN]
+        if len(found) == FILES_SHOWN:
+            break
+    return tuple(found)
 
 
 def _worked_on(files: Sequence[str], place: Project) -> tuple[str, ...]:

@@ -1,22 +1,29 @@
 """What the context of each session holds of ours: what it was shown, and how its last prompts went. And the receipts.
 
 Kept apart from the state: to lose it means that a memory is shown twice, and that nobody knows any more which were of
-use; no prompt waits for a disk because of it. So a file that cannot be used is done away with, and made anew.
+use. So it is never synced, and no prompt waits for a disk because of it: after a power failure it may be damaged. One
+that is damaged is set aside, and begun anew; one of a newer memem is left as it is, and not used.
 """
 
 import sqlite3
+import time
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from memem.core import files, sqlite
-from memem.core.errors import StateUnusable
+from memem.core import files, integrity, sqlite
+from memem.core.errors import Busy, StateTooNew, StateUnusable
+from memem.core.receipt import Receipt
 from memem.jobs import receipts
 from memem.jobs.receipts import Receipts
 from memem.jobs.tables import CONTEXTS
 
 guarded = sqlite.guarding(CONTEXTS)
+
+AGAIN_SECONDS = 1.0
+"""Whoever could not open it does not try again for so long: a prompt asks for it several times, and waits once."""
 
 
 def _first_tables(connection: sqlite3.Connection) -> None:
@@ -31,7 +38,7 @@ def _first_tables(connection: sqlite3.Connection) -> None:
     )
 
 
-MIGRATIONS: sqlite.Migrations = (_first_tables, receipts.create_tables)
+MIGRATIONS: sqlite.Migrations = (_first_tables, receipts.create_tables, receipts.note_what_was_followed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,23 +55,38 @@ class Context:
 
 
 class Contexts:
-    """`contexts.db`, opened. Of a session without a name nothing is noted: nobody could tell it from another."""
+    """`contexts.db`, opened, or to be opened once others let us. Of a session without a name nothing is noted: nobody
+    could tell it from another."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        try:
-            self._connection = sqlite.connect(path, MIGRATIONS, CONTEXTS, durable=False)
-        except StateUnusable:
-            sqlite.drop(path)
-            self._connection = sqlite.connect(path, MIGRATIONS, CONTEXTS, durable=False)
-        self._file = files.identity(path)
+        self._opened: sqlite3.Connection | None = None
+        self._again = 0.0
+        with suppress(Busy):
+            self._open()
 
     def close(self) -> None:
-        self._connection.close()
+        if self._opened is not None:
+            self._opened.close()
 
     def is_current(self) -> bool:
         """Whether this is still the file at its path."""
-        return self._file == files.identity(self.path)
+        return self._opened is None or self._file == files.identity(self.path)
+
+    @property
+    def _connection(self) -> sqlite3.Connection:
+        return self._opened or self._open()
+
+    def _open(self) -> sqlite3.Connection:
+        if time.monotonic() < self._again:
+            raise Busy(f"The {CONTEXTS.name} {self.path} is in use by another memem. Try again in a moment.")
+        try:
+            self._opened = _connected(self.path)
+        except Busy:
+            self._again = time.monotonic() + AGAIN_SECONDS
+            raise
+        self._file = files.identity(self.path)
+        return self._opened
 
     @cached_property
     def receipts(self) -> Receipts:
@@ -79,10 +101,9 @@ class Contexts:
 
     @guarded
     def put(self, session: str, context: Context, now: float) -> None:
-        if not session:
-            return
-        values = (session, context.since_slice, context.empty, context.topic, now)
-        self._connection.execute("INSERT OR REPLACE INTO contexts VALUES (?, ?, ?, ?, ?)", values)
+        if session:
+            values = (session, *_columns(context), now)
+            self._connection.execute("INSERT OR REPLACE INTO contexts VALUES (?, ?, ?, ?, ?)", values)
 
     @guarded
     def is_known(self, session: str) -> bool:
@@ -109,6 +130,16 @@ class Contexts:
             self._connection.execute("UPDATE contexts SET changed = ? WHERE session = ?", (now, session))
 
     @guarded
+    def add_all(self, receipt: Receipt, shown: Iterable[str], context: Context | None) -> None:
+        """What a prompt came to, in one go: its receipt, what its session was shown, and how its prompts went."""
+        with sqlite.transaction(self._connection):
+            if shown := tuple(shown):
+                self.add(receipt.session, shown, receipt.time)
+            if context is not None:
+                self.put(receipt.session, context, receipt.time)
+            self.receipts.add(receipt)
+
+    @guarded
     def forget(self, session: str) -> None:
         """The session's context was emptied: compacted, cleared."""
         with sqlite.transaction(self._connection):
@@ -122,6 +153,22 @@ class Contexts:
             old = "SELECT session FROM contexts WHERE changed < ?"
             self._connection.execute(f"DELETE FROM shown WHERE session IN ({old})", (before,))  # noqa: S608
             self._connection.execute("DELETE FROM contexts WHERE changed < ?", (before,))
+
+
+def check(path: Path, *, thorough: bool) -> None:
+    """Raise StateUnusable when the file is damaged or a newer memem's, Busy or HomeError when it cannot be looked at."""
+    integrity.check(path, CONTEXTS, thorough=thorough)
+    sqlite.check_version(path, MIGRATIONS, CONTEXTS)
+
+
+def _connected(path: Path) -> sqlite3.Connection:
+    try:
+        return sqlite.connect(path, MIGRATIONS, CONTEXTS, durable=False)
+    except StateTooNew:
+        raise
+    except StateUnusable:
+        sqlite.set_aside(path)
+        return sqlite.connect(path, MIGRATIONS, CONTEXTS, durable=False)
 
 
 def _columns(context: Context) -> tuple[int, int, bytes]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from memem.core import sqlite
-from memem.core.receipt import UNUSED, Item, Receipt
+from memem.core.receipt import RUNNERS_UP, UNUSED, Item, Receipt
 from memem.jobs.tables import CONTEXTS, Table
 
 guarded = sqlite.guarding(CONTEXTS)
@@ -15,13 +15,17 @@ guarded = sqlite.guarding(CONTEXTS)
 MOST_RECEIPTS = 2_000
 MOST_SHOWN = 32
 """As many as a slice or a briefing can hold."""
-MOST_RUNNERS_UP = 3
-_COLUMNS = "time, event, session, project, prompt, reason, characters, line, degraded, items, number"
+_STATED = "time, event, session, project, prompt, reason, characters, line, degraded, followed"
+_COLUMNS = f"{_STATED}, items, number"
 
 
 def create_tables(connection: sqlite3.Connection) -> None:
     for statement in Receipts.TABLES:
         connection.execute(statement)
+
+
+def note_what_was_followed(connection: sqlite3.Connection) -> None:
+    connection.execute("ALTER TABLE receipts ADD COLUMN followed INTEGER NOT NULL DEFAULT 0")
 
 
 class Receipts(Table):
@@ -41,12 +45,12 @@ class Receipts(Table):
     @guarded
     def add(self, receipt: Receipt) -> int:
         """Keep a receipt, instead of the oldest one when there are too many; returns its number."""
-        items = [*receipt.shown[:MOST_SHOWN], *receipt.runners_up[:MOST_RUNNERS_UP]]
+        items = [*receipt.shown[:MOST_SHOWN], *receipt.runners_up[:RUNNERS_UP]]
         values = (*_values(receipt), _as_json(items), not receipt.to_judge)
         with sqlite.transaction(self._connection):
-            row = self._connection.execute(
-                "INSERT INTO receipts VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", values
-            )
+            marks = ", ".join("?" * len(values))
+            query = f"INSERT INTO receipts ({_STATED}, items, judged) VALUES ({marks})"  # noqa: S608 - fixed
+            row = self._connection.execute(query, values)
             number = int(row.lastrowid or 0)
             self._connection.execute("DELETE FROM receipts WHERE number <= ?", (number - MOST_RECEIPTS,))
         return number
@@ -113,6 +117,15 @@ class Receipts(Table):
         self._connection.execute("DELETE FROM receipts WHERE session = ?", (session,))
 
     @guarded
+    def forget_memory(self, identity: str) -> None:
+        """Drop what receipts say of a memory, but that it was there; and how often it was of use."""
+        with sqlite.transaction(self._connection):
+            for receipt in self._receipts("instr(items, ?)", (identity,)):
+                changed = (_as_json([_without_words(item, identity) for item in receipt.items]), receipt.number)
+                self._connection.execute("UPDATE receipts SET items = ? WHERE number = ?", changed)
+            self._connection.execute("DELETE FROM usefulness WHERE id = ?", (identity,))
+
+    @guarded
     def prune(self, before: float) -> None:
         """Drop what is older than a moment."""
         with sqlite.transaction(self._connection):
@@ -126,13 +139,16 @@ class Receipts(Table):
 
 def _values(receipt: Receipt) -> tuple[Any, ...]:
     stated = (receipt.time, receipt.event, receipt.session, receipt.project, receipt.prompt, receipt.reason)
-    return (*stated, receipt.characters, receipt.line, receipt.degraded)
+    return (*stated, receipt.characters, receipt.line, receipt.degraded, receipt.followed)
 
 
 def _receipt(columns: tuple[Any, ...]) -> Receipt:
-    time, event, session, project, prompt, reason, characters, line, degraded, items, number = columns
-    held = tuple(map(Item.from_json, json.loads(items)))
-    return Receipt(time, event, session, project, prompt, reason, characters, line, degraded, held, number)
+    *stated, followed, items, number = columns
+    return Receipt(*stated, tuple(map(Item.from_json, json.loads(items))), number, bool(followed))
+
+
+def _without_words(item: Item, identity: str) -> Item:
+    return replace(item, title="", terms=(), used="") if item.id == identity else item
 
 
 def _as_json(items: Sequence[Item]) -> str:

@@ -4,15 +4,19 @@ import sqlite3
 from pathlib import Path
 
 from memem.core import sqlite
-from memem.core.errors import StateUnusable
+from memem.core.errors import Busy, HomeError, StateTooNew, StateUnusable
 
 STATE = sqlite.Purpose(
     "state",
     StateUnusable,
-    StateUnusable,
+    StateTooNew,
     "Move the file away to begin anew, then `memem mining on`; your notes are not touched.",
 )
-CONTEXTS = sqlite.Purpose("record of contexts", StateUnusable, StateUnusable, "Delete the file; it is made anew.")
+CONTEXTS = sqlite.Purpose(
+    "record of contexts", StateUnusable, StateTooNew, "Delete the file; it is made anew.", patience=150, soft=True
+)
+UNUSABLE = (StateUnusable, HomeError, Busy)
+"""How the record of contexts may be found by those who do without it then."""
 guarded = sqlite.guarding(STATE)
 
 LONGEST_PAUSE = 8 * 86_400.0

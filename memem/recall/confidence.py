@@ -14,14 +14,18 @@ from typing import NamedTuple
 from memem.core.memory import Hit
 from memem.core.query import Found
 
+UNSURE = "it is not likely enough to help"
+FOREIGN = "too much of the prompt is in no memory"
+FEW_WORDS = "it shares too little with the prompt"
+FAR_BEHIND = "it is too far behind the best"
 LONGEST_QUESTION = 25
 """In words: a longer text that begins like a question and does not end like one is something else."""
 ENOUGH_NOTES = 100
-"""In a smaller vault most words of any prompt are unknown. In vaults of 3, 10 and 30 memories, of 39 of our own prompts 6,
-9 and 10 got what they want without regard to that, 18, 19 and 17 with it, and what is off-topic got nothing."""
+"""In a smaller vault most words of any prompt are unknown. In vaults of 3, 10 and 30 memories, of 39 of our own prompts
+6, 9 and 10 got what they want without regard to that, 18, 19 and 17 with it, and what is off-topic got nothing."""
 LEAST_COVERAGE = 0.2
-"""Where words decide alone, a memory must hold so much of the prompt: else 7 of our 24 prompts that only another project
-could answer get one that shares a word or two; with it 2, and no fewer of the others are answered."""
+"""Where words decide alone, a memory must hold so much of the prompt: else 7 of our 24 prompts that only another
+project could answer get one that shares a word or two; so it is 2, and no fewer of the others are answered."""
 _ASKING = re.compile(
     r"""\W*(?:(?:and|but|so|ok|okay|also|hey|hi|wait|hmm)\W+)*
         (?:what|what's|whats|which|who|whose|when|where|why|how|did|does|has|do\ we|have\ we|is\ there|are\ there)\b""",
@@ -34,8 +38,9 @@ class Evidence(NamedTuple):
     """What speaks for a memory, or against it; `Weights` has how much each piece of it says.
 
     Of the memory: its cosine, how much of the prompt it covers, the logarithm of one more than the words they share,
-    whether it holds a name, which is an identifier that few others hold. Of the prompt: whether it is a question, the
-    share of it that no memory holds, and whether an identifier is in that, when the memory holds no other.
+    whether it holds a name, which is an identifier that few others hold, and whether it is about a file: 1 when the
+    prompt names that, less when only its session was at it. Of the prompt: whether it is a question, the share of it
+    that no memory holds, and whether an identifier is in that, when the memory holds no other.
     """
 
     always: float = 1.0
@@ -43,17 +48,26 @@ class Evidence(NamedTuple):
     coverage: float = 0.0
     words: float = 0.0
     name: float = 0.0
+    file: float = 0.0
     question: float = 0.0
     unknown: float = 0.0
     unknown_name: float = 0.0
 
 
 class Weights(Evidence):
-    """The log odds that a unit of each piece of evidence adds."""
+    """The log odds that a unit of each piece of evidence adds.
+
+    That of `file` is not fitted, since no set has files: it brings in what is about a file that the prompt names, if
+    it has anything else to do with it.
+    """
 
 
-MEANING = Weights(always=-5.4, cosine=6.9, coverage=3.1, name=1.1, question=1.4, unknown=-1.8, unknown_name=-0.9)
-BY_WORDS = Weights(always=-3.1, coverage=2.7, words=0.8, name=1.2, question=1.6, unknown=-2.6, unknown_name=-1.0)
+MEANING = Weights(
+    always=-5.4, cosine=6.9, coverage=3.1, name=1.1, file=2.5, question=1.4, unknown=-1.8, unknown_name=-0.9
+)
+BY_WORDS = Weights(
+    always=-3.1, coverage=2.7, words=0.8, name=1.2, file=2.5, question=1.6, unknown=-2.6, unknown_name=-1.0
+)
 """Where meaning is not known: no model, or a script that it does not read. Shifted, so that one line serves both."""
 
 
@@ -103,13 +117,26 @@ def judged(hits: Sequence[Hit], prompt: Prompt) -> list[Hit]:
     return [replace(hit, confidence=round(_likely(hit, prompt), 4)) for hit in hits]
 
 
+def sifted(hits: Sequence[Hit], prompt: Prompt, line: Line) -> list[Hit]:
+    """The hits, those that may not be shown with the reason; each stands on its own."""
+    marked = [replace(hit, kept_out=_too_weak(hit, prompt, line)) for hit in hits]
+    least = line.score * max((hit.score for hit in marked if not hit.kept_out), default=0.0)
+    return [replace(hit, kept_out=hit.kept_out or (FAR_BEHIND if hit.score < least else "")) for hit in marked]
+
+
 def deserving(hits: Sequence[Hit], prompt: Prompt, line: Line) -> list[Hit]:
-    """Those that may be shown, in their order; each stands on its own."""
-    sure = [hit for hit in hits if (hit.confidence or 0.0) >= line.confidence]
-    known = [hit for hit in sure if hit.named or prompt.foreign <= line.unknown]
-    enough = [hit for hit in known if hit.named or by_meaning(hit) or hit.coverage >= LEAST_COVERAGE]
-    least = line.score * max((hit.score for hit in hits), default=0.0)
-    return [hit for hit in enough if hit.score >= least]
+    """Those that may be shown, in their order."""
+    return [hit for hit in sifted(hits, prompt, line) if not hit.kept_out]
+
+
+def _too_weak(hit: Hit, prompt: Prompt, line: Line) -> str:
+    if (hit.confidence or 0.0) < line.confidence:
+        return UNSURE
+    if not hit.named and prompt.foreign > line.unknown:
+        return FOREIGN
+    if not hit.named and not by_meaning(hit) and hit.coverage < LEAST_COVERAGE:
+        return FEW_WORDS
+    return ""
 
 
 def evidence(hit: Hit, prompt: Prompt) -> Evidence:
@@ -119,6 +146,7 @@ def evidence(hit: Hit, prompt: Prompt) -> Evidence:
         coverage=hit.coverage,
         words=math.log1p(len(hit.terms)),
         name=float(hit.named),
+        file=hit.about_file,
         question=float(prompt.question),
         unknown=prompt.foreign if by_meaning(hit) else prompt.unknown,
         unknown_name=float(prompt.names_unknown and not hit.named),

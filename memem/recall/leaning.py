@@ -88,7 +88,7 @@ def _cap_superseded(scores: list[float], memories: Sequence[Memory]) -> None:
 
 
 def _chain(start: int, after: Mapping[int, int | None]) -> tuple[list[int], list[int]]:
-    """The places from one to the last that replaced it, or to the first of a circle; and that circle, if there is one."""
+    """The places from one to the last that replaced it, or to the first of a circle; and that circle, if any."""
     chain, place = [start], after[start]
     while place is not None and place not in chain:
         chain.append(place)

@@ -9,6 +9,8 @@ from memem.recall import render
 
 MOST_HITS = 8
 BODY_CHARACTERS = 500
+SHORTER = (300, 150)
+"""To so many characters the first one is cut where there is no room for it else."""
 PINNED_CHARACTERS = 400
 SAME_WORDS = 0.9
 """The share of their words in common that makes two memories say the same."""
@@ -54,10 +56,12 @@ def pack(hits: Sequence[Hit], pinned: Sequence[Memory], facts: list[str], projec
     shown: list[Hit] = []
     items: list[str] = []
     for hit in hits[:MOST_HITS]:
-        text = render.item(len(shown) + 1, hit, project, BODY_CHARACTERS, hit.passage)
-        if len(render.document(working, [*items, text])) <= budget:
-            shown.append(hit)
-            items.append(text)
+        for most in (BODY_CHARACTERS, *(() if shown else SHORTER)):
+            text = render.item(len(shown) + 1, hit, project, most, hit.passage)
+            if len(render.document(working, [*items, text])) <= budget:
+                shown.append(hit)
+                items.append(text)
+                break
     return Packed(render.document(working, items), tuple(shown), tuple(memory.id for memory in pinned[: len(kept)]))
 
 

@@ -39,8 +39,8 @@ def item(rank: int, entry: Entry, project: str, most: int, passage: str = "") ->
     labels = [(memory.updated or memory.created)[:10], memory.id8]
     if memory.project != project:
         labels.append(memory.project)
-    if memory.status != "active":
-        labels.append(memory.status)
+    if memory.status != "active" or memory.superseded_by:
+        labels.append(memory.status if memory.status != "active" else "superseded")
     head = f"{rank}. {' · '.join(one_line(label) for label in labels if label)} · **{bold(memory.title)}**"
     inside = passage and passage not in memory.body[:most]
     return _with_body(head, memory, quoted(f"{_CUT.strip()} {passage}" if inside else memory.body, most))

@@ -3,14 +3,11 @@
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from memem.core.errors import InputError, MememError, VaultUnmade
 from memem.core.tool_names import READING
 from memem.workspace import Workspace, open_workspace
-
-if TYPE_CHECKING:
-    from memem.flows.prompting import Asked
 
 OWN_TOOLS = "mcp__plugin_memem_memem__"
 Envelope = Mapping[str, Any]
@@ -38,9 +35,7 @@ def answer(ws: Workspace, event: str, envelope: bytes, *, look: bool = False) ->
         raise InputError(f"{event!r} is no event that memem answers. Known: {', '.join(ANSWERS)}.")
     try:
         told = read(envelope)
-        if look and event == "UserPromptSubmit":
-            _look(ws, told)
-        reply = answering(ws, told)
+        reply = _prompt(ws, told, look=True) if look and event == "UserPromptSubmit" else answering(ws, told)
     except VaultUnmade:
         return b""  # nothing is remembered yet
     except MememError as problem:
@@ -73,24 +68,13 @@ def _session_start(ws: Workspace, envelope: Envelope) -> dict[str, Any]:
     return _context("SessionStart", told.text) | ({"systemMessage": told.banner} if told.banner else {})
 
 
-def _prompt(ws: Workspace, envelope: Envelope) -> dict[str, Any]:
-    from memem.flows.prompting import for_prompt
+def _prompt(ws: Workspace, envelope: Envelope, *, look: bool = False) -> dict[str, Any]:
+    from memem.flows.prompting import Asked, for_prompt
 
-    return _context("UserPromptSubmit", for_prompt(ws, _asked(ws, envelope)).text)
-
-
-def _look(ws: Workspace, envelope: Envelope) -> None:
-    from memem.flows.prompting import look_around
-
-    look_around(ws, _asked(ws, envelope))
-
-
-def _asked(ws: Workspace, envelope: Envelope) -> "Asked":
-    from memem.flows.prompting import Asked
-
-    transcript = text_of(envelope, "transcript_path")
-    session = text_of(envelope, "session_id")
-    return Asked(text_of(envelope, "prompt"), _cwd(ws, envelope), session, Path(transcript) if transcript else None)
+    transcript, session = text_of(envelope, "transcript_path"), text_of(envelope, "session_id")
+    where = Path(transcript) if transcript else None
+    asked = Asked(text_of(envelope, "prompt"), _cwd(ws, envelope), session, where)
+    return _context("UserPromptSubmit", for_prompt(ws, asked, look=look).text)
 
 
 def _before_tool(ws: Workspace, envelope: Envelope) -> dict[str, Any]:
