@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import ModuleType
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -213,3 +214,14 @@ def _shown(cell: object) -> str:
     if isinstance(cell, float):
         return f"{cell:,.2f}"
     return f"{cell:,}" if isinstance(cell, int) and not isinstance(cell, bool) else str(cell)
+
+
+@contextmanager
+def changed(module: ModuleType, name: str, value: object) -> Iterator[None]:
+    """With another value of a constant, for as long as the block lasts."""
+    used = getattr(module, name)
+    setattr(module, name, value)
+    try:
+        yield
+    finally:
+        setattr(module, name, used)

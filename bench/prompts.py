@@ -4,17 +4,19 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from random import Random
 
 from bench import corpora, labelled
 from bench.corpora import PROJECT
 from memem.core.errors import ModelError
-from memem.core.memory import Hit, Memory
+from memem.core.memory import GENERAL, Hit, Memory
 from memem.flows import encode, slicing
 from memem.flows.prompting import looking_for
 from memem.recall.confidence import Prompt
 from memem.recall.trivial import is_trivial
 from memem.workspace import Workspace
 
+SMALL_KINDS, SMALL_STEP = ("task", "ask", "off-topic", "near-miss"), 3
 ABSTENTION, OFF_TOPIC = "abstention", "off-topic"
 
 
@@ -53,6 +55,24 @@ def own(folder: Path) -> list[Case]:
             query = looking_for(each.text, [turn.partition(": ")[2] for turn in each.before])
             never = frozenset(identity for identity, key in keys.items() if key in each.never)
             cases.append(_case(ws, each.text, each.kind, each.project, each.wanted, keys, query, never))
+    return cases
+
+
+def own_in_small_vaults(folder: Path, notes: int) -> list[Case]:
+    """Some of the labelled prompts, each in a vault of its own with few memories: those wanted, and others of its
+    project or of none."""
+    corpus = labelled.load()
+    memories = {corpus.source_of[memory.id]: memory for memory in corpus.memories}
+    chosen = [each for each in labelled.prompts() if each.kind in SMALL_KINDS][::SMALL_STEP]
+    cases = []
+    for number, each in enumerate(chosen):
+        wanted = [memories[key] for key in sorted(each.wanted)]
+        others = [memory for memory in memories.values() if memory.project in (each.project, GENERAL)]
+        others = [memory for memory in others if memory not in wanted and not memory.superseded_by]
+        Random(each.text).shuffle(others)
+        held = [*wanted, *others[: max(0, notes - len(wanted))]]
+        with closing(_encoded(folder / str(number), held)) as ws:
+            cases.append(_case(ws, each.text, each.kind, each.project, each.wanted, corpus.source_of))
     return cases
 
 

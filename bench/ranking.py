@@ -8,7 +8,7 @@ asked on, and its sessions theirs, so that "last month" can be tried.
 
 import argparse
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import dataclass, fields, replace
 from datetime import date
 from pathlib import Path
@@ -17,7 +17,7 @@ from typing import Any
 
 from bench import corpora, labelled
 from bench.corpora import Corpus, Question
-from bench.measure import machine, save_json, table
+from bench.measure import changed, machine, save_json, table
 from bench.metrics import METRICS, mean
 from bench.options import folder, shared
 from bench.recall import LABELLED, READERS
@@ -92,7 +92,7 @@ def measured(sets: Sets) -> Iterator[dict[str, Any]]:
     for (module, name), values in MODULE_VALUES.items():
         used = getattr(module, name)
         for value in values:
-            with _changed(module, name, value):
+            with changed(module, name, value):
                 yield _measured(sets, name, value, FUSED, used)
 
 
@@ -101,11 +101,11 @@ def found_anew(find: Callable[[], Sets]) -> Iterator[dict[str, Any]]:
     for (module, name), values in FINDING_VALUES.items():
         used = getattr(module, name)
         for value in values:
-            with _changed(module, name, value):
+            with changed(module, name, value):
                 yield _measured(find(), name, value, FUSED, used)
     notes = keyword.NOTES
     for weight in FIELD_VALUES:
-        with _changed(keyword, "NOTES", replace(notes, weights=(weight, weight, 1.0))):
+        with changed(keyword, "NOTES", replace(notes, weights=(weight, weight, 1.0))):
             yield _measured(find(), "title and keys, over the body", weight, FUSED, notes.weights[0])
 
 
@@ -121,16 +121,6 @@ def _scores(corpus: Corpus, questions: Sequence[Asked], blend: Blend) -> dict[st
         for metric in SHOWN:
             values[metric].append(METRICS[metric](ranking, each.question.wanted))
     return {metric: round(mean(found), 6) for metric, found in values.items()}
-
-
-@contextmanager
-def _changed(module: ModuleType, name: str, value: Any) -> Iterator[None]:
-    used = getattr(module, name)
-    setattr(module, name, value)
-    try:
-        yield
-    finally:
-        setattr(module, name, used)
 
 
 def _corpora(data: Path | None) -> Iterator[Corpus]:

@@ -6,17 +6,18 @@ the weights of confidence come about: rounded, they are what `memem/recall/confi
 """
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from bench import decisions, fitting, prompts
 from bench.decisions import at, in_use, point
-from bench.measure import machine, save_json, table
+from bench.measure import changed, machine, save_json, table
 from bench.options import DATA_VARIABLE, folder, shared
 from bench.prompts import ABSTENTION, Case
 from bench.scores import Claim, kept, shown_claims
+from memem.recall import confidence
 from memem.recall.confidence import Weights
 
 LINES = tuple(step / 100 for step in (1, 2, 3, 4, 6, 8, *range(10, 31), *range(35, 100, 5)))
@@ -25,6 +26,7 @@ QUESTIONS = (0.0, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0)
 NAMES = (0.0, 1.0, 1.5, 2.0)
 MOST_OFF_TOPIC = 2 / 171
 LEAST_ANSWERED = 0.95
+SIZES, ENOUGH = (3, 10, 30), (1, 50, 100, 200)
 MOST_CHARACTERS = 1_200
 
 
@@ -32,14 +34,18 @@ def run(arguments: list[str]) -> int:
     """Measure, print the tables, and write the JSON when asked; 1 when a promise is broken."""
     parser = shared(argparse.ArgumentParser(prog="python -m bench silence", description=__doc__))
     parser.add_argument("--fit", action="store_true", help="fit the weights, and show what the others do")
+    parser.add_argument("--small", action="store_true", help="also ask our own prompts of vaults with few memories")
     options = parser.parse_args(arguments)
     with folder(options.cache) as place:
         own = prompts.own(Path(place) / "labelled")
         public = prompts.devmem(options.data, Path(place) / "devmem") if options.data else []
+        small = {n: prompts.own_in_small_vaults(Path(place) / f"small-{n}", n) for n in SIZES} if options.small else {}
     measured = measure(public, own)
     print("\n\n".join(_sections(measured)) + "\n")
     if options.fit and decisions.has_meaning(public):
         print("\n\n".join(_fitted(public, own)) + "\n")
+    if small:
+        print("\n\n".join(_in_small_vaults(small)) + "\n")
     promised = claims(measured)
     print(
         shown_claims(promised)
@@ -144,6 +150,22 @@ def _fitted(public: Sequence[Case], own: Sequence[Case]) -> Iterator[str]:
     )
     yield "What is not fitted, in the units of the first row of weights, each time at the best line"
     yield table(headings, [_with(held, cases, own) for held in tried])
+
+
+def _in_small_vaults(small: Mapping[int, Sequence[Case]]) -> Iterator[str]:
+    """What becomes of our own prompts where few memories are, by how many are taken for enough to know words by."""
+    yield "In small vaults: prompts that get what they want, and those that get something and want nothing"
+    rows = []
+    for enough in ENOUGH:
+        with changed(confidence, "ENOUGH_NOTES", enough):
+            anew = {
+                n: [replace(case, hits=tuple(confidence.judged(case.hits, case.prompt))) for case in cases]
+                for n, cases in small.items()
+            }
+            points = [point(cases, at(in_use()), 0.0) for cases in anew.values()]
+        told = [f"{each.right} of {each.of_on}, {each.off_topic} of {each.of_off}" for each in points]
+        rows.append((enough, *told))
+    yield table(("enough", *(f"{n} memories" for n in small)), rows)
 
 
 def _with(held: dict[str, float], public: Sequence[Case], own: Sequence[Case]) -> tuple[Any, ...]:

@@ -6,6 +6,7 @@ session waits for it: it neither scans the vault nor searches.
 
 import json
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from memem.core.receipt import SESSION_START
 from memem.flows import receipts, showed, standing
 from memem.flows.opening import require_vault
 from memem.flows.reindex import fresh_rows, is_filled
+from memem.jobs.tables import UNUSABLE
 from memem.recall import render
 from memem.recall.pack import BODY_CHARACTERS, PINNED_CHARACTERS, within
 from memem.workspace import Workspace
@@ -76,7 +78,7 @@ def _told(ws: Workspace, project: str, session: str, before: Sequence[str]) -> s
     conventions = standing.conventions(ws, project)[:MOST_CONVENTIONS]
     rules = _numbered(conventions, project, CONVENTION_CHARACTERS, CONVENTIONS_BUDGET)
     told = [*pinned[: len(identity)], *conventions[: len(rules)]]
-    earlier = _by_ids(ws, before, besides={entry.id for entry in told})
+    earlier = _by_ids(ws, before, project, besides={entry.id for entry in told})
     again = _numbered(earlier, project, BODY_CHARACTERS, EARLIER_BUDGET)
     cut = {entry.id for entry in conventions if len(entry.body) > CONVENTION_CHARACTERS}
     # What is told in part has not been shown: the prompt that needs it gets more of it.
@@ -95,19 +97,22 @@ def _filled(*parts: tuple[str, list[str]]) -> list[tuple[str, list[str]]]:
 
 def _shown_before(ws: Workspace, session: str, source: str) -> Sequence[str] | None:
     """What the session was shown and holds no longer; None when it still holds all of it."""
-    if source in KEPT and ws.contexts.is_known(session):
-        return None
-    before = ws.contexts.shown(session) if source == "compact" else []
-    if source in EMPTIED:
-        ws.contexts.forget(session)
+    before: Sequence[str] = []
+    with suppress(*UNUSABLE):
+        if source in KEPT and ws.contexts.is_known(session):
+            return None
+        before = ws.contexts.shown(session) if source == "compact" else []
+        if source in EMPTIED:
+            ws.contexts.forget(session)
     return before
 
 
-def _by_ids(ws: Workspace, ids: Sequence[str], besides: Collection[str]) -> list[Entry]:
-    """Those of the memories that still hold, the last shown first."""
+def _by_ids(ws: Workspace, ids: Sequence[str], project: str, besides: Collection[str]) -> list[Entry]:
+    """Those of the memories that still hold and belong here, the last shown first."""
     place = {identity: number for number, identity in enumerate(ids[-MOST_EARLIER:]) if identity not in besides}
-    condition = f"id IN ({', '.join('?' * len(place))}) AND layer < 3 AND status = 'active' ORDER BY path"
-    rows = fresh_rows(ws, lambda: ws.index.rows(condition, tuple(place)))
+    here = "project IN (?, ?) AND layer < 3 AND status = 'active'"
+    condition = f"id IN ({', '.join('?' * len(place))}) AND {here} ORDER BY path"
+    rows = fresh_rows(ws, lambda: ws.index.rows(condition, (*place, project, GENERAL)))
     found = [Entry(row.memory, row.path) for row in rows if row.memory and not row.memory.superseded_by]
     return sorted(found, key=lambda entry: -place.get(entry.id, 0))
 

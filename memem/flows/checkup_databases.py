@@ -9,7 +9,8 @@ from memem.core.errors import Busy, MememError
 from memem.flows.diagnosis import BROKEN, DEGRADED, Diagnosis, fine, of_error
 from memem.index.database import INDEX
 from memem.index.turns import SESSIONS
-from memem.jobs.tables import CONTEXTS, STATE
+from memem.jobs import contexts
+from memem.jobs.tables import STATE
 from memem.workspace import Workspace, load_numpy
 
 OTHERWISE = "Make it readable and writable for you, or run `memem reindex`."
@@ -49,12 +50,12 @@ def _vectors(path: Path) -> None:
 
 def _others(ws: Workspace, *, thorough: bool) -> list[Diagnosis]:
     home = ws.home
-    kept = (("state", home.state_file, STATE), ("contexts", home.contexts_file, CONTEXTS))
-    return [
-        _looked_at(what, path, partial(integrity.check, path, purpose, thorough=thorough))
-        for what, path, purpose in (*kept, ("turns", home.turns_file, SESSIONS))
-        if path.exists()
-    ]
+    looks: tuple[tuple[str, Path, Callable[[], None]], ...] = (
+        ("state", home.state_file, partial(integrity.check, home.state_file, STATE, thorough=thorough)),
+        ("contexts", home.contexts_file, partial(contexts.check, home.contexts_file, thorough=thorough)),
+        ("turns", home.turns_file, partial(integrity.check, home.turns_file, SESSIONS, thorough=thorough)),
+    )
+    return [_looked_at(what, path, look) for what, path, look in looks if path.exists()]
 
 
 def _looked_at(what: str, path: Path, look: Callable[[], None]) -> Diagnosis:

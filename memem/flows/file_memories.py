@@ -22,7 +22,7 @@ def about_file(ws: Workspace, file: Path, *, cwd: Path, session: str) -> str:
     inside = retrieve.path_in(place.root, cwd / file)
     if not inside:
         return ""
-    whole, known = str(place.root / inside), ws.contexts.shown(session)
+    whole, known = str(place.root / inside), showed.shown(ws, session)
     if whole in known:
         return ""
     found = [entry for entry in retrieve.about(ws, inside, place.name) if entry.id not in known][:MOST]

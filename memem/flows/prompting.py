@@ -48,9 +48,10 @@ def for_prompt(ws: Workspace, asked: Asked, *, look: bool = False) -> Slice:
     if why == UNSAID:
         return _nothing(why, asked.session)
     beside = Beside() if why else _beside(asked)
-    found = _nothing(why, asked.session) if why else _found(ws, asked, beside, look=look)
+    found, context = (_nothing(why, asked.session), None) if why else _found(ws, asked, beside, look=look)
     followed = len(beside.query) > len(harness.said(asked.prompt))
-    receipts.record(ws, found, prompt=asked.prompt, line=ws.settings.recall_min_confidence)
+    line = ws.settings.recall_min_confidence
+    receipts.record(ws, found, prompt=asked.prompt, line=line, followed=followed, context=context)
     return found
 
 
@@ -68,16 +69,17 @@ def looking_for(prompt: str, before: Sequence[str]) -> str:
     return f"{last}\n{pasted}" if ends_asking else prompt
 
 
-def _found(ws: Workspace, asked: Asked, beside: Beside, *, look: bool) -> Slice:
+def _found(ws: Workspace, asked: Asked, beside: Beside, *, look: bool) -> tuple[Slice, Context | None]:
+    """The slice, and how the session's prompts went, where that is counted."""
     if not reindex.is_at_hand(ws):
-        return _nothing("the index is being made", asked.session)
+        return _nothing("the index is being made", asked.session), None
     refresh = reindex.refresher(ws) if look else None  # forks, so it comes before there is a second thread
     retrieve.foresee(ws, beside.query)
     if refresh:
         refresh()
     if ws.settings.injection_mode == "hybrid":
         return _now_and_then(ws, asked, beside)
-    return _new_to(ws, asked, beside)
+    return _new_to(ws, asked, beside), None
 
 
 def _beside(asked: Asked) -> Beside:
@@ -94,7 +96,7 @@ def _beside(asked: Asked) -> Beside:
     return Beside(looking_for(said, (*spoken, last) if spoken or last else ()), lately.files)
 
 
-def _now_and_then(ws: Workspace, asked: Asked, beside: Beside) -> Slice:
+def _now_and_then(ws: Workspace, asked: Asked, beside: Beside) -> tuple[Slice, Context]:
     """The same, unless it is too soon after the last one, or has been in vain too often."""
     session = asked.session
     context, topic = showed.context(ws, session), _topic(ws, beside.query)
@@ -103,8 +105,7 @@ def _now_and_then(ws: Workspace, asked: Asked, beside: Beside) -> Slice:
     found = _nothing(why, session) if why else _new_to(ws, asked, beside)
     if not why:
         context = replace(context, topic=topic or context.topic, empty=0 if changed else context.empty)
-    showed.keep(ws, session, _counted(context, found, looked=not why))
-    return found
+    return found, _counted(context, found, looked=not why)
 
 
 def _unwanted(ws: Workspace, prompt: str) -> str:
@@ -120,10 +121,7 @@ def _unwanted(ws: Workspace, prompt: str) -> str:
 def _new_to(ws: Workspace, asked: Asked, beside: Beside) -> Slice:
     beside = replace(beside, known=showed.shown(ws, asked.session))
     said = harness.said(asked.prompt)
-    found = slicing.slice_for(ws, said, cwd=asked.cwd, session_id=asked.session, beside=beside)
-    if found.text:
-        showed.note(ws, asked.session, found.ids)
-    return found
+    return slicing.slice_for(ws, said, cwd=asked.cwd, session_id=asked.session, beside=beside)
 
 
 def _too_soon(ws: Workspace, context: Context, *, changed: bool | None) -> str:

@@ -1,21 +1,23 @@
 """Every decision to show something, or nothing, is written down, and told to whoever asks why."""
 
-from collections.abc import Sequence
+import os
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 
 from memem.core import files
 from memem.core.clock import iso
-from memem.core.errors import Busy, HomeError, StateUnusable
 from memem.core.memory import Entry, Slice
 from memem.core.receipt import PROMPT, Receipt
+from memem.jobs.contexts import Context
+from memem.jobs.tables import UNUSABLE
 from memem.recall import receipts
 from memem.workspace import Workspace
 
 MOST_INJECTIONS = 20
-_LONGEST_KEY = 64
-"""In bytes: so much of a session's name goes into the hash of its prompts."""
+KEY_BYTES = 32
+NONE_YET = "This session has none yet; the last of all:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +41,21 @@ class Injection:
     used: str
 
 
-def record(ws: Workspace, found: Slice, *, prompt: str, event: str = PROMPT, line: float = 0.0) -> None:
-    """Write down what a prompt was given, or why nothing; `line` is the least confidence asked of a memory."""
+def record(
+    ws: Workspace,
+    found: Slice,
+    *,
+    prompt: str,
+    event: str = PROMPT,
+    line: float = 0.0,
+    followed: bool = False,
+    context: Context | None = None,
+) -> None:
+    """Write down what a prompt was given, or why nothing, and with it that its session was shown that.
+
+    `line` is the least confidence asked of a memory; `followed` says that earlier turns were part of what was looked
+    for; `context` is how the session's prompts went, where that is counted.
+    """
     if ws.ticks() > ws.wanted_until:
         return  # nobody waits any more for what was found
     receipt = Receipt(
@@ -48,14 +63,15 @@ def record(ws: Workspace, found: Slice, *, prompt: str, event: str = PROMPT, lin
         event=event,
         session=found.session_id,
         project=found.project,
-        prompt=_hashed(prompt, found.session_id),
+        prompt=_hashed(ws, prompt, found.session_id),
         reason=found.reason,
         characters=len(found.text),
         line=line,
         degraded=found.degraded,
         items=receipts.of_slice(found),
+        followed=followed,
     )
-    _keep(ws, receipt)
+    _keep(ws, receipt, found.ids if found.text else (), context)
 
 
 def record_shown(ws: Workspace, entries: Sequence[Entry], *, event: str, session: str, project: str, text: str) -> None:
@@ -73,17 +89,25 @@ def last(ws: Workspace, session: str = "") -> Decision:
         receipt = (kept.last(session) if session else None) or kept.last()
     if receipt is None:
         return Decision(None, ("Nothing was decided yet: no session of Claude Code has asked.",))
-    return Decision(receipt, tuple(receipts.in_words(receipt, ws.clock().tzinfo)))
+    of_another = (NONE_YET,) if session and receipt.session != session else ()
+    return Decision(receipt, (*of_another, *receipts.in_words(receipt, ws.clock().tzinfo)))
 
 
 def injections(ws: Workspace, identity: str) -> tuple[Injection, ...]:
     """Where a memory was shown, the last time first; nothing where that is not known."""
     if not ws.home.contexts_file.exists():
         return ()
-    with suppress(StateUnusable):
+    with suppress(*UNUSABLE):
         found = ws.contexts.receipts.of_memory(identity, MOST_INJECTIONS)
         return tuple(_injection(ws, receipt, identity) for receipt in found)
     return ()
+
+
+def forget(ws: Workspace, identity: str) -> None:
+    """A memory was forgotten: as far as that can be done, receipts no longer tell of it, nor what it was good for."""
+    if ws.home.contexts_file.exists():
+        with suppress(*UNUSABLE):
+            ws.contexts.receipts.forget_memory(identity)
 
 
 def _injection(ws: Workspace, receipt: Receipt, identity: str) -> Injection:
@@ -92,18 +116,22 @@ def _injection(ws: Workspace, receipt: Receipt, identity: str) -> Injection:
     return Injection(time, receipt.event, receipt.session, receipt.project, item.confidence, item.terms, item.used)
 
 
-def _keep(ws: Workspace, receipt: Receipt) -> None:
+def _keep(ws: Workspace, receipt: Receipt, shown: Iterable[str] = (), context: Context | None = None) -> None:
     """As far as that can be done: nothing that was found is held back because it cannot be written down.
 
     The mark comes after the receipt, so that whoever takes it away has seen all that it stands for.
     """
-    with suppress(StateUnusable, HomeError, Busy, OSError):
-        ws.contexts.receipts.add(receipt)
+    with suppress(*UNUSABLE, OSError):
+        ws.contexts.add_all(receipt, shown, context)
         if receipt.to_judge and not ws.home.shown_unjudged.exists():
             ws.home.shown_unjudged.touch(files.PRIVATE_FILE)
 
 
-def _hashed(prompt: str, session: str) -> str:
+def _hashed(ws: Workspace, prompt: str, session: str) -> str:
+    """What tells the prompts of a session apart; empty where there is no key."""
+    key = _key(ws)
+    if not key:
+        return ""
     from memem.transcript import harness
 
     try:
@@ -111,5 +139,18 @@ def _hashed(prompt: str, session: str) -> str:
     except ImportError:
         from hashlib import blake2b
 
-    key = session.encode("utf-8", "replace")[:_LONGEST_KEY]
-    return blake2b(harness.said(prompt).encode("utf-8", "replace"), digest_size=8, key=key).hexdigest()
+    told = f"{session}\0{harness.said(prompt)}".encode("utf-8", "replace")
+    return blake2b(told, digest_size=8, key=key).hexdigest()
+
+
+def _key(ws: Workspace) -> bytes:
+    """The secret of this home, made once; empty where it cannot be."""
+    path = ws.home.prompt_key
+    with suppress(OSError):
+        key = path.read_bytes() if path.exists() else b""
+        if len(key) != KEY_BYTES:
+            files.make_private_folder(path.parent)
+            files.write_atomic(path, os.urandom(KEY_BYTES), fsync=False, mode=files.PRIVATE_FILE)
+            key = path.read_bytes()
+        return key
+    return b""

@@ -22,6 +22,7 @@ from memem.core.memory import (
     classify_layer,
 )
 from memem.core.project import normalise
+from memem.flows import receipts
 from memem.flows.opening import ensure_vault, require_vault
 from memem.flows.reindex import claim, fresh_rows, index_note, ready, refresh
 from memem.flows.retrieve import locate
@@ -154,6 +155,7 @@ def forget(ws: Workspace, identity: str, *, why: str = "") -> Written:
         change = ws.store.set_aside(note)
         _record(ws, "forget", note.memory.id, change, why)
         ws.index.update([], gone=[note.path])
+    receipts.forget(ws, note.memory.id)
     return Written("forgotten", cleanse(note.memory).memory, note.path)
 
 

@@ -6,39 +6,31 @@ A record that cannot be read or written costs nobody an answer: at worst somethi
 from collections.abc import Iterable
 from contextlib import suppress
 
-from memem.core.errors import Busy, HomeError, StateUnusable
 from memem.core.memory import ID8
 from memem.jobs.contexts import Context
+from memem.jobs.tables import UNUSABLE
 from memem.workspace import Workspace
-
-_UNUSABLE = (StateUnusable, HomeError, Busy)
 
 
 def note(ws: Workspace, session: str, what: Iterable[str]) -> None:
     """A session is being shown these memories (by id) and files; unless nobody waits for the answer any more."""
     if session and ws.ticks() <= ws.wanted_until:
-        with suppress(*_UNUSABLE):
+        with suppress(*UNUSABLE):
             ws.contexts.add(session, what, ws.clock().timestamp())
 
 
 def shown(ws: Workspace, session: str) -> frozenset[str]:
     """What a session's context holds: ids of memories, paths of files."""
-    with suppress(*_UNUSABLE):
+    with suppress(*UNUSABLE):
         return frozenset(ws.contexts.shown(session))
     return frozenset()
 
 
 def context(ws: Workspace, session: str) -> Context:
     """How the last prompts of a session went."""
-    with suppress(*_UNUSABLE):
+    with suppress(*UNUSABLE):
         return ws.contexts.get(session)
     return Context()
-
-
-def keep(ws: Workspace, session: str, context: Context) -> None:
-    """The same, after one more."""
-    with suppress(*_UNUSABLE):
-        ws.contexts.put(session, context, ws.clock().timestamp())
 
 
 def known_by(ws: Workspace, session: str) -> frozenset[str]:

@@ -8,6 +8,7 @@ from memem.core.errors import Ambiguous, InputError, NoteError, NotFound
 from memem.core.memory import ARCHIVE, GENERAL, PINNED, Entry, Hit, Slice
 from memem.core.project import Project, normalise
 from memem.core.query import Found
+from memem.core.receipt import RUNNERS_UP
 from memem.flows import retrieve, standing
 from memem.flows.excerpting import focused
 from memem.flows.opening import require_vault
@@ -21,7 +22,6 @@ from memem.workspace import Workspace
 
 CONSIDERED = 2 * MOST_HITS
 """Of what was found, so many are looked at closely: what is further behind the best would not be shown anyway."""
-RUNNERS_UP = 3
 FILES_SHOWN = 6
 MOST_MENTIONED = 50
 """So many of the names that a prompt has, which may be a listing, are looked for on disk."""

@@ -9,15 +9,14 @@ from contextlib import suppress
 from pathlib import Path
 
 import memem
-from memem.core import files, integrity, locks, sqlite
-from memem.core.errors import Busy, MememError, StateUnusable, VaultMissing, WeightsMissing
+from memem.core import files, locks, sqlite
+from memem.core.errors import Busy, MememError, StateTooNew, StateUnusable, VaultMissing, WeightsMissing
 from memem.core.settings import plugin_options
 from memem.flows import meaning, mining, model, rebuild
 from memem.flows.mining_state import mining_state
 from memem.flows.opening import using_home
 from memem.flows.reindex import refresh
-from memem.jobs import detach
-from memem.jobs.tables import CONTEXTS
+from memem.jobs import contexts, detach
 from memem.workspace import Workspace, stored_plugin_options
 
 CONTEXT_DAYS = 30
@@ -122,15 +121,17 @@ def is_current(root: Path, ours: Path) -> bool:
 
 
 def _tidy_contexts(ws: Workspace) -> None:
-    """Sessions that are gone are forgotten, and old receipts; of a record that is damaged within, all of them."""
+    """Sessions that are gone are forgotten, and old receipts; a record that is damaged within is set aside."""
     now = ws.clock().timestamp()
     try:
         ws.contexts.prune(now - CONTEXT_DAYS * 86_400)
         ws.contexts.receipts.prune(now - RECEIPT_DAYS * 86_400)
-        integrity.check(ws.home.contexts_file, CONTEXTS, thorough=True)
+        contexts.check(ws.home.contexts_file, thorough=True)
+    except StateTooNew:
+        raise
     except StateUnusable:
         ws.close()
-        sqlite.drop(ws.home.contexts_file)
+        sqlite.set_aside(ws.home.contexts_file)
 
 
 def _look(ws: Workspace) -> None:

@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memem.core import clock, files
-from memem.core.errors import Busy, HomeError, StateUnusable
+from memem.core.errors import Busy
 from memem.core.memory import Memory
 from memem.core.mining import HUMAN
 from memem.core.query import RARE, Scope, Term
 from memem.core.receipt import UNUSED, Receipt
 from memem.index import words
+from memem.jobs.tables import UNUSABLE
 from memem.recall import usefulness
 from memem.recall.usefulness import Answered
 from memem.workspace import Workspace
@@ -43,19 +44,31 @@ class Usefulness:
 UNSEEN = Usefulness()
 
 
-def judge(ws: Workspace, session: str, transcript: Path, last_message: str) -> int:
+def judge(ws: Workspace, session: str, transcript: Path | None, last_message: str, *, ended: bool = False) -> int:
     """Look after what a session was shown, once its turn has ended; returns how many receipts were judged.
 
-    `last_message` is the end of the answer, which may not be in the transcript yet.
+    `last_message` is the end of the answer, which may not be in the transcript yet; of one that is gone it is all there
+    is. What cannot be judged waits for the next turn, but not of a session that has `ended`.
     """
     if not ws.home.contexts_file.exists() or ws.is_a_call_of_ours:
         return 0
+    try:
+        return _judge(ws, session, transcript, last_message, ended=ended)
+    except UNUSABLE as problem:
+        if not isinstance(problem, Busy):  # else the next turn that ends tries again
+            files.remove_quietly(ws.home.shown_unjudged)
+        return 0
+
+
+def _judge(ws: Workspace, session: str, transcript: Path | None, last_message: str, *, ended: bool) -> int:
     kept, now = ws.contexts.receipts, ws.clock().timestamp()
     waiting = kept.unjudged(session)
-    heard = _tail(transcript, session) if waiting else []
+    heard = _tail(transcript, session) if waiting and transcript else None
     judged = 0
     for receipt in waiting:
-        verdicts = {} if heard is None else _verdicts(ws, receipt, heard, last_message)
+        verdicts = _verdicts(ws, receipt, heard, last_message)
+        if verdicts is None and (heard is None or ended):
+            verdicts = {}
         if verdicts is not None:
             kept.mark_used(receipt.number, verdicts, now)
             judged += 1
@@ -77,7 +90,7 @@ def of_memory(ws: Workspace, identity: str) -> Usefulness:
 
 def _tally(ws: Workspace, ids: Sequence[str]) -> Mapping[str, tuple[int, int]]:
     if ids and ws.home.contexts_file.exists():
-        with suppress(StateUnusable, HomeError, Busy):
+        with suppress(*UNUSABLE):
             return ws.contexts.receipts.tally(ids)
     return {}
 
@@ -87,7 +100,10 @@ def _tidy_mark(ws: Workspace) -> None:
     mark = ws.home.shown_unjudged
     with suppress(OSError):
         mark.unlink(missing_ok=True)
-        if ws.contexts.receipts.is_any_unjudged():
+        is_any_left = True
+        with suppress(Busy):
+            is_any_left = ws.contexts.receipts.is_any_unjudged()
+        if is_any_left:
             mark.touch(files.PRIVATE_FILE)
 
 
@@ -106,9 +122,11 @@ def _tail(transcript: Path, session: str) -> "list[Step] | None":
         return None
 
 
-def _verdicts(ws: Workspace, receipt: Receipt, heard: Sequence["Step"], last_message: str) -> dict[str, str] | None:
+def _verdicts(
+    ws: Workspace, receipt: Receipt, heard: Sequence["Step"] | None, last_message: str
+) -> dict[str, str] | None:
     """How each memory of a receipt was used; None as long as nothing was answered."""
-    answered = _answered(receipt, heard, last_message)
+    answered = _unheard(receipt, last_message) if heard is None else _answered(receipt, heard, last_message)
     if not answered.text and not answered.files:
         return None
     verdicts = {}
@@ -132,6 +150,12 @@ def _answered(receipt: Receipt, heard: Sequence["Step"], last_message: str) -> A
         text = f"{text}\n{last_message}"
     written = dict.fromkeys(file for work in works for file in work.written)
     return Answered(text.strip(), _spelled(text), tuple(written), "\n".join(asked))
+
+
+def _unheard(receipt: Receipt, last_message: str) -> Answered:
+    """The same without a transcript: of what was asked there is what the receipt has kept."""
+    asked = " ".join(term for item in receipt.items for term in item.terms)
+    return Answered(last_message.strip(), _spelled(last_message), asked=asked)
 
 
 def _exchange(receipt: Receipt, heard: Sequence["Step"]) -> Sequence["Step"]:

@@ -156,7 +156,7 @@ class Contexts:
 
 
 def check(path: Path, *, thorough: bool) -> None:
-    """Raise StateUnusable when the file is damaged or a newer memem's, Busy or HomeError when it cannot be looked at."""
+    """Raise StateUnusable when the file is damaged or a newer memem's, Busy or HomeError when nobody can tell."""
     integrity.check(path, CONTEXTS, thorough=thorough)
     sqlite.check_version(path, MIGRATIONS, CONTEXTS)
 

@@ -143,8 +143,10 @@ def _values(receipt: Receipt) -> tuple[Any, ...]:
 
 
 def _receipt(columns: tuple[Any, ...]) -> Receipt:
-    *stated, followed, items, number = columns
-    return Receipt(*stated, tuple(map(Item.from_json, json.loads(items))), number, bool(followed))
+    time, event, session, project, prompt, reason, characters, line, degraded, followed, items, number = columns
+    held = tuple(map(Item.from_json, json.loads(items)))
+    stated = Receipt(time, event, session, project, prompt, reason, characters, line, degraded, held, number)
+    return replace(stated, followed=True) if followed else stated
 
 
 def _without_words(item: Item, identity: str) -> Item:

@@ -1,6 +1,6 @@
 """Order what the index found, by its relevance: how near it is, and which of the words it holds.
 
-Each number is a row of the table that `python -m bench ranking` prints, varied by itself.
+Each number of a blend is a row of the table that `python -m bench ranking` prints, varied by itself.
 """
 
 import math

@@ -21,6 +21,10 @@ LEAST_SHARE = 0.5
 few of any memory's."""
 TOLD = 3
 
+LONGEST_FILE = 200
+"""In characters. What is longer and has no gap is no path, but data."""
+
+_PIECE = re.compile(r"[\w.~/-]+")
 _FILE = re.compile(r"[\w.~-]+(?:/[\w.~-]+)*\.\w{1,8}")
 _NUMBER = re.compile(r"[\d.,:/-]+")
 _WILD = re.compile(r"[*?\[]")
@@ -81,13 +85,18 @@ def _cited(memory: Memory, answered: Answered) -> str:
 
 
 def _in_files(memory: Memory, answered: Answered) -> str:
-    named = [name for name in _FILE.findall(memory.body) if name.lower() not in _EVERYWHERE]
-    patterns = [*filter(_says_something, memory.paths), *named]
+    patterns = [*filter(_says_something, memory.paths), *_files_in(memory.body)]
     for file in answered.files:
         name = file.rpartition("/")[2]
         if name not in answered.asked and any(_matches(file, pattern) for pattern in patterns):
             return f"{name} was changed, which it is about"
     return ""
+
+
+def _files_in(text: str) -> list[str]:
+    """The files that a text names. It is cut first: to search for them takes long in what has no gaps."""
+    pieces = (piece.lstrip("/").rstrip("./-") for piece in _PIECE.findall(text) if len(piece) <= LONGEST_FILE)
+    return [piece for piece in pieces if _FILE.fullmatch(piece) and piece.lower() not in _EVERYWHERE]
 
 
 def _says_something(pattern: str) -> bool:

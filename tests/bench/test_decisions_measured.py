@@ -10,7 +10,7 @@ from bench.decisions import at, by_kind, crossed, in_use, nearer, point, reliabi
 from bench.prompts import ABSTENTION, OFF_TOPIC, Case
 from memem.core.memory import Hit, Memory
 from memem.core.options import OPTIONS
-from memem.recall.confidence import Line, Prompt, Weights
+from memem.recall.confidence import LEAST_COVERAGE, Line, Prompt, Weights
 from memem.recall.pack import MOST_HITS
 
 PROMPT = Prompt(question=False, unknown=0.0, names_unknown=False)
@@ -20,7 +20,9 @@ BY_COSINE = Weights(always=-5.0, cosine=10.0)
 
 
 def hit(name: str, confidence: float | None, score: float = 1.0, **fields: Any) -> Hit:
-    return Hit(Memory(name, name, f"Says {name}."), f"{name}.md", score, confidence=confidence, **fields)
+    """Found by words that are all of the prompt, unless said otherwise."""
+    given = {"coverage": 1.0} | fields
+    return Hit(Memory(name, name, f"Says {name}."), f"{name}.md", score, confidence=confidence, **given)
 
 
 def case(*hits: Hit, kind: str = "task", right: Sequence[str] = (), wanted: bool = True, **more: Any) -> Case:
@@ -62,8 +64,20 @@ def test_what_would_be_shown_is_what_a_slice_would_show() -> None:
     assert len(at(HALF)(many)) == MOST_HITS
     behind = case(hit("a", 0.9), hit("b", 0.9, score=0.2))
     assert [each.id for each in at(Line(0.5, 0.5, 1.0))(behind)] == ["a"]
-    twice = case(*(Hit(Memory(name, "t", "The same."), "x", 1.0, confidence=0.9) for name in "ab"))
+    twice = case(*(Hit(Memory(name, "t", "The same."), "x", 1.0, confidence=0.9, named=True) for name in "ab"))
     assert len(at(HALF)(twice)) == 1
+
+
+def test_what_words_hardly_speak_for_would_not_be_shown() -> None:
+    hardly = {"coverage": LEAST_COVERAGE - 0.01}
+    found = case(hit("words", 0.9, **hardly), hit("near", 0.9, cosine=0.6, **hardly), hit("name", 0.9, named=True))
+    assert [each.id for each in at(HALF)(found)] == ["near", "name"]
+
+
+def test_there_was_a_model_where_one_memory_was_found_by_meaning() -> None:
+    by_words = case(hit("a", 0.9), hit("b", 0.9, cosine=0.5, understood=False))
+    assert not decisions.has_meaning([by_words, case()])
+    assert decisions.has_meaning([by_words, case(hit("c", 0.1), hit("d", 0.1, cosine=0.0))])
 
 
 def test_other_weights_judge_anew_what_was_found_by_meaning() -> None:

@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from bench import corpora, labelled, silence
+from bench import corpora, labelled, prompts, silence
 from bench.options import DATA_VARIABLE
 from memem.core.memory import Memory
+from memem.recall import confidence
 from memem.workspace import Workspace
 from tests.fakes import FakeEncoder
 
@@ -148,8 +149,31 @@ def test_without_a_model_words_are_measured_alone(
     code, out = run(capsys, "--data", str(data), "--json", str(tmp_path / "told.json"))
     assert out.startswith("By words alone, there is no model:")
     assert "Our own prompts, at the line in use" in out
-    assert told(tmp_path / "told.json")["in_use"]["answered"] == 6
-    assert code in (0, 1)
+    found = told(tmp_path / "told.json")
+    assert found["in_use"]["answered"] == 6
+    assert "cross_validated" not in found
+    assert found["promises"] == []
+    assert f"Nothing is promised without a model, and --data DIR or {DATA_VARIABLE}." in out
+    assert code == 0
+
+
+def test_without_a_model_there_is_nothing_to_fit(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out = run(capsys, "--data", str(data), "--fit")
+    assert code == 0
+    assert "Weights:" not in out
+
+
+def test_asked_for_small_vaults_are_measured_with_every_number_of_notes_that_is_enough(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(silence, "SIZES", (1, 2))
+    monkeypatch.setattr(prompts, "SMALL_STEP", 1)
+    used = confidence.ENOUGH_NOTES
+    code, out = run(capsys, "--small")
+    rows = out.split("In small vaults: ")[1].split("Nothing is promised")[0].splitlines()
+    assert (code, confidence.ENOUGH_NOTES) == (0, used)
+    assert sum("2 of 2, 0 of 2" in row for row in rows) == len(silence.ENOUGH)
+    assert "In small vaults" not in run(capsys)[1]
 
 
 def test_without_data_our_own_prompts_are_measured_and_nothing_is_promised(
@@ -157,7 +181,7 @@ def test_without_data_our_own_prompts_are_measured_and_nothing_is_promised(
 ) -> None:
     code, out = run(capsys, "--json", str(tmp_path / "told.json"))
     assert code == 0
-    assert f"Nothing is promised without --data DIR or {DATA_VARIABLE}." in out
+    assert f"Nothing is promised without a model, and --data DIR or {DATA_VARIABLE}." in out
     found = told(tmp_path / "told.json")
     assert found.keys() == {"bench", "machine", "promises"} | ALWAYS
     assert found["promises"] == []

@@ -82,7 +82,33 @@ def test_why_of_a_memory_also_shows_where_it_was_shown_and_what_came_of_it(run: 
         ["prompt", "shop", "s2", "80 %", ""],
         ["prompt", "shop", "s1", "80 %", "its id stands in the answer"],
     ]
-    assert lines[-1] == "Of 1 time that could be judged it was used in 1: it counts 1.02 times in ranking."
+    assert lines[-1] == "The one time that could be judged it was used; in ranking it counts 1.02 times."
+
+
+@pytest.mark.parametrize(
+    ("shown", "used", "told"),
+    [
+        (1, 0, "The one time that could be judged it was not seen to be used; "),
+        (3, 0, "In none of the 3 times that could be judged it was seen to be used; "),
+        (3, 2, "It was used in 2 of the 3 times that could be judged; "),
+        (3, 3, "It was used in all of the 3 times that could be judged; "),
+    ],
+)
+def test_how_a_memory_fared_is_told_in_words(run: Run, shown: int, used: int, told: str) -> None:
+    ws = open_workspace(actor="test")
+    remember.keep(ws, SIGNING)
+    for number in range(shown):
+        show(ws, "s1")
+        (receipt,) = ws.contexts.receipts.unjudged("s1")
+        ws.contexts.receipts.mark_used(receipt.number, {SIGNING.id: "cited" if number < used else "no"}, 0)
+    ws.close()
+    assert run("why", "3f2c9a1e").out.splitlines()[-1].startswith(told)
+
+
+@pytest.mark.usefixtures("shown")
+def test_a_session_that_has_none_yet_is_told_so_first(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "unknown")
+    assert run("why").out.startswith("This session has none yet; the last of all:\nOn ")
 
 
 def test_a_memory_whose_use_nobody_has_judged_counts_as_it_is(run: Run) -> None:

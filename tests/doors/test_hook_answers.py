@@ -9,6 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from memem.core import sqlite
 from memem.core.errors import HomeError, InputError, MememError, SettingsError, VaultMissing
 from memem.core.tool_names import READING
 from memem.doors.hook import answers
@@ -190,17 +191,23 @@ def test_what_is_wrong_is_named_when_a_session_begins_and_only_then(filled: Work
             answer(filled, event, shop, prompt=PROMPT, tool_input={"file_path": str(shop / "src" / "a.py")})
 
 
-def test_a_home_that_cannot_be_used_is_named(ws: Workspace, shop: Path) -> None:
-    remember.save(ws, "A fact.")
-    ws.close()
-    for file in (ws.home.contexts_file, ws.index_file):
-        file.unlink(missing_ok=True)
-        file.mkdir()
-        assert "memem: Cannot " in answer(ws, "SessionStart", shop, source="startup")["systemMessage"]
-        with pytest.raises(HomeError):
-            answer(ws, "UserPromptSubmit", shop, prompt=PROMPT)
-        ws.close()
-        file.rmdir()
+def test_an_index_that_cannot_be_used_is_named(filled: Workspace, shop: Path) -> None:
+    filled.close()
+    sqlite.drop(filled.index_file)
+    filled.index_file.mkdir()
+    assert "memem: Cannot " in answer(filled, "SessionStart", shop, source="startup")["systemMessage"]
+    with pytest.raises(HomeError):
+        answer(filled, "UserPromptSubmit", shop, prompt=PROMPT)
+
+
+def test_a_record_of_what_was_shown_that_cannot_be_used_costs_nobody_an_answer(filled: Workspace, shop: Path) -> None:
+    filled.close()
+    sqlite.drop(filled.home.contexts_file)
+    filled.home.contexts_file.mkdir()
+    assert "systemMessage" not in answer(filled, "SessionStart", shop, source="startup")
+    for _ in range(2):
+        told = answer(filled, "UserPromptSubmit", shop, prompt=PROMPT)
+        assert "RS256" in told["hookSpecificOutput"]["additionalContext"]
 
 
 def test_a_project_whose_settings_are_wrong_is_named(filled: Workspace, shop: Path) -> None:

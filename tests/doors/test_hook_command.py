@@ -46,9 +46,15 @@ def test_what_goes_on_afterwards_says_nothing(ws: Workspace, environ: dict[str, 
 
 @pytest.mark.parametrize("given", ["", "[]", "{}"])
 def test_what_goes_wrong_afterwards_is_in_the_log(ws: Workspace, environ: dict[str, str], given: str) -> None:
+    consent.opt_in(ws)
     done = call(environ, given, "Stop", "--later")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert " Stop: The hook was " in ws.home.hooks_log.read_text()
+
+
+def test_a_turn_without_a_transcript_is_no_news_while_mining_is_off(ws: Workspace, environ: dict[str, str]) -> None:
+    assert call(environ, {"session_id": "s1"}, "Stop", "--later").returncode == 0
+    assert not ws.home.hooks_log.exists()
 
 
 def test_settings_that_cannot_be_used_are_in_the_log(ws: Workspace, environ: dict[str, str]) -> None:

@@ -96,7 +96,11 @@ def test_an_answer_that_is_not_in_the_file_yet_is_waited_for(miner: Workspace, s
 
 @pytest.mark.parametrize("event", MINING)
 @pytest.mark.parametrize("envelope", [b"{}", b'{"transcript_path": ""}', b'{"transcript_path": 7}'])
-def test_an_event_that_names_no_transcript_is_refused(miner: Workspace, event: str, envelope: bytes) -> None:
+def test_an_event_that_names_no_transcript_is_refused_once_mining_is_on(
+    miner: Workspace, event: str, envelope: bytes
+) -> None:
+    later.work(miner, event, envelope)
+    consent.opt_in(miner)
     with pytest.raises(InputError, match="told of no transcript"):
         later.work(miner, event, envelope)
 
@@ -139,7 +143,7 @@ def test_judging_mines_nothing_and_marks_nothing_before_its_user_says_so(
 def test_what_is_wrong_with_judging_is_told_and_keeps_nothing_from_being_mined(
     miner: Workspace, session: Transcript, monkeypatch: pytest.MonkeyPatch, problem: Exception
 ) -> None:
-    def fails(*_: object) -> None:
+    def fails(*_: object, **__: object) -> None:
         raise problem
 
     monkeypatch.setattr(usefulness, "judge", fails)
@@ -154,8 +158,25 @@ def test_what_is_wrong_with_judging_is_told_and_keeps_nothing_from_being_mined(
 def test_a_session_that_has_no_name_or_never_was_is_not_judged(
     ws: Workspace, session: Transcript, monkeypatch: pytest.MonkeyPatch, told: dict[str, str]
 ) -> None:
-    monkeypatch.setattr(usefulness, "judge", lambda *_: pytest.fail("judged"))
+    monkeypatch.setattr(usefulness, "judge", lambda *_, **__: pytest.fail("judged"))
     work(ws, "Stop", session, **told)
+
+
+def test_an_event_without_a_transcript_is_judged_by_the_last_message(ws: Workspace, session: Transcript) -> None:
+    identity = shown(ws, session)
+    work(ws, "Stop", session, transcript_path="", last_assistant_message=f"Yes, says {identity[:8]}.")
+    assert usefulness.of_memory(ws, identity).used == 1
+
+
+@pytest.mark.parametrize(("event", "waits"), [("Stop", True), ("SessionEnd", False)])
+def test_what_was_not_answered_waits_unless_its_session_has_ended(
+    ws: Workspace, session: Transcript, event: str, waits: bool
+) -> None:
+    memory = remember.save(ws, "Prices are net.", project="shop").memory
+    receipts.record(ws, Slice("text", (Hit(memory, "a.md", 0.9),), "", "shop", "", session.session), prompt="x")
+    session.human("are prices net?")
+    work(ws, event, session)
+    assert ws.home.shown_unjudged.exists() is waits
 
 
 @pytest.mark.parametrize("event", ["UserPromptSubmit", "PreToolUse", "", "stop"])

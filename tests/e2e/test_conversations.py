@@ -136,3 +136,20 @@ def test_prompt_that_needs_no_memory_gets_none(machine: Machine, stub: ModelStub
     conversation = machine.says("Write a haiku about the sea.", cwd=project)
     assert conversation.printed_by("UserPromptSubmit") == [""]
     assert conversation.result == "Hello."
+
+
+def test_decision_is_explained_and_what_was_used_counts(
+    machine: Machine, stub: ModelStub, plugin: Path, project: Path
+) -> None:
+    machine.memem(plugin, "save", f"All {FACT}.", "--title", "How tokens are signed", cwd=project)
+    (saved,) = json.loads(machine.memem(plugin, "list", "--json", cwd=project))
+    stub.answers(lambda request: ASKED in request.everything, text(f"With RS256, as {saved['id'][:8]} says."))
+    conversation = machine.says(ASKED, cwd=project)
+    machine.settle()
+    decision = json.loads(machine.memem(plugin, "why", "--json", cwd=project))
+    assert [item["id"] for item in decision["receipt"]["items"] if item["shown"]] == [saved["id"]]
+    assert decision["receipt"]["session"] == conversation.session
+    (shown,) = json.loads(machine.memem(plugin, "why", saved["id"], "--json", cwd=project))["injections"]
+    assert shown["used"] == "its id stands in the answer"
+    assert not (machine.memem_dir / "state" / "shown-unjudged").exists()
+    assert "How tokens are signed" in machine.memem(plugin, "why", cwd=project)

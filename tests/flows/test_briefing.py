@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from memem.core.errors import VaultMissing
+from memem.core.errors import Busy, VaultMissing
 from memem.core.memory import PINNED_MAX_CHARACTERS, PINNED_MAX_NOTES, Memory
 from memem.flows import briefing, consent, meaning, prompting, rebuild, reindex, remember
 from memem.flows.briefing import Briefing
 from memem.flows.prompting import Asked
+from memem.jobs.contexts import Contexts
 from memem.jobs.queue import Mark
 from memem.recall import render
 from memem.transcript import harness
@@ -320,11 +321,34 @@ def test_what_was_shown_to_another_session_does_not_come_back(ws: Workspace, sho
     assert briefing.EARLIER not in brief(ws, shop, source="compact")
 
 
-def test_what_was_shown_in_another_project_comes_back_labelled(ws: Workspace, shop: Path) -> None:
-    identity = kept(ws, 1, "A fact.", project="other")
+def test_what_was_shown_in_another_project_does_not_come_back_and_what_is_general_does(
+    ws: Workspace, shop: Path
+) -> None:
+    shown = [kept(ws, number, f"A fact of {name}.", project=name) for number, name in enumerate(("other", "general"))]
     kept(ws, 2, "Another fact.")
-    ws.contexts.add("s1", [identity], 1)
-    assert "· 00000001 · other · **Note 1**" in part(brief(ws, shop, source="compact"), briefing.EARLIER)
+    ws.contexts.add("s1", shown, 1)
+    text = brief(ws, shop, source="compact")
+    assert "· 00000001 · general · **Note 1**" in part(text, briefing.EARLIER)
+    assert "A fact of other." not in text
+    assert ws.contexts.shown("s1") == [shown[1]]
+
+
+@pytest.mark.parametrize("source", ["startup", "resume", "compact", "clear"])
+def test_a_record_that_cannot_be_used_costs_a_session_nothing(ws: Workspace, shop: Path, source: str) -> None:
+    kept(ws, 1, "Pinned.", layer=0)
+    ws.home.contexts_file.mkdir(parents=True)
+    assert "Pinned." in brief(ws, shop, source=source)
+
+
+def test_what_cannot_be_forgotten_after_a_compaction_comes_back_all_the_same(
+    ws: Workspace, shop: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def busy(*_: object) -> None:
+        raise Busy("x")
+
+    ws.contexts.add("s1", [kept(ws, 1, "A fact.")], 1)
+    monkeypatch.setattr(Contexts, "forget", busy)
+    assert "A fact." in part(brief(ws, shop, source="compact"), briefing.EARLIER)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import shutil
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from memem.core import integrity
 from memem.core.errors import Busy
 from memem.flows import consent, doctor, encode, remember
+from memem.flows.checkup_databases import check_records
 from memem.flows.diagnosis import BROKEN, DEGRADED, FINE, Diagnosis
 from memem.index.turns import TurnIndex
 from memem.workspace import Workspace
@@ -62,6 +64,16 @@ def test_damage_of_one_is_told_with_its_remedy_and_the_others_are_fine(full: Wor
     found = check(full)
     assert {name for name, each in found.items() if each.state == BROKEN} == {what}
     assert str(path) in found[what].detail
+
+
+@pytest.mark.parametrize("look", [doctor.integrity, check_records])
+def test_a_record_of_contexts_that_a_newer_memem_has_made_is_told(
+    full: Workspace, look: Callable[[Workspace], list[Diagnosis]]
+) -> None:
+    with closing(sqlite3.connect(full.home.contexts_file)) as connection:
+        connection.execute("PRAGMA user_version = 99")
+    (found,) = [each for each in look(full) if each.what == "contexts"]
+    assert (found.state, "upgrade memem" in f"{found.detail} {found.fix}") == (BROKEN, True)
 
 
 def test_words_that_do_not_belong_to_the_notes_are_damage(full: Workspace) -> None:

@@ -1,7 +1,11 @@
 """Every decision is written down, in nobody's way, and told to whoever asks why."""
 
 import re
+import sqlite3
 import stat
+import time
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +14,10 @@ import pytest
 from memem.core.errors import Busy, HomeError, StateUnusable
 from memem.core.memory import Hit, Memory, Slice
 from memem.core.receipt import FILE, PROMPT, SESSION_START, Item, Receipt
-from memem.flows import briefing, file_memories, prompting, provenance, receipts, remember, usefulness
+from memem.flows import briefing, file_memories, prompting, provenance, receipts, remember, showed, usefulness
 from memem.flows.prompting import Asked
 from memem.flows.usefulness import UNSEEN
+from memem.jobs.contexts import Context
 from memem.jobs.receipts import Receipts
 from memem.workspace import Workspace
 from tests.fakes import START, SteppingClock
@@ -69,7 +74,7 @@ def test_nothing_of_what_a_prompt_says_is_kept_but_the_words_that_memories_share
     assert not re.search(rb"hunter2|horse|log in", kept)
 
 
-def test_a_prompt_is_known_by_a_hash_of_its_session(ws: Workspace) -> None:
+def test_prompts_of_a_session_are_told_apart_by_their_hashes(ws: Workspace) -> None:
     def hashed(prompt: str, session: str = "s1") -> str:
         receipts.record(ws, found(session=session), prompt=prompt)
         return last(ws).prompt
@@ -78,6 +83,54 @@ def test_a_prompt_is_known_by_a_hash_of_its_session(ws: Workspace) -> None:
     assert hashed("one") == hashed(" one <system-reminder>x</system-reminder>")
     assert len({hashed("one"), hashed("two"), hashed("one", "s2"), hashed("one", "")}) == 4
     assert hashed("\ud800", "x" * 300)
+
+
+def test_the_hash_of_a_prompt_is_keyed_with_a_secret_of_the_home_that_is_made_once(ws: Workspace) -> None:
+    receipts.record(ws, found(), prompt="one")
+    key, before = ws.home.prompt_key.read_bytes(), last(ws).prompt
+    assert (len(key), stat.S_IMODE(ws.home.prompt_key.stat().st_mode)) == (32, 0o600)
+    receipts.record(ws, found(), prompt="one")
+    assert (ws.home.prompt_key.read_bytes(), last(ws).prompt) == (key, before)
+    ws.home.prompt_key.write_bytes(b"torn")
+    receipts.record(ws, found(), prompt="one")
+    assert len(ws.home.prompt_key.read_bytes()) == 32
+    assert last(ws).prompt != before
+
+
+def test_without_its_key_a_prompt_has_no_hash_and_a_receipt_all_the_same(ws: Workspace) -> None:
+    ws.home.prompt_key.mkdir(parents=True)
+    receipts.record(ws, found(), prompt="one")
+    assert (last(ws).prompt, last(ws).shown[0].id) == ("", SIGNING.id)
+
+
+def test_with_a_receipt_it_is_noted_what_the_session_was_shown_and_how_its_prompts_went(ws: Workspace) -> None:
+    shown = replace(found(), pinned=(CARTS.id,))
+    receipts.record(ws, shown, prompt="x", followed=True, context=Context(0, 0, b"x"))
+    assert (ws.contexts.shown("s1"), ws.contexts.get("s1")) == ([SIGNING.id, CARTS.id], Context(0, 0, b"x"))
+    assert last(ws).followed
+    receipts.record(ws, found(session="s2", shown=False), prompt="x", context=Context(-1, 1, b"y"))
+    assert (ws.contexts.shown("s2"), ws.contexts.get("s2")) == ([], Context(-1, 1, b"y"))
+    receipts.record(ws, found(session="s3", shown=False), prompt="x")
+    assert (ws.contexts.is_known("s3"), last(ws).followed) == (False, False)
+
+
+@pytest.mark.parametrize("locking", ["NORMAL", "EXCLUSIVE"])
+def test_a_record_that_others_hold_keeps_a_prompt_waiting_for_a_moment_only(ws: Workspace, locking: str) -> None:
+    showed.note(ws, "s1", ["a"])
+    ws.close()
+    with closing(sqlite3.connect(ws.home.contexts_file, isolation_level=None)) as other:
+        other.execute(f"PRAGMA locking_mode = {locking}")
+        other.execute("BEGIN IMMEDIATE")
+        began = time.monotonic()
+        showed.shown(ws, "s1")
+        showed.context(ws, "s1")
+        assert usefulness.factors(ws, [SIGNING.id]) == {}
+        showed.note(ws, "s1", [SIGNING.id])
+        receipts.record(ws, found(), prompt="x", context=Context())
+        assert time.monotonic() - began < 0.5
+        other.execute("ROLLBACK")
+    ws.close()
+    assert showed.shown(ws, "s1") == {"a"}, "what was not noted does not count as shown"
 
 
 def test_what_nobody_waits_for_any_more_was_not_shown(ws: Workspace, clock: SteppingClock) -> None:
@@ -184,6 +237,13 @@ def test_the_last_decision_is_that_of_the_session_if_it_has_one(ws: Workspace) -
     assert [last(ws, session).session for session in ("s1", "s2", "another", "")] == ["s1", "s2", "s2", "s2"]
 
 
+def test_a_session_without_decisions_is_told_so_before_it_is_told_of_another(ws: Workspace) -> None:
+    receipts.record(ws, found(), prompt="x")
+    other = receipts.last(ws, "another").words
+    assert other == ("This session has none yet; the last of all:", *receipts.last(ws).words)
+    assert receipts.last(ws, "s1").words == receipts.last(ws).words
+
+
 def test_the_last_decision_is_told_in_words(ws: Workspace) -> None:
     receipts.record(ws, found(), prompt="x", line=0.5)
     assert receipts.last(ws).words[:2] == (
@@ -223,3 +283,32 @@ def test_a_damaged_record_costs_a_memory_its_history_and_nothing_else(ws: Worksp
     for table in ("receipts", "usefulness"):
         ws.contexts.receipts._connection.execute(f"DROP TABLE {table}")
     assert (provenance.why(ws, SIGNING.id).injections, usefulness.factors(ws, [SIGNING.id])) == ((), {})
+
+
+@pytest.mark.parametrize("how", ["a folder", "newer"])
+def test_a_record_that_cannot_be_used_leaves_a_memory_its_proof(ws: Workspace, how: str) -> None:
+    remember.keep(ws, SIGNING)
+    if how == "newer":
+        receipts.record(ws, found(), prompt="x")
+        ws.contexts._connection.execute("PRAGMA user_version = 99")
+        ws.close()
+    else:
+        ws.home.contexts_file.mkdir(parents=True)
+    why = provenance.why(ws, SIGNING.id)
+    assert (why.entry.id, why.injections, why.usefulness) == (SIGNING.id, (), UNSEEN)
+    assert why.note == "It was saved by a person, not mined from a session."
+    remember.forget(ws, SIGNING.id)
+    with pytest.raises((HomeError, StateUnusable)):
+        receipts.last(ws)
+
+
+def test_what_is_forgotten_leaves_no_words_in_receipts(ws: Workspace) -> None:
+    remember.keep(ws, SIGNING)
+    receipts.record(ws, found(), prompt="x")
+    ws.contexts.receipts.mark_used(last(ws).number, {SIGNING.id: "the answer has its words (rs256)"}, 0)
+    remember.forget(ws, SIGNING.id)
+    (item,) = last(ws).shown
+    assert (item.id, item.title, item.terms, item.used) == (SIGNING.id, "", (), "")
+    assert last(ws).runners_up[0].title == "Carts"
+    assert usefulness.of_memory(ws, SIGNING.id) == UNSEEN
+    assert receipts.last(ws).words[1].startswith("  A memory (3f2c9a1e): 80 % likely")

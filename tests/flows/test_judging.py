@@ -4,9 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from memem.core.errors import Busy
 from memem.core.memory import Hit, Memory, Slice
 from memem.core.receipt import FILE
 from memem.flows import receipts, remember, usefulness
+from memem.jobs.receipts import Receipts
 from memem.workspace import Workspace
 from tests.fakes import SteppingClock
 from tests.transcripts import Transcript
@@ -178,11 +180,64 @@ def test_as_long_as_nothing_was_answered_it_waits_and_then_is_let_go(
 
 
 @pytest.mark.parametrize("path", ["gone.jsonl", ".", "a\0b", "x" * 5_000])
-def test_without_its_transcript_nothing_is_known_and_nothing_tried_again(shop: Workspace, path: str) -> None:
+def test_without_its_transcript_and_any_words_nothing_is_known_and_nothing_tried_again(
+    shop: Workspace, path: str
+) -> None:
     show(shop)
-    assert usefulness.judge(shop, "s1", Path(path), "RS256") == 1
+    assert usefulness.judge(shop, "s1", Path(path), "") == 1
     assert (verdict(shop), shop.contexts.receipts.tally([SIGNING.id])) == ("", {})
     assert not shop.home.shown_unjudged.exists()
+
+
+@pytest.mark.parametrize("path", [None, Path("gone.jsonl")])
+@pytest.mark.parametrize(
+    ("said", "used"), [("With RS256.", "the answer has its words (rs256)"), ("I do not know.", "no")]
+)
+def test_without_its_transcript_the_last_message_is_the_answer(
+    shop: Workspace, path: Path | None, said: str, used: str
+) -> None:
+    show(shop)
+    assert usefulness.judge(shop, "s1", path, said) == 1
+    assert verdict(shop) == used
+
+
+def test_without_its_transcript_words_that_the_receipt_knows_from_the_prompt_are_no_sign_of_use(
+    shop: Workspace,
+) -> None:
+    hit = Hit(SIGNING, "a.md", 0.9, terms=("rs256",))
+    receipts.record(shop, Slice("text", (hit,), "", "shop", "", "s1"), prompt="is it RS256?")
+    usefulness.judge(shop, "s1", None, "Yes, RS256.")
+    assert verdict(shop) == "no"
+
+
+def test_what_was_not_answered_when_its_session_ends_is_let_go(
+    shop: Workspace, clock: SteppingClock, session: Transcript
+) -> None:
+    prompted(shop, clock, session)
+    assert usefulness.judge(shop, "s1", session.path, "", ended=True) == 1
+    assert (verdict(shop), shop.contexts.receipts.tally([SIGNING.id])) == ("", {})
+    assert not shop.home.shown_unjudged.exists()
+
+
+def test_a_record_that_cannot_be_used_is_not_looked_for_after_every_turn(shop: Workspace, session: Transcript) -> None:
+    show(shop)
+    shop.contexts._connection.execute("PRAGMA user_version = 99")
+    shop.close()
+    assert judge(shop, session, "RS256") == 0
+    assert not shop.home.shown_unjudged.exists()
+
+
+@pytest.mark.parametrize("method", ["unjudged", "is_any_unjudged"])
+def test_a_record_that_others_hold_is_looked_for_after_the_next_turn(
+    shop: Workspace, session: Transcript, monkeypatch: pytest.MonkeyPatch, method: str
+) -> None:
+    def busy(*_: object) -> None:
+        raise Busy("x")
+
+    show(shop)
+    monkeypatch.setattr(Receipts, method, busy)
+    judge(shop, session)
+    assert shop.home.shown_unjudged.exists()
 
 
 def test_a_memory_that_was_forgotten_meanwhile_is_not_judged(

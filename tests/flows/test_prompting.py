@@ -2,8 +2,10 @@
 
 import os
 import shutil
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -15,6 +17,7 @@ from memem.core.receipt import Receipt
 from memem.flows import briefing, prompting, receipts, reindex, remember, retrieve
 from memem.flows.prompting import UNSAID, Asked
 from memem.jobs.contexts import Context
+from memem.transcript import recent
 from memem.workspace import Workspace
 from tests.fakes import FakeEncoder
 from tests.transcripts import Transcript
@@ -81,8 +84,9 @@ def prompted(ws: Workspace, prompt: str, cwd: Path, session: str = "s1", transcr
     return prompting.for_prompt(ws, Asked(prompt, cwd, session, transcript))
 
 
-def look_around(ws: Workspace, prompt: str) -> None:
-    prompting.look_around(ws, Asked(prompt, ws.settings.vault))
+def looked(ws: Workspace, prompt: str, cwd: Path, transcript: Path | None = None) -> Slice:
+    """The same by a process that has just started."""
+    return prompting.for_prompt(ws, Asked(prompt, cwd, "s1", transcript), look=True)
 
 
 def titles(found: Slice) -> list[str]:
@@ -111,7 +115,7 @@ def test_a_prompt_that_needs_none_gets_silence_and_a_reason(
     assert filled.contexts.shown("s1") == []
 
 
-@pytest.mark.parametrize("mode", ["auto", "hybrid"])
+@pytest.mark.parametrize("mode", ["auto", "hybrid", "tool"])
 @pytest.mark.parametrize("prompt", ["", "  \n", *COMMANDS, *SYNTHETIC])
 def test_what_nobody_said_gets_nothing(filled: Workspace, shop: Path, mode: str, prompt: str) -> None:
     found = prompted(using(filled, injection_mode=mode), prompt, shop)
@@ -368,28 +372,52 @@ def test_a_process_that_has_just_started_sees_what_was_written_by_hand(filled: W
     write_by_hand(filled)
     prompt = "when is the zeppelin hangar locked?"
     assert prompted(filled, prompt, shop).text == ""
-    look_around(filled, prompt)
-    assert "zeppelin hangar is locked at night" in prompted(filled, prompt, shop).text
+    assert "zeppelin hangar is locked at night" in looked(filled, prompt, shop).text
 
 
 def test_the_vector_is_computed_during_the_look_and_not_again(
     by_meaning: Workspace, encoder: FakeEncoder, shop: Path
 ) -> None:
-    look_around(by_meaning, SIGNING)
-    prompted(by_meaning, SIGNING, shop)
+    assert titles(looked(by_meaning, SIGNING, shop)) == ["Signing"]
     assert encoder.queries == [SIGNING]
 
 
+@pytest.mark.parametrize("mode", ["auto", "hybrid"])
+def test_the_vault_is_scanned_once_and_the_transcript_read_once(
+    filled: Workspace, shop: Path, session: Transcript, monkeypatch: pytest.MonkeyPatch, mode: str
+) -> None:
+    counts: Counter[str] = Counter()
+
+    def counted(module: ModuleType, name: str) -> None:
+        plain = getattr(module, name)
+
+        def call(*given: Any, **named: Any) -> Any:
+            counts[name] += 1
+            return plain(*given, **named)
+
+        monkeypatch.setattr(module, name, call)
+
+    counted(reindex, "refresher")
+    counted(recent, "recent")
+    session.human("what signs our access tokens?")
+    session.claude("Access tokens are signed with RS256.")
+    using(filled, injection_mode=mode)
+    assert titles(looked(filled, FOLLOWING, shop, session.path)) == ["Signing"]
+    assert counts == {"refresher": 1, "recent": 1}
+    prompted(filled, FOLLOWING, shop, "s2", session.path)
+    assert counts == {"refresher": 1, "recent": 2}
+
+
 @pytest.mark.parametrize(("mode", "prompt"), [("tool", SIGNING), ("auto", "/compact"), ("hybrid", "ok")])
-def test_for_a_prompt_that_gets_nothing_nobody_looks(filled: Workspace, mode: str, prompt: str) -> None:
+def test_for_a_prompt_that_gets_nothing_nobody_looks(filled: Workspace, shop: Path, mode: str, prompt: str) -> None:
     write_by_hand(filled)
-    look_around(using(filled, injection_mode=mode), prompt)
+    assert looked(using(filled, injection_mode=mode), prompt, shop).text == ""
     assert filled.index.count_where("path = ?", ("memories/by hand.md",)) == 0
 
 
-def test_a_look_at_a_vault_that_is_not_there_says_so(ws: Workspace) -> None:
+def test_a_look_at_a_vault_that_is_not_there_says_so(ws: Workspace, shop: Path) -> None:
     with pytest.raises(VaultUnmade):
-        look_around(ws, SIGNING)
+        looked(ws, SIGNING, shop)
 
 
 def test_what_nobody_waits_for_any_more_has_not_been_shown(filled: Workspace, shop: Path) -> None:
@@ -416,8 +444,7 @@ def test_no_prompt_waits_for_a_large_index_to_be_made(
     shutil.rmtree(filled.home.cache)
     filled.home.refresh_log.parent.mkdir(exist_ok=True)
     for _ in range(2):
-        look_around(filled, SIGNING)
-        assert prompted(filled, SIGNING, shop).reason == "the index is being made"
+        assert looked(filled, SIGNING, shop).reason == "the index is being made"
     assert begun == [["hook", "SessionStart", "--later"]]
     monkeypatch.setattr(reindex, "MOST_AT_ONCE", 300)
     assert prompted(filled, SIGNING, shop).text
@@ -459,6 +486,61 @@ def test_a_prompt_that_says_what_it_is_about_is_not_led_astray_by_what_was_said_
     assert titles(prompted(filled, WALRUS, shop, transcript=session.path)) == ["Walrus"]
 
 
+@pytest.mark.parametrize("done", ["Done.", "", "ok"])
+def test_a_follow_up_after_a_nod_finds_what_was_spoken_of_before_it(
+    filled: Workspace, shop: Path, session: Transcript, done: str
+) -> None:
+    session.human("what signs our access tokens?")
+    session.claude("Access tokens are signed with RS256.")
+    session.human("ok")
+    if done:
+        session.claude(done)
+    assert titles(prompted(filled, FOLLOWING, shop, transcript=session.path)) == ["Signing"]
+
+
+def test_a_follow_up_refers_to_the_last_that_was_spoken_of(filled: Workspace, shop: Path, session: Transcript) -> None:
+    for said, answered in (
+        ("what signs our access tokens?", "Access tokens are signed with RS256."),
+        ("where does the walrus of the harbour sleep?", "The walrus of the harbour sleeps on the pier."),
+        ("ok", "Done."),
+    ):
+        session.human(said)
+        session.claude(answered)
+    assert titles(prompted(filled, FOLLOWING, shop, transcript=session.path)) == ["Walrus"]
+
+
+PASTED = "ERROR worker 17 lost its lease\n" * 20
+
+
+def test_a_long_paste_that_ends_in_a_question_is_looked_for_by_that_question_first() -> None:
+    assert prompting.looking_for(f"{PASTED}{SIGNING}", ()) == f"{SIGNING}\n{PASTED}".rstrip("\n")
+    assert prompting.looking_for(f"{PASTED}{SIGNING} \n\n", ()).startswith(f"{SIGNING}\n")
+    before = ("what signs our access tokens?", "They are signed with RS256.")
+    assert prompting.looking_for(f"{PASTED}{SIGNING}", before).startswith(f"{SIGNING}\n")
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        f"{PASTED}sign the access tokens",
+        f"ERROR worker 17\n{SIGNING}",
+        f"{PASTED}{'why ' * prompting.LONG}?",
+        f"{PASTED.strip()} {SIGNING}".replace("\n", " "),
+        PASTED,
+        "",
+    ],
+)
+def test_any_other_prompt_is_looked_for_as_it_is(prompt: str) -> None:
+    assert prompting.looking_for(prompt, ()) == prompt
+
+
+def test_a_question_under_what_is_longer_than_any_query_is_answered(filled: Workspace, shop: Path) -> None:
+    """Of so much the beginning alone is looked for."""
+    pasted = "The walrus sleeps. " * (retrieve.QUERY_CHARACTERS // 10)
+    assert "Signing" in titles(prompted(filled, f"{pasted}\n{SIGNING}", shop))
+    assert "Signing" not in titles(prompted(filled, f"{pasted} {SIGNING}", shop, "s2"))
+
+
 def test_what_is_looked_for_is_the_prompt_unless_it_refers_to_something() -> None:
     before = ("what signs our access tokens?", "They are signed with RS256.")
     assert prompting.looking_for(WALRUS, before) == WALRUS
@@ -471,9 +553,7 @@ def test_a_follow_up_is_encoded_once_with_what_it_refers_to(
 ) -> None:
     session.human("what signs our access tokens?")
     session.claude("Access tokens are signed with RS256.")
-    follow_up = Asked(FOLLOWING, shop, "s1", session.path)
-    prompting.look_around(by_meaning, follow_up)
-    prompting.for_prompt(using(by_meaning, injection_mode="hybrid"), follow_up)
+    looked(using(by_meaning, injection_mode="hybrid"), FOLLOWING, shop, session.path)
     (query,) = encoder.queries
     assert query.splitlines()[0] == FOLLOWING
     assert "RS256" in query

@@ -12,6 +12,7 @@ from memem.core.memory import ARCHIVE, PINNED, Memory, Slice
 from memem.doors.cli.verb_demo import example_memories
 from memem.flows import encode, rebuild, reindex, remember, retrieve, slicing
 from memem.flows.slicing import Beside
+from memem.recall import confidence
 from memem.recall.confidence import Line
 from memem.workspace import Workspace
 
@@ -251,9 +252,14 @@ def test_at_the_end_of_a_very_long_chain_nothing_that_was_superseded_is_shown(ws
 def test_where_the_successor_may_not_be_shown_nothing_is(ws: Workspace, fields: dict[str, Any]) -> None:
     keep(ws, "old", OLD, superseded_by=link("new"))
     keep(ws, "new", "Meals come in the evening.", **fields)
-    found = zoo(ws, FEEDING)
+    assert_superseded(zoo(ws, FEEDING), "old")
+
+
+def assert_superseded(found: Slice, *names: str) -> None:
+    """That nothing is shown, since these were superseded."""
     assert (titles(found), found.text) == ([], "")
-    assert found.reason == "no memory matches the prompt well enough"
+    assert found.reason == "what matches the prompt was superseded, by what may not be shown here"
+    assert {hit.title for hit in found.runners_up if hit.kept_out == slicing.SUPERSEDED} == set(names)
 
 
 def test_a_successor_of_no_project_in_particular_may_be_shown(ws: Workspace) -> None:
@@ -263,9 +269,61 @@ def test_a_successor_of_no_project_in_particular_may_be_shown(ws: Workspace) -> 
 
 
 @pytest.mark.parametrize("successor", ["[[gone-00000000]]", "[[]]", "a note", "x"])
-def test_where_there_is_no_such_successor_nothing_is_shown(ws: Workspace, successor: str) -> None:
+def test_where_there_is_no_such_successor_the_memory_itself_is_shown(ws: Workspace, successor: str) -> None:
     keep(ws, "old", OLD, superseded_by=successor)
-    assert titles(zoo(ws, FEEDING)) == []
+    found = zoo(ws, FEEDING)
+    assert titles(found) == ["old"]
+    assert " · superseded · **old**" in found.text
+
+
+@pytest.mark.parametrize("how", ["forgotten", "deleted"])
+def test_where_the_successor_is_gone_the_memory_itself_is_shown_again(ws: Workspace, how: str) -> None:
+    keep(ws, "old", OLD, superseded_by=link("new"))
+    new = keep(ws, "new", "The walrus is fed with herring by its keeper at dusk.")
+    assert titles(zoo(ws, FEEDING)) == ["new"]
+    if how == "forgotten":
+        remember.forget(ws, new.id)
+    else:
+        ws.store.absolute(retrieve.get(ws, new.id).path).unlink()
+    assert titles(zoo(ws, FEEDING)) == ["old"]
+
+
+def test_where_a_chain_ends_at_what_is_gone_the_last_that_is_there_is_shown(ws: Workspace) -> None:
+    keep(ws, "oldest", OLD, superseded_by=link("older"))
+    keep(ws, "older", "Meals come in the morning.", superseded_by=link("gone"))
+    assert titles(zoo(ws, FEEDING)) == ["older"]
+
+
+def test_an_ambiguous_link_leads_to_nothing(ws: Workspace) -> None:
+    keep(ws, "old", OLD, superseded_by="newer")
+    keep(ws, "newer1", "Meals come in the morning.")
+    keep(ws, "newer2", "Meals come in the evening.")
+    assert_superseded(zoo(ws, FEEDING), "old")
+
+
+def test_what_was_superseded_is_told_beside_what_holds_now(ws: Workspace) -> None:
+    keep(ws, "old", OLD, superseded_by=link("new"))
+    keep(ws, "new", "Meals come in the evening.")
+    found = zoo(ws, FEEDING)
+    assert [(hit.title, hit.kept_out) for hit in found.runners_up] == [("old", slicing.SUPERSEDED)]
+    assert found.hits[0].confidence == found.runners_up[0].confidence
+
+
+def test_who_asks_for_the_past_gets_it_too_and_is_told_that_it_is_over(ws: Workspace) -> None:
+    keep(ws, "noon", OLD, superseded_by=link("dusk"))
+    keep(ws, "dusk", "The walrus is fed with herring by its keeper at dusk.")
+    found = zoo(ws, "when was the walrus fed with herring by its keeper before?")
+    assert titles(found) == ["dusk", "noon"]
+    assert " · superseded · **noon**" in found.text
+    assert " · superseded · **dusk**" not in found.text
+    assert titles(zoo(ws, FEEDING)) == ["dusk"]
+
+
+def test_who_asks_for_the_past_gets_it_also_where_its_successor_may_not_be_shown(ws: Workspace) -> None:
+    keep(ws, "old", "The old push gateway is pushgw-1.", superseded_by=link("new"))
+    keep(ws, "new", "Metrics are scraped.", project="elsewhere")
+    assert titles(zoo(ws, "what was our old push gateway?")) == ["old"]
+    assert_superseded(zoo(ws, "which is the old push gateway pushgw-1?"), "old")
 
 
 def test_a_successor_that_cannot_be_read_is_not_shown(ws: Workspace) -> None:
@@ -273,14 +331,14 @@ def test_a_successor_that_cannot_be_read_is_not_shown(ws: Workspace) -> None:
     keep(ws, "new", "Meals come in the evening.")
     path = ws.store.absolute(retrieve.get(ws, "new00000").path)
     path.write_text("---\nid: [\n---\nMeals")
-    assert titles(zoo(ws, FEEDING)) == []
+    assert_superseded(zoo(ws, FEEDING), "old")
 
 
 @pytest.mark.parametrize("names", [("a",), ("a", "b"), ("a", "b", "c")])
 def test_of_notes_that_superseded_each_other_in_a_loop_none_is_shown(ws: Workspace, names: tuple[str, ...]) -> None:
     for at, name in enumerate(names):
         keep(ws, name, f"{OLD} Said {name}.", superseded_by=link(names[(at + 1) % len(names)]))
-    assert titles(zoo(ws, FEEDING)) == []
+    assert_superseded(zoo(ws, FEEDING), *names)
 
 
 def test_a_successor_that_the_session_knows_is_not_said_again(ws: Workspace) -> None:
@@ -323,6 +381,8 @@ def test_the_next_best_are_told_at_most_three_and_none_that_is_shown(ws: Workspa
     assert len(found.runners_up) == slicing.RUNNERS_UP == 3
     assert {hit.id for hit in found.runners_up}.isdisjoint(found.ids)
     assert all(hit.confidence is not None for hit in (*found.hits, *found.runners_up))
+    assert not any(hit.kept_out for hit in found.hits)
+    assert all(hit.kept_out for hit in found.runners_up)
 
 
 def test_silence_tells_the_next_best_too(ws: Workspace) -> None:
@@ -332,20 +392,39 @@ def test_silence_tells_the_next_best_too(ws: Workspace) -> None:
 
 
 def test_what_found_no_room_is_told_and_what_did_is_not(ws: Workspace) -> None:
-    """The best is too long, and the shorter ones behind it are not."""
-    keep(ws, "long", f"{OLD} " * 9)
-    keep(ws, "short", f"{OLD} Mind the steps, which are many.")
-    keep(ws, "last", f"{OLD} Ring twice, and wait for an answer.")
+    """The second is too long, and the shorter one behind it is not."""
+    keep(ws, "a", OLD)
+    keep(ws, "b", f"{OLD} " + "It waits at the pier until then. " * 9)
+    keep(ws, "c", f"{OLD} Ring twice, and wait for an answer, which may take a while, since they are old and slow.")
     found = zoo(using(ws, slice_characters=500, recall_min_item_score=0.0), FEEDING)
-    assert found.hits[0].score < found.runners_up[0].score
-    assert set(titles(found)) == {"short", "last"}
-    assert [hit.title for hit in found.runners_up] == ["long"]
+    assert len(found.hits) == 2
+    assert [(hit.title, hit.kept_out) for hit in found.runners_up] == [("b", slicing.NO_ROOM)]
+
+
+def test_the_best_is_cut_shorter_before_it_is_left_out(ws: Workspace) -> None:
+    keep(ws, "long", f"{OLD} " + "The steps are many and wet. " * 20)
+    found = zoo(using(ws, slice_characters=500), FEEDING)
+    assert titles(found) == ["long"]
+    assert "fed with herring" in found.text
+    assert len(found.text) <= 500
 
 
 def test_where_no_memory_finds_room_nothing_is_said(ws: Workspace) -> None:
-    keep(ws, "long", f"{OLD} " + "The steps are many and wet. " * 20)
+    keep(ws, "wide", "\n\n".join(f"The walrus is fed with herring by its keeper {'y ' * 99}".split()))
+    keep(ws, "who", "zoo is in the harbour.", layer=PINNED)
     found = zoo(using(ws, slice_characters=500), FEEDING)
-    assert bool(found.text) == bool(found.hits)
+    assert (found.text, found.hits, found.pinned) == ("", (), ())
+    assert found.reason == "what the prompt needs has no room in MEMEM_SLICE_CHARACTERS"
+    assert [(hit.title, hit.kept_out) for hit in found.runners_up] == [("wide", slicing.NO_ROOM)]
+
+
+def test_what_repeats_a_better_one_is_told_to_do_so(ws: Workspace) -> None:
+    statement = "The walrus is fed with fresh herring by its own keeper, who comes to the old pier near town"
+    for name, often in (("a", "each day"), ("b", "every day")):
+        keep(ws, name, f"{statement} {often}.", title="Meals")
+    found = zoo(ws, FEEDING)
+    assert len(found.hits) == 1
+    assert [hit.kept_out for hit in found.runners_up] == [slicing.REPEATS]
 
 
 # --- why ----------------------------------------------------------------------------------------------------------
@@ -356,10 +435,6 @@ def test_where_no_memory_finds_room_nothing_is_said(ws: Workspace) -> None:
     [
         (FEEDING, "1 of 2 memories found were relevant enough"),
         ("zeppelin hangar gondola", "no memory matches the prompt"),
-        (
-            "the keeper of the zeppelin hangar gondola airship mooring",
-            "most of what the prompt speaks of is in no memory",
-        ),
         ("herring", "no memory matches the prompt well enough"),
     ],
 )
@@ -368,6 +443,29 @@ def test_a_slice_says_why_it_is_as_it_is(ws: Workspace, prompt: str, reason: str
     keep(ws, "b", "A keeper sells herring. " + "All sorts of other things happen in the harbour. " * 9)
     line = {"recall_min_confidence": 0.9} if prompt == "herring" else {}
     assert zoo(using(ws, **line), prompt).reason == reason
+
+
+def test_a_prompt_that_is_foreign_is_told_to_be(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where there are enough notes to know that."""
+    keep(ws, "a", OLD)
+    prompt = "is the walrus fed with herring by its keeper at noon in the zeppelin?"
+    using(ws, recall_oov_threshold=0.1, recall_min_confidence=0.0)
+    assert titles(zoo(ws, prompt)) == ["a"]
+    monkeypatch.setattr(confidence, "ENOUGH_NOTES", 1)
+    found = zoo(ws, prompt)
+    assert (found.text, found.reason) == ("", "too much of what the prompt speaks of is in no memory")
+    assert [hit.kept_out for hit in found.runners_up] == [confidence.FOREIGN]
+
+
+def test_the_reason_is_that_of_one_that_was_good_enough(ws: Workspace) -> None:
+    keep(ws, "known", OLD)
+    for number in range(3):
+        keep(ws, f"n{number}", f"A herring swims in basin {number}.")
+    known = {zoo(ws, FEEDING).hits[0].id}
+    found = zoo(ws, FEEDING, beside=Beside(known=known))
+    assert found.runners_up[0].kept_out == slicing.SAID
+    assert len({hit.kept_out for hit in found.runners_up}) > 1
+    assert found.reason == "what the prompt needs stands in this session's context already"
 
 
 # --- the settings -------------------------------------------------------------------------------------------------
@@ -387,10 +485,12 @@ def test_more_confidence_asked_for_is_quieter(ws: Workspace) -> None:
 
 def test_those_far_behind_the_best_stay_out(ws: Workspace) -> None:
     keep(ws, "best", OLD)
-    keep(ws, "far", "Herring is sold on the pier.")
+    keep(ws, "far", "A keeper sells herring on the pier.")
     using(ws, recall_min_confidence=0.0)
     assert titles(zoo(using(ws, recall_min_item_score=0.0), FEEDING)) == ["best", "far"]
-    assert titles(zoo(using(ws, recall_min_item_score=0.9), FEEDING)) == ["best"]
+    found = zoo(using(ws, recall_min_item_score=0.9), FEEDING)
+    assert titles(found) == ["best"]
+    assert [(hit.title, hit.kept_out) for hit in found.runners_up] == [("far", confidence.FAR_BEHIND)]
 
 
 @pytest.mark.parametrize(("named", "expected"), [("", []), (" OPS-4821", ["a"])])
@@ -426,8 +526,17 @@ def test_a_file_that_the_prompt_names_makes_a_memory_about_it_as_good_as_named(w
     keep(ws, "other", "Levels are kept in feet.")
     found = slicing.slice_for(ws, "change how levels are kept in src/basin.py", cwd=folder)
     assert titles(found)[0] == "about"
-    named = {hit.title: hit.named for hit in (*found.hits, *found.runners_up)}
-    assert named == {"about": True, "other": False}
+    named = {hit.title: (hit.named, hit.about_file) for hit in (*found.hits, *found.runners_up)}
+    assert named == {"about": (True, 1.0), "other": (False, 0.0)}
+
+
+def test_a_memory_about_a_file_that_the_prompt_names_is_shown_where_its_words_would_not_do(
+    ws: Workspace, folder: Path
+) -> None:
+    keep(ws, "a", "Levels are metres, never feet, since the pumps of the harbour were built abroad.", paths=("src/**",))
+    orders = "make the levels in {} configurable by environment"
+    assert titles(slicing.slice_for(ws, orders.format("there"), cwd=folder)) == []
+    assert titles(slicing.slice_for(ws, orders.format("src/basin.py"), cwd=folder)) == ["a"]
 
 
 def test_a_file_that_is_not_there_names_nothing(ws: Workspace, folder: Path) -> None:
@@ -445,6 +554,7 @@ def test_files_that_the_session_was_at_nudge_and_do_not_name(ws: Workspace, fold
         found = slicing.slice_for(ws, prompt, cwd=folder, beside=Beside(files=(str(file),)))
         assert titles(found) == ["b", "a"]
         assert not any(hit.named for hit in found.hits)
+        assert [hit.about_file for hit in found.hits] == [slicing.AT_HAND, 0.0]
 
 
 def test_files_of_the_session_that_lie_elsewhere_do_not_nudge(ws: Workspace, folder: Path) -> None:

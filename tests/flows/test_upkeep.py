@@ -323,9 +323,20 @@ def test_a_record_that_is_damaged_within_is_made_anew(ws: Workspace, clock: Step
     with pytest.raises(MememError, match="damaged"):
         ws.contexts.shown("s1")
     upkeep.after_session_start(ws)
+    assert ws.home.contexts_file.with_name("contexts.db.damaged").exists()
     assert ws.contexts.shown("s1") == []
     ws.contexts.add("s1", ["a"], clock.ticks())
     assert ws.contexts.shown("s1") == ["a"]
+
+
+def test_a_record_of_a_newer_memem_is_told_of_and_left_as_it_is(ws: Workspace, clock: SteppingClock) -> None:
+    ws.contexts.add("s1", ["a"], clock.ticks())
+    ws.contexts._connection.execute("PRAGMA user_version = 99")
+    ws.close()
+    before = ws.home.contexts_file.read_bytes()
+    with pytest.raises(MememError, match=r"contexts\.db was made by a newer memem"):
+        upkeep.after_session_start(ws)
+    assert ws.home.contexts_file.read_bytes() == before
 
 
 # --- the sweep, and one after another -------------------------------------------------------------------------------

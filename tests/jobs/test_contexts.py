@@ -1,15 +1,19 @@
 """What each session was shown, and how its last prompts went."""
 
 import sqlite3
+import time
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
 
 from memem.core import sqlite
-from memem.core.errors import HomeError, StateUnusable
+from memem.core.errors import Busy, HomeError, StateTooNew, StateUnusable
+from memem.core.receipt import PROMPT, Receipt
+from memem.jobs import contexts
 from memem.jobs.contexts import Context, Contexts
+from memem.jobs.receipts import Receipts
 
 
 @pytest.fixture
@@ -120,13 +124,95 @@ def test_a_file_that_is_no_database_is_made_anew(path: Path, content: bytes) -> 
         assert kept.shown("s1") == ["a"]
 
 
-def test_a_file_of_a_newer_memem_is_made_anew(kept: Contexts, path: Path) -> None:
-    kept.add("s1", ["a"], 1)
+def test_a_damaged_file_is_set_aside_and_only_the_last_of_them_is_kept(path: Path) -> None:
+    path.parent.mkdir()
+    for content in (b"not a database" * 100, b"nor this one" * 100):
+        path.write_bytes(content)
+        Contexts(path).close()
+        assert path.with_name("contexts.db.damaged").read_bytes() == content
+    assert sorted(each.name for each in path.parent.iterdir()) == ["contexts.db", "contexts.db.damaged"]
+
+
+def test_a_file_of_a_newer_memem_is_left_as_it_is(path: Path) -> None:
+    with closing(Contexts(path)) as kept:
+        kept.add("s1", ["a"], 1)
     with closing(sqlite3.connect(path)) as newer:
         newer.execute("PRAGMA user_version = 99")
-    with closing(Contexts(path)) as again:
-        assert again.shown("s1") == []
-    assert not kept.is_current()
+    before = path.read_bytes()
+    with pytest.raises(StateTooNew, match=r"made by a newer memem: upgrade memem"):
+        Contexts(path)
+    with pytest.raises(StateTooNew):
+        contexts.check(path, thorough=False)
+    assert path.read_bytes() == before
+    assert not path.with_name("contexts.db.damaged").exists()
+
+
+def test_nothing_of_it_is_synced(kept: Contexts) -> None:
+    assert kept._connection.execute("PRAGMA synchronous").fetchone() == (0,)
+
+
+@contextmanager
+def held(path: Path, how: str = "IMMEDIATE") -> Iterator[None]:
+    """The file, in use by somebody else; `EXCLUSIVE` for readers too."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute(f"PRAGMA locking_mode = {'EXCLUSIVE' if how == 'EXCLUSIVE' else 'NORMAL'}")
+        other.execute(f"BEGIN {how}")
+        yield
+        other.execute("ROLLBACK")
+
+
+def test_whoever_holds_it_is_waited_for_a_moment_only(kept: Contexts, path: Path) -> None:
+    with held(path):
+        began = time.monotonic()
+        with pytest.raises(Busy, match="in use by another memem"):
+            kept.add("s1", ["a"], 1)
+        assert 0.1 < time.monotonic() - began < 1
+        assert kept.shown("s1") == []
+    kept.add("s1", ["a"], 1)
+    assert kept.shown("s1") == ["a"]
+
+
+def test_what_cannot_be_opened_is_waited_for_once_and_used_once_it_can_be(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Contexts(path).close()
+    tried: list[Path] = []
+    connect = contexts._connected
+
+    def connected(path: Path) -> sqlite3.Connection:
+        tried.append(path)
+        return connect(path)
+
+    monkeypatch.setattr(contexts, "_connected", connected)
+    with held(path, "EXCLUSIVE"):
+        kept = Contexts(path)
+        for use in (lambda: kept.shown("s1"), lambda: kept.receipts, lambda: kept.add("s1", ["a"], 1)):
+            with pytest.raises(Busy, match="in use by another memem"):
+                use()
+        assert (len(tried), kept.is_current()) == (1, True)
+        kept.close()
+    monkeypatch.setattr(contexts, "AGAIN_SECONDS", 0)
+    kept._again = 0.0
+    kept.add("s1", ["a"], 1)
+    assert (kept.shown("s1"), kept.is_current()) == (["a"], True)
+    kept.close()
+
+
+def test_what_a_prompt_came_to_is_written_in_one_go_or_not_at_all(
+    kept: Contexts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    receipt = Receipt(1.0, PROMPT, "s1")
+    kept.add_all(receipt, ["a"], Context(0, 2, b"x"))
+    assert (kept.shown("s1"), kept.get("s1")) == (["a"], Context(0, 2, b"x"))
+    assert kept.receipts.last("s1")
+
+    def fails(*_: object) -> int:
+        raise Busy("x")
+
+    monkeypatch.setattr(Receipts, "add", fails)
+    with pytest.raises(Busy):
+        kept.add_all(receipt, ["b"], Context(5, 5, b"y"))
+    assert (kept.shown("s1"), kept.get("s1")) == (["a"], Context(0, 2, b"x"))
 
 
 def test_damage_within_is_told_in_our_words(path: Path) -> None:

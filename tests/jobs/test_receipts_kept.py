@@ -17,9 +17,9 @@ from memem.jobs.receipts import Receipts
 A, B = "aaaaaaaa-0000", "bbbbbbbb-0000"
 ITEMS = (
     Item(A, "A “title”", score=0.9, confidence=0.8, cosine=0.7, terms=("rs256", "网关")),
-    Item(B, shown=False, terms=("carts",)),
+    Item(B, shown=False, terms=("carts",), kept_out="no room"),
 )
-SHOWN = Receipt(1.5, PROMPT, "s1", "shop", "0123", "2 of 9", 640, 0.5, "no weights", ITEMS)
+SHOWN = Receipt(1.5, PROMPT, "s1", "shop", "0123", "2 of 9", 640, 0.5, "no weights", ITEMS, followed=True)
 
 
 @pytest.fixture
@@ -144,6 +144,17 @@ def test_a_session_that_is_forgotten_leaves_no_receipt(kept: Receipts) -> None:
     assert (kept.last("s1"), getattr(kept.last(), "session", "")) == (None, "s2")
 
 
+def test_a_memory_that_is_forgotten_leaves_its_id_and_no_words(kept: Receipts) -> None:
+    number = kept.add(replace(SHOWN, items=(*ITEMS, Item("c", "Other", terms=("x",)))))
+    kept.mark_used(number, {A: "the answer has its words (rs256)", "c": "cited"}, now=1)
+    before = kept.of_memory("c", 1)[0]
+    kept.forget_memory(A)
+    (after,) = kept.of_memory(A, 9)
+    assert after.items[0] == replace(before.items[0], title="", terms=(), used="")
+    assert (after.items[1:], replace(after, items=())) == (before.items[1:], replace(before, items=()))
+    assert kept.tally([A, "c"]) == {"c": (1, 1)}
+
+
 # --- the file -----------------------------------------------------------------------------------------------------
 
 
@@ -162,6 +173,20 @@ def test_a_file_of_the_first_version_gets_the_receipts_and_keeps_what_it_has(pat
     with closing(Contexts(path)) as again:
         assert again.receipts.last() == replace(SHOWN, number=number)
         assert again.shown("s1") == ["a"]
+
+
+def test_a_receipt_of_the_second_version_is_told_as_it_was(path: Path) -> None:
+    path.parent.mkdir()
+    with closing(sqlite3.connect(path)) as connection:
+        for migration in contexts.MIGRATIONS[:2]:
+            migration(connection)
+        stated = (7, 1.5, PROMPT, "s1", "shop", "0123", "why", 640, 0.5, "", '[{"id":"a","shown":false}]', 1)
+        connection.execute("INSERT INTO receipts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", stated)
+        connection.execute("PRAGMA user_version = 2")
+        connection.commit()
+    with closing(Contexts(path)) as opened:
+        item = Item("a", shown=False)
+        assert opened.receipts.last() == Receipt(1.5, PROMPT, "s1", "shop", "0123", "why", 640, 0.5, "", (item,), 7)
 
 
 def test_a_context_that_is_emptied_keeps_its_receipts(path: Path) -> None:

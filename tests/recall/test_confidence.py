@@ -4,14 +4,27 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from memem.core.memory import Hit, Memory
 from memem.core.options import OPTIONS
 from memem.core.query import Found, Term
 from memem.recall import confidence
-from memem.recall.confidence import BY_WORDS, LONGEST_QUESTION, MEANING, Line, Prompt, Weights
+from memem.recall.confidence import (
+    BY_WORDS,
+    ENOUGH_NOTES,
+    FAR_BEHIND,
+    FEW_WORDS,
+    FOREIGN,
+    LEAST_COVERAGE,
+    LONGEST_QUESTION,
+    MEANING,
+    UNSURE,
+    Line,
+    Prompt,
+    Weights,
+)
 
 MEMORY = Memory(id="3f2c9a1e", title="t", body="b")
 ASKING, ORDERING = Prompt(True, 0.0, False), Prompt(False, 0.0, False)
@@ -110,7 +123,7 @@ _hits = st.builds(
     st.booleans(),
     st.booleans(),
 )
-_prompts = st.builds(Prompt, st.booleans(), _share, st.booleans())
+_prompts = st.builds(Prompt, st.booleans(), _share, st.booleans(), st.integers(0, 2 * ENOUGH_NOTES))
 
 
 @given(_hits, _prompts)
@@ -126,6 +139,7 @@ def test_more_evidence_never_makes_a_memory_less_likely(
     richer = [
         replace(one, coverage=max(one.coverage, coverage)),
         replace(one, named=True),
+        replace(one, about_file=1.0),
         replace(one, terms=(*one.terms, "another")),
         *([replace(one, cosine=max(one.cosine, cosine))] if one.cosine is not None else []),
     ]
@@ -158,6 +172,7 @@ def test_in_a_script_the_encoder_does_not_read_the_cosine_says_nothing() -> None
 def test_a_weight_speaks_for_what_it_should_or_against_it() -> None:
     for weights in (MEANING, BY_WORDS):
         assert weights.coverage > 0 < weights.name
+        assert weights.file > 0
         assert weights.question > 0 > weights.always
         assert weights.unknown < 0 > weights.unknown_name
     assert MEANING.cosine > 0 == BY_WORDS.cosine
@@ -235,16 +250,118 @@ def test_the_order_stays() -> None:
     assert shown(*hits, line=ANYTHING) == ["b", "a", "c"]
 
 
+_scored = st.lists(st.tuples(_hits, _share), max_size=5).map(
+    lambda found: [replace(each, score=score, path=str(at)) for at, (each, score) in enumerate(found)]
+)
+
+
+def sifted(hits: list[Hit], prompt: Prompt, line: Line = IN_USE) -> list[Hit]:
+    return confidence.sifted(confidence.judged(hits, prompt), prompt, line)
+
+
 @settings(max_examples=150)
-@given(st.lists(st.tuples(_hits, _share), max_size=5), st.tuples(_hits, _share), _prompts, _share)
-def test_a_weaker_memory_never_changes_what_becomes_of_a_stronger_one(
-    found: list[tuple[Hit, float]], another: tuple[Hit, float], prompt: Prompt, share: float
+@given(_scored, _hits, _prompts, _share)
+def test_a_memory_that_scores_lower_than_all_never_changes_what_becomes_of_the_others(
+    hits: list[Hit], another: Hit, prompt: Prompt, share: float
 ) -> None:
-    hits = [replace(each, score=score, path=str(at)) for at, (each, score) in enumerate(found)]
-    weaker = replace(another[0], score=share * max((each.score for each in hits), default=0.0), path="weaker")
-    alone = confidence.deserving(confidence.judged(hits, prompt), prompt, IN_USE)
-    together = confidence.deserving(confidence.judged([*hits, weaker], prompt), prompt, IN_USE)
-    assert [each for each in together if each.path != "weaker"] == alone
+    weakest = replace(another, score=share * min((each.score for each in hits), default=1.0), path="weakest")
+    assert sifted([*hits, weakest], prompt)[:-1] == sifted(hits, prompt)
+
+
+@settings(max_examples=150)
+@given(_scored, _hits, _prompts, st.sampled_from([UNSURE, FOREIGN, FEW_WORDS, FAR_BEHIND]))
+@example([hit(score=0.1, cosine=0.7, coverage=0.8)], hit(cosine=0.1), ASKING, UNSURE)
+def test_a_memory_that_is_not_shown_itself_never_changes_what_becomes_of_the_others(
+    hits: list[Hit], another: Hit, prompt: Prompt, why: str
+) -> None:
+    """However well it scores: a text that has most of the words and answers nothing keeps nobody out."""
+    together = sifted([*hits, replace(another, path="another")], prompt)
+    assume(together[-1].kept_out == why)
+    assert together[:-1] == sifted(hits, prompt)
+
+
+@settings(max_examples=150)
+@given(_scored, _hits, _prompts)
+def test_the_most_that_a_stronger_one_can_do_is_to_leave_another_far_behind(
+    hits: list[Hit], another: Hit, prompt: Prompt
+) -> None:
+    strongest = replace(another, score=1.0, path="strongest")
+    for before, after in zip(sifted(hits, prompt), sifted([*hits, strongest], prompt)[:-1], strict=True):
+        assert after == before or (after == replace(before, kept_out=FAR_BEHIND) and not before.kept_out)
+
+
+# --- why not ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("fields", "unknown", "why"),
+    [
+        ({"cosine": 0.1}, 0.0, UNSURE),
+        ({"cosine": 0.1}, 1.0, UNSURE),
+        (NEAR, 0.9, FOREIGN),
+        ({"terms": ("walrus", "pier", "harbour", "herring"), "coverage": LEAST_COVERAGE - 0.01}, 0.0, FEW_WORDS),
+        (NEAR | {"score": 0.1}, 0.0, FAR_BEHIND),
+        (NEAR, 0.0, ""),
+    ],
+)
+def test_what_is_not_shown_bears_the_reason(fields: dict[str, Any], unknown: float, why: str) -> None:
+    prompt = replace(ASKING, unknown=unknown)
+    line = Line(0.4, 0.5, 0.8)
+    best = hit("best", named=True, **NEAR)
+    one = hit(**fields)
+    assert [each.kept_out for each in sifted([best, one], prompt, line)] == ["", why]
+
+
+@given(_scored, _prompts)
+def test_those_that_deserve_it_are_those_without_a_reason_against_them(hits: list[Hit], prompt: Prompt) -> None:
+    judged = confidence.judged(hits, prompt)
+    marked = confidence.sifted(judged, prompt, IN_USE)
+    assert confidence.deserving(judged, prompt, IN_USE) == [each for each in marked if not each.kept_out]
+    assert [replace(each, kept_out="") for each in marked] == judged
+
+
+@pytest.mark.parametrize("words", [{"cosine": None}, {"cosine": 0.9, "understood": False}])
+def test_where_words_decide_alone_a_memory_holds_some_part_of_the_prompt_or_is_named(words: dict[str, Any]) -> None:
+    few = hit(coverage=LEAST_COVERAGE - 0.001, terms=("walrus",), **words)
+    assert shown(few, line=ANYTHING) == []
+    assert shown(replace(few, coverage=LEAST_COVERAGE), line=ANYTHING) == ["a"]
+    assert shown(replace(few, named=True), line=ANYTHING) == ["a"]
+    assert shown(replace(few, cosine=0.0, understood=True), line=ANYTHING) == ["a"]
+
+
+# --- few notes know few words -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("notes", "foreign"), [(0, 0.0), (1, 0.008), (50, 0.4), (ENOUGH_NOTES, 0.8), (10 * ENOUGH_NOTES, 0.8)]
+)
+def test_what_is_unknown_says_as_much_as_there_are_notes_to_know_it_from(notes: int, foreign: float) -> None:
+    assert Prompt(True, 0.8, False, notes).foreign == pytest.approx(foreign)
+
+
+def test_in_a_small_vault_a_prompt_of_unknown_words_is_answered() -> None:
+    small, large = (Prompt(True, 0.95, False, notes) for notes in (10, ENOUGH_NOTES))
+    near = hit(cosine=0.6, terms=("walrus",), coverage=0.3)
+    assert likely(near, small) > likely(near, large)
+    assert (shown(near, prompt=small), shown(near, prompt=large)) == (["a"], [])
+
+
+def test_where_words_decide_alone_what_is_unknown_counts_in_full() -> None:
+    said = hit(terms=("walrus",), coverage=0.3)
+    assert likely(said, Prompt(True, 0.7, False, 3)) == likely(said, Prompt(True, 0.7, False, 10 * ENOUGH_NOTES))
+
+
+# --- files --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("evidence", [{"cosine": 0.3}, {"terms": ("walrus",), "coverage": 0.3}])
+def test_a_file_at_hand_counts_and_one_that_the_prompt_names_counts_more(evidence: dict[str, Any]) -> None:
+    none, at_hand, named = (likely(hit(about_file=part, **evidence)) for part in (0.0, 0.4, 1.0))
+    assert none < at_hand < named
+
+
+def test_a_file_alone_shows_nothing() -> None:
+    assert shown(hit(about_file=1.0, cosine=0.0), prompt=ORDERING) == []
 
 
 def test_one_good_memory_brings_no_other() -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from memem.core.memory import PINNED_MAX_CHARACTERS, PINNED_MAX_NOTES, Hit, Memory
 from memem.core.options import OPTIONS
 from memem.recall import render
-from memem.recall.pack import MOST_HITS, Packed, distinct, pack
+from memem.recall.pack import MOST_HITS, SHORTER, Packed, distinct, pack
 
 SMALLEST, USUAL, LARGEST = 500, 8_000, 9_500
 FACTS = ["- Project: shop", "- Branch: main"]
@@ -106,6 +106,33 @@ def test_a_long_body_is_shown_by_the_passage_that_answers() -> None:
     (found,) = hits(memory(1, "word " * 2_000 + "the answer"))
     assert "the answer" not in pack([found], [], FACTS, "shop", USUAL).text
     assert "   > […] the answer\n" in pack([replace(found, passage="the answer")], [], FACTS, "shop", USUAL).text
+
+
+@pytest.mark.parametrize("most", SHORTER)
+def test_the_first_is_cut_shorter_where_there_is_no_room_for_its_share(most: int) -> None:
+    (found,) = hits(memory(1, "word " * 2_000))
+    budget = len(render.document(FACTS, [render.item(1, found, "shop", most)]))
+    assert pack([found], [], FACTS, "shop", budget).hits == (found,)
+    assert len(pack([found], [], FACTS, "shop", budget).text) == budget
+
+
+def test_what_has_no_room_even_so_is_not_shown() -> None:
+    (found,) = hits(memory(1, "word " * 2_000))
+    budget = len(render.document(FACTS, [render.item(1, found, "shop", min(SHORTER))])) - 1
+    assert pack([found], [], FACTS, "shop", budget) == Packed(render.document(FACTS, []), ())
+
+
+def test_those_after_the_first_are_not_cut_shorter() -> None:
+    first, second = hits(memory(1, "small"), memory(2, "word " * 2_000))
+    budget = len(render.document(FACTS, [render.item(1, each, "shop", 300) for each in (first, second)]))
+    assert pack([first, second], [], FACTS, "shop", budget).hits == (first,)
+
+
+def test_where_the_best_has_no_room_at_all_the_next_comes_first_and_is_cut_in_its_place() -> None:
+    wide, long = hits(memory(1, "y\n" * 300), memory(2, "word " * 2_000))
+    budget = len(render.document(FACTS, [render.item(1, long, "shop", min(SHORTER))]))
+    packed = pack([wide, long], [], FACTS, "shop", budget)
+    assert (packed.hits, numbers(packed)) == ((long,), [1])
 
 
 def test_nothing_at_all_is_still_a_slice() -> None:

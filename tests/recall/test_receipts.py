@@ -3,6 +3,7 @@
 import json
 from datetime import timedelta, timezone
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from syrupy.assertion import SnapshotAssertion
@@ -14,8 +15,17 @@ from memem.recall.receipts import in_words, of_entry, of_slice
 ZONE = timezone(timedelta(hours=1))
 TIME = 1_772_352_000.0
 SIGNING = Item("3f2c9a1e-8d1b", "How tokens are signed", confidence=0.83, cosine=0.62, terms=("rs256", "tokens"))
-CARTS = Item("00000002-8d1b", "When carts expire", shown=False, confidence=0.31, cosine=0.2)
-KNOWN = Item("00000003-8d1b", "Where keys are", shown=False, confidence=0.7, terms=("keys",))
+CARTS = Item(
+    "00000002-8d1b", "When carts expire", shown=False, confidence=0.31, cosine=0.2, kept_out="not likely enough to help"
+)
+KNOWN = Item(
+    "00000003-8d1b",
+    "Where keys are",
+    shown=False,
+    confidence=0.7,
+    terms=("keys",),
+    kept_out="said already in this context",
+)
 
 
 def told(*items: Item, **more: object) -> str:
@@ -75,6 +85,62 @@ def test_of_many_words_some_are_named() -> None:
     assert "It shares “word0” with the prompt." in told(Item("00000001-0000", "A", terms=terms[:1]))
 
 
+def test_what_kept_a_memory_out_is_told_as_it_was_and_never_guessed() -> None:
+    near = Item("00000001-0000", "A", shown=False, kept_out="no room.")
+    assert told(near).splitlines()[-1] == "  A (00000001): Kept out: no room."
+    old = Item("00000001-0000", "A", shown=False, confidence=0.2)
+    assert told(old).splitlines()[2] == "  A (00000001): 20 % likely to help."
+
+
+@pytest.mark.parametrize(
+    ("confidence", "line", "percent", "least"),
+    [
+        (0.2499, 0.25, "24 %", "25 %"),
+        (0.29, 0.5, "29 %", "50 %"),
+        (0.256, 0.253, "26 %", "25.3 %"),
+        (0.2535, 0.253, "26 %", "25.3 %"),
+        (0.2525, 0.253, "25 %", "25.3 %"),
+        (0.25, 0.25, "25 %", "25 %"),
+        (0.996, 0.999, "99 %", "99.9 %"),
+    ],
+)
+def test_a_percentage_is_on_the_right_side_of_the_line(
+    confidence: float, line: float, percent: str, least: str
+) -> None:
+    lines = told(Item("00000001-0000", "A", shown=confidence >= line, confidence=confidence), line=line)
+    assert f": {percent} likely to help." in lines
+    assert f"at least {least} likely to help." in lines
+
+
+def test_a_full_stop_is_not_told_twice() -> None:
+    lines = told(reason="nothing was found.", degraded="there are no weights.", characters=0).splitlines()
+    assert [line[-7:] for line in lines] == [" found.", "eights."]
+    assert told(Item("00000001-0000", "A", used="it was cited.")).endswith("It was used: it was cited.")
+
+
+def test_words_of_earlier_turns_are_not_said_to_be_the_prompts_own() -> None:
+    item = Item("00000001-0000", "A", terms=("ledger",), cosine=0.6)
+    assert told(item, followed=True).endswith(
+        "It shares “ledger” with the prompt, or with what was asked or said before, and is near in meaning (0.60)."
+    )
+
+
+@pytest.mark.parametrize(
+    ("terms", "listed"),
+    [
+        (("连接", "接池"), "“连接池”"),
+        (("redis", "连接", "接池", "池超", "超时"), "“redis” and “连接池超时”"),
+        (("连接", "超时"), "“连接” and “超时”"),
+        (("ab", "bc"), "“ab” and “bc”"),
+        (("池", "池子"), "“池” and “池子”"),
+    ],
+)
+def test_pairs_of_characters_that_overlap_are_told_as_the_word_they_come_from(
+    terms: tuple[str, ...], listed: str
+) -> None:
+    assert f"It shares {listed} with the prompt." in told(Item("00000001-0000", "A", terms=terms))
+
+
 # --- made of what was decided -------------------------------------------------------------------------------------
 
 
@@ -91,6 +157,12 @@ def test_a_receipt_has_what_a_slice_shows_what_is_pinned_in_it_and_what_it_nearl
         ("00000003", False, False),
     ]
     assert (items[0].score, items[0].confidence, items[0].cosine, items[0].terms) == (0.75, 0.6, 0.4, ("rs256",))
+
+
+def test_only_what_was_not_shown_was_kept_out() -> None:
+    hits = (hit(1, kept_out="superseded"),), (hit(2, kept_out="superseded"),)
+    items = of_slice(Slice("text", hits[0], "", "shop", "", runners_up=hits[1]))
+    assert [item.kept_out for item in items] == ["", "superseded"]
 
 
 def test_a_title_is_one_short_line_and_terms_are_few() -> None:
@@ -116,7 +188,17 @@ def test_only_what_a_prompt_or_a_file_called_for_is_judged() -> None:
 
 floats = st.none() | st.floats(0, 1)
 ITEMS = st.builds(
-    Item, st.text(), st.text(), st.booleans(), st.booleans(), floats, floats, floats, st.tuples(st.text()), st.text()
+    Item,
+    st.text(),
+    st.text(),
+    st.booleans(),
+    st.booleans(),
+    floats,
+    floats,
+    floats,
+    st.tuples(st.text()),
+    st.text(),
+    st.text(),
 )
 
 

@@ -256,6 +256,11 @@ def test_what_is_not_known_is_not_mentioned() -> None:
         ({"project": "shop", "status": "stale"}, "1. 2026-03-01 · 3f2c9a1e · stale · **Signing**"),
         ({"project": "shop", "updated": "", "created": "2025-01-02T03:04"}, "1. 2025-01-02 · 3f2c9a1e · **Signing**"),
         ({"project": "shop", "updated": ""}, "1. 3f2c9a1e · **Signing**"),
+        ({"project": "shop", "superseded_by": "[[b]]"}, "1. 2026-03-01 · 3f2c9a1e · superseded · **Signing**"),
+        (
+            {"project": "shop", "status": "stale", "superseded_by": "[[b]]"},
+            "1. 2026-03-01 · 3f2c9a1e · stale · **Signing**",
+        ),
     ],
 )
 def test_an_item_names_its_date_its_id_and_what_is_unusual(fields: dict[str, Any], head: str) -> None:

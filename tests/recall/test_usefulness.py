@@ -1,5 +1,7 @@
 """Whether a memory was used, by what stands in the answer; and what that counts for."""
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -76,6 +78,15 @@ def test_a_memory_about_a_file_that_was_changed_was_used(paths: tuple[str, ...],
 def test_a_pattern_that_says_little_or_another_file_shows_nothing(paths: tuple[str, ...], body: str) -> None:
     memory = Memory(ID, "Title", body, paths=paths)
     assert used(memory, [], Answered("Done.", files=("/srv/shop/src/auth/token.py",))) == ""
+
+
+@pytest.mark.parametrize("unbroken", ["a" * 100_000, "a/" * 50_000, "a." * 50_000, "ab12-" * 20_000])
+def test_a_memory_that_holds_long_data_is_looked_through_at_once(unbroken: str) -> None:
+    memory = Memory(ID, "Title", f"{unbroken} (see /src/auth/token.py:12)\n{unbroken}")
+    began = time.process_time()
+    assert used(memory, [], Answered("Done.", files=("/srv/shop/src/auth/token.py",))).startswith("token.py")
+    assert used(memory, [], Answered("Done.", files=("/srv/shop/other.py",))) == ""
+    assert time.process_time() - began < 1
 
 
 @pytest.mark.parametrize("memory", [Memory(ID, "T", "See README.md."), Memory(ID, "T", "", paths=("README.md",))])

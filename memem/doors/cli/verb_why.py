@@ -7,6 +7,7 @@ from memem.doors.cli import output
 from memem.doors.cli.session import fresh_workspace, workspace
 from memem.flows import provenance, receipts
 from memem.flows.provenance import Why
+from memem.flows.usefulness import Usefulness
 
 TURN_CHARACTERS = 600
 
@@ -58,10 +59,17 @@ def _show_injections(why: Why) -> None:
         when = shown.time[:16].replace("T", " ")
         rows.append([when, shown.event, shown.project, shown.session, sure, shown.used])
     output.table(["when", "for", "project", "session", "sure", "used"], rows)
-    fared = why.usefulness
-    if fared.shown:
-        judged = f"Of {fared.shown} {'time' if fared.shown == 1 else 'times'} that could be judged"
-        output.say(f"{judged} it was used in {fared.used}: it counts {fared.multiplier:.2f} times in ranking.")
+    if why.usefulness.shown:
+        output.say(f"{_fared(why.usefulness)}; in ranking it counts {why.usefulness.multiplier:.2f} times.")
+
+
+def _fared(fared: Usefulness) -> str:
+    if fared.shown == 1:
+        return f"The one time that could be judged it was {'used' if fared.used else 'not seen to be used'}"
+    times = f"of the {fared.shown} times that could be judged"
+    if not fared.used:
+        return f"In none {times} it was seen to be used"
+    return f"It was used in {'all' if fared.used == fared.shown else fared.used} {times}"
 
 
 def _show_proof(why: Why) -> None:

@@ -38,29 +38,32 @@ def _context_ended(ws: Workspace, envelope: bytes) -> None:
 def _judge_and_mine(ws: Workspace, envelope: bytes, *, flush: bool) -> None:
     """Judging is quick, so it comes first; whatever becomes of it, what was said is mined."""
     try:
-        _judge(ws, envelope)
+        _judge(ws, envelope, ended=flush)
     finally:
         _mine(ws, envelope, flush=flush)
 
 
-def _judge(ws: Workspace, envelope: bytes) -> None:
+def _judge(ws: Workspace, envelope: bytes, *, ended: bool) -> None:
     from memem.flows import hook_check
     from memem.flows.usefulness import judge
 
     told = read(envelope)
     session, transcript = text_of(told, "session_id"), text_of(told, "transcript_path")
-    if session and transcript and session != hook_check.SESSION:
-        judge(ws, session, Path(transcript), text_of(told, "last_assistant_message"))
+    if session and session != hook_check.SESSION:
+        said = text_of(told, "last_assistant_message")
+        judge(ws, session, Path(transcript) if transcript else None, said, ended=ended)
 
 
 def _mine(ws: Workspace, envelope: bytes, *, flush: bool) -> None:
     """With the end of a session, or of its context, also what would otherwise wait for more of it."""
-    from memem.flows import hook_check, mining
+    from memem.flows import consent, hook_check, mining
 
     told = read(envelope)
     if text_of(told, "session_id") == hook_check.SESSION:
         return  # doctor wanted to see that we start
     transcript = text_of(told, "transcript_path")
+    if not transcript and not consent.opted_in(ws):
+        return  # nobody would read it
     if not transcript:
         raise InputError("The hook was told of no transcript.")
     expected = mining.expected(text_of(told, "last_assistant_message"))
