@@ -9,6 +9,7 @@ import pytest
 
 from memem.core.errors import VaultMissing
 from memem.core.memory import ARCHIVE, PINNED, Memory, Slice
+from memem.core.receipt import RUNNERS_UP
 from memem.doors.cli.verb_demo import example_memories
 from memem.flows import encode, rebuild, reindex, remember, retrieve, slicing
 from memem.flows.slicing import Beside
@@ -378,7 +379,7 @@ def test_the_next_best_are_told_at_most_three_and_none_that_is_shown(ws: Workspa
         keep(ws, f"n{number}", f"A herring swims in basin {number}.")
     found = zoo(ws, FEEDING)
     assert titles(found) == ["best"]
-    assert len(found.runners_up) == slicing.RUNNERS_UP == 3
+    assert len(found.runners_up) == RUNNERS_UP == 3
     assert {hit.id for hit in found.runners_up}.isdisjoint(found.ids)
     assert all(hit.confidence is not None for hit in (*found.hits, *found.runners_up))
     assert not any(hit.kept_out for hit in found.hits)
