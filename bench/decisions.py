@@ -116,7 +116,7 @@ def best_line(cases: Sequence[Case], weights: Weights) -> Line:
     """The line that serves these prompts best, in the middle between those that serve them as well."""
     used = in_use()
     choose = at(replace(used, confidence=0.0), weights)
-    best = [(max((hit.confidence or 0.0 for hit in choose(case)), default=0.0), case.wanted) for case in cases]
+    best = [(max((hit.helps or 0.0 for hit in choose(case)), default=0.0), case.wanted) for case in cases]
     places = sorted({likely for likely, _ in best} | {1.0})
     lines = [(low + high) / 2 for low, high in pairwise(places)]
     worth = [_worth(best, line) for line in lines]
@@ -138,7 +138,7 @@ def by_kind(cases: Sequence[Case], choose: Choose) -> list[dict[str, Any]]:
 
 def reliability(cases: Sequence[Case]) -> list[dict[str, Any]]:
     """Of the memories given about the same confidence, how many were right."""
-    seen = [(hit.confidence or 0.0, hit.id in case.right) for case in cases for hit in case.hits]
+    seen = [(hit.helps or 0.0, hit.id in case.right) for case in cases for hit in case.hits]
     rows = []
     for low, high in BANDS:
         band = [(likely, right) for likely, right in seen if low <= likely < high or likely == high == 1.0]
@@ -166,7 +166,7 @@ def _weighed(hit: Hit, case: Case, weights: Weights) -> Hit:
     if not confidence.by_meaning(hit):
         return hit
     odds = fitting.odds(weights, confidence.evidence(hit, case.prompt))
-    return replace(hit, confidence=1 / (1 + math.exp(-odds)))
+    return replace(hit, helps=1 / (1 + math.exp(-odds)))
 
 
 def _characters(hits: Sequence[Hit]) -> int:

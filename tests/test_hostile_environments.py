@@ -169,8 +169,8 @@ def test_ten_hooks_at_once_are_answered_as_one(machine: Machine) -> None:
 
 
 PROMPTS = {
-    "of a megabyte": PROMPT + " tokens" * 150_000,
-    "longer than an engine takes": PROMPT + " tokens" * 730_000,
+    "of a megabyte": PROMPT + " lorem" * 170_000,
+    "longer than an engine takes": PROMPT + " lorem" * 850_000,
     "with NULs": PROMPT.replace(" ", "\0 \0"),
     "of half characters": PROMPT + " \ud83e",
 }

@@ -96,7 +96,7 @@ class Hit(Entry):
     named: bool = False  # whether one of those stands in so few memories that it names them
     about_file: float = 0.0  # 1 when it is about a file that the prompt names, less when one that its session was at
     passage: str = ""  # the part of a long statement that answers, where somebody looked for it
-    confidence: float | None = None  # how likely it helps with the prompt, from 0 to 1; None where nobody judged
+    helps: float | None = None  # how likely it helps with the prompt, from 0 to 1; None where nobody judged
     kept_out: str = ""  # why a slice that considered it does not show it
     degraded: str = ""  # why keywords answered alone, when they should not have
 

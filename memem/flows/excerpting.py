@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from memem.core.errors import MememError
 from memem.core.memory import Hit
-from memem.flows.retrieve import QUERY_CHARACTERS
+from memem.flows.retrieve import cut
 from memem.index.passages import key, passages
 from memem.index.words import fold
 from memem.workspace import Workspace
@@ -31,7 +31,7 @@ def _best(ws: Workspace, query: str, hit: Hit) -> str:
 
 
 def _nearest(ws: Workspace, query: str, texts: Sequence[str]) -> str:
-    asked = ws.ask(query[:QUERY_CHARACTERS])  # what was looked for, whose vector is there
+    asked = ws.ask(cut(query))  # what was looked for, whose vector is there
     answer = asked.wait(ws.settings.query_seconds) if asked else None
     if answer is None:
         return ""

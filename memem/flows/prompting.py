@@ -144,7 +144,7 @@ def _counted(context: Context, found: Slice, *, looked: bool) -> Context:
 def _topic(ws: Workspace, query: str) -> bytes:
     """The vector of what is looked for; empty where there is none to be had."""
     try:
-        vector = ws.ask(query[: retrieve.QUERY_CHARACTERS])
+        vector = ws.ask(retrieve.cut(query))
         answer = vector.wait(ws.settings.query_seconds) if vector else None
     except MememError:
         return b""

@@ -55,9 +55,18 @@ def search(
     return Hits(hits, found.degraded)
 
 
+def cut(query: str) -> str:
+    """As much of a query as is looked for, without the stump of a word at its end."""
+    if len(query) <= QUERY_CHARACTERS:
+        return query
+    kept = query[:QUERY_CHARACTERS]
+    whole = kept.rsplit(None, 1)[0] if not query[QUERY_CHARACTERS].isspace() else kept
+    return whole if len(whole) > QUERY_CHARACTERS // 2 else kept  # one endless word, or a script without spaces
+
+
 def foresee(ws: Workspace, query: str) -> None:
     """Begin to compute the vector of a query that is about to be asked."""
-    ws.ask(query[:QUERY_CHARACTERS])
+    ws.ask(cut(query))
 
 
 def get(ws: Workspace, identity: str) -> Entry:
@@ -157,7 +166,7 @@ def find(
     ws: Workspace, query: str, scope: Scope, limit: int, choose: Callable[[Found], list[Hit]], *, by_words: bool = False
 ) -> tuple[Found, list[Hit]]:
     """Search and choose, and again while what was found turns out to have changed, in the index or on disk."""
-    query = query[:QUERY_CHARACTERS]
+    query = cut(query)
     for _ in range(MOST_LOOKS):
         vector = None if by_words else ws.ask(query)
         found, is_whole = _find_once(ws, query, vector, scope, max(limit, LEAST_CANDIDATES))

@@ -114,7 +114,7 @@ def is_question(prompt: str) -> bool:
 
 def judged(hits: Sequence[Hit], prompt: Prompt) -> list[Hit]:
     """The hits, each with how likely it is to help with the prompt."""
-    return [replace(hit, confidence=round(_likely(hit, prompt), 4)) for hit in hits]
+    return [replace(hit, helps=round(_likely(hit, prompt), 4)) for hit in hits]
 
 
 def sifted(hits: Sequence[Hit], prompt: Prompt, line: Line) -> list[Hit]:
@@ -130,7 +130,7 @@ def deserving(hits: Sequence[Hit], prompt: Prompt, line: Line) -> list[Hit]:
 
 
 def _too_weak(hit: Hit, prompt: Prompt, line: Line) -> str:
-    if (hit.confidence or 0.0) < line.confidence:
+    if (hit.helps or 0.0) < line.confidence:
         return UNSURE
     if not hit.named and prompt.foreign > line.unknown:
         return FOREIGN

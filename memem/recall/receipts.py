@@ -41,7 +41,7 @@ def _of_hit(hit: Hit, *, shown: bool) -> Item:
         title=one_line(hit.title, TITLE_CHARACTERS),
         shown=shown,
         score=hit.score,
-        confidence=hit.confidence,
+        confidence=hit.helps,
         cosine=hit.cosine if hit.understood else None,
         terms=hit.terms[:MOST_TERMS],
         kept_out="" if shown else hit.kept_out,

@@ -22,7 +22,7 @@ BY_COSINE = Weights(always=-5.0, cosine=10.0)
 def hit(name: str, confidence: float | None, score: float = 1.0, **fields: Any) -> Hit:
     """Found by words that are all of the prompt, unless said otherwise."""
     given = {"coverage": 1.0} | fields
-    return Hit(Memory(name, name, f"Says {name}."), f"{name}.md", score, confidence=confidence, **given)
+    return Hit(Memory(name, name, f"Says {name}."), f"{name}.md", score, helps=confidence, **given)
 
 
 def case(*hits: Hit, kind: str = "task", right: Sequence[str] = (), wanted: bool = True, **more: Any) -> Case:
@@ -64,7 +64,7 @@ def test_what_would_be_shown_is_what_a_slice_would_show() -> None:
     assert len(at(HALF)(many)) == MOST_HITS
     behind = case(hit("a", 0.9), hit("b", 0.9, score=0.2))
     assert [each.id for each in at(Line(0.5, 0.5, 1.0))(behind)] == ["a"]
-    twice = case(*(Hit(Memory(name, "t", "The same."), "x", 1.0, confidence=0.9, named=True) for name in "ab"))
+    twice = case(*(Hit(Memory(name, "t", "The same."), "x", 1.0, helps=0.9, named=True) for name in "ab"))
     assert len(at(HALF)(twice)) == 1
 
 
@@ -106,8 +106,8 @@ def nears(cosines: Sequence[float], *, wanted: bool) -> list[Case]:
 
 def likely(cosine: float) -> float:
     (judged,) = at(Line(0.0, 0.0, 1.0), BY_COSINE)(case(hit("a", None, cosine=cosine)))
-    assert judged.confidence is not None
-    return judged.confidence
+    assert judged.helps is not None
+    return judged.helps
 
 
 def test_where_prompts_can_be_told_apart_the_line_lies_in_the_middle_between_them() -> None:

@@ -100,7 +100,7 @@ def test_questions_with_an_answer_want_the_memories_of_its_sessions(devmem: list
     assert (walrus.kind, otter.kind, walrus.wanted) == ("", "fact", True)
     assert walrus.right == {walrus.hits[0].id}
     assert "walrus service" in walrus.hits[0].body
-    assert all(hit.confidence is not None for hit in walrus.hits)
+    assert all(hit.helps is not None for hit in walrus.hits)
 
 
 def test_questions_without_one_and_prompts_about_something_else_want_nothing(devmem: list[Case]) -> None:

@@ -53,9 +53,10 @@ def test_a_hit_as_json_lays_its_memory_open_and_keeps_the_order_of_fields() -> N
     flat = jsonable(Hit(MEMORY, "a.md", 0.5, terms=("signing",), coverage=0.25, literal=True))
     assert list(flat)[:3] == ["id", "title", "body"]
     found = ["path", "score", "source", "cosine", "understood", "terms", "coverage", "literal", "named"]
-    scored = [*found, "about_file", "passage", "kept_out", "degraded"]
+    scored = [*found, "about_file", "passage", "helps", "kept_out", "degraded"]
     assert list(flat)[-len(scored) :] == scored
     assert "memory" not in flat
+    assert flat["confidence"] == MEMORY.confidence
     assert flat["terms"] == ["signing"]
     assert json.loads(json.dumps(flat)) == flat
 

@@ -22,7 +22,7 @@ def run(capsys: pytest.CaptureFixture[str]) -> Run:
 
 
 def show(ws: Workspace, session: str, confidence: float | None = 0.8) -> None:
-    hit = Hit(SIGNING, "a.md", 0.9, terms=("rs256",), confidence=confidence)
+    hit = Hit(SIGNING, "a.md", 0.9, terms=("rs256",), helps=confidence)
     receipts.record(ws, Slice("text", (hit,), "", "shop", "", session), prompt="x", line=0.5)
 
 

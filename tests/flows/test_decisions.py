@@ -28,7 +28,7 @@ CARTS = Memory("00000002-8d1b-4c55-9a43-1f0e6f0d7a11", "Carts", "Carts expire af
 
 
 def hit(memory: Memory, confidence: float) -> Hit:
-    return Hit(memory, "a.md", 0.9, terms=("rs256",), cosine=0.6, confidence=confidence)
+    return Hit(memory, "a.md", 0.9, terms=("rs256",), cosine=0.6, helps=confidence)
 
 
 def found(*, session: str = "s1", shown: bool = True) -> Slice:

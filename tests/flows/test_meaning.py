@@ -108,7 +108,7 @@ def test_a_query_foreseen_is_computed_once(garage: Workspace, encoder: FakeEncod
 
 def test_the_beginning_of_an_endless_prompt_is_what_is_asked(garage: Workspace, encoder: FakeEncoder) -> None:
     retrieve.search(garage, "automobile " * 10_000)
-    assert [len(query) for query in encoder.queries] == [retrieve.QUERY_CHARACTERS]
+    assert encoder.queries == [("automobile " * (retrieve.QUERY_CHARACTERS // 11)).rstrip()]
 
 
 # --- what may be seen ---------------------------------------------------------------------------------------------

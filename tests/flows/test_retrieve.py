@@ -192,3 +192,16 @@ def test_what_proved_useful_comes_first_among_equals(ws: Workspace) -> None:
 )
 def test_what_looks_like_a_path_is_mentioned(prompt: str, files: tuple[str, ...]) -> None:
     assert retrieve.mentioned(prompt) == files
+
+
+@pytest.mark.parametrize(
+    ("query", "kept"),
+    [
+        ("a few words", "a few words"),
+        ("lorem " * 2_000, ("lorem " * 1_333).rstrip()),
+        ("x" * 9_000, "x" * 8_000),
+        ("数" * 9_000, "数" * 8_000),
+    ],
+)
+def test_a_long_query_is_cut_between_two_words(query: str, kept: str) -> None:
+    assert retrieve.cut(query) == kept

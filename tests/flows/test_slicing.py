@@ -307,7 +307,7 @@ def test_what_was_superseded_is_told_beside_what_holds_now(ws: Workspace) -> Non
     keep(ws, "new", "Meals come in the evening.")
     found = zoo(ws, FEEDING)
     assert [(hit.title, hit.kept_out) for hit in found.runners_up] == [("old", slicing.SUPERSEDED)]
-    assert found.hits[0].confidence == found.runners_up[0].confidence
+    assert found.hits[0].helps == found.runners_up[0].helps
 
 
 def test_who_asks_for_the_past_gets_it_too_and_is_told_that_it_is_over(ws: Workspace) -> None:
@@ -381,7 +381,7 @@ def test_the_next_best_are_told_at_most_three_and_none_that_is_shown(ws: Workspa
     assert titles(found) == ["best"]
     assert len(found.runners_up) == RUNNERS_UP == 3
     assert {hit.id for hit in found.runners_up}.isdisjoint(found.ids)
-    assert all(hit.confidence is not None for hit in (*found.hits, *found.runners_up))
+    assert all(hit.helps is not None for hit in (*found.hits, *found.runners_up))
     assert not any(hit.kept_out for hit in found.hits)
     assert all(hit.kept_out for hit in found.runners_up)
 

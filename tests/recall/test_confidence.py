@@ -56,8 +56,8 @@ def hit(name: str = "a", score: float = 1.0, **fields: Any) -> Hit:
 
 def likely(one: Hit, prompt: Prompt = ASKING) -> float:
     (judged,) = confidence.judged([one], prompt)
-    assert judged.confidence is not None
-    return judged.confidence
+    assert judged.helps is not None
+    return judged.helps
 
 
 def shown(*hits: Hit, prompt: Prompt = ASKING, line: Line = IN_USE) -> list[str]:
@@ -219,7 +219,7 @@ def test_a_high_score_alone_never_speaks() -> None:
 def test_less_likely_than_the_line_nothing_is_shown(line: float) -> None:
     hits = confidence.judged([hit(str(at), cosine=at / 10) for at in range(11)], ASKING)
     kept = confidence.deserving(hits, ASKING, Line(line, 0.0, 1.0))
-    assert kept == [each for each in hits if each.confidence is not None and each.confidence >= line]
+    assert kept == [each for each in hits if each.helps is not None and each.helps >= line]
 
 
 def test_a_hit_that_nobody_judged_is_not_shown() -> None:

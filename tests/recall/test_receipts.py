@@ -146,7 +146,7 @@ def test_pairs_of_characters_that_overlap_are_told_as_the_word_they_come_from(
 
 def hit(number: int, **more: object) -> Hit:
     memory = Memory(f"{number:08}-0000", f"Title\n{number} " + "long " * 40, "Body.")
-    return Hit(memory, "a.md", 0.75, **({"cosine": 0.4, "terms": ("rs256",), "confidence": 0.6} | more))  # type: ignore[arg-type]
+    return Hit(memory, "a.md", 0.75, **({"cosine": 0.4, "terms": ("rs256",), "helps": 0.6} | more))  # type: ignore[arg-type]
 
 
 def test_a_receipt_has_what_a_slice_shows_what_is_pinned_in_it_and_what_it_nearly_showed() -> None:
