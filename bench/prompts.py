@@ -99,8 +99,8 @@ def _unanswerable(data: Path) -> Iterator[tuple[str, str]]:
     for question in dialogue["questions"]:
         if not question["haystackSessionIds"]:
             yield ABSTENTION, question["question"]
-    for line in corpora.lines(corpora.file(data, corpora.PROMPTS)):
-        yield OFF_TOPIC, line["prompt"]
+    for text in corpora.prompts(data):
+        yield OFF_TOPIC, text
 
 
 def _encoded(folder: Path, memories: Iterable[Memory]) -> Workspace:

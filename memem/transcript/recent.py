@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from memem.core.mining import ASSISTANT, HUMAN, Turn
+from memem.core.mining import HUMAN, Turn
 from memem.transcript import harness
 from memem.transcript.objects import objects
 from memem.transcript.turns import LONGEST_ITEM, Line, read
@@ -28,12 +28,6 @@ class Recent(NamedTuple):
 
     said: tuple[Turn, ...] = ()
     files: tuple[str, ...] = ()
-
-    @property
-    def exchange(self) -> tuple[str, ...]:
-        """What the person said last and what Claude said last, in this order; either may be missing."""
-        last = {turn.role: turn.text for turn in self.said}
-        return tuple(last[role] for role in (HUMAN, ASSISTANT) if role in last)
 
 
 def recent(path: Path, *, turns: int = 4, most_bytes: int = 65_536, unless: str = "") -> Recent:
