@@ -8,14 +8,14 @@ How a memory travels, and where to look:
     core/       values, errors, settings, paths, files, locks, SQLite, processes, the project resolver, the clock
     transcript/ sessions of Claude Code: who said what, what is new in them
     extract/    what is worth keeping: asked of a model through the user's own CLI, or found by rules
-    gate/       secrets and invisible characters out, size limits, exact duplicates
+    gate/       secrets and invisible characters out, size limits, what one statement is to another, what was forgotten
     vault/      markdown notes with Obsidian properties, changed in place, never reformatted
     index/      SQLite: a row per note and full text over them; vectors of their passages, and the encoders that make
                 them; derived, can be deleted at any time
     recall/     ranking, the decision to speak, the budget, the slice as text
     jobs/       the event log and the undo store; the state database; locks of miners; work that is detached
     workspace.py  one opened memory home: the only reader of the environment
-    flows/      what memem does: remember, retrieve, mine, reindex, rebuild, encode, brief, health, doctor
+    flows/      what memem does: remember, reconcile, retrieve, forget, undo, mine, reindex, encode, brief, doctor
     doors/      the Python API (api.py), the command line (cli/), Claude Code's hooks (hook/), the MCP server
                 (mcp_server/) and the engine that keeps it all warm (engine/)
     serving.py  the last two in one process
@@ -25,7 +25,7 @@ Stages (gate ... jobs) import only `core`; flows join stages; doors call flows. 
 
 TYPE_CHECKING = False  # as type checkers know it; to import typing costs a hook as much as to start
 
-__version__ = "0.5.0"
+__version__ = "0.6.0"
 
 __all__ = ["Entry", "Hit", "Hits", "MememError", "Memory", "MemoryHome", "Mined", "Slice", "open"]
 

@@ -31,6 +31,7 @@ if TYPE_CHECKING:  # numpy, and what needs it, is imported when the first vector
     from memem.jobs.contexts import Contexts
     from memem.jobs.events import EventLog
     from memem.jobs.state import State
+    from memem.vault.tombstones import Tombstones
 
 _BLAS_THREADS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS", "OMP_NUM_THREADS")
 
@@ -63,6 +64,13 @@ class Workspace(Surroundings):
     @cached_property
     def store(self) -> Store:
         return Store(VaultPaths(self.settings.vault), fsync=self.settings.fsync)
+
+    @cached_property
+    def tombstones(self) -> "Tombstones":
+        """What was forgotten."""
+        from memem.vault.tombstones import Tombstones
+
+        return Tombstones(VaultPaths(self.settings.vault), fsync=self.settings.fsync)
 
     @cached_property
     def events(self) -> "EventLog":

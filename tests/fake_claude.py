@@ -16,6 +16,7 @@ Each call takes the next step, and the last one repeats. A step is a dict of
     stderr, exit                                        sleep     seconds before any of it
     child       starts a process that sleeps, ignores SIGTERM and is written down as "child", with its pid
     kill        ends by SIGKILL, after the sleep
+    verdict     what it says of pairs of memories, when it is asked about such: that they contradict, if nothing
 
 With `echo` every `FACT-word: text` on standard input becomes an ADD with that text as its quote. `reword` makes the
 title and the content different in each call, as a model does, while the quote stays.
@@ -48,6 +49,7 @@ import json, re, signal, time
 FOLDER = {folder!r}
 SWITCHES = {{"--safe-mode", "--no-session-persistence", "--strict-mcp-config", "--disable-slash-commands"}}
 FACT = re.compile(r"FACT-(\w+): (.+)")
+PAIR = re.compile(r"<pair number=(\d+)>")
 
 
 def read(name):
@@ -107,6 +109,10 @@ def report(step, said, number):
     operations = echoed(said, number, step.get("reword")) if step.get("echo") else step.get("operations")
     if operations is not None:
         made["structured_output"] = dict(operations=operations)
+    pairs = PAIR.findall(said)
+    if pairs:
+        told = dict(verdict=step.get("verdict", "contradict"), why="as the model says")
+        made["structured_output"] = dict(pairs=[dict(number=int(number), **told) for number in pairs])
     return json.dumps(step.get("result", made))
 
 

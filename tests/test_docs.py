@@ -13,22 +13,31 @@ from memem.core.mining import Turn
 from memem.core.options import OPTIONS
 from memem.core.receipt import Item, Receipt
 from memem.doors.cli import VERBS
+from memem.flows.applying import Applied
 from memem.flows.configure import Setting
+from memem.flows.conflicts import Conflict
 from memem.flows.doctor import Diagnosis
 from memem.flows.encode import Encoded
 from memem.flows.health import Finding, Status
+from memem.flows.history import Batch
+from memem.flows.importing import Imported, ImportedFile
+from memem.flows.keeping import Written
 from memem.flows.mine_delta import Mined
 from memem.flows.mining_state import LastMined, MiningState
 from memem.flows.model import ModelState
 from memem.flows.planning import Plan
 from memem.flows.provenance import Why
+from memem.flows.purging import Purged
 from memem.flows.receipts import Decision, Injection
-from memem.flows.reconcile import Applied
 from memem.flows.reindex import Refreshed
-from memem.flows.remember import Written
+from memem.flows.resolving import Resolved
+from memem.flows.reviewing import Proposal
 from memem.flows.timeline import Timeline
 from memem.flows.transcripts import Beside, Said
+from memem.flows.undoing import Left, Undone
 from memem.flows.usefulness import Usefulness
+from memem.flows.vanished import Missing
+from memem.jobs.events import Event
 
 ROOT = Path(__file__).parent.parent
 
@@ -64,6 +73,15 @@ SHAPES: dict[str, Any] = {
     "hit": Hit,
     "slice": Slice,
     "written": Written,
+    "purged": Purged,
+    "missing": Missing,
+    "proposal": Proposal,
+    "batch": Batch,
+    "event": Event,
+    "undone": Undone,
+    "left": Left,
+    "imported": Imported,
+    "file": ImportedFile,
     "status": Status,
     "finding": Finding,
     "model": ModelState,
@@ -83,6 +101,8 @@ SHAPES: dict[str, Any] = {
     "receipt": Receipt,
     "items": Item,
     "timeline": Timeline,
+    "conflict": Conflict,
+    "resolved": Resolved,
     "turn": Turn,
     "said": Said,
     "beside": Beside,

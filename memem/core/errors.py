@@ -3,7 +3,8 @@
     MememError                      exit 1, one line on stderr
     ├── SettingsError               a variable or config.toml holds a value we cannot use
     ├── InputError                  what the caller gave cannot be used: empty, too long, malformed
-    │   └── SecretOnly              nothing is left of the text once its secrets are taken out
+    │   ├── SecretOnly              nothing is left of the text once its secrets are taken out
+    │   └── Forgotten               it was forgotten, and comes back only when a person says so
     ├── NotFound                    no memory has this id
     ├── Ambiguous                   several memories answer to this id
     ├── VaultError                  the vault cannot be used
@@ -57,6 +58,10 @@ class InputError(MememError):
 
 
 class SecretOnly(InputError):
+    pass
+
+
+class Forgotten(InputError):
     pass
 
 

@@ -147,6 +147,13 @@ def sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
+def remove(path: Path, *, fsync: bool) -> None:
+    """Remove a file, for good."""
+    os.unlink(path)  # noqa: PTH108 - see write_atomic
+    if fsync:
+        sync_folder(path.parent)
+
+
 def remove_quietly(path: Path) -> None:
     """Remove a file of our own if it is there and we can."""
     try:

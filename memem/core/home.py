@@ -77,6 +77,16 @@ class Home:
         return self.state / "vaults.json"
 
     @property
+    def stale_file(self) -> Path:
+        """What is known of notes that have nowhere to say it: what they stand on, and that it is gone."""
+        return self.state / "stale.json"
+
+    @property
+    def vanished_file(self) -> Path:
+        """Notes that went away without memem, and of which nobody knows yet whether a person wanted that."""
+        return self.state / "vanished.json"
+
+    @property
     def state_file(self) -> Path:
         return self.state / "state.db"
 
@@ -189,8 +199,27 @@ class VaultPaths:
         return self.ours / "memories"
 
     @property
+    def conflicts(self) -> Path:
+        """A page that lists what contradicts what."""
+        return self.ours / "Conflicts.md"
+
+    @property
     def forgotten(self) -> Path:
         return self.ours / ".forgotten"
+
+    @property
+    def tombstones(self) -> Path:
+        return self.ours / ".tombstones.jsonl"
+
+    @property
+    def review(self) -> Path:
+        """What waits for a person to say whether it is to be remembered."""
+        return self.ours / "review"
+
+    @property
+    def trash(self) -> Path:
+        """Where Obsidian puts what is deleted in it, unless it is told otherwise."""
+        return self.root / ".trash"
 
 
 def socket_address(run_folder: Path, runtime: str, uid: int) -> Path:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, fields, is_dataclass
-from pathlib import PurePath
+from pathlib import PurePath, PurePosixPath
 from typing import Any
 
 GENERAL = "general"
@@ -37,6 +37,7 @@ class Memory:
     importance: int = 3
     keys: tuple[str, ...] = ()
     paths: tuple[str, ...] = ()
+    anchors: tuple[str, ...] = ()  # files, and `file#symbol`, that were there when it was written
     related: tuple[str, ...] = ()
     contradicts: tuple[str, ...] = ()
     supersedes: str = ""
@@ -44,6 +45,7 @@ class Memory:
     created: str = ""
     updated: str = ""
     status: str = "active"
+    stale_because: str = ""
     valid_from: str = ""
     valid_to: str = ""
     source_type: str = "user"
@@ -68,6 +70,16 @@ class Entry:
     @property
     def id(self) -> str:
         return self.memory.id
+
+    @property
+    def link(self) -> str:
+        """How other notes name it."""
+        return f"[[{PurePosixPath(self.path).stem}]]"
+
+    def is_named_by(self, link: str) -> bool:
+        """Whether a link leads to this note: by its file's name, or by the beginning of the id that ends it."""
+        target = link_target(link)
+        return bool(target) and (f"[[{target}]]" == self.link or target.endswith(self.memory.id8))
 
     @property
     def title(self) -> str:
@@ -127,6 +139,17 @@ class Slice:
     def ids(self) -> tuple[str, ...]:
         """Of everything that it shows."""
         return (*(hit.id for hit in self.hits), *self.pinned)
+
+
+def link_target(link: str) -> str:
+    """The name of the note that a link leads to, without folder, heading and the words that are shown for it."""
+    bare = link.strip().removeprefix("[[").removesuffix("]]")
+    return PurePosixPath(bare.split("|")[0].split("#")[0].removesuffix(".md")).name
+
+
+def id8_of(link: str) -> str:
+    """The beginning of the id that a link to a note ends in; empty when there is no link."""
+    return link_target(link)[-ID8:]
 
 
 def classify_layer(kind: str, importance: int, tags: tuple[str, ...]) -> int:

@@ -48,6 +48,12 @@ def resolve(folder: Path, user_home: Path) -> Project:
     return Project(normalise(folder.name), folder)
 
 
+def git_folder(folder: Path) -> Path | None:
+    """Where git keeps what it knows of the worktree that a folder is in; None when it is in none."""
+    git = _find_git(folder.resolve())
+    return git.git_dir if git else None
+
+
 def may_be_mined(folder: Path) -> bool:
     """Whether nobody refuses it: here, anywhere above, or in the main worktree of a repository.
 

@@ -30,10 +30,15 @@ def is_name(term: Term, frequency: int) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Where to look: in some projects or in all, and also among what is archived or no longer in force or not."""
+    """Where to look: in some projects or in all, and also among what is archived or no longer in force or not.
+
+    With `now`, only among what holds then by its own word; with `as_of`, among what was held true at that moment.
+    """
 
     projects: tuple[str, ...] | None = None
     archive: bool = False
+    now: float | None = None
+    as_of: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

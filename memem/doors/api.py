@@ -9,40 +9,59 @@ with memem.open() as mem:
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TypeAlias
+from typing import Any, Literal, Self, TypeAlias, overload
 
 from memem.core.errors import InputError
 from memem.core.memory import GENERAL, Entry, Hits, Slice
 from memem.flows import (
+    conflicts,
     doctor,
+    editing,
     encode,
+    forgetting,
     health,
+    history,
+    importing,
     mining,
     provenance,
+    purging,
     rebuild,
     receipts,
     reindex,
     remember,
+    resolving,
     retrieve,
+    reviewing,
     slicing,
     transcripts,
+    undoing,
 )
+from memem.flows.conflicts import Conflict
 from memem.flows.doctor import Diagnosis
 from memem.flows.encode import Encoded
 from memem.flows.health import Finding, Status
+from memem.flows.history import Batch
+from memem.flows.importing import Imported
+from memem.flows.keeping import Written
 from memem.flows.mine_delta import Mined
 from memem.flows.provenance import Why
+from memem.flows.purging import Purged
 from memem.flows.receipts import Decision
 from memem.flows.reindex import Refreshed
-from memem.flows.remember import Written
+from memem.flows.resolving import Resolved
+from memem.flows.reviewing import Proposal
 from memem.flows.timeline import Timeline, timeline
 from memem.flows.transcripts import Said
+from memem.flows.undoing import Undone
 from memem.workspace import Workspace, open_workspace
 
 Entries: TypeAlias = list[Entry]
 Findings: TypeAlias = list[Finding]
 Diagnoses: TypeAlias = list[Diagnosis]
+Conflicts: TypeAlias = list[Conflict]
+Proposals: TypeAlias = list[Proposal]
 Sayings: TypeAlias = list[Said]
+Batches: TypeAlias = list[Batch]
 
 
 class MemoryHome:
@@ -64,41 +83,73 @@ class MemoryHome:
         keys: Iterable[str] = (),
         paths: Iterable[str] = (),
         why: str = "",
+        anyway: bool = False,
     ) -> Written:
-        """Keep a memory as a note in the vault."""
+        """Keep a memory as a note in the vault. What was forgotten is refused, unless it is wanted `anyway`."""
         for name, value in (("text", text), ("title", title), ("project", project), ("why", why)):
             _text(value, name)
         lists = {"tags": _several(tags), "keys": _several(keys), "paths": _several(paths)}
-        options: dict[str, Any] = {"layer": layer, "importance": importance, "why": why, **lists}
-        return remember.save(self._ws, text, title=title, project=project, kind=kind, **options)
+        options: dict[str, Any] = {"layer": layer, "importance": importance, "why": why, "anyway": anyway, **lists}
+        return remember.save(self._ws, text, folder=Path.cwd(), title=title, project=project, kind=kind, **options)
 
     def edit(self, id: str, *, why: str = "", **changes: Any) -> Written:
         """Change properties (`title`, `project`, `kind`, ...) or the statement (`body`) of a note."""
         self._look()
-        unknown = sorted(set(changes) - set(remember.EDITABLE))
+        unknown = sorted(set(changes) - set(editing.EDITABLE))
         if unknown:
-            raise InputError(f"There is no {unknown[0]!r} to edit. Known: {', '.join(remember.EDITABLE)}.")
+            raise InputError(f"There is no {unknown[0]!r} to edit. Known: {', '.join(editing.EDITABLE)}.")
         given = {
             name: _several(value) if name in _LISTS else value for name, value in changes.items() if value is not None
         }
         for name in ("body", "title", "project", "kind", "status"):
             _text(given.get(name, ""), name)
-        return remember.edit(self._ws, _text(id, "id"), why=_text(why, "why"), **given)
+        return editing.edit(self._ws, _text(id, "id"), why=_text(why, "why"), **given)
 
-    def forget(self, id: str, *, why: str = "") -> Written:
-        """Take a memory out of recall; its note moves to `.forgotten/`."""
+    @overload
+    def forget(self, id: str, *, why: str = "", purge: Literal[False] = False) -> Written: ...
+
+    @overload
+    def forget(self, id: str, *, why: str = "", purge: Literal[True]) -> Purged: ...
+
+    def forget(self, id: str, *, why: str = "", purge: bool = False) -> Written | Purged:
+        """Take a memory out of recall; its note moves to `.forgotten/`. `purge` removes every word of it, for good."""
         self._look()
-        return remember.forget(self._ws, _text(id, "id"), why=_text(why, "why"))
+        if purge:
+            return purging.purge(self._ws, _text(id, "id"))
+        return forgetting.forget(self._ws, _text(id, "id"), why=_text(why, "why"))
 
-    def search(self, query: str, *, project: str | None = None, current: str | None = None, limit: int = 10) -> Hits:
+    def proposals(self) -> Proposals:
+        """What waits for a person to say whether it is to be remembered."""
+        return reviewing.proposals(self._ws)
+
+    def accept(self, id: str, *, why: str = "") -> Written:
+        """Remember what was proposed."""
+        return reviewing.accept(self._ws, _text(id, "id"), why=_text(why, "why"))
+
+    def reject(self, id: str, *, why: str = "") -> Written:
+        """Forget what was proposed."""
+        return reviewing.reject(self._ws, _text(id, "id"), why=_text(why, "why"))
+
+    def search(
+        self,
+        query: str,
+        *,
+        project: str | None = None,
+        current: str | None = None,
+        limit: int = 10,
+        as_of: str | None = None,
+    ) -> Hits:
         """The best hits, as a list; `project` filters, `current` names the project whose hits are preferred a little.
 
-        The list's `degraded` says why keywords answered alone, when they should not have.
+        `as_of`, a date, a time or words like "last march", asks for what was held true then. The list's `degraded` says
+        why keywords answered alone, when they should not have.
         """
         self._look()
         _text(project or "", "project")
         _text(current or "", "current project")
-        return retrieve.search(self._ws, _text(query, "query"), project=project, current=current, limit=limit)
+        _text(as_of or "", "date")
+        options: dict[str, Any] = {"project": project, "current": current, "limit": limit, "as_of": as_of}
+        return retrieve.search(self._ws, _text(query, "query"), **options)
 
     def get(self, id: str) -> Entry:
         """One memory, by its id or the beginning of it."""
@@ -127,6 +178,19 @@ class MemoryHome:
         _text(project or "", "project")
         return slicing.slice_for(self._ws, _text(prompt, "prompt"), cwd=folder, project=project, **options)
 
+    def log(self, limit: int = history.LIMIT) -> Batches:
+        """What was done to the vault, by run or command, the last first."""
+        return history.log(self._ws, limit)
+
+    def undo(self, batch: str | None = None, *, dry_run: bool = False) -> Undone:
+        """Take back one run or command: the last that is no undo and not undone, or the one with this id."""
+        return undoing.undo(self._ws, None if batch is None else _text(batch, "batch"), dry_run=dry_run)
+
+    def import_notes(self, *paths: str | Path, project: str = "", dry_run: bool = False) -> Imported:
+        """Bring markdown files, and folders of them, into the vault as memories; `project` is that of all of them."""
+        given = [Path(path).expanduser() for path in paths]
+        return importing.import_notes(self._ws, given, project=_text(project, "project"), dry_run=dry_run)
+
     def mine(self, transcript: str | Path) -> Mined:
         """Learn from a session of Claude Code: all of it that is not mined yet, at once."""
         return mining.mine_file(self._ws, Path(transcript))
@@ -144,6 +208,15 @@ class MemoryHome:
         """What was said in sessions of Claude Code, as far as it may be mined. InputError while mining is off."""
         _text(project or "", "project")
         return transcripts.search(self._ws, _text(query, "query"), limit=limit, project=project)
+
+    def conflicts(self, *, project: str | None = None) -> Conflicts:
+        """Memories that contradict each other, the latest first."""
+        self._look()
+        return conflicts.conflicts(self._ws, project=project)
+
+    def resolve(self, id: str, way: str, *, over: str | None = None) -> Resolved:
+        """End the conflicts of a memory (or the one with `over`): `keep` it and end the others, or `both` hold."""
+        return resolving.resolve(self._ws, _text(id, "id"), _text(way, "way"), over=over)
 
     def timeline(self, id: str) -> Timeline:
         """A memory among others: what it replaced, what replaced it, its links, what changed around it."""

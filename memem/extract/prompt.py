@@ -9,7 +9,7 @@ from pathlib import Path
 from memem.core.memory import Memory
 from memem.core.mining import HUMAN, OWN_CALL, Chunk
 
-VERSION = 1
+VERSION = 2
 INSTRUCTION = "Which operations on the memories follow from the conversation on standard input?"
 MEMORY_CHARACTERS = 400
 _TAGS = re.compile(r"<(?=\s*/?\s*(?:conversation|memories)\b)", re.IGNORECASE)

@@ -110,9 +110,9 @@ def _shown_before(ws: Workspace, session: str, source: str) -> Sequence[str] | N
 def _by_ids(ws: Workspace, ids: Sequence[str], project: str, besides: Collection[str]) -> list[Entry]:
     """Those of the memories that still hold and belong here, the last shown first."""
     place = {identity: number for number, identity in enumerate(ids[-MOST_EARLIER:]) if identity not in besides}
-    here = "project IN (?, ?) AND layer < 3 AND status = 'active'"
-    condition = f"id IN ({', '.join('?' * len(place))}) AND {here} ORDER BY path"
-    rows = fresh_rows(ws, lambda: ws.index.rows(condition, (*place, project, GENERAL)))
+    here, values = standing.in_force(ws, project, GENERAL)
+    condition = f"id IN ({', '.join('?' * len(place))}){here} ORDER BY path"
+    rows = fresh_rows(ws, lambda: ws.index.rows(condition, (*place, *values)))
     found = [Entry(row.memory, row.path) for row in rows if row.memory and not row.memory.superseded_by]
     return sorted(found, key=lambda entry: -place.get(entry.id, 0))
 

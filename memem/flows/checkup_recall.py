@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from memem.core.errors import MememError, VaultUnmade
-from memem.flows import health, model
+from memem.flows import health, model, staleness
 from memem.flows.checkup_databases import OTHERWISE
 from memem.flows.checkup_folders import is_usable
 from memem.flows.diagnosis import DEGRADED, Diagnosis, broken, degraded, fine, of_error
@@ -30,7 +30,7 @@ def check(ws: Workspace) -> list[Diagnosis]:
         found += _index(ws)
     except MememError as problem:
         return [*found, of_error("index", problem, OTHERWISE)]
-    return [*found, *_meaning(ws), *_background(ws)]
+    return [*found, *_staleness(ws), *_meaning(ws), *_background(ws)]
 
 
 def _vault(ws: Workspace) -> Diagnosis:
@@ -52,6 +52,12 @@ def _index(ws: Workspace) -> list[Diagnosis]:
     if serious:
         found.append(degraded("notes", f"{len(serious)} need attention", "`memem check` lists them."))
     return found
+
+
+def _staleness(ws: Workspace) -> list[Diagnosis]:
+    """Where so much is gone that memem would not believe it."""
+    fix = "Have the whole project checked out there; memories that are wrong by now can be corrected or forgotten."
+    return [degraded("staleness", f"{why}, so none of them was called stale", fix) for why in staleness.withheld(ws)]
 
 
 def _meaning(ws: Workspace) -> list[Diagnosis]:

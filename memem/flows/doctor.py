@@ -12,6 +12,7 @@ from memem.flows import (
     checkup_mining,
     checkup_recall,
     checkup_setup,
+    checkup_vault,
     hook_check,
 )
 from memem.flows.diagnosis import BROKEN, DEGRADED, FINE, STATES, Diagnosis, broken, degraded, of_error
@@ -88,6 +89,7 @@ _CHECKS: tuple[tuple[str, Check], ...] = (
     ("settings", _settings),
     ("home", checkup_folders.check),
     ("recall", checkup_recall.check),
+    ("vault", checkup_vault.check),
     ("databases", checkup_databases.check_records),
     ("claude", _claude),
     ("mining", lambda ws: checkup_mining.check(ws, mining_state(ws))),

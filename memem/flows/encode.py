@@ -38,7 +38,7 @@ def encode_all(
     ws.encoder()
     with using_home(ws):
         files.make_private_folder(ws.home.encode_lock.parent)
-        with _alone(ws, ws.settings.lock_seconds if wait is None else wait):
+        with alone(ws, ws.settings.lock_seconds if wait is None else wait):
             missing = look_up(ws)
             total = ws.index.passages.count()
             before = ws.vectors().count()
@@ -55,7 +55,7 @@ def encode_all(
                 missing = left
             progress(total - missing, total)
             encoded = ws.vectors().count() - before
-            held = _held(ws)
+            held = held_passages(ws)
             compacted = held is not None and ws.vectors().compact(held)
             ws.home.encode_log.write_bytes(b"")  # what an earlier run complained about is over
             return Encoded(encoded, total, compacted)
@@ -67,7 +67,7 @@ def _next_step(step: int, seconds: float) -> int:
     return min(STEP, step * 2) if seconds < STEP_SECONDS / 4 else step
 
 
-def _held(ws: Workspace) -> set[bytes] | None:
+def held_passages(ws: Workspace) -> set[bytes] | None:
     """The passages of all vaults, which share their vectors; None when one of their indexes cannot tell, or not yet."""
     held: set[bytes] = set()
     for path in ws.home.indexes.glob("*/index.db"):
@@ -82,7 +82,7 @@ def _held(ws: Workspace) -> set[bytes] | None:
 
 
 @contextmanager
-def _alone(ws: Workspace, seconds: float) -> Iterator[None]:
+def alone(ws: Workspace, seconds: float) -> Iterator[None]:
     with ExitStack() as held:
         try:
             held.enter_context(locks.holding(ws.home.encode_lock, seconds))

@@ -1,7 +1,9 @@
 """Have the lessons of a chunk extracted: by a model through the user's own CLI, within a budget, or by rules."""
 
 import uuid
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import Any, TypeVar
 
 from memem.core.errors import BudgetSpent, ExtractError, NotJson, NotSchema, TookTooLong
 from memem.core.memory import Memory
@@ -15,6 +17,7 @@ from memem.jobs.budget import DOLLARS_A_CALL, Limits
 from memem.jobs.sessions import Session
 from memem.workspace import Workspace
 
+Answered = TypeVar("Answered")
 MOST_NEIGHBOURS = 12
 MOST_QUERIES = 12
 QUERY_CHARACTERS = 1_000
@@ -41,8 +44,7 @@ def extract(ws: Workspace, chunk: Chunk) -> tuple[Chunk, list[Operation]]:
     claude = ws.claude() if ws.settings.extractor == "claude" else None
     if claude is None:
         return chunk, rules.extract(chunk.turns)
-    limits = Limits(ws.settings.daily_calls, ws.settings.daily_usd)
-    if used_up := ws.state.ledger.used_up(ws.today(), limits):
+    if used_up := ws.state.ledger.used_up(ws.today(), limits(ws)):
         raise BudgetSpent(used_up)
     memories = neighbours(ws, chunk)
     chunk = replace(chunk, known=tuple(memory.id8 for memory in memories))
@@ -54,18 +56,24 @@ def extract(ws: Workspace, chunk: Chunk) -> tuple[Chunk, list[Operation]]:
 
 
 def _asked(ws: Workspace, claude: Claude, chunk: Chunk, question: Prompt) -> list[Operation]:
+    return asked(ws, claude, chunk.session, question, candidates.SCHEMA, candidates.parse)
+
+
+def asked(
+    ws: Workspace,
+    claude: Claude,
+    session: str,
+    question: Prompt,
+    schema: Mapping[str, Any],
+    parse: Callable[[Any], Answered],
+) -> Answered:
     """One call, counted before it is made and settled after it, whatever came of it."""
-    limits = Limits(ws.settings.daily_calls, ws.settings.daily_usd)
-    number = ws.state.ledger.reserve(ws.today(), chunk.session, limits)
+    number = ws.state.ledger.reserve(ws.today(), session, limits(ws))
     own = str(uuid.uuid4())
     ws.state.sessions.put(Session(own, "", own=True))  # should the CLI keep this call as a session, it is known
     try:
         answer = claude.ask(
-            system=question.system,
-            instruction=question.instruction,
-            text=question.text,
-            schema=candidates.SCHEMA,
-            session=own,
+            system=question.system, instruction=question.instruction, text=question.text, schema=schema, session=own
         )
     except ExtractError as problem:
         # What was cut off may have cost as much as any other call, and nobody tells.
@@ -73,9 +81,14 @@ def _asked(ws: Workspace, claude: Claude, chunk: Chunk, question: Prompt) -> lis
         ws.state.ledger.settle(number, type(problem).__name__, usage)
         raise
     try:
-        operations = candidates.parse(answer.value)
+        value = parse(answer.value)
     except NotSchema as problem:
         ws.state.ledger.settle(number, type(problem).__name__, answer.usage)
         raise
     ws.state.ledger.settle(number, "answered", answer.usage)
-    return operations
+    return value
+
+
+def limits(ws: Workspace) -> Limits:
+    """What may be asked of a model on one day."""
+    return Limits(ws.settings.daily_calls, ws.settings.daily_usd)

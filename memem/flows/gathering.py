@@ -109,7 +109,7 @@ class Gatherer:
         self._is_known = is_known
         self._since = since
         self._projects = Projects(ws)
-        self._met: set[str] = set()
+        self._met: set[str] = set(ws.tombstones.known().purged_turns)  # nobody is sent those again
         self.objects = 0
 
     @property

@@ -2,19 +2,22 @@
 
 import tomllib
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from memem.core import validity
 from memem.core.errors import IndexUnusable, NoteChanged, VaultError
 from memem.core.memory import KINDS, PINNED, STATUSES, Memory
-from memem.flows import meaning
+from memem.flows import conflicts, links, meaning, vanished
 from memem.flows.mining_state import MiningState, mining_state
 from memem.flows.model import ModelState
 from memem.flows.model import state as model_state
 from memem.flows.opening import require_vault
 from memem.flows.reindex import refresh
 from memem.index.notes import Row
+from memem.vault import review
 from memem.vault.note import SCHEMA_VERSION
 from memem.workspace import Workspace
 
@@ -29,6 +32,10 @@ class Status:
     memories: int
     projects: dict[str, int]
     pinned: int
+    stale: int
+    conflicts: int
+    proposals: int
+    vanished: int
     unreadable: int
     recall: str
     model: ModelState
@@ -69,6 +76,10 @@ def status(ws: Workspace) -> Status:
         memories=len(memories),
         projects=dict(sorted(Counter(memory.project for memory in memories).items())),
         pinned=sum(memory.layer == PINNED for memory in memories),
+        stale=sum(memory.status == "stale" for memory in memories),
+        conflicts=conflicts.count(ws) if not problem else 0,
+        proposals=review.count(ws.store),
+        vanished=len(vanished.undecided(ws)) if not problem else 0,
         unreadable=len(rows) - len(memories),
         recall="meaning and keywords" if meant else "keywords",
         model=model,
@@ -89,12 +100,45 @@ def check(ws: Workspace) -> list[Finding]:
     ]
     readable = {row.path: row.memory for row in rows if row.memory}
     findings += _shared_ids(readable)
+    findings += _of_links(readable, ws.settings.vault)
+    findings += [Finding(path, problem, advice, False) for path, problem, advice in _no_longer_true(ws, readable)]
     for path in readable:
         findings += _of_note(ws, path)
     findings += [
         Finding(path, problem, "Rename it, or move the file itself here.") for path, problem in ws.store.passed_over()
     ]
     return sorted(findings, key=lambda finding: (not finding.serious, finding.path))
+
+
+def _of_links(readable: dict[str, Memory], vault: Path) -> list[Finding]:
+    """Links that lead nowhere, and notes that superseded each other in a circle."""
+    findings = [
+        Finding(path, f"links by `{name}` to {link}, which is not there", "Correct the link, or remove it.", False)
+        for path, name, link in links.dangling(readable, vault)
+    ]
+    for circle in links.circles(readable):
+        whom = "itself" if len(circle) == 1 else f"{' and '.join(circle[1:])}, in a circle"
+        advice = "Remove `superseded_by` from the one that holds now, and `supersedes` from those that do not."
+        findings.append(Finding(circle[0], f"supersedes {whom}: none of them is shown", advice, False))
+    return findings
+
+
+def _no_longer_true(ws: Workspace, readable: dict[str, Memory]) -> Iterator[tuple[str, str, str]]:
+    """Notes that are stale, and dates that cannot be read or contradict each other."""
+    for path, memory in readable.items():
+        if memory.status == "stale" and memory.stale_because:
+            advice = "Correct it, or `memem forget` it; it recovers by itself once that is there again."
+            yield path, f"is stale: {memory.stale_because}", advice
+        for name in ("created", "updated", "valid_from", "valid_to"):
+            if validity.is_unreadable(getattr(memory, name)):
+                told = (
+                    f"has the date {getattr(memory, name)[:40]!r} as `{name}`, which cannot be read and does not count"
+                )
+                yield path, told, "Write it as 2026-06-01 or 2026-06-01T12:00:00+02:00."
+        says = validity.stated(memory, ws.clock().tzinfo)
+        if says.begins is not None and says.ends is not None and says.ends <= says.begins:
+            told = "ends by `valid_to` before it begins by `valid_from`: it never holds"
+            yield path, told, "Correct one of the two dates."
 
 
 def _shared_ids(readable: dict[str, Memory]) -> list[Finding]:

@@ -5,6 +5,7 @@ nothing twice. An answer that was written down is applied again rather than aske
 """
 
 import os
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -15,10 +16,10 @@ from memem.core.clock import iso
 from memem.core.errors import BudgetSpent, ExtractError
 from memem.core.mining import ASSISTANT, Chunk
 from memem.extract import candidates
-from memem.flows import extraction, postponing, reconcile
+from memem.flows import applying, confirming, conflicts, extraction, history, postponing
+from memem.flows.applying import Applied
 from memem.flows.gathering import Gathered, Gatherer, OwnCall
 from memem.flows.opening import ensure_vault
-from memem.flows.reconcile import Applied
 from memem.flows.reindex import look
 from memem.gate.duplicates import fingerprint
 from memem.jobs.journal import Record
@@ -33,7 +34,7 @@ LEAST_CHARACTERS = 200
 EXPECTED_SECONDS, LOOK_SECONDS = 2.0, 0.1
 """How long an answer that should be in the file is waited for, and how often it is looked for."""
 
-
+BATCH = "mine"
 KEPT = ("added", "updated", "superseded")
 
 
@@ -65,28 +66,37 @@ class Mined:
 
 
 def mine_session(ws: Workspace, mark: Mark, since: datetime | None) -> Mined:
-    """Mine a session to its end; what was said before `since` is passed over.
+    """Mine a session to its end, as one batch of the log; what was said before `since` is passed over.
 
     A failure to extract is an outcome, and the session is marked again. One of the vault or of memem's own files is
     raised: what is in the journal then is applied next time.
     """
+    with ws.events.batch(BATCH):
+        return _mine(ws, mark, since)
+
+
+def _mine(ws: Workspace, mark: Mark, since: datetime | None) -> Mined:
     ensure_vault(ws)
     look(ws)
     mined = Mined(mark.session, mark.path)
     for record in ws.state.journal.open(mark.session):
-        mined = apply(ws, mined, record)
+        mined = apply(ws, mined, record, history.taken_back(ws))
     known = ws.state.sessions.get(mark.session)
     own = replace(mined, outcome="own", detail="It is a call of memem's own, which is never mined.")
     if known and known.own and known.path in ("", mark.path):
         return own
     try:
         with Path(mark.path).open("rb") as file:
-            return _Mining(ws, mark, file, since).run(mined)
+            mined = _Mining(ws, mark, file, since).run(mined)
     except OwnCall:
         ws.state.sessions.put(Session(mark.session, mark.path, own=True))
         return own
     except OSError as error:  # of the transcript: those of vault and home are told apart before they come here
         return replace(mined, outcome="missing", detail=f"{mark.path} cannot be read: {files.reason(error)}.")
+    if mined.applied:
+        confirming.confirm(ws, mark.session)
+        conflicts.write_page(ws)
+    return mined
 
 
 class _Mining:
@@ -201,11 +211,15 @@ def _cursor(file: BinaryIO, offset: int) -> tuple[int, int, str]:
     return cursor.inode, cursor.offset, cursor.check
 
 
-def apply(ws: Workspace, mined: Mined, record: Record) -> Mined:
-    """Bring an answer into the vault; then, in one step, its turns are mined and it is done with."""
+def apply(ws: Workspace, mined: Mined, record: Record, undone: Collection[str] = ()) -> Mined:
+    """Bring an answer into the vault; then, in one step, its turns are mined and it is done with.
+
+    `undone` are notes that somebody has taken back since a first try to apply it.
+    """
     chunk = Chunk.from_json(record.chunk)
     operations = candidates.parse({"operations": record.answer})
-    applied = reconcile.apply_all(ws, chunk, operations)
+    with ws.events.batch(BATCH):
+        applied = applying.apply_all(ws, chunk, operations, undone)
     mined = mined.with_chunk(chunk, applied)
     with ws.state.at_once():
         _finish(ws, chunk, "mined", f"{mined.count(*KEPT)} kept of {len(mined.applied)}, {mined.turns} turns")

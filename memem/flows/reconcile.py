@@ -1,130 +1,224 @@
-"""Apply what an extractor wants to the vault: proven by a quote, judged by the gate, and never twice.
+"""What is to be kept meets what is known: one flow for what was mined, saved or imported.
 
-What is made of a chunk takes its identity from the chunk, so an answer that is applied again, after a crash, finds its
-own notes. A machine rewrites only what a machine has written; beside a person's note it puts one of its own, linked.
+A machine rewrites only what a machine has written; beside a person's note it puts one of its own, linked. Superseding
+deletes nothing: the old note says until when it held, and what holds now.
 """
 
-import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import PurePosixPath
+from pathlib import Path
 from typing import Any
 
 from memem.core.clock import iso, moment
-from memem.core.errors import Ambiguous, InputError, NoteChanged, NoteError, NotFound, RewriteRefused
-from memem.core.memory import GENERAL, Entry, Memory, classify_layer
-from memem.core.mining import ADD, ASSISTANT, GENERAL_SCOPE, NOOP, SUPERSEDE, UPDATE, Chunk, Operation, Turn
-from memem.extract import candidates
-from memem.flows import remember, retrieve, showed
-from memem.flows.remember import Written
-from memem.gate.verdict import MAX_ITEM, MAX_ITEMS, MAX_TITLE, clean_line, cleanse
+from memem.core.errors import Ambiguous, Forgotten, NoteChanged, NoteError, NotFound, RewriteRefused
+from memem.core.memory import GENERAL, Entry, Hit, Memory
+from memem.core.mining import ADD, SUPERSEDE, UPDATE
+from memem.core.query import Found, Scope
+from memem.core.validity import is_in_force
+from memem.flows import conflicts, editing, forgetting, keeping, retrieve, reviewing, staleness
+from memem.flows.keeping import Written
+from memem.flows.reindex import ready
+from memem.gate import settling
+from memem.gate.relation import OTHER
+from memem.gate.settling import KNOWN, Decision, Neighbour
+from memem.gate.verdict import MAX_ITEMS, Verdict
+from memem.recall.leaning import Leaning
+from memem.recall.rank import rank
 from memem.workspace import Workspace
 
-FROM_A_PERSON, FROM_CLAUDE = 0.9, 0.6
-"""How far a mined memory is trusted, by whose words prove it."""
+NEIGHBOURS = 8
+IMPORTED = "import"
 EVIDENCE_CHARACTERS = 2_000
 MOST_TRIES = 3
-_OF_PERSONS = ("preference", "convention")
-_NAMESPACE = uuid.uuid5(uuid.NAMESPACE_URL, "memem:mined")
+OF_PERSONS = ("preference", "convention")
+"""What a person wants: what Claude said alone does not change it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Applied:
-    """What became of an operation: added, updated, superseded, known, nothing or refused, and why."""
+class Candidate:
+    """What somebody wants kept.
 
-    outcome: str
-    id: str = ""
-    title: str = ""
-    reason: str = ""
+    `own` is what a person wrote themselves, `proven` what words of a person prove, who said them at `said`. `wish` and
+    `target` are what a model wants done to a memory that it was shown. `root` is the project's folder, if there is one;
+    `anyway` says that it is wanted though it was forgotten, `may_rewrite` that no note has to stay as it is for it.
+    """
 
-
-def apply_all(ws: Workspace, chunk: Chunk, operations: Sequence[Operation]) -> list[Applied]:
-    """Apply the operations on a chunk, in order."""
-    return [apply_one(ws, chunk, number, operation) for number, operation in enumerate(operations)]
-
-
-def apply_one(ws: Workspace, chunk: Chunk, number: int, operation: Operation) -> Applied:
-    """Apply one operation. What cannot be kept is refused; what goes wrong with vault or home is raised."""
-    if operation.op == NOOP:
-        return Applied("nothing")
-    turn = candidates.source(chunk.turns, operation.quote)
-    if turn is None:
-        return _refused(operation, "its quote is not in the conversation")
-    if turn.role == ASSISTANT and _is_an_echo(ws, chunk, operation):
-        return _refused(operation, "it repeats a memory that was shown in this session")
-    try:
-        return _apply(ws, chunk, operation, _memory(ws, chunk, number, operation, turn), turn)
-    except (InputError, NoteError) as problem:
-        return _refused(operation, str(problem))
+    memory: Memory
+    own: bool = False
+    proven: bool = False
+    said: str = ""
+    wish: str = ADD
+    target: Entry | None = None
+    root: Path | None = None
+    anyway: bool = False
+    may_rewrite: bool = True
+    titled: bool = True  # whether the title is its own, and not made of its first words
 
 
-def _apply(ws: Workspace, chunk: Chunk, operation: Operation, memory: Memory, turn: Turn) -> Applied:
-    target = _target(ws, chunk, operation)
-    if target and operation.op == SUPERSEDE:
-        return _supersede(ws, memory, target, turn)
-    if target:
-        return _update(ws, memory, target, turn)
-    if operation.op == UPDATE and _is_known(chunk, operation):
-        _refuse_forgotten(ws, _id8(operation))
-    return _kept(_keep(ws, memory))
+def settle(ws: Workspace, candidate: Candidate, *, why: str = "") -> Written:
+    """Keep it, or make it part of what is known. Raises Forgotten, or InputError where the gate refuses it."""
+    verdict = keeping.prepared(candidate.memory)
+    candidate = replace(candidate, memory=verdict.memory, titled=bool(candidate.memory.title.strip()))
+    proposed = _held_back(ws, candidate)
+    if proposed:
+        return proposed
+    anchored = staleness.anchored(ws, verdict.memory, candidate.root)
+    settled = _settled(ws, replace(candidate, memory=anchored), verdict, why)
+    return replace(settled, redacted=verdict.redacted, neutralised=verdict.neutralised)
 
 
-def _update(ws: Workspace, memory: Memory, target: Entry, turn: Turn) -> Applied:
-    """The note itself says it better, if it is a machine's; else another one does, beside it."""
-    old = target.memory
-    if _has_learned(old, memory, turn):
-        return Applied("known", old.id, old.title)
-    if old.status == "active" and _may_overrule(old, turn):
-        revised = _revised(ws, old.id, memory, _changes(old, memory))
+def _held_back(ws: Workspace, candidate: Candidate) -> Written | None:
+    """What was forgotten does not come back; what a person says anew is proposed to them."""
+    memory = candidate.memory
+    if candidate.anyway:
+        forgetting.lift(ws, memory)
+        return None
+    hold = forgetting.held(
+        ws, memory, session=memory.source_session, said=candidate.said, person=candidate.proven and not candidate.own
+    )
+    if hold is None:
+        return None
+    if hold.again:
+        return reviewing.propose(ws, memory, hold.reason)
+    raise Forgotten(f"Not kept: {hold.reason}. {hold.advice}" if candidate.own else hold.reason)
+
+
+def _settled(ws: Workspace, candidate: Candidate, verdict: Verdict, why: str) -> Written:
+    target = candidate.target
+    if target and candidate.wish == UPDATE and _has_learned(target.memory, candidate):
+        return Written("exists", target.memory, target.path)
+    entries = _neighbours(ws, candidate)
+    decision = settling.decide(
+        [_compared(ws, candidate, entry) for entry in entries],
+        own=candidate.own,
+        proven=candidate.proven,
+        wish=candidate.wish,
+        target=0 if target else None,
+    )
+    memory = _linked(candidate.memory, entries, decision)
+    at = entries[decision.place] if decision.place is not None else None
+    if at and decision.what == KNOWN:
+        return Written("exists", at.memory, at.path)
+    if at and decision.what == UPDATE:
+        revised = _revised(ws, at.memory.id, _changes(at.memory, replace(candidate, memory=memory)), why)
         if revised:
-            return Applied("updated", revised.memory.id, revised.memory.title)
-    return _kept(_keep(ws, replace(memory, related=(_link(target.path),))))
+            return replace(revised, outcome="updated")
+        memory = replace(memory, related=_merged((at.link,), memory.related))
+    if at and decision.what == SUPERSEDE:
+        return _supersede(ws, replace(candidate, memory=memory), at, verdict, why)
+    written = _put(ws, candidate, replace(verdict, memory=memory), why)
+    if decision.contradicts and written.outcome == "created":
+        conflicts.suspect(ws, written.memory, [entries[place].memory for place in decision.contradicts])
+    return written
 
 
-def _changes(old: Memory, new: Memory) -> dict[str, Any]:
+def _put(ws: Workspace, candidate: Candidate, verdict: Verdict, why: str) -> Written:
+    """A note of its own, unless somebody forgets it at this very moment."""
+
+    def refuse_forgotten(memory: Memory) -> None:
+        hold = None if candidate.anyway else forgetting.held(ws, memory)
+        if hold:
+            raise Forgotten(hold.reason)
+
+    return keeping.put(ws, verdict, why=why, at_last=refuse_forgotten)
+
+
+def _neighbours(ws: Workspace, candidate: Candidate) -> list[Entry]:
+    """The nearest memories of its project that are in force; first the one that the wish is about."""
+    memory, target = candidate.memory, candidate.target
+    vault_id = ws.store.vault_id()
+    if not vault_id:
+        return []
+    ready(ws, vault_id)
+
+    def nearest(found: Found) -> list[Hit]:
+        return rank(found, Leaning(memory.project))[:NEIGHBOURS]
+
+    query, scope = f"{memory.title}\n{memory.body}", Scope((memory.project,), now=ws.clock().timestamp())
+    # What can be compared shares words; no save waits for a model.
+    hits = retrieve.find(ws, query, scope, NEIGHBOURS, nearest, by_words=True)[1]
+    held = [hit for hit in hits if is_in_force(hit.memory, ws.clock())]
+    others = [hit for hit in held if hit.id not in (memory.id, target and target.id)]
+    return [target, *others] if target else list(others)
+
+
+def _compared(ws: Workspace, candidate: Candidate, entry: Entry) -> Neighbour:
+    compared = settling.compared(entry.memory, candidate.memory)
+    if entry is not candidate.target and compared.relation == OTHER:
+        return Neighbour(compared)
+    return Neighbour(compared, _yields(ws, candidate, entry))
+
+
+def _yields(ws: Workspace, candidate: Candidate, entry: Entry) -> bool:
+    """Whether a note may be changed for this candidate: a machine's, in force, and its subject within reach."""
+    old, new = entry.memory, candidate.memory
+    if not candidate.may_rewrite or old.source_type == IMPORTED:
+        return False  # of what was imported nobody can tell whose words it is
+    if old.status != "active" or old.superseded_by:  # its successor is linked, and that is all
+        return candidate.wish == SUPERSEDE and _is_a_machines(ws, old.id)
+    # What holds in one project does not end what holds in all of them.
+    reaches = new.project == GENERAL or old.project != GENERAL
+    may_overrule = candidate.own or candidate.proven or old.kind not in OF_PERSONS
+    return reaches and may_overrule and _is_a_machines(ws, old.id)
+
+
+def _is_a_machines(ws: Workspace, identity: str) -> bool:
+    try:
+        return editing.is_a_machines(ws, identity)
+    except (NoteError, NotFound, Ambiguous):
+        return False  # somebody is at it, or nobody can tell which it is
+
+
+def _linked(memory: Memory, entries: Sequence[Entry], decision: Decision) -> Memory:
+    related = tuple(entries[place].link for place in decision.related)
+    contradicts = tuple(entries[place].link for place in decision.contradicts)
+    return replace(
+        memory, related=_merged(memory.related, related), contradicts=_merged(memory.contradicts, contradicts)
+    )
+
+
+def _changes(old: Memory, candidate: Candidate) -> dict[str, Any]:
+    """A note says it better from now on, and gives up nothing else."""
+    new = candidate.memory
     return {
-        "title": new.title or old.title,
+        "title": new.title if candidate.titled else old.title,
         "body": new.body,
         "importance": max(old.importance, new.importance),
         "confidence": new.confidence,
         "keys": _merged(old.keys, new.keys),
         "paths": _merged(old.paths, new.paths),
+        "anchors": _merged(old.anchors, new.anchors),
+        "related": _merged(old.related, new.related),
+        "contradicts": _merged(old.contradicts, new.contradicts),
         "source_session": new.source_session,
         "source_turn": new.source_turn,
         "evidence": _evidence(old.evidence, new.evidence),
     }
 
 
-def _supersede(ws: Workspace, memory: Memory, target: Entry, turn: Turn) -> Applied:
+def _supersede(ws: Workspace, candidate: Candidate, at: Entry, verdict: Verdict, why: str) -> Written:
     """A new note first, then the old one points to it: at every moment what holds now can be found."""
-    old, link = target.memory, _link(target.path)
-    # What holds in one project does not end what holds in all of them.
-    reaches = memory.project == GENERAL or old.project != GENERAL
-    if not (reaches and _may_overrule(old, turn) and _is_a_machines(ws, old.id)):
-        return _kept(_keep(ws, replace(memory, contradicts=(link,))))
-    written = _keep(ws, replace(memory, supersedes=link))
+    old, start = at.memory, since(ws, candidate.said)
+    memory = replace(candidate.memory, supersedes=at.link, valid_from=candidate.memory.valid_from or start)
+    written = _put(ws, candidate, replace(verdict, memory=memory), why)
     if written.memory.id == old.id or old.superseded_by:
-        return _kept(written, "superseded")
-    changes = {"superseded_by": _link(written.path), "status": "deprecated", "valid_to": iso(ws.clock())}
-    _revised(ws, old.id, memory, changes)
-    return Applied("superseded", written.memory.id, written.memory.title)
+        return written if written.outcome == "exists" else replace(written, outcome="superseded")
+    now = Entry(written.memory, written.path)
+    _revised(ws, old.id, {"superseded_by": now.link, "status": "deprecated", "valid_to": start}, why)
+    return replace(written, outcome="superseded")
 
 
-def _keep(ws: Workspace, memory: Memory) -> Written:
-    _refuse_forgotten(ws, memory.id)
-    return remember.keep(ws, memory, why=_why(memory))
+def since(ws: Workspace, said: str) -> str:
+    """Since when something holds: since it was said, as far as that is known."""
+    now, then = ws.clock(), moment(said) if said else None
+    return iso(min(then, now).astimezone(now.tzinfo)) if then else iso(now)
 
 
-def _refuse_forgotten(ws: Workspace, identity: str) -> None:
-    if remember.was_forgotten(ws, identity):
-        raise InputError("it was forgotten since")
-
-
-def _revised(ws: Workspace, identity: str, memory: Memory, changes: dict[str, Any]) -> Written | None:
+def _revised(ws: Workspace, identity: str, changes: dict[str, Any], why: str) -> Written | None:
     """None when the note is not ours to change: a person's, in a form we cannot keep, or just being written to."""
     for _ in range(MOST_TRIES):
         try:
-            return remember.revise(ws, identity, why=_why(memory), **changes)
+            return editing.revise(ws, identity, why=why, **changes)
         except NoteChanged:
             continue
         except RewriteRefused:
@@ -132,123 +226,21 @@ def _revised(ws: Workspace, identity: str, memory: Memory, changes: dict[str, An
     return None
 
 
-def _is_a_machines(ws: Workspace, identity: str) -> bool:
-    try:
-        return remember.is_a_machines(ws, identity)
-    except NoteChanged:
-        return False  # somebody is at it
-
-
-def _may_overrule(old: Memory, turn: Turn) -> bool:
-    """What a person wants is not changed by what Claude said alone."""
-    return turn.role != ASSISTANT or old.kind not in _OF_PERSONS
-
-
-def _has_learned(old: Memory, new: Memory, turn: Turn) -> bool:
+def _has_learned(old: Memory, candidate: Candidate) -> bool:
     """Whether a note holds these words and was written after they were said: the answer is applied again.
 
     Whatever was made of the note since, by a person or by a later answer, stays.
     """
-    return _holds(old.evidence, new.evidence) and not _is_before(old.updated, turn.time)
+    return _holds(old.evidence, candidate.memory.evidence) and not _is_before(old.updated, candidate.said)
 
 
-def _memory(ws: Workspace, chunk: Chunk, number: int, operation: Operation, turn: Turn) -> Memory:
-    now = iso(ws.clock())
-    said_by_claude = turn.role == ASSISTANT
-    kind = "fact" if said_by_claude and operation.kind in _OF_PERSONS else operation.kind
-    importance = min(operation.importance, 3) if said_by_claude else operation.importance
-    memory = Memory(
-        id=str(uuid.uuid5(_NAMESPACE, f"{chunk.name}:{number}")),
-        title=operation.title,
-        body=operation.content,
-        project=GENERAL if operation.scope == GENERAL_SCOPE else chunk.project,
-        kind=kind,
-        layer=classify_layer(kind, importance, ()),
-        importance=importance,
-        keys=operation.keys,
-        paths=operation.paths,
-        created=now,
-        updated=now,
-        source_type="mined",
-        source_session=chunk.session,
-        source_turn=turn.uuid,
-        confidence=FROM_CLAUDE if said_by_claude else FROM_A_PERSON,
-        author="model",
-        evidence=operation.quote,
-    )
-    return _fitted(memory)
-
-
-def _fitted(memory: Memory) -> Memory:
-    """What a model gives too much of is not worth a refusal; cleaned first, since half a secret is not known for one.
-
-    The evidence is brought into the form in which it stands in a note.
-    """
-    clean = cleanse(memory, ("title", "keys", "paths", "evidence")).memory
-    return replace(
-        clean,
-        title=clean.title[:MAX_TITLE].rstrip(),
-        keys=_fitting(clean.keys),
-        paths=_fitting(clean.paths),
-        evidence="\n".join(line.rstrip() for line in clean.evidence.splitlines()),
-    )
-
-
-def _is_an_echo(ws: Workspace, chunk: Chunk, operation: Operation) -> bool:
-    """Whether Claude only said what a memory had told it: memory must not feed on itself."""
-    shown = showed.known_by(ws, chunk.session)
-    if not shown:
-        return False
-    nearest = retrieve.eligible(ws, f"{operation.title}\n{operation.content}", chunk.project)[:1]
-    return any(hit.memory.id8 in shown for hit in nearest)
-
-
-def _target(ws: Workspace, chunk: Chunk, operation: Operation) -> Entry | None:
-    """The memory that is to change: one that the model was shown, and that is still there."""
-    if operation.op == ADD or not _is_known(chunk, operation):
-        return None
-    try:
-        return retrieve.get(ws, _id8(operation))
-    except (NotFound, Ambiguous, NoteError):
-        return None
-
-
-def _is_known(chunk: Chunk, operation: Operation) -> bool:
-    return _id8(operation) in chunk.known
-
-
-def _id8(operation: Operation) -> str:
-    return (operation.target or "").strip()
-
-
-def _refused(operation: Operation, reason: str) -> Applied:
-    return Applied("refused", title=clean_line(operation.title)[:MAX_TITLE], reason=reason)
-
-
-def _kept(written: Written, outcome: str = "added") -> Applied:
-    known = written.outcome == "exists"
-    return Applied("known" if known else outcome, written.memory.id, written.memory.title)
-
-
-def _why(memory: Memory) -> str:
-    return f"mined from session {memory.source_session}"
-
-
-def _link(path: str) -> str:
-    return f"[[{PurePosixPath(path).stem}]]"
-
-
-def _fitting(items: Sequence[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(item for item in items if len(item) <= MAX_ITEM))[:MAX_ITEMS]
-
-
-def _merged(old: tuple[str, ...], new: tuple[str, ...]) -> tuple[str, ...]:
+def _merged(old: Sequence[str], new: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*old, *new)))[:MAX_ITEMS]
 
 
 def _evidence(old: str, new: str) -> str:
     """The new words below the old ones, which are given up when there are too many."""
-    if _holds(old, new):
+    if not new or _holds(old, new):
         return old
     both = f"{old}\n{new}" if old else new
     return both if len(both) <= EVIDENCE_CHARACTERS else new

@@ -9,6 +9,7 @@ from datetime import datetime
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from memem.core import validity
 from memem.core.errors import NoteChanged, NoteError, NoteUnreadable
 from memem.core.files import Stamp
 from memem.core.memory import Memory
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
 
 RACY_SECONDS = 0.1
 """A file changed this recently may change again within one tick of its own time stamp."""
-DERIVATION = 3
-"""Raised whenever gate, words or passages make something else of the same note: the index is then rebuilt."""
+DERIVATION = 4
+"""Raised whenever gate, words, passages or validity make something else of the same note: the index is then rebuilt."""
 BATCH = 500
 MOST_AT_ONCE = 300
 """So many notes are read in the time that a prompt may take."""
@@ -46,10 +47,12 @@ class Refreshed:
 
 def refresh(ws: Workspace) -> Refreshed:
     """Scan the vault and read what changed since the index last saw it."""
-    origin = _origin(ws, require_vault(ws))
+    vault_id = require_vault(ws)
+    origin = _origin(ws, vault_id)
     ws.follow_index()
     index = ws.index
-    if index.meta("built_for") != origin:
+    anew = index.meta("built_for") != origin
+    if anew:
         index.begin(origin)
     known = index.stamps()
     changed = seen = 0
@@ -70,13 +73,31 @@ def refresh(ws: Workspace) -> Refreshed:
             changed += 1
             batch.append(row)
         if len(batch) >= BATCH:
+            _welcome(ws, batch, anew=anew)
             index.update(batch)
             batch.clear()
     index.restamp(same)
+    _welcome(ws, batch, anew=anew)
+    if known:
+        from memem.flows import vanished
+
+        vanished.note(ws, vault_id, known, batch)
     # Gone last and together with the rest of the new: a moved note is never missing in between.
     index.update(batch, lost={path: stamp for path, (stamp, _) in known.items()})
     index.set_meta("built_for", origin)
+    if ws.home.vanished_file.exists():
+        from memem.flows import vanished
+
+        vanished.settle(ws, vault_id)
     return Refreshed(changed, len(known), seen)
+
+
+def _welcome(ws: Workspace, arriving: list[Row], *, anew: bool) -> None:
+    """What a person has put back was not forgotten after all."""
+    if arriving and (ws.store.paths.tombstones.exists() or ws.home.vanished_file.exists()):
+        from memem.flows import vanished
+
+        vanished.welcome(ws, arriving, anew=anew)
 
 
 def look(ws: Workspace) -> None:
@@ -215,6 +236,10 @@ def index_note(ws: Workspace, note: "Note") -> None:
     stamp = ws.store.stamp(note.path)
     if stamp is not None:
         ws.index.update([_row(ws, note, stamp)])
+    if stamp is not None and ws.store.paths.tombstones.exists():
+        from memem.flows import vanished
+
+        vanished.returned(ws, note.memory.id)
 
 
 def claim(ws: Workspace, path: str, memory: Memory) -> None:
@@ -242,10 +267,15 @@ def read_row(ws: Workspace, path: str, stamp: Stamp) -> Row | None:
 
 
 def _row(ws: Workspace, note: "Note", stamp: Stamp) -> Row:
-    from memem.gate.verdict import cleanse  # not needed by a query that finds every note unchanged
+    from memem.gate.verdict import cleanse  # neither is needed by a query that finds every note unchanged
+    from memem.jobs import stale
 
-    memory = cleanse(note.memory).memory
-    return Row(note.path, _settled(ws, stamp), note.digest, memory, fingerprint(memory.body), _changed(note, stamp))
+    memory, zone = cleanse(note.memory).memory, ws.clock().tzinfo
+    statement, changed = fingerprint(memory.body), _changed(note, stamp)
+    memory, since = stale.applied(ws.home.stale_file, memory, statement)
+    held = validity.held(memory, zone, validity.begin_of(since, zone) or changed)
+    spans = validity.stated(memory, zone), held
+    return Row(note.path, _settled(ws, stamp), note.digest, memory, statement, changed, "", *spans)
 
 
 def _changed(note: "Note", stamp: Stamp) -> float:

@@ -1,9 +1,12 @@
 """Read: search, get and list. One way to find, whoever asks."""
 
+import math
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
+from memem.core import validity
 from memem.core.errors import Ambiguous, InputError, NoteUnreadable, NotFound
 from memem.core.memory import GENERAL, ID8, Entry, Hit, Hits
 from memem.core.project import normalise
@@ -27,6 +30,8 @@ LEAST_CANDIDATES = 32
 """Words and meaning each name so many, so that what both know a little of has its chance."""
 MOST_LOOKS = 4
 SHORTEST_PREFIX = 4
+INSTANT = 1e-3
+"""In seconds: how long before midnight a day ends."""
 _PATH = re.compile(r"[\w.~/-]+")
 _FILE = re.compile(r".+/.+|.+\.\w{1,8}")
 
@@ -38,21 +43,41 @@ def search(
     project: str | None = None,
     current: str | None = None,
     limit: int = 10,
+    as_of: str | None = None,
     blend: Blend = FUSED,
 ) -> Hits:
-    """The best hits in all projects, those of the current one preferred a little; `project` filters hard."""
+    """The best hits in all projects, those of the current one preferred a little; `project` filters hard.
+
+    With `as_of`, a date, a time or words like "last march", among what was held true then, whatever became of it.
+    """
     require_vault(ws)
     if not query.strip():
         raise InputError("There is nothing to search for: the query is empty.")
     _check_limit(limit)
-    scope = Scope(None if project is None else (normalise(project),), archive=True)
+    then = None if as_of is None else moment_of(ws, as_of)
+    scope = Scope(None if project is None else (normalise(project),), archive=True, as_of=then)
     preferred = project or current
 
     def best(found: Found) -> list[Hit]:
-        return rank(found, leaning(ws, found, query, normalise(preferred) if preferred else ""), blend)[:limit]
+        towards = leaning(ws, found, query, normalise(preferred) if preferred else "")
+        return rank(found, towards if then is None else replace(towards, as_of=True), blend)[:limit]
 
     found, hits = find(ws, query, scope, limit * 2, best)  # what is preferred may lie further down
     return Hits(hits, found.degraded)
+
+
+def moment_of(ws: Workspace, text: str) -> float:
+    """The moment that a date, a time or some words name: of a day, and of any other stretch, the end."""
+    now, text = ws.clock(), text.strip()
+    if validity.is_day(text):
+        return (validity.end_of(text, now.tzinfo) or math.inf) - INSTANT
+    named = validity.begin_of(text, now.tzinfo)
+    if named is not None:
+        return named
+    day = (asked(text, now.date()) or asked(f"in {text}", now.date())).end if text else None
+    if day is None:
+        raise InputError(f'{text[:40]!r} is no date. Say 2026-06-01, 2026-06-01T12:00, or words such as "last march".')
+    return min(now.timestamp(), (validity.end_of(day.isoformat(), now.tzinfo) or math.inf) - INSTANT)
 
 
 def cut(query: str) -> str:
@@ -95,7 +120,7 @@ def list_memories(
 
 def eligible(ws: Workspace, prompt: str, project: str) -> list[Hit]:
     """All from which a slice would choose, best first."""
-    return find(ws, prompt, unasked(project), MOST_HITS * 2, lambda found: rank(found, Leaning(project)))[1]
+    return find(ws, prompt, unasked(ws, project), MOST_HITS * 2, lambda found: rank(found, Leaning(project)))[1]
 
 
 def leaning(ws: Workspace, found: Found, query: str, project: str, files: Sequence[str] | None = None) -> Leaning:
@@ -107,7 +132,7 @@ def leaning(ws: Workspace, found: Found, query: str, project: str, files: Sequen
 
 def about(ws: Workspace, file: str, project: str) -> list[Entry]:
     """The memories about one file: by the patterns of their `paths`, then those that name it; by words alone."""
-    scope, name = unasked(project), fold(file.rpartition("/")[2])
+    scope, name = unasked(ws, project), fold(file.rpartition("/")[2])
 
     def stating() -> list[Row]:
         return [row for row in ws.index.about(file, scope) if row.memory and matches_path(row.memory, (file,))]
@@ -121,9 +146,9 @@ def about(ws: Workspace, file: str, project: str) -> list[Entry]:
     return [entry for entry in found.values() if not entry.memory.superseded_by]
 
 
-def unasked(project: str) -> Scope:
-    """What may be shown unasked: of this project and of none in particular, in force, not archived."""
-    return Scope(tuple(sorted({project, GENERAL})))
+def unasked(ws: Workspace, project: str) -> Scope:
+    """What may be shown unasked: of this project and of none in particular, in force now, not archived."""
+    return Scope(tuple(sorted({project, GENERAL})), now=ws.clock().timestamp())
 
 
 def locate(ws: Workspace, identity: str) -> Row:
@@ -135,6 +160,8 @@ def locate(ws: Workspace, identity: str) -> Row:
     id8 = wanted.rpartition("-")[2]
     if not rows and len(id8) == ID8:  # a note's file name ends in it
         rows = fresh_rows(ws, lambda: ws.index.by_id(id8))
+    if not rows and identity.strip().startswith("[["):  # a person may have given it another name
+        rows = fresh_rows(ws, lambda: ws.index.by_name(wanted.split("#")[0]))
     if not rows:
         _explain_unreadable(ws, wanted)
         raise NotFound(f"No memory has the id {identity!r}. `memem list` and `memem search` show ids.")

@@ -5,6 +5,7 @@ What is shown is data. Every line of it stands under a quotation mark, as in a s
 
 from collections.abc import Sequence
 
+from memem.core import validity
 from memem.core.memory import Entry, Memory
 from memem.flows.timeline import Timeline
 from memem.flows.transcripts import Beside, Said
@@ -40,9 +41,9 @@ def time_line(found: Timeline) -> str:
         "Changed just before in its project": found.earlier,
         "Changed just after in its project": found.later,
     }
-    texts = [_item("", found.entry)]
+    texts = [_item("", found.entry, held=True)]
     for heading, entries in parts.items():
-        items = [_item("- ", entry, GLANCE_CHARACTERS) for entry in entries]
+        items = [_item("- ", entry, GLANCE_CHARACTERS, held=True) for entry in entries]
         texts += [f"{heading}:\n{items[0]}", *items[1:]] if items else []
     return _within(texts, "memory_get shows each of them")[0]
 
@@ -76,12 +77,13 @@ def _within(texts: list[str], advice: str) -> tuple[str, int]:
     return "\n".join([*kept, *([f"({left} more; {advice}.)"] if left else [])]), len(kept)
 
 
-def _item(mark: str, entry: Entry, most: int = STATEMENT_CHARACTERS) -> str:
-    """A memory as an item of a list. A title that the statement begins with is not said twice."""
+def _item(mark: str, entry: Entry, most: int = STATEMENT_CHARACTERS, *, held: bool = False) -> str:
+    """A memory as an item of a list, with from when until when it was `held` true. A title that the statement begins
+    with is not said twice."""
     memory = entry.memory
+    status = memory.status if memory.status != "active" else ""
     labels = [memory.id8, memory.project, memory.kind, _day(memory)]
-    if memory.status != "active":
-        labels.append(memory.status)
+    labels += [status, validity.period(memory)] if held else [validity.remark(memory)]
     head = mark + " · ".join(render.one_line(label) for label in labels if label)
     if not memory.body.startswith(memory.title.rstrip("….。")):
         head += f" · **{render.bold(memory.title)}**"
@@ -94,8 +96,12 @@ def _whole(entry: Entry, room: int) -> str:
         "layer": str(memory.layer),
         "importance": str(memory.importance),
         "status": memory.status,
+        "stale because": memory.stale_because if memory.status == "stale" else "",
+        "valid from": memory.valid_from,
+        "valid to": memory.valid_to,
         "tags": ", ".join(memory.tags),
         "paths": ", ".join(memory.paths),
+        "stands on": ", ".join(memory.anchors),
         "supersedes": memory.supersedes,
         "superseded by": memory.superseded_by,
         "related": ", ".join(memory.related),

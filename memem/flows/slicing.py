@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from memem.core import validity
 from memem.core.errors import Ambiguous, InputError, NoteError, NotFound
 from memem.core.memory import ARCHIVE, GENERAL, PINNED, Entry, Hit, Slice
 from memem.core.project import Project, normalise
@@ -130,7 +131,7 @@ def considered(
         own = [_about(hit, named, files) for hit in ranked if hit.memory.layer != PINNED][:CONSIDERED]
         return confidence.judged(own, confidence.read(prompt, found))
 
-    found, hits = retrieve.find(ws, query, retrieve.unasked(project), CONSIDERED, best)
+    found, hits = retrieve.find(ws, query, retrieve.unasked(ws, project), CONSIDERED, best)
     return found, confidence.read(prompt, found), hits
 
 
@@ -162,20 +163,30 @@ def _replaced(ws: Workspace, hit: Hit, project: str) -> list[Hit]:
 
 
 def _successor(ws: Workspace, entry: Entry) -> Entry | None:
-    """The last of the chain that a memory was superseded in, if it may be shown unasked; itself when there is none."""
+    """The last of the chain that a memory was superseded in, if it may be shown unasked; itself when there is none.
+
+    Where the chain leads to what is gone, forgotten or never there, the last that is left holds again; unless it was
+    set aside, and so says itself that it does not.
+    """
     at, seen = entry, {entry.id}
     while at.memory.superseded_by and len(seen) <= LONGEST_CHAIN:
         try:
             at = retrieve.get(ws, at.memory.superseded_by)
         except (NotFound, InputError):
-            return at  # what superseded it is gone, or was never there
+            return at if _may_be_shown(ws, at) else None
         except (Ambiguous, NoteError):
             return None
         if at.id in seen:
             return None
         seen.add(at.id)
-    in_force = at.memory.status == "active" and not at.memory.superseded_by
-    return at if in_force and PINNED < at.memory.layer < ARCHIVE else None
+    return at if not at.memory.superseded_by and _may_be_shown(ws, at) else None
+
+
+def _may_be_shown(ws: Workspace, entry: Entry) -> bool:
+    """Whether a memory holds now, by its own word, and is of a layer that a prompt calls up."""
+    now, memory = ws.clock(), entry.memory
+    holds = memory.status == "active" and validity.stated(memory, now.tzinfo).holds(now.timestamp())
+    return holds and PINNED < memory.layer < ARCHIVE
 
 
 def _asks_for_past(ws: Workspace, prompt: str) -> bool:

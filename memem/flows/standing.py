@@ -1,7 +1,9 @@
 """What holds for a project whatever is asked: what it is, and how things are done in it."""
 
 from memem.core.memory import CONVENTIONS, GENERAL, PINNED, Entry
+from memem.core.query import Scope
 from memem.flows.reindex import fresh_rows
+from memem.index import database
 from memem.workspace import Workspace
 
 LEAST_IMPORTANCE = {"human": 3, "model": 4}
@@ -25,12 +27,19 @@ def conventions(ws: Workspace, project: str) -> list[Entry]:
 
 def count(ws: Workspace, project: str) -> int:
     """How many memories of a project may be shown unasked."""
-    return ws.index.count_where("project = ? AND layer < 3 AND status = 'active'", (project,))
+    conditions, values = in_force(ws, project)
+    return ws.index.count_where(f"1{conditions}", values)
+
+
+def in_force(ws: Workspace, *projects: str) -> tuple[str, tuple[str | float, ...]]:
+    """As further conditions on rows, and their values: of these projects, holding now, not archived."""
+    return database.within(Scope(projects, now=ws.clock().timestamp()))
 
 
 def _of_layer(ws: Workspace, layer: int, project: str) -> list[Entry]:
-    condition = "project = ? AND layer = ? AND status = 'active' ORDER BY changed DESC, id"
-    rows = fresh_rows(ws, lambda: ws.index.rows(condition, (project, layer)))
+    conditions, values = in_force(ws, project)
+    ordered = f"layer = ?{conditions} ORDER BY changed DESC, id"
+    rows = fresh_rows(ws, lambda: ws.index.rows(ordered, (layer, *values)))
     found = [Entry(row.memory, row.path) for row in rows if row.memory]
     return [entry for entry in found if not entry.memory.superseded_by]
 

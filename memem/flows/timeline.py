@@ -1,12 +1,12 @@
 """A memory in its time: what it replaced, what replaced it, what it is linked with, what changed around it."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
-from memem.core.errors import Ambiguous, InputError, NoteError, NotFound
-from memem.core.memory import Entry, Memory
+from memem.core.errors import NotFound
+from memem.core.memory import Entry
 from memem.core.project import normalise
-from memem.flows import retrieve
+from memem.flows import links, retrieve
 from memem.flows.reindex import fresh_rows
 from memem.workspace import Workspace
 
@@ -37,36 +37,32 @@ def timeline(ws: Workspace, identity: str, *, project: str | None = None) -> Tim
     def kept(found: Iterable[Entry]) -> tuple[Entry, ...]:
         return tuple(each for each in found if only in (None, each.project))
 
-    predecessors = kept(_chain(ws, entry, lambda memory: memory.supersedes))
-    successors = kept(_chain(ws, entry, lambda memory: memory.superseded_by))
-    related = kept(_linked(ws, entry, entry.memory.related))
-    contradicts = kept(_linked(ws, entry, entry.memory.contradicts))
+    predecessors = kept(_chain(ws, entry, "supersedes", "superseded_by"))
+    successors = kept(_chain(ws, entry, "superseded_by", "supersedes"))
+    here = links.leading_here(ws, entry)
+    related, contradicts = (kept(_linked(ws, entry, here, name, name)) for name in ("related", "contradicts"))
     told = {each.id for each in (entry, *predecessors, *successors, *related, *contradicts)}
     earlier, later = _beside(ws, entry, "<", "DESC", told), _beside(ws, entry, ">", "ASC", told)
     return Timeline(entry, predecessors, successors, related, contradicts, earlier, later)
 
 
-def _chain(ws: Workspace, entry: Entry, following: Callable[[Memory], str]) -> Iterator[Entry]:
-    """From link to link, until one leads nowhere, or back."""
-    seen = {entry.id}
-    at = _follow(ws, following(entry.memory))
-    while at and at.id not in seen and len(seen) <= LONGEST_CHAIN:
-        seen.add(at.id)
-        yield at
-        at = _follow(ws, following(at.memory))
+def _chain(ws: Workspace, entry: Entry, name: str, back: str) -> Iterator[Entry]:
+    """From link to link, by the one's property or the other's, until they lead nowhere, or back; the nearest first."""
+    seen, ahead = {entry.id}, [entry]
+    while ahead:
+        at = ahead.pop(0)
+        for found in _linked(ws, at, links.leading_here(ws, at), name, back):
+            if found.id not in seen and len(seen) <= LONGEST_CHAIN:
+                seen.add(found.id)
+                ahead.append(found)
+                yield found
 
 
-def _linked(ws: Workspace, entry: Entry, links: Iterable[str]) -> list[Entry]:
-    found = (_follow(ws, link) for link in links)
-    return list({each.id: each for each in found if each and each.id != entry.id}.values())
-
-
-def _follow(ws: Workspace, link: str) -> Entry | None:
-    """What a link leads to; None when that is nothing, or nothing that can be read."""
-    try:
-        return retrieve.get(ws, link) if link else None
-    except (NotFound, Ambiguous, InputError, NoteError):
-        return None
+def _linked(ws: Workspace, entry: Entry, here: Iterable[Entry], name: str, back: str) -> list[Entry]:
+    """What a memory links to by a property, then those of `here`, which lead to it, that do by the other one."""
+    own = links.followed(ws, links.of(entry.memory, name))
+    others = (each for each in here if links.leads_to(each, entry, back))
+    return list({each.id: each for each in (*own, *others) if each.id != entry.id}.values())
 
 
 def _beside(ws: Workspace, entry: Entry, side: str, order: str, told: Collection[str]) -> tuple[Entry, ...]:

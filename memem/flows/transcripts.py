@@ -142,6 +142,7 @@ class _Indexing:
         self._index = index
         self._since = since
         self._projects = Projects(ws)
+        self._purged = ws.tombstones.known().purged_turns
 
     def run(self, path: Path) -> int:
         """How many turns of a session are new to the index."""
@@ -181,7 +182,7 @@ class _Indexing:
     def _kept(self, turn: Turn, time: str, position: int) -> Spoken | None:
         """The turn as it may be shown; None when it may not be read."""
         uuid = _encodable(turn.uuid)
-        name = self._projects.name(turn.cwd)
+        name = None if uuid in self._purged else self._projects.name(turn.cwd)
         if name is None or (is_before(time, self._since) and not self._ws.state.sessions.is_mined(uuid)):
             return None
         said = moment(time)

@@ -6,13 +6,14 @@ import os
 import subprocess
 import sys
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import memem
 from memem.core import files, locks, sqlite
 from memem.core.errors import Busy, MememError, StateTooNew, StateUnusable, VaultMissing, WeightsMissing
 from memem.core.settings import plugin_options
-from memem.flows import meaning, mining, model, rebuild
+from memem.flows import conflicts, forgetting, meaning, mining, model, rebuild, staleness
 from memem.flows.mining_state import mining_state
 from memem.flows.opening import using_home
 from memem.flows.reindex import refresh
@@ -28,24 +29,27 @@ AGAIN_SECONDS = 6 * 3_600
 SET_UP_SECONDS = 900
 
 
-def after_session_start(ws: Workspace) -> None:
+def after_session_start(ws: Workspace, folder: Path | None = None) -> None:
     """All of it, whatever goes wrong with a part; that is tried again when the next session begins.
 
-    Whoever comes while another is at it leaves it to that one. Raises MememError with all that went wrong.
+    Whoever comes while another is at it leaves it to that one. `folder` is the session's, where that is known. Raises
+    MememError with all that went wrong.
     """
     with using_home(ws):
         files.make_private_folder(ws.home.upkeep_lock.parent)
         with suppress(Busy), locks.holding(ws.home.upkeep_lock, 0):
-            _all_of_it(ws)
+            _all_of_it(ws, folder)
 
 
-def _all_of_it(ws: Workspace) -> None:
+def _all_of_it(ws: Workspace, folder: Path | None) -> None:
     problems: list[str] = []
     for part in (
         store_plugin_options,
         renew_environment,
         _tidy_contexts,
         _look,
+        partial(_look_after_what_is_stale, folder=folder),
+        forgetting.drop_old,
         rebuild.drop_unused,
         mining.sweep,
         note_trouble,
@@ -138,7 +142,13 @@ def _look(ws: Workspace) -> None:
     """At the vault, when there is one."""
     with suppress(VaultMissing):
         refresh(ws)
+        conflicts.write_page(ws)
         _see_to_meaning(ws)
+
+
+def _look_after_what_is_stale(ws: Workspace, *, folder: Path | None) -> None:
+    with suppress(VaultMissing):
+        staleness.check(ws, folder)
 
 
 def _see_to_meaning(ws: Workspace) -> None:

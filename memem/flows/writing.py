@@ -5,6 +5,9 @@ from contextlib import contextmanager
 
 from memem.core import files, locks
 from memem.flows.opening import using_home
+from memem.gate.verdict import clean_line
+from memem.vault.note import digest
+from memem.vault.store import Change
 from memem.workspace import Workspace
 
 
@@ -16,3 +19,16 @@ def writing(ws: Workspace) -> Iterator[None]:
         files.make_private_folder(ws.home.write_lock.parent)
         with locks.holding(ws.home.write_lock, ws.settings.lock_seconds):
             yield
+
+
+def record(ws: Workspace, action: str, identity: str, change: Change, why: str) -> None:
+    """Write down a mutation: one that has happened, or that an undo is about to make."""
+    ws.events.record(
+        action,
+        id=identity,
+        path=change.path,
+        why=clean_line(why),
+        before=digest(change.before) if change.before is not None else "",
+        after=digest(change.after) if change.after is not None else "",
+        vault=ws.store.vault_id(),
+    )

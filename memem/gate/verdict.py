@@ -17,10 +17,10 @@ SHORTEST_SECRET = 8
 
 _TEXTS = ("body", "evidence")
 _LINES = (
-    *("title", "kind", "status", "author", "created", "updated", "valid_from", "valid_to"),
+    *("title", "kind", "status", "stale_because", "author", "created", "updated", "valid_from", "valid_to"),
     *("supersedes", "superseded_by", "source_type", "source_session", "source_turn"),
 )
-_LISTS = ("tags", "keys", "paths", "related", "contradicts")
+_LISTS = ("tags", "keys", "paths", "anchors", "related", "contradicts")
 EVERYTHING = (*_TEXTS, *_LINES, *_LISTS)
 
 

@@ -31,9 +31,20 @@ def translated(path: Path) -> AbstractContextManager[None]:
     return sqlite.translated(path, INDEX)
 
 
-def within(scope: "Scope") -> tuple[str, tuple[str, ...]]:
+def within(scope: "Scope") -> tuple[str, tuple[str | float, ...]]:
     """A scope as further conditions on the table `notes`, and their values; nothing, when everything is in it."""
     conditions = "" if scope.archive else " AND notes.layer < 3 AND notes.status = 'active'"
+    values: list[str | float] = []
     if scope.projects is not None:
         conditions += f" AND notes.project IN ({', '.join('?' * len(scope.projects))})"
-    return conditions, scope.projects or ()
+        values += scope.projects
+    if scope.now is not None:
+        conditions += _HOLDS.format("valid_from", "valid_to")
+        values += (scope.now, scope.now)
+    if scope.as_of is not None:
+        conditions += _HOLDS.format("since", "until") + " AND notes.status <> 'quarantined'"
+        values += (scope.as_of, scope.as_of)
+    return conditions, tuple(values)
+
+
+_HOLDS = " AND (notes.{0} IS NULL OR notes.{0} <= ?) AND (notes.{1} IS NULL OR notes.{1} > ?)"

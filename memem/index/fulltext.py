@@ -32,7 +32,7 @@ class Narrowed:
 
     join: str = ""
     conditions: str = ""
-    values: tuple[str, ...] = ()
+    values: tuple[str | float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 from memem.core import files
 from memem.core.files import Stamp
 from memem.core.memory import Memory
+from memem.core.validity import ALWAYS, Span
 from memem.index import database, passage_rows
 from memem.index.database import guarded
 from memem.index.passage_rows import PassageRows
@@ -43,7 +44,13 @@ def _first_tables(connection: sqlite3.Connection) -> None:
     keyword.create_table(connection)
 
 
-MIGRATIONS: database.Migrations = (_first_tables, passage_rows.create_tables)
+def _validity(connection: sqlite3.Connection) -> None:
+    """When a note says that it holds, and when it was held true: the index is filled anew with both."""
+    for column in ("valid_from", "valid_to", "since", "until"):
+        connection.execute(f"ALTER TABLE notes ADD COLUMN {column} REAL")
+
+
+MIGRATIONS: database.Migrations = (_first_tables, passage_rows.create_tables, _validity)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +64,8 @@ class Row:
     fingerprint: str = ""
     changed: float = 0.0  # when, in seconds since the epoch
     problem: str = ""
+    stated: Span = ALWAYS  # when it holds, by its own word
+    held: Span = ALWAYS  # when it was held true
 
 
 Held = tuple[str, Stamp, Memory, "tuple[Term, ...]"]
@@ -167,6 +176,11 @@ class NoteIndex:
     def by_fingerprint(self, fingerprint: str) -> list[Row]:
         return self.rows("fingerprint = ? ORDER BY path", (fingerprint,))
 
+    def by_name(self, name: str) -> list[Row]:
+        """Rows of files of this name, which may begin with the folders they are in."""
+        end = f"/{name}.md"
+        return self.rows("problem IS NULL AND substr('/' || path, -?) = ? ORDER BY path", (len(end), end))
+
     def by_path(self, path: str) -> Row | None:
         return next(iter(self.rows("path = ?", (path,))), None)
 
@@ -265,6 +279,7 @@ class NoteIndex:
         else:
             columns |= {name: getattr(memory, name) for name in ("id", "project", "kind", "layer", "status")}
             columns |= {"changed": row.changed, "fingerprint": row.fingerprint}
+            columns |= dict(zip(_SPANS, (*row.stated, *row.held), strict=True))
         statement = f"INSERT INTO notes ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"  # noqa: S608
         number = int(self._connection.execute(statement, tuple(columns.values())).lastrowid or 0)
         if memory is None:
@@ -278,13 +293,15 @@ class NoteIndex:
 
 _FIELDS = tuple(field.name for field in fields(Memory))
 _MATCHES = "SELECT row, path, mtime, ctime, size, memory FROM notes JOIN memories USING (row) WHERE row IN ({})"
-_COLUMNS = "path, mtime, ctime, size, digest, memory, fingerprint, changed, problem"
+_SPANS = ("valid_from", "valid_to", "since", "until")
+_COLUMNS = f"path, mtime, ctime, size, digest, memory, fingerprint, changed, problem, {', '.join(_SPANS)}"
 
 
 def _row(columns: tuple[Any, ...]) -> Row:
-    path, mtime, ctime, size, digest, memory, fingerprint, changed, problem = columns
+    path, mtime, ctime, size, digest, memory, fingerprint, changed, problem, *spans = columns
     known = _memory(memory) if memory else None
-    return Row(path, (mtime, ctime, size), digest, known, fingerprint or "", changed or 0.0, problem or "")
+    told = (fingerprint or "", changed or 0.0, problem or "", Span(*spans[:2]), Span(*spans[2:]))
+    return Row(path, (mtime, ctime, size), digest, known, *told)
 
 
 def _memory(text: str) -> Memory:

@@ -160,6 +160,27 @@ class TurnIndex:
         matches.sort(key=lambda match: (-match.bm25, -match.turn.moment))
         return answer, matches[:limit]
 
+    @guarded
+    def holding(self, texts: Sequence[str], session: str) -> dict[str, str]:
+        """The turns, by their uuids, that hold one of these texts as it is, and all those of a session."""
+        found = dict[str, str]()
+        for text in texts:
+            found.update(self._connection.execute("SELECT uuid, text FROM turns WHERE instr(text, ?)", (text,)))
+        query = "SELECT uuid, text FROM turns JOIN places USING (row) WHERE session = ?"
+        found.update(self._connection.execute(query, (session,)))
+        return found
+
+    @guarded
+    def remove(self, uuids: Iterable[str]) -> int:
+        """Drop turns; how many there were. Their sessions count as read all the same."""
+        with transaction(self._connection):
+            rows = [row for uuid in uuids if (row := self._row(uuid)) is not None]
+            for row in rows:
+                fulltext.remove(self._connection, row)
+                self._connection.execute("DELETE FROM places WHERE row = ?", (row,))
+                self._connection.execute("DELETE FROM turns WHERE row = ?", (row,))
+        return len(rows)
+
     def _row(self, uuid: str) -> int | None:
         found = self._connection.execute("SELECT row FROM turns WHERE uuid = ?", (uuid,)).fetchone()
         return int(found[0]) if found else None

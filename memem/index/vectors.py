@@ -148,12 +148,12 @@ class VectorStore:
             self._connection.executemany("INSERT INTO slots VALUES (?, ?)", slots)
 
     @guarded
-    def compact(self, held: Collection[bytes]) -> bool:
-        """Drop the rows that nobody holds, when they are many; says whether it did."""
+    def compact(self, held: Collection[bytes], *, even_few: bool = False) -> bool:
+        """Drop the rows that nobody holds, when they are many, or `even_few`; says whether it did."""
         with database.transaction(self._connection):
             slots = self._connection.execute("SELECT slot, key FROM slots ORDER BY slot").fetchall()
             kept = [(slot, key) for slot, key in slots if key in held]
-            if len(slots) - len(kept) < max(LEAST_WASTE, WASTE * len(slots)):
+            if len(slots) - len(kept) < (1 if even_few else max(LEAST_WASTE, WASTE * len(slots))):
                 return False
             # Another id: what was looked up before may be gone now, dropped while its note was being written.
             fresh = os.urandom(16).hex()

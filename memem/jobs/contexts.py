@@ -147,6 +147,13 @@ class Contexts:
             self._connection.execute("DELETE FROM contexts WHERE session = ?", (session,))
 
     @guarded
+    def forget_memory(self, identity: str) -> None:
+        """No session was shown it, as far as anybody knows."""
+        with sqlite.transaction(self._connection):
+            self._connection.execute("DELETE FROM shown WHERE what = ?", (identity,))
+            self.receipts.forget_memory(identity)
+
+    @guarded
     def prune(self, before: float) -> None:
         """Drop sessions that nobody has touched since a moment."""
         with sqlite.transaction(self._connection):

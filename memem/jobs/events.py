@@ -1,9 +1,13 @@
-"""`events.jsonl`: one line per mutation. And the undo store: the bytes each changed or removed note had before."""
+"""`events.jsonl`: one line per mutation, in batches. And the undo store: the bytes that notes had before.
+
+A batch is what one run or command did: it is shown, and taken back, as one.
+"""
 
 import json
 import os
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
 from datetime import timedelta
 from pathlib import Path
 
@@ -17,12 +21,16 @@ UNDO_BYTES = 50_000_000
 _PRUNE_EVERY_BYTES = UNDO_BYTES // 10
 _PRUNE_EVERY = timedelta(hours=6)
 _COUNTER = ".pruned.json"
-_LAST_BYTES = 65_536
+_BLOCK_BYTES = 65_536
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Who did what to which note, why, and the sha256 of its bytes before and after (empty: no file)."""
+    """Who did what to which note, why, and the sha256 of its bytes before and after (empty: no file).
+
+    `batch` is which run or command it was part of, `what` that was, `number` its place in it, from 1 on, and `vault`
+    the id of the vault: none of them is known of an event from before there were batches.
+    """
 
     time: str
     actor: str
@@ -32,16 +40,33 @@ class Event:
     why: str
     before: str
     after: str
+    batch: str = ""
+    what: str = ""
+    number: int = 0
+    vault: str = ""
 
 
 class EventLog:
-    """Appends events and keeps what they replaced. Called under the write lock."""
+    """Appends events and keeps what they replaced. Called under the write lock; belongs to one thread."""
 
     def __init__(self, home: Home, clock: Clock, *, actor: str, fsync: bool) -> None:
         self._home = home
         self._clock = clock
         self._actor = actor
         self._fsync = fsync
+        self._batch: _Batch | None = None
+
+    @contextmanager
+    def batch(self, what: str) -> Iterator[str]:
+        """Everything recorded within is one batch, whose id this is; one within another belongs to the outer one."""
+        if self._batch:
+            yield self._batch.id
+            return
+        self._batch = _Batch(what)
+        try:
+            yield self._batch.id
+        finally:
+            self._batch = None
 
     def keep(self, digest: str, data: bytes) -> None:
         """Store bytes that are about to be replaced, before they are."""
@@ -53,26 +78,39 @@ class EventLog:
         except OSError as error:
             raise HomeError(f"Cannot keep an undo copy in {self._home.undo}: {files.reason(error)}.") from None
 
-    def record(self, action: str, *, id: str, path: str, why: str, before: str, after: str) -> Event:
-        """Write down a mutation that has happened."""
-        event = Event(iso(self._clock()), self._actor, action, id, path, why, before, after)
+    def record(self, action: str, *, id: str, path: str, why: str, before: str, after: str, vault: str = "") -> Event:
+        """Write down a mutation. Outside of a batch it is one of its own, named by its action."""
+        batch = self._batch or _Batch(action)
+        batch.events += 1
+        place = (batch.id, batch.what, batch.events, vault)
+        event = Event(iso(self._clock()), self._actor, action, id, path, why, before, after, *place)
         line = json.dumps(asdict(event), ensure_ascii=False).encode()
         try:
             files.make_private_folder(self._home.state)
             files.append_line(self._home.events_file, line, fsync=self._fsync)
         except OSError as error:
             raise HomeError(
-                f"The change to {path} is made, but {self._home.events_file} cannot be written: {files.reason(error)}."
+                f"The change to {path} cannot be written down in {self._home.events_file}: {files.reason(error)}."
             ) from None
         return event
 
     def read(self) -> Iterator[Event]:
         """Every whole event, oldest first; a line torn by a crash is passed over."""
-        return _events(_tail(self._home.events_file, None))
+        try:
+            with self._home.events_file.open("rb") as file:
+                for line in file:
+                    yield from _events(line)
+        except FileNotFoundError:
+            return
+
+    def backwards(self) -> Iterator[Event]:
+        """The same, newest first; no more of the log is read than is asked for."""
+        for line in _lines_backwards(self._home.events_file):
+            yield from _events(line)
 
     def last(self) -> Event | None:
-        """The newest event, without reading the whole log."""
-        return next(iter(reversed(list(_events(_tail(self._home.events_file, _LAST_BYTES))))), None)
+        """The newest event."""
+        return next(self.backwards(), None)
 
     def kept(self, digest: str) -> bytes | None:
         """The bytes of an earlier state, while the undo store still has them."""
@@ -104,22 +142,37 @@ class EventLog:
                 files.remove_quietly(Path(path))
 
 
-def _tail(path: Path, most: int | None) -> bytes:
+@dataclass(slots=True)
+class _Batch:
+    """The one that is under way."""
+
+    what: str
+    id: str = field(default_factory=lambda: os.urandom(4).hex())
+    events: int = 0
+
+
+def _lines_backwards(path: Path) -> Iterator[bytes]:
     try:
         with path.open("rb") as file:
-            if most is not None:
-                file.seek(max(0, file.seek(0, os.SEEK_END) - most))
-            return file.read()
+            place = file.seek(0, os.SEEK_END)
+            begun = b""  # the end of a line whose beginning is in an earlier block
+            while place:
+                size = min(_BLOCK_BYTES, place)
+                place -= size
+                file.seek(place)
+                begun, *whole = (file.read(size) + begun).split(b"\n")
+                yield from reversed(whole)
+            yield begun
     except FileNotFoundError:
-        return b""
+        return
 
 
-def _events(lines: bytes) -> Iterator[Event]:
-    for line in lines.splitlines():
-        try:
-            yield Event(**json.loads(line))
-        except (ValueError, TypeError):
-            continue
+def _events(line: bytes) -> Iterator[Event]:
+    """The event that a line holds, if it holds one."""
+    try:
+        yield Event(**json.loads(line))
+    except (ValueError, TypeError):
+        return
 
 
 def _read_counter(counter: Path) -> tuple[float, int]:

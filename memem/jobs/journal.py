@@ -70,6 +70,16 @@ class Journal(Table):
     def dead(self) -> list[Record]:
         return self._records("state = ?", (DEAD,))
 
+    @guarded
+    def all(self) -> list[Record]:
+        return self._records("1", ())
+
+    @guarded
+    def rewrite(self, number: int, chunk: dict[str, Any], answer: list[dict[str, Any]]) -> None:
+        """The same record, without what is not to be known any more."""
+        changed = (json.dumps(chunk), json.dumps(answer), number)
+        self._connection.execute("UPDATE journal SET chunk = ?, answer = ? WHERE number = ?", changed)
+
     def _add(
         self, session: str, state: str, chunk: dict[str, Any], answer: list[dict[str, Any]], reason: str, time: str
     ) -> Record:

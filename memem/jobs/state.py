@@ -16,6 +16,7 @@ from memem.jobs.children import Children
 from memem.jobs.journal import Journal
 from memem.jobs.queue import Queue
 from memem.jobs.sessions import Sessions
+from memem.jobs.suspicions import Suspicions
 from memem.jobs.tables import STATE
 
 _OWNERS = (Agreed, Queue, Sessions, Journal, Ledger, Children)
@@ -27,7 +28,12 @@ def _first_tables(connection: sqlite3.Connection) -> None:
             connection.execute(statement)
 
 
-MIGRATIONS: sqlite.Migrations = (_first_tables,)
+def _suspicions(connection: sqlite3.Connection) -> None:
+    for statement in Suspicions.TABLES:
+        connection.execute(statement)
+
+
+MIGRATIONS: sqlite.Migrations = (_first_tables, _suspicions)
 
 
 class State:
@@ -69,3 +75,7 @@ class State:
     @cached_property
     def children(self) -> Children:
         return Children(self.path, self._connection)
+
+    @cached_property
+    def suspicions(self) -> Suspicions:
+        return Suspicions(self.path, self._connection)

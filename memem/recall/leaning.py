@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
-from memem.core.memory import ID8, Memory
+from memem.core.memory import Memory, id8_of
 from memem.recall.when import When, fits
 
 SAME_PROJECT = 1.15
@@ -27,12 +27,16 @@ _USUAL = SAME_PROJECT * PATH_MATCH * (1 + 2 * IMPORTANCE_STEP)
 
 @dataclass(frozen=True, slots=True)
 class Leaning:
-    """The project and files at hand, the time that is asked about, and factors around 1, by id, for what was used."""
+    """The project and files at hand, the time that is asked about, and factors around 1, by id, for what was used.
+
+    With `as_of`, all that was found held at the time in question: what became of it since counts nothing.
+    """
 
     project: str = ""
     files: Sequence[str] = ()
     when: When = field(default_factory=When)
     useful: Mapping[str, float] = field(default_factory=dict)
+    as_of: bool = False
 
 
 NONE = Leaning()
@@ -42,7 +46,8 @@ def leaned(scores: Sequence[float], memories: Sequence[Memory], leaning: Leaning
     """The scores of memories after all nudges, none above 1; what was superseded never scores above its successor."""
     nudged = [score * _nudge(memory, leaning) for score, memory in zip(scores, memories, strict=True)]
     _raise_linked(nudged, memories)
-    _cap_superseded(nudged, memories)
+    if not leaning.as_of:
+        _cap_superseded(nudged, memories)
     return [min(1.0, score) for score in nudged]
 
 
@@ -59,7 +64,7 @@ def _nudge(memory: Memory, leaning: Leaning) -> float:
         factor *= PATH_MATCH
     if leaning.when.is_set and fits(leaning.when, memory.valid_from, memory.valid_to, memory.created):
         factor *= RIGHT_TIME
-    if (memory.status != "active" or memory.superseded_by) and not leaning.when.past:
+    if (memory.status != "active" or memory.superseded_by) and not (leaning.when.past or leaning.as_of):
         factor *= SET_ASIDE
     return factor / _USUAL
 
@@ -101,8 +106,3 @@ def _chain(start: int, after: Mapping[int, int | None]) -> tuple[list[int], list
 
 def _links(memory: Memory) -> Iterator[str]:
     return map(id8_of, memory.related)
-
-
-def id8_of(link: str) -> str:
-    """The beginning of the id that a link to a note ends in; empty when there is no link."""
-    return link.removesuffix("]]").split("|")[0].removesuffix(".md")[-ID8:] if link else ""

@@ -75,7 +75,7 @@ def new_text(memory: Memory) -> str:
     body = escape_evidence(memory.body)
     if memory.evidence:
         body += f"\n\n{_evidence_block(memory.evidence)}"
-    return _sealed(frontmatter.render(properties | {WRITTEN_HASH: ""}, body))
+    return sealed(frontmatter.render(properties | {WRITTEN_HASH: ""}, body))
 
 
 def parse(path: str, data: bytes, derived_id: str) -> Note:
@@ -120,7 +120,7 @@ def _rewritten(note: Note, memory: Memory) -> str:
     if memory.evidence != note.memory.evidence:
         text = _replace_evidence(text, memory.evidence)
     # What a person has touched is theirs from then on: it is never sealed again.
-    return text if note.touched_by_hand else _sealed(text)
+    return text if note.touched_by_hand else sealed(text)
 
 
 def properties_of(memory: Memory) -> dict[str, Value]:
@@ -134,6 +134,7 @@ def properties_of(memory: Memory) -> dict[str, Value]:
         "importance": Bare(memory.importance),
         "keys": memory.keys,
         "paths": memory.paths,
+        "anchors": memory.anchors,
         "related": memory.related,
         "contradicts": memory.contradicts,
         "supersedes": memory.supersedes,
@@ -141,6 +142,7 @@ def properties_of(memory: Memory) -> dict[str, Value]:
         "created": Bare(memory.created),
         "updated": Bare(memory.updated),
         "status": memory.status,
+        "stale_because": memory.stale_because,
         "valid_from": Bare(memory.valid_from),
         "valid_to": Bare(memory.valid_to),
         "source_type": memory.source_type,
@@ -170,6 +172,7 @@ def _memory(path: str, document: Document, identity: str) -> Memory:
         importance=importance,
         keys=document.many("keys"),
         paths=document.many("paths"),
+        anchors=document.many("anchors"),
         related=document.many("related"),
         contradicts=document.many("contradicts"),
         supersedes=document.one("supersedes"),
@@ -177,6 +180,7 @@ def _memory(path: str, document: Document, identity: str) -> Memory:
         created=document.one("created"),
         updated=document.one("updated"),
         status=document.one("status").strip().lower() or "active",
+        stale_because=document.one("stale_because"),
         valid_from=document.one("valid_from"),
         valid_to=document.one("valid_to"),
         source_type=document.one("source_type") or "user",
@@ -273,7 +277,7 @@ def _replace_evidence(text: str, evidence: str) -> str:
     return text[: document.body_start] + before + block.replace("\n", document.newline) + after
 
 
-def _sealed(text: str) -> str:
+def sealed(text: str) -> str:
     """The text with `written_hash` set to its own hash; the line itself does not count."""
     return frontmatter.patch(frontmatter.parse(text), {WRITTEN_HASH: _written_hash(text)})
 

@@ -26,8 +26,8 @@ from memem.core.memory import Memory
 if TYPE_CHECKING:  # what reads and writes YAML is imported with the first note that is read or written
     from memem.vault.note import Note
 
-RESERVED = frozenset(("review", "playbooks"))
-"""Folders in `memem/` whose pages are not memories."""
+RESERVED = frozenset(("review", "playbooks", "Conflicts.md"))
+"""Folders in `memem/`, and pages, that are no memories."""
 
 MAX_NOTE_BYTES = 1_000_000
 """A larger file is not a memory; reading it would stall every scan."""

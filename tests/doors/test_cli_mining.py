@@ -76,7 +76,7 @@ def test_a_session_is_mined_without_an_opt_in_since_a_person_asks(run: Run, sess
     done = run("mine", "--session", str(session.path))
     assert (done.code, done.err) == (0, "")
     head, kept = done.out.splitlines()
-    assert head == "s1: 2 turns, 1 memories kept"
+    assert head == "s1: 2 turns, 1 memory kept"
     assert kept.startswith("  added ")
     assert kept.endswith("  About one (in the words of call 0)")
     assert titles(run) == {"one"}
@@ -151,7 +151,7 @@ def test_without_a_claude_rules_serve(run: Run, sessions: Path, monkeypatch: pyt
     monkeypatch.setenv("MEMEM_EXTRACTOR", "rules")
     talk = Transcript(sessions / "s2.jsonl")
     talk.human("Remember that the staging database listens on port 5433.")
-    assert "1 memories kept" in run("mine", "--session", str(talk.path)).out
+    assert "1 memory kept" in run("mine", "--session", str(talk.path)).out
 
 
 def test_what_to_mine_has_to_be_said(run: Run) -> None:
@@ -217,7 +217,7 @@ def test_the_history_is_mined_after_a_person_agreed_to_the_plan(run: Run, sessio
     assert done.code == 0
     plan, head, _ = done.out.splitlines()
     assert plan.startswith("1 sessions to mine: 2 turns, ")
-    assert head == "s1: 2 turns, 1 memories kept"
+    assert head == "s1: 2 turns, 1 memory kept"
     assert done.err == "Mine all of it? [y/N]\n"
 
 
@@ -277,8 +277,8 @@ def test_all_mines_every_session_that_is_behind(run: Run, sessions: Path, sessio
         os.utime(path, (FAR.timestamp(),) * 2)
     done = run("mine", "--all")
     assert [line for line in done.out.splitlines() if not line.startswith(" ")] == [
-        "s1: 2 turns, 1 memories kept",
-        "s2: 1 turns, 1 memories kept",
+        "s1: 2 turns, 1 memory kept",
+        "s2: 1 turns, 1 memory kept",
     ]
     assert run("mine", "--all") == Outcome(0, "Every session is mined to its end.\n", "")
     assert run("mine", "--all", "--json").data == []

@@ -3,21 +3,10 @@
 import pytest
 
 from memem.core.memory import Memory
-from memem.doors import cli
 from memem.doors.api import MemoryHome
-from memem.flows import remember
+from memem.flows import keeping
 from memem.workspace import open_workspace
-from tests.command_line import Outcome, Run
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    def call(*arguments: str) -> Outcome:
-        code = cli.main(list(arguments))
-        return Outcome(code, *capsys.readouterr())
-
-    return call
-
+from tests.command_line import Run
 
 OLD, NEW = "0ld00000-0000-4000-8000-000000000000", "new00000-0000-4000-8000-000000000000"
 
@@ -26,8 +15,8 @@ OLD, NEW = "0ld00000-0000-4000-8000-000000000000", "new00000-0000-4000-8000-0000
 def replaced() -> tuple[str, str]:
     """The ids of a memory and of the one that replaced it."""
     ws = open_workspace(actor="test")
-    remember.keep(ws, Memory(OLD, "Npm", "The shop is built with npm.", "shop", superseded_by=f"[[pnpm-{NEW[:8]}]]"))
-    remember.keep(ws, Memory(NEW, "Pnpm", "The shop is built with pnpm.", "shop", supersedes=f"[[npm-{OLD[:8]}]]"))
+    keeping.keep(ws, Memory(OLD, "Npm", "The shop is built with npm.", "shop", superseded_by=f"[[pnpm-{NEW[:8]}]]"))
+    keeping.keep(ws, Memory(NEW, "Pnpm", "The shop is built with pnpm.", "shop", supersedes=f"[[npm-{OLD[:8]}]]"))
     ws.close()
     return OLD, NEW
 

@@ -6,24 +6,14 @@ from pathlib import Path
 import pytest
 
 from memem.core.errors import InputError
-from memem.doors import cli
 from memem.doors.api import MemoryHome
 from memem.flows import consent, transcripts
 from memem.workspace import Workspace
-from tests.command_line import Outcome, Run
+from tests.command_line import Run
 from tests.transcripts import Transcript
 
 FAR = datetime.now().astimezone() + timedelta(hours=1)
 """After any opt-in of a test: said from then on."""
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    def call(*arguments: str) -> Outcome:
-        code = cli.main(list(arguments))
-        return Outcome(code, *capsys.readouterr())
-
-    return call
 
 
 @pytest.fixture

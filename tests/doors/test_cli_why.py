@@ -3,22 +3,12 @@
 import pytest
 
 from memem.core.memory import Hit, Memory, Slice
-from memem.doors import cli
 from memem.doors.api import MemoryHome
-from memem.flows import receipts, remember
+from memem.flows import keeping, receipts
 from memem.workspace import Workspace, open_workspace
-from tests.command_line import Outcome, Run
+from tests.command_line import Run
 
 SIGNING = Memory("3f2c9a1e-8d1b-4c55-9a43-1f0e6f0d7a11", "Signing", "Tokens are signed with RS256.", "shop")
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    def call(*arguments: str) -> Outcome:
-        code = cli.main(list(arguments))
-        return Outcome(code, *capsys.readouterr())
-
-    return call
 
 
 def show(ws: Workspace, session: str, confidence: float | None = 0.8) -> None:
@@ -30,7 +20,7 @@ def show(ws: Workspace, session: str, confidence: float | None = 0.8) -> None:
 def shown() -> None:
     """A memory that was shown in three sessions, and used in the first."""
     ws = open_workspace(actor="test")
-    remember.keep(ws, SIGNING)
+    keeping.keep(ws, SIGNING)
     for session in ("s1", "s2"):
         show(ws, session)
     show(ws, "s3", confidence=None)
@@ -96,7 +86,7 @@ def test_why_of_a_memory_also_shows_where_it_was_shown_and_what_came_of_it(run: 
 )
 def test_how_a_memory_fared_is_told_in_words(run: Run, shown: int, used: int, told: str) -> None:
     ws = open_workspace(actor="test")
-    remember.keep(ws, SIGNING)
+    keeping.keep(ws, SIGNING)
     for number in range(shown):
         show(ws, "s1")
         (receipt,) = ws.contexts.receipts.unjudged("s1")
@@ -113,7 +103,7 @@ def test_a_session_that_has_none_yet_is_told_so_first(run: Run, monkeypatch: pyt
 
 def test_a_memory_whose_use_nobody_has_judged_counts_as_it_is(run: Run) -> None:
     ws = open_workspace(actor="test")
-    remember.keep(ws, SIGNING)
+    keeping.keep(ws, SIGNING)
     show(ws, "s1")
     ws.close()
     done = run("why", SIGNING.id)

@@ -193,7 +193,7 @@ def test_an_envelope_that_is_none_is_refused(ws: Workspace, event: str) -> None:
 
 def test_a_session_that_begins_has_everything_put_in_order(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     done: list[Workspace] = []
-    monkeypatch.setattr(upkeep, "after_session_start", done.append)
+    monkeypatch.setattr(upkeep, "after_session_start", lambda ws, _: done.append(ws))
     later.work(ws, "SessionStart", b'{"source": "startup"}')
     assert done == [ws]
 
@@ -214,3 +214,16 @@ def test_any_path_is_mined_or_refused_and_is_in_nobodys_way(miner: Workspace, pa
     except MememError as problem:
         assert "\n" not in str(problem)
     mining.mine_in_background(ws, None)
+
+
+@pytest.mark.parametrize(
+    ("envelope", "folder"),
+    [(b'{"cwd": "/srv/shop"}', Path("/srv/shop")), (b'{"session_id": "s1"}', None), (b"", None), (b"[]", None)],
+)
+def test_a_session_that_begins_says_in_which_folder(
+    ws: Workspace, monkeypatch: pytest.MonkeyPatch, envelope: bytes, folder: Path | None
+) -> None:
+    told: list[Path | None] = []
+    monkeypatch.setattr(upkeep, "after_session_start", lambda _, where: told.append(where))
+    later.work(ws, "SessionStart", envelope)
+    assert told == [folder]

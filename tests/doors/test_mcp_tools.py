@@ -14,7 +14,7 @@ from memem.core.memory import Memory
 from memem.doors.api import MemoryHome
 from memem.doors.mcp_server import answers
 from memem.doors.mcp_server.tools import TOOLS, call, checked, offered
-from memem.flows import provenance, remember, retrieve, transcripts
+from memem.flows import keeping, provenance, retrieve, transcripts
 from memem.flows.reindex import RESCAN_SECONDS
 from memem.flows.transcripts import Beside, Said
 from memem.workspace import Workspace
@@ -49,7 +49,7 @@ def keep(ws: Workspace, number: int, body: str, **properties: Any) -> str:
     """A memory of the shop, whose id begins with its number."""
     identity = f"{number:08d}-0000-4000-8000-000000000000"
     given = {"project": "shop", "created": "2026-03-01T09:00:00+01:00", **properties}
-    return remember.keep(ws, Memory(identity, given.pop("title", ""), body, **given)).memory.id8
+    return keeping.keep(ws, Memory(identity, given.pop("title", ""), body, **given)).memory.id8
 
 
 # --- the table ----------------------------------------------------------------------------------------------------
@@ -58,7 +58,7 @@ def keep(ws: Workspace, number: int, body: str, **properties: Any) -> str:
 def test_the_default_tools_and_their_parameters_are_these() -> None:
     assert {tool.name: list(tool.schema["properties"]) for tool in offered("default")} == {
         "active_memory_slice": ["query", "task_mode"],
-        "memory_search": ["query", "limit", "scope_id"],
+        "memory_search": ["query", "limit", "scope_id", "as_of"],
         "memory_get": ["ids", "scope_id"],
         "memory_save": ["content", "title", "tags", "layer", "paths"],
         "memory_timeline": ["memory_id", "scope_id"],
@@ -96,7 +96,7 @@ def test_every_tool_has_an_answer_with_its_parameters(tool: Any) -> None:
     [
         ("memory_nonsense", {}, "There is no tool 'memory_nonsense'. There are active_memory_slice, memory_search,"),
         ("memory_list", {}, "memory_list is offered only with MEMEM_TOOLS=full"),
-        ("memory_search", {"q": "x"}, "memory_search takes no 'q'. It takes query, limit, scope_id."),
+        ("memory_search", {"q": "x"}, "memory_search takes no 'q'. It takes query, limit, scope_id, as_of."),
         ("memory_search", {}, "memory_search needs query: A question"),
         ("memory_search", {"query": "  "}, "memory_search needs query"),
         ("memory_search", {"query": None}, "memory_search needs query"),
@@ -400,13 +400,13 @@ def test_a_timeline_tells_what_each_neighbour_is(ws: Workspace, ask: Ask) -> Non
     keep(ws, 2, "We use pnpm.", updated="2026-03-02T09:00:00+01:00", supersedes="[[x-00000001]]")
     keep(ws, 3, "We use tea.", updated="2026-03-03T09:00:00+01:00")
     assert ask("memory_timeline", memory_id="00000002").splitlines()[1:] == [
-        "00000002 · shop · fact · 2026-03-02",
+        "00000002 · shop · fact · 2026-03-02 · held from 2026-03-01",
         "   > We use pnpm.",
         "Replaced (the last first):",
-        "- 00000001 · shop · fact · 2026-03-01 · deprecated",
+        "- 00000001 · shop · fact · 2026-03-01 · deprecated · held from 2026-03-01 until 2026-03-01",
         "   > We use npm.",
         "Changed just after in its project:",
-        "- 00000003 · shop · fact · 2026-03-03",
+        "- 00000003 · shop · fact · 2026-03-03 · held from 2026-03-01",
         "   > We use tea.",
     ]
     with pytest.raises(NotFound, match="not of other"):

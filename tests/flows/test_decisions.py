@@ -14,7 +14,18 @@ import pytest
 from memem.core.errors import Busy, HomeError, StateUnusable
 from memem.core.memory import Hit, Memory, Slice
 from memem.core.receipt import FILE, PROMPT, SESSION_START, Item, Receipt
-from memem.flows import briefing, file_memories, prompting, provenance, receipts, remember, showed, usefulness
+from memem.flows import (
+    briefing,
+    file_memories,
+    forgetting,
+    keeping,
+    prompting,
+    provenance,
+    receipts,
+    remember,
+    showed,
+    usefulness,
+)
 from memem.flows.prompting import Asked
 from memem.flows.usefulness import UNSEEN
 from memem.jobs.contexts import Context
@@ -171,7 +182,7 @@ def test_something_shown_leaves_a_private_mark(ws: Workspace) -> None:
 def shop(ws: Workspace, tmp_path: Path) -> Path:
     """The folder of a project in which something is remembered."""
     for memory in (SIGNING, CARTS):
-        remember.keep(ws, memory)
+        keeping.keep(ws, memory)
     (tmp_path / "shop").mkdir()
     return tmp_path / "shop"
 
@@ -261,7 +272,7 @@ def test_without_any_decision_the_words_say_so_and_nothing_is_made(ws: Workspace
 
 
 def test_a_memory_tells_where_it_was_shown_and_what_came_of_it(ws: Workspace, clock: SteppingClock) -> None:
-    remember.keep(ws, SIGNING)
+    keeping.keep(ws, SIGNING)
     assert (provenance.why(ws, SIGNING.id).injections, provenance.why(ws, SIGNING.id).usefulness) == ((), UNSEEN)
     receipts.record(ws, found(), prompt="x")
     ws.contexts.receipts.mark_used(last(ws).number, {SIGNING.id: "its id stands in the answer"}, 0)
@@ -278,7 +289,7 @@ def test_a_memory_tells_where_it_was_shown_and_what_came_of_it(ws: Workspace, cl
 
 
 def test_a_damaged_record_costs_a_memory_its_history_and_nothing_else(ws: Workspace) -> None:
-    remember.keep(ws, SIGNING)
+    keeping.keep(ws, SIGNING)
     receipts.record(ws, found(), prompt="x")
     for table in ("receipts", "usefulness"):
         ws.contexts.receipts._connection.execute(f"DROP TABLE {table}")
@@ -287,7 +298,7 @@ def test_a_damaged_record_costs_a_memory_its_history_and_nothing_else(ws: Worksp
 
 @pytest.mark.parametrize("how", ["a folder", "newer"])
 def test_a_record_that_cannot_be_used_leaves_a_memory_its_proof(ws: Workspace, how: str) -> None:
-    remember.keep(ws, SIGNING)
+    keeping.keep(ws, SIGNING)
     if how == "newer":
         receipts.record(ws, found(), prompt="x")
         ws.contexts._connection.execute("PRAGMA user_version = 99")
@@ -297,16 +308,16 @@ def test_a_record_that_cannot_be_used_leaves_a_memory_its_proof(ws: Workspace, h
     why = provenance.why(ws, SIGNING.id)
     assert (why.entry.id, why.injections, why.usefulness) == (SIGNING.id, (), UNSEEN)
     assert why.note == "It was saved by a person, not mined from a session."
-    remember.forget(ws, SIGNING.id)
+    forgetting.forget(ws, SIGNING.id)
     with pytest.raises((HomeError, StateUnusable)):
         receipts.last(ws)
 
 
 def test_what_is_forgotten_leaves_no_words_in_receipts(ws: Workspace) -> None:
-    remember.keep(ws, SIGNING)
+    keeping.keep(ws, SIGNING)
     receipts.record(ws, found(), prompt="x")
     ws.contexts.receipts.mark_used(last(ws).number, {SIGNING.id: "the answer has its words (rs256)"}, 0)
-    remember.forget(ws, SIGNING.id)
+    forgetting.forget(ws, SIGNING.id)
     (item,) = last(ws).shown
     assert (item.id, item.title, item.terms, item.used) == (SIGNING.id, "", (), "")
     assert last(ws).runners_up[0].title == "Carts"

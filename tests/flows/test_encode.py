@@ -8,7 +8,7 @@ import pytest
 
 from memem.core import files, locks
 from memem.core.errors import Busy, HomeError, ModelError, VaultMissing
-from memem.flows import encode, remember, retrieve
+from memem.flows import encode, forgetting, keeping, remember, retrieve
 from memem.flows.encode import Encoded, encode_all
 from memem.index import vectors
 from memem.workspace import Workspace, open_workspace
@@ -54,7 +54,7 @@ def test_everything_is_encoded_and_then_nothing_is_left_to_do(filled: Workspace,
 
 def test_an_empty_vault_is_encoded(meant: Workspace) -> None:
     saved = remember.save(meant, "Gone in a moment.")
-    remember.forget(meant, saved.memory.id)
+    forgetting.forget(meant, saved.memory.id)
     told: list[tuple[int, int]] = []
     assert encode_all(meant, lambda *step: told.append(step)) == Encoded(0, 0, compacted=False)
     assert told == [(0, 0)]
@@ -133,7 +133,7 @@ def test_another_that_encodes_is_waited_for_as_long_as_for_any_lock(filled: Work
 
 
 def test_encoding_does_not_keep_anybody_from_saving(filled: Workspace, encoder: FakeEncoder) -> None:
-    saved: list[remember.Written] = []
+    saved: list[keeping.Written] = []
 
     def meanwhile(*_: int) -> None:
         if not saved:
@@ -193,7 +193,7 @@ def _eager(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_vectors_of_forgotten_memories_are_dropped_and_the_others_kept(filled: Workspace, encoder: FakeEncoder) -> None:
     encode_all(filled)
     for word in WORDS[:4]:
-        remember.forget(filled, retrieve.search(filled, word)[0].id)
+        forgetting.forget(filled, retrieve.search(filled, word)[0].id)
     assert encode_all(filled) == Encoded(0, 3, compacted=True)
     assert filled.vectors().count() == 3
     assert [near(filled, word) for word in WORDS[4:]] == [[word] for word in WORDS[4:]]
@@ -205,9 +205,9 @@ def test_vectors_of_forgotten_memories_are_dropped_and_the_others_kept(filled: W
 def test_a_dropped_vector_is_computed_again_when_its_text_returns(filled: Workspace, encoder: FakeEncoder) -> None:
     encode_all(filled)
     for word in WORDS[:4]:
-        remember.forget(filled, retrieve.search(filled, word)[0].id)
+        forgetting.forget(filled, retrieve.search(filled, word)[0].id)
     encode_all(filled)
-    remember.save(filled, f"It is about a {WORDS[0]}.", title=WORDS[0])
+    remember.save(filled, f"It is about a {WORDS[0]}.", title=WORDS[0], anyway=True)
     assert near(filled, WORDS[0]) == [WORDS[0]]
     assert len(encoder.encoded) == 8
 
@@ -219,14 +219,14 @@ def test_a_memory_saved_while_others_are_dropped_keeps_its_vector(
 ) -> None:
     encode_all(filled)
     for word in WORDS[:4]:
-        remember.forget(filled, retrieve.search(filled, word)[0].id)
+        forgetting.forget(filled, retrieve.search(filled, word)[0].id)
     title = text.removeprefix("It is about a ").rstrip(".")
     compact = vectors.VectorStore.compact
 
     def save_meanwhile(store: vectors.VectorStore, *held: object) -> bool:
         other = open_workspace(actor="other", home=filled.home.root, vault=filled.settings.vault, clock=clock)
         other.settings, other._encoder = filled.settings, encoder
-        remember.save(other, text, title=title)
+        remember.save(other, text, title=title, anyway=True)
         retrieve.search(other, "anything")
         other.close()
         return compact(store, *held)  # type: ignore[arg-type]

@@ -7,7 +7,7 @@ import pytest
 
 from memem.core.errors import ModelError
 from memem.core.memory import Hit, Memory
-from memem.flows import encode, remember, slicing
+from memem.flows import encode, keeping, slicing
 from memem.flows.excerpting import focused
 from memem.workspace import Workspace
 from tests.fakes import FakeEncoder
@@ -32,7 +32,7 @@ def passage(ws: Workspace, query: str, one: Hit) -> str:
 @pytest.fixture
 def encoded(meant: Workspace) -> Workspace:
     """A home with one long memory, every passage of which has a vector."""
-    remember.keep(meant, hit().memory)
+    keeping.keep(meant, hit().memory)
     encode.encode_all(meant)
     return meant
 
@@ -99,7 +99,7 @@ def test_the_slice_shows_the_passage_and_not_the_beginning(encoded: Workspace) -
 
 
 def test_without_a_model_the_slice_shows_it_too(ws: Workspace) -> None:
-    remember.keep(ws, hit().memory)
+    keeping.keep(ws, hit().memory)
     found = slicing.slice_for(ws, "is the lorry repaired every autumn?", cwd=ws.settings.vault, project="zoo")
     assert f"   > […] {MIDDLE}" in found.text
     assert found.hits[0].passage in LONG

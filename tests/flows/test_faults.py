@@ -6,17 +6,17 @@ from dataclasses import replace
 import pytest
 
 from memem.core.errors import MememError
-from memem.flows import health, reindex, remember, retrieve
+from memem.flows import editing, forgetting, health, keeping, reindex, remember, retrieve
 from memem.workspace import Workspace
 from tests.fakes import FaultyOs
 
-Action = Callable[[Workspace, str], remember.Written]
+Action = Callable[[Workspace, str], keeping.Written]
 
 SECOND, CHANGED = "A second fact about walruses.", "A changed fact about walruses."
 ACTIONS: dict[str, Action] = {
     "save": lambda ws, _: remember.save(ws, SECOND),
-    "edit": lambda ws, identity: remember.edit(ws, identity, body=CHANGED),
-    "forget": remember.forget,
+    "edit": lambda ws, identity: editing.edit(ws, identity, body=CHANGED),
+    "forget": forgetting.forget,
 }
 
 
@@ -31,7 +31,7 @@ def test_a_failing_disk_leaves_the_old_state_or_the_new_and_trying_again_does_it
 ) -> None:
     ws.settings = replace(ws.settings, fsync=True)
     for step in range(60):
-        saved = remember.save(ws, f"Fact {step} about walruses.")
+        saved = remember.save(ws, f"The walrus W{step:02}x sleeps on the beach.")
         before = notes(ws)
         faulty = FaultyOs(step)
         with monkeypatch.context() as patched:

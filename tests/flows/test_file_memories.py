@@ -10,7 +10,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from memem.core.errors import VaultUnmade
 from memem.core.memory import Memory
-from memem.flows import briefing, file_memories, prompting, reindex, remember, retrieve
+from memem.flows import briefing, file_memories, keeping, prompting, reindex, retrieve
 from memem.flows.prompting import Asked
 from memem.transcript import harness
 from memem.workspace import Workspace
@@ -32,7 +32,7 @@ def shop(tmp_path: Path) -> Path:
 def keep(ws: Workspace, number: int, body: str, **more: Any) -> str:
     identity = f"{number:08}-0000-4000-8000-000000000000"
     known: dict[str, Any] = {"project": "shop", "created": "2026-03-01T09:00:00+01:00"}
-    remember.keep(ws, Memory(identity, more.pop("title", f"Note {number}"), body, **(known | more)))
+    keeping.keep(ws, Memory(identity, more.pop("title", f"Note {number}"), body, **(known | more)))
     return identity
 
 

@@ -75,3 +75,77 @@ def test_check_notices_words_that_no_longer_belong_to_the_notes(ws: Workspace) -
     ws.index._connection.execute("UPDATE words_content SET c2 = 'other' ")
     with pytest.raises(IndexDamaged, match="memem reindex"):
         health.check(ws)
+
+
+# --- links and dates ----------------------------------------------------------------------------------------------
+
+
+def note(ws: Workspace, name: str, **properties: str) -> None:
+    """A note whose id is its name, with these properties as they are written."""
+    lines = [f"{key}: {value}" for key, value in {"id": f"{name:0<8}", **properties}.items()]
+    (ws.store.paths.memories / f"{name}-{name:0<8}.md").write_text("\n".join(["---", *lines, "---", f"{name} is so."]))
+
+
+def found(ws: Workspace) -> list[tuple[str, str]]:
+    reindex.refresh(ws)
+    assert not any(finding.serious for finding in health.check(ws))
+    return [(finding.path.removeprefix("memories/"), finding.problem) for finding in health.check(ws)]
+
+
+@pytest.fixture
+def kept(ws: Workspace) -> Workspace:
+    remember.save(ws, "One.")
+    return ws
+
+
+@pytest.mark.parametrize("name", ["supersedes", "superseded_by", "related", "contradicts"])
+def test_check_lists_links_that_lead_nowhere(kept: Workspace, name: str) -> None:
+    value = '"[[gone-99999999]]"'
+    note(kept, "a", **{name: f"[{value}]" if name in ("related", "contradicts") else value})
+    assert found(kept) == [("a-a0000000.md", f"links by `{name}` to [[gone-99999999]], which is not there")]
+
+
+@pytest.mark.parametrize(
+    "link",
+    ["[[b-b0000000]]", "[[b-b0000000|B]]", "b0000000", "[[memories/b-b0000000.md#Why]]", "[[My own page]]", "b000"],
+)
+def test_links_that_lead_to_a_note_are_in_order_whoever_wrote_it(kept: Workspace, link: str) -> None:
+    note(kept, "b")
+    note(kept, "a", related=f'["{link}"]')
+    (kept.settings.vault / "pages").mkdir()
+    (kept.settings.vault / "pages" / "My own page.md").write_text("Mine.")
+    assert found(kept) == []
+
+
+def test_a_link_to_what_lies_in_a_hidden_folder_leads_nowhere(kept: Workspace) -> None:
+    (kept.settings.vault / ".trash").mkdir()
+    (kept.settings.vault / ".trash" / "page.md").write_text("Mine.")
+    note(kept, "a", related='["[[page]]"]')
+    assert found(kept) == [("a-a0000000.md", "links by `related` to [[page]], which is not there")]
+
+
+def test_check_lists_circles_of_notes_that_superseded_each_other(kept: Workspace) -> None:
+    note(kept, "a", superseded_by='"[[b-b0000000]]"')
+    note(kept, "b", superseded_by='"[[c-c0000000]]"')
+    note(kept, "c")
+    note(kept, "d", superseded_by='"[[a-a0000000]]"')
+    assert found(kept) == []
+    note(kept, "a", superseded_by='"[[b-b0000000]]"', supersedes='"[[c-c0000000]]"')
+    note(kept, "e", supersedes='"[[e-e0000000]]"')
+    others = "memories/b-b0000000.md and memories/c-c0000000.md, in a circle"
+    assert found(kept) == [
+        ("a-a0000000.md", f"supersedes {others}: none of them is shown"),
+        ("e-e0000000.md", "supersedes itself: none of them is shown"),
+    ]
+
+
+def test_check_lists_dates_that_cannot_be_read_or_contradict_each_other(kept: Workspace) -> None:
+    note(kept, "a", valid_from="2026-06-01", valid_to="2026-06-01")
+    assert found(kept) == []
+    note(kept, "a", valid_from="2026-06-01", valid_to="2026-05-31")
+    note(kept, "b", created="yesterday", valid_to="2026-06-31")
+    assert found(kept) == [
+        ("a-a0000000.md", "ends by `valid_to` before it begins by `valid_from`: it never holds"),
+        ("b-b0000000.md", "has the date 'yesterday' as `created`, which cannot be read and does not count"),
+        ("b-b0000000.md", "has the date '2026-06-31' as `valid_to`, which cannot be read and does not count"),
+    ]

@@ -7,7 +7,7 @@ import pytest
 from memem.core.errors import Busy
 from memem.core.memory import Hit, Memory, Slice
 from memem.core.receipt import FILE
-from memem.flows import receipts, remember, usefulness
+from memem.flows import forgetting, keeping, receipts, remember, usefulness
 from memem.jobs.receipts import Receipts
 from memem.workspace import Workspace
 from tests.fakes import SteppingClock
@@ -28,7 +28,7 @@ PROMPT = "how are the access tokens signed?"
 def shop(ws: Workspace) -> Workspace:
     """A memory home with a few memories in it."""
     for memory in (SIGNING, CARTS):
-        remember.keep(ws, memory)
+        keeping.keep(ws, memory)
     return ws
 
 
@@ -245,7 +245,7 @@ def test_a_memory_that_was_forgotten_meanwhile_is_not_judged(
 ) -> None:
     prompted(shop, clock, session, SIGNING, CARTS)
     session.claude("RS256.")
-    remember.forget(shop, SIGNING.id)
+    forgetting.forget(shop, SIGNING.id)
     judge(shop, session)
     assert shop.contexts.receipts.tally([SIGNING.id, CARTS.id]) == {CARTS.id: (1, 0)}
 

@@ -15,7 +15,7 @@ import pytest
 from memem.core import sqlite
 from memem.core.errors import InputError
 from memem.core.memory import Hits
-from memem.flows import meaning, rebuild, reindex, remember, retrieve, slicing
+from memem.flows import editing, forgetting, meaning, rebuild, reindex, remember, retrieve, slicing
 from memem.workspace import Workspace, open_workspace
 from tests.fakes import FakeEncoder, FaultyOs, SteppingClock
 
@@ -138,7 +138,7 @@ def test_meaning_sees_what_words_may_see(
 ) -> None:
     (hit,) = retrieve.search(garage, PARAPHRASE)
     if changes:
-        remember.edit(garage, hit.id, **changes)
+        editing.edit(garage, hit.id, **changes)
     assert found(garage) == [MENDED] * searched
     assert [each.body for each in retrieve.eligible(garage, PARAPHRASE, "shop")] == [MENDED] * unasked
 
@@ -147,13 +147,13 @@ def test_meaning_sees_what_words_may_see(
 def test_what_no_longer_holds_comes_behind_what_is_as_near(garage: Workspace, change: dict[str, str]) -> None:
     (old,) = retrieve.search(garage, PARAPHRASE)
     new = remember.save(garage, "The vehicle was mended by Berta.")
-    remember.edit(garage, old.id, **change)
+    editing.edit(garage, old.id, **change)
     assert [hit.id for hit in retrieve.search(garage, PARAPHRASE)] == [new.memory.id, old.id]
 
 
 def test_a_forgotten_memory_is_not_near_anything(garage: Workspace) -> None:
     (hit,) = retrieve.search(garage, PARAPHRASE)
-    remember.forget(garage, hit.id)
+    forgetting.forget(garage, hit.id)
     assert found(garage) == []
 
 
@@ -190,7 +190,7 @@ def test_every_long_note_edited_by_hand_is_found_by_its_new_meaning(meant: Works
 
 
 def _tag(ws: Workspace, identity: str) -> None:
-    remember.edit(ws, identity, tags=("garage",), importance=5)
+    editing.edit(ws, identity, tags=("garage",), importance=5)
 
 
 def _move(ws: Workspace, identity: str) -> None:
@@ -202,22 +202,22 @@ def _move(ws: Workspace, identity: str) -> None:
 
 
 def _change_and_revert(ws: Workspace, identity: str) -> None:
-    remember.edit(ws, identity, body="Something else entirely.")
+    editing.edit(ws, identity, body="Something else entirely.")
     assert found(ws, "entirely") == ["Something else entirely."]
-    remember.edit(ws, identity, body=MENDED)
+    editing.edit(ws, identity, body=MENDED)
 
 
 def _forget_and_save(ws: Workspace, identity: str) -> None:
     title = retrieve.get(ws, identity).title
-    remember.forget(ws, identity)
+    forgetting.forget(ws, identity)
     assert found(ws) == []
-    remember.save(ws, MENDED, title=title)
+    remember.save(ws, MENDED, title=title, anyway=True)
 
 
 def _quarantine_and_release(ws: Workspace, identity: str) -> None:
-    remember.edit(ws, identity, status="quarantined")
+    editing.edit(ws, identity, status="quarantined")
     assert found(ws) == []
-    remember.edit(ws, identity, status="active")
+    editing.edit(ws, identity, status="active")
 
 
 @pytest.mark.parametrize(
@@ -547,7 +547,7 @@ def test_a_note_of_another_project_never_takes_the_place_of_one_that_is_forgotte
     (last,) = retrieve.search(garage, PARAPHRASE)
 
     def replace_it(other: Workspace) -> None:
-        remember.forget(other, last.id)
+        forgetting.forget(other, last.id)
         remember.save(other, "The vehicle of the client was mended.", project="client-private")
 
     meanwhile.append(replace_it)
@@ -560,7 +560,7 @@ def test_a_note_that_is_edited_meanwhile_is_found_as_it_is_now(
     garage: Workspace, meanwhile: list[Callable[[Workspace], object]]
 ) -> None:
     (last,) = retrieve.search(garage, PARAPHRASE)
-    meanwhile.append(lambda other: remember.edit(other, last.id, importance=5))
+    meanwhile.append(lambda other: editing.edit(other, last.id, importance=5))
     (hit,) = retrieve.search(garage, PARAPHRASE)
     assert (hit.id, hit.memory.importance) == (last.id, 5)
 
@@ -569,7 +569,7 @@ def test_without_its_cache_the_order_and_the_scores_are_the_same_whatever_was_fo
     for number in range(8):
         gone = remember.save(garage, f"Nobody asks about subject number {number}.")
         found(garage)
-        remember.forget(garage, gone.memory.id)
+        forgetting.forget(garage, gone.memory.id)
     queries = (PARAPHRASE, "coffee for Anna", "mended")
     before = [[(hit.id, hit.score) for hit in retrieve.search(garage, query)] for query in queries]
     garage.close()

@@ -17,7 +17,7 @@ import pytest
 from memem.core import processes
 from memem.core.errors import Busy
 from memem.extract import claude as claude_module
-from memem.flows import consent, extraction, mine_delta, mining, remember
+from memem.flows import consent, extraction, keeping, mine_delta, mining
 from memem.flows.mine_delta import Mined
 from memem.jobs import single_flight
 from memem.jobs.journal import Journal
@@ -320,7 +320,7 @@ def test_a_miner_that_ends_within_a_retry_loses_nothing(
     _bury(ws, claude, session)
     fake_claude.set_steps(claude, [ECHO])
     with monkeypatch.context() as patched:
-        patched.setattr(remember, "keep", nth(2, remember.keep))
+        patched.setattr(keeping, "put", nth(2, keeping.put))
         with pytest.raises(Crash):
             mining.retry(ws)
     mining.sweep(ws)
@@ -377,9 +377,9 @@ STEPS: dict[str, tuple[Any, str, int, bool, int]] = {
     "before the journal": (Journal, "answered", 1, False, 2),
     "within the journal": (Journal, "answered", 1, True, 2),
     "journal written": (mine_delta, "apply", 1, False, 1),
-    "before the first note": (remember, "keep", 1, False, 1),
-    "between two notes": (remember, "keep", 2, False, 1),
-    "after the last note": (remember, "keep", 3, True, 1),
+    "before the first note": (keeping, "put", 1, False, 1),
+    "between two notes": (keeping, "put", 2, False, 1),
+    "after the last note": (keeping, "put", 3, True, 1),
     "before the cursor": (mine_delta, "_finish", 1, False, 1),
     "within the cursor": (mine_delta, "_finish", 1, True, 1),
     "journal not cleared": (Journal, "finish", 1, False, 1),

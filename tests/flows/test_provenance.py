@@ -7,7 +7,7 @@ import pytest
 
 from memem.core.errors import NotFound
 from memem.core.memory import Memory
-from memem.flows import provenance, remember
+from memem.flows import keeping, provenance, remember
 from memem.jobs.sessions import Session
 from memem.workspace import Workspace
 from tests.transcripts import Transcript
@@ -42,7 +42,7 @@ def session(ws: Workspace) -> Transcript:
 
 def mined(ws: Workspace, **more: str) -> str:
     turn = more.pop("source_turn", "the-turn")
-    return remember.keep(ws, replace(MINED, source_turn=turn, **more)).memory.id  # type: ignore[arg-type]
+    return keeping.keep(ws, replace(MINED, source_turn=turn, **more)).memory.id  # type: ignore[arg-type]
 
 
 def test_the_turn_is_shown_among_its_neighbours(ws: Workspace, session: Transcript) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from memem.core.errors import IndexDamaged, IndexTooNew, NoteUnreadable, VaultError
-from memem.flows import health, rebuild, reindex, remember, retrieve
+from memem.flows import editing, health, keeping, rebuild, reindex, remember, retrieve
 from memem.index.notes import NoteIndex
 from memem.workspace import Workspace, open_workspace
 from tests.fakes import SteppingClock
@@ -19,7 +19,7 @@ BROKEN = "---\ntitle: half: typed\n---\nA broken note about walruses.\n"
 
 
 @pytest.fixture
-def saved(ws: Workspace) -> remember.Written:
+def saved(ws: Workspace) -> keeping.Written:
     return remember.save(ws, "The deploy runs on Fridays.", title="Deploy day", project="shop")
 
 
@@ -39,7 +39,7 @@ def test_without_its_cache_the_next_search_finds_the_same_notes(ws: Workspace, t
     assert [[(hit.id, hit.score) for hit in retrieve.search(ws, query)] for query in queries] == before
 
 
-def test_a_note_edited_outside_is_seen_by_the_next_scan(ws: Workspace, saved: remember.Written) -> None:
+def test_a_note_edited_outside_is_seen_by_the_next_scan(ws: Workspace, saved: keeping.Written) -> None:
     path = ws.store.absolute(saved.path)
     path.write_text(path.read_text().replace("Fridays", "Mondays"))
     assert reindex.refresh(ws).changed == 1
@@ -47,7 +47,7 @@ def test_a_note_edited_outside_is_seen_by_the_next_scan(ws: Workspace, saved: re
     assert found(ws, "fridays") == []
 
 
-def test_an_edit_of_the_same_length_within_the_same_instant_is_seen(ws: Workspace, saved: remember.Written) -> None:
+def test_an_edit_of_the_same_length_within_the_same_instant_is_seen(ws: Workspace, saved: keeping.Written) -> None:
     path = ws.store.absolute(saved.path)
     status = path.stat()
     path.write_text(path.read_text().replace("Fridays", "Mondays"))
@@ -57,7 +57,7 @@ def test_an_edit_of_the_same_length_within_the_same_instant_is_seen(ws: Workspac
 
 
 def test_a_hit_that_changed_since_the_last_scan_is_read_again_before_it_is_shown(
-    ws: Workspace, saved: remember.Written
+    ws: Workspace, saved: keeping.Written
 ) -> None:
     reindex.refresh(ws)
     path = ws.store.absolute(saved.path)
@@ -66,37 +66,37 @@ def test_a_hit_that_changed_since_the_last_scan_is_read_again_before_it_is_shown
     assert "Mondays" in hit.body
 
 
-def test_a_deleted_note_is_gone_from_recall_at_once(ws: Workspace, saved: remember.Written) -> None:
+def test_a_deleted_note_is_gone_from_recall_at_once(ws: Workspace, saved: keeping.Written) -> None:
     ws.store.absolute(saved.path).unlink()
     assert found(ws, "deploy day") == []
     assert reindex.refresh(ws).files == 0
 
 
 @pytest.mark.parametrize("target", ["memories/renamed.md", "memories/sub folder/x.md", "archive/old.md", "top.md"])
-def test_a_renamed_or_moved_note_keeps_its_identity(ws: Workspace, saved: remember.Written, target: str) -> None:
+def test_a_renamed_or_moved_note_keeps_its_identity(ws: Workspace, saved: keeping.Written, target: str) -> None:
     moved = ws.store.absolute(target)
     moved.parent.mkdir(parents=True, exist_ok=True)
     ws.store.absolute(saved.path).rename(moved)
     reindex.refresh(ws)
     assert retrieve.get(ws, saved.memory.id).path == target
     assert found(ws, "deploy day") == [saved.memory.id]
-    assert remember.edit(ws, saved.memory.id, importance=5).path == target
+    assert editing.edit(ws, saved.memory.id, importance=5).path == target
 
 
-def test_a_note_moved_out_of_our_folder_is_the_persons_own(ws: Workspace, saved: remember.Written) -> None:
+def test_a_note_moved_out_of_our_folder_is_the_persons_own(ws: Workspace, saved: keeping.Written) -> None:
     ws.store.absolute(saved.path).rename(ws.settings.vault / "mine.md")
     reindex.refresh(ws)
     assert found(ws, "deploy day") == []
     assert (ws.settings.vault / "mine.md").exists()
 
 
-def test_a_page_of_ones_own_in_our_folder_is_not_a_memory(ws: Workspace, saved: remember.Written) -> None:
+def test_a_page_of_ones_own_in_our_folder_is_not_a_memory(ws: Workspace, saved: keeping.Written) -> None:
     (ws.store.paths.ours / "Index of walruses.md").write_text("---\ntitle: walruses\n---\nwalruses")
     reindex.refresh(ws)
     assert found(ws, "walruses") == []
 
 
-def test_two_files_with_one_id_are_both_recalled(ws: Workspace, saved: remember.Written) -> None:
+def test_two_files_with_one_id_are_both_recalled(ws: Workspace, saved: keeping.Written) -> None:
     path = ws.store.absolute(saved.path)
     copy = path.with_name("conflict copy.md")
     copy.write_text(path.read_text().replace("Fridays", "Fridays or Mondays"))
@@ -105,7 +105,7 @@ def test_two_files_with_one_id_are_both_recalled(ws: Workspace, saved: remember.
     assert sorted(hit.path for hit in hits) == sorted(["memories/conflict copy.md", saved.path])
 
 
-def test_a_note_written_by_hand_without_any_properties_is_recalled(ws: Workspace, saved: remember.Written) -> None:
+def test_a_note_written_by_hand_without_any_properties_is_recalled(ws: Workspace, saved: keeping.Written) -> None:
     (ws.store.paths.memories / "Walruses.md").write_text("Walruses sleep in the water.\n")
     reindex.refresh(ws)
     (hit,) = retrieve.search(ws, "where do walruses sleep")
@@ -113,7 +113,7 @@ def test_a_note_written_by_hand_without_any_properties_is_recalled(ws: Workspace
 
 
 def test_an_unreadable_note_is_quarantined_untouched_and_returns_by_itself(
-    ws: Workspace, saved: remember.Written
+    ws: Workspace, saved: keeping.Written
 ) -> None:
     path = ws.store.absolute(saved.path)
     good = path.read_text()
@@ -161,7 +161,7 @@ def test_another_strictness_is_applied_to_notes_already_seen(tmp_path: Path, clo
 
 
 def test_another_vault_under_the_same_home_does_not_leak(
-    ws: Workspace, saved: remember.Written, tmp_path: Path, clock: SteppingClock
+    ws: Workspace, saved: keeping.Written, tmp_path: Path, clock: SteppingClock
 ) -> None:
     ws.close()
     other = open_workspace(actor="test", home=ws.home.root, vault=tmp_path / "other", clock=clock)
@@ -170,7 +170,7 @@ def test_another_vault_under_the_same_home_does_not_leak(
     other.close()
 
 
-def test_what_is_indexed_of_a_hand_written_note_has_passed_the_gate(ws: Workspace, saved: remember.Written) -> None:
+def test_what_is_indexed_of_a_hand_written_note_has_passed_the_gate(ws: Workspace, saved: keeping.Written) -> None:
     token = "ghp_" + "a1B2c3D4" * 5
     own = ws.store.paths.memories / "own.md"
     links = f"related: ['{token}']\nsource_session: {token}"
@@ -185,7 +185,7 @@ def test_what_is_indexed_of_a_hand_written_note_has_passed_the_gate(ws: Workspac
     assert token.encode() not in ws.index_file.read_bytes()
 
 
-def test_a_file_name_that_is_not_text_is_passed_over_and_listed(ws: Workspace, saved: remember.Written) -> None:
+def test_a_file_name_that_is_not_text_is_passed_over_and_listed(ws: Workspace, saved: keeping.Written) -> None:
     (ws.store.paths.memories / os.fsdecode(b"bad\xff.md")).write_text("A walrus.")
     reindex.refresh(ws)
     assert found(ws, "deploy") == [saved.memory.id]
@@ -194,7 +194,7 @@ def test_a_file_name_that_is_not_text_is_passed_over_and_listed(ws: Workspace, s
     finding.path.encode()
 
 
-def test_a_few_bytes_that_stand_for_billions_are_unreadable(ws: Workspace, saved: remember.Written) -> None:
+def test_a_few_bytes_that_stand_for_billions_are_unreadable(ws: Workspace, saved: keeping.Written) -> None:
     levels = ["a0: &a0 [x, x, x, x, x, x, x, x, x]"]
     levels += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 10)]
     (ws.store.paths.memories / "bomb.md").write_text("---\n" + "\n".join(levels) + "\n---\nboom")
@@ -205,7 +205,7 @@ def test_a_few_bytes_that_stand_for_billions_are_unreadable(ws: Workspace, saved
 
 
 def test_a_second_change_within_one_tick_of_the_clock_is_seen(
-    ws: Workspace, saved: remember.Written, clock: SteppingClock
+    ws: Workspace, saved: keeping.Written, clock: SteppingClock
 ) -> None:
     path = ws.store.absolute(saved.path)
     os.utime(path)
@@ -218,7 +218,7 @@ def test_a_second_change_within_one_tick_of_the_clock_is_seen(
 
 
 def test_a_file_from_the_future_is_not_read_again_at_each_scan(
-    ws: Workspace, saved: remember.Written, monkeypatch: pytest.MonkeyPatch
+    ws: Workspace, saved: keeping.Written, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     os.utime(ws.store.absolute(saved.path), (4_000_000_000, 4_000_000_000))
     reindex.refresh(ws)
@@ -250,16 +250,14 @@ def test_two_who_fill_an_empty_index_at_once_both_end_with_all_notes(
 
 
 @pytest.mark.parametrize("head", ["'id': aaaaaaaa", '"id" : aaaaaaaa', "x: " + "y" * 5000 + "\nid: aaaaaaaa"])
-def test_a_moved_note_is_known_by_its_id_wherever_that_stands(
-    ws: Workspace, saved: remember.Written, head: str
-) -> None:
+def test_a_moved_note_is_known_by_its_id_wherever_that_stands(ws: Workspace, saved: keeping.Written, head: str) -> None:
     (ws.store.paths.ours / "moved.md").write_text(f"---\n{head}\n---\na walrus")
     reindex.refresh(ws)
     assert found(ws, "walrus") == ["aaaaaaaa"]
 
 
 def test_a_note_we_may_not_read_is_listed_rather_than_lost(
-    ws: Workspace, saved: remember.Written, monkeypatch: pytest.MonkeyPatch
+    ws: Workspace, saved: keeping.Written, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(path: Path) -> bytes:
         raise PermissionError(13, "Permission denied")
@@ -277,7 +275,7 @@ def test_a_note_we_may_not_read_is_listed_rather_than_lost(
 
 
 def test_a_folder_we_may_not_read_stops_a_scan_rather_than_losing_its_notes(
-    ws: Workspace, saved: remember.Written, monkeypatch: pytest.MonkeyPatch
+    ws: Workspace, saved: keeping.Written, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real = os.scandir
 
@@ -293,7 +291,7 @@ def test_a_folder_we_may_not_read_stops_a_scan_rather_than_losing_its_notes(
     assert found(ws, "deploy") == [saved.memory.id]
 
 
-def test_a_damaged_index_says_what_to_do_and_reindex_does_it(ws: Workspace, saved: remember.Written) -> None:
+def test_a_damaged_index_says_what_to_do_and_reindex_does_it(ws: Workspace, saved: keeping.Written) -> None:
     ws.close()
     for path in ws.index_file.parent.iterdir():
         path.unlink()
@@ -304,7 +302,7 @@ def test_a_damaged_index_says_what_to_do_and_reindex_does_it(ws: Workspace, save
     assert found(ws, "deploy") == [saved.memory.id]
 
 
-def test_an_index_of_a_newer_memem_says_what_to_do_and_reindex_does_it(ws: Workspace, saved: remember.Written) -> None:
+def test_an_index_of_a_newer_memem_says_what_to_do_and_reindex_does_it(ws: Workspace, saved: keeping.Written) -> None:
     import sqlite3
 
     ws.close()
@@ -318,7 +316,7 @@ def test_an_index_of_a_newer_memem_says_what_to_do_and_reindex_does_it(ws: Works
 
 
 def test_a_touched_but_unchanged_note_is_not_indexed_again(
-    ws: Workspace, saved: remember.Written, monkeypatch: pytest.MonkeyPatch
+    ws: Workspace, saved: keeping.Written, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     os.utime(ws.store.absolute(saved.path))
     monkeypatch.setattr(NoteIndex, "_insert", None)
@@ -326,7 +324,7 @@ def test_a_touched_but_unchanged_note_is_not_indexed_again(
 
 
 def test_an_unchanged_vault_is_not_even_read(
-    ws: Workspace, saved: remember.Written, clock: SteppingClock, monkeypatch: pytest.MonkeyPatch
+    ws: Workspace, saved: keeping.Written, clock: SteppingClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock.forward(days=10_000)  # long after the files' own stamps
     reindex.refresh(ws)
@@ -335,7 +333,7 @@ def test_an_unchanged_vault_is_not_even_read(
 
 
 def test_reindex_sweeps_up_what_a_killed_writer_left(
-    ws: Workspace, saved: remember.Written, clock: SteppingClock
+    ws: Workspace, saved: keeping.Written, clock: SteppingClock
 ) -> None:
     leftover = ws.store.paths.memories / ".memem-00.tmp"
     leftover.write_text("half a no")
@@ -347,7 +345,7 @@ def test_reindex_sweeps_up_what_a_killed_writer_left(
 
 
 def test_many_notes_are_indexed_in_batches(
-    ws: Workspace, saved: remember.Written, monkeypatch: pytest.MonkeyPatch
+    ws: Workspace, saved: keeping.Written, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(reindex, "BATCH", 3)
     for number in range(10):
@@ -370,7 +368,7 @@ def refreshed(monkeypatch: pytest.MonkeyPatch) -> list[Workspace]:
 
 
 @pytest.fixture
-def settled(ws: Workspace, clock: SteppingClock, saved: remember.Written) -> Workspace:
+def settled(ws: Workspace, clock: SteppingClock, saved: keeping.Written) -> Workspace:
     """A home whose index knows everything, closed as it is before a command."""
     clock.forward(days=400)  # long after the files' own time stamps
     reindex.refresh(ws)
@@ -447,7 +445,7 @@ def test_a_child_whose_end_is_lost_leaves_it_to_the_refresh(
 
 
 def test_a_rebuild_leaves_what_was_said_in_sessions_and_what_is_known_of_the_cli(
-    ws: Workspace, saved: remember.Written
+    ws: Workspace, saved: keeping.Written
 ) -> None:
     kept = [ws.home.turns_file, ws.home.claude_flags]
     for path in kept:
@@ -457,7 +455,7 @@ def test_a_rebuild_leaves_what_was_said_in_sessions_and_what_is_known_of_the_cli
     assert all(path.exists() for path in kept)
 
 
-def test_a_rebuild_sweeps_the_cache_of_what_is_not_its_own(ws: Workspace, saved: remember.Written) -> None:
+def test_a_rebuild_sweeps_the_cache_of_what_is_not_its_own(ws: Workspace, saved: keeping.Written) -> None:
     old = [ws.home.cache / "index.db", ws.home.cache / "index.db-wal", ws.home.cache / ".index-killed" / "index.db"]
     old[2].parent.mkdir()
     for path in old:

@@ -22,7 +22,7 @@ from memem.core.errors import (
     VaultMissing,
 )
 from memem.core.memory import Memory
-from memem.flows import rebuild, reindex, remember, retrieve, slicing
+from memem.flows import editing, forgetting, keeping, rebuild, reindex, remember, retrieve, slicing
 from memem.gate.duplicates import fingerprint
 from memem.index.words import STOP_WORDS
 from memem.workspace import Workspace, open_workspace
@@ -31,7 +31,7 @@ from tests.fakes import SteppingClock
 TOKEN = "ghp_" + "a1B2c3D4" * 5
 
 
-def note_of(ws: Workspace, written: remember.Written) -> Path:
+def note_of(ws: Workspace, written: keeping.Written) -> Path:
     return ws.store.absolute(written.path)
 
 
@@ -169,7 +169,7 @@ def test_layer_zero_holds_ten_notes_a_project(ws: Workspace) -> None:
         remember.save(ws, "One more.", project="a", layer=0)
     other = remember.save(ws, "Ordinary.", project="a")
     with pytest.raises(InputError, match="Layer 0 of a is full"):
-        remember.edit(ws, other.memory.id, layer=0)
+        editing.edit(ws, other.memory.id, layer=0)
     assert remember.save(ws, "Elsewhere.", project="b", layer=0).outcome == "created"
 
 
@@ -190,7 +190,7 @@ def test_an_edit_changes_what_was_asked_and_leaves_the_previous_bytes_in_the_und
     saved = remember.save(ws, "Use tabs.")
     before = note_of(ws, saved).read_bytes()
     clock.forward(hours=1)
-    edited = remember.edit(ws, saved.memory.id8, title="Tabs", importance=5, why="clearer")
+    edited = editing.edit(ws, saved.memory.id8, title="Tabs", importance=5, why="clearer")
     assert (edited.outcome, edited.memory.title, edited.memory.importance) == ("edited", "Tabs", 5)
     assert edited.memory.updated == "2026-03-01T10:00:00+01:00"
     event = list(ws.events.read())[-1]
@@ -202,7 +202,7 @@ def test_an_edit_changes_what_was_asked_and_leaves_the_previous_bytes_in_the_und
 def test_an_edit_that_changes_nothing_writes_nothing(ws: Workspace) -> None:
     saved = remember.save(ws, "Use tabs.", importance=4)
     before = note_of(ws, saved).read_bytes()
-    assert remember.edit(ws, saved.memory.id, importance=4).outcome == "unchanged"
+    assert editing.edit(ws, saved.memory.id, importance=4).outcome == "unchanged"
     assert note_of(ws, saved).read_bytes() == before
     assert len(list(ws.events.read())) == 1
 
@@ -211,16 +211,16 @@ def test_an_edit_keeps_a_persons_own_words_even_those_the_gate_would_change(ws: 
     saved = remember.save(ws, "Use tabs.")
     path = note_of(ws, saved)
     path.write_text(path.read_text().replace("Use tabs.", f"Use tabs. {TOKEN}"))
-    remember.edit(ws, saved.memory.id, importance=5)
+    editing.edit(ws, saved.memory.id, importance=5)
     assert TOKEN in path.read_text()
     assert TOKEN not in retrieve.get(ws, saved.memory.id).body
 
 
 def test_an_edit_passes_the_gate(ws: Workspace) -> None:
     saved = remember.save(ws, "Use tabs.")
-    assert TOKEN not in remember.edit(ws, saved.memory.id, body=f"Use {TOKEN} now.").memory.body
+    assert TOKEN not in editing.edit(ws, saved.memory.id, body=f"Use {TOKEN} now.").memory.body
     with pytest.raises(InputError, match="nothing to remember"):
-        remember.edit(ws, saved.memory.id, body=" ")
+        editing.edit(ws, saved.memory.id, body=" ")
 
 
 def test_an_edit_of_a_note_without_id_gives_it_one_and_keeps_the_rest(ws: Workspace, memories: Path) -> None:
@@ -229,7 +229,7 @@ def test_an_edit_of_a_note_without_id_gives_it_one_and_keeps_the_rest(ws: Worksp
     own.write_text("My own words about zebras.\n")
     reindex.refresh(ws)
     (hit,) = retrieve.search(ws, "zebras")
-    remember.edit(ws, hit.id, importance=5)
+    editing.edit(ws, hit.id, importance=5)
     assert own.read_text().endswith("---\nMy own words about zebras.\n")
     assert f"id: {hit.id}" in own.read_text()
 
@@ -247,7 +247,7 @@ def test_a_note_that_changes_after_it_was_read_is_not_overwritten(
 
     monkeypatch.setattr(ws.store, "read", read_then_obsidian_saves)
     with pytest.raises(NoteChanged, match="changed on disk"):
-        remember.edit(ws, saved.memory.id, importance=5)
+        editing.edit(ws, saved.memory.id, importance=5)
     assert note_of(ws, saved).read_text() == "typed in Obsidian at this very moment"
 
 
@@ -264,7 +264,7 @@ def test_a_note_that_changes_while_its_successor_is_written_is_not_overwritten(
 
     monkeypatch.setattr(files, "_write_all", write_while_obsidian_saves)
     with pytest.raises(NoteChanged, match="changed on disk"):
-        remember.edit(ws, saved.memory.id, importance=5)
+        editing.edit(ws, saved.memory.id, importance=5)
     assert note_of(ws, saved).read_text() == "typed in Obsidian at this very moment"
     assert list(ws.store.leftovers()) == []
 
@@ -273,13 +273,13 @@ def test_an_edit_judges_only_what_was_asked_for(ws: Workspace) -> None:
     saved = remember.save(ws, "Use tabs.")
     path = note_of(ws, saved)
     path.write_text(path.read_text().replace("kind: fact", "kind: idea").replace("Use tabs.", ""))
-    edited = remember.edit(ws, saved.memory.id, importance=5)
+    edited = editing.edit(ws, saved.memory.id, importance=5)
     assert (edited.memory.kind, edited.memory.importance, edited.redacted) == ("idea", 5, ())
 
 
 def test_another_project_is_another_tag(ws: Workspace) -> None:
     saved = remember.save(ws, "Use tabs.", project="old", tags=("style",))
-    edited = remember.edit(ws, saved.memory.id, project="New Home")
+    edited = editing.edit(ws, saved.memory.id, project="New Home")
     assert (edited.memory.project, edited.memory.tags) == ("new-home", ("memem", "new-home", "style"))
 
 
@@ -289,22 +289,22 @@ def test_an_edit_of_the_text_spares_sections_a_person_added(ws: Workspace) -> No
     path.write_text(path.read_text() + "\n## My own notes\n\nimportant\n")
     for _ in range(2):  # another edit in between does not make the note memem's again
         with pytest.raises(RewriteRefused, match=r"memories/.*sections of its own.*Obsidian"):
-            remember.edit(ws, saved.memory.id, body="Use spaces.")
-        remember.edit(ws, saved.memory.id, importance=5)
+            editing.edit(ws, saved.memory.id, body="Use spaces.")
+        editing.edit(ws, saved.memory.id, importance=5)
     assert "important" in path.read_text()
 
 
 def test_a_pinned_note_cannot_grow_beyond_its_bounds(ws: Workspace) -> None:
     saved = remember.save(ws, "Short.", layer=0)
     with pytest.raises(InputError, match="Layer 0 of general is full"):
-        remember.edit(ws, saved.memory.id, body="x" * 2_001)
+        editing.edit(ws, saved.memory.id, body="x" * 2_001)
 
 
 def test_what_a_write_shows_and_logs_has_passed_the_gate(ws: Workspace) -> None:
     saved = remember.save(ws, "Use tabs.", why=f"because {TOKEN}\nof that")
     path = note_of(ws, saved)
     path.write_text(path.read_text().replace("Use tabs.", f"Use tabs. {TOKEN}"))
-    for written in (remember.edit(ws, saved.memory.id, importance=5), remember.forget(ws, saved.memory.id)):
+    for written in (editing.edit(ws, saved.memory.id, importance=5), forgetting.forget(ws, saved.memory.id)):
         assert TOKEN not in written.memory.body
         assert written.redacted == ()
     log = ws.home.events_file.read_text()
@@ -315,7 +315,7 @@ def test_what_a_write_shows_and_logs_has_passed_the_gate(ws: Workspace) -> None:
 def test_an_edit_by_hand_is_recorded_and_can_be_taken_back(ws: Workspace) -> None:
     saved = remember.save(ws, "Use tabs.")
     before = note_of(ws, saved).read_bytes()
-    written = remember.edit_by_hand(
+    written = editing.edit_by_hand(
         ws, saved.memory.id, lambda path: path.write_bytes(before.replace(b"tabs", b"spaces"))
     )
     assert (written.outcome, written.memory.body) == ("edited", "Use spaces.")
@@ -323,13 +323,13 @@ def test_an_edit_by_hand_is_recorded_and_can_be_taken_back(ws: Workspace) -> Non
     assert (event.action, event.why) == ("edit", "by hand")
     assert ws.events.kept(event.before) == before
     assert retrieve.get(ws, saved.memory.id).body == "Use spaces."
-    assert remember.edit_by_hand(ws, saved.memory.id, lambda _: None).outcome == "unchanged"
+    assert editing.edit_by_hand(ws, saved.memory.id, lambda _: None).outcome == "unchanged"
 
 
 def test_an_edit_by_hand_that_breaks_the_note_says_so(ws: Workspace) -> None:
     saved = remember.save(ws, "Use tabs.", title="Tabs")
     with pytest.raises(NoteUnreadable, match=r"memories/tabs-.* cannot be read: .*not YAML.*Obsidian"):
-        remember.edit_by_hand(ws, saved.memory.id, lambda path: path.write_text("---\ntitle: a: b\n---\n"))
+        editing.edit_by_hand(ws, saved.memory.id, lambda path: path.write_text("---\ntitle: a: b\n---\n"))
     with pytest.raises(NoteUnreadable, match=r"memories/tabs-.* cannot be read: .*Obsidian"):
         retrieve.get(ws, saved.memory.id)
 
@@ -350,10 +350,10 @@ def test_whatever_an_editor_does_is_recorded_and_kept(ws: Workspace, deed: str) 
             raise InputError("exit status 3")
 
     if deed == "rename":
-        assert remember.edit_by_hand(ws, saved.memory.id, editor).path == "memories/renamed.md"
+        assert editing.edit_by_hand(ws, saved.memory.id, editor).path == "memories/renamed.md"
     else:
         with pytest.raises(MememError):
-            remember.edit_by_hand(ws, saved.memory.id, editor)
+            editing.edit_by_hand(ws, saved.memory.id, editor)
     event = list(ws.events.read())[-1]
     assert (event.action, event.id) == ("edit", saved.memory.id)
     assert ws.events.kept(event.before) == before
@@ -363,7 +363,7 @@ def test_pinned_notes_that_are_gone_or_out_of_force_leave_room(ws: Workspace) ->
     saved = [remember.save(ws, f"Fact {number}.", layer=0) for number in range(10)]
     note_of(ws, saved[0]).unlink()
     assert remember.save(ws, "One more.", layer=0).outcome == "created"
-    remember.edit(ws, saved[1].memory.id, status="deprecated")
+    editing.edit(ws, saved[1].memory.id, status="deprecated")
     assert remember.save(ws, "And one.", layer=0).outcome == "created"
 
 
@@ -377,7 +377,7 @@ def test_a_note_is_not_edited_out_of_recall(ws: Workspace, memories: Path) -> No
     (memories / "long.md").write_text("---\nid: longlong\n---\n" + "x" * 999_950)
     reindex.refresh(ws)
     with pytest.raises(RewriteRefused, match="would grow over 1000 KB"):
-        remember.edit(ws, "longlong", title="A title that is one too many for this note")
+        editing.edit(ws, "longlong", title="A title that is one too many for this note")
 
 
 def test_a_save_after_somebody_rebuilt_the_index_is_known_to_all(ws: Workspace) -> None:
@@ -387,6 +387,15 @@ def test_a_save_after_somebody_rebuilt_the_index_is_known_to_all(ws: Workspace) 
     remember.save(ws, "Use tabs.")
     assert remember.save(other, "Use tabs.").outcome == "exists"
     other.close()
+
+
+def test_one_text_about_two_things_is_two_memories(ws: Workspace) -> None:
+    text = "The port is 5432 and the user is app."
+    first = remember.save(ws, text, title="Staging database")
+    second = remember.save(ws, text, title="Production database")
+    assert (first.outcome, second.outcome) == ("created", "created")
+    assert remember.save(ws, text, title="Staging database").memory.id == first.memory.id
+    assert remember.save(ws, text).outcome == "exists"
 
 
 def test_a_scan_does_not_undo_a_save_that_overtook_it(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -403,7 +412,7 @@ def test_a_scan_does_not_undo_a_save_that_overtook_it(ws: Workspace, monkeypatch
         return done
 
     monkeypatch.setattr(other.store, "create", create_after_the_scan)
-    monkeypatch.setattr(remember, "index_note", lambda *_: None)
+    monkeypatch.setattr(keeping, "index_note", lambda *_: None)
     remember.save(other, "Use tabs.")
     assert [row.memory.body for row in ws.index.by_fingerprint(fingerprint("Use tabs.")) if row.memory] == ["Use tabs."]
     other.close()
@@ -433,13 +442,13 @@ def test_a_renamed_note_is_still_the_same_memory_before_any_scan(ws: Workspace) 
     ],
 )
 def test_a_title_is_the_first_sentence(text: str, title: str) -> None:
-    assert remember.title_of(text) == title
+    assert keeping.title_of(text) == title
 
 
 def test_forgetting_moves_the_note_out_of_recall_and_destroys_nothing(ws: Workspace) -> None:
     saved = remember.save(ws, "Use tabs.")
     before = note_of(ws, saved).read_bytes()
-    remember.forget(ws, saved.memory.id, why="wrong")
+    forgetting.forget(ws, saved.memory.id, why="wrong")
     assert retrieve.search(ws, "tabs") == []
     assert not note_of(ws, saved).exists()
     (kept,) = ws.store.paths.forgotten.iterdir()
@@ -452,7 +461,7 @@ def test_forgetting_moves_the_note_out_of_recall_and_destroys_nothing(ws: Worksp
 @pytest.mark.parametrize("identity", ["ffffffff", "no-such-thing", "[[slug-ffffffff]]"])
 def test_an_unknown_id_is_not_found(ws: Workspace, identity: str) -> None:
     remember.save(ws, "Use tabs.")
-    for verb in (remember.forget, remember.edit, retrieve.get):
+    for verb in (forgetting.forget, editing.edit, retrieve.get):
         with pytest.raises(NotFound, match="No memory has the id"):
             verb(ws, identity)
 
@@ -463,12 +472,12 @@ def test_an_ambiguous_prefix_names_what_it_could_mean(ws: Workspace, memories: P
         (memories / f"{name}.md").write_text(f"---\nid: {name}\n---\ntext {name}")
     reindex.refresh(ws)
     with pytest.raises(Ambiguous, match=r"abcd1111 in memories/abcd1111\.md, abcd2222"):
-        remember.forget(ws, "abcd")
-    assert remember.forget(ws, "abcd1").memory.id == "abcd1111"
+        forgetting.forget(ws, "abcd")
+    assert forgetting.forget(ws, "abcd1").memory.id == "abcd1111"
 
 
 def test_a_vault_that_never_was_is_begun_by_a_save_only(ws: Workspace) -> None:
-    for verb in (remember.forget, remember.edit):
+    for verb in (forgetting.forget, editing.edit):
         with pytest.raises(VaultMissing, match="Save a memory to begin one"):
             verb(ws, "ffffffff")
     assert remember.save(ws, "Begin.").outcome == "created"

@@ -10,7 +10,7 @@ from memem.core.errors import InputError, NotFound, VaultMissing
 from memem.core.memory import Memory
 from memem.core.receipt import PROMPT, Item, Receipt
 from memem.doors.cli.verb_demo import example_memories
-from memem.flows import reindex, remember, retrieve
+from memem.flows import editing, keeping, reindex, remember, retrieve
 from memem.workspace import Workspace
 from tests.fakes import START, SteppingClock
 
@@ -82,9 +82,9 @@ def test_a_query_of_nothing_but_stop_words_finds_nothing(shop: Workspace) -> Non
 def test_deprecated_notes_come_behind_and_quarantined_ones_never(ws: Workspace) -> None:
     first = remember.save(ws, "Deploys run on Fridays, by hand.")
     second = remember.save(ws, "Deploys run on Mondays, by hand.")
-    remember.edit(ws, first.memory.id, status="deprecated")
+    editing.edit(ws, first.memory.id, status="deprecated")
     assert [hit.id for hit in retrieve.search(ws, "deploys by hand")] == [second.memory.id, first.memory.id]
-    remember.edit(ws, first.memory.id, status="quarantined")
+    editing.edit(ws, first.memory.id, status="quarantined")
     assert [hit.id for hit in retrieve.search(ws, "deploys by hand")] == [second.memory.id]
 
 
@@ -153,7 +153,7 @@ def test_reading_before_there_is_a_vault_says_what_to_do(ws: Workspace) -> None:
 
 
 def keep(ws: Workspace, name: str, body: str, **fields: Any) -> str:
-    return remember.keep(ws, Memory(name * 8, name, body, **fields)).memory.id
+    return keeping.keep(ws, Memory(name * 8, name, body, **fields)).memory.id
 
 
 def test_a_query_about_a_time_puts_what_was_written_down_then_first(ws: Workspace) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from memem.core.errors import IndexDamaged
 from memem.core.home import Home
-from memem.flows import rebuild, reindex, remember, retrieve, upkeep
+from memem.flows import forgetting, rebuild, reindex, remember, retrieve, upkeep
 from memem.flows.encode import encode_all
 from memem.index import vectors
 from memem.vault.store import Store
@@ -210,7 +210,7 @@ def _eager(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def forget(ws: Workspace, *words: str) -> None:
     for word in words:
-        remember.forget(ws, retrieve.search(ws, word)[0].id)
+        forgetting.forget(ws, retrieve.search(ws, word)[0].id)
 
 
 @pytest.mark.usefixtures("_eager")

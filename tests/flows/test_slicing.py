@@ -11,7 +11,7 @@ from memem.core.errors import VaultMissing
 from memem.core.memory import ARCHIVE, PINNED, Memory, Slice
 from memem.core.receipt import RUNNERS_UP
 from memem.doors.cli.verb_demo import example_memories
-from memem.flows import encode, rebuild, reindex, remember, retrieve, slicing
+from memem.flows import editing, encode, forgetting, keeping, rebuild, reindex, remember, retrieve, slicing
 from memem.flows.slicing import Beside
 from memem.recall import confidence
 from memem.recall.confidence import Line
@@ -110,9 +110,9 @@ def test_archived_and_deprecated_memories_are_not_shown_unasked(shop: Workspace)
     hit = retrieve.search(shop, "OPS-4821")[0]
     prompt = "open ticket OPS-4821 for the rollback"
     assert "OPS-4821" in sliced(shop, prompt)
-    remember.edit(shop, hit.id, layer=3)
+    editing.edit(shop, hit.id, layer=3)
     assert sliced(shop, prompt) == ""
-    remember.edit(shop, hit.id, layer=2, status="deprecated")
+    editing.edit(shop, hit.id, layer=2, status="deprecated")
     assert sliced(shop, prompt) == ""
     assert [found.title for found in retrieve.search(shop, "OPS-4821")] == ["How to roll back a release"]
 
@@ -199,7 +199,7 @@ def test_who_asks_for_the_working_state_gets_it_without_what_is_known(shop: Work
 def keep(ws: Workspace, name: str, body: str, **fields: Any) -> Memory:
     """A memory of the project `zoo`, whose id begins with its name."""
     given = {"title": name, "project": "zoo"} | fields
-    return remember.keep(ws, Memory(name.ljust(8, "0"), body=body, **given)).memory
+    return keeping.keep(ws, Memory(name.ljust(8, "0"), body=body, **given)).memory
 
 
 def link(name: str) -> str:
@@ -283,7 +283,7 @@ def test_where_the_successor_is_gone_the_memory_itself_is_shown_again(ws: Worksp
     new = keep(ws, "new", "The walrus is fed with herring by its keeper at dusk.")
     assert titles(zoo(ws, FEEDING)) == ["new"]
     if how == "forgotten":
-        remember.forget(ws, new.id)
+        forgetting.forget(ws, new.id)
     else:
         ws.store.absolute(retrieve.get(ws, new.id).path).unlink()
     assert titles(zoo(ws, FEEDING)) == ["old"]

@@ -7,7 +7,7 @@ import pytest
 
 from memem.core.errors import NotFound
 from memem.core.memory import Entry, Memory
-from memem.flows import remember
+from memem.flows import editing, keeping
 from memem.flows.timeline import LONGEST_CHAIN, NEIGHBOURS, Timeline, timeline
 from memem.workspace import Workspace
 from tests.fakes import SteppingClock
@@ -30,7 +30,7 @@ class Keeper:
         now = self.clock().isoformat()
         identity = f"{self.number:08d}-0000-4000-8000-000000000000"
         memory = Memory(identity, title, f"{title} is so.", project, created=now, updated=now)
-        written = remember.keep(self.ws, replace(memory, **properties))  # type: ignore[arg-type]
+        written = keeping.keep(self.ws, replace(memory, **properties))  # type: ignore[arg-type]
         assert written.outcome == "created"
         return written.memory
 
@@ -128,7 +128,7 @@ def test_an_edit_moves_a_memory_in_time(ws: Workspace, keep: Keeper, clock: Step
     keep("First")
     here = keep("Here")
     clock.forward(minutes=1)
-    remember.edit(ws, "00000001", importance=5)
+    editing.edit(ws, "00000001", importance=5)
     found = timeline(ws, here.id)
     assert (titles(found.earlier), titles(found.later)) == ([], ["First"])
 
@@ -156,3 +156,43 @@ def test_a_note_that_was_moved_is_still_found_by_links(ws: Workspace, keep: Keep
     (memories / f"old-{old.id8}.md").rename(memories / "drawer" / "renamed.md")
     (found,) = timeline(ws, here.id).predecessors
     assert PurePosixPath(found.path).name == "renamed.md"
+
+
+# --- links that only the other side has ----------------------------------------------------------------------------
+
+
+def test_predecessors_and_successors_are_also_found_by_their_own_links(ws: Workspace, keep: Keeper) -> None:
+    keep("First", superseded_by=link(2, "Second"))
+    keep("Second")
+    keep("Third", supersedes=link(2, "Second"))
+    found = timeline(ws, "00000002")
+    assert (titles(found.predecessors), titles(found.successors)) == (["First"], ["Third"])
+    assert titles(timeline(ws, "00000001").successors) == ["Second", "Third"]
+    assert titles(timeline(ws, "00000003").predecessors) == ["Second", "First"]
+
+
+def test_several_that_were_replaced_by_one_are_all_told_the_nearest_first(ws: Workspace, keep: Keeper) -> None:
+    keep("Oldest", superseded_by=link(2, "Old"))
+    keep("Old", superseded_by=link(4, "New"))
+    keep("Rival", superseded_by=link(4, "New"))
+    keep("New", supersedes=link(3, "Rival"))
+    assert titles(timeline(ws, "00000004").predecessors) == ["Rival", "Old", "Oldest"]
+
+
+def test_who_is_related_and_who_contradicts_is_told_by_either(ws: Workspace, keep: Keeper) -> None:
+    keep("Here")
+    keep("Friend", related=(link(1, "Here"),))
+    keep("Rival", contradicts=(link(1, "Here"),))
+    keep("Aside", contradicts=(link(1, "Here"),), status="quarantined")
+    keep("Chatter", keys=("00000001",))
+    found = timeline(ws, "00000001")
+    assert (titles(found.related), titles(found.contradicts)) == (["Friend"], ["Rival"])
+
+
+def test_a_link_by_the_name_that_a_person_gave_the_file_leads_here_too(
+    ws: Workspace, keep: Keeper, memories: Path
+) -> None:
+    here = keep("Here")
+    (memories / f"here-{here.id8}.md").rename(memories / "My own name.md")
+    keep("Friend", related=("[[My own name]]",))
+    assert titles(timeline(ws, "00000001").related) == ["Friend"]

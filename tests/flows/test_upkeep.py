@@ -441,3 +441,23 @@ def test_what_is_not_as_it_should_be_is_written_down_for_the_next_session(
     assert aside == "mining has put 2 parts aside that failed too often; /memem-doctor says what to do"
     monkeypatch.setattr(upkeep, "mining_state", lambda _: MiningState(problem="damaged"))
     assert "its state cannot be used" in trouble()[1]
+
+
+# --- what is stale ------------------------------------------------------------------------------------------------
+
+
+def test_what_the_sessions_project_remembers_is_looked_after(ws: Workspace, tmp_path: Path) -> None:
+    shop = tmp_path / "shop"
+    (shop / "src").mkdir(parents=True)
+    (shop / "auth.py").touch()
+    remember.save(ws, "Tokens are checked in auth.py.", project="shop", author="model", folder=shop)
+    (shop / "auth.py").unlink()
+    upkeep.after_session_start(ws)
+    assert retrieve.list_memories(ws)[0].memory.status == "active"
+    upkeep.after_session_start(ws, shop)
+    assert retrieve.list_memories(ws)[0].memory.stale_because == "auth.py is gone from shop"
+
+
+def test_without_a_vault_nothing_is_looked_after(ws: Workspace, tmp_path: Path) -> None:
+    upkeep.after_session_start(ws, tmp_path)
+    assert not ws.home.stale_file.exists()

@@ -2,6 +2,8 @@
 
 import json
 import os
+import re
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -24,12 +26,15 @@ def log(home: Home, clock: SteppingClock) -> EventLog:
 
 
 def record(log: EventLog, number: int = 1) -> None:
-    log.record("save", id=f"id-{number}", path="memories/x.md", why="because", before="", after="hash")
+    told = {"path": "memories/x.md", "why": "because", "before": "", "after": "hash", "vault": "vault-1"}
+    log.record("save", id=f"id-{number}", **told)
 
 
 def test_an_event_says_who_what_where_why_and_both_hashes(log: EventLog, home: Home) -> None:
     record(log)
-    assert json.loads(home.events_file.read_text()) == {
+    line = json.loads(home.events_file.read_text())
+    assert re.fullmatch(r"[0-9a-f]{8}", line.pop("batch"))
+    assert line == {
         "time": "2026-03-01T09:00:00+01:00",
         "actor": "test",
         "action": "save",
@@ -38,6 +43,9 @@ def test_an_event_says_who_what_where_why_and_both_hashes(log: EventLog, home: H
         "why": "because",
         "before": "",
         "after": "hash",
+        "what": "save",
+        "number": 1,
+        "vault": "vault-1",
     }
 
 
@@ -63,13 +71,72 @@ def test_no_events_yet(log: EventLog) -> None:
     assert log.last() is None
 
 
-def test_the_last_event_is_found_without_reading_all(log: EventLog, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("size", [1, 7, 100, 400, 65_536])
+def test_events_are_read_backwards_whatever_the_blocks(
+    log: EventLog, home: Home, size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_BLOCK_BYTES", size)
     for number in range(5):
         record(log, number)
-    monkeypatch.setattr(module, "_LAST_BYTES", 400)  # less than two lines
+    with home.events_file.open("ab") as file:
+        file.write(b'{"time": "2026-')
+    assert [event.id for event in log.backwards()] == [f"id-{number}" for number in reversed(range(5))]
+    assert list(log.backwards()) == list(log.read())[::-1]
+
+
+def test_the_last_event_is_found_without_reading_all(log: EventLog, home: Home) -> None:
+    for number in range(50):
+        record(log, number)
+    whole = home.events_file.read_bytes()
+    home.events_file.write_bytes(b"\xff" * 10_000_000 + b"\n" + whole)
+    tracemalloc.start()
+    last = log.last()
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert last is not None
+    assert last.id == "id-49"
+    assert peak < 1_000_000
+
+
+# --- batches ------------------------------------------------------------------------------------------------------
+
+
+def test_everything_within_a_batch_is_one_and_an_inner_one_belongs_to_the_outer(log: EventLog) -> None:
+    with log.batch("mine") as outer:
+        record(log, 1)
+        with log.batch("save") as inner:
+            record(log, 2)
+        record(log, 3)
+    assert inner == outer
+    assert [(event.batch, event.what, event.number) for event in log.read()] == [
+        (outer, "mine", 1),
+        (outer, "mine", 2),
+        (outer, "mine", 3),
+    ]
+
+
+def test_a_record_without_a_batch_is_one_of_its_own_named_by_its_action(log: EventLog) -> None:
+    record(log, 1)
+    record(log, 2)
+    one, two = log.read()
+    assert one.batch != two.batch
+    assert (one.what, one.number) == (two.what, two.number) == ("save", 1)
+
+
+def test_a_batch_ends_with_whatever_ends_it(log: EventLog) -> None:
+    with pytest.raises(KeyboardInterrupt), log.batch("mine") as broken:
+        raise KeyboardInterrupt
+    record(log)
     last = log.last()
     assert last is not None
-    assert last.id == "id-4"
+    assert (last.what, last.batch != broken) == ("save", True)
+
+
+def test_a_line_from_before_there_were_batches_is_still_read(log: EventLog, home: Home) -> None:
+    old = {"time": "t", "actor": "a", "action": "save", "id": "i", "path": "p", "why": "", "before": "", "after": "x"}
+    home.state.mkdir(parents=True)
+    home.events_file.write_text(json.dumps(old) + "\n")
+    assert [(event.id, event.batch, event.what) for event in log.read()] == [("i", "", "")]
 
 
 def test_what_was_replaced_is_kept_privately(log: EventLog, home: Home) -> None:
@@ -123,5 +190,5 @@ def test_a_home_that_cannot_be_written_says_so(tmp_path: Path, clock: SteppingCl
     log = EventLog(Home(tmp_path / "file"), clock, actor="test", fsync=False)
     with pytest.raises(HomeError, match="undo copy"):
         log.keep("digest", b"x")
-    with pytest.raises(HomeError, match=r"The change to memories/x\.md is made"):
+    with pytest.raises(HomeError, match=r"The change to memories/x\.md cannot be written down"):
         record(log)

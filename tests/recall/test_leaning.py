@@ -9,10 +9,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from memem.core.memory import Memory
+from memem.core.memory import Memory, id8_of
 from memem.recall import leaning as module
 from memem.recall import usefulness
-from memem.recall.leaning import BEST, LINKED, NONE, Leaning, id8_of, leaned, matches_path
+from memem.recall.leaning import BEST, LINKED, NONE, Leaning, leaned, matches_path
 from memem.recall.when import When
 
 MARCH = When(date(2026, 3, 1), date(2026, 3, 31))

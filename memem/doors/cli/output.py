@@ -9,12 +9,20 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from memem.core import validity
 from memem.core.memory import Entry, Hit, jsonable
 
 if TYPE_CHECKING:
-    from memem.flows.remember import Written  # a search does not pay for the locks of a save
+    from memem.flows.keeping import Written  # a search does not pay for the locks of a save
 
 
+_OUTCOMES = {
+    "exists": "already known",
+    "created": "saved",
+    "updated": "added to",
+    "superseded": "saved instead of another",
+    "proposed": "proposed for review",
+}
 ENCODING_INTERRUPTED = "Interrupted: what is encoded is kept, and `memem encode` goes on from there."
 
 
@@ -116,16 +124,18 @@ def degraded(why: str) -> None:
         aside(f"(keywords only: {why})")
 
 
-def entries(found: Sequence[Entry]) -> None:
-    """Memories as a list, with the score where there is one."""
+def entries(found: Sequence[Entry], *, held: bool = False) -> None:
+    """Memories as a list, with the score where there is one; with `held`, also from when until when each was true."""
     scored = any(isinstance(entry, Hit) for entry in found)
-    headings = ["id", *(["score", "by"] if scored else []), "project", "kind", "updated", "title"]
+    headings = ["id", *(["score", "by"] if scored else []), "project", "kind", "held" if held else "updated", "title"]
     rows = []
     for entry in found:
         memory = entry.memory
         score = [f"{entry.score:.2f}", entry.source] if isinstance(entry, Hit) else []
-        title = memory.title if memory.status == "active" else f"{memory.title} ({memory.status})"
-        rows.append([memory.id8, *score, memory.project, memory.kind, memory.updated[:10], title])
+        remark = validity.remark(memory)
+        title = f"{memory.title} ({remark})" if remark and not held else memory.title
+        when = validity.period(memory) if held else memory.updated[:10]
+        rows.append([memory.id8, *score, memory.project, memory.kind, when, title])
     table(headings, rows)
 
 
@@ -134,7 +144,7 @@ def whole(entry: Entry) -> None:
     memory = entry.memory
     say(memory.title)
     facts = [memory.id, memory.project, memory.kind, f"layer {memory.layer}", f"importance {memory.importance}"]
-    say(" · ".join([*facts, memory.status, memory.updated[:10]]))
+    say(" · ".join([*facts, validity.remark(memory) or memory.status, memory.updated[:10]]))
     say(f"memem/{entry.path}")
     say()
     say(memory.body)
@@ -148,9 +158,11 @@ def written(result: "Written", *, json: bool = False) -> None:
     if json:
         as_json(result)
         return
-    words = {"exists": "already known", "created": "saved"}
-    outcome = words.get(result.outcome, result.outcome)
+    outcome = _OUTCOMES.get(result.outcome, result.outcome)
     say(f"{outcome} {result.memory.id8}  {result.memory.project}  {result.memory.title}")
+    if result.outcome == "created" and result.memory.contradicts:
+        against = ", ".join(result.memory.contradicts)
+        aside(f"It contradicts {against}: `memem conflicts` shows both, `memem resolve` ends it.")
     if result.redacted:
         aside(f"Taken out before saving: {', '.join(result.redacted)}.")
     if result.neutralised:

@@ -9,7 +9,7 @@ from pathlib import Path
 from memem.core.errors import InputError
 from memem.doors.cli import output
 from memem.doors.cli.session import fresh_workspace
-from memem.flows import remember
+from memem.flows import editing
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -30,13 +30,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    given = {name: getattr(options, name) for name in remember.EDITABLE}
+    given = {name: getattr(options, name) for name in editing.EDITABLE}
     changes = {name: value for name, value in given.items() if value is not None}
     with fresh_workspace() as ws:
         if changes:
-            result = remember.edit(ws, options.id, why=options.why, **changes)
+            result = editing.edit(ws, options.id, why=options.why, **changes)
         else:
-            result = remember.edit_by_hand(ws, options.id, partial(_open, ws.editor), why=options.why)
+            result = editing.edit_by_hand(ws, options.id, partial(_open, ws.editor), why=options.why)
     output.written(result, json=options.json)
     return 0
 

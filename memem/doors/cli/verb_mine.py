@@ -165,10 +165,12 @@ def _what_now(mined: Mined) -> str:
 
 def _show_one(mined: Mined) -> None:
     kept = mined.count(*KEPT)
-    output.say(f"{mined.session}: {mined.turns} turns, {kept} memories kept")
+    output.say(f"{mined.session}: {mined.turns} turns, {kept} {'memory' if kept == 1 else 'memories'} kept")
     for applied in mined.applied:
         if applied.outcome in KEPT:
             output.say(f"  {applied.outcome} {applied.id[:8]}  {applied.title}")
+        elif applied.outcome == "proposed":
+            output.say(f"  proposed {applied.id[:8]}  {applied.title}; see `memem review`")
         elif applied.outcome == "refused":
             output.say(f"  refused  {applied.title}: {applied.reason}")
     if mined.buried:

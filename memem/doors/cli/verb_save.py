@@ -5,7 +5,7 @@ import sys
 
 from memem.core.errors import InputError
 from memem.doors.cli import output
-from memem.doors.cli.session import current_project, workspace
+from memem.doors.cli.session import current_folder, current_project, workspace
 from memem.flows import remember
 
 MAX_STDIN = 10_000_000
@@ -21,6 +21,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--tags", type=output.several, default=(), help="comma-separated")
     parser.add_argument("--keys", type=output.several, default=(), help="other words to find it by, comma-separated")
     parser.add_argument("--paths", type=output.several, default=(), help="files it is about, comma-separated patterns")
+    parser.add_argument("--anyway", action="store_true", help="keep it though it was forgotten")
     parser.add_argument("--why", default="", help="a reason for the event log")
     output.json_option(parser)
 
@@ -39,6 +40,8 @@ def run(options: argparse.Namespace) -> int:
             keys=options.keys,
             paths=options.paths,
             why=options.why,
+            folder=current_folder(),
+            anyway=options.anyway,
         )
     output.written(result, json=options.json)
     return 0

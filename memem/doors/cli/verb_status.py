@@ -27,7 +27,9 @@ def run(options: argparse.Namespace) -> int:
         ["vault", str(status.vault)],
         ["memories", f"{status.memories} ({projects})" if projects else "none yet"],
         ["pinned", str(status.pinned)],
+        ["stale", f"{status.stale}; see `memem check`" if status.stale else "none"],
         ["unreadable", f"{status.unreadable}; see `memem check`" if status.unreadable else "none"],
+        *_waiting(status),
         ["recall", _recall(status)],
         *_mining(status.mining),
         ["index", f"{status.index_bytes / 1e6:.1f} MB"],
@@ -40,6 +42,18 @@ def run(options: argparse.Namespace) -> int:
     if status.problem:
         output.aside(status.problem)
     return 0
+
+
+def _waiting(status: Status) -> list[list[str]]:
+    """What a person is asked about."""
+    rows = []
+    if status.conflicts:
+        rows.append(["conflicts", f"{status.conflicts}; see `memem conflicts`"])
+    if status.proposals:
+        rows.append(["to review", f"{status.proposals}; see `memem review`"])
+    if status.vanished:
+        rows.append(["vanished", f"{status.vanished} notes; see `memem doctor`"])
+    return rows
 
 
 def _recall(status: Status) -> str:

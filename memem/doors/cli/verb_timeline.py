@@ -37,4 +37,4 @@ def _show(found: Timeline) -> None:
         entries = getattr(found, part)
         if entries:
             output.heading(heading)
-            output.entries(entries)
+            output.entries(entries, held=True)

@@ -1,6 +1,7 @@
 """What an event begins and nobody waits for: run by a process of its own, with the envelope on standard input."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from memem.core.errors import InputError
@@ -19,8 +20,10 @@ def work(ws: Workspace, event: str, envelope: bytes) -> None:
 def _session_started(ws: Workspace, envelope: bytes) -> None:
     from memem.flows.upkeep import after_session_start
 
-    del envelope  # whatever session it is
-    after_session_start(ws)
+    folder = ""
+    with suppress(InputError):  # who had it begun for want of an index tells of no session
+        folder = text_of(read(envelope), "cwd")
+    after_session_start(ws, Path(folder) if folder else None)
 
 
 def _turn_ended(ws: Workspace, envelope: bytes) -> None:

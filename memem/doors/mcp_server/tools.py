@@ -53,6 +53,7 @@ def _takes(*required: str, **parameters: dict[str, Any]) -> dict[str, Any]:
 _QUERY = _text("A question, some words, an identifier or an error message")
 _LIMIT = _whole("At most so many", default=10, minimum=1)
 _SCOPE = _text("A project's name: only its memories")
+_AS_OF = _text("A date such as 2026-06-01: what was held true then, whatever became of it")
 
 TOOLS = (
     Tool(
@@ -69,7 +70,7 @@ TOOLS = (
         "memory_search",
         "Finds memories by meaning and by words, in all projects, the current one preferred. Helps before deciding "
         "what may be decided already, at an error that may be known, and when the user refers to something earlier.",
-        _takes("query", query=_QUERY, limit=_LIMIT, scope_id=_SCOPE),
+        _takes("query", query=_QUERY, limit=_LIMIT, scope_id=_SCOPE, as_of=_AS_OF),
     ),
     Tool(
         "memory_get",
@@ -119,7 +120,7 @@ TOOLS = (
     Tool(
         "memory_recall",
         "The same as memory_search.",
-        _takes("query", query=_QUERY, limit=_LIMIT, scope_id=_SCOPE),
+        _takes("query", query=_QUERY, limit=_LIMIT, scope_id=_SCOPE, as_of=_AS_OF),
         full=True,
     ),
     Tool(

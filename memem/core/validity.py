@@ -1,0 +1,111 @@
+"""When a memory holds: the dates that a note states, as moments."""
+
+from datetime import date, datetime, time, timedelta, tzinfo
+from typing import NamedTuple
+
+from memem.core.memory import Memory, id8_of
+
+SET_ASIDE = ("deprecated", "stale")
+
+
+class Span(NamedTuple):
+    """From one moment until just before another, in seconds since the epoch; None where a side is open."""
+
+    begins: float | None = None
+    ends: float | None = None
+
+    def holds(self, at: float) -> bool:
+        return (self.begins is None or self.begins <= at) and (self.ends is None or at < self.ends)
+
+
+ALWAYS = Span()
+
+
+def stated(memory: Memory, zone: tzinfo | None) -> Span:
+    """As the note says by `valid_from` and `valid_to`. A day counts from its beginning, and through its end."""
+    return Span(begin_of(memory.valid_from, zone), end_of(memory.valid_to, zone))
+
+
+def held(memory: Memory, zone: tzinfo | None, changed: float) -> Span:
+    """When it was held true: from when it was written down, and until it was set aside, where it does not say."""
+    says = stated(memory, zone)
+    begins = begin_of(memory.created, zone) if says.begins is None else says.begins
+    aside = memory.status in SET_ASIDE or memory.superseded_by
+    return Span(begins, changed if aside and says.ends is None else says.ends)
+
+
+def is_in_force(memory: Memory, now: datetime) -> bool:
+    """Whether it holds now, by its own word."""
+    current = memory.status == "active" and not memory.superseded_by
+    return current and stated(memory, now.tzinfo).holds(now.timestamp())
+
+
+def begin_of(text: str, zone: tzinfo | None) -> float | None:
+    """The moment that a date or a time begins; None when it is neither."""
+    day = _day(text)
+    return _moment(text, zone) if day is None else _midnight(day, zone)
+
+
+def end_of(text: str, zone: tzinfo | None) -> float | None:
+    """The moment that it is over."""
+    day = _day(text)
+    if day == date.max:
+        return None  # for ever
+    return _moment(text, zone) if day is None else _midnight(day + timedelta(days=1), zone)
+
+
+def is_day(text: str) -> bool:
+    """Whether a text is a date without a time."""
+    return _day(text) is not None
+
+
+def is_unreadable(text: str) -> bool:
+    """Whether a text that should be a date or a time is neither."""
+    return bool(text) and begin_of(text, None) is None
+
+
+def remark(memory: Memory) -> str:
+    """In a few words, why a memory may no longer hold; nothing when it does as far as it says."""
+    parts = [memory.status] if memory.status != "active" else []
+    if memory.stale_because and memory.status == "stale":
+        parts = [f"stale: {memory.stale_because}"]
+    until = memory.valid_to or (memory.updated if memory.superseded_by else "")
+    parts += [f"until {until[:10]}"] if until else []
+    return ", ".join([*parts, *([f"replaced by {id8_of(memory.superseded_by)}"] if memory.superseded_by else [])])
+
+
+def period(memory: Memory) -> str:
+    """From when until when it was held true, by the day; empty when that is not known."""
+    begins = memory.valid_from or memory.created
+    aside = memory.status in SET_ASIDE or memory.superseded_by
+    ends = memory.valid_to or (memory.updated if aside else "")
+    words = [f"from {begins[:10]}"] if begins else []
+    words += [f"until {ends[:10]}"] if ends else []
+    return f"held {' '.join(words)}" if words else ""
+
+
+def _day(text: str) -> date | None:
+    try:
+        return date.fromisoformat(text.strip())
+    except ValueError:
+        return None
+
+
+def _midnight(day: date, zone: tzinfo | None) -> float | None:
+    return _seconds(datetime.combine(day, time.min, zone))
+
+
+def _moment(text: str, zone: tzinfo | None) -> float | None:
+    """What says no zone is meant as the clock here shows it: so does Obsidian write it."""
+    try:
+        named = datetime.fromisoformat(text.strip())
+    except ValueError:
+        return None
+    return _seconds(named if named.tzinfo else named.replace(tzinfo=zone))
+
+
+def _seconds(moment: datetime) -> float | None:
+    try:
+        return moment.timestamp()
+    except (OverflowError, OSError, ValueError):
+        return None

@@ -1,0 +1,115 @@
+"""What a machine is in doubt about waits as a note in `memem/review/` until a person accepts or rejects it."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from memem.core.errors import Ambiguous, NotFound
+from memem.core.memory import Memory
+from memem.flows import forgetting, keeping, recognising
+from memem.flows.keeping import Written
+from memem.flows.opening import ensure_vault, require_vault
+from memem.flows.reindex import ready, refresh_stale
+from memem.flows.writing import record, writing
+from memem.gate.duplicates import fingerprint
+from memem.gate.verdict import clean_line, cleanse
+from memem.vault import note as notes
+from memem.vault import restoring, review
+from memem.vault.note import Note
+from memem.vault.store import Change
+from memem.workspace import Workspace
+
+_NO_STAMP = (0, 0, -1)
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A memory that waits for a person, and why it does."""
+
+    memory: Memory
+    path: str
+    because: str
+
+
+def propose(ws: Workspace, memory: Memory, because: str) -> Written:
+    """Put a memory up for review; the same one only once."""
+    verdict = keeping.prepared(memory)
+    memory = verdict.memory
+    with writing(ws):
+        ensure_vault(ws)
+        proposed = next(_alike(ws, memory), None)
+        if proposed is None:
+            path, data = review.path_for(ws.store, memory), review.new_text(memory, clean_line(because)).encode()
+            proposed = notes.parse(path, data, memory.id)
+            restoring.put_back(ws.store, path, data, instead_of=None, fsync=ws.settings.fsync)
+            record(ws, "propose", memory.id, Change(path, None, data), because)
+    return Written("proposed", proposed.memory, proposed.path, verdict.redacted, verdict.neutralised)
+
+
+def proposals(ws: Workspace) -> list[Proposal]:
+    """What waits, the oldest first."""
+    require_vault(ws)
+    found = [_proposal(each) for each in review.proposals(ws.store)]
+    return sorted(found, key=lambda each: (each.memory.created, each.path))
+
+
+def accept(ws: Workspace, identity: str, *, why: str = "") -> Written:
+    """A person wants it remembered: the note moves among the others, and what was forgotten of it is lifted."""
+    with ws.events.batch("review"):
+        with writing(ws):
+            ready(ws, require_vault(ws))
+            proposal = _found(ws, identity)
+            memory = proposal.memory
+            data = review.accepted_text(proposal).encode()
+            path = ws.store.path_for(memory)
+            known = ws.index.rows("id = ? OR (fingerprint = ? AND project = ? AND status = 'active')", _same(memory))
+            before = ws.store.unchanged_bytes(proposal)
+            ws.events.keep(proposal.digest, before)
+            if not known:
+                keeping.check_room(ws, memory)
+                restoring.put_back(ws.store, path, data, instead_of=None, fsync=ws.settings.fsync)
+                record(ws, "accept", memory.id, Change(path, before, data), why)
+            forgetting.lift(ws, memory)
+            refresh_stale(ws, [(path, _NO_STAMP)])
+            restoring.take_out(ws.store, proposal.path, before, fsync=ws.settings.fsync)
+        if known and known[0].memory:
+            return Written("exists", known[0].memory, known[0].path)
+        return Written("accepted", cleanse(notes.parse(path, data, memory.id).memory).memory, path)
+
+
+def reject(ws: Workspace, identity: str, *, why: str = "") -> Written:
+    """A person does not want it: it is forgotten like any other note."""
+    with ws.events.batch("review"), writing(ws):
+        require_vault(ws)
+        proposal = _found(ws, identity)
+        ws.events.keep(proposal.digest, ws.store.unchanged_bytes(proposal))
+        recognising.bury(ws, proposal.memory)
+        change = ws.store.set_aside(proposal)
+        record(ws, "reject", proposal.memory.id, change, why)
+    return Written("rejected", cleanse(proposal.memory).memory, proposal.path)
+
+
+def _found(ws: Workspace, identity: str) -> Note:
+    """The proposal with this id, or this beginning of one."""
+    wanted = identity.strip().lower()
+    found = [each for each in review.proposals(ws.store) if wanted and each.memory.id.lower().startswith(wanted)]
+    if not found:
+        raise NotFound(f"No proposal has the id {identity!r}. `memem review` lists them.")
+    if len(found) > 1:
+        raise Ambiguous(f"{len(found)} proposals begin with {identity!r}. Use more of the id.")
+    return found[0]
+
+
+def _alike(ws: Workspace, memory: Memory) -> Iterator[Note]:
+    statement = fingerprint(memory.body)
+    for each in review.proposals(ws.store):
+        same = fingerprint(each.memory.body) == statement and each.memory.project == memory.project
+        if same or each.memory.id == memory.id:
+            yield each
+
+
+def _same(memory: Memory) -> tuple[str, str, str]:
+    return memory.id, fingerprint(memory.body), memory.project
+
+
+def _proposal(each: Note) -> Proposal:
+    return Proposal(cleanse(each.memory).memory, each.path, clean_line(review.because(each)))

@@ -1,0 +1,289 @@
+"""Take back what one run or command did, from the event log and the undo store.
+
+Each note is looked at by itself: it goes back only while it is still what the batch made of it, wherever it was moved
+since. What anybody has written later stays. The event is written down before the file changes, so an undo that was
+interrupted can be completed, and taken back itself.
+"""
+
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from memem.core.clock import iso
+from memem.core.errors import Ambiguous, InputError, NoteChanged, NoteError
+from memem.flows import conflicts, forgetting, history, recognising, vanished
+from memem.flows.history import FORGET, PURGE, REMOVE, RESTORE, RETURN, hindrance, kept
+from memem.flows.opening import require_vault
+from memem.flows.reindex import refresh, refresh_stale
+from memem.flows.writing import record, writing
+from memem.jobs import batches
+from memem.jobs.batches import VANISH, Step
+from memem.vault import note as notes
+from memem.vault import restoring
+from memem.vault.store import RESERVED, Change
+from memem.vault.tombstones import Known, led_to
+from memem.workspace import Workspace
+
+LEAVE, SETTLED, LIFT = "leave", "settled", "lift"
+"""Not ways of an undo, but why there is none: the note is not to be touched, is as it was, or is kept nowhere, so that
+it is only no longer held to be forgotten."""
+NOWHERE = "it was deleted by hand, and memem has no copy; it is no longer held to be forgotten"
+FORGOTTEN = "what it said before was forgotten since"
+ACCEPT, ASK_AGAIN = "accept", "ask again"
+"""A proposal became a note, and the note became a proposal again. Both events tell the note's path."""
+_LIFTING = (RETURN, ACCEPT)
+_NO_STAMP = (0, 0, -1)
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """A note that is left as it is, and why."""
+
+    path: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Undone:
+    """What became of an undo: `undo` is its own batch, by which it can be taken back; empty when nothing was done."""
+
+    batch: str
+    what: str
+    undo: str
+    restored: tuple[str, ...]
+    removed: tuple[str, ...]
+    left: tuple[Left, ...]
+    dry_run: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """How a note goes back to what it was: by which action, at which path, from which bytes to which."""
+
+    do: str
+    path: str
+    now: bytes | None = None
+    then: bytes | None = None
+    reason: str = ""
+
+
+def undo(ws: Workspace, batch: str | None = None, *, dry_run: bool = False) -> Undone:
+    """Take a batch back: the given one, or the last that is no undo and is not undone. A dry run only tells."""
+    refresh(ws)
+    vault_id = require_vault(ws)
+    deed, undone_by = history.last(ws, vault_id) if batch is None else history.named(ws, batch)
+    if undone_by:
+        again = "" if deed.what == VANISH else f" `memem undo {undone_by}` brings it back."
+        raise InputError(f"Batch {deed.id} is undone already.{again}")
+    if any(step.last.action == PURGE for step in deed.steps):
+        raise InputError(
+            f"Batch {deed.id} is a purge, which is final: nothing is kept of it. `memem log` shows others."
+        )
+    why = f"undo of {deed.id}"
+    with ws.events.batch(batches.UNDO) as name:
+        ways = [_taken_back(ws, step, vault_id, why, dry_run=dry_run) for step in reversed(deed.steps)]
+        done = any(way.do != LEAVE for way in ways) and not dry_run
+        if done:
+            _close(ws, deed.id, vault_id, why)
+            conflicts.write_page(ws)
+    return Undone(
+        deed.id,
+        deed.what,
+        name if done else "",
+        restored=tuple(way.path for way in ways if way.do in (RESTORE, RETURN, ACCEPT)),
+        removed=tuple(way.path for way in ways if way.do in (REMOVE, FORGET, ASK_AGAIN)),
+        left=tuple(Left(way.path, way.reason) for way in ways if way.reason),
+        dry_run=dry_run,
+    )
+
+
+def _close(ws: Workspace, batch: str, vault_id: str, why: str) -> None:
+    """Say that the batch is undone: what was interrupted before can be done again, and is then completed."""
+    with writing(ws):
+        ws.events.record(batches.UNDONE, id="", path=batch, why=why, before="", after="", vault=vault_id)
+
+
+def _taken_back(ws: Workspace, step: Step, vault_id: str, why: str, *, dry_run: bool) -> _Way:
+    """Bring one note back to what it was, as far as that may be."""
+    way = _way(ws, step, vault_id)
+    if dry_run:
+        return way
+    try:
+        if way.do == FORGET:
+            forgetting.forget(ws, step.id, why=why)
+            return way
+        with writing(ws):
+            way = _way(ws, step, vault_id)  # once more, now that no other memem writes
+            _go(ws, step, way, why)
+    except NoteChanged:
+        return _Way(LEAVE, step.path, reason="somebody is writing to it")
+    except Ambiguous:
+        return _Way(LEAVE, step.path, reason="several files carry its id")
+    if way.do in (RETURN, SETTLED) and step.last.action != REMOVE and not step.after:
+        _lift(ws, step)
+    if way.do == LIFT:
+        ws.tombstones.lift(recognising.standing_of(ws.tombstones.known(), step.id), iso(ws.clock()))
+    return way
+
+
+def _go(ws: Workspace, step: Step, way: _Way, why: str) -> None:
+    if way.do not in (REMOVE, RESTORE, RETURN, ACCEPT, ASK_AGAIN):
+        return
+    if way.now is not None:
+        ws.events.keep(notes.digest(way.now), way.now)
+    record(ws, way.do, step.id, Change(way.path, way.now, way.then), why)
+    if way.do == ACCEPT:
+        _put(ws, way.path, way.then or b"")
+        forgetting.lift(ws, notes.parse(way.path, way.then or b"", step.id).memory)
+        _index(ws, way.path)
+        vanished.returned(ws, step.id)
+        restoring.take_out(ws.store, _asked_at(ws, step), way.now or b"", fsync=ws.settings.fsync)
+    elif way.do not in (REMOVE, ASK_AGAIN):
+        restoring.put_back(ws.store, way.path, way.then or b"", instead_of=way.now, fsync=ws.settings.fsync)
+        _index(ws, way.path)
+        vanished.returned(ws, step.id)
+    else:
+        if way.do == ASK_AGAIN:
+            _put(ws, _asked_at(ws, step), way.then or b"")
+            recognising.bury_again(ws, notes.parse(way.path, way.now or b"", step.id).memory)
+        # The row goes first: a note that is missing while it has one was deleted by a person.
+        ws.index.update([], gone=[way.path])
+        restoring.take_out(ws.store, way.path, way.now or b"", fsync=ws.settings.fsync)
+        ws.index.update([], gone=[way.path])
+        recognising.take_out(ws, step.id)
+
+
+def _lift(ws: Workspace, step: Step) -> None:
+    """What was forgotten is wanted after all; the copy that was set aside has served."""
+    states = {event.before for event in step.events}
+    with suppress(NoteError):
+        forgetting.lift(ws, notes.parse(step.path, kept(ws, step) or b"", step.id).memory)
+    with writing(ws):
+        for path, data in list(restoring.set_aside(ws.store, step.path, states)):
+            ws.events.keep(notes.digest(data), data)
+            restoring.take_out(ws.store, path, data, fsync=ws.settings.fsync)
+
+
+def _way(ws: Workspace, step: Step, vault_id: str) -> _Way:
+    problem = hindrance(ws, step, vault_id)
+    if problem:
+        return _Way(LEAVE, step.path, reason=problem)
+    return _way_accepted(ws, step) if step.last.action == ASK_AGAIN else _way_of_note(ws, step)
+
+
+def _way_of_note(ws: Workspace, step: Step) -> _Way:
+    """By where the note is now, and what it says."""
+    places = dict(_places(ws, step))
+    digests = {notes.digest(data): path for path, data in places.items()}
+    if step.before in digests:
+        return _Way(SETTLED, step.path)
+    if not step.after:
+        return _way_back(ws, step, is_there=bool(places))
+    if step.after in digests:
+        return _way_from(ws, step, digests[step.after], places[digests[step.after]])
+    if places or step.before:
+        return _Way(LEAVE, step.path, reason="it was changed since" if places else "it is gone since")
+    return _Way(SETTLED, step.path, reason="it is gone already")
+
+
+def _way_from(ws: Workspace, step: Step, path: str, data: bytes) -> _Way:
+    """Of a note that is still what the batch made of it."""
+    if step.last.action == ACCEPT and step.before:
+        if _is_in_the_way(ws, _asked_at(ws, step), step.before):
+            return _Way(LEAVE, path, reason="another file is in its place")
+        return _Way(ASK_AGAIN, path, data, kept(ws, step))
+    if _brings_back(ws, step, data):
+        return _Way(LEAVE, path, reason=FORGOTTEN)
+    return _Way(_doing(ws, step, path, data), path, data, kept(ws, step))
+
+
+def _way_accepted(ws: Workspace, step: Step) -> _Way:
+    """Of a proposal that an undo has put up again."""
+    data = restoring.plain_bytes(ws.store, _asked_at(ws, step))
+    if data is None or notes.digest(data) != step.after:
+        return _Way(LEAVE, step.path, reason="somebody has decided on it since")
+    if _is_in_the_way(ws, step.path, step.before):
+        return _Way(LEAVE, step.path, reason="another file is in its place")
+    return _Way(ACCEPT, step.path, data, kept(ws, step))
+
+
+def _is_in_the_way(ws: Workspace, path: str, wanted: str) -> bool:
+    """Whether something else is there; what is wanted itself may be, by an undo that was interrupted."""
+    return restoring.is_taken(ws.store, path) and notes.digest(restoring.plain_bytes(ws.store, path) or b"") != wanted
+
+
+def _put(ws: Workspace, path: str, data: bytes) -> None:
+    if restoring.plain_bytes(ws.store, path) != data:
+        restoring.put_back(ws.store, path, data, instead_of=None, fsync=ws.settings.fsync)
+
+
+def _asked_at(ws: Workspace, step: Step) -> str:
+    """Where a note is as long as it is a proposal."""
+    return f"{ws.store.paths.review.name}/{PurePosixPath(step.path).name}"
+
+
+def _doing(ws: Workspace, step: Step, path: str, data: bytes) -> str:
+    """What takes back a note that the batch changed or made. One that was there in spite of a tombstone is forgotten
+    again: the batch had lifted it."""
+    if step.before:
+        return RESTORE
+    if step.last.action in _LIFTING:
+        return FORGET
+    known = ws.tombstones.known()
+    if not known.lifted:
+        return REMOVE
+    memory = notes.parse(path, data, step.id).memory
+    stones = recognising.matching(led_to(known.salts, known.lifted), memory)
+    return FORGET if stones and not recognising.of_id(known, stones, memory.id) else REMOVE
+
+
+def _brings_back(ws: Workspace, step: Step, now: bytes | None) -> bool:
+    """Whether the note once said what was forgotten since, and does not say it now."""
+    known = ws.tombstones.known()
+    return bool(known) and not _stones(known, step, kept(ws, step)) <= _stones(known, step, now)
+
+
+def _stones(known: Known, step: Step, data: bytes | None) -> set[str]:
+    """The tombstones that a state of the note must not come past; none, where it is half-typed by a person, say."""
+    with suppress(NoteError):
+        memory = notes.parse(step.path, data or b"", step.id).memory
+        return {stone.key for stone in recognising.matching(known, memory)} if data else set()
+    return set()
+
+
+def _way_back(ws: Workspace, step: Step, *, is_there: bool) -> _Way:
+    """Of a note that the batch forgot or removed."""
+    if is_there:
+        return _Way(LEAVE, step.path, reason="it is there again, and was changed since")
+    if restoring.is_taken(ws.store, step.path):
+        return _Way(LEAVE, step.path, reason="another file is in its place")
+    if step.last.action == REMOVE and _brings_back(ws, step, None):
+        return _Way(LEAVE, step.path, reason=FORGOTTEN)
+    if step.last.action == VANISH and kept(ws, step) is None:
+        return _Way(LIFT, step.path, reason=NOWHERE)
+    return _Way(RESTORE if step.last.action == REMOVE else RETURN, step.path, None, kept(ws, step))
+
+
+def _places(ws: Workspace, step: Step) -> Iterator[tuple[str, bytes]]:
+    """Where the note is now, with its bytes: at its path, or wherever the index knows its id."""
+    rows = ws.index.rows("id = ? ORDER BY path", (step.id,))
+    for path in dict.fromkeys((step.path, *(row.path for row in rows))):
+        data = restoring.plain_bytes(ws.store, path)
+        if data is not None and _is_of(step, path, data):
+            yield path, data
+
+
+def _is_of(step: Step, path: str, data: bytes) -> bool:
+    """Whether a file is still that note, and not another one that has taken its place."""
+    try:
+        return notes.parse(path, data, step.id).memory.id == step.id
+    except NoteError:
+        return True  # half-typed by a person, say
+
+
+def _index(ws: Workspace, path: str) -> None:
+    """Have the index read a file again; one outside of what it reads is not its concern."""
+    parts = PurePosixPath(path).parts
+    if parts[0] not in RESERVED and not any(part.startswith(".") for part in parts):
+        refresh_stale(ws, [(path, _NO_STAMP)])

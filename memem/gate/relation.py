@@ -1,0 +1,26 @@
+"""What one statement can be to another."""
+
+from dataclasses import dataclass
+
+SAME, CONTAINS, CONTAINED, CHANGED, NEAR, OTHER = "same", "contains", "contained", "changed", "near", "other"
+
+RELATIONS = (SAME, CONTAINS, CONTAINED, CHANGED, NEAR, OTHER)
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One thing that two statements say differently."""
+
+    kind: str
+    old: str
+    new: str
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What the new statement is to the old one."""
+
+    relation: str
+    differences: tuple[Difference, ...] = ()
+    replaces: bool = False
+    """The new one says itself that it replaces what the old one said."""

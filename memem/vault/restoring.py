@@ -1,0 +1,80 @@
+"""Bring a file of the vault back to earlier bytes, or take it out: only while it is what is expected to be there."""
+
+import glob
+import os
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+
+from memem.core import files
+from memem.core.errors import InputError, NoteChanged, VaultUnwritable
+from memem.vault.store import Store
+
+
+def plain_bytes(store: Store, path: str) -> bytes | None:
+    """The bytes of a plain file of the vault; None when there is none there, or only by way of a symbolic link."""
+    try:
+        if not store.absolute(path).is_file() or leads_elsewhere(store, path):
+            return None
+    except (InputError, OSError):
+        return None
+    return store.current_bytes(path)
+
+
+def is_taken(store: Store, path: str) -> bool:
+    """Whether nothing can be put there: something is, or the path leads elsewhere."""
+    try:
+        return os.path.lexists(store.absolute(path)) or leads_elsewhere(store, path)
+    except InputError:
+        return True
+
+
+def leads_elsewhere(store: Store, path: str) -> bool:
+    """Whether the path goes through a symbolic link, maybe out of the vault."""
+    inside = PurePosixPath(path)
+    return any((store.paths.ours / part).is_symlink() for part in (inside, *inside.parents))
+
+
+def put_back(store: Store, path: str, data: bytes, *, instead_of: bytes | None, fsync: bool) -> None:
+    """Write these bytes where those are; None: where nothing is. Raises NoteChanged."""
+    target = store.absolute(path)
+
+    def check() -> None:
+        if plain_bytes(store, path) != instead_of or (instead_of is None and os.path.lexists(target)):
+            raise NoteChanged(f"{path} changed on disk meanwhile; nothing was written.")
+
+    with _writing(target):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        mode = None if instead_of is None else target.stat().st_mode & 0o777
+        files.write_atomic(target, data, fsync=fsync, mode=mode, just_before=check)
+
+
+def take_out(store: Store, path: str, expected: bytes, *, fsync: bool) -> None:
+    """Remove a file whose bytes somebody keeps. Raises NoteChanged when they are no longer those."""
+    target = store.absolute(path)
+    with _writing(target):
+        if plain_bytes(store, path) != expected:
+            raise NoteChanged(f"{path} changed on disk meanwhile; it stays.")
+        files.remove(target, fsync=fsync)
+
+
+def set_aside(store: Store, path: str, digests: Collection[str]) -> Iterator[tuple[str, bytes]]:
+    """The copies in `.forgotten/` of a note that was at `path`, with such bytes."""
+    from memem.vault.note import digest
+
+    folder = store.paths.forgotten
+    for copy in sorted(folder.glob(f"{glob.escape(PurePosixPath(path).stem)}*.md")):
+        inside = copy.relative_to(store.paths.ours).as_posix()
+        data = plain_bytes(store, inside)
+        if data is not None and digest(data) in digests:
+            yield inside, data
+
+
+@contextmanager
+def _writing(target: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise VaultUnwritable(
+            f"Cannot write {error.filename or target}: {files.reason(error)}. Nothing was changed."
+        ) from None

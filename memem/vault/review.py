@@ -1,0 +1,53 @@
+"""Proposals: notes in `memem/review/` that a person is asked about. They say why, and are recalled by nobody."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
+from memem.core.errors import NoteError
+from memem.core.memory import Memory
+from memem.vault import frontmatter, note
+from memem.vault.note import Note
+from memem.vault.store import Store
+
+BECAUSE = "review_because"
+WAITING = "quarantined"
+_BECAUSE_LINE = re.compile(rf"^{BECAUSE}:.*\r?\n", re.MULTILINE)
+
+
+def path_for(store: Store, memory: Memory) -> str:
+    return f"{store.paths.review.name}/{note.file_name(memory)}"
+
+
+def new_text(memory: Memory, because: str) -> str:
+    """The note of a proposal."""
+    text = note.new_text(replace(memory, status=WAITING))
+    return note.sealed(frontmatter.patch(frontmatter.parse(text), {BECAUSE: because}))
+
+
+def accepted_text(proposal: Note) -> str:
+    """The note that a proposal becomes: active, without the question, everything else as it is."""
+    text = note.rewritten(proposal, replace(proposal.memory, status="active"))
+    head = frontmatter.parse(text).body_start
+    text = _BECAUSE_LINE.sub("", text[:head], count=1) + text[head:]
+    return text if proposal.touched_by_hand else note.sealed(text)
+
+
+def because(proposal: Note) -> str:
+    return proposal.document.one(BECAUSE)
+
+
+def count(store: Store) -> int:
+    """How many wait."""
+    folder = store.paths.review
+    return sum(1 for _ in folder.glob("*.md")) if folder.is_dir() else 0
+
+
+def proposals(store: Store) -> Iterator[Note]:
+    """What waits, in the order of the files' names; one that a person has left half-typed is passed over."""
+    folder = store.paths.review
+    for path in sorted(folder.glob("*.md")) if folder.is_dir() else ():
+        try:
+            yield store.read(f"{folder.name}/{path.name}")
+        except NoteError:
+            continue

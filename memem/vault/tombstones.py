@@ -1,0 +1,185 @@
+"""`memem/.tombstones.jsonl`: what was forgotten, so that it does not come back. Lines are added, never changed.
+
+It is in the vault, since a vault that is shared should not learn elsewhere what was forgotten here. Where a sync has
+made copies of it that disagree, all of them count; where it has merged two, so do both salts.
+"""
+
+import json
+import os
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from memem.core import files
+from memem.core.errors import VaultError, VaultUnwritable
+from memem.core.files import Stamp
+from memem.core.home import VaultPaths
+from memem.core.tombstone import Removal, Tombstone
+
+SALT_BYTES = 16
+_LISTS = frozenset(each.name for each in fields(Tombstone) if str(each.type).startswith("tuple"))
+_NAMES = frozenset(each.name for each in fields(Tombstone))
+
+
+@dataclass(frozen=True)
+class Known:
+    """All tombstones, and what leads to them. Those that were lifted are in `lifted` alone."""
+
+    salts: dict[str, bytes] = field(default_factory=dict)
+    standing: tuple[Tombstone, ...] = ()
+    lifted: tuple[Tombstone, ...] = ()
+    by_text: dict[str, list[Tombstone]] = field(default_factory=dict)
+    by_id: dict[str, list[Tombstone]] = field(default_factory=dict)
+    by_turn: dict[str, list[Tombstone]] = field(default_factory=dict)
+    sizes: frozenset[int] = frozenset()
+    purged_turns: frozenset[str] = frozenset()
+    removed: dict[str, list[Removal]] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return bool(self.standing)
+
+
+NONE = Known()
+
+
+class Tombstones:
+    """The file of one vault, read again only when it changed."""
+
+    def __init__(self, paths: VaultPaths, *, fsync: bool) -> None:
+        self._path = paths.tombstones
+        self._fsync = fsync
+        self._read: tuple[object, Known] = (None, NONE)
+
+    def known(self) -> Known:
+        """What is known to be forgotten; costs one look at the folder when that has not changed."""
+        stamps = self._stamps()
+        if not stamps:
+            return NONE
+        if self._read[0] != stamps:
+            lines = [line for path in stamps for line in _lines(path)]
+            self._read = (stamps, gathered(lines))
+        return self._read[1]
+
+    def salt(self) -> tuple[str, bytes]:
+        """The name of the vault's salt and the salt; it is made when there is none yet."""
+        known = self.known().salts
+        if known:
+            return next(iter(known.items()))
+        salt = os.urandom(SALT_BYTES)
+        self._add([_salt_line(salt)])
+        return name_of(salt), salt
+
+    def add(self, tombstones: Iterable[Tombstone], salt: bytes) -> None:
+        """Add tombstones that were made with a salt, which is added too where it is unknown."""
+        known = name_of(salt) in self.known().salts
+        lines = [{"tombstone": asdict(each)} for each in tombstones]
+        if lines:
+            self._add([*([] if known else [_salt_line(salt)]), *lines])
+
+    def remove(self, removal: Removal) -> None:
+        """An undo took a note out."""
+        self._add([{"removed": removal.id, "key": removal.key, "time": removal.time}])
+
+    def lift(self, tombstones: Iterable[Tombstone | Removal], time: str) -> None:
+        """Somebody wants it after all; or what was taken out is back."""
+        self._add([{"lifted": each.key, "time": time} for each in tombstones])
+
+    def _add(self, lines: list[dict[str, Any]]) -> None:
+        try:
+            for line in lines:
+                data = json.dumps(line, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+                files.append_line(self._path, data, fsync=self._fsync)
+        except OSError as error:
+            raise VaultUnwritable(f"Cannot write {self._path}: {files.reason(error)}. Nothing was forgotten.") from None
+
+    def _stamps(self) -> dict[Path, Stamp]:
+        first = files.stamp(self._path)
+        if first is None:
+            return {}
+        beginning, ending = self._path.stem, self._path.suffix
+        copies = sorted(
+            Path(entry.path)
+            for entry in os.scandir(self._path.parent)
+            if entry.name.startswith(beginning) and entry.name.endswith(ending) and entry.name != self._path.name
+        )
+        stamps = {path: files.stamp(path) for path in copies}
+        return {self._path: first} | {path: stamp for path, stamp in stamps.items() if stamp}
+
+
+def name_of(salt: bytes) -> str:
+    """A name by which a tombstone says which salt it was made with."""
+    from hashlib import blake2b
+
+    return blake2b(salt, digest_size=4, person=b"memem salt").hexdigest()
+
+
+def from_json(told: Any) -> Tombstone:
+    """Raises TypeError or ValueError for what is not one. What a newer memem says besides is passed over."""
+    stated = {name: value for name, value in dict(told).items() if name in _NAMES}
+    stated |= {name: tuple(value) for name, value in stated.items() if name in _LISTS}
+    return Tombstone(**stated)
+
+
+def gathered(lines: Iterable[bytes]) -> Known:
+    """What lines say. One that is torn, or is not understood, is passed over."""
+    salts: dict[str, bytes] = {}
+    stones: dict[str, Tombstone] = {}
+    removals: list[Removal] = []
+    lifted: set[str] = set()
+    for line in lines:
+        try:
+            told = json.loads(line)
+            if "salt" in told:
+                salt = bytes.fromhex(told["salt"])
+                salts[name_of(salt)] = salt
+            elif "tombstone" in told:
+                stone = from_json(told["tombstone"])
+                stones[stone.key] = stone
+            elif "removed" in told:
+                removals.append(Removal(str(told["key"]), str(told["removed"]), str(told["time"])))
+            elif "lifted" in told:
+                lifted.add(str(told["lifted"]))
+        except (ValueError, TypeError, KeyError, AttributeError):
+            continue
+    usable = [stone for stone in stones.values() if stone.salt in salts]
+    standing = tuple(stone for stone in usable if stone.key not in lifted)
+    known = led_to(salts, standing, tuple(stone for stone in usable if stone.key in lifted))
+    for removal in removals:
+        if removal.key not in lifted:
+            known.removed.setdefault(removal.id, []).append(removal)
+    return known
+
+
+def led_to(salts: dict[str, bytes], standing: tuple[Tombstone, ...], lifted: tuple[Tombstone, ...] = ()) -> Known:
+    """Tombstones with all that leads to them."""
+    known = Known(
+        salts,
+        standing,
+        lifted,
+        sizes=frozenset(size for stone in standing for size in stone.sizes),
+        purged_turns=frozenset(turn for stone in (*standing, *lifted) if stone.purged for turn in stone.turns),
+    )
+    for stone in standing:
+        for index, hashes in (
+            (known.by_text, (*stone.statements, *stone.quotes)),
+            (known.by_id, stone.ids),
+            (known.by_turn, stone.turns),
+        ):
+            for each in dict.fromkeys(hashes):
+                index.setdefault(each, []).append(stone)
+    return known
+
+
+def _salt_line(salt: bytes) -> dict[str, str]:
+    return {"salt": salt.hex()}
+
+
+def _lines(path: Path) -> list[bytes]:
+    try:
+        return path.read_bytes().splitlines()
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        # To go on without would bring back what was forgotten.
+        raise VaultError(f"Cannot read {path}: {files.reason(error)}.") from None
