@@ -173,11 +173,13 @@ prepare_venv() {
   printf '%s\n' "$$" >"$ours/changing" || die_with_log "cannot write $ours"
 }
 
+# A lock file names everything, so nothing is left to resolve; asked to, some pips take a newer release of a package that
+# another one wants with an extra, and then refuse it because it has no hash here.
 install() {
-  local uv pip=("$base" -m pip --python "$venv/bin/python")
+  local uv pip=("$base" -m pip --python "$venv/bin/python") locked=(--no-deps --require-hashes -r "$lock")
   installer=uv
   if uv=$(find_uv "$base"); then
-    "$uv" pip install --python "$venv/bin/python" --require-hashes -r "$lock" >&8 2>&8 && return
+    "$uv" pip install --python "$venv/bin/python" "${locked[@]}" >&8 2>&8 && return
     log "uv failed; trying pip, which may know of indexes and certificates that uv does not"
   fi
   installer=pip
@@ -186,7 +188,7 @@ install() {
       die_with_log "$base has no pip (Debian, Ubuntu: apt install python3-venv, or install uv)"
     pip=("$venv/bin/python" -m pip)
   fi
-  "${pip[@]}" install --no-input --disable-pip-version-check --require-hashes -r "$lock" >&8 2>&8 ||
+  "${pip[@]}" install --no-input --disable-pip-version-check "${locked[@]}" >&8 2>&8 ||
     die_with_log "cannot install $lock"
 }
 

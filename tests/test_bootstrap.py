@@ -219,7 +219,7 @@ def test_first_run_makes_the_environment_and_runs_the_command_in_it(project: Pro
     assert call.shown["argv"] == ["demo", "--fast"]
     assert call.shown["module"] == str(project.root / "memem" / "__main__.py")
     [install] = project.uv_calls
-    assert install.endswith("--require-hashes -r requirements.lock")
+    assert install.endswith("--no-deps --require-hashes -r requirements.lock")
 
 
 def test_set_up_is_logged_and_described_for_the_owner_alone(project: Project) -> None:
@@ -333,20 +333,22 @@ def test_broken_contract_fails_the_test_command(project: Project) -> None:
     assert (call.code, call.stdout) == (1, "")
 
 
-def offer_wheel(project: Project, name: str, path: str, text: str) -> str:
-    """Make a wheel of one file the only thing pip can find; return its line for a lock file."""
+def offer_wheel(
+    project: Project, name: str, path: str, text: str, *, version: str = "1.0", metadata: str = ""
+) -> str:
+    """Make a wheel of one file one of the few things pip can find; return its line for a lock file."""
     folder = project.home / "wheels"
     folder.mkdir(exist_ok=True)
-    info = f"{name}-1.0.dist-info"
-    with zipfile.ZipFile(folder / f"{name}-1.0-py3-none-any.whl", "w") as archive:
+    info = f"{name}-{version}.dist-info"
+    with zipfile.ZipFile(folder / f"{name}-{version}-py3-none-any.whl", "w") as archive:
         member = zipfile.ZipInfo(path)
         member.external_attr = (stat.S_IFREG | 0o755) << 16
         archive.writestr(member, text)
-        archive.writestr(f"{info}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+        archive.writestr(f"{info}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n{metadata}")
         archive.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
         archive.writestr(f"{info}/RECORD", "".join(f"{entry},,\n" for entry in archive.namelist()))
     project.env |= {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(folder), "PIP_NO_CACHE_DIR": "1"}
-    return f"{name}==1.0 --hash=sha256:{hashlib.sha256(Path(str(archive.filename)).read_bytes()).hexdigest()}\n"
+    return f"{name}=={version} --hash=sha256:{hashlib.sha256(Path(str(archive.filename)).read_bytes()).hexdigest()}\n"
 
 
 def test_failing_uv_falls_back_to_pip(project: Project) -> None:
@@ -357,6 +359,19 @@ def test_failing_uv_falls_back_to_pip(project: Project) -> None:
     assert call.stdout == "tiny\n", call.stderr
     assert project.capabilities["installer"] == "pip"
     assert "no such index" in project.log
+
+
+def test_a_newer_release_of_a_locked_package_changes_nothing(project: Project) -> None:
+    extra = "Provides-Extra: more\n"
+    lines = [
+        offer_wheel(project, "tiny", "tiny.py", "", metadata="Requires-Dist: other[more]>=1.0\n"),
+        offer_wheel(project, "other", "other.py", "version = 1", metadata=extra),
+    ]
+    offer_wheel(project, "other", "other.py", "version = 2", version="2.0", metadata=extra)
+    (project.root / "requirements.lock").write_text("".join(lines), encoding="utf-8")
+    project.uv("exit 2")
+    call = project.run("shell", "python", "-c", "import tiny, other; print(other.version)")
+    assert call.stdout == "1\n", call.stderr
 
 
 def test_uv_is_fetched_once_where_it_is_missing(project: Project) -> None:
