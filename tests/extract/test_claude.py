@@ -259,6 +259,15 @@ def test_what_outlives_the_answer_is_ended_too(call: Call) -> None:
     assert fake_claude.ends(call.calls()[0]["child"])
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Ctrl-C means what it usually does, also where the tests run in the background of a shell, which has it ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_an_interrupted_call_is_ended_with_all_that_it_started(call: Call) -> None:
     call.ask()
     call.plays({"sleep": 60, "child": True})
