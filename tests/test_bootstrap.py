@@ -333,9 +333,7 @@ def test_broken_contract_fails_the_test_command(project: Project) -> None:
     assert (call.code, call.stdout) == (1, "")
 
 
-def offer_wheel(
-    project: Project, name: str, path: str, text: str, *, version: str = "1.0", metadata: str = ""
-) -> str:
+def offer_wheel(project: Project, name: str, path: str, text: str, *, version: str = "1.0", metadata: str = "") -> str:
     """Make a wheel of one file one of the few things pip can find; return its line for a lock file."""
     folder = project.home / "wheels"
     folder.mkdir(exist_ok=True)

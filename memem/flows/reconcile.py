@@ -26,7 +26,7 @@ from memem.recall.leaning import Leaning
 from memem.recall.rank import rank
 from memem.workspace import Workspace
 
-NEIGHBOURS = 8
+NEIGHBOURS = 6
 IMPORTED = "import"
 EVIDENCE_CHARACTERS = 2_000
 MOST_TRIES = 3
@@ -136,7 +136,7 @@ def _neighbours(ws: Workspace, candidate: Candidate) -> list[Entry]:
 
     query, scope = f"{memory.title}\n{memory.body}", Scope((memory.project,), now=ws.clock().timestamp())
     # What can be compared shares words; no save waits for a model.
-    hits = retrieve.find(ws, query, scope, NEIGHBOURS, nearest, by_words=True)[1]
+    hits = retrieve.find(ws, query, scope, NEIGHBOURS, nearest, by_words=retrieve.TELLING)[1]
     held = [hit for hit in hits if is_in_force(hit.memory, ws.clock())]
     others = [hit for hit in held if hit.id not in (memory.id, target and target.id)]
     return [target, *others] if target else list(others)

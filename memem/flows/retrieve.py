@@ -28,6 +28,8 @@ QUERY_CHARACTERS = 8_000
 """A longer prompt is mostly pasted data; what it asks stands at its beginning."""
 LEAST_CANDIDATES = 32
 """Words and meaning each name so many, so that what both know a little of has its chance."""
+TELLING = 12
+"""So many of its rarest words tell what a text is about; more of them only take longer to look up."""
 MOST_LOOKS = 4
 SHORTEST_PREFIX = 4
 INSTANT = 1e-3
@@ -141,7 +143,7 @@ def about(ws: Workspace, file: str, project: str) -> list[Entry]:
         return [hit for hit in rank(found, Leaning(project, (file,)), KEYWORDS) if name in hit.terms]
 
     stated = sorted(_entries(fresh_rows(ws, stating)), key=lambda entry: -entry.memory.importance)
-    named = find(ws, file, scope, MOST_HITS * 2, naming, by_words=True)[1]
+    named = find(ws, file, scope, MOST_HITS * 2, naming, by_words=TELLING)[1]
     found = {entry.id: entry for entry in (*stated, *named)}
     return [entry for entry in found.values() if not entry.memory.superseded_by]
 
@@ -190,13 +192,24 @@ def _check_limit(limit: int) -> None:
 
 
 def find(
-    ws: Workspace, query: str, scope: Scope, limit: int, choose: Callable[[Found], list[Hit]], *, by_words: bool = False
+    ws: Workspace,
+    query: str,
+    scope: Scope,
+    limit: int,
+    choose: Callable[[Found], list[Hit]],
+    *,
+    by_words: int | None = None,
 ) -> tuple[Found, list[Hit]]:
-    """Search and choose, and again while what was found turns out to have changed, in the index or on disk."""
+    """Search and choose, and again while what was found turns out to have changed, in the index or on disk.
+
+    `by_words`: by at most so many words, the rarest of the query, and without waiting for what it means.
+    """
     query = cut(query)
     for _ in range(MOST_LOOKS):
         vector = None if by_words else ws.ask(query)
-        found, is_whole = _find_once(ws, query, vector, scope, max(limit, LEAST_CANDIDATES))
+        found, is_whole = _find_once(
+            ws, query, vector, scope, limit if by_words else max(limit, LEAST_CANDIDATES), by_words
+        )
         hits = choose(found)
         stamps = {match.path: match.stamp for match in found.matches}
         if not refresh_stale(ws, ((hit.path, stamps[hit.path]) for hit in hits)) and is_whole:
@@ -204,9 +217,11 @@ def find(
     return found, hits
 
 
-def _find_once(ws: Workspace, query: str, asked: Asked | None, scope: Scope, limit: int) -> tuple[Found, bool]:
+def _find_once(
+    ws: Workspace, query: str, asked: Asked | None, scope: Scope, limit: int, telling: int | None
+) -> tuple[Found, bool]:
     """What is found, and whether all of it was still there when it was read."""
-    answer = ws.index.keywords(query, scope, limit)  # while the query's vector is being computed
+    answer = ws.index.keywords(query, scope, limit, telling)  # while the query's vector is being computed
     held = ws.index.held(list(answer.scores), answer, scope)
     near = meaning.near(ws, asked, scope, limit, answer.scores)
     matches = ws.index.matches(answer, near.cosines, scope, held)

@@ -55,13 +55,15 @@ class FullText:
         statement = f"INSERT INTO words (rowid, {', '.join(self.columns)}) VALUES (?, {marks})"  # noqa: S608 - fixed
         connection.execute(statement, (row, *map(words.indexed, texts)))
 
-    def search(self, connection: sqlite3.Connection, query: str, limit: int, within: Narrowed) -> Answer:
-        """The best rows for any of the query's words."""
+    def search(
+        self, connection: sqlite3.Connection, query: str, limit: int, within: Narrowed, telling: int | None = None
+    ) -> Answer:
+        """The best rows for any of the query's words, or of so many of them that are rarest."""
         asked = words.asked(query, MOST_TERMS)
         total = count(connection)
         frequencies = {term: _frequency(connection, term, total) for term in asked}
         known = [term for term in asked if frequencies[term]]
-        chosen = _informative(frequencies, total)
+        chosen = _rarest(_informative(frequencies, total), frequencies, telling)
         scores = self._best(connection, chosen, limit, within)
         if not scores and len(chosen) < len(known):
             chosen = known
@@ -130,6 +132,11 @@ def _informative(frequencies: dict[Term, int], total: int) -> list[Term]:
     known = [term for term, frequency in frequencies.items() if frequency]
     common = max(COMMON_LEAST, total * COMMON_SHARE)
     return [term for term in known if frequencies[term] <= common] or known
+
+
+def _rarest(terms: list[Term], frequencies: dict[Term, int], most: int | None) -> list[Term]:
+    rare = set(sorted(terms, key=frequencies.__getitem__)[:most])
+    return [term for term in terms if term in rare]
 
 
 def _any_of(terms: Iterable[Term]) -> str:

@@ -23,11 +23,11 @@ def insert(connection: sqlite3.Connection, row: int, memory: Memory) -> None:
     NOTES.insert(connection, row, (memory.title, keys, memory.body))
 
 
-def search(connection: sqlite3.Connection, query: str, limit: int, scope: Scope) -> Answer:
-    """The best rows for any of the query's words."""
+def search(connection: sqlite3.Connection, query: str, limit: int, scope: Scope, telling: int | None = None) -> Answer:
+    """The best rows for any of the query's words, or of so many of them that are rarest."""
     conditions, values = within(scope)
     join = "JOIN notes ON notes.row = words.rowid" if conditions else ""
-    return NOTES.search(connection, query, limit, Narrowed(join, conditions, values))
+    return NOTES.search(connection, query, limit, Narrowed(join, conditions, values), telling)
 
 
 def scored(connection: sqlite3.Connection, chosen: Sequence[Term], rows: Collection[int]) -> dict[int, float]:

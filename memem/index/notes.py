@@ -201,12 +201,12 @@ class NoteIndex:
         return database.snapshot(self._connection)
 
     @guarded
-    def keywords(self, query: str, scope: "Scope", limit: int) -> "Answer":
-        """The best rows for any of the query's words."""
+    def keywords(self, query: str, scope: "Scope", limit: int, telling: int | None = None) -> "Answer":
+        """The best rows for any of the query's words, or of so many of them that are rarest."""
         from memem.index import keyword
 
         with self.one_state():
-            return keyword.search(self._connection, query, limit, scope)
+            return keyword.search(self._connection, query, limit, scope, telling)
 
     @guarded
     def held(self, rows: Sequence[int], answer: "Answer", scope: "Scope") -> dict[int, Held]:

@@ -261,7 +261,7 @@ def test_what_outlives_the_answer_is_ended_too(call: Call) -> None:
 
 @pytest.fixture
 def interruptible() -> Iterator[None]:
-    """Ctrl-C means what it usually does, also where the tests run in the background of a shell, which has it ignored."""
+    """Ctrl-C is heard, also where the tests run in the background of a shell, which has it ignored."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)

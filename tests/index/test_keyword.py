@@ -192,6 +192,21 @@ def test_a_common_word_is_kept_when_the_rarer_one_stands_only_where_the_query_do
     assert len(names(index, "deploy zebra", projects=["general"])) == 50
 
 
+def test_of_many_words_the_rarest_can_be_asked_for_alone(index: NoteIndex) -> None:
+    fill(index, one="walrus harbour", two="harbour pier", three="pier harbour ice", four="ice pier")
+    answer = index.keywords("harbour pier walrus ice", Scope(), 10, telling=2)
+    assert [term.text for term in answer.chosen] == ["walrus", "ice"]
+    assert len(answer.scores) == 3
+    assert len(index.keywords("harbour pier walrus ice", Scope(), 10).scores) == 4
+
+
+def test_words_that_stand_only_elsewhere_give_way_to_others(index: NoteIndex) -> None:
+    fill(index, row("here", "harbour pier", project="a"), row("there", "walrus harbour pier", project="b"))
+    fill(index, row("again", "harbour pier", project="b"))
+    answer = index.keywords("walrus harbour pier", Scope(("a",)), 10, telling=1)
+    assert len(answer.scores) == 1
+
+
 def test_nothing_is_common_among_few_notes(index: NoteIndex) -> None:
     fill_with_common(index, COMMON_LEAST - 1)
     fill(index, both="deploy a zebra")
