@@ -6,7 +6,7 @@ written as an entity; a title is one line. Pure and without clocks: the same mem
 
 import re
 
-from memem.core.memory import SLICE_HEADING, Entry, Memory
+from memem.core.memory import SLICE_HEADING, Entry, Memory, id8_of
 
 WORKING = "## Working (current state)"
 RELEVANT = "## Relevant"
@@ -41,6 +41,8 @@ def item(rank: int, entry: Entry, project: str, most: int, passage: str = "") ->
         labels.append(memory.project)
     if memory.status != "active" or memory.superseded_by:
         labels.append(memory.status if memory.status != "active" else "superseded")
+    if memory.contradicts:
+        labels.append(f"contradicts {', '.join(map(id8_of, memory.contradicts))}")
     head = f"{rank}. {' · '.join(one_line(label) for label in labels if label)} · **{bold(memory.title)}**"
     inside = passage and passage not in memory.body[:most]
     return _with_body(head, memory, quoted(f"{_CUT.strip()} {passage}" if inside else memory.body, most))

@@ -261,6 +261,10 @@ def test_what_is_not_known_is_not_mentioned() -> None:
             {"project": "shop", "status": "stale", "superseded_by": "[[b]]"},
             "1. 2026-03-01 · 3f2c9a1e · stale · **Signing**",
         ),
+        (
+            {"project": "shop", "contradicts": ("[[tokens-0c45a8cb]]",)},
+            "1. 2026-03-01 · 3f2c9a1e · contradicts 0c45a8cb · **Signing**",
+        ),
     ],
 )
 def test_an_item_names_its_date_its_id_and_what_is_unusual(fields: dict[str, Any], head: str) -> None:
