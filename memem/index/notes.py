@@ -1,4 +1,4 @@
-"""The index file: a row for each note, with its words (`keyword.py`) and its passages (`passage_rows.py`)."""
+"""The index file: a row for each note, its words (`keyword.py`), its passages (`passage_rows.py`), its edges (`graph.py`)."""
 
 import json
 import sqlite3
@@ -12,8 +12,9 @@ from memem.core import files
 from memem.core.files import Stamp
 from memem.core.memory import Memory
 from memem.core.validity import ALWAYS, Span
-from memem.index import database, passage_rows
+from memem.index import database, graph, passage_rows
 from memem.index.database import guarded
+from memem.index.graph import EdgeRows
 from memem.index.passage_rows import PassageRows
 
 if TYPE_CHECKING:  # full text is imported by whoever searches or writes: a session that begins does neither
@@ -50,7 +51,7 @@ def _validity(connection: sqlite3.Connection) -> None:
         connection.execute(f"ALTER TABLE notes ADD COLUMN {column} REAL")
 
 
-MIGRATIONS: database.Migrations = (_first_tables, passage_rows.create_tables, _validity)
+MIGRATIONS: database.Migrations = (_first_tables, passage_rows.create_tables, _validity, graph.create_table)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +80,7 @@ class NoteIndex:
         self.path = path
         self._connection = database.connect(path, MIGRATIONS)
         self.passages = PassageRows(path, self._connection)
+        self.edges = EdgeRows(path, self._connection)
         self._file = files.identity(path)
 
     def close(self) -> None:
@@ -104,7 +106,7 @@ class NoteIndex:
         with database.transaction(self._connection):
             if self.meta("filled_for") == key:
                 return
-            for table in ("notes", "memories", "words", "passages", "pending", "meta"):
+            for table in ("notes", "memories", "words", "passages", "pending", "edges", "meta"):
                 self._connection.execute(f"DELETE FROM {table}")  # noqa: S608 - fixed names
             self._connection.execute("INSERT INTO meta VALUES ('filled_for', ?)", (key,))
 
