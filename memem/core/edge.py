@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from memem.core.memory import Memory
+
 SAME_TOPIC, SUPPORTS, DEPENDS_ON, SUPERSEDES, CONTRADICTS = EDGE_KINDS = (
     "same_topic",
     "supports",
@@ -34,3 +36,19 @@ def edge(source: str, target: str, kind: str, score: float, origin: str) -> Edge
     if kind in MUTUAL and target < source:
         source, target = target, source
     return Edge(source, target, kind, round(score, 4), origin)
+
+
+def compared(one: Memory, other: Memory, score: float, origin: str) -> Edge:
+    """The edge between two memories that are about the same: what it is follows from what they are."""
+    for source, target in ((one, other), (other, one)):
+        for kind, sources, targets in _BY_KIND:
+            if source.kind in sources and target.kind in targets:
+                return edge(source.id, target.id, kind, score, origin)
+    return edge(one.id, other.id, SAME_TOPIC, score, origin)
+
+
+_BY_KIND = (
+    (SUPPORTS, ("fact", "lesson"), ("decision", "convention")),
+    (DEPENDS_ON, ("procedure",), ("decision", "convention", "fact")),
+)
+"""What is known bears out what was decided; what is done rests on both."""

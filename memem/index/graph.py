@@ -4,15 +4,15 @@ An edge names two memories by their ids. It outlives a change of their notes, an
 """
 
 import sqlite3
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from memem.core.edge import CONTRADICTS, STATED, SUPERSEDES, Edge
 from memem.index import database
 from memem.index.database import guarded
 
-BUILT_FOR, BUILT_AT = "graph_for", "graph_at"
-"""What the edges were last made from as a whole, and when."""
+BUILT_FOR, BUILT_AT, BUILT_BY = "graph_for", "graph_at", "graph_by"
+"""What the edges were last made from as a whole, when, and by what."""
 
 
 def create_table(connection: sqlite3.Connection) -> None:
@@ -61,11 +61,24 @@ class EdgeRows:
 
     @guarded
     def restate(self, identity: str, edges: Iterable[Edge]) -> None:
-        """These are all the edges now that are stated between a memory and others, whichever of them states it."""
+        """These are all the edges now that are stated between a memory and others, whichever of them states it.
+
+        What was found by comparing two gives way to what is stated of them.
+        """
+        stated = list(edges)
+        ends = [(each.source, each.target, each.target, each.source) for each in stated]
         with database.transaction(self._connection):
             both = f"DELETE FROM edges WHERE (source = ? OR target = ?) AND origin IN {STATED}"  # noqa: S608 - fixed
             self._connection.execute(both, (identity, identity))
-            self._add(edges)
+            pair = "DELETE FROM edges WHERE (source = ? AND target = ?) OR (source = ? AND target = ?)"
+            self._connection.executemany(pair, ends)
+            self._add(stated)
+
+    @guarded
+    def ids(self) -> dict[int, str]:
+        """The ids of all memories that can be found, by the numbers of their rows, by the paths of their notes."""
+        query = "SELECT row, id FROM notes WHERE problem IS NULL AND status <> 'quarantined' ORDER BY path"
+        return dict(self._connection.execute(query).fetchall())
 
     def drop(self, ids: Collection[str]) -> None:
         """Within a transaction: the edges of memories that are in no note any more."""
@@ -74,15 +87,14 @@ class EdgeRows:
                 self._connection.execute("DELETE FROM edges WHERE source = ? OR target = ?", (identity, identity))
 
     @guarded
-    def replace(self, edges: Iterable[Edge], built_for: str, built_at: str) -> None:
+    def replace(self, edges: Iterable[Edge], built: Mapping[str, str]) -> None:
         """These are all the edges now, as far as their memories are still there."""
         with database.transaction(self._connection):
             self._connection.execute("DELETE FROM edges")
             self._add(edges)
             for end in ("source", "target"):
                 self._connection.execute(f"DELETE FROM edges WHERE {end} NOT IN (SELECT id FROM notes)")  # noqa: S608
-            for key, value in ((BUILT_FOR, built_for), (BUILT_AT, built_at)):
-                self._connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
+            self._connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", list(built.items()))
 
     @guarded
     def version(self) -> str:
