@@ -60,7 +60,7 @@ def rebuild(ws: Workspace) -> Woven:
 def look(ws: Workspace) -> None:
     """Have the graph as the notes are now, where that is a matter of a moment; in a large vault as it was last made."""
     require_vault(ws)
-    if graph.is_behind(ws) and (ws.index.count() <= MOST_AT_ONCE or not graph.is_built(ws)):
+    if graph.is_behind(ws) and ws.index.count() <= (MOST_AT_ONCE if graph.is_built(ws) else MOST_UNASKED):
         rebuild(ws)
 
 

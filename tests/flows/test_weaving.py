@@ -10,7 +10,7 @@ import pytest
 
 from memem.core.errors import ModelError
 from memem.core.memory import KINDS, Memory
-from memem.flows import editing, encode, graph, keeping, meaning, rebuild, reindex, weaving
+from memem.flows import editing, encode, graph, keeping, meaning, rebuild, reindex, remember, weaving
 from memem.flows.weaving import DEGREE, Woven
 from memem.index.thinning import Clusters
 from memem.vault import note as notes
@@ -92,6 +92,16 @@ def test_no_note_is_rewritten_for_a_neighbour(garage: Workspace) -> None:
     files = {path: path.read_bytes() for path in garage.store.paths.memories.iterdir()}
     weaving.rebuild(garage)
     assert {path: path.read_bytes() for path in garage.store.paths.memories.iterdir()} == files
+
+
+def test_a_new_note_names_a_few_that_are_near_and_none_of_those_is_rewritten_for_it(ws: Workspace) -> None:
+    for number in range(8):
+        remember.save(ws, f"Vehicles with damaged brakes belong into garage number {number} by the river.")
+    files = {path: path.read_bytes() for path in ws.store.paths.memories.iterdir()}
+    new = remember.save(ws, "Vehicles with damaged brakes are washed by the river in spring.").memory
+    assert 1 <= len(new.related) <= 3
+    assert all(link.startswith("[[") for link in new.related)
+    assert {path: path.read_bytes() for path in files} == files
 
 
 # --- by words -----------------------------------------------------------------------------------------------------
