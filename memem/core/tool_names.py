@@ -1,9 +1,12 @@
-"""The names of the MCP tools that only read: the hook that allows them unasked need not know the server."""
+"""The names of the MCP tools that change no note: the hook that allows them unasked need not know the server."""
 
 READING = frozenset(
     (
         "active_memory_slice",
         "memory_get",
+        "memory_graph_audit",
+        "memory_graph_neighbors",
+        "memory_graph_rebuild",
         "memory_list",
         "memory_recall",
         "memory_search",

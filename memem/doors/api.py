@@ -19,6 +19,7 @@ from memem.flows import (
     editing,
     encode,
     forgetting,
+    graph,
     health,
     history,
     importing,
@@ -35,10 +36,12 @@ from memem.flows import (
     slicing,
     transcripts,
     undoing,
+    weaving,
 )
 from memem.flows.conflicts import Conflict
 from memem.flows.doctor import Diagnosis
 from memem.flows.encode import Encoded
+from memem.flows.graph import Neighborhood
 from memem.flows.health import Finding, Status
 from memem.flows.history import Batch
 from memem.flows.importing import Imported
@@ -223,9 +226,17 @@ class MemoryHome:
         self._look()
         return timeline(self._ws, _text(id, "id"))
 
+    def neighbors(self, id: str, *, depth: int = 1, limit: int = 20) -> Neighborhood:
+        """What is around a memory in the graph, up to `depth` steps away, the nearest first."""
+        self._look()
+        weaving.look(self._ws)
+        return graph.neighbors(self._ws, _text(id, "id"), depth=depth, limit=limit)
+
     def reindex(self) -> Refreshed:
         """Throw the index away and read every note again; vectors of unchanged text are kept."""
-        return rebuild.rebuild(self._ws)
+        read = rebuild.rebuild(self._ws)
+        weaving.follow(self._ws)
+        return read
 
     def encode(self, progress: Callable[[int, int], object] = lambda *_: None) -> Encoded:
         """Compute the vectors that are missing; `progress` is told how many passages have one, and of how many."""
