@@ -16,6 +16,7 @@ from memem.doors.cli import VERBS
 from memem.flows.applying import Applied
 from memem.flows.configure import Setting
 from memem.flows.conflicts import Conflict
+from memem.flows.curating import Suggestion
 from memem.flows.doctor import Diagnosis
 from memem.flows.encode import Encoded
 from memem.flows.health import Finding, Status
@@ -32,6 +33,7 @@ from memem.flows.receipts import Decision, Injection
 from memem.flows.reindex import Refreshed
 from memem.flows.resolving import Resolved
 from memem.flows.reviewing import Proposal
+from memem.flows.tidying import Curated, NotApplied
 from memem.flows.timeline import Timeline
 from memem.flows.transcripts import Beside, Said
 from memem.flows.undoing import Left, Undone
@@ -103,6 +105,9 @@ SHAPES: dict[str, Any] = {
     "timeline": Timeline,
     "conflict": Conflict,
     "resolved": Resolved,
+    "curated": Curated,
+    "suggestion": Suggestion,
+    "not applied": NotApplied,
     "turn": Turn,
     "said": Said,
     "beside": Beside,
