@@ -66,14 +66,15 @@ def measure(notes: int, rounds: int) -> Looked:
 
 def _plant(ws: Workspace, memory: Memory) -> dict[str, tuple[str, str]]:
     """Copies of a note in projects of their own, so that each has one partner: sort -> the ids of the two."""
+    body = " ".join(memory.body.split())  # in one paragraph: made-up ones have nothing in common, and would be parted
     texts = {
-        SAME: "  ".join(memory.body.split(" ")),
-        MORE: f"{memory.body} It was measured twice in April.",
-        CHANGED: f"{memory.body} It takes 40 seconds.",
+        SAME: body.replace(" ", "  "),
+        MORE: f"{body} It was measured twice in April.",
+        CHANGED: f"{body} It takes 40 seconds.",
     }
     pairs = {}
     for sort, text in texts.items():
-        first = f"{memory.body} It takes 30 seconds." if sort == CHANGED else memory.body
+        first = f"{body} It takes 30 seconds." if sort == CHANGED else body
         ids = (_put(ws, memory, sort, first, 1), _put(ws, memory, sort, text, 2))
         pairs[sort] = ids
     return pairs
