@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from memem.core import validity
 from memem.core.errors import NoteChanged, NoteError, NoteUnreadable
 from memem.core.files import Stamp
-from memem.core.memory import Memory
+from memem.core.memory import Entry, Memory
 from memem.flows.opening import require_vault
 from memem.gate.duplicates import fingerprint
 from memem.index.notes import Row
@@ -235,11 +235,21 @@ def index_note(ws: Workspace, note: "Note") -> None:
     """Bring one note's row up to date after memem itself wrote it; no scan."""
     stamp = ws.store.stamp(note.path)
     if stamp is not None:
-        ws.index.update([_row(ws, note, stamp)])
+        row = _row(ws, note, stamp)
+        ws.index.update([row])
+        _state(ws, row)
     if stamp is not None and ws.store.paths.tombstones.exists():
         from memem.flows import vanished
 
         vanished.returned(ws, note.memory.id)
+
+
+def _state(ws: Workspace, row: Row) -> None:
+    """What the note says of others, in the graph at once; what comparing finds waits until that is made anew."""
+    if row.memory:
+        from memem.flows import stating
+
+        stating.restate(ws, Entry(row.memory, row.path))
 
 
 def claim(ws: Workspace, path: str, memory: Memory) -> None:

@@ -1,4 +1,4 @@
-"""The index file: a row for each note, with its words (`keyword.py`) and its passages (`passage_rows.py`)."""
+"""The index file: a row for each note, its words (`keyword.py`), passages (`passage_rows.py`), edges (`graph.py`)."""
 
 import json
 import sqlite3
@@ -12,8 +12,9 @@ from memem.core import files
 from memem.core.files import Stamp
 from memem.core.memory import Memory
 from memem.core.validity import ALWAYS, Span
-from memem.index import database, passage_rows
+from memem.index import database, graph, passage_rows
 from memem.index.database import guarded
+from memem.index.graph import EdgeRows
 from memem.index.passage_rows import PassageRows
 
 if TYPE_CHECKING:  # full text is imported by whoever searches or writes: a session that begins does neither
@@ -50,7 +51,7 @@ def _validity(connection: sqlite3.Connection) -> None:
         connection.execute(f"ALTER TABLE notes ADD COLUMN {column} REAL")
 
 
-MIGRATIONS: database.Migrations = (_first_tables, passage_rows.create_tables, _validity)
+MIGRATIONS: database.Migrations = (_first_tables, passage_rows.create_tables, _validity, graph.create_table)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +80,7 @@ class NoteIndex:
         self.path = path
         self._connection = database.connect(path, MIGRATIONS)
         self.passages = PassageRows(path, self._connection)
+        self.edges = EdgeRows(path, self._connection)
         self._file = files.identity(path)
 
     def close(self) -> None:
@@ -104,7 +106,7 @@ class NoteIndex:
         with database.transaction(self._connection):
             if self.meta("filled_for") == key:
                 return
-            for table in ("notes", "memories", "words", "passages", "pending", "meta"):
+            for table in ("notes", "memories", "words", "passages", "pending", "edges", "meta"):
                 self._connection.execute(f"DELETE FROM {table}")  # noqa: S608 - fixed names
             self._connection.execute("INSERT INTO meta VALUES ('filled_for', ?)", (key,))
 
@@ -120,14 +122,12 @@ class NoteIndex:
         if not changed and not gone and not lost:
             return
         with database.transaction(self._connection):
-            for path, stamp in (lost or {}).items():
-                if self._stamp(path) == stamp:
-                    self._remove(path)
-            for path in gone:
-                self._remove(path)
+            away = [path for path, stamp in (lost or {}).items() if self._stamp(path) == stamp]
+            ids = {self._remove(path) for path in (*away, *gone)}
             for row in changed:
-                self._remove(row.path)
+                ids.add(self._remove(row.path))
                 self._insert(row)
+            self.edges.drop(ids)
 
     @guarded
     def restamp(self, rows: Sequence[Row]) -> None:
@@ -258,15 +258,19 @@ class NoteIndex:
         found: Stamp | None = self._connection.execute(query, (path,)).fetchone()
         return found
 
-    def _remove(self, path: str) -> None:
+    def _remove(self, path: str) -> str:
+        """Returns the id that the note had."""
         from memem.index import keyword
 
-        found = self._connection.execute("SELECT row FROM notes WHERE path = ?", (path,)).fetchone()
-        if found:
-            keyword.remove(self._connection, found[0])
-            self.passages.remove(found[0])
-            self._connection.execute("DELETE FROM memories WHERE row = ?", found)
-            self._connection.execute("DELETE FROM notes WHERE row = ?", found)
+        row, identity = (
+            self._connection.execute("SELECT row, id FROM notes WHERE path = ?", (path,)).fetchone() or _NONE
+        )
+        if row is not None:
+            keyword.remove(self._connection, row)
+            self.passages.remove(row)
+            self._connection.execute("DELETE FROM memories WHERE row = ?", (row,))
+            self._connection.execute("DELETE FROM notes WHERE row = ?", (row,))
+        return identity or ""
 
     def _insert(self, row: Row) -> None:
         from memem.index import keyword
@@ -293,6 +297,7 @@ class NoteIndex:
 
 _FIELDS = tuple(field.name for field in fields(Memory))
 _MATCHES = "SELECT row, path, mtime, ctime, size, memory FROM notes JOIN memories USING (row) WHERE row IN ({})"
+_NONE = (None, "")
 _SPANS = ("valid_from", "valid_to", "since", "until")
 _COLUMNS = f"path, mtime, ctime, size, digest, memory, fingerprint, changed, problem, {', '.join(_SPANS)}"
 
