@@ -9,6 +9,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import TYPE_CHECKING
 
 from memem.core.clock import moment
 from memem.core.errors import MememError, NoteError
@@ -22,6 +23,9 @@ from memem.gate.curation import Merge
 from memem.gate.duplicates import fingerprint
 from memem.gate.relation import CONTAINED, CONTAINS, NEAR, SAME
 from memem.workspace import Workspace
+
+if TYPE_CHECKING:
+    from memem.index.encoder import Vectors
 
 MERGE, SPLIT, ARCHIVE = KINDS = ("merge", "split", "archive")
 MOST_COMPARED = 4_000
@@ -211,11 +215,25 @@ def _cosines(ws: Workspace, entries: Sequence[Entry]) -> dict[tuple[int, int], f
         with ws.vectors().reading() as view:
             slots = view.slots(list({each for each, _ in keys}))
             known = [(slots[each], place) for each, place in keys if each in slots]
-            from memem.index.alike import alike
-
-            return alike(view.rows[[slot for slot, _ in known]], [place for _, place in known], LEAST_NEAR)
+            return _nearest(view.rows[[slot for slot, _ in known]], [place for _, place in known])
     except MememError:
         return {}  # `memem doctor` says what is wrong with them; words find nearly all of it
+
+
+def _nearest(rows: "Vectors", owners: Sequence[int]) -> dict[tuple[int, int], float]:
+    """Pairs of notes of which two passages are near, with the cosine of the nearest."""
+    import numpy as np
+
+    from memem.index.similar import nearest
+
+    every = np.arange(len(rows))
+    near = nearest(rows, every, every, LEAST_NEAR, likely.MOST_BESIDE)
+    found: dict[tuple[int, int], float] = {}
+    for one, other, cosine in zip(near.ones.tolist(), near.others.tolist(), near.cosines.tolist(), strict=True):
+        first, second = sorted((owners[one], owners[other]))
+        if first != second:
+            found[first, second] = max(cosine, found.get((first, second), cosine))
+    return found
 
 
 # --- one that says many things ------------------------------------------------------------------------------------
