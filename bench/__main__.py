@@ -9,6 +9,7 @@ BENCHES = (
     "latency",
     "meaning",
     "mining",
+    "picture",
     "ranking",
     "recall",
     "report",
