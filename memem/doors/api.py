@@ -19,6 +19,7 @@ from memem.flows import (
     editing,
     encode,
     forgetting,
+    graph,
     health,
     history,
     importing,
@@ -36,10 +37,12 @@ from memem.flows import (
     tidying,
     transcripts,
     undoing,
+    weaving,
 )
 from memem.flows.conflicts import Conflict
 from memem.flows.doctor import Diagnosis
 from memem.flows.encode import Encoded
+from memem.flows.graph import Neighborhood
 from memem.flows.health import Finding, Status
 from memem.flows.history import Batch
 from memem.flows.importing import Imported
@@ -231,6 +234,12 @@ class MemoryHome:
         """A memory among others: what it replaced, what replaced it, its links, what changed around it."""
         self._look()
         return timeline(self._ws, _text(id, "id"))
+
+    def neighbors(self, id: str, *, depth: int = 1, limit: int = 20) -> Neighborhood:
+        """What is around a memory in the graph, up to `depth` steps away, the nearest first."""
+        self._look()
+        weaving.look(self._ws)
+        return graph.neighbors(self._ws, _text(id, "id"), depth=depth, limit=limit)
 
     def reindex(self) -> Refreshed:
         """Throw the index away and read every note again; vectors of unchanged text are kept."""

@@ -1,7 +1,7 @@
 """The links between memories: which lead to one, which lead nowhere, and which lead in a circle."""
 
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -41,13 +41,29 @@ def leads_to(entry: Entry, other: Entry, name: str) -> bool:
     return any(other.is_named_by(link) for link in of(entry.memory, name))
 
 
-def dangling(memories: Mapping[str, Memory], vault: Path) -> Iterator[tuple[str, str, str]]:
+def in_properties(memory: Memory) -> list[tuple[str, str]]:
+    """The links of a note's properties, each with the name of its property."""
+    return [(name, link) for name in PROPERTIES for link in of(memory, name)]
+
+
+def everywhere(memory: Memory) -> list[tuple[str, str]]:
+    """The same, and the links of its statement, under the name `body`."""
+    from memem.index import stated  # a session that begins follows properties alone
+
+    return [*in_properties(memory), *(("body", link) for link, _, _ in stated.in_sentences(memory.body))]
+
+
+def dangling(
+    memories: Mapping[str, Memory],
+    vault: Path,
+    among: Callable[[Memory], Iterable[tuple[str, str]]] = in_properties,
+) -> Iterator[tuple[str, str, str]]:
     """The path of a note, the property and the link, for each that leads to no note of the vault."""
     ends = {memory.id8 for memory in memories.values()}
     ids = {memory.id for memory in memories.values()}
     others: Collection[str] | None = None
     for path, memory in memories.items():
-        for name, link in [(each, link) for each in PROPERTIES for link in of(memory, each)]:
+        for name, link in among(memory):
             wanted = link_target(link)
             if wanted.rpartition("-")[2] in ends or wanted in ids or any(id.startswith(wanted) for id in ids if wanted):
                 continue

@@ -30,6 +30,9 @@ LEAST_CANDIDATES = 32
 """Words and meaning each name so many, so that what both know a little of has its chance."""
 TELLING = 12
 """So many of its rarest words tell what a text is about; more of them only take longer to look up."""
+STRONG = 0.8
+"""An edge of the graph that is at least so strong counts in the ranking: what is stated, and what is nearly the same.
+That two are of one topic by their vectors is known to the ranking already; `python -m bench graph` measures it."""
 MOST_LOOKS = 4
 SHORTEST_PREFIX = 4
 INSTANT = 1e-3
@@ -129,7 +132,8 @@ def leaning(ws: Workspace, found: Found, query: str, project: str, files: Sequen
     """What else counts for those that were found: where one is, the time asked about, and what proved useful."""
     when = asked(query, ws.clock().date())
     named = mentioned(query) if files is None else files
-    return Leaning(project, named, when, usefulness.factors(ws, [match.memory.id for match in found.matches]))
+    ids = [match.memory.id for match in found.matches]
+    return Leaning(project, named, when, usefulness.factors(ws, ids), linked=ws.index.edges.strong(ids, STRONG))
 
 
 def about(ws: Workspace, file: str, project: str) -> list[Entry]:

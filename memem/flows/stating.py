@@ -1,6 +1,6 @@
 """What the notes say of each other, as edges between memories: their links, followed."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import PurePosixPath
 
 from memem.core.edge import SAME_TOPIC, STATED, Edge, edge
@@ -12,6 +12,13 @@ from memem.workspace import Workspace
 
 def of_all(entries: Mapping[str, Entry]) -> list[Edge]:
     """The edges that memories, by their ids, state between them."""
+    led_to = follower(entries)
+    memories = [entry.memory for entry in entries.values()]
+    return settled(_edge(memory, led_to(each.link), each) for memory in memories for each in said(memory))
+
+
+def follower(entries: Mapping[str, Entry]) -> Callable[[str], str]:
+    """What gives the id that a link leads to, by the file's name or the id in it; nothing, when it is none of these."""
     names = {PurePosixPath(entry.path).stem: identity for identity, entry in entries.items()}
     ends = {identity[:ID8]: identity for identity in entries}
 
@@ -19,9 +26,7 @@ def of_all(entries: Mapping[str, Entry]) -> list[Edge]:
         target = link_target(link)
         return names.get(target) or (target if target in entries else ends.get(target[-ID8:], ""))
 
-    return settled(
-        _edges(entry.memory, led_to(each.link), each) for entry in entries.values() for each in said(entry.memory)
-    )
+    return led_to
 
 
 def restate(ws: Workspace, entry: Entry) -> None:
@@ -30,7 +35,7 @@ def restate(ws: Workspace, entry: Entry) -> None:
     before = [each for each in ws.index.edges.of([entry.id]) if each.origin in STATED]
     if not own and not before:
         return
-    found = [_edges(entry.memory, _led_to(ws, each.link), each) for each in own]
+    found = [_edge(entry.memory, _led_to(ws, each.link), each) for each in own]
     for other in {end for each in before for end in (each.source, each.target)} - {entry.id}:
         for row in ws.index.rows("id = ? ORDER BY path", (other,), limit=1):
             found += _leading_to(entry, row)
@@ -56,7 +61,7 @@ def _score(known: Edge | None) -> float:
     return known.score if known else 0.0
 
 
-def _edges(memory: Memory, other: str, link: Said) -> Edge | None:
+def _edge(memory: Memory, other: str, link: Said) -> Edge | None:
     """None for a link that leads nowhere, or to the note itself."""
     if not other or other == memory.id:
         return None
@@ -66,7 +71,7 @@ def _edges(memory: Memory, other: str, link: Said) -> Edge | None:
 
 def _leading_to(entry: Entry, row: Row) -> Iterator[Edge | None]:
     if row.memory:
-        yield from (_edges(row.memory, entry.id, each) for each in said(row.memory) if entry.is_named_by(each.link))
+        yield from (_edge(row.memory, entry.id, each) for each in said(row.memory) if entry.is_named_by(each.link))
 
 
 def _led_to(ws: Workspace, link: str) -> str:

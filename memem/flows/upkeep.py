@@ -13,7 +13,7 @@ import memem
 from memem.core import files, locks, sqlite
 from memem.core.errors import Busy, MememError, StateTooNew, StateUnusable, VaultMissing, WeightsMissing
 from memem.core.settings import plugin_options
-from memem.flows import conflicts, forgetting, meaning, mining, model, rebuild, staleness
+from memem.flows import conflicts, forgetting, meaning, mining, model, rebuild, staleness, weaving
 from memem.flows.mining_state import mining_state
 from memem.flows.opening import using_home
 from memem.flows.reindex import refresh
@@ -49,6 +49,7 @@ def _all_of_it(ws: Workspace, folder: Path | None) -> None:
         _tidy_contexts,
         _look,
         partial(_look_after_what_is_stale, folder=folder),
+        _follow_with_the_graph,
         forgetting.drop_old,
         rebuild.drop_unused,
         mining.sweep,
@@ -149,6 +150,11 @@ def _look(ws: Workspace) -> None:
 def _look_after_what_is_stale(ws: Workspace, *, folder: Path | None) -> None:
     with suppress(VaultMissing):
         staleness.check(ws, folder)
+
+
+def _follow_with_the_graph(ws: Workspace) -> None:
+    with suppress(VaultMissing):
+        weaving.follow(ws)
 
 
 def _see_to_meaning(ws: Workspace) -> None:

@@ -16,7 +16,7 @@ from memem.index.sharing import share
 from memem.index.thinning import Clusters, Pair, filled, forest
 from memem.workspace import Workspace
 
-LEAST = 0.4
+LEAST = 0.35
 """How near two notes are, as a cosine, to be linked for it: `python -m bench graph` has the curve."""
 DEGREE = 6
 """So many links of a note are found by comparing; more only where a cluster would fall apart."""

@@ -3,7 +3,7 @@
 Every factor is bounded, so that it cannot overturn relevance.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
@@ -29,7 +29,8 @@ _USUAL = SAME_PROJECT * PATH_MATCH * (1 + 2 * IMPORTANCE_STEP)
 class Leaning:
     """The project and files at hand, the time that is asked about, and factors around 1, by id, for what was used.
 
-    With `as_of`, all that was found held at the time in question: what became of it since counts nothing.
+    With `as_of`, all that was found held at the time in question: what became of it since counts nothing. `linked` are
+    pairs of ids, the lesser first, of memories that the graph holds together besides what their notes say.
     """
 
     project: str = ""
@@ -37,6 +38,7 @@ class Leaning:
     when: When = field(default_factory=When)
     useful: Mapping[str, float] = field(default_factory=dict)
     as_of: bool = False
+    linked: Collection[tuple[str, str]] = frozenset()
 
 
 NONE = Leaning()
@@ -45,7 +47,7 @@ NONE = Leaning()
 def leaned(scores: Sequence[float], memories: Sequence[Memory], leaning: Leaning) -> list[float]:
     """The scores of memories after all nudges, none above 1; what was superseded never scores above its successor."""
     nudged = [score * _nudge(memory, leaning) for score, memory in zip(scores, memories, strict=True)]
-    _raise_linked(nudged, memories)
+    _raise_linked(nudged, memories, leaning.linked)
     if not leaning.as_of:
         _cap_superseded(nudged, memories)
     return [min(1.0, score) for score in nudged]
@@ -69,13 +71,16 @@ def _nudge(memory: Memory, leaning: Leaning) -> float:
     return factor / _USUAL
 
 
-def _raise_linked(scores: list[float], memories: Sequence[Memory]) -> None:
+def _raise_linked(scores: list[float], memories: Sequence[Memory], linked: Collection[tuple[str, str]]) -> None:
     """What the best are linked with, in either direction, comes along a little more readily."""
     best = sorted(range(len(scores)), key=lambda place: (-scores[place], memories[place].id))[:BEST]
     pointed = {link for place in best for link in _links(memories[place])}
     names = {memories[place].id8 for place in best}
+    ids = {memories[place].id for place in best}
+    beside = {id for pair in linked if not ids.isdisjoint(pair) for id in pair}
     for place, memory in enumerate(memories):
-        if place not in best and (memory.id8 in pointed or not names.isdisjoint(_links(memory))):
+        stated = memory.id8 in pointed or not names.isdisjoint(_links(memory))
+        if place not in best and (stated or memory.id in beside):
             scores[place] *= LINKED
 
 

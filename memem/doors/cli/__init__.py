@@ -38,6 +38,7 @@ VERBS = {
     "resolve": "end a conflict: keep one memory over the other, or say that both hold",
     "curate": "suggest what would tidy the vault: merges, splits, what to archive; nothing changes without --apply",
     "timeline": "show a memory in its time: what it replaced, what replaced it, what changed around it",
+    "graph": "how memories hang together: make the graph anew, look through it, count it, or walk it from one memory",
     "status": "show where the memory is and what is in it",
     "doctor": "go through everything memem needs and say what is missing; exit 1 when something is broken",
     "check": "list notes that cannot be read, share an id or need attention; exit 1 when one is serious",
