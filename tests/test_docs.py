@@ -18,6 +18,7 @@ from memem.flows.configure import Setting
 from memem.flows.conflicts import Conflict
 from memem.flows.curating import Suggestion
 from memem.flows.doctor import Diagnosis
+from memem.flows.drawing import Drawn
 from memem.flows.encode import Encoded
 from memem.flows.health import Finding, Status
 from memem.flows.history import Batch
@@ -108,6 +109,7 @@ SHAPES: dict[str, Any] = {
     "curated": Curated,
     "suggestion": Suggestion,
     "not applied": NotApplied,
+    "drawn": Drawn,
     "turn": Turn,
     "said": Said,
     "beside": Beside,

@@ -50,7 +50,7 @@ def set_beside(
 
 
 def _around(text: str, place: Point, radius: float) -> Iterator[Label]:
-    """The places that a label may have, the best first: beside its dot, a little higher or lower, below and above it."""
+    """The places that a label may have, the best first: beside its dot, a bit higher or lower, below and above it."""
     (x, y), width, half = place, width_of(text, LABEL), LABEL * 0.6
     for aside in (0.0, -LABEL * 0.8, LABEL * 0.8):
         right, left, middle = x + radius + 4, x - radius - 4, y + aside
