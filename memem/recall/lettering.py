@@ -7,6 +7,8 @@ from dataclasses import dataclass
 LABEL = 11.0
 """The size of the letters of a label."""
 MOST_LABELS, LABEL_CHARACTERS = 90, 34
+FIRST = 10
+"""So many titles stand there even if a dot is below them: a picture in which the largest have no name tells little."""
 
 Point = tuple[float, float]
 Box = tuple[float, float, float, float]
@@ -30,20 +32,24 @@ def set_beside(
     """The titles, the first before the others, each beside its dot, inside the frame: those for which there is room,
     with their number.
 
-    None stands on another, on a dot, or on what is taken.
+    None stands on another, or on what is taken; nor on a dot, but for the first few, which are not to be without one.
     """
-    circles = [(x - radius, y - radius, x + radius, y + radius) for (x, y), radius in zip(places, radii, strict=True)]
-    boxes = [*taken, *circles]
+    dots = [(x - radius, y - radius, x + radius, y + radius) for (x, y), radius in zip(places, radii, strict=True)]
+    boxes = list(taken)
     labels: list[tuple[int, Label]] = []
     for number, (title, place, radius) in enumerate(zip(titles, places, radii, strict=True)):
         text = cut(title, LABEL_CHARACTERS)
-        fitting = (
+        if not text or len(labels) >= MOST_LABELS:
+            continue
+        free = [
             label
             for label in _around(text, place, radius)
             if _is_within(label.box, frame) and not any(_meet(label.box, other) for other in boxes)
-        )
-        label = next(fitting, None) if text and len(labels) < MOST_LABELS else None
-        if label:
+        ]
+        covered = [sum(_meet(label.box, dot) for dot in dots) for label in free]
+        least = min(covered, default=1)
+        if not least or (free and number < FIRST):
+            label = free[covered.index(least)]
             boxes.append(label.box)
             labels.append((number, label))
     return labels

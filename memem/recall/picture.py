@@ -118,7 +118,7 @@ def _style() -> str:
         ".paper{fill:#fbfbf9}",
         ".ink{fill:#2b3138}",
         ".quiet{fill:#6c7680}",
-        ".label{fill:#2b3138;stroke:#fbfbf9}",
+        ".label{fill:#2b3138;stroke:#fbfbf9}.alone{fill:#78828c}",
     ]
     dark = [
         ".paper{fill:#16181d}",
