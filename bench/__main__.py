@@ -5,6 +5,7 @@ from importlib import import_module
 
 BENCHES = (
     "curation",
+    "graph",
     "hooks",
     "latency",
     "meaning",

@@ -4,6 +4,8 @@ READING = frozenset(
     (
         "active_memory_slice",
         "memory_get",
+        "memory_graph_audit",
+        "memory_graph_neighbors",
         "memory_list",
         "memory_recall",
         "memory_search",

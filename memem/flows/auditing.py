@@ -15,7 +15,7 @@ from memem.flows.opening import require_vault
 from memem.flows.weaving import DEGREE, look
 from memem.workspace import Workspace
 
-ORPHAN, DEAD_LINK, HUB, STALE_EDGE = PROBLEMS = ("orphan", "dead link", "hub", "stale edge")
+ORPHAN, DEAD_LINK, HUB, STALE_EDGE = PROBLEMS = ("orphan", "dead_link", "hub", "stale_edge")
 HUB_DEGREE = 3 * DEGREE
 """So many edges are far more than comparing gives a memory, and more than anybody follows."""
 MENDED = ("related", "contradicts")

@@ -4,12 +4,18 @@ What is shown is data. Every line of it stands under a quotation mark, as in a s
 """
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from memem.core import validity
+from memem.core.edge import CONTRADICTS, DEPENDS_ON, SAME_TOPIC, SUPERSEDES, SUPPORTS, Edge
 from memem.core.memory import Entry, Memory
 from memem.flows.timeline import Timeline
 from memem.flows.transcripts import Beside, Said
 from memem.recall import render
+
+if TYPE_CHECKING:
+    from memem.flows.auditing import Audit
+    from memem.flows.graph import Neighborhood
 
 ANSWER_CHARACTERS = 9_000
 """Of all that is said at once: Claude Code shortens what is longer, and a context is not ours to fill."""
@@ -17,6 +23,14 @@ STATEMENT_CHARACTERS = 700
 GLANCE_CHARACTERS = 240
 TURN_CHARACTERS = 600
 BESIDE_CHARACTERS = 160
+_ONWARD = {
+    SAME_TOPIC: "same topic",
+    CONTRADICTS: "contradicts",
+    SUPPORTS: "supports",
+    DEPENDS_ON: "depends on",
+    SUPERSEDES: "supersedes",
+}
+_BACKWARD = {SUPPORTS: "supported by", DEPENDS_ON: "needed by", SUPERSEDES: "superseded by"}
 _LAST_WORDS = 600  # kept back for what is said besides: that something is left out, why keywords answered alone
 
 
@@ -48,6 +62,39 @@ def time_line(found: Timeline) -> str:
     return _within(texts, "memory_get shows each of them")[0]
 
 
+def neighborhood(found: "Neighborhood") -> tuple[str, int]:
+    """A memory and what is around it, each with what leads there; and how many of them all there was room for."""
+    texts = [_item("", found.entry)]
+    for each in found.neighbors:
+        step = "" if each.steps == 1 else f", {each.steps} steps away"
+        mark = f"- {_leading(each.edge, each.id)} ({each.edge.score:.2f}, by {each.edge.origin}{step}): "
+        texts.append(_item(mark, each, GLANCE_CHARACTERS))
+    if not found.neighbors:
+        texts.append("(No edge leads to it or away from it.)")
+    text, count = _within(texts, "memory_get shows each of them")
+    return text, min(count, 1 + len(found.neighbors))
+
+
+def audited(audit: "Audit", most: int) -> str:
+    """The graph in numbers, and up to so many of each kind of what is wrong with it."""
+    stats = audit.stats
+    shape = f"{stats.orphans:,} orphans, {stats.clusters:,} clusters, the largest of {stats.largest:,}"
+    made = f"{stats.edges:,} edges between {stats.memories:,} memories, found by {line(stats.by)}"
+    texts = [
+        f"{made}: {_counts(stats.kinds)}. {shape}; {stats.mean:g} edges for each, at most {stats.most:,}.",
+        *(["(Notes changed since; memory_graph_rebuild makes it anew.)"] if stats.behind else []),
+        f"Out of order: {_counts(audit.counts)}.",
+    ]
+    for problem in audit.counts:
+        some = [flaw for flaw in audit.flaws if flaw.problem == problem]
+        texts += [
+            f"- {problem} {line(each.id[:8])} **{render.bold(each.title)}** {line(each.detail)}. {line(each.fix)}"
+            for each in some[:most]
+        ]
+        texts += [f"({len(some) - most:,} more.)"] if len(some) > most else []
+    return _within(texts, "ask with a smaller limit")[0]
+
+
 def turns(found: Sequence[Said]) -> str:
     """Turns of sessions as a numbered list, each with what was said around it."""
     texts = [_turn(number, said) for number, said in enumerate(found, 1)]
@@ -62,6 +109,15 @@ def name(memory: Memory) -> str:
 def line(text: str, most: int = 200) -> str:
     """Any text as one harmless line."""
     return render.one_line(text, most)
+
+
+def _leading(edge: Edge, there: str) -> str:
+    """What an edge is, seen from the memory that it leads on from."""
+    return _ONWARD[edge.kind] if edge.target == there else _BACKWARD.get(edge.kind, _ONWARD[edge.kind])
+
+
+def _counts(counts: dict[str, int]) -> str:
+    return ", ".join(f"{name} {count:,}" for name, count in counts.items()) or "nothing"
 
 
 def _within(texts: list[str], advice: str) -> tuple[str, int]:

@@ -117,7 +117,7 @@ def _sharing(memories: Sequence[Memory], measured: Collection[str]) -> list[Edge
 
 def _told(problem: str, unmeasured: int, total: int) -> str:
     if problem:
-        return f"words alone, links and what shares a rare key or path: {problem.rstrip('.')}"
+        return f"words alone (links, and rare keys and paths that two share): {problem.rstrip('.')}"
     if unmeasured:
         return f"meaning; {unmeasured:,} of {total:,} have no vector that says what they mean, and are linked by words"
     return "meaning"

@@ -87,7 +87,8 @@ def _audit(ws: Workspace, options: argparse.Namespace) -> None:
     if audit.batch:
         output.aside(f"`memem undo {audit.batch}` takes that back.")
     _show_flaws(audit)
-    output.aside(f"{_told(sum(audit.counts.values()), audit.counts)} in a graph of {audit.stats.edges:,} edges.")
+    counts = ", ".join(f"{name.replace('_', ' ')}s: {count:,}" for name, count in audit.counts.items())
+    output.aside(f"{audit.stats.edges:,} edges between {audit.stats.memories:,} memories. {counts.capitalize()}.")
     if audit.stats.behind:
         output.aside(BEHIND)
 
@@ -96,9 +97,19 @@ def _show_flaws(audit: Audit) -> None:
     rows = []
     for problem in audit.counts:
         some = [flaw for flaw in audit.flaws if flaw.problem == problem]
-        rows += [[flaw.problem, flaw.id[:8], flaw.title, flaw.detail, flaw.fix] for flaw in some[:SHOWN_FLAWS]]
+        rows += [
+            [problem.replace("_", " "), flaw.id[:8], flaw.title, flaw.detail, flaw.fix] for flaw in some[:SHOWN_FLAWS]
+        ]
         if len(some) > SHOWN_FLAWS:
-            rows.append([problem, "", f"{len(some) - SHOWN_FLAWS:,} more", "", "`memem graph audit --json` has them."])
+            rows.append(
+                [
+                    problem.replace("_", " "),
+                    "",
+                    f"{len(some) - SHOWN_FLAWS:,} more",
+                    "",
+                    "`memem graph audit --json` has them.",
+                ]
+            )
     if rows:
         output.table(["problem", "id", "title", "what", "what mends it"], rows)
 

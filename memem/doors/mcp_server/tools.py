@@ -129,6 +129,33 @@ TOOLS = (
         _takes(scope_id=_SCOPE, limit=_LIMIT),
         full=True,
     ),
+    Tool(
+        "memory_graph_neighbors",
+        "Shows what is around a memory: what supports it, depends on it, replaced it, contradicts it or is of the same "
+        "topic. Helps to see what a change would touch, and what else to know.",
+        _takes(
+            "memory_id",
+            memory_id=_text("An id, or its first characters"),
+            depth=_whole("How many steps to go", default=1, minimum=1, maximum=3),
+            limit=_LIMIT,
+        ),
+        full=True,
+    ),
+    Tool(
+        "memory_graph_audit",
+        "Tells how memories hang together, in numbers, and what is out of order: memories without links, links that "
+        "lead nowhere or to what is no more, memories that everything leads to; each with what mends it.",
+        _takes(limit=_LIMIT),
+        full=True,
+    ),
+    Tool(
+        "memory_graph_rebuild",
+        "Makes the edges between memories anew, from the notes' links and from what they mean. No note is changed. "
+        "Helps when many notes were changed at once.",
+        _takes(),
+        reads=False,
+        full=True,
+    ),
 )
 
 
