@@ -8,7 +8,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import accumulate, islice
 from typing import TYPE_CHECKING
 
 from memem.core.clock import moment
@@ -28,8 +28,9 @@ if TYPE_CHECKING:
     from memem.index.encoder import Vectors
 
 MERGE, SPLIT, ARCHIVE = KINDS = ("merge", "split", "archive")
-MOST_COMPARED = 4_000
-"""So many pairs, the likeliest, are compared: a few seconds' work. `python -m bench curation` tells."""
+MOST_COMPARED, MOST_EFFORT = 2_000, 600_000_000
+"""So many pairs, the likeliest, are compared, fewer when they are long: each sentence is held beside each, which takes
+as long as the product of their lengths. A few seconds in all; `python -m bench curation` tells."""
 MOST_OF_A_KIND = 100
 """More than anybody reads at once; when these are done, the next look finds the others."""
 LEAST_NEAR = 0.85
@@ -42,6 +43,10 @@ _SAYS = {
     CONTAINED: "says nothing that is not in",
     NEAR: "says in nearly the same words what is in",
 }
+
+
+_Pair = tuple[Entry, Entry, tuple[float, float | None]]
+"""Two memories, how alike their words are, and how near they are, where that is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +137,9 @@ def _called(entry: Entry) -> str:
 
 def _merges(ws: Workspace, entries: Sequence[Entry]) -> tuple[list[Suggestion], bool]:
     found: list[tuple[float, Entry, Entry, str]] = []
-    for one, other, (likeness, cosine) in _likely(ws, entries):
+    pairs = _likely(ws, entries)
+    compared = _affordable(pairs)
+    for one, other, (likeness, cosine) in compared:
         relation = curation.relation(one.memory, other.memory, likeness, cosine)
         if relation:
             found.append((likeness, one, other, relation))
@@ -152,15 +159,12 @@ def _merges(ws: Workspace, entries: Sequence[Entry]) -> tuple[list[Suggestion], 
         done |= {merge.ended.id, *([merge.kept.id] if merge.added else [])}
         kept.add(merge.kept.id)
         merges.append(_merge(merge))
-    return merges, False
+    return merges, len(compared) < len(pairs)
 
 
 def _merge(merge: Merge) -> Suggestion:
     kept, ended = merge.kept, merge.ended
-    gained = ["its evidence"] if ended.memory.evidence else []
-    gained += [f"its {name}" for name in curation.gained(kept.memory, ended.memory)]
-    gained = [f"{len(merge.added)} sentence{'s' * (len(merge.added) > 1)} of it", *gained] if merge.added else gained
-    gets = f" and gets {', '.join(gained)}" if gained else ""
+    gets = "" if merge.untouched else _gets(merge)
     return Suggestion(
         _identity(MERGE, (kept, ended)),
         MERGE,
@@ -173,7 +177,14 @@ def _merge(merge: Merge) -> Suggestion:
     )
 
 
-def _likely(ws: Workspace, entries: Sequence[Entry]) -> Iterator[tuple[Entry, Entry, tuple[float, float | None]]]:
+def _gets(merge: Merge) -> str:
+    told = [f"{len(merge.added)} sentence{'s' * (len(merge.added) > 1)} of it"] if merge.added else []
+    told += ["its evidence"] if merge.ended.memory.evidence else []
+    told += [f"its {name}" for name in curation.gained(merge.kept.memory, merge.ended.memory)]
+    return f" and gets {', '.join(told)}" if told else ""
+
+
+def _likely(ws: Workspace, entries: Sequence[Entry]) -> list[_Pair]:
     """The pairs that are worth comparing, the likeliest first: by the same text, by meaning, and by words."""
     pairs: dict[tuple[int, int], tuple[float, float | None]] = {}
     for places in _by_project(entries):
@@ -185,8 +196,12 @@ def _likely(ws: Workspace, entries: Sequence[Entry]) -> Iterator[tuple[Entry, En
             likeness = alike.get((one, other), likely.likeness(mine[one].body, mine[other].body))
             pairs[(places[one], places[other])] = (likeness, cosines.get((one, other)))
     best = sorted(pairs.items(), key=lambda each: (-max(each[1][0], each[1][1] or 0.0), each[0]))
-    for (one, other), near in best[:MOST_COMPARED]:
-        yield entries[one], entries[other], near
+    return [(entries[one], entries[other], near) for (one, other), near in best]
+
+
+def _affordable(pairs: Sequence[_Pair]) -> Sequence[_Pair]:
+    efforts = accumulate(len(one.body) * len(other.body) for one, other, _ in pairs[:MOST_COMPARED])
+    return pairs[: sum(effort <= MOST_EFFORT for effort in efforts)]
 
 
 def _by_project(entries: Sequence[Entry]) -> list[list[int]]:

@@ -111,6 +111,8 @@ def _merge(ws: Workspace, suggestion: Suggestion, notes: Sequence[Entry]) -> Non
     why = f"curated {suggestion.id}: {suggestion.reason}"
     if not curating.is_theirs(ws, kept):
         _revise(ws, kept, why, **_gained(kept, ended, suggestion.into))
+    elif suggestion.into or curation.gained(kept.memory, ended.memory):
+        raise NoteChanged(CHANGED)  # it is a person's by now, who would have to change it
     _revise(ws, ended, why, **_superseded(ws, kept.link))
 
 

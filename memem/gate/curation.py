@@ -35,13 +35,14 @@ _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；])|\n+")
 class Merge:
     """The memory that stays, the one that ends, what the two are to each other, and what has to be added to the first.
 
-    `yours` says why only a person may do it.
+    `untouched` says that the first is a person's and stays as it is; `yours` why only a person may do it.
     """
 
     kept: Entry
     ended: Entry
     relation: str
     added: tuple[str, ...] = ()
+    untouched: bool = False
     yours: str = ""
 
 
@@ -63,7 +64,7 @@ def merge(one: Entry, other: Entry, relation: str, theirs: frozenset[str]) -> Me
     if kept.memory.layer > ended.memory.layer:
         return None  # what is told with every session would no longer be
     added = tuple(each for each in sentences(ended.body) if not says(kept.body, each)) if relation == NEAR else ()
-    return Merge(kept, ended, relation, added, _yours(kept, ended, added, theirs))
+    return Merge(kept, ended, relation, added, kept.id in theirs, _yours(kept, ended, added, theirs))
 
 
 def gained(kept: Memory, ended: Memory) -> dict[str, tuple[str, ...]]:
@@ -98,7 +99,7 @@ def idle(memory: Memory, now: datetime, *, prompts: int, shown: int, used: int) 
     days = (now - written).days
     if used or memory.importance > LOW_IMPORTANCE or days < OLD_DAYS or prompts < LEAST_PROMPTS:
         return ""
-    seen = f"shown {shown} time{'s' * (shown != 1)} and never used" if shown else "never shown"
+    seen = f"shown {shown} time{'s' * (shown != 1)} and never used" if shown else "never of use"
     return f"{seen} in {prompts:,} prompts, unchanged for {days} days, importance {memory.importance}"
 
 

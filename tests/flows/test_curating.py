@@ -127,6 +127,16 @@ def test_no_more_are_told_of_than_anybody_reads(ws: Workspace, monkeypatch: pyte
     assert not curate(ws).more
 
 
+def test_no_more_is_compared_than_seconds_allow(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    for project in ("one", "two"):
+        put(ws, PORT, project=project)
+        put(ws, PORT_AND_HOST, project=project)
+    monkeypatch.setattr(curating, "MOST_EFFORT", len(PORT) * len(PORT_AND_HOST))
+    assert (len(curate(ws).suggestions), curate(ws).more) == (1, True)
+    monkeypatch.setattr(curating, "MOST_COMPARED", 0)
+    assert curate(ws).suggestions == ()
+
+
 # --- two that can be one ------------------------------------------------------------------------------------------
 
 
@@ -287,7 +297,7 @@ def test_what_nobody_needed_goes_to_the_archive(ws: Workspace) -> None:
     entry = put(ws, PORT, importance=2)
     prompts(ws, curation.LEAST_PROMPTS)
     suggestion = only(curate(ws))
-    assert "was never shown in 50 prompts, unchanged for 365 days, importance 2" in suggestion.reason
+    assert "was never of use in 50 prompts, unchanged for 365 days, importance 2" in suggestion.reason
     curate(ws, apply=[])
     assert (now(ws, entry).layer, now(ws, entry).status) == (3, "active")
 
@@ -361,10 +371,11 @@ def test_what_a_person_has_touched_is_theirs(ws: Workspace) -> None:
 
 
 def test_a_machines_note_gives_way_to_a_persons_that_stays_as_it_is(ws: Workspace) -> None:
-    less = put(ws, PORT)
+    less = put(ws, PORT, evidence="it is on 9200")
     mine = put(ws, PORT_AND_HOST, author="human", source_type="user")
     before = ws.store.absolute(mine.path).read_bytes()
     assert not only(curate(ws)).yours
+    assert only(curate(ws)).outcome == f"{mine.memory.id8} stays; {less.memory.id8} is superseded by it"
     curate(ws, apply=[])
     assert ws.store.absolute(mine.path).read_bytes() == before
     assert now(ws, less).superseded_by == mine.link
@@ -404,6 +415,23 @@ def test_a_note_that_changes_before_its_turn_is_left(ws: Workspace, monkeypatch:
     def meanwhile(*args: Any, **options: Any) -> curating.Suggestions:
         found = suggest(*args, **options)
         editing.revise(ws, more.id, body="The search service was switched off.")
+        return found
+
+    monkeypatch.setattr(curating, "suggest", meanwhile)
+    done = curate(ws, apply=[])
+    assert (done.applied, done.left[0].reason) == ((), tidying.CHANGED)
+    assert len(in_force(ws)) == 2
+
+
+def test_a_note_that_a_person_touches_before_its_turn_is_left(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(ws, PORT, keys=("es",))
+    more = put(ws, PORT_AND_HOST)
+    suggest = curating.suggest
+
+    def meanwhile(*args: Any, **options: Any) -> curating.Suggestions:
+        found = suggest(*args, **options)
+        path = ws.store.absolute(more.path)
+        path.write_text(path.read_text().replace("importance: 3", "importance: 5"))
         return found
 
     monkeypatch.setattr(curating, "suggest", meanwhile)

@@ -52,7 +52,7 @@ def _suggest(result: Curated) -> None:
         "Nothing was changed. `memem curate --apply` does it all but what is yours, `--apply ID ...` some of it."
     )
     if result.more:
-        output.aside("There is more: it comes up when this is done.")
+        output.aside("There may be more: look again when this is done, or at one project with --project.")
 
 
 def _group(heading: str, suggestions: list[Suggestion]) -> None:
