@@ -8,33 +8,24 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, islice
-from typing import TYPE_CHECKING
+from itertools import islice
 
 from memem.core.clock import moment
-from memem.core.errors import MememError, NoteError
+from memem.core.errors import NoteError
 from memem.core.memory import GENERAL, Entry, Memory, id8_of, link_target
 from memem.core.project import normalise
 from memem.core.validity import is_in_force
-from memem.flows import links, usefulness
+from memem.flows import links, pairing, usefulness
 from memem.flows.opening import require_vault
-from memem.gate import curation, likely, splitting
+from memem.gate import curation, splitting
 from memem.gate.curation import Merge
 from memem.gate.duplicates import fingerprint
 from memem.gate.relation import CONTAINED, CONTAINS, NEAR, SAME
 from memem.workspace import Workspace
 
-if TYPE_CHECKING:
-    from memem.index.encoder import Vectors
-
 MERGE, SPLIT, ARCHIVE = KINDS = ("merge", "split", "archive")
-MOST_COMPARED, MOST_EFFORT = 2_000, 600_000_000
-"""So many pairs, the likeliest, are compared, fewer when they are long: each sentence is held beside each, which takes
-as long as the product of their lengths. A few seconds in all; `python -m bench curation` tells."""
 MOST_OF_A_KIND = 100
 """More than anybody reads at once; when these are done, the next look finds the others."""
-LEAST_NEAR = 0.85
-"""Notes that are less near say different things: what comparison finds to be the same is nearer."""
 IMPORTED = "import"
 _LINK = re.compile(r"\[\[([^\[\]\n]+)\]\]")
 _SAYS = {
@@ -43,10 +34,6 @@ _SAYS = {
     CONTAINED: "says nothing that is not in",
     NEAR: "says in nearly the same words what is in",
 }
-
-
-_Pair = tuple[Entry, Entry, tuple[float, float | None]]
-"""Two memories, how alike their words are, and how near they are, where that is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,8 +124,8 @@ def _called(entry: Entry) -> str:
 
 def _merges(ws: Workspace, entries: Sequence[Entry]) -> tuple[list[Suggestion], bool]:
     found: list[tuple[float, Entry, Entry, str]] = []
-    pairs = _likely(ws, entries)
-    compared = _affordable(pairs)
+    pairs = pairing.likely_pairs(ws, entries)
+    compared = pairing.affordable(pairs)
     for one, other, (likeness, cosine) in compared:
         relation = curation.relation(one.memory, other.memory, likeness, cosine)
         if relation:
@@ -182,73 +169,6 @@ def _gets(merge: Merge) -> str:
     told += ["its evidence"] if merge.ended.memory.evidence else []
     told += [f"its {name}" for name in curation.gained(merge.kept.memory, merge.ended.memory)]
     return f" and gets {', '.join(told)}" if told else ""
-
-
-def _likely(ws: Workspace, entries: Sequence[Entry]) -> list[_Pair]:
-    """The pairs that are worth comparing, the likeliest first: by the same text, by meaning, and by words."""
-    pairs: dict[tuple[int, int], tuple[float, float | None]] = {}
-    for places in _by_project(entries):
-        mine = [entries[place] for place in places]
-        alike = {(one, other): likeness for one, other, likeness in likely.likely([each.body for each in mine])}
-        alike |= dict.fromkeys(_same_text(mine), 1.0)
-        cosines = _cosines(ws, mine)
-        for one, other in alike.keys() | cosines.keys():
-            likeness = alike.get((one, other), likely.likeness(mine[one].body, mine[other].body))
-            pairs[(places[one], places[other])] = (likeness, cosines.get((one, other)))
-    best = sorted(pairs.items(), key=lambda each: (-max(each[1][0], each[1][1] or 0.0), each[0]))
-    return [(entries[one], entries[other], near) for (one, other), near in best]
-
-
-def _affordable(pairs: Sequence[_Pair]) -> Sequence[_Pair]:
-    efforts = accumulate(len(one.body) * len(other.body) for one, other, _ in pairs[:MOST_COMPARED])
-    return pairs[: sum(effort <= MOST_EFFORT for effort in efforts)]
-
-
-def _by_project(entries: Sequence[Entry]) -> list[list[int]]:
-    places: dict[str, list[int]] = {}
-    for place, entry in enumerate(entries):
-        places.setdefault(entry.project, []).append(place)
-    return list(places.values())
-
-
-def _same_text(entries: Sequence[Entry]) -> Iterator[tuple[int, int]]:
-    first: dict[str, int] = {}
-    for place, entry in enumerate(entries):
-        earlier = first.setdefault(fingerprint(entry.body), place)
-        if earlier != place:
-            yield earlier, place
-
-
-def _cosines(ws: Workspace, entries: Sequence[Entry]) -> dict[tuple[int, int], float]:
-    """How near notes are whose passages have vectors; none where there is no encoder."""
-    if ws.settings.encoder == "none":
-        return {}
-    from memem.index.passages import key, passages
-
-    keys = [(key(text), place) for place, entry in enumerate(entries) for text in passages(entry.memory)]
-    try:
-        with ws.vectors().reading() as view:
-            slots = view.slots(list({each for each, _ in keys}))
-            known = [(slots[each], place) for each, place in keys if each in slots]
-            return _nearest(view.rows[[slot for slot, _ in known]], [place for _, place in known])
-    except MememError:
-        return {}  # `memem doctor` says what is wrong with them; words find nearly all of it
-
-
-def _nearest(rows: "Vectors", owners: Sequence[int]) -> dict[tuple[int, int], float]:
-    """Pairs of notes of which two passages are near, with the cosine of the nearest."""
-    import numpy as np
-
-    from memem.index.similar import nearest
-
-    every = np.arange(len(rows))
-    near = nearest(rows, every, every, LEAST_NEAR, likely.MOST_BESIDE)
-    found: dict[tuple[int, int], float] = {}
-    for one, other, cosine in zip(near.ones.tolist(), near.others.tolist(), near.cosines.tolist(), strict=True):
-        first, second = sorted((owners[one], owners[other]))
-        if first != second:
-            found[first, second] = max(cosine, found.get((first, second), cosine))
-    return found
 
 
 # --- one that says many things ------------------------------------------------------------------------------------

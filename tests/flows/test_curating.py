@@ -12,7 +12,19 @@ from hypothesis import strategies as st
 from memem.core.memory import Entry, Memory
 from memem.core.receipt import PROMPT, Item, Receipt
 from memem.core.validity import is_in_force
-from memem.flows import curating, editing, encode, forgetting, history, reindex, retrieve, tidying, timeline, undoing
+from memem.flows import (
+    curating,
+    editing,
+    encode,
+    forgetting,
+    history,
+    pairing,
+    reindex,
+    retrieve,
+    tidying,
+    timeline,
+    undoing,
+)
 from memem.flows.curating import Suggestion
 from memem.flows.tidying import Curated, curate
 from memem.gate import curation
@@ -131,9 +143,9 @@ def test_no_more_is_compared_than_seconds_allow(ws: Workspace, monkeypatch: pyte
     for project in ("one", "two"):
         put(ws, PORT, project=project)
         put(ws, PORT_AND_HOST, project=project)
-    monkeypatch.setattr(curating, "MOST_EFFORT", len(PORT) * len(PORT_AND_HOST))
+    monkeypatch.setattr(pairing, "MOST_EFFORT", len(PORT) * len(PORT_AND_HOST))
     assert (len(curate(ws).suggestions), curate(ws).more) == (1, True)
-    monkeypatch.setattr(curating, "MOST_COMPARED", 0)
+    monkeypatch.setattr(pairing, "MOST_COMPARED", 0)
     assert curate(ws).suggestions == ()
 
 
@@ -243,7 +255,7 @@ def test_what_is_near_by_meaning_is_compared_though_it_shares_few_rare_words(
     put(meant, PORT_AND_HOST)
     encode.encode_all(meant)
     monkeypatch.setattr("memem.gate.likely.likely", lambda _: iter(()))
-    monkeypatch.setattr(curating, "LEAST_NEAR", 0.5)
+    monkeypatch.setattr(pairing, "LEAST_NEAR", 0.5)
     assert only(curate(meant)).what == "merge"
 
 
