@@ -33,6 +33,7 @@ def test_a_report_is_grouped_and_changes_nothing(run: Run) -> None:
     ]
     assert "00000001 (The search service listens on port 9200) says nothing that is not in 00000002" in done.out
     assert "          | Invoices are rounded to whole cents before tax.\n" in done.out
+    assert "00000005 stays; 00000004 is superseded by it (memem leaves it: 00000004 is yours)." in done.out
     assert "Nothing was changed." in done.err
     assert vault(open_workspace(actor="test")) == before
 

@@ -483,6 +483,18 @@ def test_one_undo_takes_it_all_back_to_the_very_bytes(ws: Workspace) -> None:
     assert len(curate(ws).suggestions) == 3
 
 
+def test_what_was_taken_back_can_be_done_again_and_taken_back_again(ws: Workspace) -> None:
+    put(ws, MANY)
+    put(ws, PORT)
+    put(ws, PORT_AND_HOST)
+    before = {name: data for name, data in vault(ws).items() if name.endswith(".md")}
+    for _ in range(2):
+        done = curate(ws, apply=[])
+        assert len(done.applied) == 2
+        undoing.undo(ws, done.batch)
+        assert {name: data for name, data in vault(ws).items() if name.endswith(".md")} == before
+
+
 # --- nothing is lost ----------------------------------------------------------------------------------------------
 
 SENTENCES = st.sampled_from(

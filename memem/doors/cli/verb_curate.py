@@ -61,7 +61,7 @@ def _group(heading: str, suggestions: list[Suggestion]) -> None:
     output.heading(f"{heading} ({len(suggestions)})")
     for each in suggestions:
         output.say(f"{each.id}  {each.project}  {each.reason}.")
-        output.say(f"          {each.yours or each.outcome}.")
+        output.say(f"          {each.outcome}{f' (memem leaves it: {each.yours})' if each.yours else ''}.")
         if each.what == "split":
             for part in each.into:
                 output.say(textwrap.indent(part, "          | ", lambda _: True))
