@@ -23,7 +23,7 @@ from memem.gate.duplicates import fingerprint
 from memem.gate.relation import CONTAINED, CONTAINS, NEAR, SAME
 from memem.workspace import Workspace
 
-MERGE, SPLIT, ARCHIVE = KINDS = ("merge", "split", "archive")
+MERGE, SPLIT, ARCHIVE = "merge", "split", "archive"
 MOST_OF_A_KIND = 100
 """More than anybody reads at once; when these are done, the next look finds the others."""
 IMPORTED = "import"
@@ -68,8 +68,9 @@ def suggest(ws: Workspace, *, project: str | None = None) -> Suggestions:
     """All that would tidy the vault, or one project: first what can be merged, then what can be parted, then what can
     be archived."""
     require_vault(ws)
-    held = _in_force(ws, None if project is None else normalise(project))
-    disputed = _disputed(held)
+    everything, only = _in_force(ws), None if project is None else normalise(project)
+    held = [entry for entry in everything if only in (None, entry.project)]
+    disputed, linked = _disputed(everything), _linked(everything)
     free = [entry for entry in held if entry.id not in disputed]
     # What says many things is parted first: else all that says one of them would become part of it.
     parted = {entry.id: parts for entry in free if (parts := splitting.parts(entry.memory))}
@@ -77,7 +78,7 @@ def suggest(ws: Workspace, *, project: str | None = None) -> Suggestions:
     theirs = {entry.id for each in splits if each.yours for entry in each.notes}
     merges, beyond = _merges(ws, [entry for entry in free if entry.id not in parted or entry.id in theirs])
     taken = parted.keys() | {entry.id for each in merges for entry in each.notes}
-    idle, unread = _first(_idle(ws, [entry for entry in free if entry.id not in taken], _linked(held)))
+    idle, unread = _first(_idle(ws, [entry for entry in free if entry.id not in taken], linked))
     return Suggestions((*merges, *splits, *idle), len(held), more or beyond or unread)
 
 
@@ -91,10 +92,9 @@ def is_theirs(ws: Workspace, entry: Entry) -> bool:
         return True  # being written to, or gone
 
 
-def _in_force(ws: Workspace, project: str | None) -> list[Entry]:
+def _in_force(ws: Workspace) -> list[Entry]:
     """The memories that hold now, whose id no other file carries, in the order of their ids."""
-    of = "status = 'active' AND (? IS NULL OR project = ?) ORDER BY id, path"
-    rows = ws.index.rows(of, (project, project))
+    rows = ws.index.rows("status = 'active' ORDER BY id, path")
     found = [Entry(row.memory, row.path) for row in rows if row.memory and is_in_force(row.memory, ws.clock())]
     places: dict[str, int] = {}
     for entry in found:

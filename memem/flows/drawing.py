@@ -29,7 +29,7 @@ class Drawn:
 
 
 def draw(ws: Workspace, file: Path, *, project: str | None = None) -> Drawn:
-    """Draw the memories, or those of one project: of each project the most linked, when there are too many."""
+    """Draw the memories, or those of one project: the most linked of the largest projects, when there are too many."""
     if file.suffix.lower() != SUFFIX:
         raise InputError(f"{file.name!r} is no name for a picture: it should end in {SUFFIX}.")
     weaving.look(ws)
@@ -51,7 +51,8 @@ def draw(ws: Workspace, file: Path, *, project: str | None = None) -> Drawn:
 
     links = [(at[edge.source], at[edge.target], edge.score) for edge in between]
     groups = picture.groups(shown)
-    places = layout(list(groups.values()), links, [dot.radius for dot in shown])
+    names = [picture.name_size(name) for name in groups]
+    places = layout(list(groups.values()), links, [dot.radius for dot in shown], names)
     _write(file, picture.svg(shown, between, places, total=len(dots)))
     return Drawn(str(file), len(shown), len(dots), len(between), len(groups))
 

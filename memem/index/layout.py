@@ -4,6 +4,7 @@ Nothing here is left to chance: it begins on a spiral, in the order that is give
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,25 +25,56 @@ _GOLDEN = np.pi * (3 - np.sqrt(5))
 Points = NDArray[np.float64]
 Link = tuple[int, int, float]
 """Two places, and how strongly they are linked."""
+Size = tuple[float, float]
 
 
-def layout(groups: Sequence[Sequence[int]], links: Sequence[Link], sizes: Sequence[float]) -> list[tuple[float, float]]:
-    """A place for each dot, whose radius is its size. Every dot is in one group; the largest lie in the middle."""
-    places = np.zeros((len(sizes), 2))
+@dataclass(frozen=True, slots=True)
+class _Disc:
+    """The dots of a group around their middle, their radii, the size of the name above them, and how far it reaches."""
+
+    points: Points
+    radii: Points
+    name: Size
+    radius: float
+
+    def holds_its_name(self, way: Points) -> bool:
+        """Whether the name, above the middle of the dots when they are turned so, is still inside."""
+        points = self.points @ way
+        middle = float(points[:, 0].min() + points[:, 0].max()) / 2
+        top = float((points[:, 1] - self.radii).min()) - self.name[1]
+        return float(np.hypot(abs(middle) + self.name[0] / 2, top)) <= self.radius
+
+
+def layout(
+    groups: Sequence[Sequence[int]], links: Sequence[Link], sizes: Sequence[float], names: Sequence[Size]
+) -> list[tuple[float, float]]:
+    """A place for each dot, whose radius is its size. Every dot is in one group; the largest lie in the middle.
+
+    Above each group there is room for its name, which has this width and height.
+    """
     radii = np.array(sizes, float)
-    discs: list[float] = []
-    for group in groups:
-        mine = {dot: number for number, dot in enumerate(group)}
-        inside = [(mine[one], mine[other], weight) for one, other, weight in links if one in mine and other in mine]
-        own = _spread(_settled(len(group), inside), radii[list(group)])
-        places[list(group)] = own
-        discs.append(float((np.hypot(*own.T) + radii[list(group)]).max(initial=0.0)) + RIM)
-    centres = _packed(discs)
+    discs = [_disc(group, links, radii[list(group)], name) for group, name in zip(groups, names, strict=True)]
+    centres = _packed([disc.radius for disc in discs])
     home = np.zeros(len(sizes), int)
-    for number, group in enumerate(groups):
+    places = np.zeros((len(sizes), 2))
+    for number, (group, disc) in enumerate(zip(groups, discs, strict=True)):
         home[list(group)] = number
-    _turn(groups, [link for link in links if home[link[0]] != home[link[1]]], places, centres, home)
+        places[list(group)] = disc.points
+    across = [(one, other) for one, other, _ in links if home[one] != home[other]]
+    for number, (group, disc) in enumerate(zip(groups, discs, strict=True)):
+        ends = [(one, other) for pair in across for one, other in (pair, pair[::-1]) if home[one] == number]
+        if ends:
+            targets = (places + centres[home])[[other for _, other in ends]] - centres[number]
+            places[list(group)] = disc.points @ _best_turn(disc, places[[one for one, _ in ends]], targets)
     return [(float(x), float(y)) for x, y in places + centres[home]] if len(sizes) else []
+
+
+def _disc(group: Sequence[int], links: Sequence[Link], radii: Points, name: Size) -> _Disc:
+    mine = {dot: number for number, dot in enumerate(group)}
+    inside = [(mine[one], mine[other], weight) for one, other, weight in links if one in mine and other in mine]
+    points = _spread(_settled(len(group), inside), radii)
+    reach = float((np.hypot(*points.T) + radii).max())
+    return _Disc(points, radii, name, max(reach + RIM, float(np.hypot(name[0] / 2, reach + name[1])) + GAP))
 
 
 def _settled(count: int, links: Sequence[Link]) -> Points:
@@ -107,20 +139,12 @@ def _packed(discs: Sequence[float]) -> Points:
     return centres
 
 
-def _turn(
-    groups: Sequence[Sequence[int]], across: Sequence[Link], places: Points, centres: Points, home: NDArray[np.int_]
-) -> None:
-    """Turn each disc, or its mirror image, so that what leads to others is short."""
-    for number, group in enumerate(groups):
-        out = [link if home[link[0]] == number else (link[1], link[0], link[2]) for link in across]
-        out = [link for link in out if home[link[0]] == number]
-        if not out:
-            continue
-        mine, theirs = [one for one, _, _ in out], [other for _, other, _ in out]
-        targets = places[theirs] + centres[home[theirs]] - centres[number]
-        ways = [_rotation(2 * np.pi * turn / TURNS, mirrored) for mirrored in (1, -1) for turn in range(TURNS)]
-        lengths = [float(np.hypot(*(places[mine] @ way - targets).T).sum()) for way in ways]
-        places[list(group)] = places[list(group)] @ ways[int(np.argmin(np.round(lengths, 6)))]
+def _best_turn(disc: _Disc, ends: Points, targets: Points) -> Points:
+    """How to turn a disc, or its mirror image, so that what leads to others is short and its name stays inside."""
+    ways = [_rotation(2 * np.pi * turn / TURNS, mirrored) for mirrored in (1, -1) for turn in range(TURNS)]
+    ways = [way for way in ways if disc.holds_its_name(way)]
+    lengths = [float(np.hypot(*(ends @ way - targets).T).sum()) for way in ways]
+    return ways[int(np.argmin(np.round(lengths, 6)))]
 
 
 def _rotation(angle: float, mirrored: int) -> Points:

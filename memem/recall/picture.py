@@ -13,6 +13,10 @@ HEADING, SMALL = 16.0, 12.0
 """The sizes of letters: of a project's name, and of the legend."""
 MARGIN, HEAD, FOOT = 26.0, 58.0, 66.0
 LEAST_WIDTH = 640.0
+ABOVE = 8.0
+"""Between the dots of a project and its name."""
+MOST_PROJECTS = 40
+"""More clusters than these are mere crumbs."""
 TITLE_CHARACTERS, PROJECT_CHARACTERS = 120, 40
 
 _COLOURS = (
@@ -29,8 +33,6 @@ _LINES = {
     CONTRADICTS: ("contradicts", "#d0242f", "#ff5f6d", "2", "2 3"),
 }
 """Of a kind: its name, its colour on light and on dark, how thick it is, how it is broken."""
-
-
 _FONTS = "system-ui, -apple-system, 'Segoe UI', Helvetica, Arial, sans-serif"
 
 
@@ -51,14 +53,10 @@ class Dot:
 
 
 def chosen(dots: Sequence[Dot], most: int) -> list[Dot]:
-    """At most so many: of each project the most linked, the first of each before the second of any."""
-    ranked: dict[str, int] = {}
-    order: list[tuple[int, str, int]] = []
-    by_degree = sorted(range(len(dots)), key=lambda at: (-dots[at].degree, -dots[at].importance, dots[at].id))
-    for at in by_degree:
-        rank = ranked[dots[at].project] = ranked.get(dots[at].project, -1) + 1
-        order.append((rank, dots[at].project, at))
-    return [dots[at] for _, _, at in sorted(order)[:most]]
+    """At most so many, of the largest projects: of each the most linked, the first of each before the second of any."""
+    largest = dict(list(groups(dots).items())[:MOST_PROJECTS])
+    order = sorted((rank, project, at) for project, mine in largest.items() for rank, at in enumerate(mine))
+    return [dots[at] for _, _, at in order[:most]]
 
 
 def groups(dots: Sequence[Dot]) -> dict[str, list[int]]:
@@ -67,8 +65,13 @@ def groups(dots: Sequence[Dot]) -> dict[str, list[int]]:
     for at, dot in enumerate(dots):
         found.setdefault(dot.project, []).append(at)
     for mine in found.values():
-        mine.sort(key=lambda at: (-dots[at].degree, dots[at].id))
+        mine.sort(key=lambda at: (-dots[at].degree, -dots[at].importance, dots[at].id))
     return dict(sorted(found.items(), key=lambda each: (-len(each[1]), each[0])))
+
+
+def name_size(project: str) -> tuple[float, float]:
+    """How much room the name of a project takes above its dots."""
+    return width_of(cut(project, PROJECT_CHARACTERS), HEADING), HEADING * 1.25 + ABOVE
 
 
 def svg(dots: Sequence[Dot], edges: Iterable[Edge], places: Sequence[Point], *, total: int) -> str:
@@ -89,7 +92,7 @@ def svg(dots: Sequence[Dot], edges: Iterable[Edge], places: Sequence[Point], *, 
         *_drawn(drawn, at, dots, places),
         *_circles(projects, dots, places),
         *(_name(number, project, names[project]) for number, project in enumerate(projects)),
-        *(_label(label, linked=dots[at].degree > 0) for at, label in labels),
+        *(_label(label, linked=dots[number].degree > 0) for number, label in labels),
         *_heading(len(dots), len(drawn), len(projects), total),
         *_legend({edge.kind for edge in drawn}, any(not dot.in_force for dot in dots), height),
         "</svg>",
@@ -182,7 +185,7 @@ def _drawn(edges: Sequence[Edge], at: dict[str, int], dots: Sequence[Dot], place
             yield f'<path class="{kind}{" far" * far}" d="{told}"/>'
             if kind == SUPERSEDES:
                 tips = "".join(_tip(places[one], places[two], dots[two].radius) for one, two in mine)
-                yield f'<path class="{kind}-tip" style="fill-opacity:1" d="{tips}"/>'
+                yield f'<path class="{kind}-tip" d="{tips}"/>'
 
 
 def _tip(start: Point, end: Point, radius: float) -> str:
@@ -208,10 +211,10 @@ def _circles(projects: dict[str, list[int]], dots: Sequence[Dot], places: Sequen
 def _names(projects: dict[str, list[int]], dots: Sequence[Dot], places: Sequence[Point]) -> Iterator[tuple[str, Box]]:
     """Where the name of each project stands: above its dots."""
     for project, mine in projects.items():
-        top = min(places[at][1] - dots[at].radius for at in mine) - 12
+        width, height = name_size(project)
+        top = min(places[at][1] - dots[at].radius for at in mine) - height
         middle = (min(places[at][0] for at in mine) + max(places[at][0] for at in mine)) / 2
-        half = width_of(cut(project, PROJECT_CHARACTERS), HEADING) / 2
-        yield project, (middle - half, top - HEADING, middle + half, top + 4)
+        yield project, (middle - width / 2, top, middle + width / 2, top + HEADING * 1.25)
 
 
 def _name(number: int, project: str, box: Box) -> str:
@@ -233,7 +236,7 @@ def _label(label: Label, *, linked: bool) -> str:
 
 
 def _heading(dots: int, edges: int, projects: int, total: int) -> Iterator[str]:
-    some = "" if total <= dots else f" of {total:,}, the most linked of each project"
+    some = "" if total <= dots else f" of {total:,}, the most linked of the largest projects"
     told = f"{_count(dots, 'memory', 'memories')}{some} · {_count(edges, 'link', 'links')}"
     told = f"{told} · {_count(projects, 'project', 'projects')}"
     yield f'<text class="ink" x="{MARGIN:g}" y="32" font-size="18" font-weight="650">What memem remembers</text>'
@@ -248,7 +251,7 @@ def _legend(kinds: set[str], hollow: bool, height: float) -> Iterator[str]:
             name = _LINES[kind][0]
             yield f'<path class="{kind}" d="M{x:.0f} {y - 4:.0f}h26"/>'
             if kind == SUPERSEDES:
-                yield f'<path class="{kind}-tip" style="fill-opacity:1" d="{_tip((x, y - 4), (x + 28, y - 4), 0)}"/>'
+                yield f'<path class="{kind}-tip" d="{_tip((x, y - 4), (x + 28, y - 4), 0)}"/>'
             yield f'<text class="quiet" x="{x + 32:.0f}" y="{y:.0f}" font-size="{SMALL:g}">{name}</text>'
             x += 32 + width_of(name, SMALL) + 22
     told = "A larger dot has more links" + ("; a hollow one no longer holds." if hollow else ".")

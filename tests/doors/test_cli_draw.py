@@ -23,7 +23,7 @@ def test_it_says_when_some_are_left_out(run: Run, tmp_path: Path, monkeypatch: p
     run("save", "Tyres are changed in October.")
     done = run("graph", "draw", str(tmp_path / "graph.svg"))
     assert done.out.startswith("1 of 2 memories, ")
-    assert "the most linked are drawn" in done.err
+    assert "The most linked of the largest projects are drawn" in done.err
 
 
 def test_another_kind_of_file_is_refused(run: Run, tmp_path: Path) -> None:

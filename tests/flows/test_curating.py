@@ -355,6 +355,14 @@ def test_what_something_in_force_links_to_stays(ws: Workspace) -> None:
     assert curate(ws).suggestions == ()
 
 
+def test_what_another_project_links_to_stays_also_when_only_its_own_is_looked_at(ws: Workspace) -> None:
+    one = put(ws, PORT, importance=2)
+    prompts(ws, curation.LEAST_PROMPTS)
+    assert len(curate(ws, project="shop").suggestions) == 1
+    put(ws, "Ports are listed elsewhere.", project="garage", related=(one.link,))
+    assert curate(ws, project="shop").suggestions == ()
+
+
 def test_without_receipts_nobody_knows_what_was_of_use(ws: Workspace) -> None:
     put(ws, PORT, importance=2)
     assert curate(ws).suggestions == ()

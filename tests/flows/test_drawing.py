@@ -48,7 +48,7 @@ def test_of_too_many_the_most_linked_are_drawn(ws: Workspace, tmp_path: Path, mo
     assert (drawn.drawn, drawn.memories) == (3, 6)
     text = (tmp_path / "g.svg").read_text()
     assert "Tokens are signed with RS256" in text
-    assert "3 memories of 6, the most linked of each project" in text
+    assert "3 memories of 6, the most linked of the largest projects" in text
 
 
 @pytest.mark.parametrize("name", ["graph.png", "graph", "missing/graph.svg"])

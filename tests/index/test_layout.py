@@ -6,7 +6,10 @@ from math import dist
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memem.index.layout import GAP, Link, layout
+from memem.index import layout as module
+from memem.index.layout import GAP, Link
+
+NAME = (60.0, 24.0)
 
 graphs = st.integers(1, 30).flatmap(
     lambda count: st.tuples(
@@ -17,11 +20,15 @@ graphs = st.integers(1, 30).flatmap(
 )
 
 
+def layout(groups: list[list[int]], links: list[Link], sizes: list[float]) -> list[tuple[float, float]]:
+    return module.layout(groups, links, sizes, [NAME] * len(groups))
+
+
 def grouped(homes: list[int]) -> list[list[int]]:
     return [[dot for dot, at in enumerate(homes) if at == home] for home in sorted(set(homes))]
 
 
-@settings(max_examples=30)
+@settings(max_examples=15)
 @given(graphs)
 def test_no_dot_lies_on_another_and_it_is_the_same_each_time(graph: tuple[list[int], list[Link], list[float]]) -> None:
     homes, wanted, sizes = graph
@@ -52,6 +59,23 @@ def test_projects_lie_apart() -> None:
         or min(dist(places[a], places[b]) for a in grouped(homes)[i] for b in grouped(homes)[j]) > 50
         for (i, one), (j, other) in combinations(enumerate(boxes), 2)
     )
+
+
+@settings(max_examples=15)
+@given(st.lists(st.tuples(st.integers(1, 5), st.floats(5, 300)), min_size=1, max_size=12), st.integers(0, 40))
+def test_there_is_room_for_the_name_of_every_project(wanted: list[tuple[int, float]], linked: int) -> None:
+    homes = [home for home, (count, _) in enumerate(wanted) for _ in range(count)]
+    names = [(width, 24.0) for _, width in wanted]
+    ends = [(number % len(homes), (number * 7 + 1) % len(homes)) for number in range(linked)]
+    links = [(one, other, 0.5) for one, other in ends if one != other]
+    places = module.layout(grouped(homes), links, [4.0] * len(homes), names)
+    boxes = []
+    for group, (width, height) in zip(grouped(homes), names, strict=True):
+        across = [places[dot][0] for dot in group]
+        middle, top = (min(across) + max(across)) / 2, min(places[dot][1] for dot in group) - 4
+        boxes.append((middle - width / 2, top - height, middle + width / 2, top))
+    for one, other in combinations(boxes, 2):
+        assert one[2] <= other[0] or other[2] <= one[0] or one[3] <= other[1] or other[3] <= one[1]
 
 
 def test_what_is_linked_lies_closer() -> None:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memem.core.edge import CONTRADICTS, EDGE_KINDS, SAME_TOPIC, SUPERSEDES, Edge
-from memem.recall.picture import Dot, chosen, groups, svg
+from memem.recall.picture import MOST_PROJECTS, Dot, chosen, groups, svg
 
 SVG = "{http://www.w3.org/2000/svg}"
 HOSTILE = '</title><script>alert("x")</script><!-- &amp; ]]> \x00\u202e'
@@ -95,7 +95,9 @@ def test_what_no_longer_holds_is_hollow_and_has_no_label() -> None:
 def test_it_says_how_many_were_left_out() -> None:
     dots = [Dot("a", "One", "p")]
     assert "1 memory · 0 links · 1 project" in texts(drawn(dots))
-    assert any("1 memory of 1,200, the most linked of each project" in text for text in texts(drawn(dots, total=1_200)))
+    assert any(
+        "1 memory of 1,200, the most linked of the largest projects" in text for text in texts(drawn(dots, total=1_200))
+    )
 
 
 def test_a_project_has_a_name_a_ground_and_a_colour_of_its_own() -> None:
@@ -116,6 +118,13 @@ def test_of_too_many_the_most_linked_of_each_project_are_chosen() -> None:
     small = [Dot(f"s{number}", "", "small", 0) for number in range(2)]
     assert [dot.id for dot in chosen([*large, *small], 5)] == ["l49", "s0", "l48", "s1", "l47"]
     assert len(chosen([*large, *small], 1_000)) == 52
+
+
+def test_of_too_many_projects_the_largest_are_chosen() -> None:
+    dots = [Dot(f"{project}-{number}", "", f"p{project}") for project in range(60) for number in range(project % 7 + 1)]
+    shown = groups(chosen(dots, 1_000))
+    assert len(shown) == MOST_PROJECTS
+    assert min(map(len, shown.values())) == 3
 
 
 def test_projects_come_by_size_and_their_dots_by_links() -> None:

@@ -145,7 +145,7 @@ def _draw(ws: Workspace, options: argparse.Namespace) -> None:
     told = f"{drawn.drawn:,} of {drawn.memories:,} memories, {drawn.edges:,} edges, {drawn.projects:,} projects"
     output.say(f"{told}: {drawn.file}")
     if drawn.drawn < drawn.memories:
-        output.aside("Of each project the most linked are drawn; `--project` draws one alone.")
+        output.aside("The most linked of the largest projects are drawn; `--project` draws one alone.")
 
 
 _WHAT: dict[str, tuple[str, Callable[[Workspace, argparse.Namespace], None]]] = {
