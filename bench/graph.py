@@ -34,7 +34,7 @@ from memem.core.query import Scope
 from memem.flows import meaning, model, reindex, retrieve, weaving
 from memem.workspace import Workspace, load_numpy, open_workspace
 
-NOTES, TOPIC, SPREAD = 10_000, 12, 0.05
+NOTES, TOPIC = 10_000, 12
 LIMIT = 2.0
 SAMPLE = 100
 REBUILD, PASS, EACH = "rebuild of the graph", "one pass of the vector search, in blocks", "one search after the other"
@@ -94,7 +94,7 @@ def _fill(ws: Workspace, notes: int) -> None:
     topics /= np.linalg.norm(topics, axis=1, keepdims=True)
     pairs = sorted(ws.index.passages.within(Scope(archive=True)))
     rows = topics[np.array([row for _, row in pairs]) % len(topics)]
-    rows = rows + random.standard_normal(rows.shape).astype(np.float32) * SPREAD
+    rows = rows + random.standard_normal(rows.shape).astype(np.float32) / np.sqrt(dimensions)
     ws.vectors().add([key for key, _ in pairs], rows / np.linalg.norm(rows, axis=1, keepdims=True))
     assert meaning.look_up(ws) == 0
 

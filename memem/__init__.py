@@ -11,7 +11,7 @@ How a memory travels, and where to look:
     gate/       secrets and invisible characters out, size limits, what one statement is to another, what was forgotten
     vault/      markdown notes with Obsidian properties, changed in place, never reformatted
     index/      SQLite: a row per note and full text over them; vectors of their passages, and the encoders that make
-                them; derived, can be deleted at any time
+                them; the edges between memories; derived, can be deleted at any time
     recall/     ranking, the decision to speak, the budget, the slice as text
     jobs/       the event log and the undo store; the state database; locks of miners; work that is detached
     workspace.py  one opened memory home: the only reader of the environment

@@ -8,18 +8,21 @@ from typing import Any
 import pytest
 
 import memem
+from memem.core.edge import Edge
 from memem.core.memory import Entry, Hit, Memory, Slice
 from memem.core.mining import Turn
 from memem.core.options import OPTIONS
 from memem.core.receipt import Item, Receipt
 from memem.doors.cli import VERBS
 from memem.flows.applying import Applied
+from memem.flows.auditing import Audit, Flaw
 from memem.flows.configure import Setting
 from memem.flows.conflicts import Conflict
 from memem.flows.curating import Suggestion
 from memem.flows.doctor import Diagnosis
 from memem.flows.drawing import Drawn
 from memem.flows.encode import Encoded
+from memem.flows.graph import Neighbor, Neighborhood, Stats
 from memem.flows.health import Finding, Status
 from memem.flows.history import Batch
 from memem.flows.importing import Imported, ImportedFile
@@ -40,6 +43,7 @@ from memem.flows.transcripts import Beside, Said
 from memem.flows.undoing import Left, Undone
 from memem.flows.usefulness import Usefulness
 from memem.flows.vanished import Missing
+from memem.flows.weaving import Woven
 from memem.jobs.events import Event
 
 ROOT = Path(__file__).parent.parent
@@ -105,6 +109,13 @@ SHAPES: dict[str, Any] = {
     "items": Item,
     "timeline": Timeline,
     "conflict": Conflict,
+    "edge": Edge,
+    "woven": Woven,
+    "graph": Stats,
+    "neighborhood": Neighborhood,
+    "neighbor": Neighbor,
+    "audit": Audit,
+    "flaw": Flaw,
     "resolved": Resolved,
     "curated": Curated,
     "suggestion": Suggestion,
@@ -122,7 +133,7 @@ def test_the_json_of_every_result_is_documented_key_by_key(name: str) -> None:
     (paragraph,) = [each for each in paragraphs if f"**{name}**" in each]
     documented = re.findall(r"`([a-z_0-9]+)`", re.sub(r"\(.*?\)", "", paragraph.replace("\n", " ")))
     own = [field.name for field in fields(SHAPES[name]) if field.name != "memory"]
-    inherited = [field.name for field in fields(Entry)] if name == "hit" else []
+    inherited = [field.name for field in fields(Entry)] if name in ("hit", "neighbor") else []
     assert sorted(documented) == sorted(set(own) - set(inherited))
 
 

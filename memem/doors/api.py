@@ -243,7 +243,9 @@ class MemoryHome:
 
     def reindex(self) -> Refreshed:
         """Throw the index away and read every note again; vectors of unchanged text are kept."""
-        return rebuild.rebuild(self._ws)
+        read = rebuild.rebuild(self._ws)
+        weaving.follow(self._ws)
+        return read
 
     def encode(self, progress: Callable[[int, int], object] = lambda *_: None) -> Encoded:
         """Compute the vectors that are missing; `progress` is told how many passages have one, and of how many."""

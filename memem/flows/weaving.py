@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from memem.core.clock import iso
@@ -21,8 +22,10 @@ LEAST = 0.35
 DEGREE = 6
 """So many links of a note are found by comparing; more only where a cluster would fall apart."""
 MOST_AT_ONCE, MOST_UNASKED = 2_000, 20_000
-"""With so many memories the graph is made anew by whoever looks at it, and when a session begins: it takes less than a
-second, and less than ten. In a larger vault only who asks for it has it made."""
+"""With so many memories the graph is made anew by whoever looks at it, and when a session begins: that takes less than
+a second, and some seconds in the background. In a larger vault only who asks for it has it made."""
+
+_UNUSABLE = (ModelError, IndexUnusable, HomeError, Busy)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,17 +60,23 @@ def rebuild(ws: Workspace) -> Woven:
 def look(ws: Workspace) -> None:
     """Have the graph as the notes are now, where that is a matter of a moment; in a large vault as it was last made."""
     require_vault(ws)
-    if graph.is_behind(ws) and (ws.index.count() <= MOST_AT_ONCE or not graph.is_built(ws)):
+    if graph.is_behind(ws) and ws.index.count() <= (MOST_AT_ONCE if graph.is_built(ws) else MOST_UNASKED):
         rebuild(ws)
 
 
 def follow(ws: Workspace) -> None:
-    """The same in the background. While vectors are being computed it waits: with few of them there are few edges."""
-    if not graph.is_behind(ws) or ws.index.count() > MOST_UNASKED:
-        return
-    passages = ws.index.passages
-    if ws.settings.encoder == "none" or meaning.suffice(passages.pending(), passages.count()):
+    """The same in the background. A graph that there is stays while vectors are being computed, or cannot be."""
+    if graph.is_behind(ws) and ws.index.count() <= MOST_UNASKED and (not graph.is_built(ws) or _is_encoded(ws)):
         rebuild(ws)
+
+
+def _is_encoded(ws: Workspace) -> bool:
+    """Whether so much is encoded as there can be."""
+    if ws.settings.encoder == "none":
+        return True
+    with suppress(*_UNUSABLE):
+        return meaning.suffice(meaning.look_up(ws), ws.index.passages.count())
+    return False
 
 
 def _see_to_vectors(ws: Workspace) -> str:
@@ -78,7 +87,7 @@ def _see_to_vectors(ws: Workspace) -> str:
         missing = meaning.look_up(ws)
         if 0 < missing <= meaning.AT_ONCE:
             meaning.encode_some(ws, missing)
-    except (ModelError, IndexUnusable, HomeError, Busy) as problem:
+    except _UNUSABLE as problem:
         return str(problem)
     return ""
 

@@ -82,7 +82,7 @@ class EdgeRows:
 
     def drop(self, ids: Collection[str]) -> None:
         """Within a transaction: the edges of memories that are in no note any more."""
-        for identity in ids:
+        for identity in filter(None, ids):
             if not self._connection.execute("SELECT 1 FROM notes WHERE id = ? LIMIT 1", (identity,)).fetchone():
                 self._connection.execute("DELETE FROM edges WHERE source = ? OR target = ?", (identity, identity))
 

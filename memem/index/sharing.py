@@ -21,7 +21,7 @@ def share(memories: Sequence[Memory]) -> Iterator[tuple[int, int, float, str]]:
     found: dict[tuple[int, int], tuple[float, str]] = {}
     for (origin, _), places in holders.items():
         if 2 <= len(places) <= RARE:
-            score = 0.4 + 0.4 / (len(places) - 1)
+            score = round(0.4 + 0.4 / (len(places) - 1), 4)
             for pair in combinations(places, 2):
                 if _may_meet(memories, *pair):
                     found[pair] = max(found.get(pair, (0.0, "")), (score, origin))

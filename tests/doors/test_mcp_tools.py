@@ -71,6 +71,9 @@ def test_with_full_there_are_more() -> None:
     assert {tool.name for tool in offered("full")} - {tool.name for tool in offered("default")} == {
         "memory_recall",
         "memory_list",
+        "memory_graph_neighbors",
+        "memory_graph_audit",
+        "memory_graph_rebuild",
     }
 
 
@@ -421,6 +424,48 @@ def test_a_list_shows_the_last_changed_first_and_recall_is_search(ws: Workspace,
     assert ask("memory_list", scope_id="other") == "No memories here yet. memory_save keeps one."
     arguments = {"query": "old walrus", "limit": 1, "scope_id": "shop"}
     assert ask("memory_recall", **arguments) == ask("memory_search", **arguments)
+
+
+@pytest.mark.usefixtures("full")
+def test_neighbours_are_quoted_with_what_leads_to_them(ws: Workspace, ask: Ask) -> None:
+    keep(ws, 1, "Tokens are signed.", title="Signing", kind="decision")
+    keep(ws, 2, "It depends on [[signing-00000001]].", title="Rotating")
+    keep(ws, 3, "This is supported by [[rotating-00000002]].", title="Further")
+    assert ask("memory_graph_neighbors", memory_id="00000001", depth=2).splitlines()[1:] == [
+        "00000001 · shop · decision · 2026-03-01 · **Signing**",
+        "   > Tokens are signed.",
+        "- needed by (1.00, by link): 00000002 · shop · fact · 2026-03-01 · **Rotating**",
+        "   > It depends on [[signing-00000001]].",
+        "- supports (1.00, by link, 2 steps away): 00000003 · shop · fact · 2026-03-01 · **Further**",
+        "   > This is supported by [[rotating-00000002]].",
+    ]
+    assert "(No edge leads to it or away from it.)" in ask("memory_graph_neighbors", memory_id=keep(ws, 4, "Alone."))
+
+
+@pytest.mark.usefixtures("full")
+def test_an_audit_tells_numbers_flaws_and_what_mends_them(ws: Workspace, ask: Ask) -> None:
+    for number in range(1, 4):
+        keep(ws, number, f"Statement {number}, see [[nowhere]].", title=f"Note\n# {number}")
+    told = ask("memory_graph_audit", limit=2).splitlines()
+    assert told[0].startswith("0 edges between 3 memories, found by words alone (links,")
+    assert told[1] == "Out of order: orphan 3, dead_link 3, hub 0, stale_edge 0."
+    assert told[2].startswith("- orphan 00000001 **Note # 1** no edge leads to it or away from it. Link it in Obsidian")
+    assert told[4] == "(1 more.)"
+    assert "links in its text to [[nowhere]], which is not there. Write the note [[nowhere]]" in told[5]
+
+
+@pytest.mark.usefixtures("full")
+def test_an_audit_of_many_flaws_stays_short(ws: Workspace, ask: Ask) -> None:
+    for number in range(60):
+        keep(ws, number + 1, f"Statement {number}, see [[nowhere {'x' * 150} {number}]].", title=f"Note {number}")
+    assert len(ask("memory_graph_audit", limit=100)) < ANSWER
+
+
+@pytest.mark.usefixtures("full")
+def test_a_rebuild_counts_the_edges(ws: Workspace, ask: Ask) -> None:
+    keep(ws, 1, "Tokens are signed.", title="Signing")
+    keep(ws, 2, "See [[signing-00000001]].")
+    assert ask("memory_graph_rebuild").startswith("1 edges between 2 memories, found by words alone")
 
 
 # --- transcripts --------------------------------------------------------------------------------------------------

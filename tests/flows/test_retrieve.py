@@ -10,7 +10,8 @@ from memem.core.errors import InputError, NotFound, VaultMissing
 from memem.core.memory import Memory
 from memem.core.receipt import PROMPT, Item, Receipt
 from memem.doors.cli.verb_demo import example_memories
-from memem.flows import editing, keeping, reindex, remember, retrieve
+from memem.flows import editing, keeping, reindex, remember, retrieve, weaving
+from memem.recall.leaning import LINKED
 from memem.workspace import Workspace
 from tests.fakes import START, SteppingClock
 
@@ -86,6 +87,23 @@ def test_deprecated_notes_come_behind_and_quarantined_ones_never(ws: Workspace) 
     assert [hit.id for hit in retrieve.search(ws, "deploys by hand")] == [second.memory.id, first.memory.id]
     editing.edit(ws, first.memory.id, status="quarantined")
     assert [hit.id for hit in retrieve.search(ws, "deploys by hand")] == [second.memory.id]
+
+
+def test_what_a_person_links_in_a_statement_comes_along_a_little_more_readily(ws: Workspace) -> None:
+    texts = ("Walrus walrus walrus.", "Walrus walrus colony.", "Walrus walrus beach.", "The sea has a walrus.")
+    written = [
+        keeping.keep(ws, Memory(f"{number:08}{'0' * 24}", f"Note {number}", text)) for number, text in enumerate(texts)
+    ]
+    path = ws.store.absolute(written[-1].path)
+    path.write_text(path.read_text().replace("The sea", f"[[{Path(written[0].path).stem}]] The sea"))
+    reindex.refresh(ws)
+
+    def score() -> float:
+        return next(hit.score for hit in retrieve.search(ws, "walrus") if hit.id == written[-1].memory.id)
+
+    before = score()
+    weaving.rebuild(ws)
+    assert score() == pytest.approx(before * LINKED, abs=1e-3)
 
 
 def test_get_takes_an_id_its_beginning_or_a_link(shop: Workspace) -> None:

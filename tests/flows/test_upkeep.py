@@ -13,7 +13,7 @@ import pytest
 from memem.core import locks
 from memem.core.errors import HomeError, MememError, ModelError, VaultMissing
 from memem.core.receipt import PROMPT, Item, Receipt
-from memem.flows import consent, meaning, opening, remember, retrieve, upkeep
+from memem.flows import consent, graph, meaning, opening, remember, retrieve, upkeep
 from memem.flows.mining_state import MiningState
 from memem.jobs import detach
 from memem.workspace import Workspace, open_workspace, stored_plugin_options
@@ -456,6 +456,14 @@ def test_what_the_sessions_project_remembers_is_looked_after(ws: Workspace, tmp_
     assert retrieve.list_memories(ws)[0].memory.status == "active"
     upkeep.after_session_start(ws, shop)
     assert retrieve.list_memories(ws)[0].memory.stale_because == "auth.py is gone from shop"
+
+
+def test_the_graph_follows_the_notes(ws: Workspace) -> None:
+    one = remember.save(ws, "Tokens are signed with RS256.")
+    (ws.store.paths.memories / "mine.md").write_text(f"This depends on [[{Path(one.path).stem}]].")
+    upkeep.after_session_start(ws)
+    assert [edge.kind for edge in graph.edges(ws)] == ["depends_on"]
+    assert not graph.is_behind(ws)
 
 
 def test_without_a_vault_nothing_is_looked_after(ws: Workspace, tmp_path: Path) -> None:

@@ -176,6 +176,26 @@ def test_what_one_of_the_best_is_linked_with_is_raised_whichever_of_the_two_has_
     assert raised(*map(memory, "abc"), memory("d", related=(link("abc"[best]),))) == pytest.approx(LINKED)
 
 
+def pair(one: str, other: str) -> tuple[str, str]:
+    return memory(one).id, memory(other).id
+
+
+@pytest.mark.parametrize("best", "abc")
+def test_what_the_graph_holds_together_with_one_of_the_best_is_raised_as_much_as_by_a_link(best: str) -> None:
+    memories, scores = list(map(memory, "abcd")), (0.9, 0.8, 0.7, 0.3)
+    alone = leaned(scores, memories, NONE)
+    held = leaned(scores, memories, Leaning(linked={pair(best, "d")}))
+    assert held == [*alone[:3], pytest.approx(alone[3] * LINKED)]
+    also = [*memories[:3], memory("d", related=(link(best),))]
+    assert leaned(scores, also, Leaning(linked={pair(best, "d")})) == held
+
+
+def test_what_the_graph_holds_together_among_the_others_or_the_best_raises_nothing() -> None:
+    memories, scores = list(map(memory, "abcde")), (0.9, 0.8, 0.7, 0.3, 0.3)
+    held = Leaning(linked={pair("d", "e"), pair("a", "b"), pair("a", "z")})
+    assert leaned(scores, memories, held) == leaned(scores, memories, NONE)
+
+
 def test_a_link_to_what_is_not_among_the_best_raises_nothing() -> None:
     linked = memory("e", related=(link("d"),))
     assert raised(*map(memory, "abcd"), linked, scores=(0.9, 0.8, 0.7, 0.3, 0.3)) == pytest.approx(1)

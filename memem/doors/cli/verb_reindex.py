@@ -5,7 +5,7 @@ import argparse
 from memem.core.errors import Busy, ModelError
 from memem.doors.cli import output
 from memem.doors.cli.session import workspace
-from memem.flows import encode, model, rebuild
+from memem.flows import encode, model, rebuild, weaving
 from memem.workspace import Workspace
 
 
@@ -22,6 +22,7 @@ def run(options: argparse.Namespace) -> int:
         else:
             output.say(f"Read {result.changed} of {result.files} files in {ws.settings.vault}.")
         _encode(ws, quiet=options.json)
+        weaving.follow(ws)
     return 0
 
 

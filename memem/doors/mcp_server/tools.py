@@ -153,7 +153,6 @@ TOOLS = (
         "Makes the edges between memories anew, from the notes' links and from what they mean. No note is changed. "
         "Helps when many notes were changed at once.",
         _takes(),
-        reads=False,
         full=True,
     ),
 )
