@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from memem.core.errors import MememError
 from memem.core.memory import Entry
 from memem.gate import likely
+from memem.gate.comparing.statements import LONGEST
 from memem.gate.duplicates import fingerprint
 from memem.workspace import Workspace
 
@@ -29,7 +30,9 @@ def likely_pairs(ws: Workspace, entries: Sequence[Entry]) -> list[Pair]:
     pairs: dict[tuple[int, int], tuple[float, float | None]] = {}
     for places in _by_project(entries):
         mine = [entries[place] for place in places]
-        alike = {(one, other): likeness for one, other, likeness in likely.likely([each.body for each in mine])}
+        # What is longer than can be compared is only ever the same as its very copy.
+        texts = [each.body if len(each.body) <= LONGEST else "" for each in mine]
+        alike = {(one, other): likeness for one, other, likeness in likely.likely(texts)}
         alike |= dict.fromkeys(_same_text(mine), 1.0)
         cosines = _cosines(ws, mine)
         for one, other in alike.keys() | cosines.keys():

@@ -16,7 +16,8 @@ LEAST_PARTS = 3
 """Two that share no word may well be a statement and its reason."""
 LEAST_WORDS = 4
 """Of a part that can stand by itself: fewer only name something."""
-MOST_PARTS = 20
+MOST_PARTS, MOST_CHARACTERS = 20, 4_000
+"""What is longer is a document, and no list of statements."""
 
 _BULLET = re.compile(r"[-*+•][ \t]+(?=\S)")
 _WHOLE = re.compile(r"^[ \t]*(?:```|~~~|\||#{1,6}[ \t]|>|\d+[.)][ \t])", re.MULTILINE)
@@ -30,7 +31,7 @@ _NO_SUBJECT = frozenset(
 
 def parts(memory: Memory) -> tuple[str, ...]:
     """The texts that a memory would become; none when it is one statement, or cannot safely be parted."""
-    if memory.kind == "procedure" or _WHOLE.search(memory.body):
+    if memory.kind == "procedure" or len(memory.body) > MOST_CHARACTERS or _WHOLE.search(memory.body):
         return ()
     pieces = list(_pieces(memory.body))
     if not LEAST_PARTS <= len(pieces) <= MOST_PARTS or any(piece.endswith((":", "：")) for piece in pieces):

@@ -176,6 +176,14 @@ def test_of_two_with_the_same_text_the_weightier_stays(ws: Workspace) -> None:
     assert [memory.id for memory in in_force(ws)] == [weighty.id]
 
 
+def test_long_copies_are_found_though_long_texts_are_not_compared(ws: Workspace) -> None:
+    long = " ".join(f"Step {number} of the story is told here." for number in range(100))
+    put(ws, long, title="One")
+    put(ws, long.replace(" ", "  "), title="Two")
+    put(ws, f"{long} It ends.", title="Three")
+    assert only(curate(ws)).what == "merge"
+
+
 def test_several_become_part_of_one(ws: Workspace) -> None:
     for title in ("One", "Two", "Three"):
         put(ws, PORT, title=title)

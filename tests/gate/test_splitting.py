@@ -55,10 +55,23 @@ def test_the_name_of_the_project_is_no_common_subject() -> None:
         f"{CENTS}\n\n```\n{NIGHT}\n```\n\n{SHOTS}",
         f"| a | b |\n|---|---|\n\n{CENTS}\n\n{NIGHT}",
         f"> {CENTS}\n\n{NIGHT}\n\n{SHOTS}",
+        f"{CENTS}\n\n{NIGHT}\n\n{SHOTS} {'Every release has a folder of its own. ' * 110}",
         "- red\n- green\n- blue",
         f"It depends.\n\n{CENTS}\n\n{NIGHT}\n\n{SHOTS}",
     ],
-    ids=["sentences", "two", "lead-in", "steps", "sections", "code", "table", "quotation", "words", "pronoun"],
+    ids=[
+        "sentences",
+        "two",
+        "lead-in",
+        "steps",
+        "sections",
+        "code",
+        "table",
+        "quotation",
+        "document",
+        "words",
+        "pronoun",
+    ],
 )
 def test_what_may_be_one_stays_one(body: str) -> None:
     assert split(body) == ()
