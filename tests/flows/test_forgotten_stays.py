@@ -432,6 +432,7 @@ _OTHERWISE = {
     "flows.resolving._amend": "links and status change",
     "flows.confirming._relate": "links change",
     "flows.staleness._revised": "status changes",
+    "flows.auditing._mend": "links change",
     "flows.conflicts.write_page": "a page of what is in notes",
 }
 
