@@ -310,6 +310,31 @@ def test_a_split_that_was_applied_half_is_completed(ws: Workspace, monkeypatch: 
     assert len(in_force(ws)) == 3
 
 
+def test_a_part_that_was_forgotten_elsewhere_does_not_become_a_note_again(ws: Workspace) -> None:
+    put(ws, MANY)
+    cents = put(ws, "Invoices are rounded to whole cents before tax.", project="garage")
+    forgetting.forget(ws, cents.id)
+    before = vault(ws)
+    (left,) = curate(ws, apply=[]).left
+    assert "was forgotten" in left.reason
+    assert vault(ws) == before
+
+
+def test_words_that_were_forgotten_elsewhere_do_not_come_along_as_evidence(ws: Workspace) -> None:
+    put(ws, PORT, evidence="the search service moved to atlas, which listens on 9200 for everybody in the office")
+    put(ws, PORT_AND_HOST)
+    source = put(
+        ws,
+        "Atlas is where everybody searches.",
+        evidence="the search service moved to atlas, which listens on 9200 for everybody in the office",
+    )
+    forgetting.forget(ws, source.id)
+    before = vault(ws)
+    done = curate(ws, apply=[])
+    assert (done.applied, len(done.left)) == ((), 1)
+    assert vault(ws) == before
+
+
 # --- one that nobody needs ----------------------------------------------------------------------------------------
 
 
