@@ -3,7 +3,21 @@
 import sys
 from importlib import import_module
 
-BENCHES = ("graph", "hooks", "latency", "meaning", "mining", "ranking", "recall", "report", "rules", "silence", "truth")
+BENCHES = (
+    "curation",
+    "graph",
+    "hooks",
+    "latency",
+    "meaning",
+    "mining",
+    "picture",
+    "ranking",
+    "recall",
+    "report",
+    "rules",
+    "silence",
+    "truth",
+)
 
 
 def main(arguments: list[str]) -> int:

@@ -18,7 +18,9 @@ from memem.flows.applying import Applied
 from memem.flows.auditing import Audit, Flaw
 from memem.flows.configure import Setting
 from memem.flows.conflicts import Conflict
+from memem.flows.curating import Suggestion
 from memem.flows.doctor import Diagnosis
+from memem.flows.drawing import Drawn
 from memem.flows.encode import Encoded
 from memem.flows.graph import Neighbor, Neighborhood, Stats
 from memem.flows.health import Finding, Status
@@ -35,6 +37,7 @@ from memem.flows.receipts import Decision, Injection
 from memem.flows.reindex import Refreshed
 from memem.flows.resolving import Resolved
 from memem.flows.reviewing import Proposal
+from memem.flows.tidying import Curated, NotApplied
 from memem.flows.timeline import Timeline
 from memem.flows.transcripts import Beside, Said
 from memem.flows.undoing import Left, Undone
@@ -114,6 +117,10 @@ SHAPES: dict[str, Any] = {
     "audit": Audit,
     "flaw": Flaw,
     "resolved": Resolved,
+    "curated": Curated,
+    "suggestion": Suggestion,
+    "not applied": NotApplied,
+    "drawn": Drawn,
     "turn": Turn,
     "said": Said,
     "beside": Beside,

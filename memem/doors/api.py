@@ -34,6 +34,7 @@ from memem.flows import (
     retrieve,
     reviewing,
     slicing,
+    tidying,
     transcripts,
     undoing,
     weaving,
@@ -53,6 +54,7 @@ from memem.flows.receipts import Decision
 from memem.flows.reindex import Refreshed
 from memem.flows.resolving import Resolved
 from memem.flows.reviewing import Proposal
+from memem.flows.tidying import Curated
 from memem.flows.timeline import Timeline, timeline
 from memem.flows.transcripts import Said
 from memem.flows.undoing import Undone
@@ -220,6 +222,13 @@ class MemoryHome:
     def resolve(self, id: str, way: str, *, over: str | None = None) -> Resolved:
         """End the conflicts of a memory (or the one with `over`): `keep` it and end the others, or `both` hold."""
         return resolving.resolve(self._ws, _text(id, "id"), _text(way, "way"), over=over)
+
+    def curate(self, *ids: str, project: str | None = None, apply: bool = False) -> Curated:
+        """What would tidy the vault, or one project; with `apply` it is done: what has these ids, or else all."""
+        self._look()
+        _text(project or "", "project")
+        wanted = [_text(each, "id") for each in ids]
+        return tidying.curate(self._ws, project=project, apply=wanted if apply else None)
 
     def timeline(self, id: str) -> Timeline:
         """A memory among others: what it replaced, what replaced it, its links, what changed around it."""

@@ -20,7 +20,7 @@ from memem.vault.note import Note, escape_evidence
 from memem.vault.store import Change
 from memem.workspace import Workspace
 
-__all__ = ["EDITABLE", "edit", "edit_by_hand", "is_a_machines", "note_of", "revise"]
+__all__ = ["EDITABLE", "edit", "edit_by_hand", "is_a_machines", "note_of", "revise", "revise_same"]
 
 
 def edit(ws: Workspace, identity: str, *, why: str = "", **changes: Any) -> Written:
@@ -36,6 +36,15 @@ def revise(ws: Workspace, identity: str, *, why: str = "", **changes: Any) -> Wr
         ready(ws, require_vault(ws))
         note = note_of(ws, identity)
         return _change(ws, note, changes, "model", why) if _is_a_machines(note) else None
+
+
+def revise_same(ws: Workspace, memory: Memory, *, why: str = "", **changes: Any) -> Written | None:
+    """The same of a note that says exactly this: None also when it says anything else by now."""
+    with writing(ws):
+        ready(ws, require_vault(ws))
+        note = note_of(ws, memory.id)
+        is_same = _is_a_machines(note) and note.memory == memory
+        return _change(ws, note, changes, "model", why) if is_same else None
 
 
 def is_a_machines(ws: Workspace, identity: str) -> bool:

@@ -79,20 +79,29 @@ def _judge(ws: Workspace, session: str, transcript: Path | None, last_message: s
 
 def factors(ws: Workspace, ids: Sequence[str]) -> dict[str, float]:
     """What the use of memories counts in their ranking; of those without any, nothing."""
-    return {identity: usefulness.multiplier(*counted) for identity, counted in _tally(ws, ids).items()}
+    return {identity: usefulness.multiplier(*counted) for identity, counted in tally(ws, ids).items()}
 
 
 def of_memory(ws: Workspace, identity: str) -> Usefulness:
     """How one memory fared."""
-    counted = _tally(ws, [identity]).get(identity, (0, 0))
+    counted = tally(ws, [identity]).get(identity, (0, 0))
     return Usefulness(*counted, round(usefulness.multiplier(*counted), 4))
 
 
-def _tally(ws: Workspace, ids: Sequence[str]) -> Mapping[str, tuple[int, int]]:
+def tally(ws: Workspace, ids: Sequence[str]) -> Mapping[str, tuple[int, int]]:
+    """Of each memory, how often its use was judged, and how often it was used; nothing of the others."""
     if ids and ws.home.contexts_file.exists():
         with suppress(*UNUSABLE):
             return ws.contexts.receipts.tally(ids)
     return {}
+
+
+def prompts(ws: Workspace) -> list[tuple[str, float]]:
+    """The project and the time of every prompt of which a receipt is kept, the oldest first."""
+    if ws.home.contexts_file.exists():
+        with suppress(*UNUSABLE):
+            return ws.contexts.receipts.prompts()
+    return []
 
 
 def _tidy_mark(ws: Workspace) -> None:

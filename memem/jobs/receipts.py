@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from memem.core import sqlite
-from memem.core.receipt import RUNNERS_UP, UNUSED, Item, Receipt
+from memem.core.receipt import PROMPT, RUNNERS_UP, UNUSED, Item, Receipt
 from memem.jobs.tables import CONTEXTS, Table
 
 guarded = sqlite.guarding(CONTEXTS)
@@ -110,6 +110,12 @@ class Receipts(Table):
             query = f"SELECT id, shown, used FROM usefulness WHERE id IN ({marks})"  # noqa: S608 - marks only
             counted |= {identity: (shown, used) for identity, shown, used in self._connection.execute(query, some)}
         return counted
+
+    @guarded
+    def prompts(self) -> list[tuple[str, float]]:
+        """The project and the time of every prompt that is still known, the oldest first."""
+        query = "SELECT project, time FROM receipts WHERE event = ? ORDER BY time"
+        return self._connection.execute(query, (PROMPT,)).fetchall()
 
     @guarded
     def forget(self, session: str) -> None:

@@ -42,6 +42,7 @@ def test_the_methods_are_this_list() -> None:
         "search_transcripts",
         "conflicts",
         "resolve",
+        "curate",
         "timeline",
         "neighbors",
         "reindex",

@@ -388,7 +388,7 @@ _WRITING = {
     "store": {"create", "rewrite"},
     "restoring": {"put_back"},
     "keeping": {"put", "keep"},
-    "editing": {"edit", "revise", "edit_by_hand"},
+    "editing": {"edit", "revise", "revise_same", "edit_by_hand"},
     "reconcile": {"settle"},
     "remember": {"save"},
     "reviewing": {"propose", "accept"},
@@ -433,6 +433,8 @@ _OTHERWISE = {
     "flows.confirming._relate": "links change",
     "flows.staleness._revised": "status changes",
     "flows.auditing._mend": "links change",
+    "flows.tidying._revise": "what another note says; an edit refuses it: tests/flows/test_curating.py",
+    "flows.tidying._split": "what another note says; it is refused: tests/flows/test_curating.py",
     "flows.conflicts.write_page": "a page of what is in notes",
 }
 

@@ -2,11 +2,12 @@
 
 import argparse
 from collections.abc import Callable
+from pathlib import Path
 
 from memem.core.edge import MUTUAL
 from memem.doors.cli import output
 from memem.doors.cli.session import fresh_workspace
-from memem.flows import auditing, graph, weaving
+from memem.flows import auditing, drawing, graph, weaving
 from memem.flows.auditing import Audit
 from memem.flows.graph import Neighbor, Stats
 from memem.workspace import Workspace
@@ -26,6 +27,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     own["neighbors"].add_argument("id", metavar="ID", help="the id of a memory, or its first characters")
     own["neighbors"].add_argument("-d", "--depth", type=int, default=1, help="how many steps to go; default 1")
     own["neighbors"].add_argument("-n", "--limit", type=int, default=20, help="at most so many; default 20")
+    own["draw"].add_argument("file", metavar="FILE", type=Path, help="where to; ends in .svg")
+    own["draw"].add_argument("-p", "--project", help="only this project")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -134,9 +137,21 @@ def _row(each: Neighbor) -> list[str]:
     return [str(each.steps), each.memory.id8, *told, each.project, each.title]
 
 
+def _draw(ws: Workspace, options: argparse.Namespace) -> None:
+    drawn = drawing.draw(ws, options.file.expanduser(), project=options.project)
+    if options.json:
+        output.as_json(drawn)
+        return
+    told = f"{drawn.drawn:,} of {drawn.memories:,} memories, {drawn.edges:,} edges, {drawn.projects:,} projects"
+    output.say(f"{told}: {drawn.file}")
+    if drawn.drawn < drawn.memories:
+        output.aside("The most linked of the largest projects are drawn; `--project` draws one alone.")
+
+
 _WHAT: dict[str, tuple[str, Callable[[Workspace, argparse.Namespace], None]]] = {
     "rebuild": ("make all edges anew, from the notes' links and from what they mean", _rebuild),
     "audit": ("list what is out of order: orphans, dead links, hubs, stale edges, and what mends each", _audit),
     "stats": ("show the graph in numbers", _stats),
     "neighbors": ("show what is around a memory", _neighbors),
+    "draw": ("draw the graph as a picture (SVG)", _draw),
 }

@@ -1,0 +1,96 @@
+"""Which memories may say the same: pairs of a project, by their text, by what they mean, and by their words."""
+
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
+from typing import TYPE_CHECKING
+
+from memem.core.errors import MememError
+from memem.core.memory import Entry
+from memem.gate import likely
+from memem.gate.comparing.statements import LONGEST
+from memem.gate.duplicates import fingerprint
+from memem.workspace import Workspace
+
+if TYPE_CHECKING:
+    from memem.index.encoder import Vectors
+
+MOST_COMPARED, MOST_EFFORT = 2_000, 600_000_000
+"""So many pairs, the likeliest, are compared, fewer when they are long: each sentence is held beside each, which takes
+as long as the product of their lengths. A few seconds in all; `python -m bench curation` tells."""
+LEAST_NEAR = 0.85
+"""Of the labelled pairs of statements that say the same 94 in 100 are so near; words find the others, and all of which
+one is part of the other."""
+
+Pair = tuple[Entry, Entry, tuple[float, float | None]]
+"""Two memories, how alike their words are, and how near they are, where that is known."""
+
+
+def likely_pairs(ws: Workspace, entries: Sequence[Entry]) -> list[Pair]:
+    """The pairs that are worth comparing, the likeliest first: by the same text, by meaning, and by words."""
+    pairs: dict[tuple[int, int], tuple[float, float | None]] = {}
+    for places in _by_project(entries):
+        mine = [entries[place] for place in places]
+        # What is longer than can be compared is only ever the same as its very copy.
+        texts = [each.body if len(each.body) <= LONGEST else "" for each in mine]
+        alike = {(one, other): likeness for one, other, likeness in likely.likely(texts)}
+        alike |= dict.fromkeys(_same_text(mine), 1.0)
+        cosines = _cosines(ws, mine)
+        for one, other in alike.keys() | cosines.keys():
+            known = alike.get((one, other))
+            likeness = likely.likeness(mine[one].body, mine[other].body) if known is None else known
+            pairs[places[one], places[other]] = (likeness, cosines.get((one, other)))
+    best = sorted(pairs.items(), key=lambda each: (-max(each[1][0], each[1][1] or 0.0), each[0]))
+    return [(entries[one], entries[other], near) for (one, other), near in best]
+
+
+def affordable(pairs: Sequence[Pair]) -> Sequence[Pair]:
+    """As many of them, from the first on, as can be compared in a few seconds."""
+    efforts = accumulate(len(one.body) * len(other.body) for one, other, _ in pairs[:MOST_COMPARED])
+    return pairs[: sum(effort <= MOST_EFFORT for effort in efforts)]
+
+
+def _by_project(entries: Sequence[Entry]) -> list[list[int]]:
+    places: dict[str, list[int]] = {}
+    for place, entry in enumerate(entries):
+        places.setdefault(entry.project, []).append(place)
+    return list(places.values())
+
+
+def _same_text(entries: Sequence[Entry]) -> Iterator[tuple[int, int]]:
+    first: dict[str, int] = {}
+    for place, entry in enumerate(entries):
+        earlier = first.setdefault(fingerprint(entry.body), place)
+        if earlier != place:
+            yield earlier, place
+
+
+def _cosines(ws: Workspace, entries: Sequence[Entry]) -> dict[tuple[int, int], float]:
+    """How near notes are whose passages have vectors; none where there is no encoder."""
+    if ws.settings.encoder == "none":
+        return {}
+    from memem.index.passages import key, passages
+
+    keys = [(key(text), place) for place, entry in enumerate(entries) for text in passages(entry.memory)]
+    try:
+        with ws.vectors().reading() as view:
+            slots = view.slots(list({each for each, _ in keys}))
+            known = [(slots[each], place) for each, place in keys if each in slots]
+            return _nearest(view.rows[[slot for slot, _ in known]], [place for _, place in known])
+    except MememError:
+        return {}  # `memem doctor` says what is wrong with them; words find nearly all of it
+
+
+def _nearest(rows: "Vectors", owners: Sequence[int]) -> dict[tuple[int, int], float]:
+    """Pairs of notes of which two passages are near, with the cosine of the nearest."""
+    import numpy as np
+
+    from memem.index.similar import nearest
+
+    every = np.arange(len(rows))
+    near = nearest(rows, every, every, LEAST_NEAR, likely.MOST_BESIDE)
+    found: dict[tuple[int, int], float] = {}
+    for one, other, cosine in zip(near.ones.tolist(), near.others.tolist(), near.cosines.tolist(), strict=True):
+        first, second = sorted((owners[one], owners[other]))
+        if first != second:
+            found[first, second] = max(cosine, found.get((first, second), cosine))
+    return found

@@ -1,0 +1,87 @@
+"""memem curate, as a person calls it; and the same from Python."""
+
+import pytest
+
+from memem.doors.api import MemoryHome
+from memem.flows import reindex
+from memem.workspace import open_workspace
+from tests.command_line import Run
+from tests.flows.test_curating import MANY, PORT, PORT_AND_HOST, put, vault
+
+
+@pytest.fixture
+def untidy() -> None:
+    """A vault with a pair to merge, a note to part, and a pair that is a person's."""
+    ws = open_workspace(actor="test")
+    for body in (PORT, PORT_AND_HOST, MANY):
+        put(ws, body)
+    for body in (PORT, PORT_AND_HOST):
+        put(ws, body, project="garage", author="human", source_type="user")
+    ws.close()
+
+
+@pytest.mark.usefixtures("untidy")
+def test_a_report_is_grouped_and_changes_nothing(run: Run) -> None:
+    before = vault(open_workspace(actor="test"))
+    done = run("curate")
+    assert done.code == 0
+    headings = [line for line in done.out.splitlines() if line.endswith(")") and not line.startswith(" ")]
+    assert headings == [
+        "Say the same: one can stay for both (1)",
+        "Say many things: each can be a note of its own (1)",
+        "Yours to do: memem does not change what you wrote (1)",
+    ]
+    assert "00000001 (The search service listens on port 9200) says nothing that is not in 00000002" in done.out
+    assert "          | Invoices are rounded to whole cents before tax.\n" in done.out
+    assert "00000005 stays; 00000004 is superseded by it (memem leaves it: 00000004 is yours)." in done.out
+    assert "Nothing was changed." in done.err
+    assert vault(open_workspace(actor="test")) == before
+
+
+@pytest.mark.usefixtures("untidy")
+def test_everything_is_applied_but_what_is_yours_and_taken_back(run: Run) -> None:
+    before = vault(open_workspace(actor="test"))
+    done = run("curate", "--apply")
+    assert done.code == 0
+    assert [line.split()[0] for line in done.out.splitlines()] == ["done", "done", "left"]
+    assert "takes it back" in done.err
+    assert [each["yours"] for each in run("curate", "--json").data["suggestions"]] == ["00000004 is yours"]
+    assert run("undo").code == 0
+    after = vault(open_workspace(actor="test"))
+    assert {name: after[name] for name in before} == before
+
+
+@pytest.mark.usefixtures("untidy")
+def test_some_are_applied_by_their_ids(run: Run) -> None:
+    first = run("curate", "--project", "shop", "--json").data
+    merge, split = first["suggestions"]
+    assert (merge["what"], split["what"], first["memories"]) == ("merge", "split", 3)
+    done = run("curate", "--apply", split["id"], "--json")
+    assert (done.data["applied"], done.data["left"]) == ([split["id"]], [])
+    assert merge["id"] in [each["id"] for each in run("curate", "--json").data["suggestions"]]
+
+
+@pytest.mark.usefixtures("untidy")
+def test_an_id_that_there_is_not_fails_and_says_so(run: Run) -> None:
+    done = run("curate", "--apply", "ffffffff")
+    assert (done.code, done.out.split()[:2]) == (1, ["left", "ffffffff"])
+    assert "Nothing was changed." in done.err
+    assert run("curate", "--apply", "ffffffff", "--json").code == 1
+
+
+def test_an_orderly_vault_is_said_to_be_one(run: Run) -> None:
+    run("save", PORT)
+    assert "Nothing to tidy among 1 memories in force." in run("curate").err
+    done = run("curate", "--apply")
+    assert (done.code, done.out) == (0, "")
+    assert "There is nothing to tidy." in done.err
+
+
+def test_python_suggests_and_applies_too(mem: MemoryHome) -> None:
+    put(mem._ws, PORT)
+    put(mem._ws, PORT_AND_HOST)
+    (suggestion,) = mem.curate(project="shop").suggestions
+    assert mem.curate().applied == ()
+    assert mem.curate(suggestion.id, apply=True).applied == (suggestion.id,)
+    reindex.refresh(mem._ws)
+    assert mem.curate().suggestions == ()
