@@ -18,7 +18,7 @@ from memem.core.errors import Ambiguous, Forgotten, InputError, NoteError, NotFo
 from memem.core.home import VaultPaths
 from memem.core.memory import KINDS, STATUSES, Memory
 from memem.core.project import normalise
-from memem.flows import conflicts, editing, forgetting, keeping, reconcile
+from memem.flows import conflicts, editing, forgetting, keeping, overview, reconcile
 from memem.flows.keeping import Written
 from memem.flows.opening import ensure_vault
 from memem.flows.reconcile import Candidate
@@ -106,8 +106,10 @@ def import_notes(
     progress(len(sources), len(sources))
     if any(written.memory.contradicts for _, written in kept) and not dry_run:
         conflicts.write_page(ws)
-    changed = linked or any(written.outcome != EXISTS for _, written in kept)
-    return Imported(tuple(done), batch if changed and not dry_run else "", dry_run)
+    changed = not dry_run and (linked or any(written.outcome != EXISTS for _, written in kept))
+    if changed:
+        overview.follow(ws)
+    return Imported(tuple(done), batch if changed else "", dry_run)
 
 
 def _sources(ws: Workspace, path: Path) -> Iterator[_Source]:

@@ -36,14 +36,22 @@ def renewed(ws: Workspace, project: str, rows: Sequence[Row], text: str) -> str:
     return playbooks.part(project, taken, kept) if taken or pages.own_part(text) else ""
 
 
-def reworded(project: str, text: str, words: Mapping[str, str], asked: Sequence[str]) -> str:
-    """The same after a model was asked about some lines: with its `words`, and without a reason to ask again."""
+def unasked(text: str, least: int) -> list[Line]:
+    """The lines of memem's on a page that are longer than `least` and that no model was asked about."""
+    return [line for line in playbooks.read(text).ours.values() if not line.asked and len(line.words) > least]
+
+
+def reworded(project: str, text: str, words: Mapping[str, str], asked: Mapping[str, str]) -> str:
+    """Memem's part of a page after a model was asked about some statements, by their digests: with its `words` for
+    those lines that are still made of them."""
     kept = playbooks.read(text)
     lines = [
-        replace(line, words=words.get(line.id8, line.words), asked=line.asked or line.id8 in asked)
+        replace(line, words=words.get(line.id8, line.words), asked=True)
+        if asked.get(line.id8) == line.statement
+        else line
         for line in kept.ours.values()
     ]
-    return playbooks.part(project, lines, kept)
+    return playbooks.part(project, lines, kept) if lines else ""
 
 
 def digest(memory: Memory) -> str:

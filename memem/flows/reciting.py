@@ -64,10 +64,11 @@ def _told(section: int, words: str, entry: Entry | None) -> Told:
     """What memem made of a note has passed the gate with it; what a person or a model wrote passes it here."""
     if entry and line_of(entry.memory) == words:
         statement = flat(entry.memory)
-        return Told(section, statement if len(statement) <= LINE_CHARACTERS else words, entry)
+        short = len(statement) <= LINE_CHARACTERS
+        return Told(section, statement if short else render.one_line(statement, LINE_CHARACTERS), entry)
     from memem.gate.verdict import clean_line  # 16 ms, and most playbooks hold nothing else
 
-    return Told(section, clean_line(words), entry)
+    return Told(section, clean_line(pages.spoken(words)), entry)
 
 
 def _in_force(ws: Workspace, project: str, beginnings: Sequence[str]) -> dict[str, Entry]:

@@ -48,6 +48,11 @@ def plain(line: str) -> str:
     return _HASHTAG.sub(r"\\#", re.sub(r"\[(?=\[)", r"[\\", line))
 
 
+def spoken(line: str) -> str:
+    """The words of such a line as they were before."""
+    return re.sub(r"\\([\[(#%])", r"\1", line)
+
+
 def _quiet(line: str) -> str:
     return _TAG.sub("&lt;", line).replace("%%", "%\\%")
 

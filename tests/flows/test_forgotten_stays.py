@@ -433,6 +433,8 @@ _OTHERWISE = {
     "flows.confirming._relate": "links change",
     "flows.staleness._revised": "status changes",
     "flows.conflicts.write_page": "a page of what is in notes",
+    "flows.overview._put": "a page of what is in notes",
+    "flows.refining.refine": "lines of a page about notes that are there",
 }
 
 
