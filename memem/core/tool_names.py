@@ -3,6 +3,7 @@
 READING = frozenset(
     (
         "active_memory_slice",
+        "context_assemble",
         "memory_get",
         "memory_list",
         "memory_recall",

@@ -8,7 +8,7 @@ session waits for it: it neither scans the vault nor searches.
 import json
 from collections.abc import Collection, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from memem.core.errors import MememError, VaultUnmade
@@ -17,7 +17,7 @@ from memem.core.playbook import DECISIONS, ENVIRONMENT, NAMES, TRAPS
 from memem.core.receipt import SESSION_START
 from memem.flows import receipts, reciting, showed, standing
 from memem.flows.opening import require_vault
-from memem.flows.reciting import LINE_CHARACTERS, Told
+from memem.flows.reciting import Told
 from memem.flows.reindex import fresh_rows, is_filled
 from memem.jobs.tables import UNUSABLE
 from memem.recall import render
@@ -118,7 +118,7 @@ def _recited(lines: Sequence[Told], project: str, known: Collection[str], room: 
     for section in BY_HEART:
         news = [each for each in lines if each.section == section and not (each.entry and each.entry.id in known)]
         heading = f"## {NAMES[section]}"
-        texts = [_line(rank, each, project) for rank, each in enumerate(news, 1)]
+        texts = [reciting.rendered(rank, each, project) for rank, each in enumerate(news, 1)]
         taken = within(texts, min(SECTION_BUDGET, room - len(heading) - 2))
         if taken:
             parts.append((heading, taken))
@@ -126,15 +126,6 @@ def _recited(lines: Sequence[Told], project: str, known: Collection[str], room: 
             room -= len("\n".join(("", heading, *taken))) + 1
     entries = [each.entry for each in kept if each.entry]
     return _Recited(parts, entries, [each.entry for each in kept if each.entry and each.is_whole])
-
-
-def _line(rank: int, told: Told, project: str) -> str:
-    """A line of a playbook; a title that it begins with is not said twice, and a person's own line has none."""
-    if told.entry is None:
-        return render.quoted(told.words, LINE_CHARACTERS)
-    memory = told.entry.memory
-    title = told.words if told.words.startswith(memory.title.rstrip("….。")) else memory.title
-    return render.item(rank, replace(told.entry, memory=replace(memory, title=title, body=told.words)), project, 400)
 
 
 def _filled(*parts: tuple[str, list[str]]) -> list[tuple[str, list[str]]]:

@@ -3,7 +3,7 @@ is read, and no vault is scanned."""
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from memem.core.memory import GENERAL, Entry, Memory
@@ -48,6 +48,16 @@ def told(ws: Workspace, project: str, sections: Sequence[int] = SECTIONS) -> lis
         shown = [_told(place, words, entries.get(id8)) for place, words, id8 in lines if id8 in entries or not id8]
         return [each for each in shown if each.words]
     return []
+
+
+def rendered(rank: int, told: Told, project: str) -> str:
+    """A line as an item of a numbered part. A title that it begins with is not said twice; a person's own has none."""
+    if told.entry is None:
+        return render.quoted(told.words, LINE_CHARACTERS)
+    memory = told.entry.memory
+    title = told.words if told.words.startswith(memory.title.rstrip("….。")) else memory.title
+    shown = replace(told.entry, memory=replace(memory, title=title, body=told.words))
+    return render.item(rank, shown, project, LINE_CHARACTERS + len(told.words))
 
 
 def flat(memory: Memory) -> str:

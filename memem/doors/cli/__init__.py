@@ -36,6 +36,7 @@ VERBS = {
     "transcript": "find what was said in sessions of Claude Code since mining was switched on",
     "conflicts": "list memories that contradict each other, with the evidence of both sides",
     "resolve": "end a conflict: keep one memory over the other, or say that both hold",
+    "pages": "write the pages for Obsidian now: memem/Home.md, one for each project, and playbooks",
     "timeline": "show a memory in its time: what it replaced, what replaced it, what changed around it",
     "status": "show where the memory is and what is in it",
     "doctor": "go through everything memem needs and say what is missing; exit 1 when something is broken",
