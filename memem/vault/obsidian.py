@@ -135,8 +135,8 @@ def _target(link: str) -> str:
 
 
 def _texts(value: Any) -> list[str]:
-    """The values of a property that is not nested, those that are not empty."""
-    return [text for text in (value if isinstance(value, list) else [value]) if text]
+    """The values of a property, but for those that are empty or nested."""
+    return [text for text in (value if isinstance(value, list) else [value]) if text and isinstance(text, str)]
 
 
 def _nested(value: Any) -> str:
