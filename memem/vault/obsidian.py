@@ -73,7 +73,7 @@ def violations(text: str, names: Names) -> list[Violation]:
 
 def property_types(text: str) -> dict[str, str]:
     """The type that Obsidian sees in each property of a note that can be read."""
-    return {name: _type(entry.node) for name, entry in frontmatter.parse(text).entries.items()}
+    return {name: _seen(name, entry.node) for name, entry in frontmatter.parse(text).entries.items()}
 
 
 def clashes(notes: Mapping[str, str]) -> list[Violation]:
@@ -92,7 +92,7 @@ def clashes(notes: Mapping[str, str]) -> list[Violation]:
 
 def _of_properties(document: Document) -> Iterator[Violation]:
     for name, entry in document.entries.items():
-        kind = _type(entry.node)
+        kind = _seen(name, entry.node)
         nested = _nested(entry.value)
         about = f"`{name}`"
         if nested:
@@ -145,6 +145,12 @@ def _nested(value: Any) -> str:
     if isinstance(value, list) and any(not isinstance(item, str) for item in value):
         return 'holds a list in a list: a link has to be in quotes, as in "[[note]]"'
     return ""
+
+
+def _seen(name: str, node: Any) -> str:
+    """The type of a property's value; a date in one that is known to be text is text."""
+    kind = _type(node)
+    return TEXT if kind in _A_DATE and TEXT in TYPES.get(name, ()) else kind
 
 
 def _type(node: Any) -> str:

@@ -104,6 +104,7 @@ def test_properties_that_cannot_be_read_are_one_problem() -> None:
         'superseded_by: "[[OLDER-87654321.md]]"',
         "valid_to: 2026-03-01",
         "rating: 5",
+        "title: 2026-03-01",
     ],
 )
 def test_what_is_as_it_should_be_is_not_mentioned(written: str) -> None:
