@@ -3,7 +3,7 @@
 import sys
 from importlib import import_module
 
-BENCHES = ("hooks", "latency", "meaning", "mining", "ranking", "recall", "report", "rules", "silence", "truth")
+BENCHES = ("hooks", "latency", "meaning", "mining", "pages", "ranking", "recall", "report", "rules", "silence", "truth")
 
 
 def main(arguments: list[str]) -> int:

@@ -116,7 +116,7 @@ class _Writing:
         page, playbook = self._pages_of(project)
         condition = "project = ? AND problem IS NULL ORDER BY changed DESC, id"
         rows = fresh_rows(self._ws, lambda: self._ws.index.rows(condition, (project.name,)))
-        self._put(playbook, partial(playbooks.renewed, self._ws, project.name, rows))
+        self._put(playbook, partial(playbooks.renewed, self._ws, rows))
         self._put(page, _project(self._ws, project, rows))
 
     def _withdraw_others(self) -> None:

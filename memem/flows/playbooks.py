@@ -20,7 +20,7 @@ MOST_CANDIDATES = 100
 """More than there is room for."""
 
 
-def renewed(ws: Workspace, project: str, rows: Sequence[Row], text: str) -> str:
+def renewed(ws: Workspace, rows: Sequence[Row], text: str) -> str:
     """Memem's part of the playbook whose page says `text`: of these rows those that matter most.
 
     Empty when there is nothing to say, and nothing was.
@@ -32,8 +32,8 @@ def renewed(ws: Workspace, project: str, rows: Sequence[Row], text: str) -> str:
     order = choosing.chosen(_candidates(ws, rows))
     wanted = ((section, memory) for section, memory in order if _may_be_written(kept, section, memory.id8))
     lines = [_line(section, entries[memory.id8], kept) for section, memory in islice(wanted, MOST_CANDIDATES)]
-    taken = playbooks.fitting(project, lines, kept)
-    return playbooks.part(project, taken, kept) if taken or pages.own_part(text) else ""
+    taken = playbooks.fitting(lines, kept)
+    return playbooks.part(taken, kept) if taken or pages.own_part(text) else ""
 
 
 def unasked(text: str, least: int) -> list[Line]:
@@ -41,7 +41,7 @@ def unasked(text: str, least: int) -> list[Line]:
     return [line for line in playbooks.read(text).ours.values() if not line.asked and len(line.words) > least]
 
 
-def reworded(project: str, text: str, words: Mapping[str, str], asked: Mapping[str, str]) -> str:
+def reworded(text: str, words: Mapping[str, str], asked: Mapping[str, str]) -> str:
     """Memem's part of a page after a model was asked about some statements, by their digests: with its `words` for
     those lines that are still made of them."""
     kept = playbooks.read(text)
@@ -51,7 +51,7 @@ def reworded(project: str, text: str, words: Mapping[str, str], asked: Mapping[s
         else line
         for line in kept.ours.values()
     ]
-    return playbooks.part(project, lines, kept) if lines else ""
+    return playbooks.part(lines, kept) if lines else ""
 
 
 def digest(memory: Memory) -> str:

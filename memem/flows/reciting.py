@@ -11,7 +11,7 @@ from memem.core.playbook import SECTIONS
 from memem.flows import standing
 from memem.flows.reindex import fresh_rows
 from memem.recall import render
-from memem.vault import pages, playbooks
+from memem.vault import pages, playbook_lines
 from memem.workspace import Workspace
 
 LINE_CHARACTERS = 200
@@ -43,8 +43,10 @@ def told(ws: Workspace, project: str, sections: Sequence[int] = SECTIONS) -> lis
     with suppress(OSError):
         with path_of(ws, project).open("rb") as file:
             text = file.read(MOST_BYTES).decode(errors="replace")
-        there = [(place, line) for place, line in playbooks.sections(text) if place in sections and line.strip()]
-        lines = [(place, *playbooks.words_of(line)) for place, line in there]
+        there = [
+            (place, line) for place, line in playbook_lines.below_headings(text) if place in sections and line.strip()
+        ]
+        lines = [(place, *playbook_lines.words_of(line)) for place, line in there]
         entries = _in_force(ws, project, [id8 for _, _, id8 in lines if id8])
         shown = [_told(place, words, entries.get(id8)) for place, words, id8 in lines if id8 in entries or not id8]
         return [each for each in shown if each.words]

@@ -7,11 +7,10 @@ What it makes of a line counts if that says the same; else, and whatever goes wr
 from collections.abc import Mapping
 from pathlib import Path
 
-from memem.core.errors import BudgetSpent, ExtractError
 from memem.core.memory import ID8, Memory
 from memem.core.project import may_be_mined
 from memem.extract import playbook
-from memem.flows import consent, extraction, playbooks, postponing
+from memem.flows import consent, extraction, playbooks
 from memem.flows.reciting import LINE_CHARACTERS, flat, path_of
 from memem.flows.reindex import fresh_rows
 from memem.flows.writing import writing
@@ -36,18 +35,14 @@ def refine(ws: Workspace, folder: Path) -> int:
     if not memories or ledger.has_call(today, session) or ledger.used_up(today, extraction.limits(ws)):
         return 0
     question = playbook.build(project, list(memories.values()))
-    try:
-        answer = extraction.asked(ws, claude, session, question, playbook.SCHEMA, playbook.parse)
-    except BudgetSpent:
-        return 0
-    except ExtractError as problem:
-        postponing.warn(ws, problem)  # for those who want to ask next
+    answer = extraction.asked_besides(ws, claude, session, question, playbook.SCHEMA, playbook.parse)
+    if answer is None:
         return 0
     better = _better(memories, answer)
     asked = {id8: playbooks.digest(memory) for id8, memory in memories.items()}
     with writing(ws):
         page = path_of(ws, project)
-        pages.write(page, lambda text: playbooks.reworded(project, text, better, asked), fsync=ws.settings.fsync)
+        pages.write(page, lambda text: playbooks.reworded(text, better, asked), fsync=ws.settings.fsync)
     return len(better)
 
 

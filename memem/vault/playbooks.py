@@ -1,6 +1,6 @@
 """A playbook: what matters most of a project, a line for each memory, linked to its note.
 
-    # Playbook of shop-api
+    # Playbook
 
     ## Decisions in force
     - Tokens are signed with RS256. [[tokens-are-signed-3f2c9a1e|3f2c9a1e]]
@@ -19,15 +19,12 @@ import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from memem.core.playbook import NAMES
 from memem.vault import pages
+from memem.vault.playbook_lines import HEADINGS, RECORD, TITLE, below_headings, heading, placed, words_of
 
 MOST_CHARACTERS = 4_000
 """Of memem's part, its marks and the record included."""
-_TITLE = 0  # the number of the page's own heading; those of the sections follow
-_BEGINNING = "# Playbook of "
-_LINK = re.compile(r"\s*\[\[[^\[\]|]*\|([0-9A-Za-z-]{8})\]\]\s*\Z")
-_RECORD = re.compile(r"<!-- written: ?(.*?) ?-->\s*\Z")
+_RECORD = re.compile(rf"{RECORD} ?(.*?) ?-->\s*\Z")
 _WRITTEN = re.compile(r"([0-9A-Za-z-]{8})\.([1-5])\.([0-9a-f]{8})\.([0-9a-f]{8})(\*?)\Z")
 _GONE = re.compile(r"-(@[0-5]|[0-9A-Za-z-]{8})\Z")
 
@@ -71,26 +68,14 @@ def digest(text: str) -> str:
     return f"{zlib.crc32(text.strip().encode('utf-8', 'replace')):08x}"
 
 
-def words_of(line: str) -> tuple[str, str]:
-    """What a line says, and the beginning of the id of the note it is linked to, which may be none."""
-    bare = line.strip().removeprefix("- ").strip()
-    found = _LINK.search(bare)
-    return (bare[: found.start()], found[1]) if found else (bare, "")
-
-
-def sections(text: str) -> list[tuple[int, str]]:
-    """The lines between the marks, without headings and record, each with its section, 0 for what stands before any."""
-    return [(place, line) for place, line in _placed(text) if _heading(line) is None and not _RECORD.match(line)]
-
-
 def read(text: str) -> Playbook:
     """What is whose on a page."""
     recorded, gone = _recorded(text)
     ours: dict[str, Line] = {}
     theirs: dict[int, tuple[str, ...]] = {}
-    headings = {f"@{number}" for _, line in _placed(text) if (number := _heading(line)) is not None}
+    headings = {f"@{number}" for _, line in placed(text) if (number := heading(line)) is not None}
     apart = False
-    for place, line in sections(text):
+    for place, line in below_headings(text):
         words, id8 = words_of(line)
         known = recorded.get(id8)
         is_ours = known and known.entry == Line(place, id8, words, "", known.statement, known.asked).entry
@@ -104,55 +89,36 @@ def read(text: str) -> Playbook:
     return Playbook(ours, theirs, frozenset(gone | missing))
 
 
-def part(project: str, lines: Sequence[Line], kept: Playbook) -> str:
+def part(lines: Sequence[Line], kept: Playbook) -> str:
     """Memem's part of the page: its lines under their headings, before those that a person wrote there."""
     written: list[str] = []
     blocks: list[str] = []
-    for number, heading in enumerate((f"{_BEGINNING}{pages.plain(project)}", *map("## {}".format, NAMES.values()))):
+    for number, name in enumerate(HEADINGS):
         own = [line for line in lines if line.section == number]
         under = [*(line.text for line in own), *kept.theirs.get(number, ())]
-        if f"@{number}" not in kept.gone and (under or number == _TITLE):
+        if f"@{number}" not in kept.gone and (under or number == TITLE):
             written.append(f"@{number}")
-            blocks.append("\n".join([heading, *([""] if under and number == _TITLE else []), *under]))
+            blocks.append("\n".join([name, *([""] if under and number == TITLE else []), *under]))
         elif under:
             blocks.append("\n".join(under))
         written += [line.entry for line in own]
     record = " ".join([*written, *(f"-{name}" for name in sorted(kept.gone))])
-    return "\n\n".join([*blocks, f"<!-- written: {record} -->"])
+    return "\n\n".join([*blocks, f"{RECORD} {record} -->"])
 
 
 def emptied(text: str) -> str:
     """Memem's part without its lines; empty when a person has changed nothing of it."""
     kept = read(text)
-    named = (line.strip().removeprefix(_BEGINNING) for _, line in _placed(text) if _heading(line) == _TITLE)
-    return part(next(named, ""), [], kept) if kept.theirs or kept.gone else ""
+    return part([], kept) if kept.theirs or kept.gone else ""
 
 
-def fitting(project: str, lines: Iterable[Line], kept: Playbook) -> list[Line]:
+def fitting(lines: Iterable[Line], kept: Playbook) -> list[Line]:
     """As many lines as there is room for, the first ones first, whatever section they are in."""
     taken: list[Line] = []
     for line in lines:
-        if len(pages.merged("", part(project, [*taken, line], kept))) <= MOST_CHARACTERS:
+        if len(pages.merged("", part([*taken, line], kept))) <= MOST_CHARACTERS:
             taken.append(line)
     return taken
-
-
-def _placed(text: str) -> list[tuple[int, str]]:
-    """Every line between the marks, with the number of the section it stands in; a heading of a person's ends none."""
-    placed, place = [], _TITLE
-    for line in pages.own_lines(text):
-        number = _heading(line)
-        place = place if number is None else number
-        placed.append((place, line))
-    return placed
-
-
-def _heading(line: str) -> int | None:
-    """The number of the heading of ours that a line is."""
-    bare = line.strip()
-    if bare.startswith(_BEGINNING):
-        return _TITLE
-    return next((number for number, name in NAMES.items() if bare == f"## {name}"), None)
 
 
 @dataclass(frozen=True, slots=True)

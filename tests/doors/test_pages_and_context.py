@@ -1,4 +1,4 @@
-"""The pages and the assembled context, as people and models ask for them: on the command line, as a tool, from Python."""
+"""The pages and the assembled context, as people and models ask for them: a verb, a tool, and from Python."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -15,12 +15,12 @@ CENTS = Line(3, "0a1b2c3d", "Money is kept in cents.", "[[cents-0a1b2c3d|0a1b2c3
 
 
 def page(*lines: Line, kept: Playbook | None = None, text: str = "") -> str:
-    return pages.merged(text, playbooks.part("shop", lines, kept or Playbook()))
+    return pages.merged(text, playbooks.part(lines, kept or Playbook()))
 
 
 def test_a_playbook_looks_as_agreed() -> None:
     assert page(SIGNING, CENTS, CACHE).splitlines()[1:-1] == [
-        "# Playbook of shop",
+        "# Playbook",
         "",
         "## Decisions in force",
         "- Tokens are signed with RS256. [[signing-3f2c9a1e|3f2c9a1e]]",
@@ -77,7 +77,7 @@ def test_a_line_that_a_person_moved_is_theirs() -> None:
     assert read.has_own(SIGNING.id8)
 
 
-@pytest.mark.parametrize("heading", ["## Known traps", "# Playbook of shop"])
+@pytest.mark.parametrize("heading", ["## Known traps", "# Playbook"])
 @pytest.mark.parametrize("instead", ["", "## Pitfalls"])
 def test_a_heading_that_a_person_changed_or_deleted_does_not_come_back(heading: str, instead: str) -> None:
     text = page(SIGNING, CACHE).replace(heading, instead)
@@ -112,14 +112,14 @@ def test_as_many_lines_as_there_is_room_for() -> None:
     link = f"[[{'n' * 60}|"
     lines = [Line(3, f"{number:08}", "word " * 30, f"{link}{number:08}]]", "0" * 8) for number in range(60)]
     kept = Playbook(theirs={1: ("- Mine. " * 40,)})
-    taken = playbooks.fitting("shop", lines, kept)
+    taken = playbooks.fitting(lines, kept)
     assert taken == lines[: len(taken)]
     assert MOST_CHARACTERS - 300 < len(page(*taken, kept=kept)) <= MOST_CHARACTERS
-    assert len(playbooks.fitting("shop", lines, Playbook())) > len(taken)
+    assert len(playbooks.fitting(lines, Playbook())) > len(taken)
 
 
 def test_a_line_without_room_keeps_no_shorter_one_out() -> None:
-    assert playbooks.fitting("shop", [replace(CACHE, words="x" * 5_000), SIGNING], Playbook()) == [SIGNING]
+    assert playbooks.fitting([replace(CACHE, words="x" * 5_000), SIGNING], Playbook()) == [SIGNING]
 
 
 def test_of_a_project_that_is_gone_a_persons_lines_are_left() -> None:
@@ -128,7 +128,7 @@ def test_of_a_project_that_is_gone_a_persons_lines_are_left() -> None:
     left = playbooks.emptied(text.replace("RS256", "HS256"))
     assert "HS256" in left
     assert CACHE.words not in left
-    assert left.startswith("# Playbook of shop\n")
+    assert left.startswith("# Playbook\n")
 
 
 _words = st.text(
