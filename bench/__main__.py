@@ -10,6 +10,7 @@ BENCHES = (
     "latency",
     "meaning",
     "mining",
+    "pages",
     "picture",
     "ranking",
     "recall",

@@ -16,6 +16,7 @@ Each call takes the next step, and the last one repeats. A step is a dict of
     stderr, exit                                        sleep     seconds before any of it
     child       starts a process that sleeps, ignores SIGTERM and is written down as "child", with its pid
     kill        ends by SIGKILL, after the sleep
+    lines       what it makes of lines of a playbook, when it is asked about such: a list of ids and texts
     verdict     what it says of pairs of memories, when it is asked about such: that they contradict, if nothing
 
 With `echo` every `FACT-word: text` on standard input becomes an ADD with that text as its quote. `reword` makes the
@@ -50,6 +51,7 @@ FOLDER = {folder!r}
 SWITCHES = {{"--safe-mode", "--no-session-persistence", "--strict-mcp-config", "--disable-slash-commands"}}
 FACT = re.compile(r"FACT-(\w+): (.+)")
 PAIR = re.compile(r"<pair number=(\d+)>")
+LINE = re.compile(r"<line id=(\S+)>")
 
 
 def read(name):
@@ -113,6 +115,8 @@ def report(step, said, number):
     if pairs:
         told = dict(verdict=step.get("verdict", "contradict"), why="as the model says")
         made["structured_output"] = dict(pairs=[dict(number=int(number), **told) for number in pairs])
+    if LINE.search(said):
+        made["structured_output"] = dict(lines=step.get("lines", []))
     return json.dumps(step.get("result", made))
 
 

@@ -30,6 +30,7 @@ from memem.flows.keeping import Written
 from memem.flows.mine_delta import Mined
 from memem.flows.mining_state import LastMined, MiningState
 from memem.flows.model import ModelState
+from memem.flows.overview import Pages
 from memem.flows.planning import Plan
 from memem.flows.provenance import Why
 from memem.flows.purging import Purged
@@ -107,6 +108,7 @@ SHAPES: dict[str, Any] = {
     "decision": Decision,
     "receipt": Receipt,
     "items": Item,
+    "pages": Pages,
     "timeline": Timeline,
     "conflict": Conflict,
     "edge": Edge,

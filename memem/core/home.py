@@ -199,6 +199,21 @@ class VaultPaths:
         return self.ours / "memories"
 
     @property
+    def home_page(self) -> Path:
+        """The page to begin at, for a person who walks the memory."""
+        return self.ours / "Home.md"
+
+    @property
+    def projects(self) -> Path:
+        """A page for each project."""
+        return self.ours / "projects"
+
+    @property
+    def playbooks(self) -> Path:
+        """What matters most of each project, on a page."""
+        return self.ours / "playbooks"
+
+    @property
     def conflicts(self) -> Path:
         """A page that lists what contradicts what."""
         return self.ours / "Conflicts.md"

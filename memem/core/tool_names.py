@@ -3,6 +3,7 @@
 READING = frozenset(
     (
         "active_memory_slice",
+        "context_assemble",
         "memory_get",
         "memory_graph_audit",
         "memory_graph_neighbors",

@@ -54,6 +54,14 @@ def end_of(text: str, zone: tzinfo | None) -> float | None:
     return _moment(text, zone) if day is None else _midnight(day + timedelta(days=1), zone)
 
 
+def in_full(text: str, zone: tzinfo | None, *, last: bool = False) -> str:
+    """A date with its time, since a property is of one type: of a day its beginning, or its `last` second."""
+    day = _day(text)
+    if day is None:
+        return text
+    return datetime.combine(day, time(23, 59, 59) if last else time(), zone).isoformat()
+
+
 def is_day(text: str) -> bool:
     """Whether a text is a date without a time."""
     return _day(text) is not None

@@ -14,6 +14,7 @@ from typing import Any, Literal, Self, TypeAlias, overload
 from memem.core.errors import InputError
 from memem.core.memory import GENERAL, Entry, Hits, Slice
 from memem.flows import (
+    assembling,
     conflicts,
     doctor,
     editing,
@@ -24,6 +25,7 @@ from memem.flows import (
     history,
     importing,
     mining,
+    overview,
     provenance,
     purging,
     rebuild,
@@ -39,6 +41,7 @@ from memem.flows import (
     undoing,
     weaving,
 )
+from memem.flows.assembling import Assembled
 from memem.flows.conflicts import Conflict
 from memem.flows.doctor import Diagnosis
 from memem.flows.encode import Encoded
@@ -48,6 +51,7 @@ from memem.flows.history import Batch
 from memem.flows.importing import Imported
 from memem.flows.keeping import Written
 from memem.flows.mine_delta import Mined
+from memem.flows.overview import Pages
 from memem.flows.provenance import Why
 from memem.flows.purging import Purged
 from memem.flows.receipts import Decision
@@ -183,6 +187,15 @@ class MemoryHome:
         _text(project or "", "project")
         return slicing.slice_for(self._ws, _text(prompt, "prompt"), cwd=folder, project=project, **options)
 
+    def context(
+        self, query: str, *, project: str | None = None, cwd: str | Path | None = None, session_id: str = ""
+    ) -> Assembled:
+        """Everything for a task in one text: the project's playbook, the slice, and the best turns of sessions."""
+        self._look()
+        folder = Path(cwd) if cwd is not None else Path.cwd()
+        _text(project or "", "project")
+        return assembling.assemble(self._ws, _text(query, "query"), cwd=folder, project=project, session_id=session_id)
+
     def log(self, limit: int = history.LIMIT) -> Batches:
         """What was done to the vault, by run or command, the last first."""
         return history.log(self._ws, limit)
@@ -240,6 +253,11 @@ class MemoryHome:
         self._look()
         weaving.look(self._ws)
         return graph.neighbors(self._ws, _text(id, "id"), depth=depth, limit=limit)
+
+    def write_pages(self) -> Pages:
+        """Bring the vault's pages up to date: Home, those of the projects, and playbooks."""
+        self._look()
+        return overview.write(self._ws)
 
     def reindex(self) -> Refreshed:
         """Throw the index away and read every note again; vectors of unchanged text are kept."""

@@ -1,4 +1,5 @@
-"""What a session is told when it begins: what its project is, how things are done in it, what else is remembered.
+"""What a session is told when it begins: what its project is, how things are done in it, what its playbook says of
+decisions, traps and environment, what else is remembered.
 
 And after a compaction, what the session was shown before: it stands in the context no longer. Kept light, since every
 session waits for it: it neither scans the vault nor searches.
@@ -12,9 +13,11 @@ from pathlib import Path
 
 from memem.core.errors import MememError, VaultUnmade
 from memem.core.memory import GENERAL, PINNED_MAX_CHARACTERS, PINNED_MAX_NOTES, Entry
+from memem.core.playbook import DECISIONS, ENVIRONMENT, NAMES, TRAPS
 from memem.core.receipt import SESSION_START
-from memem.flows import receipts, showed, standing
+from memem.flows import receipts, reciting, showed, standing
 from memem.flows.opening import require_vault
+from memem.flows.reciting import Told
 from memem.flows.reindex import fresh_rows, is_filled
 from memem.jobs.tables import UNUSABLE
 from memem.recall import render
@@ -28,6 +31,11 @@ MOST_CONVENTIONS = 12
 CONVENTIONS_BUDGET = 1_500
 EARLIER_BUDGET = 3_000
 """In characters; with what is pinned and a few facts the whole stays under 8,000."""
+BY_HEART = (DECISIONS, TRAPS, ENVIRONMENT)
+"""What is told of the playbook; its other sections are what is pinned, and conventions."""
+SECTION_BUDGET = 600
+MOST_CHARACTERS = 7_900
+"""The playbook has the room that the others leave."""
 MOST_EARLIER = 200
 """Of what was shown last: more than there is room for."""
 KEYWORDS_ALONE = "recall is by keywords alone so far; /memem-doctor says what is missing"
@@ -80,15 +88,44 @@ def _told(ws: Workspace, project: str, session: str, before: Sequence[str]) -> s
     told = [*pinned[: len(identity)], *conventions[: len(rules)]]
     earlier = _by_ids(ws, before, project, besides={entry.id for entry in told})
     again = _numbered(earlier, project, BODY_CHARACTERS, EARLIER_BUDGET)
+    working = [render.fact("Project", project), *facts, *identity]
+    first, last = (render.WORKING, working), _filled((CONVENTIONS, rules), (EARLIER, again))
+    known = {entry.id for entry in (*told, *earlier[: len(again)])}
+    room = MOST_CHARACTERS - len(render.page(first, *last))
+    recited = _recited(reciting.told(ws, project, BY_HEART), project, known, room)
+    text = render.page(first, *_filled((CONVENTIONS, rules)), *recited.parts, *_filled((EARLIER, again)))
     cut = {entry.id for entry in conventions if len(entry.body) > CONVENTION_CHARACTERS}
     # What is told in part has not been shown: the prompt that needs it gets more of it.
-    shown = [entry.id for entry in told if entry.id not in cut] + [entry.id for entry in earlier[: len(again)]]
-    showed.note(ws, session, shown)
-    working = [render.fact("Project", project), *facts, *identity]
-    text = render.page((render.WORKING, working), *_filled((CONVENTIONS, rules), (EARLIER, again)))
-    everything = [*told, *earlier[: len(again)]]
+    whole = [*(entry for entry in told if entry.id not in cut), *recited.whole, *earlier[: len(again)]]
+    showed.note(ws, session, [entry.id for entry in whole])
+    everything = [*told, *recited.entries, *earlier[: len(again)]]
     receipts.record_shown(ws, everything, event=SESSION_START, session=session, project=project, text=text)
     return text
+
+
+@dataclass(frozen=True, slots=True)
+class _Recited:
+    """The playbook's part of the text, the memories in it, and those that it says all of."""
+
+    parts: list[tuple[str, list[str]]]
+    entries: list[Entry]
+    whole: list[Entry]
+
+
+def _recited(lines: Sequence[Told], project: str, known: Collection[str], room: int) -> _Recited:
+    """As much of the playbook's lines as there is room for, without what is told already."""
+    parts, kept = [], list[Told]()
+    for section in BY_HEART:
+        news = [each for each in lines if each.section == section and not (each.entry and each.entry.id in known)]
+        heading = f"## {NAMES[section]}"
+        texts = [reciting.rendered(rank, each, project) for rank, each in enumerate(news, 1)]
+        taken = within(texts, min(SECTION_BUDGET, room - len(heading) - 2))
+        if taken:
+            parts.append((heading, taken))
+            kept += news[: len(taken)]
+            room -= len("\n".join(("", heading, *taken))) + 1
+    entries = [each.entry for each in kept if each.entry]
+    return _Recited(parts, entries, [each.entry for each in kept if each.entry and each.is_whole])
 
 
 def _filled(*parts: tuple[str, list[str]]) -> list[tuple[str, list[str]]]:

@@ -5,11 +5,11 @@ What it calls compatible is related from then on. Without a model a contradictio
 
 from contextlib import suppress
 
-from memem.core.errors import BudgetSpent, ExtractError, NoteError
+from memem.core.errors import NoteError
 from memem.core.memory import Entry
 from memem.core.validity import is_in_force
 from memem.extract import contradiction
-from memem.flows import conflicts, editing, extraction, links, postponing
+from memem.flows import conflicts, editing, extraction, links
 from memem.jobs.suspicions import COMPATIBLE, Suspicion
 from memem.workspace import Workspace
 
@@ -26,13 +26,7 @@ def confirm(ws: Workspace, session: str) -> int:
         return 0
     ws.state.suspicions.tried([suspicion for suspicion, _, _ in pairs])
     question = contradiction.build([(one.memory, other.memory) for _, one, other in pairs])
-    try:
-        verdicts = extraction.asked(ws, claude, session, question, contradiction.SCHEMA, contradiction.parse)
-    except BudgetSpent:
-        return 0
-    except ExtractError as problem:
-        postponing.warn(ws, problem)  # for those who want to ask next
-        return 0
+    verdicts = extraction.asked_besides(ws, claude, session, question, contradiction.SCHEMA, contradiction.parse) or {}
     for number, pair in enumerate(pairs, 1):
         if number in verdicts:
             _judge(ws, pair, *verdicts[number])

@@ -143,9 +143,9 @@ def _page(found: list[Conflict]) -> str:
 
 
 def _section(number: int, conflict: Conflict) -> str:
-    head = f"## {number}. {conflict.one.project}: {'; '.join(conflict.differences) or 'in other words'}"
+    head = f"{number}. {conflict.one.project}: {'; '.join(conflict.differences) or 'in other words'}"
     told = f"{conflict.found[0].upper()}{conflict.found[1:]}{f': {conflict.why}' if conflict.why else ''}."
-    return "\n\n".join((_plain(head), _plain(told), _side(conflict.one), _side(conflict.other)))
+    return "\n\n".join((f"## {pages.plain(head)}", pages.plain(told), _side(conflict.one), _side(conflict.other)))
 
 
 def _side(entry: Entry) -> str:
@@ -153,18 +153,14 @@ def _side(entry: Entry) -> str:
     memory = entry.memory
     by = {"human": "written by you", "model": f"{memory.source_type} by memem"}.get(memory.author, memory.author)
     since = (memory.valid_from or memory.created)[:10]
-    lines = [f"[!quote] {memory.id8} · {since} · {by}", f"{entry.link}", *_shown(memory.body)]
+    head = pages.plain(f"{memory.id8} · {since} · {by}")
+    lines = [f"[!quote] {head}", entry.link, *_shown(memory.body)]
     if memory.evidence:
         lines += ["", "Evidence:", *(f"> {line}" for line in _shown(memory.evidence))]
-    return "\n".join(f"> {_plain(line)}".rstrip() for line in lines)
+    return "\n".join(f"> {line}".rstrip() for line in lines)
 
 
 def _shown(text: str) -> list[str]:
     """Its lines, as far as there is room for them."""
     cut = text if len(text) <= SIDE_CHARACTERS else f"{text[:SIDE_CHARACTERS].rstrip()} […]"
-    return cut.splitlines()
-
-
-def _plain(line: str) -> str:
-    """A line that holds no mark of ours, and begins no comment of Obsidian's."""
-    return line.replace("<!--", "&lt;!--").replace("%%", "%\\%")
+    return [pages.plain(line) for line in cut.splitlines()]

@@ -12,7 +12,7 @@ from memem.core.usage import Usage
 from memem.extract import candidates, prompt, rules
 from memem.extract.claude import Claude
 from memem.extract.prompt import Prompt
-from memem.flows import retrieve
+from memem.flows import postponing, retrieve
 from memem.jobs.budget import DOLLARS_A_CALL, Limits
 from memem.jobs.sessions import Session
 from memem.workspace import Workspace
@@ -87,6 +87,24 @@ def asked(
         raise
     ws.state.ledger.settle(number, "answered", answer.usage)
     return value
+
+
+def asked_besides(
+    ws: Workspace,
+    claude: Claude,
+    session: str,
+    question: Prompt,
+    schema: Mapping[str, Any],
+    parse: Callable[[Any], Answered],
+) -> Answered | None:
+    """The same for what can do without an answer: None when there is none, and who wants to ask next is warned."""
+    try:
+        return asked(ws, claude, session, question, schema, parse)
+    except BudgetSpent:
+        return None
+    except ExtractError as problem:
+        postponing.warn(ws, problem)
+        return None
 
 
 def limits(ws: Workspace) -> Limits:

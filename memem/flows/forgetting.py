@@ -12,7 +12,7 @@ from memem.core.clock import iso, moment
 from memem.core.errors import NoteError
 from memem.core.memory import ID8, Memory
 from memem.core.tombstone import Tombstone
-from memem.flows import conflicts, receipts, recognising, vanished
+from memem.flows import conflicts, overview, receipts, recognising, vanished
 from memem.flows.editing import note_of
 from memem.flows.keeping import Written
 from memem.flows.opening import require_vault
@@ -64,6 +64,7 @@ def forget(ws: Workspace, identity: str, *, why: str = "") -> Written:
     receipts.forget(ws, note.memory.id)
     if ws.store.paths.conflicts.exists():
         conflicts.write_page(ws)
+    overview.follow(ws, only_if_there=True)
     return Written("forgotten", cleanse(note.memory).memory, note.path)
 
 

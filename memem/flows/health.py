@@ -2,7 +2,7 @@
 
 import tomllib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from memem.flows.model import state as model_state
 from memem.flows.opening import require_vault
 from memem.flows.reindex import refresh
 from memem.index.notes import Row
-from memem.vault import review
+from memem.vault import obsidian, pages, review
 from memem.vault.note import SCHEMA_VERSION
 from memem.workspace import Workspace
 
@@ -102,8 +102,14 @@ def check(ws: Workspace) -> list[Finding]:
     findings += _shared_ids(readable)
     findings += _of_links(readable, ws.settings.vault)
     findings += [Finding(path, problem, advice, False) for path, problem, advice in _no_longer_true(ws, readable)]
+    names = obsidian.Names(links.names(ws.settings.vault))
+    told: dict[str, list[str]] = {}
+    for finding in findings:
+        told.setdefault(finding.path, []).append(finding.problem)
     for path in readable:
-        findings += _of_note(ws, path)
+        findings += _of_note(ws, path, names, told.get(path, ()))
+    for page in _pages(ws):
+        findings += _of_page(ws, page, names)
     findings += [
         Finding(path, problem, "Rename it, or move the file itself here.") for path, problem in ws.store.passed_over()
     ]
@@ -157,12 +163,30 @@ def _shared_ids(readable: dict[str, Memory]) -> list[Finding]:
     ]
 
 
-def _of_note(ws: Workspace, path: str) -> list[Finding]:
+def _pages(ws: Workspace) -> list[Path]:
+    """Those that memem writes, as far as they are there."""
+    paths = ws.store.paths
+    several = [*sorted(paths.projects.glob("*.md")), *sorted(paths.playbooks.glob("*.md"))]
+    return [page for page in (paths.home_page, paths.conflicts, *several) if page.is_file()]
+
+
+def _of_page(ws: Workspace, page: Path, names: obsidian.Names) -> list[Finding]:
+    path = page.relative_to(ws.store.paths.ours).as_posix()
+    text = "" if ws.store.is_memory(path) else pages.read(page) or ""
+    found = obsidian.violations(text, names) if pages.own_part(text) else []
+    return [Finding(path, each.problem, "`memem pages` renews what memem wrote there.", False) for each in found]
+
+
+def _of_note(ws: Workspace, path: str, names: obsidian.Names, told: Collection[str]) -> list[Finding]:
     try:
         note = ws.store.read(path)
     except NoteChanged:
         return []  # it went away since the scan
-    findings = []
+    findings = [
+        Finding(path, each.problem, "Correct it in Obsidian.", False)
+        for each in obsidian.violations(note.document.text, names)
+        if not any(each.about in problem for problem in told)  # a link that leads nowhere at all, a date that is none
+    ]
     if not note.has_id:
         findings.append(
             Finding(

@@ -12,13 +12,13 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
-from memem.core import files
+from memem.core import files, validity
 from memem.core.clock import iso, moment
 from memem.core.errors import Ambiguous, Forgotten, InputError, NoteError, NotFound
 from memem.core.home import VaultPaths
 from memem.core.memory import KINDS, STATUSES, Memory
 from memem.core.project import normalise
-from memem.flows import conflicts, editing, forgetting, keeping, reconcile
+from memem.flows import conflicts, editing, forgetting, keeping, overview, reconcile
 from memem.flows.keeping import Written
 from memem.flows.opening import ensure_vault
 from memem.flows.reconcile import Candidate
@@ -26,7 +26,7 @@ from memem.flows.reindex import fresh_rows, ready
 from memem.gate.duplicates import fingerprint
 from memem.gate.verdict import MAX_TITLE
 from memem.vault import note as notes
-from memem.vault.store import MAX_NOTE_BYTES, RESERVED, Store
+from memem.vault.store import MAX_NOTE_BYTES, PAGED, RESERVED, Store
 from memem.workspace import Workspace
 
 SUFFIXES = (".md", ".markdown")
@@ -106,8 +106,10 @@ def import_notes(
     progress(len(sources), len(sources))
     if any(written.memory.contradicts for _, written in kept) and not dry_run:
         conflicts.write_page(ws)
-    changed = linked or any(written.outcome != EXISTS for _, written in kept)
-    return Imported(tuple(done), batch if changed and not dry_run else "", dry_run)
+    changed = not dry_run and (linked or any(written.outcome != EXISTS for _, written in kept))
+    if changed:
+        overview.follow(ws)
+    return Imported(tuple(done), batch if changed else "", dry_run)
 
 
 def _sources(ws: Workspace, path: Path) -> Iterator[_Source]:
@@ -134,12 +136,15 @@ def _walk(ws: Workspace, root: Path) -> Iterator[_Source]:
         apart = RESERVED if is_a_vault else ()
         folders[:] = sorted(each for each in folders if not each.startswith(".") and each not in apart)
         folders[:] = [each for each in folders if (folder / each).resolve() != ours]
-        store = Store(VaultPaths(folder.parent), fsync=False)
+        paged = folder.name.lower() in PAGED and (folder.parent / marker).exists()
+        base = folder.parent if paged else folder
+        store = Store(VaultPaths(base.parent), fsync=False)
         for each in sorted(names):
             path = folder / each
             if each.startswith(".") or path.suffix.lower() not in SUFFIXES or path.is_symlink() or not path.is_file():
                 continue
-            if not is_a_vault or store.is_memory(each):  # in another vault's folder there are pages beside the notes
+            # In another vault's folder there are pages beside the notes.
+            if not (is_a_vault or paged) or store.is_memory(path.relative_to(base).as_posix()):
                 yield _Source(path, path.relative_to(root).as_posix())
     for error in unread:
         yield _Source(Path(str(error.filename)), "", files.reason(error))
@@ -171,9 +176,9 @@ def _claim(ws: Workspace, source: _Source, project: str) -> _Claim:
         contradicts=(),
         supersedes="",
         superseded_by="",
-        created=_dated(said.created) or now,
-        valid_from=_dated(said.valid_from),
-        valid_to=_dated(said.valid_to),
+        created=_dated(ws, said.created) or now,
+        valid_from=_dated(ws, said.valid_from),
+        valid_to=_dated(ws, said.valid_to, last=True),
         updated=now,
         source_type="import",
         author="model",  # whoever a file says it is from: it is not this person's word
@@ -183,9 +188,9 @@ def _claim(ws: Workspace, source: _Source, project: str) -> _Claim:
     return _Claim(source, memory, links)
 
 
-def _dated(text: str) -> str:
-    """A date, if it is one."""
-    return text if moment(text) else ""
+def _dated(ws: Workspace, text: str, *, last: bool = False) -> str:
+    """A date, if it is one, with its time; of the `last` day that something holds its end."""
+    return validity.in_full(text, ws.clock().tzinfo, last=last) if moment(text) else ""
 
 
 def _below_heading(body: str, title: str) -> str:

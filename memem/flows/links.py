@@ -67,7 +67,7 @@ def dangling(
             wanted = link_target(link)
             if wanted.rpartition("-")[2] in ends or wanted in ids or any(id.startswith(wanted) for id in ids if wanted):
                 continue
-            others = _names(vault) if others is None else others
+            others = _stems(vault) if others is None else others
             if wanted not in others:
                 yield path, name, link
 
@@ -100,10 +100,13 @@ def _reached(start: str, after: Mapping[str, Collection[str]]) -> set[str]:
     return found
 
 
-def _names(vault: Path) -> set[str]:
-    """Of all notes that a person sees in the vault."""
-    found: set[str] = set()
-    for _, folders, names in os.walk(vault):
+def names(vault: Path) -> Iterator[str]:
+    """The paths of all files that a person sees in the vault."""
+    for folder, folders, files in os.walk(vault):
         folders[:] = [name for name in folders if not name.startswith(".")]
-        found |= {name.removesuffix(".md") for name in names}
-    return found
+        inside = Path(folder).relative_to(vault)
+        yield from ((inside / name).as_posix() for name in files)
+
+
+def _stems(vault: Path) -> set[str]:
+    return {path.rpartition("/")[2].removesuffix(".md") for path in names(vault)}

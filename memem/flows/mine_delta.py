@@ -16,7 +16,7 @@ from memem.core.clock import iso
 from memem.core.errors import BudgetSpent, ExtractError
 from memem.core.mining import ASSISTANT, Chunk
 from memem.extract import candidates
-from memem.flows import applying, confirming, conflicts, extraction, history, postponing
+from memem.flows import applying, confirming, conflicts, extraction, history, overview, postponing
 from memem.flows.applying import Applied
 from memem.flows.gathering import Gathered, Gatherer, OwnCall
 from memem.flows.opening import ensure_vault
@@ -96,6 +96,7 @@ def _mine(ws: Workspace, mark: Mark, since: datetime | None) -> Mined:
     if mined.applied:
         confirming.confirm(ws, mark.session)
         conflicts.write_page(ws)
+        overview.follow(ws)
     return mined
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from memem.core.clock import iso
 from memem.core.errors import InputError
 from memem.core.memory import Entry, Memory
-from memem.flows import conflicts, editing, retrieve
+from memem.flows import conflicts, editing, overview, retrieve
 from memem.flows.reindex import look
 from memem.workspace import Workspace
 
@@ -36,6 +36,7 @@ def resolve(ws: Workspace, identity: str, way: str, *, over: str | None = None) 
         for other in others:
             _end(ws, entry, other) if way == KEEP else _reconcile(ws, entry, other)
     conflicts.write_page(ws)
+    overview.follow(ws, only_if_there=True)
     return Resolved(way, retrieve.get(ws, entry.id), tuple(others))
 
 

@@ -97,7 +97,7 @@ def audited(audit: "Audit", most: int) -> str:
 
 def turns(found: Sequence[Said]) -> str:
     """Turns of sessions as a numbered list, each with what was said around it."""
-    texts = [_turn(number, said) for number, said in enumerate(found, 1)]
+    texts = [turn(number, said) for number, said in enumerate(found, 1)]
     return _within(texts, "ask with a smaller limit")[0]
 
 
@@ -184,7 +184,8 @@ def _fitting(text: str, room: int) -> str:
     return quoted
 
 
-def _turn(number: int, said: Said) -> str:
+def turn(number: int, said: Said) -> str:
+    """A turn of a session, with what was said around it."""
     labels = (said.time[:16].replace("T", " "), said.project, f"session {said.session}")
     head = f"{number}. " + " · ".join(render.one_line(label) for label in labels if label)
     parts = [

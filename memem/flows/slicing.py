@@ -66,8 +66,12 @@ def slice_for(
     session_id: str = "",
     always: bool = False,
     beside: Beside = NOTHING,
+    most: int | None = None,
 ) -> Slice:
-    """What Claude should know for this prompt: nothing, unless a memory deserves it (or `always`)."""
+    """What Claude should know for this prompt: nothing, unless a memory deserves it (or `always`).
+
+    `most` characters of it, or as many as the settings allow.
+    """
     require_vault(ws)
     place = ws.project_of(cwd)
     name = normalise(project) if project else place.name
@@ -84,7 +88,8 @@ def slice_for(
         [entry.memory for entry in standing.pinned(ws, name) if entry.id not in beside.known] if left or always else []
     )
     shown = focused(ws, beside.query or prompt, left[:MOST_HITS], BODY_CHARACTERS)
-    packed = pack(shown, identity, facts, name, ws.settings.slice_characters)
+    budget = min(ws.settings.slice_characters, most or ws.settings.slice_characters)
+    packed = pack(shown, identity, facts, name, budget)
     missed = _kept_out(sifted, packed.hits)[:RUNNERS_UP]
     if not packed.hits and not always:
         return Slice("", (), _why_not(found, missed), name, mode, session_id, found.degraded, runners_up=missed)

@@ -69,7 +69,7 @@ def anchored(ws: Workspace, memory: Memory, root: Path | None) -> Memory:
     found = _found(memory, root.resolve()) if root and root.is_dir() else ()
     stands_on = tuple(dict.fromkeys((*memory.anchors, *found)))[:MOST_ANCHORS]
     until = memory.valid_to or _announced(memory, moment(memory.created) or ws.clock())
-    return replace(memory, anchors=stands_on, valid_to=until)
+    return replace(memory, anchors=stands_on, valid_to=validity.in_full(until, ws.clock().tzinfo, last=True))
 
 
 def check(ws: Workspace, folder: Path | None = None) -> Checked:

@@ -12,7 +12,7 @@ from pathlib import PurePosixPath
 
 from memem.core.clock import iso
 from memem.core.errors import Ambiguous, InputError, NoteChanged, NoteError
-from memem.flows import conflicts, forgetting, history, recognising, vanished
+from memem.flows import conflicts, forgetting, history, overview, recognising, vanished
 from memem.flows.history import FORGET, PURGE, REMOVE, RESTORE, RETURN, hindrance, kept
 from memem.flows.opening import require_vault
 from memem.flows.reindex import refresh, refresh_stale
@@ -87,6 +87,7 @@ def undo(ws: Workspace, batch: str | None = None, *, dry_run: bool = False) -> U
         if done:
             _close(ws, deed.id, vault_id, why)
             conflicts.write_page(ws)
+            overview.follow(ws, only_if_there=True)
     return Undone(
         deed.id,
         deed.what,

@@ -13,7 +13,7 @@ import memem
 from memem.core import files, locks, sqlite
 from memem.core.errors import Busy, MememError, StateTooNew, StateUnusable, VaultMissing, WeightsMissing
 from memem.core.settings import plugin_options
-from memem.flows import conflicts, forgetting, meaning, mining, model, rebuild, staleness, weaving
+from memem.flows import conflicts, forgetting, meaning, mining, model, overview, rebuild, refining, staleness, weaving
 from memem.flows.mining_state import mining_state
 from memem.flows.opening import using_home
 from memem.flows.reindex import refresh
@@ -50,6 +50,7 @@ def _all_of_it(ws: Workspace, folder: Path | None) -> None:
         _look,
         partial(_look_after_what_is_stale, folder=folder),
         _follow_with_the_graph,
+        partial(_write_pages, folder=folder),
         forgetting.drop_old,
         rebuild.drop_unused,
         mining.sweep,
@@ -155,6 +156,14 @@ def _look_after_what_is_stale(ws: Workspace, *, folder: Path | None) -> None:
 def _follow_with_the_graph(ws: Workspace) -> None:
     with suppress(VaultMissing):
         weaving.follow(ws)
+
+
+def _write_pages(ws: Workspace, *, folder: Path | None) -> None:
+    """For a person in Obsidian; and the playbook of the session's project, in better words where a model has some."""
+    with suppress(VaultMissing):
+        overview.write(ws)
+        if folder and refining.refine(ws, folder):
+            overview.write(ws)  # shorter lines leave room for others
 
 
 def _see_to_meaning(ws: Workspace) -> None:

@@ -168,6 +168,15 @@ class NoteIndex:
         """How many rows meet such a condition."""
         return int(self._connection.execute(f"SELECT count(*) FROM notes WHERE {where}", values).fetchone()[0])  # noqa: S608
 
+    @guarded
+    def projects(self, now: float) -> list[tuple[str, int, int, float, int]]:
+        """Of each project its name, how many notes it has, how many of them are in force, when the last one changed,
+        and the highest row: as long as that and the number are the same, so are the notes."""
+        holds = "status = 'active' AND layer < 3 AND (until IS NULL OR until > ?)"
+        query = f"""SELECT project, count(*), count(CASE WHEN {holds} THEN 1 END), max(changed), max(row) FROM notes
+            WHERE problem IS NULL GROUP BY project ORDER BY project"""  # noqa: S608 - fixed
+        return self._connection.execute(query, (now,)).fetchall()
+
     def by_id(self, prefix: str) -> list[Row]:
         """Rows whose id starts so. An exact id wins over longer ones."""
         exact = self.rows("id = ? ORDER BY path", (prefix,))

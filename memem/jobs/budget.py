@@ -80,6 +80,12 @@ class Ledger(Table):
         return self._sum("session = ?", session)
 
     @guarded
+    def has_call(self, day: str, session: str) -> bool:
+        """Whether a session has asked on that day, whatever came of it."""
+        query = "SELECT 1 FROM calls WHERE day = ? AND session = ?"
+        return self._connection.execute(query, (day, session)).fetchone() is not None
+
+    @guarded
     def trip(self, until: float, reason: str) -> None:
         """Nobody is to ask before `until`."""
         self._connection.execute("INSERT OR REPLACE INTO breaker VALUES (1, ?, ?, ?)", (self.failures(), until, reason))

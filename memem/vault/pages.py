@@ -1,40 +1,138 @@
 """Pages that memem writes for a person to read: its own part stands between two marks, the text around it is theirs."""
 
+import re
+import unicodedata
+import zlib
+from collections.abc import Callable
 from pathlib import Path
 
 from memem.core import files
-from memem.core.errors import VaultUnwritable
+from memem.core.errors import NoteChanged, VaultUnwritable
 
+Part = str | Callable[[str], str]
+"""What memem has to say on a page: as it is, or made from the page's text; nothing: the page is left as it is."""
 BEGIN = "<!-- memem writes from here -->"
 END = "<!-- to here; what you write around it stays -->"
+_NAME_BYTES = 160  # file systems stop at 255; sync services add their own suffixes
+_DEVICES = frozenset(
+    ("con", "prn", "aux", "nul", *(f"{port}{number}" for port in ("com", "lpt") for number in range(10)))
+)
+_TAG = re.compile(r"<(?=[/!?A-Za-z])")
+_HASHTAG = re.compile(r"(?<![\w&\\])#(?=[^\s#])")
+_IN_LINKS = str.maketrans({"[": "(", "]": ")", "|": "¦", "\\": "/"})
+
+
+def file_stem(project: str) -> str:
+    """The name of a project's pages, which no file system takes for another's, or for a device."""
+    stem = project
+    while len(stem.encode()) > _NAME_BYTES:
+        stem = stem[:-1]
+    stem = stem.rstrip("-.")
+    if project.partition(".")[0] in _DEVICES:
+        stem = f"project-{stem}"
+    # What folds to something else, on a disk that does not tell cases apart, could be another project's.
+    if stem == project == unicodedata.normalize("NFKC", project.casefold()):
+        return stem
+    return f"{stem}-{zlib.crc32(project.encode()):08x}"
+
+
+def link(target: str, shown: str) -> str:
+    """A link to a note by its name, or its path in the vault, under other words."""
+    words = _quiet(" ".join(shown.translate(_IN_LINKS).split()))
+    return f"[[{target}|{words}]]" if words else f"[[{target}]]"
+
+
+def plain(line: str) -> str:
+    """Somebody's words in a page: no mark of ours, no comment, element, link or tag of Obsidian's begins in them."""
+    line = _quiet(line).replace("](", "]\\(")
+    return _HASHTAG.sub(r"\\#", re.sub(r"\[(?=\[)", r"[\\", line))
+
+
+def spoken(line: str) -> str:
+    """The words of such a line as they were before."""
+    return re.sub(r"\\([\[(#%])", r"\1", line)
+
+
+def _quiet(line: str) -> str:
+    return _TAG.sub("&lt;", line).replace("%%", "%\\%")
+
+
+def own_part(text: str) -> tuple[int, int] | None:
+    """Where memem's part stands, with its marks. A mark without the other is nobody's."""
+    end = text.rfind(END)
+    start = text.rfind(BEGIN, 0, max(end, 0))
+    if start < 0 or END in text[start:end]:
+        return None
+    return start, end + len(END)
+
+
+def own_lines(text: str) -> list[str]:
+    """What stands between the marks."""
+    place = own_part(text)
+    return text[place[0] + len(BEGIN) : place[1] - len(END)].strip().splitlines() if place else []
 
 
 def merged(text: str, part: str) -> str:
     """A page with `part` as memem's own; where it has none yet, that comes last.
 
-    A mark without the other is nobody's: what stands beside it may be a person's, and stays.
+    What stands beside a single mark may be a person's, and stays.
     """
     own = f"{BEGIN}\n{part.strip()}\n{END}"
-    end = text.rfind(END)
-    start = text.rfind(BEGIN, 0, max(end, 0))
-    if start < 0 or END in text[start:end]:
+    place = own_part(text)
+    if place is None:
         return f"{text.rstrip()}\n\n{own}\n" if text.strip() else f"{own}\n"
-    return text[:start] + own + text[end + len(END) :]
+    return text[: place[0]] + own + text[place[1] :]
 
 
-def write(path: Path, part: str, *, fsync: bool) -> bool:
+def read(path: Path) -> str | None:
+    """A page as it is, with its own line endings; empty when there is none, None when it is no text."""
+    try:
+        return path.read_bytes().decode() if path.exists() else ""
+    except UnicodeDecodeError:
+        return None
+    except OSError as error:
+        raise VaultUnwritable(f"Cannot read {path}: {files.reason(error)}. Nothing was changed.") from None
+
+
+def write(path: Path, part: Part, *, fsync: bool) -> bool:
     """Bring memem's part of a page up to date; says whether that changed anything. Called under the write lock.
 
-    A page that is not text is left as it is.
+    A page that is not text is left as it is, and so is one that somebody saves at this very moment.
     """
+    before = read(path)
+    own = "" if before is None else part if isinstance(part, str) else part(before)
+    if before is None or not own or (after := merged(before, own)) == before:
+        return False
     try:
-        before = path.read_bytes().decode() if path.exists() else ""  # with its own line endings
-        after = merged(before, part)
-        if after == before:
-            return False
-        files.write_atomic(path, after.encode(), fsync=fsync)
-    except UnicodeDecodeError:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        files.write_atomic(path, after.encode(), fsync=fsync, just_before=lambda: _refuse_change(path, before))
+    except NoteChanged:
         return False
     except OSError as error:
         raise VaultUnwritable(f"Cannot write {path}: {files.reason(error)}. Nothing was changed.") from None
     return True
+
+
+def withdraw(path: Path, instead: str, *, fsync: bool, rest: Callable[[str], str] = lambda _: "") -> bool:
+    """Take a page away that nobody needs any more; says whether that changed anything. Called under the write lock.
+
+    Where a person wrote around memem's part, that says `instead` from then on; `rest` is what they wrote within. A page
+    without our marks is theirs.
+    """
+    text = read(path)
+    place = own_part(text) if text else None
+    if not text or place is None:
+        return False
+    left = rest(text)
+    if left or (text[: place[0]] + text[place[1] :]).strip():
+        return write(path, left or instead, fsync=fsync)
+    try:
+        files.remove(path, fsync=fsync)
+    except OSError as error:
+        raise VaultUnwritable(f"Cannot remove {path}: {files.reason(error)}. Nothing was changed.") from None
+    return True
+
+
+def _refuse_change(path: Path, before: str) -> None:
+    if read(path) != before:
+        raise NoteChanged(f"{path} changed on disk since it was read; nothing was written.")

@@ -28,6 +28,8 @@ if TYPE_CHECKING:  # what reads and writes YAML is imported with the first note 
 
 RESERVED = frozenset(("review", "playbooks", "Conflicts.md"))
 """Folders in `memem/`, and pages, that are no memories."""
+PAGED = frozenset(("home.md", "projects"))
+"""The same, but for notes with an id, which a person may have had there before there were pages."""
 
 MAX_NOTE_BYTES = 1_000_000
 """A larger file is not a memory; reading it would stall every scan."""
@@ -44,6 +46,8 @@ class Change:
 
 _MARKER_TEXT = '# Marks this folder as a memem vault. Keep it.\nvault_id = "%s"\n'
 _MARKER = re.compile(re.escape(_MARKER_TEXT) % r"([0-9a-f-]{36})")
+_OPENINGS = (b"---", b"\xef\xbb\xbf---")
+_LONGEST_OPENING = 6
 _HAS_ID = re.compile(rb"(?:\xef\xbb\xbf)?---[ \t]*\r?\n(?:(?!---[ \t]*\r?$).*\n)*?[\"']?id[\"']?[ \t]*:", re.MULTILINE)
 
 
@@ -112,6 +116,7 @@ class Store:
     def _scan_folder(self, folder: str, pending: list[str]) -> Iterator[tuple[str, Stamp]]:
         """The files of one folder; its folders join those that are `pending`. Every command waits for this loop."""
         prefix = f"{folder}/" if folder else ""
+        among_pages = not folder or folder.partition("/")[0].lower() in PAGED
         with _listing(self.paths.ours / folder) as entries:
             for entry in entries:
                 name = entry.name
@@ -119,7 +124,7 @@ class Store:
                     continue
                 if entry.is_dir(follow_symlinks=False):
                     pending.append(prefix + name)
-                elif name.endswith((".md", ".MD", ".Md", ".mD")):
+                elif name.endswith((".md", ".MD", ".Md", ".mD")) and not (among_pages and self.is_page(prefix + name)):
                     with suppress(FileNotFoundError):
                         status = entry.stat(follow_symlinks=False)
                         if _is_plain(status.st_mode):
@@ -157,13 +162,18 @@ class Store:
             raise NoteUnreadable(f"it is larger than {MAX_NOTE_BYTES // 1000} KB")
         return notes.parse(path, data, self._derived_id(path))
 
+    def is_page(self, path: str) -> bool:
+        """Whether a file stands where pages do, and is no memory."""
+        return path.partition("/")[0].lower() in PAGED and not self.is_memory(path)
+
     def is_memory(self, path: str) -> bool:
         """Whether a file is ours: everything in `memories/`, and elsewhere in `memem/` what carries an id."""
         if PurePosixPath(path).parts[0] == self.paths.memories.name:
             return True
         try:
             with self.absolute(path).open("rb") as file:
-                return bool(_HAS_ID.match(file.read(MAX_NOTE_BYTES)))
+                start = file.read(_LONGEST_OPENING)
+                return start.startswith(_OPENINGS) and bool(_HAS_ID.match(start + file.read(MAX_NOTE_BYTES)))
         except OSError:
             return False
 

@@ -63,6 +63,7 @@ def test_the_default_tools_and_their_parameters_are_these() -> None:
         "memory_save": ["content", "title", "tags", "layer", "paths"],
         "memory_timeline": ["memory_id", "scope_id"],
         "transcript_search": ["query", "limit"],
+        "context_assemble": ["query", "project"],
         "memory_forget": ["id"],
     }
 

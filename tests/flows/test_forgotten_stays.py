@@ -436,6 +436,8 @@ _OTHERWISE = {
     "flows.tidying._revise": "what another note says; an edit refuses it: tests/flows/test_curating.py",
     "flows.tidying._split": "what another note says; it is refused: tests/flows/test_curating.py",
     "flows.conflicts.write_page": "a page of what is in notes",
+    "flows.overview._put": "a page of what is in notes",
+    "flows.refining.refine": "lines of a page about notes that are there",
 }
 
 

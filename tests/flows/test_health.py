@@ -107,7 +107,7 @@ def test_check_lists_links_that_lead_nowhere(kept: Workspace, name: str) -> None
 
 @pytest.mark.parametrize(
     "link",
-    ["[[b-b0000000]]", "[[b-b0000000|B]]", "b0000000", "[[memories/b-b0000000.md#Why]]", "[[My own page]]", "b000"],
+    ["[[b-b0000000]]", "[[b-b0000000|B]]", "[[memories/b-b0000000.md#Why]]", "[[My own page]]"],
 )
 def test_links_that_lead_to_a_note_are_in_order_whoever_wrote_it(kept: Workspace, link: str) -> None:
     note(kept, "b")
@@ -115,6 +115,13 @@ def test_links_that_lead_to_a_note_are_in_order_whoever_wrote_it(kept: Workspace
     (kept.settings.vault / "pages").mkdir()
     (kept.settings.vault / "pages" / "My own page.md").write_text("Mine.")
     assert found(kept) == []
+
+
+@pytest.mark.parametrize("link", ["b0000000", "b000"])
+def test_an_id_leads_to_a_note_but_is_no_link_to_obsidian(kept: Workspace, link: str) -> None:
+    note(kept, "b")
+    note(kept, "a", related=f'["{link}"]')
+    assert found(kept) == [("a-a0000000.md", f"has '{link}' in `related`, which is no link such as \"[[note]]\"")]
 
 
 def test_a_link_to_what_lies_in_a_hidden_folder_leads_nowhere(kept: Workspace) -> None:

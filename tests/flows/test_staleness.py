@@ -137,9 +137,12 @@ def test_without_a_folder_nothing_is_anchored(ws: Workspace, shop: Path, root: s
 
 def test_the_day_that_a_statement_announces_is_its_last(ws: Workspace) -> None:
     frozen = "Deploys are frozen until Friday."
-    assert staleness.anchored(ws, memory(body=frozen), None).valid_to == "2026-03-06"
-    assert staleness.anchored(ws, memory(body=frozen, created=""), None).valid_to == "2026-03-06"
-    assert staleness.anchored(ws, memory(body=frozen, valid_to="2026-05-01"), None).valid_to == "2026-05-01"
+    assert staleness.anchored(ws, memory(body=frozen), None).valid_to == "2026-03-06T23:59:59+01:00"
+    assert staleness.anchored(ws, memory(body=frozen, created=""), None).valid_to == "2026-03-06T23:59:59+01:00"
+    assert (
+        staleness.anchored(ws, memory(body=frozen, valid_to="2026-05-01T12:00:00+02:00"), None).valid_to[:10]
+        == "2026-05-01"
+    )
 
 
 # --- what is gone -------------------------------------------------------------------------------------------------

@@ -35,7 +35,8 @@ WALRUS, SEAL = "The walrus is fed with clams.", "The seal is fed with herring."
 def notes(ws: Workspace) -> dict[str, bytes]:
     """Every note, by its path in the vault; those set aside too."""
     ours = ws.store.paths.ours
-    return {path.relative_to(ours).as_posix(): path.read_bytes() for path in ours.rglob("*/*.md")}
+    found = {path.relative_to(ours).as_posix(): path.read_bytes() for path in ours.rglob("*/*.md")}
+    return {path: data for path, data in found.items() if not path.startswith(("projects/", "playbooks/"))}
 
 
 def recalled(ws: Workspace) -> set[str]:

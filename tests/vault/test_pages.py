@@ -7,8 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memem.core.errors import VaultUnwritable
+from memem.core.project import normalise
 from memem.vault import pages
-from memem.vault.pages import BEGIN, END, merged, write
+from memem.vault.obsidian import Names, violations
+from memem.vault.pages import BEGIN, END, file_stem, merged, withdraw, write
 
 text = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r"), max_size=80)
 
@@ -79,3 +81,109 @@ def test_a_vault_that_takes_no_bytes_says_so(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(VaultUnwritable, match="Cannot write"):
         pages.write(tmp_path / "file" / "Page.md", "one", fsync=False)
+
+
+def test_a_part_may_be_made_from_what_the_page_says(tmp_path: Path) -> None:
+    page = tmp_path / "Page.md"
+    page.write_text("Mine.")
+    assert write(page, lambda text: f"It says {text}", fsync=False)
+    assert page.read_text() == f"Mine.\n\n{BEGIN}\nIt says Mine.\n{END}\n"
+    assert not write(page, lambda _: "", fsync=False)
+
+
+def test_a_page_that_is_saved_while_it_is_written_is_left_to_its_writer(tmp_path: Path) -> None:
+    page = tmp_path / "Page.md"
+    page.write_text("Mine.")
+
+    def meanwhile(_: str) -> str:
+        page.write_text("Mine, and more.")
+        return "new"
+
+    assert not write(page, meanwhile, fsync=False)
+    assert page.read_text() == "Mine, and more."
+    assert not list(tmp_path.glob(".memem-*"))
+
+
+def test_a_page_makes_its_folder(tmp_path: Path) -> None:
+    assert write(tmp_path / "projects" / "shop.md", "one", fsync=False)
+
+
+# --- pages that nobody needs any more -----------------------------------------------------------------------------
+
+
+def test_a_page_with_nothing_but_our_part_goes(tmp_path: Path) -> None:
+    page = tmp_path / "Page.md"
+    write(page, "one", fsync=False)
+    assert withdraw(page, "nothing left", fsync=False)
+    assert not page.exists()
+    assert not withdraw(page, "nothing left", fsync=False)
+
+
+def test_a_page_around_which_somebody_wrote_stays_and_says_so(tmp_path: Path) -> None:
+    page = tmp_path / "Page.md"
+    page.write_text(f"Mine.\n{BEGIN}\none\n{END}\n")
+    assert withdraw(page, "nothing left", fsync=False)
+    assert page.read_text() == f"Mine.\n{BEGIN}\nnothing left\n{END}\n"
+    assert not withdraw(page, "nothing left", fsync=False)
+
+
+def test_what_somebody_wrote_within_stays_too(tmp_path: Path) -> None:
+    page = tmp_path / "Page.md"
+    write(page, "ours\ntheirs", fsync=False)
+    assert withdraw(page, "nothing left", fsync=False, rest=lambda _: "theirs")
+    assert page.read_text() == f"{BEGIN}\ntheirs\n{END}\n"
+
+
+def test_a_page_without_our_marks_is_theirs(tmp_path: Path) -> None:
+    page = tmp_path / "Page.md"
+    page.write_text("Mine.")
+    assert not withdraw(page, "nothing left", fsync=False)
+    assert page.read_text() == "Mine."
+
+
+# --- names and words ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["shop-api", "general", "c++", "a.b", "日本語", "über"])
+def test_a_projects_pages_are_called_like_the_project(name: str) -> None:
+    assert file_stem(name) == name
+
+
+@pytest.mark.parametrize("name", ["con", "aux", "nul.old", "com1", "lpt9"])
+def test_no_page_is_called_like_a_device(name: str) -> None:
+    assert file_stem(name).startswith("project-")
+
+
+def test_projects_that_a_disk_may_take_for_one_have_pages_of_different_names() -> None:
+    names = ["straße", "strasse", "ﬁle", "file", "σς", "σσ"]
+    assert len({file_stem(name).casefold() for name in names}) == len(names)
+
+
+@given(st.text(max_size=100), st.text(max_size=100))
+def test_any_name_of_a_project_is_the_name_of_a_file_and_of_one_project(one: str, other: str) -> None:
+    one, other = normalise(one), normalise(other)
+    stem = file_stem(one)
+    assert 0 < len(stem.encode()) <= 200
+    assert not set(stem) & set('/\\:*?"<>|[]#^')
+    assert not stem.startswith(".")
+    assert not stem.endswith((".", " "))
+    assert (one == other) == (stem.casefold() == file_stem(other).casefold())
+
+
+@given(st.text(st.characters(exclude_categories=["Cs", "Cc", "Zl", "Zp"]), max_size=60))
+def test_somebodys_words_begin_nothing_in_a_page(words: str) -> None:
+    for said in (words, f"[[{words}]]", f"![[{words}]]", f"[x]({words})", f"<!-- {words}", f"{words} {END}"):
+        line = pages.plain(said)
+        assert violations(line, Names([])) == []
+        assert "<!--" not in line
+        assert pages.own_part(f"{BEGIN}\n{line}\n{END}") == (0, len(f"{BEGIN}\n{line}\n{END}"))
+
+
+def test_words_are_read_as_they_were_said() -> None:
+    said = "use [[ -f x ]] and [a](b) for #1, 100%% sure"
+    assert pages.spoken(pages.plain(said)) == said
+
+
+def test_a_link_shows_other_words_that_cannot_end_it() -> None:
+    assert pages.link("note-3f2c9a1e", "a [[b]] | c") == "[[note-3f2c9a1e|a ((b)) ¦ c]]"
+    assert pages.link("note", " ") == "[[note]]"

@@ -70,6 +70,17 @@ def test_what_is_scanned(store: Store, tmp_path: Path) -> None:
     assert sorted(path for path, _ in store.passed_over()) == ["memories/link.md", "memories/linked"]
 
 
+@pytest.mark.parametrize("name", ["Home.md", "projects/shop.md", "projects/deep/er.md", "Projects/shop.md"])
+def test_where_pages_stand_only_what_carries_an_id_is_scanned(store: Store, name: str) -> None:
+    page = store.paths.ours / name
+    page.parent.mkdir(parents=True, exist_ok=True)
+    for text in ("<!-- memem writes from here -->", "---\ntags: [mine]\n---\nAround it.", ""):
+        page.write_text(text)
+        assert scanned(store) == []
+    page.write_text("---\ntitle: Mine\nid: aaaaaaaa\n---\nA memory that was here before there were pages.")
+    assert scanned(store) == [name]
+
+
 def test_outside_memories_only_files_with_an_id_are_ours(store: Store) -> None:
     (store.paths.ours / "mine.md").write_text("---\ntitle: my page\n---\n")
     (store.paths.ours / "moved.md").write_text("---\nid: aaaaaaaa\n---\n")

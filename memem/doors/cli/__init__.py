@@ -37,6 +37,7 @@ VERBS = {
     "conflicts": "list memories that contradict each other, with the evidence of both sides",
     "resolve": "end a conflict: keep one memory over the other, or say that both hold",
     "curate": "suggest what would tidy the vault: merges, splits, what to archive; nothing changes without --apply",
+    "pages": "write the pages for Obsidian now: memem/Home.md, one for each project, and playbooks",
     "timeline": "show a memory in its time: what it replaced, what replaced it, what changed around it",
     "graph": "how memories hang together: make the graph anew, look through it, count it, or walk it from one memory",
     "status": "show where the memory is and what is in it",

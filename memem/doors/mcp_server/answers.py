@@ -8,6 +8,7 @@ from memem.core.errors import Ambiguous, InputError, MememError, NoteError, NotF
 from memem.core.memory import KINDS, Entry
 from memem.core.project import normalise
 from memem.flows import (
+    assembling,
     auditing,
     forgetting,
     graph,
@@ -48,6 +49,14 @@ def active_memory_slice(here: Here, *, query: str, task_mode: str = "") -> str:
     showed.note(here.ws, here.session, found.ids)
     more = "" if found.hits else "(No other memory fits well enough; memory_search looks further.)"
     return _joined(found.text.rstrip("\n"), more, _degraded(found.degraded))
+
+
+def context_assemble(here: Here, *, query: str, project: str = "") -> str:
+    reindex.look(here.ws)
+    found = assembling.assemble(here.ws, query, cwd=here.cwd, project=project or None, session_id=here.session)
+    showed.note(here.ws, here.session, found.shown)
+    nothing = f"Nothing is known of {showing.line(found.project)} that fits; memory_search looks in all projects."
+    return _joined(QUOTED if found.text else nothing, _degraded(found.degraded), found.text)
 
 
 def memory_search(here: Here, *, query: str, limit: int = 10, scope_id: str = "", as_of: str = "") -> str:

@@ -110,6 +110,17 @@ TOOLS = (
         _takes("query", query=_QUERY, limit=_LIMIT),
     ),
     Tool(
+        "context_assemble",
+        "Everything for a task in one text: the project's playbook (identity, conventions, decisions, traps, "
+        "environment), the memories that fit the query, the few best turns of earlier sessions. Helps before larger "
+        "work.",
+        _takes(
+            "query",
+            query=_text("The task or question, in plain words"),
+            project=_text("A project's name; that of the folder when absent"),
+        ),
+    ),
+    Tool(
         "memory_forget",
         "Takes a memory out of recall; its note moves to .forgotten in the vault. Meant for what the user calls wrong "
         "or unwanted.",

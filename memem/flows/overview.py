@@ -1,0 +1,259 @@
+"""The pages for a person who walks the memory in Obsidian: Home, one for each project, and the playbooks.
+
+Home links to the projects and each project to its notes, so that the graph shows projects as clusters. What a person
+writes around memem's part of a page stays; a page is written only when its text changes, and a project whose notes are
+what they were is not looked at.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from memem.core import files
+from memem.core.clock import iso
+from memem.core.errors import MememError
+from memem.core.memory import KINDS, PINNED, Entry
+from memem.core.validity import is_in_force, remark
+from memem.flows import conflicts, playbooks
+from memem.flows.opening import require_vault
+from memem.flows.reciting import path_of
+from memem.flows.reindex import fresh_rows, ready
+from memem.flows.writing import writing
+from memem.gate.verdict import clean_line
+from memem.index.notes import Row
+from memem.jobs import log
+from memem.vault import pages, review
+from memem.vault import playbooks as vault_playbooks
+from memem.vault.note import Note
+from memem.workspace import Workspace
+
+MOST_PROJECTS = 500
+MOST_OF_KIND = 200
+"""Of each kind on a project's page, and of those that no longer hold: a page of 2,000 links still opens at once."""
+MOST_CHANGED = 20
+MOST_WAITING = 20
+NONE_LEFT = "No memories of this project are left."
+_PLURALS = {kind: f"{kind}s".capitalize() for kind in KINDS}
+_META = "pages"
+
+
+@dataclass(frozen=True, slots=True)
+class Pages:
+    """The pages that were written and removed, by their paths in `memem/`, and those left to a person, who has a note
+    there."""
+
+    written: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Project:
+    """A project at a glance."""
+
+    name: str
+    notes: int
+    in_force: int
+    changed: float
+    row: int
+
+    @property
+    def stem(self) -> str:
+        return pages.file_stem(self.name)
+
+
+def write(ws: Workspace) -> Pages:
+    """Bring all pages up to date."""
+    ready(ws, require_vault(ws))  # of an index that is not filled nobody knows which projects there are
+    found = [_Project(*each) for each in ws.index.projects(ws.clock().timestamp())]
+    return _Writing(ws, found).run()
+
+
+def follow(ws: Workspace, *, only_if_there: bool = False) -> None:
+    """The same for whoever has done something else: what goes wrong with pages is no failure of that, and is logged."""
+    if only_if_there and not ws.store.paths.home_page.exists():
+        return
+    try:
+        write(ws)
+    except MememError as problem:
+        log.add(ws.home.hooks_log, f"{iso(ws.clock())} pages: {problem}")
+
+
+class _Writing:
+    """One run over all pages."""
+
+    def __init__(self, ws: Workspace, projects: Sequence[_Project]) -> None:
+        self._ws = ws
+        self._paths = ws.store.paths
+        self._projects = projects
+        self._before = _known(ws)
+        self._written: list[str] = []
+        self._removed: list[str] = []
+        self._left: list[str] = []
+
+    def run(self) -> Pages:
+        after = {}
+        for project in self._projects:
+            if self._before.get(project.name) != self._state(project):
+                self._write_project(project)
+            after[project.name] = self._state(project)
+        self._withdraw_others()
+        self._put(self._paths.home_page, _home(self._ws, self._projects))
+        self._ws.index.set_meta(_META, json.dumps(after))
+        return Pages(tuple(self._written), tuple(self._removed), tuple(self._left))
+
+    def _state(self, project: _Project) -> list[object]:
+        """By which it is known whether a project's pages are still right; what holds may end with a day."""
+        stamps = (files.stamp(path) for path in (*self._pages_of(project), self._ws.home.stale_file))
+        return [project.notes, project.row, self._ws.today(), *(list(each) if each else None for each in stamps)]
+
+    def _pages_of(self, project: _Project) -> tuple[Path, Path]:
+        return self._paths.projects / f"{project.stem}.md", path_of(self._ws, project.name)
+
+    def _write_project(self, project: _Project) -> None:
+        page, playbook = self._pages_of(project)
+        condition = "project = ? AND problem IS NULL ORDER BY changed DESC, id"
+        rows = fresh_rows(self._ws, lambda: self._ws.index.rows(condition, (project.name,)))
+        self._put(playbook, partial(playbooks.renewed, self._ws, rows))
+        self._put(page, _project(self._ws, project, rows))
+
+    def _withdraw_others(self) -> None:
+        """Pages of projects that have no notes left."""
+        current = {page for project in self._projects for page in self._pages_of(project)}
+        for folder, rest in ((self._paths.projects, _nothing), (self._paths.playbooks, vault_playbooks.emptied)):
+            for path in sorted(set(folder.glob("*.md")) - current):
+                if not _is_theirs(self._ws, path):
+                    with writing(self._ws):
+                        changed = pages.withdraw(path, NONE_LEFT, fsync=self._ws.settings.fsync, rest=rest)
+                    if changed:
+                        (self._written if path.exists() else self._removed).append(self._name(path))
+
+    def _put(self, path: Path, part: pages.Part) -> None:
+        if _is_theirs(self._ws, path):
+            self._left.append(self._name(path))
+            return
+        with writing(self._ws):
+            if pages.write(path, part, fsync=self._ws.settings.fsync):
+                self._written.append(self._name(path))
+
+    def _name(self, path: Path) -> str:
+        return path.relative_to(self._paths.ours).as_posix()
+
+
+def _known(ws: Workspace) -> dict[str, list[object]]:
+    try:
+        told = json.loads(ws.index.meta(_META) or "{}")
+    except ValueError:
+        return {}
+    return told if isinstance(told, dict) else {}
+
+
+def _nothing(_: str) -> str:
+    return ""
+
+
+def _is_theirs(ws: Workspace, path: Path) -> bool:
+    """Whether a note of a person's has the name of a page, or the place leads out of the vault."""
+    inside = path.relative_to(ws.store.paths.ours).as_posix()
+    return path.is_symlink() or path.parent.is_symlink() or (path.exists() and ws.store.is_memory(inside))
+
+
+def _home(ws: Workspace, projects: Sequence[_Project]) -> str:
+    parts = ["# Memory", _projects(ws, projects), *_conflicts(ws), *_waiting(ws), *_changed(ws)]
+    return "\n\n".join(parts)
+
+
+def _projects(ws: Workspace, projects: Sequence[_Project]) -> str:
+    if not projects:
+        return "Nothing is remembered yet."
+    lines = [_glance(ws, project) for project in projects[:MOST_PROJECTS]]
+    return _list("Projects", lines, len(projects))
+
+
+def _glance(ws: Workspace, project: _Project) -> str:
+    counted = f"{project.in_force} in force" + (
+        f", {project.notes - project.in_force} not" if project.notes > project.in_force else ""
+    )
+    page = pages.link(f"memem/projects/{project.stem}", project.name)
+    playbook = path_of(ws, project.name)
+    beside = f" · {pages.link(f'memem/playbooks/{project.stem}', 'playbook')}" if playbook.exists() else ""
+    return f"- {page}: {counted}{beside}"
+
+
+def _conflicts(ws: Workspace) -> Iterator[str]:
+    count = conflicts.count(ws)
+    if count and ws.store.paths.conflicts.exists():
+        yield f"## Conflicts\n\n- {pages.link('memem/Conflicts', f'{count} to be decided')}"
+
+
+def _waiting(ws: Workspace) -> Iterator[str]:
+    waiting = list(review.proposals(ws.store))
+    lines = [_question(each) for each in waiting[:MOST_WAITING]]
+    if lines:
+        yield _list("Waiting for review", lines, len(waiting), "`memem review` lists them all")
+
+
+def _question(proposal: Note) -> str:
+    because = clean_line(review.because(proposal))
+    return f"- {pages.link(Path(proposal.path).stem, clean_line(proposal.memory.title))}: {pages.plain(because)}"
+
+
+def _changed(ws: Workspace) -> Iterator[str]:
+    condition = "problem IS NULL AND status <> 'quarantined' ORDER BY changed DESC, id"
+    rows = fresh_rows(ws, lambda: ws.index.rows(condition, limit=MOST_CHANGED))
+    lines = [f"{_item(Entry(row.memory, row.path))} · {pages.plain(row.memory.project)}" for row in rows if row.memory]
+    if lines:
+        yield _list("Last changed", lines, len(lines))
+
+
+def _project(ws: Workspace, project: _Project, rows: Sequence[Row]) -> str:
+    """Pinned first, then by kind, the last changed first; folded, what no longer holds or is put away."""
+    now = ws.clock()
+    entries = [Entry(row.memory, row.path) for row in rows if row.memory]
+    alive = [each for each in entries if is_in_force(each.memory, now) and each.memory.layer < 3]
+    pinned = [each for each in alive if each.memory.layer == PINNED]
+    others = [each for each in alive if each.memory.layer != PINNED]
+    links = [pages.link("memem/Home", "Home")]
+    if path_of(ws, project.name).exists():
+        links.append(pages.link(f"memem/playbooks/{project.stem}", "Playbook"))
+    parts = [f"# {pages.plain(project.name)}", " · ".join(links), *_listed("Pinned", pinned)]
+    for kind, heading in _PLURALS.items():
+        parts += _listed(heading, [each for each in others if each.memory.kind == kind])
+    parts += _listed("Others", [each for each in others if each.memory.kind not in KINDS])
+    shown = {each.path for each in alive}
+    parts += _folded([each for each in entries if each.path not in shown])
+    return "\n\n".join(parts)
+
+
+def _listed(heading: str, entries: Sequence[Entry]) -> Iterator[str]:
+    if entries:
+        yield _list(heading, [_item(each) for each in entries[:MOST_OF_KIND]], len(entries))
+
+
+def _folded(entries: Sequence[Entry]) -> Iterator[str]:
+    if entries:
+        lines = [f"> {_item(each)}{_aside(each)}" for each in entries[:MOST_OF_KIND]]
+        more = [f"> {_more(len(entries) - len(lines))}"] if len(entries) > len(lines) else []
+        yield "\n".join([f"> [!note]- No longer in force, or put away ({len(entries)})", *lines, *more])
+
+
+def _aside(entry: Entry) -> str:
+    said = remark(entry.memory) or ("archive" if entry.memory.layer > 2 else "")
+    return f" ({pages.plain(said)})" if said else ""
+
+
+def _item(entry: Entry) -> str:
+    day = (entry.memory.updated or entry.memory.created)[:10]
+    return f"- {pages.link(entry.link[2:-2], entry.title)}" + (f" · {pages.plain(day)}" if day else "")
+
+
+def _list(heading: str, lines: Iterable[str], count: int, advice: str = "`memem list` shows more") -> str:
+    lines = list(lines)
+    more = [f"- {_more(count - len(lines), advice)}"] if count > len(lines) else []
+    return "\n".join([f"## {heading}", "", *lines, *more])
+
+
+def _more(number: int, advice: str = "`memem list` shows more") -> str:
+    return f"{number:,} more: {advice}"

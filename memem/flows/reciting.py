@@ -1,0 +1,96 @@
+"""The lines of a project's playbook as they may be shown. Light, since a session's start waits for it: one small file
+is read, and no vault is scanned."""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from memem.core.memory import GENERAL, Entry, Memory
+from memem.core.playbook import SECTIONS
+from memem.flows import standing
+from memem.flows.reindex import fresh_rows
+from memem.recall import render
+from memem.vault import pages, playbook_lines
+from memem.workspace import Workspace
+
+LINE_CHARACTERS = 200
+MOST_BYTES = 64_000
+"""A page is read so far: memem's part is a few thousand characters, and a person's seldom as much."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A line as it may be shown: its section, its words, and the memory, where it is about one."""
+
+    section: int
+    words: str
+    entry: Entry | None = None
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it says all that the memory does."""
+        return self.entry is not None and flat(self.entry.memory) == self.words
+
+
+def path_of(ws: Workspace, project: str) -> Path:
+    """The page of a project's playbook."""
+    return ws.store.paths.playbooks / f"{pages.file_stem(project)}.md"
+
+
+def told(ws: Workspace, project: str, sections: Sequence[int] = SECTIONS) -> list[Told]:
+    """All lines of these sections; one that is about a memory only as long as that is in force."""
+    with suppress(OSError):
+        with path_of(ws, project).open("rb") as file:
+            text = file.read(MOST_BYTES).decode(errors="replace")
+        there = [
+            (place, line) for place, line in playbook_lines.below_headings(text) if place in sections and line.strip()
+        ]
+        lines = [(place, *playbook_lines.words_of(line)) for place, line in there]
+        entries = _in_force(ws, project, [id8 for _, _, id8 in lines if id8])
+        shown = [_told(place, words, entries.get(id8)) for place, words, id8 in lines if id8 in entries or not id8]
+        return [each for each in shown if each.words]
+    return []
+
+
+def rendered(rank: int, told: Told, project: str) -> str:
+    """A line as an item of a numbered part. A title that it begins with is not said twice; a person's own has none."""
+    if told.entry is None:
+        return render.quoted(told.words, LINE_CHARACTERS)
+    memory = told.entry.memory
+    title = told.words if told.words.startswith(memory.title.rstrip("….。")) else memory.title
+    shown = replace(told.entry, memory=replace(memory, title=title, body=told.words))
+    return render.item(rank, shown, project, LINE_CHARACTERS + len(told.words))
+
+
+def flat(memory: Memory) -> str:
+    """A statement on one line."""
+    return " ".join(memory.body.split())
+
+
+def line_of(memory: Memory) -> str:
+    """A statement as a page shows it, cut where it is long."""
+    return pages.plain(render.one_line(memory.body, LINE_CHARACTERS))
+
+
+def _told(section: int, words: str, entry: Entry | None) -> Told:
+    """What memem made of a note has passed the gate with it; what a person or a model wrote passes it here."""
+    if entry and line_of(entry.memory) == words:
+        statement = flat(entry.memory)
+        short = len(statement) <= LINE_CHARACTERS
+        return Told(section, statement if short else render.one_line(statement, LINE_CHARACTERS), entry)
+    from memem.gate.verdict import clean_line  # 16 ms, and most playbooks hold nothing else
+
+    return Told(section, clean_line(pages.spoken(words)), entry)
+
+
+def _in_force(ws: Workspace, project: str, beginnings: Sequence[str]) -> dict[str, Entry]:
+    """The memories whose ids begin so, those that may be shown unasked."""
+    if not beginnings:
+        return {}
+    here, values = standing.in_force(ws, project, GENERAL)
+    ranges = " OR ".join("(id >= ? AND id < ?)" for _ in beginnings)
+    limits = [limit for each in beginnings for limit in (each, each + "\x7f")]
+    rows = fresh_rows(ws, lambda: ws.index.rows(f"({ranges}){here} ORDER BY path", (*limits, *values)))
+    found = [Entry(row.memory, row.path) for row in rows if row.memory and not row.memory.superseded_by]
+    return {entry.memory.id8: entry for entry in found}

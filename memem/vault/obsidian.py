@@ -1,0 +1,167 @@
+"""Whether a note keeps to Obsidian's conventions: the types of properties, lists where lists belong, links that lead
+somewhere. Pure: it is given texts and names, and says what is wrong."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import unquote
+
+from memem.core.errors import NoteUnreadable
+from memem.vault import frontmatter
+from memem.vault.frontmatter import Document
+
+TEXT, LIST, NUMBER, CHECKBOX, EMPTY = "text", "list", "number", "checkbox", "empty"
+DATE, TIME = "date", "date and time"
+_A_DATE = (DATE, TIME)
+TYPES: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(("id", "title", "project", "kind", "status", "stale_because", "author", "written_hash"), (TEXT,)),
+    **dict.fromkeys(("source_type", "source_session", "source_turn", "review_because"), (TEXT,)),
+    **dict.fromkeys(("supersedes", "superseded_by"), (TEXT,)),
+    **dict.fromkeys(("tags", "aliases", "cssclasses", "keys", "paths", "anchors", "related", "contradicts"), (LIST,)),
+    **dict.fromkeys(("schema_version", "layer", "importance", "confidence"), (NUMBER,)),
+    **dict.fromkeys(("created", "updated", "valid_from", "valid_to"), _A_DATE),
+}
+"""Of the properties that memem writes, and of Obsidian's own. A person may state a day where memem states a time."""
+RELATIONS = ("related", "contradicts", "supersedes", "superseded_by")
+_FORMER = {"tag": "tags", "alias": "aliases", "cssclass": "cssclasses"}
+_NUMBER = re.compile(r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?|0o[0-7]+|0x[0-9a-fA-F]+")
+_BOOLEAN = re.compile(r"true|True|TRUE|false|False|FALSE")
+_NOTHING = re.compile(r"~|null|Null|NULL|")
+_DAY = re.compile(r"\d{4}-\d\d-\d\d")
+_MOMENT = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[-+]\d\d:?\d\d)?")
+_QUOTED_LINK = re.compile(r"\[\[[^\[\]|#^\n]+(?:#[^\[\]|\n]+)?(?:\|[^\[\]\n]+)?\]\]")
+_BAD_TAG = re.compile(r"[^\w/-]|\A\d+\Z|\A\Z")
+_NOT_PROSE = re.compile(
+    r"^(?P<fence>`{3,}|~{3,}).*?(?:^(?P=fence)|\Z)|(?P<ticks>`+)[^\n]*?(?P=ticks)|%%.*?%%|<!--.*?-->|\\[\[\]()]",
+    re.MULTILINE | re.DOTALL,
+)
+_WIKILINK = re.compile(r"\[\[([^\[\]\n]+)\]\]")
+_MARKDOWN_LINK = re.compile(r"\[[^\[\]\n]*\]\(\s*<?([^()\s<>]+)>?[^()\n]*\)")
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//|#")
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """What is wrong, and with what: the link, or the property as `name`."""
+
+    problem: str
+    about: str = ""
+
+
+class Names:
+    """The files of a vault as links name them: by their name, or by as much of their path as one likes."""
+
+    def __init__(self, paths: Iterable[str]) -> None:
+        self._known: set[str] = set()
+        for path in paths:
+            parts = path.removesuffix(".md").lower().split("/")
+            self._known |= {"/".join(parts[start:]) for start in range(len(parts))}
+
+    def has(self, target: str) -> bool:
+        return target.strip().strip("/").removesuffix(".md").lower() in self._known
+
+
+def violations(text: str, names: Names) -> list[Violation]:
+    """Everything that is wrong with a note."""
+    try:
+        document = frontmatter.parse(text)
+    except NoteUnreadable as problem:
+        return [Violation(f"has properties that cannot be read: {problem}")]
+    return [*_of_properties(document), *_of_links(document, names)]
+
+
+def property_types(text: str) -> dict[str, str]:
+    """The type that Obsidian sees in each property of a note that can be read."""
+    return {name: _seen(name, entry.node) for name, entry in frontmatter.parse(text).entries.items()}
+
+
+def clashes(notes: Mapping[str, str]) -> list[Violation]:
+    """Properties that are of one type in some of these notes, by name, and of another in others."""
+    seen: dict[str, dict[str, str]] = {}
+    for note, text in notes.items():
+        for name, kind in property_types(text).items():
+            if kind != EMPTY:
+                seen.setdefault(name, {}).setdefault(kind, note)
+    return [
+        Violation(f"`{name}` is " + ", ".join(f"{kind} in {note}" for kind, note in kinds.items()))
+        for name, kinds in seen.items()
+        if len(kinds) > 1
+    ]
+
+
+def _of_properties(document: Document) -> Iterator[Violation]:
+    for name, entry in document.entries.items():
+        kind = _seen(name, entry.node)
+        nested = _nested(entry.value)
+        about = f"`{name}`"
+        if nested:
+            yield Violation(f"has {about}, which {nested}", about)
+        elif name in _FORMER:
+            advice = f"which Obsidian no longer reads: it is called `{_FORMER[name]}` and is a list"
+            yield Violation(f"has {about}, {advice}", about)
+        elif kind not in (EMPTY, *TYPES.get(name, (kind,))):
+            yield Violation(f"has {about} as {kind}, which is {' or '.join(TYPES[name])} everywhere else", about)
+        elif name == "tags" and (bad := [tag for tag in entry.value if _BAD_TAG.search(tag.removeprefix("#"))]):
+            yield Violation(f"has the tag {bad[0]!r}, which Obsidian does not take", about)
+        elif name in RELATIONS and (bad := [link for link in _texts(entry.value) if not _QUOTED_LINK.fullmatch(link)]):
+            yield Violation(f'has {bad[0][:60]!r} in {about}, which is no link such as "[[note]]"', about)
+
+
+def _of_links(document: Document, names: Names) -> Iterator[Violation]:
+    for name in RELATIONS:
+        entry = document.entries.get(name)
+        for link in _texts(entry.value) if entry else ():
+            if _QUOTED_LINK.fullmatch(link) and not names.has(_target(link[2:-2])):
+                yield _dangling(f"by `{name}` ", link)
+    prose = _NOT_PROSE.sub(" ", document.body)
+    for found in _WIKILINK.finditer(prose):
+        target = _target(found[1])
+        if target and not names.has(target):
+            yield _dangling("", found[0])
+    for found in _MARKDOWN_LINK.finditer(prose):
+        target = unquote(found[1]).partition("#")[0]
+        if target and not _ADDRESS.match(found[1]) and not names.has(target.removeprefix("./")):
+            yield _dangling("", found[1])
+
+
+def _dangling(by: str, link: str) -> Violation:
+    return Violation(f"links {by}to {link[:120]}, which Obsidian does not find", link)
+
+
+def _target(link: str) -> str:
+    """The file that a link is to: without the heading or block in it, and the words that are shown for it."""
+    return link.partition("|")[0].removesuffix("\\").partition("#")[0].partition("^")[0].strip()
+
+
+def _texts(value: Any) -> list[str]:
+    """The values of a property, but for those that are empty or nested."""
+    return [text for text in (value if isinstance(value, list) else [value]) if text and isinstance(text, str)]
+
+
+def _nested(value: Any) -> str:
+    if isinstance(value, dict):
+        return "holds properties of its own: Obsidian shows it as text nobody can edit"
+    if isinstance(value, list) and any(not isinstance(item, str) for item in value):
+        return 'holds a list in a list: a link has to be in quotes, as in "[[note]]"'
+    return ""
+
+
+def _seen(name: str, node: Any) -> str:
+    """The type of a property's value; a date in one that is known to be text is text."""
+    kind = _type(node)
+    return TEXT if kind in _A_DATE and TEXT in TYPES.get(name, ()) else kind
+
+
+def _type(node: Any) -> str:
+    """What Obsidian takes a value for: by its form, and where it is not in quotes also by what YAML makes of it."""
+    if node.id != "scalar":
+        return LIST
+    text = node.value.strip()
+    if not node.style:  # neither quoted nor a block
+        for form, kind in ((_NOTHING, EMPTY), (_BOOLEAN, CHECKBOX), (_NUMBER, NUMBER)):
+            if form.fullmatch(text):
+                return kind
+    if _DAY.fullmatch(text):
+        return DATE
+    return TIME if _MOMENT.fullmatch(text) else TEXT

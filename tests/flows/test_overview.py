@@ -1,0 +1,279 @@
+"""The pages for who walks the memory in Obsidian: what stands on them, when they change, and what is left alone."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memem.core.errors import VaultUnwritable
+from memem.core.memory import Entry, Memory
+from memem.flows import conflicts, editing, forgetting, importing, keeping, overview, reindex, reviewing, undoing
+from memem.flows import purging as purge_flow
+from memem.vault.pages import BEGIN, END
+from memem.workspace import Workspace
+from tests.fakes import SteppingClock
+
+
+def keep(ws: Workspace, number: int, body: str = "", **more: Any) -> Entry:
+    """A memory of the shop, whose id begins with its number."""
+    identity = f"{number:08}-0000-4000-8000-000000000000"
+    known: dict[str, Any] = {"project": "shop", "created": "2026-03-01T09:00:00+01:00", "author": "model"}
+    memory = Memory(
+        identity, more.pop("title", f"Note {number}"), body or f"Statement number {number}.", **(known | more)
+    )
+    written = keeping.keep(ws, memory)
+    return Entry(written.memory, written.path)
+
+
+def page(ws: Workspace, name: str) -> str:
+    return (ws.store.paths.ours / name).read_text(encoding="utf-8")
+
+
+def stamps(ws: Workspace) -> dict[str, tuple[int, int]]:
+    """Of every page, by its path: a file that was written anew is another one."""
+    ours = ws.store.paths.ours
+    found = [ours / "Home.md", *(ours / "projects").glob("*.md"), *(ours / "playbooks").glob("*.md")]
+    return {path.name: (path.stat().st_ino, path.stat().st_mtime_ns) for path in found}
+
+
+# --- what stands on them ------------------------------------------------------------------------------------------
+
+
+def test_home_leads_to_the_projects_and_they_lead_to_their_notes(ws: Workspace) -> None:
+    one, other = keep(ws, 1), keep(ws, 2, project="blog")
+    assert overview.write(ws).written == ("projects/blog.md", "projects/shop.md", "Home.md")
+    home = page(ws, "Home.md")
+    assert "- [[memem/projects/blog|blog]]: 1 in force\n- [[memem/projects/shop|shop]]: 1 in force\n" in home
+    assert f"- [[{one.link[2:-2]}|Note 1]]" in page(ws, "projects/shop.md")
+    assert other.link[2:-2] not in page(ws, "projects/shop.md")
+    assert "[[memem/Home|Home]]" in page(ws, "projects/shop.md")
+
+
+def test_notes_are_grouped_by_kind_pinned_first_the_newest_first_within(ws: Workspace) -> None:
+    keep(ws, 1, kind="fact", created="2026-02-01T09:00:00+01:00")
+    keep(ws, 2, kind="fact", created="2026-02-03T09:00:00+01:00")
+    keep(ws, 3, kind="decision")
+    keep(ws, 4, kind="lesson", layer=0)
+    overview.write(ws)
+    text = page(ws, "projects/shop.md")
+    places = [
+        text.index(words) for words in ("## Pinned", "Note 4", "## Decisions", "Note 3", "## Facts", "Note 2", "Note 1")
+    ]
+    assert places == sorted(places)
+    assert "## Lessons" not in text
+
+
+def test_what_no_longer_holds_or_is_put_away_is_folded(ws: Workspace) -> None:
+    keep(ws, 1)
+    keep(ws, 2, status="deprecated", valid_to="2026-02-01T00:00:00+01:00")
+    keep(ws, 3, layer=3)
+    keep(ws, 4, valid_to="2026-02-01T00:00:00+01:00")
+    overview.write(ws)
+    alive, _, folded = page(ws, "projects/shop.md").partition("> [!note]- No longer in force, or put away (3)\n")
+    assert "Note 1" in alive
+    assert all(line.startswith("> - [[") for line in folded.splitlines()[:3])
+    assert "(archive)" in folded
+    assert "- [[memem/projects/shop|shop]]: 1 in force, 3 not" in page(ws, "Home.md")
+
+
+def test_a_large_project_is_bounded_and_the_rest_is_counted(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(overview, "MOST_OF_KIND", 3)
+    for number in range(5):
+        keep(ws, number)
+        keep(ws, 10 + number, status="stale")
+    overview.write(ws)
+    text = page(ws, "projects/shop.md")
+    assert text.count("[[note-") == 6
+    assert text.count("2 more: `memem list` shows more") == 2
+
+
+def test_home_tells_of_conflicts_and_what_waits_and_what_changed_last(ws: Workspace) -> None:
+    old = keep(ws, 1, "Redis of the shop listens on port 6379.")
+    keep(ws, 2, "Redis of the shop listens on port 6380.", contradicts=(old.link,), created="2026-03-02T09:00:00+01:00")
+    asked = Memory("99999999-0000-4000-8000-000000000000", "Is [[it]] so", "It may be so.", "shop")
+    reviewing.propose(ws, asked, "it was forgotten once")
+    conflicts.write_page(ws)
+    overview.write(ws)
+    home = page(ws, "Home.md")
+    assert "## Conflicts\n\n- [[memem/Conflicts|1 to be decided]]" in home
+    assert "## Waiting for review\n\n- [[is-it-so-99999999|Is ((it)) so]]: it was forgotten once" in home
+    changed = home.partition("## Last changed")[2]
+    assert changed.index("Note 2") < changed.index("Note 1")
+
+
+def test_an_empty_memory_has_a_home(ws: Workspace) -> None:
+    ws.store.make_vault()
+    assert overview.write(ws).written == ("Home.md",)
+    assert "Nothing is remembered yet." in page(ws, "Home.md")
+
+
+# --- when they change ---------------------------------------------------------------------------------------------
+
+
+def test_pages_are_written_only_when_their_text_changes(ws: Workspace) -> None:
+    keep(ws, 1, kind="decision")
+    keep(ws, 2, project="blog")
+    overview.write(ws)
+    before = stamps(ws)
+    assert overview.write(ws) == overview.Pages()
+    assert stamps(ws) == before
+    keep(ws, 3, project="blog")
+    assert overview.write(ws).written == ("projects/blog.md", "Home.md")
+    assert stamps(ws)["shop.md"] == before["shop.md"]
+
+
+def test_a_project_whose_notes_are_what_they_were_is_not_looked_at(
+    ws: Workspace, clock: SteppingClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked: list[str] = []
+    write = overview._project
+
+    def noted(ws: Workspace, project: Any, rows: Any) -> str:
+        looked.append(project.name)
+        return write(ws, project, rows)
+
+    monkeypatch.setattr(overview, "_project", noted)
+    one = keep(ws, 1)
+    keep(ws, 2, project="blog")
+    overview.write(ws)
+    overview.write(ws)
+    assert looked == ["blog", "shop"]
+    editing.edit(ws, one.id, title="Another title")
+    overview.write(ws)
+    assert looked == ["blog", "shop", "shop"]
+    (ws.store.paths.projects / "blog.md").unlink()
+    overview.write(ws)
+    assert looked == ["blog", "shop", "shop", "blog"]
+    clock.forward(days=1)
+    overview.write(ws)
+    assert looked == ["blog", "shop", "shop", "blog", "blog", "shop"], "with a day, what holds may end"
+
+
+def test_what_a_person_writes_around_it_stays(ws: Workspace) -> None:
+    keep(ws, 1)
+    overview.write(ws)
+    path = ws.store.paths.projects / "shop.md"
+    path.write_text(f"---\naliases: [Shop]\n---\nMine.\n\n{path.read_text()}\nBelow.\n")
+    keep(ws, 2)
+    overview.write(ws)
+    text = path.read_text()
+    assert text.startswith("---\naliases: [Shop]\n---\nMine.\n")
+    assert text.endswith("\nBelow.\n")
+    assert "Note 2" in text
+
+
+def test_the_page_of_a_project_without_notes_goes(ws: Workspace) -> None:
+    keep(ws, 1)
+    gone = keep(ws, 2, project="blog", kind="decision")
+    overview.write(ws)
+    editing.edit(ws, gone.id, project="shop")
+    assert overview.write(ws).removed == ("projects/blog.md", "playbooks/blog.md")
+
+
+def test_the_page_of_a_project_without_notes_stays_where_a_person_wrote_on_it(ws: Workspace) -> None:
+    gone = keep(ws, 1, project="blog", kind="decision")
+    overview.write(ws)
+    for name in ("projects/blog.md", "playbooks/blog.md"):
+        path = ws.store.paths.ours / name
+        path.write_text(f"Mine.\n{path.read_text()}")
+    editing.edit(ws, gone.id, project="shop")
+    assert "projects/blog.md" in overview.write(ws).written
+    assert page(ws, "projects/blog.md") == f"Mine.\n{BEGIN}\n{overview.NONE_LEFT}\n{END}\n"
+    assert page(ws, "playbooks/blog.md").startswith("Mine.\n")
+
+
+# --- what is left alone -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["Home.md", "projects/shop.md"])
+def test_a_note_that_stands_where_a_page_would_is_a_memory_and_keeps_its_place(ws: Workspace, name: str) -> None:
+    keep(ws, 1)
+    mine = ws.store.paths.ours / name
+    mine.parent.mkdir(exist_ok=True)
+    mine.write_text("---\nid: abcdabcd\nproject: shop\n---\nThe walrus sleeps.\n")
+    before = mine.read_bytes()
+    reindex.refresh(ws)
+    assert overview.write(ws).left == (name,)
+    assert mine.read_bytes() == before
+    reindex.refresh(ws)
+    assert [row.path for row in ws.index.by_id("abcdabcd")] == [name]
+
+
+def test_pages_are_no_memories(ws: Workspace) -> None:
+    keep(ws, 1, kind="decision")
+    overview.write(ws)
+    found = reindex.refresh(ws)
+    assert (found.files, found.changed) == (1, 0)
+    assert reindex._is_unchanged(ws)
+
+
+def test_nothing_is_written_through_a_symbolic_link(ws: Workspace, tmp_path: Path) -> None:
+    keep(ws, 1)
+    (tmp_path / "elsewhere").mkdir()
+    ws.store.paths.projects.symlink_to(tmp_path / "elsewhere")
+    assert overview.write(ws).left == ("projects/shop.md",)
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
+def test_a_page_of_a_project_with_an_odd_name_is_linked_by_the_name_of_its_file(ws: Workspace) -> None:
+    keep(ws, 1, project="con")
+    keep(ws, 2, project="straße")
+    overview.write(ws)
+    for path in ws.store.paths.projects.glob("*.md"):
+        assert f"[[memem/projects/{path.stem}|" in page(ws, "Home.md")
+    assert not (ws.store.paths.projects / "con.md").exists()
+
+
+def test_a_vault_that_takes_no_bytes_fails_nothing_else(ws: Workspace) -> None:
+    keep(ws, 1)
+    ws.store.paths.projects.write_text("a file where the folder should be")
+    with pytest.raises(VaultUnwritable, match="Cannot write"):
+        overview.write(ws)
+    overview.follow(ws)
+    assert "pages: Cannot write" in ws.home.hooks_log.read_text()
+
+
+# --- who has them written -----------------------------------------------------------------------------------------
+
+
+def test_an_import_writes_them(ws: Workspace, tmp_path: Path) -> None:
+    (tmp_path / "note.md").write_text("The walrus sleeps.")
+    importing.import_notes(ws, [tmp_path / "note.md"], project="shop", dry_run=True)
+    assert not ws.store.paths.home_page.exists()
+    importing.import_notes(ws, [tmp_path / "note.md"], project="shop")
+    assert "|note]]" in page(ws, "projects/shop.md")
+
+
+def test_pages_of_another_vault_are_not_imported(ws: Workspace, tmp_path: Path) -> None:
+    other = tmp_path / "other" / "memem"
+    (other / "projects").mkdir(parents=True)
+    (other / ".vault.toml").write_text('vault_id = "x"\n')
+    (other / "Home.md").write_text(f"{BEGIN}\n# Memory\n{END}\n")
+    (other / "projects" / "shop.md").write_text(f"{BEGIN}\n# shop\n{END}\n")
+    (other / "projects" / "mine.md").write_text("---\nid: abcdabcd\n---\nThe walrus sleeps.\n")
+    done = importing.import_notes(ws, [tmp_path / "other"])
+    assert [Path(each.file).name for each in done.files] == ["mine.md"]
+
+
+@pytest.mark.parametrize("how", ["forgotten", "purged", "undone"])
+def test_what_is_taken_out_is_on_no_page_any_more(ws: Workspace, how: str) -> None:
+    keep(ws, 1)
+    with ws.events.batch("save"):
+        gone = keep(ws, 2, "The walrus sleeps in the northern harbour.", title="Walrus of the harbour", kind="decision")
+    overview.write(ws)
+    assert "Walrus" in page(ws, "Home.md") + page(ws, "projects/shop.md")
+    assert "walrus" in page(ws, "playbooks/shop.md")
+    if how == "forgotten":
+        forgetting.forget(ws, gone.id)
+    elif how == "purged":
+        purge_flow.purge(ws, gone.id)
+    else:
+        undoing.undo(ws)
+    for name in ("Home.md", "projects/shop.md", "playbooks/shop.md"):
+        assert "walrus" not in page(ws, name).lower()
+
+
+def test_whoever_has_no_pages_gets_none_for_forgetting_something(ws: Workspace) -> None:
+    gone = keep(ws, 1)
+    forgetting.forget(ws, gone.id)
+    assert not ws.store.paths.home_page.exists()
