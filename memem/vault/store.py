@@ -155,7 +155,7 @@ class Store:
         data = self._bytes(path)
         if len(data) > MAX_NOTE_BYTES:
             raise NoteUnreadable(f"it is larger than {MAX_NOTE_BYTES // 1000} KB")
-        return notes.parse(path, data, self._derived_id(path))
+        return notes.parse(path, data, self.derived_id(path))
 
     def is_memory(self, path: str) -> bool:
         """Whether a file is ours: everything in `memories/`, and elsewhere in `memem/` what carries an id."""
@@ -251,7 +251,7 @@ class Store:
             raise InputError(f"{path!r} is not a path inside the vault.")
         return self.paths.ours / pure
 
-    def _derived_id(self, path: str) -> str:
+    def derived_id(self, path: str) -> str:
         """The identity of a note that a person wrote without one: it follows the path until an id is written."""
         import uuid
 

@@ -85,11 +85,22 @@ class Tombstones:
         """Somebody wants it after all; or what was taken out is back."""
         self._add([{"lifted": each.key, "time": time} for each in tombstones])
 
+    def lines(self) -> list[bytes]:
+        """Everything that is written down, each line once."""
+        return list(dict.fromkeys(line for path in self._stamps() for line in _lines(path) if line.strip()))
+
+    def take_in(self, lines: Iterable[bytes]) -> None:
+        """Add lines of another such file, as they are."""
+        self._write(list(lines))
+
     def _add(self, lines: list[dict[str, Any]]) -> None:
+        texts = [json.dumps(line, ensure_ascii=False, separators=(",", ":")) for line in lines]
+        self._write([text.encode("utf-8", "replace") for text in texts])
+
+    def _write(self, lines: list[bytes]) -> None:
         try:
             for line in lines:
-                data = json.dumps(line, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
-                files.append_line(self._path, data, fsync=self._fsync)
+                files.append_line(self._path, line, fsync=self._fsync)
         except OSError as error:
             raise VaultUnwritable(f"Cannot write {self._path}: {files.reason(error)}. Nothing was forgotten.") from None
 
