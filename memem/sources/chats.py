@@ -33,7 +33,7 @@ def conversations(values: Iterable[Any]) -> Iterator[Conversation]:
     for number, value in enumerate(values):
         found = list(_found(value))
         turn = None if found else _message(value, "", len(loose))
-        if not (found or turn or number or _is_empty(value)):
+        if not (found or turn or number or _is_one(value)):
             raise InputError(
                 "it is JSON, but no export that memem knows: neither conversations of Claude or ChatGPT, "
                 "nor a list of role and content, nor an export of memem"
@@ -44,9 +44,11 @@ def conversations(values: Iterable[Any]) -> Iterator[Conversation]:
         yield Conversation("", "", tuple(loose))
 
 
-def _is_empty(value: Any) -> bool:
-    """A conversation in which nothing was said."""
-    return isinstance(value, dict) and any(value.get(name) in ([], {}) for name in (*_MESSAGES, "mapping"))
+def _is_one(value: Any) -> bool:
+    """Whether it has the form of a conversation, though nothing was said in it."""
+    return isinstance(value, dict) and any(
+        isinstance(value.get(name), list | dict) for name in (*_MESSAGES, "mapping", "conversations")
+    )
 
 
 def _found(value: Any) -> Iterator[Conversation]:

@@ -72,7 +72,7 @@ def _reading(path: Path) -> Iterator[sqlite3.Connection]:
             if not _tables(connection):
                 raise InputError("it is a database, but not one of claude-mem")
             yield connection
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeDecodeError) as error:  # the latter of names, not of texts
         raise InputError(
             f"the database cannot be read ({error}); end claude-mem, or copy the file, and try again"
         ) from None

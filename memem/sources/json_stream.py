@@ -11,6 +11,7 @@ BLOCK = 1 << 20
 LARGEST = 64_000_000
 """Characters of one value of the list, or of all where there is no list: as Python objects it takes more."""
 _SPACE = " \t\r\n"
+_NUMBER = "0123456789.eE+-"
 
 
 def values(file: IO[bytes]) -> Iterator[Any]:
@@ -77,7 +78,7 @@ class _Text:
             except (ValueError, RecursionError):
                 self._need_more()
                 continue
-            if end == len(self._held) and not self._ended:  # a number may go on
+            if not self._ended and not self._held[end : end + 4].strip(_NUMBER):  # a number may go on
                 self._read(BLOCK)
                 continue
             self._at = end
