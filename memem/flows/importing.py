@@ -104,11 +104,11 @@ def _unpack(run: _Run, source: Source) -> Iterator[float]:
     try:
         for file, share in unpacked.files():
             run.done.append(file)
+            run.contradicting |= file.outcome == CREATED  # the page lists what contradicts what here, not there
             yield share
     except (InputError, NoteError, OSError) as problem:
         run.done.append(_failed(source, problem))
     run.tombstones += unpacked.tombstones
-    run.contradicting = True  # the page lists what contradicts what here, not there
 
 
 def _take(run: _Run, source: Source) -> Iterator[float]:

@@ -22,7 +22,7 @@ from memem.flows.writing import record, writing
 from memem.gate.forgotten import Hasher
 from memem.gate.verdict import Verdict, cleanse
 from memem.sources import json_stream
-from memem.vault import exports, restoring, tombstones
+from memem.vault import exports, pages, restoring, tombstones
 from memem.vault import note as notes
 from memem.vault.exports import Element, Header, Packed
 from memem.vault.note import Note
@@ -31,6 +31,7 @@ from memem.vault.tombstones import Known
 from memem.workspace import Workspace
 
 _NO_STAMP = (0, 0, -1)
+_LINES = ("salt", "tombstone", "removed", "lifted")
 
 
 @dataclass(slots=True)
@@ -101,8 +102,8 @@ class Unpacking:
                 told = "" if same else "the note here says something else, and stays"
                 return self._told(packed.path, EXISTS if same else DIFFERS, identity, row.memory.title, told)
         there = restoring.plain_bytes(ws.store, packed.path)
-        if there == packed.data:
-            return self._told(packed.path, EXISTS, identity)
+        if there == packed.data or (there is not None and not is_note and _is_same_page(there, packed.data)):
+            return self._told(packed.path, EXISTS, identity, PurePosixPath(packed.path).stem)
         if there is not None and not is_note:
             return self._told(packed.path, DIFFERS, identity, reason="the file here says something else, and stays")
         return None
@@ -141,15 +142,16 @@ class Unpacking:
 
     def _bury(self, lines: list[bytes]) -> None:
         """Take in what was forgotten there, but for what is remembered here; what was lifted there may stand here."""
-        if not lines or (self.dry_run and not self.ws.store.vault_id()):
-            self.tombstones = len(tombstones.gathered(lines).standing)
+        theirs = tombstones.gathered(lines)
+        if not lines or not self._has_vault():
+            self.tombstones = len(theirs.standing)
             return
-        ours, theirs = self.ws.tombstones.known(), tombstones.gathered(lines)
+        ours = self.ws.tombstones.known()
         here = {stone.key for stone in (*ours.standing, *ours.lifted)}
         remembered = self._remembered(theirs)
         standing = {stone.key for stone in ours.standing}
         known = set(self.ws.tombstones.lines())
-        fresh = [line for line in lines if line not in known and not _names(line, remembered | standing)]
+        fresh = [line for line in lines if line not in known and _is_news(line, remembered | standing)]
         self.tombstones = len({stone.key for stone in theirs.standing} - here - remembered)
         if fresh and not self.dry_run:
             with writing(self.ws):
@@ -163,15 +165,23 @@ class Unpacking:
         return {stone.key for stone in theirs.standing if stone.ids and stone.ids[0] in hashes}
 
 
-def _names(line: bytes, keys: set[str]) -> bool:
-    """Whether a line is a tombstone with one of these keys, or lifts it; or is none at all."""
+def _is_same_page(one: bytes, other: bytes) -> bool:
+    """Whether two pages are the same, but for what memem itself writes into them."""
+    try:
+        return pages.merged(one.decode(), "") == pages.merged(other.decode(), "")
+    except UnicodeDecodeError:
+        return False
+
+
+def _is_news(line: bytes, keys: set[str]) -> bool:
+    """Whether a line is one of tombstones, and neither one with these keys nor the lifting of one."""
     try:
         told = json.loads(line)
         stone = told.get("tombstone")
-        key = stone.get("key") if stone else told.get("lifted")
+        key = stone.get("key") if stone else told.get("lifted", "")
     except (ValueError, AttributeError, RecursionError):
-        return True
-    return key in keys
+        return False
+    return not told.keys().isdisjoint(_LINES) and key not in keys
 
 
 def _read(ws: Workspace, packed: Packed) -> Note | None:
