@@ -6,8 +6,9 @@ that was interrupted goes on where it was.
 """
 
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 from memem.core import files
@@ -33,6 +34,7 @@ _NAMESPACE = uuid.uuid5(uuid.NAMESPACE_URL, "memem:import")
 _CHANGING = (CREATED, "updated", "superseded", "proposed")
 
 Progress = Callable[[float, int], object]
+Tick = Callable[[float], object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,9 +90,7 @@ def import_notes(
     with ws.events.batch("import") as batch:
         for number, source in enumerate(sources):
             progress(number, len(sources))
-            for share in _unpack(run, source) if source.format == EXPORT else _take(run, source):
-                if 0 < share < 1:
-                    progress(number + share, len(sources))
+            (_unpack if source.format == EXPORT else _take)(run, source, partial(_told, progress, number, len(sources)))
         corrected = 0 if dry_run else joining.correct(ws, run.joined)
     progress(len(sources), len(sources))
     if run.contradicting and not dry_run:
@@ -99,25 +99,29 @@ def import_notes(
     return Imported(tuple(run.done), batch if changed and not dry_run else "", dry_run, run.turns, run.tombstones)
 
 
-def _unpack(run: _Run, source: Source) -> Iterator[float]:
+def _told(progress: Progress, number: int, total: int, share: float) -> None:
+    if 0 < share < 1:
+        progress(number + share, total)
+
+
+def _unpack(run: _Run, source: Source, tick: Tick) -> None:
     unpacked = unpacking.Unpacking(run.ws, source, dry_run=run.dry_run)
     try:
         for file, share in unpacked.files():
             run.done.append(file)
             run.contradicting |= file.outcome == CREATED  # the page lists what contradicts what here, not there
-            yield share
+            tick(share)
     except (InputError, NoteError, OSError) as problem:
         run.done.append(_failed(source, problem))
     run.tombstones += unpacked.tombstones
 
 
-def _take(run: _Run, source: Source) -> Iterator[float]:
-    """Import what a source holds; yields how far that has come."""
-    tally = Tally()
+def _take(run: _Run, source: Source, tick: Tick) -> None:
+    """Import what a source holds."""
+    tally = Tally(tick)
     try:
         for item in reading.items(run.ws, source, tally):
             run.done.append(_taken(run, source, item))
-            yield tally.share
     except (InputError, NoteError, OSError) as problem:
         run.done.append(_failed(source, problem))
     run.turns += tally.turns

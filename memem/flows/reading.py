@@ -5,7 +5,7 @@ import re
 import uuid
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -36,9 +36,9 @@ _NO_LINKS: dict[str, Any] = {"related": (), "contradicts": (), "supersedes": "",
 
 @dataclass(slots=True)
 class Tally:
-    """How far the reading of a source has come, from 0 to 1, and how many turns of a conversation were looked at."""
+    """How many turns of conversations were looked at; `tick` is told how far a source is read, from 0 to 1."""
 
-    share: float = 0.0
+    tick: Callable[[float], object] = lambda _: None
     turns: int = 0
 
 
@@ -190,7 +190,7 @@ def _worked_in(folder: Path) -> Path | None:
 def _database(source: Source, tally: Tally) -> Iterator[Item]:
     total = claude_mem.count(source.path)
     for number, item in enumerate(claude_mem.items(source.path)):
-        tally.share = number / max(total, 1)
+        tally.tick(number / max(total, 1))
         yield item
 
 
@@ -200,7 +200,7 @@ def _conversations(source: Source, tally: Tally) -> Iterator[Item]:
         for conversation in chats.conversations(json_stream.values(file)):
             turns = [turn for turn in conversation.turns if turn.role == HUMAN]
             tally.turns += len(turns)
-            tally.share = min(file.tell() / max(size, 1), 1.0)
+            tally.tick(min(file.tell() / max(size, 1), 1.0))
             for operation in rules.extract(turns):
                 turn = candidates.source(turns, operation.quote)
                 if turn:

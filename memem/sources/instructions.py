@@ -21,6 +21,7 @@ _RULE = re.compile(r" {0,3}(?:[-*_][ \t]*){3,}$")
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _IMPORT = re.compile(r"@((?:~/|\.{0,2}/)?[\w.~-][\w./~-]*)[.,;]?$")
 _INDEXED = re.compile(r"\[[^\]]*\]\(([^)\s]+\.md)\)")
+_LINKED = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 _MARKUP = re.compile(r"[*_`#>]+")
 _RULING = re.compile(
     r"(?:please |bitte |immer |niemals |nie |keine? |verwende|benutze|nutze|vermeide"
@@ -63,7 +64,7 @@ class Statement:
     @property
     def title(self) -> str:
         """The nearest heading and the first words."""
-        line = _MARKUP.sub("", self.text.partition("\n")[0]).strip()
+        line = _MARKUP.sub("", _LINKED.sub(r"\1", self.text.partition("\n")[0])).strip()
         told = f"{self.headings[-1]}: {line}" if self.headings else line
         return told if len(told) <= LONGEST_TITLE else told[: LONGEST_TITLE - 1].rpartition(" ")[0] + "…"
 

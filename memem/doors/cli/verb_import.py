@@ -41,9 +41,7 @@ def _show(result: Imported) -> None:
     if result.turns:
         output.say(f"{result.turns:,} turns of conversations were looked at.")
     if not result.files and not result.tombstones:
-        output.aside(
-            "There is nothing worth keeping in them." if result.turns else "There is nothing to import there."
-        )
+        output.aside("There is nothing worth keeping in them." if result.turns else "There is nothing to import there.")
         return
     for each in result.files:
         if each.outcome in _LEFT:
