@@ -3,7 +3,19 @@
 import sys
 from importlib import import_module
 
-BENCHES = ("hooks", "latency", "meaning", "mining", "ranking", "recall", "report", "rules", "silence", "truth")
+BENCHES = (
+    "hooks",
+    "latency",
+    "meaning",
+    "mining",
+    "moving",
+    "ranking",
+    "recall",
+    "report",
+    "rules",
+    "silence",
+    "truth",
+)
 
 
 def main(arguments: list[str]) -> int:
