@@ -16,7 +16,7 @@ from memem.core.errors import InputError, NoteError
 from memem.core.project import normalise
 from memem.flows.opening import require_vault
 from memem.flows.writing import writing
-from memem.vault import exports
+from memem.vault import exports, restoring
 from memem.vault.exports import Element, Header, Packed
 from memem.vault.store import RESERVED
 from memem.workspace import Workspace
@@ -108,10 +108,10 @@ def _reserved(ws: Workspace, name: str) -> Iterator[str]:
     place = ws.store.paths.ours / name
     each = [place] if place.is_file() else sorted(place.rglob("*.md"))
     for path in each:
-        inside = path.relative_to(ws.store.paths.ours)
-        hidden = any(part.startswith(".") for part in inside.parts)
-        if path.is_file() and not path.is_symlink() and not hidden:
-            yield inside.as_posix()
+        inside = path.relative_to(ws.store.paths.ours).as_posix()
+        hidden = "/." in inside
+        if path.is_file() and not hidden and not restoring.leads_elsewhere(ws.store, inside):
+            yield inside
 
 
 def _project(ws: Workspace, path: str) -> str | None:

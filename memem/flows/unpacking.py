@@ -119,7 +119,8 @@ class Unpacking:
         store = self.ws.store
         places = [packed.path, *([store.path_for(note.memory)] if note else [])]
         for place in places:
-            if not restoring.is_taken(store, place):
+            within_a_file = any(parent.is_file() for parent in store.absolute(place).parents)
+            if not within_a_file and not restoring.is_taken(store, place):
                 return place
         raise InputError("another file is in its place")
 
@@ -181,7 +182,7 @@ def _is_news(line: bytes, keys: set[str]) -> bool:
         key = stone.get("key") if stone else told.get("lifted", "")
     except (ValueError, AttributeError, RecursionError):
         return False
-    return not told.keys().isdisjoint(_LINES) and key not in keys
+    return not told.keys().isdisjoint(_LINES) and str(key) not in keys
 
 
 def _read(ws: Workspace, packed: Packed) -> Note | None:

@@ -85,7 +85,7 @@ def write_folder(target: Path, elements: Iterable[Element], *, fsync: bool) -> N
     """All of it into a folder, which is whole or not there."""
     with _replacing(target) as temporary:
         temporary.mkdir(mode=files.PRIVATE_FOLDER)
-        lines: list[bytes] = []
+        folders, lines = {temporary}, list[bytes]()
         for element in elements:
             if isinstance(element, bytes):
                 lines.append(element)
@@ -94,15 +94,19 @@ def write_folder(target: Path, elements: Iterable[Element], *, fsync: bool) -> N
             else:
                 path = temporary / FILES / element.path
                 files.make_folder(path.parent)
+                folders.add(path.parent)
                 _write(path, element.data, fsync=fsync)
                 os.utime(path, ns=(element.modified, element.modified))
         _write(temporary / TOMBSTONES, b"".join(line + b"\n" for line in lines), fsync=fsync)
+        for folder in folders if fsync else ():
+            files.sync_folder(folder)
     if fsync:
         files.sync_folder(target.parent)
 
 
 def _write(path: Path, data: bytes, *, fsync: bool) -> None:
-    files.write_atomic(path, data, fsync=fsync, mode=files.PRIVATE_FILE)
+    """A new file in a folder that nobody reads yet."""
+    files.write_at(path, 0, data, fsync=fsync)
 
 
 @contextmanager

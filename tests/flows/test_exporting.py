@@ -473,3 +473,10 @@ def test_settings_do_not_matter_to_what_is_exported(ws: Workspace, tmp_path: Pat
     ws.settings = replace(ws.settings, fsync=True)
     assert exporting.export(ws, tmp_path / "folder").notes == 1
     assert exporting.export(ws, tmp_path / "x.json").notes == 1
+
+
+def test_a_path_within_a_file_is_refused_and_the_others_come(ws: Workspace, tmp_path: Path) -> None:
+    texts = {"memories/a.md": OTTER, "memories/a.md/b.md": "---\ntitle: [half\n---\n", "memories/c.md": "Gates open."}
+    packed = [{"path": path, "modified": 1, "text": text} for path, text in texts.items()]
+    result = bring(ws, wrap(tmp_path, header(), *packed))
+    assert [each.outcome for each in result.files] == ["created", "refused", "created"]
