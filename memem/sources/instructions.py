@@ -57,9 +57,9 @@ class Statement:
 
     @property
     def body(self) -> str:
-        """To be understood alone."""
+        """To be understood alone. The statement begins a line, so that it is known again if it was forgotten."""
         context = ": ".join(self.headings)
-        return f"{context[:MOST_CONTEXT]}: {self.text}" if context else self.text
+        return f"{context[:MOST_CONTEXT]}:\n{self.text}" if context else self.text
 
     @property
     def title(self) -> str:

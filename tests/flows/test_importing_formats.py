@@ -60,8 +60,8 @@ def test_instructions_become_statements_of_their_project(ws: Workspace, project:
     assert [each.outcome for each in result.files] == ["created", "created", "refused"]
     assert "memem import docs/gulls.md" in result.files[2].reason
     fish, pools = (retrieve.get(ws, each.id).memory for each in result.files[:2])
-    assert (fish.body, fish.kind, fish.layer) == ("Feeding: Use fish, never bread.", "convention", CONVENTIONS)
-    assert (pools.body, pools.kind, pools.project) == ("Feeding: The pools hold salt water.", "fact", "zoo")
+    assert (fish.body, fish.kind, fish.layer) == ("Feeding:\nUse fish, never bread.", "convention", CONVENTIONS)
+    assert (pools.body, pools.kind, pools.project) == ("Feeding:\nThe pools hold salt water.", "fact", "zoo")
     assert (fish.source_type, fish.author, fish.source_turn) == ("import", "model", f"zoo/{Path(name).name}#feeding")
     assert (project / name).stat() == before
 

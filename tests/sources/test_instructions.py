@@ -19,10 +19,10 @@ def bodies(text: str) -> list[str]:
 def test_each_bullet_and_paragraph_stands_under_its_headings() -> None:
     text = "# Zoo\n\nA zoo by\nthe sea.\n\n## Feeding\n- Feed at dawn\n* Never by hand\n\n### Otters\n1. Fish only\n"
     assert bodies(text) == [
-        "Zoo: A zoo by\nthe sea.",
-        "Feeding: Feed at dawn",
-        "Feeding: Never by hand",
-        "Feeding: Otters: Fish only",
+        "Zoo:\nA zoo by\nthe sea.",
+        "Feeding:\nFeed at dawn",
+        "Feeding:\nNever by hand",
+        "Feeding: Otters:\nFish only",
     ]
 
 
@@ -33,16 +33,16 @@ def test_a_bullet_keeps_what_is_below_it_and_the_next_begins_anew() -> None:
 
 def test_an_announcement_goes_with_each_of_its_bullets_and_with_nothing_else() -> None:
     text = "When it rains:\n- close the pools\n- open the roof\n\nGulls stay out.\n"
-    assert bodies(text) == ["When it rains: close the pools", "When it rains: open the roof", "Gulls stay out."]
+    assert bodies(text) == ["When it rains:\nclose the pools", "When it rains:\nopen the roof", "Gulls stay out."]
 
 
 def test_code_belongs_to_what_announces_it_and_is_never_read_as_text() -> None:
     fence = "```sh\n# no heading\n- no bullet\n@no/import\n```"
     assert bodies(f"## Feeding\nRun the feeder:\n\n{fence}\n\nThen wait.\n") == [
-        f"Feeding: Run the feeder:\n{fence}",
-        "Feeding: Then wait.",
+        f"Feeding:\nRun the feeder:\n{fence}",
+        "Feeding:\nThen wait.",
     ]
-    assert bodies(f"## Feeding\n{fence}\n") == [f"Feeding: {fence}"]
+    assert bodies(f"## Feeding\n{fence}\n") == [f"Feeding:\n{fence}"]
     assert bodies("- Run:\n  ```\n  feed\n  ```\n- Wait\n") == ["Run:\n```\nfeed\n```", "Wait"]
     assert bodies("~~~\n```\nnever closed") == ["~~~\n```\nnever closed"]
 
