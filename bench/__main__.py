@@ -10,6 +10,7 @@ BENCHES = (
     "latency",
     "meaning",
     "mining",
+    "moving",
     "pages",
     "picture",
     "ranking",

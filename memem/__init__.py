@@ -14,8 +14,10 @@ How a memory travels, and where to look:
                 them; the edges between memories; derived, can be deleted at any time
     recall/     ranking, the decision to speak, the budget, the slice as text
     jobs/       the event log and the undo store; the state database; locks of miners; work that is detached
+    sources/    files of other programs, read into what could be imported
     workspace.py  one opened memory home: the only reader of the environment
-    flows/      what memem does: remember, reconcile, retrieve, forget, undo, mine, reindex, encode, brief, doctor
+    flows/      what memem does: remember, reconcile, retrieve, forget, undo, import, export, mine, reindex, encode,
+                brief, doctor
     doors/      the Python API (api.py), the command line (cli/), Claude Code's hooks (hook/), the MCP server
                 (mcp_server/) and the engine that keeps it all warm (engine/)
     serving.py  the last two in one process

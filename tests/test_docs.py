@@ -9,6 +9,7 @@ import pytest
 
 import memem
 from memem.core.edge import Edge
+from memem.core.imports import ImportedFile
 from memem.core.memory import Entry, Hit, Memory, Slice
 from memem.core.mining import Turn
 from memem.core.options import OPTIONS
@@ -22,10 +23,11 @@ from memem.flows.curating import Suggestion
 from memem.flows.doctor import Diagnosis
 from memem.flows.drawing import Drawn
 from memem.flows.encode import Encoded
+from memem.flows.exporting import Exported
 from memem.flows.graph import Neighbor, Neighborhood, Stats
 from memem.flows.health import Finding, Status
 from memem.flows.history import Batch
-from memem.flows.importing import Imported, ImportedFile
+from memem.flows.importing import FORMATS, Imported
 from memem.flows.keeping import Written
 from memem.flows.mine_delta import Mined
 from memem.flows.mining_state import LastMined, MiningState
@@ -90,6 +92,7 @@ SHAPES: dict[str, Any] = {
     "left": Left,
     "imported": Imported,
     "file": ImportedFile,
+    "exported": Exported,
     "status": Status,
     "finding": Finding,
     "model": ModelState,
@@ -143,6 +146,10 @@ def test_every_verb_is_in_the_readme_and_no_other() -> None:
     assert re.findall(r"^\| `memem ([a-z]+)", read("README.md"), re.MULTILINE) == list(VERBS)
 
 
+def test_every_format_of_an_import_has_a_section() -> None:
+    assert re.findall(r"^## .*: `([a-z-]+)`$", read("docs/moving-in.md"), re.MULTILINE) == list(FORMATS)
+
+
 def test_every_folder_and_flow_is_on_the_map() -> None:
     folders = {path.parent.name for path in ROOT.glob("memem/*/__init__.py")}
     for page in (memem.__doc__ or "", read("docs/architecture.md")):
@@ -165,6 +172,7 @@ def test_every_link_of_the_documentation_leads_somewhere() -> None:
         "docs/benchmarks.md",
         "docs/configuration.md",
         "docs/json.md",
+        "docs/moving-in.md",
     ):
         for target in re.findall(r"\]\(([^)#]+)\)", read(page)):
             assert target.startswith("https://") or (ROOT / page).parent.joinpath(target).exists(), (page, target)

@@ -19,6 +19,7 @@ from memem.flows import (
     doctor,
     editing,
     encode,
+    exporting,
     forgetting,
     graph,
     health,
@@ -45,6 +46,7 @@ from memem.flows.assembling import Assembled
 from memem.flows.conflicts import Conflict
 from memem.flows.doctor import Diagnosis
 from memem.flows.encode import Encoded
+from memem.flows.exporting import Exported
 from memem.flows.graph import Neighborhood
 from memem.flows.health import Finding, Status
 from memem.flows.history import Batch
@@ -204,10 +206,19 @@ class MemoryHome:
         """Take back one run or command: the last that is no undo and not undone, or the one with this id."""
         return undoing.undo(self._ws, None if batch is None else _text(batch, "batch"), dry_run=dry_run)
 
-    def import_notes(self, *paths: str | Path, project: str = "", dry_run: bool = False) -> Imported:
-        """Bring markdown files, and folders of them, into the vault as memories; `project` is that of all of them."""
+    def import_notes(self, *paths: str | Path, project: str = "", format: str = "", dry_run: bool = False) -> Imported:
+        """Bring files, and folders of them, into the vault as memories; `project` is that of all of them.
+
+        What they are is told by what is in them, unless a `format` is given.
+        """
         given = [Path(path).expanduser() for path in paths]
-        return importing.import_notes(self._ws, given, project=_text(project, "project"), dry_run=dry_run)
+        options: dict[str, Any] = {"project": _text(project, "project"), "format": _text(format, "format")}
+        return importing.import_notes(self._ws, given, **options, dry_run=dry_run)
+
+    def export(self, path: str | Path, *, project: str | None = None, force: bool = False) -> Exported:
+        """Write the vault to a folder, or to a file that ends in .json, from which it can be imported again."""
+        _text(project or "", "project")
+        return exporting.export(self._ws, Path(path).expanduser(), project=project, force=force)
 
     def mine(self, transcript: str | Path) -> Mined:
         """Learn from a session of Claude Code: all of it that is not mined yet, at once."""

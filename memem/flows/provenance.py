@@ -47,6 +47,9 @@ def _proof(ws: Workspace, entry: Entry) -> Why:
         told = _WRITERS.get(memory.author, memory.author) if memory.source_type == "user" else memory.source_type
         return Why(entry, note=f"It was saved by {told}, not mined from a session.")
     path = _transcript(ws, memory.source_session)
+    if path is None and memory.source_type == "import":
+        within = f" of session {memory.source_session}" if memory.source_session else ""
+        return Why(entry, note=f"It was imported from {memory.source_turn}{within}.")
     if path is None:
         note = f"The transcript of session {memory.source_session} is gone; Claude Code keeps them for 30 days."
         return Why(entry, note=note)

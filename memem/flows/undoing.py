@@ -234,7 +234,10 @@ def _doing(ws: Workspace, step: Step, path: str, data: bytes) -> str:
     known = ws.tombstones.known()
     if not known.lifted:
         return REMOVE
-    memory = notes.parse(path, data, step.id).memory
+    try:
+        memory = notes.parse(path, data, step.id).memory
+    except NoteError:  # half-typed by a person, and so brought back by an import
+        return REMOVE
     stones = recognising.matching(led_to(known.salts, known.lifted), memory)
     return FORGET if stones and not recognising.of_id(known, stones, memory.id) else REMOVE
 

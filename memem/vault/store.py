@@ -160,7 +160,7 @@ class Store:
         data = self._bytes(path)
         if len(data) > MAX_NOTE_BYTES:
             raise NoteUnreadable(f"it is larger than {MAX_NOTE_BYTES // 1000} KB")
-        return notes.parse(path, data, self._derived_id(path))
+        return notes.parse(path, data, self.derived_id(path))
 
     def is_page(self, path: str) -> bool:
         """Whether a file stands where pages do, and is no memory."""
@@ -261,7 +261,7 @@ class Store:
             raise InputError(f"{path!r} is not a path inside the vault.")
         return self.paths.ours / pure
 
-    def _derived_id(self, path: str) -> str:
+    def derived_id(self, path: str) -> str:
         """The identity of a note that a person wrote without one: it follows the path until an id is written."""
         import uuid
 

@@ -78,18 +78,42 @@ class Tombstones:
             self._add([*([] if known else [_salt_line(salt)]), *lines])
 
     def remove(self, removal: Removal) -> None:
-        """An undo took a note out."""
-        self._add([{"removed": removal.id, "key": removal.key, "time": removal.time}])
+        """An undo took a note out.
+
+        That of a large import takes out thousands: each is known without reading the others again, as long as nobody
+        else has written meanwhile.
+        """
+        before = self._stamps()
+        added = self._add([{"removed": removal.id, "key": removal.key, "time": removal.time}])
+        now, (read, known) = self._stamps(), self._read
+        alone = bool(before) and read == before and now == before | {self._path: now[self._path]}
+        if alone and now[self._path][2] - before[self._path][2] == added:
+            known.removed.setdefault(removal.id, []).append(removal)
+            self._read = (now, known)
 
     def lift(self, tombstones: Iterable[Tombstone | Removal], time: str) -> None:
         """Somebody wants it after all; or what was taken out is back."""
         self._add([{"lifted": each.key, "time": time} for each in tombstones])
 
-    def _add(self, lines: list[dict[str, Any]]) -> None:
+    def lines(self) -> list[bytes]:
+        """Everything that is written down, each line once."""
+        return list(dict.fromkeys(line for path in self._stamps() for line in _lines(path) if line.strip()))
+
+    def take_in(self, lines: Iterable[bytes]) -> None:
+        """Add lines of another such file, as they are."""
+        self._write(list(lines))
+
+    def _add(self, lines: list[dict[str, Any]]) -> int:
+        """Returns how many bytes that takes."""
+        texts = [json.dumps(line, ensure_ascii=False, separators=(",", ":")) for line in lines]
+        coded = [text.encode("utf-8", "replace") for text in texts]
+        self._write(coded)
+        return sum(len(line) + 1 for line in coded)
+
+    def _write(self, lines: list[bytes]) -> None:
         try:
             for line in lines:
-                data = json.dumps(line, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
-                files.append_line(self._path, data, fsync=self._fsync)
+                files.append_line(self._path, line, fsync=self._fsync)
         except OSError as error:
             raise VaultUnwritable(f"Cannot write {self._path}: {files.reason(error)}. Nothing was forgotten.") from None
 

@@ -37,6 +37,7 @@ def test_the_methods_are_this_list() -> None:
         "log",
         "undo",
         "import_notes",
+        "export",
         "mine",
         "why",
         "last_decision",
@@ -70,6 +71,8 @@ def test_a_round_through_every_method(tmp_path: Path) -> None:
         assert mem.reindex().files == 1
         assert mem.status().memories == 1
         assert mem.check() == []
+        assert mem.export(tmp_path / "x.json").notes == 1
+        assert mem.import_notes(str(tmp_path / "x.json"), dry_run=True).count("exists") == 1
         assert mem.forget(saved.memory.id).outcome == "forgotten"
         assert mem.list() == []
 
@@ -93,6 +96,9 @@ def test_a_round_through_every_method(tmp_path: Path) -> None:
         ("save", ["x"], {"importance": True}),
         ("save", ["x"], {"layer": 1.0}),
         ("save", ["x"], {"why": None}),
+        ("export", ["/nowhere/at/all/x.json"], {}),
+        ("export", ["x.json"], {"project": 7}),
+        ("import_notes", ["x.json"], {"format": 7}),
     ],
 )
 def test_what_is_of_the_wrong_type_is_refused(

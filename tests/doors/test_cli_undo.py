@@ -133,9 +133,11 @@ def test_an_import_tells_of_each_file_and_how_to_take_it_back(run: Run, notes: P
     assert titles(run) == set()
 
 
-def test_an_import_again_finds_everything_known(run: Run, notes: Path) -> None:
-    run("import", str(notes))
-    assert run("import", str(notes)) == Outcome(0, "2 files: 0 imported, 2 already known, 0 left out.\n", "")
+def test_an_import_again_finds_everything_known_and_says_where(run: Run, notes: Path) -> None:
+    first = run("import", "--json", str(notes)).data["files"]
+    again = run("import", str(notes))
+    assert (again.code, again.out) == (0, "2 files: 0 imported, 2 already known, 0 left out.\n")
+    assert again.err.splitlines() == [f"exists {each['file']}: {each['id'][:8]} {each['title']}" for each in first]
 
 
 def test_a_dry_run_of_an_import(run: Run, notes: Path, tmp_path: Path) -> None:
@@ -157,7 +159,7 @@ def test_an_import_of_which_nothing_can_be_kept_fails(run: Run, notes: Path) -> 
 
 def test_a_folder_without_markdown_says_so(run: Run, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
-    assert run("import", str(tmp_path / "empty")) == Outcome(0, "", "There are no markdown files there.\n")
+    assert run("import", str(tmp_path / "empty")) == Outcome(0, "", "There is nothing to import there.\n")
 
 
 # --- the Python API -----------------------------------------------------------------------------------------------

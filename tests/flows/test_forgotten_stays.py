@@ -4,6 +4,7 @@ The table is complete: whatever in memem writes notes is found in its source, an
 """
 
 import ast
+import json
 import os
 import shutil
 from collections.abc import Callable, Iterator
@@ -164,6 +165,23 @@ def by_import_of_its_own_note(place: Place, text: str) -> None:
     importing.import_notes(place.ws, [place.file(copied)])
 
 
+def by_export(place: Place, text: str) -> None:
+    """The note as it was, in an export from before it was forgotten; and another one."""
+    copied = place.copy.decode().replace(STATEMENT, text)
+    if NEXT in text:
+        copied = copied.replace(VALUE, NEXT).replace("s0-0001", "s0-0002").replace(MINED.id, f"7{MINED.id[1:]}")
+    path = place.file("")
+    packed = {"path": f"memories/{path.name}", "modified": 1, "text": copied}
+    path = path.with_suffix(".json")
+    path.write_text(json.dumps([{"format": "memem-export", "version": 1}, packed]))
+    importing.import_notes(place.ws, [path])
+
+
+def by_instructions(place: Place, text: str) -> None:
+    path = place.file(f"# Shop\n\n## Databases\n- {text}\n")
+    importing.import_notes(place.ws, [path.rename(path.with_name("CLAUDE.md"))], project="shop")
+
+
 def by_model(place: Place, text: str) -> None:
     """A session that is older than the forgetting, which nobody has mined yet."""
     session = place.session()
@@ -236,6 +254,8 @@ PATHS: dict[str, Path_] = {
     "memory_save": by_mcp,
     "a file that holds it among others": by_import_among_others,
     "its own note from a backup": by_import_of_its_own_note,
+    "its own note in an export": by_export,
+    "instructions for Claude": by_instructions,
     "mining with a model": by_model,
     "mining with a model, in other words": by_model_in_other_words,
     "mining by rules": by_rules,
@@ -409,6 +429,7 @@ _TRIED = {
     "doors.mcp_server.answers.memory_save": ("memory_save",),
     "flows.remember.save": ("memem save", "save from Python", "memory_save"),
     "flows.importing._settled": ("memem import", "a file that holds it among others", "its own note from a backup"),
+    "flows.unpacking._put": ("its own note in an export",),
     "flows.applying.apply_one": ("mining with a model", "mining by rules"),
     "flows.mine_delta.apply": ("mining with a model", "an answer in the journal", "mining the history again"),
     "flows.reconcile._put": ("save from Python", "mining with a model", "superseding"),
@@ -428,7 +449,7 @@ _OTHERWISE = {
     "flows.undoing._go": "see undo, above",
     "flows.undoing._put": "a proposal that was accepted, or is asked about again",
     "flows.purging._unlink": "links are taken out",
-    "flows.importing._link": "links are put in",
+    "flows.joining.correct": "links are put right",
     "flows.resolving._amend": "links and status change",
     "flows.confirming._relate": "links change",
     "flows.staleness._revised": "status changes",

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from memem.core.errors import InputError, MememError, NotFound
+from memem.core.imports import ImportedFile
 from memem.core.memory import Memory
 from memem.flows import editing, forgetting, history, importing, keeping, reindex, remember, retrieve, undoing
-from memem.flows.importing import Imported, ImportedFile
+from memem.flows.importing import Imported
 from memem.workspace import Workspace, open_workspace
 from tests.fakes import FaultyOs, SteppingClock
 
@@ -176,7 +177,7 @@ def test_a_path_that_leads_nowhere_or_to_no_markdown_is_refused_before_anything_
     (folder / "b.txt").write_text(OTTER)
     with pytest.raises(NotFound, match="no file or folder"):
         bring(ws, folder / "a.md", folder / "gone.md")
-    with pytest.raises(InputError, match="no markdown file"):
+    with pytest.raises(InputError, match="nothing that memem can import"):
         bring(ws, folder / "a.md", folder / "b.txt")
     assert not ws.settings.vault.exists()
 
@@ -341,9 +342,40 @@ def test_a_link_that_only_looks_like_a_note_is_dropped(ws: Workspace, folder: Pa
     assert linked(ws, "A").related == ()
 
 
-def test_links_that_an_interrupted_import_left_out_are_made_by_the_next(
+def test_a_link_to_what_was_known_already_leads_there(ws: Workspace, folder: Path) -> None:
+    known = remember.save(ws, "Gates open at dawn.", title="Gates")
+    (folder / "a.md").write_text(f'---\ntitle: A\nrelated: ["[[b]]"]\n---\n{OTTER}\n')
+    (folder / "b.md").write_text("Gates open at dawn.\n")
+    bring(ws, folder)
+    assert linked(ws, "A").related == (f"[[{Path(known.path).stem}]]",)
+
+
+def test_a_link_to_what_is_refused_is_dropped(ws: Workspace, folder: Path) -> None:
+    (folder / "a.md").write_text(f'---\ntitle: A\nrelated: ["[[b]]", "[[c]]"]\n---\n{OTTER}\n')
+    (folder / "b.md").write_text("---\ntitle: B\n---\n\n")
+    (folder / "c.md").write_text("---\ntitle: C\n---\nPools hold salt water.\n")
+    bring(ws, folder)
+    assert linked(ws, "A").related == (f"[[c-{linked(ws, 'C').id8}]]",)
+
+
+def test_links_may_be_plain_ids_as_the_memem_of_old_wrote_them(ws: Workspace, folder: Path) -> None:
+    one, two = "1f0c7a56-1111-2222-3333-444455556666", "2f0c7a56-1111-2222-3333-444455556666"
+    (folder / f"a-{one[:8]}.md").write_text(f"---\nid: {one}\ntitle: A\nrelated: [{two[:8]}]\n---\n\n{OTTER}")
+    (folder / f"b-{two[:8]}.md").write_text(
+        f"---\nid: {two}\nschema_version: 1\ntitle: B\nproject: zoo\ntags: [mined]\nrelated: [{one}]\n"
+        "created: 2025-11-02\nupdated: 2025-11-02\nsource_type: mined\nsource_session: s-1\nimportance: 4\n"
+        "status: active\nvalid_to: \nlayer: 2\n---\n\nGates open at dawn."
+    )
+    bring(ws, folder)
+    a, b = linked(ws, "A"), linked(ws, "B")
+    assert (a.related, b.related) == ((f"[[b-{b.id8}]]",), (f"[[a-{a.id8}]]",))
+    assert (b.project, b.created, b.source_session, b.importance) == ("zoo", "2025-11-02", "s-1", 4)
+
+
+def test_links_that_an_interrupted_import_left_wrong_are_put_right_by_the_next(
     ws: Workspace, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    known = remember.save(ws, "Gates open at dawn.", title="Gates")
     (folder / "a.md").write_text(f'---\ntitle: A\nrelated: ["[[b]]"]\n---\n{OTTER}\n')
     (folder / "b.md").write_text("---\ntitle: B\n---\nGates open at dawn.\n")
 
@@ -355,7 +387,7 @@ def test_links_that_an_interrupted_import_left_out_are_made_by_the_next(
         with pytest.raises(KeyboardInterrupt):
             bring(ws, folder)
     assert bring(ws, folder).batch
-    assert linked(ws, "A").related == (f"[[b-{linked(ws, 'B').id8}]]",)
+    assert linked(ws, "A").related == (f"[[{Path(known.path).stem}]]",)
 
 
 # --- one batch ----------------------------------------------------------------------------------------------------

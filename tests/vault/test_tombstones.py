@@ -9,7 +9,7 @@ import pytest
 from memem.core import files
 from memem.core.errors import VaultError, VaultUnwritable
 from memem.core.home import VaultPaths
-from memem.core.tombstone import Tombstone
+from memem.core.tombstone import Removal, Tombstone
 from memem.vault.tombstones import Tombstones, gathered, name_of
 from tests.fakes import FaultyOs
 
@@ -74,6 +74,37 @@ def test_it_is_read_again_only_when_it_changed(tombstones: Tombstones, monkeypat
     assert tombstones.known() is known
     tombstones.add([stone("2", name)], salt)
     assert len(tombstones.known().standing) == 2
+
+
+def test_what_was_taken_out_is_known_without_reading_all_again(
+    tombstones: Tombstones, paths: VaultPaths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tombstones.salt()
+    tombstones.known()
+    with monkeypatch.context() as patched:
+        patched.setattr("memem.vault.tombstones._lines", lambda _: pytest.fail("it was read again"))
+        for number in range(3):
+            tombstones.remove(Removal(f"k{number}", "hash", "2026-03-01T09:00:00+01:00"))
+        assert [each.key for each in tombstones.known().removed["hash"]] == ["k0", "k1", "k2"]
+    assert Tombstones(paths, fsync=False).known() == tombstones.known()
+
+
+def test_what_another_wrote_in_between_is_known_too(tombstones: Tombstones, paths: VaultPaths) -> None:
+    tombstones.salt()
+    tombstones.known()
+    other = Tombstones(paths, fsync=False)
+    other.remove(Removal("k1", "one", "2026-03-01T09:00:00+01:00"))
+    tombstones.remove(Removal("k2", "two", "2026-03-01T09:00:00+01:00"))
+    assert set(tombstones.known().removed) == {"one", "two"}
+
+
+def test_lines_of_another_file_are_taken_in_as_they_are(tombstones: Tombstones, tmp_path: Path) -> None:
+    name, salt = tombstones.salt()
+    tombstones.add([stone("a", name)], salt)
+    (tmp_path / "other" / "memem").mkdir(parents=True)
+    other = Tombstones(VaultPaths(tmp_path / "other"), fsync=False)
+    other.take_in(tombstones.lines())
+    assert (other.lines(), other.known()) == (tombstones.lines(), tombstones.known())
 
 
 def test_a_torn_last_line_costs_that_line_alone(tombstones: Tombstones, paths: VaultPaths) -> None:

@@ -88,7 +88,7 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 
 @contextmanager
-def progress(what: str, *, quiet: bool = False) -> Iterator[Callable[[int, int], object]]:
+def progress(what: str, *, quiet: bool = False) -> Iterator[Callable[[float, int], object]]:
     """A function to call with how much is done and how much there is: a bar with an estimate, on a terminal."""
     if quiet or sys.stderr is None or not sys.stderr.isatty():
         yield lambda *_: None

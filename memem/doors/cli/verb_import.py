@@ -3,44 +3,70 @@
 import argparse
 from pathlib import Path
 
+from memem.core.imports import DIFFERS, EXISTS, REFUSED, UNREADABLE, ImportedFile
 from memem.doors.cli import output
 from memem.doors.cli.session import workspace
 from memem.flows import importing
-from memem.flows.importing import Imported
+from memem.flows.importing import FORMATS, Imported
 
-_FAILED = (importing.REFUSED, importing.UNREADABLE)
+_LEFT = (REFUSED, UNREADABLE, DIFFERS)
+MOST_KNOWN = 20
+"""How many of those that were known already are told one by one."""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("paths", metavar="PATH", nargs="+", type=Path, help="markdown files, or folders of them")
-    parser.add_argument("-p", "--project", default="", help="of all of them; default: what each file says, or general")
-    parser.add_argument("--dry-run", action="store_true", help="say what would become of each file, and change nothing")
+    what = (
+        "files or folders: markdown, CLAUDE.md, conversations of Claude or ChatGPT, a claude-mem.db, an export of memem"
+    )
+    parser.add_argument("paths", metavar="PATH", nargs="+", type=Path, help=what)
+    parser.add_argument("-p", "--project", default="", help="of all of them; default: what each says, or general")
+    told = f"read the files as this, whatever they look like: {', '.join(FORMATS)}"
+    parser.add_argument("--from", dest="format", metavar="FORMAT", default="", choices=("", *FORMATS), help=told)
+    parser.add_argument("--dry-run", action="store_true", help="say what would become of each, and change nothing")
     output.json_option(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     with workspace() as ws, output.progress("Importing (Ctrl-C to go on later)", quiet=options.json) as progress:
-        chosen = {"project": options.project, "dry_run": options.dry_run}
+        chosen = {"project": options.project, "format": options.format, "dry_run": options.dry_run}
         result = importing.import_notes(ws, options.paths, **chosen, progress=progress)
     if options.json:
         output.as_json(result)
     else:
         _show(result)
-    return 1 if result.files and result.count(*_FAILED) == len(result.files) else 0
+    return 1 if result.files and result.count(REFUSED, UNREADABLE) == len(result.files) else 0
 
 
 def _show(result: Imported) -> None:
-    if not result.files:
-        output.aside("There are no markdown files there.")
+    if result.turns:
+        output.say(f"{result.turns:,} turns of conversations were looked at.")
+    if not result.files and not result.tombstones:
+        output.aside("There is nothing worth keeping in them." if result.turns else "There is nothing to import there.")
         return
     for each in result.files:
-        if each.outcome in _FAILED:
-            output.aside(f"{each.outcome} {each.file}: {each.reason}")
-        elif each.outcome != importing.EXISTS:
-            output.say(f"{each.outcome} {each.id[:8]}  {each.title}")
-    known, failed = result.count(importing.EXISTS), result.count(*_FAILED)
-    brought = len(result.files) - known - failed
+        if each.outcome in _LEFT:
+            output.aside(f"{each.outcome} {_where(each)}: {each.reason}")
+        elif each.outcome != EXISTS:
+            output.say(f"{each.outcome} {each.id[:8]}  {each.title}{f' ({each.reason})' if each.reason else ''}")
+    _show_known([each for each in result.files if each.outcome == EXISTS])
+    known, left = result.count(EXISTS), result.count(*_LEFT)
     would = "would be " if result.dry_run else ""
-    output.say(f"{len(result.files)} files: {brought} {would}imported, {known} already known, {failed} left out.")
+    items = "items" if any(each.place for each in result.files) else "files"
+    brought = len(result.files) - known - left
+    output.say(f"{len(result.files)} {items}: {brought} {would}imported, {known} already known, {left} left out.")
+    if result.tombstones:
+        output.say(f"{result.tombstones} that were forgotten there {'would be' if result.dry_run else 'are'} here too.")
     if result.batch:
         output.aside(f"`memem undo {result.batch}` takes it back.")
+
+
+def _show_known(known: list[ImportedFile]) -> None:
+    """Which note says it already; of many the first few."""
+    for each in known[:MOST_KNOWN]:
+        output.aside(f"{EXISTS} {_where(each)}: {each.id[:8]}  {each.title}")
+    if len(known) > MOST_KNOWN:
+        output.aside(f"and {len(known) - MOST_KNOWN} more that are known; --json lists them all.")
+
+
+def _where(each: ImportedFile) -> str:
+    return f"{each.file} ({each.place})" if each.place else each.file

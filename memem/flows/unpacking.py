@@ -1,0 +1,211 @@
+"""Bring back what `memem export` has packed: a person's own vault, note by note, byte for byte.
+
+What is there already stays as it is, and what was forgotten here stays forgotten. The tombstones come last: a note that
+stood beside one there may stand beside it here.
+"""
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
+
+from memem.core.errors import InputError, NoteError, RewriteRefused
+from memem.core.imports import CREATED, DIFFERS, EXISTS, REFUSED, ImportedFile
+from memem.core.memory import Memory
+from memem.flows import recognising
+from memem.flows.opening import ensure_vault
+from memem.flows.reindex import fresh_rows, ready, refresh_stale
+from memem.flows.sourcing import Source
+from memem.flows.writing import record, writing
+from memem.gate.forgotten import Hasher
+from memem.gate.verdict import Verdict, cleanse
+from memem.sources import json_stream
+from memem.vault import exports, pages, restoring, tombstones
+from memem.vault import note as notes
+from memem.vault.exports import Element, Header, Packed
+from memem.vault.note import Note
+from memem.vault.store import RESERVED, Change
+from memem.vault.tombstones import Known
+from memem.workspace import Workspace
+
+_NO_STAMP = (0, 0, -1)
+_LINES = ("salt", "tombstone", "removed", "lifted")
+
+
+@dataclass(slots=True)
+class Unpacking:
+    """One export on its way into the vault."""
+
+    ws: Workspace
+    source: Source
+    dry_run: bool = False
+    tombstones: int = 0
+
+    def files(self) -> Iterator[tuple[ImportedFile, float]]:
+        """What becomes of each of its files, and how far it is. Raises InputError where it is not what it should be."""
+        lines: list[bytes] = []
+        count, seen = 1, 0
+        for element in self._elements():
+            if isinstance(element, Header):
+                count = max(element.files, 1)
+            elif isinstance(element, bytes):
+                lines.append(element)
+            else:
+                seen += 1
+                yield self._file(element), min(seen / count, 1.0)
+        self._bury(lines)
+
+    def _elements(self) -> Iterator[Element | InputError]:
+        if self.source.path.is_dir():
+            yield from exports.read_folder(self.source.path)
+            return
+        with self.source.path.open("rb") as file:
+            values = json_stream.values(file)
+            yield exports.header_of(next(values, None))
+            yield from map(exports.from_json, values)
+
+    def _file(self, packed: Packed | InputError) -> ImportedFile:
+        if isinstance(packed, InputError):
+            return self._told("", REFUSED, reason=str(packed))
+        try:
+            return self._kept(packed)
+        except (InputError, NoteError) as problem:
+            return self._told(packed.path, REFUSED, reason=str(problem))
+
+    def _kept(self, packed: Packed) -> ImportedFile:
+        ws, top = self.ws, PurePosixPath(packed.path).parts[0]
+        is_note = top not in RESERVED
+        note = _read(ws, packed)
+        identity = note.memory.id if note else ""
+        if self._has_vault() and (known := self._there(packed, identity, is_note=is_note)):
+            return known
+        path = self._place(packed, note)
+        if note and is_note and recognising.matching(ws.tombstones.known(), note.memory):
+            raise InputError("it was forgotten here; `memem save --anyway` keeps it all the same")
+        data, verdict = _judged(note, packed)
+        if not self.dry_run:
+            self._put(replace(packed, path=path, data=data), identity, top)
+        title = verdict.memory.title if note else path
+        taken = ", ".join(verdict.redacted) or "invisible characters"
+        reason = f"changed: {taken} taken out" if data != packed.data else ""
+        return self._told(packed.path, CREATED, identity, title, reason)
+
+    def _there(self, packed: Packed, identity: str, *, is_note: bool) -> ImportedFile | None:
+        """The note that has its id, or the file that is in its place."""
+        ws = self.ws
+        rows = fresh_rows(ws, lambda: ws.index.rows("id = ?", (identity,))) if identity and is_note else []
+        for row in rows:
+            if row.memory:
+                same = row.digest == notes.digest(packed.data) or ws.store.current_bytes(row.path) == packed.data
+                told = "" if same else "the note here says something else, and stays"
+                return self._told(packed.path, EXISTS if same else DIFFERS, identity, row.memory.title, told)
+        there = restoring.plain_bytes(ws.store, packed.path)
+        if there == packed.data or (there is not None and not is_note and _is_same_page(there, packed.data)):
+            return self._told(packed.path, EXISTS, identity, PurePosixPath(packed.path).stem)
+        if there is not None and not is_note:
+            return self._told(packed.path, DIFFERS, identity, reason="the file here says something else, and stays")
+        return None
+
+    def _has_vault(self) -> bool:
+        vault_id = self.ws.store.vault_id() if self.dry_run else ensure_vault(self.ws)
+        if vault_id:
+            ready(self.ws, vault_id)
+        return bool(vault_id)
+
+    def _place(self, packed: Packed, note: Note | None) -> str:
+        """Where it was, or, when another file is there, where a new note of it would be."""
+        store = self.ws.store
+        places = [packed.path, *([store.path_for(note.memory)] if note else [])]
+        for place in places:
+            within_a_file = any(parent.is_file() for parent in store.absolute(place).parents)
+            if not within_a_file and not restoring.is_taken(store, place):
+                return place
+        raise InputError("another file is in its place")
+
+    def _put(self, packed: Packed, identity: str, top: str) -> None:
+        ws = self.ws
+        with writing(ws):
+            restoring.put_back(ws.store, packed.path, packed.data, instead_of=None, fsync=ws.settings.fsync)
+            if packed.modified:
+                with suppress(OSError):  # when a person changed it last counts for what was held true then
+                    os.utime(ws.store.absolute(packed.path), ns=(packed.modified, packed.modified))
+            action = "propose" if top == ws.store.paths.review.name else "save"
+            record(ws, action, identity, Change(packed.path, None, packed.data), f"imported from {self.source.inside}")
+            if top not in RESERVED:
+                refresh_stale(ws, [(packed.path, _NO_STAMP)])
+
+    def _told(self, place: str, outcome: str, identity: str = "", title: str = "", reason: str = "") -> ImportedFile:
+        return ImportedFile(self.source.shown, outcome, identity, title, reason, place)
+
+    # --- what was forgotten ---------------------------------------------------------------------------------------
+
+    def _bury(self, lines: list[bytes]) -> None:
+        """Take in what was forgotten there, but for what is remembered here; what was lifted there may stand here."""
+        theirs = tombstones.gathered(lines)
+        if not lines or not self._has_vault():
+            self.tombstones = len(theirs.standing)
+            return
+        ours = self.ws.tombstones.known()
+        here = {stone.key for stone in (*ours.standing, *ours.lifted)}
+        remembered = self._remembered(theirs)
+        standing = {stone.key for stone in ours.standing}
+        known = set(self.ws.tombstones.lines())
+        fresh = [line for line in lines if line not in known and _is_news(line, remembered | standing)]
+        self.tombstones = len({stone.key for stone in theirs.standing} - here - remembered)
+        if fresh and not self.dry_run:
+            with writing(self.ws):
+                self.ws.tombstones.take_in(fresh)
+
+    def _remembered(self, theirs: Known) -> set[str]:
+        """The keys of those that are of a note which is here."""
+        hashers = [Hasher(name, salt) for name, salt in theirs.salts.items()]
+        ids = [row.memory.id for row in self.ws.index.rows("1") if row.memory] if theirs.standing else []
+        hashes = {hasher.of("id", each) for hasher in hashers for each in ids}
+        return {stone.key for stone in theirs.standing if stone.ids and stone.ids[0] in hashes}
+
+
+def _is_same_page(one: bytes, other: bytes) -> bool:
+    """Whether two pages are the same, but for what memem itself writes into them."""
+    try:
+        return pages.merged(one.decode(), "") == pages.merged(other.decode(), "")
+    except UnicodeDecodeError:
+        return False
+
+
+def _is_news(line: bytes, keys: set[str]) -> bool:
+    """Whether a line is one of tombstones, and neither one with these keys nor the lifting of one."""
+    try:
+        told = json.loads(line)
+        stone = told.get("tombstone")
+        key = stone.get("key") if stone else told.get("lifted", "")
+    except (ValueError, AttributeError, RecursionError):
+        return False
+    return not told.keys().isdisjoint(_LINES) and str(key) not in keys
+
+
+def _read(ws: Workspace, packed: Packed) -> Note | None:
+    try:
+        return notes.parse(packed.path, packed.data, ws.store.derived_id(packed.path))
+    except NoteError:
+        return None  # half-typed by a person, say: kept as it is
+
+
+def _judged(note: Note | None, packed: Packed) -> tuple[bytes, Verdict]:
+    """The bytes as they may be written, and what the gate says of them."""
+    if note is None:
+        try:
+            verdict = cleanse(Memory("", Path(packed.path).stem, packed.data.decode()), ("body",))
+        except UnicodeDecodeError:
+            raise InputError("it is not UTF-8 text") from None
+        if verdict.redacted or verdict.neutralised:
+            raise InputError("it cannot be read as a note, and holds secrets or invisible characters")
+        return packed.data, verdict
+    verdict = cleanse(note.memory)
+    if not verdict.redacted and not verdict.neutralised:
+        return packed.data, verdict
+    try:
+        return notes.rewritten(note, verdict.memory).encode(), verdict
+    except RewriteRefused as refusal:
+        raise InputError(f"it holds {', '.join(verdict.redacted) or 'invisible characters'}, and {refusal}") from None

@@ -1,0 +1,87 @@
+"""export, and import of what is no markdown, on the command line: what is printed, and the exit codes."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.command_line import Run
+
+SAID = [
+    {"role": "user", "content": "Remember that we deploy on Tuesdays only."},
+    {"role": "assistant", "content": "I will."},
+    {"role": "user", "content": "Thanks!"},
+]
+
+
+@pytest.mark.parametrize("name", ["out.json", "out"])
+def test_there_and_back(run: Run, tmp_path: Path, name: str) -> None:
+    run("save", "Otters sleep on their backs.", "--title", "Sleep")
+    run("save", "Gates open at dawn.", "--title", "Gates")
+    run("forget", run("search", "gates", "--json").data[0]["id"])
+    done = run("export", str(tmp_path / name))
+    assert (done.code, done.out) == (0, f"1 notes, 1 tombstones exported to {tmp_path / name}.\n")
+    assert "nothing in it is encrypted" in done.err
+    known = run("import", str(tmp_path / name))
+    assert known.out == "1 items: 0 imported, 1 already known, 0 left out.\n"
+    assert re.match(rf"exists {tmp_path / name} \(memories/sleep-\w+\.md\): \w{{8}} Sleep\n", known.err)
+
+
+def test_what_is_there_is_replaced_only_by_force(run: Run, tmp_path: Path) -> None:
+    run("save", "Otters sleep on their backs.")
+    target = str(tmp_path / "out.json")
+    run("export", target)
+    refused = run("export", target)
+    assert (refused.code, "--force" in refused.err) == (1, True)
+    assert run("export", target, "--force", "--json").data == {
+        "path": target,
+        "notes": 1,
+        "proposals": 0,
+        "pages": 0,
+        "tombstones": 0,
+        "left": [],
+    }
+
+
+def test_without_a_vault_there_is_nothing_to_export(run: Run, tmp_path: Path) -> None:
+    done = run("export", str(tmp_path / "out.json"))
+    assert (done.code, "no vault" in done.err) == (1, True)
+    assert not (tmp_path / "out.json").exists()
+
+
+def test_an_import_of_conversations_says_how_much_was_looked_at(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "talk.json").write_text(json.dumps(SAID))
+    looked, created, summary = run("import", str(tmp_path / "talk.json")).out.splitlines()
+    assert looked == "2 turns of conversations were looked at."
+    assert created.startswith("created ")
+    assert summary == "1 items: 1 imported, 0 already known, 0 left out."
+    (tmp_path / "talk.json").write_text(json.dumps(SAID[1:]))
+    nothing = run("import", str(tmp_path / "talk.json"))
+    assert (nothing.code, nothing.err) == (0, "There is nothing worth keeping in them.\n")
+
+
+def test_tombstones_alone_are_something_too(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run("save", "Gates open at dawn.", "--title", "Gates")
+    run("forget", run("search", "gates", "--json").data[0]["id"])
+    run("export", str(tmp_path / "out.json"))
+    monkeypatch.setenv("MEMEM_DIR", str(tmp_path / "elsewhere"))
+    monkeypatch.setenv("MEMEM_OBSIDIAN_VAULT", str(tmp_path / "other"))
+    done = run("import", str(tmp_path / "out.json"))
+    assert "1 that were forgotten there are here too." in done.out
+    assert run("save", "Gates open at dawn.").code == 1
+
+
+def test_of_many_that_are_known_the_first_are_named(run: Run, tmp_path: Path) -> None:
+    for number in range(23):
+        (tmp_path / f"{number}.md").write_text(f"word{number}a word{number}b word{number}c.\n")
+    run("import", *(str(tmp_path / f"{number}.md") for number in range(23)))
+    told = run("import", *(str(tmp_path / f"{number}.md") for number in range(23))).err.splitlines()
+    assert len(told) == 21
+    assert told[-1] == "and 3 more that are known; --json lists them all."
+
+
+def test_a_format_can_be_named_and_an_unknown_one_is_wrong_usage(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "rules.md").write_text("- Use fish.\n- Use water.\n")
+    assert "2 would be imported" in run("import", "--dry-run", "--from", "instructions", str(tmp_path / "rules.md")).out
+    assert run("import", "--from", "nonsense", str(tmp_path / "rules.md")).code == 2

@@ -1,0 +1,482 @@
+"""An export is the vault itself: what comes back from it is equal, and what is there is never harmed by it."""
+
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bench import labelled
+from memem.core.errors import InputError
+from memem.core.imports import ImportedFile
+from memem.core.memory import Memory
+from memem.flows import (
+    conflicts,
+    editing,
+    exporting,
+    forgetting,
+    importing,
+    links,
+    reindex,
+    remember,
+    retrieve,
+    reviewing,
+    undoing,
+)
+from memem.flows.importing import Imported
+from memem.vault import exports
+from memem.vault import note as notes
+from memem.workspace import Workspace, open_workspace
+from tests.fakes import SteppingClock
+
+OTTER = "Otters sleep on their backs."
+FORMS = ("folder", "file.json")
+
+
+@pytest.fixture
+def other(tmp_path: Path, clock: SteppingClock) -> Iterator[Workspace]:
+    """Another memory home, which is empty."""
+    opened = open_workspace(actor="test", home=tmp_path / "home2", vault=tmp_path / "vault2", clock=clock)
+    yield opened
+    opened.close()
+
+
+def bring(ws: Workspace, *paths: Path, dry_run: bool = False) -> Imported:
+    return importing.import_notes(ws, paths, dry_run=dry_run)
+
+
+def only(result: Imported) -> ImportedFile:
+    (one,) = result.files
+    return one
+
+
+def content(ws: Workspace) -> dict[str, tuple[bytes, int]]:
+    """Every file of the vault that is a person's or a note, with its time."""
+    ours = ws.store.paths.ours
+    found = [path for path in ours.rglob("*.md") if ".forgotten" not in path.parts and path.name != "Conflicts.md"]
+    return {path.relative_to(ours).as_posix(): (path.read_bytes(), path.stat().st_mtime_ns) for path in found}
+
+
+def standing(ws: Workspace) -> set[Any]:
+    return set(ws.tombstones.known().standing)
+
+
+# --- there and back -----------------------------------------------------------------------------------------------
+
+
+def lived_in(ws: Workspace) -> None:
+    """The labelled memories, and what becomes of a vault in time."""
+    ws.store.make_vault()
+    corpus = labelled.load()
+    for memory in corpus.memories:
+        (ws.store.paths.memories / notes.file_name(memory)).write_bytes(notes.new_text(memory).encode())
+    moved = ws.store.paths.ours / "mine" / "deep.md"
+    moved.parent.mkdir()
+    moved.write_text("---\nid: 11111111-aaaa\ntitle: Moved\nmood: # a comment\n  - calm\n---\r\nText of my own.\n")
+    (ws.store.paths.memories / "plain.md").write_text("# Plain\n\nWritten by hand, without properties.\n")
+    (ws.store.paths.memories / "half.md").write_text("---\ntitle: [half\n---\ntyped\n")
+    os.utime(moved, ns=(1_700_000_000_123_456_789,) * 2)
+    reindex.refresh(ws)
+    for text in ("The gate opens at 7.", "The gate opens at 8."):
+        remember.save(ws, text, title="Gate", project="zoo")
+    gone = remember.save(ws, "The gate was made of copper by a smith.", project="zoo", author="model")
+    forgetting.forget(ws, gone.memory.id)
+    lifted = remember.save(ws, "The pond is two metres deep in winter.", project="zoo")
+    forgetting.forget(ws, lifted.memory.id)
+    remember.save(ws, "The pond is two metres deep in winter.", project="zoo", anyway=True)
+    reviewing.propose(ws, Memory("22222222-bbbb", "Doubt", "Gulls may be fed.", "zoo"), "it was said twice")
+    conflicts.write_page(ws)
+    page = ws.store.paths.conflicts
+    page.write_text(f"I look at these on Fridays.\n\n{page.read_text()}")
+
+
+def recalled(ws: Workspace) -> list[list[tuple[str, float]]]:
+    """What every query of the labelled set finds, in order."""
+    reindex.refresh(ws)
+    queries = [question.text for question in labelled.load().questions]
+    return [[(hit.id, round(hit.score, 6)) for hit in retrieve.search(ws, query, limit=8)] for query in queries]
+
+
+def graph(ws: Workspace) -> set[tuple[str, str, str]]:
+    entries = retrieve.list_memories(ws, limit=1_000)
+    return {
+        (entry.id, name, link)
+        for entry in entries
+        for name in links.PROPERTIES
+        for link in links.of(entry.memory, name)
+    }
+
+
+def spans(ws: Workspace) -> dict[str, object]:
+    rows = ws.index.rows("1")
+    return {row.path: (row.memory, row.changed, row.stated, row.held, row.problem) for row in rows}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_after_a_total_loss_everything_is_as_it_was(ws: Workspace, tmp_path: Path, form: str) -> None:
+    lived_in(ws)
+    before = (content(ws), recalled(ws), graph(ws), spans(ws), standing(ws), ws.tombstones.lines())
+    told = [each.because for each in reviewing.proposals(ws)], len(conflicts.conflicts(ws))
+    exporting.export(ws, tmp_path / form)
+    ws.close()
+    shutil.rmtree(ws.settings.vault)
+    shutil.rmtree(ws.settings.home)
+    again = open_workspace(actor="test", home=ws.settings.home, vault=ws.settings.vault, clock=ws.clock)
+    result = bring(again, tmp_path / form)
+    assert {each.outcome for each in result.files} == {"created"}
+    assert not any(each.reason for each in result.files)
+    assert (content(again), recalled(again), graph(again), spans(again), standing(again), again.tombstones.lines()) == (
+        before
+    )
+    assert ([each.because for each in reviewing.proposals(again)], len(conflicts.conflicts(again))) == told
+    assert again.store.paths.conflicts.read_text().startswith("I look at these on Fridays.\n\n<!--")
+    again.close()
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_what_is_restored_stays_so_when_the_index_is_made_anew(
+    ws: Workspace, other: Workspace, tmp_path: Path, form: str
+) -> None:
+    lived_in(ws)
+    exporting.export(ws, tmp_path / form)
+    bring(other, tmp_path / form)
+    shutil.rmtree(other.home.cache)
+    assert recalled(other) == recalled(ws)
+    assert standing(other) == standing(ws)
+
+
+def test_both_forms_hold_the_same(ws: Workspace, other: Workspace, tmp_path: Path) -> None:
+    lived_in(ws)
+    done = [exporting.export(ws, tmp_path / form) for form in FORMS]
+    counts = [(each.notes, each.proposals, each.pages, each.tombstones, each.left) for each in done]
+    assert counts == [(154, 1, 1, 1, ())] * 2
+    bring(other, tmp_path / "folder")
+    again = bring(other, tmp_path / "file.json")
+    assert {each.outcome for each in again.files} == {"exists"}
+    assert (again.batch, again.tombstones) == ("", 0)
+
+
+# --- what an export is --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_an_export_is_private_and_leaves_nothing_half_done_beside_it(ws: Workspace, tmp_path: Path, form: str) -> None:
+    remember.save(ws, OTTER)
+    place = tmp_path / "place"
+    place.mkdir()
+    exporting.export(ws, place / form)
+    assert [each.name for each in place.iterdir()] == [form]
+    for path in (place / form, *(place / form).rglob("*")):
+        assert path.stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_nothing_is_replaced_unless_it_is_asked_for(ws: Workspace, tmp_path: Path, form: str) -> None:
+    remember.save(ws, OTTER)
+    exporting.export(ws, tmp_path / form)
+    remember.save(ws, "Gates open at dawn.")
+    with pytest.raises(InputError, match="--force"):
+        exporting.export(ws, tmp_path / form)
+    assert exporting.export(ws, tmp_path / form, force=True).notes == 2
+
+
+def test_a_folder_that_is_no_export_is_never_replaced(ws: Workspace, tmp_path: Path) -> None:
+    remember.save(ws, OTTER)
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "letter.txt").write_text("Dear otter,")
+    for target in (tmp_path / "mine", ws.store.paths.ours / "x.json", tmp_path / "nowhere" / "x.json"):
+        with pytest.raises(InputError):
+            exporting.export(ws, target, force=True)
+    assert (tmp_path / "mine" / "letter.txt").read_text() == "Dear otter,"
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_an_export_that_fails_leaves_the_one_before(
+    ws: Workspace, tmp_path: Path, form: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "place"
+    place.mkdir()
+    remember.save(ws, OTTER)
+    exporting.export(ws, place / form)
+    before = {path: path.read_bytes() for path in (place / form, *(place / form).rglob("*")) if path.is_file()}
+
+    def failing(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(exporting, "_packed", failing)
+        with pytest.raises(InputError, match="disk is full"):
+            exporting.export(ws, place / form, force=True)
+    assert {path: path.read_bytes() for path in place.rglob("*") if path.is_file()} == before
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_text_of_what_was_forgotten_is_not_in_it(ws: Workspace, tmp_path: Path, form: str) -> None:
+    forgetting.forget(ws, remember.save(ws, OTTER).memory.id)
+    exporting.export(ws, tmp_path / form)
+    texts = [path.read_text() for path in (tmp_path / form, *(tmp_path / form).rglob("*")) if path.is_file()]
+    assert not any("Otters" in text for text in texts)
+    assert any("statements" in text for text in texts)
+
+
+def test_of_one_project_only_its_notes_and_proposals_and_no_tombstones(ws: Workspace, tmp_path: Path) -> None:
+    lived_in(ws)
+    done = exporting.export(ws, tmp_path / "zoo.json", project="Zoo")
+    assert (done.notes, done.proposals, done.pages, done.tombstones) == (3, 1, 0, 0)
+    values = json.loads((tmp_path / "zoo.json").read_text())
+    assert (values[0]["project"], values[0]["files"], values[0]["tombstones"]) == ("zoo", 4, 0)
+
+
+def test_progress_is_told_note_by_note(ws: Workspace, tmp_path: Path) -> None:
+    remember.save(ws, OTTER)
+    told: list[tuple[float, int]] = []
+    exporting.export(ws, tmp_path / "x.json", progress=lambda *step: told.append(step))
+    assert told == [(0, 1), (1, 1)]
+
+
+# --- into a vault that has notes ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_what_is_there_stays_as_it_is_and_is_told_of(ws: Workspace, tmp_path: Path, form: str) -> None:
+    one = remember.save(ws, OTTER, title="Sleep")
+    two = remember.save(ws, "Gates open at dawn.", title="Gates")
+    exporting.export(ws, tmp_path / form)
+    editing.edit(ws, two.memory.id, body="Gates open at noon.")
+    before = content(ws)
+    result = bring(ws, tmp_path / form)
+    assert {(each.title, each.outcome, each.id) for each in result.files} == {
+        ("Sleep", "exists", one.memory.id),
+        ("Gates", "differs", two.memory.id),
+    }
+    assert (content(ws), result.batch) == (before, "")
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_what_was_forgotten_here_stays_forgotten(ws: Workspace, tmp_path: Path, form: str) -> None:
+    saved = remember.save(ws, OTTER, title="Sleep")
+    exporting.export(ws, tmp_path / form)
+    forgetting.forget(ws, saved.memory.id)
+    for dry_run in (True, False):
+        told = only(bring(ws, tmp_path / form, dry_run=dry_run))
+        assert (told.outcome, "forgotten here" in told.reason) == ("refused", True)
+
+
+def test_what_was_forgotten_there_is_forgotten_here_too(ws: Workspace, other: Workspace, tmp_path: Path) -> None:
+    forgetting.forget(ws, remember.save(ws, OTTER).memory.id)
+    remember.save(ws, "Gates open at dawn.")
+    remember.save(other, "Pools hold salt water.")
+    forgetting.forget(other, remember.save(other, "Gulls are loud at night.").memory.id)
+    exporting.export(ws, tmp_path / "x.json")
+    assert bring(other, tmp_path / "x.json").tombstones == 1
+    assert len(standing(other)) == 2
+    with pytest.raises(InputError, match="forgotten"):
+        remember.save(other, OTTER)
+    with pytest.raises(InputError, match="forgotten"):
+        remember.save(other, "Gulls are loud at night.")
+
+
+def test_a_note_that_is_remembered_here_is_not_forgotten_by_an_import(
+    ws: Workspace, other: Workspace, tmp_path: Path
+) -> None:
+    saved = remember.save(ws, OTTER)
+    exporting.export(ws, tmp_path / "with.json")
+    bring(other, tmp_path / "with.json")
+    forgetting.forget(ws, saved.memory.id)
+    exporting.export(ws, tmp_path / "without.json")
+    assert bring(other, tmp_path / "without.json").tombstones == 0
+    assert standing(other) == set()
+    assert retrieve.get(other, saved.memory.id).body == OTTER
+
+
+def test_a_lifting_that_was_made_elsewhere_does_not_lift_what_was_forgotten_here(
+    ws: Workspace, other: Workspace, tmp_path: Path
+) -> None:
+    forgetting.forget(ws, remember.save(ws, OTTER).memory.id)
+    exporting.export(ws, tmp_path / "one.json")
+    bring(other, tmp_path / "one.json")
+    remember.save(ws, OTTER, anyway=True)
+    exporting.export(ws, tmp_path / "two.json")
+    assert only(bring(other, tmp_path / "two.json")).outcome == "refused"
+    assert len(standing(other)) == 1
+
+
+def test_another_file_in_its_place_is_no_hindrance(ws: Workspace, other: Workspace, tmp_path: Path) -> None:
+    saved = remember.save(ws, OTTER, title="Sleep")
+    moved = ws.store.paths.memories / "a.md"
+    ws.store.absolute(saved.path).rename(moved)
+    exporting.export(ws, tmp_path / "x.json")
+    remember.save(other, "Gates open at dawn.")
+    (other.store.paths.memories / "a.md").write_text("Something else.")
+    assert only(bring(other, tmp_path / "x.json")).outcome == "created"
+    assert other.store.absolute(saved.path).read_bytes() == moved.read_bytes()
+
+
+# --- past the gate ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_note_with_a_secret_comes_without_it_and_that_is_told(
+    ws: Workspace, other: Workspace, tmp_path: Path, form: str
+) -> None:
+    token = "ghp_" + "a1B2" * 9
+    saved = remember.save(ws, OTTER, title="Sleep")
+    path = ws.store.absolute(saved.path)
+    path.write_text(path.read_text().replace("their backs", f"{token} and more"))
+    (ws.store.paths.memories / "half.md").write_text(f"---\ntitle: [half\n---\n{token}\n")
+    exporting.export(ws, tmp_path / form)
+    result = bring(other, tmp_path / form)
+    told = {each.place: (each.outcome, each.reason) for each in result.files}
+    assert told[saved.path][0] == "created"
+    assert "taken out" in told[saved.path][1]
+    assert told["memories/half.md"][0] == "refused"
+    assert token not in "".join(str(each) for each in content(other).values())
+
+
+def test_an_import_of_an_export_can_be_undone(ws: Workspace, other: Workspace, tmp_path: Path) -> None:
+    lived_in(ws)
+    exporting.export(ws, tmp_path / "x.json")
+    remember.save(other, "Pools hold salt water.")
+    before = content(other)
+    result = bring(other, tmp_path / "x.json")
+    undoing.undo(other, result.batch)
+    assert content(other) == before
+
+
+def test_a_dry_run_makes_nothing(ws: Workspace, other: Workspace, tmp_path: Path) -> None:
+    lived_in(ws)
+    exporting.export(ws, tmp_path / "x.json")
+    told = bring(other, tmp_path / "x.json", dry_run=True)
+    assert ({each.outcome for each in told.files}, told.tombstones, told.batch) == ({"created"}, 1, "")
+    assert not other.settings.vault.exists()
+
+
+def test_a_project_cannot_be_given_to_an_export(ws: Workspace, tmp_path: Path) -> None:
+    remember.save(ws, OTTER)
+    exporting.export(ws, tmp_path / "x.json")
+    with pytest.raises(InputError, match="without --project"):
+        importing.import_notes(ws, [tmp_path / "x.json"], project="zoo")
+
+
+# --- what is no export, or not one that can be trusted ------------------------------------------------------------
+
+
+def header(**changes: Any) -> dict[str, Any]:
+    return {"format": "memem-export", "version": 1, "files": 1, "tombstones": 0, **changes}
+
+
+def wrap(tmp_path: Path, *values: Any) -> Path:
+    path = tmp_path / "x.json"
+    path.write_text(json.dumps(values))
+    return path
+
+
+@pytest.mark.parametrize(
+    "path", ["../out.md", "/etc/out.md", "a/../../out.md", ".hidden/a.md", "a.txt", "", "a\\b.md", "a//b.md", "x" * 300]
+)
+def test_a_path_that_leads_elsewhere_is_refused(ws: Workspace, tmp_path: Path, path: str) -> None:
+    told = only(bring(ws, wrap(tmp_path, header(), {"path": path, "modified": 1, "text": OTTER})))
+    assert (told.outcome, "no path of a note" in told.reason) == ("refused", True)
+    assert not (tmp_path / "out.md").exists()
+
+
+def test_a_link_in_the_vault_is_not_followed_out_of_it(ws: Workspace, tmp_path: Path) -> None:
+    remember.save(ws, OTTER)
+    (tmp_path / "outside").mkdir()
+    (ws.store.paths.ours / "mine").symlink_to(tmp_path / "outside")
+    packed = {"path": "mine/a.md", "modified": 1, "text": "---\nid: 11111111-aaaa\n---\nGates open at dawn.\n"}
+    bring(ws, wrap(tmp_path, header(), packed))
+    assert list((tmp_path / "outside").iterdir()) == []
+
+
+def test_links_in_a_folder_are_passed_over(ws: Workspace, other: Workspace, tmp_path: Path) -> None:
+    remember.save(ws, OTTER)
+    exporting.export(ws, tmp_path / "folder")
+    (tmp_path / "secret.md").write_text("Words from outside.")
+    (tmp_path / "folder" / "memem" / "memories" / "link.md").symlink_to(tmp_path / "secret.md")
+    assert only(bring(other, tmp_path / "folder")).outcome == "created"
+
+
+def test_that_of_a_newer_memem_is_refused(ws: Workspace, tmp_path: Path) -> None:
+    assert "newer memem" in only(bring(ws, wrap(tmp_path, header(version=2)))).reason
+
+
+def test_one_that_is_cut_off_keeps_what_is_whole_and_says_so(ws: Workspace, other: Workspace, tmp_path: Path) -> None:
+    for text in (OTTER, "Gates open at dawn."):
+        remember.save(ws, text)
+    exporting.export(ws, tmp_path / "x.json")
+    data = (tmp_path / "x.json").read_bytes()
+    (tmp_path / "x.json").write_bytes(data[: len(data) - 200])
+    result = bring(other, tmp_path / "x.json")
+    assert [each.outcome for each in result.files] == ["created", "refused"]
+    (tmp_path / "x.json").write_bytes(data)
+    assert sorted(each.outcome for each in bring(other, tmp_path / "x.json").files) == ["created", "exists"]
+
+
+_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=8) | st.sampled_from(["memories/a.md", "review/b.md"]),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["path", "modified", "text", "base64", "tombstone", "key"]), inner, max_size=5
+        )
+    ),
+)
+
+
+@given(st.lists(_VALUES, max_size=4))
+def test_whatever_stands_in_an_export_it_is_read_or_refused(values: list[Any]) -> None:
+    for value in values:
+        told = exports.from_json(value)
+        if isinstance(told, exports.Packed):
+            assert told.path.endswith(".md")
+        else:
+            assert isinstance(told, bytes | InputError)
+
+
+@given(st.lists(st.binary(max_size=60), max_size=4))
+def test_tombstones_that_are_none_are_passed_over(tmp_path_factory: pytest.TempPathFactory, lines: list[bytes]) -> None:
+    folder = tmp_path_factory.mktemp("any")
+    opened = open_workspace(actor="test", home=folder / "h", vault=folder / "v", clock=SteppingClock())
+    stones = [{"tombstone": line.decode("latin-1")} for line in lines]
+    (folder / "x.json").write_text(json.dumps([header(), *stones]))
+    assert bring(opened, folder / "x.json").tombstones == 0
+    opened.close()
+
+
+def test_a_note_of_a_newer_schema_comes_as_it_is(ws: Workspace, other: Workspace, tmp_path: Path) -> None:
+    saved = remember.save(ws, OTTER)
+    path = ws.store.absolute(saved.path)
+    path.write_text(path.read_text().replace("schema_version: 1", "schema_version: 9"))
+    exporting.export(ws, tmp_path / "x.json")
+    bring(other, tmp_path / "x.json")
+    assert other.store.absolute(saved.path).read_bytes() == path.read_bytes()
+
+
+def test_a_file_that_is_too_large_is_left_out_and_named(
+    ws: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    remember.save(ws, OTTER)
+    (ws.store.paths.memories / "long.md").write_text("words " * 1_000)
+    monkeypatch.setattr(exports, "MOST_BYTES", 2_000)
+    assert exporting.export(ws, tmp_path / "x.json").left == ("memories/long.md",)
+
+
+def test_settings_do_not_matter_to_what_is_exported(ws: Workspace, tmp_path: Path) -> None:
+    remember.save(ws, OTTER)
+    ws.settings = replace(ws.settings, fsync=True)
+    assert exporting.export(ws, tmp_path / "folder").notes == 1
+    assert exporting.export(ws, tmp_path / "x.json").notes == 1
+
+
+def test_a_path_within_a_file_is_refused_and_the_others_come(ws: Workspace, tmp_path: Path) -> None:
+    texts = {"memories/a.md": OTTER, "memories/a.md/b.md": "---\ntitle: [half\n---\n", "memories/c.md": "Gates open."}
+    packed = [{"path": path, "modified": 1, "text": text} for path, text in texts.items()]
+    result = bring(ws, wrap(tmp_path, header(), *packed))
+    assert [each.outcome for each in result.files] == ["created", "refused", "created"]
