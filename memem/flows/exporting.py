@@ -98,10 +98,11 @@ def _checked(ws: Workspace, target: Path, *, force: bool) -> Path:
 
 
 def _paths(ws: Workspace, project: str | None) -> list[str]:
-    """Of everything in the vault's folder that somebody can read."""
+    """Of everything in the vault's folder that somebody can read; among pages there may be notes, which come once."""
     found = [path for path, _ in ws.store.scan()]
-    found += [path for name in sorted(RESERVED) for path in _reserved(ws, name)]
-    return sorted(path for path in found if project is None or _project(ws, path) == project)
+    paged = (ws.store.paths.home_page.name, ws.store.paths.projects.name)
+    found += [path for name in sorted((*RESERVED, *paged)) for path in _reserved(ws, name)]
+    return sorted(path for path in dict.fromkeys(found) if project is None or _project(ws, path) == project)
 
 
 def _reserved(ws: Workspace, name: str) -> Iterator[str]:
@@ -116,7 +117,7 @@ def _reserved(ws: Workspace, name: str) -> Iterator[str]:
 
 def _project(ws: Workspace, path: str) -> str | None:
     """The project that a note is of; none of a page, or of what cannot be read."""
-    if PurePosixPath(path).parts[0] in RESERVED - {ws.store.paths.review.name}:
+    if PurePosixPath(path).parts[0] in RESERVED - {ws.store.paths.review.name} or ws.store.is_page(path):
         return None
     try:
         return ws.store.read(path).memory.project
@@ -139,6 +140,6 @@ def _exported(ws: Workspace, target: Path, paths: list[str], stones: int, left: 
     review = ws.store.paths.review.name
     tops = [PurePosixPath(path).parts[0] for path in paths]
     proposals = tops.count(review)
-    pages = sum(top in RESERVED for top in tops) - proposals
+    pages = sum(top in RESERVED or ws.store.is_page(path) for top, path in zip(tops, paths, strict=True)) - proposals
     shown = str(target).encode("utf-8", "replace").decode()
     return Exported(shown, len(tops) - proposals - pages, proposals, pages, stones, left)

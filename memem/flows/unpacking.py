@@ -26,7 +26,7 @@ from memem.vault import exports, pages, restoring, tombstones
 from memem.vault import note as notes
 from memem.vault.exports import Element, Header, Packed
 from memem.vault.note import Note
-from memem.vault.store import RESERVED, Change
+from memem.vault.store import PAGED, RESERVED, Change
 from memem.vault.tombstones import Known
 from memem.workspace import Workspace
 
@@ -76,8 +76,8 @@ class Unpacking:
 
     def _kept(self, packed: Packed) -> ImportedFile:
         ws, top = self.ws, PurePosixPath(packed.path).parts[0]
-        is_note = top not in RESERVED
         note = _read(ws, packed)
+        is_note = top not in RESERVED and not (top.lower() in PAGED and not (note and note.has_id))
         identity = note.memory.id if note else ""
         if self._has_vault() and (known := self._there(packed, identity, is_note=is_note)):
             return known
@@ -133,7 +133,7 @@ class Unpacking:
                     os.utime(ws.store.absolute(packed.path), ns=(packed.modified, packed.modified))
             action = "propose" if top == ws.store.paths.review.name else "save"
             record(ws, action, identity, Change(packed.path, None, packed.data), f"imported from {self.source.inside}")
-            if top not in RESERVED:
+            if top not in RESERVED and not ws.store.is_page(packed.path):
                 refresh_stale(ws, [(packed.path, _NO_STAMP)])
 
     def _told(self, place: str, outcome: str, identity: str = "", title: str = "", reason: str = "") -> ImportedFile:

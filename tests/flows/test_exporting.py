@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench import labelled
+from memem.core.edge import Edge
 from memem.core.errors import InputError
 from memem.core.imports import ImportedFile
 from memem.core.memory import Memory
@@ -21,13 +22,15 @@ from memem.flows import (
     editing,
     exporting,
     forgetting,
+    graph,
     importing,
-    links,
+    overview,
     reindex,
     remember,
     retrieve,
     reviewing,
     undoing,
+    weaving,
 )
 from memem.flows.importing import Imported
 from memem.vault import exports
@@ -57,9 +60,9 @@ def only(result: Imported) -> ImportedFile:
 
 
 def content(ws: Workspace) -> dict[str, tuple[bytes, int]]:
-    """Every file of the vault that is a person's or a note, with its time."""
-    ours = ws.store.paths.ours
-    found = [path for path in ours.rglob("*.md") if ".forgotten" not in path.parts and path.name != "Conflicts.md"]
+    """Every file of the vault that is a person's or a note, with its time; no pages, which follow."""
+    ours, apart = ws.store.paths.ours, {".forgotten", "Conflicts.md", "Home.md", "projects", "playbooks"}
+    found = [path for path in ours.rglob("*.md") if apart.isdisjoint(path.parts)]
     return {path.relative_to(ours).as_posix(): (path.read_bytes(), path.stat().st_mtime_ns) for path in found}
 
 
@@ -103,14 +106,9 @@ def recalled(ws: Workspace) -> list[list[tuple[str, float]]]:
     return [[(hit.id, round(hit.score, 6)) for hit in retrieve.search(ws, query, limit=8)] for query in queries]
 
 
-def graph(ws: Workspace) -> set[tuple[str, str, str]]:
-    entries = retrieve.list_memories(ws, limit=1_000)
-    return {
-        (entry.id, name, link)
-        for entry in entries
-        for name in links.PROPERTIES
-        for link in links.of(entry.memory, name)
-    }
+def woven(ws: Workspace) -> list[Edge]:
+    weaving.rebuild(ws)
+    return graph.edges(ws)
 
 
 def spans(ws: Workspace) -> dict[str, object]:
@@ -121,7 +119,7 @@ def spans(ws: Workspace) -> dict[str, object]:
 @pytest.mark.parametrize("form", FORMS)
 def test_after_a_total_loss_everything_is_as_it_was(ws: Workspace, tmp_path: Path, form: str) -> None:
     lived_in(ws)
-    before = (content(ws), recalled(ws), graph(ws), spans(ws), standing(ws), ws.tombstones.lines())
+    before = (content(ws), recalled(ws), woven(ws), spans(ws), standing(ws), ws.tombstones.lines())
     told = [each.because for each in reviewing.proposals(ws)], len(conflicts.conflicts(ws))
     exporting.export(ws, tmp_path / form)
     ws.close()
@@ -131,7 +129,7 @@ def test_after_a_total_loss_everything_is_as_it_was(ws: Workspace, tmp_path: Pat
     result = bring(again, tmp_path / form)
     assert {each.outcome for each in result.files} == {"created"}
     assert not any(each.reason for each in result.files)
-    assert (content(again), recalled(again), graph(again), spans(again), standing(again), again.tombstones.lines()) == (
+    assert (content(again), recalled(again), woven(again), spans(again), standing(again), again.tombstones.lines()) == (
         before
     )
     assert ([each.because for each in reviewing.proposals(again)], len(conflicts.conflicts(again))) == told
@@ -316,6 +314,32 @@ def test_another_file_in_its_place_is_no_hindrance(ws: Workspace, other: Workspa
     (other.store.paths.memories / "a.md").write_text("Something else.")
     assert only(bring(other, tmp_path / "x.json")).outcome == "created"
     assert other.store.absolute(saved.path).read_bytes() == moved.read_bytes()
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_what_a_person_wrote_on_a_page_comes_along(ws: Workspace, other: Workspace, tmp_path: Path, form: str) -> None:
+    remember.save(ws, OTTER, project="zoo")
+    overview.write(ws)
+    home, page = ws.store.paths.home_page, ws.store.paths.projects / "zoo.md"
+    home.write_text(f"I begin here.\n\n{home.read_text()}")
+    page.write_text(f"{page.read_text()}\nAsk the keeper.\n")
+    exported = exporting.export(ws, tmp_path / form)
+    assert (exported.notes, exported.pages) == (1, 3)
+    bring(other, tmp_path / form)
+    assert other.store.paths.home_page.read_text() == home.read_text()
+    assert (other.store.paths.projects / "zoo.md").read_text() == page.read_text()
+    assert len(retrieve.list_memories(other)) == 1
+
+
+def test_a_note_among_the_pages_is_exported_as_a_note(ws: Workspace, other: Workspace, tmp_path: Path) -> None:
+    saved = remember.save(ws, OTTER, project="zoo")
+    moved = ws.store.paths.projects / "otters.md"
+    moved.parent.mkdir()
+    ws.store.absolute(saved.path).rename(moved)
+    exported = exporting.export(ws, tmp_path / "x")
+    assert (exported.notes, exported.pages) == (1, 0)
+    bring(other, tmp_path / "x")
+    assert retrieve.get(other, saved.memory.id).path == "projects/otters.md"
 
 
 # --- past the gate ------------------------------------------------------------------------------------------------

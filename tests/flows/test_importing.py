@@ -369,7 +369,7 @@ def test_links_may_be_plain_ids_as_the_memem_of_old_wrote_them(ws: Workspace, fo
     bring(ws, folder)
     a, b = linked(ws, "A"), linked(ws, "B")
     assert (a.related, b.related) == ((f"[[b-{b.id8}]]",), (f"[[a-{a.id8}]]",))
-    assert (b.project, b.created, b.source_session, b.importance) == ("zoo", "2025-11-02", "s-1", 4)
+    assert (b.project, b.created, b.source_session, b.importance) == ("zoo", "2025-11-02T00:00:00+01:00", "s-1", 4)
 
 
 def test_links_that_an_interrupted_import_left_wrong_are_put_right_by_the_next(

@@ -72,8 +72,10 @@ def begun(folder: Path) -> Workspace:
 
 
 def content(ws: Workspace) -> dict[str, bytes]:
-    ours = ws.store.paths.ours
-    return {path.relative_to(ours).as_posix(): path.read_bytes() for path in ours.rglob("*.md")}
+    """Every note; no pages, which follow."""
+    ours, apart = ws.store.paths.ours, {"Home.md", "projects", "playbooks"}
+    found = [path for path in ours.rglob("*.md") if apart.isdisjoint(path.parts)]
+    return {path.relative_to(ours).as_posix(): path.read_bytes() for path in found}
 
 
 @pytest.fixture
