@@ -17,6 +17,8 @@ from memem.workspace import Workspace
 
 LINE_CHARACTERS = 200
 _META = "recited"
+MOST_LINKED = 100
+"""Lines about memories: more than memem writes on a page."""
 MOST_BYTES = 64_000
 """A page is read so far: memem's part is a few thousand characters, and a person's seldom as much."""
 
@@ -49,7 +51,7 @@ def told(ws: Workspace, project: str, sections: Sequence[int] = SECTIONS) -> lis
             (place, line) for place, line in playbook_lines.below_headings(text) if place in sections and line.strip()
         ]
         lines = [(place, *playbook_lines.words_of(line)) for place, line in there]
-        entries = _in_force(ws, project, [id8 for _, _, id8 in lines if id8])
+        entries = _in_force(ws, project, [id8 for _, _, id8 in lines if id8][:MOST_LINKED])
         known = vouched(ws).get(project, [])
         told = [
             _told(place, words, entries.get(id8), known) for place, words, id8 in lines if id8 in entries or not id8

@@ -201,6 +201,14 @@ def test_a_long_statement_is_told_in_part(ws: Workspace) -> None:
     assert len(told.words) <= reciting.LINE_CHARACTERS
 
 
+def test_a_page_that_a_person_filled_with_links_is_told_in_part(ws: Workspace) -> None:
+    keep(ws, 1, kind="decision")
+    path = playbook(ws)
+    many = "".join(f"- Mine {number}. [[x|{number:08}]]\n" for number in range(2_000))
+    path.write_text(path.read_text().replace("force\n", f"force\n{many}"))
+    assert [each.words for each in reciting.told(ws, "shop")] == ["Mine 1.", "Statement number 1."]
+
+
 def test_without_a_playbook_nothing_is_told(ws: Workspace) -> None:
     ws.store.make_vault()
     assert reciting.told(ws, "shop") == []
