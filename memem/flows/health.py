@@ -184,7 +184,7 @@ def _of_note(ws: Workspace, path: str, names: obsidian.Names, told: Collection[s
         return []  # it went away since the scan
     findings = [
         Finding(path, each.problem, "Correct it in Obsidian.", False)
-        for each in obsidian.violations(note.document.text, names)
+        for each in obsidian.of_document(note.document, names)
         if not any(each.about in problem for problem in told)  # a link that leads nowhere at all, a date that is none
     ]
     if not note.has_id:

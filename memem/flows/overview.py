@@ -16,7 +16,7 @@ from memem.core.clock import iso
 from memem.core.errors import MememError
 from memem.core.memory import KINDS, PINNED, Entry
 from memem.core.validity import is_in_force, remark
-from memem.flows import conflicts, playbooks
+from memem.flows import conflicts, playbooks, reciting
 from memem.flows.opening import require_vault
 from memem.flows.reciting import path_of
 from memem.flows.reindex import fresh_rows, ready
@@ -31,7 +31,7 @@ from memem.workspace import Workspace
 
 MOST_PROJECTS = 500
 MOST_OF_KIND = 200
-"""Of each kind on a project's page, and of those that no longer hold: a page of 2,000 links still opens at once."""
+"""Of each kind on a project's page, and of those that no longer hold: however large a project is, its page is not."""
 MOST_CHANGED = 20
 MOST_WAITING = 20
 NONE_LEFT = "No memories of this project are left."
@@ -73,10 +73,11 @@ def write(ws: Workspace) -> Pages:
 
 def follow(ws: Workspace, *, only_if_there: bool = False) -> None:
     """The same for whoever has done something else: what goes wrong with pages is no failure of that, and is logged."""
-    if only_if_there and not ws.store.paths.home_page.exists():
-        return
     try:
-        write(ws)
+        if only_if_there and not ws.store.paths.home_page.exists():
+            reciting.vouch(ws, (), ())  # what is noted of lines holds words of memories
+        else:
+            write(ws)
     except MememError as problem:
         log.add(ws.home.hooks_log, f"{iso(ws.clock())} pages: {problem}")
 
@@ -92,13 +93,17 @@ class _Writing:
         self._written: list[str] = []
         self._removed: list[str] = []
         self._left: list[str] = []
+        self._looked_at: list[str] = []
 
     def run(self) -> Pages:
         after = {}
         for project in self._projects:
+            left = len(self._left)
             if self._before.get(project.name) != self._state(project):
                 self._write_project(project)
-            after[project.name] = self._state(project)
+            if len(self._left) == left:  # else it is looked at, and told, each time
+                after[project.name] = self._state(project)
+        reciting.vouch(self._ws, after, self._looked_at)
         self._withdraw_others()
         self._put(self._paths.home_page, _home(self._ws, self._projects))
         self._ws.index.set_meta(_META, json.dumps(after))
@@ -113,6 +118,7 @@ class _Writing:
         return self._paths.projects / f"{project.stem}.md", path_of(self._ws, project.name)
 
     def _write_project(self, project: _Project) -> None:
+        self._looked_at.append(project.name)
         page, playbook = self._pages_of(project)
         condition = "project = ? AND problem IS NULL ORDER BY changed DESC, id"
         rows = fresh_rows(self._ws, lambda: self._ws.index.rows(condition, (project.name,)))
@@ -169,7 +175,7 @@ def _projects(ws: Workspace, projects: Sequence[_Project]) -> str:
     if not projects:
         return "Nothing is remembered yet."
     lines = [_glance(ws, project) for project in projects[:MOST_PROJECTS]]
-    return _list("Projects", lines, len(projects))
+    return _list("Projects", lines, len(projects), "`memem status` lists them all")
 
 
 def _glance(ws: Workspace, project: _Project) -> str:

@@ -1,7 +1,8 @@
 """The lines of a project's playbook as they may be shown. Light, since a session's start waits for it: one small file
 is read, and no vault is scanned."""
 
-from collections.abc import Sequence
+import json
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,6 +16,9 @@ from memem.vault import pages, playbook_lines
 from memem.workspace import Workspace
 
 LINE_CHARACTERS = 200
+_META = "recited"
+MOST_LINKED = 100
+"""Lines about memories: more than memem writes on a page."""
 MOST_BYTES = 64_000
 """A page is read so far: memem's part is a few thousand characters, and a person's seldom as much."""
 
@@ -47,10 +51,29 @@ def told(ws: Workspace, project: str, sections: Sequence[int] = SECTIONS) -> lis
             (place, line) for place, line in playbook_lines.below_headings(text) if place in sections and line.strip()
         ]
         lines = [(place, *playbook_lines.words_of(line)) for place, line in there]
-        entries = _in_force(ws, project, [id8 for _, _, id8 in lines if id8])
-        shown = [_told(place, words, entries.get(id8)) for place, words, id8 in lines if id8 in entries or not id8]
-        return [each for each in shown if each.words]
+        entries = _in_force(ws, project, [id8 for _, _, id8 in lines if id8][:MOST_LINKED])
+        known = vouched(ws).get(project, [])
+        told = [
+            _told(place, words, entries.get(id8), known) for place, words, id8 in lines if id8 in entries or not id8
+        ]
+        return [each for each in told if each.words]
     return []
+
+
+def vouched(ws: Workspace) -> dict[str, list[str]]:
+    """The lines of each project, of those that a person or a model wrote, that the gate was seen to let pass."""
+    try:
+        told = json.loads(ws.index.meta(_META) or "{}")
+    except ValueError:
+        return {}
+    return told if isinstance(told, dict) else {}
+
+
+def vouch(ws: Workspace, projects: Iterable[str], looked_at: Collection[str]) -> None:
+    """Note what those lines are now, of the projects that were looked at, and keep what is noted of the others."""
+    before = vouched(ws)
+    after = {name: _passing(ws, name) if name in looked_at else before.get(name, []) for name in projects}
+    ws.index.set_meta(_META, json.dumps({name: lines for name, lines in after.items() if lines}))
 
 
 def rendered(rank: int, told: Told, project: str) -> str:
@@ -73,15 +96,28 @@ def line_of(memory: Memory) -> str:
     return pages.plain(render.one_line(memory.body, LINE_CHARACTERS))
 
 
-def _told(section: int, words: str, entry: Entry | None) -> Told:
-    """What memem made of a note has passed the gate with it; what a person or a model wrote passes it here."""
-    if entry and line_of(entry.memory) == words:
-        statement = flat(entry.memory)
-        short = len(statement) <= LINE_CHARACTERS
-        return Told(section, statement if short else render.one_line(statement, LINE_CHARACTERS), entry)
-    from memem.gate.verdict import clean_line  # 16 ms, and most playbooks hold nothing else
+def _passing(ws: Workspace, project: str) -> list[str]:
+    """What the gate makes of those lines: of one that does not pass, another one, which is on no page."""
+    return [each.words for each in told(ws, project) if not each.entry or each.words not in _plainly(each.entry.memory)]
 
-    return Told(section, clean_line(pages.spoken(words)), entry)
+
+def _told(section: int, words: str, entry: Entry | None, known: Collection[str]) -> Told:
+    """What memem made of a note has passed the gate with it; what a person or a model wrote passes it here, unless it
+    is known to pass."""
+    if entry and line_of(entry.memory) == words:
+        whole, cut = _plainly(entry.memory)
+        return Told(section, whole if len(whole) <= LINE_CHARACTERS else cut, entry)
+    said = pages.spoken(words)
+    if said in known:
+        return Told(section, said, entry)
+    from memem.gate.verdict import clean_line  # 16 ms, which a session's start should not wait for
+
+    return Told(section, clean_line(said), entry)
+
+
+def _plainly(memory: Memory) -> tuple[str, str]:
+    """A statement whole, and cut to a line."""
+    return flat(memory), render.one_line(memory.body, LINE_CHARACTERS)
 
 
 def _in_force(ws: Workspace, project: str, beginnings: Sequence[str]) -> dict[str, Entry]:

@@ -65,9 +65,13 @@ class Names:
 def violations(text: str, names: Names) -> list[Violation]:
     """Everything that is wrong with a note."""
     try:
-        document = frontmatter.parse(text)
+        return of_document(frontmatter.parse(text), names)
     except NoteUnreadable as problem:
         return [Violation(f"has properties that cannot be read: {problem}")]
+
+
+def of_document(document: Document, names: Names) -> list[Violation]:
+    """The same of one that is parsed already."""
     return [*_of_properties(document), *_of_links(document, names)]
 
 

@@ -193,7 +193,8 @@ def test_a_note_that_stands_where_a_page_would_is_a_memory_and_keeps_its_place(w
     mine.write_text("---\nid: abcdabcd\nproject: shop\n---\nThe walrus sleeps.\n")
     before = mine.read_bytes()
     reindex.refresh(ws)
-    assert overview.write(ws).left == (name,)
+    for _ in range(2):
+        assert overview.write(ws).left == (name,)
     assert mine.read_bytes() == before
     reindex.refresh(ws)
     assert [row.path for row in ws.index.by_id("abcdabcd")] == [name]

@@ -1,6 +1,9 @@
 """A project's playbook: chosen by rules, kept within its size, and a person's to edit."""
 
+import sys
 from pathlib import Path
+
+import pytest
 
 from memem.core.memory import Memory
 from memem.core.playbook import DECISIONS, TRAPS
@@ -170,6 +173,25 @@ def test_what_a_person_wrote_there_is_told_past_the_gate(ws: Workspace) -> None:
     assert mine.words == "Deploy with [redacted: github token] and ask #ops."
 
 
+def test_what_is_known_to_pass_the_gate_is_not_looked_at_again(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    keep(ws, 1, kind="decision")
+    path = playbook(ws)
+    path.write_text(path.read_text().replace("## Decisions in force\n", "## Decisions in force\n- Ask \\#ops first.\n"))
+    playbook(ws)
+    assert reciting.vouched(ws) == {"shop": ["Ask #ops first."]}
+    with monkeypatch.context() as patched:
+        patched.setitem(sys.modules, "memem.gate.verdict", None)
+        assert "Ask #ops first." in [each.words for each in reciting.told(ws, "shop")]
+    path.write_text(path.read_text().replace("first", TOKEN))
+    assert "Ask #ops [redacted: github token]." in [each.words for each in reciting.told(ws, "shop")]
+    playbook(ws)
+    assert TOKEN not in str(reciting.vouched(ws))
+    assert "Ask #ops [redacted: github token]." in [each.words for each in reciting.told(ws, "shop")]
+    ws.store.paths.home_page.unlink()
+    overview.follow(ws, only_if_there=True)
+    assert reciting.vouched(ws) == {}
+
+
 def test_a_long_statement_is_told_in_part(ws: Workspace) -> None:
     keep(ws, 1, "Tokens are signed. " + "word " * 100, kind="decision")
     playbook(ws)
@@ -177,6 +199,14 @@ def test_a_long_statement_is_told_in_part(ws: Workspace) -> None:
     assert not told.is_whole
     assert told.words.endswith(" […]")
     assert len(told.words) <= reciting.LINE_CHARACTERS
+
+
+def test_a_page_that_a_person_filled_with_links_is_told_in_part(ws: Workspace) -> None:
+    keep(ws, 1, kind="decision")
+    path = playbook(ws)
+    many = "".join(f"- Mine {number}. [[x|{number:08}]]\n" for number in range(2_000))
+    path.write_text(path.read_text().replace("force\n", f"force\n{many}"))
+    assert [each.words for each in reciting.told(ws, "shop")] == ["Mine 1.", "Statement number 1."]
 
 
 def test_without_a_playbook_nothing_is_told(ws: Workspace) -> None:
