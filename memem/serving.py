@@ -75,7 +75,7 @@ class Serving:
         """What a tool says: through the server that leads, which has the encoder, or by our own work."""
         opened = self.opened
         place = {"cwd": str(opened.ws.session_folder), "session": opened.ws.session}
-        if tools.reads(name) and not self.engine.is_leader:  # to write needs no encoder, and is never done twice
+        if tools.changes_no_note(name) and not self.engine.is_leader:  # writing needs no encoder, is never done twice
             facts = {"settings": opened.identity, **place}
             reply = self._ask(Request("tool", name, facts, json.dumps(arguments).encode()))
             if reply and reply.outcome == DONE:

@@ -1,4 +1,4 @@
-"""The names of the MCP tools that change no note: the hook that allows them unasked need not know the server."""
+"""The names of the MCP tools that only read: the hook that allows them unasked need not know the server."""
 
 READING = frozenset(
     (
@@ -7,7 +7,6 @@ READING = frozenset(
         "memory_get",
         "memory_graph_audit",
         "memory_graph_neighbors",
-        "memory_graph_rebuild",
         "memory_list",
         "memory_recall",
         "memory_search",

@@ -13,7 +13,7 @@ from memem.core.errors import InputError, ModelError, NotFound, VaultMissing
 from memem.core.memory import Memory
 from memem.doors.api import MemoryHome
 from memem.doors.mcp_server import answers
-from memem.doors.mcp_server.tools import TOOLS, call, checked, offered
+from memem.doors.mcp_server.tools import TOOLS, call, changes_no_note, checked, offered
 from memem.flows import keeping, provenance, retrieve, transcripts
 from memem.flows.reindex import RESCAN_SECONDS
 from memem.flows.transcripts import Beside, Said
@@ -81,6 +81,11 @@ def test_with_full_there_are_more() -> None:
 def test_the_hooks_know_the_same_tools_as_reading_ones() -> None:
     assert {tool.name for tool in TOOLS if tool.reads} == tool_names.READING
     assert [tool.name for tool in TOOLS if tool.destroys] == ["memory_forget"]
+
+
+def test_only_what_changes_no_note_is_left_to_another_server() -> None:
+    assert {tool.name for tool in TOOLS if not changes_no_note(tool.name)} == {"memory_save", "memory_forget"}
+    assert not changes_no_note("memory_nonsense")
 
 
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)

@@ -19,13 +19,17 @@ MOST_ITEMS = 50
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A tool as clients see it. Those that are `full` are offered only to who asks for all of them."""
+    """A tool as clients see it. Those that are `full` are offered only to who asks for all of them.
+
+    One that `derives` makes something anew from the notes and changes none of them: done twice it is done once.
+    """
 
     name: str
     description: str
     schema: dict[str, Any]
     reads: bool = True
     destroys: bool = False
+    derives: bool = False
     full: bool = False
 
 
@@ -164,6 +168,8 @@ TOOLS = (
         "Makes the edges between memories anew, from the notes' links and from what they mean. No note is changed. "
         "Helps when many notes were changed at once.",
         _takes(),
+        reads=False,
+        derives=True,
         full=True,
     ),
 )
@@ -174,9 +180,9 @@ def offered(setting: str) -> tuple[Tool, ...]:
     return tuple(tool for tool in TOOLS if setting == "full" or not tool.full)
 
 
-def reads(name: str) -> bool:
-    """Whether a tool changes nothing."""
-    return any(tool.name == name and tool.reads for tool in TOOLS)
+def changes_no_note(name: str) -> bool:
+    """Whether a tool only reads, or derives: whoever has the encoder may do it for another."""
+    return any(tool.name == name and (tool.reads or tool.derives) for tool in TOOLS)
 
 
 def call(ws: "Workspace", name: str, arguments: dict[str, Any], *, cwd: Path, session: str = "") -> str:
