@@ -168,7 +168,7 @@ def project_of(ws: Workspace, path: Path) -> str:
         folder = folder.parent
     try:
         return ws.project_of(folder).name
-    except (OSError, ValueError, SettingsError):
+    except (OSError, ValueError, RuntimeError, SettingsError):
         return GENERAL
 
 
