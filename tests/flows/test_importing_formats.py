@@ -114,6 +114,7 @@ def test_what_claude_code_remembers_comes_with_the_files_beside_its_index(
         ("created", "Pond: It is deep"),
         ("created", "Pumps run at night"),
     ]
+    assert everything(ws)["Pumps run at night"].source_turn == "zoo/MEMORY.md"
     gulls = everything(ws)["Gulls are loud at night"]
     assert (gulls.body, gulls.kind, gulls.project, gulls.layer) == ("Close the roof.", "convention", "zoo", CONVENTIONS)
 
