@@ -126,7 +126,8 @@ def _statements(ws: Workspace, source: Source, text: str, *, is_index: bool = Fa
         pointed = instructions.indexed(each) if is_index else ""
         if pointed and (source.path.parent / Path(pointed).name).is_file():
             continue
-        place = f"{project}/{source.path.name}#{each.place}"  # the same, whichever folder above is imported
+        # The same, whichever folder above is imported.
+        place = f"{project}/{source.path.name}{'#' if each.place else ''}{each.place}"
         if each.imports:
             yield Item(place, problem=f"it names another file: `memem import {each.imports}` brings that in")
             continue
@@ -168,7 +169,7 @@ def project_of(ws: Workspace, path: Path) -> str:
         folder = folder.parent
     try:
         return ws.project_of(folder).name
-    except (OSError, ValueError, SettingsError):
+    except (OSError, ValueError, RuntimeError, SettingsError):
         return GENERAL
 
 

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memem.core.errors import InputError
+from memem.core.errors import InputError, NotFound
 from memem.core.imports import ImportedFile
 from memem.core.memory import ARCHIVE, CONVENTIONS, Memory
 from memem.flows import forgetting, importing, provenance, reading, reindex, remember, retrieve, sourcing, undoing
@@ -21,7 +21,7 @@ from memem.flows.importing import Imported
 from memem.sources import json_stream
 from memem.workspace import Workspace, open_workspace
 from tests.fakes import SteppingClock
-from tests.sources.test_claude_mem import NOW
+from tests.foreign import CLAUDE_MEM
 
 RULES = "# Zoo\n\n## Feeding\n- Use fish, never bread.\n- The pools hold salt water.\n\n@docs/gulls.md\n"
 
@@ -114,6 +114,7 @@ def test_what_claude_code_remembers_comes_with_the_files_beside_its_index(
         ("created", "Pond: It is deep"),
         ("created", "Pumps run at night"),
     ]
+    assert everything(ws)["Pumps run at night"].source_turn == "zoo/MEMORY.md"
     gulls = everything(ws)["Gulls are loud at night"]
     assert (gulls.body, gulls.kind, gulls.project, gulls.layer) == ("Close the roof.", "convention", "zoo", CONVENTIONS)
 
@@ -205,7 +206,7 @@ def database(tmp_path: Path) -> Path:
     path = tmp_path / "mem" / "claude-mem.db"
     path.parent.mkdir()
     with closing(sqlite3.connect(path)) as made:
-        made.executescript(NOW)
+        made.executescript(CLAUDE_MEM)
     return path
 
 
@@ -305,6 +306,10 @@ def test_a_fifo_a_link_and_a_loop_do_no_harm(ws: Workspace, tmp_path: Path) -> N
     (folder / "claude-mem.db").symlink_to(tmp_path / "elsewhere.db")
     (folder / "loop").symlink_to(folder)
     assert bring(ws, folder).files == ()
+    (folder / "circle").symlink_to(folder / "circle")
+    for path in (folder / "circle", folder / "conversations.json", folder / "a\0b", folder / "claude-mem.db"):
+        with pytest.raises(NotFound, match="no file or folder"):
+            bring(ws, path)
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from memem.core.errors import InputError
 from memem.sources import chats
 from memem.sources.chats import Conversation
-from tests.sources.test_json_stream import ANYTHING
+from tests.foreign import ANYTHING
 
 
 def read(*values: Any) -> list[Conversation]:

@@ -13,25 +13,8 @@ from memem.core.errors import InputError
 from memem.core.imports import Item
 from memem.core.memory import ARCHIVE, ORDINARY
 from memem.sources import claude_mem
+from tests.foreign import CLAUDE_MEM
 
-NOW = """
-CREATE TABLE sdk_sessions (id INTEGER PRIMARY KEY, content_session_id TEXT, memory_session_id TEXT, project TEXT);
-CREATE TABLE observations (id INTEGER PRIMARY KEY, memory_session_id TEXT, project TEXT, text TEXT, type TEXT,
-  title TEXT, subtitle TEXT, facts TEXT, narrative TEXT, concepts TEXT, files_read TEXT, files_modified TEXT,
-  merged_into_project TEXT, created_at TEXT, created_at_epoch INTEGER);
-CREATE TABLE session_summaries (id INTEGER PRIMARY KEY, memory_session_id TEXT, project TEXT, request TEXT,
-  learned TEXT, completed TEXT, files_edited TEXT, created_at TEXT, created_at_epoch INTEGER);
-CREATE TABLE directives (id INTEGER PRIMARY KEY, scope TEXT, project TEXT, content TEXT, status TEXT, created_at TEXT);
-INSERT INTO sdk_sessions VALUES (1, 'claude-1', 'memory-1', 'zoo');
-INSERT INTO observations VALUES (7, 'memory-1', 'The Zoo', NULL, 'bugfix', 'Pump', '', '["It ran dry", "It ran dry"]',
-  'The pump stopped.', '["pump", 3]', '[]', '["src/pump.py"]', NULL, '2025-03-01T10:00:00Z', 1);
-INSERT INTO observations VALUES (8, 'memory-2', 'zoo', 'A gate was added.', 'feature', NULL, NULL, NULL, NULL, NULL,
-  NULL, NULL, 'park', NULL, 1740823200000);
-INSERT INTO session_summaries VALUES (1, 'memory-1', 'zoo', 'Mend the pump', 'It needs water.', 'done', 'a.py, b.py',
-  NULL, NULL);
-INSERT INTO session_summaries VALUES (2, 'memory-1', 'zoo', 'Look', '', '', '', NULL, NULL);
-INSERT INTO directives VALUES (1, 'global', NULL, 'Never feed by hand.', 'active', NULL);
-"""
 FIRST = """
 CREATE TABLE overviews (id INTEGER PRIMARY KEY, session_id TEXT, content TEXT, project TEXT);
 CREATE TABLE memories (id INTEGER PRIMARY KEY, session_id TEXT, text TEXT, keywords TEXT, project TEXT);
@@ -52,7 +35,7 @@ def read(path: Path) -> dict[str, Item]:
 
 
 def test_an_observation_with_everything_that_is_known_of_it(tmp_path: Path) -> None:
-    found = read(database(tmp_path, NOW))["claude-mem observations/7"].memory
+    found = read(database(tmp_path, CLAUDE_MEM))["claude-mem observations/7"].memory
     assert (found.title, found.body) == ("Pump", "The pump stopped.\n\n- It ran dry")
     assert (found.kind, found.layer, found.project) == ("lesson", ORDINARY, "the-zoo")
     assert (found.keys, found.paths) == (("pump",), ("src/pump.py",))
@@ -60,13 +43,13 @@ def test_an_observation_with_everything_that_is_known_of_it(tmp_path: Path) -> N
 
 
 def test_what_was_done_goes_to_the_archive_and_to_the_project_it_was_merged_into(tmp_path: Path) -> None:
-    found = read(database(tmp_path, NOW))["claude-mem observations/8"].memory
+    found = read(database(tmp_path, CLAUDE_MEM))["claude-mem observations/8"].memory
     assert (found.body, found.layer, found.project) == ("A gate was added.", ARCHIVE, "park")
     assert (found.created, found.source_session) == ("2025-03-01T10:00:00+00:00", "memory-2")
 
 
 def test_of_a_session_what_it_taught_and_of_directives_a_convention(tmp_path: Path) -> None:
-    found = read(database(tmp_path, NOW))
+    found = read(database(tmp_path, CLAUDE_MEM))
     summary, rule = found["claude-mem session_summaries/1"].memory, found["claude-mem directives/1"].memory
     assert (summary.title, summary.body, summary.paths) == ("Mend the pump", "It needs water.", ("a.py", "b.py"))
     assert (rule.body, rule.kind) == ("Never feed by hand.", "convention")
@@ -80,7 +63,7 @@ def test_the_first_version_had_memories_and_overviews(tmp_path: Path) -> None:
 
 
 def test_nothing_is_written_not_even_beside_it(tmp_path: Path) -> None:
-    path = database(tmp_path, f"PRAGMA journal_mode = WAL; {NOW}")
+    path = database(tmp_path, f"PRAGMA journal_mode = WAL; {CLAUDE_MEM}")
 
     def state() -> dict[str, str]:
         return {each.name: hashlib.sha256(each.read_bytes()).hexdigest() for each in tmp_path.glob("claude-mem*")}
@@ -108,7 +91,7 @@ def test_another_database_and_a_damaged_one_are_refused(tmp_path: Path) -> None:
 @given(data=st.data())
 def test_a_file_with_any_byte_changed_is_read_or_refused(tmp_path: Path, data: st.DataObject) -> None:
     (tmp_path / "claude-mem.db").unlink(missing_ok=True)
-    path = database(tmp_path, NOW)
+    path = database(tmp_path, CLAUDE_MEM)
     content = bytearray(path.read_bytes())
     for _ in range(data.draw(st.integers(1, 40))):
         content[data.draw(st.integers(16, len(content) - 1))] = data.draw(st.integers(0, 255))
@@ -121,7 +104,7 @@ def test_a_file_with_any_byte_changed_is_read_or_refused(tmp_path: Path, data: s
 @given(st.lists(st.none() | st.integers() | st.floats() | st.binary() | st.text(), min_size=15, max_size=15))
 def test_columns_may_hold_anything(tmp_path: Path, values: list[object]) -> None:
     (tmp_path / "claude-mem.db").unlink(missing_ok=True)
-    path = database(tmp_path, NOW)
+    path = database(tmp_path, CLAUDE_MEM)
     with closing(sqlite3.connect(path)) as made, suppress(sqlite3.Error, OverflowError, UnicodeEncodeError):
         made.execute(f"INSERT INTO observations VALUES ({','.join('?' * 15)})", [None, *values[1:]])  # noqa: S608
         made.commit()

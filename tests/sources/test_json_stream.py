@@ -10,12 +10,7 @@ from hypothesis import strategies as st
 
 from memem.core.errors import InputError
 from memem.sources import json_stream
-
-ANYTHING = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
-    max_leaves=12,
-)
+from tests.foreign import ANYTHING
 
 
 def read(data: bytes) -> list[Any]:
