@@ -18,7 +18,7 @@ How a memory travels, and where to look:
     workspace.py  one opened memory home: the only reader of the environment
     flows/      what memem does: remember, reconcile, retrieve, forget, undo, import, export, mine, reindex, encode,
                 brief, doctor
-    doors/      the Python API (api.py), the command line (cli/), Claude Code's hooks (hook/), the MCP server
+    doors/      the Python API (api/), the command line (cli/), Claude Code's hooks (hook/), the MCP server
                 (mcp_server/) and the engine that keeps it all warm (engine/)
     serving.py  the last two in one process
 

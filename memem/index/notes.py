@@ -12,46 +12,15 @@ from memem.core import files
 from memem.core.files import Stamp
 from memem.core.memory import Memory
 from memem.core.validity import ALWAYS, Span
-from memem.index import database, graph, passage_rows
+from memem.index import database
 from memem.index.database import guarded
 from memem.index.graph import EdgeRows
 from memem.index.passage_rows import PassageRows
+from memem.index.schema import MIGRATIONS
 
 if TYPE_CHECKING:  # full text is imported by whoever searches or writes: a session that begins does neither
     from memem.core.query import Match, Scope, Term
     from memem.index.keyword import Answer
-
-
-def _first_tables(connection: sqlite3.Connection) -> None:
-    from memem.index import keyword
-
-    connection.execute("CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID")
-    # A row number is never used again: what a search has found is still that, or gone.
-    connection.execute(
-        """CREATE TABLE notes (
-            row INTEGER PRIMARY KEY AUTOINCREMENT,
-            path TEXT NOT NULL UNIQUE,
-            mtime INTEGER NOT NULL, ctime INTEGER NOT NULL, size INTEGER NOT NULL,
-            digest TEXT NOT NULL,
-            id TEXT, project TEXT, kind TEXT, layer INTEGER, status TEXT, changed REAL,
-            fingerprint TEXT,
-            problem TEXT)"""
-    )
-    # Apart from its row, so that a search, which filters thousands of rows, passes over short ones.
-    connection.execute("CREATE TABLE memories (row INTEGER PRIMARY KEY, memory TEXT NOT NULL)")
-    connection.execute("CREATE INDEX notes_by_id ON notes (id)")
-    connection.execute("CREATE INDEX notes_by_fingerprint ON notes (fingerprint)")
-    connection.execute("CREATE INDEX notes_by_project ON notes (project, layer)")
-    keyword.create_table(connection)
-
-
-def _validity(connection: sqlite3.Connection) -> None:
-    """When a note says that it holds, and when it was held true: the index is filled anew with both."""
-    for column in ("valid_from", "valid_to", "since", "until"):
-        connection.execute(f"ALTER TABLE notes ADD COLUMN {column} REAL")
-
-
-MIGRATIONS: database.Migrations = (_first_tables, passage_rows.create_tables, _validity, graph.create_table)
 
 
 @dataclass(frozen=True, slots=True)

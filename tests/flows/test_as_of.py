@@ -12,7 +12,7 @@ from memem.core.memory import Memory
 from memem.core.query import Scope
 from memem.flows import briefing, editing, keeping, reindex, retrieve, slicing, standing
 from memem.index import database
-from memem.index.notes import MIGRATIONS
+from memem.index.schema import MIGRATIONS
 from memem.workspace import Workspace
 from tests.fakes import SteppingClock
 

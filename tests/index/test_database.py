@@ -12,7 +12,7 @@ import pytest
 from memem.core import files
 from memem.core.errors import Busy, HomeError, IndexDamaged, IndexTooNew, MememError
 from memem.index import database
-from memem.index.notes import MIGRATIONS
+from memem.index.schema import MIGRATIONS
 
 TABLES = {"meta", "notes", "words", "passages", "pending"}
 

@@ -9,7 +9,8 @@ import pytest
 from memem.core.edge import Edge
 from memem.core.memory import Memory
 from memem.index.graph import BUILT_FOR
-from memem.index.notes import MIGRATIONS, NoteIndex, Row
+from memem.index.notes import NoteIndex, Row
+from memem.index.schema import MIGRATIONS
 
 BEFORE = 3
 """Migrations there were before edges."""
