@@ -78,7 +78,8 @@ class Unpacking:
         ws, top = self.ws, PurePosixPath(packed.path).parts[0]
         note = _read(ws, packed)
         is_note = top not in RESERVED and not (top.lower() in PAGED and not (note and note.has_id))
-        identity = note.memory.id if note else ""
+        is_memory = note is not None and (is_note or top == ws.store.paths.review.name)
+        identity = note.memory.id if note and is_memory else ""
         if self._has_vault() and (known := self._there(packed, identity, is_note=is_note)):
             return known
         path = self._place(packed, note)
@@ -87,7 +88,7 @@ class Unpacking:
         data, verdict = _judged(note, packed)
         if not self.dry_run:
             self._put(replace(packed, path=path, data=data), identity, top)
-        title = verdict.memory.title if note else path
+        title = verdict.memory.title if is_memory else path
         taken = ", ".join(verdict.redacted) or "invisible characters"
         reason = f"changed: {taken} taken out" if data != packed.data else ""
         return self._told(packed.path, CREATED, identity, title, reason)

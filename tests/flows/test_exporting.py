@@ -325,7 +325,8 @@ def test_what_a_person_wrote_on_a_page_comes_along(ws: Workspace, other: Workspa
     page.write_text(f"{page.read_text()}\nAsk the keeper.\n")
     exported = exporting.export(ws, tmp_path / form)
     assert (exported.notes, exported.pages) == (1, 2)
-    bring(other, tmp_path / form)
+    result = bring(other, tmp_path / form)
+    assert {("", "Home.md"), ("", "projects/zoo.md")} < {(each.id, each.title) for each in result.files}
     assert other.store.paths.home_page.read_text() == home.read_text()
     assert (other.store.paths.projects / "zoo.md").read_text() == page.read_text()
     assert len(retrieve.list_memories(other)) == 1
