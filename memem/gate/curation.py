@@ -51,9 +51,14 @@ def relation(one: Memory, other: Memory, likeness: float, cosine: float | None =
     if one.project != other.project or one.valid_to != other.valid_to:
         return ""
     found = settling.compared(one, other).relation
-    if found == NEAR and (likeness >= VERY_ALIKE or (cosine or 0.0) >= VERY_NEAR) and _say_it_alike(one, other):
-        return NEAR
-    return found if found in (SAME, CONTAINS, CONTAINED) else ""
+    if found == SAME:
+        return SAME
+    if found == CONTAINS:
+        return CONTAINS if _stands_in(one, other) else ""
+    if found == CONTAINED:
+        return CONTAINED if _stands_in(other, one) else ""
+    alike = found == NEAR and (likeness >= VERY_ALIKE or (cosine or 0.0) >= VERY_NEAR) and _say_it_alike(one, other)
+    return NEAR if alike and (_stands_in(one, other) or _stands_in(other, one)) else ""
 
 
 def merge(one: Entry, other: Entry, relation: str, theirs: frozenset[str]) -> Merge | None:
@@ -81,13 +86,9 @@ def sentences(text: str) -> tuple[str, ...]:
 
 
 def says(text: str, sentence: str) -> bool:
-    """Whether a text holds all words of a sentence, in their order, in one of its own."""
-    if " ".join(sentence.split()) in " ".join(text.split()):
-        return True
-    from memem.gate.comparing.claims import sentences as claims
-    from memem.gate.comparing.rail import holds_all
-
-    return holds_all(claims(sentence), claims(text)) and bool(claims(sentence))
+    """Whether a text holds a sentence as one of its own: `guest sessions expire` does not say that sessions do."""
+    wanted = _claimed(sentence, exactly=True)
+    return bool(wanted) and wanted <= _claimed(text, exactly=True)
 
 
 def idle(memory: Memory, now: datetime, *, prompts: int, shown: int, used: int) -> str:
@@ -124,6 +125,27 @@ def _say_it_alike(one: Memory, other: Memory) -> bool:
     rest = iter(right)
     in_order = all(any(word == beside for beside in rest) for word in left)
     return in_order and _marks(one.body) == _marks(other.body)
+
+
+def _stands_in(one: Memory, other: Memory) -> bool:
+    """Whether every sentence of one memory is one of the other's: a word more within it may limit what it says."""
+    return _claimed(one.body) <= _claimed(other.body)
+
+
+def _claimed(text: str, *, exactly: bool = False) -> frozenset[tuple[object, ...]]:
+    """What each sentence of a text says: the words that tell something, in their order, and what limits them; `exactly`
+    also which small words there are."""
+    from memem.gate.comparing.claims import sentences as claims
+
+    return frozenset(
+        (
+            tuple((token.key if token.is_value else token.stem, token.state) for token in sentence.content),
+            tuple(sorted(sentence.limits.items())),
+            sentence.denials,
+            sentence.marks if exactly else None,
+        )
+        for sentence in claims(text)
+    )
 
 
 def _told(text: str) -> Iterator[str]:
