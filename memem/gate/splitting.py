@@ -1,7 +1,7 @@
 """A memory that says many things, each of which could stand by itself. In doubt it is one.
 
-Only bullets and paragraphs are parted, never a sentence, a numbered list, code or a table. Parts that share a word
-belong together, and so does what refers to the part before it.
+Only a list of bullets is parted: of paragraphs the first often says what all of them are about. Never a sentence, a
+numbered list, code or a table. Parts that share a word belong together, and so does what refers to the part before it.
 """
 
 import re
@@ -22,6 +22,7 @@ MOST_PARTS, MOST_CHARACTERS = 20, 4_000
 _BULLET = re.compile(r"[-*+•][ \t]+(?=\S)")
 _WHOLE = re.compile(r"^[ \t]*(?:```|~~~|\||#{1,6}[ \t]|>|\d+[.)][ \t])", re.MULTILINE)
 """A line that shows that the text is one: code, a table, sections, a quotation, steps."""
+_POINTING = frozenset("there here these those same both former latter above below instead otherwise".split())
 _NO_SUBJECT = frozenset(
     "note notes misc various several thing things learned learning lesson lessons fact facts session summary list tip "
     "tips detail details info information memory memories finding findings general other some and from about".split()
@@ -34,7 +35,7 @@ def parts(memory: Memory) -> tuple[str, ...]:
     if memory.kind == "procedure" or len(memory.body) > MOST_CHARACTERS or _WHOLE.search(memory.body):
         return ()
     pieces = list(_pieces(memory.body))
-    if not LEAST_PARTS <= len(pieces) <= MOST_PARTS or any(piece.endswith((":", "：")) for piece in pieces):
+    if not LEAST_PARTS <= len(pieces) <= MOST_PARTS or not all(map(_is_apart, pieces)):
         return ()
     told = [sentences(piece) for piece in pieces]
     ignored = {memory.project, *re.findall(r"\w+", memory.project)}
@@ -58,6 +59,12 @@ def _pieces(body: str) -> Iterator[str]:
             held.append(line)
         if held:
             yield "\n".join(held)
+
+
+def _is_apart(piece: str) -> bool:
+    """Whether it is a bullet that leads to nothing further, and points at nothing outside of it."""
+    ends = piece.endswith((":", "："))
+    return bool(_BULLET.match(piece)) and not ends and _POINTING.isdisjoint(re.findall(r"\w+", piece.lower()))
 
 
 def _subjects(told: Sequence[Sentence]) -> set[str]:

@@ -16,7 +16,6 @@ CACHE = (
     ("old", "new"),
     [
         (SIGNING, "Tokens are signed with RS256, not HS256; the gateway cannot share a secret."),
-        (SIGNING, "Tokens use RS256, not HS256; the gateway cannot share secrets."),
         (CACHE, "Clear the cache before every migration, otherwise logins break for 10 minutes."),
         (CACHE, "Clear the cache before migrations or logins break until sessions expire."),
     ],
@@ -41,6 +40,11 @@ def test_shorter_words_for_the_same_may_stand_for_it(old: str, new: str) -> None
         (SIGNING, "Tokens are\u200b signed with RS256, not HS256; the gateway cannot share a secret."),
         (CACHE, "Clear the cache after every migration, otherwise logins break."),
         (CACHE, "Clear the cache before every migration, otherwise logins break for 15 minutes."),
+        (SIGNING, "Tokens use RS256, not HS256; the gateway cannot share secrets."),
+        ("Deploys are forbidden until the audit of the payment system is finished.", "Deploys are forbidden."),
+        ("Retry failed payments three times in the staging environment.", "Retry failed payments three times."),
+        ("Use tabs if the file is a Makefile and four spaces in everything else.", "Use tabs in everything else."),
+        ("Premium customers get a full refund within a month of their order.", "Customers get a full refund."),
         (CACHE, "Clear the cache of NODE_ENV before every migration, otherwise logins break."),
     ],
 )

@@ -16,10 +16,6 @@ def split(body: str, title: str = "", **stated: Any) -> tuple[str, ...]:
     return parts(Memory("0" * 8, title, body, **stated))
 
 
-def test_paragraphs_about_different_things() -> None:
-    assert split(f"{CENTS}\n\n{NIGHT}\n\n{SHOTS}") == (CENTS, NIGHT, SHOTS)
-
-
 def test_bullets_lose_their_mark_and_keep_what_is_indented_below_them() -> None:
     assert split(f"- {CENTS}\n  Credit notes too.\n- {NIGHT}\n* {SHOTS}") == (
         f"{CENTS}\nCredit notes too.",
@@ -34,12 +30,14 @@ def test_parts_that_share_a_word_stay_together() -> None:
 
 
 def test_what_refers_to_the_part_before_it_stays_with_it() -> None:
-    body = f"{CENTS}\n\n{NIGHT}\n\nIt wakes when somebody pushes code.\n\n{SHOTS}"
-    assert split(body) == (CENTS, f"{NIGHT}\n\nIt wakes when somebody pushes code.", SHOTS)
+    body = f"- {CENTS}\n- {NIGHT}\n- It wakes when somebody pushes code.\n- {SHOTS}"
+    assert split(body) == (CENTS, f"- {NIGHT}\n- It wakes when somebody pushes code.", SHOTS)
 
 
 def test_the_name_of_the_project_is_no_common_subject() -> None:
-    body = "Walrus rounds invoices to cents.\n\nWalrus sleeps on staging at night.\n\nWalrus keeps screenshots in docs."
+    body = (
+        "- Walrus rounds invoices to cents.\n- Walrus sleeps on staging at night.\n- Walrus keeps screenshots in docs."
+    )
     assert len(split(body, project="walrus")) == 3
     assert split(body) == ()
 
@@ -48,19 +46,25 @@ def test_the_name_of_the_project_is_no_common_subject() -> None:
     "body",
     [
         f"{CENTS} {NIGHT} {SHOTS}",
-        f"{CENTS}\n\n{NIGHT}",
+        f"{CENTS}\n\n{NIGHT}\n\n{SHOTS}",
+        "Staging is different.\n\nMetrics are scraped over port 8080 there.\n\nEmails land in mailhog.",
+        f"- {CENTS}\n- {NIGHT}\n- Emails land in the mailhog inbox there.",
+        f"- {CENTS}\n- {NIGHT}",
         f"Three things to know:\n\n- {CENTS}\n- {NIGHT}\n- {SHOTS}",
         f"1. {CENTS}\n2. {NIGHT}\n3. {SHOTS}",
-        f"# Billing\n\n{CENTS}\n\n{NIGHT}\n\n{SHOTS}",
-        f"{CENTS}\n\n```\n{NIGHT}\n```\n\n{SHOTS}",
-        f"| a | b |\n|---|---|\n\n{CENTS}\n\n{NIGHT}",
-        f"> {CENTS}\n\n{NIGHT}\n\n{SHOTS}",
-        f"{CENTS}\n\n{NIGHT}\n\n{SHOTS} {'Every release has a folder of its own. ' * 110}",
+        f"# Billing\n\n- {CENTS}\n- {NIGHT}\n- {SHOTS}",
+        f"- {CENTS}\n- {NIGHT}\n```\nmake night\n```\n- {SHOTS}",
+        f"- {CENTS}\n- {NIGHT}\n- {SHOTS}\n| a | b |\n|---|---|",
+        f"- {CENTS}\n- {NIGHT}\n- {SHOTS}\n> as was said",
+        f"- {CENTS}\n- {NIGHT}\n- {SHOTS} {'Every release has a folder of its own. ' * 110}",
         "- red\n- green\n- blue",
-        f"It depends.\n\n{CENTS}\n\n{NIGHT}\n\n{SHOTS}",
+        f"- It depends.\n- {CENTS}\n- {NIGHT}\n- {SHOTS}",
     ],
     ids=[
         "sentences",
+        "paragraphs",
+        "scene",
+        "there",
         "two",
         "lead-in",
         "steps",
