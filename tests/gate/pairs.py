@@ -682,6 +682,18 @@ PAIRS: tuple[Labelled, ...] = (
         ("The API is rate limited to 10 rps.", "There is a rate limit of 10 rps on the API."),
     ),
     *_pairs(
+        "narrower",
+        NEAR,
+        ("Errors are reported to Sentry.", "Errors are reported to Sentry on weekdays."),
+        ("Dates are stored in UTC.", "Dates are stored in UTC in the reporting tables."),
+        ("The cluster is scaled by hand.", "The cluster is scaled by hand at night."),
+        ("Migrations run automatically at deploy.", "Migrations run automatically at deploy on the test cluster."),
+        ("Backups are encrypted.", "Backups are encrypted, supposedly."),
+        ("Sessions expire after one hour.", "Guest sessions expire after one hour."),
+        ("The importer skips empty rows.", "The legacy importer skips empty rows."),
+        ("The build uses the shared cache.", "The build uses the shared cache when the branch is main."),
+    ),
+    *_pairs(
         "unrelated",
         OTHER,
         (

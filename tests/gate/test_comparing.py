@@ -55,7 +55,7 @@ def test_every_kind_has_its_pairs() -> None:
     counted = Counter(pair.kind for pair in PAIRS)
     assert len(PAIRS) >= 150
     assert min(counted.values()) >= 8
-    assert len(counted) == 12
+    assert len(counted) == 13
 
 
 def test_what_is_changed_says_in_what() -> None:

@@ -8,7 +8,7 @@ from memem.gate.comparing.wording import HEAD, Token, stem
 
 def covers(part: Sentence, whole: Sentence) -> bool:
     """Whether everything the one says is said by the other, in the same order and under the same conditions."""
-    if not _in_order(part, whole) or _is_restricted(part, whole):
+    if not _in_order(part, whole) or _is_restricted(part, whole) or _is_confined(part, whole):
         return False
     extra = [token for token in whole.content if token.stem not in part.stems]
     if any(_narrows_subject(token, whole) or token.stem in _HEDGES for token in extra):
@@ -32,6 +32,23 @@ def _is_restricted(part: Sentence, whole: Sentence) -> bool:
         return True
     further = whole.limits.keys() - part.limits.keys()
     return any(limit in words.STRONG_LIMITS and whole.limits[limit] in ("", *part.stems) for limit in further)
+
+
+def _is_confined(part: Sentence, whole: Sentence) -> bool:
+    """Whether the whole says the same for a place or a time alone: `at night`, `in the reporting tables`.
+
+    What comes in a clause of its own is said besides: `..., and is kept for 14 days`.
+    """
+    ends = max((token.clause for token in whole.content if token.stem in part.stems), default=0)
+    for index, token in enumerate(whole.tokens):
+        if not token.content and token.key in _CONFINING and token.clause <= ends:
+            confined = next((each for each in whole.tokens[index:] if each.content), None)
+            if confined and confined.stem not in part.stems and confined.clause <= ends:
+                return True
+    return False
+
+
+_CONFINING = frozenset("in on at during within except for bei nachts pendant durante".split())
 
 
 def _leaves_a_choice(part: Sentence, whole: Sentence) -> bool:

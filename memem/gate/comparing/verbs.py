@@ -94,6 +94,7 @@ UNIQUE_AGENT = frozenset(
 
 HEDGES = frozenset(
     "plan want try tried trying intend propose suggest hope consider think evaluate discuss maybe perhaps probably "
-    "possibly likely soon someday eventually later almost idea proposal draft experiment".split()
+    "possibly likely soon someday eventually later almost idea proposal draft experiment supposedly allegedly "
+    "apparently reportedly presumably".split()
 )
 """What makes a fact a mere thought."""
