@@ -42,10 +42,19 @@ def path_of(ws: Workspace, project: str) -> Path:
     return ws.store.paths.playbooks / f"{pages.file_stem(project)}.md"
 
 
+def is_theirs(ws: Workspace, page: Path) -> bool:
+    """Whether a note of a person's has the name of a page, or the place leads out of the vault."""
+    inside = page.relative_to(ws.store.paths.ours).as_posix()
+    return pages.leads_out(page) or (page.exists() and ws.store.is_memory(inside))
+
+
 def told(ws: Workspace, project: str, sections: Sequence[int] = SECTIONS) -> list[Told]:
     """All lines of these sections; one that is about a memory only as long as that is in force."""
+    page = path_of(ws, project)
+    if is_theirs(ws, page):
+        return []
     with suppress(OSError):
-        with path_of(ws, project).open("rb") as file:
+        with page.open("rb") as file:
             text = file.read(MOST_BYTES).decode(errors="replace")
         there = [
             (place, line) for place, line in playbook_lines.below_headings(text) if place in sections and line.strip()

@@ -187,7 +187,8 @@ def test_what_is_known_to_pass_the_gate_is_not_looked_at_again(ws: Workspace, mo
     playbook(ws)
     assert TOKEN not in str(reciting.vouched(ws))
     assert "Ask #ops [redacted: github token]." in [each.words for each in reciting.told(ws, "shop")]
-    ws.store.paths.home_page.unlink()
+    for page in (ws.store.paths.home_page, ws.store.paths.projects / "shop.md", path):
+        page.unlink()
     overview.follow(ws, only_if_there=True)
     assert reciting.vouched(ws) == {}
 
@@ -207,6 +208,15 @@ def test_a_page_that_a_person_filled_with_links_is_told_in_part(ws: Workspace) -
     many = "".join(f"- Mine {number}. [[x|{number:08}]]\n" for number in range(2_000))
     path.write_text(path.read_text().replace("force\n", f"force\n{many}"))
     assert [each.words for each in reciting.told(ws, "shop")] == ["Mine 1.", "Statement number 1."]
+
+
+def test_nothing_is_told_that_stands_behind_a_symbolic_link(ws: Workspace, tmp_path: Path) -> None:
+    keep(ws, 1, kind="decision")
+    path = playbook(ws)
+    path.parent.rename(tmp_path / "elsewhere")
+    path.parent.symlink_to(tmp_path / "elsewhere")
+    assert path.exists()
+    assert reciting.told(ws, "shop") == []
 
 
 def test_without_a_playbook_nothing_is_told(ws: Workspace) -> None:
