@@ -1,6 +1,7 @@
 """A project's playbook: chosen by rules, kept within its size, and a person's to edit."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,7 @@ import pytest
 from memem.core.memory import Memory
 from memem.core.playbook import DECISIONS, TRAPS
 from memem.core.receipt import PROMPT, Item, Receipt
-from memem.flows import editing, forgetting, overview, reciting
+from memem.flows import editing, forgetting, overview, reciting, reindex
 from memem.vault.playbooks import MOST_CHARACTERS
 from memem.workspace import Workspace
 from tests.flows.test_overview import keep
@@ -109,6 +110,35 @@ def test_a_line_that_a_person_deleted_stays_away_even_when_its_note_changes(ws: 
         "- Statement number 2. [[note-2-00000002|00000002]]",
         "- Statement number 3. [[note-3-00000003|00000003]]",
     ]
+
+
+@pytest.mark.parametrize(
+    ("name", "half", "strict"),
+    [
+        ("note-1-00000001.md", "tags: [a", "quarantine"),
+        ("note-1-00000001.md", "tags: [a", "skip"),
+        ("note-1-00000001.md", "project: sho", "quarantine"),
+        ("My rule.md", "tags: [a", "quarantine"),
+        ("My rule.md", "project: sho", "quarantine"),
+    ],
+)
+def test_a_line_that_a_person_deleted_stays_away_while_its_note_is_half_typed(
+    ws: Workspace, name: str, half: str, strict: str
+) -> None:
+    ws.settings = replace(ws.settings, frontmatter_strict=strict)
+    one = ws.store.absolute(keep(ws, 1, kind="decision").path)
+    keep(ws, 2, kind="decision")
+    one = one.rename(one.with_name(name))
+    reindex.refresh(ws)
+    delete(playbook(ws), "- Statement number 1")
+    playbook(ws)
+    whole = one.read_text()
+    one.write_text(whole.replace("project: shop", half))
+    reindex.refresh(ws)
+    playbook(ws)
+    one.write_text(whole)
+    reindex.refresh(ws)
+    assert "number 1" not in playbook(ws).read_text()
 
 
 def test_what_a_person_deleted_of_a_forgotten_note_is_no_longer_remembered(ws: Workspace) -> None:
