@@ -17,6 +17,7 @@ from memem.workspace import Workspace
 
 LINE_CHARACTERS = 200
 _META = "recited"
+BY_HAND = "From the playbook · **written there by hand**"
 MOST_LINKED = 100
 """Lines about memories: more than memem writes on a page."""
 MOST_BYTES = 64_000
@@ -86,9 +87,10 @@ def vouch(ws: Workspace, projects: Iterable[str], looked_at: Collection[str]) ->
 
 
 def rendered(rank: int, told: Told, project: str) -> str:
-    """A line as an item of a numbered part. A title that it begins with is not said twice; a person's own has none."""
+    """A line as an item of a numbered part. A title that it begins with is not said twice; of a person's own is said
+    where it stands."""
     if told.entry is None:
-        return render.quoted(told.words, LINE_CHARACTERS)
+        return f"{rank}. {BY_HAND}\n{render.quoted(told.words, LINE_CHARACTERS)}"
     memory = told.entry.memory
     title = told.words if told.words.startswith(memory.title.rstrip("….。")) else memory.title
     shown = replace(told.entry, memory=replace(memory, title=title, body=told.words))
