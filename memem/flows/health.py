@@ -116,7 +116,7 @@ def check(ws: Workspace) -> list[Finding]:
             types[path] = {name: kind for name, kind in seen.items() if name not in obsidian.TYPES}
     one = "Give it one type in all notes: Obsidian knows one for each property."
     findings += [Finding(path, each.problem, one, False) for path, each in obsidian.clashes(types)]
-    for page in _pages(ws):
+    for page in _pages(ws, {memory.project for memory in readable.values()}):
         findings += _of_page(ws, page, names)
     findings += [
         Finding(path, problem, "Rename it, or move the file itself here.") for path, problem in ws.store.passed_over()
@@ -171,11 +171,14 @@ def _shared_ids(readable: dict[str, Memory]) -> list[Finding]:
     ]
 
 
-def _pages(ws: Workspace) -> list[Path]:
-    """Those that memem writes, as far as they are there."""
+def _pages(ws: Workspace, projects: Collection[str]) -> list[Path]:
+    """Those that memem writes, as far as they are there; what else stands beside them is a person's."""
     paths = ws.store.paths
-    several = [*sorted(paths.projects.glob("*.md")), *sorted(paths.playbooks.glob("*.md"))]
-    return [page for page in (paths.home_page, paths.conflicts, *several) if page.is_file()]
+    stems = sorted(map(pages.file_stem, projects))
+    several = [folder / f"{stem}.md" for folder in (paths.projects, paths.playbooks) for stem in stems]
+    return [
+        page for page in (paths.home_page, paths.conflicts, *several) if page.is_file() and not pages.leads_out(page)
+    ]
 
 
 def _of_page(ws: Workspace, page: Path, names: obsidian.Names) -> list[Finding]:

@@ -154,7 +154,7 @@ class _Writing:
         index is made anew at times, by what a page calls itself. Any other file there, be it a copy, is a person's."""
         names = {project.name for project in self._projects}
         others = set(self._paths.projects.glob("*.md")) - {self._pages_of(name)[0] for name in names}
-        named = {_named(page) for page in others if not is_theirs(self._ws, page)}
+        named = {_named(page) for page in others if page.is_file() and not is_theirs(self._ws, page)}
         return (named | set(self._before)) - names - {""}
 
     def _withdraw(self, path: Path, rest: Callable[[str], str]) -> bool:
@@ -225,9 +225,15 @@ def _glance(ws: Workspace, project: _Project) -> str:
         f", {project.notes - project.in_force} not" if project.notes > project.in_force else ""
     )
     page = pages.link(f"memem/projects/{project.stem}", project.name)
-    playbook = path_of(ws, project.name)
-    beside = f" · {pages.link(f'memem/playbooks/{project.stem}', 'playbook')}" if playbook.exists() else ""
+    playbook = pages.link(f"memem/playbooks/{project.stem}", "playbook")
+    beside = f" · {playbook}" if _has_playbook(ws, project) else ""
     return f"- {page}: {counted}{beside}"
+
+
+def _has_playbook(ws: Workspace, project: _Project) -> bool:
+    """Whether there is one that a link leads to."""
+    path = path_of(ws, project.name)
+    return path.exists() and not pages.leads_out(path)
 
 
 def _conflicts(ws: Workspace) -> Iterator[str]:
@@ -264,7 +270,7 @@ def _project(ws: Workspace, project: _Project, rows: Sequence[Row]) -> str:
     pinned = [each for each in alive if each.memory.layer == PINNED]
     others = [each for each in alive if each.memory.layer != PINNED]
     links = [pages.link("memem/Home", "Home")]
-    if path_of(ws, project.name).exists():
+    if _has_playbook(ws, project):
         links.append(pages.link(f"memem/playbooks/{project.stem}", "Playbook"))
     parts = [f"# {pages.plain(project.name)}", " · ".join(links), *_listed("Pinned", pinned)]
     for kind, heading in _PLURALS.items():

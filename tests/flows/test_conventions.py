@@ -135,6 +135,7 @@ def test_check_says_mildly_where_a_page_is_not_in_order(ws: Workspace) -> None:
     overview.write(ws)
     page = ws.store.paths.projects / "shop.md"
     page.write_text(f"See [[nowhere]].\n\n{page.read_text()}")
+    page.with_name("A copy.md").write_bytes(page.read_bytes())
     ws.store.absolute(saved.path).write_text(
         ws.store.absolute(saved.path).read_text().replace("kind: decision", "tag: x")
     )

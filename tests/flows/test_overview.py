@@ -223,6 +223,12 @@ def test_a_copy_that_a_person_made_of_a_page_stays(ws: Workspace, anew: bool) ->
     assert (ours / "playbooks" / "blog as of November.md").exists()
 
 
+def test_a_folder_that_is_named_like_a_page_is_no_hindrance(ws: Workspace) -> None:
+    keep(ws, 1)
+    (ws.store.paths.projects / "Old.md").mkdir(parents=True)
+    assert overview.write(ws).written == ("projects/shop.md", "Home.md")
+
+
 def test_the_page_of_a_project_without_notes_goes_once_nobody_saves_it(
     ws: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -272,6 +278,17 @@ def test_nothing_is_written_through_a_symbolic_link(ws: Workspace, tmp_path: Pat
     done = overview.write(ws)
     assert (done.left, done.linked) == ((), ("projects/shop.md",))
     assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
+def test_no_page_leads_to_a_playbook_behind_a_symbolic_link(ws: Workspace, tmp_path: Path) -> None:
+    keep(ws, 1, kind="decision")
+    overview.write(ws)
+    assert "memem/playbooks/shop" in page(ws, "Home.md")
+    ws.store.paths.playbooks.rename(tmp_path / "elsewhere")
+    ws.store.paths.playbooks.symlink_to(tmp_path / "elsewhere")
+    keep(ws, 2, kind="decision")
+    overview.write(ws)
+    assert "memem/playbooks/shop" not in page(ws, "Home.md") + page(ws, "projects/shop.md")
 
 
 def test_a_page_of_a_project_with_an_odd_name_is_linked_by_the_name_of_its_file(ws: Workspace) -> None:
