@@ -5,7 +5,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from memem.core.clock import moment
-from memem.core.errors import StateUnusable
+from memem.core.errors import NoteChanged, StateUnusable
 from memem.core.memory import Entry, Memory
 from memem.core.project import normalise
 from memem.core.validity import is_in_force
@@ -90,7 +90,7 @@ def write_page(ws: Workspace) -> None:
     found = conflicts(ws)
     page = ws.store.paths.conflicts
     if found or page.exists():
-        with writing(ws):
+        with writing(ws), suppress(NoteChanged):  # whoever saves it now gets ours the next time
             pages.write(page, _page(found), fsync=ws.settings.fsync)
 
 

@@ -3,6 +3,7 @@
 import tomllib
 from collections import Counter
 from collections.abc import Collection, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from memem.flows.opening import require_vault
 from memem.flows.reindex import refresh
 from memem.index.notes import Row
 from memem.vault import obsidian, pages, review
-from memem.vault.note import SCHEMA_VERSION
+from memem.vault.note import SCHEMA_VERSION, Note
 from memem.workspace import Workspace
 
 
@@ -106,9 +107,16 @@ def check(ws: Workspace) -> list[Finding]:
     told: dict[str, list[str]] = {}
     for finding in findings:
         told.setdefault(finding.path, []).append(finding.problem)
+    types: dict[str, dict[str, str]] = {}
     for path in readable:
-        findings += _of_note(ws, path, names, told.get(path, ()))
-    for page in _pages(ws):
+        with suppress(NoteChanged):  # it went away since the scan
+            note = ws.store.read(path)
+            findings += _of_note(note, names, told.get(path, ()))
+            seen = obsidian.property_types(note.document)
+            types[path] = {name: kind for name, kind in seen.items() if name not in obsidian.TYPES}
+    one = "Give it one type in all notes: Obsidian knows one for each property."
+    findings += [Finding(path, each.problem, one, False) for path, each in obsidian.clashes(types)]
+    for page in _pages(ws, {memory.project for memory in readable.values()}):
         findings += _of_page(ws, page, names)
     findings += [
         Finding(path, problem, "Rename it, or move the file itself here.") for path, problem in ws.store.passed_over()
@@ -163,11 +171,14 @@ def _shared_ids(readable: dict[str, Memory]) -> list[Finding]:
     ]
 
 
-def _pages(ws: Workspace) -> list[Path]:
-    """Those that memem writes, as far as they are there."""
+def _pages(ws: Workspace, projects: Collection[str]) -> list[Path]:
+    """Those that memem writes, as far as they are there; what else stands beside them is a person's."""
     paths = ws.store.paths
-    several = [*sorted(paths.projects.glob("*.md")), *sorted(paths.playbooks.glob("*.md"))]
-    return [page for page in (paths.home_page, paths.conflicts, *several) if page.is_file()]
+    stems = sorted(map(pages.file_stem, projects))
+    several = [folder / f"{stem}.md" for folder in (paths.projects, paths.playbooks) for stem in stems]
+    return [
+        page for page in (paths.home_page, paths.conflicts, *several) if page.is_file() and not pages.leads_out(page)
+    ]
 
 
 def _of_page(ws: Workspace, page: Path, names: obsidian.Names) -> list[Finding]:
@@ -177,11 +188,8 @@ def _of_page(ws: Workspace, page: Path, names: obsidian.Names) -> list[Finding]:
     return [Finding(path, each.problem, "`memem pages` renews what memem wrote there.", False) for each in found]
 
 
-def _of_note(ws: Workspace, path: str, names: obsidian.Names, told: Collection[str]) -> list[Finding]:
-    try:
-        note = ws.store.read(path)
-    except NoteChanged:
-        return []  # it went away since the scan
+def _of_note(note: Note, names: obsidian.Names, told: Collection[str]) -> list[Finding]:
+    path = note.path
     findings = [
         Finding(path, each.problem, "Correct it in Obsidian.", False)
         for each in obsidian.of_document(note.document, names)

@@ -6,19 +6,19 @@ what they were is not looked at.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from memem.core import files
 from memem.core.clock import iso
-from memem.core.errors import MememError
+from memem.core.errors import MememError, NoteChanged
 from memem.core.memory import KINDS, PINNED, Entry
 from memem.core.validity import is_in_force, remark
 from memem.flows import conflicts, playbooks, reciting
 from memem.flows.opening import require_vault
-from memem.flows.reciting import path_of
+from memem.flows.reciting import is_theirs, path_of
 from memem.flows.reindex import fresh_rows, ready
 from memem.flows.writing import writing
 from memem.gate.verdict import clean_line
@@ -37,16 +37,20 @@ MOST_WAITING = 20
 NONE_LEFT = "No memories of this project are left."
 _PLURALS = {kind: f"{kind}s".capitalize() for kind in KINDS}
 _META = "pages"
+_UNDONE: list[object] = []
+"""Of a project whose pages could not be written: like no state of any."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pages:
-    """The pages that were written and removed, by their paths in `memem/`, and those left to a person, who has a note
-    there."""
+    """The pages that were written and removed, by their paths in `memem/`; those left to a person, who has a note
+    there; those whose place is a symbolic link; and those that somebody saved at that very moment."""
 
     written: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
     left: tuple[str, ...] = ()
+    linked: tuple[str, ...] = ()
+    busy: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +78,21 @@ def write(ws: Workspace) -> Pages:
 def follow(ws: Workspace, *, only_if_there: bool = False) -> None:
     """The same for whoever has done something else: what goes wrong with pages is no failure of that, and is logged."""
     try:
-        if only_if_there and not ws.store.paths.home_page.exists():
+        if only_if_there and not _are_there(ws):
             reciting.vouch(ws, (), ())  # what is noted of lines holds words of memories
-        else:
-            write(ws)
+            return
+        for page in write(ws).busy:
+            told = f"memem/{page} was being saved by somebody else; `memem pages` brings it up to date"
+            log.add(ws.home.hooks_log, f"{iso(ws.clock())} pages: {told}")
     except MememError as problem:
         log.add(ws.home.hooks_log, f"{iso(ws.clock())} pages: {problem}")
+
+
+def _are_there(ws: Workspace) -> bool:
+    """Whether there is any page, be it that somebody deleted the others."""
+    paths = ws.store.paths
+    folders = (paths.projects, paths.playbooks)
+    return paths.home_page.exists() or any(any(folder.glob("*.md")) for folder in folders)
 
 
 class _Writing:
@@ -93,56 +106,84 @@ class _Writing:
         self._written: list[str] = []
         self._removed: list[str] = []
         self._left: list[str] = []
+        self._linked: list[str] = []
+        self._busy: list[str] = []
         self._looked_at: list[str] = []
 
     def run(self) -> Pages:
         after = {}
         for project in self._projects:
-            left = len(self._left)
-            if self._before.get(project.name) != self._state(project):
-                self._write_project(project)
-            if len(self._left) == left:  # else it is looked at, and told, each time
-                after[project.name] = self._state(project)
+            done = self._before.get(project.name) == self._state(project) or self._write_project(project)
+            after[project.name] = self._state(project) if done else _UNDONE
         reciting.vouch(self._ws, after, self._looked_at)
-        self._withdraw_others()
+        after |= dict.fromkeys(self._withdraw_others(), _UNDONE)
         self._put(self._paths.home_page, _home(self._ws, self._projects))
         self._ws.index.set_meta(_META, json.dumps(after))
-        return Pages(tuple(self._written), tuple(self._removed), tuple(self._left))
+        told = (self._written, self._removed, self._left, self._linked, self._busy)
+        return Pages(*map(tuple, told))
 
     def _state(self, project: _Project) -> list[object]:
         """By which it is known whether a project's pages are still right; what holds may end with a day."""
-        stamps = (files.stamp(path) for path in (*self._pages_of(project), self._ws.home.stale_file))
+        stamps = (files.stamp(path) for path in (*self._pages_of(project.name), self._ws.home.stale_file))
         return [project.notes, project.row, self._ws.today(), *(list(each) if each else None for each in stamps)]
 
-    def _pages_of(self, project: _Project) -> tuple[Path, Path]:
-        return self._paths.projects / f"{project.stem}.md", path_of(self._ws, project.name)
+    def _pages_of(self, project: str) -> tuple[Path, Path]:
+        return self._paths.projects / f"{pages.file_stem(project)}.md", path_of(self._ws, project)
 
-    def _write_project(self, project: _Project) -> None:
+    def _write_project(self, project: _Project) -> bool:
+        """Whether both pages are as they should be."""
         self._looked_at.append(project.name)
-        page, playbook = self._pages_of(project)
+        page, playbook = self._pages_of(project.name)
         condition = "project = ? AND problem IS NULL ORDER BY changed DESC, id"
         rows = fresh_rows(self._ws, lambda: self._ws.index.rows(condition, (project.name,)))
-        self._put(playbook, partial(playbooks.renewed, self._ws, rows))
-        self._put(page, _project(self._ws, project, rows))
+        done = self._put(playbook, partial(playbooks.renewed, self._ws, rows))
+        return self._put(page, _project(self._ws, project, rows)) and done
 
-    def _withdraw_others(self) -> None:
-        """Pages of projects that have no notes left."""
-        current = {page for project in self._projects for page in self._pages_of(project)}
-        for folder, rest in ((self._paths.projects, _nothing), (self._paths.playbooks, vault_playbooks.emptied)):
-            for path in sorted(set(folder.glob("*.md")) - current):
-                if not _is_theirs(self._ws, path):
-                    with writing(self._ws):
-                        changed = pages.withdraw(path, NONE_LEFT, fsync=self._ws.settings.fsync, rest=rest)
-                    if changed:
-                        (self._written if path.exists() else self._removed).append(self._name(path))
+    def _withdraw_others(self) -> list[str]:
+        """Take away the pages of projects that have no notes left. The names of those for which that could not be."""
+        undone = []
+        for name in sorted(self._without_notes()):
+            page, playbook = self._pages_of(name)
+            done = self._withdraw(page, _nothing)
+            if not (self._withdraw(playbook, vault_playbooks.emptied) and done):
+                undone.append(name)
+        return undone
 
-    def _put(self, path: Path, part: pages.Part) -> None:
-        if _is_theirs(self._ws, path):
-            self._left.append(self._name(path))
-            return
-        with writing(self._ws):
-            if pages.write(path, part, fsync=self._ws.settings.fsync):
-                self._written.append(self._name(path))
+    def _without_notes(self) -> set[str]:
+        """The projects that memem wrote pages of and that are no more: by the record of the last run, and, since an
+        index is made anew at times, by what a page calls itself. Any other file there, be it a copy, is a person's."""
+        names = {project.name for project in self._projects}
+        others = set(self._paths.projects.glob("*.md")) - {self._pages_of(name)[0] for name in names}
+        named = {_named(page) for page in others if page.is_file() and not is_theirs(self._ws, page)}
+        return (named | set(self._before)) - names - {""}
+
+    def _withdraw(self, path: Path, rest: Callable[[str], str]) -> bool:
+        """Whether there is nothing left to do."""
+        if is_theirs(self._ws, path):
+            return True
+        try:
+            with writing(self._ws):
+                changed = pages.withdraw(path, NONE_LEFT, fsync=self._ws.settings.fsync, rest=rest)
+        except NoteChanged:
+            self._busy.append(self._name(path))
+            return False
+        if changed:
+            (self._written if path.exists() else self._removed).append(self._name(path))
+        return True
+
+    def _put(self, path: Path, part: pages.Part) -> bool:
+        """Whether the page is now as it should be; else it is looked at, and told, each time."""
+        if is_theirs(self._ws, path):
+            (self._linked if pages.leads_out(path) else self._left).append(self._name(path))
+            return False
+        try:
+            with writing(self._ws):
+                if pages.write(path, part, fsync=self._ws.settings.fsync):
+                    self._written.append(self._name(path))
+        except NoteChanged:
+            self._busy.append(self._name(path))
+            return False
+        return True
 
     def _name(self, path: Path) -> str:
         return path.relative_to(self._paths.ours).as_posix()
@@ -160,10 +201,11 @@ def _nothing(_: str) -> str:
     return ""
 
 
-def _is_theirs(ws: Workspace, path: Path) -> bool:
-    """Whether a note of a person's has the name of a page, or the place leads out of the vault."""
-    inside = path.relative_to(ws.store.paths.ours).as_posix()
-    return path.is_symlink() or path.parent.is_symlink() or (path.exists() and ws.store.is_memory(inside))
+def _named(page: Path) -> str:
+    """The project whose page this is, by its heading; a copy under another name is nobody's."""
+    first = next(iter(pages.own_lines(pages.read(page) or "")), "")
+    name = pages.spoken(first.removeprefix("# "))
+    return name if first != name and pages.file_stem(name) == page.stem else ""
 
 
 def _home(ws: Workspace, projects: Sequence[_Project]) -> str:
@@ -183,9 +225,15 @@ def _glance(ws: Workspace, project: _Project) -> str:
         f", {project.notes - project.in_force} not" if project.notes > project.in_force else ""
     )
     page = pages.link(f"memem/projects/{project.stem}", project.name)
-    playbook = path_of(ws, project.name)
-    beside = f" · {pages.link(f'memem/playbooks/{project.stem}', 'playbook')}" if playbook.exists() else ""
+    playbook = pages.link(f"memem/playbooks/{project.stem}", "playbook")
+    beside = f" · {playbook}" if _has_playbook(ws, project) else ""
     return f"- {page}: {counted}{beside}"
+
+
+def _has_playbook(ws: Workspace, project: _Project) -> bool:
+    """Whether there is one that a link leads to."""
+    path = path_of(ws, project.name)
+    return path.exists() and not pages.leads_out(path)
 
 
 def _conflicts(ws: Workspace) -> Iterator[str]:
@@ -222,7 +270,7 @@ def _project(ws: Workspace, project: _Project, rows: Sequence[Row]) -> str:
     pinned = [each for each in alive if each.memory.layer == PINNED]
     others = [each for each in alive if each.memory.layer != PINNED]
     links = [pages.link("memem/Home", "Home")]
-    if path_of(ws, project.name).exists():
+    if _has_playbook(ws, project):
         links.append(pages.link(f"memem/playbooks/{project.stem}", "Playbook"))
     parts = [f"# {pages.plain(project.name)}", " · ".join(links), *_listed("Pinned", pinned)]
     for kind, heading in _PLURALS.items():

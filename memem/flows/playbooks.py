@@ -2,8 +2,10 @@
 where it runs. `refining` has a model word it better; `reciting` shows it."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
+from pathlib import Path
 
 from memem.core.memory import Entry, Memory
 from memem.core.validity import is_in_force
@@ -14,6 +16,7 @@ from memem.recall import choosing
 from memem.recall.choosing import Weighed
 from memem.vault import pages, playbooks
 from memem.vault.playbooks import Line, Playbook
+from memem.vault.store import MAX_NOTE_BYTES
 from memem.workspace import Workspace
 
 MOST_CANDIDATES = 100
@@ -27,8 +30,7 @@ def renewed(ws: Workspace, rows: Sequence[Row], text: str) -> str:
     """
     kept = playbooks.read(text)
     entries = {row.memory.id8: Entry(row.memory, row.path) for row in rows if row.memory}
-    # What a person took out is remembered as long as there is something that could come back.
-    kept = replace(kept, gone=frozenset(name for name in kept.gone if name in entries or name.startswith("@")))
+    kept = replace(kept, gone=frozenset(name for name in kept.gone if name in entries or _may_return(ws, name)))
     order = choosing.chosen(_candidates(ws, rows))
     wanted = ((section, memory) for section, memory in order if _may_be_written(kept, section, memory.id8))
     lines = [_line(section, entries[memory.id8], kept) for section, memory in islice(wanted, MOST_CANDIDATES)]
@@ -57,6 +59,21 @@ def reworded(text: str, words: Mapping[str, str], asked: Mapping[str, str]) -> s
 def digest(memory: Memory) -> str:
     """By which a changed statement is known."""
     return playbooks.digest(memory.body)
+
+
+def _may_return(ws: Workspace, name: str) -> bool:
+    """Whether something that a person took out could come back: a heading, or the line of a note that is there, be it
+    that it cannot be read while somebody types, or is of another project."""
+    if name.startswith("@") or any(ws.store.paths.memories.rglob(f"*{name.lower()}*.md")):
+        return True
+    rows = ws.index.rows("problem IS NOT NULL OR (id >= ? AND id < ?)", (name, f"{name}\x7f"))
+    return any(row.memory or _mentions(ws.store.absolute(row.path), name) for row in rows)
+
+
+def _mentions(note: Path, name: str) -> bool:
+    with suppress(OSError), note.open("rb") as file:
+        return name.encode() in file.read(MAX_NOTE_BYTES)
+    return False
 
 
 def _may_be_written(kept: Playbook, section: int, id8: str) -> bool:

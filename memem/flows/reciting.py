@@ -17,6 +17,7 @@ from memem.workspace import Workspace
 
 LINE_CHARACTERS = 200
 _META = "recited"
+BY_HAND = "From the playbook · **written there by hand**"
 MOST_LINKED = 100
 """Lines about memories: more than memem writes on a page."""
 MOST_BYTES = 64_000
@@ -42,10 +43,19 @@ def path_of(ws: Workspace, project: str) -> Path:
     return ws.store.paths.playbooks / f"{pages.file_stem(project)}.md"
 
 
+def is_theirs(ws: Workspace, page: Path) -> bool:
+    """Whether a note of a person's has the name of a page, or the place leads out of the vault."""
+    inside = page.relative_to(ws.store.paths.ours).as_posix()
+    return pages.leads_out(page) or (page.exists() and ws.store.is_memory(inside))
+
+
 def told(ws: Workspace, project: str, sections: Sequence[int] = SECTIONS) -> list[Told]:
     """All lines of these sections; one that is about a memory only as long as that is in force."""
+    page = path_of(ws, project)
+    if is_theirs(ws, page):
+        return []
     with suppress(OSError):
-        with path_of(ws, project).open("rb") as file:
+        with page.open("rb") as file:
             text = file.read(MOST_BYTES).decode(errors="replace")
         there = [
             (place, line) for place, line in playbook_lines.below_headings(text) if place in sections and line.strip()
@@ -77,9 +87,10 @@ def vouch(ws: Workspace, projects: Iterable[str], looked_at: Collection[str]) ->
 
 
 def rendered(rank: int, told: Told, project: str) -> str:
-    """A line as an item of a numbered part. A title that it begins with is not said twice; a person's own has none."""
+    """A line as an item of a numbered part. A title that it begins with is not said twice; of a person's own is said
+    where it stands."""
     if told.entry is None:
-        return render.quoted(told.words, LINE_CHARACTERS)
+        return f"{rank}. {BY_HAND}\n{render.quoted(told.words, LINE_CHARACTERS)}"
     memory = told.entry.memory
     title = told.words if told.words.startswith(memory.title.rstrip("….。")) else memory.title
     shown = replace(told.entry, memory=replace(memory, title=title, body=told.words))

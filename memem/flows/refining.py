@@ -7,11 +7,12 @@ What it makes of a line counts if that says the same; else, and whatever goes wr
 from collections.abc import Mapping
 from pathlib import Path
 
+from memem.core.errors import NoteChanged
 from memem.core.memory import ID8, Memory
 from memem.core.project import may_be_mined
 from memem.extract import playbook
 from memem.flows import consent, extraction, playbooks
-from memem.flows.reciting import LINE_CHARACTERS, flat, path_of
+from memem.flows.reciting import LINE_CHARACTERS, flat, is_theirs, path_of
 from memem.flows.reindex import fresh_rows
 from memem.flows.writing import writing
 from memem.gate.rewording import is_rewording
@@ -40,9 +41,12 @@ def refine(ws: Workspace, folder: Path) -> int:
         return 0
     better = _better(memories, answer)
     asked = {id8: playbooks.digest(memory) for id8, memory in memories.items()}
-    with writing(ws):
-        page = path_of(ws, project)
-        pages.write(page, lambda text: playbooks.reworded(text, better, asked), fsync=ws.settings.fsync)
+    page = path_of(ws, project)
+    try:
+        with writing(ws):
+            pages.write(page, lambda text: playbooks.reworded(text, better, asked), fsync=ws.settings.fsync)
+    except NoteChanged:
+        return 0  # whoever saves it now has the first word; the model is asked again another day
     return len(better)
 
 
@@ -55,7 +59,9 @@ def _may_ask(ws: Workspace, folder: Path) -> bool:
 
 def _unasked(ws: Workspace, project: str) -> dict[str, Memory]:
     """The memories whose lines are long and were never asked about, by the beginning of their ids."""
-    lines = playbooks.unasked(pages.read(path_of(ws, project)) or "", WORTH_CHARACTERS)[:MOST_LINES]
+    page = path_of(ws, project)
+    text = "" if is_theirs(ws, page) else pages.read(page) or ""
+    lines = playbooks.unasked(text, WORTH_CHARACTERS)[:MOST_LINES]
     if not lines:
         return {}
     condition = f"substr(id, 1, {ID8}) IN ({', '.join('?' * len(lines))}) AND project = ? AND status = 'active'"

@@ -75,23 +75,24 @@ def of_document(document: Document, names: Names) -> list[Violation]:
     return [*_of_properties(document), *_of_links(document, names)]
 
 
-def property_types(text: str) -> dict[str, str]:
-    """The type that Obsidian sees in each property of a note that can be read."""
-    return {name: _seen(name, entry.node) for name, entry in frontmatter.parse(text).entries.items()}
+def property_types(document: Document) -> dict[str, str]:
+    """The type that Obsidian sees in each property of a note."""
+    return {name: _seen(name, entry.node) for name, entry in document.entries.items()}
 
 
-def clashes(notes: Mapping[str, str]) -> list[Violation]:
-    """Properties that are of one type in some of these notes, by name, and of another in others."""
-    seen: dict[str, dict[str, str]] = {}
-    for note, text in notes.items():
-        for name, kind in property_types(text).items():
+def clashes(notes: Mapping[str, Mapping[str, str]]) -> Iterator[tuple[str, Violation]]:
+    """Properties that are not of one type in all of these notes, given by their paths with what `property_types` says:
+    of each type but the usual one a note that has it."""
+    seen: dict[str, dict[str, list[str]]] = {}
+    for path, types in notes.items():
+        for name, kind in types.items():
             if kind != EMPTY:
-                seen.setdefault(name, {}).setdefault(kind, note)
-    return [
-        Violation(f"`{name}` is " + ", ".join(f"{kind} in {note}" for kind, note in kinds.items()))
-        for name, kinds in seen.items()
-        if len(kinds) > 1
-    ]
+                seen.setdefault(name, {}).setdefault(kind, []).append(path)
+    for name, kinds in seen.items():
+        usual = max(kinds, key=lambda kind: len(kinds[kind]))
+        for kind in [each for each in kinds if each != usual]:
+            told = f"has `{name}` as {kind}, which is {usual} in {kinds[usual][0]}"
+            yield kinds[kind][0], Violation(told, f"`{name}`")
 
 
 def _of_properties(document: Document) -> Iterator[Violation]:

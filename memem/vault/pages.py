@@ -94,11 +94,24 @@ def read(path: Path) -> str | None:
         raise VaultUnwritable(f"Cannot read {path}: {files.reason(error)}. Nothing was changed.") from None
 
 
+def leads_out(path: Path) -> bool:
+    """Whether a page's place is a symbolic link, which may lead out of the vault."""
+    return path.is_symlink() or path.parent.is_symlink()
+
+
 def write(path: Path, part: Part, *, fsync: bool) -> bool:
     """Bring memem's part of a page up to date; says whether that changed anything. Called under the write lock.
 
-    A page that is not text is left as it is, and so is one that somebody saves at this very moment.
+    A page that is not text is left as it is. Raises NoteChanged, with nothing written, when somebody saves it at this
+    very moment, and again.
     """
+    try:
+        return _written(path, part, fsync=fsync)
+    except NoteChanged:
+        return _written(path, part, fsync=fsync)
+
+
+def _written(path: Path, part: Part, *, fsync: bool) -> bool:
     before = read(path)
     own = "" if before is None else part if isinstance(part, str) else part(before)
     if before is None or not own or (after := merged(before, own)) == before:
@@ -106,8 +119,6 @@ def write(path: Path, part: Part, *, fsync: bool) -> bool:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         files.write_atomic(path, after.encode(), fsync=fsync, just_before=lambda: _refuse_change(path, before))
-    except NoteChanged:
-        return False
     except OSError as error:
         raise VaultUnwritable(f"Cannot write {path}: {files.reason(error)}. Nothing was changed.") from None
     return True
@@ -117,15 +128,15 @@ def withdraw(path: Path, instead: str, *, fsync: bool, rest: Callable[[str], str
     """Take a page away that nobody needs any more; says whether that changed anything. Called under the write lock.
 
     Where a person wrote around memem's part, that says `instead` from then on; `rest` is what they wrote within. A page
-    without our marks is theirs.
+    without our marks is theirs. Raises NoteChanged as `write` does.
     """
     text = read(path)
     place = own_part(text) if text else None
     if not text or place is None:
         return False
-    left = rest(text)
-    if left or (text[: place[0]] + text[place[1] :]).strip():
-        return write(path, left or instead, fsync=fsync)
+    if rest(text) or (text[: place[0]] + text[place[1] :]).strip():
+        return write(path, lambda now: rest(now) or instead, fsync=fsync)
+    _refuse_change(path, text)
     try:
         files.remove(path, fsync=fsync)
     except OSError as error:

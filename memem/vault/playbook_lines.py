@@ -4,6 +4,7 @@ Apart from `playbooks.py`, which tells whose they are, since a session's start r
 """
 
 import re
+from collections.abc import Sequence
 
 from memem.core.playbook import NAMES
 from memem.vault import pages
@@ -12,6 +13,11 @@ TITLE = 0
 """The number of the page's own heading; those of the sections follow."""
 HEADINGS = ("# Playbook", *map("## {}".format, NAMES.values()))
 RECORD = "<!-- written:"
+WRITTEN = r"([0-9A-Za-z-]{8})\.([1-5])\.([0-9a-f]{8})\.([0-9a-f]{8})(\*?)"
+GONE = r"-(@[0-5]|[0-9A-Za-z-]{8})"
+HEADED = r"@[0-5]"
+_RECORD = re.compile(rf"{RECORD}(?: (?:{WRITTEN}|{GONE}|{HEADED}))* -->")
+_FENCE = re.compile(r"[ \t]*(?P<fence>`{3,}(?!.*`)|~{3,})(?P<more>.*)")
 _LINK = re.compile(r"\s*\[\[[^\[\]|]*\|([0-9A-Za-z-]{8})\]\]\s*\Z")
 
 
@@ -24,17 +30,43 @@ def words_of(line: str) -> tuple[str, str]:
 
 def below_headings(text: str) -> list[tuple[int, str]]:
     """The lines between the marks, without headings and record, each with its section, 0 for what stands before any."""
-    return [(place, line) for place, line in placed(text) if heading(line) is None and not line.startswith(RECORD)]
+    return [(place, line) for place, number, line in placed(text) if number is None and not is_record(line)]
 
 
-def placed(text: str) -> list[tuple[int, str]]:
-    """Every line between the marks, with the number of the section it stands in; a heading of a person's ends none."""
-    found, place = [], TITLE
-    for line in pages.own_lines(text):
-        number = heading(line)
+def placed(text: str) -> list[tuple[int, int | None, str]]:
+    """Every line between the marks, with the number of the section it stands in, and that of the heading that it is.
+
+    A heading of a person's ends no section, nor does one of ours in a code block.
+    """
+    lines, place = pages.own_lines(text), TITLE
+    fenced = _fenced(lines)
+    found = []
+    for at, line in enumerate(lines):
+        number = None if at in fenced else heading(line)
         place = place if number is None else number
-        found.append((place, line))
+        found.append((place, number, line))
     return found
+
+
+def is_record(line: str) -> bool:
+    """Whether memem wrote this of what it wrote; any other comment is a person's."""
+    return line.startswith(RECORD) and _RECORD.fullmatch(line.strip()) is not None
+
+
+def _fenced(lines: Sequence[str]) -> set[int]:
+    """Which lines are in code blocks. One that is not closed, or has a line about a memory in it, is being typed."""
+    inside: set[int] = set()
+    begun, fence = 0, ""
+    for at, line in enumerate(lines):
+        found = _FENCE.match(line)
+        if fence and found and found["fence"].startswith(fence) and not found["more"].strip():
+            inside.update(range(begun, at + 1))
+            fence = ""
+        elif fence and words_of(line)[1]:
+            fence = ""
+        elif found and not fence:
+            begun, fence = at, found["fence"]
+    return inside
 
 
 def heading(line: str) -> int | None:

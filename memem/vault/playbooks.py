@@ -20,13 +20,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from memem.vault import pages
-from memem.vault.playbook_lines import HEADINGS, RECORD, TITLE, below_headings, heading, placed, words_of
+from memem.vault.playbook_lines import (
+    GONE,
+    HEADED,
+    HEADINGS,
+    RECORD,
+    TITLE,
+    WRITTEN,
+    below_headings,
+    is_record,
+    placed,
+    words_of,
+)
 
 MOST_CHARACTERS = 4_000
 """Of memem's part, its marks and the record included."""
-_RECORD = re.compile(rf"{RECORD} ?(.*?) ?-->\s*\Z")
-_WRITTEN = re.compile(r"([0-9A-Za-z-]{8})\.([1-5])\.([0-9a-f]{8})\.([0-9a-f]{8})(\*?)\Z")
-_GONE = re.compile(r"-(@[0-5]|[0-9A-Za-z-]{8})\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +81,9 @@ def read(text: str) -> Playbook:
     recorded, gone = _recorded(text)
     ours: dict[str, Line] = {}
     theirs: dict[int, tuple[str, ...]] = {}
-    headings = {f"@{number}" for _, line in placed(text) if (number := heading(line)) is not None}
-    apart = False
+    headings = {f"@{number}" for _, number, _ in placed(text) if number is not None}
+    above: list[str] = []  # the empty lines before a line
+    begun: set[int] = set()
     for place, line in below_headings(text):
         words, id8 = words_of(line)
         known = recorded.get(id8)
@@ -82,9 +91,10 @@ def read(text: str) -> Playbook:
         if known and is_ours and id8 not in ours and line.startswith("- "):
             ours[id8] = Line(place, id8, words, line.strip()[len(words) + 2 :].strip(), known.statement, known.asked)
         elif line.strip():
-            before = theirs.get(place, ())
-            theirs[place] = (*before, *([""] if apart and before else []), line.rstrip())
-        apart = not line.strip()
+            theirs[place] = (*theirs.get(place, ()), *(above if place in begun else []), line)
+        if line.strip():
+            begun.add(place)
+        above = [] if line.strip() else [*above, line]
     missing = {name for name in recorded if name not in ours and name not in headings}
     return Playbook(ours, theirs, frozenset(gone | missing))
 
@@ -132,14 +142,14 @@ class _Known:
 
 def _recorded(text: str) -> tuple[dict[str, _Known], set[str]]:
     """What memem wrote, by the note's id or the heading's number; and what a person took out."""
-    record = next((found for line in reversed(pages.own_lines(text)) if (found := _RECORD.match(line.strip()))), None)
+    record = next((line.strip() for line in reversed(pages.own_lines(text)) if is_record(line)), "")
     written: dict[str, _Known] = {}
     gone: set[str] = set()
-    for entry in record[1].split() if record else ():
-        if found := _WRITTEN.match(entry):
+    for entry in record.split():
+        if found := re.fullmatch(WRITTEN, entry):
             written[found[1]] = _Known(entry, found[4], bool(found[5]))
-        elif found := _GONE.match(entry):
+        elif found := re.fullmatch(GONE, entry):
             gone.add(found[1])
-        elif re.fullmatch(r"@[0-5]", entry):
+        elif re.fullmatch(HEADED, entry):
             written[entry] = _Known(entry)
     return written, gone

@@ -9,9 +9,11 @@ from memem.core.errors import InputError
 from memem.doors.api import MemoryHome
 from memem.doors.mcp_server.tools import call
 from memem.flows import consent, mining, upkeep
+from memem.vault import pages
 from memem.workspace import Workspace
 from tests import fake_claude
 from tests.command_line import Run
+from tests.flows.test_overview import saved_meanwhile
 from tests.transcripts import Transcript
 
 SIGNING = "Tokens of the walrus gateway are signed by hand."
@@ -26,14 +28,40 @@ def test_pages_are_written_and_named(run: Run, tmp_path: Path) -> None:
     again = run("pages")
     assert again.out == ""
     assert "All pages are up to date. Begin at memem/Home.md." in again.err
-    assert run("pages", "--json").data == {"written": [], "removed": [], "left": []}
+    assert run("pages", "--json").data == {"written": [], "removed": [], "left": [], "linked": [], "busy": []}
 
 
 def test_pages_say_where_a_note_has_their_place(run: Run, tmp_path: Path) -> None:
     run("save", SIGNING, "--project", "shop")
     mine = tmp_path / "user" / "obsidian-brain" / "memem" / "Home.md"
     mine.write_text("---\nid: abcdabcd\n---\nThe walrus sleeps.\n")
-    assert "memem/Home.md is a note of yours: rename it" in run("pages").err
+    run("pages")
+    said = run("pages").err
+    assert "memem/Home.md is a note of yours: rename it" in said
+    assert "up to date" not in said
+
+
+def test_pages_say_where_a_symbolic_link_has_their_place(run: Run, tmp_path: Path) -> None:
+    run("save", SIGNING, "--project", "shop", "--kind", "decision")
+    run("pages")
+    folder = tmp_path / "user" / "obsidian-brain" / "memem" / "playbooks"
+    folder.rename(tmp_path / "elsewhere")
+    folder.symlink_to(tmp_path / "elsewhere")
+    run("save", "The cache breaks logins.", "--project", "shop", "--kind", "lesson")
+    run("pages")
+    said = run("pages").err
+    assert "memem/playbooks/shop.md is reached by a symbolic link" in said
+    assert "note of yours" not in said
+    assert "up to date" not in said
+
+
+def test_pages_say_which_somebody_else_was_saving(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run("save", SIGNING, "--project", "shop")
+    run("pages")
+    run("save", "The cache breaks logins.", "--project", "shop")
+    page = tmp_path / "user" / "obsidian-brain" / "memem" / "projects" / "shop.md"
+    monkeypatch.setattr(pages, "_refuse_change", saved_meanwhile(page, times=2))
+    assert "memem/projects/shop.md was being saved by somebody else" in run("pages").err
 
 
 @pytest.fixture

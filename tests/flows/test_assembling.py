@@ -105,6 +105,15 @@ def test_every_line_that_is_remembered_stays_in_its_quotation(ws: Workspace, sho
     assert "</system" not in text
 
 
+def test_a_persons_own_line_is_an_item_of_its_own(ws: Workspace, shop: Path) -> None:
+    keep(ws, 1, "The cache breaks logins.", kind="lesson", title="Logins")
+    overview.write(ws)
+    page = ws.store.paths.playbooks / "shop.md"
+    page.write_text(page.read_text().replace("|00000001]]\n", "|00000001]]\n- But never on Fridays.\n"))
+    own = "\n2. From the playbook · **written there by hand**\n   > But never on Fridays."
+    assert f"   > The cache breaks logins.{own}" in assemble(ws, shop).text
+
+
 def test_an_empty_query_is_refused(ws: Workspace, shop: Path) -> None:
     ws.store.make_vault()
     with pytest.raises(InputError, match="query is empty"):

@@ -80,10 +80,25 @@ def test_a_persons_own_line_is_told_in_quotation(ws: Workspace, shop: Path) -> N
     )
     text = brief(ws, shop)
     assert part(text, HEADINGS[0]).splitlines() == [
+        "1. From the playbook · **written there by hand**",
         "   > &lt;/x> Mine",
         "2. 2026-03-01 · 00000001 · **Note 1**",
         "   > Tokens are signed with RS256, ask Ada.",
     ]
+
+
+def test_a_persons_own_line_is_not_told_as_the_words_of_the_memory_above_it(ws: Workspace, shop: Path) -> None:
+    kept(ws, 1, "Tokens are signed with RS256.", kind="decision")
+    overview.write(ws)
+    page = ws.store.paths.playbooks / "shop.md"
+    page.write_text(page.read_text().replace("|00000001]]\n", "|00000001]]\n- But never on Fridays.\n"))
+    text = brief(ws, shop)
+    assert part(text, HEADINGS[0]).splitlines()[-2:] == [
+        "2. From the playbook · **written there by hand**",
+        "   > But never on Fridays.",
+    ]
+    assert set(harness.slice_ids(text)) == {"00000001"}
+    assert harness.said(text) == ""
 
 
 def test_the_whole_stays_under_8_000_characters_with_a_full_playbook(ws: Workspace, shop: Path) -> None:

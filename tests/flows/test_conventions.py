@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from memem.core.memory import KINDS, STATUSES, Memory
-from memem.flows import conflicts, health, importing, keeping, links, overview, remember, reviewing
-from memem.vault import obsidian
+from memem.flows import conflicts, health, importing, keeping, links, overview, reindex, remember, reviewing
+from memem.vault import frontmatter, obsidian
 from memem.vault.obsidian import Names
 from memem.workspace import Workspace
 
@@ -82,6 +82,11 @@ def violations(ws: Workspace) -> list[str]:
     return found
 
 
+def clashes(notes: Sequence[Path]) -> list[str]:
+    types = {path.name: obsidian.property_types(frontmatter.parse(path.read_text(encoding="utf-8"))) for path in notes}
+    return [f"{path}: {each.problem}" for path, each in obsidian.clashes(types)]
+
+
 def test_a_thousand_notes_and_all_pages_keep_to_the_conventions(ws: Workspace) -> None:
     before: list[str] = []
     for number in range(NOTES):
@@ -94,7 +99,7 @@ def test_a_thousand_notes_and_all_pages_keep_to_the_conventions(ws: Workspace) -
     notes = sorted(ws.store.paths.memories.glob("*.md"))
     assert len(notes) == NOTES
     assert violations(ws) == []
-    assert obsidian.clashes({path.name: path.read_text(encoding="utf-8") for path in notes}) == []
+    assert clashes(notes) == []
 
 
 def test_what_is_saved_imported_and_mined_by_date_keeps_to_them(ws: Workspace, tmp_path: Path) -> None:
@@ -103,11 +108,26 @@ def test_what_is_saved_imported_and_mined_by_date_keeps_to_them(ws: Workspace, t
         "---\ncreated: 2026-01-01\nvalid_to: 2026-06-01\ntags: a, b\n---\nThe walrus sleeps.\n"
     )
     importing.import_notes(ws, [tmp_path / "old.md"])
-    notes = {path.name: path.read_text() for path in ws.store.paths.memories.glob("*.md")}
+    notes = sorted(ws.store.paths.memories.glob("*.md"))
     assert len(notes) == 2
-    assert obsidian.clashes(notes) == []
+    assert clashes(notes) == []
     assert violations(ws) == []
     assert health.check(ws) == []
+
+
+def test_check_says_mildly_where_notes_disagree_on_the_type_of_a_property(ws: Workspace) -> None:
+    for number, written in enumerate(("rating: 5", "rating: 4\nvalid_to: 2099-01-01", "rating: good")):
+        path = ws.store.paths.memories / f"{number}.md"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"---\nid: abcdabc{number}\n{written}\n---\nStatement {number}.\n")
+    remember.save(ws, "Deploys are frozen until 2099-12-01.", project="shop")
+    reindex.refresh(ws)
+    (found,) = health.check(ws)
+    assert (found.path, found.problem) == (
+        "memories/2.md",
+        "has `rating` as text, which is number in memories/0.md",
+    )
+    assert not found.serious
 
 
 def test_check_says_mildly_where_a_page_is_not_in_order(ws: Workspace) -> None:
@@ -115,6 +135,7 @@ def test_check_says_mildly_where_a_page_is_not_in_order(ws: Workspace) -> None:
     overview.write(ws)
     page = ws.store.paths.projects / "shop.md"
     page.write_text(f"See [[nowhere]].\n\n{page.read_text()}")
+    page.with_name("A copy.md").write_bytes(page.read_bytes())
     ws.store.absolute(saved.path).write_text(
         ws.store.absolute(saved.path).read_text().replace("kind: decision", "tag: x")
     )

@@ -1,5 +1,6 @@
 """The pages for who walks the memory in Obsidian: what stands on them, when they change, and what is left alone."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -7,8 +8,20 @@ import pytest
 
 from memem.core.errors import VaultUnwritable
 from memem.core.memory import Entry, Memory
-from memem.flows import conflicts, editing, forgetting, importing, keeping, overview, reindex, reviewing, undoing
+from memem.flows import (
+    conflicts,
+    editing,
+    forgetting,
+    importing,
+    keeping,
+    overview,
+    rebuild,
+    reindex,
+    reviewing,
+    undoing,
+)
 from memem.flows import purging as purge_flow
+from memem.vault import pages
 from memem.vault.pages import BEGIN, END
 from memem.workspace import Workspace
 from tests.fakes import SteppingClock
@@ -27,6 +40,18 @@ def keep(ws: Workspace, number: int, body: str = "", **more: Any) -> Entry:
 
 def page(ws: Workspace, name: str) -> str:
     return (ws.store.paths.ours / name).read_text(encoding="utf-8")
+
+
+def saved_meanwhile(page: Path, times: int) -> Callable[[Path, str], None]:
+    """A person who saves a page each time that memem is about to, for so many times."""
+    look, left = pages._refuse_change, iter(range(times))
+
+    def meanwhile(path: Path, before: str) -> None:
+        if path == page and next(left, None) is not None:
+            page.write_text(f"{page.read_text()}Typed.\n")
+        look(path, before)
+
+    return meanwhile
 
 
 def stamps(ws: Workspace) -> dict[str, tuple[int, int]]:
@@ -182,6 +207,44 @@ def test_the_page_of_a_project_without_notes_stays_where_a_person_wrote_on_it(ws
     assert page(ws, "playbooks/blog.md").startswith("Mine.\n")
 
 
+@pytest.mark.parametrize("anew", [False, True])
+def test_a_copy_that_a_person_made_of_a_page_stays(ws: Workspace, anew: bool) -> None:
+    gone = keep(ws, 1, project="blog", kind="decision")
+    overview.write(ws)
+    ours = ws.store.paths.ours
+    for page, copy in (("projects/blog", "projects/My overview"), ("playbooks/blog", "playbooks/blog as of November")):
+        (ours / f"{copy}.md").write_bytes((ours / f"{page}.md").read_bytes())
+    assert overview.write(ws) == overview.Pages()
+    editing.edit(ws, gone.id, project="shop")
+    if anew:
+        rebuild.rebuild(ws)
+    assert overview.write(ws).removed == ("projects/blog.md", "playbooks/blog.md")
+    assert (ours / "projects" / "My overview.md").exists()
+    assert (ours / "playbooks" / "blog as of November.md").exists()
+
+
+def test_a_folder_that_is_named_like_a_page_is_no_hindrance(ws: Workspace) -> None:
+    keep(ws, 1)
+    (ws.store.paths.projects / "Old.md").mkdir(parents=True)
+    assert overview.write(ws).written == ("projects/shop.md", "Home.md")
+
+
+def test_the_page_of_a_project_without_notes_goes_once_nobody_saves_it(
+    ws: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone = keep(ws, 1, project="blog", kind="decision")
+    overview.write(ws)
+    (ws.store.paths.projects / "blog.md").unlink()
+    playbook = ws.store.paths.playbooks / "blog.md"
+    with monkeypatch.context() as patched:
+        patched.setattr(pages, "_refuse_change", saved_meanwhile(playbook, times=1))
+        forgetting.forget(ws, gone.id)
+    assert "Statement number 1." in playbook.read_text()
+    assert "playbooks/blog.md was being saved" in ws.home.hooks_log.read_text()
+    assert overview.write(ws).written == ("playbooks/blog.md",)
+    assert playbook.read_text() == f"{BEGIN}\n{overview.NONE_LEFT}\n{END}\nTyped.\n"
+
+
 # --- what is left alone -------------------------------------------------------------------------------------------
 
 
@@ -212,8 +275,20 @@ def test_nothing_is_written_through_a_symbolic_link(ws: Workspace, tmp_path: Pat
     keep(ws, 1)
     (tmp_path / "elsewhere").mkdir()
     ws.store.paths.projects.symlink_to(tmp_path / "elsewhere")
-    assert overview.write(ws).left == ("projects/shop.md",)
+    done = overview.write(ws)
+    assert (done.left, done.linked) == ((), ("projects/shop.md",))
     assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
+def test_no_page_leads_to_a_playbook_behind_a_symbolic_link(ws: Workspace, tmp_path: Path) -> None:
+    keep(ws, 1, kind="decision")
+    overview.write(ws)
+    assert "memem/playbooks/shop" in page(ws, "Home.md")
+    ws.store.paths.playbooks.rename(tmp_path / "elsewhere")
+    ws.store.paths.playbooks.symlink_to(tmp_path / "elsewhere")
+    keep(ws, 2, kind="decision")
+    overview.write(ws)
+    assert "memem/playbooks/shop" not in page(ws, "Home.md") + page(ws, "projects/shop.md")
 
 
 def test_a_page_of_a_project_with_an_odd_name_is_linked_by_the_name_of_its_file(ws: Workspace) -> None:
@@ -272,6 +347,38 @@ def test_what_is_taken_out_is_on_no_page_any_more(ws: Workspace, how: str) -> No
         undoing.undo(ws)
     for name in ("Home.md", "projects/shop.md", "playbooks/shop.md"):
         assert "walrus" not in page(ws, name).lower()
+
+
+@pytest.mark.parametrize("gone", [("Home.md",), ("Home.md", "projects/shop.md"), ("Home.md", "playbooks/shop.md")])
+@pytest.mark.parametrize("forget", [forgetting.forget, purge_flow.purge])
+def test_what_is_taken_out_is_on_no_page_any_more_whichever_pages_there_are(
+    ws: Workspace, gone: tuple[str, ...], forget: Callable[[Workspace, str], object]
+) -> None:
+    keep(ws, 1, kind="decision")
+    walrus = keep(ws, 2, "The walrus sleeps in the harbour.", title="Walrus of the harbour", kind="decision")
+    overview.write(ws)
+    for name in gone:
+        (ws.store.paths.ours / name).unlink()
+    forget(ws, walrus.id)
+    for name in {"projects/shop.md", "playbooks/shop.md"} - set(gone):
+        assert "walrus" not in page(ws, name).lower()
+
+
+@pytest.mark.parametrize("name", ["projects/shop.md", "playbooks/shop.md"])
+@pytest.mark.parametrize("times", [1, 2])
+def test_what_is_taken_out_while_somebody_saves_a_page_is_soon_on_none(
+    ws: Workspace, monkeypatch: pytest.MonkeyPatch, name: str, times: int
+) -> None:
+    keep(ws, 1, kind="decision")
+    walrus = keep(ws, 2, "The walrus sleeps in the harbour.", title="Walrus of the harbour", kind="decision")
+    overview.write(ws)
+    with monkeypatch.context() as patched:
+        patched.setattr(pages, "_refuse_change", saved_meanwhile(ws.store.paths.ours / name, times))
+        forgetting.forget(ws, walrus.id)
+    assert ("walrus" in page(ws, name).lower()) == (times == 2), "it was tried twice"
+    overview.write(ws)
+    assert "walrus" not in page(ws, name).lower()
+    assert page(ws, name).count("Typed.") == times
 
 
 def test_whoever_has_no_pages_gets_none_for_forgetting_something(ws: Workspace) -> None:

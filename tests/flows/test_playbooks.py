@@ -1,6 +1,7 @@
 """A project's playbook: chosen by rules, kept within its size, and a person's to edit."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,7 @@ import pytest
 from memem.core.memory import Memory
 from memem.core.playbook import DECISIONS, TRAPS
 from memem.core.receipt import PROMPT, Item, Receipt
-from memem.flows import editing, forgetting, overview, reciting
+from memem.flows import editing, forgetting, overview, reciting, reindex
 from memem.vault.playbooks import MOST_CHARACTERS
 from memem.workspace import Workspace
 from tests.flows.test_overview import keep
@@ -111,6 +112,35 @@ def test_a_line_that_a_person_deleted_stays_away_even_when_its_note_changes(ws: 
     ]
 
 
+@pytest.mark.parametrize(
+    ("name", "half", "strict"),
+    [
+        ("note-1-00000001.md", "tags: [a", "quarantine"),
+        ("note-1-00000001.md", "tags: [a", "skip"),
+        ("note-1-00000001.md", "project: sho", "quarantine"),
+        ("My rule.md", "tags: [a", "quarantine"),
+        ("My rule.md", "project: sho", "quarantine"),
+    ],
+)
+def test_a_line_that_a_person_deleted_stays_away_while_its_note_is_half_typed(
+    ws: Workspace, name: str, half: str, strict: str
+) -> None:
+    ws.settings = replace(ws.settings, frontmatter_strict=strict)
+    one = ws.store.absolute(keep(ws, 1, kind="decision").path)
+    keep(ws, 2, kind="decision")
+    one = one.rename(one.with_name(name))
+    reindex.refresh(ws)
+    delete(playbook(ws), "- Statement number 1")
+    playbook(ws)
+    whole = one.read_text()
+    one.write_text(whole.replace("project: shop", half))
+    reindex.refresh(ws)
+    playbook(ws)
+    one.write_text(whole)
+    reindex.refresh(ws)
+    assert "number 1" not in playbook(ws).read_text()
+
+
 def test_what_a_person_deleted_of_a_forgotten_note_is_no_longer_remembered(ws: Workspace) -> None:
     one = keep(ws, 1, kind="decision")
     keep(ws, 2, kind="decision")
@@ -187,7 +217,8 @@ def test_what_is_known_to_pass_the_gate_is_not_looked_at_again(ws: Workspace, mo
     playbook(ws)
     assert TOKEN not in str(reciting.vouched(ws))
     assert "Ask #ops [redacted: github token]." in [each.words for each in reciting.told(ws, "shop")]
-    ws.store.paths.home_page.unlink()
+    for page in (ws.store.paths.home_page, ws.store.paths.projects / "shop.md", path):
+        page.unlink()
     overview.follow(ws, only_if_there=True)
     assert reciting.vouched(ws) == {}
 
@@ -207,6 +238,15 @@ def test_a_page_that_a_person_filled_with_links_is_told_in_part(ws: Workspace) -
     many = "".join(f"- Mine {number}. [[x|{number:08}]]\n" for number in range(2_000))
     path.write_text(path.read_text().replace("force\n", f"force\n{many}"))
     assert [each.words for each in reciting.told(ws, "shop")] == ["Mine 1.", "Statement number 1."]
+
+
+def test_nothing_is_told_that_stands_behind_a_symbolic_link(ws: Workspace, tmp_path: Path) -> None:
+    keep(ws, 1, kind="decision")
+    path = playbook(ws)
+    path.parent.rename(tmp_path / "elsewhere")
+    path.parent.symlink_to(tmp_path / "elsewhere")
+    assert path.exists()
+    assert reciting.told(ws, "shop") == []
 
 
 def test_without_a_playbook_nothing_is_told(ws: Workspace) -> None:

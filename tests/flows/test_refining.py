@@ -8,10 +8,11 @@ import pytest
 
 from memem.core.errors import StateUnusable
 from memem.flows import consent, editing, overview, refining
+from memem.vault import pages
 from memem.workspace import Workspace
 from tests import fake_claude
 from tests.fakes import SteppingClock
-from tests.flows.test_overview import keep
+from tests.flows.test_overview import keep, saved_meanwhile
 
 LONG = (
     "Tokens are signed with RS256, not HS256, because the gateway cannot share a secret with every one of the services."
@@ -155,6 +156,30 @@ def test_a_line_that_a_person_has_is_not_asked_about(asking: Workspace, claude: 
     path.write_text(page(asking).replace("Tokens are", "Our tokens are"))
     assert refining.refine(asking, shop) == 0
     assert calls(claude) == []
+
+
+def test_nothing_is_read_or_written_through_a_symbolic_link(
+    asking: Workspace, claude: Path, shop: Path, tmp_path: Path
+) -> None:
+    says(claude, ("00000001", SHORT))
+    folder = asking.store.paths.playbooks
+    folder.rename(tmp_path / "elsewhere")
+    folder.symlink_to(tmp_path / "elsewhere")
+    before = page(asking)
+    assert refining.refine(asking, shop) == 0
+    assert page(asking) == before
+    assert calls(claude) == []
+
+
+def test_a_playbook_that_somebody_saves_again_and_again_is_left_to_them(
+    asking: Workspace, claude: Path, shop: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    says(claude, ("00000001", SHORT))
+    path = asking.store.paths.playbooks / "shop.md"
+    monkeypatch.setattr(pages, "_refuse_change", saved_meanwhile(path, times=2))
+    assert refining.refine(asking, shop) == 0
+    assert SHORT not in page(asking)
+    assert page(asking).count("Typed.") == 2
 
 
 def test_a_state_that_cannot_be_used_is_named(asking: Workspace, shop: Path) -> None:

@@ -1,10 +1,12 @@
 """What Obsidian expects of a note, and what is found where a note is not so."""
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
+from memem.vault import frontmatter
 from memem.vault.obsidian import Names, clashes, property_types, violations
 
 NAMES = Names(["memem/memories/older-87654321.md", "pages/My own page.md", "img/plan.png", "memem/projects/shop.md"])
@@ -37,7 +39,12 @@ def test_every_golden_note_keeps_to_the_conventions(golden: str) -> None:
 def test_golden_notes_agree_on_types() -> None:
     texts = {str(number): re.sub(r"^  ", "", text, flags=re.MULTILINE) for number, text in enumerate(GOLDEN)}
     assert len(texts) == 2
-    assert clashes(texts) == []
+    assert problems_over(texts) == []
+
+
+def problems_over(texts: Mapping[str, str]) -> list[tuple[str, str]]:
+    types = {path: property_types(frontmatter.parse(text)) for path, text in texts.items()}
+    return [(path, each.problem) for path, each in clashes(types)]
 
 
 # --- properties ---------------------------------------------------------------------------------------------------
@@ -63,7 +70,7 @@ def test_golden_notes_agree_on_types() -> None:
     ],
 )
 def test_a_value_is_of_the_type_that_obsidian_sees(written: str, kind: str) -> None:
-    assert property_types(note(written)) == {"x": kind}
+    assert property_types(frontmatter.parse(note(written))) == {"x": kind}
 
 
 @pytest.mark.parametrize(
@@ -112,8 +119,9 @@ def test_what_is_as_it_should_be_is_not_mentioned(written: str) -> None:
 
 
 def test_a_property_of_two_types_is_found_over_several_notes() -> None:
-    found = clashes({"a.md": note("rating: 5"), "b.md": note("rating: good\nx: 1"), "c.md": note("rating:")})
-    assert [each.problem for each in found] == ["`rating` is number in a.md, text in b.md"]
+    written = {"a.md": "rating: good", "b.md": "rating: 5\nx: 1", "c.md": "rating:", "d.md": "rating: 4"}
+    found = problems_over({path: note(text) for path, text in written.items()})
+    assert found == [("a.md", "has `rating` as text, which is number in b.md")]
 
 
 # --- links --------------------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memem.core.errors import VaultUnwritable
+from memem.core.errors import NoteChanged, VaultUnwritable
 from memem.core.project import normalise
 from memem.vault import pages
 from memem.vault.obsidian import Names, violations
@@ -91,7 +91,7 @@ def test_a_part_may_be_made_from_what_the_page_says(tmp_path: Path) -> None:
     assert not write(page, lambda _: "", fsync=False)
 
 
-def test_a_page_that_is_saved_while_it_is_written_is_left_to_its_writer(tmp_path: Path) -> None:
+def test_a_page_that_is_saved_while_it_is_written_is_written_again(tmp_path: Path) -> None:
     page = tmp_path / "Page.md"
     page.write_text("Mine.")
 
@@ -99,8 +99,21 @@ def test_a_page_that_is_saved_while_it_is_written_is_left_to_its_writer(tmp_path
         page.write_text("Mine, and more.")
         return "new"
 
-    assert not write(page, meanwhile, fsync=False)
-    assert page.read_text() == "Mine, and more."
+    assert write(page, meanwhile, fsync=False)
+    assert page.read_text() == f"Mine, and more.\n\n{BEGIN}\nnew\n{END}\n"
+
+
+def test_a_page_that_is_saved_again_and_again_is_left_to_its_writer(tmp_path: Path) -> None:
+    page = tmp_path / "Page.md"
+    page.write_text("Mine.")
+
+    def meanwhile(text: str) -> str:
+        page.write_text(f"{text} And more.")
+        return "new"
+
+    with pytest.raises(NoteChanged, match="nothing was written"):
+        write(page, meanwhile, fsync=False)
+    assert page.read_text() == "Mine. And more. And more."
     assert not list(tmp_path.glob(".memem-*"))
 
 
@@ -132,6 +145,19 @@ def test_what_somebody_wrote_within_stays_too(tmp_path: Path) -> None:
     write(page, "ours\ntheirs", fsync=False)
     assert withdraw(page, "nothing left", fsync=False, rest=lambda _: "theirs")
     assert page.read_text() == f"{BEGIN}\ntheirs\n{END}\n"
+
+
+def test_a_page_that_is_saved_while_it_is_taken_away_stays(tmp_path: Path) -> None:
+    page = tmp_path / "Page.md"
+    write(page, "one", fsync=False)
+
+    def meanwhile(text: str) -> str:
+        page.write_text(f"{text}Mine.\n")
+        return ""
+
+    with pytest.raises(NoteChanged):
+        withdraw(page, "nothing left", fsync=False, rest=meanwhile)
+    assert page.read_text().endswith("Mine.\n")
 
 
 def test_a_page_without_our_marks_is_theirs(tmp_path: Path) -> None:

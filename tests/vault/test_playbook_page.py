@@ -13,6 +13,8 @@ SIGNING = Line(3, "3f2c9a1e", "Tokens are signed with RS256.", "[[signing-3f2c9a
 CACHE = Line(4, "5e6f7a8b", "Clear the cache first.", "[[cache-5e6f7a8b|5e6f7a8b]]", "00000002")
 CENTS = Line(3, "0a1b2c3d", "Money is kept in cents.", "[[cents-0a1b2c3d|0a1b2c3d]]", "00000003", asked=True)
 
+PORT = Line(5, "7c8d9e0f", "Staging listens on 8443.", "[[port-7c8d9e0f|7c8d9e0f]]", "00000004")
+
 
 def page(*lines: Line, kept: Playbook | None = None, text: str = "") -> str:
     return pages.merged(text, playbooks.part(lines, kept or Playbook()))
@@ -68,6 +70,41 @@ def test_a_line_that_a_person_added_stays_where_it_is() -> None:
     again = page(SIGNING, replace(CACHE, words="Clear it."), kept=read, text=text)
     assert "- Clear it. [[cache-5e6f7a8b|5e6f7a8b]]\n- Ask Ada first.\n\n### Mine\nA paragraph.\n\nAnother.\n" in again
     assert playbooks.read(again).theirs == read.theirs
+
+
+@pytest.mark.parametrize(
+    "mine",
+    [
+        "<!-- written: by Ada, do not touch -->",
+        "<!-- written: @0 @3",
+        "<!-- written: @0 @3 --> and more",
+        "One.\n\n\n\nTwo.",
+        "A line that breaks  \nhere.",
+        "\nA paragraph below the list.",
+        "```python\ndef f():\n    x = 1  \n\n\n    return x\n```",
+        "```\n# Playbook\n## Environment\n## Known traps\n```",
+        "~~~~ text\n```\n## Environment\n~~~\n~~~~",
+        "- A point:\n\n     ```\n     ## Environment\n     ```",
+    ],
+)
+def test_what_a_person_wrote_keeps_its_bytes(mine: str) -> None:
+    text = page(SIGNING, CACHE).replace(SIGNING.text, f"{SIGNING.text}\n{mine}")
+    for words in ("Sign.", "Sign them."):
+        read = playbooks.read(text)
+        assert list(read.ours) == [SIGNING.id8, CACHE.id8]
+        text = page(replace(SIGNING, words=words), CACHE, PORT, kept=read, text=text)
+        assert f"- {words} {SIGNING.link}\n{mine}\n\n## Known traps\n{CACHE.text}\n" in text
+        assert f"\n\n## Environment\n{PORT.text}\n" in text
+        text = page(replace(SIGNING, words=words), CACHE, kept=playbooks.read(text), text=text)
+
+
+@pytest.mark.parametrize("typed", ["```", "```\n- mine", "~~~"])
+def test_a_code_block_that_is_being_typed_takes_no_line_of_memems(typed: str) -> None:
+    text = page(SIGNING, CACHE).replace(SIGNING.text, f"{SIGNING.text}\n{typed}")
+    text = text.replace(CACHE.text, f"{CACHE.text}\n{typed[:3]}\nx\n{typed[:3]}")
+    read = playbooks.read(text)
+    assert list(read.ours) == [SIGNING.id8, CACHE.id8]
+    assert read.gone == frozenset()
 
 
 def test_a_line_that_a_person_moved_is_theirs() -> None:

@@ -22,6 +22,10 @@ def run(options: argparse.Namespace) -> int:
     output.table(["", "page in memem/"], rows)
     for path in result.left:
         output.aside(f"memem/{path} is a note of yours: rename it, and the page gets its place.")
-    if not rows:
+    for path in result.linked:
+        output.aside(f"memem/{path} is reached by a symbolic link, and nothing is written there: move the link away.")
+    for path in result.busy:
+        output.aside(f"memem/{path} was being saved by somebody else: run `memem pages` again.")
+    if not (rows or result.left or result.linked or result.busy):
         output.aside("All pages are up to date. Begin at memem/Home.md.")
     return 0
