@@ -4,7 +4,6 @@ What is there already stays as it is, and what was forgotten here stays forgotte
 stood beside one there may stand beside it here.
 """
 
-import json
 import os
 from collections.abc import Iterator
 from contextlib import suppress
@@ -14,6 +13,7 @@ from pathlib import Path, PurePosixPath
 from memem.core.errors import InputError, NoteError, RewriteRefused
 from memem.core.imports import CREATED, DIFFERS, EXISTS, REFUSED, ImportedFile
 from memem.core.memory import Memory
+from memem.core.tombstone import Tombstone
 from memem.flows import recognising
 from memem.flows.opening import ensure_vault
 from memem.flows.reindex import fresh_rows, ready, refresh_stale
@@ -31,7 +31,6 @@ from memem.vault.tombstones import Known
 from memem.workspace import Workspace
 
 _NO_STAMP = (0, 0, -1)
-_LINES = ("salt", "tombstone", "removed", "lifted")
 
 
 @dataclass(slots=True)
@@ -177,13 +176,9 @@ def _is_same_page(one: bytes, other: bytes) -> bool:
 
 def _is_news(line: bytes, keys: set[str]) -> bool:
     """Whether a line is one of tombstones, and neither one with these keys nor the lifting of one."""
-    try:
-        told = json.loads(line)
-        stone = told.get("tombstone")
-        key = stone.get("key") if stone else told.get("lifted", "")
-    except (ValueError, AttributeError, RecursionError):
-        return False
-    return not told.keys().isdisjoint(_LINES) and str(key) not in keys
+    told = tombstones.told_by(line)
+    key = told.key if isinstance(told, Tombstone) else told
+    return told is not None and key not in keys
 
 
 def _read(ws: Workspace, packed: Packed) -> Note | None:

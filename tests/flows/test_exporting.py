@@ -33,7 +33,7 @@ from memem.flows import (
     weaving,
 )
 from memem.flows.importing import Imported
-from memem.vault import exports
+from memem.vault import exports, tombstones
 from memem.vault import note as notes
 from memem.workspace import Workspace, open_workspace
 from tests.fakes import SteppingClock
@@ -473,6 +473,26 @@ def test_tombstones_that_are_none_are_passed_over(tmp_path_factory: pytest.TempP
     (folder / "x.json").write_text(json.dumps([header(), *stones]))
     assert bring(opened, folder / "x.json").tombstones == 0
     opened.close()
+
+
+@pytest.mark.parametrize("odd", [{"sizes": ["a"]}, {"ids": [["x"]]}, {"statements": [{}]}, {"time": 5}])
+def test_a_tombstone_that_is_odd_is_left_out_and_nothing_breaks(
+    ws: Workspace, tmp_path: Path, odd: dict[str, Any]
+) -> None:
+    salt = bytes(16)
+    told = {"key": "k", "salt": tombstones.name_of(salt), "time": "", "ids": ["i"], "statements": ["s"], **odd}
+    lines = [json.dumps(line) for line in ({"salt": salt.hex()}, {"tombstone": told})]
+    assert bring(ws, wrap(tmp_path, header(), *({"tombstone": line} for line in lines))).tombstones == 0
+    assert ws.tombstones.lines() == [lines[0].encode()]
+    assert remember.save(ws, OTTER).outcome == "created"
+
+
+def test_a_line_of_tombstones_that_is_several_lifts_nothing(ws: Workspace, tmp_path: Path) -> None:
+    forgetting.forget(ws, remember.save(ws, OTTER).memory.id)
+    (stone,) = standing(ws)
+    line = f'{{"salt": "{"00" * 16}", "more":\n{{"lifted": "{stone.key}", "time": ""}}\n}}'
+    bring(ws, wrap(tmp_path, header(), {"tombstone": line}))
+    assert standing(ws) == {stone}
 
 
 def test_a_note_of_a_newer_schema_comes_as_it_is(ws: Workspace, other: Workspace, tmp_path: Path) -> None:
