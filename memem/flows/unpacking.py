@@ -5,7 +5,7 @@ stood beside one there may stand beside it here.
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
@@ -22,7 +22,7 @@ from memem.flows.writing import record, writing
 from memem.gate.forgotten import Hasher
 from memem.gate.verdict import Verdict, cleanse
 from memem.sources import json_stream
-from memem.vault import exports, pages, restoring, tombstones
+from memem.vault import exports, pages, playbooks, restoring, tombstones
 from memem.vault import note as notes
 from memem.vault.exports import Element, Header, Packed
 from memem.vault.note import Note
@@ -82,7 +82,7 @@ class Unpacking:
         if self._has_vault() and (known := self._there(packed, identity, is_note=is_note)):
             return known
         path = self._place(packed, note)
-        if note and is_note and recognising.matching(ws.tombstones.known(), note.memory):
+        if note and is_memory and recognising.matching(ws.tombstones.known(), note.memory):
             raise InputError("it was forgotten here; `memem save --anyway` keeps it all the same")
         data, verdict = _judged(note, packed)
         if not self.dry_run:
@@ -102,9 +102,10 @@ class Unpacking:
                 told = "" if same else "the note here says something else, and stays"
                 return self._told(packed.path, EXISTS if same else DIFFERS, identity, row.memory.title, told)
         there = restoring.plain_bytes(ws.store, packed.path)
-        if there == packed.data or (there is not None and not is_note and _is_same_page(there, packed.data)):
+        is_page = there is not None and not is_note
+        if there == packed.data or (is_page and _is_same_page(ws, packed, there or b"")):
             return self._told(packed.path, EXISTS, identity, PurePosixPath(packed.path).stem)
-        if there is not None and not is_note:
+        if is_page:
             return self._told(packed.path, DIFFERS, identity, reason="the file here says something else, and stays")
         return None
 
@@ -166,12 +167,21 @@ class Unpacking:
         return {stone.key for stone in theirs.standing if stone.ids and stone.ids[0] in hashes}
 
 
-def _is_same_page(one: bytes, other: bytes) -> bool:
-    """Whether two pages are the same, but for what memem itself writes into them."""
+def _is_same_page(ws: Workspace, packed: Packed, there: bytes) -> bool:
+    """Whether a page is the same as the one here, but for what memem itself writes into them."""
     try:
-        return pages.merged(one.decode(), "") == pages.merged(other.decode(), "")
+        one, other = packed.data.decode(), there.decode()
     except UnicodeDecodeError:
         return False
+    if PurePosixPath(packed.path).parts[0] == ws.store.paths.playbooks.name and _within(one) != _within(other):
+        return False
+    return pages.merged(one, "") == pages.merged(other, "")
+
+
+def _within(text: str) -> tuple[Mapping[int, tuple[str, ...]], frozenset[str]]:
+    """What a person wrote between the marks of a playbook, and what they took out there."""
+    playbook = playbooks.read(text)
+    return playbook.theirs, playbook.gone
 
 
 def _is_news(line: bytes, keys: set[str]) -> bool:

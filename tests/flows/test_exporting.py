@@ -25,6 +25,7 @@ from memem.flows import (
     graph,
     importing,
     overview,
+    purging,
     reindex,
     remember,
     retrieve,
@@ -266,6 +267,19 @@ def test_what_was_forgotten_here_stays_forgotten(ws: Workspace, tmp_path: Path, 
         assert (told.outcome, "forgotten here" in told.reason) == ("refused", True)
 
 
+@pytest.mark.parametrize("purged", [False, True])
+def test_a_proposal_that_was_rejected_does_not_come_back(ws: Workspace, tmp_path: Path, purged: bool) -> None:
+    reviewing.propose(ws, Memory("22222222-bbbb", "Doubt", "Gulls may be fed at noon.", "zoo"), "it was said twice")
+    exporting.export(ws, tmp_path / "x.json")
+    reviewing.reject(ws, "22222222-bbbb")
+    if purged:
+        purging.purge(ws, "22222222-bbbb")
+    for dry_run in (True, False):
+        told = only(bring(ws, tmp_path / "x.json", dry_run=dry_run))
+        assert (told.outcome, "forgotten here" in told.reason) == ("refused", True)
+    assert reviewing.proposals(ws) == []
+
+
 def test_what_was_forgotten_there_is_forgotten_here_too(ws: Workspace, other: Workspace, tmp_path: Path) -> None:
     forgetting.forget(ws, remember.save(ws, OTTER).memory.id)
     remember.save(ws, "Gates open at dawn.")
@@ -330,6 +344,31 @@ def test_what_a_person_wrote_on_a_page_comes_along(ws: Workspace, other: Workspa
     assert other.store.paths.home_page.read_text() == home.read_text()
     assert (other.store.paths.projects / "zoo.md").read_text() == page.read_text()
     assert len(retrieve.list_memories(other)) == 1
+
+
+def test_a_playbook_whose_lines_a_person_changed_differs(ws: Workspace, tmp_path: Path) -> None:
+    for text in ("Otters are fed by hand.", "Gates open at dawn."):
+        remember.save(ws, text, project="zoo", kind="decision")
+    overview.write(ws)
+    page = ws.store.paths.playbooks / "zoo.md"
+    plain = page.read_text()
+    line = next(line for line in plain.splitlines() if "Otters" in line)
+
+    def told(theirs: str, here: str) -> str:
+        page.write_text(theirs)
+        exporting.export(ws, tmp_path / "x.json", force=True)
+        page.write_text(here)
+        result = bring(ws, tmp_path / "x.json")
+        assert page.read_text() == here
+        return next(each.outcome for each in result.files if each.place == "playbooks/zoo.md")
+
+    added, removed = plain.replace(line, f"{line}\n- Ask the keeper."), plain.replace(f"{line}\n", "")
+    assert told(added, plain) == told(plain, added) == told(removed, plain) == "differs"
+    remember.save(ws, "Pools hold salt water.", project="zoo", kind="decision")
+    page.write_text(added)
+    overview.write(ws)
+    assert page.read_text() != added
+    assert told(added, page.read_text()) == "exists", "only what memem writes is another"
 
 
 def test_a_note_among_the_pages_is_exported_as_a_note(ws: Workspace, other: Workspace, tmp_path: Path) -> None:
