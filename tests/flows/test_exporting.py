@@ -195,6 +195,58 @@ def test_a_folder_that_is_no_export_is_never_replaced(ws: Workspace, tmp_path: P
     assert (tmp_path / "mine" / "letter.txt").read_text() == "Dear otter,"
 
 
+def files_in(folder: Path) -> dict[str, bytes]:
+    found = [path for path in folder.rglob("*") if path.is_file()]
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in found}
+
+
+def test_what_else_is_in_the_folder_of_an_export_stays_when_it_is_replaced(ws: Workspace, tmp_path: Path) -> None:
+    saved = remember.save(ws, OTTER)
+    folder = tmp_path / "folder"
+    exporting.export(ws, folder)
+    first = files_in(folder)
+    (folder / ".git").mkdir()
+    others = {".git/HEAD": b"ref: refs/heads/main", "README.md": b"My memories."}
+    for name, data in others.items():
+        (folder / name).write_bytes(data)
+    forgetting.forget(ws, saved.memory.id)
+    remember.save(ws, "Gates open at dawn.")
+    exporting.export(ws, folder, force=True)
+    again = files_in(folder)
+    assert others.items() <= again.items()
+    exporting.export(ws, tmp_path / "new")
+    assert set(again) == {*files_in(tmp_path / "new"), *others}
+    assert f"memem/{saved.path}" in first.keys() - again.keys()
+    assert sorted(path.name for path in tmp_path.iterdir() if path.name.startswith(".")) == []
+
+
+@pytest.mark.parametrize("number", range(6))
+def test_an_export_that_cannot_take_its_place_leaves_the_one_before(
+    ws: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    place = tmp_path / "place"
+    place.mkdir()
+    remember.save(ws, OTTER)
+    exporting.export(ws, place / "folder")
+    (place / "folder" / "README.md").write_text("My memories.")
+    before = files_in(place)
+    remember.save(ws, "Gates open at dawn.")
+    rename, left = Path.rename, [number]
+
+    def failing(self: Path, target: Path) -> Path:
+        left[0] -= 1
+        if left[0] == -1:
+            raise OSError(28, "No space left on device")
+        return rename(self, target)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "rename", failing)
+        with pytest.raises(InputError, match="disk is full"):
+            exporting.export(ws, place / "folder", force=True)
+    assert files_in(place) == before
+    assert [each.name for each in place.iterdir()] == ["folder"]
+
+
 @pytest.mark.parametrize("form", FORMS)
 def test_an_export_that_fails_leaves_the_one_before(
     ws: Workspace, tmp_path: Path, form: str, monkeypatch: pytest.MonkeyPatch
