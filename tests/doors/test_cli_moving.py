@@ -44,6 +44,12 @@ def test_what_is_there_is_replaced_only_by_force(run: Run, tmp_path: Path) -> No
     }
 
 
+def test_a_format_that_there_is_not_names_those_that_there_are(run: Run, tmp_path: Path) -> None:
+    refused = run("import", "--from", "nope", str(tmp_path))
+    assert (refused.code, "markdown" in refused.err) == (2, True)
+    assert "''" not in refused.err
+
+
 def test_without_a_vault_there_is_nothing_to_export(run: Run, tmp_path: Path) -> None:
     done = run("export", str(tmp_path / "out.json"))
     assert (done.code, "no vault" in done.err) == (1, True)

@@ -21,7 +21,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("paths", metavar="PATH", nargs="+", type=Path, help=what)
     parser.add_argument("-p", "--project", default="", help="of all of them; default: what each says, or general")
     told = f"read the files as this, whatever they look like: {', '.join(FORMATS)}"
-    parser.add_argument("--from", dest="format", metavar="FORMAT", default="", choices=("", *FORMATS), help=told)
+    parser.add_argument("--from", dest="format", metavar="FORMAT", default="", choices=FORMATS, help=told)
     parser.add_argument("--dry-run", action="store_true", help="say what would become of each, and change nothing")
     output.json_option(parser)
 
