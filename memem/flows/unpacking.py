@@ -14,12 +14,11 @@ from memem.core.errors import InputError, NoteError, RewriteRefused
 from memem.core.imports import CREATED, DIFFERS, EXISTS, REFUSED, ImportedFile
 from memem.core.memory import Memory
 from memem.core.tombstone import Tombstone
-from memem.flows import recognising
+from memem.flows import burials, recognising
 from memem.flows.opening import ensure_vault
 from memem.flows.reindex import fresh_rows, ready, refresh_stale
 from memem.flows.sourcing import Source
 from memem.flows.writing import record, writing
-from memem.gate.forgotten import Hasher
 from memem.gate.verdict import Verdict, cleanse
 from memem.sources import json_stream
 from memem.vault import exports, pages, playbooks, restoring, tombstones
@@ -27,7 +26,6 @@ from memem.vault import note as notes
 from memem.vault.exports import Element, Header, Packed
 from memem.vault.note import Note
 from memem.vault.store import PAGED, RESERVED, Change
-from memem.vault.tombstones import Known
 from memem.workspace import Workspace
 
 _NO_STAMP = (0, 0, -1)
@@ -150,21 +148,15 @@ class Unpacking:
             return
         ours = self.ws.tombstones.known()
         here = {stone.key for stone in (*ours.standing, *ours.lifted)}
-        remembered = self._remembered(theirs)
+        remembered = burials.remembered(self.ws, theirs)
         standing = {stone.key for stone in ours.standing}
         known = set(self.ws.tombstones.lines())
         fresh = [line for line in lines if line not in known and _is_news(line, remembered | standing)]
-        self.tombstones = len({stone.key for stone in theirs.standing} - here - remembered)
+        keys = {stone.key for stone in theirs.standing} - here - remembered
+        self.tombstones = len(keys)
         if fresh and not self.dry_run:
             with writing(self.ws):
-                self.ws.tombstones.take_in(fresh)
-
-    def _remembered(self, theirs: Known) -> set[str]:
-        """The keys of those that are of a note which is here."""
-        hashers = [Hasher(name, salt) for name, salt in theirs.salts.items()]
-        ids = [row.memory.id for row in self.ws.index.rows("1") if row.memory] if theirs.standing else []
-        hashes = {hasher.of("id", each) for hasher in hashers for each in ids}
-        return {stone.key for stone in theirs.standing if stone.ids and stone.ids[0] in hashes}
+                burials.take_in(self.ws, fresh, keys, f"forgotten in {self.source.inside}")
 
 
 def _is_same_page(ws: Workspace, packed: Packed, there: bytes) -> bool:

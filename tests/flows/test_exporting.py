@@ -23,6 +23,7 @@ from memem.flows import (
     exporting,
     forgetting,
     graph,
+    history,
     importing,
     overview,
     purging,
@@ -461,8 +462,91 @@ def test_an_import_of_an_export_can_be_undone(ws: Workspace, other: Workspace, t
     remember.save(other, "Pools hold salt water.")
     before = content(other)
     result = bring(other, tmp_path / "x.json")
-    undoing.undo(other, result.batch)
+    undone = undoing.undo(other, result.batch)
     assert content(other) == before
+    assert standing(other) == set()
+    undoing.undo(other, undone.undo)
+    assert content(other).keys() == before.keys() | content(ws).keys()
+    assert len(standing(other)) == len(standing(ws))
+
+
+def test_with_an_import_its_tombstones_are_undone_and_brought_back(
+    ws: Workspace, other: Workspace, tmp_path: Path
+) -> None:
+    forgetting.forget(ws, remember.save(ws, OTTER).memory.id)
+    exporting.export(ws, tmp_path / "x.json")
+    forgetting.forget(other, remember.save(other, "Gulls are loud at night.").memory.id)
+    own = standing(other)
+    result = bring(other, tmp_path / "x.json")
+    assert (result.files, result.tombstones, bool(result.batch)) == ((), 1, True)
+    assert undoing.undo(other, dry_run=True).tombstones == 1
+    assert len(standing(other)) == 2
+    undone = undoing.undo(other)
+    assert (undone.batch, undone.tombstones, undone.left, standing(other)) == (result.batch, 1, (), own)
+    again = undoing.undo(other, undone.undo)
+    assert (again.tombstones, len(standing(other))) == (1, 2)
+    with pytest.raises(InputError, match="forgotten"):
+        remember.save(other, OTTER)
+    undoing.undo(other, again.undo)
+    assert (standing(other), remember.save(other, OTTER).outcome) == (own, "created")
+
+
+def test_a_note_beside_a_tombstone_is_undone_and_brought_back_with_it(
+    ws: Workspace, other: Workspace, tmp_path: Path
+) -> None:
+    forgetting.forget(ws, remember.save(ws, OTTER).memory.id)
+    (ws.store.paths.memories / "again.md").write_text(OTTER)
+    exporting.export(ws, tmp_path / "x.json")
+    result = bring(other, tmp_path / "x.json")
+    assert (only(result).outcome, result.tombstones) == ("created", 1)
+    undone = undoing.undo(other)
+    assert (content(other), standing(other)) == ({}, set())
+    undoing.undo(other, undone.undo)
+    assert (list(content(other)), len(standing(other))) == (["memories/again.md"], 1)
+
+
+def test_the_tombstones_of_several_exports_are_undone_as_one(ws: Workspace, other: Workspace, tmp_path: Path) -> None:
+    for name, text in (("x.json", OTTER), ("y.json", "Gulls are loud at night.")):
+        forgetting.forget(ws, remember.save(ws, text).memory.id)
+        exporting.export(ws, tmp_path / name)
+    assert bring(other, tmp_path / "x.json", tmp_path / "y.json").tombstones == 2
+    assert (undoing.undo(other).tombstones, standing(other)) == (2, set())
+
+
+def test_what_was_forgotten_here_after_an_import_stays_so_when_that_is_undone(
+    ws: Workspace, other: Workspace, tmp_path: Path
+) -> None:
+    saved = remember.save(ws, OTTER)
+    data = ws.store.absolute(saved.path).read_bytes()
+    forgetting.forget(ws, saved.memory.id)
+    exporting.export(ws, tmp_path / "x.json")
+    result = bring(other, tmp_path / "x.json")
+    other.store.absolute(saved.path).write_bytes(data)  # as a sync may bring it
+    reindex.refresh(other)
+    forgetting.forget(other, saved.memory.id)
+    assert undoing.undo(other, result.batch).tombstones == 0
+    assert len(standing(other)) == 1
+
+
+def test_the_log_counts_no_tombstones_among_the_notes(ws: Workspace, other: Workspace, tmp_path: Path) -> None:
+    forgetting.forget(ws, remember.save(ws, OTTER).memory.id)
+    remember.save(ws, "Gates open at dawn.", title="Gates")
+    exporting.export(ws, tmp_path / "x.json")
+    bring(other, tmp_path / "x.json")
+    (batch,) = history.log(other)
+    assert (batch.created, batch.changed, batch.forgotten, batch.notes) == (1, 0, 0, ("Gates",))
+    undoing.undo(other)
+    assert (history.log(other)[0].created, history.log(other)[0].forgotten) == (0, 1)
+
+
+def test_tombstones_of_which_the_undo_store_knows_no_more_stay(ws: Workspace, other: Workspace, tmp_path: Path) -> None:
+    forgetting.forget(ws, remember.save(ws, OTTER).memory.id)
+    exporting.export(ws, tmp_path / "x.json")
+    bring(other, tmp_path / "x.json")
+    shutil.rmtree(other.home.undo)
+    undone = undoing.undo(other)
+    assert (undone.undo, undone.tombstones, len(standing(other))) == ("", 0, 1)
+    assert "no longer kept" in undone.left[0].reason
 
 
 def test_a_dry_run_makes_nothing(ws: Workspace, other: Workspace, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 import json
 from dataclasses import asdict, fields, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -130,7 +131,7 @@ def test_what_is_not_understood_is_passed_over_and_survives(
     assert line in paths.tombstones.read_text().splitlines()
 
 
-ODD = {
+ODD: dict[str, list[Any]] = {
     "key": [5, None, ["k"]],
     "salt": [5, ["s"]],
     "time": [5, None],

@@ -53,7 +53,8 @@ def _show(result: Imported) -> None:
     would = "would be " if result.dry_run else ""
     items = "items" if any(each.place for each in result.files) else "files"
     brought = len(result.files) - known - left
-    output.say(f"{len(result.files)} {items}: {brought} {would}imported, {known} already known, {left} left out.")
+    if result.files:
+        output.say(f"{len(result.files)} {items}: {brought} {would}imported, {known} already known, {left} left out.")
     if result.tombstones:
         output.say(f"{result.tombstones} that were forgotten there {'would be' if result.dry_run else 'are'} here too.")
     if result.batch:
