@@ -93,10 +93,11 @@ class Unpacking:
     def _there(self, packed: Packed, identity: str, *, is_note: bool) -> ImportedFile | None:
         """The note that has its id, or the file that is in its place."""
         ws = self.ws
-        rows = fresh_rows(ws, lambda: ws.index.rows("id = ?", (identity,))) if identity and is_note else []
+        rows = fresh_rows(ws, lambda: ws.index.rows("id = ?", (identity,))) if identity else []
         for row in rows:
             if row.memory:
                 same = row.digest == notes.digest(packed.data) or ws.store.current_bytes(row.path) == packed.data
+                same = same or not is_note  # a proposal that somebody has accepted here
                 told = "" if same else "the note here says something else, and stays"
                 return self._told(packed.path, EXISTS if same else DIFFERS, identity, row.memory.title, told)
         there = restoring.plain_bytes(ws.store, packed.path)

@@ -333,6 +333,14 @@ def test_a_proposal_that_was_rejected_does_not_come_back(ws: Workspace, tmp_path
     assert reviewing.proposals(ws) == []
 
 
+def test_a_proposal_that_was_accepted_is_not_put_up_again(ws: Workspace, tmp_path: Path) -> None:
+    reviewing.propose(ws, Memory("22222222-bbbb", "Doubt", "Gulls may be fed at noon.", "zoo"), "it was said twice")
+    exporting.export(ws, tmp_path / "x.json")
+    reviewing.accept(ws, "22222222-bbbb")
+    told = only(bring(ws, tmp_path / "x.json"))
+    assert (told.outcome, told.id, reviewing.proposals(ws)) == ("exists", "22222222-bbbb", [])
+
+
 def test_what_was_forgotten_there_is_forgotten_here_too(ws: Workspace, other: Workspace, tmp_path: Path) -> None:
     forgetting.forget(ws, remember.save(ws, OTTER).memory.id)
     remember.save(ws, "Gates open at dawn.")
