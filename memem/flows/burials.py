@@ -7,9 +7,11 @@ from dataclasses import replace
 from memem.core.clock import iso
 from memem.core.tombstone import Tombstone
 from memem.flows import recognising
+from memem.flows.writing import record
 from memem.gate.forgotten import Hasher
 from memem.jobs.batches import BURY, UNBURY, VANISH, Step
 from memem.vault import note as notes
+from memem.vault.store import Change
 from memem.vault.tombstones import Known, led_to
 from memem.workspace import Workspace
 
@@ -78,8 +80,7 @@ def _record(ws: Workspace, action: str, path: str, keys: Iterable[str], why: str
     ws.events.keep(digest, data)
     # An import may bring those of several vaults: each has a step of its own.
     path = path or f"{ws.store.paths.tombstones.name}#{digest[:8]}"
-    before, after = ("", digest) if action == BURY else (digest, "")
-    ws.events.record(action, id="", path=path, why=why, before=before, after=after, vault=ws.store.vault_id())
+    record(ws, action, "", Change(path, None, data) if action == BURY else Change(path, data, None), why)
 
 
 def _keys(ws: Workspace, digest: str) -> frozenset[str] | None:

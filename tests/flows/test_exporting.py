@@ -536,6 +536,15 @@ def test_what_was_forgotten_here_after_an_import_stays_so_when_that_is_undone(
     assert len(standing(other)) == 1
 
 
+def test_the_name_of_an_export_may_be_anything(ws: Workspace, other: Workspace, tmp_path: Path) -> None:
+    forgetting.forget(ws, remember.save(ws, OTTER).memory.id)
+    exporting.export(ws, tmp_path / "x.json")
+    odd = tmp_path / os.fsdecode(b"a\xff\nb.json")
+    (tmp_path / "x.json").rename(odd)
+    assert bring(other, odd).tombstones == 1
+    assert len(list(other.events.read())) == 1
+
+
 def test_the_log_counts_no_tombstones_among_the_notes(ws: Workspace, other: Workspace, tmp_path: Path) -> None:
     forgetting.forget(ws, remember.save(ws, OTTER).memory.id)
     remember.save(ws, "Gates open at dawn.", title="Gates")
