@@ -139,10 +139,11 @@ def _batch(ws: Workspace, deed: Deed, undone_by: str, vault_id: str) -> Batch:
     because = f"undone by {undone_by}" if undone_by else problems[0] if problems else ""
     if undoable and problems:
         because = f"{len(problems)} of {len(deed.steps)} notes: {because}"
-    created = sum(not step.before for step in deed.steps)
-    forgotten = sum(not step.after for step in deed.steps)
-    counts = (created, len(deed.steps) - created - forgotten, forgotten)
-    notes = tuple(_title(ws, step, vault_id) for step in deed.steps[:MOST_NOTES])
+    steps = [step for step in deed.steps if step.last.action not in (batches.BURY, batches.UNBURY)]
+    created = sum(not step.before for step in steps)
+    forgotten = sum(not step.after for step in steps)
+    counts = (created, len(steps) - created - forgotten, forgotten)
+    notes = tuple(_title(ws, step, vault_id) for step in steps[:MOST_NOTES])
     who = deed.last
     return Batch(deed.id, who.time, who.actor, deed.what, deed.events[0].why, *counts, notes, undoable, because)
 

@@ -26,6 +26,7 @@ from memem.flows.reconcile import Candidate
 from memem.flows.reindex import fresh_rows, ready
 from memem.flows.sourcing import EXPORT, FORMATS, Source
 from memem.gate.duplicates import fingerprint
+from memem.jobs.batches import IMPORT
 from memem.workspace import Workspace
 
 __all__ = ["FORMATS", "Imported", "import_notes"]
@@ -87,7 +88,7 @@ def import_notes(
     if project and any(source.format == EXPORT for source in sources):
         raise InputError("An export of memem keeps the projects of its notes: import it without --project.")
     run = _Run(ws, project, dry_run, joining.foreseen(ws, sources, lambda item: _memory(ws, item, project)))
-    with ws.events.batch("import") as batch:
+    with ws.events.batch(IMPORT) as batch:
         for number, source in enumerate(sources):
             progress(number, len(sources))
             (_unpack if source.format == EXPORT else _take)(run, source, partial(_told, progress, number, len(sources)))
@@ -95,7 +96,7 @@ def import_notes(
     progress(len(sources), len(sources))
     if run.contradicting and not dry_run:
         conflicts.write_page(ws)
-    changed = not dry_run and (corrected or any(each.outcome in _CHANGING for each in run.done))
+    changed = not dry_run and (corrected or run.tombstones or any(each.outcome in _CHANGING for each in run.done))
     if changed:
         overview.follow(ws)
     return Imported(tuple(run.done), batch if changed else "", dry_run, run.turns, run.tombstones)

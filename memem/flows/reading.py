@@ -31,6 +31,7 @@ MOST_UNPACKED = 4_000_000_000
 _KINDS = {"user": "preference", "feedback": "convention"}
 _TYPE = re.compile(r"^\s*type:\s*[\"']?(\w+)", re.MULTILINE)
 _CWD = re.compile(rb'"cwd":\s*("(?:[^"\\]|\\.)*")')
+_RULES = "-*_=#> \t\r\n"  # lines across a page, and marks without a word
 _NO_LINKS: dict[str, Any] = {"related": (), "contradicts": (), "supersedes": "", "superseded_by": ""}
 
 
@@ -82,6 +83,8 @@ def _note(source: Source) -> Item:
     said = note.memory
     title = said.title if len(said.title) <= MAX_TITLE else ""
     body = said.body if "title" in note.document else _below_heading(said.body, title)
+    if body and not body.strip(_RULES):
+        raise InputError("it says nothing: there are only lines and marks in it")
     links = {"related": said.related, "contradicts": said.contradicts}
     links |= {"supersedes": (said.supersedes,), "superseded_by": (said.superseded_by,)}
     names = (source.path.stem.lower(), *((said.id.lower(), said.id[:ID8].lower()) if note.has_id else ()))
@@ -101,7 +104,7 @@ def _inside(source: Source) -> str:
 def _below_heading(body: str, title: str) -> str:
     """The text without the heading that is its title."""
     first, _, rest = body.partition("\n")
-    return rest.strip() if first.startswith("#") and first.strip("# \t") == title and rest.strip() else body
+    return rest.strip() if first.startswith("#") and first.strip("# \t") == title and rest.strip(_RULES) else body
 
 
 def _dated(memory: Memory) -> Memory:

@@ -12,13 +12,14 @@ from pathlib import PurePosixPath
 
 from memem.core.clock import iso
 from memem.core.errors import Ambiguous, InputError, NoteChanged, NoteError
-from memem.flows import conflicts, forgetting, history, overview, recognising, vanished
+from memem.core.tombstone import Tombstone
+from memem.flows import burials, conflicts, forgetting, history, overview, recognising, vanished
 from memem.flows.history import FORGET, PURGE, REMOVE, RESTORE, RETURN, hindrance, kept
 from memem.flows.opening import require_vault
 from memem.flows.reindex import refresh, refresh_stale
 from memem.flows.writing import record, writing
 from memem.jobs import batches
-from memem.jobs.batches import VANISH, Step
+from memem.jobs.batches import IMPORT, VANISH, Step
 from memem.vault import note as notes
 from memem.vault import restoring
 from memem.vault.store import RESERVED, Change
@@ -29,6 +30,7 @@ LEAVE, SETTLED, LIFT = "leave", "settled", "lift"
 """Not ways of an undo, but why there is none: the note is not to be touched, is as it was, or is kept nowhere, so that
 it is only no longer held to be forgotten."""
 NOWHERE = "it was deleted by hand, and memem has no copy; it is no longer held to be forgotten"
+UNKNOWN = "which tombstones came along is no longer kept"
 FORGOTTEN = "what it said before was forgotten since"
 ACCEPT, ASK_AGAIN = "accept", "ask again"
 """A proposal became a note, and the note became a proposal again. Both events tell the note's path."""
@@ -46,7 +48,10 @@ class Left:
 
 @dataclass(frozen=True, slots=True)
 class Undone:
-    """What became of an undo: `undo` is its own batch, by which it can be taken back; empty when nothing was done."""
+    """What became of an undo: `undo` is its own batch, by which it can be taken back; empty when nothing was done.
+
+    `tombstones` is how many of those that an import had brought along are lifted, or stand again.
+    """
 
     batch: str
     what: str
@@ -55,6 +60,7 @@ class Undone:
     removed: tuple[str, ...]
     left: tuple[Left, ...]
     dry_run: bool = False
+    tombstones: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +72,7 @@ class _Way:
     now: bytes | None = None
     then: bytes | None = None
     reason: str = ""
+    stones: tuple[Tombstone, ...] = ()
 
 
 def undo(ws: Workspace, batch: str | None = None, *, dry_run: bool = False) -> Undone:
@@ -82,7 +89,7 @@ def undo(ws: Workspace, batch: str | None = None, *, dry_run: bool = False) -> U
         )
     why = f"undo of {deed.id}"
     with ws.events.batch(batches.UNDO) as name:
-        ways = [_taken_back(ws, step, vault_id, why, dry_run=dry_run) for step in reversed(deed.steps)]
+        ways = [_taken_back(ws, step, vault_id, why, dry_run=dry_run) for step in burials.in_turn(deed.steps)]
         done = any(way.do != LEAVE for way in ways) and not dry_run
         if done:
             _close(ws, deed.id, vault_id, why)
@@ -96,6 +103,7 @@ def undo(ws: Workspace, batch: str | None = None, *, dry_run: bool = False) -> U
         removed=tuple(way.path for way in ways if way.do in (REMOVE, FORGET, ASK_AGAIN)),
         left=tuple(Left(way.path, way.reason) for way in ways if way.reason),
         dry_run=dry_run,
+        tombstones=sum(len(way.stones) for way in ways),
     )
 
 
@@ -129,6 +137,8 @@ def _taken_back(ws: Workspace, step: Step, vault_id: str, why: str, *, dry_run: 
 
 
 def _go(ws: Workspace, step: Step, way: _Way, why: str) -> None:
+    if way.stones:
+        burials.take_back(ws, step, way.stones, why)
     if way.do not in (REMOVE, RESTORE, RETURN, ACCEPT, ASK_AGAIN):
         return
     if way.now is not None:
@@ -170,6 +180,9 @@ def _way(ws: Workspace, step: Step, vault_id: str) -> _Way:
     problem = hindrance(ws, step, vault_id)
     if problem:
         return _Way(LEAVE, step.path, reason=problem)
+    if step.last.action in burials.ACTIONS:
+        stones = burials.concerned(ws, step)
+        return _Way(SETTLED, step.path, stones=stones) if stones is not None else _Way(LEAVE, step.path, reason=UNKNOWN)
     return _way_accepted(ws, step) if step.last.action == ASK_AGAIN else _way_of_note(ws, step)
 
 
@@ -232,7 +245,7 @@ def _doing(ws: Workspace, step: Step, path: str, data: bytes) -> str:
     if step.last.action in _LIFTING:
         return FORGET
     known = ws.tombstones.known()
-    if not known.lifted:
+    if not known.lifted or step.last.what == IMPORT:  # that lifts nothing, but brings along what was lifted elsewhere
         return REMOVE
     try:
         memory = notes.parse(path, data, step.id).memory

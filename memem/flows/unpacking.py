@@ -4,9 +4,8 @@ What is there already stays as it is, and what was forgotten here stays forgotte
 stood beside one there may stand beside it here.
 """
 
-import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
@@ -14,24 +13,22 @@ from pathlib import Path, PurePosixPath
 from memem.core.errors import InputError, NoteError, RewriteRefused
 from memem.core.imports import CREATED, DIFFERS, EXISTS, REFUSED, ImportedFile
 from memem.core.memory import Memory
-from memem.flows import recognising
+from memem.core.tombstone import Tombstone
+from memem.flows import burials, recognising
 from memem.flows.opening import ensure_vault
 from memem.flows.reindex import fresh_rows, ready, refresh_stale
 from memem.flows.sourcing import Source
 from memem.flows.writing import record, writing
-from memem.gate.forgotten import Hasher
 from memem.gate.verdict import Verdict, cleanse
 from memem.sources import json_stream
-from memem.vault import exports, pages, restoring, tombstones
+from memem.vault import exports, pages, playbooks, restoring, tombstones
 from memem.vault import note as notes
 from memem.vault.exports import Element, Header, Packed
 from memem.vault.note import Note
 from memem.vault.store import PAGED, RESERVED, Change
-from memem.vault.tombstones import Known
 from memem.workspace import Workspace
 
 _NO_STAMP = (0, 0, -1)
-_LINES = ("salt", "tombstone", "removed", "lifted")
 
 
 @dataclass(slots=True)
@@ -83,7 +80,7 @@ class Unpacking:
         if self._has_vault() and (known := self._there(packed, identity, is_note=is_note)):
             return known
         path = self._place(packed, note)
-        if note and is_note and recognising.matching(ws.tombstones.known(), note.memory):
+        if note and is_memory and recognising.matching(ws.tombstones.known(), note.memory):
             raise InputError("it was forgotten here; `memem save --anyway` keeps it all the same")
         data, verdict = _judged(note, packed)
         if not self.dry_run:
@@ -96,16 +93,18 @@ class Unpacking:
     def _there(self, packed: Packed, identity: str, *, is_note: bool) -> ImportedFile | None:
         """The note that has its id, or the file that is in its place."""
         ws = self.ws
-        rows = fresh_rows(ws, lambda: ws.index.rows("id = ?", (identity,))) if identity and is_note else []
+        rows = fresh_rows(ws, lambda: ws.index.rows("id = ?", (identity,))) if identity else []
         for row in rows:
             if row.memory:
                 same = row.digest == notes.digest(packed.data) or ws.store.current_bytes(row.path) == packed.data
+                same = same or not is_note  # a proposal that somebody has accepted here
                 told = "" if same else "the note here says something else, and stays"
                 return self._told(packed.path, EXISTS if same else DIFFERS, identity, row.memory.title, told)
         there = restoring.plain_bytes(ws.store, packed.path)
-        if there == packed.data or (there is not None and not is_note and _is_same_page(there, packed.data)):
+        is_page = there is not None and not is_note
+        if there == packed.data or (is_page and _is_same_page(ws, packed, there or b"")):
             return self._told(packed.path, EXISTS, identity, PurePosixPath(packed.path).stem)
-        if there is not None and not is_note:
+        if is_page:
             return self._told(packed.path, DIFFERS, identity, reason="the file here says something else, and stays")
         return None
 
@@ -150,40 +149,39 @@ class Unpacking:
             return
         ours = self.ws.tombstones.known()
         here = {stone.key for stone in (*ours.standing, *ours.lifted)}
-        remembered = self._remembered(theirs)
+        remembered = burials.remembered(self.ws, theirs)
         standing = {stone.key for stone in ours.standing}
         known = set(self.ws.tombstones.lines())
         fresh = [line for line in lines if line not in known and _is_news(line, remembered | standing)]
-        self.tombstones = len({stone.key for stone in theirs.standing} - here - remembered)
+        keys = {stone.key for stone in theirs.standing} - here - remembered
+        self.tombstones = len(keys)
         if fresh and not self.dry_run:
             with writing(self.ws):
-                self.ws.tombstones.take_in(fresh)
-
-    def _remembered(self, theirs: Known) -> set[str]:
-        """The keys of those that are of a note which is here."""
-        hashers = [Hasher(name, salt) for name, salt in theirs.salts.items()]
-        ids = [row.memory.id for row in self.ws.index.rows("1") if row.memory] if theirs.standing else []
-        hashes = {hasher.of("id", each) for hasher in hashers for each in ids}
-        return {stone.key for stone in theirs.standing if stone.ids and stone.ids[0] in hashes}
+                burials.take_in(self.ws, fresh, keys, f"forgotten in {self.source.inside}")
 
 
-def _is_same_page(one: bytes, other: bytes) -> bool:
-    """Whether two pages are the same, but for what memem itself writes into them."""
+def _is_same_page(ws: Workspace, packed: Packed, there: bytes) -> bool:
+    """Whether a page is the same as the one here, but for what memem itself writes into them."""
     try:
-        return pages.merged(one.decode(), "") == pages.merged(other.decode(), "")
+        one, other = packed.data.decode(), there.decode()
     except UnicodeDecodeError:
         return False
+    if PurePosixPath(packed.path).parts[0] == ws.store.paths.playbooks.name and _within(one) != _within(other):
+        return False
+    return pages.merged(one, "") == pages.merged(other, "")
+
+
+def _within(text: str) -> tuple[Mapping[int, tuple[str, ...]], frozenset[str]]:
+    """What a person wrote between the marks of a playbook, and what they took out there."""
+    playbook = playbooks.read(text)
+    return playbook.theirs, playbook.gone
 
 
 def _is_news(line: bytes, keys: set[str]) -> bool:
     """Whether a line is one of tombstones, and neither one with these keys nor the lifting of one."""
-    try:
-        told = json.loads(line)
-        stone = told.get("tombstone")
-        key = stone.get("key") if stone else told.get("lifted", "")
-    except (ValueError, AttributeError, RecursionError):
-        return False
-    return not told.keys().isdisjoint(_LINES) and str(key) not in keys
+    told = tombstones.told_by(line)
+    key = told.key if isinstance(told, Tombstone) else told
+    return told is not None and key not in keys
 
 
 def _read(ws: Workspace, packed: Packed) -> Note | None:

@@ -9,8 +9,12 @@ from memem.jobs.events import Event
 
 UNDO, UNDONE = "undo", "undone"
 """What a batch is that takes back another; and the action of its last event, whose path is the id of that other one."""
+IMPORT = "import"
 VANISH = "vanish"
 """A person says that notes which are gone were deleted on purpose: memem took nothing away, and may have no copy."""
+BURY, UNBURY = "bury", "unbury"
+"""An import brought tombstones along, and an undo of it lifted them; `after` and `before` are of the list of their
+keys."""
 
 
 @dataclass(frozen=True, slots=True)

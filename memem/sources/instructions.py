@@ -66,7 +66,10 @@ class Statement:
         """The nearest heading and the first words."""
         line = _MARKUP.sub("", _LINKED.sub(r"\1", self.text.partition("\n")[0])).strip()
         told = f"{self.headings[-1]}: {line}" if self.headings else line
-        return told if len(told) <= LONGEST_TITLE else told[: LONGEST_TITLE - 1].rpartition(" ")[0] + "…"
+        if len(told) <= LONGEST_TITLE:
+            return told
+        cut = told[: LONGEST_TITLE - 1]
+        return f"{cut.rpartition(' ')[0] or cut}…"
 
     @property
     def kind(self) -> str:

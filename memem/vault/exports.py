@@ -82,7 +82,7 @@ def write_file(target: Path, elements: Iterable[Element], *, fsync: bool) -> Non
 
 
 def write_folder(target: Path, elements: Iterable[Element], *, fsync: bool) -> None:
-    """All of it into a folder, which is whole or not there."""
+    """All of it into a folder, which is whole or not there; one that is there keeps what is not of an export."""
     with _replacing(target) as temporary:
         temporary.mkdir(mode=files.PRIVATE_FOLDER)
         folders, lines = {temporary}, list[bytes]()
@@ -100,8 +100,8 @@ def write_folder(target: Path, elements: Iterable[Element], *, fsync: bool) -> N
         _write(temporary / TOMBSTONES, b"".join(line + b"\n" for line in lines), fsync=fsync)
         for folder in folders if fsync else ():
             files.sync_folder(folder)
-    if fsync:
-        files.sync_folder(target.parent)
+    for folder in (target, target.parent) if fsync else ():
+        files.sync_folder(folder)
 
 
 def _write(path: Path, data: bytes, *, fsync: bool) -> None:
@@ -111,7 +111,7 @@ def _write(path: Path, data: bytes, *, fsync: bool) -> None:
 
 @contextmanager
 def _replacing(target: Path) -> Iterator[Path]:
-    """A name beside the target, which takes its place at the end. What was there is removed only then."""
+    """A name beside the target, which takes its place at the end; in a folder that is there, the place of an export."""
     unique = os.urandom(8).hex()
     new, old = (
         target.with_name(f"{files.TEMPORARY_PREFIX}{unique}{kind}{files.TEMPORARY_SUFFIX}") for kind in ("", "-old")
@@ -119,12 +119,35 @@ def _replacing(target: Path) -> Iterator[Path]:
     try:
         yield new
         if target.is_dir():
-            target.rename(old)
-        new.replace(target)
-    except BaseException:
+            _exchange(new, target, old)
+        else:
+            new.replace(target)
+    finally:
         _remove(new)
-        if old.exists() and not target.exists():
-            old.rename(target)
+
+
+def _exchange(new: Path, target: Path, old: Path) -> None:
+    """Have a folder hold the new export instead of the old one, or, where that fails, the old one again.
+
+    Whatever else is in it is somebody's: a `.git`, say.
+    """
+    old.mkdir(mode=files.PRIVATE_FOLDER)
+    moves = [
+        move
+        for name in (FILES, TOMBSTONES, HEADER)
+        for move in ((target / name, old / name), (new / name, target / name))
+    ]
+    begun = list[tuple[Path, Path]]()
+    try:
+        for one, other in moves:
+            if os.path.lexists(one):
+                begun.append((one, other))
+                one.rename(other)
+    except BaseException:
+        for one, other in reversed(begun):
+            if not os.path.lexists(one):
+                other.rename(one)
+        old.rmdir()
         raise
     _remove(old)
 

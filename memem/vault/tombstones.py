@@ -18,8 +18,14 @@ from memem.core.home import VaultPaths
 from memem.core.tombstone import Removal, Tombstone
 
 SALT_BYTES = 16
+_MOST_SALT_BYTES = 64  # more cannot be hashed with
 _LISTS = frozenset(each.name for each in fields(Tombstone) if str(each.type).startswith("tuple"))
 _NAMES = frozenset(each.name for each in fields(Tombstone))
+_TYPES: dict[str, type] = {"sizes": int, "purged": bool, "by_hand": bool}
+"""Of what a tombstone states, one by one, where that is not text."""
+
+Told = bytes | Tombstone | Removal | str
+"""What a line says: a salt, a tombstone, that an undo took a note out, or the key of what was lifted."""
 
 
 @dataclass(frozen=True)
@@ -140,32 +146,54 @@ def name_of(salt: bytes) -> str:
 
 def from_json(told: Any) -> Tombstone:
     """Raises TypeError or ValueError for what is not one. What a newer memem says besides is passed over."""
-    stated = {name: value for name, value in dict(told).items() if name in _NAMES}
-    stated |= {name: tuple(value) for name, value in stated.items() if name in _LISTS}
+    stated = {name: _typed(name, value) for name, value in dict(told).items() if name in _NAMES}
     return Tombstone(**stated)
 
 
+def _typed(name: str, value: Any) -> Any:
+    """What is stated, if it is of its type: a sync, a person or another program may have written it."""
+    wanted = _TYPES.get(name, str)
+    each = value if name in _LISTS and isinstance(value, list) else [value]
+    if (name in _LISTS) != isinstance(value, list) or not all(type(one) is wanted for one in each):
+        raise TypeError(f"{name} is not what a tombstone says")
+    if wanted is int and min(each, default=1) < 1:
+        raise ValueError(f"{name} is no number of sentences")
+    return tuple(each) if name in _LISTS else value
+
+
+def told_by(line: bytes) -> Told | None:
+    """What one line says; nothing where it is torn, or is not understood."""
+    try:
+        told = json.loads(line)
+        if len(line.splitlines()) > 1 or not isinstance(told, dict):
+            return None
+        if "salt" in told:
+            salt = bytes.fromhex(told["salt"])
+            return salt if SALT_BYTES <= len(salt) <= _MOST_SALT_BYTES else None
+        if "tombstone" in told:
+            return from_json(told["tombstone"])
+        if "removed" in told:
+            return Removal(str(told["key"]), str(told["removed"]), str(told["time"]))
+        return str(told["lifted"])
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return None
+
+
 def gathered(lines: Iterable[bytes]) -> Known:
-    """What lines say. One that is torn, or is not understood, is passed over."""
+    """What lines say."""
     salts: dict[str, bytes] = {}
     stones: dict[str, Tombstone] = {}
     removals: list[Removal] = []
     lifted: set[str] = set()
-    for line in lines:
-        try:
-            told = json.loads(line)
-            if "salt" in told:
-                salt = bytes.fromhex(told["salt"])
-                salts[name_of(salt)] = salt
-            elif "tombstone" in told:
-                stone = from_json(told["tombstone"])
-                stones[stone.key] = stone
-            elif "removed" in told:
-                removals.append(Removal(str(told["key"]), str(told["removed"]), str(told["time"])))
-            elif "lifted" in told:
-                lifted.add(str(told["lifted"]))
-        except (ValueError, TypeError, KeyError, AttributeError):
-            continue
+    for told in map(told_by, lines):
+        if isinstance(told, bytes):
+            salts[name_of(told)] = told
+        elif isinstance(told, Tombstone):
+            stones[told.key] = told
+        elif isinstance(told, Removal):
+            removals.append(told)
+        elif told is not None:
+            lifted.add(told)
     usable = [stone for stone in stones.values() if stone.salt in salts]
     standing = tuple(stone for stone in usable if stone.key not in lifted)
     known = led_to(salts, standing, tuple(stone for stone in usable if stone.key in lifted))

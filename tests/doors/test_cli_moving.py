@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from memem.vault.tombstones import name_of
 from tests.command_line import Run
 
 SAID = [
@@ -42,6 +43,28 @@ def test_what_is_there_is_replaced_only_by_force(run: Run, tmp_path: Path) -> No
         "tombstones": 0,
         "left": [],
     }
+
+
+def test_tombstones_alone_are_told_of_and_can_be_undone(run: Run, tmp_path: Path) -> None:
+    salt = bytes(16)
+    told = {"key": "k", "salt": name_of(salt), "time": "", "ids": ["i"], "statements": ["s"]}
+    lines = [{"tombstone": json.dumps(line)} for line in ({"salt": salt.hex()}, {"tombstone": told})]
+    (tmp_path / "x.json").write_text(json.dumps([{"format": "memem-export", "version": 1}, *lines]))
+    foreseen = run("import", "--dry-run", str(tmp_path / "x.json"))
+    assert foreseen.out == "1 that were forgotten there would be here too.\n"
+    done = run("import", str(tmp_path / "x.json"))
+    assert done.out == "1 that were forgotten there are here too.\n"
+    assert "memem undo" in done.err
+    assert run("undo", "--dry-run").out.endswith("0 left as they are, 1 tombstones taken back.\n")
+    undone = run("undo")
+    assert undone.out.endswith("is undone: 0 restored, 0 removed, 0 left as they are, 1 tombstones taken back.\n")
+    assert "brings it back" in undone.err
+
+
+def test_a_format_that_there_is_not_names_those_that_there_are(run: Run, tmp_path: Path) -> None:
+    refused = run("import", "--from", "nope", str(tmp_path))
+    assert (refused.code, "markdown" in refused.err) == (2, True)
+    assert "''" not in refused.err
 
 
 def test_without_a_vault_there_is_nothing_to_export(run: Run, tmp_path: Path) -> None:

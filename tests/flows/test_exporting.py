@@ -23,8 +23,10 @@ from memem.flows import (
     exporting,
     forgetting,
     graph,
+    history,
     importing,
     overview,
+    purging,
     reindex,
     remember,
     retrieve,
@@ -33,7 +35,7 @@ from memem.flows import (
     weaving,
 )
 from memem.flows.importing import Imported
-from memem.vault import exports
+from memem.vault import exports, tombstones
 from memem.vault import note as notes
 from memem.workspace import Workspace, open_workspace
 from tests.fakes import SteppingClock
@@ -194,6 +196,58 @@ def test_a_folder_that_is_no_export_is_never_replaced(ws: Workspace, tmp_path: P
     assert (tmp_path / "mine" / "letter.txt").read_text() == "Dear otter,"
 
 
+def files_in(folder: Path) -> dict[str, bytes]:
+    found = [path for path in folder.rglob("*") if path.is_file()]
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in found}
+
+
+def test_what_else_is_in_the_folder_of_an_export_stays_when_it_is_replaced(ws: Workspace, tmp_path: Path) -> None:
+    saved = remember.save(ws, OTTER)
+    folder = tmp_path / "folder"
+    exporting.export(ws, folder)
+    first = files_in(folder)
+    (folder / ".git").mkdir()
+    others = {".git/HEAD": b"ref: refs/heads/main", "README.md": b"My memories."}
+    for name, data in others.items():
+        (folder / name).write_bytes(data)
+    forgetting.forget(ws, saved.memory.id)
+    remember.save(ws, "Gates open at dawn.")
+    exporting.export(ws, folder, force=True)
+    again = files_in(folder)
+    assert others.items() <= again.items()
+    exporting.export(ws, tmp_path / "new")
+    assert set(again) == {*files_in(tmp_path / "new"), *others}
+    assert f"memem/{saved.path}" in first.keys() - again.keys()
+    assert sorted(path.name for path in tmp_path.iterdir() if path.name.startswith(".")) == []
+
+
+@pytest.mark.parametrize("number", range(6))
+def test_an_export_that_cannot_take_its_place_leaves_the_one_before(
+    ws: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    place = tmp_path / "place"
+    place.mkdir()
+    remember.save(ws, OTTER)
+    exporting.export(ws, place / "folder")
+    (place / "folder" / "README.md").write_text("My memories.")
+    before = files_in(place)
+    remember.save(ws, "Gates open at dawn.")
+    rename, left = Path.rename, [number]
+
+    def failing(self: Path, target: Path) -> Path:
+        left[0] -= 1
+        if left[0] == -1:
+            raise OSError(28, "No space left on device")
+        return rename(self, target)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "rename", failing)
+        with pytest.raises(InputError, match="disk is full"):
+            exporting.export(ws, place / "folder", force=True)
+    assert files_in(place) == before
+    assert [each.name for each in place.iterdir()] == ["folder"]
+
+
 @pytest.mark.parametrize("form", FORMS)
 def test_an_export_that_fails_leaves_the_one_before(
     ws: Workspace, tmp_path: Path, form: str, monkeypatch: pytest.MonkeyPatch
@@ -266,6 +320,27 @@ def test_what_was_forgotten_here_stays_forgotten(ws: Workspace, tmp_path: Path, 
         assert (told.outcome, "forgotten here" in told.reason) == ("refused", True)
 
 
+@pytest.mark.parametrize("purged", [False, True])
+def test_a_proposal_that_was_rejected_does_not_come_back(ws: Workspace, tmp_path: Path, purged: bool) -> None:
+    reviewing.propose(ws, Memory("22222222-bbbb", "Doubt", "Gulls may be fed at noon.", "zoo"), "it was said twice")
+    exporting.export(ws, tmp_path / "x.json")
+    reviewing.reject(ws, "22222222-bbbb")
+    if purged:
+        purging.purge(ws, "22222222-bbbb")
+    for dry_run in (True, False):
+        told = only(bring(ws, tmp_path / "x.json", dry_run=dry_run))
+        assert (told.outcome, "forgotten here" in told.reason) == ("refused", True)
+    assert reviewing.proposals(ws) == []
+
+
+def test_a_proposal_that_was_accepted_is_not_put_up_again(ws: Workspace, tmp_path: Path) -> None:
+    reviewing.propose(ws, Memory("22222222-bbbb", "Doubt", "Gulls may be fed at noon.", "zoo"), "it was said twice")
+    exporting.export(ws, tmp_path / "x.json")
+    reviewing.accept(ws, "22222222-bbbb")
+    told = only(bring(ws, tmp_path / "x.json"))
+    assert (told.outcome, told.id, reviewing.proposals(ws)) == ("exists", "22222222-bbbb", [])
+
+
 def test_what_was_forgotten_there_is_forgotten_here_too(ws: Workspace, other: Workspace, tmp_path: Path) -> None:
     forgetting.forget(ws, remember.save(ws, OTTER).memory.id)
     remember.save(ws, "Gates open at dawn.")
@@ -332,6 +407,31 @@ def test_what_a_person_wrote_on_a_page_comes_along(ws: Workspace, other: Workspa
     assert len(retrieve.list_memories(other)) == 1
 
 
+def test_a_playbook_whose_lines_a_person_changed_differs(ws: Workspace, tmp_path: Path) -> None:
+    for text in ("Otters are fed by hand.", "Gates open at dawn."):
+        remember.save(ws, text, project="zoo", kind="decision")
+    overview.write(ws)
+    page = ws.store.paths.playbooks / "zoo.md"
+    plain = page.read_text()
+    line = next(line for line in plain.splitlines() if "Otters" in line)
+
+    def told(theirs: str, here: str) -> str:
+        page.write_text(theirs)
+        exporting.export(ws, tmp_path / "x.json", force=True)
+        page.write_text(here)
+        result = bring(ws, tmp_path / "x.json")
+        assert page.read_text() == here
+        return next(each.outcome for each in result.files if each.place == "playbooks/zoo.md")
+
+    added, removed = plain.replace(line, f"{line}\n- Ask the keeper."), plain.replace(f"{line}\n", "")
+    assert told(added, plain) == told(plain, added) == told(removed, plain) == "differs"
+    remember.save(ws, "Pools hold salt water.", project="zoo", kind="decision")
+    page.write_text(added)
+    overview.write(ws)
+    assert page.read_text() != added
+    assert told(added, page.read_text()) == "exists", "only what memem writes is another"
+
+
 def test_a_note_among_the_pages_is_exported_as_a_note(ws: Workspace, other: Workspace, tmp_path: Path) -> None:
     saved = remember.save(ws, OTTER, project="zoo")
     moved = ws.store.paths.projects / "otters.md"
@@ -370,8 +470,100 @@ def test_an_import_of_an_export_can_be_undone(ws: Workspace, other: Workspace, t
     remember.save(other, "Pools hold salt water.")
     before = content(other)
     result = bring(other, tmp_path / "x.json")
-    undoing.undo(other, result.batch)
+    undone = undoing.undo(other, result.batch)
     assert content(other) == before
+    assert standing(other) == set()
+    undoing.undo(other, undone.undo)
+    assert content(other).keys() == before.keys() | content(ws).keys()
+    assert len(standing(other)) == len(standing(ws))
+
+
+def test_with_an_import_its_tombstones_are_undone_and_brought_back(
+    ws: Workspace, other: Workspace, tmp_path: Path
+) -> None:
+    forgetting.forget(ws, remember.save(ws, OTTER).memory.id)
+    exporting.export(ws, tmp_path / "x.json")
+    forgetting.forget(other, remember.save(other, "Gulls are loud at night.").memory.id)
+    own = standing(other)
+    result = bring(other, tmp_path / "x.json")
+    assert (result.files, result.tombstones, bool(result.batch)) == ((), 1, True)
+    assert undoing.undo(other, dry_run=True).tombstones == 1
+    assert len(standing(other)) == 2
+    undone = undoing.undo(other)
+    assert (undone.batch, undone.tombstones, undone.left, standing(other)) == (result.batch, 1, (), own)
+    again = undoing.undo(other, undone.undo)
+    assert (again.tombstones, len(standing(other))) == (1, 2)
+    with pytest.raises(InputError, match="forgotten"):
+        remember.save(other, OTTER)
+    undoing.undo(other, again.undo)
+    assert (standing(other), remember.save(other, OTTER).outcome) == (own, "created")
+
+
+def test_a_note_beside_a_tombstone_is_undone_and_brought_back_with_it(
+    ws: Workspace, other: Workspace, tmp_path: Path
+) -> None:
+    forgetting.forget(ws, remember.save(ws, OTTER).memory.id)
+    (ws.store.paths.memories / "again.md").write_text(OTTER)
+    exporting.export(ws, tmp_path / "x.json")
+    result = bring(other, tmp_path / "x.json")
+    assert (only(result).outcome, result.tombstones) == ("created", 1)
+    undone = undoing.undo(other)
+    assert (content(other), standing(other)) == ({}, set())
+    undoing.undo(other, undone.undo)
+    assert (list(content(other)), len(standing(other))) == (["memories/again.md"], 1)
+
+
+def test_the_tombstones_of_several_exports_are_undone_as_one(ws: Workspace, other: Workspace, tmp_path: Path) -> None:
+    for name, text in (("x.json", OTTER), ("y.json", "Gulls are loud at night.")):
+        forgetting.forget(ws, remember.save(ws, text).memory.id)
+        exporting.export(ws, tmp_path / name)
+    assert bring(other, tmp_path / "x.json", tmp_path / "y.json").tombstones == 2
+    assert (undoing.undo(other).tombstones, standing(other)) == (2, set())
+
+
+def test_what_was_forgotten_here_after_an_import_stays_so_when_that_is_undone(
+    ws: Workspace, other: Workspace, tmp_path: Path
+) -> None:
+    saved = remember.save(ws, OTTER)
+    data = ws.store.absolute(saved.path).read_bytes()
+    forgetting.forget(ws, saved.memory.id)
+    exporting.export(ws, tmp_path / "x.json")
+    result = bring(other, tmp_path / "x.json")
+    other.store.absolute(saved.path).write_bytes(data)  # as a sync may bring it
+    reindex.refresh(other)
+    forgetting.forget(other, saved.memory.id)
+    assert undoing.undo(other, result.batch).tombstones == 0
+    assert len(standing(other)) == 1
+
+
+def test_the_name_of_an_export_may_be_anything(ws: Workspace, other: Workspace, tmp_path: Path) -> None:
+    forgetting.forget(ws, remember.save(ws, OTTER).memory.id)
+    exporting.export(ws, tmp_path / "x.json")
+    odd = tmp_path / os.fsdecode(b"a\xff\nb.json")
+    (tmp_path / "x.json").rename(odd)
+    assert bring(other, odd).tombstones == 1
+    assert len(list(other.events.read())) == 1
+
+
+def test_the_log_counts_no_tombstones_among_the_notes(ws: Workspace, other: Workspace, tmp_path: Path) -> None:
+    forgetting.forget(ws, remember.save(ws, OTTER).memory.id)
+    remember.save(ws, "Gates open at dawn.", title="Gates")
+    exporting.export(ws, tmp_path / "x.json")
+    bring(other, tmp_path / "x.json")
+    (batch,) = history.log(other)
+    assert (batch.created, batch.changed, batch.forgotten, batch.notes) == (1, 0, 0, ("Gates",))
+    undoing.undo(other)
+    assert (history.log(other)[0].created, history.log(other)[0].forgotten) == (0, 1)
+
+
+def test_tombstones_of_which_the_undo_store_knows_no_more_stay(ws: Workspace, other: Workspace, tmp_path: Path) -> None:
+    forgetting.forget(ws, remember.save(ws, OTTER).memory.id)
+    exporting.export(ws, tmp_path / "x.json")
+    bring(other, tmp_path / "x.json")
+    shutil.rmtree(other.home.undo)
+    undone = undoing.undo(other)
+    assert (undone.undo, undone.tombstones, len(standing(other))) == ("", 0, 1)
+    assert "no longer kept" in undone.left[0].reason
 
 
 def test_a_dry_run_makes_nothing(ws: Workspace, other: Workspace, tmp_path: Path) -> None:
@@ -473,6 +665,26 @@ def test_tombstones_that_are_none_are_passed_over(tmp_path_factory: pytest.TempP
     (folder / "x.json").write_text(json.dumps([header(), *stones]))
     assert bring(opened, folder / "x.json").tombstones == 0
     opened.close()
+
+
+@pytest.mark.parametrize("odd", [{"sizes": ["a"]}, {"ids": [["x"]]}, {"statements": [{}]}, {"time": 5}])
+def test_a_tombstone_that_is_odd_is_left_out_and_nothing_breaks(
+    ws: Workspace, tmp_path: Path, odd: dict[str, Any]
+) -> None:
+    salt = bytes(16)
+    told = {"key": "k", "salt": tombstones.name_of(salt), "time": "", "ids": ["i"], "statements": ["s"], **odd}
+    lines = [json.dumps(line) for line in ({"salt": salt.hex()}, {"tombstone": told})]
+    assert bring(ws, wrap(tmp_path, header(), *({"tombstone": line} for line in lines))).tombstones == 0
+    assert ws.tombstones.lines() == [lines[0].encode()]
+    assert remember.save(ws, OTTER).outcome == "created"
+
+
+def test_a_line_of_tombstones_that_is_several_lifts_nothing(ws: Workspace, tmp_path: Path) -> None:
+    forgetting.forget(ws, remember.save(ws, OTTER).memory.id)
+    (stone,) = standing(ws)
+    line = f'{{"salt": "{"00" * 16}", "more":\n{{"lifted": "{stone.key}", "time": ""}}\n}}'
+    bring(ws, wrap(tmp_path, header(), {"tombstone": line}))
+    assert standing(ws) == {stone}
 
 
 def test_a_note_of_a_newer_schema_comes_as_it_is(ws: Workspace, other: Workspace, tmp_path: Path) -> None:

@@ -218,6 +218,20 @@ def test_a_bad_file_is_told_of_and_the_others_go_on(ws: Workspace, folder: Path)
     assert result.count("refused", "unreadable") == 6
 
 
+@pytest.mark.parametrize("text", ["---\n---\n---\n", "***\n\n---\n", "#\n\n- \n", "---\ntitle: Otters\n---\n___\n"])
+def test_a_file_of_lines_and_marks_says_nothing(ws: Workspace, folder: Path, text: str) -> None:
+    (folder / "otters.md").write_text(text)
+    for dry_run in (True, False):
+        (told,) = importing.import_notes(ws, [folder], dry_run=dry_run).files
+        assert (told.outcome, "says nothing" in told.reason) == ("refused", True)
+
+
+def test_a_heading_above_a_line_is_what_the_file_says(ws: Workspace, folder: Path) -> None:
+    (folder / "otters.md").write_text("# Otters sleep on their backs\n\n---\n")
+    (told,) = bring(ws, folder).files
+    assert "Otters sleep" in retrieve.get(ws, told.id).body
+
+
 def test_files_and_folders_that_cannot_be_opened_are_told_of(
     ws: Workspace, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -82,6 +82,11 @@ def test_the_title_is_the_heading_and_the_first_words() -> None:
     assert len(one.title) <= 80
 
 
+def test_a_title_of_one_long_word_is_cut_within_it() -> None:
+    (one,) = read("- " + "a" * 300)
+    assert one.title == "a" * 79 + "…"
+
+
 def test_a_line_of_an_index_names_its_file() -> None:
     assert [instructions.indexed(each) for each in read("- [Gulls](gulls.md) — stay out\n- Gulls fly\n")] == [
         "gulls.md",

@@ -1,8 +1,9 @@
 """The file of tombstones: added to, never changed, and read whatever others have done to it."""
 
 import json
-from dataclasses import replace
+from dataclasses import asdict, fields, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -128,6 +129,47 @@ def test_what_is_not_understood_is_passed_over_and_survives(
     tombstones.add([stone("1", name)], salt)
     assert [each.key for each in tombstones.known().standing] == ["1"]
     assert line in paths.tombstones.read_text().splitlines()
+
+
+ODD: dict[str, list[Any]] = {
+    "key": [5, None, ["k"]],
+    "salt": [5, ["s"]],
+    "time": [5, None],
+    "ids": ["i", [["x"]], [5], {"i": 1}, None],
+    "statements": ["s", [{}], [None]],
+    "sizes": [["a"], [True], [1.5], [0], [-(10**12)], 3],
+    "quotes": [[["q"]], "q"],
+    "vague": [[{}]],
+    "pieces": [[{}]],
+    "turns": [[["t"]], "t"],
+    "session": [5, []],
+    "purged": [1, "no", None],
+    "by_hand": [[], "yes"],
+}
+
+
+def odd_lines(salt: str) -> list[bytes]:
+    """Tombstones that are complete, and each odd in one thing they state; and lines that are none at all."""
+    told = [{**asdict(stone("odd", salt)), name: value} for name, values in ODD.items() for value in values]
+    salts = ["", "00" * 8, "00" * 65, 5, ["00"]]
+    others = [b"[" * 100_000, b"\xff\xfe", b'"salt"', b'["salt"]', b"5", b'{"tombstone": []}', b'{"removed": "i"}']
+    lines = [*({"tombstone": each} for each in told), *({"salt": each} for each in salts)]
+    return [*(json.dumps(line).encode() for line in lines), *others]
+
+
+def test_every_field_has_its_odd_values_here() -> None:
+    assert list(ODD) == [each.name for each in fields(Tombstone)]
+
+
+@pytest.mark.parametrize("number", range(len(odd_lines(""))))
+def test_what_is_not_of_its_type_is_passed_over(tombstones: Tombstones, paths: VaultPaths, number: int) -> None:
+    name, salt = tombstones.salt()
+    line = odd_lines(name)[number]
+    tombstones.take_in([line])
+    tombstones.add([stone("1", name)], salt)
+    known = tombstones.known()
+    assert ([each.key for each in known.standing], list(known.salts)) == (["1"], [name])
+    assert line in paths.tombstones.read_bytes().splitlines()
 
 
 def test_what_a_newer_memem_says_of_one_does_not_hide_it(tombstones: Tombstones, paths: VaultPaths) -> None:

@@ -21,7 +21,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("paths", metavar="PATH", nargs="+", type=Path, help=what)
     parser.add_argument("-p", "--project", default="", help="of all of them; default: what each says, or general")
     told = f"read the files as this, whatever they look like: {', '.join(FORMATS)}"
-    parser.add_argument("--from", dest="format", metavar="FORMAT", default="", choices=("", *FORMATS), help=told)
+    parser.add_argument("--from", dest="format", metavar="FORMAT", default="", choices=FORMATS, help=told)
     parser.add_argument("--dry-run", action="store_true", help="say what would become of each, and change nothing")
     output.json_option(parser)
 
@@ -53,7 +53,8 @@ def _show(result: Imported) -> None:
     would = "would be " if result.dry_run else ""
     items = "items" if any(each.place for each in result.files) else "files"
     brought = len(result.files) - known - left
-    output.say(f"{len(result.files)} {items}: {brought} {would}imported, {known} already known, {left} left out.")
+    if result.files:
+        output.say(f"{len(result.files)} {items}: {brought} {would}imported, {known} already known, {left} left out.")
     if result.tombstones:
         output.say(f"{result.tombstones} that were forgotten there {'would be' if result.dry_run else 'are'} here too.")
     if result.batch:

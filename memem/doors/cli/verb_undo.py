@@ -28,7 +28,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _is_done(result: Undone) -> bool:
-    return bool(result.undo or result.restored or result.removed)
+    return bool(result.undo or result.restored or result.removed or result.tombstones)
 
 
 def _show(result: Undone) -> None:
@@ -41,9 +41,11 @@ def _show(result: Undone) -> None:
     if not _is_done(result):
         raise MememError(f"Nothing of batch {result.batch} ({result.what}) could be taken back.")
     counts = f"{len(result.restored)} restored, {len(result.removed)} removed, {len(result.left)} left as they are"
+    if result.tombstones:
+        counts += f", {result.tombstones} tombstones taken back"
     if result.dry_run:
         output.say(f"Batch {result.batch} ({result.what}) would be undone: {counts}.")
         return
     output.say(f"Batch {result.batch} ({result.what}) is undone: {counts}.")
-    if result.restored or result.removed:
+    if result.restored or result.removed or result.tombstones:
         output.aside(f"`memem undo {result.undo}` brings it back.")
