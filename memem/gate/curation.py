@@ -81,12 +81,16 @@ def gained(kept: Memory, ended: Memory) -> dict[str, tuple[str, ...]]:
 
 def sentences(text: str) -> tuple[str, ...]:
     """The sentences of a text as they are written, bullets without their mark."""
-    parts = (re.sub(r"^\s*[-*+•]\s+", "", part).strip() for part in _SENTENCE_END.split(text))
+    from memem.gate.comparing.wording import unwrapped
+
+    parts = (re.sub(r"^\s*[-*+•]\s+", "", part).strip() for part in _SENTENCE_END.split(unwrapped(text)))
     return tuple(part for part in parts if re.search(r"\w", part))
 
 
 def says(text: str, sentence: str) -> bool:
     """Whether a text holds a sentence as one of its own: `guest sessions expire` does not say that sessions do."""
+    if " ".join(sentence.split()) in (" ".join(own.split()) for own in sentences(text)):
+        return True
     wanted = _claimed(sentence, exactly=True)
     return bool(wanted) and wanted <= _claimed(text, exactly=True)
 
@@ -139,7 +143,7 @@ def _claimed(text: str, *, exactly: bool = False) -> frozenset[tuple[object, ...
 
     return frozenset(
         (
-            tuple((token.key if token.is_value else token.stem, token.state) for token in sentence.content),
+            tuple((token.key if token.exact else token.stem, token.state) for token in sentence.content),
             tuple(sorted(sentence.limits.items())),
             sentence.denials,
             sentence.marks if exactly else None,

@@ -143,10 +143,14 @@ _SHORTENED = re.compile(r"\b(e\.g|i\.e|etc|vs|cf|approx)\.", re.IGNORECASE)
 _LITERAL = re.compile(r"[</_.@\\$~:*#+()&]|^--?\w|\d|[a-z][A-Z]|[A-Z]{2}[a-z]{2}")
 
 
+def unwrapped(text: str) -> str:
+    """The text with every sentence on one line that only the width of an editor has broken."""
+    return _WRAPPED.sub(r"\1 ", text)
+
+
 def plain(text: str) -> str:
     """The text in one Unicode form and without its markdown."""
-    text = _UNSEEN.sub("", unicodedata.normalize("NFKC", text)).replace("’", "'")
-    text = _WRAPPED.sub(r"\1 ", text)
+    text = unwrapped(_UNSEEN.sub("", unicodedata.normalize("NFKC", text)).replace("’", "'"))
     text = _BOX.sub(lambda box: box[1] + box[3] + (", undone" if box[2] == " " else ", done"), text)
     text = _FROM_NOW_ON.sub("", _LEAD_IN.sub("", text))
     text = _WIKI.sub(r"\1", _LINK.sub(r"\1 \2", text))
