@@ -147,7 +147,7 @@ def about(ws: Workspace, file: str, project: str) -> list[Entry]:
         return [hit for hit in rank(found, Leaning(project, (file,)), KEYWORDS) if name in hit.terms]
 
     stated = sorted(_entries(fresh_rows(ws, stating)), key=lambda entry: -entry.memory.importance)
-    named = find(ws, file, scope, MOST_HITS * 2, naming, by_words=TELLING)[1]
+    named = find(ws, file, scope, LEAST_CANDIDATES, naming, by_words=TELLING)[1]
     found = {entry.id: entry for entry in (*stated, *named)}
     return [entry for entry in found.values() if not entry.memory.superseded_by]
 
