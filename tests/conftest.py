@@ -10,6 +10,7 @@ from typing import NoReturn
 import hypothesis
 import pytest
 
+from memem.core.surroundings import Surroundings
 from memem.doors.api import MemoryHome
 from memem.flows import remember
 from memem.index import weights
@@ -60,6 +61,7 @@ def _away_from_the_real_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setenv("MEMEM_BACKGROUND", "0")
     monkeypatch.setenv("PATH", os.pathsep.join(place for place in _PATH if not Path(place, "claude").exists()))
     monkeypatch.chdir(folder)
+    monkeypatch.setattr(Surroundings, "prefix", tmp_path / "environment")  # what an uninstall would remove
 
 
 @pytest.fixture

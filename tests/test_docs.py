@@ -29,6 +29,7 @@ from memem.flows.health import Finding, Status
 from memem.flows.history import Batch
 from memem.flows.importing import FORMATS, Imported
 from memem.flows.keeping import Written
+from memem.flows.leaving import Leaving, Part
 from memem.flows.mine_delta import Mined
 from memem.flows.mining_state import LastMined, MiningState
 from memem.flows.model import ModelState
@@ -93,6 +94,8 @@ SHAPES: dict[str, Any] = {
     "imported": Imported,
     "file": ImportedFile,
     "exported": Exported,
+    "leaving": Leaving,
+    "part": Part,
     "status": Status,
     "finding": Finding,
     "model": ModelState,

@@ -59,6 +59,11 @@ class Surroundings:
         return self.environ.get("HF_ENDPOINT") or HUB
 
     @property
+    def prefix(self) -> Path:
+        """The environment that this program runs in."""
+        return Path(sys.prefix)
+
+    @property
     def uv(self) -> str | None:
         """The path of an uv: the one that bootstrap.sh fetched, or the user's."""
         import shutil

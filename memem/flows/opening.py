@@ -18,7 +18,7 @@ def require_vault(ws: Workspace) -> str:
         _remember(ws, vault_id)
         return vault_id
     root = ws.settings.vault
-    if str(root) in _known(ws):
+    if str(root) in known_vaults(ws):
         raise VaultMissing(
             f"The vault {root} is gone: its marker {ws.store.paths.marker} is missing. Mount or sync it, or set "
             "MEMEM_OBSIDIAN_VAULT to where it is now; to begin a new vault there, create that file, empty."
@@ -30,14 +30,14 @@ def require_vault(ws: Workspace) -> str:
 
 def ensure_vault(ws: Workspace) -> str:
     """The id of the vault, which is begun if there has never been one here."""
-    if not ws.store.vault_id() and str(ws.settings.vault) not in _known(ws):
+    if not ws.store.vault_id() and str(ws.settings.vault) not in known_vaults(ws):
         ws.store.make_vault()
     return require_vault(ws)
 
 
 def _completed(ws: Workspace) -> str:
     """A marker a person created empty is filled. One that a sync left behind is made anew, for notes new to us."""
-    unknown = str(ws.settings.vault) not in _known(ws)
+    unknown = str(ws.settings.vault) not in known_vaults(ws)
     if ws.store.paths.marker.is_file() or (unknown and any(ws.store.paths.memories.rglob("*.md"))):
         return ws.store.make_vault()
     return ""
@@ -54,7 +54,8 @@ def using_home(ws: Workspace) -> Iterator[None]:
         ) from None
 
 
-def _known(ws: Workspace) -> dict[str, dict[str, str]]:
+def known_vaults(ws: Workspace) -> dict[str, dict[str, str]]:
+    """Every vault that was used with this home, by its path."""
     try:
         known = json.loads(ws.home.known_vaults_file.read_bytes())
     except (OSError, ValueError):
@@ -63,7 +64,7 @@ def _known(ws: Workspace) -> dict[str, dict[str, str]]:
 
 
 def _remember(ws: Workspace, vault_id: str) -> None:
-    known = _known(ws)
+    known = known_vaults(ws)
     path = str(ws.settings.vault)
     if known.get(path, {}).get("vault_id") == vault_id:
         return

@@ -26,6 +26,34 @@ class Plugin:
         return self.root / HOOKS
 
 
+@dataclass(frozen=True, slots=True)
+class Installed:
+    """An installation that Claude Code knows of: for the user, or (`folder`) for one project."""
+
+    key: str
+    scope: str
+    folder: Path | None = None
+
+    @property
+    def where(self) -> str:
+        return f"for {self.folder}" if self.folder else "for all projects"
+
+
+def installed(ws: Workspace) -> list[Installed]:
+    """All of them, our own marketplace's first."""
+    found = []
+    for key, entry in _installed(ws.claude_folder / "plugins"):
+        folder = Path(str(entry.get("projectPath", "")))
+        found.append(Installed(key, str(entry.get("scope", "user")), folder if folder.is_absolute() else None))
+    return found
+
+
+def marketplaces(ws: Workspace) -> list[str]:
+    """Ours, where Claude Code knows it."""
+    known = _read(ws.claude_folder / "plugins" / "known_marketplaces.json")
+    return [MARKETPLACE] if MARKETPLACE in known else []
+
+
 def find(ws: Workspace, beside: Path = ROOT) -> Plugin | None:
     """The one that Claude Code has installed, else the one that this memem is part of, else none: a mere package."""
     plugins = ws.claude_folder / "plugins"

@@ -7,6 +7,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 
 from memem.core import files
+from memem.core.belongings import LEFT_IN_CACHE
 from memem.core.errors import IndexUnusable, MememError, ModelError
 from memem.flows.opening import require_vault, using_home
 from memem.flows.reindex import Refreshed, refresh
@@ -82,9 +83,8 @@ def _sweep(ws: Workspace) -> None:
     for leftover in ws.store.leftovers():
         if now - leftover.stat().st_mtime > LEFTOVER_SECONDS:
             files.remove_quietly(leftover)
-    kept = (ws.home.indexes, ws.home.vectors, ws.home.turns_file.parent, ws.home.claude_flags)
-    for path in _inside(ws.home.cache):
-        if path not in kept:
+    for pattern in LEFT_IN_CACHE:
+        for path in ws.home.cache.glob(pattern):
             _remove(path)
     for path in _inside(ws.home.indexes):
         if not path.is_dir():

@@ -142,6 +142,22 @@ def test_uninstalled_plugin_leaves_memories_and_state(fresh: Machine, plugin: Pa
     assert (fresh.memem_dir / "state" / ".miner-opted-in").exists()
 
 
+def test_memem_removes_itself_and_leaves_the_vault(fresh: Machine, plugin: Path, project: Path) -> None:
+    install(fresh, plugin)
+    fresh.set_up(plugin)
+    fresh.memem(plugin, "save", FACT, "--title", "Signing", cwd=project)
+    fresh.says("Hello.", cwd=project)
+    fresh.settle()
+    (note,) = fresh.vault.rglob("memories/*.md")
+
+    assert "memem is gone from this machine." in fresh.memem(plugin, "uninstall", "--yes")
+    assert FACT in note.read_text(encoding="utf-8")
+    assert json.loads(fresh.run("plugin", "list", "--json")) == []
+    assert [path for path in (fresh.data, fresh.memem_dir) if path.exists()] == []
+    assert not fresh.says("Hello again.", cwd=project).servers
+    assert not fresh.memem_dir.exists()
+
+
 def test_options_set_at_the_installation_hold_for_hooks_server_and_commands(
     fresh: Machine, stub: ModelStub, plugin: Path, project: Path
 ) -> None:

@@ -455,10 +455,11 @@ def test_a_rebuild_leaves_what_was_said_in_sessions_and_what_is_known_of_the_cli
     assert all(path.exists() for path in kept)
 
 
-def test_a_rebuild_sweeps_the_cache_of_what_is_not_its_own(ws: Workspace, saved: keeping.Written) -> None:
-    old = [ws.home.cache / "index.db", ws.home.cache / "index.db-wal", ws.home.cache / ".index-killed" / "index.db"]
-    old[2].parent.mkdir()
-    for path in old:
+def test_a_rebuild_sweeps_the_cache_of_what_it_left_and_of_nothing_else(ws: Workspace, saved: keeping.Written) -> None:
+    aside = ws.home.cache / f".index-{'0a' * 16}"
+    for folder in (aside, ws.home.cache / "somebody-elses"):
+        folder.mkdir()
+    for path in (ws.home.cache / "index.db", ws.home.cache / "index.db-wal", aside / "index.db"):
         path.write_text("The walrus.")
     rebuild.rebuild(ws)
-    assert [path.name for path in ws.home.cache.iterdir()] == ["index"]
+    assert sorted(path.name for path in ws.home.cache.iterdir()) == ["index", "somebody-elses"]

@@ -48,6 +48,7 @@ VERBS = {
     "encode": "compute the vectors that are missing, on all cores; what is done is kept when it is interrupted",
     "model": "show the embedding model, or fetch its weights",
     "config": "show all settings, one setting, or change one",
+    "uninstall": "list what memem has put on this machine, and remove it; your vault stays, unless --vault is given",
     "serve": "serve MCP over standard input and output; Claude Code starts it",
     "hook": "answer an event of Claude Code, whose JSON is on standard input; the plugin calls it",
     "demo": "save example memories into a fresh vault, then search it and show two prompts",

@@ -1,0 +1,99 @@
+"""memem uninstall, as a person calls it."""
+
+import io
+import sys
+
+import pytest
+
+from memem.doors import cli
+from memem.flows import remember
+from memem.workspace import Workspace, open_workspace
+from tests.command_line import Outcome, Run
+from tests.doors.test_cli_forgetting import Terminal
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
+    def call(*arguments: str, answer: str | None = None) -> Outcome:
+        monkeypatch.setattr(sys, "stdin", io.StringIO() if answer is None else Terminal(answer))
+        code = cli.main(["uninstall", *arguments])
+        return Outcome(code, *capsys.readouterr())
+
+    return call
+
+
+@pytest.fixture
+def home() -> Workspace:
+    """The home that commands use, with a memory in it."""
+    ws = open_workspace(actor="test")
+    remember.save(ws, "The walrus sleeps.")
+    ws.close()
+    return ws
+
+
+def test_it_lists_suggests_an_export_asks_and_removes(home: Workspace, run: Run) -> None:
+    outcome = run(answer="y\n")
+    assert outcome.code == 0
+    removed, kept = outcome.out.split("Kept:")
+    assert str(home.home.events_file) in removed
+    assert str(home.store.paths.ours) in kept
+    assert "memem export" in outcome.err
+    assert outcome.out.endswith("memem is gone from this machine.\n")
+    assert not home.home.root.exists()
+    assert home.store.paths.marker.exists()
+
+
+@pytest.mark.parametrize("answer", ["n\n", "\n", "", "maybe\n"])
+def test_whatever_is_not_yes_removes_nothing(home: Workspace, run: Run, answer: str) -> None:
+    outcome = run(answer=answer)
+    assert outcome.code == 1
+    assert "Nothing was removed." in outcome.err
+    assert home.home.events_file.exists()
+
+
+def test_the_vault_is_asked_about_on_its_own(home: Workspace, run: Run) -> None:
+    assert run("--vault", answer="y\nn\n").code == 1
+    assert home.home.events_file.exists()
+    assert run("--vault", answer="y\ny\n").code == 0
+    assert not home.settings.vault.exists()
+
+
+def test_with_nobody_to_ask_it_removes_nothing_without_yes(home: Workspace, run: Run) -> None:
+    outcome = run()
+    assert outcome.code == 1
+    assert "--yes" in outcome.err
+    assert home.home.events_file.exists()
+    assert run("--yes").code == 0
+    assert not home.home.root.exists()
+
+
+def test_a_dry_run_only_lists(home: Workspace, run: Run) -> None:
+    listed = run("--dry-run", "--json").data
+    assert str(home.home.events_file) in [part["path"] for part in listed["parts"]]
+    assert (listed["done"], listed["to_do"]) == (False, [])
+    assert home.home.events_file.exists()
+
+
+def test_where_there_is_nothing_it_says_so(run: Run) -> None:
+    outcome = run(answer="y\n")
+    assert outcome.out.startswith("There is nothing to remove.")
+    assert outcome.code == 1
+
+
+def test_what_is_left_to_do_is_said(home: Workspace, run: Run) -> None:
+    plugins = home.claude_folder / "plugins"
+    plugins.mkdir(parents=True)
+    (plugins / "known_marketplaces.json").write_text('{"memem-marketplace": {}}')
+    (home.home.root / "mine.txt").write_text("mine")
+    outcome = run("--yes")
+    assert "To do: claude plugin marketplace remove memem-marketplace" in outcome.out
+    assert f"Left: {home.home.root / 'mine.txt'}" in outcome.out
+
+
+@pytest.mark.parametrize(
+    ("number", "text"), [(0, ""), (999, "(999 bytes) "), (12_345, "(12 KB) "), (91_000_000, "(91 MB) ")]
+)
+def test_sizes_are_for_reading(number: int, text: str) -> None:
+    from memem.doors.cli.verb_uninstall import _size
+
+    assert _size(number) == text
