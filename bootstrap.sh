@@ -384,7 +384,7 @@ main() {
       # Tests have a home of their own; those of the real model read its weights, and nothing else, from the user's.
       MEMEM_TEST_WEIGHTS=${MEMEM_TEST_WEIGHTS-$("$python" -P -m memem model path 2>/dev/null)} || true
       export MEMEM_TEST_WEIGHTS
-      [ $# -gt 0 ] || set -- -n auto --cov=memem --cov-report=term --cov-fail-under=90
+      [ $# -gt 0 ] || set -- -n auto --dist worksteal --cov=memem --cov-report=term --cov-fail-under=90
       exec python -m pytest "$@"
       ;;
     -h | --help) usage ;;
