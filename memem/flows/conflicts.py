@@ -91,7 +91,12 @@ def write_page(ws: Workspace) -> None:
     page = ws.store.paths.conflicts
     if found or page.exists():
         with writing(ws), suppress(NoteChanged):  # whoever saves it now gets ours the next time
-            pages.write(page, _page(found), fsync=ws.settings.fsync)
+            pages.write(page, _page(found), fsync=ws.settings.fsync, is_ours=_is_ours)
+
+
+def _is_ours(line: str) -> bool:
+    """Headings, quotations and what the model said of them: of a conflict that is no more, that too."""
+    return line.startswith(("# ", "## ", ">", *(f"{each[0].upper()}{each[1:]}" for each in _FOUND.values())))
 
 
 def _contradicting(ws: Workspace) -> list[Entry]:

@@ -24,7 +24,7 @@ from memem.flows.writing import writing
 from memem.gate.verdict import clean_line
 from memem.index.notes import Row
 from memem.jobs import log
-from memem.vault import pages, review
+from memem.vault import overviews, pages, review
 from memem.vault import playbooks as vault_playbooks
 from memem.vault.note import Note
 from memem.workspace import Workspace
@@ -35,7 +35,6 @@ MOST_OF_KIND = 200
 MOST_CHANGED = 20
 MOST_WAITING = 20
 NONE_LEFT = "No memories of this project are left."
-_PLURALS = {kind: f"{kind}s".capitalize() for kind in KINDS}
 _META = "pages"
 _UNDONE: list[object] = []
 """Of a project whose pages could not be written: like no state of any."""
@@ -144,7 +143,7 @@ class _Writing:
         undone = []
         for name in sorted(self._without_notes()):
             page, playbook = self._pages_of(name)
-            done = self._withdraw(page, _nothing)
+            done = self._withdraw(page, overviews.typed)
             if not (self._withdraw(playbook, vault_playbooks.emptied) and done):
                 undone.append(name)
         return undone
@@ -178,7 +177,9 @@ class _Writing:
             return False
         try:
             with writing(self._ws):
-                if pages.write(path, part, fsync=self._ws.settings.fsync):
+                # What a person writes into a playbook is kept where it stands.
+                is_ours = overviews.is_ours if isinstance(part, str) else None
+                if pages.write(path, part, fsync=self._ws.settings.fsync, is_ours=is_ours):
                     self._written.append(self._name(path))
         except NoteChanged:
             self._busy.append(self._name(path))
@@ -195,10 +196,6 @@ def _known(ws: Workspace) -> dict[str, list[object]]:
     except ValueError:
         return {}
     return told if isinstance(told, dict) else {}
-
-
-def _nothing(_: str) -> str:
-    return ""
 
 
 def _named(page: Path) -> str:
@@ -273,7 +270,7 @@ def _project(ws: Workspace, project: _Project, rows: Sequence[Row]) -> str:
     if _has_playbook(ws, project):
         links.append(pages.link(f"memem/playbooks/{project.stem}", "Playbook"))
     parts = [f"# {pages.plain(project.name)}", " · ".join(links), *_listed("Pinned", pinned)]
-    for kind, heading in _PLURALS.items():
+    for kind, heading in overviews.PLURALS.items():
         parts += _listed(heading, [each for each in others if each.memory.kind == kind])
     parts += _listed("Others", [each for each in others if each.memory.kind not in KINDS])
     shown = {each.path for each in alive}

@@ -9,10 +9,14 @@ from pathlib import Path
 from memem.core import files
 from memem.core.errors import NoteChanged, VaultUnwritable
 
+IsOurs = Callable[[str], bool]
+"""Whether a line may be one that memem wrote earlier, about something that is no longer so."""
 Part = str | Callable[[str], str]
 """What memem has to say on a page: as it is, or made from the page's text; nothing: the page is left as it is."""
 BEGIN = "<!-- memem writes from here -->"
 END = "<!-- to here; what you write around it stays -->"
+_SEAL = "<!-- %08x -->"
+_SEALED = re.compile(r"<!-- [0-9a-f]{8} -->")
 _NAME_BYTES = 160  # file systems stop at 255; sync services add their own suffixes
 _DEVICES = frozenset(
     ("con", "prn", "aux", "nul", *(f"{port}{number}" for port in ("com", "lpt") for number in range(10)))
@@ -84,6 +88,22 @@ def merged(text: str, part: str) -> str:
     return text[: place[0]] + own + text[place[1] :]
 
 
+def sealed(part: str) -> str:
+    """A part with a checksum: by it memem knows whether a person has written into it."""
+    return f"{part.strip()}\n{_SEAL % zlib.crc32(part.strip().encode())}"
+
+
+def typed_within(text: str, part: str, is_ours: IsOurs) -> list[str]:
+    """The lines that a person wrote between the marks of a sealed part, and that `part` would replace."""
+    *lines, seal = own_lines(text) or [""]
+    if not _SEALED.fullmatch(seal):
+        lines, seal = [*lines, seal], ""
+    if seal == _SEAL % zlib.crc32("\n".join(lines).strip().encode()):
+        return []
+    known = set(part.splitlines())
+    return [line for line in lines if line.strip() and line not in known and not is_ours(line)]
+
+
 def read(path: Path) -> str | None:
     """A page as it is, with its own line endings; empty when there is none, None when it is no text."""
     try:
@@ -99,22 +119,23 @@ def leads_out(path: Path) -> bool:
     return path.is_symlink() or path.parent.is_symlink()
 
 
-def write(path: Path, part: Part, *, fsync: bool) -> bool:
+def write(path: Path, part: Part, *, fsync: bool, is_ours: IsOurs | None = None) -> bool:
     """Bring memem's part of a page up to date; says whether that changed anything. Called under the write lock.
 
-    A page that is not text is left as it is. Raises NoteChanged, with nothing written, when somebody saves it at this
+    With `is_ours` the part is sealed, and what a person wrote into it is put below it. A page that is not text is left
+    as it is. Raises NoteChanged, with nothing written, when somebody saves it at this
     very moment, and again.
     """
     try:
-        return _written(path, part, fsync=fsync)
+        return _written(path, part, is_ours, fsync=fsync)
     except NoteChanged:
-        return _written(path, part, fsync=fsync)
+        return _written(path, part, is_ours, fsync=fsync)
 
 
-def _written(path: Path, part: Part, *, fsync: bool) -> bool:
+def _written(path: Path, part: Part, is_ours: IsOurs | None, *, fsync: bool) -> bool:
     before = read(path)
     own = "" if before is None else part if isinstance(part, str) else part(before)
-    if before is None or not own or (after := merged(before, own)) == before:
+    if before is None or not own or (after := _renewed(before, own, is_ours)) == before:
         return False
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -122,6 +143,17 @@ def _written(path: Path, part: Part, *, fsync: bool) -> bool:
     except OSError as error:
         raise VaultUnwritable(f"Cannot write {path}: {files.reason(error)}. Nothing was changed.") from None
     return True
+
+
+def _renewed(before: str, part: str, is_ours: IsOurs | None) -> str:
+    if is_ours is None:
+        return merged(before, part)
+    typed = typed_within(before, part, is_ours)
+    after = merged(before, sealed(part))
+    if not typed:
+        return after
+    end = after.rfind(END) + len(END)
+    return f"{after[:end]}\n\n{chr(10).join(typed)}{after[end:]}"
 
 
 def withdraw(path: Path, instead: str, *, fsync: bool, rest: Callable[[str], str] = lambda _: "") -> bool:

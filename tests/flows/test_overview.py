@@ -21,7 +21,7 @@ from memem.flows import (
     undoing,
 )
 from memem.flows import purging as purge_flow
-from memem.vault import pages
+from memem.vault import overviews, pages
 from memem.vault.pages import BEGIN, END
 from memem.workspace import Workspace
 from tests.fakes import SteppingClock
@@ -385,3 +385,50 @@ def test_whoever_has_no_pages_gets_none_for_forgetting_something(ws: Workspace) 
     gone = keep(ws, 1)
     forgetting.forget(ws, gone.id)
     assert not ws.store.paths.home_page.exists()
+
+
+# --- what a person types among memem's lines ----------------------------------------------------------------------
+
+
+def type_into(ws: Workspace, name: str, line: str) -> None:
+    path = ws.store.paths.ours / name
+    path.write_text(path.read_text(encoding="utf-8").replace("\n## ", f"\n{line}\n\n## ", 1), encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", ["Home.md", "projects/shop.md", "Conflicts.md"])
+def test_what_is_typed_between_the_marks_outlives_every_later_writing(ws: Workspace, name: str) -> None:
+    one = keep(ws, 1)
+    keep(ws, 2, contradicts=(one.link,))
+    conflicts.write_page(ws)
+    overview.write(ws)
+    type_into(ws, name, "Ask Ann about this one.")
+    for number in (3, 4):
+        keep(ws, number, contradicts=(one.link,))
+        conflicts.write_page(ws)
+        overview.write(ws)
+    own, below = page(ws, name).split(END)
+    assert below.strip() == "Ask Ann about this one."
+    assert "Ann" not in own
+    assert "Note 4" in own or "00000004" in own
+
+
+def test_what_is_typed_into_the_page_of_a_project_stays_when_the_project_goes(ws: Workspace) -> None:
+    note = keep(ws, 1)
+    overview.write(ws)
+    type_into(ws, "projects/shop.md", "Ask Ann about this one.")
+    forgetting.forget(ws, note.memory.id)
+    overview.write(ws)
+    assert "Ask Ann about this one." in page(ws, "projects/shop.md")
+
+
+def test_every_line_of_these_pages_is_known_for_one_of_ours(ws: Workspace) -> None:
+    for number, kind in enumerate(("fact", "decision", "lesson"), 1):
+        keep(ws, number, kind=kind, title=f"It's [odd] | {number} (really) #tag · one")
+    keep(ws, 5, layer=0)
+    keep(ws, 6, layer=3)
+    keep(ws, 7, valid_to="2020-01-01", project="über-blog")
+    overview.write(ws)
+    written = ["Home.md", "projects/shop.md", *(f"projects/{each.name}" for each in ws.store.paths.projects.glob("ü*"))]
+    lines = [line for name in written for line in pages.own_lines(page(ws, name)) if not line.startswith("<!--")]
+    assert len(lines) > 20
+    assert [line for line in lines if line and not overviews.is_ours(line)] == []

@@ -213,3 +213,60 @@ def test_words_are_read_as_they_were_said() -> None:
 def test_a_link_shows_other_words_that_cannot_end_it() -> None:
     assert pages.link("note-3f2c9a1e", "a [[b]] | c") == "[[note-3f2c9a1e|a ((b)) ¦ c]]"
     assert pages.link("note", " ") == "[[note]]"
+
+
+# --- what a person types between the marks ------------------------------------------------------------------------
+
+
+def is_an_item(line: str) -> bool:
+    return line.startswith("- [[")
+
+
+@pytest.fixture
+def listed(tmp_path: Path) -> Path:
+    page = tmp_path / "Page.md"
+    assert write(page, "# List\n\n- [[one]]\n- [[two]]", fsync=False, is_ours=is_an_item)
+    return page
+
+
+def test_what_is_typed_between_the_marks_is_put_below_them_once(listed: Path) -> None:
+    listed.write_text(listed.read_text().replace("- [[two]]", "- [[two]]\nCall Ann.\n\nAnd Bob."))
+    for part in ("# List\n\n- [[one]]", "# List\n\n- [[three]]"):
+        assert write(listed, part, fsync=False, is_ours=is_an_item)
+        own, below = listed.read_text().split(END)
+        assert below == "\n\nCall Ann.\nAnd Bob.\n"
+        assert part in own
+        assert "Ann" not in own
+
+
+def test_lines_of_ours_that_no_longer_hold_go_without_a_trace(listed: Path) -> None:
+    assert write(listed, "# Other\n\n- [[three]]", fsync=False, is_ours=is_an_item)
+    assert "List" not in listed.read_text()
+    listed.write_text(listed.read_text().replace("# Other", "# Other\nMine."))
+    assert write(listed, "# Other", fsync=False, is_ours=is_an_item)
+    assert "[[three]]" not in listed.read_text()
+    assert "Mine." in listed.read_text().split(END)[1]
+
+
+def test_a_page_that_was_never_sealed_keeps_what_is_not_of_our_making(tmp_path: Path) -> None:
+    page = tmp_path / "Page.md"
+    page.write_text(f"{BEGIN}\n- [[one]]\nMine.\n{END}\n")
+    assert write(page, "- [[two]]", fsync=False, is_ours=is_an_item)
+    assert page.read_text().endswith(f"{END}\n\nMine.\n")
+    assert "[[one]]" not in page.read_text()
+
+
+def test_a_sealed_page_is_written_only_when_it_changes(listed: Path) -> None:
+    assert not write(listed, "# List\n\n- [[one]]\n- [[two]]\n", fsync=False, is_ours=is_an_item)
+
+
+@given(st.lists(text, max_size=4))
+def test_nothing_that_is_typed_anywhere_on_a_page_is_lost(typed: list[str]) -> None:
+    lines = [line for each in typed for line in each.splitlines() if line.strip() and BEGIN not in line]
+    page = merged("", pages.sealed("# List\n- [[one]]\n- [[two]]"))
+    for number, line in enumerate(lines):
+        rows = page.split("\n")
+        rows.insert(1 + 7 * number % len(rows), line)
+        page = pages._renewed("\n".join(rows), f"# List\n- [[{number}]]", is_an_item)
+    kept = page.splitlines()
+    assert all(line in kept for line in lines)
