@@ -16,7 +16,6 @@ from memem.core.clock import iso
 from memem.core.errors import Forgotten, InputError, NoteError
 from memem.core.imports import CREATED, EXISTS, REFUSED, UNREADABLE, ImportedFile, Item
 from memem.core.memory import Memory
-from memem.core.project import normalise
 from memem.flows import conflicts, forgetting, joining, keeping, overview, reading, reconcile, sourcing, unpacking
 from memem.flows.joining import Joined
 from memem.flows.keeping import Written
@@ -26,6 +25,7 @@ from memem.flows.reconcile import Candidate
 from memem.flows.reindex import fresh_rows, ready
 from memem.flows.sourcing import EXPORT, FORMATS, Source
 from memem.gate.duplicates import fingerprint
+from memem.gate.naming import project_named
 from memem.jobs.batches import IMPORT
 from memem.workspace import Workspace
 
@@ -151,7 +151,7 @@ def _memory(ws: Workspace, item: Item, project: str) -> Memory:
     return replace(
         said,
         id=str(uuid.uuid5(_NAMESPACE, f"{item.place}\n{fingerprint(said.body)}")),
-        project=normalise(project or said.project),
+        project=project_named(project or said.project),
         anchors=(),
         created=validity.in_full(said.created, zone) or now,
         updated=now,
