@@ -88,18 +88,23 @@ def is_phrase(value: str) -> bool:
     return len(words) % 3 == 0 and len(set(words)) > len(words) // 2 and _NEVER_IN_A_PHRASE.isdisjoint(words)
 
 
-_RUN = re.compile(r"[a-z]{7,}|[A-Z]{7,}")
+_RUN = re.compile(r"[a-z]{10,}|[A-Z]{10,}")
+_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _IDENTITY = re.compile(r"(?:[0-9a-f]{8}-)(?:[0-9a-f]{4}-){3}[0-9a-f]{12}|[0-9a-f]+|[0-9]+", re.IGNORECASE)
 
 
 def is_random(value: str) -> bool:
     """Looks like chance alone made it, and is neither a hash nor an id, which hexadecimal digits may be as well."""
-    return (
-        len(value) >= 16
-        and is_generated(value, 16)
-        and not _IDENTITY.fullmatch(value)
-        and (entropy(value) >= 3.5 and not _RUN.search(value))
-    )
+    if len(value) < 16 or _IDENTITY.fullmatch(value) or _RUN.search(value) or _is_identifier(value):
+        return False
+    return is_generated(value, 16) and entropy(value) >= 3.5
+
+
+def _is_identifier(value: str) -> bool:
+    """The name of a class, say, with a number or two in it: its parts are words."""
+    parts = _PART.findall(value)
+    words = [part for part in parts if not part.isdigit() and not part.isupper()]
+    return value.isalnum() and len(parts) < len(value) // 3 and all(len(word) > 2 for word in words)
 
 
 def entropy(value: str) -> float:

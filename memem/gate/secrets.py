@@ -91,6 +91,7 @@ _PHRASE_HINTS = {
 """By what many of them have in common, so that most texts are not asked for each."""
 _BLOCK_HINTS = [(hint, rule) for rule in BLOCK_RULES for hint in rule.hints]
 _RUN_WITH_A_DIGIT = re.compile(r"(?=[A-Za-z_=+~-]{0,80}\d)[\w=+~-]{12,}", re.ASCII)
+_CAPITALS = re.compile(r"[A-Z]{20}")
 _DIGIT, _TURN = re.compile(r"\d"), re.compile(r"[a-z][A-Z]")
 
 
@@ -115,9 +116,9 @@ def _matches(rule: Rule, text: str) -> list[Redaction]:
 
 def _is_made(word: str) -> bool:
     """Whether a machine may have made a long word: digits among its letters, or capitals here and there."""
-    if _DIGIT.search(word):
-        return _RUN_WITH_A_DIGIT.search(word) is not None
-    return not word.islower() and len(_TURN.findall(word)) > 4
+    if _DIGIT.search(word) and _RUN_WITH_A_DIGIT.search(word):
+        return True
+    return not word.islower() and (len(_TURN.findall(word)) > 3 or _CAPITALS.search(word) is not None)
 
 
 def _of_words(words: list[str], made: list[int]) -> list[Rule]:
@@ -125,10 +126,14 @@ def _of_words(words: list[str], made: list[int]) -> list[Rule]:
     from memem.gate.secret_table import format_rules, named_rules
 
     secrets = " ".join([words[number] for number in made])
+    lowered = secrets.lower()
     # A name stands at most 20 characters before its value.
-    around = " ".join([word for number in made for word in words[max(0, number - 8) : number + 1]]).lower()
+    named = [number for number in made if _DIGIT.search(words[number])]
+    around = " ".join([word for number in named for word in words[max(0, number - 4) : number + 1]]).lower()
     rules = [rule for hint, rule in _WORD_HINTS if hint in secrets]
-    return rules + [rule for hint, rule in (*format_rules(), *named_rules()) if hint in around]
+    rules += [rule for hint, rule in format_rules() if hint in lowered]
+    rules = [rule for rule in rules if r"\s" in rule.pattern or _compiled(rule.pattern).search(secrets)]
+    return rules + [rule for hint, rule in named_rules() if hint in around]
 
 
 def _within(rule: BlockRule, text: str) -> Iterator[Redaction]:
