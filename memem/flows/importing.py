@@ -24,6 +24,7 @@ from memem.flows.reading import Tally
 from memem.flows.reconcile import Candidate
 from memem.flows.reindex import fresh_rows, ready
 from memem.flows.sourcing import EXPORT, FORMATS, Source
+from memem.gate import secrets
 from memem.gate.duplicates import fingerprint
 from memem.gate.naming import project_named
 from memem.jobs.batches import IMPORT
@@ -141,7 +142,9 @@ def _taken(run: _Run, source: Source, item: Item) -> ImportedFile:
         return replace(_failed(source, problem), place=place)
     run.joined.met(item, memory, written)
     run.contradicting |= bool(written.memory.contradicts)
-    told = f"taken out: {', '.join(written.redacted)}" if written.redacted and written.outcome != EXISTS else ""
+    # Of some sources secrets are taken out before they are parted into items.
+    redacted = dict.fromkeys((*written.redacted, *secrets.marked(f"{item.memory.title}\n{item.memory.body}")))
+    told = f"taken out: {', '.join(redacted)}" if redacted and written.outcome != EXISTS else ""
     return ImportedFile(source.shown, written.outcome, written.memory.id, written.memory.title, told, place)
 
 

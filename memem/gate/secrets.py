@@ -57,7 +57,17 @@ def redact(text: str) -> tuple[str, tuple[str, ...]]:
     return "".join(pieces), tuple(dict.fromkeys(span.kind for span in spans))
 
 
-_MARK = re.compile(r"\[redacted: [a-z0-9 ]{2,40}\]")
+_MARK = re.compile(r"\[redacted: ([a-z0-9 ]{2,40})\]")
+
+
+def marked(text: str) -> tuple[str, ...]:
+    """The kinds of the secrets that were taken out of a text before."""
+    return tuple(dict.fromkeys(_MARK.findall(text)))
+
+
+def without_marks(text: str) -> str:
+    """The text without what stands for its secrets."""
+    return _MARK.sub("", text)
 
 
 def _between(text: str, offset: int, spans: list[tuple[int, int]]) -> list[tuple[int, str]]:

@@ -109,7 +109,5 @@ class _Cleaner:
 
 
 def _says_nothing(verdict: Verdict) -> bool:
-    rest = verdict.memory.body
-    for kind in verdict.redacted:
-        rest = rest.replace(f"[redacted: {kind}]", "")
-    return bool(verdict.redacted) and not any(character.isalnum() for character in rest)
+    rest = secrets.without_marks(verdict.memory.body)
+    return rest != verdict.memory.body and not any(character.isalnum() for character in rest)

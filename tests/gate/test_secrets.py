@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memem.gate.secret_formats import PHRASE_RULES, WORD_RULES, Rule
-from memem.gate.secrets import Redaction, find, redact
+from memem.gate.secrets import Redaction, find, marked, redact, without_marks
 
 # Secret-looking strings are put together at run time, so that no scanner takes this file for a leak.
 BODY = "a1B2" * 30
@@ -266,6 +266,12 @@ def test_what_only_looks_like_a_secret_passes_unchanged(text: str) -> None:
 )
 def test_redacted_text_is_not_redacted_again(text: str) -> None:
     assert find(text) == []
+
+
+def test_what_was_taken_out_before_can_be_told() -> None:
+    text, kinds = redact(f"password: hunter2 and {'ghp_' + BODY[:36]}")
+    assert marked(text) == kinds == ("password", "github token")
+    assert without_marks(text) == "password:  and "
 
 
 def test_find_reports_where_each_secret_stands_in_order() -> None:
