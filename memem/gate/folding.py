@@ -11,7 +11,7 @@ _UNSEEN = (
 )
 _STRANGE = "\uff01-\uff5e\u24b6-\u24e9\U0001d400-\U0001d7ff"
 # Only within a word does what cannot be seen hide anything: behind an emoji it does not.
-_ODD = re.compile(f"[{_UNSEEN}](?=[!-~{_STRANGE}])|[{_STRANGE}]")
+_ODD = re.compile(f"[{_UNSEEN}](?=[-A-Za-z0-9_+/={_STRANGE}])|[{_STRANGE}]")
 # Quick to ask for, and true of more than is odd: each range beyond the basic plane costs time on every letter.
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
 _SUSPECT = re.compile(

@@ -199,6 +199,7 @@ PHRASE_RULES = (
         "password",
         ("auth=(", "auth = (", "auth("),
         r"(?i:auth)\w{0,9} ?[=(][ (]{0,3}[\"'][^\"'\n]{1,64}[\"'], ?[\"']([^\s\"']{4,64})[\"'] ?\)",
+        is_chosen,
     ),
     Rule("password", ("_auth",), r"(?<![A-Za-z])_auth[\"']?\s?[=:]\s?[\"']?([A-Za-z0-9+/]{8,}={0,2})", is_credential),
     Rule(

@@ -15,7 +15,7 @@ from memem.gate.secret_values import entropy, is_generated, is_real
 
 # Between the name and the value: the rest of a variable's name, and what assigns. Ids and checksums are no secrets.
 _BETWEEN = (
-    r"(?!\w*[ _.-]?(?i:id|sha\d*|hash|commit|digest|version|url|build|run)[\s\"'`\\]{0,4}[=:,])"
+    r"(?![ \t\w.-]{0,20}?(?i:id|sha\d*|hash|commit|digest|version|url|build|run)[\s\"'`\\]{0,4}[=:,])"
     r"[ \t\w.-]{0,20}[\s\"'`\\\])]{0,4}(?:=|>|:{1,3}=|\|\||:|=>|\?=|,)[`\"'\s=\\]{0,6}"
 )
 
