@@ -204,10 +204,11 @@ def _secretlint(program: str, texts: Sequence[str]) -> Found:
         while modules.name != "node_modules" and modules != modules.parent:
             modules = modules.parent
         Path(place, "node_modules").symlink_to(modules)
-        command = [program, "*.txt", "--format", "json", "--no-maskSecrets"]
-        done = subprocess.run(command, capture_output=True, timeout=CLI_SECONDS, check=False, cwd=place)
+        told = Path(place, "told.json")  # it ends before a pipe has taken all that it says
+        command = [program, "*.txt", "--format", "json", "--no-maskSecrets", "--output", str(told)]
+        subprocess.run(command, capture_output=True, timeout=CLI_SECONDS, check=False, cwd=place)
         found: dict[int, list[str]] = {}
-        for each in json.loads(done.stdout or b"[]"):
+        for each in json.loads(told.read_text(encoding="utf-8")) if told.exists() else ():
             number = int(Path(each["filePath"]).stem)
             ranges = [message["range"] for message in each["messages"]]
             if ranges:

@@ -99,7 +99,7 @@ WORD_RULES = (
     _prefixed("api key", "tfp_ dnkey-", r"[\w.=-]{40,}"),
     _prefixed("square token", "sq0csp- sq0atp-", _URLSAFE),
     _prefixed("bedrock key", "bedrock-api-key- ABSK", r"[\w+/=-]{40,}"),
-    _prefixed("private key", "xprv yprv zprv tprv nsec1 suiprivkey1", r"[1-9A-HJ-NP-Za-z]{50,}"),
+    _prefixed("private key", "xprv yprv zprv tprv nsec1 suiprivkey1", r"[0-9A-Za-z]{50,}"),
     Rule("api key", ("sk-",), r"(?<![A-Za-z0-9])(sk-(?:[a-z0-9]{1,12}-){1,3}[\w-]{20,})", is_generated),
     Rule("api key", ("re_",), r"(re_(?<!\wre_)[A-Za-z0-9]{8}_[A-Za-z0-9]{20,})", is_generated),
     Rule("api key", ("pa-",), r"(?<![\w-])(pa-[\w-]{43,48})(?![\w-])", is_generated),
@@ -198,7 +198,8 @@ PHRASE_RULES = (
     Rule(
         "password",
         ("auth=(", "auth = (", "auth("),
-        r"(?i:auth)\w{0,9} ?[=(][ (]{0,3}[\"'][^\"'\n]{1,64}[\"'], ?[\"']([^\s\"']{4,64})[\"'] ?\)",
+        r"(?i:auth)\w{0,9} ?[=(][ (]{0,3}\\{0,3}[\"'][^\"'\n]{1,64}[\"'], ?"
+        r"\\{0,3}[\"']([^\s\"'\\]{4,64})\\{0,3}[\"'] ?\)",
         is_chosen,
     ),
     Rule("password", ("_auth",), r"(?<![A-Za-z])_auth[\"']?\s?[=:]\s?[\"']?([A-Za-z0-9+/]{8,}={0,2})", is_credential),

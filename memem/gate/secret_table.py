@@ -51,7 +51,7 @@ def _beside(name: str, value: str) -> str:
 
 
 def _has_digit(value: str) -> bool:
-    return any(map(str.isdigit, value)) and is_real(value)
+    return any(map(str.isdigit, value)) and is_real(value.rpartition("://")[2])  # an address may be the secret itself
 
 
 def _holding(holds: Callable[[str], bool], bits: float) -> Callable[[str], bool]:
