@@ -7,7 +7,15 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from memem.gate.secret_values import has_key_material, is_chosen, is_credential, is_generated, is_phrase, is_real
+from memem.gate.secret_values import (
+    has_key_material,
+    is_chosen,
+    is_credential,
+    is_generated,
+    is_mixed,
+    is_phrase,
+    is_real,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,6 +220,23 @@ PHRASE_RULES = (
         "password",
         (":5432:", ":*:"),
         r"(?<![^\s\"'`])[\w.*-]{1,99}:(?:5432|\*):[\w*-]{1,64}:[\w*-]{1,64}:([^\s\"'`:]{3,})",
+    ),
+    Rule(
+        "password",
+        ("cred", "login"),
+        r"(?i:creds?|credentials?|login)(?: are| is|:|=)? [\"'`]?[\w.@+-]{2,40}(?::| / )([^\s\"'`]{6,64})",
+        is_mixed,
+    ),
+    Rule("token", ("_pat",), r"_PAT[\"']?\s?[:=]\s?[\"']?([\w-]{20,})", is_generated),
+    Rule("signature", ("signature=",), r"[?&](?:X-(?:Amz|Goog)-)?Signature=([\w%+/=-]{20,})", is_generated),
+    Rule("secret", ("secret set ",), r"secret set [^\n|;]{0,80}?(?:--body|-b)[ =][\"']?([^\s\"']{6,})", is_generated),
+    Rule("password", ("-stdin",), r"(?:echo|printf) [\"']?([^\s\"'|]{6,})[\"']? ?\|[^\n|]{0,99}password-stdin"),
+    Rule("password", ("storepass ", "keypass "), r"-(?:store|key)pass [\"']?([^\s\"']{4,})"),
+    Rule("password", ("htpasswd ",), r"htpasswd -\w{0,4}b\w{0,4} \S{1,99} \S{1,64} [\"']?([^\s\"']{4,})"),
+    Rule(
+        "otp seed",
+        ("otp", "2fa", "mfa"),
+        r"(?i:\bt?otp|2fa|mfa)[ _-]?(?i:secret|seed|key)[\"']?(?: is |\s?[:=]\s?| )[\"']?([A-Z2-7]{16,})",
     ),
     Rule(
         "otp seed", ("otpauth",), r"otpauth(?:-migration)?://[^\s\"'`]{0,200}?[?&](?:secret|data)=([A-Za-z0-9%+/=]{8,})"

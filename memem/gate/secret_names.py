@@ -7,7 +7,24 @@ from dataclasses import dataclass
 from memem.gate.secret_values import is_chosen, is_generated, is_random, is_real
 
 _NAMES = (
-    *("pass", "pwd", "pw", "secret", "token", "key", "cred", "auth", "kennwort", "contrase\u00f1a", "senha"),
+    *(
+        "pass",
+        "pwd",
+        "pw",
+        "secret",
+        "token",
+        "key",
+        "cred",
+        "auth",
+        "kennwort",
+        "mot de passe",
+        "wachtwoord",
+        "has\u0142o",
+        "l\u00f6senord",
+        "\u015fifre",
+        "contrase\u00f1a",
+        "senha",
+    ),
     *("\u043f\u0430\u0440\u043e\u043b\u044c", "\u5bc6\u7801", "\u5bc6\u78bc", "\u53e3\u4ee4"),
     *("\u30d1\u30b9\u30ef\u30fc\u30c9", "\ube44\ubc00\ubc88\ud638", "\ube44\ubc88", "\ud328\uc2a4\uc6cc\ub4dc"),
 )
@@ -15,7 +32,8 @@ _NAME = re.compile("|".join(_NAMES))
 _PASSWORD_ENDING = re.compile(r"word|wd|phrase|code|wort|(?<![a-z].{4})(?![a-z])", re.DOTALL)
 _SHORT_PASSWORD = re.compile(r"(?<![a-z])pw(?![a-z])")
 _KEY_OF = re.compile(
-    r"(api|app|access|account|private|auth|signing|encryption|master|service|storage|admin|deploy|jwt)[ _-]?$"
+    r"(api|app|access|account|private|auth|signing|encryption|master|service|storage|admin|deploy|jwt|hmac"
+    r"|webhook|license|wallet|client|shared)[ _-]?$"
 )
 # Keys that everybody may know, and those of tables, caches and maps.
 _OPEN_KEY = re.compile(
@@ -36,7 +54,8 @@ _SEPARATOR = re.compile(
     r"[\"'`*\\\])]{0,6}(?:"
     r"(?P<assign>,?\s{0,40}[\"']?value[\"']?\s?[:=]\s?|:[ ]?[A-Za-z][\w\[\]|., ]{0,40}?=[ ]?(?=[\"'])"
     r"|[ \t]{0,40}(?::=|=>|->|={1,3}|:(?![:/])|\uff1a|(?<=\w)>(?=[^<>\n]{4,200}</))[ \t*]{0,40})"
-    r"|(?P<says>[ ](?:is|was|to|-|\u2013|\u2014)[ ](?:now[ ]|set[ ]to[ ]|still[ ]){0,2}|\u662f[ ]?|[ ]\((?=[^()\s]+\)))"
+    r"|(?P<says>[ ](?:is|was|to|ist|lautet|est|es|\u00e8|-|\u2013|\u2014)[ ]"
+    r"(?:now[ ]|set[ ]to[ ]|still[ ]){0,2}|\u662f[ ]?|[ ]\((?=[^()\s]+\)))"
     r"|(?P<beside>(?<=[\"']),[ ]?(?=[\"'])))"
 )
 _FLAG_GAP = re.compile(r"(?:[_-](?i:key))?(?P<flag>[ \t]{1,9})")
@@ -91,7 +110,7 @@ def _full_name(text: str, lowered: str, name: re.Match[str]) -> tuple[str, int]:
     if kind == "pw":
         return ("password" if _SHORT_PASSWORD.match(lowered, start) else "", end)
     if kind == "key":
-        owner = _KEY_OF.search(lowered, max(0, start - 12), start)
+        owner = _KEY_OF.search(lowered, max(0, start - 14), start)
         return (f"{owner[1]} key" if owner else "key" if _is_key(text, lowered, start) else "", end)
     if kind in ("cred", "auth"):
         ending = _VAGUE_ENDING.match(lowered, end)

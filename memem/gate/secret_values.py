@@ -56,6 +56,11 @@ def is_chosen(value: str) -> bool:
     return _mixes(value.rstrip("!?"), _DIGIT_OR_SIGN, 5) or (value.isdigit() and is_real(value))
 
 
+def is_mixed(value: str) -> bool:
+    """The same where digits alone are something else: a port, a line."""
+    return not value.isdigit() and is_chosen(value)
+
+
 def is_generated(value: str, at_least: int = 10) -> bool:
     """Looks machine-made: letters with digits, and not words and numbers joined by hyphens, as names are."""
     return _mixes(value, _DIGIT, at_least) and (value.isalnum() or not _SLUG.fullmatch(value))
