@@ -223,8 +223,8 @@ PHRASE_RULES = (
     ),
     Rule(
         "password",
-        ("cred", "login"),
-        r"(?i:creds?|credentials?|login)(?: are| is|:|=)? [\"'`]?[\w.@+-]{2,40}(?::| / )([^\s\"'`]{6,64})",
+        ("creds", "credentials", "login:", "login is"),
+        r"(?:(?i:login)(?: is|:)|(?i:creds|credentials)(?: are|:)?) [\"'`]?[\w.@+-]{2,40}(?::| / )([^\s\"'`]{6,64})",
         is_mixed,
     ),
     Rule("token", ("_pat",), r"_PAT[\"']?\s?[:=]\s?[\"']?([\w-]{20,})", is_generated),
@@ -235,7 +235,7 @@ PHRASE_RULES = (
     Rule("password", ("htpasswd ",), r"htpasswd -\w{0,4}b\w{0,4} \S{1,99} \S{1,64} [\"']?([^\s\"']{4,})"),
     Rule(
         "otp seed",
-        ("otp", "2fa", "mfa"),
+        ("otp s", "otp_s", "otp k", "2fa", "mfa "),
         r"(?i:\bt?otp|2fa|mfa)[ _-]?(?i:secret|seed|key)[\"']?(?: is |\s?[:=]\s?| )[\"']?([A-Z2-7]{16,})",
     ),
     Rule(

@@ -88,7 +88,7 @@ def _without_overlaps(spans: list[Redaction]) -> list[Redaction]:
 
 
 _WORD_HINTS = [(hint, rule) for rule in WORD_RULES for hint in rule.hints]
-_ROOTS = ("auth", "pass", "private", "sql", "mongo", "")
+_ROOTS = ("auth", "pass", "private", "sql", "mongo", "login", "cred", "-", "otp", "")
 _PHRASE_HINTS = {
     root: [
         (hint, rule)
