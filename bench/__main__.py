@@ -17,6 +17,7 @@ BENCHES = (
     "recall",
     "report",
     "rules",
+    "secrets",
     "silence",
     "truth",
 )

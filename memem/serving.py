@@ -149,4 +149,6 @@ def _is_of(facts: Mapping[str, str], opened: Opened) -> bool:
 
 def log(what: str) -> None:
     """Claude Code keeps what its servers say aside."""
-    print(f"memem: {what}", file=sys.stderr, flush=True)  # noqa: T201
+    from memem.flows.telling import safely
+
+    print(f"memem: {safely(what)}", file=sys.stderr, flush=True)  # noqa: T201

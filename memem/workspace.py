@@ -19,6 +19,7 @@ from memem.core.home import Home, VaultPaths
 from memem.core.project import Project
 from memem.core.settings import Settings
 from memem.core.surroundings import Surroundings
+from memem.gate.naming import project_named
 from memem.index.asking import Asked
 from memem.index.notes import NoteIndex
 from memem.vault.store import Store
@@ -218,7 +219,8 @@ class Workspace(Surroundings):
 
     def project_of(self, folder: Path) -> Project:
         """The project that a folder belongs to."""
-        return project.resolve(folder, self.user_home)
+        found = project.resolve(folder, self.user_home)
+        return replace(found, name=project_named(found.name))
 
     def follow_index(self) -> None:
         """Let go of files that another process has replaced or removed; the next use opens the new ones."""

@@ -8,13 +8,13 @@ from typing import Any
 from memem.core.clock import iso
 from memem.core.errors import Forgotten, NoteChanged, NoteUnreadable
 from memem.core.memory import Memory
-from memem.core.project import normalise
 from memem.flows import recognising
 from memem.flows.keeping import EDITABLE, Written, check_choices, check_room, tag_of, tags_of
 from memem.flows.opening import require_vault
 from memem.flows.reindex import index_note, ready, refresh
 from memem.flows.retrieve import locate
 from memem.flows.writing import record, writing
+from memem.gate.naming import project_named
 from memem.gate.verdict import EVERYTHING, cleanse, judge
 from memem.vault.note import Note, escape_evidence
 from memem.vault.store import Change
@@ -124,7 +124,7 @@ def _settle_project(memory: Memory, changes: dict[str, Any]) -> dict[str, Any]:
     changes = dict(changes)
     project = memory.project
     if "project" in changes:
-        project = changes["project"] = normalise(changes["project"])
+        project = changes["project"] = project_named(changes["project"])
     if "tags" in changes:
         changes["tags"] = tags_of(changes["tags"], project)
     elif project != memory.project:

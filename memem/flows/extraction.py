@@ -13,6 +13,7 @@ from memem.extract import candidates, prompt, rules
 from memem.extract.claude import Claude
 from memem.extract.prompt import Prompt
 from memem.flows import postponing, retrieve
+from memem.gate.verdict import clean_line, clean_text
 from memem.jobs.budget import DOLLARS_A_CALL, Limits
 from memem.jobs.sessions import Session
 from memem.workspace import Workspace
@@ -56,7 +57,22 @@ def extract(ws: Workspace, chunk: Chunk) -> tuple[Chunk, list[Operation]]:
 
 
 def _asked(ws: Workspace, claude: Claude, chunk: Chunk, question: Prompt) -> list[Operation]:
-    return asked(ws, claude, chunk.session, question, candidates.SCHEMA, candidates.parse)
+    operations = asked(ws, claude, chunk.session, question, candidates.SCHEMA, candidates.parse)
+    return [_safe(each, chunk) for each in operations] if ws.settings.redact_before_model else operations
+
+
+def _safe(operation: Operation, chunk: Chunk) -> Operation:
+    """What a model says is kept until it is applied, and it may say a secret of its own accord. Words of the text as it
+    was sent have none, and have to stay what they are."""
+    quote = operation.quote
+    return replace(
+        operation,
+        title=clean_text(operation.title),
+        content=clean_text(operation.content),
+        keys=tuple(map(clean_text, operation.keys)),
+        paths=tuple(map(clean_text, operation.paths)),
+        quote=quote if any(quote in turn.text for turn in chunk.turns) else clean_text(quote),
+    )
 
 
 def asked(
@@ -79,6 +95,7 @@ def asked(
         # What was cut off may have cost as much as any other call, and nobody tells.
         usage = Usage(dollars=DOLLARS_A_CALL) if isinstance(problem, TookTooLong) else problem.usage
         ws.state.ledger.settle(number, type(problem).__name__, usage)
+        problem.args = (clean_line(str(problem)),)  # it says what the CLI said, and is written down
         raise
     try:
         value = parse(answer.value)

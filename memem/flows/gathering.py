@@ -10,7 +10,8 @@ from memem.core import project
 from memem.core.clock import moment
 from memem.core.mining import Turn
 from memem.extract.prompt import fenced
-from memem.gate import secrets
+from memem.gate.naming import project_named
+from memem.gate.verdict import clean_text
 from memem.transcript import delta
 from memem.transcript.delta import Step
 from memem.transcript.digest import digest
@@ -98,7 +99,7 @@ class Projects:
         try:
             return self._ws.project_of(folder).name
         except (OSError, ValueError):  # no folder can have such a name
-            return project.normalise(folder.name)
+            return project_named(folder.name)
 
 
 class Gatherer:
@@ -134,7 +135,7 @@ class Gatherer:
                 if not held.turns:
                     held.end = step.end
                 continue
-            name = self._projects.name(turn.cwd) or ""
+            name = self._projects.name(line.turn.cwd) or ""
             if held.turns and (name != held.project or held.characters + len(turn.text) > CHUNK_CHARACTERS):
                 yield held
                 held = held.follower()
@@ -153,10 +154,9 @@ class Gatherer:
         if is_before(time, self._since) or self._projects.name(turn.cwd) is None:
             held.passed = True
             return None
-        text = turn.text
         if self._ws.settings.redact_before_model:
-            text = secrets.redact(text)[0]
-        return replace(turn, text=fenced(cut(text)))
+            turn = replace(turn, **{name: clean_text(getattr(turn, name)) for name in ("text", "cwd", "branch")})
+        return replace(turn, text=fenced(cut(turn.text)))
 
     def _redacted(self, work: Work) -> Work:
         if not self._ws.settings.redact_before_model:
@@ -166,7 +166,7 @@ class Gatherer:
 
 def _redacted(item: str) -> str:
     """What is known of an item ends somewhere: that may be within a secret, which is then not known for one."""
-    text = secrets.redact(item)[0]
+    text = clean_text(item)
     return text.rpartition(" ")[0] if len(item) >= LONGEST_ITEM else text
 
 

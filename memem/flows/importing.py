@@ -16,7 +16,6 @@ from memem.core.clock import iso
 from memem.core.errors import Forgotten, InputError, NoteError
 from memem.core.imports import CREATED, EXISTS, REFUSED, UNREADABLE, ImportedFile, Item
 from memem.core.memory import Memory
-from memem.core.project import normalise
 from memem.flows import conflicts, forgetting, joining, keeping, overview, reading, reconcile, sourcing, unpacking
 from memem.flows.joining import Joined
 from memem.flows.keeping import Written
@@ -25,7 +24,9 @@ from memem.flows.reading import Tally
 from memem.flows.reconcile import Candidate
 from memem.flows.reindex import fresh_rows, ready
 from memem.flows.sourcing import EXPORT, FORMATS, Source
+from memem.gate import secrets
 from memem.gate.duplicates import fingerprint
+from memem.gate.naming import project_named
 from memem.jobs.batches import IMPORT
 from memem.workspace import Workspace
 
@@ -141,7 +142,9 @@ def _taken(run: _Run, source: Source, item: Item) -> ImportedFile:
         return replace(_failed(source, problem), place=place)
     run.joined.met(item, memory, written)
     run.contradicting |= bool(written.memory.contradicts)
-    told = f"taken out: {', '.join(written.redacted)}" if written.redacted and written.outcome != EXISTS else ""
+    # Of some sources secrets are taken out before they are parted into items.
+    redacted = dict.fromkeys((*written.redacted, *secrets.marked(f"{item.memory.title}\n{item.memory.body}")))
+    told = f"taken out: {', '.join(redacted)}" if redacted and written.outcome != EXISTS else ""
     return ImportedFile(source.shown, written.outcome, written.memory.id, written.memory.title, told, place)
 
 
@@ -151,7 +154,7 @@ def _memory(ws: Workspace, item: Item, project: str) -> Memory:
     return replace(
         said,
         id=str(uuid.uuid5(_NAMESPACE, f"{item.place}\n{fingerprint(said.body)}")),
-        project=normalise(project or said.project),
+        project=project_named(project or said.project),
         anchors=(),
         created=validity.in_full(said.created, zone) or now,
         updated=now,

@@ -21,6 +21,7 @@ from memem.flows.mine_delta import Mined, mine_session
 from memem.flows.opening import ensure_vault
 from memem.flows.reindex import look
 from memem.gate.duplicates import fingerprint
+from memem.gate.verdict import clean_line
 from memem.jobs import detach, log
 from memem.jobs.journal import Record
 from memem.jobs.queue import Mark
@@ -306,7 +307,7 @@ def _is_text(path: Path) -> bool:
 def note_trouble(ws: Workspace, problem: Exception) -> None:
     """What ended a miner that nobody watches."""
     with suppress(OSError):
-        log.add(ws.home.mine_log, f"{iso(ws.clock())} {type(problem).__name__}: {problem}")
+        log.add(ws.home.mine_log, f"{iso(ws.clock())} {type(problem).__name__}: {clean_line(str(problem))}")
 
 
 def _note(ws: Workspace, mined: Mined) -> None:
@@ -314,5 +315,5 @@ def _note(ws: Workspace, mined: Mined) -> None:
     if mined.outcome in ("nothing", "waiting", "refused") and not mined.buried:
         return
     kept = f"{mined.count(*mine_delta.KEPT)} kept, {mined.count('refused')} refused" if mined.chunks else ""
-    parts = [f"{mined.turns} turns" if mined.turns else "", kept, mined.detail]
+    parts = [f"{mined.turns} turns" if mined.turns else "", kept, clean_line(mined.detail)]
     log.add(ws.home.mine_log, f"{iso(ws.clock())} {mined.session} {mined.outcome}: {', '.join(filter(None, parts))}")

@@ -84,7 +84,7 @@ def follow(ws: Workspace, *, only_if_there: bool = False) -> None:
             told = f"memem/{page} was being saved by somebody else; `memem pages` brings it up to date"
             log.add(ws.home.hooks_log, f"{iso(ws.clock())} pages: {told}")
     except MememError as problem:
-        log.add(ws.home.hooks_log, f"{iso(ws.clock())} pages: {problem}")
+        log.add(ws.home.hooks_log, f"{iso(ws.clock())} pages: {clean_line(str(problem))}")
 
 
 def _are_there(ws: Workspace) -> bool:

@@ -9,7 +9,7 @@ from memem.core.mining import Turn
 from memem.flows import receipts, retrieve, usefulness
 from memem.flows.receipts import Injection
 from memem.flows.usefulness import UNSEEN, Usefulness
-from memem.gate import invisible, secrets
+from memem.gate.verdict import clean_text
 from memem.transcript.delta import find_turn
 from memem.transcript.sessions import find_sessions
 from memem.workspace import Workspace
@@ -62,7 +62,7 @@ def _proof(ws: Workspace, entry: Entry) -> Why:
 
 def _shown(turn: Turn) -> Turn:
     """A turn as it may be shown: what the gate takes out of a memory does not come back with its proof."""
-    return replace(turn, text=secrets.redact(invisible.neutralise(turn.text)[0])[0])
+    return replace(turn, text=clean_text(turn.text))
 
 
 def _transcript(ws: Workspace, session: str) -> Path | None:

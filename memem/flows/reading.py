@@ -19,7 +19,7 @@ from memem.core.mining import GENERAL_SCOPE, HUMAN, Operation, Turn
 from memem.extract import candidates, rules
 from memem.flows.applying import FROM_A_PERSON
 from memem.flows.sourcing import CHATS, CLAUDE_MEM, INDEX, INSTRUCTIONS, REMEMBERED, Source
-from memem.gate.verdict import MAX_TITLE
+from memem.gate.verdict import MAX_TITLE, clean_line, clean_text
 from memem.sources import chats, claude_mem, instructions, json_stream
 from memem.vault import note as notes
 from memem.vault.note import Note
@@ -125,7 +125,7 @@ def _dated(memory: Memory) -> Memory:
 def _statements(ws: Workspace, source: Source, text: str, *, is_index: bool = False) -> Iterator[Item]:
     """Of an index without the lines that only point to a file beside it."""
     project = project_of(ws, source.path)
-    for each in instructions.statements(text):
+    for each in instructions.statements(clean_text(text)):
         pointed = instructions.indexed(each) if is_index else ""
         if pointed and (source.path.parent / Path(pointed).name).is_file():
             continue
@@ -152,7 +152,7 @@ def _remembered(ws: Workspace, source: Source) -> Iterator[Item]:
             kind = _KINDS.get(next(iter(_TYPE.findall(head)), ""), "fact")
             item = _note(source)
             project = project_of(ws, source.path)
-            memory = replace(item.memory, title=(told or name)[:MAX_TITLE], kind=kind, project=project)
+            memory = replace(item.memory, title=clean_line(told or name)[:MAX_TITLE], kind=kind, project=project)
             layer = classify_layer(kind, 3, ())
             names = (*item.names, *([name.lower()] if name else []))
             yield replace(item, memory=replace(memory, layer=layer), names=tuple(dict.fromkeys(names)))
@@ -202,7 +202,8 @@ def _conversations(source: Source, tally: Tally) -> Iterator[Item]:
     """What the person said in conversations and is worth keeping, as far as rules can tell."""
     with _opened(source) as (file, size):
         for conversation in chats.conversations(json_stream.values(file)):
-            turns = [turn for turn in conversation.turns if turn.role == HUMAN]
+            said = [turn for turn in conversation.turns if turn.role == HUMAN]
+            turns = [replace(turn, text=clean_text(turn.text)) for turn in said]
             tally.turns += len(turns)
             tally.tick(min(file.tell() / max(size, 1), 1.0))
             for operation in rules.extract(turns):

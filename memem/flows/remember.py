@@ -6,10 +6,10 @@ from pathlib import Path
 from memem.core.clock import iso
 from memem.core.errors import SettingsError
 from memem.core.memory import GENERAL, Memory, classify_layer
-from memem.core.project import normalise
 from memem.flows import conflicts, reconcile
 from memem.flows.keeping import Written
 from memem.flows.reconcile import Candidate
+from memem.gate.naming import project_named
 from memem.workspace import Workspace
 
 
@@ -37,7 +37,7 @@ def save(
     `folder` is where one is: files that the text names are looked for in its project. What was forgotten is refused,
     unless it is wanted `anyway`.
     """
-    now, project = iso(ws.clock()), normalise(project)
+    now, project = iso(ws.clock()), project_named(project)
     memory = Memory(
         str(uuid.uuid4()),
         title,

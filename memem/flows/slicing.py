@@ -7,12 +7,13 @@ from pathlib import Path
 from memem.core import validity
 from memem.core.errors import Ambiguous, InputError, NoteError, NotFound
 from memem.core.memory import ARCHIVE, GENERAL, PINNED, Entry, Hit, Slice
-from memem.core.project import Project, normalise
+from memem.core.project import Project
 from memem.core.query import Found
 from memem.core.receipt import RUNNERS_UP
 from memem.flows import retrieve, standing
 from memem.flows.excerpting import focused
 from memem.flows.opening import require_vault
+from memem.gate.naming import project_named
 from memem.recall import confidence, render, task, when
 from memem.recall.confidence import Line, Prompt
 from memem.recall.leaning import matches_path
@@ -74,7 +75,7 @@ def slice_for(
     """
     require_vault(ws)
     place = ws.project_of(cwd)
-    name = normalise(project) if project else place.name
+    name = project_named(project) if project else place.name
     mode = task_mode.strip() or task.infer(prompt)
     if is_trivial(prompt) and not always:
         return Slice("", (), NOD, name, mode, session_id)

@@ -20,7 +20,7 @@ from memem.core.project import normalise
 from memem.core.query import Found
 from memem.flows.consent import opted_in
 from memem.flows.gathering import OwnCall, Projects, conversation, cut, is_before
-from memem.gate import invisible, secrets
+from memem.gate.verdict import clean_line, clean_text
 from memem.index.excerpts import beginning, excerpt
 from memem.index.turns import Match, Reading, Spoken, TurnIndex
 from memem.jobs import log
@@ -186,7 +186,7 @@ class _Indexing:
         if name is None or (is_before(time, self._since) and not self._ws.state.sessions.is_mined(uuid)):
             return None
         said = moment(time)
-        text = cut(secrets.redact(invisible.neutralise(turn.text)[0])[0])
+        text = cut(clean_text(turn.text))
         return Spoken(uuid, turn.role, _encodable(time), name, text, said.timestamp() if said else 0.0, position)
 
 
@@ -244,7 +244,7 @@ def _is_read(known: Reading, status: os.stat_result) -> bool:
 
 
 def _note(ws: Workspace, what: str, problem: Exception) -> None:
-    log.add(ws.home.mine_log, f"{iso(ws.clock())} {what} not indexed: {problem}")
+    log.add(ws.home.mine_log, f"{iso(ws.clock())} {what} not indexed: {clean_line(str(problem))}")
 
 
 def _said(match: Match, text: str, best: float) -> Said:

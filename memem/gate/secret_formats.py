@@ -1,85 +1,21 @@
-"""What secrets look like: provider formats as a table, and how to tell a value from what only stands for one.
+"""What secrets look like: provider formats as a table of ours, and the phrases that carry a secret.
 
-A new provider is a new line in `WORD_RULES`.
+A new provider is a new line in `WORD_RULES`. Those that gitleaks knows and we do not are in `secret_table`.
 """
 
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-# What stands for a secret without being one: references, templates, calls, addresses, paths, masks, placeholders.
-# In a long value a short word proves nothing: chance writes it there too.
-_HARMLESS = re.compile(
-    r"\$[a-z_({].*|%\w+%|%[sdv(].*|[<\[{(].*|[@#]\{.*|![a-z].*|[*&][a-z_]\w*"
-    r"|[a-z_][\w.]*\(.*\)|[a-z_]\w*(?:\.\w+)+[(\[].*|[a-z_]\w*[(\[]"
-    r"|\w{2,20}://.*|(?:arn|op|vault|ssm|env|file|kms|sha\d+|urn|enc)[:\[].*"
-    r"|(?:~|\.{1,2}|[a-z]:)?[/\\][\w./\\@ -]*"
-    r"|.*(?:\$\{|\{\{|\.\.\.|\u2026|<[a-z][^<>]*>).*|(.)\1*|[x*._#\u2022-]+|.*(?:x{8,}|\*{3,}).*"
-    r"|.{0,40}(?:x{4,}|example|placeholder|redacted|dummy|fake|sample|change[_-]?(?:me|it|this)|todo|fixme).{0,40}"
-    r"|(?:.*[_ -])?(?:your|insert|replace|hidden|masked)(?:[_ -].*|[a-z]*)",
-    re.IGNORECASE | re.DOTALL,
+from memem.gate.secret_values import (
+    has_key_material,
+    is_chosen,
+    is_credential,
+    is_generated,
+    is_mixed,
+    is_phrase,
+    is_real,
 )
-# What follows a name in ordinary prose and code: files, versions, tickets, mail addresses, durations, sizes, calls.
-_ORDINARY = re.compile(
-    r"[\w./\\-]+\.(?:json|ya?ml|toml|txt|env|ini|cfg|conf|pem|key|enc|gpg|py|[jt]sx?|go|rs|rb|sh|md|html?)(?::\d+)*"
-    r"|v?\d+(?:\.\d+)+\S*|[A-Z][A-Z0-9]{1,9}-\d+|[\w.+-]+@[\w-]+(?:\.[a-z]{2,})+"
-    r"|\d{1,4}[ -]?(?:[mn]?s|sec\w*|m|min\w*|h|hours?|d|days?|[kKMGT]i?B|k|bits?|bytes?|char\w*|x)"
-    r"|[A-Za-z_$][\w$]*(?:[(\[]|\.[A-Za-z_]|->|::|\?\.).*|[^\[(]*[\])].*"
-)
-_TECHNICAL = re.compile(
-    r"(?<![a-z0-9])(?:(?:sha|md|base|utf|aes|rsa|ed|hs|rs|es|ps|oauth|argon|pbkdf|blake|crc|curve|x|p|pkcs|uuid"
-    r"|u?int|[iufv]|float|https?|ipv|py|gpt)[-_]?\d{1,5}[a-z]{0,4}|k8s|i18n|s3|ec2|2fa|1password)(?![a-z0-9])",
-    re.IGNORECASE,
-)
-_LETTER, _DIGIT, _DIGIT_OR_SIGN = (re.compile(chars) for chars in (r"[^\W\d_]", r"\d", r"[\d!@#$%^&*~]"))
-_SLUG = re.compile(r"(?:[A-Za-z]+\d{0,4}|\d{1,4})(?:[-_./: ](?:[A-Za-z]+\d{0,4}|\d{1,4}))*")
-_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
-_NAMES = frozenset("pass password passwd passphrase pwd secret secrets token tokens key keys apikey".split())
-_STAND_INS = frozenset(
-    "none null nil undefined true false yes no on off empty blank default unset missing required optional invalid "
-    "incorrect wrong expired valid string str text bytes int integer number bool boolean any object varchar char "
-    "hash hashed plaintext encrypted bcrypt argon scrypt test testing mock foo bar baz tbd see same stored env "
-    "input prompt auto random generated unknown unused enter confirm reset forgot must bearer basic jwt".split()
-)
-
-
-def is_real(value: str) -> bool:
-    """A value of its own rather than a reference, a placeholder, a path or the name of something."""
-    if _HARMLESS.fullmatch(value):
-        return False
-    if not _SLUG.fullmatch(value):
-        return True
-    words = [word.lower() for word in _WORD.findall(value)] or [""]
-    named = words[-1] in _NAMES and not re.search(r"\d{3}", value)
-    return not named and words[0] not in _STAND_INS and not (words[0] and "/" in value)
-
-
-def is_chosen(value: str) -> bool:
-    """Looks like a password someone made up: letters with digits or signs among them, or digits alone."""
-    return _mixes(value.rstrip("!?"), _DIGIT_OR_SIGN, 5) or (value.isdigit() and is_real(value))
-
-
-def is_generated(value: str, at_least: int = 10) -> bool:
-    """Looks machine-made: letters with digits, and not words and numbers joined by hyphens, as names are."""
-    return _mixes(value, _DIGIT, at_least) and (value.isalnum() or not _SLUG.fullmatch(value))
-
-
-def _mixes(value: str, others: re.Pattern[str], at_least: int) -> bool:
-    if not others.search(value) or not _LETTER.search(value):
-        return False
-    core = _TECHNICAL.sub("", value)
-    mixed = others.search(core) and _LETTER.search(core) and len(core) >= at_least
-    return bool(mixed) and not _ORDINARY.fullmatch(value) and is_real(value)
-
-
-def _is_credential(value: str) -> bool:
-    """Generated, or base64 that happens to have no digit; not the word that follows a scheme's name in prose."""
-    return is_generated(value) or (value[1:].lower() != value[1:] and not value.isupper() and is_real(value))
-
-
-def _has_key_material(value: str) -> bool:
-    """Prose and code may name the first and the last line of a key file with no key between them."""
-    return re.search(r"[A-Za-z0-9+/=]{16}|-[ \t\r]*(?:\n|\\n)[\w+/=.\s\\]+-{4}", value) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +39,13 @@ def _prefixed(kind: str, prefixes: str, body: str) -> Rule:
 
 
 _ALNUM, _URLSAFE, _HEX = r"[A-Za-z0-9]{20,}", r"[\w-]{20,}", r"[0-9a-fA-F]{32,}"
+_LONG = r"(?=[A-Za-z_.-]*\d)[\w.-]{16,}"
+_UUID = r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}"
 _FORTY = r"([A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])"
 _ASSIGNED = r"[\"'`*\\\])]{0,4}\s{0,9}[:=]{1,2}>?\s{0,9}[\"'`\\]{0,3}"
+_HEADER = r"[\"'`*\\\])]{0,4}\s{0,9}(?:[:=]{1,2}>?|,(?=\s?[\"'\\]))\s{0,9}[\"'`\\]{0,3}"
+_SCHEMES = "basic|bearer|token|api-?key|key|digest|negotiate|ssws|bot|oauth|geniekey|splunk|jwt"
+_GIVEN, _PASSED = r"[^\n|;]{0,200}?(?<=\s)", r"[\"']?([^\s\"'-][^\s\"']{3,})"
 _PEM_NAME = r"(?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)? ?-{4,5}"
 
 # Secrets that are one long word: looked for among the text's long words only.
@@ -119,6 +60,7 @@ WORD_RULES = (
     Rule("azure signature", ("sig=",), r"[?&;]sig=([A-Za-z0-9%+/=]{20,})"),
     Rule("azure client secret", ("Q~",), r"(?<![\w~.])([\w~.]{3}\dQ~[\w~.-]{31,34})"),
     _prefixed("github token", "ghp_ gho_ ghu_ ghs_ ghr_ github_pat_", r"\w{20,}"),
+    _prefixed("gitlab token", "glpat- glrt-", r"[\w-]{20,}(?:\.[0-9a-z]{2}\.?[0-9a-z]{7,9})?"),
     _prefixed("gitlab token", "glpat- gldt- glrt- glcbt- glptt- glft- glsoat- gloas- glagent- GR1348941", _URLSAFE),
     _prefixed("atlassian token", "ATATT ATCTT ATBB", r"[\w=+/.-]{20,}"),
     _prefixed("slack token", "xoxb- xoxp- xoxa- xoxr- xoxs- xoxc- xoxd- xoxe- xoxe. xapp-", r"[\w.%-]{10,}"),
@@ -140,12 +82,73 @@ WORD_RULES = (
     _prefixed("digitalocean token", "dop_v1_ doo_v1_ dor_v1_", _HEX),
     Rule("doppler token", ("dp.",), r"(?<!\w)(dp\.[a-z]{2,5}\.(?:[\w-]{2,35}\.)?[A-Za-z0-9]{30,})"),
     _prefixed("vault token", "hvs. hvb. hvr.", _URLSAFE),
+    Rule("vault token", ("s.",), r"s\.(?<![\w.]s\.)([A-Za-z0-9]{24})(?!\w)", is_generated),
     _prefixed("databricks token", "dapi", _HEX),
     _prefixed("shopify token", "shpat_ shpca_ shppa_ shpss_", _HEX),
     _prefixed("docker token", "dckr_pat_ dckr_oat_", _URLSAFE),
     _prefixed("grafana token", "glsa_ glc_", _ALNUM),
     _prefixed("api key", "gsk_ lin_api_ sntrys_ sntryu_ sbp_ ntn_ NRAK- PMAK- pplx- xai- rubygems_", _ALNUM),
     _prefixed("api key", "figd_ tskey- pscale_tkn_ sb_secret_", _URLSAFE),
+    _prefixed("api key", "vcp_ vci_ vca_ vcr_ vck_ nfp_ nfc_ nfo_ nfu_ nfb_ napi_ rnd_ ucat_ r8_ fw_ csk-", _ALNUM),
+    _prefixed("api key", "pnu_ pnb_ lin_oauth_ CCIPAT_ CCIPRJ_ bkua_ bkaj_ bkct_ hcaik_ tr_dev_ tr_prod_ npg_", _LONG),
+    _prefixed(
+        "api key", "cfut_ cfat_ tgp_v1_ pcsk_ jina_ tvly- nvapi- wandb_v1_ xkeysib- xsmtpsib- mlsn. CFPAT-", _LONG
+    ),
+    _prefixed(
+        "api key", "phx_ phs_ mdb_sa_sk_ dbtc_ dbtu_ AVNS_ xnd_production_ pdl_live_apikey_ signkey-prod-", _LONG
+    ),
+    _prefixed(
+        "api key", "lsv2_pt_ lsv2_sk_ APP_USR- NRII- NRIQ- NRRA- NRJS- figo_ snyk_uat. snyk_sat. FLWSECK-", _LONG
+    ),
+    _prefixed("api key", "squ_ sqp_ sqa_ sqb_ KGAT_ fc- dose pul- ATTA key_ sk_", _HEX),
+    _prefixed("fly token", "fo1_ fm1a_ fm1r_ fm2_", r"[\w+/=,-]{40,}"),
+    _prefixed("sourcegraph token", "sgp_", r"(?:(?:[0-9a-f]{16}|local)_)?[0-9a-f]{40}"),
+    _prefixed("api key", "cflt dG9rO", r"[A-Za-z0-9+/]{40,}={0,2}"),
+    _prefixed("api key", "tfp_ dnkey-", r"[\w.=-]{40,}"),
+    _prefixed("square token", "sq0csp- sq0atp-", _URLSAFE),
+    _prefixed("bedrock key", "bedrock-api-key- ABSK", r"[\w+/=-]{40,}"),
+    _prefixed("private key", "xprv yprv zprv tprv nsec1 suiprivkey1", r"[0-9A-Za-z]{50,}"),
+    Rule("api key", ("sk-",), r"(?<![A-Za-z0-9])(sk-(?:[a-z0-9]{1,12}-){1,3}[\w-]{20,})", is_generated),
+    Rule("api key", ("re_",), r"(re_(?<!\wre_)[A-Za-z0-9]{8}_[A-Za-z0-9]{20,})", is_generated),
+    Rule("api key", ("pa-",), r"(?<![\w-])(pa-[\w-]{43,48})(?![\w-])", is_generated),
+    Rule("api key", ("rzp_",), r"(?<!\w)(rzp_(?:live|test)_[A-Za-z0-9]{14,})"),
+    Rule("new relic key", ("NRAL",), r"(?<!\w)([0-9a-f]{32,36}(?:FFFF|0000)?NRAL)(?!\w)"),
+    Rule("dynatrace token", ("dt0",), r"(?<!\w)(dt0[a-z]\d\d\.[A-Z2-7]{20,}\.[A-Z2-7]{40,})"),
+    Rule("braintree token", ("access_token$",), r"(access_token\$(?:production|sandbox)\$[0-9a-z]{10,}\$[0-9a-f]{32})"),
+    Rule("facebook token", ("EAA",), r"(?<![\w+/-])(EAA[A-Za-z0-9]{40,})(?![\w+/=-])", is_generated),
+    Rule("twitter token", ("A" * 20,), r"(?<![\w+/-])(A{20,24}[A-Za-z0-9%]{50,120})(?![\w+/=-])", is_generated),
+    Rule("mapbox token", ("k.eyJ",), r"(?<!\w)([spt]k\.eyJ[\w-]{20,}\.[\w-]{16,})"),
+    Rule("tencent key", ("AKID",), r"(?<!\w)(AKID[A-Za-z0-9]{28,36})(?!\w)", is_generated),
+    Rule("alibaba key", ("LTAI",), r"(?<!\w)(LTAI[A-Za-z0-9]{12,26})(?!\w)", is_generated),
+    Rule(
+        "yandex token", ("AQVN", "y0_", "t1."), r"(?<![\w.])((?:AQVN|y0_|t1\.)[\w=-]{35,}(?:\.[\w=-]+)?)", is_generated
+    ),
+    Rule("airtable token", ("pat",), r"(pat(?<!\wpat)[A-Za-z0-9]{14}\.[0-9a-f]{64})"),
+    Rule("hubspot token", ("pat-",), rf"(?<!\w)(pat-(?:na|eu|ap)\d-{_UUID})"),
+    Rule("launchdarkly key", ("sdk-", "api-"), rf"(?<![\w-])((?:sdk|api)-{_UUID})"),
+    Rule("langfuse key", ("sk-lf-",), rf"(?<!\w)(sk-lf-{_UUID})"),
+    Rule("plaid token", ("access-",), rf"(?<!\w)(access-(?:sandbox|development|production)-{_UUID})"),
+    Rule("asana token", ("0/1", "1/1", "2/1"), r"(?<![\w/.])([012]/\d{12,}(?:/\d{12,})?:[0-9a-f]{32})(?!\w)"),
+    Rule("notion token", ("secret_",), r"(?<!\w)(secret_[A-Za-z0-9]{40,50})(?!\w)", is_generated),
+    Rule("clickup token", ("pk_",), r"(?<!\w)(pk_\d{6,}_[A-Z0-9]{30,})"),
+    Rule("dropbox token", ("sl.",), r"(?<![\w.])(sl\.(?:u\.)?[\w-]{60,})"),
+    Rule("salesforce token", ("00D",), r"(?<!\w)(00D[A-Za-z0-9]{12,15}![\w.]{60,})"),
+    Rule("infisical token", ("st.",), r"(st\.(?<![\w.]st\.)[0-9a-f-]{24,36}\.[0-9a-f]{32}\.[0-9a-f]{32})"),
+    Rule("nuget key", ("oy2",), r"(?<!\w)(oy2[a-z0-9]{43})(?!\w)", is_generated),
+    Rule("crates token", ("cio",), r"(?<!\w)(cio[A-Za-z0-9]{32})(?!\w)", is_generated),
+    Rule("twitch token", ("oauth:",), r"(?<!\w)oauth:([a-z0-9]{30})(?!\w)", is_generated),
+    Rule("firebase key", (":APA91b",), r"(AAAA[\w-]{7}:APA91b[\w-]{60,})"),
+    Rule("google hmac key", ("GOOG1E",), r"(?<!\w)(GOOG1E[A-Z0-9]{20,})"),
+    Rule("azure devops token", ("AZDO",), r"(?<!\w)([A-Za-z0-9]{70,80}AZDO[A-Za-z0-9]{4})(?!\w)"),
+    Rule("azure key", ("JQQJ9",), r"(?<!\w)([A-Za-z0-9]{50,56}JQQJ9[A-Za-z0-9]{20,30})(?!\w)"),
+    Rule(
+        "azure key",
+        ("+ASt", "AzFu", "AzSe", "+AMC", "AzCa", "+ABa", "+AEh", "+ASb", "+AIo", "ACDb", "ACRm", "AIoT"),
+        r"(?<![\w+/])([A-Za-z0-9+/]{33,76}(?:\+ASt|AzFu|AzSe|\+AMC|AzCa|\+ABa|\+AEh|\+ASb|\+AIo|ACDb|ACRm|AIoT)"
+        r"[A-Za-z0-9+/]{5,10}={0,2})(?![\w+/=])",
+    ),
+    Rule("aws key", ("amzn.mws.",), rf"(amzn\.mws\.{_UUID})"),
+    Rule("discord token", ("mfa.",), r"(?<!\w)(mfa\.[\w-]{60,})"),
     Rule("jwt", ("eyJ",), r"(?<![\w-])(eyJ[\w-]{8,}+(?:\.[\w-]*+){2,4})"),
 )
 
@@ -156,9 +159,9 @@ PHRASE_RULES = (
         ("private key",),
         rf"(-{{4,5}} ?BEGIN {_PEM_NAME}(?:(?:(?!----)[\s\S])*-{{4,5}} ?END {_PEM_NAME}"
         r"|(?:(?:\\[nr]|[\s\"'+,>|])*(?:[A-Za-z]+-[A-Za-z]+: [^\n\\]{0,80}|[A-Za-z0-9+/=]{16,}))+))",
-        _has_key_material,
+        has_key_material,
     ),
-    Rule("private key", ("private-lines:",), r"Private-Lines: \d+((?:\s+[A-Za-z0-9+/=]{4,}+(?![-:]))+)"),
+    Rule("private key", ("private-lines:",), r"Private-Lines: \d+((?:(?:\s|\\+[nr])+[A-Za-z0-9+/=]{4,}+(?![-:]))+)"),
     Rule("aws secret key", ("secret",), rf"(?i:secret[ _-]?access[ _-]?key){_ASSIGNED}{_FORTY}"),
     Rule(
         "password",
@@ -168,8 +171,14 @@ PHRASE_RULES = (
     Rule(
         "authorization header",
         ("authorization",),
-        rf"(?i:authorization){_ASSIGNED}(?i:basic|bearer|token|apikey|digest)\s{{1,9}}([\w.~+/=:-]{{8,}})",
-        _is_credential,
+        rf"(?i:authorization){_HEADER}(?i:{_SCHEMES})\s{{1,9}}(?:token=)?[\"'\\]{{0,2}}([\w.~+/=:-]{{8,}})",
+        is_credential,
+    ),
+    Rule(
+        "authorization header",
+        ("authorization",),
+        rf"(?i:authorization){_HEADER}(?:[A-Za-z][\w-]{{1,20}}\s)?([\w.~+/=:-]{{12,}})",
+        is_generated,
     ),
     Rule("bearer token", ("bearer ",), r"(?i:bearer) {1,9}([\w.~+/=-]{12,})", is_generated),
     Rule("password", ("curl ",), r"curl [^\n|;]{0,200}?(?<=\s)(?:-u|--user)[ =]?[\"']?[\w.@+-]{0,64}:([^\s\"']{3,})"),
@@ -179,10 +188,98 @@ PHRASE_RULES = (
     Rule(
         "password",
         ("password", "passphrase"),
-        r"(?<![^\s\"'`(])([^\s\"'`()]{5,64})[\"'`]?,?"
+        r"(?:^|[\s\"'`(])([^\s\"'`()]{5,64})[\"'`]?,?"
         r" (?:is|as) (?:(?:the|our|my|its|a) )?(?:\w{1,12} )?pass(?:word|phrase)",
         is_chosen,
     ),
     Rule("password", ("sshpass ",), r"sshpass -p ?[\"']?([^\s\"']{3,})"),
     Rule("password", ("machine ",), r"machine \S{1,99}\s+login \S{1,99}\s+password (\S{3,})"),
+    Rule("password", (" login ",), rf" login {_GIVEN}-p[ =]?{_PASSED}", is_chosen),
+    Rule(
+        "password",
+        ("redis-cli ", "mongosh ", "mongodump ", "sqlcmd ", "ldapsearch ", "smbclient ", "rabbitmqadmin "),
+        rf"(?:redis-cli|mongo\w{{1,9}}|sqlcmd|ldapsearch|smbclient|rabbitmqadmin) {_GIVEN}"
+        rf"(?:-[pPaw][ =]?|-U ?[\w.-]{{1,40}}%){_PASSED}",
+        is_chosen,
+    ),
+    Rule("password", ("pass:",), r"-pass(?:in|out)?[ =][\"']?pass:([^\s\"']{3,})"),
+    Rule(
+        "password",
+        ("auth=(", "auth = (", "auth("),
+        r"(?i:auth)\w{0,9} ?[=(][ (]{0,3}\\{0,3}[\"'][^\"'\n]{1,64}[\"'], ?"
+        r"\\{0,3}[\"']([^\s\"'\\]{4,64})\\{0,3}[\"'] ?\)",
+        is_chosen,
+    ),
+    Rule("password", ("_auth",), r"(?<![A-Za-z])_auth[\"']?\s?[=:]\s?[\"']?([A-Za-z0-9+/]{8,}={0,2})", is_credential),
+    Rule(
+        "password", ("password",), r"(?i:key=\\?[\"']\w{0,20}password\\?[\"']\s{1,9}value=\\?[\"'])([^\"'\\\n]{3,128})"
+    ),
+    Rule("password", ("jdbc:oracle", "sqlplus"), r"(?:thin:|sqlplus (?:-\w )?)[\w$]{1,64}/([^\s@\"'/]{3,64})@"),
+    Rule("password", ("@tcp(", "@unix("), r"(?<![\w/])[\w.-]{1,64}:([^\s\"'`:]{3,128})@(?:tcp|unix)\("),
+    Rule(
+        "password",
+        (":5432:", ":*:"),
+        r"(?<![^\s\"'`])[\w.*-]{1,99}:(?:5432|\*):[\w*-]{1,64}:[\w*-]{1,64}:([^\s\"'`:]{3,})",
+    ),
+    Rule(
+        "password",
+        ("creds", "credentials", "login:", "login is"),
+        r"(?:(?i:login)(?: is|:)|(?i:creds|credentials)(?: are|:)?) [\"'`]?[\w.@+-]{2,40}(?::| / )([^\s\"'`]{6,64})",
+        is_mixed,
+    ),
+    Rule("token", ("_pat",), r"_PAT[\"']?\s?[:=]\s?[\"']?([\w-]{20,})", is_generated),
+    Rule("signature", ("signature=",), r"[?&](?:X-(?:Amz|Goog)-)?Signature=([\w%+/=-]{20,})", is_generated),
+    Rule("secret", ("secret set ",), r"secret set [^\n|;]{0,80}?(?:--body|-b)[ =][\"']?([^\s\"']{6,})", is_generated),
+    Rule("password", ("-stdin",), r"(?:echo|printf) [\"']?([^\s\"'|]{6,})[\"']? ?\|[^\n|]{0,99}password-stdin"),
+    Rule("password", ("storepass ", "keypass "), r"-(?:store|key)pass [\"']?([^\s\"']{4,})"),
+    Rule("password", ("htpasswd ",), r"htpasswd -\w{0,4}b\w{0,4} \S{1,99} \S{1,64} [\"']?([^\s\"']{4,})"),
+    Rule(
+        "otp seed",
+        ("otp s", "otp_s", "otp k", "2fa", "mfa "),
+        r"(?i:\bt?otp|2fa|mfa)[ _-]?(?i:secret|seed|key)[\"']?(?: is |\s?[:=]\s?| )[\"']?([A-Z2-7]{16,})",
+    ),
+    Rule(
+        "otp seed", ("otpauth",), r"otpauth(?:-migration)?://[^\s\"'`]{0,200}?[?&](?:secret|data)=([A-Za-z0-9%+/=]{8,})"
+    ),
+    Rule(
+        "seed phrase",
+        ("mnemonic", "phrase", "seed words"),
+        r"(?i:mnemonic|(?:seed|recovery|secret|backup|wallet) ?_?(?:phrase|words))[\w \t\"'`*\\()]{0,30}?[:=>-]?"
+        r"\s{0,9}[\"'`*\\]{0,3}((?:[a-z]{3,8}[ ,]{1,2}){11,23}[a-z]{3,8})(?![a-z])",
+        is_phrase,
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class BlockRule:
+    """Secrets that only the whole around them gives away: each group 1 of `item` within group 1 of `block`."""
+
+    kind: str
+    hints: tuple[str, ...]
+    block: str
+    item: str
+    holds: Callable[[str], bool] = is_real
+
+
+BLOCK_RULES = (
+    BlockRule(
+        "session cookie",
+        ("cookie",),
+        r"(?i:cookie2?)[\"'`\\]{0,3}\s?[:=,][ \"'`\\]{0,4}([^\n]{1,4000})",
+        r"(?<![^\s;\"'`\\])[\w.%$-]{1,64}=[\"']?([^\s;,\"'`\\]{12,})",
+        is_generated,
+    ),
+    BlockRule(
+        "kubernetes secret",
+        ("kind: secret", "kind: 'secret'", 'kind: "secret"', '"kind": "secret"', '"kind":"secret"', '\\"secret\\"'),
+        r"\b(?:data|stringData)[\"'\\]{0,2}:\s{0,4}(\{[^{}]{1,8000}\}|(?:(?:\n|\\n)[ \t]{1,20}[^\n\\]{1,4000})+)",
+        r"[\w.-][\"'\\]{0,2}:[ \t]{0,4}[\"'\\]{0,2}([^\s\"'\\,{}|>][^\s\"'\\,{}]{3,})",
+    ),
+    BlockRule(
+        "private key",
+        ("kty",),
+        r"\{([^{}]{0,4000}?[\"']kty\\{0,3}[\"'][^{}]{0,4000})\}",
+        r"[\"'](?:d|p|q|dp|dq|qi|k)\\{0,3}[\"']\s{0,4}:\s{0,4}\\{0,3}[\"']([\w-]{16,}=*)",
+    ),
 )

@@ -5,10 +5,13 @@ Only the secret goes, so that the sentence around it stays useful: `postgres://a
 """
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
-from memem.gate.secret_formats import PHRASE_RULES, WORD_RULES, is_chosen, is_generated, is_real
+from memem.gate.folding import folded
+from memem.gate.secret_formats import BLOCK_RULES, PHRASE_RULES, WORD_RULES, BlockRule, Rule
+from memem.gate.secret_names import by_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +24,14 @@ class Redaction:
 
 
 def find(text: str) -> list[Redaction]:
-    """The secrets in a text, in order, never overlapping."""
+    """The secrets in a text, in order, never overlapping. What cannot be seen, and full-width letters, hide none."""
+    plain = folded(text)
+    if plain is None:
+        return _found(text)
+    return [Redaction(span.kind, *plain.place(span.start, span.end)) for span in _found(plain.text)]
+
+
+def _found(text: str) -> list[Redaction]:
     found: list[Redaction] = []
     # What lies between two redactions is judged on its own, just as it will be when the redacted text comes
     # back: so redacting twice is the same as redacting once.
@@ -47,7 +57,17 @@ def redact(text: str) -> tuple[str, tuple[str, ...]]:
     return "".join(pieces), tuple(dict.fromkeys(span.kind for span in spans))
 
 
-_MARK = re.compile(r"\[redacted: [a-z0-9 ]{2,40}\]")
+_MARK = re.compile(r"\[redacted: ([a-z0-9 ]{2,40})\]")
+
+
+def marked(text: str) -> tuple[str, ...]:
+    """The kinds of the secrets that were taken out of a text before."""
+    return tuple(dict.fromkeys(_MARK.findall(text)))
+
+
+def without_marks(text: str) -> str:
+    """The text without what stands for its secrets."""
+    return _MARK.sub("", text)
 
 
 def _between(text: str, offset: int, spans: list[tuple[int, int]]) -> list[tuple[int, str]]:
@@ -68,155 +88,103 @@ def _without_overlaps(spans: list[Redaction]) -> list[Redaction]:
 
 
 _WORD_HINTS = [(hint, rule) for rule in WORD_RULES for hint in rule.hints]
-_PHRASE_HINTS = [(hint, rule) for rule in PHRASE_RULES for hint in rule.hints]
+_ROOTS = ("auth", "pass", "private", "sql", "mongo", "login", "cred", "-", "otp", "")
+_PHRASE_HINTS = {
+    root: [
+        (hint, rule)
+        for rule in PHRASE_RULES
+        for hint in rule.hints
+        if next(each for each in _ROOTS if each in hint) == root
+    ]
+    for root in _ROOTS
+}
+"""By what many of them have in common, so that most texts are not asked for each."""
+_BLOCK_HINTS = [(hint, rule) for rule in BLOCK_RULES for hint in rule.hints]
+_RUN_WITH_A_DIGIT = re.compile(r"(?=[A-Za-z_=+~-]{0,80}\d)[\w=+~-]{12,}", re.ASCII)
+_CAPITALS = re.compile(r"[A-Z]{20}")
+_DIGIT, _TURN = re.compile(r"\d"), re.compile(r"[a-z][A-Z]")
 
 
 def _candidates(text: str) -> list[Redaction]:
-    long_words = " ".join([word for word in text.split() if len(word) > 14])
+    words = text.split()
+    made = [number for number, word in enumerate(words) if len(word) > 14 and _is_made(word)]
     lowered = text.replace("\u0130", "I").lower()  # the one letter that grows when lowered
-    rules = [rule for hint, rule in _WORD_HINTS if hint in long_words] if long_words else []
-    rules += [rule for hint, rule in _PHRASE_HINTS if hint in lowered]
-    found = [
-        Redaction(rule.kind, *match.span(1))
-        for rule in dict.fromkeys(rules)
-        for match in _compiled(rule.pattern).finditer(text)
-        if rule.holds(match[1])
-    ]
-    if any(name in lowered for name in _NAMES):
-        found += _by_name(text, lowered)
-    return found
+    rules = _of_words(words, made) if made else []
+    hints = [hint for root, each in _PHRASE_HINTS.items() if root in lowered for hint in each]
+    rules += [rule for hint, rule in hints if hint in lowered]
+    found = [span for rule in dict.fromkeys(rules) for span in _matches(rule, text)]
+    blocks = dict.fromkeys(rule for hint, rule in _BLOCK_HINTS if hint in lowered)
+    found += [span for rule in blocks for span in _within(rule, text)]
+    found += [Redaction(*span) for span in by_name(text, lowered)]
+    return found + list(_over_two_lines(text))
+
+
+def _matches(rule: Rule, text: str) -> list[Redaction]:
+    matches = _compiled(rule.pattern).finditer(text)
+    return [Redaction(rule.kind, *match.span(1)) for match in matches if rule.holds(match[1])]
+
+
+def _is_made(word: str) -> bool:
+    """Whether a machine may have made a long word: digits among its letters, or capitals here and there."""
+    if _DIGIT.search(word) and _RUN_WITH_A_DIGIT.search(word):
+        return True
+    return not word.islower() and (len(_TURN.findall(word)) > 3 or _CAPITALS.search(word) is not None)
+
+
+def _of_words(words: list[str], made: list[int]) -> list[Rule]:
+    """The rules to try where there are long words that a machine may have made: every secret they know is one."""
+    from memem.gate.secret_table import format_rules, named_rules
+
+    secrets = " ".join([words[number] for number in made])
+    lowered = secrets.lower()
+    # A name stands at most 20 characters before its value.
+    named = [number for number in made if _DIGIT.search(words[number])]
+    around = " ".join([word for number in named for word in words[max(0, number - 4) : number + 1]]).lower()
+    rules = [rule for hint, rule in _WORD_HINTS if hint in secrets]
+    rules += [rule for hint, rule in format_rules() if hint in lowered]
+    rules = [rule for rule in rules if r"\s" in rule.pattern or _compiled(rule.pattern).search(secrets)]
+    return rules + [rule for hint, rule in named_rules() if hint in around]
+
+
+def _within(rule: BlockRule, text: str) -> Iterator[Redaction]:
+    for block in _compiled(rule.block).finditer(text):
+        for item in _compiled(rule.item).finditer(text, *block.span(1)):
+            if rule.holds(item[1]):
+                yield Redaction(rule.kind, *item.span(1))
+
+
+_PREFIXES = [(hint, rule) for hint, rule in _WORD_HINTS if len(hint) > 2]
+# How the next line goes on: behind what marks a quotation or a comment, letters with digits among them.
+_REST = r"\n[ \t>|#*]{0,20}(?=[A-Za-z_+/=.-]{0,40}\d)(?=[\d_+/=.-]{0,40}[A-Za-z])([\w+/=.-]{4,})(?=[\s\"'`,;)]|\Z)"
+_CONTINUED = re.compile(_REST, re.ASCII)
+
+
+def _over_two_lines(text: str) -> Iterator[Redaction]:
+    """A secret that was wrapped: the end of one line begins like a known format, and the next line goes on with it."""
+    reached = 0
+    for continued in _CONTINUED.finditer(text):
+        start = text.rfind("\n", 0, continued.start()) + 1
+        line = text[max(start, continued.start() - 256) : continued.start()].rstrip(" \t\r\\")
+        end = line.rpartition(" ")[2]
+        rules = [rule for hint, rule in _PREFIXES if hint in end] if continued.start() >= reached else []
+        if not rules:
+            continue
+        word, reached = _joined(end, text, continued.start())
+        start = continued.start() - len(text[start : continued.start()]) + text[start : continued.start()].rindex(end)
+        for rule in rules:
+            for match in _compiled(rule.pattern).finditer(word):
+                if match.end(1) > len(end) and rule.holds(match[1]):
+                    yield Redaction(rule.kind, start + match.start(1), reached)
+
+
+def _joined(word: str, text: str, place: int) -> tuple[str, int]:
+    """The word with what the lines after this place add to it, and where that ends."""
+    while len(word) < 4_096 and (rest := _CONTINUED.match(text, place)):
+        word += rest[1]
+        place = rest.end()
+    return word, place
 
 
 @cache
 def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.ASCII)
-
-
-_NAMES = (
-    *("pass", "pwd", "pw", "secret", "token", "key", "kennwort", "contrase\u00f1a", "senha"),
-    *("\u043f\u0430\u0440\u043e\u043b\u044c", "\u5bc6\u7801", "\u5bc6\u78bc", "\u53e3\u4ee4"),
-    *("\u30d1\u30b9\u30ef\u30fc\u30c9", "\ube44\ubc00\ubc88\ud638", "\ube44\ubc88", "\ud328\uc2a4\uc6cc\ub4dc"),
-)
-_NAME = re.compile("|".join(_NAMES))
-_PASSWORD_ENDING = re.compile(r"word|wd|phrase|code|wort|(?<![a-z].{4})(?![a-z])", re.DOTALL)
-_SHORT_PASSWORD = re.compile(r"(?<![a-z])pw(?![a-z])")
-_KEY_OF = re.compile(
-    r"(api|app|access|account|private|auth|signing|encryption|master|service|storage|admin|deploy|jwt)[ _-]?$"
-)
-# Page cursors and the vocabulary of language models are called tokens too.
-_OTHER_TOKEN = re.compile(r"(?:next|page|continuation|sync|cancel|eos|bos|pad|unk|sep|cls|mask|stop|special)[ _-]?$")
-# The user's part of an address; what follows it has a rule of its own.
-_USER = re.compile(r"://[\w.+-]*\Z")
-_FLAG = re.compile(r"(?:^|\s)--?[\w-]*\Z")
-_ENTRY = re.compile(r"(?:^|\n)[ \t*-]*[\"']?[\w.-]*\Z")
-# Between a name and its value: the rest of the name, whom it is for, closing quotes, and what joins the two.
-_SEPARATOR = re.compile(
-    r"(?:[_-]?(?i:value|base|text|plain|old|new|prod|dev|staging|live|\d{1,2})|[ _-]?(?i:key)){0,2}(?![A-Za-z0-9_-])"
-    r"(?:[ ](?:for|of|to|on|in)[ ][\w.@'/-]{1,40}+(?:[ ][\w.@'/-]{1,40}+){0,4}?|[ ]?\([^()\n]{1,40}\))??"
-    r"[\"'`*\\\])]{0,6}(?:"
-    r"(?P<assign>,?\s{0,40}[\"']?value[\"']?\s?[:=]\s?|:[ ]?[A-Za-z][\w\[\]|., ]{0,40}?=[ ]?(?=[\"'])"
-    r"|[ \t]{0,40}(?::=|=>|->|={1,3}|:(?![:/])|\uff1a|(?<=\w)>(?=[^<>\n]{4,200}</))[ \t*]{0,40})"
-    r"|(?P<says>[ ](?:is|was|to|-|\u2013|\u2014)[ ](?:now[ ]|set[ ]to[ ]|still[ ]){0,2}|\u662f[ ]?|[ ]\((?=[^()\s]+\)))"
-    r"|(?P<beside>(?<=[\"']),[ ]?(?=[\"'])))"
-)
-_FLAG_GAP = re.compile(r"(?:[_-](?i:key))?(?P<flag>[ \t]{1,9})")
-_GAP = re.compile(r"(?P<gap>[ \t]{1,9})(?=\S{0,64}?\d)")
-_QUOTED = re.compile(r"[rbfuRBFU]{0,2}(?P<q>\\{0,3}[\"'`])(?P<value>(?:(?!(?P=q))[^\n]){1,4096})(?P=q)")
-_BARE_CHAR = r"(?:[^\s\"'`;,&<\\]|[,&<](?![\s/&<]|[\w.-]{1,64}[=:]|\Z)|\\(?![nrt\"'`]))"
-# A value that is turned down is read again from the next name in it: the bound keeps that linear.
-_BARE_BOUND = 80
-_BARE = re.compile(rf"(?:[\"'`](?![+,)\]]))?(?P<value>{_BARE_CHAR}{{1,{_BARE_BOUND}}})")
-_BARE_REST = re.compile(rf"{_BARE_CHAR}*")
-
-
-@dataclass(frozen=True, slots=True)
-class _Assignment:
-    """A value beside a name that promises a secret, and how the two are joined."""
-
-    kind: str
-    name: str
-    before: str
-    how: str
-    sign: str
-    quoted: bool
-    value: str
-    start: int
-    end: int
-    after: str
-
-
-def _by_name(text: str, lowered: str) -> list[Redaction]:
-    found: list[Redaction] = []
-    for name in _NAME.finditer(lowered):
-        if found and name.start() < found[-1].end:
-            continue
-        kind, end = _full_name(lowered, name)
-        assignment = _assignment(text, kind, name.start(), end) if kind else None
-        if assignment and _holds_secret(assignment):
-            cut = not assignment.quoted and len(assignment.value) == _BARE_BOUND
-            rest = _BARE_REST.match(text, assignment.end) if cut else None
-            found.append(Redaction(kind, assignment.start, rest.end() if rest else assignment.end))
-    return found
-
-
-def _full_name(lowered: str, name: re.Match[str]) -> tuple[str, int]:
-    start, end = name.span()
-    kind = name.group()
-    if kind == "pass":
-        ending = _PASSWORD_ENDING.match(lowered, end)
-        return ("password", ending.end()) if ending else ("", end)
-    if kind == "pw":
-        return ("password" if _SHORT_PASSWORD.match(lowered, start) else "", end)
-    if kind == "key":
-        owner = _KEY_OF.search(lowered, max(0, start - 12), start)
-        return (f"{owner[1]} key" if owner else "", end)
-    if kind in ("secret", "token"):
-        other = _OTHER_TOKEN.search(lowered, max(0, start - 16), start)
-        return ("" if other else kind, end)
-    return "password", end
-
-
-def _assignment(text: str, kind: str, start: int, end: int) -> _Assignment | None:
-    name, before = text[start:end], text[max(0, start - 48) : start]
-    separator = None if _USER.search(before) else _SEPARATOR.match(text, end)
-    if separator is None:
-        separator = (_FLAG_GAP if _FLAG.search(before) else _GAP).match(text, end)
-    if separator is None:
-        return None
-    quoted = _QUOTED.match(text, separator.end())
-    match = quoted or _BARE.match(text, separator.end())
-    if match is None:
-        return None
-    value, value_start = match["value"], match.start("value")
-    if not quoted and not value.endswith("..."):
-        value = value.rstrip(".,:;)]}>*|")
-    user, slash, rest = value.partition("/")
-    if before.endswith("/") and user and rest:  # user/password: admin/hunter2
-        value, value_start = rest, value_start + len(user + slash)
-    how = str(separator.lastgroup)
-    value_end = value_start + len(value)
-    after = text[value_end : value_end + 1]
-    return _Assignment(
-        kind, name, before, how, separator[how], quoted is not None, value, value_start, value_end, after
-    )
-
-
-def _holds_secret(it: _Assignment) -> bool:
-    password, name = it.kind == "password", it.name.lower()
-    variable = it.name.isupper() and it.sign == "="
-    sentence = re.search(r"\s", it.value) and not variable and name != "passphrase"
-    if len(it.value) < 4 or sentence:
-        return False
-    # Tests pass, too, and say so in capitals.
-    if name == "pass" and (it.how not in ("assign", "flag") or (it.name == "PASS" and it.before[-1:] not in "_/-")):
-        return False
-    # In these places even a plain word is the secret itself: an environment variable, a quoted password, an
-    # entry of its own line in a settings file. Elsewhere it has to look like a secret.
-    string = password and it.quoted and it.how in ("assign", "says", "flag")
-    alone = it.sign in (":", ": ", "=") and it.after in ("", "\n") and _ENTRY.search(it.before)
-    entry = alone and (it.name.isupper() or (password and it.value.islower()))
-    if variable or string or entry:
-        return is_real(it.value)
-    if password:
-        return is_chosen(it.value)
-    return is_generated(it.value, at_least=12 if it.how == "gap" else 6 if name == "secret" else 10)

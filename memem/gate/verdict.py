@@ -7,6 +7,7 @@ from typing import Any
 from memem.core.errors import InputError, SecretOnly
 from memem.core.memory import Memory
 from memem.gate import invisible, secrets
+from memem.gate.naming import project_named
 
 MAX_BODY = 100_000
 MAX_TITLE = 300
@@ -21,7 +22,8 @@ _LINES = (
     *("supersedes", "superseded_by", "source_type", "source_session", "source_turn"),
 )
 _LISTS = ("tags", "keys", "paths", "anchors", "related", "contradicts")
-EVERYTHING = (*_TEXTS, *_LINES, *_LISTS)
+_NAMES = ("project",)
+EVERYTHING = (*_TEXTS, *_LINES, *_LISTS, *_NAMES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +71,18 @@ def cleanse(memory: Memory, fields: Collection[str] = EVERYTHING) -> Verdict:
             changes[name] = cleaner.line(value)
         elif name in _LISTS:
             changes[name] = tuple(item for item in map(cleaner.line, value) if item)
+        elif name in _NAMES:
+            changes[name] = project_named(value)
     return Verdict(replace(memory, **changes), tuple(dict.fromkeys(cleaner.found)), cleaner.removed)
 
 
+def clean_text(text: str) -> str:
+    """Any text without secrets and invisible tricks: before it is cut, since half a secret is not known for one."""
+    return _Cleaner().text(text)
+
+
 def clean_line(text: str) -> str:
-    """Any text as one line that may be written down: the reason of an event, say."""
+    """Any text as one line that may be written down: the reason of an event, what went wrong."""
     return _Cleaner().line(text)
 
 
@@ -100,7 +109,5 @@ class _Cleaner:
 
 
 def _says_nothing(verdict: Verdict) -> bool:
-    rest = verdict.memory.body
-    for kind in verdict.redacted:
-        rest = rest.replace(f"[redacted: {kind}]", "")
-    return bool(verdict.redacted) and not any(character.isalnum() for character in rest)
+    rest = secrets.without_marks(verdict.memory.body)
+    return rest != verdict.memory.body and not any(character.isalnum() for character in rest)

@@ -142,11 +142,16 @@ _READERS: dict[str, Callable[[Row], Memory]] = {
 }
 
 
+def _cut(text: str) -> str:
+    """Not within a word: half a secret is not known for one."""
+    return text if len(text) <= MOST_CHARACTERS else text[:MOST_CHARACTERS].rpartition(" ")[0]
+
+
 def _completed(row: Row, memory: Memory, session: str, place: str) -> Memory:
     project = _text(row, "merged_into_project") or _text(row, "project")
     return replace(
         memory,
-        body=memory.body[:MOST_CHARACTERS],
+        body=_cut(memory.body),
         project=normalise(project),
         created=_time(row),
         source_session=session,

@@ -5,11 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memem.gate.secret_formats import PHRASE_RULES, WORD_RULES, Rule
-from memem.gate.secrets import Redaction, find, redact
+from memem.gate.secrets import Redaction, find, marked, redact, without_marks
 
 # Secret-looking strings are put together at run time, so that no scanner takes this file for a leak.
 BODY = "a1B2" * 30
 HEX = "0a1b" * 20
+RANDOM = "Xk29vQ7bT4mLpR8sZw3N"
+UUID = "3f2c9a1e-4b5d-4c7f-8a9b-0c1d2e3f4a5b"
 PEM_LINE = "MIIEpAIBAAKCAQEA" + "x7Yz" * 12
 
 
@@ -62,6 +64,17 @@ FORMATS = {
     "docker token": ["dckr_pat_" + BODY[:27]],
     "grafana token": ["glsa_" + BODY[:32]],
     "api key": ["gsk_" + BODY[:52], "lin_api_" + BODY[:40], "figd_" + BODY[:40], "xai-" + BODY[:80]],
+    "fly token": ["fo1_" + BODY[:43]],
+    "airtable token": ["pat" + BODY[:14] + "." + HEX[:64]],
+    "hubspot token": ["pat-na1-" + UUID],
+    "plaid token": ["access-production-" + UUID],
+    "braintree token": ["access_token$production$" + HEX[:16] + "$" + HEX[:32]],
+    "mapbox token": ["sk.eyJ" + BODY[:60] + "." + BODY[:22]],
+    "asana token": ["2/1201234567890123/1209876543210987:" + HEX[:32]],
+    "sourcegraph token": ["sgp_" + HEX[:16] + "_" + HEX[:40]],
+    "tencent key": ["AKID" + BODY[:32]],
+    "azure devops token": [BODY[:76] + "AZDO" + "a1B2"],
+    "new relic key": [HEX[:36] + "FFFFNRAL"],
     "jwt": [
         "eyJ" + BODY[:20] + ".eyJ" + BODY[:40] + "." + BODY[:43],
         "eyJ" + BODY[:20] + ".eyJ" + BODY[:40] + "todo" + BODY[:40] + "." + BODY[:43],
@@ -146,6 +159,44 @@ CARRIERS = [
     ("my api key is {}", BODY[:24], "api key"),
     ("the access token {} still works", BODY[:24], "token"),
     ("\u5bc6\u7801\u662f {}", "hunter2", "password"),
+    ("HEROKU_API_KEY={}", UUID, "heroku api key"),
+    ("heroku: {}", UUID, "heroku api key"),
+    ("datadog = '{}'", "4d7e" + HEX[:36], "datadog access token"),
+    ("Authorization: {}", RANDOM, "authorization header"),
+    ("Authorization: SSWS {}", "00" + RANDOM, "authorization header"),
+    ('h.Set("Authorization", "Bearer {}")', RANDOM, "authorization header"),
+    ("Cookie: theme=dark; sessionid={}; lang=en", RANDOM, "session cookie"),
+    ("Set-Cookie: sid={}; Path=/; HttpOnly", RANDOM, "session cookie"),
+    ("docker login -u ci -p {} registry", "hunter2-9", "password"),
+    ("redis-cli -h cache -a {} ping", "hunter2-9", "password"),
+    ("openssl enc -pass {} -in f", "pass:hunter2", "password"),
+    ('get(url, auth=("ci", "{}"))', "hunter2-9", "password"),
+    ("jdbc:oracle:thin:scott/{}@//db:1521/X", "tiger99", "password"),
+    ("app:{}@tcp(db:3306)/shop", "hunter2", "password"),
+    ("db:5432:shop:app:{}", "hunter2", "password"),
+    ("//npm.internal/:_auth={}", "dXNlcjpwYXNzd29yZDEy", "password"),
+    ("export GH_PAT={}", HEX[:40], "token"),
+    ("creds: admin / {}", "hunter2-9", "password"),
+    ("login: admin:{}", "hunter2-9", "password"),
+    ("echo {} | docker login -u ci --password-stdin", "hunter2-9", "password"),
+    ("gh secret set NPM_TOKEN --body {}", RANDOM, "secret"),
+    ("keytool -storepass {} -list", "hunter2", "password"),
+    ("htpasswd -b users ann {}", "hunter2", "password"),
+    ("https://b.internal/o?Expires=1&Signature={}", RANDOM + "%3D", "signature"),
+    ("2fa seed: {}", "JBSWY3DPEHPK3PXP", "otp seed"),
+    ("mot de passe : {}", "Soleil24!", "password"),
+    ("das Passwort lautet {}", "Sommer24!", "password"),
+    ("otpauth://totp/Shop:ann?secret={}&issuer=Shop", "JBSWY3DPEHPK3PXP", "otp seed"),
+    ("apiVersion: v1\nkind: Secret\ndata:\n  pin: {}\n", "c3dvcmRmaXNo", "kubernetes secret"),
+    ('{{"kty": "EC", "x": "' + "a1B2" * 10 + '", "d": "{}"}}', RANDOM, "private key"),
+    (
+        "mnemonic: {}",
+        "abandon velvet copper otter ladder ribbon planet mango tunnel oyster fabric zebra",
+        "seed phrase",
+    ),
+    ("LICENSE_KEY: {}", RANDOM, "license key"),
+    ("UPLOAD_KEY: {}", RANDOM, "key"),
+    ("the credentials are in use: credential={}", RANDOM, "credential"),
     ("\u30d1\u30b9\u30ef\u30fc\u30c9: {}", "hunter2", "password"),
     ("\u043f\u0430\u0440\u043e\u043b\u044c: {}", "hunter2", "password"),
 ]
@@ -247,6 +298,24 @@ HARMLESS = [
     "token OPS-4821",
     "class _X448PrivateKey(X448PrivateKey):",
     "primary_key=True",
+    "cache_key: Xk29vQ7bT4mLpR8sZw3N",
+    "public_key: Xk29vQ7bT4mLpR8sZw3N",
+    "key: 3f2c9a1e4b5d6c7f8a9b0c1d2e3f4a5b6c7d8e9f",
+    "key: PKCS12PrivateKeyTypes",
+    "key = user_profile_v2_settings",
+    "heroku app id: 3f2c9a1e-4b5d-4c7f-8a9b-0c1d2e3f4a5b",
+    '"sessionId": "3f2c9a1e-4b5d-4c7f-8a9b-0c1d2e3f4a5b"',
+    "Xk29vQ7bT4mLpR8sZw3N alone says nothing",
+    "cookie: SameSite=Lax",
+    "the author = Xk29vQ7bT4mLpR8sZw3N",
+    "s.calculatePromptAttribution(x)",
+    "login: app:8080",
+    "the login page / dashboard2 of the shop",
+    "PATH_TO_PAT=docs",
+    'METHODS = ("client_secret_post", "client_secret_basic")',
+    "the seed phrase is what the wallet shows once and what nobody else should ever see",
+    "kind: ConfigMap\ndata:\n  mode: productive\n",
+    '"integrity": "sha512-' + "a1B2" * 21 + 'ab=="',
 ]
 
 
@@ -268,9 +337,48 @@ def test_redacted_text_is_not_redacted_again(text: str) -> None:
     assert find(text) == []
 
 
+def test_what_was_taken_out_before_can_be_told() -> None:
+    text, kinds = redact(f"password: hunter2 and {'ghp_' + BODY[:36]}")
+    assert marked(text) == kinds == ("password", "github token")
+    assert without_marks(text) == "password:  and "
+
+
 def test_find_reports_where_each_secret_stands_in_order() -> None:
     text = f"password: hunter2, then {'ghp_' + BODY[:36]}"
     assert find(text) == [Redaction("password", 10, 17), Redaction("github token", 24, 64)]
+
+
+TOKEN = "ghp_" + "a1B2" * 9
+WIDE = "".join(chr(ord(letter) + 0xFEE0) for letter in TOKEN)
+
+
+@pytest.mark.parametrize(
+    "hidden",
+    ["\u200b".join(TOKEN), TOKEN.replace("B", "B\u00ad"), TOKEN[:9] + "\U000e0041" + TOKEN[9:], WIDE],
+    ids=["zero width", "soft hyphens", "tags", "full width"],
+)
+def test_what_cannot_be_seen_hides_no_secret_and_goes_with_it(hidden: str) -> None:
+    assert redact(f"we used {hidden} there \u2705\ufe0f") == (
+        "we used [redacted: github token] there \u2705\ufe0f",
+        ("github token",),
+    )
+
+
+@pytest.mark.parametrize("cut", [8, 20, 30])
+@pytest.mark.parametrize("between", ["\n", "\r\n", " \\\n    ", "\n> "])
+def test_a_secret_that_was_wrapped_goes_as_one(cut: int, between: str) -> None:
+    wrapped = f"we used {TOKEN[:cut]}{between}{TOKEN[cut:]} there"
+    assert redact(wrapped)[0] == "we used [redacted: github token] there"
+
+
+def test_the_line_after_a_secret_stays_when_it_is_none_of_it() -> None:
+    assert redact(f"{TOKEN}\nThen we went home")[0] == "[redacted: github token]\nThen we went home"
+    assert redact(f"{TOKEN}\n- item 2b")[0] == "[redacted: github token]\n- item 2b"
+
+
+def test_a_value_beside_a_name_has_to_look_made_by_chance() -> None:
+    assert redact(f"key: {RANDOM}")[1] == ("key",)
+    assert redact("key: ABCDABCDABCDABCD1234")[1] == ()
 
 
 def test_a_kind_found_twice_is_named_once() -> None:

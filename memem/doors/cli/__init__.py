@@ -100,7 +100,9 @@ def main(arguments: list[str] | None = None, outside: Outside | None = None) -> 
         # The outermost function of a door: whatever went wrong is one line that says what to do.
         if not isinstance(error, MememError) and _debugging():
             raise
-        output.aside(f"memem: {_explained(error)}")
+        from memem.flows.telling import safely
+
+        output.aside(f"memem: {safely(_explained(error))}")
         output.abandon()
         return 1
     return code

@@ -191,7 +191,7 @@ def log_file() -> str:
 
 def log(event: str, what: str) -> None:
     """A line for `memem doctor`. A log that has grown too long is begun anew."""
-    line = f"{strftime('%Y-%m-%dT%H:%M:%S%z')} {event}: {' '.join(what.split())[:500]}\n"
+    line = f"{strftime('%Y-%m-%dT%H:%M:%S%z')} {event}: {_safe(' '.join(what.split()))[:500]}\n"
     try:
         os.makedirs(home(), 0o700, exist_ok=True)
         file = os.open(log_file(), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
@@ -201,6 +201,15 @@ def log(event: str, what: str) -> None:
         os.close(file)
     except OSError:
         return  # a home that cannot be written: doctor says so
+
+
+def _safe(what: str) -> str:
+    """Without secrets, wherever it can quote one: what went wrong in memem itself. The client's own words have none."""
+    if "memem" not in sys.modules:
+        return what
+    from memem.flows.telling import safely
+
+    return safely(what)
 
 
 def _is_to_be_done(event: str) -> bool:

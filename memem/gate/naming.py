@@ -1,0 +1,19 @@
+"""The names of projects, which folders give: a secret in one is not spelled, and nothing heavy is loaded to see it."""
+
+import re
+
+from memem.core.project import normalise
+
+# What no name of a folder usually holds, and a secret may: only then the gate looks at it, since prompts wait for this.
+_MADE = re.compile(r"(?=[a-z_]*\d)\w{16,}")
+
+
+def project_named(name: str) -> str:
+    """The one spelling of a project's name, as its notes have it."""
+    usual = normalise(name)
+    if not _MADE.search(usual):
+        return usual
+    from memem.gate.secrets import redact
+
+    clean, kinds = redact(name)
+    return normalise(clean) if kinds else usual
