@@ -1,0 +1,194 @@
+"""Whether a text speaks to the model that will read it, instead of recording a fact.
+
+Notes of developers are full of commands ("always run migrations before a deploy"), of harnesses and of attacks that
+somebody writes about. So it is judged by signs: whom a command is meant for, what it is about, and whether the words are
+only quoted. One plain sign is enough, faint ones count together. `python -m bench injection` measures what is found and
+what is taken for one.
+
+Cheap where there is nothing: words that every sign needs are looked for first, and patterns are compiled when one is met.
+"""
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from functools import cache
+
+from memem.core.memory import Memory
+from memem.gate.forgotten import LOOK_ALIKE
+from memem.gate.sign import MEMORY, TOLD, Sign
+
+ENOUGH = 2
+NEAR = 240
+"""Characters between two faint signs that count together."""
+READS_LIKE = "reads like an instruction to the model"
+MOST = 40_000
+"""Characters of a text that are judged: its beginning and its end. A note is shown in far less."""
+_LETTERS = re.compile(r"(?<=[a-z])[\u0300-\u036f]+")
+_SPACES = re.compile(r"[^\S\n]+")
+_QUOTES = str.maketrans("‘’‚‛′´ʼ“”„‟″«»＂＇", "'''''''\"\"\"\"\"\"\"\"'")
+_MIXED = re.compile(r"\b(?=[a-z0134578@$!|]*[a-z])(?=[a-z]*[0134578@$!|])[a-z0134578@$!|]{4,}(?<![!|])")
+_LEET = str.maketrans("0134578@$!|", "oieastbasil")
+_SPACED = re.compile(r"(?<!\w)\w(?:[ .\-_*]\w){7,}(?!\w)")
+_BASE64 = re.compile(r"(?<![\w+/=-])[A-Za-z0-9+/_-]{24,4000}={0,2}(?![\w+/=-])")
+_HEX = re.compile(r"(?<!\w)(?:[0-9a-fA-F]{2}[ :]?){16,2000}(?!\w)")
+_REVERSED = ("snoitcurtsni", "tpmorp", "erongi", "metsys", "drager")
+_ROT13 = ("vafgehpgvba", "cebzcg", "vtaber", "qvfertneq", "sbetrg", "cerivbhf")
+_ROT = str.maketrans("abcdefghijklmnopqrstuvwxyz", "nopqrstuvwxyzabcdefghijklm")
+_ABOUT = re.compile(
+    r"\b(?:inject\w*|jailbreak\w*|attack\w*|phrases?|payloads?|strings?|patterns?|detect\w*|classif\w*|filter\w*|flags?|flagged|"
+    r"block\w*|reject\w*|examples?|e\.g|such as|like|contain\w*|tests?|fixtures?|saniti[sz]\w*|regex\w*|match\w*|wrap\w*|"
+    r"tags?|delimiters?|tokens?|templates?|escape[sd]?|strip\w*|tried|wrote|say|says|said|saying|headers?|markers?|quoted?|"
+    r"reads|typed|begins?|starts?|red[- ]team\w*|prompts? like|users? (?:who|that)|documents?|page|paper|malicious)\b"
+    r"|注入|攻击|攻撃|検出|检测|공격|атак|инъекц"
+)
+_QUOTED = re.compile(r"```.*?```|`[^`\n]+`|\"[^\"\n]{3,400}\"|(?<!\w)'[^'\n]{3,400}'(?!\w)|「[^」\n]+」|『[^』\n]+』", re.DOTALL)
+
+
+def doubt(memory: Memory) -> str:
+    """Why a memory should not be shown before a person has seen it; empty when it may.
+
+    What proves it is somebody's speech: there, to ask for something to be remembered is no wonder.
+    """
+    said = reason("\n".join((memory.title, memory.body, *memory.keys, *memory.tags, *memory.paths)))
+    return said or (reason(memory.evidence, besides=(MEMORY,)) if memory.evidence else "")
+
+
+def reason(text: str, besides: Iterable[str] = ()) -> str:
+    """In which way a text speaks to the model, in words; empty when it does not. `besides`: kinds that do not count."""
+    found = kind(text, besides)
+    return f"{READS_LIKE}: {TOLD[found]}" if found else ""
+
+
+def kind(text: str, besides: Iterable[str] = ()) -> str:
+    """The kind of the strongest sign in a text that speaks to the model; empty when it does not."""
+    if len(text) > MOST:
+        text = f"{text[: MOST // 2]}\n{text[-MOST // 2 :]}"
+    for each in _readings(text):
+        found = _judged(each, frozenset(besides))
+        if found:
+            return found
+    return ""
+
+
+def folded(text: str) -> str:
+    """Small letters without accents, plain quotation marks, one space between words; lines stay."""
+    if text.isascii():
+        return _SPACES.sub(" ", text.lower())
+    text = unicodedata.normalize("NFKC", text).casefold().translate(_QUOTES)
+    text = _LETTERS.sub("", unicodedata.normalize("NFD", text))
+    return _SPACES.sub(" ", unicodedata.normalize("NFC", text))
+
+
+def _readings(text: str) -> Iterator[str]:
+    """The ways in which a text can be read: as it stands, and as somebody may have disguised it."""
+    plain = folded(text)
+    yield plain
+    if not plain.isascii():
+        alike = plain.translate(LOOK_ALIKE)
+        if alike != plain:
+            yield alike
+    if _SPACED.search(plain):
+        yield _SPACED.sub(lambda match: re.sub(r"[ .\-_*]", "", match.group()), plain)
+    if _MIXED.search(plain):
+        yield _MIXED.sub(lambda match: match.group().translate(_LEET), plain)
+    if any(hint in plain for hint in _REVERSED):
+        yield plain[::-1]
+    if any(hint in plain for hint in _ROT13):
+        yield plain.translate(_ROT)
+    yield from (folded(each) for each in _decoded(text, plain))
+
+
+def _decoded(text: str, plain: str) -> Iterator[str]:
+    """What stands in a text in code."""
+    if "&#" in plain or "&lt;" in plain:
+        import html
+
+        yield html.unescape(text)
+    if plain.count("%20") > 1 or "%3c" in plain:
+        from urllib.parse import unquote
+
+        yield unquote(text)
+    if "\\u00" in plain or "\\x" in plain:
+        yield re.sub(r"\\(?:u00|x)([0-9a-fA-F]{2})", lambda match: chr(int(match[1], 16)), text)
+    for found in _BASE64.finditer(text):
+        yield from _as_text(found.group(), _from_base64)
+    for found in _HEX.finditer(text):
+        yield from _as_text(re.sub(r"[ :]", "", found.group()), bytes.fromhex)
+
+
+def _from_base64(word: str) -> bytes:
+    import base64
+
+    word = word.rstrip("=").translate(str.maketrans("-_", "+/"))
+    return base64.b64decode(word + "=" * (-len(word) % 4))
+
+
+def _as_text(word: str, decode: Callable[[str], bytes]) -> Iterator[str]:
+    try:
+        text = decode(word).decode()
+    except ValueError:
+        return
+    if text.isprintable() or "\n" in text:
+        yield text
+
+
+def _judged(text: str, besides: frozenset[str]) -> str:
+    faint: list[tuple[int, str]] = []
+    quoted = [each.span() for each in _QUOTED.finditer(text)]
+    for sign in _signs(text.isascii()):
+        if sign.kind in besides or not _may_stand(text, sign):
+            continue
+        places = _places(text, sign, quoted)
+        if places and sign.weight >= ENOUGH:
+            return sign.kind
+        faint += [(at, sign.kind) for at in places]
+    faint.sort()
+    pairs = ((one, other) for place, one in enumerate(faint) for other in faint[place + 1 :])
+    return next((one[1] for one, other in pairs if one[1] != other[1] and other[0] - one[0] <= NEAR), "")
+
+
+def _may_stand(text: str, sign: Sign) -> bool:
+    for hint in sign.hints:
+        if hint in text:
+            break
+    else:
+        return False
+    return not sign.also or any(hint in text for hint in sign.also)
+
+
+def _places(text: str, sign: Sign, quoted: list[tuple[int, int]]) -> list[int]:
+    """Where a sign stands, and is not only told about."""
+    matches = _compiled(sign.pattern).finditer(text)
+    return [match.start() for match in matches if not _is_told_about(text, match, quoted)]
+
+
+def _is_told_about(text: str, match: re.Match[str], quoted: list[tuple[int, int]]) -> bool:
+    """Whether it stands in quotation marks, in a sentence that says why."""
+    start = match.start() + len(match.group()) - len(match.group().lstrip(" \n\"'`.,:;!?*->)]}"))
+    inside = next((span for span in quoted if span[0] <= start and match.end() <= span[1] + 1), None)
+    if inside is None:
+        return False
+    begin = text.rfind("\n", 0, max(inside[0] - 1, 0)) + 1
+    end = text.find("\n", inside[1])
+    around = f"{text[begin : inside[0]]} {text[inside[1] : end if end >= 0 else len(text)]}"
+    return _ABOUT.search(around) is not None
+
+
+@cache
+def _signs(in_ascii: bool) -> tuple[Sign, ...]:
+    """All of them; of an ASCII text those that can stand in one."""
+    from memem.gate.injection_orders import ORDERS
+    from memem.gate.injection_talk import TALK
+    from memem.gate.injection_tongues import TONGUES
+
+    signs = (*TALK, *ORDERS, *TONGUES)
+    if not in_ascii:
+        return signs
+    some = [replace(sign, hints=tuple(hint for hint in sign.hints if hint.isascii())) for sign in signs]
+    return tuple(sign for sign in some if sign.hints)
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern)
