@@ -1,17 +1,17 @@
 """Whether a text speaks to the model that will read it, instead of recording a fact.
 
 Notes of developers are full of commands ("always run migrations before a deploy"), of harnesses and of attacks that
-somebody writes about. So it is judged by signs: whom a command is meant for, what it is about, and whether the words are
-only quoted. One plain sign is enough, faint ones count together. `python -m bench injection` measures what is found and
+somebody writes about. So it is judged by signs: whom a command is meant for, what it is about, and whether the words
+are only quoted. One plain sign is enough, faint ones count together. `python -m bench injection` measures what is found and
 what is taken for one.
 
-Cheap where there is nothing: words that every sign needs are looked for first, and patterns are compiled when one is met.
+Cheap where there is nothing: words that every sign needs are looked for first, and patterns are compiled when one is
+met.
 """
 
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 from functools import cache
 
 from memem.core.memory import Memory
@@ -42,7 +42,9 @@ _ABOUT = re.compile(
     r"reads|typed|begins?|starts?|red[- ]team\w*|prompts? like|users? (?:who|that)|documents?|page|paper|malicious)\b"
     r"|注入|攻击|攻撃|検出|检测|공격|атак|инъекц"
 )
-_QUOTED = re.compile(r"```.*?```|`[^`\n]+`|\"[^\"\n]{3,400}\"|(?<!\w)'[^'\n]{3,400}'(?!\w)|「[^」\n]+」|『[^』\n]+』", re.DOTALL)
+_QUOTED = re.compile(
+    r"```.*?```|`[^`\n]+`|\"[^\"\n]{3,400}\"|(?<!\w)'[^'\n]{3,400}'(?!\w)|「[^」\n]+」|『[^』\n]+』", re.DOTALL
+)
 
 
 def doubt(memory: Memory) -> str:
@@ -136,8 +138,8 @@ def _as_text(word: str, decode: Callable[[str], bytes]) -> Iterator[str]:
 def _judged(text: str, besides: frozenset[str]) -> str:
     faint: list[tuple[int, str]] = []
     quoted = [each.span() for each in _QUOTED.finditer(text)]
-    for sign in _signs(text.isascii()):
-        if sign.kind in besides or not _may_stand(text, sign):
+    for sign, hints, also in _signs(text.isascii()):
+        if sign.kind in besides or not _may_stand(text, hints, also):
             continue
         places = _places(text, sign, quoted)
         if places and sign.weight >= ENOUGH:
@@ -148,13 +150,13 @@ def _judged(text: str, besides: frozenset[str]) -> str:
     return next((one[1] for one, other in pairs if one[1] != other[1] and other[0] - one[0] <= NEAR), "")
 
 
-def _may_stand(text: str, sign: Sign) -> bool:
-    for hint in sign.hints:
+def _may_stand(text: str, hints: tuple[str, ...], also: tuple[str, ...]) -> bool:
+    for hint in hints:
         if hint in text:
             break
     else:
         return False
-    return not sign.also or any(hint in text for hint in sign.also)
+    return not also or any(hint in text for hint in also)
 
 
 def _places(text: str, sign: Sign, quoted: list[tuple[int, int]]) -> list[int]:
@@ -176,17 +178,18 @@ def _is_told_about(text: str, match: re.Match[str], quoted: list[tuple[int, int]
 
 
 @cache
-def _signs(in_ascii: bool) -> tuple[Sign, ...]:
-    """All of them; of an ASCII text those that can stand in one."""
+def _signs(in_ascii: bool) -> tuple[tuple[Sign, tuple[str, ...], tuple[str, ...]], ...]:
+    """All of them, with their hints; of an ASCII text those that can stand in one."""
     from memem.gate.injection_orders import ORDERS
     from memem.gate.injection_talk import TALK
     from memem.gate.injection_tongues import TONGUES
 
-    signs = (*TALK, *ORDERS, *TONGUES)
-    if not in_ascii:
-        return signs
-    some = [replace(sign, hints=tuple(hint for hint in sign.hints if hint.isascii())) for sign in signs]
-    return tuple(sign for sign in some if sign.hints)
+    found = []
+    for sign in (*TALK, *ORDERS, *TONGUES):
+        hints = tuple(hint for hint in sign.hints.split("·") if not in_ascii or hint.isascii())
+        if hints:
+            found.append((sign, hints, tuple(filter(None, sign.also.split("·")))))
+    return tuple(found)
 
 
 @cache

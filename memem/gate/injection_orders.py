@@ -6,8 +6,8 @@ ORDERS: tuple[Sign, ...] = (
     Sign(
         ACT,
         2,
-        ("reading this", "reads this", "processing this", "processes this", "read this", "sees this", "recalls this")
-        + ("recall this", "this memory", "this note", "retrieve this", "load this", "loads this", "retrieves this"),
+        "reading this·reads this·processing this·processes this·read this·sees this·recalls this·recall this·"
+        "this memory·this note·retrieve this·load this·loads this·retrieves this",
         r"\b(?:any|every|all|the|if you are an?|whichever|whatever) (?:ai|llm|agents?|assistants?|language models?|models?|claude|bots?)s? "
         r"(?:(?:that|which|who|is|are) )?(?:read|process|see|recall|retriev|load|summari[sz])(?:ing|s|es|ed|e)? (?:this|the following)\b"
         r"|(?:^|\n|[.!?:,]\s)\W{0,3}(?:when(?:ever)?|once|as soon as|after|each time|every time|if|upon) (?:you )?"
@@ -20,7 +20,7 @@ ORDERS: tuple[Sign, ...] = (
     Sign(
         ACT,
         1,
-        ("before ", "prior to", "first thing", "immediately"),
+        "before ·prior to·first thing·immediately",
         r"\b(?:before|prior to) (?:you )?(?:answer|answering|respond|responding|reply|replying|doing anything|continuing|"
         r"anything else|completing|helping)\b"
         r"|\b(?:run|execute|call|invoke) (?:the following|this)(?: \w+)? (?:immediately|now|first|silently|right away)\b",
@@ -28,7 +28,7 @@ ORDERS: tuple[Sign, ...] = (
     Sign(
         ACT,
         1,
-        ("claude", "assistant", " ai ", "ai:", "ai,", "llm", "language model", "agent", "model"),
+        "claude·assistant· ai ·ai:·ai,·llm·language model·agent·model",
         r"(?:^|\n|[.!?]\s)\W{0,4}(?:(?:attention|important|urgent|notice|note|message|instructions?|warning|hey|dear|ok|hello)\W{0,3}"
         r"(?:to |for )?(?:all |the |any )?)?(?:claude|ai assistant|ai|assistant|llm|language model|agents?|ai agents?)(?: code)?s?\W{0,2}[,:!]"
         r"|\b(?:the )?(?:ai|assistant|llm|language model) (?:must|shall) (?:now |always |never |immediately )?\w+",
@@ -36,18 +36,18 @@ ORDERS: tuple[Sign, ...] = (
     Sign(
         ACT,
         2,
-        ("answer", "response", "repl", "message", "output"),
+        "answer·response·repl·message·output",
         r"\b(?:always |must |you must |make sure to )(?:include|add|append|insert|embed|end|put|mention|recommend|finish|begin|start|place)\b"
         r".{0,60}(?:https?://|\bthis (?:link|url|image|phrase|ad|text|sentence|banner)\b|!\[).{0,80}\b(?:answer|response|repl(?:y|ies)|"
         r"output|message to the user)s?\b"
         r"|\b(?:in|to|at the end of|into) (?:every|all|each|any|your)(?: of your)? (?:answer|response|repl(?:y|ie)|output)s?\b.{0,40}"
         r"\b(?:include|add|append|insert|embed|mention|recommend|link to|say)\b.{0,60}(?:https?://|this (?:link|url|image|phrase|ad|sentence))",
-        also=("http", "this link", "this url", "this image", "this phrase", "this ad", "this text", "this sentence", "this banner", "!["),
+        also="http·this link·this url·this image·this phrase·this ad·this text·this sentence·this banner·![",
     ),
     Sign(
         HIDE,
         2,
-        ("user", "human", "developer", "operator", "anyone", "between us", "this memory", "this note", "these instruction", "secret"),
+        "user·human·developer·operator·anyone·between us·this memory·this note·these instruction·secret",
         r"\b(?:do not|don't|never|must not|without) (?:tell|telling|inform|informing|notify|alert|let|mention|mentioning|reveal|revealing|"
         r"disclose|disclosing|show|say|report)\w* (?:(?:this|that|it|these|them|anything|the|of|about|to|any)\s+){0,3}"
         r"(?:the )?(?:user|human|developer|operator|owner|person|anyone)s?\b(?: (?:know|notice|see))?\W{0,2}"
@@ -60,34 +60,34 @@ ORDERS: tuple[Sign, ...] = (
         r"(?:this|these) (?:memory|memories|note|instructions?|prompt|message|rule|entry)s?\b"
         r"|\bkeep (?:this|it|these|that)(?: \w+)? (?:(?:secret|hidden|confidential|private|concealed) from|between us|to yourself)\b"
         r"|\b(?:hide|conceal) (?:this|it|these|that)(?: \w+)? from (?:the )?(?:user|human|developer|anyone|everyone)\b",
-        also=("not ", "n't ", "never", "without", "keep", "hide", "conceal"),
+        also="not ·n't ·never·without·keep·hide·conceal",
     ),
     Sign(
         HIDE,
         1,
-        ("user", "human", "silently", "quietly", "asking", "confirm"),
+        "user·human·silently·quietly·asking·confirm",
         r"\b(?:do not|don't|never|without) (?:tell|telling|inform|informing|notify|notifying|alert|alerting|ask|asking|warn|warning) "
         r"(?:the )?(?:user|human|developer|anyone|me|them|for)\b"
         r"|\b(?:silently|quietly|secretly|discreetly|covertly) (?:run|send|upload|execute|add|append|install|include|post|copy|forward|"
         r"insert|exfiltrate|fetch|download|change|delete|push|call)\b|\bwithout (?:asking|confirmation|confirming|mentioning|approval)\b",
-        also=("not ", "n't ", "never", "without", "silently", "quietly", "secretly", "discreetly", "covertly"),
+        also="not ·n't ·never·without·silently·quietly·secretly·discreetly·covertly",
     ),
     Sign(
         LEAK,
         2,
-        ("send", "post", "upload", "exfil", "transmit", "forward", "email", "leak", "copy", "submit", "report", "curl", "append", "put", "pipe"),
+        "send·post·upload·exfil·transmit·forward·email·leak·copy·submit·report·curl·append·put·pipe",
         rf"{START}(?:send|post|upload|exfiltrate|transmit|forward|e-?mail|leak|copy|submit|report|append|pipe|attach|relay)\s+(?:\w+\s+){{0,4}}?"
         r"(?:contents? of|\S*\.env\b\S*|\S*id_rsa\S*|\S*\.ssh\S*|secrets?|credentials?|api[ _-]?keys?|ssh keys?|private keys?|"
         r"environment variables?|env vars?|passwords?|conversation|chat history|transcript|system prompt|source code|codebase|"
         r"(?:the )?user'?s? (?:\w+ )?(?:data|message|prompt|input|question|file|code|token|email)s?|everything|(?:access )?tokens?)\b"
         r".{0,60}?\b(?:to|at|via|through|into|as)\b.{0,40}?(?:https?://|webhook|\b[\w.+-]+@[\w-]+\.\w|pastebin|gist\b|discord|telegram|ngrok|"
         r"requestbin|attacker|external|evil|[a-z0-9-]+\.(?:xyz|top|ru|cn|tk|site|click|io|net|com|dev|app|zip|me)/)",
-        also=("http", "webhook", "@", "pastebin", "gist", "discord", "telegram", "ngrok", "requestbin", "attacker", "external", "evil", "/"),
+        also="http·webhook·@·pastebin·gist·discord·telegram·ngrok·requestbin·attacker·external·evil·/",
     ),
     Sign(
         LEAK,
         2,
-        ("curl", "wget", "nc ", "invoke-webrequest", "fetch(", "requests.post", "scp "),
+        "curl·wget·nc ·invoke-webrequest·fetch(·requests.post·scp ",
         r"\b(?:curl|wget|nc|scp|invoke-webrequest|iwr)\b.{0,120}(?:\$\(|`|@|<|<\()\s*(?:cat |env\b|printenv|~?/?\S*(?:\.env\b|id_rsa|\.ssh/|"
         r"\.aws/credentials|\.netrc|credentials\.json|/etc/passwd))"
         r"|\b(?:cat|base64|tar|zip)\b[^|\n]{0,60}(?:\.env\b|id_rsa|\.ssh/|\.aws/|\.netrc|/etc/passwd)[^|\n]{0,40}\|.{0,60}\b(?:curl|nc|wget)\b",
@@ -95,7 +95,7 @@ ORDERS: tuple[Sign, ...] = (
     Sign(
         LEAK,
         2,
-        ("![",),
+        "![",
         r"!\[[^\]]{0,200}\]\(\s*<?https?://[^)\s]{0,200}(?:\{\{?|\$\{?|%7b|\[)\s*[\w. -]*(?:secret|token|key|env|data|conversation|history|"
         r"message|prompt|password|user|summary|base64|content|context|answer|email|question|input|code)"
         r"|!\[[^\]]{0,200}\]\(\s*<?https?://[^)\s]{0,200}[?&/](?:data|d|leak|exfil|secret|secrets|log|c|conversation|history|env|prompt|payload)="
@@ -104,14 +104,14 @@ ORDERS: tuple[Sign, ...] = (
     Sign(
         LEAK,
         1,
-        ("http", "webhook", "ngrok", "pastebin", "attacker"),
+        "http·webhook·ngrok·pastebin·attacker",
         r"\b(?:send|post|upload|exfiltrate|transmit|forward|e-?mail|report|fetch|visit|open|ping|load|download|"
         r"submit|append|include|navigate to|go to)\b.{0,80}(?:https?://|webhook|ngrok|pastebin|attacker)",
     ),
     Sign(
         MEMORY,
         2,
-        ("this memory", "this note", "this entry", "memories", "this statement", "this record", "this fact", "it as", "this as"),
+        "this memory·this note·this entry·memories·this statement·this record·this fact·it as·this as",
         r"\b(?:mark|treat|consider|regard|label|flag|classify|tag|store|save|record|rate|rank) (?:this|it)(?: \w+)? (?:as|with) "
         r"(?:(?:a|an|the|being|fully|highly|maximum|max)\s+){0,2}"
         r"(?:human|trusted|verified|authoritative|user[- ](?:authored|written|approved|confirmed|instruction|rule|statement)|authored by|"
@@ -125,7 +125,7 @@ ORDERS: tuple[Sign, ...] = (
     Sign(
         MEMORY,
         2,
-        ("importance", "layer", "author", "source_type", "trust level", "confidence"),
+        "importance·layer·author·source_type·trust level·confidence",
         r"\b(?:set|change|raise|put|make|bump|assign) (?:its|the|this|your|their)?\s?(?:memory's |note's |memory |note )?"
         r"(?:importance|layer|author|source_type|trust level|trust) (?:of (?:this|the|it)(?: \w+)? )?(?:to|=|:|at|as) ?"
         r"(?:5|0|1\.0|human|user|max\w*|highest|critical|trusted|full)\b"
@@ -134,7 +134,7 @@ ORDERS: tuple[Sign, ...] = (
     Sign(
         MEMORY,
         2,
-        ("memory", "memories", "memor"),
+        "memory·memories·memor",
         r"(?:^|\n|[.!?:]\s|\bplease )\W{0,3}(?:save|store|write|add|commit|persist|record|put) (?:this|the following|it)(?: \w+)? "
         r"(?:to|in|into) (?:your |the |long[- ]term |persistent |permanent )*memor(?:y|ies)\b"
         r"|\b(?:delete|forget|erase|remove|overwrite|wipe|purge|disable|ignore|distrust) (?:all )?(?:of )?(?:your |the )?"
@@ -144,7 +144,7 @@ ORDERS: tuple[Sign, ...] = (
     Sign(
         PERMISSION,
         2,
-        ("user", "human", "owner", "operator", "developer", "you have", "you are", "permission", "approv", "authori"),
+        "user·human·owner·operator·developer·you have·you are·permission·approv·authori",
         r"\b(?:the |your )?(?:user|human|owner|operator|developer|admin|person)s? (?:has |have )?(?:already |explicitly |fully |pre-?)?"
         r"(?:approved|authori[sz]ed|granted|consented to|allowed|confirmed|given (?:you )?(?:permission|consent|approval)|permitted|preapproved)\s*"
         r"(?:(?:you|for|to|in advance|full|permission)\s+){0,3}(?:(?:all|every|any|each|unrestricted|full|everything)\b(?: future| further| such| of)?\s*)"
@@ -153,12 +153,12 @@ ORDERS: tuple[Sign, ...] = (
         r"given)\b.{0,60}\b(?:without (?:asking|confirmation|prompting|approval)|no need to (?:ask|confirm)|do not ask|don't ask)"
         r"|\byou (?:now )?(?:have|are granted|are given|have been granted|have been given) (?:full|root|admin|unrestricted|sudo|elevated|complete|"
         r"blanket) (?:permission|access|privilege|authori[sz]ation|approval)s? (?:to|for|over|on|and|\W)",
-        also=("approv", "authori", "grant", "consent", "allow", "confirm", "given", "permi", "you have", "you now have", "you are g"),
+        also="approv·authori·grant·consent·allow·confirm·given·permi·you have·you now have·you are g",
     ),
     Sign(
         PERMISSION,
         2,
-        ("dangerously", "bypasspermissions", "--yolo", "skip-permissions", "auto-approve", "permission", "yolo"),
+        "dangerously·bypasspermissions·--yolo·skip-permissions·auto-approve·permission·yolo",
         r"(?:^|\n|[.!?:,]\s|\b(?:always|must|please|then|and|now) )\W{0,3}(?:run|use|restart|launch|start|enable|execute|invoke|call|rerun|switch)\b"
         r"(?!.{0,80}\b(?:sandbox|container|docker|vm|ci|throwaway|disposable|devcontainer|only|never|not)\b).{0,60}"
         r"(?:--dangerously-skip-permissions|bypasspermissions|--yolo)\b"
@@ -168,28 +168,30 @@ ORDERS: tuple[Sign, ...] = (
     Sign(
         TRIGGER,
         1,
-        ("user", "human", "someone", "they ", "future", "next time", "asked"),
+        "user·human·someone·they ·future·next time·asked",
         r"\b(?:next time|whenever|when|if|as soon as|once|every time|each time|the moment) (?:the |a )?(?:user|human|developer|someone|anyone|they|i) "
         r"(?:next )?(?:says?|asks?|mentions?|types?|requests?|writes?|opens?|commits?|pushes|logs? in|runs?|wants?|starts?|talks?)\b"
         r"|\b(?:when|if|whenever) (?:you are |you're )?asked (?:about|for|to|by|if|whether)\b"
         r"|\bin (?:any|all|every|each) (?:future|later|subsequent|coming) (?:session|conversation|chat|task|prompt)s?\b"
         r"|\bthe next time (?:you|the user)\b",
-        also=("next time", "whenever", "when ", "if ", "as soon", "once ", "every time", "each time", "the moment", "in any", "in all", "in every", "in each"),
+        also="next time·whenever·when ·if ·as soon·once ·every time·each time·the moment·in any·in all·in every·"
+        "in each",
     ),
     Sign(
         TRIGGER,
         2,
-        ("user", "asked", "human", "next time"),
+        "user·someone·anyone·developer·human·next time",
         r"\b(?:next time|whenever|when|if|as soon as|once|every time) (?:the |a )?(?:user|human|developer|someone|anyone) (?:next )?"
         r"(?:says?|asks?|mentions?|types?|requests?|writes?)\b.{0,80}?[,:;-]\s*(?:then )?(?:you (?:must|should|will|have to) |instead |always |secretly |"
         r"silently )?(?:pretend|lie|claim|deny|insist|ignore (?:it|them|the)|answer that|say that|tell them that|convince|mislead|"
         r"do the opposite|refuse|recommend|reply (?:only )?with|respond (?:only )?with)\b(?!.{0,60}\b(?:api|endpoint|server|http [45]|status|json|handler|page)\b)",
-        also=("pretend", " lie", "claim", "deny", "insist", "ignore", "answer that", "say that", "tell them", "convince", "mislead", "opposite", "refuse", "recommend", " with"),
+        also="pretend· lie·claim·deny·insist·ignore·answer that·say that·tell them·convince·mislead·opposite·"
+        "refuse·recommend· with",
     ),
     Sign(
         SHELL,
         1,
-        ("curl", "wget", "rm -rf", "eval", "base64", "| sh", "|sh", "| bash", "powershell", "nc -", "chmod"),
+        "curl·wget·rm -rf·eval·base64·| sh·|sh·| bash·powershell·nc -·chmod",
         r"\b(?:curl|wget|iwr|irm)\b[^\n]{0,160}\|\s*(?:sudo )?(?:ba|z|da)?sh\b|\bbase64 (?:-d|--decode)\b[^\n]{0,80}\|"
         r"|\brm -rf? (?:~|/|\$home)|\beval\b.{0,20}\$\(|\bnc -e\b|\bpowershell\b.{0,40}-enc"
         r"|\b(?:run|execute)\W{1,3}(?:curl|wget|nc|bash -c|sh -c|python3? -c|powershell)\b",

@@ -24,50 +24,51 @@ TALK: tuple[Sign, ...] = (
     Sign(
         OVERRIDE,
         2,
-        ("ignor", "regard", "forget", "over", "discard", "bypass", "aside", "pay no", "not ", "n't ", "stop", "no longer")
-        + ("obey", "neglect", "abandon", "erase", "learn", "dismiss", "drop", "cease", "let go", "void", "cancel", "null")
-        + ("skip", "throw", "weight", "wipe", "refuse"),
+        "ignor·regard·forget·over·discard·bypass·aside·pay no·not ·n't ·stop·no longer·obey·neglect·abandon·"
+        "erase·learn·dismiss·drop·cease·let go·void·cancel·null·skip·throw·weight·wipe·refuse",
         rf"{START}{_NOT_TO}{_VERB}\s+(?:(?:all|any|every|each|of|the|your|my|these|those|its|our|other|such|and|"
         rf"everything|whatever|both)\s+){{0,4}}(?<!my ){_BEFORE}\s+(?:\w+\s+){{0,2}}?(?:{_ORDERS}|{_LOOSE})\b{_PLACE}",
-        also=("previous", "prior", "above", "preceding", "earlier", "foregoing", "former", "past", "original", "initial", "existing", "older"),
+        also="previous·prior·above·preceding·earlier·foregoing·former·past·original·initial·existing·older",
     ),
     Sign(
         OVERRIDE,
         2,
-        ("your", "system", "safety", "you were", "you've", "you have", "given"),
+        "your·system·safety·you were·you've·you have·given",
         rf"{START}{_NOT_TO}{_VERB}\s+(?:(?:all|any|every|of|the|these|those|everything in)\s+){{0,3}}"
         rf"(?:your\s+(?:\w+\s+){{0,2}}{_ORDERS}|your (?:rules|system message|policies|safety \w+)|"
         rf"(?:the )?(?:system|developer|safety) (?:prompt|instruction|directive|guideline|guardrail|message|rule)s?|"
         rf"(?:{_ORDERS}|{_LOOSE}|things) (?:that |which )?(?:you (?:were|have been|had been|got|received)|"
         rf"you've been|given to you|i gave you|above|before this|so far)){_PLACE}",
-        also=("ignor", "regard", "forget", "over", "discard", "bypass", "aside", "not follow", "n't follow", "obey", "heed", "stop ", "no longer", "abandon", "erase", "learn", "dismiss", "drop", "cease", "let go", "void", "cancel", "null", "skip", "throw", "weight", "wipe", "refuse", "neglect", "pay no", "comply", "respect"),
+        also="ignor·regard·forget·over·discard·bypass·aside·not follow·n't follow·obey·heed·stop ·no longer·"
+        "abandon·erase·learn·dismiss·drop·cease·let go·void·cancel·null·skip·throw·weight·wipe·refuse·"
+        "neglect·pay no·comply·respect",
     ),
     Sign(
         OVERRIDE,
         2,
-        ("everything", "anything", "whatever", "what ", "all "),
+        "everything·anything·whatever·what ·all ",
         rf"{START}(?:ignore|disregard|forget|discard|erase|dismiss|unlearn|wipe)\s+(?:about\s+)?(?:everything|anything|whatever|"
         r"all(?: of)?(?: that)?|what)\s+(?:(?:that|which|i|was|were|has been|had been)\s+){0,3}"
         r"(?:above|before this|prior to this|said (?:above|before|so far|earlier)|written above|came before|"
         r"preced\w+ this|you (?:were|have been|'ve been|had been|know|learned|have learned|have read|read|remember)\b"
         r"(?!.{0,20}\b(?:password|the other)\b)|told you (?:before|so far|earlier)|so far|up to (?:now|this point|here))",
-        also=("ignore", "disregard", "forget", "discard", "erase", "dismiss", "learn", "wipe"),
+        also="ignore·disregard·forget·discard·erase·dismiss·learn·wipe",
     ),
     Sign(
         OVERRIDE,
         2,
-        ("instruction", "directive", "prompt", "rules", "guidelines", "memory", "note", "message"),
+        "instruction·directive·prompt·rules·guidelines·memory·note·message",
         r"\b(?:this|these|the following|following|below|new|my)\s+(?:\w+\s+)?(?:instructions?|directives?|prompts?|rules?|"
         r"guidelines|memory|memories|note|message|text|commands?)\s+(?:\w+ly\s+)?(?:override|supersede|replace|outrank|overrule|"
         r"cancel|take precedence over|takes precedence over|have priority over|has priority over|trump)s?\s+"
         r"(?:all|any|every|everything|your|the system|system|previous|prior|other instructions|the user|what)",
-        also=("overrid", "supersed", "replace", "outrank", "overrul", "preceden", "priority", "trump", "cancel"),
+        also="overrid·supersed·replace·outrank·overrul·preceden·priority·trump·cancel",
     ),
     Sign(
         OVERRIDE,
         2,
-        ("new instruction", "real instruction", "actual instruction", "new directive", "new task", "updated instruction")
-        + ("true instruction", "new order", "new prompt", "real task", "new system"),
+        "new instruction·real instruction·actual instruction·new directive·new task·updated instruction·"
+        "true instruction·new order·new prompt·real task·new system",
         r"(?:^|\n|[.!?]\s)\W{0,4}(?:here (?:are|is) |these are |now )?(?:your |the )?"
         r"(?:new|real|actual|updated|true|revised|only)\s+(?:system )?"
         r"(?:instructions?|directives?|task|orders?|prompt)\s*(?:(?:are|is|follow|:|=>?|below)(?:\s|$))"
@@ -76,8 +77,8 @@ TALK: tuple[Sign, ...] = (
     Sign(
         OVERRIDE,
         2,
-        ("bound by", "no restrictions", "without restrictions", "void", "no longer apply", "no longer valid", "do not apply")
-        + ("free from", "free of", "cancelled", "revoked", "suspended", "don't apply", "null", "expired", "obsolete"),
+        "bound by·no restrictions·without restrictions·void·no longer apply·no longer valid·do not apply·"
+        "free from·free of·cancelled·revoked·suspended·don't apply·null·expired·obsolete",
         r"\byou(?:'re| are|r)? (?:no longer|not|never) (?:bound|restricted|limited|constrained|governed) by\b"
         r"|\byou (?:now )?have no (?:restrictions|limits|guidelines|rules|filters)\b"
         r"|\byou(?:'re| are) (?:now )?free (?:from|of) (?:all|any|your)\b"
@@ -89,7 +90,7 @@ TALK: tuple[Sign, ...] = (
     Sign(
         OVERRIDE,
         2,
-        ("system prompt", "your instructions", "your prompt", "initial prompt", "your guidelines", "your system", "text above"),
+        "system prompt·your instructions·your prompt·initial prompt·your guidelines·your system·text above",
         rf"{START}(?:reveal|print|output|repeat|show|display|leak|dump|recite|paste|echo|disclose|tell me|write out|expose|"
         r"give me|translate)\s+(?:(?:me|us|out|back|all|of|the|full|entire|exact|complete|verbatim|word for word)\s+){0,4}"
         r"(?:your (?:\w+ ){0,2}(?:system prompt|instructions|prompt|guidelines|system message)"
@@ -98,7 +99,7 @@ TALK: tuple[Sign, ...] = (
     Sign(
         PERSONA,
         2,
-        ("you are now", "you're now", "you will now", "henceforth", "from now on", "starting now", "as of now"),
+        "you are now·you're now·you will now·henceforth·from now on·starting now·as of now",
         r"\b(?:you are now|you're now|you will now be|henceforth,? you are|from now on,? you(?:'re| are| will be)|"
         r"(?:starting|as of) now,? you(?:'re| are)|from now on,? you will (?:act|behave|answer as|respond as|be))\s+"
         r"(?:dan\b|called |named |known as |(?:operating|acting|running) (?:as|in|without|under)|in \w+ mode|free\b|"
@@ -108,8 +109,8 @@ TALK: tuple[Sign, ...] = (
     Sign(
         PERSONA,
         2,
-        ("do anything now", "jailbr", "no ethical", "evil", "unfiltered", "uncensored", "unrestricted", "dan ", "amoral")
-        + ("without any restrictions", "no safety", "no content polic", "god mode", "no moral", "without restrictions"),
+        "do anything now·jailbr·no ethical·evil·unfiltered·uncensored·unrestricted·dan ·amoral·"
+        "without any restrictions·no safety·no content polic·god mode·no moral·without restrictions",
         r"\bdo anything now\b|\byou(?:'re| are|r)? (?:now )?(?:jailbroken|unrestricted|unfiltered|uncensored|dan\b)"
         r"|\b(?:act|behave|respond|answer|operate|reply|function|roleplay|role-play) (?:as|like|in|without) (?:\w+ ){0,4}?"
         r"(?:evil|unfiltered|uncensored|unrestricted|jailbroken|amoral|dan|god mode|any restrictions|restrictions|no (?:rules|limits))\b"
@@ -119,8 +120,8 @@ TALK: tuple[Sign, ...] = (
     Sign(
         PERSONA,
         1,
-        ("act as", "pretend", "roleplay", "role-play", "developer mode", "debug mode", "maintenance mode", "admin mode")
-        + ("stay in character", "sudo mode", "persona", "your name is", "root mode"),
+        "act as·pretend·roleplay·role-play·developer mode·debug mode·maintenance mode·admin mode·"
+        "stay in character·sudo mode·persona·your name is·root mode",
         r"(?:^|\n|[.!?:,]\s)(?:act as|pretend (?:to be|you are|you're|that you)|roleplay|role-play|assume the (?:role|persona))\b"
         r"|\b(?:enter|enable|activate|you are in|switch to|now in) (?:developer|debug|maintenance|admin|sudo|root) mode\b"
         r"|\bstay in character\b|\byour (?:new )?(?:name|persona|role) is\b",
@@ -128,9 +129,9 @@ TALK: tuple[Sign, ...] = (
     Sign(
         TURN,
         2,
-        ("<system", "</system", "<function", "</function", "<invoke", "</invoke", "antml", "<memory", "</memory", "<tool")
-        + ("</tool", "<active", "</active", "<user_", "</user_", "<assistant", "</assistant", "<human", "</human", "<local-command")
-        + ("</context", "</document", "</memories", "<memories", "</slice", "</instructions", "<command-", "</quote", "</data"),
+        "<system·</system·<function·</function·<invoke·</invoke·antml·<memory·</memory·<tool·</tool·<active·"
+        "</active·<user_·</user_·<assistant·</assistant·<human·</human·<local-command·</context·</document·"
+        "</memories·<memories·</slice·</instructions·<command-·</quote·</data",
         r"(?:^|\n)\W{0,6}<(?:system(?:[-_](?:reminder|prompt|message|note|instructions?|override))?|function_calls|function_results?|"
         r"invoke name|antml:\w+|tool_(?:use|result|call)s?|user_(?:prompt|message|input)|assistant|human|local-command-\w+|"
         r"command-\w+)(?:[ =:][^<>\n]{0,80})?>\s*(?=[\w*\"'\[<-])"
@@ -142,7 +143,7 @@ TALK: tuple[Sign, ...] = (
     Sign(
         TURN,
         2,
-        ("<|", "[inst]", "[/inst]", "<<sys>>", "<start_of_turn", "<end_of_turn", "<s>", "</s>"),
+        "<|·[inst]·[/inst]·<<sys>>·<start_of_turn·<end_of_turn·<s>·</s>",
         r"<\|\s*(?:im_start|im_end|system|user|assistant|endoftext|eot_id|start_header_id|end_header_id|begin_of_text)\s*\|>\s*"
         r"(?:(?:system|user|assistant|tool|human)\b|\n|<\|)\W{0,10}(?!token|special|tag|and\b|or\b)\w"
         r"|\[/?inst\]\s*(?!(?:tag|token|block|and|or|marker|format|delimiter)s?\b)\w[^\[]{3,}|<<sys>>\s*\w|"
@@ -151,7 +152,7 @@ TALK: tuple[Sign, ...] = (
     Sign(
         TURN,
         2,
-        ("\nhuman:", "\nassistant:", "\nuser:", "\nsystem:", "system:", "human:", "assistant:", "user:", "### ", "[system", "**system"),
+        "\nhuman:·\nassistant:·\nuser:·\nsystem:·system:·human:·assistant:·user:·### ·[system·**system",
         r"(?:^|\n)\W{0,4}(?:human|user)\W{0,3}:\s.{1,2000}?\n\W{0,4}(?:assistant|claude|ai)\W{0,3}:\s"
         r"|(?:^|\n)\W{0,4}(?:assistant|claude|ai)\W{0,3}:\s.{1,2000}?\n\W{0,4}(?:human|user)\W{0,3}:\s"
         r"|(?:^|\n)\W{0,4}(?:system|developer)(?: (?:prompt|message|note))?\W{0,3}:\s.{0,40}\b(?:you (?:are|must|will|should|have)|"
@@ -162,8 +163,8 @@ TALK: tuple[Sign, ...] = (
     Sign(
         TURN,
         2,
-        ("system override", "system instruction", "system directive", "system alert", "system notice", "system update")
-        + ("system command", "developer override", "admin override", "anthropic", "openai", "priority override", "security notice"),
+        "system override·system instruction·system directive·system alert·system notice·system update·"
+        "system command·developer override·admin override·anthropic·openai·priority override·security notice",
         r"(?:^|\n|[.!?]\s)\W{0,6}(?:new |urgent |critical |important )?(?:system|developer|admin|administrator|operator|root|anthropic|"
         r"openai|priority)(?: (?:team|security|safety))?[ -](?:override|instruction|directive|command|alert|notice|update|message|note)s?"
         r"(?: \w+)?\W{0,3}[:\]>-]+\s*.{0,80}\b(?:you|ignore|must|assistant|claude|model|disregard|user|send|run|execute|override|"
@@ -172,7 +173,7 @@ TALK: tuple[Sign, ...] = (
     Sign(
         TURN,
         2,
-        ("end of", "end_of", "begin ", "start of", "beginning of"),
+        "end of·end_of·begin ·start of·beginning of",
         r"[-=#*_\[<]{2,}\s*(?:end|stop|close)[ _](?:of[ _])?(?:the[ _])?(?:memory|memories|context|quot\w+|reference|document|"
         r"user[ _](?:input|message|prompt)|untrusted \w+|slice|data|system[ _]prompt|note)\b"
         r"|[-=#*_\[<]{2,}\s*(?:begin|start)[ _](?:of[ _])?(?:the[ _])?(?:new[ _])?(?:system|admin|developer|trusted|user)[ _]"

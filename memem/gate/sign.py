@@ -21,19 +21,19 @@ TOLD = {
 
 @dataclass(frozen=True, slots=True)
 class Sign:
-    """Words that speak to a model. One of the `hints`, and one of `also` where there are some, is in every text that the
-    pattern can match."""
+    """Words that speak to a model. One of the `hints`, which are parted by `·`, and one of `also` where there are some,
+    is in every text that the pattern can match."""
 
     kind: str
     weight: int
-    hints: tuple[str, ...]
+    hints: str
     pattern: str
-    also: tuple[str, ...] = ()
+    also: str = ""
 
 
 START = (
     r"(?:^|[.!?:;,)\]}>*\"'-]\s{0,3}|\n\s*|"
-    r"\b(?:please|must|should|shall|will|now|then|and|just|so|also|kindly|simply|immediately|first|instead|always|"
+    r"\b(?:please|must|point|should|shall|will|now|then|and|just|so|also|kindly|simply|immediately|first|instead|always|"
     r"you (?:need|have|are|ought) to|want you to|need you to|ask you to|like you to|task is to|told to|"
     r"permission to|you can|you may|are to)\s+)"
 )

@@ -6,7 +6,7 @@ from typing import Any
 
 from memem.core.errors import InputError, SecretOnly
 from memem.core.memory import Memory
-from memem.gate import invisible, secrets
+from memem.gate import injection, invisible, secrets
 
 MAX_BODY = 100_000
 MAX_TITLE = 300
@@ -31,6 +31,11 @@ class Verdict:
     memory: Memory
     redacted: tuple[str, ...] = ()
     neutralised: int = 0
+
+    @property
+    def doubt(self) -> str:
+        """Why it should wait for a person: it speaks to the model. Empty when it records a fact."""
+        return injection.doubt(self.memory)
 
 
 def judge(memory: Memory, fields: Collection[str] = EVERYTHING) -> Verdict:
@@ -75,6 +80,12 @@ def cleanse(memory: Memory, fields: Collection[str] = EVERYTHING) -> Verdict:
 def clean_line(text: str) -> str:
     """Any text as one line that may be written down: the reason of an event, say."""
     return _Cleaner().line(text)
+
+
+def recorded_line(text: str) -> str:
+    """The same of a line that is shown by itself; nothing is left of one that speaks to the model."""
+    line = clean_line(text)
+    return "" if injection.reason(line) else line
 
 
 class _Cleaner:
