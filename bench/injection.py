@@ -1,9 +1,9 @@
-"""`python -m bench injection`: which texts the gate takes for an instruction to the model, of `injection.toml` and of real
-ones.
+"""`python -m bench injection`: which texts the gate takes for an instruction to the model, of `injection.toml` and of
+real ones.
 
 With `--data DIR` also how many of the real texts there are taken for one, of a thousand: what people and Claude said in
-transcripts, prompts, and the sessions of two question sets. Nobody has labelled those: `--show` lists what is found, for a
-person to judge.
+transcripts, prompts, and the sessions of two question sets. Nobody has labelled those: `--show` lists what is found,
+for a person to judge.
 """
 
 import argparse

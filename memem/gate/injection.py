@@ -2,8 +2,8 @@
 
 Notes of developers are full of commands ("always run migrations before a deploy"), of harnesses and of attacks that
 somebody writes about. So it is judged by signs: whom a command is meant for, what it is about, and whether the words
-are only quoted. One plain sign is enough, faint ones count together. `python -m bench injection` measures what is found and
-what is taken for one.
+are only quoted. One plain sign is enough, faint ones count together. `python -m bench injection` measures what is found
+and what is taken for one.
 
 Cheap where there is nothing: words that every sign needs are looked for first, and patterns are compiled when one is
 met.
@@ -29,15 +29,15 @@ _SPACES = re.compile(r"[^\S\n]+")
 _QUOTES = str.maketrans("‘’‚‛′´ʼ“”„‟″«»＂＇", "'''''''\"\"\"\"\"\"\"\"'")
 _MIXED = re.compile(r"\b(?=[a-z0134578@$!|]*[a-z])(?=[a-z]*[0134578@$!|])[a-z0134578@$!|]{4,}(?<![!|])")
 _LEET = str.maketrans("0134578@$!|", "oieastbasil")
-_SPACED = re.compile(r"(?<!\w)\w(?:[ .\-_*]\w){7,}(?!\w)")
+_SPACED = re.compile(r"(?<!\w)\w(?:[ .\-_*]\w){4,}(?!\w)")
 _BASE64 = re.compile(r"(?<![\w+/=-])[A-Za-z0-9+/_-]{24,4000}={0,2}(?![\w+/=-])")
 _HEX = re.compile(r"(?<!\w)(?:[0-9a-fA-F]{2}[ :]?){16,2000}(?!\w)")
 _REVERSED = ("snoitcurtsni", "tpmorp", "erongi", "metsys", "drager")
 _ROT13 = ("vafgehpgvba", "cebzcg", "vtaber", "qvfertneq", "sbetrg", "cerivbhf")
 _ROT = str.maketrans("abcdefghijklmnopqrstuvwxyz", "nopqrstuvwxyzabcdefghijklm")
 _ABOUT = re.compile(
-    r"\b(?:inject\w*|jailbreak\w*|attack\w*|phrases?|payloads?|strings?|patterns?|detect\w*|classif\w*|filter\w*|flags?|flagged|"
-    r"block\w*|reject\w*|examples?|e\.g|such as|like|contain\w*|tests?|fixtures?|saniti[sz]\w*|regex\w*|match\w*|wrap\w*|"
+    r"\b(?:inject\w*|jailbreak\w*|attack\w*|phrases?|payloads?|strings?|patterns?|detect\w*|classif\w*|filter\w*|"
+    r"flag\w*|block\w*|reject\w*|examples?|e\.g|such as|like|contain\w*|tests?|fixtures?|saniti[sz]\w*|regex\w*|match\w*|wrap\w*|"
     r"tags?|delimiters?|tokens?|templates?|escape[sd]?|strip\w*|tried|wrote|say|says|said|saying|headers?|markers?|quoted?|"
     r"reads|typed|begins?|starts?|red[- ]team\w*|prompts? like|users? (?:who|that)|documents?|page|paper|malicious)\b"
     r"|注入|攻击|攻撃|検出|检测|공격|атак|инъекц"

@@ -20,7 +20,7 @@ ORDERS: tuple[Sign, ...] = (
     Sign(
         ACT,
         1,
-        "before ·prior to·first thing·immediately",
+        "before ·prior to·the following·this ",
         r"\b(?:before|prior to) (?:you )?(?:answer|answering|respond|responding|reply|replying|doing anything|continuing|"
         r"anything else|completing|helping)\b"
         r"|\b(?:run|execute|call|invoke) (?:the following|this)(?: \w+)? (?:immediately|now|first|silently|right away)\b",

@@ -33,7 +33,7 @@ TALK: tuple[Sign, ...] = (
     Sign(
         OVERRIDE,
         2,
-        "your·system·safety·you were·you've·you have·given",
+        "your·system·safety·you were·you've·you have·you had·you got·you rec·given·i gave·above·before this·so far·developer",
         rf"{START}{_NOT_TO}{_VERB}\s+(?:(?:all|any|every|of|the|these|those|everything in)\s+){{0,3}}"
         rf"(?:your\s+(?:\w+\s+){{0,2}}{_ORDERS}|your (?:rules|system message|policies|safety \w+)|"
         rf"(?:the )?(?:system|developer|safety) (?:prompt|instruction|directive|guideline|guardrail|message|rule)s?|"

@@ -76,7 +76,7 @@ class Deed:
 
     @cached_property
     def steps(self) -> tuple[Step, ...]:
-        """Of each note that is another one now, or that a person said something of, in the order of their last events."""
+        """Of each note that is another one now, or that a person spoke of, in the order of their last events."""
         notes: dict[str, list[Event]] = {}
         for event in reversed(self.events):
             if event.action != UNDONE:

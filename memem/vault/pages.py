@@ -43,7 +43,7 @@ def link(target: str, shown: str) -> str:
 
 
 def plain(line: str) -> str:
-    """Somebody's words in a page: no mark of ours, no comment, element, link, tag or code of Obsidian's begins in them."""
+    """Somebody's words in a page: no mark of ours, no comment, element, link, tag or code begins in them."""
     line = _quiet(line.replace("`", "'")).replace("](", "]\\(")
     return _HASHTAG.sub(r"\\#", re.sub(r"\[(?=\[)", r"[\\", line))
 
