@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from memem.core.memory import CONVENTIONS, ORDINARY, PINNED, Memory, classify_layer
 
+MOST_IMPORTANT = 5
 OF_PERSONS = ("preference", "convention")
 """What a person wants: what Claude said alone does not change it."""
 
@@ -33,7 +34,8 @@ class Trust:
     def limited(self, memory: Memory) -> Memory:
         """The memory, claiming no more than its way allows."""
         kind = memory.kind if self.rules or memory.kind not in OF_PERSONS else "fact"
-        importance = min(memory.importance, self.importance) if type(memory.importance) is int else memory.importance
+        # A number that is none, or beyond the scale, is for others to refuse.
+        importance = self.importance if self.importance < memory.importance <= MOST_IMPORTANT else memory.importance
         layer = memory.layer
         if layer == PINNED and not self.pins:
             layer = classify_layer(kind, importance, ())
@@ -60,5 +62,5 @@ PROSE = Trust("model", "mined", 0.6, 3, rewrites=True)
 """A model, of what Claude said."""
 OUTPUT = Trust("model", "mined", 0.3, 2)
 """A model, of what a tool said, though Claude or a person repeated it."""
-IMPORTED = Trust("model", "import", 1.0, 3, rules=True)
-"""Somebody's files: whoever they say wrote them, it was not this person."""
+IMPORTED = Trust("model", "import", 1.0, 5, rules=True)
+"""Files that a person chose: whoever they say wrote them, it was not this person. How much they weigh stays."""

@@ -1,6 +1,7 @@
 """A text that speaks to the model is told from one that records a fact."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -98,12 +99,14 @@ def test_an_honest_text_in_code_is_let_through() -> None:
 @pytest.mark.parametrize("name", ["title", "body", "evidence"])
 def test_all_words_of_a_memory_are_judged(name: str) -> None:
     assert doubt(MEMORY) == ""
-    assert doubt(replace(MEMORY, **{name: ORDER})) != ""
+    changed: dict[str, Any] = {name: ORDER}
+    assert doubt(replace(MEMORY, **changed)) != ""
 
 
 @pytest.mark.parametrize("name", ["keys", "tags", "paths"])
 def test_and_its_lists(name: str) -> None:
-    assert doubt(replace(MEMORY, **{name: ("harmless", ORDER)})) != ""
+    changed: dict[str, Any] = {name: ("harmless", ORDER)}
+    assert doubt(replace(MEMORY, **changed)) != ""
 
 
 def test_who_asks_for_something_to_be_remembered_may_be_quoted() -> None:
