@@ -36,10 +36,12 @@ _REVERSED = ("snoitcurtsni", "tpmorp", "erongi", "metsys", "drager")
 _ROT13 = ("vafgehpgvba", "cebzcg", "vtaber", "qvfertneq", "sbetrg", "cerivbhf")
 _ROT = str.maketrans("abcdefghijklmnopqrstuvwxyz", "nopqrstuvwxyzabcdefghijklm")
 _ABOUT = re.compile(
-    r"\b(?:inject\w*|jailbreak\w*|attack\w*|phrases?|payloads?|strings?|patterns?|detect\w*|classif\w*|filter\w*|flag\w*"
-    r"|block\w*|reject\w*|examples?|e\.g|such as|like|contain\w*|tests?|fixtures?|saniti[sz]\w*|regex\w*|match\w*|wrap\w*"
-    r"|tags?|delimiters?|tokens?|templates?|escape[sd]?|strip\w*|tried|wrote|say|says|said|saying|headers?|markers?|quoted?"
-    r"|reads|typed|begins?|starts?|red[- ]team\w*|prompts? like|users? (?:who|that)|documents?|page|paper|malicious)\b"
+    r"\b(?:"
+    r"inject\w*|jailbreak\w*|attack\w*|phrases?|payloads?|strings?|patterns?|detect\w*|classif\w*"
+    r"|filter\w*|flag\w*|block\w*|reject\w*|examples?|e\.g|such as|like|contain\w*|tests?|fixtures?"
+    r"|saniti[sz]\w*|regex\w*|match\w*|wrap\w*|tags?|delimiters?|tokens?|templates?|escape[sd]?|strip\w*"
+    r"|tried|wrote|say|says|said|saying|headers?|markers?|quoted?|reads|typed|begins?|starts?"
+    r"|red[- ]team\w*|prompts? like|users? (?:who|that)|documents?|page|paper|malicious)\b"
     r"|注入|攻击|攻撃|検出|检测|공격|атак|инъекц"
 )
 _QUOTED = re.compile(

@@ -16,7 +16,7 @@ _TAG = re.compile(
     r"|[＜﹤˂ᐸ❮‹〈⟨《«](?=\s*(?:system|human|user|assistant|memory|tool|function|invoke|antml)\b)|[＜﹤˂ᐸ](?=[A-Za-z])",
     re.IGNORECASE,
 )
-_UNSEEN = re.compile("[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]")
+_UNSEEN = re.compile("[\x00-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]")
 _CUT = " […]"
 
 

@@ -1,8 +1,8 @@
 """Everything that is written or recalled passes the one gate, whichever way it comes.
 
 A canary is planted on each way: an order to the model, a secret, and characters that cannot be seen. The table of ways
-is complete: whatever in memem writes notes, files of the vault or rows of the index is found in its source, and has to be
-accounted for here.
+is complete: whatever in memem writes notes, files of the vault or rows of the index is found in its source, and has to
+be accounted for here.
 """
 
 import json

@@ -178,7 +178,7 @@ def test_a_title_cannot_end_its_emphasis() -> None:
 # --- nothing is lost either ---------------------------------------------------------------------------------------
 
 
-UNSEEN = re.compile("[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]")
+UNSEEN = re.compile("[\x00-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]")
 
 
 @given(st.text(st.characters(exclude_characters="<＜﹤˂ᐸ❮‹〈⟨《«"), max_size=200))
