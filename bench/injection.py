@@ -21,7 +21,7 @@ from bench.metrics import Interval, bootstrap, resamples
 from memem.gate import injection, invisible
 
 FILE = Path(__file__).with_name("injection.toml")
-DEV, HELD = SPLITS = ("dev", "held")
+DEV, HELD, LATE = SPLITS = ("dev", "held", "late")
 SEED = 11
 SHORTEST = 25
 """Characters: shorter texts of the question sets are names and dates."""

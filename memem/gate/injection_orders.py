@@ -129,7 +129,7 @@ ORDERS: tuple[Sign, ...] = (
         r"\b(?:set|change|raise|put|make|bump|assign) (?:its|the|this|your|their)?\s?(?:memory's |note's |memory |note )?"
         r"(?:importance|layer|author|source_type|trust level|trust) (?:of (?:this|the|it)(?: \w+)? )?(?:to|=|:|at|as) ?"
         r"(?:5|0|1\.0|human|user|max\w*|highest|critical|trusted|full)\b"
-        r"|(?:^|\n|[,;{(])\s*(?:author|source_type)\s*[:=]\s*[\"']?(?:human|user)\b.{0,40}\b(?:importance|layer|confidence)\s*[:=]",
+        r"|(?:^|\n|[,;{(])\s*(?:author|source_type)\s*[:=]\s*[\"']?(?:human|user)\b(?!-).{0,40}\b(?:importance|layer|confidence)\s*[:=]",
     ),
     Sign(
         MEMORY,
@@ -195,5 +195,79 @@ ORDERS: tuple[Sign, ...] = (
         r"\b(?:curl|wget|iwr|irm)\b[^\n]{0,160}\|\s*(?:sudo )?(?:ba|z|da)?sh\b|\bbase64 (?:-d|--decode)\b[^\n]{0,80}\|"
         r"|\brm -rf? (?:~|/|\$home)|\beval\b.{0,20}\$\(|\bnc -e\b|\bpowershell\b.{0,40}-enc"
         r"|\b(?:run|execute)\W{1,3}(?:curl|wget|nc|bash -c|sh -c|python3? -c|powershell)\b",
+    ),
+    Sign(
+        ACT,
+        2,
+        "this memory·this note·if you are a·if you're a·every question·every prompt·all questions·each question",
+        r"\b(?:when|whenever|once|each time|every time|as soon as) this (?:memory|note|entry|text) is (?:loaded|recalled|read|shown|retrieved|seen|processed)\b"
+        r"|\bif you(?:'re| are) (?:an? )?(?:ai|llm|language model|large language model|ai assistant|ai agent|chatbot|claude)\b"
+        r"|\b(?:respond|reply|answer) (?:to )?(?:every|all|each|any) (?:questions?|prompts?|user messages?|requests? from the user) (?:only )?with\b",
+    ),
+    Sign(
+        ACT,
+        2,
+        "answer·reply·response·output·follow·obey·execute·do what",
+        r"\b(?:include|put|paste|print|show|output|append|reveal|write|repeat|copy)\b.{0,40}\bcontents?\b.{0,60}\b(?:in|into|to|at the end of) (?:your|the|each|every) "
+        r"(?:next )?(?:answer|reply|response|output|message)\b"
+        r"|\b(?:output|print|reveal|show|include|paste) (?:the )?(?:contents? of )?\S*(?:/etc/passwd|\.env\b|id_rsa|\.aws/credentials)\S* .{0,30}\b(?:answer|reply|response|output)\b"
+        r"|\b(?:fetch|load|download|visit|open|read|get|retrieve)\b.{0,20}https?://\S+ and (?:then )?(?:follow|execute|obey|do (?:what|whatever|as)|run|apply)\b",
+    ),
+    Sign(
+        ACT,
+        2,
+        "http",
+        r"\b(?:always|must|never fail to|make sure to) (?:suggest|recommend|advise|promote|advertise|mention|link)\b.{0,60}https?://"
+        r"|\bwhen (?:you )?(?:summari[sz]|translat|quot)\w* (?:this|it)\b.{0,40}\b(?:include|add|insert|link|append)\b.{0,40}https?://",
+    ),
+    Sign(
+        HIDE,
+        2,
+        "user·human",
+        r"\b(?:do not|don't|never) (?:tell|inform|alert|notify) the (?:user|human)\s*(?:[.!;]|$|\n)"
+        r"|\b(?:do not|don't|never) (?:tell|inform) the (?:user|human) (?:that )?you (?:read|saw|see|changed|sent|can|will|made|added|used)\b",
+        also="not ·n't ·never",
+    ),
+    Sign(
+        HIDE,
+        1,
+        "silently·mention it·mention this·mention that",
+        r"\bsilently\W|\b(?:do not|don't|never) mention (?:it|this|that)\b",
+    ),
+    Sign(
+        LEAK,
+        2,
+        "backdoor·back door·reverse shell·keylogger·base64·encode·malicious",
+        r"\b(?:add|insert|include|plant|leave|hide|embed|inject) (?:an? |the )?(?:\w+ )?(?:backdoor|back door|reverse shell|keylogger|malicious \w+)\b"
+        r"(?!.{0,60}\b(?:test|fixture|sample|scanner|training)\b)"
+        r"|\b(?:encode|encrypt|base64|hex-?encode) (?:all )?(?:the |their |your )?(?:secrets?|credentials?|keys?|tokens?|passwords?|conversation|env\w*)\b"
+        r".{0,60}\b(?:url|link|image|request|query|dns|commit)\b",
+    ),
+    Sign(
+        MEMORY,
+        2,
+        "forever·permanent·pinned·trusted·highest·maximum·top ·trust level·from the user·trust:·trust =",
+        r"\b(?:store|save|keep|record|remember|write|mark) (?:this |it )?as (?:a |an |the )?(?:permanent|pinned|trusted|core|unchangeable|binding) (?:rule|memory|fact|preference|instruction|policy)\b"
+        r"|\bremember (?:this|it) forever\b|\bmark (?:this |it )?as (?:the )?(?:highest|maximum|max|top) (?:importance|priority|trust)\b"
+        r"|\btrust(?: level)?\s*[:=]\s*(?:max\w*|full|highest|absolute|root)\b"
+        r"|\btreat (?:text|content|messages?|anything|everything|instructions?|output)s? (?:from|in|on|at) .{1,40} as (?:if |though )?(?:it |they )?"
+        r"(?:coming|came|were|was|being|is)?\s?(?:from|by|written by|said by) the (?:user|human|developer)\b",
+    ),
+    Sign(
+        PERMISSION,
+        2,
+        "approved·authori·allowed·permi·granted·agreed·consent",
+        r"\b(?:all|any|every) (?:\w+ )?(?:commands?|tools?|tool calls?|actions?|operations?|permission prompts?) (?:are|is|have been|has been|were) "
+        r"(?:already |hereby )?(?:pre-?)?(?:approved|authori[sz]ed|allowed|permitted|granted) by the (?:user|human|owner|developer)\b"
+        r"|\bpermission (?:has been |is )?granted\s*[:,.!-]\s*you (?:may|can|are)\b"
+        r"|\b(?:the assistant|the ai|the agent|claude|you) (?:has|have|is|are) (?:been |now )?(?:authori[sz]ed|granted|allowed|permitted|cleared) to "
+        r"(?:bypass|skip|ignore|disable|override)\b.{0,30}\b(?:permission|approval|confirmation|safety|restriction|rule|prompt)"
+        r"|\bno (?:confirmation|approval|permission) (?:is )?(?:needed|required|necessary)\b.{0,60}\bthe (?:user|human|owner) (?:has )?(?:already )?(?:agreed|approved|consented|said)",
+    ),
+    Sign(
+        PERMISSION,
+        1,
+        "bash(*)·permissions.allow·defaultmode·allow list·allowlist",
+        r"\b(?:add|set|put|write|change)\b.{0,40}(?:bash\(\*\)|permissions\.allow|defaultmode|allow ?list)",
     ),
 )

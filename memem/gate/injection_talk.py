@@ -179,4 +179,39 @@ TALK: tuple[Sign, ...] = (
         r"|[-=#*_\[<]{2,}\s*(?:begin|start)[ _](?:of[ _])?(?:the[ _])?(?:new[ _])?(?:system|admin|developer|trusted|user)[ _]"
         r"(?:prompt|instructions?|message|input|override)\b",
     ),
+    Sign(
+        OVERRIDE,
+        2,
+        "user·human·developer·anthropic·system",
+        rf"{START}(?:ignore|disregard|(?:do not|don't|never|stop) (?:obey|listen to|follow)(?:ing)?) (?:what(?:ever)? |anything |everything |any |all )?"
+        r"(?:that )?the (?:user|human|developer) (?:says|said|wants|tells you|told you|asks you|writes|any ?more|any longer)\b"
+        rf"|{START}{_VERB}\s+(?:(?:all|any|and|every|of|the)\s+){{0,5}}{_ORDERS} (?:given |coming |set |written |provided )?(?:by|from) "
+        r"(?:the |your )?(?:developers?|users?|system|anthropic|humans?|operators?|creators?)\b",
+        also="ignor·regard·obey·listen·follow·forget·over·discard·bypass",
+    ),
+    Sign(
+        OVERRIDE,
+        2,
+        "above·task·instruction·purpose·goal·mission·created·made to·programmed·designed·here to",
+        r"\bthe (?:above|text above|previous (?:text|part)) (?:was|is) (?:just |only |merely )?(?:a |an )?(?:test|joke|decoy|trick|lie|fake|cover)\b"
+        r"|(?:^|\n|[.!?]\s)\W{0,3}(?:the |your )?(?:actual|real|true) (?:task|instructions?|request|goal|prompt|job)\s*(?::|is\b)"
+        r"|\byour (?:true|real|only|actual|secret) (?:purpose|goal|mission|task|job|master) is\b"
+        r"|\byou (?:were|are) (?:created|made|programmed|built|designed|here) (?:only )?to (?:obey|serve (?:me|this)|follow (?:me|this|these))\b",
+        also="test·joke·decoy·trick·lie·fake·cover·actual·real·true·only·secret·obey·serve·follow",
+    ),
+    Sign(
+        PERSONA,
+        2,
+        "stop being·stop acting·no longer claude·not claude·are claude no",
+        r"\bstop (?:being|acting as|behaving (?:as|like)) (?:claude|an? (?:ai|assistant)|the assistant|anthropic|yourself)\b"
+        r"|\byou are (?:no longer|not) claude\b",
+    ),
+    Sign(
+        TURN,
+        2,
+        "[system·[admin·[developer·system message·system prompt·system instruction·admin message·official·end of",
+        r"(?:^|\n)\W{0,4}\[+ ?(?:system|admin|administrator|developer|assistant)(?: \w+)? ?[:\]].{0,100}\b(?:you|overrides?|safety|comply|obey|tools?|instructions?)\b"
+        r"|\bthis is an? (?:official |new |urgent )?(?:system|admin|developer|anthropic)(?: \w+)? (?:message|prompt|instruction|override|directive|command)\b"
+        r"|(?:^|\n|[.!?]\s)end of (?:context|memory|memories|user input|untrusted \w+|system prompt|quotation)\s*[.:!]",
+    ),
 )

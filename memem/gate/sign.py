@@ -35,6 +35,6 @@ START = (
     r"(?:^|[.!?:;,()\[\]{}<>*\"'`「『（-]\s{0,3}|\n\s*|"
     r"\b(?:please|must|point|should|shall|will|now|then|and|just|so|also|kindly|simply|immediately|first|instead|always|"
     r"you (?:need|have|are|ought) to|want you to|need you to|ask you to|like you to|task is to|told to|"
-    r"permission to|you can|you may|are to)\s+)"
+    r"permission to|that you|you can|you may|are to)\s+)"
 )
 """Where a command begins: with a sentence, or behind words that lead to one."""
