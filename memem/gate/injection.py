@@ -11,11 +11,10 @@ met.
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 
 from memem.core.memory import Memory
-from memem.gate.forgotten import LOOK_ALIKE
 from memem.gate.sign import MEMORY, TOLD, Sign
 
 ENOUGH = 2
@@ -24,18 +23,19 @@ NEAR = 240
 READS_LIKE = "reads like an instruction to the model"
 MOST = 40_000
 """Characters of a text that are judged: its beginning and its end. A note is shown in far less."""
-_LETTERS = re.compile(r"(?<=[a-z])[\u0300-\u036f]+")
-_SPACES = re.compile(r"[^\S\n]+")
 _QUOTES = str.maketrans("‘’‚‛′´ʼ“”„‟″«»＂＇", "'''''''\"\"\"\"\"\"\"\"'")
-_MIXED = re.compile(r"\b(?=[a-z0134578@$!|]*[a-z])(?=[a-z]*[0134578@$!|])[a-z0134578@$!|]{4,}(?<![!|])")
+_ACCENT = r"(?<=[a-z])[\u0300-\u036f]+"
+_GIVEAWAYS = ("ignore", "disregard", "forget", "instruction", "previous", "system", "prompt")
+"""One of them is in what is worth a disguise."""
 _LEET = str.maketrans("0134578@$!|", "oieastbasil")
-_SPACED = re.compile(r"(?<!\w)\w(?:[ .\-_*]\w){4,}(?!\w)")
-_BASE64 = re.compile(r"(?<![\w+/=-])[A-Za-z0-9+/_-]{24,4000}={0,2}(?![\w+/=-])")
-_HEX = re.compile(r"(?<!\w)(?:[0-9a-fA-F]{2}[ :]?){16,2000}(?!\w)")
-_REVERSED = ("snoitcurtsni", "tpmorp", "erongi", "metsys", "drager")
-_ROT13 = ("vafgehpgvba", "cebzcg", "vtaber", "qvfertneq", "sbetrg", "cerivbhf")
+_SPACED = tuple(mark.join(word[:4]) for word in _GIVEAWAYS for mark in " .-_*")
+_APART = r"(?<!\w)\w(?:[ .\-_*]\w){3,}(?!\w)"
+_REVERSED = tuple(word[::-1] for word in _GIVEAWAYS)
 _ROT = str.maketrans("abcdefghijklmnopqrstuvwxyz", "nopqrstuvwxyzabcdefghijklm")
-_ABOUT = re.compile(
+_ROTATED = tuple(word.translate(_ROT) for word in _GIVEAWAYS)
+CODED = 24
+"""Characters of a word that may be a text in code."""
+_ABOUT = (
     r"\b(?:"
     r"inject\w*|jailbreak\w*|attack\w*|phrases?|payloads?|strings?|patterns?|detect\w*|classif\w*"
     r"|filter\w*|flag\w*|block\w*|reject\w*|examples?|e\.g|such as|like|contain\w*|tests?|fixtures?"
@@ -44,9 +44,7 @@ _ABOUT = re.compile(
     r"|red[- ]team\w*|prompts? like|users? (?:who|that)|documents?|page|paper|malicious)\b"
     r"|注入|攻击|攻撃|検出|检测|공격|атак|инъекц"
 )
-_QUOTED = re.compile(
-    r"```.*?```|`[^`\n]+`|\"[^\"\n]{3,400}\"|(?<!\w)'[^'\n]{3,400}'(?!\w)|「[^」\n]+」|『[^』\n]+』", re.DOTALL
-)
+_QUOTED = r"(?s:```.*?```)|`[^`\n]+`|\"[^\"\n]{3,400}\"|(?<!\w)'[^'\n]{3,400}'(?!\w)|「[^」\n]+」|『[^』\n]+』"
 
 
 def doubt(memory: Memory) -> str:
@@ -78,10 +76,11 @@ def kind(text: str, besides: Iterable[str] = ()) -> str:
 def folded(text: str) -> str:
     """Small letters without accents, plain quotation marks, one space between words; lines stay."""
     if text.isascii():
-        return _SPACES.sub(" ", text.lower())
-    text = unicodedata.normalize("NFKC", text).casefold().translate(_QUOTES)
-    text = _LETTERS.sub("", unicodedata.normalize("NFD", text))
-    return _SPACES.sub(" ", unicodedata.normalize("NFC", text))
+        text = text.lower()
+    else:
+        text = unicodedata.normalize("NFKC", text).casefold().translate(_QUOTES)
+        text = unicodedata.normalize("NFC", _compiled(_ACCENT).sub("", unicodedata.normalize("NFD", text)))
+    return "\n".join([" ".join(line.split()) for line in text.split("\n")])
 
 
 def _readings(text: str) -> Iterator[str]:
@@ -89,16 +88,19 @@ def _readings(text: str) -> Iterator[str]:
     plain = folded(text)
     yield plain
     if not plain.isascii():
+        from memem.gate.forgotten import LOOK_ALIKE
+
         alike = plain.translate(LOOK_ALIKE)
         if alike != plain:
             yield alike
-    if _SPACED.search(plain):
-        yield _SPACED.sub(lambda match: re.sub(r"[ .\-_*]", "", match.group()), plain)
-    if _MIXED.search(plain):
-        yield _MIXED.sub(lambda match: match.group().translate(_LEET), plain)
+    if any(hint in plain for hint in _SPACED):
+        yield _compiled(_APART).sub(lambda match: re.sub(r"[ .\-_*]", "", match.group()), plain)
+    read = plain.translate(_LEET)
+    if any(word in read and word not in plain for word in _GIVEAWAYS):
+        yield read
     if any(hint in plain for hint in _REVERSED):
         yield plain[::-1]
-    if any(hint in plain for hint in _ROT13):
+    if any(hint in plain for hint in _ROTATED):
         yield plain.translate(_ROT)
     yield from (folded(each) for each in _decoded(text, plain))
 
@@ -115,35 +117,31 @@ def _decoded(text: str, plain: str) -> Iterator[str]:
         yield unquote(text)
     if "\\u00" in plain or "\\x" in plain:
         yield re.sub(r"\\(?:u00|x)([0-9a-fA-F]{2})", lambda match: chr(int(match[1], 16)), text)
-    for found in _BASE64.finditer(text):
-        yield from _as_text(found.group(), _from_base64)
-    for found in _HEX.finditer(text):
-        yield from _as_text(re.sub(r"[ :]", "", found.group()), bytes.fromhex)
+    for word in text.split():
+        if len(word) >= CODED:
+            yield from _as_text(word.strip("`'\"()[]{}<>.,;:!?*"))
 
 
-def _from_base64(word: str) -> bytes:
+def _as_text(word: str) -> Iterator[str]:
+    """What a word says that is text in base64 or in hexadecimal digits."""
     import base64
 
-    word = word.rstrip("=").translate(str.maketrans("-_", "+/"))
-    return base64.b64decode(word + "=" * (-len(word) % 4))
-
-
-def _as_text(word: str, decode: Callable[[str], bytes]) -> Iterator[str]:
-    try:
-        text = decode(word).decode()
-    except ValueError:
-        return
-    if text.isprintable() or "\n" in text:
-        yield text
+    bare = word.rstrip("=").translate(str.maketrans("-_", "+/"))
+    for decode in (bytes.fromhex, lambda code: base64.b64decode(code + "=" * (-len(code) % 4), validate=True)):
+        try:
+            said = decode(bare).decode()
+        except ValueError:
+            continue
+        if said.isprintable() or "\n" in said:
+            yield said
 
 
 def _judged(text: str, besides: frozenset[str]) -> str:
     faint: list[tuple[int, str]] = []
-    quoted = [each.span() for each in _QUOTED.finditer(text)]
     for sign, hints, also in _signs(text.isascii()):
         if sign.kind in besides or not _may_stand(text, hints, also):
             continue
-        places = _places(text, sign, quoted)
+        places = _places(text, sign)
         if places and sign.weight >= ENOUGH:
             return sign.kind
         faint += [(at, sign.kind) for at in places]
@@ -161,9 +159,10 @@ def _may_stand(text: str, hints: tuple[str, ...], also: tuple[str, ...]) -> bool
     return not also or any(hint in text for hint in also)
 
 
-def _places(text: str, sign: Sign, quoted: list[tuple[int, int]]) -> list[int]:
+def _places(text: str, sign: Sign) -> list[int]:
     """Where a sign stands, and is not only told about."""
-    matches = _compiled(sign.pattern).finditer(text)
+    matches = list(_compiled(sign.pattern).finditer(text))
+    quoted = [each.span() for each in _compiled(_QUOTED).finditer(text)] if matches else []
     return [match.start() for match in matches if not _is_told_about(text, match, quoted)]
 
 
@@ -176,7 +175,7 @@ def _is_told_about(text: str, match: re.Match[str], quoted: list[tuple[int, int]
     begin = text.rfind("\n", 0, max(inside[0] - 1, 0)) + 1
     end = text.find("\n", inside[1])
     around = f"{text[begin : inside[0]]} {text[inside[1] : end if end >= 0 else len(text)]}"
-    return _ABOUT.search(around) is not None
+    return _compiled(_ABOUT).search(around) is not None
 
 
 @cache

@@ -270,4 +270,34 @@ ORDERS: tuple[Sign, ...] = (
         "bash(*)·permissions.allow·defaultmode·allow list·allowlist",
         r"\b(?:add|set|put|write|change)\b.{0,40}(?:bash\(\*\)|permissions\.allow|defaultmode|allow ?list)",
     ),
+    Sign(
+        ACT,
+        2,
+        "reading this·read this·processing this·this link·http·this note·this memory",
+        r"\bas an? (?:ai|llm|assistant|agent|language model)(?: \w+)? (?:reading|processing|seeing|that reads) (?:this|the following)\b"
+        r"|\b(?:once|after|when|now that) you(?:'ve| have) (?:read|seen|loaded|recalled) this\b"
+        r"|\b(?:every|each|all|any|your) (?:answers?|repl(?:y|ies)|responses?) (?:must|should|has to|have to|shall|will) (?:contain|include|end with|begin with|mention|link)\b.{0,40}"
+        r"(?:https?://|this (?:link|url|phrase|text))",
+    ),
+    Sign(
+        HIDE,
+        2,
+        "user·human",
+        r"\b(?:do not|don't|never) let the (?:user|human) (?:know|notice|find out|realize|realise|learn|suspect)\b"
+        r"|\bthe (?:user|human) (?:must|should|may|shall|can) (?:not|never) (?:find out|know|notice|learn|discover|be told|realize|realise|suspect)\b"
+        r"|\bwithout the (?:user|human)(?:'s)? (?:knowing|knowledge|noticing|consent)\b",
+    ),
+    Sign(
+        TRIGGER,
+        1,
+        "next session·next conversation·next chat·future session·future conversation·new session·new conversation",
+        r"\b(?:from|in|at|starting|for|on|during)? ?(?:the |your |every |each |all |any )?(?:next|future|new) (?:session|conversation|chat)s?\b",
+    ),
+    Sign(
+        TRIGGER,
+        2,
+        "review·approv·merge",
+        r"\b(?:when|whenever|if|each time|every time) (?:the user|someone|somebody|anyone|anybody|a user|they|you are)\b.{0,40}\b(?:approve|merge|accept) (?:it|them|everything|all)\b"
+        r".{0,30}\b(?:without (?:reading|looking|checking|review)|immediately|blindly|regardless)\b",
+    ),
 )

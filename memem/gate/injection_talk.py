@@ -214,4 +214,31 @@ TALK: tuple[Sign, ...] = (
         r"|\bthis is an? (?:official |new |urgent )?(?:system|admin|developer|anthropic)(?: \w+)? (?:message|prompt|instruction|override|directive|command)\b"
         r"|(?:^|\n|[.!?]\s)end of (?:context|memory|memories|user input|untrusted \w+|system prompt|quotation)\s*[.:!]",
     ),
+    Sign(
+        OVERRIDE,
+        2,
+        "you ·conversation·session·anthropic·developers·creators·openai·makers",
+        r"\b(?:set aside|put aside|erase|forget|ignore|disregard|cancel|discard|abandon|overrule|unlearn|dismiss|drop|void|reject|break|violate)\b.{0,30}"
+        r"\b(?:instructions?|rules?|guidance|guidelines?|polic(?:y|ies)|directives?|restrictions?|prompts?|orders?|constraints?)\b.{0,12}"
+        r"\b(?:you (?:have|were|had|received|got|follow|obey)|given to you|that bind you|at the (?:top|start|beginning) of (?:this|the|your) (?:conversation|session|chat|context))\b"
+        r"|\b(?:instructions?|rules?|guidance|guidelines?|directives?|prompt)\b.{0,10}\b(?:you (?:were given|received|got|follow)|at the (?:top|start|beginning) of (?:this|the|your) "
+        r"(?:conversation|session|chat|context))\b.{0,20}\b(?:cancell?ed|void|invalid|revoked|suspended|lifted|wrong|fake|no longer|do not (?:apply|count|matter))\b"
+        r"|\b(?:whatever|what|anything|everything|regardless of what) (?:your (?:developers?|creators?|makers?)|anthropic|openai|the developers?) (?:told|taught|asked|said to|want)\b"
+        r"|\b(?:not|never|no longer|stop|don't|ignore|break|violate) ?(?:follow\w*|obey\w*|respect\w*|comply with|apply\w*|adhere to)? (?:anthropic|openai|your (?:creator|developer|maker)s?)(?:'s|s')? "
+        r"(?:\w+ )?(?:guidelines?|rules?|polic(?:y|ies)|instructions?)\b",
+        also="instruction·rule·guid·polic·directive·restriction·prompt·order·constraint·told·taught·asked·want·said",
+    ),
+    Sign(
+        OVERRIDE,
+        1,
+        "safety·security·content·guardrail",
+        r"\b(?:safety|content|ethical|security) (?:polic(?:y|ies)|rules|guidelines|filters|guardrails|checks|limits)\b.{0,20}\b(?:suspended|disabled|void|lifted|off|waived|not apply)\b",
+    ),
+    Sign(
+        PERSONA,
+        2,
+        "gpt·dan·identity of·role of·persona of·an ai w·a bot w·an assistant w·a model w",
+        r"\byou are (?:now )?\w*(?:gpt|dan)\b|\bassume the (?:identity|role|persona) of\b.{0,30}\b(?:unfiltered|unrestricted|evil|hacker|bot|ai|attacker)\b"
+        r"|\ban? (?:ai|bot|assistant|model) with(?:out| no)(?: any)? (?:limits|restrictions|rules|filters|ethics|morals)\b",
+    ),
 )

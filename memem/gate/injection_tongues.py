@@ -183,11 +183,19 @@ TONGUES: tuple[Sign, ...] = (
         r"|(?:此|这条|這條)(?:记忆|記憶)(?:优先|優先|覆盖|高于)|この記憶は[^。\n]{0,12}(?:優先|上書き)",
     ),
     Sign(
+        OVERRIDE,
+        2,
+        "vergiss alles·vergessen sie alles·oublie tout·oubliez tout·olvida todo·olvide todo·esqueca tudo·dimentica tutto",
+        r"\b(?:vergiss|vergessen sie) alles\b.{0,10}\b(?:was|oben|bisher|vorher|davor)|\boubli(?:e|ez) tout ce qu|\bolvid[ae] todo lo (?:anterior|que (?:te|se|has))"
+        r"|\besqueca tudo (?:o que|acima|antes)|\bdimentica tutto (?:cio|quello)",
+    ),
+    Sign(
         LEAK,
         2,
         ".env·id_rsa·.ssh·密钥·密鑰·秘密鍵·парол·секрет·passwor·passwort·mots de passe·contrasena·senha·secret",
         r"(?:发送|發送|上传|发给|傳送|отправ\w*|загруз\w*|sende\w*|schick\w*|lade\w*|envo(?:ie|yez|yer)|envi(?:a|e|ar|ad)|manda|invia|stuur)[^\n]{0,40}"
-        r"(?:\.env|id_rsa|\.ssh|密钥|密鑰|парол|секрет|passwor|passwort|mots de passe|contrasena|senha|secret)[^\n]{0,40}(?:https?://|webhook|@\w+\.)",
+        r"(?:\.env|id_rsa|\.ssh|密钥|密鑰|парол|секрет|passwor|passwort|mots de passe|contrasena|senha|secret)[^\n]{0,40}(?:https?://|webhook|@\w+\.)"
+        r"|(?:\.env|id_rsa|\.ssh|密钥|密鑰|秘密鍵|パスワード|密码)[^\n]{0,16}(?:发送|發送|上传|发给|送信|送って|보내|전송)[^\n]{0,16}https?://",
     ),
     Sign(
         ACT,

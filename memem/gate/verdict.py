@@ -6,7 +6,7 @@ from typing import Any
 
 from memem.core.errors import InputError, SecretOnly
 from memem.core.memory import Memory
-from memem.gate import injection, invisible, secrets
+from memem.gate import invisible, secrets
 
 MAX_BODY = 100_000
 MAX_TITLE = 300
@@ -35,6 +35,8 @@ class Verdict:
     @property
     def doubt(self) -> str:
         """Why it should wait for a person: it speaks to the model. Empty when it records a fact."""
+        from memem.gate import injection
+
         return injection.doubt(self.memory)
 
 
@@ -84,6 +86,8 @@ def clean_line(text: str) -> str:
 
 def recorded_line(text: str) -> str:
     """The same of a line that is shown by itself; nothing is left of one that speaks to the model."""
+    from memem.gate import injection
+
     line = clean_line(text)
     return "" if injection.reason(line) else line
 
