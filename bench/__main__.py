@@ -7,6 +7,7 @@ BENCHES = (
     "curation",
     "graph",
     "hooks",
+    "injection",
     "latency",
     "meaning",
     "mining",

@@ -12,6 +12,7 @@ from statistics import median
 from time import perf_counter
 
 from bench import vaults
+from memem.core.trust import SAVED
 from memem.flows import exporting, importing, remember
 from memem.vault import note
 from memem.workspace import Workspace, open_workspace
@@ -91,7 +92,7 @@ def _save(ws: Workspace, count: int) -> float:
     for number in range(count):
         memory = vaults.memory(number)
         began = perf_counter()
-        remember.save(ws, memory.body, title=memory.title, project=memory.project, author="model")
+        remember.save(ws, memory.body, title=memory.title, project=memory.project, trust=SAVED)
         times.append(1000 * (perf_counter() - began))
     ws.close()
     return median(times)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from bench import labelled
 from memem.core.memory import Memory, id8_of
+from memem.core.trust import SPEECH
 from memem.flows import reconcile
 from memem.flows.reconcile import Candidate
 from memem.workspace import Workspace, open_workspace
@@ -92,6 +93,6 @@ def measure(folder: Path, memories: list[Memory]) -> Truth:
 def _saved(ws: Workspace, memory: Memory) -> tuple[str, list[str]]:
     """What became of it, and the beginnings of the ids of what it contradicts or replaces."""
     new = Memory(memory.id, memory.title, memory.body, memory.project, memory.kind, author="model")
-    written = reconcile.settle(ws, Candidate(new, proven=True))
+    written = reconcile.settle(ws, Candidate(new, SPEECH))
     links = (*written.memory.contradicts, written.memory.supersedes)
     return written.outcome, [id8_of(link) for link in links if link and written.memory.id == memory.id]

@@ -227,6 +227,11 @@ class VaultPaths:
         return self.ours / ".tombstones.jsonl"
 
     @property
+    def reviewed(self) -> Path:
+        """What a person said of notes that were held back."""
+        return self.ours / ".reviewed.jsonl"
+
+    @property
     def review(self) -> Path:
         """What waits for a person to say whether it is to be remembered."""
         return self.ours / "review"

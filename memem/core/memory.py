@@ -9,7 +9,9 @@ GENERAL = "general"
 """The project of memories that belong to no project in particular."""
 
 KINDS = ("decision", "convention", "preference", "fact", "lesson", "procedure")
-STATUSES = ("active", "deprecated", "stale", "quarantined")
+QUARANTINED = "quarantined"
+"""Kept, and shown to nobody but a person."""
+STATUSES = ("active", "deprecated", "stale", QUARANTINED)
 
 PINNED, CONVENTIONS, ORDINARY, ARCHIVE = LAYERS = (0, 1, 2, 3)
 

@@ -23,6 +23,8 @@ class Turn:
     session: str = ""
     cwd: str = ""
     branch: str = ""
+    repeats: tuple[str, ...] = ()  # what of it a tool had said before
+    pasted: tuple[str, ...] = ()  # what of it a person did not type
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,5 +70,9 @@ class Chunk:
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Self:
-        turns = tuple(Turn(**turn) for turn in value["turns"])
+        turns = tuple(Turn(**_typed(turn)) for turn in value["turns"])
         return cls(**{**value, "turns": turns, "known": tuple(value["known"])})
+
+
+def _typed(turn: dict[str, Any]) -> dict[str, Any]:
+    return {name: tuple(each) if isinstance(each, list) else each for name, each in turn.items()}

@@ -104,14 +104,25 @@ def _encodable(text: str) -> str:
 
 
 def source(turns: Sequence[Turn], quote: str) -> Turn | None:
-    """The turn that a quote is from, a person's before the assistant's; None when nobody said it."""
-    wanted = _folded(quote).strip("\"'.… ")
+    """The turn that a quote is from: a person's own words before those that they pasted, and before the assistant's.
+    None when nobody said it."""
+    wanted = _wanted(quote)
     if len(wanted.encode()) < SHORTEST_QUOTE:
         return None
-    for turn in sorted(turns, key=lambda turn: turn.role != HUMAN):
-        if wanted in _folded(turn.text):
-            return turn
-    return None
+    said = [turn for turn in turns if wanted in _folded(turn.text)]
+    return min(said, key=lambda turn: (turn.role != HUMAN, not is_own(turn, quote)), default=None)
+
+
+def is_own(turn: Turn, quote: str, *, even_if_pasted: bool = False) -> bool:
+    """Whether the words are the speaker's, and not only repeated of what a tool said, or pasted."""
+    text, wanted = _folded(turn.text), _wanted(quote)
+    for part in (*turn.repeats, *(() if even_if_pasted else turn.pasted)):
+        text = text.replace(_folded(part), " \0 ")
+    return wanted in text
+
+
+def _wanted(quote: str) -> str:
+    return _folded(quote).strip("\"'.… ")
 
 
 def _folded(text: str) -> str:

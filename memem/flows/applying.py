@@ -13,15 +13,14 @@ from memem.core.clock import iso
 from memem.core.errors import Ambiguous, InputError, NoteError, NotFound, SettingsError
 from memem.core.memory import GENERAL, Entry, Memory, classify_layer
 from memem.core.mining import ADD, ASSISTANT, GENERAL_SCOPE, NOOP, UPDATE, Chunk, Operation, Turn
+from memem.core.trust import OUTPUT, PROSE, SPEECH, Trust
 from memem.extract import candidates
 from memem.flows import forgetting, reconcile, retrieve, showed
 from memem.flows.keeping import Written
-from memem.flows.reconcile import OF_PERSONS, Candidate, since
+from memem.flows.reconcile import Candidate, since
 from memem.gate.verdict import MAX_ITEM, MAX_ITEMS, MAX_TITLE, clean_line, cleanse
 from memem.workspace import Workspace
 
-FROM_A_PERSON, FROM_CLAUDE = 0.9, 0.6
-"""How far a mined memory is trusted, by whose words prove it."""
 MOST_REWRITES = 3
 """Of notes that were there, by one chunk: who wants to rewrite more has misunderstood something."""
 REWRITES = ("updated", "superseded")
@@ -86,12 +85,19 @@ def _candidate(ws: Workspace, chunk: Chunk, number: int, operation: Operation, t
         _refuse_forgotten(ws, _id8(operation))
     return Candidate(
         _memory(ws, chunk, number, operation, turn),
-        proven=turn.role != ASSISTANT,
+        _trust(turn, operation.quote),
         said=turn.time,
         wish=operation.op if target else ADD,
         target=target,
         root=_root(ws, turn.cwd),
     )
+
+
+def _trust(turn: Turn, quote: str) -> Trust:
+    """By whose words prove it: text known only from a tool's output, or pasted, is nobody's rule."""
+    if not candidates.is_own(turn, quote, even_if_pasted=True):
+        return OUTPUT
+    return SPEECH if turn.role != ASSISTANT and candidates.is_own(turn, quote) else PROSE
 
 
 def _root(ws: Workspace, folder: str) -> Path | None:
@@ -109,27 +115,21 @@ def _refuse_forgotten(ws: Workspace, identity: str) -> None:
 
 def _memory(ws: Workspace, chunk: Chunk, number: int, operation: Operation, turn: Turn) -> Memory:
     now = iso(ws.clock())
-    said_by_claude = turn.role == ASSISTANT
-    kind = "fact" if said_by_claude and operation.kind in OF_PERSONS else operation.kind
-    importance = min(operation.importance, 3) if said_by_claude else operation.importance
     memory = Memory(
         id=identity_of(chunk, number),
         title=operation.title,
         body=operation.content,
         project=GENERAL if operation.scope == GENERAL_SCOPE else chunk.project,
-        kind=kind,
-        layer=classify_layer(kind, importance, ()),
-        importance=importance,
+        kind=operation.kind,
+        layer=classify_layer(operation.kind, operation.importance, ()),
+        importance=operation.importance,
         keys=operation.keys,
         paths=operation.paths,
         created=now,
         updated=now,
         valid_from=since(ws, turn.time) if turn.time else "",
-        source_type="mined",
         source_session=chunk.session,
         source_turn=turn.uuid,
-        confidence=FROM_CLAUDE if said_by_claude else FROM_A_PERSON,
-        author="model",
         evidence=operation.quote,
     )
     return _fitted(memory)

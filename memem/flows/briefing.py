@@ -22,6 +22,7 @@ from memem.flows.reindex import fresh_rows, is_filled
 from memem.jobs.tables import UNUSABLE
 from memem.recall import render
 from memem.recall.pack import BODY_CHARACTERS, PINNED_CHARACTERS, within
+from memem.vault import review
 from memem.workspace import Workspace
 
 CONVENTIONS = "## Conventions"
@@ -168,6 +169,11 @@ def _facts(ws: Workspace, project: str) -> list[str]:
     waiting = _waiting(ws)
     if waiting:
         facts.append(render.fact("Mining", f"{_counted(waiting, 'session', 'sessions')} still to be mined"))
+    asked = ws.index.count_where("review = 'waiting'") + review.count(ws.store)
+    if asked:
+        facts.append(
+            render.fact("Review", f"{_counted(asked, 'note waits', 'notes wait')} for the user: `memem review`")
+        )
     return facts + [render.fact("Trouble", each) for each in _trouble(ws)]
 
 

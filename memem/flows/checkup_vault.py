@@ -1,7 +1,7 @@
 """What in the vault waits for a person: notes that went away and may have been deleted, and proposals."""
 
 from memem.core.errors import VaultError
-from memem.flows import vanished
+from memem.flows import holding, vanished
 from memem.flows.diagnosis import Diagnosis, degraded, fine
 from memem.flows.opening import require_vault
 from memem.vault import review
@@ -30,5 +30,9 @@ def _vanished(ws: Workspace) -> list[Diagnosis]:
 
 
 def _proposals(ws: Workspace) -> list[Diagnosis]:
-    waiting = review.count(ws.store)
-    return [fine("review", f"{waiting} proposals wait for you: `memem review`")] if waiting else []
+    waiting, held = review.count(ws.store), holding.count(ws)
+    found = [fine("review", f"{waiting} proposals wait for you: `memem review`")] if waiting else []
+    if held:
+        told = f"{held} notes read like an instruction to the model, and are not recalled until you have looked at them"
+        found.append(degraded("held", told, "`memem review` lists them; accept or reject each."))
+    return found

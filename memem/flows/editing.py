@@ -17,6 +17,7 @@ from memem.flows.writing import record, writing
 from memem.gate.naming import project_named
 from memem.gate.verdict import EVERYTHING, cleanse, judge
 from memem.vault.note import Note, escape_evidence
+from memem.vault.reviewed import ACCEPTED
 from memem.vault.store import Change
 from memem.workspace import Workspace
 
@@ -71,7 +72,7 @@ def edit_by_hand(ws: Workspace, identity: str, open_editor: Callable[[Path], obj
     row = ws.index.by_path(note.path) or locate(ws, note.memory.id)
     if row.memory is None:
         raise NoteUnreadable(f"{row.path} cannot be read: {row.problem}. Correct it in Obsidian.")
-    return Written("edited", row.memory, row.path)
+    return Written("edited", row.memory, row.path, doubt=_doubt(ws, row.path))
 
 
 def _change(ws: Workspace, note: Note, changes: dict[str, Any], author: str, why: str) -> Written:
@@ -91,7 +92,13 @@ def _change(ws: Workspace, note: Note, changes: dict[str, Any], author: str, why
     record(ws, "edit", memory.id, change, why)
     index_note(ws, rewritten)
     shown = cleanse(rewritten.memory).memory
-    return Written("edited", shown, note.path, verdict.redacted, verdict.neutralised)
+    return Written("edited", shown, note.path, verdict.redacted, verdict.neutralised, _doubt(ws, note.path))
+
+
+def _doubt(ws: Workspace, path: str) -> str:
+    """In which way a note reads like an instruction to the model, if it is held back for that."""
+    row = ws.index.by_path(path)
+    return cleanse(row.memory).doubt if row and row.memory and row.review not in ("", ACCEPTED) else ""
 
 
 def _refuse_forgotten(ws: Workspace, old: Memory, new: Memory) -> None:

@@ -8,13 +8,14 @@ from typing import BinaryIO
 
 from memem.core import project
 from memem.core.clock import moment
-from memem.core.mining import Turn
+from memem.core.mining import HUMAN, Turn
 from memem.extract.prompt import fenced
 from memem.gate.naming import project_named
 from memem.gate.verdict import clean_text
 from memem.transcript import delta
 from memem.transcript.delta import Step
 from memem.transcript.digest import digest
+from memem.transcript.origin import Outputs, pasted
 from memem.transcript.turns import LONGEST_ITEM, Work
 from memem.workspace import Workspace
 
@@ -120,17 +121,21 @@ class Gatherer:
 
     def gather(self, file: BinaryIO, start: int, session: str) -> Iterator[Gathered]:
         """Chunks in order; the last one, which may be without turns, is where reading ended."""
-        held, works = Gathered(start), list[Work]()
+        held, works, outputs = Gathered(start), list[Work](), Outputs()
         for step in conversation(file, start, session):
             line = step.line
             self.objects += 1
             held.injected.update(line.injected)
+            outputs.add(line.output)
             if line.work:
                 works = [*works, self._redacted(line.work)][-MOST_WORKS:]
             if line.turn is None:
                 continue
             turn = self._wanted(line.turn, line.time, held)
-            if turn is None:
+            if turn is not None:
+                foreign = pasted(turn.text) if turn.role == HUMAN else ()
+                turn = replace(turn, repeats=outputs.repeated(turn.role, turn.text), pasted=foreign)
+            else:
                 works = []
                 if not held.turns:
                     held.end = step.end
@@ -155,7 +160,8 @@ class Gatherer:
             held.passed = True
             return None
         if self._ws.settings.redact_before_model:
-            turn = replace(turn, **{name: clean_text(getattr(turn, name)) for name in ("text", "cwd", "branch")})
+            text, cwd, branch = map(clean_text, (turn.text, turn.cwd, turn.branch))
+            turn = replace(turn, text=text, cwd=cwd, branch=branch)
         return replace(turn, text=fenced(cut(turn.text)))
 
     def _redacted(self, work: Work) -> Work:

@@ -11,7 +11,7 @@ from typing import Any
 from memem.core import validity
 from memem.core.errors import IndexUnusable, NoteChanged, VaultError
 from memem.core.memory import KINDS, PINNED, STATUSES, Memory
-from memem.flows import conflicts, links, meaning, vanished
+from memem.flows import conflicts, holding, links, meaning, reciting, vanished
 from memem.flows.mining_state import MiningState, mining_state
 from memem.flows.model import ModelState
 from memem.flows.model import state as model_state
@@ -20,6 +20,7 @@ from memem.flows.reindex import refresh
 from memem.index.notes import Row
 from memem.vault import obsidian, pages, review
 from memem.vault.note import SCHEMA_VERSION, Note
+from memem.vault.reviewed import REJECTED, WAITING
 from memem.workspace import Workspace
 
 
@@ -36,6 +37,7 @@ class Status:
     stale: int
     conflicts: int
     proposals: int
+    held: int
     vanished: int
     unreadable: int
     recall: str
@@ -80,6 +82,7 @@ def status(ws: Workspace) -> Status:
         stale=sum(memory.status == "stale" for memory in memories),
         conflicts=conflicts.count(ws) if not problem else 0,
         proposals=review.count(ws.store),
+        held=sum(row.review == WAITING for row in rows),
         vanished=len(vanished.undecided(ws)) if not problem else 0,
         unreadable=len(rows) - len(memories),
         recall="meaning and keywords" if meant else "keywords",
@@ -101,6 +104,7 @@ def check(ws: Workspace) -> list[Finding]:
     ]
     readable = {row.path: row.memory for row in rows if row.memory}
     findings += _shared_ids(readable)
+    findings += _held_back(rows)
     findings += _of_links(readable, ws.settings.vault)
     findings += [Finding(path, problem, advice, False) for path, problem, advice in _no_longer_true(ws, readable)]
     names = obsidian.Names(links.names(ws.settings.vault))
@@ -122,6 +126,20 @@ def check(ws: Workspace) -> list[Finding]:
         Finding(path, problem, "Rename it, or move the file itself here.") for path, problem in ws.store.passed_over()
     ]
     return sorted(findings, key=lambda finding: (not finding.serious, finding.path))
+
+
+def _held_back(rows: Collection[Row]) -> list[Finding]:
+    """Notes that nobody is shown, since they read like an instruction to the model."""
+    return [
+        Finding(
+            row.path,
+            f"{holding.why(row.memory)}; it is not recalled" + (", as you decided" if row.review == REJECTED else ""),
+            f"Reword it, or let it be recalled: `memem review accept {row.memory.id8}`.",
+            row.review == WAITING,
+        )
+        for row in rows
+        if row.memory and row.review in (WAITING, REJECTED)
+    ]
 
 
 def _of_links(readable: dict[str, Memory], vault: Path) -> list[Finding]:
@@ -185,7 +203,10 @@ def _of_page(ws: Workspace, page: Path, names: obsidian.Names) -> list[Finding]:
     path = page.relative_to(ws.store.paths.ours).as_posix()
     text = "" if ws.store.is_memory(path) else pages.read(page) or ""
     found = obsidian.violations(text, names) if pages.own_part(text) else []
-    return [Finding(path, each.problem, "`memem pages` renews what memem wrote there.", False) for each in found]
+    findings = [Finding(path, each.problem, "`memem pages` renews what memem wrote there.", False) for each in found]
+    spoken = [words for words in reciting.unspoken(text) if page.parent == ws.store.paths.playbooks]
+    told = "has a line that speaks to the model, which no session is told: {!r}"
+    return findings + [Finding(path, told.format(words[:60]), "Reword it as a fact.") for words in spoken]
 
 
 def _of_note(note: Note, names: obsidian.Names, told: Collection[str]) -> list[Finding]:

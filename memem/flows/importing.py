@@ -16,6 +16,7 @@ from memem.core.clock import iso
 from memem.core.errors import Forgotten, InputError, NoteError
 from memem.core.imports import CREATED, EXISTS, REFUSED, UNREADABLE, ImportedFile, Item
 from memem.core.memory import Memory
+from memem.core.trust import IMPORTED
 from memem.flows import conflicts, forgetting, joining, keeping, overview, reading, reconcile, sourcing, unpacking
 from memem.flows.joining import Joined
 from memem.flows.keeping import Written
@@ -33,7 +34,8 @@ from memem.workspace import Workspace
 __all__ = ["FORMATS", "Imported", "import_notes"]
 
 _NAMESPACE = uuid.uuid5(uuid.NAMESPACE_URL, "memem:import")
-_CHANGING = (CREATED, "updated", "superseded", "proposed")
+PROPOSED = "proposed"
+_CHANGING = (CREATED, "updated", "superseded", PROPOSED)
 
 Progress = Callable[[float, int], object]
 Tick = Callable[[float], object]
@@ -144,7 +146,8 @@ def _taken(run: _Run, source: Source, item: Item) -> ImportedFile:
     run.contradicting |= bool(written.memory.contradicts)
     # Of some sources secrets are taken out before they are parted into items.
     redacted = dict.fromkeys((*written.redacted, *secrets.marked(f"{item.memory.title}\n{item.memory.body}")))
-    told = f"taken out: {', '.join(redacted)}" if redacted and written.outcome != EXISTS else ""
+    taken = f"taken out: {', '.join(redacted)}" if redacted and written.outcome != EXISTS else ""
+    told = "; ".join(filter(None, (f"it {written.doubt}" if written.doubt else "", taken)))
     return ImportedFile(source.shown, written.outcome, written.memory.id, written.memory.title, told, place)
 
 
@@ -160,23 +163,22 @@ def _memory(ws: Workspace, item: Item, project: str) -> Memory:
         updated=now,
         valid_from=validity.in_full(said.valid_from, zone),
         valid_to=validity.in_full(said.valid_to, zone, last=True),
-        source_type="import",
-        author="model",  # whoever a source says it is from: it is not this person's word
     )
 
 
 def _settled(ws: Workspace, memory: Memory, item: Item) -> Written:
     """Keep it, like every other candidate. It may be older than what is known: it rewrites nothing."""
     ready(ws, ensure_vault(ws))
-    candidate = Candidate(memory, may_rewrite=False)
+    candidate = Candidate(memory, IMPORTED)
     return _known(ws, memory) or reconcile.settle(ws, candidate, why=f"imported from {item.place}")
 
 
 def _foreseen(run: _Run, memory: Memory) -> Written:
     """What would become of it, as far as that can be told without comparing it with what is known."""
-    ws, verdict = run.ws, keeping.prepared(memory)
+    ws, verdict = run.ws, keeping.prepared(IMPORTED.limited(memory))
     memory, said = verdict.memory, (verdict.memory.project, fingerprint(verdict.memory.body))
-    new = run.seen.get(said) or Written(CREATED, memory, "", verdict.redacted, verdict.neutralised)
+    outcome = PROPOSED if verdict.doubt else CREATED
+    new = run.seen.get(said) or Written(outcome, memory, "", verdict.redacted, verdict.neutralised, verdict.doubt)
     run.seen[said] = replace(new, outcome=EXISTS)
     vault_id = ws.store.vault_id()
     if not vault_id:

@@ -24,7 +24,8 @@ EDITABLE = ("body", "title", "project", "kind", "layer", "importance", "status",
 class Written:
     """What became of a write.
 
-    `outcome` is created, exists, updated, superseded, proposed, edited, unchanged or forgotten.
+    `outcome` is created, exists, updated, superseded, proposed, edited, unchanged or forgotten. `doubt` says in which
+    way it reads like an instruction to the model, where that keeps it from being recalled.
     """
 
     outcome: str
@@ -32,6 +33,7 @@ class Written:
     path: str
     redacted: tuple[str, ...] = ()
     neutralised: int = 0
+    doubt: str = ""
 
 
 def prepared(memory: Memory) -> Verdict:

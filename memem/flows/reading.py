@@ -16,8 +16,8 @@ from memem.core.errors import InputError, NoteError, NoteUnreadable, SettingsErr
 from memem.core.imports import Item
 from memem.core.memory import GENERAL, ID8, KINDS, STATUSES, Memory, classify_layer
 from memem.core.mining import GENERAL_SCOPE, HUMAN, Operation, Turn
+from memem.core.trust import SPEECH
 from memem.extract import candidates, rules
-from memem.flows.applying import FROM_A_PERSON
 from memem.flows.sourcing import CHATS, CLAUDE_MEM, INDEX, INSTRUCTIONS, REMEMBERED, Source
 from memem.gate.verdict import MAX_TITLE, clean_line, clean_text
 from memem.sources import chats, claude_mem, instructions, json_stream
@@ -227,7 +227,7 @@ def _said(conversation: str, operation: Operation, turn: Turn) -> Item:
         valid_from=turn.time,
         source_session=conversation,
         source_turn=turn.uuid,
-        confidence=FROM_A_PERSON,
+        confidence=SPEECH.confidence,
         evidence=operation.quote,
     )
     return Item(f"{conversation}/{turn.uuid}", memory)

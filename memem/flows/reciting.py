@@ -70,6 +70,14 @@ def told(ws: Workspace, project: str, sections: Sequence[int] = SECTIONS) -> lis
     return []
 
 
+def unspoken(text: str) -> list[str]:
+    """The lines of a page that are told to nobody, since they speak to the model."""
+    from memem.gate.verdict import recorded_line
+
+    lines = (pages.spoken(playbook_lines.words_of(line)[0]) for _, line in playbook_lines.below_headings(text))
+    return [words for words in lines if words.strip() and not recorded_line(words)]
+
+
 def vouched(ws: Workspace) -> dict[str, list[str]]:
     """The lines of each project, of those that a person or a model wrote, that the gate was seen to let pass."""
     try:
@@ -121,9 +129,9 @@ def _told(section: int, words: str, entry: Entry | None, known: Collection[str])
     said = pages.spoken(words)
     if said in known:
         return Told(section, said, entry)
-    from memem.gate.verdict import clean_line  # 16 ms, which a session's start should not wait for
+    from memem.gate.verdict import recorded_line  # 16 ms, which a session's start should not wait for
 
-    return Told(section, clean_line(said), entry)
+    return Told(section, recorded_line(said), entry)
 
 
 def _plainly(memory: Memory) -> tuple[str, str]:

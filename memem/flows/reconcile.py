@@ -14,10 +14,12 @@ from memem.core.errors import Ambiguous, Forgotten, NoteChanged, NoteError, NotF
 from memem.core.memory import GENERAL, Entry, Hit, Memory
 from memem.core.mining import ADD, SUPERSEDE, UPDATE
 from memem.core.query import Found, Scope
+from memem.core.trust import IMPORTED, OF_PERSONS, Trust
 from memem.core.validity import is_in_force
-from memem.flows import conflicts, editing, forgetting, keeping, retrieve, reviewing, staleness
+from memem.flows import conflicts, editing, forgetting, keeping, retrieve, reviewing, staleness, vetting
 from memem.flows.keeping import Written
 from memem.flows.reindex import ready
+from memem.flows.writing import writing
 from memem.gate import settling
 from memem.gate.relation import OTHER
 from memem.gate.settling import KNOWN, Decision, Neighbour
@@ -27,25 +29,22 @@ from memem.recall.rank import rank
 from memem.workspace import Workspace
 
 NEIGHBOURS = 6
-IMPORTED = "import"
 EVIDENCE_CHARACTERS = 2_000
 MOST_TRIES = 3
-OF_PERSONS = ("preference", "convention")
-"""What a person wants: what Claude said alone does not change it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
     """What somebody wants kept.
 
-    `own` is what a person wrote themselves, `proven` what words of a person prove, who said them at `said`. `wish` and
-    `target` are what a model wants done to a memory that it was shown. `root` is the project's folder, if there is one;
-    `anyway` says that it is wanted though it was forgotten, `may_rewrite` that no note has to stay as it is for it.
+    `trust` is that of the way it came, and holds whatever it claims to what that allows; a person's words were said at
+    `said`. `wish` and `target` are what a model wants done to a memory that it was shown. `root` is the project's
+    folder, if there is one; `anyway` says that a person wants it though it was forgotten or reads like an instruction,
+    `may_rewrite` that no note has to stay as it is for it.
     """
 
     memory: Memory
-    own: bool = False
-    proven: bool = False
+    trust: Trust
     said: str = ""
     wish: str = ADD
     target: Entry | None = None
@@ -54,21 +53,36 @@ class Candidate:
     may_rewrite: bool = True
     titled: bool = True  # whether the title is its own, and not made of its first words
 
+    @property
+    def own(self) -> bool:
+        return self.trust.own
+
+    @property
+    def proven(self) -> bool:
+        return self.trust.proven
+
 
 def settle(ws: Workspace, candidate: Candidate, *, why: str = "") -> Written:
-    """Keep it, or make it part of what is known. Raises Forgotten, or InputError where the gate refuses it."""
-    verdict = keeping.prepared(candidate.memory)
+    """Keep it, or make it part of what is known; what speaks to the model instead of recording a fact is proposed.
+
+    Raises Forgotten, or InputError where the gate refuses it.
+    """
+    verdict = keeping.prepared(candidate.trust.limited(candidate.memory))
     candidate = replace(candidate, memory=verdict.memory, titled=bool(candidate.memory.title.strip()))
-    proposed = _held_back(ws, candidate)
+    doubt = verdict.doubt
+    proposed = _held_back(ws, candidate, doubt)
     if proposed:
-        return proposed
+        return replace(proposed, redacted=verdict.redacted, neutralised=verdict.neutralised)
     anchored = staleness.anchored(ws, verdict.memory, candidate.root)
     settled = _settled(ws, replace(candidate, memory=anchored), verdict, why)
+    if doubt:
+        with writing(ws):
+            vetting.allow(ws, settled.memory)
     return replace(settled, redacted=verdict.redacted, neutralised=verdict.neutralised)
 
 
-def _held_back(ws: Workspace, candidate: Candidate) -> Written | None:
-    """What was forgotten does not come back; what a person says anew is proposed to them."""
+def _held_back(ws: Workspace, candidate: Candidate, doubt: str) -> Written | None:
+    """What was forgotten does not come back; what a person says anew is proposed to them, and what is doubtful."""
     memory = candidate.memory
     if candidate.anyway:
         forgetting.lift(ws, memory)
@@ -77,7 +91,7 @@ def _held_back(ws: Workspace, candidate: Candidate) -> Written | None:
         ws, memory, session=memory.source_session, said=candidate.said, person=candidate.proven and not candidate.own
     )
     if hold is None:
-        return None
+        return replace(reviewing.propose(ws, memory, doubt), doubt=doubt) if doubt else None
     if hold.again:
         return reviewing.propose(ws, memory, hold.reason)
     raise Forgotten(f"Not kept: {hold.reason}. {hold.advice}" if candidate.own else hold.reason)
@@ -152,7 +166,7 @@ def _compared(ws: Workspace, candidate: Candidate, entry: Entry) -> Neighbour:
 def _yields(ws: Workspace, candidate: Candidate, entry: Entry) -> bool:
     """Whether a note may be changed for this candidate: a machine's, in force, and its subject within reach."""
     old, new = entry.memory, candidate.memory
-    if not candidate.may_rewrite or old.source_type == IMPORTED:
+    if not (candidate.may_rewrite and candidate.trust.rewrites) or old.source_type == IMPORTED.source_type:
         return False  # of what was imported nobody can tell whose words it is
     if old.status != "active" or old.superseded_by:  # its successor is linked, and that is all
         return candidate.wish == SUPERSEDE and _is_a_machines(ws, old.id)

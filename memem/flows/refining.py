@@ -16,6 +16,7 @@ from memem.flows.reciting import LINE_CHARACTERS, flat, is_theirs, path_of
 from memem.flows.reindex import fresh_rows
 from memem.flows.writing import writing
 from memem.gate.rewording import is_rewording
+from memem.gate.verdict import recorded_line
 from memem.vault import pages
 from memem.workspace import Workspace
 
@@ -77,4 +78,5 @@ def _better(memories: Mapping[str, Memory], answer: Mapping[str, str]) -> dict[s
         id8: pages.plain(text)
         for id8, text in answer.items()
         if id8 in memories and len(text) <= LINE_CHARACTERS and is_rewording(flat(memories[id8]), text)
+        if recorded_line(text)
     }

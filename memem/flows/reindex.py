@@ -4,7 +4,7 @@ import os
 import threading
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 from memem.core import validity
 from memem.core.errors import NoteChanged, NoteError, NoteUnreadable
 from memem.core.files import Stamp
-from memem.core.memory import Entry, Memory
+from memem.core.memory import QUARANTINED, Entry, Memory
 from memem.flows.opening import require_vault
 from memem.gate.duplicates import fingerprint
 from memem.index.notes import Row
+from memem.vault import reviewed
 from memem.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 RACY_SECONDS = 0.1
 """A file changed this recently may change again within one tick of its own time stamp."""
-DERIVATION = 4
+DERIVATION = 5
 """Raised whenever gate, words, passages or validity make something else of the same note: the index is then rebuilt."""
 BATCH = 500
 MOST_AT_ONCE = 300
@@ -54,6 +55,10 @@ def refresh(ws: Workspace) -> Refreshed:
     anew = index.meta("built_for") != origin
     if anew:
         index.begin(origin)
+    if index.meta("reviewed") != reviewed.stamp(ws.store.paths):
+        from memem.flows import holding
+
+        holding.follow(ws)
     known = index.stamps()
     changed = seen = 0
     batch: list[Row] = []
@@ -155,7 +160,7 @@ def _stand_alone() -> None:
 
 def _is_unchanged(ws: Workspace) -> bool:
     """Whether a refresh would find nothing to do."""
-    if not is_filled(ws, require_vault(ws)):
+    if not is_filled(ws, require_vault(ws)) or ws.index.meta("reviewed") != reviewed.stamp(ws.store.paths):
         return False
     known = ws.index.stamps()
     for path, stamp in ws.store.scan():
@@ -280,12 +285,16 @@ def _row(ws: Workspace, note: "Note", stamp: Stamp) -> Row:
     from memem.gate.verdict import cleanse  # neither is needed by a query that finds every note unchanged
     from memem.jobs import stale
 
-    memory, zone = cleanse(note.memory).memory, ws.clock().tzinfo
+    verdict, zone = cleanse(note.memory), ws.clock().tzinfo
+    memory = verdict.memory
+    review = reviewed.said_of(ws.store.paths, memory) if verdict.doubt else ""
     statement, changed = fingerprint(memory.body), _changed(note, stamp)
     memory, since = stale.applied(ws.home.stale_file, memory, statement)
     held = validity.held(memory, zone, validity.begin_of(since, zone) or changed)
     spans = validity.stated(memory, zone), held
-    return Row(note.path, _settled(ws, stamp), note.digest, memory, statement, changed, "", *spans)
+    if review not in ("", reviewed.ACCEPTED):  # whoever put it there: a person is asked before anybody is shown it
+        memory = replace(memory, status=QUARANTINED)
+    return Row(note.path, _settled(ws, stamp), note.digest, memory, statement, changed, "", *spans, review)
 
 
 def _changed(note: "Note", stamp: Stamp) -> float:

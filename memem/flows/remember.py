@@ -6,6 +6,7 @@ from pathlib import Path
 from memem.core.clock import iso
 from memem.core.errors import SettingsError
 from memem.core.memory import GENERAL, Memory, classify_layer
+from memem.core.trust import PERSON, Trust
 from memem.flows import conflicts, reconcile
 from memem.flows.keeping import Written
 from memem.flows.reconcile import Candidate
@@ -26,14 +27,14 @@ def save(
     keys: tuple[str, ...] = (),
     paths: tuple[str, ...] = (),
     why: str = "",
-    author: str = "human",
+    trust: Trust = PERSON,
     session: str = "",
     folder: Path | None = None,
     anyway: bool = False,
 ) -> Written:
     """Keep a new memory, beside what is known. The same statement in the same project is not kept twice.
 
-    `author` is `model` when the words are Claude's, though a person wanted them kept; `session` is where that was.
+    `trust` is SAVED when the words are Claude's, though a person wanted them kept; `session` is where that was.
     `folder` is where one is: files that the text names are looked for in its project. What was forgotten is refused,
     unless it is wanted `anyway`.
     """
@@ -52,10 +53,8 @@ def save(
         created=now,
         updated=now,
         source_session=session,
-        author=author,
     )
-    own = author == "human"
-    candidate = Candidate(memory, own=own, proven=own, root=_root(ws, folder, project), anyway=anyway)
+    candidate = Candidate(memory, trust, root=_root(ws, folder, project), anyway=anyway)
     with ws.events.batch("save"):
         written = reconcile.settle(ws, candidate, why=why)
     if written.memory.contradicts and written.outcome == "created":

@@ -1,17 +1,20 @@
-"""What a machine is in doubt about waits as a note in `memem/review/` until a person accepts or rejects it."""
+"""What a machine is in doubt about waits as a note in `memem/review/` until a person accepts or rejects it; so does a
+note that reads like an instruction to the model, where it is."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from memem.core.errors import Ambiguous, NotFound
+from memem.core.errors import Ambiguous
 from memem.core.memory import Memory
-from memem.flows import forgetting, keeping, recognising
+from memem.flows import forgetting, holding, keeping, recognising, vetting
 from memem.flows.keeping import Written
 from memem.flows.opening import ensure_vault, require_vault
 from memem.flows.reindex import ready, refresh_stale
 from memem.flows.writing import record, writing
 from memem.gate.duplicates import fingerprint
 from memem.gate.verdict import clean_line, cleanse
+from memem.index.notes import Row
+from memem.jobs.batches import ALLOW, REFUSE
 from memem.vault import note as notes
 from memem.vault import restoring, review
 from memem.vault.note import Note
@@ -23,11 +26,12 @@ _NO_STAMP = (0, 0, -1)
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A memory that waits for a person, and why it does."""
+    """A memory that waits for a person, and why it does. `held`: it is a note of the vault, and stays one."""
 
     memory: Memory
     path: str
     because: str
+    held: bool = False
 
 
 def propose(ws: Workspace, memory: Memory, because: str) -> Written:
@@ -47,8 +51,9 @@ def propose(ws: Workspace, memory: Memory, because: str) -> Written:
 
 def proposals(ws: Workspace) -> list[Proposal]:
     """What waits, the oldest first."""
-    require_vault(ws)
+    ready(ws, require_vault(ws))
     found = [_proposal(each) for each in review.proposals(ws.store)]
+    found += [_held(row) for row in holding.held(ws)]
     return sorted(found, key=lambda each: (each.memory.created, each.path))
 
 
@@ -58,6 +63,8 @@ def accept(ws: Workspace, identity: str, *, why: str = "") -> Written:
         with writing(ws):
             ready(ws, require_vault(ws))
             proposal = _found(ws, identity)
+            if proposal is None:
+                return _decided(ws, identity, ALLOW, why)
             memory = proposal.memory
             data = review.accepted_text(proposal).encode()
             path = ws.store.path_for(memory)
@@ -69,6 +76,8 @@ def accept(ws: Workspace, identity: str, *, why: str = "") -> Written:
                 restoring.put_back(ws.store, path, data, instead_of=None, fsync=ws.settings.fsync)
                 record(ws, "accept", memory.id, Change(path, before, data), why)
             forgetting.lift(ws, memory)
+            if not known:
+                vetting.allow(ws, notes.parse(path, data, memory.id).memory)
             refresh_stale(ws, [(path, _NO_STAMP)])
             restoring.take_out(ws.store, proposal.path, before, fsync=ws.settings.fsync)
         if known and known[0].memory:
@@ -77,10 +86,12 @@ def accept(ws: Workspace, identity: str, *, why: str = "") -> Written:
 
 
 def reject(ws: Workspace, identity: str, *, why: str = "") -> Written:
-    """A person does not want it: it is forgotten like any other note."""
+    """A person does not want it: it is forgotten like any other note. One of the vault stays, and stays held back."""
     with ws.events.batch("review"), writing(ws):
-        require_vault(ws)
+        ready(ws, require_vault(ws))
         proposal = _found(ws, identity)
+        if proposal is None:
+            return _decided(ws, identity, REFUSE, why)
         ws.events.keep(proposal.digest, ws.store.unchanged_bytes(proposal))
         recognising.bury(ws, proposal.memory)
         change = ws.store.set_aside(proposal)
@@ -88,15 +99,21 @@ def reject(ws: Workspace, identity: str, *, why: str = "") -> Written:
     return Written("rejected", cleanse(proposal.memory).memory, proposal.path)
 
 
-def _found(ws: Workspace, identity: str) -> Note:
-    """The proposal with this id, or this beginning of one."""
+def _decided(ws: Workspace, identity: str, action: str, why: str) -> Written:
+    """Of a note that is held back, wherever it is."""
+    row = holding.find(ws, identity)
+    vetting.decide(ws, row, action, why)
+    memory = cleanse(ws.store.read(row.path).memory).memory
+    return Written("accepted" if action == ALLOW else "rejected", memory, row.path)
+
+
+def _found(ws: Workspace, identity: str) -> Note | None:
+    """The proposal with this id, or this beginning of one; None where a note that is held back may have it."""
     wanted = identity.strip().lower()
     found = [each for each in review.proposals(ws.store) if wanted and each.memory.id.lower().startswith(wanted)]
-    if not found:
-        raise NotFound(f"No proposal has the id {identity!r}. `memem review` lists them.")
     if len(found) > 1:
         raise Ambiguous(f"{len(found)} proposals begin with {identity!r}. Use more of the id.")
-    return found[0]
+    return found[0] if found else None
 
 
 def _alike(ws: Workspace, memory: Memory) -> Iterator[Note]:
@@ -109,6 +126,11 @@ def _alike(ws: Workspace, memory: Memory) -> Iterator[Note]:
 
 def _same(memory: Memory) -> tuple[str, str, str]:
     return memory.id, fingerprint(memory.body), memory.project
+
+
+def _held(row: Row) -> Proposal:
+    memory = row.memory or Memory("", "", "")
+    return Proposal(memory, row.path, holding.why(memory), held=True)
 
 
 def _proposal(each: Note) -> Proposal:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from memem.core import validity
 from memem.core.edge import CONTRADICTS, DEPENDS_ON, SAME_TOPIC, SUPERSEDES, SUPPORTS, Edge
-from memem.core.memory import Entry, Memory
+from memem.core.memory import QUARANTINED, Entry, Memory
 from memem.flows.timeline import Timeline
 from memem.flows.transcripts import Beside, Said
 from memem.recall import render
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 ANSWER_CHARACTERS = 9_000
 """Of all that is said at once: Claude Code shortens what is longer, and a context is not ours to fill."""
+WAITS = "(held back until the user has looked at it: `memem review`)"
 STATEMENT_CHARACTERS = 700
 GLANCE_CHARACTERS = 240
 TURN_CHARACTERS = 600
@@ -103,6 +104,7 @@ def turns(found: Sequence[Said]) -> str:
 
 def name(memory: Memory) -> str:
     """A memory in a line."""
+    memory = _shown(memory)
     return f"{render.one_line(memory.id8)} · {render.one_line(memory.project)} · **{render.bold(memory.title)}**"
 
 
@@ -136,7 +138,7 @@ def _within(texts: list[str], advice: str) -> tuple[str, int]:
 def _item(mark: str, entry: Entry, most: int = STATEMENT_CHARACTERS, *, held: bool = False) -> str:
     """A memory as an item of a list, with from when until when it was `held` true. A title that the statement begins
     with is not said twice."""
-    memory = entry.memory
+    memory = _shown(entry.memory)
     status = memory.status if memory.status != "active" else ""
     labels = [memory.id8, memory.project, memory.kind, _day(memory)]
     labels += [status, validity.period(memory)] if held else [validity.remark(memory)]
@@ -146,8 +148,15 @@ def _item(mark: str, entry: Entry, most: int = STATEMENT_CHARACTERS, *, held: bo
     return f"{head}\n{render.quoted(memory.body, most)}"
 
 
+def _shown(memory: Memory) -> Memory:
+    """Of one that waits for a person, that it does: nobody else is shown what it says."""
+    if memory.status != QUARANTINED:
+        return memory
+    return Memory(memory.id, WAITS, WAITS, memory.project, status=memory.status, created=memory.created)
+
+
 def _whole(entry: Entry, room: int) -> str:
-    memory = entry.memory
+    memory = _shown(entry.memory)
     facts = {
         "layer": str(memory.layer),
         "importance": str(memory.importance),

@@ -13,7 +13,7 @@ from pathlib import PurePosixPath
 from memem.core.clock import iso
 from memem.core.errors import Ambiguous, InputError, NoteChanged, NoteError
 from memem.core.tombstone import Tombstone
-from memem.flows import burials, conflicts, forgetting, history, overview, recognising, vanished
+from memem.flows import burials, conflicts, forgetting, history, overview, recognising, vanished, vetting
 from memem.flows.history import FORGET, PURGE, REMOVE, RESTORE, RETURN, hindrance, kept
 from memem.flows.opening import require_vault
 from memem.flows.reindex import refresh, refresh_stale
@@ -31,6 +31,7 @@ LEAVE, SETTLED, LIFT = "leave", "settled", "lift"
 it is only no longer held to be forgotten."""
 NOWHERE = "it was deleted by hand, and memem has no copy; it is no longer held to be forgotten"
 UNKNOWN = "which tombstones came along is no longer kept"
+GONE = "it was changed since, or is gone"
 FORGOTTEN = "what it said before was forgotten since"
 ACCEPT, ASK_AGAIN = "accept", "ask again"
 """A proposal became a note, and the note became a proposal again. Both events tell the note's path."""
@@ -99,7 +100,7 @@ def undo(ws: Workspace, batch: str | None = None, *, dry_run: bool = False) -> U
         deed.id,
         deed.what,
         name if done else "",
-        restored=tuple(way.path for way in ways if way.do in (RESTORE, RETURN, ACCEPT)),
+        restored=tuple(way.path for way in ways if way.do in (RESTORE, RETURN, ACCEPT, *batches.WORDS)),
         removed=tuple(way.path for way in ways if way.do in (REMOVE, FORGET, ASK_AGAIN)),
         left=tuple(Left(way.path, way.reason) for way in ways if way.reason),
         dry_run=dry_run,
@@ -139,6 +140,8 @@ def _taken_back(ws: Workspace, step: Step, vault_id: str, why: str, *, dry_run: 
 def _go(ws: Workspace, step: Step, way: _Way, why: str) -> None:
     if way.stones:
         burials.take_back(ws, step, way.stones, why)
+    if step.last.action in batches.WORDS and way.now is not None:
+        vetting.record_word(ws, way.do, notes.parse(way.path, way.now, step.id), way.now, why)
     if way.do not in (REMOVE, RESTORE, RETURN, ACCEPT, ASK_AGAIN):
         return
     if way.now is not None:
@@ -146,7 +149,9 @@ def _go(ws: Workspace, step: Step, way: _Way, why: str) -> None:
     record(ws, way.do, step.id, Change(way.path, way.now, way.then), why)
     if way.do == ACCEPT:
         _put(ws, way.path, way.then or b"")
-        forgetting.lift(ws, notes.parse(way.path, way.then or b"", step.id).memory)
+        memory = notes.parse(way.path, way.then or b"", step.id).memory
+        forgetting.lift(ws, memory)
+        vetting.allow(ws, memory)
         _index(ws, way.path)
         vanished.returned(ws, step.id)
         restoring.take_out(ws.store, _asked_at(ws, step), way.now or b"", fsync=ws.settings.fsync)
@@ -157,7 +162,8 @@ def _go(ws: Workspace, step: Step, way: _Way, why: str) -> None:
     else:
         if way.do == ASK_AGAIN:
             _put(ws, _asked_at(ws, step), way.then or b"")
-            recognising.bury_again(ws, notes.parse(way.path, way.now or b"", step.id).memory)
+            vetting.ask(ws, memory := notes.parse(way.path, way.now or b"", step.id).memory)
+            recognising.bury_again(ws, memory)
         # The row goes first: a note that is missing while it has one was deleted by a person.
         ws.index.update([], gone=[way.path])
         restoring.take_out(ws.store, way.path, way.now or b"", fsync=ws.settings.fsync)
@@ -183,7 +189,15 @@ def _way(ws: Workspace, step: Step, vault_id: str) -> _Way:
     if step.last.action in burials.ACTIONS:
         stones = burials.concerned(ws, step)
         return _Way(SETTLED, step.path, stones=stones) if stones is not None else _Way(LEAVE, step.path, reason=UNKNOWN)
+    if step.last.action in batches.WORDS:
+        return _way_of_word(ws, step)
     return _way_accepted(ws, step) if step.last.action == ASK_AGAIN else _way_of_note(ws, step)
+
+
+def _way_of_word(ws: Workspace, step: Step) -> _Way:
+    """Of what a person said about a note that was held back: the note itself was not changed."""
+    same = [each for each in _places(ws, step) if notes.digest(each[1]) == step.after]
+    return _Way(vetting.before(ws, step.events[0]), *same[0]) if same else _Way(LEAVE, step.path, reason=GONE)
 
 
 def _way_of_note(ws: Workspace, step: Step) -> _Way:

@@ -88,6 +88,8 @@ class Unpacking:
         title = verdict.memory.title if is_memory else path
         taken = ", ".join(verdict.redacted) or "invisible characters"
         reason = f"changed: {taken} taken out" if data != packed.data else ""
+        if is_note and (doubt := verdict.doubt):
+            reason = "; ".join(filter(None, (reason, f"it {doubt}, and waits for `memem review`")))
         return self._told(packed.path, CREATED, identity, title, reason)
 
     def _there(self, packed: Packed, identity: str, *, is_note: bool) -> ImportedFile | None:

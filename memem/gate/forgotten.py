@@ -33,7 +33,7 @@ _ALIKE = dict(
 )
 # Greek letters look like one Latin letter when small and like another when large: both ways of reading count.
 _GREEK = "αβεζηικμνορτυχωγ"
-_SMALL = str.maketrans(_ALIKE | dict(zip(_GREEK, "abeznikuvoptuxwy", strict=True)))
+_SMALL = LOOK_ALIKE = str.maketrans(_ALIKE | dict(zip(_GREEK, "abeznikuvoptuxwy", strict=True)))
 _LARGE = str.maketrans(_ALIKE | dict(zip(_GREEK, "abezhikmnoptyxwy", strict=True)))
 _QUOTES = dict.fromkeys(map(ord, "‘’‚‛′`´ʹʻʼʽˈ"), "'") | dict.fromkeys(map(ord, "“”„‟″«»‹›〝〞"), '"')
 _MARKS = _QUOTES | dict.fromkeys(map(ord, "‐‑‒–—―−⁃﹘﹣－˗"), "-")

@@ -34,6 +34,13 @@ class Verdict:
     redacted: tuple[str, ...] = ()
     neutralised: int = 0
 
+    @property
+    def doubt(self) -> str:
+        """Why it should wait for a person: it speaks to the model. Empty when it records a fact."""
+        from memem.gate import injection
+
+        return injection.doubt(self.memory)
+
 
 def judge(memory: Memory, fields: Collection[str] = EVERYTHING) -> Verdict:
     """Clean what somebody wants to keep; refuse what is empty or too large. Only the given fields are judged."""
@@ -84,6 +91,14 @@ def clean_text(text: str) -> str:
 def clean_line(text: str) -> str:
     """Any text as one line that may be written down: the reason of an event, what went wrong."""
     return _Cleaner().line(text)
+
+
+def recorded_line(text: str) -> str:
+    """The same of a line that is shown by itself; nothing is left of one that speaks to the model."""
+    from memem.gate import injection
+
+    line = clean_line(text)
+    return "" if injection.reason(line) else line
 
 
 class _Cleaner:

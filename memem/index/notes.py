@@ -36,6 +36,7 @@ class Row:
     problem: str = ""
     stated: Span = ALWAYS  # when it holds, by its own word
     held: Span = ALWAYS  # when it was held true
+    review: str = ""  # of one that reads like an instruction to the model: waiting, accepted or rejected
 
 
 Held = tuple[str, Stamp, Memory, "tuple[Term, ...]"]
@@ -260,7 +261,7 @@ class NoteIndex:
             columns |= {"problem": row.problem}
         else:
             columns |= {name: getattr(memory, name) for name in ("id", "project", "kind", "layer", "status")}
-            columns |= {"changed": row.changed, "fingerprint": row.fingerprint}
+            columns |= {"changed": row.changed, "fingerprint": row.fingerprint, "review": row.review or None}
             columns |= dict(zip(_SPANS, (*row.stated, *row.held), strict=True))
         statement = f"INSERT INTO notes ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"  # noqa: S608
         number = int(self._connection.execute(statement, tuple(columns.values())).lastrowid or 0)
@@ -277,13 +278,13 @@ _FIELDS = tuple(field.name for field in fields(Memory))
 _MATCHES = "SELECT row, path, mtime, ctime, size, memory FROM notes JOIN memories USING (row) WHERE row IN ({})"
 _NONE = (None, "")
 _SPANS = ("valid_from", "valid_to", "since", "until")
-_COLUMNS = f"path, mtime, ctime, size, digest, memory, fingerprint, changed, problem, {', '.join(_SPANS)}"
+_COLUMNS = f"path, mtime, ctime, size, digest, memory, fingerprint, changed, problem, review, {', '.join(_SPANS)}"
 
 
 def _row(columns: tuple[Any, ...]) -> Row:
-    path, mtime, ctime, size, digest, memory, fingerprint, changed, problem, *spans = columns
+    path, mtime, ctime, size, digest, memory, fingerprint, changed, problem, review, *spans = columns
     known = _memory(memory) if memory else None
-    told = (fingerprint or "", changed or 0.0, problem or "", Span(*spans[:2]), Span(*spans[2:]))
+    told = (fingerprint or "", changed or 0.0, problem or "", Span(*spans[:2]), Span(*spans[2:]), review or "")
     return Row(path, (mtime, ctime, size), digest, known, *told)
 
 

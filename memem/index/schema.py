@@ -34,4 +34,9 @@ def _validity(connection: sqlite3.Connection) -> None:
         connection.execute(f"ALTER TABLE notes ADD COLUMN {column} REAL")
 
 
-MIGRATIONS: database.Migrations = (_first_tables, passage_rows.create_tables, _validity, graph.create_table)
+def _review(connection: sqlite3.Connection) -> None:
+    """What a person said of a note that reads like an instruction to the model: waiting, accepted or rejected."""
+    connection.execute("ALTER TABLE notes ADD COLUMN review TEXT")
+
+
+MIGRATIONS: database.Migrations = (_first_tables, passage_rows.create_tables, _validity, graph.create_table, _review)

@@ -16,6 +16,10 @@ BURY, UNBURY = "bury", "unbury"
 """An import brought tombstones along, and an undo of it lifted them; `after` and `before` are of the list of their
 keys."""
 
+ALLOW, REFUSE, ASK = "allow", "refuse", "ask"
+WORDS = (ALLOW, REFUSE, ASK)
+"""A person accepts a note that was held back, rejects it, or takes that back: its bytes stay as they are."""
+
 
 @dataclass(frozen=True, slots=True)
 class Step:
@@ -72,13 +76,13 @@ class Deed:
 
     @cached_property
     def steps(self) -> tuple[Step, ...]:
-        """Of each note that is another one now, in the order of their last events."""
+        """Of each note that is another one now, or that a person spoke of, in the order of their last events."""
         notes: dict[str, list[Event]] = {}
         for event in reversed(self.events):
             if event.action != UNDONE:
                 notes.setdefault(event.id or event.path, []).append(event)
         steps = [_step(events) for events in notes.values()]
-        return tuple(step for step in reversed(steps) if step.before != step.after)
+        return tuple(step for step in reversed(steps) if step.before != step.after or step.last.action in WORDS)
 
 
 def deeds(newest_first: Iterable[Event]) -> Iterator[Deed]:

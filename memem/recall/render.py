@@ -1,7 +1,8 @@
 """The slice as text. What a memory says is data: quoted line by line, so that it cannot leave its place.
 
-Every character that could end a line ends it here, under a new quotation mark; whatever could open or close a tag is
-written as an entity; a title is one line. Pure and without clocks: the same memories give the same bytes.
+Every character that could end a line ends it here, under a new quotation mark; whatever could open or close a tag, or
+looks as if it did, is written as an entity; what steers a terminal or turns the direction of writing goes; a title is
+one line. Pure and without clocks: the same memories give the same bytes.
 """
 
 import re
@@ -10,21 +11,30 @@ from memem.core.memory import SLICE_HEADING, Entry, Memory, id8_of
 
 WORKING = "## Working (current state)"
 RELEVANT = "## Relevant"
-_TAG = re.compile(r"<(?=[/!?A-Za-z])")
+_TAG = re.compile(
+    r"<(?=\s*[/!?|%]|[A-Za-z])|[＜﹤˂ᐸ❮‹〈⟨《«](?=\s*[/／⁄∕!！?？|｜%])"
+    r"|[＜﹤˂ᐸ❮‹〈⟨《«](?=\s*(?:system|human|user|assistant|memory|tool|function|invoke|antml)\b)|[＜﹤˂ᐸ](?=[A-Za-z])",
+    re.IGNORECASE,
+)
+_UNSEEN = re.compile("[\x00-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]")
 _CUT = " […]"
 
 
 def one_line(text: str, most: int = 200) -> str:
     """Any text as one harmless line."""
-    flat = _TAG.sub("&lt;", " ".join(text.split())).replace("`", "'")
+    flat = _tame(" ".join(text.split())).replace("`", "'")
     return flat if len(flat) <= most else flat[: most - len(_CUT)].rstrip() + _CUT
 
 
 def quoted(text: str, most: int, indent: str = "   ") -> str:
     """Any text as a block quotation of at most about `most` characters."""
     cut = text if len(text) <= most else _at_a_word(text[:most]) + _CUT
-    lines = [_TAG.sub("&lt;", line.rstrip()) for line in cut.splitlines()]
+    lines = [_tame(line.rstrip()) for line in cut.splitlines()]
     return "\n".join(f"{indent}> {line}".rstrip() for line in lines)
+
+
+def _tame(line: str) -> str:
+    return _TAG.sub("&lt;", _UNSEEN.sub("", line))
 
 
 def _at_a_word(text: str) -> str:

@@ -35,13 +35,14 @@ class Work:
 @dataclass(frozen=True, slots=True)
 class Line:
     """What a line means. `injected` are the ids of memories that memem showed here; `own` says that the whole
-    conversation is one of memem with a model."""
+    conversation is one of memem with a model. `output` is what tools said."""
 
     turn: Turn | None = None
     work: Work | None = None
     injected: tuple[str, ...] = ()
     own: bool = False
     time: str = ""
+    output: tuple[str, ...] = ()
 
 
 def read(value: Object, session: str) -> Line:
@@ -51,7 +52,7 @@ def read(value: Object, session: str) -> Line:
     if value.get("isSidechain"):
         pass  # a conversation of Claude with itself
     elif kind == "user":
-        line = Line(_human(value, blocks, session), _work_of_user(blocks), _ids(_texts(blocks)))
+        line = Line(_human(value, blocks, session), _work_of_user(blocks), _ids(_texts(blocks)), output=_output(blocks))
     elif kind == "assistant":
         line = Line(_assistant(value, blocks, session), _work_of_assistant(blocks))
     elif kind == "attachment":
@@ -115,6 +116,11 @@ def _work_of_user(blocks: list[Object]) -> Work | None:
     commands = filter(None, map(harness.shell_command, _texts(blocks)))
     failed = [block for block in blocks if _is(block, "tool_result") and block.get("is_error") is True]
     return _work(commands=commands, errors=map(_error, failed))
+
+
+def _output(blocks: list[Object]) -> tuple[str, ...]:
+    results = (_as_blocks(block.get("content")) for block in blocks if _is(block, "tool_result"))
+    return tuple(text for result in results for text in _texts(result))
 
 
 def _error(block: Object) -> str:

@@ -21,9 +21,9 @@ _NAME_BYTES = 160  # file systems stop at 255; sync services add their own suffi
 _DEVICES = frozenset(
     ("con", "prn", "aux", "nul", *(f"{port}{number}" for port in ("com", "lpt") for number in range(10)))
 )
-_TAG = re.compile(r"<(?=[/!?A-Za-z])")
+_TAG = re.compile(r"<(?=[/!?%A-Za-z])")
 _HASHTAG = re.compile(r"(?<![\w&\\])#(?=[^\s#])")
-_IN_LINKS = str.maketrans({"[": "(", "]": ")", "|": "¦", "\\": "/"})
+_IN_LINKS = str.maketrans({"[": "(", "]": ")", "|": "¦", "\\": "/", "`": "'"})
 
 
 def file_stem(project: str) -> str:
@@ -42,13 +42,13 @@ def file_stem(project: str) -> str:
 
 def link(target: str, shown: str) -> str:
     """A link to a note by its name, or its path in the vault, under other words."""
-    words = _quiet(" ".join(shown.translate(_IN_LINKS).split()))
+    words = _quiet(" ".join(shown.translate(_IN_LINKS).split()))  # and no code, which other programs would run
     return f"[[{target}|{words}]]" if words else f"[[{target}]]"
 
 
 def plain(line: str) -> str:
-    """Somebody's words in a page: no mark of ours, no comment, element, link or tag of Obsidian's begins in them."""
-    line = _quiet(line).replace("](", "]\\(")
+    """Somebody's words in a page: no mark of ours, no comment, element, link, tag or code begins in them."""
+    line = _quiet(line.replace("`", "'")).replace("](", "]\\(")
     return _HASHTAG.sub(r"\\#", re.sub(r"\[(?=\[)", r"[\\", line))
 
 

@@ -5,13 +5,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from memem.core.errors import NoteError
-from memem.core.memory import Memory
+from memem.core.memory import QUARANTINED, Memory
 from memem.vault import frontmatter, note
 from memem.vault.note import Note
 from memem.vault.store import Store
 
 BECAUSE = "review_because"
-WAITING = "quarantined"
+WAITING = QUARANTINED
 _BECAUSE_LINE = re.compile(rf"^{BECAUSE}:.*\r?\n", re.MULTILINE)
 
 

@@ -10,7 +10,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from memem.core.errors import Busy, VaultMissing
 from memem.core.memory import PINNED_MAX_CHARACTERS, PINNED_MAX_NOTES, Memory
-from memem.flows import briefing, consent, meaning, prompting, rebuild, reindex, remember
+from memem.flows import briefing, consent, meaning, prompting, rebuild, reindex, remember, retrieve, vetting
 from memem.flows.briefing import Briefing
 from memem.flows.prompting import Asked
 from memem.jobs.contexts import Contexts
@@ -256,6 +256,9 @@ def test_the_same_memories_give_the_same_bytes(ws: Workspace, shop: Path, clock:
 )
 def test_what_a_memory_says_stays_in_its_quotation(ws: Workspace, shop: Path, layer: int, text: str) -> None:
     identity = kept(ws, 1, text, title=text, layer=layer)
+    vetting.allow(
+        ws, retrieve.get(ws, identity).memory
+    )  # where a person lets it be recalled, it is quoted all the same
     ws.contexts.add("s1", [identity], 1)
     told = brief(ws, shop, source="compact")
     assert [line for line in told.splitlines() if not LINE.fullmatch(line)] == []

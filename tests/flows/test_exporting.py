@@ -17,6 +17,7 @@ from memem.core.edge import Edge
 from memem.core.errors import InputError
 from memem.core.imports import ImportedFile
 from memem.core.memory import Memory
+from memem.core.trust import SAVED
 from memem.flows import (
     conflicts,
     editing,
@@ -90,7 +91,7 @@ def lived_in(ws: Workspace) -> None:
     reindex.refresh(ws)
     for text in ("The gate opens at 7.", "The gate opens at 8."):
         remember.save(ws, text, title="Gate", project="zoo")
-    gone = remember.save(ws, "The gate was made of copper by a smith.", project="zoo", author="model")
+    gone = remember.save(ws, "The gate was made of copper by a smith.", project="zoo", trust=SAVED)
     forgetting.forget(ws, gone.memory.id)
     lifted = remember.save(ws, "The pond is two metres deep in winter.", project="zoo")
     forgetting.forget(ws, lifted.memory.id)

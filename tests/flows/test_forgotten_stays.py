@@ -3,7 +3,6 @@
 The table is complete: whatever in memem writes notes is found in its source, and has to be accounted for here.
 """
 
-import ast
 import json
 import os
 import shutil
@@ -14,7 +13,6 @@ from typing import Any
 
 import pytest
 
-import memem
 from memem.core.errors import Forgotten, MememError, VaultMissing
 from memem.core.memory import Memory
 from memem.core.mining import ADD, SUPERSEDE, UPDATE, Chunk, Operation, Turn
@@ -42,6 +40,7 @@ from memem.workspace import Workspace, open_workspace
 from tests import fake_claude
 from tests.fakes import SteppingClock
 from tests.transcripts import AT_LENGTH, Transcript, open_miner
+from tests.write_paths import writers
 
 VALUE, NEXT = "walrus7731", "walrus7732"
 STATEMENT = f"The staging database of the shop is called {VALUE}."
@@ -404,21 +403,6 @@ def test_undoing_the_return_forgets_it_again(place: Place) -> None:
 
 # --- the table is complete ----------------------------------------------------------------------------------------
 
-_WRITING = {
-    "store": {"create", "rewrite"},
-    "restoring": {"put_back"},
-    "keeping": {"put", "keep"},
-    "editing": {"edit", "revise", "revise_same", "edit_by_hand"},
-    "reconcile": {"settle"},
-    "remember": {"save"},
-    "reviewing": {"propose", "accept"},
-    "undoing": {"undo"},
-    "importing": {"import_notes"},
-    "applying": {"apply_all", "apply_one"},
-    "pages": {"write"},
-}
-"""What writes notes, or leads to what does, by module."""
-
 _TRIED = {
     "doors.cli.verb_save.run": ("memem save",),
     "doors.cli.verb_edit.run": ("memem edit",),
@@ -463,7 +447,7 @@ _OTHERWISE = {
 
 
 def test_every_place_that_writes_notes_is_tried_or_accounted_for() -> None:
-    found = set(_writers())
+    found = set(writers())
     accounted = set(_TRIED) | set(_OTHERWISE)
     assert found - accounted == set(), (
         "a new way into the vault: add it to PATHS, or say why nothing can come back by it"
@@ -472,30 +456,7 @@ def test_every_place_that_writes_notes_is_tried_or_accounted_for() -> None:
 
 
 def test_nothing_is_accounted_for_that_is_not_there() -> None:
-    assert (set(_TRIED) | set(_OTHERWISE)) - set(_writers()) == set()
-
-
-def _writers() -> Iterator[str]:
-    """Everything that uses what writes notes: a `module.function`, or a module by what stands outside of functions."""
-    root = Path(memem.__file__).parent
-    for path in sorted(root.rglob("*.py")):
-        module = ".".join(path.relative_to(root).with_suffix("").parts)
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        for part in ast.walk(tree):
-            if isinstance(part, ast.FunctionDef) and _uses(part):
-                yield f"{module}.{part.name}"
-        if any(_uses(part) for part in tree.body if not isinstance(part, ast.FunctionDef | ast.ClassDef)):
-            yield module
-
-
-def _uses(part: ast.stmt) -> bool:
-    return any(isinstance(each, ast.Attribute) and _writes(each) for each in ast.walk(part))
-
-
-def _writes(used: ast.Attribute) -> bool:
-    owner = used.value
-    name = owner.attr if isinstance(owner, ast.Attribute) else getattr(owner, "id", "")
-    return used.attr in _WRITING.get(name, ())
+    assert (set(_TRIED) | set(_OTHERWISE)) - set(writers()) == set()
 
 
 # --- nobody forgets by accident -----------------------------------------------------------------------------------

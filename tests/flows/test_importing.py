@@ -10,6 +10,7 @@ import pytest
 from memem.core.errors import InputError, MememError, NotFound
 from memem.core.imports import ImportedFile
 from memem.core.memory import Memory
+from memem.core.trust import SAVED
 from memem.flows import editing, forgetting, history, importing, keeping, reindex, remember, retrieve, undoing
 from memem.flows.importing import Imported
 from memem.workspace import Workspace, open_workspace
@@ -305,7 +306,7 @@ def test_a_statement_that_is_known_is_not_kept_again(ws: Workspace, folder: Path
 
 
 def test_an_import_rewrites_no_note_that_is_there(ws: Workspace, folder: Path) -> None:
-    saved = remember.save(ws, "The gate opens at 7 in the morning.", author="model")
+    saved = remember.save(ws, "The gate opens at 7 in the morning.", trust=SAVED)
     before = ws.store.absolute(saved.path).read_bytes()
     (folder / "a.md").write_text("The gate opens at 8 in the morning.")
     assert only(bring(ws, folder)).outcome == "created"

@@ -9,6 +9,7 @@ import pytest
 from memem.core.errors import Forgotten, InputError
 from memem.core.memory import Entry, Memory
 from memem.core.mining import HUMAN, Chunk, Operation, Turn
+from memem.core.trust import PROSE, SAVED, SPEECH
 from memem.flows import applying, conflicts, editing, forgetting, keeping, reconcile, reindex, remember, retrieve
 from memem.flows.reconcile import Candidate
 from memem.gate.relation import CHANGED, CONTAINED, CONTAINS, NEAR, OTHER, SAME
@@ -132,7 +133,7 @@ def test_a_persons_note_keeps_its_bytes_whoever_says_what(vault: Workspace, pair
     for op in ("ADD", "UPDATE", "SUPERSEDE"):
         mine(vault, pair.new, op, None if op == "ADD" else entry)
     remember.save(vault, pair.new, project="shop")
-    remember.save(vault, pair.new, project="shop", author="model")
+    remember.save(vault, pair.new, project="shop", trust=SAVED)
     assert path.read_bytes() == before
     if pair.relation == CHANGED:
         assert pair.new in [memory.body for memory in others(vault, entry)]
@@ -171,7 +172,7 @@ def _stem(ws: Workspace, memory: Memory) -> str:
 
 def candidate(body: str, **more: Any) -> Candidate:
     memory = Memory("c0ffee00-8d1b-4c55-9a43-1f0e6f0d7a11", "", body, "shop", author="model")
-    return Candidate(memory, **more)
+    return Candidate(memory, **{"trust": PROSE, **more})
 
 
 REDIS, MOVED = "Redis of the shop listens on port 6379.", "Redis of the shop listens on port 6380."
@@ -202,7 +203,7 @@ def test_what_claude_says_alone_ends_nothing(vault: Workspace) -> None:
     text = "We switched the shop from npm to pnpm."
     done = reconcile.settle(vault, candidate(text))
     assert (done.outcome, done.memory.contradicts) == ("created", (old.link,))
-    assert reconcile.settle(vault, replace(candidate(text), proven=True)).outcome == "superseded"
+    assert reconcile.settle(vault, replace(candidate(text), trust=SPEECH)).outcome == "superseded"
 
 
 @pytest.mark.parametrize("project", ["garage", "general"])

@@ -24,6 +24,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from memem.core.errors import Forgotten, InputError, NotFound
 from memem.core.memory import Memory, link_target
 from memem.core.mining import ADD, HUMAN, SUPERSEDE, UPDATE, Chunk, Operation, Turn
+from memem.core.trust import PERSON, SAVED
 from memem.core.validity import is_in_force
 from memem.flows import (
     applying,
@@ -211,9 +212,10 @@ class Home(RuleBasedStateMachine):
         remember.save(self.ws, "The house is painted yellow.", title="House", project="shop")
 
     def saved(self, said: str, author: str, **more: Any) -> None:
+        trust = PERSON if author == "human" else SAVED
         try:
             written = remember.save(
-                self.ws, said, title=f"Note {self.count}", project="shop", author=author, session="said", **more
+                self.ws, said, title=f"Note {self.count}", project="shop", trust=trust, session="said", **more
             )
         except Forgotten as problem:
             assert any(why in str(problem) for why in ("nothing was saved", "forgotten", "missed", "deleted by hand"))

@@ -13,6 +13,7 @@ import pytest
 from memem.core import locks
 from memem.core.errors import HomeError, MememError, ModelError, VaultMissing
 from memem.core.receipt import PROMPT, Item, Receipt
+from memem.core.trust import SAVED
 from memem.flows import consent, graph, meaning, opening, remember, retrieve, upkeep
 from memem.flows.mining_state import MiningState
 from memem.jobs import detach
@@ -450,7 +451,7 @@ def test_what_the_sessions_project_remembers_is_looked_after(ws: Workspace, tmp_
     shop = tmp_path / "shop"
     (shop / "src").mkdir(parents=True)
     (shop / "auth.py").touch()
-    remember.save(ws, "Tokens are checked in auth.py.", project="shop", author="model", folder=shop)
+    remember.save(ws, "Tokens are checked in auth.py.", project="shop", trust=SAVED, folder=shop)
     (shop / "auth.py").unlink()
     upkeep.after_session_start(ws)
     assert retrieve.list_memories(ws)[0].memory.status == "active"

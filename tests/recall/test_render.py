@@ -178,8 +178,12 @@ def test_a_title_cannot_end_its_emphasis() -> None:
 # --- nothing is lost either ---------------------------------------------------------------------------------------
 
 
-@given(st.text(st.characters(exclude_characters="<"), max_size=200))
-def test_a_quotation_holds_every_line_of_the_text(text: str) -> None:
+UNSEEN = re.compile("[\x00-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]")
+
+
+@given(st.text(st.characters(exclude_characters="<＜﹤˂ᐸ❮‹〈⟨《«"), max_size=200))
+def test_a_quotation_holds_every_line_of_the_text_that_can_be_seen(text: str) -> None:
+    text = UNSEEN.sub("", text)
     lines = [line.removeprefix("   >").removeprefix(" ") for line in render.quoted(text, 200).splitlines()]
     assert lines == [line.rstrip() for line in text.splitlines()]
 

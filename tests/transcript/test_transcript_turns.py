@@ -265,7 +265,8 @@ def test_an_error_is_never_long_and_has_no_tags() -> None:
     ],
 )
 def test_what_a_tool_said_is_no_error_and_never_said_by_a_person(block: dict[str, Any]) -> None:
-    assert read(user([block, text("Hello.")]), "") == Line(time=str(FRAME["timestamp"]))
+    said = tuple(each for each in (block["content"],) if each is not None)
+    assert read(user([block, text("Hello.")]), "") == Line(time=str(FRAME["timestamp"]), output=said)
 
 
 def test_the_work_of_a_subagent_is_not_that_of_the_session() -> None:

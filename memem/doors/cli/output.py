@@ -3,6 +3,7 @@
 import argparse
 import json as json_format
 import os
+import re
 import sys
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from memem.flows.keeping import Written  # a search does not pay for the locks of a save
 
 
+# What steers a terminal or turns the direction of writing: names of files, say, may hold it.
+_STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 _OUTCOMES = {
     "exists": "already known",
     "created": "saved",
@@ -34,13 +37,13 @@ def say(text: str = "") -> None:
     """One line, or several, on standard output, whatever characters it can show."""
     if sys.stdout is not None:
         encoding = sys.stdout.encoding or "utf-8"
-        print(text.encode(encoding, "replace").decode(encoding))
+        print(_STEERING.sub("", text).encode(encoding, "replace").decode(encoding))
 
 
 def aside(text: str) -> None:
     """One line for the person that is not part of the result."""
     if sys.stderr is not None:
-        print(" ".join(text.split()), file=sys.stderr)
+        print(" ".join(_STEERING.sub("", text).split()), file=sys.stderr)
 
 
 def flush() -> None:
@@ -58,7 +61,8 @@ def abandon() -> None:
 
 
 def as_json(value: Any) -> None:
-    say(json_format.dumps(jsonable(value), ensure_ascii=not _shows_unicode(), indent=2))
+    text = json_format.dumps(jsonable(value), ensure_ascii=not _shows_unicode(), indent=2)
+    say(_STEERING.sub(lambda match: f"\\u{ord(match.group()):04x}", text))
 
 
 def on_terminal() -> bool:
@@ -83,7 +87,7 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
     drawn = Table(*headings, box=box.SIMPLE_HEAD, pad_edge=False)
     for row in rows:
-        drawn.add_row(*(Text(cell) for cell in row))
+        drawn.add_row(*(Text(_STEERING.sub("", cell)) for cell in row))
     Console().print(drawn)
 
 
@@ -105,7 +109,10 @@ def progress(what: str, *, quiet: bool = False) -> Iterator[Callable[[float, int
 def heading(text: str) -> None:
     """A line that parts what was from what comes."""
     say()
-    say(f"\x1b[1m{text}\x1b[0m" if on_terminal() else text)
+    if on_terminal():
+        print(f"\x1b[1m{_STEERING.sub('', text)}\x1b[0m")
+    else:
+        say(text)
 
 
 def listed(found: Sequence[Entry], *, json: bool, nothing: str) -> None:
@@ -163,6 +170,8 @@ def written(result: "Written", *, json: bool = False) -> None:
     if result.outcome == "created" and result.memory.contradicts:
         against = ", ".join(result.memory.contradicts)
         aside(f"It contradicts {against}: `memem conflicts` shows both, `memem resolve` ends it.")
+    if result.doubt:
+        aside(f"It {result.doubt}. Nobody is shown it until you say so: `memem review accept {result.memory.id8}`.")
     if result.redacted:
         aside(f"Taken out before saving: {', '.join(result.redacted)}.")
     if result.neutralised:

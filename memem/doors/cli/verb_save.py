@@ -21,7 +21,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--tags", type=output.several, default=(), help="comma-separated")
     parser.add_argument("--keys", type=output.several, default=(), help="other words to find it by, comma-separated")
     parser.add_argument("--paths", type=output.several, default=(), help="files it is about, comma-separated patterns")
-    parser.add_argument("--anyway", action="store_true", help="keep it though it was forgotten")
+    parser.add_argument(
+        "--anyway", action="store_true", help="keep it though it was forgotten, or reads like an instruction"
+    )
     parser.add_argument("--why", default="", help="a reason for the event log")
     output.json_option(parser)
 

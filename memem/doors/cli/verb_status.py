@@ -51,6 +51,8 @@ def _waiting(status: Status) -> list[list[str]]:
         rows.append(["conflicts", f"{status.conflicts}; see `memem conflicts`"])
     if status.proposals:
         rows.append(["to review", f"{status.proposals}; see `memem review`"])
+    if status.held:
+        rows.append(["held back", f"{status.held} notes read like an instruction; see `memem review`"])
     if status.vanished:
         rows.append(["vanished", f"{status.vanished} notes; see `memem doctor`"])
     return rows

@@ -93,7 +93,7 @@ TOOLS = (
             title=_text("A short headline"),
             tags=_texts("Topics; decision, convention, preference, lesson or procedure also sets the kind"),
             layer=_whole(
-                "0 shown in every session, 1 conventions, 2 ordinary, 3 archive; by kind when absent",
+                "1 conventions, 2 ordinary, 3 archive; by kind when absent. Only the user pins (0)",
                 minimum=0,
                 maximum=3,
             ),

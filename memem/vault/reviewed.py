@@ -1,0 +1,75 @@
+"""`memem/.reviewed.jsonl`: what a person said of notes that read like an instruction to the model. Lines are added,
+never changed.
+
+It is in the vault, since the notes are: whoever deletes the cache, or shares the vault, is not asked again. A line
+names the words by a hash, so that a note that says something else is judged anew.
+"""
+
+import json
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from memem.core import files
+from memem.core.errors import VaultError, VaultUnwritable
+from memem.core.files import Stamp
+from memem.core.home import VaultPaths
+from memem.core.memory import Memory
+
+ACCEPTED, REJECTED, WAITING = "accepted", "rejected", "waiting"
+
+
+def stamp(paths: VaultPaths) -> str:
+    """Changes when the file does; empty while there is none."""
+    found = files.stamp(paths.reviewed)
+    return "-".join(map(str, found)) if found else ""
+
+
+def said_of(paths: VaultPaths, memory: Memory) -> str:
+    """What a person said of these words: accepted or rejected; waiting, when nothing yet."""
+    found = files.stamp(paths.reviewed)
+    return _gathered(paths.reviewed, found).get(hash_of(memory), WAITING) if found else WAITING
+
+
+def say(paths: VaultPaths, memory: Memory, word: str, time: str, *, fsync: bool) -> None:
+    """A person accepts or rejects these words, or takes that back (waiting)."""
+    line = {"of": hash_of(memory), "said": word, "time": time}
+    try:
+        files.append_line(paths.reviewed, json.dumps(line, separators=(",", ":")).encode(), fsync=fsync)
+    except OSError as error:
+        raise VaultUnwritable(f"Cannot write {paths.reviewed}: {files.reason(error)}. Nothing was decided.") from None
+
+
+def hash_of(memory: Memory) -> str:
+    """Of all words of a memory that are shown: another statement, title or quote is another one."""
+    from hashlib import blake2b
+
+    words = (memory.title, memory.body, memory.evidence, *memory.keys, *memory.tags, *memory.paths)
+    told = json.dumps(words).encode("utf-8", "surrogatepass")
+    return blake2b(told, digest_size=16, person=b"memem reviewed").hexdigest()
+
+
+@lru_cache(maxsize=4)
+def _gathered(path: Path, stamp: Stamp) -> dict[str, str]:
+    """What was said last, by the time that it bears: a sync may have joined the lines of two."""
+    del stamp  # another one is another file
+    lines = sorted(filter(None, map(_line, _bytes(path).splitlines())), key=lambda line: str(line["time"]))
+    return {str(line["of"]): str(line["said"]) for line in lines if line["said"] in (ACCEPTED, REJECTED, WAITING)}
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return b""
+    except OSError as error:
+        raise VaultError(f"Cannot read {path}: {files.reason(error)}.") from None
+
+
+def _line(line: bytes) -> dict[str, Any] | None:
+    """What a line says; nothing where it is torn, or is not understood."""
+    try:
+        told = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return told if isinstance(told, dict) and {"of", "said", "time"} <= told.keys() else None
