@@ -14,14 +14,16 @@ from memem.core.errors import Busy, HomeError
 @contextmanager
 def holding(path: Path, seconds: float) -> Iterator[None]:
     """Hold the lock at `path`, or raise Busy when somebody else still does after `seconds`."""
-    path.touch(mode=files.PRIVATE_FILE)
     lock = portalocker.Lock(path, mode="a", timeout=seconds, check_interval=0.02)
     try:
+        path.touch(mode=files.PRIVATE_FILE)
         lock.acquire()
     except portalocker.AlreadyLocked:
         raise Busy(f"Another memem is writing (it holds {path}). Try again in a moment; nothing was changed.") from None
     except portalocker.LockException as problem:
         raise _unlockable(path, problem) from None
+    except OSError as error:
+        raise HomeError(f"Cannot use {path}: {files.reason(error)}. MEMEM_DIR can name another folder.") from None
     try:
         yield
     finally:

@@ -53,6 +53,7 @@ def _all_of_it(ws: Workspace, folder: Path | None) -> None:
         partial(_write_pages, folder=folder),
         forgetting.drop_old,
         rebuild.drop_unused,
+        rebuild.sweep_up,
         mining.sweep,
         note_trouble,
     ):
