@@ -10,9 +10,10 @@ same again heals.
 import os
 import re
 import shutil
+import sqlite3
 import traceback
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -56,14 +57,14 @@ from memem.workspace import Workspace
 from tests import fake_claude, faults
 from tests.fakes import START, SteppingClock
 from tests.faults import Disk, Fault, unarmed
-from tests.transcripts import ECHO, Transcript, open_miner, sent
+from tests.transcripts import Transcript, open_miner, sent
 
 Known = dict[str, Any]
 """What an action was prepared with: ids, paths."""
 
 FIRST, SECOND, CHANGED = "The walrus sleeps on the beach.", "A second fact about walruses.", "The walrus swims at noon."
 _ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|\b(?:[0-9a-f]{64}|[0-9a-f]{16}|[0-9a-f]{8})\b")
-_HASH = re.compile(r'(?<=written_hash: )\S+|<!-- written: .*? -->')
+_HASH = re.compile(r"(?<=written_hash: )\S+|<!-- written: .*? -->")
 OLD_LEFTOVER = 7_200
 """Seconds: so old a temporary file is nobody's any more."""
 
@@ -272,15 +273,16 @@ ACTIONS: Mapping[str, Action] = {
     "first save": Action(lambda *_: {}, lambda ws, _: remember.save(ws, SECOND, project="zoo")),
     "edit": Action(_notes, lambda ws, known: editing.edit(ws, known["id"], body=CHANGED)),
     "supersede": Action(
-        _notes, lambda ws, _: remember.save(ws, "The walrus no longer sleeps on the beach, but in the pool.", project="zoo")
+        _notes,
+        lambda ws, _: remember.save(ws, "The walrus no longer sleeps on the beach, but in the pool.", project="zoo"),
     ),
     "forget": Action(_notes, lambda ws, known: forgetting.forget(ws, known["id"]), done="No memory has the id"),
-    "purge": Action(
-        _notes, lambda ws, known: purging.purge(ws, known["id"]), done="No memory has the id"
-    ),
+    "purge": Action(_notes, lambda ws, known: purging.purge(ws, known["id"]), done="No memory has the id"),
     "accept": Action(_proposed, lambda ws, known: reviewing.accept(ws, known["id"]), done="No proposal"),
     "undo an edit": Action(_edited, lambda ws, known: undoing.undo(ws, known["batch"]), done="is undone already"),
-    "undo a forgetting": Action(_forgotten, lambda ws, known: undoing.undo(ws, known["batch"]), done="is undone already"),
+    "undo a forgetting": Action(
+        _forgotten, lambda ws, known: undoing.undo(ws, known["batch"]), done="is undone already"
+    ),
     "undo an import": Action(_imported, lambda ws, known: undoing.undo(ws, known["batch"]), done="is undone already"),
     "curate": Action(_untidy, lambda ws, _: tidying.curate(ws, apply=[])),
     "stale": Action(_anchored, lambda ws, known: staleness.check(ws, Path(known["root"]))),
@@ -319,11 +321,12 @@ class Bed:
         self._allowed: set[str] = set()
         self._wanted: dict[str, Any] = {}
         self._old = Picture(())
+        self._asked: int | None = None
 
     def prepare(self) -> None:
         """Make the beginning, and see what the action comes to, and which operations it takes, without a fault."""
         (self.folder / "user").mkdir(parents=True)
-        fake_claude.install(self.folder / "claude", [ECHO])
+        fake_claude.install(self.folder / "claude", [{"echo": True}])
         with closing(self._opened()) as ws:
             self._known = self._action.prepare(ws, self.folder)
         self._old = picture(self.folder)
@@ -384,8 +387,22 @@ class Bed:
         """Right after the fault: every note is one that was, or one that should be; nothing is lost."""
         now = picture(self.folder)
         found = [f"{name} is neither old nor new" for name, text in now.texts if text not in self._allowed]
+        self._asked = self._times_asked() if self._is_written_down() else None
         there, wanted = names(now.texts), names(self._wanted["picture"])
         return found + [f"{name} is lost" for name in (names(self._old.texts) & wanted) - there]
+
+    def _times_asked(self) -> int:
+        return max(sent(self.folder / "claude").values(), default=0)
+
+    def _is_written_down(self) -> bool:
+        """Whether a model has answered, and that is in the journal, or done with."""
+        path = self.folder / "home" / "state" / "state.db"
+        if not path.exists():
+            return False
+        with closing(sqlite3.connect(path)) as connection, suppress(sqlite3.OperationalError):  # no such table
+            known = "SELECT (SELECT count(*) FROM journal) + (SELECT count(*) FROM sessions WHERE offset > 0)"
+            return int(connection.execute(known).fetchone()[0]) > 0
+        return False
 
     def _again(self, opened: Callable[[], Workspace]) -> list[str]:
         """The same once more."""
@@ -395,7 +412,9 @@ class Bed:
             except MememError as problem:
                 if not re.search(self._action.done, str(problem)):
                     return [f"does not heal: {problem}"]
-        return []
+        if self._asked is not None and self._times_asked() > self._asked:
+            return ["a model was asked again for what it had answered"]
+        return ["a model was asked three times"] if self._times_asked() > 2 else []
 
     def _differences(self) -> list[str]:
         """Between how it is now and how it would be without the fault."""
@@ -420,7 +439,6 @@ class Bed:
             told["broken"] = [alike(each.detail) for each in doctor.integrity(ws) if each.state == BROKEN]
             told["tombstones"] = len(ws.tombstones.known().standing)
             told["mining"] = _mining(ws)
-            told["asked"] = max(sent(self.folder / "claude").values(), default=0)
             _grow_old(self.folder)
             rebuild.rebuild(ws)
             if _rows(ws) != told["index"]:
@@ -431,7 +449,8 @@ class Bed:
 
 def _rows(ws: Workspace) -> list[str]:
     found = [
-        (row.path, row.digest, row.memory, row.fingerprint, row.problem, row.stated, row.held) for row in ws.index.rows()
+        (row.path, row.digest, row.memory, row.fingerprint, row.problem, row.stated, row.held)
+        for row in ws.index.rows()
     ]
     return sorted(alike(str(each)) for each in found)
 
@@ -450,7 +469,7 @@ def _keep_versions(folder: Path, name: str, path: Path) -> None:
     if name in ("replace", "rename") and path.suffix == files.TEMPORARY_SUFFIX and path.is_file():
         data = path.read_bytes()
         if data.startswith((b"---", b"<!--", b"#")):
-            (folder / f"{len(os.listdir(folder))}").write_bytes(data)
+            (folder / f"{len(list(folder.iterdir()))}").write_bytes(data)
 
 
 def _shortened(now: Any, wanted: Any) -> str:

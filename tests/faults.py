@@ -50,8 +50,8 @@ class Fault:
 class Ended:
     """How a run ended.
 
-    `operations` names those up to the fault, or all of them when there was none. `problem` is what was raised, in words,
-    and `kind` the names of its class and of those it is made from.
+    `operations` names those that were counted. `problem` is what was raised, in words, and `kind` the names of its
+    class and of those it is made from.
     """
 
     torn: bool
@@ -105,7 +105,7 @@ class Disk:
 
     def _is_ours(self, path: object) -> bool:
         try:
-            return os.path.abspath(os.fsdecode(path)).startswith(f"{self.folder}{os.sep}")  # type: ignore[arg-type]
+            return str(Path(os.fsdecode(path)).absolute()).startswith(f"{self.folder}{os.sep}")  # type: ignore[arg-type]
         except TypeError:
             return path in self._files
 
@@ -240,7 +240,7 @@ def _as_a_child(writing: int, disk: Disk, work: Callable[[Disk], Any]) -> NoRetu
         disk.install()
         try:
             told["told"] = work(disk)
-        except Exception as problem:
+        except Exception as problem:  # noqa: BLE001 - that is what is asked for
             told["problem"] = str(problem) or repr(problem)
             told["kind"] = [each.__name__ for each in type(problem).__mro__]
             told["trace"] = traceback.format_exc()
@@ -249,7 +249,7 @@ def _as_a_child(writing: int, disk: Disk, work: Callable[[Disk], Any]) -> NoRetu
         while data:
             data = data[real_write(writing, data) :]
         code = 0
-    except BaseException:
+    except BaseException:  # noqa: BLE001 - a child never goes on where its parent does
         traceback.print_exc(file=sys.stderr)
         sys.stderr.flush()
     finally:

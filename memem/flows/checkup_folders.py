@@ -93,7 +93,9 @@ def _leftovers(ws: Workspace) -> list[Diagnosis]:
     if not old:
         return []
     told = f"{len(old)} files that a killed writer left, the first {old[0]}"
-    return [degraded("leftovers", told, "They go when the next session begins; what they were meant to replace is whole.")]
+    return [
+        degraded("leftovers", told, "They go when the next session begins; what they were meant to replace is whole.")
+    ]
 
 
 def _lock(ws: Workspace) -> list[Diagnosis]:

@@ -6,9 +6,11 @@ what was said before is then left alone, rather than kept twice.
 
 from datetime import datetime
 
-from memem.core import files
+from memem.core import files, integrity, sqlite
 from memem.core.clock import iso
+from memem.core.errors import StateTooNew, StateUnusable
 from memem.flows.opening import using_home
+from memem.jobs.tables import STATE
 from memem.workspace import Workspace
 
 
@@ -26,7 +28,7 @@ def opted_in(ws: Workspace) -> datetime | None:
 
 def opt_in(ws: Workspace) -> datetime:
     """Mine what is said from now on; what was said before stays as it is."""
-    since = opted_in(ws)
+    since = _agreed(ws)
     if since:
         return since
     now = iso(ws.clock())
@@ -35,6 +37,20 @@ def opt_in(ws: Workspace) -> datetime:
         data = f"{now}\n".encode()
         files.write_atomic(ws.home.opt_in, data, fsync=ws.settings.fsync, mode=files.PRIVATE_FILE)
     return datetime.fromisoformat(now)
+
+
+def _agreed(ws: Workspace) -> datetime | None:
+    """The same, where the state can be used; one that is damaged is set aside: to opt in is to begin anew."""
+    try:
+        if ws.home.state_file.exists():
+            integrity.check(ws.home.state_file, STATE, thorough=False)
+        return opted_in(ws)
+    except StateTooNew:
+        raise
+    except StateUnusable:
+        ws.close()
+        sqlite.set_aside(ws.home.state_file)
+        return None
 
 
 def opt_out(ws: Workspace) -> None:

@@ -7,10 +7,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from memem.core import validity
-from memem.core.errors import NoteChanged, NoteError, NoteUnreadable
+from memem.core.errors import IndexDamaged, NoteChanged, NoteError, NoteUnreadable
 from memem.core.files import Stamp
 from memem.core.memory import Entry, Memory
 from memem.flows.opening import require_vault
@@ -20,6 +20,8 @@ from memem.workspace import Workspace
 
 if TYPE_CHECKING:
     from memem.vault.note import Note
+
+R = TypeVar("R")
 
 RACY_SECONDS = 0.1
 """A file changed this recently may change again within one tick of its own time stamp."""
@@ -45,8 +47,22 @@ class Refreshed:
     files: int
 
 
+def mended(ws: Workspace, work: Callable[[], R]) -> R:
+    """What `work` makes of the index. One that turns out to be damaged is set aside by whoever comes upon that; here
+    it is made anew, and asked again."""
+    try:
+        return work()
+    except IndexDamaged:
+        ws.follow_index()
+        return work()
+
+
 def refresh(ws: Workspace) -> Refreshed:
     """Scan the vault and read what changed since the index last saw it."""
+    return mended(ws, lambda: _refreshed(ws))
+
+
+def _refreshed(ws: Workspace) -> Refreshed:
     vault_id = require_vault(ws)
     origin = _origin(ws, vault_id)
     ws.follow_index()
@@ -167,7 +183,7 @@ def _is_unchanged(ws: Workspace) -> bool:
 def ready(ws: Workspace, vault_id: str) -> None:
     """An index that writers can rely on: the one on disk now, filled from this vault, under these rules."""
     ws.follow_index()
-    if not is_filled(ws, vault_id):
+    if not mended(ws, lambda: is_filled(ws, vault_id)):
         refresh(ws)
 
 
@@ -176,7 +192,7 @@ def is_at_hand(ws: Workspace) -> bool:
     is left to whoever works in the background, as no prompt waits for it."""
     vault_id = require_vault(ws)
     ws.follow_index()
-    if is_filled(ws, vault_id):
+    if mended(ws, lambda: is_filled(ws, vault_id)):
         return True
     if sum(1 for _ in islice(ws.store.scan(), MOST_AT_ONCE + 1)) > MOST_AT_ONCE:
         begin_in_background(ws)

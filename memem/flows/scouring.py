@@ -166,8 +166,9 @@ def small_files(ws: Workspace, traces: Traces) -> None:
     """What else is written down of notes, and logs."""
     vanished.drop(ws, traces.id)
     _stale(ws, traces)
-    leftovers = [*ws.home.state.glob("*.damaged"), *ws.home.root.rglob(_TEMPORARY), *ws.store.leftovers()]
-    for path in (ws.home.trouble, *leftovers):
+    damaged = [*ws.home.state.glob("*.damaged"), *ws.home.cache.rglob("*.damaged")]
+    leftovers = [*ws.home.root.rglob(_TEMPORARY), *ws.store.leftovers()]
+    for path in (ws.home.trouble, *damaged, *leftovers):
         if _holds(path, traces):
             files.remove_quietly(path)
     logs = [*ws.home.root.glob("*.log*"), *ws.home.write_lock.parent.glob("*.log*")]

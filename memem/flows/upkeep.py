@@ -11,7 +11,7 @@ from pathlib import Path
 
 import memem
 from memem.core import files, locks, sqlite
-from memem.core.errors import Busy, MememError, StateTooNew, StateUnusable, VaultMissing, WeightsMissing
+from memem.core.errors import Busy, IndexDamaged, MememError, StateTooNew, StateUnusable, VaultMissing, WeightsMissing
 from memem.core.settings import plugin_options
 from memem.flows import conflicts, forgetting, meaning, mining, model, overview, rebuild, refining, staleness, weaving
 from memem.flows.mining_state import mining_state
@@ -27,6 +27,8 @@ RECEIPT_DAYS = 365
 AGAIN_SECONDS = 6 * 3_600
 """What has failed, mostly for want of a network, is not tried again sooner."""
 SET_UP_SECONDS = 900
+_CHECKED, _CHECKED_VECTORS = "checked", "checked_vectors"
+"""The day on which each was last gone through."""
 
 
 def after_session_start(ws: Workspace, folder: Path | None = None) -> None:
@@ -144,9 +146,35 @@ def _tidy_contexts(ws: Workspace) -> None:
 def _look(ws: Workspace) -> None:
     """At the vault, when there is one."""
     with suppress(VaultMissing):
+        _mend_index(ws)
         refresh(ws)
         conflicts.write_page(ws)
         _see_to_meaning(ws)
+
+
+def _mend_index(ws: Workspace) -> None:
+    """Once a day: what is damaged within, and answers all the same, is set aside, and filled anew by whoever looks."""
+    if not ws.index_file.exists() or ws.index.meta(_CHECKED) == ws.today():
+        return
+    try:
+        ws.index.check()
+        ws.index.set_meta(_CHECKED, ws.today())
+    except IndexDamaged:
+        ws.close()
+        sqlite.set_aside(ws.index_file)
+
+
+def _mend_vectors(ws: Workspace) -> None:
+    """The same of the vectors in use."""
+    if ws.index.meta(_CHECKED_VECTORS) == ws.today():
+        return
+    path = ws.vectors_folder() / "vectors.db"
+    try:
+        ws.vectors().check()
+        ws.index.set_meta(_CHECKED_VECTORS, ws.today())
+    except IndexDamaged:
+        ws.close()
+        sqlite.set_aside(path)
 
 
 def _look_after_what_is_stale(ws: Workspace, *, folder: Path | None) -> None:
@@ -172,6 +200,7 @@ def _see_to_meaning(ws: Workspace) -> None:
     if ws.settings.encoder == "none" or not ws.settings.background:
         return
     try:
+        _mend_vectors(ws)
         if meaning.look_up(ws) > meaning.AT_ONCE:
             meaning.begin_in_background(ws)
     except WeightsMissing:
