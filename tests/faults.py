@@ -180,7 +180,8 @@ def _install_connections(disk: Disk) -> None:
             raise error
 
     def connect(database: Any, *given: Any, **named: Any) -> sqlite3.Connection:
-        return real(database, *given, **{**named, "factory": Counted})
+        opened: sqlite3.Connection = real(database, *given, **{**named, "factory": Counted})
+        return opened
 
     sqlite3.connect = connect  # type: ignore[assignment]
 

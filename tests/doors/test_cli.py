@@ -7,10 +7,10 @@ import io
 import json
 import os
 import sqlite3
-from contextlib import closing
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
