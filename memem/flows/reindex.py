@@ -1,10 +1,8 @@
 """Keep the index true to the vault. Everything that is recalled passes through here, and through the gate."""
 
-import os
-import threading
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import islice
 from typing import TYPE_CHECKING, TypeVar
@@ -31,8 +29,6 @@ BATCH = 500
 MOST_AT_ONCE = 300
 """So many notes are read in the time that a prompt may take."""
 AGAIN_SECONDS = 60
-LOOK_SECONDS = 30
-"""A scan by a child that takes longer is given up, and done here."""
 RESCAN_SECONDS = 2.0
 RESCAN_SHARE = 20
 """A long-lived home looks for outside edits at most every two seconds, and never spends over a twentieth on it."""
@@ -124,60 +120,6 @@ def look(ws: Workspace) -> None:
     refresh(ws)
     after = ws.ticks()
     ws.next_scan = after + max(RESCAN_SECONDS, RESCAN_SHARE * (after - before))
-
-
-def refresher(ws: Workspace) -> Callable[[], object]:
-    """A refresh, to be called when it is needed; where there are cores for it, the look at the vault begins now.
-
-    A scan is mostly Python and so is the import of numpy: two threads would only take turns. So a child of this
-    process looks whether anything changed at all, and says so by how it ends; the rest happens here. To be called
-    by a process that has one thread and no index open, like a command at its start.
-    """
-    if not hasattr(os, "fork") or (os.cpu_count() or 1) < 2 or threading.active_count() > 1:
-        return lambda: refresh(ws)
-    try:
-        child = os.fork()
-    except OSError:  # no more processes, no more memory
-        return lambda: refresh(ws)
-    if not child:
-        code = 1
-        try:
-            _stand_alone()
-            code = 0 if _is_unchanged(ws) else 1
-        finally:
-            os._exit(code)  # at once: what this process has open is its parent's
-
-    def finish() -> None:
-        try:
-            unchanged = os.waitpid(child, 0)[1] == 0
-        except ChildProcessError:  # whoever started us ignores its children, and so do we: how it ended is lost
-            unchanged = False
-        if not unchanged:
-            refresh(ws)
-
-    return finish
-
-
-def _stand_alone() -> None:
-    """In a child: nobody waits for what it holds open, nor for a look at a disk that does not answer."""
-    import signal
-
-    nowhere = os.open(os.devnull, os.O_RDWR)
-    for stream in range(3):
-        os.dup2(nowhere, stream)
-    signal.signal(signal.SIGALRM, signal.SIG_DFL)
-    signal.alarm(LOOK_SECONDS)
-
-
-def _is_unchanged(ws: Workspace) -> bool:
-    """Whether a refresh would find nothing to do."""
-    if not is_filled(ws, require_vault(ws)):
-        return False
-    known = ws.index.stamps()
-    for path, stamp in ws.store.scan():
-        if known.pop(path, (None, ""))[0] != stamp:
-            return False
-    return not known
 
 
 def ready(ws: Workspace, vault_id: str) -> None:
@@ -278,18 +220,28 @@ def read_row(ws: Workspace, path: str, stamp: Stamp) -> Row | None:
     strict = ws.settings.frontmatter_strict
     if not ws.store.is_memory(path):
         return None
+    from memem.flows import duplicated  # not needed either by a query that finds every note unchanged
+
     try:
-        return _row(ws, ws.store.read(path), stamp)
+        note = ws.store.read(path)
+        copied = duplicated.problem(ws, note)
+        # What may be a copy is looked at again by every scan: others may have come or gone.
+        again = (*stamp[:2], -1)
+        if copied:
+            return Row(path, again, f"{duplicated.MARK}{note.digest} {copied}", None, problem=copied)
+        row = _row(ws, note, stamp)
+        return replace(row, stamp=again) if duplicated.may_be_copied(path) else row
     except NoteChanged:
         return None  # it went away between the scan and now
-    except NoteError as problem:
+    except NoteError as error:
+        problem = duplicated.MERGE if duplicated.is_half_merged(ws.store.current_bytes(path) or b"") else str(error)
         if strict == "raise":
             raise NoteUnreadable(
                 f"{ws.store.absolute(path)} cannot be read: {problem}. Correct it in Obsidian, or set "
                 "MEMEM_FRONTMATTER_STRICT=quarantine."
             ) from None
         # A skipped note is as absent from the index as from recall; it is read again at each scan.
-        return None if strict == "skip" else Row(path, _settled(ws, stamp), "", None, problem=str(problem))
+        return None if strict == "skip" else Row(path, _settled(ws, stamp), "", None, problem=problem)
 
 
 def _row(ws: Workspace, note: "Note", stamp: Stamp) -> Row:

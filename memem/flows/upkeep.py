@@ -18,6 +18,7 @@ from memem.flows.mining_state import mining_state
 from memem.flows.opening import using_home
 from memem.flows.reindex import refresh
 from memem.jobs import contexts, detach
+from memem.jobs.events import A_LEAP
 from memem.workspace import Workspace, stored_plugin_options
 
 CONTEXT_DAYS = 30
@@ -45,6 +46,7 @@ def after_session_start(ws: Workspace, folder: Path | None = None) -> None:
 
 def _all_of_it(ws: Workspace, folder: Path | None) -> None:
     problems: list[str] = []
+    steady = _is_steady(ws)
     for part in (
         store_plugin_options,
         renew_environment,
@@ -53,8 +55,7 @@ def _all_of_it(ws: Workspace, folder: Path | None) -> None:
         partial(_look_after_what_is_stale, folder=folder),
         _follow_with_the_graph,
         partial(_write_pages, folder=folder),
-        forgetting.drop_old,
-        rebuild.drop_unused,
+        *((_prune_contexts, forgetting.drop_old, rebuild.drop_unused) if steady else ()),
         rebuild.sweep_up,
         mining.sweep,
         note_trouble,
@@ -65,6 +66,17 @@ def _all_of_it(ws: Workspace, folder: Path | None) -> None:
             problems.append(str(problem))
     if problems:
         raise MememError(" ".join(dict.fromkeys(problems)))
+
+
+def _is_steady(ws: Workspace) -> bool:
+    """Whether time goes on as it did. After a leap nothing is too old yet: it may be the clock that is wrong."""
+    mark, now = ws.home.upkeep_mark, ws.clock().timestamp()
+    last = files.stamp(mark)
+    with using_home(ws):
+        files.make_private_folder(mark.parent)
+        mark.touch(files.PRIVATE_FILE)
+        os.utime(mark, (now, now))
+    return last is None or abs(now - last[0] / 1e9) < A_LEAP.total_seconds()
 
 
 def note_trouble(ws: Workspace) -> None:
@@ -129,13 +141,18 @@ def is_current(root: Path, ours: Path) -> bool:
     return same and len(built) == 3 and Path(built[2]) == root and not (ours / "changing").exists()
 
 
-def _tidy_contexts(ws: Workspace) -> None:
-    """Sessions that are gone are forgotten, and old receipts; a record that is damaged within is set aside."""
+def _prune_contexts(ws: Workspace) -> None:
+    """Sessions that are gone are forgotten, and old receipts."""
     now = ws.clock().timestamp()
+    ws.contexts.prune(now - CONTEXT_DAYS * 86_400)
+    ws.contexts.receipts.prune(now - RECEIPT_DAYS * 86_400)
+
+
+def _tidy_contexts(ws: Workspace) -> None:
+    """A record of contexts that is damaged within is set aside."""
     try:
-        ws.contexts.prune(now - CONTEXT_DAYS * 86_400)
-        ws.contexts.receipts.prune(now - RECEIPT_DAYS * 86_400)
-        contexts.check(ws.home.contexts_file, thorough=True)
+        if ws.contexts.is_current():
+            contexts.check(ws.home.contexts_file, thorough=True)
     except StateTooNew:
         raise
     except StateUnusable:
