@@ -1,8 +1,8 @@
 """`python -m bench faults`: what memem does, with every operation on the disk going wrong once, in each way.
 
 Of each action every operation fails, runs into a full disk, and is torn (`tests/faults.py`); then the same is tried
-again, and everything is compared with what it would have come to (`tests/faulted.py`). After that real processes: killed
-at any moment, with system calls that fail (strace), on a disk that is full, on one that is read-only. What cannot be
+again, and all is compared with what it would have come to (`tests/faulted.py`). After that real processes: killed at
+any moment, with system calls that fail (strace), on a disk that is full, on one that is read-only. What cannot be
 tried here is said to be skipped. Findings have to be none.
 """
 
