@@ -453,15 +453,13 @@ def perhaps_warm(machine: Machine, warm: bool) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("warm", [False, True], ids=["cold", "warm"])
-def test_damaged_index_is_said_to_be_damaged_until_it_is_rebuilt(machine: Machine, warm: bool) -> None:
+def test_damaged_index_is_set_aside_and_made_anew(machine: Machine, warm: bool) -> None:
     with perhaps_warm(machine, warm):
         damage(next((machine.home / "cache" / "index").glob("*/index.db")))
         told = machine.hooks() if not warm else {event: machine.hook(event) for event in EVENTS}
-        assert "is damaged (file is not a database). Run `memem reindex`" in told["SessionStart"].message
-        assert told["UserPromptSubmit"].told == {}
-        assert "UserPromptSubmit: " in machine.log
-        assert "Run `memem reindex` to rebuild it" in machine.memem("status")
-        machine.memem("reindex")
+        assert "damaged" not in told["SessionStart"].message
+        assert FACT in machine.hook("UserPromptSubmit", session_id="after").context
+        assert list((machine.home / "cache" / "index").glob("*/index.db.damaged"))
         is_back(machine)
 
 
@@ -486,7 +484,7 @@ def test_damaged_state_stops_mining_and_nothing_else(machine: Machine, warm: boo
         told = {event: machine.hook(event) for event in EVENTS}
         assert FACT in told["UserPromptSubmit"].context
         wait_until(lambda: "SessionEnd: The state" in machine.log, lambda: machine.log)
-        assert "is damaged (file is not a database). Move the file away" in machine.log
+        assert "is damaged (file is not a database). `memem mining on` sets it aside" in machine.log
         assert "is damaged" in machine.memem("status")
         assert learned(machine) == 0
         state.write_bytes(whole)

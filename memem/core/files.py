@@ -2,7 +2,7 @@
 
 import errno
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 PRIVATE_FOLDER = 0o700
@@ -118,6 +118,18 @@ def write_at(path: Path, offset: int, data: bytes | memoryview, *, fsync: bool, 
     try:
         os.lseek(descriptor, offset, os.SEEK_SET)
         _write_all(descriptor, data)
+        if fsync:
+            os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def write_new(path: Path, pieces: Iterable[bytes], *, fsync: bool, mode: int = PRIVATE_FILE) -> None:
+    """Write a file that is not there yet, piece by piece, so that it is never in memory as a whole."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), mode)
+    try:
+        for piece in pieces:
+            _write_all(descriptor, piece)
         if fsync:
             os.fsync(descriptor)
     finally:

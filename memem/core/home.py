@@ -82,6 +82,11 @@ class Home:
         return self.state / "stale.json"
 
     @property
+    def upkeep_mark(self) -> Path:
+        """Says by its time when things were last put in order."""
+        return self.state / "upkeep-mark"
+
+    @property
     def vanished_file(self) -> Path:
         """Notes that went away without memem, and of which nobody knows yet whether a person wanted that."""
         return self.state / "vanished.json"

@@ -1,6 +1,7 @@
 """Locks between processes. Only writers import this: portalocker takes 90 ms, and readers take no lock."""
 
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,18 +15,60 @@ from memem.core.errors import Busy, HomeError
 @contextmanager
 def holding(path: Path, seconds: float) -> Iterator[None]:
     """Hold the lock at `path`, or raise Busy when somebody else still does after `seconds`."""
-    path.touch(mode=files.PRIVATE_FILE)
     lock = portalocker.Lock(path, mode="a", timeout=seconds, check_interval=0.02)
     try:
+        path.touch(mode=files.PRIVATE_FILE)
         lock.acquire()
     except portalocker.AlreadyLocked:
         raise Busy(f"Another memem is writing (it holds {path}). Try again in a moment; nothing was changed.") from None
     except portalocker.LockException as problem:
         raise _unlockable(path, problem) from None
+    except OSError as error:
+        raise HomeError(f"Cannot use {path}: {files.reason(error)}. MEMEM_DIR can name another folder.") from None
     try:
         yield
     finally:
         lock.release()
+
+
+@contextmanager
+def sharing(path: Path, seconds: float) -> Iterator[None]:
+    """Hold a lock on a file that is there for another purpose, which is only read: as far as that can be.
+
+    Nothing is held where there is no such file, nor where its file system has no locks. Elsewhere Busy is raised when
+    somebody else still holds it after `seconds`.
+    """
+    if os.name != "posix":  # elsewhere a lock would keep others from reading it
+        yield
+        return
+    try:
+        descriptor = os.open(path, os.O_RDONLY)
+    except OSError:
+        yield
+        return
+    try:
+        _wait_for(descriptor, path, seconds)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _wait_for(descriptor: int, path: Path, seconds: float) -> None:
+    import fcntl
+
+    until = time.monotonic() + seconds
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > until:
+                told = f"Another memem is writing this vault (it holds {path}). Try again in a moment"
+                raise Busy(f"{told}; nothing was changed.") from None
+            time.sleep(0.02)
+        except OSError:
+            return
+        else:
+            return
 
 
 @contextmanager

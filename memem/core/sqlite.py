@@ -1,6 +1,7 @@
 """The files that memem keeps with SQLite: opened, upgraded by numbered migrations, and its errors in our words."""
 
 import functools
+import shutil
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -48,6 +49,8 @@ class Purpose:
 def connect(path: Path, migrations: Migrations, purpose: Purpose, *, durable: bool) -> sqlite3.Connection:
     """Open the file at `path`, creating or upgrading it. What is committed to a `durable` one survives a power cut."""
     with translated(path, purpose):
+        if path.is_dir():
+            raise purpose.damaged(f"The {purpose.name} {path} is a folder. {purpose.remedy}")
         try:
             files.make_private_folder(path.parent)
             if not path.exists():
@@ -113,7 +116,23 @@ def drop(path: Path) -> None:
 
 def set_aside(path: Path) -> None:
     """Leave a file that is damaged to whoever wants to look at it, in the place of the last such. Raises HomeError."""
-    _away(path, lambda: path.replace(path.with_name(f"{path.name}.damaged")))
+
+    def move() -> None:
+        aside = path.with_name(f"{path.name}.damaged")
+        if aside.is_dir() or (path.is_dir() and aside.exists()):
+            shutil.rmtree(aside) if aside.is_dir() else aside.unlink()
+        path.replace(aside)
+
+    _away(path, move)
+
+
+def is_damage(problem: MememError) -> bool:
+    """Whether it is the file that is wrong, to SQLite or to whoever read what it gave: no statement, no moment."""
+    cause = problem.__context__
+    if isinstance(cause, sqlite3.ProgrammingError | sqlite3.InterfaceError):
+        return False
+    code = getattr(cause, "sqlite_errorcode", 0) & 0xFF  # none: what it gave cannot be read
+    return code in (0, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR)
 
 
 def _away(path: Path, move: Callable[[], object]) -> None:
@@ -172,8 +191,10 @@ def translated(path: Path, purpose: Purpose) -> Iterator[None]:
             raise HomeError(f"Cannot write the {purpose.name} {path}. Make its folder writable for you.") from None
         if "no such module" in str(error):
             raise HomeError("This Python's SQLite has no FTS5. Use another Python (MEMEM_PYTHON).") from None
-        what = " ".join(str(error).split())[:200]
+        what = " ".join(str(error).partition(" with text ")[0].split())[:200]  # without what stands in it
         raise purpose.damaged(f"The {purpose.name} {path} is damaged ({what}). {purpose.remedy}") from None
+    except UnicodeDecodeError:  # of SQLite's own words, which quote the file
+        raise purpose.damaged(f"The {purpose.name} {path} is damaged (it holds no text). {purpose.remedy}") from None
 
 
 class _OnFile(Protocol):

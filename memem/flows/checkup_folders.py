@@ -4,20 +4,19 @@ import os
 import shlex
 import shutil
 import stat
-from collections.abc import Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from memem.core import files, locks
+from memem.core import locks
 from memem.core.clock import moment
 from memem.core.errors import Busy, HomeError
 from memem.core.home import socket_address
 from memem.flows.diagnosis import Diagnosis, broken, degraded, fine, of_error
+from memem.flows.rebuild import leftovers
 from memem.workspace import Workspace
 
 LEAST_FREE = 200_000_000
 """In bytes. The weights alone take 91 MB, and SQLite needs room to finish what it began."""
-LEFTOVER_SECONDS = 3_600
 WAIT_SECONDS = 2.0
 """A write takes a fraction of that."""
 LINES_SHOWN = 3
@@ -90,23 +89,13 @@ def _space(ws: Workspace) -> Diagnosis:
 
 def _leftovers(ws: Workspace) -> list[Diagnosis]:
     """Temporary files of writers that were killed: incomplete, and in nobody's way but on the disk."""
-    old = sorted(path for path in _temporary(ws) if _age(ws, path) > LEFTOVER_SECONDS)
+    old = sorted(leftovers(ws))
     if not old:
         return []
     told = f"{len(old)} files that a killed writer left, the first {old[0]}"
-    return [degraded("leftovers", told, "Delete them: what they were meant to replace is whole.")]
-
-
-def _temporary(ws: Workspace) -> Iterator[Path]:
-    yield from ws.store.leftovers()
-    yield from ws.home.root.rglob(f"{files.TEMPORARY_PREFIX}*{files.TEMPORARY_SUFFIX}")
-
-
-def _age(ws: Workspace, path: Path) -> float:
-    try:
-        return ws.clock().timestamp() - path.stat().st_mtime
-    except OSError:
-        return 0.0  # it was in use, and is done with
+    return [
+        degraded("leftovers", told, "They go when the next session begins; what they were meant to replace is whole.")
+    ]
 
 
 def _lock(ws: Workspace) -> list[Diagnosis]:

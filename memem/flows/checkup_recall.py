@@ -8,7 +8,7 @@ from memem.flows.checkup_databases import OTHERWISE
 from memem.flows.checkup_folders import is_usable
 from memem.flows.diagnosis import DEGRADED, Diagnosis, broken, degraded, fine, of_error
 from memem.flows.model import ModelState
-from memem.flows.opening import require_vault
+from memem.flows.opening import replaced_since, require_vault
 from memem.flows.reindex import refresh
 from memem.workspace import Workspace
 
@@ -38,6 +38,10 @@ def _vault(ws: Workspace) -> Diagnosis:
     for folder in (memories, ws.store.paths.ours):
         if folder.exists() and not is_usable(folder):
             return broken("vault", f"{folder} cannot be written by you", "Make it writable for you.")
+    since = replaced_since(ws)
+    if since:
+        told = f"{vault} is another vault since {since[:16].replace('T', ' ')} than the one that was here before"
+        return degraded("vault", told, "Nothing, if you meant that; else mount or sync the one you want.")
     other = ws.home.root.exists() and vault.stat().st_dev != ws.home.root.stat().st_dev
     return fine("vault", f"{vault}, on another file system than {ws.home.root}" if other else str(vault))
 

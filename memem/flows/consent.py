@@ -4,12 +4,17 @@ The marker counts only beside the state that it was made with. Without that stat
 what was said before is then left alone, rather than kept twice.
 """
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
-from memem.core import files
+from memem.core import files, integrity, sqlite
 from memem.core.clock import iso
+from memem.core.errors import StateTooNew, StateUnusable
 from memem.flows.opening import using_home
+from memem.jobs.tables import STATE
 from memem.workspace import Workspace
+
+AHEAD = timedelta(days=1)
+"""An opt-in that is further in the future was made by a wrong clock: it counts from when that is seen."""
 
 
 def opted_in(ws: Workspace) -> datetime | None:
@@ -21,20 +26,38 @@ def opted_in(ws: Workspace) -> datetime | None:
         return None
     if not ws.home.state_file.exists() or ws.state.agreed.since() != text:
         return None
-    return since if since.tzinfo else since.astimezone()
+    since = since if since.tzinfo else since.astimezone()
+    # A clock that was wrong must not keep sessions from being mined until it would have been right.
+    return _begin(ws) if since > ws.clock() + AHEAD else since
 
 
 def opt_in(ws: Workspace) -> datetime:
     """Mine what is said from now on; what was said before stays as it is."""
-    since = opted_in(ws)
-    if since:
-        return since
+    since = _agreed(ws)
+    return since or _begin(ws)
+
+
+def _begin(ws: Workspace) -> datetime:
     now = iso(ws.clock())
     with using_home(ws):
         ws.state.agreed.put(now)
         data = f"{now}\n".encode()
         files.write_atomic(ws.home.opt_in, data, fsync=ws.settings.fsync, mode=files.PRIVATE_FILE)
     return datetime.fromisoformat(now)
+
+
+def _agreed(ws: Workspace) -> datetime | None:
+    """The same, where the state can be used; one that is damaged is set aside: to opt in is to begin anew."""
+    try:
+        if ws.home.state_file.exists():
+            integrity.check(ws.home.state_file, STATE, thorough=False)
+        return opted_in(ws)
+    except StateTooNew:
+        raise
+    except StateUnusable:
+        ws.close()
+        sqlite.set_aside(ws.home.state_file)
+        return None
 
 
 def opt_out(ws: Workspace) -> None:

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from memem.core import validity
-from memem.core.errors import IndexUnusable, NoteChanged, VaultError
+from memem.core.errors import HomeError, IndexUnusable, NoteChanged, VaultError
 from memem.core.memory import KINDS, PINNED, STATUSES, Memory
-from memem.flows import conflicts, holding, links, meaning, reciting, vanished
+from memem.flows import conflicts, duplicated, holding, links, meaning, reciting, vanished
 from memem.flows.mining_state import MiningState, mining_state
 from memem.flows.model import ModelState
 from memem.flows.model import state as model_state
@@ -65,7 +65,7 @@ def status(ws: Workspace) -> Status:
     try:
         refresh(ws)
         rows = ws.index.rows()
-    except (VaultError, IndexUnusable) as error:
+    except (VaultError, IndexUnusable, HomeError) as error:
         problem = str(error)
     memories = [row.memory for row in rows if row.memory]
     model = model_state(ws) if not problem else ModelState(ws.settings.encoder)
@@ -99,8 +99,10 @@ def check(ws: Workspace) -> list[Finding]:
     require_vault(ws)
     ws.index.check()
     rows = ws.index.rows("1 ORDER BY path")
-    findings = [
-        Finding(row.path, row.problem, "Correct it in Obsidian; it returns by itself.") for row in rows if row.problem
+    findings = [Finding(row.path, row.problem, _advice(ws, row)) for row in rows if row.problem]
+    findings += [
+        Finding(path, f"is a copy that {copy.service} made of {copy.original}", duplicated.advice(ws, path), False)
+        for path, copy in duplicated.beside_notes(ws)
     ]
     readable = {row.path: row.memory for row in rows if row.memory}
     findings += _shared_ids(readable)
@@ -140,6 +142,11 @@ def _held_back(rows: Collection[Row]) -> list[Finding]:
         for row in rows
         if row.memory and row.review in (WAITING, REJECTED)
     ]
+
+
+def _advice(ws: Workspace, row: Row) -> str:
+    is_copy = row.digest.startswith(duplicated.MARK)
+    return duplicated.advice(ws, row.path) if is_copy else "Correct it in Obsidian; it returns by itself."
 
 
 def _of_links(readable: dict[str, Memory], vault: Path) -> list[Finding]:
@@ -229,6 +236,8 @@ def _of_note(note: Note, names: obsidian.Names, told: Collection[str]) -> list[F
         if value not in known:
             advice = f"Use one of {', '.join(known)}."
             findings.append(Finding(path, f"has the {name} {value!r}, which means nothing to memem", advice, False))
+    if duplicated.is_half_merged(note.document.text.encode()):
+        findings.append(Finding(path, duplicated.MERGE, "Keep one side, and delete the marks.", False))
     if note.schema_version > SCHEMA_VERSION:
         findings.append(Finding(path, "was written by a newer memem", "Upgrade memem to change it."))
     return findings

@@ -10,6 +10,7 @@ from memem.jobs.budget import Limits, Spent
 from memem.workspace import Workspace
 
 SESSIONS_SHOWN = 5
+LOST = "Mining is off: the state that it was switched on with is gone. `memem mining on` begins anew, from then on."
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,7 @@ class MiningState:
 def mining_state(ws: Workspace) -> MiningState:
     """Everything that is known, or why it is not."""
     if not ws.home.state_file.exists():
-        return MiningState(extractor=_extractor(ws))
+        return MiningState(extractor=_extractor(ws), problem=LOST if ws.home.opt_in.exists() else "")
     try:
         return _read(ws)
     except MememError as problem:
@@ -54,6 +55,7 @@ def mining_state(ws: Workspace) -> MiningState:
 def _read(ws: Workspace) -> MiningState:
     now = ws.clock().timestamp()
     since = opted_in(ws)
+    lost = since is None and ws.home.opt_in.exists()
     today = ws.state.ledger.spent(ws.today())
     return MiningState(
         since=iso(since) if since else "",
@@ -71,6 +73,7 @@ def _read(ws: Workspace) -> MiningState:
             )
             for each in ws.state.sessions.last(SESSIONS_SHOWN)
         ),
+        problem=LOST if lost else "",
     )
 
 

@@ -3,11 +3,15 @@
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 
 from memem.core import files
-from memem.core.clock import iso
+from memem.core.clock import iso, moment
 from memem.core.errors import HomeError, VaultMissing, VaultUnmade
 from memem.workspace import Workspace
+
+NEWS = timedelta(days=7)
+"""For so long it is told that another vault has taken the place of the one that was here."""
 
 
 def require_vault(ws: Workspace) -> str:
@@ -26,6 +30,14 @@ def require_vault(ws: Workspace) -> str:
     raise VaultUnmade(
         f"There is no vault at {root} yet. Save a memory to begin one there, or set MEMEM_OBSIDIAN_VAULT to yours."
     )
+
+
+def replaced_since(ws: Workspace) -> str:
+    """Since when there is another vault at this path than before; empty when that is long ago, or never was."""
+    known = known_vaults(ws).get(str(ws.settings.vault), {})
+    since = moment(known.get("since", ""))
+    is_news = bool(known.get("before")) and since is not None and abs(ws.clock() - since) < NEWS
+    return known["since"] if is_news else ""
 
 
 def ensure_vault(ws: Workspace) -> str:
@@ -66,9 +78,10 @@ def known_vaults(ws: Workspace) -> dict[str, dict[str, str]]:
 def _remember(ws: Workspace, vault_id: str) -> None:
     known = known_vaults(ws)
     path = str(ws.settings.vault)
-    if known.get(path, {}).get("vault_id") == vault_id:
+    before = known.get(path, {})
+    if before.get("vault_id") == vault_id:
         return
-    known[path] = {"vault_id": vault_id, "since": iso(ws.clock())}
+    known[path] = {"vault_id": vault_id, "since": iso(ws.clock()), "before": before.get("vault_id", "")}
     with using_home(ws):
         files.make_private_folder(ws.home.state)
         files.write_atomic(

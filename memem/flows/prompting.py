@@ -13,7 +13,7 @@ from pathlib import Path
 from memem.core.errors import MememError
 from memem.core.memory import Slice
 from memem.core.mining import HUMAN
-from memem.flows import receipts, reindex, retrieve, showed, slicing
+from memem.flows import glancing, receipts, reindex, retrieve, showed, slicing
 from memem.flows.slicing import Beside
 from memem.jobs.contexts import Context
 from memem.recall.confidence import is_question
@@ -73,7 +73,7 @@ def _found(ws: Workspace, asked: Asked, beside: Beside, *, look: bool) -> tuple[
     """The slice, and how the session's prompts went, where that is counted."""
     if not reindex.is_at_hand(ws):
         return _nothing("the index is being made", asked.session), None
-    refresh = reindex.refresher(ws) if look else None  # forks, so it comes before there is a second thread
+    refresh = glancing.refresher(ws) if look else None  # forks, so it comes before there is a second thread
     retrieve.foresee(ws, beside.query)
     if refresh:
         refresh()

@@ -77,12 +77,24 @@ def _wanted_vectors(ws: Workspace) -> set[str] | None:
     return None if "" in wanted else wanted
 
 
+def leftovers(ws: Workspace) -> list[Path]:
+    """Temporary files of writers that were killed, in vault and home: so old that nobody writes them any more."""
+    folders = (ws.home.root, ws.home.state, ws.home.undo, ws.home.cache)
+    pattern, now = f"{files.TEMPORARY_PREFIX}*{files.TEMPORARY_SUFFIX}", ws.clock().timestamp()
+    found = [*ws.store.leftovers(), *(path for folder in folders for path in folder.glob(pattern))]
+    stamps = [(path, files.stamp(path)) for path in found]
+    return [path for path, stamp in stamps if stamp and now - stamp[0] / 1e9 > LEFTOVER_SECONDS]
+
+
+def sweep_up(ws: Workspace) -> None:
+    """Remove those."""
+    for leftover in leftovers(ws):
+        files.remove_quietly(leftover)
+
+
 def _sweep(ws: Workspace) -> None:
     """Remove what killed writers, a killed rebuild or an earlier version of memem left."""
-    now = ws.clock().timestamp()
-    for leftover in ws.store.leftovers():
-        if now - leftover.stat().st_mtime > LEFTOVER_SECONDS:
-            files.remove_quietly(leftover)
+    sweep_up(ws)
     for pattern in LEFT_IN_CACHE:
         for path in ws.home.cache.glob(pattern):
             _remove(path)

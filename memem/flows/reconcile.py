@@ -120,10 +120,9 @@ def _settled(ws: Workspace, candidate: Candidate, verdict: Verdict, why: str) ->
         memory = replace(memory, related=_merged((at.link,), memory.related))
     if at and decision.what == SUPERSEDE:
         return _supersede(ws, replace(candidate, memory=memory), at, verdict, why)
-    written = _put(ws, candidate, replace(verdict, memory=memory), why)
-    if decision.contradicts and written.outcome == "created":
-        conflicts.suspect(ws, written.memory, [entries[place].memory for place in decision.contradicts])
-    return written
+    if decision.contradicts:  # before the note: whoever is interrupted has it, and tries again, and it is known by then
+        conflicts.suspect(ws, memory, [entries[place].memory for place in decision.contradicts])
+    return _put(ws, candidate, replace(verdict, memory=memory), why)
 
 
 def _put(ws: Workspace, candidate: Candidate, verdict: Verdict, why: str) -> Written:

@@ -1,16 +1,14 @@
 """Keep the index true to the vault. Everything that is recalled passes through here, and through the gate."""
 
-import os
-import threading
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from memem.core import validity
-from memem.core.errors import NoteChanged, NoteError, NoteUnreadable
+from memem.core.errors import IndexDamaged, NoteChanged, NoteError, NoteUnreadable
 from memem.core.files import Stamp
 from memem.core.memory import QUARANTINED, Entry, Memory
 from memem.flows.opening import require_vault
@@ -22,6 +20,8 @@ from memem.workspace import Workspace
 if TYPE_CHECKING:
     from memem.vault.note import Note
 
+R = TypeVar("R")
+
 RACY_SECONDS = 0.1
 """A file changed this recently may change again within one tick of its own time stamp."""
 DERIVATION = 5
@@ -30,8 +30,6 @@ BATCH = 500
 MOST_AT_ONCE = 300
 """So many notes are read in the time that a prompt may take."""
 AGAIN_SECONDS = 60
-LOOK_SECONDS = 30
-"""A scan by a child that takes longer is given up, and done here."""
 RESCAN_SECONDS = 2.0
 RESCAN_SHARE = 20
 """A long-lived home looks for outside edits at most every two seconds, and never spends over a twentieth on it."""
@@ -46,8 +44,22 @@ class Refreshed:
     files: int
 
 
+def mended(ws: Workspace, work: Callable[[], R]) -> R:
+    """What `work` makes of the index. One that turns out to be damaged is set aside by whoever comes upon that; here
+    it is made anew, and asked again."""
+    try:
+        return work()
+    except IndexDamaged:
+        ws.follow_index()
+        return work()
+
+
 def refresh(ws: Workspace) -> Refreshed:
     """Scan the vault and read what changed since the index last saw it."""
+    return mended(ws, lambda: _refreshed(ws))
+
+
+def _refreshed(ws: Workspace) -> Refreshed:
     vault_id = require_vault(ws)
     origin = _origin(ws, vault_id)
     ws.follow_index()
@@ -115,64 +127,10 @@ def look(ws: Workspace) -> None:
     ws.next_scan = after + max(RESCAN_SECONDS, RESCAN_SHARE * (after - before))
 
 
-def refresher(ws: Workspace) -> Callable[[], object]:
-    """A refresh, to be called when it is needed; where there are cores for it, the look at the vault begins now.
-
-    A scan is mostly Python and so is the import of numpy: two threads would only take turns. So a child of this
-    process looks whether anything changed at all, and says so by how it ends; the rest happens here. To be called
-    by a process that has one thread and no index open, like a command at its start.
-    """
-    if not hasattr(os, "fork") or (os.cpu_count() or 1) < 2 or threading.active_count() > 1:
-        return lambda: refresh(ws)
-    try:
-        child = os.fork()
-    except OSError:  # no more processes, no more memory
-        return lambda: refresh(ws)
-    if not child:
-        code = 1
-        try:
-            _stand_alone()
-            code = 0 if _is_unchanged(ws) else 1
-        finally:
-            os._exit(code)  # at once: what this process has open is its parent's
-
-    def finish() -> None:
-        try:
-            unchanged = os.waitpid(child, 0)[1] == 0
-        except ChildProcessError:  # whoever started us ignores its children, and so do we: how it ended is lost
-            unchanged = False
-        if not unchanged:
-            refresh(ws)
-
-    return finish
-
-
-def _stand_alone() -> None:
-    """In a child: nobody waits for what it holds open, nor for a look at a disk that does not answer."""
-    import signal
-
-    nowhere = os.open(os.devnull, os.O_RDWR)
-    for stream in range(3):
-        os.dup2(nowhere, stream)
-    signal.signal(signal.SIGALRM, signal.SIG_DFL)
-    signal.alarm(LOOK_SECONDS)
-
-
-def _is_unchanged(ws: Workspace) -> bool:
-    """Whether a refresh would find nothing to do."""
-    if not is_filled(ws, require_vault(ws)) or ws.index.meta("reviewed") != reviewed.stamp(ws.store.paths):
-        return False
-    known = ws.index.stamps()
-    for path, stamp in ws.store.scan():
-        if known.pop(path, (None, ""))[0] != stamp:
-            return False
-    return not known
-
-
 def ready(ws: Workspace, vault_id: str) -> None:
     """An index that writers can rely on: the one on disk now, filled from this vault, under these rules."""
     ws.follow_index()
-    if not is_filled(ws, vault_id):
+    if not mended(ws, lambda: is_filled(ws, vault_id)):
         refresh(ws)
 
 
@@ -181,7 +139,7 @@ def is_at_hand(ws: Workspace) -> bool:
     is left to whoever works in the background, as no prompt waits for it."""
     vault_id = require_vault(ws)
     ws.follow_index()
-    if is_filled(ws, vault_id):
+    if mended(ws, lambda: is_filled(ws, vault_id)):
         return True
     if sum(1 for _ in islice(ws.store.scan(), MOST_AT_ONCE + 1)) > MOST_AT_ONCE:
         begin_in_background(ws)
@@ -267,18 +225,28 @@ def read_row(ws: Workspace, path: str, stamp: Stamp) -> Row | None:
     strict = ws.settings.frontmatter_strict
     if not ws.store.is_memory(path):
         return None
+    from memem.flows import duplicated  # not needed either by a query that finds every note unchanged
+
     try:
-        return _row(ws, ws.store.read(path), stamp)
+        note = ws.store.read(path)
+        copied = duplicated.problem(ws, note)
+        # What may be a copy is looked at again by every scan: others may have come or gone.
+        again = (*stamp[:2], -1)
+        if copied:
+            return Row(path, again, f"{duplicated.MARK}{note.digest} {copied}", None, problem=copied)
+        row = _row(ws, note, stamp)
+        return replace(row, stamp=again) if duplicated.may_be_copied(path) else row
     except NoteChanged:
         return None  # it went away between the scan and now
-    except NoteError as problem:
+    except NoteError as error:
+        problem = duplicated.MERGE if duplicated.is_half_merged(ws.store.current_bytes(path) or b"") else str(error)
         if strict == "raise":
             raise NoteUnreadable(
                 f"{ws.store.absolute(path)} cannot be read: {problem}. Correct it in Obsidian, or set "
                 "MEMEM_FRONTMATTER_STRICT=quarantine."
             ) from None
         # A skipped note is as absent from the index as from recall; it is read again at each scan.
-        return None if strict == "skip" else Row(path, _settled(ws, stamp), "", None, problem=str(problem))
+        return None if strict == "skip" else Row(path, _settled(ws, stamp), "", None, problem=problem)
 
 
 def _row(ws: Workspace, note: "Note", stamp: Stamp) -> Row:

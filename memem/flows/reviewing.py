@@ -73,7 +73,8 @@ def accept(ws: Workspace, identity: str, *, why: str = "") -> Written:
             ws.events.keep(proposal.digest, before)
             if not known:
                 keeping.check_room(ws, memory)
-                restoring.put_back(ws.store, path, data, instead_of=None, fsync=ws.settings.fsync)
+                if restoring.plain_bytes(ws.store, path) != data:  # as one that was interrupted has left it
+                    restoring.put_back(ws.store, path, data, instead_of=None, fsync=ws.settings.fsync)
                 record(ws, "accept", memory.id, Change(path, before, data), why)
             forgetting.lift(ws, memory)
             if not known:

@@ -6,8 +6,8 @@ from contextlib import closing
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from memem.core import files, scrubbing
-from memem.core.errors import Busy, HomeError, IndexUnusable, ModelError
+from memem.core import files, scrubbing, sqlite
+from memem.core.errors import Busy, HomeError, IndexDamaged, IndexUnusable, ModelError
 from memem.core.mining import NOOP
 from memem.core.sqlite import Purpose
 from memem.flows import encode, vanished
@@ -130,8 +130,11 @@ def turns(ws: Workspace, traces: Traces) -> frozenset[str]:
             found = {uuid: text for session in sessions for uuid, text in index.holding(traces.texts, session).items()}
             said = traces.turns | {uuid for uuid, text in found.items() if traces.are_said_in(text)}
             index.remove(said)
+    except IndexDamaged:
+        sqlite.drop(path)  # nobody sets aside what holds those words; sessions are read again, without those turns
+        return traces.turns
     except IndexUnusable:
-        return traces.turns  # it is dropped and read again by whoever uses it next, without those turns
+        return traces.turns
     return said
 
 
@@ -166,8 +169,9 @@ def small_files(ws: Workspace, traces: Traces) -> None:
     """What else is written down of notes, and logs."""
     vanished.drop(ws, traces.id)
     _stale(ws, traces)
-    leftovers = [*ws.home.state.glob("*.damaged"), *ws.home.root.rglob(_TEMPORARY), *ws.store.leftovers()]
-    for path in (ws.home.trouble, *leftovers):
+    damaged = [*ws.home.state.glob("*.damaged"), *ws.home.cache.rglob("*.damaged")]
+    leftovers = [*ws.home.root.rglob(_TEMPORARY), *ws.store.leftovers()]
+    for path in (ws.home.trouble, *damaged, *leftovers):
         if _holds(path, traces):
             files.remove_quietly(path)
     logs = [*ws.home.root.glob("*.log*"), *ws.home.write_lock.parent.glob("*.log*")]

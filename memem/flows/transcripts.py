@@ -196,13 +196,13 @@ def _allowed(ws: Workspace) -> datetime | None:
 
 
 def _using(ws: Workspace, work: Callable[[TurnIndex], Result]) -> Result:
-    """Work with the index. It is derived: a damaged one is dropped, and what it held is read again."""
+    """Work with the index. It is derived: a damaged one is set aside, and what it held is read again."""
     path = ws.home.turns_file
     try:
         with closing(TurnIndex(path)) as index:
             return work(index)
     except IndexDamaged:
-        sqlite.drop(path)
+        sqlite.set_aside(path)
         with closing(TurnIndex(path)) as index:
             return work(index)
 

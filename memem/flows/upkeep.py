@@ -11,13 +11,14 @@ from pathlib import Path
 
 import memem
 from memem.core import files, locks, sqlite
-from memem.core.errors import Busy, MememError, StateTooNew, StateUnusable, VaultMissing, WeightsMissing
+from memem.core.errors import Busy, IndexDamaged, MememError, StateTooNew, StateUnusable, VaultMissing, WeightsMissing
 from memem.core.settings import plugin_options
 from memem.flows import conflicts, forgetting, meaning, mining, model, overview, rebuild, refining, staleness, weaving
 from memem.flows.mining_state import mining_state
 from memem.flows.opening import using_home
 from memem.flows.reindex import refresh
 from memem.jobs import contexts, detach
+from memem.jobs.events import A_LEAP
 from memem.workspace import Workspace, stored_plugin_options
 
 CONTEXT_DAYS = 30
@@ -27,6 +28,8 @@ RECEIPT_DAYS = 365
 AGAIN_SECONDS = 6 * 3_600
 """What has failed, mostly for want of a network, is not tried again sooner."""
 SET_UP_SECONDS = 900
+_CHECKED, _CHECKED_VECTORS = "checked", "checked_vectors"
+"""The day on which each was last gone through."""
 
 
 def after_session_start(ws: Workspace, folder: Path | None = None) -> None:
@@ -43,6 +46,7 @@ def after_session_start(ws: Workspace, folder: Path | None = None) -> None:
 
 def _all_of_it(ws: Workspace, folder: Path | None) -> None:
     problems: list[str] = []
+    steady = _is_steady(ws)
     for part in (
         store_plugin_options,
         renew_environment,
@@ -51,8 +55,8 @@ def _all_of_it(ws: Workspace, folder: Path | None) -> None:
         partial(_look_after_what_is_stale, folder=folder),
         _follow_with_the_graph,
         partial(_write_pages, folder=folder),
-        forgetting.drop_old,
-        rebuild.drop_unused,
+        *((_prune_contexts, forgetting.drop_old, rebuild.drop_unused) if steady else ()),
+        rebuild.sweep_up,
         mining.sweep,
         note_trouble,
     ):
@@ -62,6 +66,17 @@ def _all_of_it(ws: Workspace, folder: Path | None) -> None:
             problems.append(str(problem))
     if problems:
         raise MememError(" ".join(dict.fromkeys(problems)))
+
+
+def _is_steady(ws: Workspace) -> bool:
+    """Whether time goes on as it did. After a leap nothing is too old yet: it may be the clock that is wrong."""
+    mark, now = ws.home.upkeep_mark, ws.clock().timestamp()
+    last = files.stamp(mark)
+    with using_home(ws):
+        files.make_private_folder(mark.parent)
+        mark.touch(files.PRIVATE_FILE)
+        os.utime(mark, (now, now))
+    return last is None or abs(now - last[0] / 1e9) < A_LEAP.total_seconds()
 
 
 def note_trouble(ws: Workspace) -> None:
@@ -126,13 +141,18 @@ def is_current(root: Path, ours: Path) -> bool:
     return same and len(built) == 3 and Path(built[2]) == root and not (ours / "changing").exists()
 
 
-def _tidy_contexts(ws: Workspace) -> None:
-    """Sessions that are gone are forgotten, and old receipts; a record that is damaged within is set aside."""
+def _prune_contexts(ws: Workspace) -> None:
+    """Sessions that are gone are forgotten, and old receipts."""
     now = ws.clock().timestamp()
+    ws.contexts.prune(now - CONTEXT_DAYS * 86_400)
+    ws.contexts.receipts.prune(now - RECEIPT_DAYS * 86_400)
+
+
+def _tidy_contexts(ws: Workspace) -> None:
+    """A record of contexts that is damaged within is set aside."""
     try:
-        ws.contexts.prune(now - CONTEXT_DAYS * 86_400)
-        ws.contexts.receipts.prune(now - RECEIPT_DAYS * 86_400)
-        contexts.check(ws.home.contexts_file, thorough=True)
+        if ws.contexts.is_current():
+            contexts.check(ws.home.contexts_file, thorough=True)
     except StateTooNew:
         raise
     except StateUnusable:
@@ -143,9 +163,35 @@ def _tidy_contexts(ws: Workspace) -> None:
 def _look(ws: Workspace) -> None:
     """At the vault, when there is one."""
     with suppress(VaultMissing):
+        _mend_index(ws)
         refresh(ws)
         conflicts.write_page(ws)
         _see_to_meaning(ws)
+
+
+def _mend_index(ws: Workspace) -> None:
+    """Once a day: what is damaged within, and answers all the same, is set aside, and filled anew by whoever looks."""
+    if not ws.index_file.exists() or ws.index.meta(_CHECKED) == ws.today():
+        return
+    try:
+        ws.index.check()
+        ws.index.set_meta(_CHECKED, ws.today())
+    except IndexDamaged:
+        ws.close()
+        sqlite.set_aside(ws.index_file)
+
+
+def _mend_vectors(ws: Workspace) -> None:
+    """The same of the vectors in use."""
+    if ws.index.meta(_CHECKED_VECTORS) == ws.today():
+        return
+    path = ws.vectors_folder() / "vectors.db"
+    try:
+        ws.vectors().check()
+        ws.index.set_meta(_CHECKED_VECTORS, ws.today())
+    except IndexDamaged:
+        ws.close()
+        sqlite.set_aside(path)
 
 
 def _look_after_what_is_stale(ws: Workspace, *, folder: Path | None) -> None:
@@ -171,6 +217,7 @@ def _see_to_meaning(ws: Workspace) -> None:
     if ws.settings.encoder == "none" or not ws.settings.background:
         return
     try:
+        _mend_vectors(ws)
         if meaning.look_up(ws) > meaning.AT_ONCE:
             meaning.begin_in_background(ws)
     except WeightsMissing:

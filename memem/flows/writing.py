@@ -13,11 +13,12 @@ from memem.workspace import Workspace
 
 @contextmanager
 def writing(ws: Workspace) -> Iterator[None]:
-    """Hold the home's write lock."""
+    """Hold the home's write lock, and one on the vault's marker: another home of this machine may use that vault."""
     with using_home(ws):
         files.make_folder(ws.home.root)
         files.make_private_folder(ws.home.write_lock.parent)
-        with locks.holding(ws.home.write_lock, ws.settings.lock_seconds):
+        seconds = ws.settings.lock_seconds
+        with locks.holding(ws.home.write_lock, seconds), locks.sharing(ws.store.paths.marker, seconds):
             yield
 
 

@@ -1,34 +1,69 @@
 """The files of the index: derived from the notes, so whatever is wrong with one, it can be rebuilt."""
 
+import functools
 import sqlite3
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from memem.core import sqlite
-from memem.core.errors import IndexDamaged, IndexTooNew
+from memem.core.errors import HomeError, IndexDamaged, IndexTooNew
 from memem.core.sqlite import Migrations, among, snapshot, transaction
 
 if TYPE_CHECKING:
     from memem.core.query import Scope
 
-__all__ = ["Migrations", "among", "connect", "guarded", "snapshot", "transaction", "translated", "within"]
+__all__ = ["Migrations", "among", "connect", "guarded", "looked_at", "snapshot", "transaction", "translated", "within"]
 
 INDEX = sqlite.Purpose(
     "index", IndexDamaged, IndexTooNew, "Run `memem reindex` to rebuild it; your notes are not touched."
 )
-guarded = sqlite.guarding(INDEX)
+looked_at = sqlite.guarding(INDEX)
+"""For methods that only look whether all is well: damage is told, and left for others to see."""
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def guarded(method: Callable[P, R]) -> Callable[P, R]:
+    """For the other methods: what is damaged is also set aside, so that whoever comes next begins a new one."""
+    translating = looked_at(method)
+
+    @functools.wraps(method)
+    def careful(*args: P.args, **kwargs: P.kwargs) -> R:
+        with _setting_aside(args[0].path):  # type: ignore[attr-defined]
+            return translating(*args, **kwargs)
+
+    return careful
 
 
 def connect(path: Path, migrations: Migrations) -> sqlite3.Connection:
-    """Open the file at `path`, creating or upgrading it."""
+    """Open the file at `path`, creating or upgrading it; one that is damaged is set aside, and begun anew."""
     # A note is on disk before its row: after a power failure the next scan repairs the index.
-    return sqlite.connect(path, migrations, INDEX, durable=False)
+    try:
+        with _setting_aside(path):
+            return sqlite.connect(path, migrations, INDEX, durable=False)
+    except IndexDamaged:
+        return sqlite.connect(path, migrations, INDEX, durable=False)
 
 
-def translated(path: Path) -> AbstractContextManager[None]:
-    """SQLite's errors in our words."""
-    return sqlite.translated(path, INDEX)
+@contextmanager
+def translated(path: Path) -> Iterator[None]:
+    """SQLite's errors in our words; what is damaged is set aside."""
+    with _setting_aside(path), sqlite.translated(path, INDEX):
+        yield
+
+
+@contextmanager
+def _setting_aside(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except IndexDamaged as problem:
+        # What is done within may come upon another file's damage: each says which file it is.
+        if sqlite.is_damage(problem) and str(path) in str(problem):
+            with suppress(HomeError):
+                sqlite.set_aside(path)
+        raise
 
 
 def within(scope: "Scope") -> tuple[str, tuple[str | float, ...]]:

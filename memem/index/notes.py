@@ -13,7 +13,7 @@ from memem.core.files import Stamp
 from memem.core.memory import Memory
 from memem.core.validity import ALWAYS, Span
 from memem.index import database
-from memem.index.database import guarded
+from memem.index.database import guarded, looked_at
 from memem.index.graph import EdgeRows
 from memem.index.passage_rows import PassageRows
 from memem.index.schema import MIGRATIONS
@@ -222,7 +222,7 @@ class NoteIndex:
             for row, (path, stamp, memory, terms) in known.items()
         ]
 
-    @guarded
+    @looked_at
     def check(self) -> None:
         """Raise when the file is damaged, or when the words no longer belong to the notes."""
         from memem.index import keyword
@@ -283,12 +283,17 @@ _COLUMNS = f"path, mtime, ctime, size, digest, memory, fingerprint, changed, pro
 
 def _row(columns: tuple[Any, ...]) -> Row:
     path, mtime, ctime, size, digest, memory, fingerprint, changed, problem, review, *spans = columns
+    if not isinstance(path, str):
+        raise sqlite3.DatabaseError("a path in it cannot be read")
     known = _memory(memory) if memory else None
     told = (fingerprint or "", changed or 0.0, problem or "", Span(*spans[:2]), Span(*spans[2:]), review or "")
     return Row(path, (mtime, ctime, size), digest, known, *told)
 
 
 def _memory(text: str) -> Memory:
-    held: dict[str, Any] = json.loads(text)
-    held |= {name: tuple(value) for name, value in held.items() if isinstance(value, list)}
-    return Memory(**held)
+    try:
+        held: dict[str, Any] = json.loads(text)
+        held |= {name: tuple(value) for name, value in held.items() if isinstance(value, list)}
+        return Memory(**held)
+    except (ValueError, TypeError, AttributeError):
+        raise sqlite3.DatabaseError("a memory in it cannot be read") from None

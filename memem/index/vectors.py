@@ -21,7 +21,7 @@ import numpy as np
 from memem.core import files
 from memem.core.errors import HomeError, IndexDamaged
 from memem.index import database
-from memem.index.database import guarded
+from memem.index.database import guarded, looked_at
 from memem.index.encoder import Vectors
 
 DTYPE = np.dtype("<f4")
@@ -162,24 +162,32 @@ class VectorStore:
             renumbered = [(slot, key) for slot, (_, key) in enumerate(kept)]
             self._connection.executemany("INSERT INTO slots VALUES (?, ?)", renumbered)
             self._set_meta("id", fresh)
-        for path in self.folder.glob("rows-*.f32"):
-            if path != self._file(fresh):
-                files.remove_quietly(path)  # the last one, and what killed or misled writers left
+        self._drop_rows_but(fresh)
         return True
 
-    @guarded
+    @looked_at
     def check(self) -> None:
         """Raise when the database or a row is damaged: every row is a vector of length one."""
         problems = [line for (line,) in self._connection.execute("PRAGMA quick_check") if line != "ok"]
         if problems:
             raise sqlite3.DatabaseError(problems[0])
-        with self.reading() as view:
-            if len(view.rows) and not np.allclose(np.einsum("ij,ij->i", view.rows, view.rows), 1, atol=1e-3):
-                raise sqlite3.DatabaseError("a row is not a vector")
+        with database.snapshot(self._connection):
+            try:
+                rows = self._rows()
+            except FileNotFoundError:
+                raise sqlite3.DatabaseError("the rows are gone") from None
+        if len(rows) and not np.allclose(np.einsum("ij,ij->i", rows, rows), 1, atol=1e-3):
+            raise sqlite3.DatabaseError("a row is not a vector")
 
     @property
     def _row_bytes(self) -> int:
         return self.dimensions * DTYPE.itemsize
+
+    def _drop_rows_but(self, identity: str) -> None:
+        """Those of the store before, and what killed or misled writers left, or a database that was set aside."""
+        for path in self.folder.glob("rows-*.f32"):
+            if path != self._file(identity):
+                files.remove_quietly(path)
 
     def _begin(self, described: dict[str, str]) -> None:
         with database.translated(self.path):
@@ -188,6 +196,7 @@ class VectorStore:
                     if not self._meta("id"):
                         for name, value in {**described, "id": os.urandom(16).hex()}.items():
                             self._set_meta(name, value)
+                        self._drop_rows_but(self._meta("id"))
             if {name: self._meta(name) for name in described} != described:
                 raise IndexDamaged(f"The vectors in {self.folder} are of another model. Run `memem reindex`.")
 

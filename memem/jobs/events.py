@@ -20,6 +20,8 @@ UNDO_DAYS = 30
 UNDO_BYTES = 50_000_000
 _PRUNE_EVERY_BYTES = UNDO_BYTES // 10
 _PRUNE_EVERY = timedelta(hours=6)
+A_LEAP = timedelta(days=3)
+"""When time went on by so much at once, somebody was away, or the clock is wrong: what is old is judged next time."""
 _COUNTER = ".pruned.json"
 _BLOCK_BYTES = 65_536
 
@@ -125,18 +127,19 @@ class EventLog:
         now = self._clock().timestamp()
         last, grown = _read_counter(counter)
         grown += added
-        if grown >= _PRUNE_EVERY_BYTES or now - last >= _PRUNE_EVERY.total_seconds():
-            self._drop_old(now)
+        if grown >= _PRUNE_EVERY_BYTES or abs(now - last) >= _PRUNE_EVERY.total_seconds():
+            # After a leap nothing is too old yet: it may be the clock that is wrong.
+            self._drop_old(now, by_age=not last or abs(now - last) < A_LEAP.total_seconds())
             last, grown = now, 0
         files.write_atomic(counter, json.dumps([last, grown]).encode(), fsync=False, mode=files.PRIVATE_FILE)
 
-    def _drop_old(self, now: float) -> None:
+    def _drop_old(self, now: float, *, by_age: bool) -> None:
         entries = [(entry.stat(), entry.path) for entry in os.scandir(self._home.undo) if entry.name != _COUNTER]
         entries.sort(key=lambda each: each[0].st_mtime, reverse=True)
         total = 0
         for status, path in entries:
             total += status.st_size
-            old = now - status.st_mtime > timedelta(days=UNDO_DAYS).total_seconds()
+            old = by_age and now - status.st_mtime > timedelta(days=UNDO_DAYS).total_seconds()
             # Room is left for what may come until the next pruning, so that the bound always holds.
             if old or total > UNDO_BYTES - _PRUNE_EVERY_BYTES:
                 files.remove_quietly(Path(path))

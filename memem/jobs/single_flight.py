@@ -6,7 +6,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from memem.core import files, locks
-from memem.core.errors import Busy
+from memem.core.errors import Busy, HomeError
 
 POOL = 64
 """Sessions share so many lock files: two that meet on one are mined in turn, and no file is left for each session."""
@@ -33,7 +33,11 @@ def holding_slot(folder: Path, slots: int) -> Iterator[bool]:
 
 @contextmanager
 def _trying(paths: list[Path]) -> Iterator[bool]:
-    files.make_private_folder(paths[0].parent)
+    folder = paths[0].parent
+    try:
+        files.make_private_folder(folder)
+    except OSError as error:
+        raise HomeError(f"Cannot use {folder}: {files.reason(error)}. MEMEM_DIR can name another folder.") from None
     with ExitStack() as stack:
         yield any(_takes(stack, path) for path in paths)
 

@@ -10,7 +10,7 @@ STATE = sqlite.Purpose(
     "state",
     StateUnusable,
     StateTooNew,
-    "Move the file away to begin anew, then `memem mining on`; your notes are not touched.",
+    "`memem mining on` sets it aside and begins anew; your notes are not touched.",
 )
 CONTEXTS = sqlite.Purpose(
     "record of contexts", StateUnusable, StateTooNew, "Delete the file; it is made anew.", patience=150, soft=True

@@ -65,20 +65,23 @@ def is_file(head: bytes) -> bool:
 # --- writing ------------------------------------------------------------------------------------------------------
 
 
+LEFTOVER_NANOSECONDS = 3_600 * 10**9
+_TEMPORARY = re.compile(re.escape(files.TEMPORARY_PREFIX) + "[0-9a-f]{16}(-old)?" + re.escape(files.TEMPORARY_SUFFIX))
+
+
 def write_file(target: Path, elements: Iterable[Element], *, fsync: bool) -> None:
     """All of it into one JSON file, which is whole or not there."""
     with _replacing(target) as temporary:
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, files.PRIVATE_FILE)
-        with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as file:
-            for number, element in enumerate(elements):
-                file.write(",\n" if number else "[\n")
-                file.write(json.dumps(_as_json(element), ensure_ascii=False))
-            file.write("\n]\n")
-            file.flush()
-            if fsync:
-                os.fsync(file.fileno())
+        files.write_new(temporary, _pieces(elements), fsync=fsync)
     if fsync:
         files.sync_folder(target.parent)
+
+
+def _pieces(elements: Iterable[Element]) -> Iterator[bytes]:
+    for number, element in enumerate(elements):
+        begun = ",\n" if number else "[\n"
+        yield f"{begun}{json.dumps(_as_json(element), ensure_ascii=False)}".encode()
+    yield b"\n]\n"
 
 
 def write_folder(target: Path, elements: Iterable[Element], *, fsync: bool) -> None:
@@ -118,6 +121,7 @@ def _replacing(target: Path) -> Iterator[Path]:
     )
     try:
         yield new
+        _sweep_beside(new)
         if target.is_dir():
             _exchange(new, target, old)
         else:
@@ -126,16 +130,24 @@ def _replacing(target: Path) -> Iterator[Path]:
         _remove(new)
 
 
+def _sweep_beside(new: Path) -> None:
+    """Remove what exports to this place left that were killed: older by an hour than what is there now."""
+    now = files.stamp(new)
+    for path in new.parent.glob(f"{files.TEMPORARY_PREFIX}*{files.TEMPORARY_SUFFIX}"):
+        then = files.stamp(path)
+        if now and then and _TEMPORARY.fullmatch(path.name) and now[0] - then[0] > LEFTOVER_NANOSECONDS:
+            _remove(path)
+
+
 def _exchange(new: Path, target: Path, old: Path) -> None:
     """Have a folder hold the new export instead of the old one, or, where that fails, the old one again.
 
-    Whatever else is in it is somebody's: a `.git`, say.
+    Whatever else is in it is somebody's: a `.git`, say. The header changes last and in one step: by it the folder is
+    known to be an export, also when this is interrupted.
     """
     old.mkdir(mode=files.PRIVATE_FOLDER)
     moves = [
-        move
-        for name in (FILES, TOMBSTONES, HEADER)
-        for move in ((target / name, old / name), (new / name, target / name))
+        move for name in (FILES, TOMBSTONES) for move in ((target / name, old / name), (new / name, target / name))
     ]
     begun = list[tuple[Path, Path]]()
     try:
@@ -143,6 +155,7 @@ def _exchange(new: Path, target: Path, old: Path) -> None:
             if os.path.lexists(one):
                 begun.append((one, other))
                 one.rename(other)
+        (new / HEADER).replace(target / HEADER)
     except BaseException:
         for one, other in reversed(begun):
             if not os.path.lexists(one):

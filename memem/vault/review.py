@@ -3,10 +3,12 @@
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 from memem.core.errors import NoteError
 from memem.core.memory import QUARANTINED, Memory
 from memem.vault import frontmatter, note
+from memem.vault.copies import copies_of
 from memem.vault.note import Note
 from memem.vault.store import Store
 
@@ -39,15 +41,19 @@ def because(proposal: Note) -> str:
 
 def count(store: Store) -> int:
     """How many wait."""
-    folder = store.paths.review
-    return sum(1 for _ in folder.glob("*.md")) if folder.is_dir() else 0
+    return len(_files(store))
 
 
 def proposals(store: Store) -> Iterator[Note]:
     """What waits, in the order of the files' names; one that a person has left half-typed is passed over."""
-    folder = store.paths.review
-    for path in sorted(folder.glob("*.md")) if folder.is_dir() else ():
+    for path in _files(store):
         try:
-            yield store.read(f"{folder.name}/{path.name}")
+            yield store.read(f"{store.paths.review.name}/{path.name}")
         except NoteError:
             continue
+
+
+def _files(store: Store) -> list[Path]:
+    """Without copies that a sync made of others: one question is asked once."""
+    found = {path.name: path for path in sorted(store.paths.review.glob("*.md"))}
+    return [path for name, path in found.items() if not any(each.original in found for each in copies_of(name))]

@@ -338,7 +338,7 @@ def test_a_state_that_cannot_be_used_is_told_in_front_and_logged_behind(
 ) -> None:
     run("mining", "on")
     home.state_file.write_bytes(b"this is not a database " * 100)
-    failed(run("mine", "--session", str(session.path)), "Move the file away to begin anew")
+    failed(run("mine", "--session", str(session.path)), "`memem mining on` sets it aside")
     assert run("mine", "--background", "--session", str(session.path)) == Outcome(0, "", "")
     assert "StateUnusable: The state " in home.mine_log.read_text()
 
@@ -518,6 +518,26 @@ def test_status_tells_of_dead_letters(
     fake_claude.set_steps(claude, [FAILING])
     run("mine", "--session", str(session.path))
     assert "dead letters\t1; `memem mine --retry` tries them again" in run("status").out
+
+
+def test_mining_on_sets_a_damaged_state_aside_and_begins_anew(run: Run, session: Transcript, home: Home) -> None:
+    run("mining", "on")
+    rubbish = b"this is not a database " * 100
+    home.state_file.write_bytes(rubbish)
+    for left in home.state.glob("state.db-*"):
+        left.unlink()
+    assert run("mining", "on").code == 0
+    assert home.state_file.with_name("state.db.damaged").read_bytes() == rubbish
+    assert "is damaged" not in run("status").out
+
+
+def test_status_says_that_mining_has_lost_its_state(run: Run, home: Home) -> None:
+    run("mining", "on")
+    for left in home.state.glob("state.db*"):
+        left.unlink()
+    assert "Mining is off: the state that it was switched on with is gone" in run("status").out
+    run("mining", "on")
+    assert "is gone" not in run("status").out
 
 
 def test_status_shows_a_damaged_state(run: Run, session: Transcript, home: Home) -> None:

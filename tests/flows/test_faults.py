@@ -1,87 +1,86 @@
-"""Every changing call to the operating system fails once, in turn: afterwards there is the old state or the new."""
+"""Whatever goes wrong with whichever operation: afterwards there is the old state or the new, and the same again heals.
 
-from collections.abc import Callable
-from dataclasses import replace
+Every operation of a save and of a forgetting fails; of the other actions a spread of them, and all of them in
+`python -m bench faults`.
+"""
+
+import os
+from pathlib import Path
 
 import pytest
 
 from memem.core.errors import MememError
-from memem.flows import editing, forgetting, health, keeping, reindex, remember, retrieve
+from memem.flows import remember
 from memem.workspace import Workspace
-from tests.fakes import FaultyOs
+from tests import faults
+from tests.faulted import ACTIONS, Bed
+from tests.faults import FAIL, FULL, TEAR, Fault
 
-Action = Callable[[Workspace, str], keeping.Written]
-
-SECOND, CHANGED = "A second fact about walruses.", "A changed fact about walruses."
-ACTIONS: dict[str, Action] = {
-    "save": lambda ws, _: remember.save(ws, SECOND),
-    "edit": lambda ws, identity: editing.edit(ws, identity, body=CHANGED),
-    "forget": forgetting.forget,
-}
+SPREAD = 5
+"""How many operations of an action go wrong here, each in one way."""
+EVERY = {"save": (FAIL, TEAR), "forget": (TEAR,)}
 
 
-def notes(ws: Workspace) -> dict[str, bytes]:
-    """All notes, also those set aside, by file name."""
-    return {path.name: path.read_bytes() for path in ws.store.paths.ours.rglob("*.md")}
+def bed_for(tmp_path: Path, name: str) -> Bed:
+    bed = Bed(tmp_path, ACTIONS[name], os.environ)
+    bed.prepare()
+    return bed
 
 
-@pytest.mark.parametrize("name", ACTIONS)
-def test_a_failing_disk_leaves_the_old_state_or_the_new_and_trying_again_does_it_once(
-    ws: Workspace, name: str, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("name", "mode"), [(name, mode) for name, modes in EVERY.items() for mode in modes])
+def test_every_operation_that_fails_leaves_the_old_state_or_the_new_and_trying_again_heals(
+    tmp_path: Path, name: str, mode: str
 ) -> None:
-    ws.settings = replace(ws.settings, fsync=True)
-    for step in range(60):
-        saved = remember.save(ws, f"The walrus W{step:02}x sleeps on the beach.")
-        before = notes(ws)
-        faulty = FaultyOs(step)
-        with monkeypatch.context() as patched:
-            patched.setattr("memem.core.files.os", faulty)
-            try:
-                ACTIONS[name](ws, saved.memory.id)
-            except MememError as error:
-                assert "\n" not in str(error)
-        if len(faulty.calls) <= step:
-            break
-        _is_whole(ws, name, before)
-        _can_be_tried_again(ws, name, saved.memory.id)
-    assert 8 <= step < 59
+    bed = bed_for(tmp_path, name)
+    found = {number: bed.findings(Fault(mode, number)) for number in range(len(bed.operations))}
+    assert {number: each for number, each in found.items() if each} == {}
+    assert len(found) > 20
 
 
-def _is_whole(ws: Workspace, name: str, before: dict[str, bytes]) -> None:
-    """Nothing that was there is lost, nothing is half-written, no temporary file is left."""
-    after = notes(ws)
-    assert len(after) - len(before) in ((0, 1) if name == "save" else (0,))
-    changed = [path for path in before if after.get(path) != before[path]]
-    assert len(changed) <= (1 if name == "edit" else 0)
-    assert all(CHANGED.encode() in after[path] for path in changed)
-    for path in ws.store.paths.ours.rglob("*.md"):
-        ws.store.read(path.relative_to(ws.store.paths.ours).as_posix())
-    assert list(ws.store.leftovers()) == []
+@pytest.mark.parametrize("name", [name for name in ACTIONS if name not in EVERY])
+def test_of_every_other_action_too(tmp_path: Path, name: str) -> None:
+    bed = bed_for(tmp_path, name)
+    count = len(bed.operations)
+    chosen = sorted({count * number // SPREAD for number in range(SPREAD)})
+    tried = [Fault((TEAR, FAIL, TEAR, FULL)[place % 4], number) for place, number in enumerate(chosen)]
+    assert {fault: found for fault in tried if (found := bed.findings(fault))} == {}
+    assert count > 5
 
 
-def _can_be_tried_again(ws: Workspace, name: str, identity: str) -> None:
-    """The same command again ends as if it had not failed; index and vault agree."""
-    try:
-        again = ACTIONS[name](ws, identity)
-    except MememError as error:
-        assert name == "forget"  # it was done, and only its event could not be written
-        assert "No memory has the id" in str(error)
-    else:
-        statements = [data for data in notes(ws).values() if SECOND.encode() in data]
-        assert len(statements) == (name == "save")
-        if name == "save":
-            ws.store.absolute(again.path).unlink()  # so that the next round begins anew
-    reindex.refresh(ws)
-    assert health.check(ws) == []
-    on_disk = {path for path, _ in ws.store.scan()}
-    assert {entry.path for entry in retrieve.list_memories(ws, limit=1000)} == on_disk
+# The layer itself
+
+
+def test_a_torn_write_leaves_its_first_half_and_no_process(tmp_path: Path) -> None:
+    def write(_: faults.Disk) -> None:
+        file = os.open(tmp_path / "x", os.O_WRONLY | os.O_CREAT)
+        os.write(file, b"first half, and the second")
+        os.close(file)
+
+    ended = faults.run(tmp_path, write, Fault(TEAR, 1))
+    assert ended.torn
+    assert (tmp_path / "x").read_bytes() == b"first half, a"
+    whole = faults.run(tmp_path, write)
+    assert [each.split()[0] for each in whole.operations] == ["open", "write"]
+
+
+def test_a_full_disk_takes_nothing_more_but_lets_go(tmp_path: Path) -> None:
+    (tmp_path / "old").write_text("x")
+
+    def work(_: faults.Disk) -> None:
+        with pytest.raises(OSError, match="No space left on device"):
+            (tmp_path / "new").mkdir()
+        (tmp_path / "old").unlink()
+
+    assert faults.run(tmp_path, work, Fault(FULL, 0)).problem == ""
+    assert not (tmp_path / "new").exists()
+    assert not (tmp_path / "old").exists()
 
 
 def test_an_index_that_cannot_be_written_fails_before_the_note_is_made(
     ws: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     remember.save(ws, "Begin.")
-    before = notes(ws)
+    before = sorted(ws.store.paths.ours.rglob("*.md"))
 
     def full(*arguments: object, **options: object) -> None:
         raise MememError("no room")
@@ -89,6 +88,6 @@ def test_an_index_that_cannot_be_written_fails_before_the_note_is_made(
     with monkeypatch.context() as patched:
         patched.setattr(ws.index, "update", full)
         with pytest.raises(MememError, match="no room"):
-            remember.save(ws, SECOND)
-    assert notes(ws) == before
-    assert remember.save(ws, SECOND).outcome == "created"
+            remember.save(ws, "A second fact about walruses.")
+    assert sorted(ws.store.paths.ours.rglob("*.md")) == before
+    assert remember.save(ws, "A second fact about walruses.").outcome == "created"

@@ -12,6 +12,7 @@ from memem.flows import (
     conflicts,
     editing,
     forgetting,
+    glancing,
     importing,
     keeping,
     overview,
@@ -268,7 +269,7 @@ def test_pages_are_no_memories(ws: Workspace) -> None:
     overview.write(ws)
     found = reindex.refresh(ws)
     assert (found.files, found.changed) == (1, 0)
-    assert reindex._is_unchanged(ws)
+    assert glancing._is_unchanged(ws)
 
 
 def test_nothing_is_written_through_a_symbolic_link(ws: Workspace, tmp_path: Path) -> None:

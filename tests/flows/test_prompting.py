@@ -14,7 +14,7 @@ from memem.core import sqlite
 from memem.core.errors import ModelError, VaultMissing, VaultUnmade
 from memem.core.memory import Slice
 from memem.core.receipt import Receipt
-from memem.flows import briefing, prompting, receipts, reindex, remember, retrieve
+from memem.flows import briefing, glancing, prompting, receipts, reindex, remember, retrieve
 from memem.flows.prompting import UNSAID, Asked
 from memem.jobs.contexts import Context
 from memem.transcript import recent
@@ -397,7 +397,7 @@ def test_the_vault_is_scanned_once_and_the_transcript_read_once(
 
         monkeypatch.setattr(module, name, call)
 
-    counted(reindex, "refresher")
+    counted(glancing, "refresher")
     counted(recent, "recent")
     session.human("what signs our access tokens?")
     session.claude("Access tokens are signed with RS256.")

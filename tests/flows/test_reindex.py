@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from memem.core.errors import IndexDamaged, IndexTooNew, NoteUnreadable, VaultError
-from memem.flows import editing, health, keeping, rebuild, reindex, remember, retrieve
+from memem.core.errors import IndexTooNew, NoteUnreadable, VaultError
+from memem.flows import editing, glancing, health, keeping, rebuild, reindex, remember, retrieve
 from memem.index.notes import NoteIndex
 from memem.workspace import Workspace, open_workspace
 from tests.fakes import SteppingClock
@@ -291,14 +291,12 @@ def test_a_folder_we_may_not_read_stops_a_scan_rather_than_losing_its_notes(
     assert found(ws, "deploy") == [saved.memory.id]
 
 
-def test_a_damaged_index_says_what_to_do_and_reindex_does_it(ws: Workspace, saved: keeping.Written) -> None:
+def test_a_damaged_index_is_set_aside_and_made_anew(ws: Workspace, saved: keeping.Written) -> None:
     ws.close()
     for path in ws.index_file.parent.iterdir():
         path.unlink()
     ws.index_file.write_bytes(b"this is not a database" * 200)
-    with pytest.raises(IndexDamaged, match="Run `memem reindex`"):
-        reindex.refresh(ws)
-    assert rebuild.rebuild(ws).changed == 1
+    assert reindex.refresh(ws).changed == 1
     assert found(ws, "deploy") == [saved.memory.id]
 
 
@@ -378,7 +376,7 @@ def settled(ws: Workspace, clock: SteppingClock, saved: keeping.Written) -> Work
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 def test_a_child_that_sees_no_change_spares_the_refresh(settled: Workspace, refreshed: list[Workspace]) -> None:
-    reindex.refresher(settled)()
+    glancing.refresher(settled)()
     assert refreshed == []
 
 
@@ -398,7 +396,7 @@ def test_a_child_that_sees_a_change_or_fails_leaves_it_to_the_refresh(
         shutil.rmtree(settled.home.cache)
     else:
         shutil.rmtree(settled.settings.vault)
-    reindex.refresher(settled)()
+    glancing.refresher(settled)()
     assert refreshed == [settled]
 
 
@@ -412,7 +410,7 @@ def test_where_a_child_would_not_help_the_refresh_is_made_here(
         monkeypatch.setattr(os, "cpu_count", lambda: 1)
     else:
         monkeypatch.setattr(threading, "active_count", lambda: 2)
-    finish = reindex.refresher(settled)
+    finish = glancing.refresher(settled)
     assert refreshed == []
     finish()
     assert refreshed == [settled]
@@ -425,7 +423,7 @@ def test_a_child_that_cannot_be_made_is_done_without(
         raise BlockingIOError(11, "Resource temporarily unavailable")
 
     monkeypatch.setattr(os, "fork", fork, raising=False)
-    reindex.refresher(settled)()
+    glancing.refresher(settled)()
     assert refreshed == [settled]
 
 
@@ -440,7 +438,7 @@ def test_a_child_whose_end_is_lost_leaves_it_to_the_refresh(
         raise ChildProcessError(10, "No child processes")
 
     monkeypatch.setattr(os, "waitpid", waitpid)
-    reindex.refresher(settled)()
+    glancing.refresher(settled)()
     assert refreshed == [settled]
 
 

@@ -1,6 +1,7 @@
 """One home, several vaults: each has an index of its own, all of them share the vectors."""
 
 import os
+import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -8,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from memem.core.errors import IndexDamaged
 from memem.core.home import Home
-from memem.flows import forgetting, rebuild, reindex, remember, retrieve, upkeep
+from memem.flows import doctor, forgetting, rebuild, reindex, remember, retrieve, upkeep
 from memem.flows.encode import encode_all
 from memem.index import vectors
 from memem.vault.store import Store
@@ -246,8 +246,6 @@ def test_while_an_index_cannot_tell_what_it_needs_nothing_is_dropped(
     if state == "damaged":
         there.close()
         there.index_file.write_bytes(b"this is not a database " * 100)
-        with pytest.raises(IndexDamaged):
-            there.index.check()
     else:
         there.index.begin("another vault, or other rules")
     assert not encode_all(here).compacted
@@ -337,3 +335,18 @@ def test_a_damaged_index_cannot_tell_which_vectors_it_wants(switched: Workspace,
     other.write_bytes(b"this is not a database " * 100)
     rebuild.drop_unused(switched)
     assert models(switched) == {"fake", "other"}
+
+
+def test_another_vault_in_the_place_of_one_that_was_here_is_told(ws: Workspace, tmp_path: Path) -> None:
+    saved = remember.save(ws, "Walruses sleep on the beach.")
+    ws.settings.vault.rename(tmp_path / "away")
+    ws.store.make_vault()
+    (told,) = [each for each in doctor.diagnose(ws) if each.what == "vault"]
+    assert "is another vault since" in told.detail
+    assert retrieve.list_memories(ws) == []
+    shutil.rmtree(ws.settings.vault)
+    (tmp_path / "away").rename(ws.settings.vault)
+    reindex.refresh(ws)
+    assert [entry.id for entry in retrieve.list_memories(ws)] == [saved.memory.id]
+    assert not ws.home.vanished_file.exists()
+    assert not ws.store.paths.tombstones.exists()

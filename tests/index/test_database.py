@@ -4,7 +4,7 @@ import os
 import sqlite3
 import stat
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
@@ -159,24 +159,25 @@ def test_a_newer_index_is_refused_and_untouched(path: Path, journal: str) -> Non
     [b"this is not a database " * 100, b"\0" * 8192, b"SQLite format 3\0" + b"\xff" * 8176],
     ids=["text", "zeros", "only the beginning is right"],
 )
-def test_a_file_that_is_no_database_is_damaged_and_untouched(path: Path, garbage: bytes) -> None:
+def test_a_file_that_is_no_database_is_set_aside_and_begun_anew(path: Path, garbage: bytes) -> None:
     make_file(path, garbage)
-    with pytest.raises(IndexDamaged) as refusal:
-        database.connect(path, MIGRATIONS)
-    assert path.read_bytes() == garbage
-    assert str(path) in str(refusal.value)
-    assert "memem reindex" in str(refusal.value)
+    database.connect(path, MIGRATIONS).close()
+    assert path.with_name("index.db.damaged").read_bytes() == garbage
+    with closing(sqlite3.connect(path)) as connection:
+        assert pragma(connection, "user_version") == len(MIGRATIONS)
 
 
 @pytest.mark.parametrize("part", [0.25, 0.5, 0.9])
-def test_a_database_that_lost_its_end_is_damaged(path: Path, part: float) -> None:
+def test_a_database_that_lost_its_end_is_set_aside_by_whoever_comes_upon_it(path: Path, part: float) -> None:
     connection = database.connect(path, MIGRATIONS)
     connection.executemany("INSERT INTO meta VALUES (?, ?)", [(str(n), "x" * 100) for n in range(500)])
     connection.close()
     whole = path.read_bytes()
     path.write_bytes(whole[: int(len(whole) * part)])
-    with pytest.raises(IndexDamaged):
+    with suppress(IndexDamaged):
         read_all(path)
+    read_all(path)
+    assert whole.startswith(path.with_name("index.db.damaged").read_bytes()[:4096])
 
 
 def read_all(path: Path) -> None:
@@ -184,14 +185,28 @@ def read_all(path: Path) -> None:
         connection.execute("SELECT sum(length(value)) FROM meta").fetchone()
 
 
+def test_damage_of_another_file_that_is_met_meanwhile_leaves_this_one(path: Path) -> None:
+    database.connect(path, MIGRATIONS).close()
+    other = path.with_name("other.db")
+    with pytest.raises(IndexDamaged), database.translated(path), database.translated(other):
+        raise sqlite3.DatabaseError("malformed")
+    assert path.exists()
+
+
+def test_a_statement_that_is_wrong_is_no_damage(path: Path) -> None:
+    connection = database.connect(path, MIGRATIONS)
+    connection.close()
+    with pytest.raises(IndexDamaged), database.translated(path):
+        connection.execute("SELECT 1")  # it is closed
+    assert path.exists()
+
+
 def test_a_database_of_another_program_is_not_taken_over(path: Path) -> None:
     make_database(path, "CREATE TABLE notes (of, somebody)")
-    with pytest.raises(IndexDamaged):
-        database.connect(path, MIGRATIONS)
-    connection = sqlite3.connect(path)
-    assert tables(connection) == {"notes"}
-    assert pragma(connection, "user_version") == 0
-    connection.close()
+    database.connect(path, MIGRATIONS).close()
+    with closing(sqlite3.connect(path.with_name("index.db.damaged"))) as connection:
+        assert tables(connection) == {"notes"}
+        assert pragma(connection, "user_version") == 0
 
 
 def test_a_file_in_the_place_of_the_folder_is_an_error_of_the_home(tmp_path: Path) -> None:
@@ -209,10 +224,12 @@ def test_a_folder_that_cannot_be_made_is_an_error_of_the_home(path: Path, monkey
         database.connect(path, MIGRATIONS)
 
 
-def test_a_folder_in_the_place_of_the_file_is_an_error_of_the_home(path: Path) -> None:
-    path.mkdir(parents=True)
-    with pytest.raises(HomeError, match=r"index\.db"):
-        database.connect(path, MIGRATIONS)
+def test_a_folder_in_the_place_of_the_file_is_set_aside(path: Path) -> None:
+    for _ in range(2):
+        path.unlink(missing_ok=True)
+        path.mkdir(parents=True)
+        database.connect(path, MIGRATIONS).close()
+        assert path.with_name("index.db.damaged").is_dir()
 
 
 @pytest.mark.parametrize(

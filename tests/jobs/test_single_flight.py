@@ -11,11 +11,13 @@ from pathlib import Path
 import pytest
 
 import memem
+from memem.core.errors import HomeError
 from memem.jobs.single_flight import POOL, holding_session, holding_slot, lock_of
 
 HOLDER = """
 import sys
 from pathlib import Path
+from memem.core.errors import HomeError
 from memem.jobs.single_flight import holding_session, holding_slot
 folder = Path(sys.argv[1])
 with holding_session(folder, "s1") as session, holding_slot(folder, 1) as slot:
@@ -129,3 +131,9 @@ def test_slots_and_sessions_do_not_meet(folder: Path) -> None:
 def test_the_folder_of_the_locks_is_private(folder: Path) -> None:
     with holding_slot(folder, 1):
         assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+
+
+def test_a_lock_that_cannot_be_made_is_an_error_of_the_home(tmp_path: Path) -> None:
+    (tmp_path / "mining").write_text("a file")
+    with pytest.raises(HomeError, match="MEMEM_DIR can name another folder"), holding_slot(tmp_path / "mining", 1):
+        pass

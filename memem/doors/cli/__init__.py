@@ -11,7 +11,7 @@ from importlib import import_module
 
 from memem import __version__
 from memem.core import files
-from memem.core.errors import MememError
+from memem.core.errors import IndexDamaged, MememError
 from memem.doors.cli import output
 from memem.workspace import open_workspace
 
@@ -87,7 +87,7 @@ def main(arguments: list[str] | None = None, outside: Outside | None = None) -> 
     try:
         options = parser_for(arguments[0] if arguments else "").parse_args(arguments or ["--help"])
         run = (outside or {}).get(options.verb) or import_module(f"memem.doors.cli.verb_{options.verb}").run
-        code: int = run(options)
+        code = _run(run, options)
         output.flush()
     except SystemExit as leaving:  # argparse has spoken
         return int(leaving.code or 0)
@@ -106,6 +106,14 @@ def main(arguments: list[str] | None = None, outside: Outside | None = None) -> 
         output.abandon()
         return 1
     return code
+
+
+def _run(run: Callable[[argparse.Namespace], int], options: argparse.Namespace) -> int:
+    """Whoever comes upon a damaged index has set it aside: once more, and it is made anew."""
+    try:
+        return run(options)
+    except IndexDamaged:
+        return run(options)
 
 
 def _explained(error: Exception) -> str:

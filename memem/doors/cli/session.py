@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from memem.core.errors import InputError
-from memem.flows import reindex, retrieve
+from memem.flows import glancing, reindex, retrieve
 from memem.workspace import Workspace, open_workspace
 
 
@@ -27,7 +27,7 @@ def fresh_workspace(query: str = "") -> Iterator[Workspace]:
     """
     with workspace() as ws:
         if query.strip() and ws.settings.encoder != "none":
-            refresh = reindex.refresher(ws)
+            refresh = glancing.refresher(ws)
             retrieve.foresee(ws, query)
             refresh()
         else:

@@ -16,7 +16,7 @@ import mcp_types as types
 from mcp.server.lowlevel import Server
 
 from memem import __version__
-from memem.core.errors import MememError
+from memem.core.errors import IndexDamaged, MememError
 from memem.doors.mcp_server.stdio import LEAVE_SECONDS, Wire, taken
 from memem.doors.mcp_server.tools import Tool
 
@@ -100,7 +100,7 @@ def _server(tools: Sequence[Tool], call: Call, ready: Callable[[], object], call
         return types.ListToolsResult(tools=[_described(tool) for tool in tools])
 
     async def call_tool(_context: object, params: types.CallToolRequestParams) -> types.CallToolResult:
-        future = calls.begin(lambda: call(params.name, params.arguments or {}))
+        future = calls.begin(lambda: _called(call, params.name, params.arguments or {}))
         try:
             return _result(await asyncio.wrap_future(future))
         except MememError as error:
@@ -112,6 +112,14 @@ def _server(tools: Sequence[Tool], call: Call, ready: Callable[[], object], call
     return Server(
         "memem", version=__version__, instructions=INSTRUCTIONS, on_list_tools=list_tools, on_call_tool=call_tool
     )
+
+
+def _called(call: Call, name: str, arguments: dict[str, Any]) -> str:
+    """Whoever comes upon a damaged index has set it aside: once more, and it is made anew."""
+    try:
+        return call(name, arguments)
+    except IndexDamaged:
+        return call(name, arguments)
 
 
 def _described(tool: Tool) -> types.Tool:

@@ -1,0 +1,44 @@
+"""Copies that sync services make of a file when two machines have written it: known by their names, beside the file.
+
+    tokens-3f2c9a1e (Ann's conflicted copy 2026-01-02).md        Dropbox, Nextcloud
+    tokens-3f2c9a1e.sync-conflict-20260102-101112-ABCDEFG.md     Syncthing
+    tokens-3f2c9a1e 2.md, tokens-3f2c9a1e (1).md                 iCloud, Google Drive
+
+A name alone proves nothing, since a person may number files too: whoever asks looks whether the original is there, and
+whether both are of one memory.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+_CERTAIN = (
+    ("Dropbox or Nextcloud", r" \((?:[^()]+ )?conflicted copy \d{4}-\d\d-\d\d(?: \d+)?\)(?: \(\d+\))?"),
+    ("Obsidian Sync", r" \(conflicted copy [^()]+ \d{8,14}\)"),
+    ("Syncthing", r"\.sync-conflict-\d{8}-\d{6}-[a-z0-9]+"),
+    ("Seafile", r" \(sfconflict [^()]+\)"),
+)
+_LIKELY = (("Google Drive", r" ?\(\d{1,3}\)"), ("iCloud", r" \d{1,3}"), ("OneDrive", r"(?<=-[0-9a-f]{8})-[\w-]{1,15}"))
+_PATTERNS = tuple(
+    (service, re.compile(rf"(?P<stem>.+?){ending}", re.IGNORECASE), certain)
+    for known, certain in ((_CERTAIN, True), (_LIKELY, False))
+    for service, ending in known
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """Of which file, by its path, a file would be a copy, and whose doing that is; `certain`: nobody else names so."""
+
+    original: str
+    service: str
+    certain: bool
+
+
+def copies_of(path: str) -> Iterator[Copy]:
+    """What a file of this name may be a copy of, the most certain first."""
+    pure = PurePosixPath(path)
+    for service, pattern, certain in _PATTERNS:
+        if found := pattern.fullmatch(pure.stem):
+            yield Copy(pure.with_name(found["stem"] + pure.suffix).as_posix(), service, certain)

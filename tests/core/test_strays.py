@@ -1,0 +1,63 @@
+"""Which modules change the disk by other ways than the file layer: each is known, and what it may do is little.
+
+`tests/faults.py` wraps `os` and `sqlite3`, so it meets all of these but for files that Python opens by itself.
+"""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import memem
+
+ROOT = Path(memem.__file__).parent
+CHANGING = {"write_bytes", "write_text", "touch", "rename", "symlink_to", "hardlink_to", "rmtree", "copytree", "move"}
+OPENING = {"open", "fdopen", "TemporaryFile", "NamedTemporaryFile"}
+LAYER = {"core/files.py", "core/locks.py", "core/sqlite.py"}
+KNOWN = {
+    # marks whose being there, or whose time, is all that counts
+    "flows/encode.py": {"touch", "write_bytes"},
+    "flows/receipts.py": {"touch"},
+    "flows/upkeep.py": {"touch"},
+    "flows/usefulness.py": {"touch"},
+    "serving.py": {"touch"},  # a clock's, not a file's
+    # what is thrown away, or moved as a whole
+    "flows/rebuild.py": {"rename", "rmtree"},
+    "index/fetching.py": {"rmtree", "open"},  # weights, checked by their sha256
+    "index/hub.py": {"open"},
+    "vault/exports.py": {"rename", "rmtree"},  # a folder takes another's place
+    # logs of processes that nobody watches, and files without a name
+    "jobs/detach.py": {"open"},
+    "extract/claude.py": {"TemporaryFile"},
+    # in a temporary folder
+    "flows/hook_check.py": {"touch"},
+}
+
+
+def changes(tree: ast.AST) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call):
+            continue
+        name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        if name in CHANGING and not (name == "move" and isinstance(node.func, ast.Attribute) and _is_files(node.func)):
+            yield name
+        given = (*node.args, *(word.value for word in node.keywords))
+        if name in OPENING and (any(map(_is_mode, given)) or name.endswith("TemporaryFile")):
+            yield name
+
+
+def _is_files(function: ast.Attribute) -> bool:
+    return isinstance(function.value, ast.Name) and function.value.id == "files"
+
+
+def _is_mode(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value in ("w", "a", "wb", "ab", "r+b", "w+b", "x", "xb")
+
+
+def test_whatever_changes_the_disk_goes_through_the_file_layer_or_is_known() -> None:
+    found: dict[str, set[str]] = {}
+    for path in ROOT.rglob("*.py"):
+        name = path.relative_to(ROOT).as_posix()
+        did = set(changes(ast.parse(path.read_text(encoding="utf-8"))))
+        if did and name not in LAYER and not name.startswith("doors/"):
+            found[name] = did
+    assert found == KNOWN
