@@ -12,7 +12,7 @@ Each call takes the next step, and the last one repeats. A step is a dict of
     operations  the answer, as structured output        echo      the answer is made from standard input: see below
     words       what the model says instead             result    the whole report of the call, as a dict
     raw         the whole output, as it is              empty     no output at all
-    truncate    how many characters of it are given     flood     writes without end
+    truncate    how many characters of it are given     flood     writes without end to this stream
     stderr, exit                                        sleep     seconds before any of it
     child       starts a process that sleeps, ignores SIGTERM and is written down as "child", with its pid
     kill        ends by SIGKILL, after the sleep
@@ -125,7 +125,7 @@ def play(step, said, number):
     if step.get("kill"):
         os.kill(os.getpid(), signal.SIGKILL)
     while step.get("flood"):
-        os.write(1, b"flood " * 10000)
+        os.write(step["flood"], b"flood " * 10000)
     os.write(2, step.get("stderr", "").encode())
     silent = step.get("empty") or ("exit" in step and not {{"result", "words", "operations"}} & set(step))
     output = step.get("raw", "" if silent else report(step, said, number))
