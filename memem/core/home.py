@@ -148,6 +148,11 @@ class Home:
         return self.root / "run" / OWN_FOLDER
 
     @property
+    def letters(self) -> Path:
+        """What hooks have left for a process of its own."""
+        return self.root / "run" / "later"
+
+    @property
     def write_lock(self) -> Path:
         return self.root / "run" / "write.lock"
 

@@ -29,13 +29,18 @@ JUDGING = ("Stop", "SessionEnd")
 LONGEST_NAME = 100
 """A socket's name has room for 104 bytes on some systems."""
 LONGEST_LOG = 1_000_000
+LONGEST_SESSION = 64
+OWN_FOLDER = "memem-calls"
+"""Where our own calls of a model run; as `core/home.py` has it."""
+HELD = 3
+"""The number of the lock in the process that it is handed to; as `jobs/letters.py` has it."""
 ROOT = __file__.rpartition("/memem/")[0]
 _TOLD = ("MEMEM_", "CLAUDE_PLUGIN_OPTION_", "CLAUDE_PLUGIN_ROOT=", "HOME=", "USERPROFILE=")
 
 
 def main(arguments: list[str]) -> None:
     """`hook EVENT`, with the envelope on standard input."""
-    if os.environ.get("MEMEM_HOOKS_OFF"):
+    if os.environ.get("MEMEM_HOOKS_OFF") or _is_in_own_folder():
         return  # within a call of our own
     event = arguments[1]
     try:
@@ -145,26 +150,75 @@ def _done_here(event: str, envelope: bytes) -> bytes:
 
 def begin_later(event: str, envelope: bytes) -> None:
     """Have the rest done by a process that outlives this one, and holds nothing of it open."""
-    folder = f"{home()}/run"
-    for each in (home(), folder):
+    folder = f"{home()}/run/later"
+    for each in (home(), os.path.dirname(folder), folder):
         os.makedirs(each, 0o700, exist_ok=True)
-    name = f"{folder}/hook-{os.getpid()}.json"
-    given = os.open(name, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600)
-    os.unlink(name)
-    _write(given, envelope)
-    os.lseek(given, 0, os.SEEK_SET)
-    told = os.open(log_file(), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    command = [sys.executable, "-I", f"{ROOT}/memem/__main__.py", "hook", event, "--later"]
-    if os.fork():
+    whose, command = event, [sys.executable, "-I", f"{ROOT}/memem/__main__.py", "hook", event, "--later"]
+    given = _written(new := f"{folder}/hook-{os.getpid()}.json", envelope)
+    if event in LATER:
+        whose = _settings_name()
+        command.append(f"--letters={whose}")
+        # In the place of one of the same session that nobody has taken up.
+        os.rename(new, f"{folder}/{whose}-{_session(envelope)}-{event}.json")
+    else:
+        os.unlink(new)
+    held, told = _locked(f"{folder}/{whose}.lock"), _opened_log()
+    if held is None or os.fork():  # one is at it already, and looks once more before it leaves; or is from now on
         return
     try:
         os.setsid()
-        for target, source in enumerate((given, told, told)):
+        for target, source in enumerate((given, told, told, held)):
             os.dup2(source, target)
-        os.chdir(folder)
+        os.set_inheritable(HELD, True)  # which it is not where it had that number already
+        os.chdir(os.path.dirname(folder))
         os.execv(command[0], command)
     finally:
         os._exit(127)
+
+
+def _written(name: str, envelope: bytes) -> int:
+    file = os.open(name, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600)
+    _write(file, envelope)
+    os.lseek(file, 0, os.SEEK_SET)
+    return file
+
+
+def _locked(path: str) -> int | None:
+    """The lock, open; None when another process has it. Where there are no locks everybody is let in."""
+    import fcntl
+
+    held = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(held)
+        return None
+    except OSError:
+        pass
+    return held
+
+
+def _settings_name() -> str:
+    """Names what the settings of this hook come from."""
+    from zlib import crc32
+
+    told = sorted(pair for pair in map("=".join, os.environ.items()) if pair.startswith(_TOLD))
+    return f"{crc32(os.fsencode(chr(0).join([ROOT, *told]))):08x}"
+
+
+def _session(envelope: bytes) -> str:
+    """The session's id, as far as it can be a part of a name; within a text the quotes would be escaped."""
+    name = envelope.partition(b'"session_id"')[2].partition(b'"')[2].partition(b'"')[0]
+    is_one = len(name) <= LONGEST_SESSION and name.replace(b"-", b"").isalnum()
+    return name.decode("ascii") if is_one else f"{os.getpid()}"
+
+
+def _is_in_own_folder() -> bool:
+    """Also where the mark was lost on the way: some pass on no variables that they do not know."""
+    try:
+        return os.path.basename(os.getcwd()) == OWN_FOLDER
+    except OSError:
+        return False
 
 
 def home() -> str:
@@ -185,22 +239,24 @@ def address(folder: str) -> str:
     return f"{runtime}/memem-{crc32(os.fsencode(path)):08x}.sock"
 
 
-def log_file() -> str:
-    return f"{home()}/hooks.log"
-
-
 def log(event: str, what: str) -> None:
-    """A line for `memem doctor`. A log that has grown too long is begun anew."""
+    """A line for `memem doctor`."""
     line = f"{strftime('%Y-%m-%dT%H:%M:%S%z')} {event}: {' '.join(what.split())[:500]}\n"
     try:
         os.makedirs(home(), 0o700, exist_ok=True)
-        file = os.open(log_file(), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-        if os.fstat(file).st_size > LONGEST_LOG:
-            os.ftruncate(file, 0)
+        file = _opened_log()
         _write(file, line.encode("utf-8", "replace"))
         os.close(file)
     except OSError:
         return  # a home that cannot be written: doctor says so
+
+
+def _opened_log() -> int:
+    """One that has grown too long is begun anew, also by a process that gets no further than to say why it fails."""
+    file = os.open(f"{home()}/hooks.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    if os.fstat(file).st_size > LONGEST_LOG:
+        os.ftruncate(file, 0)
+    return file
 
 
 def _is_to_be_done(event: str) -> bool:
