@@ -89,12 +89,17 @@ def _space(ws: Workspace) -> Diagnosis:
 
 
 def _leftovers(ws: Workspace) -> list[Diagnosis]:
-    """Temporary files of writers that were killed: incomplete, and in nobody's way but on the disk."""
-    old = sorted(path for path in _temporary(ws) if _age(ws, path) > LEFTOVER_SECONDS)
+    old = leftovers(ws)
     if not old:
         return []
     told = f"{len(old)} files that a killed writer left, the first {old[0]}"
     return [degraded("leftovers", told, "Delete them: what they were meant to replace is whole.")]
+
+
+def leftovers(ws: Workspace) -> list[Path]:
+    """Temporary files of writers that were killed: incomplete, and in nobody's way but on the disk. They go when a
+    session begins."""
+    return sorted(path for path in _temporary(ws) if _age(ws, path) > LEFTOVER_SECONDS)
 
 
 def _temporary(ws: Workspace) -> Iterator[Path]:

@@ -14,7 +14,6 @@ from memem.extract.claude import Claude
 from memem.extract.prompt import Prompt
 from memem.flows import postponing, retrieve
 from memem.jobs.budget import Limits
-from memem.jobs.sessions import Session
 from memem.workspace import Workspace
 
 Answered = TypeVar("Answered")
@@ -70,7 +69,7 @@ def asked(
     """One call, counted before it is made and settled after it, whatever came of it."""
     number = ws.state.ledger.reserve(ws.today(), session, limits(ws))
     own = str(uuid.uuid4())
-    ws.state.sessions.put(Session(own, "", own=True))  # should the CLI keep this call as a session, it is known
+    ws.state.sessions.put_own(own, "", ws.clock().timestamp())
     try:
         answer = claude.ask(
             system=question.system, instruction=question.instruction, text=question.text, schema=schema, session=own

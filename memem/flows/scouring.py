@@ -167,6 +167,7 @@ def small_files(ws: Workspace, traces: Traces) -> None:
     vanished.drop(ws, traces.id)
     _stale(ws, traces)
     leftovers = [*ws.home.state.glob("*.damaged"), *ws.home.root.rglob(_TEMPORARY), *ws.store.leftovers()]
+    leftovers += ws.home.letters.glob("*.json")
     for path in (ws.home.trouble, *leftovers):
         if _holds(path, traces):
             files.remove_quietly(path)

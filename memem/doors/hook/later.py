@@ -68,7 +68,7 @@ def _mark(ws: Workspace, event: str, envelope: bytes) -> bool:
     from memem.flows import consent, hook_check, mining
 
     told = read(envelope)
-    if text_of(told, "session_id") == hook_check.SESSION:
+    if event not in FLUSHES or text_of(told, "session_id") == hook_check.SESSION:
         return False  # doctor wanted to see that we start
     transcript = text_of(told, "transcript_path")
     if not transcript and not consent.opted_in(ws):
