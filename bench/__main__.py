@@ -18,6 +18,7 @@ BENCHES = (
     "report",
     "rules",
     "silence",
+    "soak",
     "truth",
 )
 
