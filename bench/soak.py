@@ -1,4 +1,4 @@
-"""An hour of work of several sessions at once, without the time that people take to think.
+"""An hour of work of several sessions at once, in minutes: people take seconds to think instead of minutes.
 
 Every session has what Claude Code gives it: a server that it calls tools of, the hooks of `hooks.json` through their
 launcher, and a file that grows line by line, with half-written lines, tool results, sidechains, compactions, a resume,
@@ -32,7 +32,7 @@ from memem.flows.checkup_folders import holder_of
 from memem.flows.checkup_setup import ROOT
 from memem.workspace import open_workspace
 
-NOTES, SESSIONS, TURNS = 20_000, 10, 40
+NOTES, SESSIONS, TURNS, PAUSE = 20_000, 10, 40, 3.0
 SETTLE_SECONDS, END_SECONDS = 150.0, 30.0
 KILLS = (("server", 0.3), ("miner", 0.45), ("server", 0.6), ("miner", 0.75))
 """Who is killed when, as a share of all turns."""
@@ -55,7 +55,7 @@ def run(arguments: list[str]) -> int:
 
 def soak(scene: Scene, options: argparse.Namespace) -> Report:
     """All of it, to the last process."""
-    report, talk = Report(), Talk(scene, options.turns)
+    report, talk = Report(), Talk(scene, options.turns, options.pause)
     sessions = [Session(talk, number) for number in range(options.sessions)]
     person, watch = Person(scene), Watch(scene)
     begun = time.monotonic()
@@ -148,6 +148,10 @@ def _options(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--notes", type=int, default=NOTES, help=f"in the vault (default: {NOTES:,})")
     parser.add_argument("--sessions", type=int, default=SESSIONS, help=f"at once (default: {SESSIONS})")
     parser.add_argument("--turns", type=int, default=TURNS, help=f"of each session (default: {TURNS})")
+    told = (
+        f"seconds before a turn, on average (default: {PAUSE}; 0: as fast as can be, which no machine is in time for)"
+    )
+    parser.add_argument("--pause", type=float, default=PAUSE, help=told)
     parser.add_argument("--words", action="store_true", help="without an encoder")
     parser.add_argument("--no-kill", dest="kill", action="store_false", help="let everybody live")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the numbers to this file")
@@ -163,7 +167,7 @@ def _options(arguments: list[str]) -> argparse.Namespace:
 def _print(report: Report, options: argparse.Namespace, *, with_meaning: bool) -> None:
     how = "with vectors" if with_meaning else "by words alone: there is no model"
     print(f"{options.sessions} sessions of {options.turns} turns over {options.notes:,} notes, {how}.")
-    print(f"{report.seconds:.0f} s, without the time that people take to think.\n")
+    print(f"{report.seconds:.0f} s, with {options.pause:g} s on average before a turn.\n")
     columns = ("event", "runs", "p50_ms", "x_bare", "p95_ms", "max_ms", "deadline_ms", "answered")
     print(
         table(
@@ -182,6 +186,7 @@ def _as_json(report: Report, options: argparse.Namespace, *, with_meaning: bool)
         "notes": options.notes,
         "sessions": options.sessions,
         "turns": options.turns,
+        "pause": options.pause,
         "with_meaning": with_meaning,
         "seconds": round(report.seconds, 1),
         "hooks": report.hooks,

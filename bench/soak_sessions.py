@@ -41,13 +41,14 @@ class Talk:
 
     scene: Scene
     turns: int
+    pause: float = 0.0
     ran: list[Ran] = field(default_factory=list)
     done: int = 0
     problems: list[str] = field(default_factory=list)
 
 
 class Session(threading.Thread):
-    """One session of Claude Code, from its start to its end, without the time that people take to think."""
+    """One session of Claude Code, from its start to its end."""
 
     def __init__(self, talk: Talk, number: int) -> None:
         super().__init__(name=f"session-{number}")
@@ -66,6 +67,7 @@ class Session(threading.Thread):
             self._start_server()
             self._hook("SessionStart", source="startup")
             for turn in range(self._talk.turns):
+                time.sleep(self._random.uniform(0, 2) * self._talk.pause)
                 self._turn(turn)
                 self._talk.done += 1
             self._hook("SessionEnd", reason="other")

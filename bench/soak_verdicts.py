@@ -93,7 +93,7 @@ def hooks(report: Report, talk: Talk, watch: Watch) -> None:
 def resources(report: Report, watch: Watch, worked: int, left: list[str], killed: dict[str, int]) -> None:
     full = max((look.servers for look in watch.looks[:worked]), default=0)
     busy = [look for look in watch.looks[:worked] if look.servers == full]
-    memory = watch.thirds([look.resident for look in busy])
+    memory = watch.thirds([look.memory for look in busy])
     files = watch.thirds([look.descriptors for look in busy])
     told = f"{memory[0] / 1e6:,.0f} MB of {full} servers in the first third, {memory[1] / 1e6:,.0f} MB in the last"
     enough = len(busy) >= LEAST_LOOKS
@@ -134,6 +134,7 @@ def memories(report: Report, scene: Scene, sessions: list[Session], person: Pers
         f"{len(changed)} of {len(scene.theirs)} notes changed, {len(back)} of {len(person.deleted)} deleted ones back"
     )
     report.judge("a person's notes intact", not changed and not back, wrong)
+    report.figures.append(("facts told", str(len(told))))
     report.figures.append(("servers started again", str(sum(session.restarts for session in sessions))))
     report.figures.append(("commands by the person", str(person.commands)))
 

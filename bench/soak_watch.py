@@ -16,7 +16,6 @@ from bench.soak_scene import Scene
 
 LOOK_SECONDS = 1.0
 SERVER, HOOK, LATER, CALL, COMMAND, OTHER = "servers", "hooks", "background", "model calls", "commands", "other"
-_PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +33,7 @@ class Look:
 
     seconds: float
     kinds: Counter[str]
-    resident: int  # of all servers, in bytes
+    memory: int  # of all servers, in bytes
     servers: int
     descriptors: int
     sizes: dict[str, int]
@@ -103,16 +102,18 @@ def _look(scene: Scene, seconds: float) -> Look:
     return Look(
         seconds,
         kinds,
-        sum(map(_resident, servers)),
+        sum(map(_share, servers)),
         len(servers),
         sum(map(_descriptors, servers)),
         sizes(Path(scene.environ["MEMEM_DIR"])),
     )
 
 
-def _resident(pid: int) -> int:
+def _share(pid: int) -> int:
+    """What it holds of memory, a part for itself of what several map: each server maps the same weights and index."""
     with suppress(OSError, IndexError, ValueError):
-        return int(Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()[1]) * _PAGE
+        told = Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="ascii")
+        return int(told.partition("\nPss:")[2].split()[0]) * 1024
     return 0
 
 

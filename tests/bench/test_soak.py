@@ -14,7 +14,7 @@ from bench.soak_verdicts import Report
 from bench.soak_watch import CALL, LATER, SERVER, Look, Watch, sizes
 from memem.transcript import delta
 
-TINY = ("--notes", "30", "--sessions", "2", "--turns", "2", "--words", "--no-kill")
+TINY = ("--notes", "30", "--sessions", "2", "--turns", "2", "--words", "--no-kill", "--pause", "0")
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="counts processes in /proc")
 
@@ -35,7 +35,8 @@ def test_a_small_one_holds_and_says_so(
     assert {row["event"] for row in told["hooks"]} == {
         *("SessionStart", "UserPromptSubmit", "PreToolUse", "Stop", "SessionEnd")
     }
-    assert "holds   nothing lost: 4 of 4 facts kept" in printed, "one by each session's words, one by each one's tool"
+    assert "holds   nothing lost: " in printed
+    assert int(told["figures"]["facts told"]) >= 4, "one by each session's words, one by each one's tool"
     assert "holds   no process left: none" in printed
     assert "by words alone" in printed
     assert list(tmp_path.glob("memem-soak-*")) == []
@@ -88,7 +89,7 @@ def looked(scene: Scene, *looks: Look) -> Watch:
 @pytest.mark.parametrize(("taken", "holds"), [((0.1, 4.9), True), ((0.1, 5.0), False)])
 def test_a_deadline_that_was_passed_is_told(scene: Scene, taken: tuple[float, ...], holds: bool) -> None:
     report = Report()
-    soak_verdicts.hooks(report, Talk(scene, 1, hooked(*taken)), looked(scene))
+    soak_verdicts.hooks(report, Talk(scene, 1, ran=hooked(*taken)), looked(scene))
     assert judged(report)["hooks within their deadlines"] is holds
     assert report.hooks[0]["max_ms"] == 1e3 * taken[-1]
 
@@ -98,7 +99,7 @@ def test_an_answer_that_was_given_up_is_told(scene: Scene) -> None:
     home.mkdir()
     (home / "hooks.log").write_text("2026-03-01T09:00:00+0100 UserPromptSubmit: not done within 8.0 s\n")
     report = Report()
-    soak_verdicts.hooks(report, Talk(scene, 1, hooked(0.1)), looked(scene))
+    soak_verdicts.hooks(report, Talk(scene, 1, ran=hooked(0.1)), looked(scene))
     assert judged(report)["answers missed"] is False
 
 

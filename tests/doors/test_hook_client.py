@@ -1,5 +1,6 @@
 """The client that Claude Code starts at every event: what it loads, whom it asks, and that it never is in the way."""
 
+import fcntl
 import json
 import os
 import socket
@@ -481,6 +482,29 @@ def test_in_the_folder_of_our_own_calls_a_hook_does_nothing_though_the_mark_was_
     called = call(event, envelope(event, prompt="house painted yellow?"), environ, before=before)
     assert (called.returncode, called.stdout, called.stderr) == (0, b"", b"")
     assert not house.home.letters.exists()
+
+
+def test_hooks_that_do_the_work_themselves_take_turns(house: Workspace, environ: dict[str, str]) -> None:
+    ask = envelope("UserPromptSubmit", prompt="house painted yellow?")
+    (house.home.root / "run").mkdir(exist_ok=True)
+    locks = [(house.home.root / "run" / f"cold-{number}.lock").open("w") for number in range(client.AT_ONCE)]
+    for lock in locks:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+    waiting = call("UserPromptSubmit", ask, environ, before='SECONDS = {"UserPromptSubmit": 0.3}')
+    assert (waiting.returncode, waiting.stdout) == (0, b"")
+    for lock in locks:
+        lock.close()
+    assert "Swoboda" in context(call("UserPromptSubmit", ask, environ).stdout)
+
+
+def test_what_nobody_waits_for_gives_way(ws: Workspace, environ: dict[str, str], session: Transcript) -> None:
+    consent.opt_in(ws)
+    told = "os.execv = lambda *_: os.write(told, b'%d' % os.nice(0))\nsaid, told = os.pipe()"
+    waited = "begin = begin_later\ndef begin_later(*given):\n    begin(*given)\n    os.wait()"
+    waited += "\n    os.write(2, os.read(said, 9))"
+    given = envelope("Stop", transcript_path=str(session.path))
+    polite = int(call("Stop", given, environ, before=f"{told}\n{waited}").stderr)
+    assert polite == min(19, os.nice(0) + client.POLITE)
 
 
 def test_while_one_is_at_the_letters_a_hook_leaves_its_own_and_starts_nobody(

@@ -29,11 +29,14 @@ JUDGING = ("Stop", "SessionEnd")
 LONGEST_NAME = 100
 """A socket's name has room for 104 bytes on some systems."""
 LONGEST_LOG = 1_000_000
-LONGEST_SESSION = 64
 OWN_FOLDER = "memem-calls"
 """Where our own calls of a model run; as `core/home.py` has it."""
 HELD = 3
 """The number of the lock in the process that it is handed to; as `jobs/letters.py` has it."""
+POLITE = 10
+"""What nobody waits for gives way to prompts."""
+AT_ONCE = 2
+"""So many hooks do the work themselves at once: more would all be late, where some could have been in time."""
 ROOT = __file__.rpartition("/memem/")[0]
 _TOLD = ("MEMEM_", "CLAUDE_PLUGIN_OPTION_", "CLAUDE_PLUGIN_ROOT=", "HOME=", "USERPROFILE=")
 
@@ -140,6 +143,10 @@ def _done_here(event: str, envelope: bytes) -> bytes:
     import gc
 
     gc.disable()
+    try:  # noqa: SIM105 - contextlib would have to be imported
+        _locked(f"{home()}/run/cold-{os.getpid() % AT_ONCE}.lock", wait=True)
+    except OSError:
+        pass  # a home that cannot be written, or is not there yet
     version = f"python{sys.version_info[0]}.{sys.version_info[1]}"
     environment = os.path.dirname(os.path.dirname(sys.executable))
     sys.path[:0] = [ROOT, f"{environment}/lib/{version}/site-packages"]
@@ -154,12 +161,13 @@ def begin_later(event: str, envelope: bytes) -> None:
     for each in (home(), os.path.dirname(folder), folder):
         os.makedirs(each, 0o700, exist_ok=True)
     whose, command = event, [sys.executable, "-I", f"{ROOT}/memem/__main__.py", "hook", event, "--later"]
-    given = _written(new := f"{folder}/hook-{os.getpid()}.json", envelope)
+    given = os.open(new := f"{folder}/hook-{os.getpid()}.json", os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600)
+    _write(given, envelope)
+    os.lseek(given, 0, os.SEEK_SET)
     if event in LATER:
         whose = _settings_name()
         command.append(f"--letters={whose}")
-        # In the place of one of the same session that nobody has taken up.
-        os.rename(new, f"{folder}/{whose}-{_session(envelope)}-{event}.json")
+        os.rename(new, f"{folder}/{whose}-{_session(envelope)}-{event}.json")  # in the place of one nobody took up
     else:
         os.unlink(new)
     held, told = _locked(f"{folder}/{whose}.lock"), _opened_log()
@@ -167,6 +175,7 @@ def begin_later(event: str, envelope: bytes) -> None:
         return
     try:
         os.setsid()
+        os.nice(POLITE)
         for target, source in enumerate((given, told, told, held)):
             os.dup2(source, target)
         os.set_inheritable(HELD, True)  # which it is not where it had that number already
@@ -176,20 +185,13 @@ def begin_later(event: str, envelope: bytes) -> None:
         os._exit(127)
 
 
-def _written(name: str, envelope: bytes) -> int:
-    file = os.open(name, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600)
-    _write(file, envelope)
-    os.lseek(file, 0, os.SEEK_SET)
-    return file
-
-
-def _locked(path: str) -> int | None:
-    """The lock, open; None when another process has it. Where there are no locks everybody is let in."""
+def _locked(path: str, *, wait: bool = False) -> int | None:
+    """The lock, until this process ends; None when another has it. Where there are no locks everybody is let in."""
     import fcntl
 
     held = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     try:
-        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(held, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
     except BlockingIOError:
         os.close(held)
         return None
@@ -209,14 +211,14 @@ def _settings_name() -> str:
 def _session(envelope: bytes) -> str:
     """The session's id, as far as it can be a part of a name; within a text the quotes would be escaped."""
     name = envelope.partition(b'"session_id"')[2].partition(b'"')[2].partition(b'"')[0]
-    is_one = len(name) <= LONGEST_SESSION and name.replace(b"-", b"").isalnum()
+    is_one = len(name) <= 64 and name.replace(b"-", b"").isalnum()
     return name.decode("ascii") if is_one else f"{os.getpid()}"
 
 
 def _is_in_own_folder() -> bool:
     """Also where the mark was lost on the way: some pass on no variables that they do not know."""
     try:
-        return os.path.basename(os.getcwd()) == OWN_FOLDER
+        return os.getcwd().endswith(f"/{OWN_FOLDER}")
     except OSError:
         return False
 
