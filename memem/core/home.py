@@ -131,6 +131,11 @@ class Home:
         return self.root / "run" / "engine.lock"
 
     @property
+    def engine_late(self) -> Path:
+        """Says to hooks, for a minute, that it does not answer in time."""
+        return self.engine_lock.with_name("engine-late")
+
+    @property
     def claude_flags(self) -> Path:
         return self.cache / "claude-flags.json"
 

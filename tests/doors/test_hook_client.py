@@ -440,6 +440,13 @@ def test_the_client_and_the_engine_speak_the_same_protocol() -> None:
     assert client.LONGEST_NAME == MOST_ADDRESS
 
 
+def test_the_client_and_the_engine_agree_on_what_says_that_it_was_late(
+    ws: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MEMEM_DIR", str(ws.settings.home))
+    assert client._late_mark() == str(ws.home.engine_late)
+
+
 def test_the_client_and_those_that_it_starts_agree_on_what_it_leaves_them(ws: Workspace) -> None:
     assert client.HELD == letters.HELD
     assert client.OWN_FOLDER == OWN_FOLDER

@@ -18,7 +18,7 @@ PROTOCOL = 1
 ENGINE_SECONDS = 3.0
 """How long the engine is waited for: its answer takes hundredths of a second, but the first one loads the model."""
 LATE_SECONDS = 60.0
-"""After that happened, it is not asked again for so long: it may be stopped, or hang on a disk that does not answer."""
+"""Then it is not asked for so long: it may hang on a disk. One that was only slow takes its mark away."""
 SECONDS = {"SessionStart": 8.0, "UserPromptSubmit": 8.0}
 """How long a hook may take in all, short of the deadline in hooks.json, on which Claude Code would end it unsaid."""
 OTHER_SECONDS = 4.0
