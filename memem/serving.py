@@ -111,9 +111,8 @@ class Serving:
             try:
                 return answer(ws, request.name, request.body)
             finally:
-                if (
-                    ws.ticks() >= until
-                ):  # who asked has given up, and told all others; from now on they are in time again
+                # Who asked has given up, and told the others: from now on they are in time again.
+                if ws.ticks() >= until:
                     files.remove_quietly(ws.home.engine_late)
 
         until = opened.ws.ticks() + (request.seconds or float("inf"))
