@@ -18,7 +18,8 @@ MINERS = 2
 """As many as memem allows unless it is told otherwise."""
 BACKGROUND = 5
 """Beside the miners: one at the letters, one that finds no room, one at the upkeep, one at vectors, one that ends."""
-FLAT, LEAST_LOOKS = 1.25, 30
+FLAT, LEAST_LOOKS, WARM_UP = 1.25, 30, 5
+"""What counts as flat, over how many looks at least, after the first fifth: until then servers load what they need."""
 BOUNDS = {
     "hooks.log": 1_100_000,
     "mine_delta.log": 1_100_000,
@@ -91,8 +92,9 @@ def hooks(report: Report, talk: Talk, watch: Watch) -> None:
 
 
 def resources(report: Report, watch: Watch, worked: int, left: list[str], killed: dict[str, int]) -> None:
-    full = max((look.servers for look in watch.looks[:worked]), default=0)
-    busy = [look for look in watch.looks[:worked] if look.servers == full]
+    looks = watch.looks[worked // WARM_UP : worked]
+    full = max((look.servers for look in looks), default=0)
+    busy = [look for look in looks if look.servers == full]
     memory = watch.thirds([look.memory for look in busy])
     files = watch.thirds([look.descriptors for look in busy])
     told = f"{memory[0] / 1e6:,.0f} MB of {full} servers in the first third, {memory[1] / 1e6:,.0f} MB in the last"
