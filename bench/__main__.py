@@ -21,6 +21,7 @@ BENCHES = (
     "rules",
     "secrets",
     "silence",
+    "soak",
     "truth",
 )
 

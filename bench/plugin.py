@@ -111,11 +111,19 @@ class Server:
 
     def search(self, query: str) -> str:
         """What `memory_search` says."""
-        result = self._asked("tools/call", name="memory_search", arguments={"query": query})
+        return self.call("memory_search", {"query": query})
+
+    def call(self, tool: str, arguments: Mapping[str, Any]) -> str:
+        """What a tool says."""
+        result = self._asked("tools/call", name=tool, arguments=arguments)
         said = str(result["content"][0]["text"])
         if result.get("isError"):
-            raise RuntimeError(f"The server cannot search: {said}")
+            raise RuntimeError(f"{tool} failed: {said}")
         return said
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
 
     def resident(self) -> int:
         """How many bytes of memory it holds, those of mapped files included."""

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from memem.core import files
 from memem.core.errors import MememError
 from memem.core.home import socket_address
 from memem.doors.engine.engine import Engine
@@ -107,7 +108,12 @@ class Serving:
 
         def work(ws: Workspace) -> bytes:
             ws.wanted_until = until
-            return answer(ws, request.name, request.body)
+            try:
+                return answer(ws, request.name, request.body)
+            finally:
+                # Who asked has given up, and told the others: from now on they are in time again.
+                if ws.ticks() >= until:
+                    files.remove_quietly(ws.home.engine_late)
 
         until = opened.ws.ticks() + (request.seconds or float("inf"))
         told = opened.prompts.do(work, request.seconds)

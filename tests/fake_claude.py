@@ -12,10 +12,12 @@ Each call takes the next step, and the last one repeats. A step is a dict of
     operations  the answer, as structured output        echo      the answer is made from standard input: see below
     words       what the model says instead             result    the whole report of the call, as a dict
     raw         the whole output, as it is              empty     no output at all
-    truncate    how many characters of it are given     flood     writes without end
+    truncate    how many characters of it are given     flood     writes without end to this stream
     stderr, exit                                        sleep     seconds before any of it
     child       starts a process that sleeps, ignores SIGTERM and is written down as "child", with its pid
     kill        ends by SIGKILL, after the sleep
+    hooks       runs memem's hooks, as a CLI does that knows no option against them: a list of the client, and of the
+                environment and the folder they get (None: its own). It keeps a session file too: see `nested`
     lines       what it makes of lines of a playbook, when it is asked about such: a list of ids and texts
     verdict     what it says of pairs of memories, when it is asked about such: that they contradict, if nothing
 
@@ -95,6 +97,23 @@ def start_child():
     return pid
 
 
+def fire_hooks(client, env, folder, said):
+    import subprocess
+    session = sys.argv[sys.argv.index("--session-id") + 1]
+    projects = os.path.join((env or os.environ)["HOME"], ".claude", "projects", os.getcwd().replace("/", "-"))
+    os.makedirs(projects, exist_ok=True)
+    path = os.path.join(projects, session + ".jsonl")
+    line = dict(type="user", uuid=session, sessionId=session, cwd=os.getcwd(), timestamp="2030-01-01T00:00:00Z",
+                isSidechain=False, message=dict(role="user", content=sys.argv[-1] + "\n\n" + said))
+    with open(path, "w") as file:
+        file.write(json.dumps(line) + "\n")
+    told = dict(session_id=session, transcript_path=path, cwd=folder or os.getcwd(), source="startup", prompt="hello")
+    for event in ("SessionStart", "UserPromptSubmit", "Stop", "SessionEnd"):
+        done = subprocess.run([sys.executable, "-I", "-S", client, "hook", event], env=env, cwd=folder,
+                              input=json.dumps(dict(told, hook_event_name=event)).encode(), capture_output=True)
+        append("nested.jsonl", dict(event=event, code=done.returncode, session=session))
+
+
 def echoed(said, number, reword):
     words = " (in the words of call %d)" % number if reword else ""
     return [
@@ -121,11 +140,13 @@ def report(step, said, number):
 
 
 def play(step, said, number):
+    if step.get("hooks"):
+        fire_hooks(*step["hooks"], said)
     time.sleep(step.get("sleep", 0))
     if step.get("kill"):
         os.kill(os.getpid(), signal.SIGKILL)
     while step.get("flood"):
-        os.write(1, b"flood " * 10000)
+        os.write(step["flood"], b"flood " * 10000)
     os.write(2, step.get("stderr", "").encode())
     silent = step.get("empty") or ("exit" in step and not {{"result", "words", "operations"}} & set(step))
     output = step.get("raw", "" if silent else report(step, said, number))
@@ -200,6 +221,12 @@ def calls(folder: Path, *, questions: bool = False) -> list[dict[str, Any]]:
     lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
     made = [json.loads(line) for line in lines]
     return [each for each in made if questions or each["step"] is not None]
+
+
+def nested(folder: Path) -> list[dict[str, Any]]:
+    """The hooks that calls have run."""
+    path = folder / "nested.jsonl"
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
 
 
 def most_at_once(folder: Path) -> int:

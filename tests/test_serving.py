@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,6 +15,8 @@ import pytest
 
 import memem
 from memem import serving
+from memem.core.errors import Busy
+from memem.doors.engine.protocol import Request
 from memem.doors.hook import client as hook
 from memem.flows import remember
 from memem.workspace import Workspace
@@ -179,6 +182,47 @@ def test_when_the_leader_is_killed_the_next_one_answers(start: Callable[..., Ser
     ask = lambda: asked("UserPromptSubmit", shop, prompt="tokens signed RS256 gateway")  # noqa: E731
     assert tokens in eventually(ask, lambda found: found[0] == "done")[1]
     assert tokens in second.says("memory_search", query="RS256")
+
+
+def test_a_leader_that_was_late_and_is_done_is_asked_again_at_once(
+    ws: Workspace, environ: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What takes long is mostly the first prompt, which loads the model: the second one need not do without it."""
+
+    def slow(ws: Workspace, *_: object) -> bytes:
+        ws.home.engine_late.parent.mkdir(parents=True, exist_ok=True)
+        ws.home.engine_late.touch()  # the hook has given up
+        answered.wait(SECONDS)
+        return b""
+
+    answered = threading.Event()
+    monkeypatch.setattr("memem.doors.hook.answers.answer", slow)
+    facts = {**environ, "root": serving.ROOT, "cwd": environ["HOME"], "seconds": "0.05"}
+    server = serving.Serving()
+    try:
+        with pytest.raises(Busy):
+            server.answer(Request("hook", "UserPromptSubmit", facts, b"{}"))
+        assert ws.home.engine_late.exists()
+        answered.set()
+        until = time.monotonic() + SECONDS
+        while ws.home.engine_late.exists():
+            assert time.monotonic() < until
+            time.sleep(0.01)
+    finally:
+        server.close()
+
+
+def test_a_new_leader_is_asked_at_once_though_the_one_before_it_was_late(
+    start: Callable[..., Server], ws: Workspace, shop: Path, tokens: str
+) -> None:
+    ws.home.engine_late.parent.mkdir(parents=True, exist_ok=True)
+    ws.home.engine_late.touch()
+    server = start()
+    until = time.monotonic() + SECONDS
+    while ws.home.engine_late.exists():
+        assert time.monotonic() < until
+        time.sleep(0.01)
+    server.end()
 
 
 def test_a_tool_that_fails_at_the_leader_says_so_at_the_follower(start: Callable[..., Server], tokens: str) -> None:

@@ -136,6 +136,11 @@ class Home:
         return self.root / "run" / "engine.lock"
 
     @property
+    def engine_late(self) -> Path:
+        """Says to hooks, for a minute, that it does not answer in time."""
+        return self.engine_lock.with_name("engine-late")
+
+    @property
     def claude_flags(self) -> Path:
         return self.cache / "claude-flags.json"
 
@@ -151,6 +156,11 @@ class Home:
     def call_folder(self) -> Path:
         """Where the model is called from: empty, so that no project's instructions are read there."""
         return self.root / "run" / OWN_FOLDER
+
+    @property
+    def letters(self) -> Path:
+        """What hooks have left for a process of its own."""
+        return self.root / "run" / "later"
 
     @property
     def write_lock(self) -> Path:

@@ -14,6 +14,8 @@ from memem.core import files
 from memem.core.errors import Busy, HomeError, MememError
 
 BUSY_MILLISECONDS = 5_000
+LOG_BYTES = 8_000_000
+"""What is left of a write-ahead log that one large change has made longer, once its pages are in the file."""
 MOST_VALUES = 500
 """How many values one statement is given: SQLite's own limit was once a thousand."""
 
@@ -61,6 +63,7 @@ def connect(path: Path, migrations: Migrations, purpose: Purpose, *, durable: bo
         try:
             _version(connection, path, migrations, purpose)
             connection.execute(f"PRAGMA synchronous = {'OFF' if purpose.soft else 'FULL' if durable else 'NORMAL'}")
+            connection.execute(f"PRAGMA journal_size_limit = {LOG_BYTES}")
             _use_wal(connection, purpose)
             _migrate(connection, path, migrations, purpose)
         except BaseException:

@@ -6,7 +6,6 @@ about goes to it as a file on standard input. It runs in a group of processes of
 
 import errno
 import json
-import math
 import os
 import re
 import subprocess
@@ -20,11 +19,14 @@ from typing import IO, Any
 from memem.core import files, processes
 from memem.core.clock import Clock
 from memem.core.errors import CallFailed, CliMissing, ExtractError, HomeError, NotJson, TookTooLong
-from memem.core.usage import Usage
+from memem.core.usage import UNTOLD, Usage
 from memem.extract import cli_errors, cli_flags
 
 MOST_BYTES = 5_000_000
 """How much of an answer is read. One of a hundred lessons has a hundredth of that."""
+
+MOST_TOKENS, MOST_DOLLARS = 1_000_000_000, 1_000.0
+"""More than a call can take or cost: what is said beyond that is no number to reckon with."""
 
 HELP_SECONDS = 20.0
 LOOK_EVERY_SECONDS = 1.0
@@ -128,7 +130,7 @@ class Claude:
                 said.write(text.encode("utf-8", "replace"))
                 said.seek(0)
                 process = self._start(arguments, said, output, told)
-                code = self._finish(process, output, seconds)
+                code = self._finish(process, (output, told), seconds)
                 return _Finished(code, _read(output), _read(told))
         except OSError as error:
             raise HomeError(f"Cannot ask claude from {self._folder}: {files.reason(error)}.") from None
@@ -156,10 +158,10 @@ class Claude:
         except OSError as error:
             raise _not_started(self._command, error) from None
 
-    def _finish(self, process: "subprocess.Popen[bytes]", output: IO[bytes], seconds: float) -> int:
+    def _finish(self, process: "subprocess.Popen[bytes]", written: Sequence[IO[bytes]], seconds: float) -> int:
         try:
             self._on_start(process.pid, processes.started(process.pid) or "")
-            return _waited_for(process, output, seconds)
+            return _waited_for(process, written, seconds)
         finally:
             processes.end_group(process.pid)
             process.wait()
@@ -185,16 +187,18 @@ def _read(file: IO[bytes]) -> str:
     return file.read(MOST_BYTES).decode("utf-8", "replace")
 
 
-def _waited_for(process: "subprocess.Popen[bytes]", output: IO[bytes], seconds: float) -> int:
-    """The exit code, unless it takes too long, or would fill the disk until then."""
+def _waited_for(process: "subprocess.Popen[bytes]", written: Sequence[IO[bytes]], seconds: float) -> int:
+    """The exit code, unless it takes too long, or would fill the disk until then, whatever it writes to."""
     until = time.monotonic() + seconds
     while (left := until - time.monotonic()) > 0:
         try:
             return process.wait(min(left, LOOK_EVERY_SECONDS))
         except subprocess.TimeoutExpired:
-            if os.fstat(output.fileno()).st_size > MOST_BYTES:
-                raise CallFailed(f"The claude CLI wrote more than {MOST_BYTES:,} bytes and was ended.") from None
-    raise TookTooLong(f"The claude CLI gave no answer within {seconds:g} seconds and was ended. Nothing is lost.")
+            if max(os.fstat(each.fileno()).st_size for each in written) > MOST_BYTES:
+                told = f"The claude CLI wrote more than {MOST_BYTES:,} bytes and was ended."
+                raise CallFailed(told, UNTOLD) from None
+    told = f"The claude CLI gave no answer within {seconds:g} seconds and was ended. Nothing is lost."
+    raise TookTooLong(told, UNTOLD)
 
 
 def _not_started(command: str, error: OSError) -> ExtractError:
@@ -229,16 +233,17 @@ def _value(result: Mapping[str, Any] | None, output: str, usage: Usage) -> Any:
 
 
 def _usage(result: Mapping[str, Any] | None) -> Usage:
-    counted = result.get("usage") if result else None
+    if result is None:
+        return UNTOLD
+    counted = result.get("usage")
     tokens = counted if isinstance(counted, dict) else {}
-    read = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
-    dollars = _number(result.get("total_cost_usd")) if result else 0.0
-    return Usage(
-        int(sum(_number(tokens.get(name)) for name in read)), int(_number(tokens.get("output_tokens"))), dollars
-    )
+    read = [tokens.get(name) for name in ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")]
+    written = _number(tokens.get("output_tokens"), MOST_TOKENS)
+    dollars = _number(result.get("total_cost_usd"), MOST_DOLLARS)
+    return Usage(int(sum(_number(each, MOST_TOKENS) or 0 for each in read)), int(written or 0), dollars)
 
 
-def _number(value: Any) -> float:
-    """A count or a price; zero for anything that cannot be one."""
+def _number(value: Any, most: float) -> float | None:
+    """A count or a price; None for anything that cannot be one."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return float(value) if is_number and 0 <= value < math.inf else 0.0
+    return float(value) if is_number and 0 <= value <= most else None

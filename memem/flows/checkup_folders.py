@@ -107,7 +107,7 @@ def _lock(ws: Workspace) -> list[Diagnosis]:
         with locks.holding(path, min(WAIT_SECONDS, ws.settings.lock_seconds)):
             return [fine("locks", "free")]
     except Busy:
-        holder = _holder(path)
+        holder = holder_of(path)
         who = f"by process {holder}" if holder else "by another process"
         fix = f"Wait for it{f', or end it: `kill {holder}`' if holder else ''}; the lock ends with it."
         return [degraded("locks", f"{path} is held {who}: nobody else can write", fix)]
@@ -115,7 +115,7 @@ def _lock(ws: Workspace) -> list[Diagnosis]:
         return [of_error("locks", problem, ELSEWHERE)]
 
 
-def _holder(path: Path) -> str:
+def holder_of(path: Path) -> str:
     """The process that holds a lock, where the system lists them."""
     try:
         listed = LOCKS.read_text(encoding="ascii")

@@ -5,17 +5,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from memem.core.errors import BudgetSpent, ExtractError, NotJson, NotSchema, TookTooLong
+from memem.core.errors import BudgetSpent, ExtractError, NotJson, NotSchema
 from memem.core.memory import Memory
 from memem.core.mining import HUMAN, Chunk, Operation
-from memem.core.usage import Usage
+from memem.core.usage import FREE
 from memem.extract import candidates, prompt, rules
 from memem.extract.claude import Claude
 from memem.extract.prompt import Prompt
 from memem.flows import postponing, retrieve
 from memem.gate.verdict import clean_line, clean_text
-from memem.jobs.budget import DOLLARS_A_CALL, Limits
-from memem.jobs.sessions import Session
+from memem.jobs.budget import Limits
 from memem.workspace import Workspace
 
 Answered = TypeVar("Answered")
@@ -86,15 +85,15 @@ def asked(
     """One call, counted before it is made and settled after it, whatever came of it."""
     number = ws.state.ledger.reserve(ws.today(), session, limits(ws))
     own = str(uuid.uuid4())
-    ws.state.sessions.put(Session(own, "", own=True))  # should the CLI keep this call as a session, it is known
+    ws.state.sessions.put_own(own, "", ws.clock().timestamp())
     try:
         answer = claude.ask(
             system=question.system, instruction=question.instruction, text=question.text, schema=schema, session=own
         )
     except ExtractError as problem:
-        # What was cut off may have cost as much as any other call, and nobody tells.
-        usage = Usage(dollars=DOLLARS_A_CALL) if isinstance(problem, TookTooLong) else problem.usage
-        ws.state.ledger.settle(number, type(problem).__name__, usage)
+        # What was cut off, or garbled, may have cost as much as any other call; what the service refused has not.
+        is_free = postponing.is_of_the_service(problem) and problem.usage.dollars is None
+        ws.state.ledger.settle(number, type(problem).__name__, FREE if is_free else problem.usage)
         problem.args = (clean_line(str(problem)),)  # it says what the CLI said, and is written down
         raise
     try:

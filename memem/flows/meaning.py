@@ -1,5 +1,6 @@
 """The half of a search that is not words: which notes are near the query, or in plain words why that is not known."""
 
+import math
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
@@ -11,6 +12,8 @@ from memem.workspace import Workspace
 
 AT_ONCE = 32
 """So many passages are encoded on the spot by whoever needs them: about half a second's work."""
+PROMPTLY = 4
+"""So many where somebody waits who will not for long: the engine has another thread that sees to the rest."""
 AGAIN_SECONDS = 60
 """A background run that gave no sign of life for so long is gone."""
 MOST_MISSING = 0.05
@@ -56,7 +59,8 @@ def _how_far(ws: Workspace) -> str:
     """Compute the vectors of a few passages, have those of many computed; tells how far it is, if not far enough."""
     missing = look_up(ws)
     if 0 < missing <= AT_ONCE:
-        encode_some(ws, missing)
+        if missing <= PROMPTLY or math.isinf(ws.wanted_until):
+            encode_some(ws, missing)
     elif missing:
         begun = begin_in_background(ws)
         total = ws.index.passages.count()

@@ -89,7 +89,7 @@ def _mine(ws: Workspace, mark: Mark, since: datetime | None) -> Mined:
         with Path(mark.path).open("rb") as file:
             mined = _Mining(ws, mark, file, since).run(mined)
     except OwnCall:
-        ws.state.sessions.put(Session(mark.session, mark.path, own=True))
+        ws.state.sessions.put_own(mark.session, mark.path, ws.clock().timestamp())
         return own
     except OSError as error:  # of the transcript: those of vault and home are told apart before they come here
         return replace(mined, outcome="missing", detail=f"{mark.path} cannot be read: {files.reason(error)}.")

@@ -32,8 +32,7 @@ from memem.workspace import Workspace
 
 QUIET_SECONDS = 600
 """A session that nobody has written to for so long has probably ended: what waits for more of it is mined as it is."""
-PATIENCE_SECONDS = 900.0
-TURN_SECONDS = 0.1
+PATIENCE_SECONDS, TURN_SECONDS = 900.0, 0.1
 
 Progress = Callable[[int, int], object]
 
@@ -52,11 +51,6 @@ def begin_history(ws: Workspace) -> None:
     detach.start(["mine", "--history", "--background"], ws.environ_for_children(), ws.home.mine_log, keep_log=True)
 
 
-def expected(last_message: str) -> str:
-    """What the last answer of a session is known by, when it may not be in its file yet."""
-    return fingerprint(last_message) if last_message else ""
-
-
 def mine_file(ws: Workspace, transcript: Path) -> Mined:
     """Mine one session now, since a person asks for it: opted in or not, and all of it."""
     path = transcript.absolute()
@@ -71,15 +65,23 @@ def mine_file(ws: Workspace, transcript: Path) -> Mined:
     return mined
 
 
+def mark(ws: Workspace, transcript: Path, *, flush: bool = False, said: str = "") -> bool:
+    """Note that a session has something new; False when that may not be. What it `said` last may be in no file yet."""
+    if ws.is_a_call_of_ours or not opted_in(ws):
+        return False
+    wanted = _mark_of(transcript.absolute(), flush=flush, expected=fingerprint(said) if said else "")
+    ws.state.queue.mark(wanted, ws.clock().timestamp())
+    return True
+
+
 def mine_in_background(
-    ws: Workspace, transcript: Path | None, *, flush: bool = False, expected: str = ""
+    ws: Workspace, transcript: Path | None = None, *, flush: bool = False, said: str = ""
 ) -> list[Mined]:
     """Mark a session, and mine everything that is marked if there is room for one more miner."""
     if ws.is_a_call_of_ours or not opted_in(ws):
         return []
     if transcript:
-        mark = _mark_of(transcript.absolute(), flush=flush, expected=expected)
-        ws.state.queue.mark(mark, ws.clock().timestamp())
+        mark(ws, transcript, flush=flush, said=said)
     ws.state.children.end_orphans()
     return _drain(ws, [])
 
@@ -100,7 +102,7 @@ def sweep(ws: Workspace) -> list[Mined]:
         with suppress(OSError):  # gone meanwhile
             quiet = now - path.stat().st_mtime > QUIET_SECONDS
             ws.state.queue.mark(_mark_of(path, flush=quiet), now)
-    done = mine_in_background(ws, None)
+    done = mine_in_background(ws)
     transcripts.index_behind(ws)
     return done
 

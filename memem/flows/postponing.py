@@ -17,6 +17,11 @@ _OF_THE_SERVICE = (CliMissing, NotLoggedIn, RateLimited, Overloaded)
 """Failures that say nothing about the turns: everybody waits, and no dead letter is made of them."""
 
 
+def is_of_the_service(problem: ExtractError) -> bool:
+    """Whether nobody has read the turns: the CLI is missing or has no account, or the service takes no calls."""
+    return isinstance(problem, _OF_THE_SERVICE)
+
+
 def is_hopeless(ws: Workspace, known: Session, problem: ExtractError | BudgetSpent) -> bool:
     """Whether the turns have failed so often that they are to be put aside."""
     counts = isinstance(problem, ExtractError) and not isinstance(problem, _OF_THE_SERVICE)

@@ -79,9 +79,8 @@ def _wanted_vectors(ws: Workspace) -> set[str] | None:
 
 def leftovers(ws: Workspace) -> list[Path]:
     """Temporary files of writers that were killed, in vault and home: so old that nobody writes them any more."""
-    folders = (ws.home.root, ws.home.state, ws.home.undo, ws.home.cache)
     pattern, now = f"{files.TEMPORARY_PREFIX}*{files.TEMPORARY_SUFFIX}", ws.clock().timestamp()
-    found = [*ws.store.leftovers(), *(path for folder in folders for path in folder.glob(pattern))]
+    found = [*ws.store.leftovers(), *ws.home.root.rglob(pattern)]
     stamps = [(path, files.stamp(path)) for path in found]
     return [path for path, stamp in stamps if stamp and now - stamp[0] / 1e9 > LEFTOVER_SECONDS]
 

@@ -171,6 +171,7 @@ def small_files(ws: Workspace, traces: Traces) -> None:
     _stale(ws, traces)
     damaged = [*ws.home.state.glob("*.damaged"), *ws.home.cache.rglob("*.damaged")]
     leftovers = [*ws.home.root.rglob(_TEMPORARY), *ws.store.leftovers()]
+    leftovers += ws.home.letters.glob("*.json")
     for path in (ws.home.trouble, *damaged, *leftovers):
         if _holds(path, traces):
             files.remove_quietly(path)

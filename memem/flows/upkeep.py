@@ -6,23 +6,38 @@ import os
 import subprocess
 import sys
 from contextlib import suppress
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 
 import memem
 from memem.core import files, locks, sqlite
+from memem.core.clock import iso
 from memem.core.errors import Busy, IndexDamaged, MememError, StateTooNew, StateUnusable, VaultMissing, WeightsMissing
 from memem.core.settings import plugin_options
-from memem.flows import conflicts, forgetting, meaning, mining, model, overview, rebuild, refining, staleness, weaving
+from memem.flows import (
+    conflicts,
+    forgetting,
+    meaning,
+    mining,
+    model,
+    overview,
+    rebuild,
+    refining,
+    staleness,
+    weaving,
+)
 from memem.flows.mining_state import mining_state
 from memem.flows.opening import using_home
 from memem.flows.reindex import refresh
-from memem.jobs import contexts, detach
+from memem.jobs import budget, contexts, detach, letters
 from memem.jobs.events import A_LEAP
 from memem.workspace import Workspace, stored_plugin_options
 
 CONTEXT_DAYS = 30
 """Claude Code keeps a session for so long; what it was shown is worth no more than it is."""
+OWN_CALL_DAYS = 40
+"""A little longer than Claude Code keeps the session of a call of ours, should it keep one."""
 RECEIPT_DAYS = 365
 """What a memory was good for is of interest for longer, and is little."""
 AGAIN_SECONDS = 6 * 3_600
@@ -51,6 +66,7 @@ def _all_of_it(ws: Workspace, folder: Path | None) -> None:
         store_plugin_options,
         renew_environment,
         _tidy_contexts,
+        _tidy_state,
         _look,
         partial(_look_after_what_is_stale, folder=folder),
         _follow_with_the_graph,
@@ -158,6 +174,16 @@ def _tidy_contexts(ws: Workspace) -> None:
     except StateUnusable:
         ws.close()
         sqlite.set_aside(ws.home.contexts_file)
+
+
+def _tidy_state(ws: Workspace) -> None:
+    """What mining has written down and nobody asks for any more; and what hooks left."""
+    now = ws.clock()
+    letters.drop_old(ws.home.letters, now.timestamp())
+    if ws.home.state_file.exists():
+        ws.state.ledger.prune((now - timedelta(days=budget.KEPT_DAYS)).date().isoformat())
+        before = now - timedelta(days=OWN_CALL_DAYS)
+        ws.state.sessions.prune(before.timestamp(), iso(before))
 
 
 def _look(ws: Workspace) -> None:

@@ -8,7 +8,10 @@ from memem.core.usage import Usage
 from memem.jobs.tables import LONGEST_PAUSE, Table, guarded
 
 DOLLARS_A_CALL = 0.01
-"""What a call counts for until its cost is known: 24,000 characters read and a dozen memories written by Haiku."""
+"""What a call counts for at least until its cost is known: 24,000 characters read and a dozen memories written by
+Haiku."""
+KEPT_DAYS = 90
+"""For so long the ledger knows what a call has cost. Claude Code keeps a session for 30."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,29 +50,33 @@ class Ledger(Table):
         with sqlite.transaction(self._connection):
             if used_up := self.used_up(day, limits):
                 raise BudgetSpent(used_up)
-            row = self._connection.execute(
-                "INSERT INTO calls VALUES (NULL, ?, ?, 'asked', 0, 0, ?)", (day, session, DOLLARS_A_CALL)
-            )
+            asked = "INSERT INTO calls VALUES (NULL, ?, ?, 'asked', 0, 0, ?)"
+            row = self._connection.execute(asked, (day, session, self._next_one(day)))
             return int(row.lastrowid or 0)
 
     @guarded
     def used_up(self, day: str, limits: Limits) -> str:
-        """Why there is no call left in a day; empty when there is one. The next may cost what those before it did."""
+        """Why there is no call left in a day; empty when there is one."""
         today = self.spent(day)
         if today.calls >= limits.calls:
             return f"Today's {limits.calls:,} calls are used up (MEMEM_DAILY_CALLS); the rest waits for tomorrow."
-        next_one = max(DOLLARS_A_CALL, today.dollars / today.calls if today.calls else 0.0)
-        if today.dollars + next_one > limits.dollars:
+        if today.dollars + self._next_one(day) > limits.dollars:
             return f"Today's {limits.dollars:g} dollars are used up (MEMEM_DAILY_USD); the rest waits for tomorrow."
         return ""
 
     @guarded
     def settle(self, number: int, outcome: str, usage: Usage) -> None:
-        """What a call has cost."""
+        """What a call has cost: what it was reckoned at, where nobody tells."""
         self._connection.execute(
-            "UPDATE calls SET outcome = ?, input_tokens = ?, output_tokens = ?, dollars = ? WHERE number = ?",
+            """UPDATE calls SET outcome = ?, input_tokens = ?, output_tokens = ?, dollars = ifnull(?, dollars)
+               WHERE number = ?""",
             (outcome, usage.input_tokens, usage.output_tokens, usage.dollars, number),
         )
+
+    @guarded
+    def prune(self, before: str) -> None:
+        """Drop the calls of the days before one."""
+        self._connection.execute("DELETE FROM calls WHERE day < ?", (before,))
 
     @guarded
     def spent(self, day: str) -> Spent:
@@ -118,3 +125,8 @@ class Ledger(Table):
         sums = "count(*), ifnull(sum(input_tokens), 0), ifnull(sum(output_tokens), 0), ifnull(sum(dollars), 0.0)"
         row = self._connection.execute(f"SELECT {sums} FROM calls WHERE {where}", (value,)).fetchone()  # noqa: S608
         return Spent(*row)
+
+    def _next_one(self, day: str) -> float:
+        """What the next call of a day counts for: as much as the dearest before it, which may be under way still."""
+        found = self._connection.execute("SELECT max(dollars) FROM calls WHERE day = ?", (day,)).fetchone()
+        return max(DOLLARS_A_CALL, found[0] or 0.0)

@@ -5,8 +5,8 @@ A batch is what one run or command did: it is shown, and taken back, as one.
 
 import json
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from datetime import timedelta
 from pathlib import Path
@@ -18,6 +18,8 @@ from memem.core.home import Home
 
 UNDO_DAYS = 30
 UNDO_BYTES = 50_000_000
+EVENTS_BYTES = 50_000_000
+"""A log that is longer loses its oldest batches, until the others are half of that."""
 _PRUNE_EVERY_BYTES = UNDO_BYTES // 10
 _PRUNE_EVERY = timedelta(hours=6)
 A_LEAP = timedelta(days=3)
@@ -89,6 +91,8 @@ class EventLog:
         line = json.dumps(asdict(event), ensure_ascii=False).encode()
         try:
             files.make_private_folder(self._home.state)
+            if batch.events == 1:  # one that is under way stays whole
+                self._shorten()
             files.append_line(self._home.events_file, line, fsync=self._fsync)
         except OSError as error:
             raise HomeError(
@@ -121,6 +125,15 @@ class EventLog:
         except FileNotFoundError:
             return None
 
+    def _shorten(self) -> None:
+        """Hold the log to its bound, by whole batches: of one that is cut nobody could take back all."""
+        path = self._home.events_file
+        with suppress(FileNotFoundError):
+            if path.stat().st_size <= EVENTS_BYTES:
+                return
+            lines = path.read_bytes().splitlines(keepends=True)
+            files.write_atomic(path, b"".join(_newest(lines)), fsync=self._fsync, mode=files.PRIVATE_FILE)
+
     def _prune(self, added: int) -> None:
         """Hold the store to its bounds. A counter beside it spares listing the folder at each write."""
         counter = self._home.undo / _COUNTER
@@ -143,6 +156,22 @@ class EventLog:
             # Room is left for what may come until the next pruning, so that the bound always holds.
             if old or total > UNDO_BYTES - _PRUNE_EVERY_BYTES:
                 files.remove_quietly(Path(path))
+
+
+def _newest(lines: Sequence[bytes]) -> list[bytes]:
+    """The lines of the newest batches; of one that is no event, none."""
+    batches = [next((event.batch or f"{number}" for event in _events(line)), "") for number, line in enumerate(lines)]
+    sizes: dict[str, int] = {}
+    for batch, line in zip(reversed(batches), reversed(lines), strict=True):
+        sizes[batch] = sizes.get(batch, 0) + len(line)
+    sizes.pop("", None)
+    kept, total = set[str](), 0
+    for batch, size in sizes.items():  # the newest first, by their last events
+        if total >= EVENTS_BYTES // 2:
+            break
+        kept.add(batch)
+        total += size
+    return [line for batch, line in zip(batches, lines, strict=True) if batch in kept]
 
 
 @dataclass(slots=True)

@@ -10,6 +10,9 @@ from typing import Any
 from memem.jobs.tables import Table, guarded
 
 ANSWERED, DEAD = "answered", "dead"
+MOST_DEAD = 500
+"""So many dead letters are kept, each of some turns: one that has failed for weeks, and that nobody has tried again,
+makes room."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +44,12 @@ class Journal(Table):
 
     @guarded
     def bury(self, session: str, chunk: dict[str, Any], reason: str, time: str) -> Record:
-        """Keep a dead letter."""
-        return self._add(session, DEAD, chunk, [], reason, time)
+        """Keep a dead letter, in the place of the oldest one when there are too many."""
+        buried = self._add(session, DEAD, chunk, [], reason, time)
+        newest = "SELECT number FROM journal WHERE state = ? ORDER BY number DESC LIMIT ?"
+        drop = f"DELETE FROM journal WHERE state = ? AND number NOT IN ({newest})"  # noqa: S608 - fixed
+        self._connection.execute(drop, (DEAD, DEAD, MOST_DEAD))
+        return buried
 
     @guarded
     def revive(self, number: int, chunk: dict[str, Any], answer: list[dict[str, Any]]) -> None:

@@ -15,7 +15,7 @@ class Session:
 
     The cursor is `inode`, `offset` and `digest` (of the bytes before it). Not all before it is mined when `whole` is
     False: what was said before the opt-in, or in a project that refuses, was passed over. `size` and `mtime` are the
-    file's when it was last read to its end. `own`: it is a call of ours, and never mined.
+    file's when it was last read to its end. `own`: it is a call of ours, made at `mtime`, and never mined.
     """
 
     session: str
@@ -70,6 +70,19 @@ class Sessions(Table):
     def put(self, session: Session) -> None:
         values = tuple(getattr(session, field.name) for field in fields(session))
         self._connection.execute(f"INSERT OR REPLACE INTO sessions VALUES ({_MARKS})", values)  # noqa: S608 - fixed
+
+    @guarded
+    def put_own(self, session: str, path: str, now: float) -> None:
+        """Note a call of ours, should the CLI keep it as a session, or have kept it."""
+        self.put(Session(session, path, own=True, mtime=int(now * 1e9)))
+
+    @guarded
+    def prune(self, before: float, mined_before: str) -> None:
+        """Drop calls of ours from before a moment, and what was shown in sessions that were last mined before it."""
+        with sqlite.transaction(self._connection):
+            self._connection.execute("DELETE FROM sessions WHERE own AND mtime < ?", (int(before * 1e9),))
+            old = "SELECT session FROM sessions WHERE mined <> '' AND mined < ?"
+            self._connection.execute(f"DELETE FROM injected WHERE session IN ({old})", (mined_before,))  # noqa: S608
 
     @guarded
     def last(self, most: int) -> list[Session]:

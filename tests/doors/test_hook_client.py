@@ -1,5 +1,6 @@
 """The client that Claude Code starts at every event: what it loads, whom it asks, and that it never is in the way."""
 
+import fcntl
 import json
 import os
 import socket
@@ -15,11 +16,12 @@ from typing import Any
 import pytest
 
 from memem.core import settings
-from memem.core.home import MOST_ADDRESS, socket_address
+from memem.core.home import MOST_ADDRESS, OWN_FOLDER, socket_address
 from memem.doors.engine import protocol
 from memem.doors.engine.protocol import Reply, Request
-from memem.doors.hook import client
+from memem.doors.hook import client, later
 from memem.flows import consent, remember
+from memem.jobs import letters
 from memem.workspace import Workspace
 from tests.transcripts import Transcript
 
@@ -436,6 +438,94 @@ def test_the_client_and_the_engine_agree_on_their_address(
 def test_the_client_and_the_engine_speak_the_same_protocol() -> None:
     assert client.PROTOCOL == protocol.PROTOCOL
     assert client.LONGEST_NAME == MOST_ADDRESS
+
+
+def test_the_client_and_the_engine_agree_on_what_says_that_it_was_late(
+    ws: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MEMEM_DIR", str(ws.settings.home))
+    assert client._late_mark() == str(ws.home.engine_late)
+
+
+def test_the_client_and_those_that_it_starts_agree_on_what_it_leaves_them(ws: Workspace) -> None:
+    assert client.HELD == letters.HELD
+    assert client.OWN_FOLDER == OWN_FOLDER
+    assert set(client.LATER) == set(later.FLUSHES)
+    assert client.JUDGING == later.JUDGED
+
+
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [
+        (b'{"session_id":"5e55-AB"}', "5e55-AB"),
+        (b'{"said": "\\"session_id\\": \\"x\\"", "session_id" : "s1"}', "s1"),
+        (b'{"session_id": "../../x"}', None),
+        (b'{"session_id": "' + b"x" * 65 + b'"}', None),
+        (b'{"session_id": 7}', None),
+        (b"", None),
+    ],
+)
+def test_a_letter_is_named_by_its_session_where_that_can_be_a_name(given: bytes, name: str | None) -> None:
+    assert client._session(given) == (name or str(os.getpid()))
+
+
+def test_a_process_that_cannot_even_start_does_not_fill_the_log(
+    ws: Workspace, environ: dict[str, str], session: Transcript
+) -> None:
+    consent.opt_in(ws)
+    ws.home.hooks_log.write_bytes(b"Traceback\n" * 10)
+    before = "LONGEST_LOG = 50\nos.fork = lambda: 1"
+    assert call("Stop", envelope("Stop", transcript_path=str(session.path)), environ, before=before).returncode == 0
+    assert ws.home.hooks_log.read_bytes() == b""
+
+
+@pytest.mark.parametrize("event", ["SessionStart", "UserPromptSubmit", "Stop"])
+def test_in_the_folder_of_our_own_calls_a_hook_does_nothing_though_the_mark_was_lost(
+    event: str, house: Workspace, environ: dict[str, str]
+) -> None:
+    consent.opt_in(house)
+    house.home.call_folder.mkdir(parents=True)
+    before = f"os.chdir({str(house.home.call_folder)!r})"
+    called = call(event, envelope(event, prompt="house painted yellow?"), environ, before=before)
+    assert (called.returncode, called.stdout, called.stderr) == (0, b"", b"")
+    assert not house.home.letters.exists()
+
+
+def test_hooks_that_do_the_work_themselves_take_turns(house: Workspace, environ: dict[str, str]) -> None:
+    ask = envelope("UserPromptSubmit", prompt="house painted yellow?")
+    (house.home.root / "run").mkdir(exist_ok=True)
+    locks = [(house.home.root / "run" / f"cold-{number}.lock").open("w") for number in range(client.AT_ONCE)]
+    for lock in locks:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+    waiting = call("UserPromptSubmit", ask, environ, before='SECONDS = {"UserPromptSubmit": 0.3}')
+    assert (waiting.returncode, waiting.stdout) == (0, b"")
+    for lock in locks:
+        lock.close()
+    assert "Swoboda" in context(call("UserPromptSubmit", ask, environ).stdout)
+
+
+def test_what_nobody_waits_for_gives_way(ws: Workspace, environ: dict[str, str], session: Transcript) -> None:
+    consent.opt_in(ws)
+    told = "os.execv = lambda *_: os.write(told, b'%d' % os.nice(0))\nsaid, told = os.pipe()"
+    waited = "begin = begin_later\ndef begin_later(*given):\n    begin(*given)\n    os.wait()"
+    waited += "\n    os.write(2, os.read(said, 9))"
+    given = envelope("Stop", transcript_path=str(session.path))
+    polite = int(call("Stop", given, environ, before=f"{told}\n{waited}").stderr)
+    assert polite == min(19, os.nice(0) + client.POLITE)
+
+
+def test_while_one_is_at_the_letters_a_hook_leaves_its_own_and_starts_nobody(
+    ws: Workspace, environ: dict[str, str], session: Transcript
+) -> None:
+    consent.opt_in(ws)
+    given = envelope("Stop", transcript_path=str(session.path))
+    busy = "_locked = lambda path: None\ndef fork():\n    raise RuntimeError('started')\nos.fork = fork"
+    assert [call("Stop", given, environ, before=busy).returncode for _ in range(3)] == [0, 0, 0]
+    (letter,) = ws.home.letters.iterdir()
+    assert letter.name.endswith("-s1-Stop.json")
+    assert letter.read_bytes() == given
+    assert letter.stat().st_mode & 0o077 == 0
+    assert log(ws) == ""
 
 
 def test_the_log_does_not_grow_for_ever(

@@ -34,9 +34,10 @@ def tool_use(name: str, **given: Any) -> Block:
 
 @dataclass(frozen=True)
 class Request:
-    """One question to the model."""
+    """One question to the model, and how many tokens it was said to be."""
 
     body: dict[str, Any]
+    tokens: int = 0
 
     @property
     def everything(self) -> str:
@@ -151,7 +152,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.do_GET()
 
     def _answer(self, body: dict[str, Any], tokens: int) -> None:
-        content = self.stub.reply_to(Request(body))
+        content = self.stub.reply_to(Request(body, tokens))
         called = any(block["type"] == "tool_use" for block in content)
         usage = {"input_tokens": tokens, "output_tokens": 12}
         usage |= {"cache_creation_input_tokens": 0, "cache_read_input_tokens": 0}

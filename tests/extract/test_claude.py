@@ -1,6 +1,7 @@
 """Asking through the claude CLI: what it is given, what becomes of its answer, and that nothing of it stays."""
 
 import json
+import math
 import os
 import signal
 import stat
@@ -25,7 +26,7 @@ from memem.core.errors import (
     Refused,
     TookTooLong,
 )
-from memem.core.usage import Usage
+from memem.core.usage import UNTOLD, Usage
 from memem.extract import claude
 from memem.extract.claude import Answer, Claude
 from tests import fake_claude
@@ -164,7 +165,7 @@ def test_without_structured_output_the_json_is_found_in_the_words(call: Call, wo
 
 def test_a_cli_that_makes_no_report_is_read_as_it_speaks(call: Call) -> None:
     call.plays({"raw": 'Sure: {"operations": []}'}, flags=[])
-    assert call.ask() == Answer({"operations": []}, Usage())
+    assert call.ask() == Answer({"operations": []}, UNTOLD)
 
 
 def test_a_verbose_cli_lists_messages_and_ends_with_the_report(call: Call) -> None:
@@ -180,11 +181,13 @@ def test_a_verbose_cli_lists_messages_and_ends_with_the_report(call: Call) -> No
         {"usage": None, "total_cost_usd": "free", "modelUsage": []},
         {"usage": {"input_tokens": "7", "output_tokens": -1, "cache_read_input_tokens": True}, "total_cost_usd": None},
         {"usage": [], "total_cost_usd": -0.5, "modelUsage": {}},
+        {"usage": {"input_tokens": 10**400, "output_tokens": 2**63}, "total_cost_usd": 10**400},
+        {"usage": {"input_tokens": 1e300, "output_tokens": math.inf}, "total_cost_usd": math.nan},
     ],
 )
-def test_a_report_of_another_shape_costs_nothing(call: Call, odd: dict[str, Any]) -> None:
+def test_a_report_of_another_shape_tells_nothing_of_what_was_used(call: Call, odd: dict[str, Any]) -> None:
     call.plays({"result": {"type": "result", "structured_output": {}} | odd})
-    assert call.ask() == Answer({}, Usage())
+    assert call.ask() == Answer({}, UNTOLD)
 
 
 @pytest.mark.parametrize(
@@ -301,9 +304,10 @@ def test_a_caller_that_cannot_write_it_down_leaves_no_process(call: Call) -> Non
 def test_a_flood_is_ended_before_the_time_is_up(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(claude, "LOOK_EVERY_SECONDS", 0.05)
     monkeypatch.setattr(claude, "MOST_BYTES", 100_000)
-    call.plays({"flood": True})
-    with pytest.raises(CallFailed, match="more than 100,000 bytes"):
-        call.ask()
+    for stream in (1, 2):
+        call.plays({"flood": stream})
+        with pytest.raises(CallFailed, match="more than 100,000 bytes"):
+            call.ask()
 
 
 def test_of_a_long_answer_no_more_is_read_than_a_limit(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -291,6 +291,22 @@ def _much(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(meaning, "AT_ONCE", 2)
 
 
+@pytest.mark.parametrize(("new", "encoded"), [(meaning.PROMPTLY, True), (meaning.PROMPTLY + 1, False)])
+def test_a_prompt_that_will_not_wait_for_long_leaves_all_but_a_few_passages_to_others(
+    meant: Workspace, encoder: FakeEncoder, new: int, encoded: bool
+) -> None:
+    for number in range(new):
+        remember.save(meant, f"Lorry {number} was repaired in the year {1950 + number}.", project="general")
+    before = len(encoder.encoded)
+    meant.wanted_until = meant.ticks() + 3
+    hits = retrieve.search(meant, "an automobile that was mended")
+    assert (len(encoder.encoded) > before) is encoded
+    assert not hits.degraded
+    meant.wanted_until = float("inf")
+    retrieve.search(meant, "an automobile that was mended")
+    assert meaning.look_up(meant) == 0, "whoever has time sees to the rest"
+
+
 @pytest.mark.usefixtures("_much", "started")
 def test_many_passages_are_not_encoded_while_somebody_waits(garage: Workspace, encoder: FakeEncoder) -> None:
     hits = retrieve.search(garage, "the vehicle that Anna mended")

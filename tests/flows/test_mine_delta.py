@@ -14,7 +14,6 @@ from memem.core.errors import NotFound
 from memem.core.home import OWN_FOLDER
 from memem.core.mining import OWN_CALL
 from memem.flows import consent, mine_delta, mining, reindex, remember, retrieve
-from memem.gate.duplicates import fingerprint
 from memem.jobs.queue import Mark
 from memem.workspace import Workspace
 from tests import fake_claude
@@ -169,7 +168,7 @@ def test_an_answer_that_is_not_in_the_file_yet_is_waited_for(
             session.claude(fact("two"))
 
     ws.pause = pause
-    stop(ws, session, expected=fingerprint(fact("two")))
+    stop(ws, session, said=fact("two"))
     assert len(pauses) == 3
     assert kept(ws) == once("one", "two")
 
@@ -180,7 +179,7 @@ def test_an_answer_that_never_comes_is_waited_for_two_seconds(
     consent.opt_in(ws)
     session.tells("one")
     before = clock.now
-    stop(ws, session, expected=fingerprint("Never said."))
+    stop(ws, session, said="Never said.")
     assert timedelta(seconds=2) <= clock.now - before < timedelta(seconds=2.2)
     assert kept(ws) == once("one")
 

@@ -1,5 +1,7 @@
 """What asking costs: a day has a hard limit, every call is in the ledger, and when nothing works everybody waits."""
 
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import closing
@@ -7,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import memem
 from memem.core.errors import BudgetSpent
 from memem.core.usage import Usage
 from memem.jobs.budget import DOLLARS_A_CALL, Ledger, Limits, Spent
@@ -106,6 +109,87 @@ def test_however_many_ask_at_once_the_limit_holds(ledger: Ledger, path: Path) ->
     assert ledger.spent(TODAY).calls == 7
 
 
+RESERVING = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from pathlib import Path
+from memem.core.errors import BudgetSpent
+from memem.core.usage import Usage
+from memem.jobs.budget import Limits
+from memem.jobs.state import State
+state = State(Path(sys.argv[2]), fsync=False)
+sys.stdin.read()
+got = 0
+while got < 50:
+    try:
+        number = state.ledger.reserve("2026-03-01", "s1", Limits(1_000, 1.01))
+    except BudgetSpent:
+        break
+    got += 1
+    if got % 3:  # the others are killed before they can say what it was
+        state.ledger.settle(number, "answered", Usage(1, 1, 0.05))
+print(got)
+"""
+
+
+def test_twenty_processes_at_once_spend_no_dollar_more_than_a_day_has(ledger: Ledger, path: Path) -> None:
+    ask(ledger, 0.05)
+    command = [sys.executable, "-I", "-S", "-c", RESERVING, str(Path(memem.__file__).parents[1]), str(path)]
+    pipe = subprocess.PIPE
+    processes = [subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) for _ in range(20)]
+    for process in processes:
+        assert process.stdin
+        process.stdin.close()
+        process.stdin = None
+    got = sum(int(process.communicate()[0]) for process in processes)
+    assert ledger.spent(TODAY).calls == got + 1 == 20
+    assert ledger.spent(TODAY).dollars == pytest.approx(1.0)
+
+
+def test_a_call_counts_as_much_as_the_dearest_of_its_day_until_it_is_told(ledger: Ledger) -> None:
+    ask(ledger, 0.3)
+    ask(ledger, 0.1)
+    ledger.reserve(TODAY, "s1", PLENTY)
+    assert ledger.spent(TODAY).dollars == pytest.approx(0.7)
+
+
+def test_what_nobody_tells_the_cost_of_stays_what_it_was_reckoned_at(ledger: Ledger) -> None:
+    ledger.settle(ledger.reserve(TODAY, "s1", PLENTY), "answered", Usage(7, 1, None))
+    assert ledger.spent(TODAY) == Spent(1, 7, 1, DOLLARS_A_CALL)
+
+
+def test_a_cli_that_never_tells_what_it_costs_is_stopped_all_the_same(ledger: Ledger) -> None:
+    limits = Limits(1_000, 0.505)
+    for _ in range(50):
+        ledger.settle(ledger.reserve(TODAY, "s1", limits), "answered", Usage(7, 1, None))
+    with pytest.raises(BudgetSpent, match="dollars are used up"):
+        ledger.reserve(TODAY, "s1", limits)
+
+
+def test_a_call_that_cost_more_than_a_day_has_leaves_the_next_day_as_it_is(ledger: Ledger) -> None:
+    limits = Limits(10, 1.0)
+    ask(ledger, 900.0, limits=limits)
+    with pytest.raises(BudgetSpent):
+        ledger.reserve(TODAY, "s1", limits)
+    ledger.reserve(TOMORROW, "s1", limits)
+
+
+def test_a_limit_that_is_lowered_counts_for_what_was_asked_before(ledger: Ledger) -> None:
+    for _ in range(5):
+        ask(ledger, 0.1)
+    for lowered in (Limits(5, 10.0), Limits(3, 10.0), Limits(100, 0.5)):
+        with pytest.raises(BudgetSpent):
+            ledger.reserve(TODAY, "s1", lowered)
+    ledger.reserve(TODAY, "s1", Limits(6, 1.0))
+
+
+def test_what_is_told_after_midnight_counts_for_the_day_it_was_asked_on(ledger: Ledger) -> None:
+    number = ledger.reserve(TODAY, "s1", PLENTY)
+    ledger.reserve(TOMORROW, "s1", PLENTY)
+    ledger.settle(number, "answered", Usage(1, 1, 0.5))
+    assert (ledger.spent(TODAY).dollars, ledger.spent(TOMORROW).dollars) == (0.5, DOLLARS_A_CALL)
+
+
 # --- the ledger ---------------------------------------------------------------------------------------------------
 
 
@@ -119,6 +203,13 @@ def test_what_is_spent_is_summed_by_day_and_by_session(ledger: Ledger) -> None:
     ask(ledger, 1.0, session="s1", day=TOMORROW)
     assert ledger.spent(TODAY) == Spent(2, 200, 20, 0.75)
     assert ledger.spent_in("s1") == Spent(2, 200, 20, 1.25)
+
+
+def test_old_days_are_dropped_and_the_others_kept(ledger: Ledger) -> None:
+    ask(ledger, 1.0)
+    ask(ledger, 1.0, day=TOMORROW)
+    ledger.prune(TOMORROW)
+    assert (ledger.spent(TODAY).calls, ledger.spent(TOMORROW).calls) == (0, 1)
 
 
 # --- the breaker --------------------------------------------------------------------------------------------------

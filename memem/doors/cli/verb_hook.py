@@ -8,3 +8,4 @@ EVENTS = ("SessionStart", "UserPromptSubmit", "PreToolUse", "PermissionRequest",
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("event", choices=EVENTS, metavar="EVENT", help=f"one of {', '.join(EVENTS)}")
     parser.add_argument("--later", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--letters", default="", help=argparse.SUPPRESS)

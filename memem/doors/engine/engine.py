@@ -102,6 +102,7 @@ class Engine:
                 return None
             leader = Leader(self._address, self._answer, log=self._log)
             self._leader = leader
+        files.remove_quietly(self._lock.with_name("engine-late"))  # that was another one
         self._leading.set()
         try:
             leader.serve(lambda: files.identity(self._lock) == held)

@@ -18,7 +18,7 @@ PROTOCOL = 1
 ENGINE_SECONDS = 3.0
 """How long the engine is waited for: its answer takes hundredths of a second, but the first one loads the model."""
 LATE_SECONDS = 60.0
-"""After that happened, it is not asked again for so long: it may be stopped, or hang on a disk that does not answer."""
+"""Then it is not asked for so long: it may hang on a disk. One that was only slow takes its mark away."""
 SECONDS = {"SessionStart": 8.0, "UserPromptSubmit": 8.0}
 """How long a hook may take in all, short of the deadline in hooks.json, on which Claude Code would end it unsaid."""
 OTHER_SECONDS = 4.0
@@ -29,13 +29,21 @@ JUDGING = ("Stop", "SessionEnd")
 LONGEST_NAME = 100
 """A socket's name has room for 104 bytes on some systems."""
 LONGEST_LOG = 1_000_000
+OWN_FOLDER = "memem-calls"
+"""Where our own calls of a model run; as `core/home.py` has it."""
+HELD = 3
+"""The number of the lock in the process that it is handed to; as `jobs/letters.py` has it."""
+POLITE = 10
+"""What nobody waits for gives way to prompts."""
+AT_ONCE = 2
+"""So many hooks do the work themselves at once: more would all be late, where some could have been in time."""
 ROOT = __file__.rpartition("/memem/")[0]
 _TOLD = ("MEMEM_", "CLAUDE_PLUGIN_OPTION_", "CLAUDE_PLUGIN_ROOT=", "HOME=", "USERPROFILE=")
 
 
 def main(arguments: list[str]) -> None:
     """`hook EVENT`, with the envelope on standard input."""
-    if os.environ.get("MEMEM_HOOKS_OFF"):
+    if os.environ.get("MEMEM_HOOKS_OFF") or _is_in_own_folder():
         return  # within a call of our own
     event = arguments[1]
     try:
@@ -135,6 +143,10 @@ def _done_here(event: str, envelope: bytes) -> bytes:
     import gc
 
     gc.disable()
+    try:  # noqa: SIM105 - contextlib would have to be imported
+        _locked(f"{home()}/run/cold-{os.getpid() % AT_ONCE}.lock", wait=True)
+    except OSError:
+        pass  # a home that cannot be written, or is not there yet
     version = f"python{sys.version_info[0]}.{sys.version_info[1]}"
     environment = os.path.dirname(os.path.dirname(sys.executable))
     sys.path[:0] = [ROOT, f"{environment}/lib/{version}/site-packages"]
@@ -145,26 +157,70 @@ def _done_here(event: str, envelope: bytes) -> bytes:
 
 def begin_later(event: str, envelope: bytes) -> None:
     """Have the rest done by a process that outlives this one, and holds nothing of it open."""
-    folder = f"{home()}/run"
-    for each in (home(), folder):
+    folder = f"{home()}/run/later"
+    for each in (home(), os.path.dirname(folder), folder):
         os.makedirs(each, 0o700, exist_ok=True)
-    name = f"{folder}/hook-{os.getpid()}.json"
-    given = os.open(name, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600)
-    os.unlink(name)
+    whose, command = event, [sys.executable, "-I", f"{ROOT}/memem/__main__.py", "hook", event, "--later"]
+    given = os.open(new := f"{folder}/hook-{os.getpid()}.json", os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600)
     _write(given, envelope)
     os.lseek(given, 0, os.SEEK_SET)
-    told = os.open(log_file(), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    command = [sys.executable, "-I", f"{ROOT}/memem/__main__.py", "hook", event, "--later"]
-    if os.fork():
+    if event in LATER:
+        whose = _settings_name()
+        command.append(f"--letters={whose}")
+        os.rename(new, f"{folder}/{whose}-{_session(envelope)}-{event}.json")  # in the place of one nobody took up
+    else:
+        os.unlink(new)
+    held, told = _locked(f"{folder}/{whose}.lock"), _opened_log()
+    if held is None or os.fork():  # one is at it already, and looks once more before it leaves; or is from now on
         return
     try:
         os.setsid()
-        for target, source in enumerate((given, told, told)):
+        os.nice(POLITE)
+        for target, source in enumerate((given, told, told, held)):
             os.dup2(source, target)
-        os.chdir(folder)
+        os.set_inheritable(HELD, True)  # which it is not where it had that number already
+        os.chdir(os.path.dirname(folder))
         os.execv(command[0], command)
     finally:
         os._exit(127)
+
+
+def _locked(path: str, *, wait: bool = False) -> int | None:
+    """The lock, until this process ends; None when another has it. Where there are no locks everybody is let in."""
+    import fcntl
+
+    held = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except BlockingIOError:
+        os.close(held)
+        return None
+    except OSError:
+        pass
+    return held
+
+
+def _settings_name() -> str:
+    """Names what the settings of this hook come from."""
+    from zlib import crc32
+
+    told = sorted(pair for pair in map("=".join, os.environ.items()) if pair.startswith(_TOLD))
+    return f"{crc32(os.fsencode(chr(0).join([ROOT, *told]))):08x}"
+
+
+def _session(envelope: bytes) -> str:
+    """The session's id, as far as it can be a part of a name; within a text the quotes would be escaped."""
+    name = envelope.partition(b'"session_id"')[2].partition(b'"')[2].partition(b'"')[0]
+    is_one = len(name) <= 64 and name.replace(b"-", b"").isalnum()
+    return name.decode("ascii") if is_one else f"{os.getpid()}"
+
+
+def _is_in_own_folder() -> bool:
+    """Also where the mark was lost on the way: some pass on no variables that they do not know."""
+    try:
+        return os.getcwd().endswith(f"/{OWN_FOLDER}")
+    except OSError:
+        return False
 
 
 def home() -> str:
@@ -185,18 +241,12 @@ def address(folder: str) -> str:
     return f"{runtime}/memem-{crc32(os.fsencode(path)):08x}.sock"
 
 
-def log_file() -> str:
-    return f"{home()}/hooks.log"
-
-
 def log(event: str, what: str) -> None:
-    """A line for `memem doctor`. A log that has grown too long is begun anew."""
+    """A line for `memem doctor`."""
     line = f"{strftime('%Y-%m-%dT%H:%M:%S%z')} {event}: {_safe(' '.join(what.split()))[:500]}\n"
     try:
         os.makedirs(home(), 0o700, exist_ok=True)
-        file = os.open(log_file(), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-        if os.fstat(file).st_size > LONGEST_LOG:
-            os.ftruncate(file, 0)
+        file = _opened_log()
         _write(file, line.encode("utf-8", "replace"))
         os.close(file)
     except OSError:
@@ -210,6 +260,14 @@ def _safe(what: str) -> str:
     from memem.flows.telling import safely
 
     return safely(what)
+
+
+def _opened_log() -> int:
+    """One that has grown too long is begun anew, also by a process that gets no further than to say why it fails."""
+    file = os.open(f"{home()}/hooks.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    if os.fstat(file).st_size > LONGEST_LOG:
+        os.ftruncate(file, 0)
+    return file
 
 
 def _is_to_be_done(event: str) -> bool:

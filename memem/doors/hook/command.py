@@ -5,7 +5,7 @@ import sys
 
 from memem.core.errors import MememError
 from memem.doors.hook import client
-from memem.doors.hook.later import work
+from memem.doors.hook.later import take_up, work
 from memem.workspace import open_workspace
 
 
@@ -17,7 +17,10 @@ def run(options: argparse.Namespace) -> int:
     try:
         ws = open_workspace(actor="hook")
         try:
-            work(ws, options.event, sys.stdin.buffer.read())
+            if options.letters:
+                take_up(ws, options.letters)
+            else:
+                work(ws, options.event, sys.stdin.buffer.read())
         finally:
             ws.close()
     except Exception as problem:  # noqa: BLE001 - the outermost function of a door; nobody is there to be told
