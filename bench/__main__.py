@@ -5,6 +5,7 @@ from importlib import import_module
 
 BENCHES = (
     "curation",
+    "fuzz",
     "graph",
     "hooks",
     "latency",

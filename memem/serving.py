@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from memem.core.errors import MememError
+from memem.core.formats import from_json
 from memem.core.home import socket_address
 from memem.doors.engine.engine import Engine
 from memem.doors.engine.protocol import DONE, FAILED, OTHER, Reply, Request
@@ -100,7 +101,7 @@ class Serving:
         if request.kind == "tool":
             if request.facts.get("settings") != opened.identity:
                 return Reply(OTHER)
-            return Reply(DONE, _call(opened, request.name, json.loads(request.body), request.facts).encode())
+            return Reply(DONE, _call(opened, request.name, from_json(request.body), request.facts).encode())
         if not _is_of(request.facts, opened):
             return Reply(OTHER)
         from memem.doors.hook.answers import answer

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from memem.core.errors import SettingsError
+from memem.core.formats import from_toml
 from memem.core.memory import GENERAL
 
 OVERRIDE = ".memem.toml"
@@ -98,11 +99,9 @@ def _override(path: Path) -> _Override:
         return _Override()
     except (OSError, UnicodeDecodeError) as problem:
         raise SettingsError(f"{path} cannot be read: {problem}.") from None
-    import tomllib
-
     try:
-        table = tomllib.loads(raw)
-    except tomllib.TOMLDecodeError as problem:
+        table = from_toml(raw)
+    except ValueError as problem:
         raise SettingsError(f"{path} is not valid TOML: {problem}. Correct it and try again.") from None
     name, mining = table.get("project", ""), table.get("mining", True)
     if not isinstance(name, str):

@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from memem.core.formats import from_json
 from memem.core.memory import GENERAL, Entry, Memory
 from memem.core.playbook import SECTIONS
 from memem.flows import standing
@@ -73,7 +74,7 @@ def told(ws: Workspace, project: str, sections: Sequence[int] = SECTIONS) -> lis
 def vouched(ws: Workspace) -> dict[str, list[str]]:
     """The lines of each project, of those that a person or a model wrote, that the gate was seen to let pass."""
     try:
-        told = json.loads(ws.index.meta(_META) or "{}")
+        told = from_json(ws.index.meta(_META) or "{}")
     except ValueError:
         return {}
     return told if isinstance(told, dict) else {}

@@ -20,6 +20,7 @@ from memem.core.errors import (
     VaultUnwritable,
 )
 from memem.core.files import Stamp
+from memem.core.formats import from_toml
 from memem.core.home import VaultPaths
 from memem.core.memory import Memory
 
@@ -71,11 +72,9 @@ class Store:
             ) from None
         if written := _MARKER.fullmatch(raw):
             return written[1]
-        import tomllib  # only for one that a person has changed
-
         try:
-            return str(tomllib.loads(raw).get("vault_id", ""))
-        except tomllib.TOMLDecodeError:
+            return str(from_toml(raw).get("vault_id", ""))
+        except ValueError:
             raise VaultMissing(
                 f"The vault's marker {self.paths.marker} is damaged. Empty the file and save again: it is made anew."
             ) from None

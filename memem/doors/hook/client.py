@@ -29,6 +29,9 @@ JUDGING = ("Stop", "SessionEnd")
 LONGEST_NAME = 100
 """A socket's name has room for 104 bytes on some systems."""
 LONGEST_LOG = 1_000_000
+LONGEST_REPLY = 1_100_000
+"""In bytes: a little more than an engine may answer."""
+OUTCOMES = ("done", "other", "failed")
 ROOT = __file__.rpartition("/memem/")[0]
 _TOLD = ("MEMEM_", "CLAUDE_PLUGIN_OPTION_", "CLAUDE_PLUGIN_ROOT=", "HOME=", "USERPROFILE=")
 
@@ -76,13 +79,20 @@ def ask_engine(event: str, envelope: bytes) -> tuple[str, bytes]:
     if _was_late():
         return "none", b""
     try:
-        if os.lstat(path).st_uid != os.getuid():
+        if not _is_ours(path):
             return "none", b""
         return _exchange(path, _request(event, envelope))
     except TimeoutError:
         return "late", b""
     except (OSError, ValueError, AttributeError):  # nobody there, not our protocol, no such sockets
         return "none", b""
+
+
+def _is_ours(path: str) -> bool:
+    """Whether a socket is ours, in a folder of ours where nobody else can put one; as `engine/private.py` has it."""
+    folder = os.lstat(os.path.dirname(path))
+    is_private = folder.st_uid == os.getuid() and folder.st_mode & 0o170022 == 0o040000
+    return is_private and os.lstat(path).st_uid == os.getuid()
 
 
 def _late_mark() -> str:
@@ -111,15 +121,19 @@ def _exchange(path: str, request: bytes) -> tuple[str, bytes]:
     try:
         reply, portion = b"", b"."
         _within(line, until).connect(path)
+        if hasattr(_socket, "SO_PEERCRED"):  # Linux tells who is at the other end: process, user, group
+            told = line.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, 12)
+            if int.from_bytes(told[4:8], sys.byteorder) != os.getuid():
+                raise ValueError("somebody else's")
         _within(line, until).sendall(request)
-        while portion:
+        while portion and len(reply) <= LONGEST_REPLY:
             portion = _within(line, until).recv(65_536)
             reply += portion
     finally:
         line.close()
     head, _, answer = reply.partition(b"\n")
     name, protocol, outcome, length = head.decode("ascii").split(" ")
-    if (name, int(protocol), int(length)) != ("memem", PROTOCOL, len(answer)):
+    if (name, int(protocol), int(length)) != ("memem", PROTOCOL, len(answer)) or outcome not in OUTCOMES:
         raise ValueError("not an answer of ours")
     return outcome, answer
 
