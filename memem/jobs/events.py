@@ -117,7 +117,7 @@ class EventLog:
         """The bytes of an earlier state, while the undo store still has them."""
         try:
             return (self._home.undo / Path(digest).name).read_bytes()
-        except FileNotFoundError:
+        except (OSError, ValueError):  # dropped, or no name of a file at all
             return None
 
     def _prune(self, added: int) -> None:

@@ -85,9 +85,11 @@ def merged(text: str, part: str) -> str:
 
 
 def read(path: Path) -> str | None:
-    """A page as it is, with its own line endings; empty when there is none, None when it is no text."""
+    """A page as it is, with its own line endings; empty when there is none, None when it is no text, or no file."""
     try:
-        return path.read_bytes().decode() if path.exists() else ""
+        if not path.is_file():
+            return None if path.exists() else ""
+        return path.read_bytes().decode()
     except UnicodeDecodeError:
         return None
     except OSError as error:
@@ -102,9 +104,11 @@ def leads_out(path: Path) -> bool:
 def write(path: Path, part: Part, *, fsync: bool) -> bool:
     """Bring memem's part of a page up to date; says whether that changed anything. Called under the write lock.
 
-    A page that is not text is left as it is. Raises NoteChanged, with nothing written, when somebody saves it at this
-    very moment, and again.
+    A page that is not text, or behind a symbolic link, is left as it is. Raises NoteChanged, with nothing written, when
+    somebody saves it at this very moment, and again.
     """
+    if leads_out(path):
+        return False
     try:
         return _written(path, part, fsync=fsync)
     except NoteChanged:
@@ -130,7 +134,7 @@ def withdraw(path: Path, instead: str, *, fsync: bool, rest: Callable[[str], str
     Where a person wrote around memem's part, that says `instead` from then on; `rest` is what they wrote within. A page
     without our marks is theirs. Raises NoteChanged as `write` does.
     """
-    text = read(path)
+    text = "" if leads_out(path) else read(path)
     place = own_part(text) if text else None
     if not text or place is None:
         return False

@@ -32,6 +32,8 @@ LONGEST_LOG = 1_000_000
 LONGEST_REPLY = 1_100_000
 """In bytes: a little more than an engine may answer."""
 OUTCOMES = ("done", "other", "failed")
+NO_LINK = getattr(os, "O_NOFOLLOW", 0)
+"""Whoever could put a link into our folder would have us write elsewhere."""
 ROOT = __file__.rpartition("/memem/")[0]
 _TOLD = ("MEMEM_", "CLAUDE_PLUGIN_OPTION_", "CLAUDE_PLUGIN_ROOT=", "HOME=", "USERPROFILE=")
 
@@ -64,7 +66,7 @@ def _asked(event: str, envelope: bytes) -> bytes:
         return answer
     if outcome == "late":
         log(event, f"the engine gave no answer within {ENGINE_SECONDS} s")
-        os.close(os.open(_late_mark(), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600))
+        os.close(os.open(_late_mark(), os.O_WRONLY | os.O_CREAT | os.O_TRUNC | NO_LINK, 0o600))
         os.utime(_late_mark())
         return _done_here(event, envelope) if event == "SessionStart" else b""  # a prompt has waited long enough
     if outcome == "failed":
@@ -163,11 +165,11 @@ def begin_later(event: str, envelope: bytes) -> None:
     for each in (home(), folder):
         os.makedirs(each, 0o700, exist_ok=True)
     name = f"{folder}/hook-{os.getpid()}.json"
-    given = os.open(name, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600)
+    given = os.open(name, os.O_RDWR | os.O_CREAT | os.O_TRUNC | NO_LINK, 0o600)
     os.unlink(name)
     _write(given, envelope)
     os.lseek(given, 0, os.SEEK_SET)
-    told = os.open(log_file(), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    told = _open_log()
     command = [sys.executable, "-I", f"{ROOT}/memem/__main__.py", "hook", event, "--later"]
     if os.fork():
         return
@@ -203,12 +205,20 @@ def log_file() -> str:
     return f"{home()}/hooks.log"
 
 
+def _open_log() -> int:
+    """The log, or nowhere: what an event begins is begun all the same."""
+    try:
+        return os.open(log_file(), os.O_WRONLY | os.O_CREAT | os.O_APPEND | NO_LINK, 0o600)
+    except OSError:
+        return os.open(os.devnull, os.O_WRONLY)
+
+
 def log(event: str, what: str) -> None:
     """A line for `memem doctor`. A log that has grown too long is begun anew."""
     line = f"{strftime('%Y-%m-%dT%H:%M:%S%z')} {event}: {' '.join(what.split())[:500]}\n"
     try:
         os.makedirs(home(), 0o700, exist_ok=True)
-        file = os.open(log_file(), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        file = _open_log()
         if os.fstat(file).st_size > LONGEST_LOG:
             os.ftruncate(file, 0)
         _write(file, line.encode("utf-8", "replace"))
