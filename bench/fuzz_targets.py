@@ -70,7 +70,7 @@ def _transcript(folder: Path) -> Try:
         path.write_bytes(data)
         with path.open("rb") as file:
             found = list(delta.steps(file, 0, "s1"))
-            for step in found[:5]:
+            for step in found[:1]:
                 cursor = delta.cursor_at(file, step.end)
                 hold(delta.start_of(file, cursor) == step.end, "a cursor leads back to where it was made")
                 rest = list(delta.steps(file, step.end, "s1"))
