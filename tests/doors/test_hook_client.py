@@ -540,3 +540,26 @@ def test_a_process_of_somebody_else_behind_our_socket_is_told_nothing(
     with answering(run_folder, b"memem 1 done 5\nhello"):
         monkeypatch.setattr(os, "getuid", lambda: os.geteuid() + 1)
         assert client.ask_engine("UserPromptSubmit", b"{}") == ("none", b"")
+
+
+# --- whatever is on standard input --------------------------------------------------------------------------------
+
+DEEP = b'{"prompt": ' + b"[" * 100_000
+ANYTHING = (
+    b"",
+    b"\0\xff\xfe",
+    b"null",
+    DEEP,
+    b'{"prompt": 1e999, "session_id": [], "cwd": {}, "transcript_path": 5}',
+    b'{"prompt": "\\ud800 how is it?", "session_id": "../../x", "cwd": "/\\u0000", "transcript_path": "/dev/zero"}',
+)
+
+
+@pytest.mark.parametrize("given", ANYTHING, ids=range(len(ANYTHING)))
+def test_whatever_is_on_standard_input_the_hook_ends_well_and_prints_nothing_or_json(
+    house: Workspace, environ: dict[str, str], given: bytes
+) -> None:
+    called = call("UserPromptSubmit", given, environ)
+    assert (called.returncode, called.stderr) == (0, b"")
+    assert not called.stdout or isinstance(json.loads(called.stdout), dict)
+    assert "Traceback" not in (log(house) if house.home.hooks_log.exists() else "")
