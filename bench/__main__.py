@@ -6,6 +6,7 @@ from importlib import import_module
 BENCHES = (
     "curation",
     "faults",
+    "fuzz",
     "graph",
     "hooks",
     "injection",

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from memem.core import files
-from memem.core.errors import MememError
+from memem.core.errors import InputError, MememError
+from memem.core.formats import from_json
 from memem.core.home import socket_address
 from memem.doors.engine.engine import Engine
 from memem.doors.engine.protocol import DONE, FAILED, OTHER, Reply, Request
@@ -101,7 +102,7 @@ class Serving:
         if request.kind == "tool":
             if request.facts.get("settings") != opened.identity:
                 return Reply(OTHER)
-            return Reply(DONE, _call(opened, request.name, json.loads(request.body), request.facts).encode())
+            return Reply(DONE, _call(opened, request.name, _arguments(request.body), request.facts).encode())
         if not _is_of(request.facts, opened):
             return Reply(OTHER)
         from memem.doors.hook.answers import answer
@@ -140,6 +141,16 @@ def serve() -> int:
 def _call(opened: Opened, name: str, arguments: dict[str, Any], place: Mapping[str, str]) -> str:
     cwd, session = Path(place.get("cwd", "")), place.get("session", "")
     return opened.tools.do(lambda ws: tools.call(ws, name, arguments, cwd=cwd, session=session))
+
+
+def _arguments(body: bytes) -> dict[str, Any]:
+    try:
+        given = from_json(body)
+    except ValueError:
+        given = None
+    if not isinstance(given, dict):
+        raise InputError("The arguments of a tool are an object of JSON.")
+    return given
 
 
 def _is_of(facts: Mapping[str, str], opened: Opened) -> bool:

@@ -15,6 +15,7 @@ from memem import __version__
 from memem.core import files, options, project, settings
 from memem.core.clock import Clock, Ticks, system_clock
 from memem.core.errors import MememError, ModelError
+from memem.core.formats import from_json
 from memem.core.home import Home, VaultPaths
 from memem.core.project import Project
 from memem.core.settings import Settings
@@ -283,10 +284,8 @@ def stored_plugin_options(home: Home) -> dict[str, str]:
         raw = home.plugin_options.read_bytes()
     except OSError:
         return {}
-    import json  # most people have set none
-
     try:
-        stored = json.loads(raw)
+        stored = from_json(raw)
     except ValueError:
         return {}
     return {str(key): str(text) for key, text in stored.items()} if isinstance(stored, dict) else {}

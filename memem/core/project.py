@@ -16,11 +16,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from memem.core import files
 from memem.core.errors import SettingsError
+from memem.core.formats import from_toml
 from memem.core.memory import GENERAL
 
 OVERRIDE = ".memem.toml"
 MAX_NAME = 80
+MOST_BYTES = 1_000_000
+"""Of a file that is read to know a project: git's own configuration, and ours."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,16 +97,15 @@ class _Override(NamedTuple):
 
 def _override(path: Path) -> _Override:
     try:
-        raw = path.read_text(encoding="utf-8")
+        # Whoever made the repository made it: it may be a link, and to a device.
+        raw = files.read_small(path, MOST_BYTES).decode()
     except (FileNotFoundError, NotADirectoryError):
         return _Override()
     except (OSError, UnicodeDecodeError) as problem:
         raise SettingsError(f"{path} cannot be read: {problem}.") from None
-    import tomllib
-
     try:
-        table = tomllib.loads(raw)
-    except tomllib.TOMLDecodeError as problem:
+        table = from_toml(raw)
+    except ValueError as problem:
         raise SettingsError(f"{path} is not valid TOML: {problem}. Correct it and try again.") from None
     name, mining = table.get("project", ""), table.get("mining", True)
     if not isinstance(name, str):
@@ -175,6 +178,6 @@ def _first_line(path: Path) -> str:
 
 def _lines(path: Path) -> list[str]:
     try:
-        return path.read_text(encoding="utf-8", errors="replace").splitlines()
+        return files.read_small(path, MOST_BYTES).decode("utf-8", "replace").splitlines()
     except OSError:
         return []

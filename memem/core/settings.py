@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from memem.core.errors import SettingsError
+from memem.core.formats import from_toml
 from memem.core.options import DEFAULT_EMBED_MODEL, DEFAULT_HOME, HOME_VARIABLE, OPTIONS
 
 PLUGIN = "the plugin's options"
@@ -111,11 +112,9 @@ def read_config(config_file: Path) -> dict[str, str]:
         return {}
     except (OSError, UnicodeDecodeError) as problem:
         raise SettingsError(f"{config_file} cannot be read: {problem}.") from None
-    import tomllib  # most people have no config.toml
-
     try:
-        table = tomllib.loads(raw)
-    except tomllib.TOMLDecodeError as problem:
+        table = from_toml(raw)
+    except ValueError as problem:
         raise SettingsError(f"{config_file} is not valid TOML: {problem}. Correct it and try again.") from None
     known = {option.key: option for option in OPTIONS}
     unknown = sorted(set(table) - set(known))

@@ -12,16 +12,19 @@ from typing import ParamSpec, Protocol, TypeVar, cast
 
 from memem.core import files
 from memem.core.errors import Busy, HomeError, MememError
+from memem.core.formats import from_json
 
 BUSY_MILLISECONDS = 5_000
 LOG_BYTES = 8_000_000
 """What is left of a write-ahead log that one large change has made longer, once its pages are in the file."""
+NOT_OURS = "a row of it says nothing that memem wrote"
 MOST_VALUES = 500
 """How many values one statement is given: SQLite's own limit was once a thousand."""
 
 P = ParamSpec("P")
 R = TypeVar("R")
 Item = TypeVar("Item")
+Kind = TypeVar("Kind")
 
 
 Migrations = Sequence[Callable[[sqlite3.Connection], None]]
@@ -216,6 +219,17 @@ def guarding(purpose: Purpose) -> Callable[[Callable[P, R]], Callable[P, R]]:
         return translating
 
     return guarded
+
+
+def stored(text: object, kind: type[Kind]) -> Kind:
+    """What a column of JSON says. One that does not say what it should is damage, like any other in the file."""
+    try:
+        told = from_json(text if isinstance(text, str) else "")
+    except ValueError:
+        told = None
+    if not isinstance(told, kind):
+        raise sqlite3.DatabaseError(NOT_OURS)
+    return told
 
 
 def among(items: Sequence[Item]) -> Iterator[tuple[str, Sequence[Item]]]:

@@ -5,7 +5,6 @@ about goes to it as a file on standard input. It runs in a group of processes of
 """
 
 import errno
-import json
 import os
 import re
 import subprocess
@@ -19,6 +18,7 @@ from typing import IO, Any
 from memem.core import files, processes
 from memem.core.clock import Clock
 from memem.core.errors import CallFailed, CliMissing, ExtractError, HomeError, NotJson, TookTooLong
+from memem.core.formats import from_json
 from memem.core.usage import UNTOLD, Usage
 from memem.extract import cli_errors, cli_flags
 
@@ -42,7 +42,7 @@ _OF_THE_SESSION = re.compile(
 )
 _OUT_OF_RESOURCES = (errno.EAGAIN, errno.ENOMEM, errno.E2BIG, errno.EMFILE, errno.ENFILE)
 _INSTRUCTIONS = ("CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", ".claude", ".mcp.json")
-_FENCED = re.compile(r"```(?:json)?\s*\n(.*?)\n\s*```", re.DOTALL)
+_FENCED = re.compile(r"```(?:json)?[ \t]*\n(.*?)\n[ \t]*```", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,8 +212,8 @@ def _not_started(command: str, error: OSError) -> ExtractError:
 def _result(output: str) -> Mapping[str, Any] | None:
     """The CLI's report of a call; a verbose one lists all messages, and the report is the last."""
     try:
-        said = json.loads(output)
-    except (ValueError, RecursionError):
+        said = from_json(output)
+    except ValueError:
         return None
     last = said[-1] if isinstance(said, list) and said else said
     return last if isinstance(last, dict) and last.get("type") == "result" else None
@@ -226,8 +226,8 @@ def _value(result: Mapping[str, Any] | None, output: str, usage: Usage) -> Any:
     words = str(result.get("result", "")) if result else output
     for candidate in (words, *_FENCED.findall(words), words[words.find("{") : words.rfind("}") + 1]):
         try:
-            return json.loads(candidate)
-        except (ValueError, RecursionError):
+            return from_json(candidate)
+        except ValueError:
             continue
     raise NotJson(f"The model answered with {len(words):,} characters that are not JSON. Nothing is lost.", usage)
 

@@ -1,12 +1,13 @@
 """What the claude CLI says about itself: its version, and whether it has an account to ask with. No model is asked."""
 
-import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from memem.core.formats import from_json
+
 _HAS_ACCOUNTS = re.compile(r"^ {1,8}auth\b", re.MULTILINE)
-_VERSION = re.compile(r"\d+(?:\.\d+)+\S*")
+_VERSION = re.compile(r"(?<![\d.])\d+(?:\.\d+)+\S*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +30,8 @@ def _login(says: Callable[..., str]) -> tuple[bool | None, str]:
     if not _HAS_ACCOUNTS.search(says("--help")):
         return None, ""
     try:
-        told = json.loads(says("auth", "status"))
-    except (ValueError, RecursionError):
+        told = from_json(says("auth", "status"))
+    except ValueError:
         return None, ""
     logged_in = told.get("loggedIn") if isinstance(told, dict) else None
     if not isinstance(logged_in, bool):

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from memem.core import files
+from memem.core.formats import from_json
 
 WANTED = (
     "--safe-mode",
@@ -78,7 +79,7 @@ class Flags:
     def known(self) -> frozenset[str]:
         """The options, from the file if it is about this CLI."""
         try:
-            kept = json.loads(self._file.read_bytes())
+            kept = from_json(self._file.read_bytes())
             if kept["cli"] == self._cli():
                 return frozenset(kept["flags"]).intersection(WANTED)
         except (OSError, ValueError, LookupError, TypeError):

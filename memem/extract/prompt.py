@@ -12,7 +12,7 @@ from memem.core.mining import HUMAN, OWN_CALL, Chunk
 VERSION = 2
 INSTRUCTION = "Which operations on the memories follow from the conversation on standard input?"
 MEMORY_CHARACTERS = 400
-_TAGS = re.compile(r"<(?=\s*/?\s*(?:conversation|memories)\b)", re.IGNORECASE)
+_TAGS = re.compile(r"<(?=\s*(?:/\s*)?(?:conversation|memories)\b)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,13 +5,13 @@ And after a compaction, what the session was shown before: it stands in the cont
 session waits for it: it neither scans the vault nor searches.
 """
 
-import json
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from memem.core.errors import MememError, VaultUnmade
+from memem.core.formats import from_json
 from memem.core.memory import GENERAL, PINNED_MAX_CHARACTERS, PINNED_MAX_NOTES, Entry
 from memem.core.playbook import DECISIONS, ENVIRONMENT, NAMES, TRAPS
 from memem.core.receipt import SESSION_START
@@ -193,7 +193,7 @@ def _waiting(ws: Workspace) -> int:
 def _trouble(ws: Workspace) -> list[str]:
     """What was not as it should be when `upkeep` last looked: a session's start has no time to look itself."""
     try:
-        told = json.loads(ws.home.trouble.read_bytes())
+        told = from_json(ws.home.trouble.read_bytes())
         return [str(each) for each in told] if isinstance(told, list) else []
     except (OSError, ValueError):  # it has not looked yet
         return [KEYWORDS_ALONE] if ws.settings.encoder != "none" and not ws.index.meta("encoded_by") else []

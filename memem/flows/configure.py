@@ -2,12 +2,12 @@
 
 import json
 import re
-import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
 from memem.core import files, settings
 from memem.core.errors import SettingsError
+from memem.core.formats import from_toml
 from memem.core.options import OPTIONS, Option
 from memem.flows.opening import using_home
 from memem.workspace import Workspace
@@ -70,8 +70,8 @@ def change(ws: Workspace, key: str, value: str) -> Path:
 def _without(text: str, key: str) -> dict[str, str] | None:
     """The other settings in a text; None when it is not TOML, or does not hold the key."""
     try:
-        table = tomllib.loads(text)
-    except tomllib.TOMLDecodeError:
+        table = from_toml(text)
+    except ValueError:
         return None
     return settings.as_texts({name: item for name, item in table.items() if name != key}) if key in table else None
 

@@ -1,10 +1,10 @@
 """Where what is purged may still be: where memem cannot reach, or must not."""
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
 from memem.core import files
+from memem.core.formats import from_json
 from memem.flows import scouring
 from memem.flows.traces import Traces
 from memem.transcript.sessions import find_sessions
@@ -64,7 +64,9 @@ def _versioned(ws: Workspace) -> Iterator[str]:
 
 def _has_obsidian_sync(root: Path) -> bool:
     try:
-        plugins = json.loads((root / ".obsidian" / "core-plugins.json").read_bytes())
+        plugins = from_json((root / ".obsidian" / "core-plugins.json").read_bytes())
     except (OSError, ValueError):
         return False
-    return bool(plugins.get("sync")) if isinstance(plugins, dict) else "sync" in plugins
+    if isinstance(plugins, dict):
+        return bool(plugins.get("sync"))
+    return isinstance(plugins, list) and "sync" in plugins

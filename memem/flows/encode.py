@@ -57,6 +57,7 @@ def encode_all(
             encoded = ws.vectors().count() - before
             held = held_passages(ws)
             compacted = held is not None and ws.vectors().compact(held)
+            ws.home.encode_log.touch(mode=files.PRIVATE_FILE)
             ws.home.encode_log.write_bytes(b"")  # what an earlier run complained about is over
             return Encoded(encoded, total, compacted)
 

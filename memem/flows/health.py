@@ -1,6 +1,5 @@
 """How the memory home is: counts for `memem status`, findings for `memem check`."""
 
-import tomllib
 from collections import Counter
 from collections.abc import Collection, Iterator
 from contextlib import suppress
@@ -10,6 +9,7 @@ from typing import Any
 
 from memem.core import validity
 from memem.core.errors import HomeError, IndexUnusable, NoteChanged, VaultError
+from memem.core.formats import from_toml
 from memem.core.memory import KINDS, PINNED, STATUSES, Memory
 from memem.flows import conflicts, duplicated, holding, links, meaning, reciting, vanished
 from memem.flows.mining_state import MiningState, mining_state
@@ -246,6 +246,6 @@ def _of_note(note: Note, names: obsidian.Names, told: Collection[str]) -> list[F
 def _capabilities(path: Path) -> dict[str, Any]:
     """What `bootstrap.sh` wrote down when it set up; empty when memem was installed another way."""
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return from_toml(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}

@@ -12,6 +12,7 @@ from typing import Any
 
 from memem.core import processes, settings
 from memem.core.errors import MememError
+from memem.core.formats import from_json
 from memem.core.options import OPTIONS
 from memem.flows import plugin
 from memem.flows.checkup_setup import ROOT
@@ -96,7 +97,7 @@ def check(ws: Workspace, beside: Path = ROOT) -> list[Diagnosis]:
 def read_hooks(file: Path) -> list[Hook]:
     """The commands that Claude Code would run, in the order of their events. Raises ValueError for any other file."""
     try:
-        events = json.loads(file.read_bytes())["hooks"]
+        events = from_json(file.read_bytes())["hooks"]
         hooks = [
             Hook(event, each["command"], float(each.get("timeout", USUAL_SECONDS)))
             for event, groups in events.items()
@@ -104,7 +105,7 @@ def read_hooks(file: Path) -> list[Hook]:
             for each in group["hooks"]
             if each.get("type") == "command"
         ]
-    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as problem:
+    except (ValueError, LookupError, TypeError, AttributeError) as problem:
         raise ValueError(f"it is not what hooks.json should be ({type(problem).__name__})") from None
     if not hooks:
         raise ValueError("it names no command")
@@ -221,11 +222,11 @@ def _misprinted(event: str, output: str) -> str:
     if event in SILENT:
         return "printed something, and should not"
     try:
-        told = json.loads(output)
+        told = from_json(output)
         specific = told.get("hookSpecificOutput", {"hookEventName": event})
         context = specific.get("additionalContext", "")
         if specific["hookEventName"] != event or "additionalContext" in told or not isinstance(context, str):
             return "printed JSON that is not for this event"
-    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+    except (ValueError, LookupError, TypeError, AttributeError):
         return "printed something that is not the JSON it should be"
     return "printed more than Claude Code takes" if len(context) > LONGEST_CONTEXT else ""

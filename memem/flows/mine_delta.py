@@ -86,7 +86,7 @@ def _mine(ws: Workspace, mark: Mark, since: datetime | None) -> Mined:
     if known and known.own and known.path in ("", mark.path):
         return own
     try:
-        with Path(mark.path).open("rb") as file:
+        with files.open_plain(Path(mark.path)) as file:
             mined = _Mining(ws, mark, file, since).run(mined)
     except OwnCall:
         ws.state.sessions.put_own(mark.session, mark.path, ws.clock().timestamp())

@@ -8,6 +8,7 @@ from datetime import timedelta
 from memem.core import files
 from memem.core.clock import iso, moment
 from memem.core.errors import HomeError, VaultMissing, VaultUnmade
+from memem.core.formats import from_json
 from memem.workspace import Workspace
 
 NEWS = timedelta(days=7)
@@ -69,10 +70,11 @@ def using_home(ws: Workspace) -> Iterator[None]:
 def known_vaults(ws: Workspace) -> dict[str, dict[str, str]]:
     """Every vault that was used with this home, by its path."""
     try:
-        known = json.loads(ws.home.known_vaults_file.read_bytes())
+        known = from_json(ws.home.known_vaults_file.read_bytes())
     except (OSError, ValueError):
         return {}
-    return known if isinstance(known, dict) else {}
+    told = known.items() if isinstance(known, dict) else ()
+    return {vault: each for vault, each in told if isinstance(each, dict)}
 
 
 def _remember(ws: Workspace, vault_id: str) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 from memem.core import files
 from memem.core.clock import iso
 from memem.core.errors import MememError, NoteChanged
+from memem.core.formats import from_json
 from memem.core.memory import KINDS, PINNED, Entry
 from memem.core.validity import is_in_force, remark
 from memem.flows import conflicts, playbooks, reciting
@@ -192,7 +193,7 @@ class _Writing:
 
 def _known(ws: Workspace) -> dict[str, list[object]]:
     try:
-        told = json.loads(ws.index.meta(_META) or "{}")
+        told = from_json(ws.index.meta(_META) or "{}")
     except ValueError:
         return {}
     return told if isinstance(told, dict) else {}

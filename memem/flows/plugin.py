@@ -1,10 +1,10 @@
 """The plugin as Claude Code has it: which folder it runs, which one it keeps data in, and whether it is switched on."""
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from memem.core.formats import from_json
 from memem.flows.checkup_setup import ROOT
 from memem.workspace import Workspace
 
@@ -86,8 +86,8 @@ def _in_place(plugins: Path, marketplace: str) -> Path | None:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        return _object(json.loads(path.read_bytes()))
-    except (OSError, ValueError, RecursionError):
+        return _object(from_json(path.read_bytes()))
+    except (OSError, ValueError):
         return {}
 
 

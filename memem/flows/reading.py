@@ -11,8 +11,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any
 
+from memem.core import files
 from memem.core.clock import moment
 from memem.core.errors import InputError, NoteError, NoteUnreadable, SettingsError
+from memem.core.formats import from_json
 from memem.core.imports import Item
 from memem.core.memory import GENERAL, ID8, KINDS, STATUSES, Memory, classify_layer
 from memem.core.mining import GENERAL_SCOPE, HUMAN, Operation, Turn
@@ -29,7 +31,7 @@ from memem.workspace import Workspace
 MOST_UNPACKED = 4_000_000_000
 """Bytes of a file in an archive: conversations of many years, and less than what a trick would unpack to."""
 _KINDS = {"user": "preference", "feedback": "convention"}
-_TYPE = re.compile(r"^\s*type:\s*[\"']?(\w+)", re.MULTILINE)
+_TYPE = re.compile(r"^[ \t]*type:[ \t]*[\"']?(\w+)", re.MULTILINE)
 _CWD = re.compile(rb'"cwd":\s*("(?:[^"\\]|\\.)*")')
 _RULES = "-*_=#> \t\r\n"  # lines across a page, and marks without a word
 _NO_LINKS: dict[str, Any] = {"related": (), "contradicts": (), "supersedes": "", "superseded_by": ""}
@@ -178,13 +180,11 @@ def project_of(ws: Workspace, path: Path) -> str:
 
 def _worked_in(folder: Path) -> Path | None:
     """The folder of a project, as its sessions tell it: Claude Code's name for it does not."""
-    import json
-
     for session in sorted(folder.glob("*.jsonl"), reverse=True):
-        with suppress(OSError, ValueError), session.open("rb") as file:
+        with suppress(OSError, ValueError), files.open_plain(session) as file:
             found = _CWD.search(file.read(65_536))
             if found:
-                return Path(json.loads(found[1]))
+                return Path(from_json(found[1]))
     return None
 
 

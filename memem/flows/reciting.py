@@ -7,6 +7,8 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from memem.core import files
+from memem.core.formats import from_json
 from memem.core.memory import GENERAL, Entry, Memory
 from memem.core.playbook import SECTIONS
 from memem.flows import standing
@@ -55,7 +57,7 @@ def told(ws: Workspace, project: str, sections: Sequence[int] = SECTIONS) -> lis
     if is_theirs(ws, page):
         return []
     with suppress(OSError):
-        with page.open("rb") as file:
+        with files.open_plain(page, follow=False) as file:
             text = file.read(MOST_BYTES).decode(errors="replace")
         there = [
             (place, line) for place, line in playbook_lines.below_headings(text) if place in sections and line.strip()
@@ -81,7 +83,7 @@ def unspoken(text: str) -> list[str]:
 def vouched(ws: Workspace) -> dict[str, list[str]]:
     """The lines of each project, of those that a person or a model wrote, that the gate was seen to let pass."""
     try:
-        told = json.loads(ws.index.meta(_META) or "{}")
+        told = from_json(ws.index.meta(_META) or "{}")
     except ValueError:
         return {}
     return told if isinstance(told, dict) else {}

@@ -102,7 +102,7 @@ class Repository:
         for path in walked or ():
             if self.is_over:
                 return None
-            text = read(path)
+            text = "" if path.is_symlink() else read(path)  # it may lead out of the project
             if text and anchors.stands_in(symbol, text):
                 return True
         return None if walked is None else False

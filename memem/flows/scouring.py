@@ -8,6 +8,7 @@ from typing import Any
 
 from memem.core import files, scrubbing, sqlite
 from memem.core.errors import Busy, HomeError, IndexDamaged, IndexUnusable, ModelError
+from memem.core.formats import from_json
 from memem.core.mining import NOOP
 from memem.core.sqlite import Purpose
 from memem.flows import encode, vanished
@@ -107,12 +108,12 @@ def events(ws: Workspace, traces: Traces) -> bool:
 
 def _redacted(line: bytes, traces: Traces) -> bytes:
     try:
-        told = json.loads(line)
+        told = from_json(line)
         own = told["id"] == traces.id
+        if own:
+            told |= {"path": str(PurePosixPath(told["path"]).with_name(traces.placeholder)), "why": ""}
     except (ValueError, TypeError, KeyError):
         return b"" if traces.are_in(line) else line
-    if own:
-        told |= {"path": str(PurePosixPath(told["path"]).with_name(traces.placeholder)), "why": ""}
     changed = json.dumps(told, ensure_ascii=False).encode()
     if traces.are_in(changed):
         changed = json.dumps({**told, "why": ""}, ensure_ascii=False).encode()

@@ -56,12 +56,12 @@ def sources(ws: Workspace, paths: Sequence[Path], format: str = "") -> list[Sour
 
 def _sources(ws: Workspace, path: Path, format: str) -> Iterator[Source]:
     try:
-        real = path.resolve()
-    except (OSError, RuntimeError, ValueError) as error:  # links that lead in a circle, a name that no file can have
+        real, is_folder = path.resolve(), path.is_dir()
+    except (OSError, RuntimeError, ValueError) as error:  # links in a circle, a name that no file can have
         raise NotFound(f"There is no file or folder {path}: {error}.") from None
     if real.is_relative_to(ws.store.paths.ours.resolve()):
         raise InputError(f"{path} is in the vault's own folder: what is there is remembered already.")
-    if path.is_dir():
+    if is_folder:
         yield from [Source(path, path.name, EXPORT)] if exports.is_folder(path) else _walk(ws, path, format)
     elif not path.is_file():
         raise NotFound(f"There is no file or folder {path}.")

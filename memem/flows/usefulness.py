@@ -121,7 +121,7 @@ def _tail(transcript: Path, session: str) -> "list[Step] | None":
     from memem.transcript.delta import steps
 
     try:
-        with transcript.open("rb") as file:
+        with files.open_plain(transcript) as file:
             start = max(0, os.fstat(file.fileno()).st_size - TAIL_BYTES)
             if start:
                 file.seek(start)

@@ -15,8 +15,8 @@ from memem.workspace import Workspace
 def writing(ws: Workspace) -> Iterator[None]:
     """Hold the home's write lock, and one on the vault's marker: another home of this machine may use that vault."""
     with using_home(ws):
-        files.make_folder(ws.home.root)
-        files.make_private_folder(ws.home.write_lock.parent)
+        for folder in (ws.home.root, ws.home.cache, ws.home.write_lock.parent):
+            files.make_private_folder(folder)
         seconds = ws.settings.lock_seconds
         with locks.holding(ws.home.write_lock, seconds), locks.sharing(ws.store.paths.marker, seconds):
             yield

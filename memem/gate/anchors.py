@@ -10,7 +10,7 @@ _WORD = r"[A-Za-z_$][\w$]*"
 _DOTTED = re.compile(rf"{_WORD}(?:(?:\.|::|->|#){_WORD})*(?:\(\))?", re.ASCII)
 _QUOTED = re.compile(r"`([^`\n]{1,200})`")
 _PLAIN = re.compile(rf"(?<![\w$./:@-]){_DOTTED.pattern}(?![\w$/@-])", re.ASCII)
-_HUMPS = re.compile(r"[a-z0-9]+[A-Z]|[A-Z][a-z0-9]+[A-Z]|[A-Z]{2,}[a-z]", re.ASCII)
+_HUMPS = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]", re.ASCII)
 _SPLIT = re.compile(r"\.|::|->|#")
 
 

@@ -37,9 +37,9 @@ _SMALL = LOOK_ALIKE = str.maketrans(_ALIKE | dict(zip(_GREEK, "abeznikuvoptuxwy"
 _LARGE = str.maketrans(_ALIKE | dict(zip(_GREEK, "abezhikmnoptyxwy", strict=True)))
 _QUOTES = dict.fromkeys(map(ord, "‘’‚‛′`´ʹʻʼʽˈ"), "'") | dict.fromkeys(map(ord, "“”„‟″«»‹›〝〞"), '"')
 _MARKS = _QUOTES | dict.fromkeys(map(ord, "‐‑‒–—―−⁃﹘﹣－˗"), "-")
-_BULLET = re.compile(r"\s*(?:(?:[-*+•>]|#{1,6}|\[[ x]\])\s+)+", re.IGNORECASE)
+_BULLET = re.compile(r"(?<!\s)\s*(?:(?:[-*+•>]|#{1,6}|\[[ x]\])\s+)+", re.IGNORECASE)
 _LEADING, _TRAILING = " \"'([{*_#", " .,;:!?\"')]}*_。！？、；："
-_SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])\s*|\s*;\s+")
+_SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])\s*|(?<!\s)\s*;\s+")
 _PARAGRAPH = re.compile(r"\n\s*\n")
 _GREEK_LETTER = re.compile("[\u0370-\u03ff\u1f00-\u1fff\U0001d6a8-\U0001d7cb]")
 _VARIANT = re.compile("[\u034f\u180b-\u180d\u180f\ufe00-\ufe0f\U000e0100-\U000e01ef]")

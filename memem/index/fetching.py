@@ -88,6 +88,7 @@ def _keeping(folder: Path) -> Iterator[None]:
 
 def _keep(source: Path, target: Path) -> None:
     """Move a proven file to its place, its bytes on the disk before its name."""
+    source.chmod(files.PRIVATE_FILE)
     with source.open("r+b") as file:
         os.fsync(file.fileno())
     files.move(source, target, fsync=True)

@@ -90,6 +90,7 @@ class _Download:
         response, here = self._ask(start) or self._ask(0) or (None, 0)
         if not response:
             raise Unavailable(f"{self.url} answers with a part that was not asked for")
+        self.part.touch(files.PRIVATE_FILE)
         with response, self.part.open("ab") as part:
             part.truncate(here)
             try:

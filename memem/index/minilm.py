@@ -6,7 +6,6 @@ on its neighbours and nothing has to be masked. BLAS runs on one thread (see `wo
 computing several groups at once, which also spreads the work that is not BLAS.
 """
 
-import json
 import mmap
 import os
 from collections.abc import Iterator, Sequence
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 
 from memem.core import files
 from memem.core.errors import ModelError
+from memem.core.formats import from_json
 from memem.index.encoder import PASSAGE_TOKENS, QUERY_TOKENS, Vectors
 from memem.index.wordpiece import WordPiece
 
@@ -200,7 +200,7 @@ def _tensors(path: Path) -> dict[str, Vectors]:
     with path.open("rb") as file:
         data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     start = 8 + int.from_bytes(data[:8], "little")
-    table = json.loads(data[8:start])
+    table = from_json(data[8:start])
     found = {}
     for name, each in table.items():
         if name == "__metadata__" or each["dtype"] != "F32":

@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from memem.core import files
+from memem.core import files, sqlite
 from memem.core.files import Stamp
 from memem.core.memory import Memory
 from memem.core.validity import ALWAYS, Span
@@ -291,9 +291,9 @@ def _row(columns: tuple[Any, ...]) -> Row:
 
 
 def _memory(text: str) -> Memory:
+    held: dict[str, Any] = sqlite.stored(text, dict)
+    held |= {name: tuple(value) for name, value in held.items() if isinstance(value, list)}
     try:
-        held: dict[str, Any] = json.loads(text)
-        held |= {name: tuple(value) for name, value in held.items() if isinstance(value, list)}
         return Memory(**held)
-    except (ValueError, TypeError, AttributeError):
-        raise sqlite3.DatabaseError("a memory in it cannot be read") from None
+    except TypeError:
+        raise sqlite3.DatabaseError(sqlite.NOT_OURS) from None

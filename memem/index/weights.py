@@ -12,6 +12,7 @@ from pathlib import Path
 
 from memem.core import files
 from memem.core.errors import WeightsMissing
+from memem.core.formats import from_json
 
 MODEL = "sentence-transformers/all-MiniLM-L6-v2"
 REVISION = "1110a243fdf4706b3f48f1d95db1a4f5529b4d41"
@@ -176,8 +177,8 @@ class _Checksums:
 
 def _read(record: Path) -> dict[str, object]:
     try:
-        known = json.loads(record.read_bytes())
-    except (OSError, ValueError, RecursionError):
+        known = from_json(record.read_bytes())
+    except (OSError, ValueError):
         return {}
     return known if isinstance(known, dict) else {}
 

@@ -7,13 +7,14 @@ import json
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from datetime import timedelta
 from pathlib import Path
 
 from memem.core import files
 from memem.core.clock import Clock, iso
 from memem.core.errors import HomeError
+from memem.core.formats import from_json
 from memem.core.home import Home
 
 UNDO_DAYS = 30
@@ -122,7 +123,7 @@ class EventLog:
         """The bytes of an earlier state, while the undo store still has them."""
         try:
             return (self._home.undo / Path(digest).name).read_bytes()
-        except FileNotFoundError:
+        except (OSError, ValueError):  # dropped, or no name of a file at all
             return None
 
     def _shorten(self) -> None:
@@ -202,15 +203,17 @@ def _lines_backwards(path: Path) -> Iterator[bytes]:
 def _events(line: bytes) -> Iterator[Event]:
     """The event that a line holds, if it holds one."""
     try:
-        yield Event(**json.loads(line))
+        event = Event(**from_json(line))
     except (ValueError, TypeError):
         return
+    if all(type(getattr(event, each.name)) is each.type for each in fields(event)):
+        yield event
 
 
 def _read_counter(counter: Path) -> tuple[float, int]:
     """When the store was last pruned and by how much it has grown; never, when that cannot be told."""
     try:
-        last, grown = json.loads(counter.read_text())
+        last, grown = from_json(counter.read_text())
         return float(last), int(grown)
-    except (OSError, ValueError, TypeError):
+    except (OSError, ValueError, TypeError, OverflowError):
         return 0.0, 0

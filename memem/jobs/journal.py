@@ -7,6 +7,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+from memem.core import sqlite
 from memem.jobs.tables import Table, guarded
 
 ANSWERED, DEAD = "answered", "dead"
@@ -99,6 +100,6 @@ class Journal(Table):
     def _records(self, where: str, values: tuple[str, ...]) -> list[Record]:
         query = f"SELECT * FROM journal WHERE {where} ORDER BY number"  # noqa: S608 - fixed conditions
         return [
-            Record(number, session, state, json.loads(chunk), json.loads(answer), reason, time)
+            Record(number, session, state, sqlite.stored(chunk, dict), sqlite.stored(answer, list), reason, time)
             for number, session, state, chunk, answer, reason, time in self._connection.execute(query, values)
         ]

@@ -150,7 +150,10 @@ def _values(receipt: Receipt) -> tuple[Any, ...]:
 
 def _receipt(columns: tuple[Any, ...]) -> Receipt:
     time, event, session, project, prompt, reason, characters, line, degraded, followed, items, number = columns
-    held = tuple(map(Item.from_json, json.loads(items)))
+    try:
+        held = tuple(map(Item.from_json, sqlite.stored(items, list)))
+    except (TypeError, AttributeError):
+        raise sqlite3.DatabaseError(sqlite.NOT_OURS) from None
     stated = Receipt(time, event, session, project, prompt, reason, characters, line, degraded, held, number)
     return replace(stated, followed=True) if followed else stated
 

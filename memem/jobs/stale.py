@@ -12,6 +12,7 @@ from typing import Any
 
 from memem.core import files
 from memem.core.files import Stamp
+from memem.core.formats import from_json
 from memem.core.memory import Memory
 
 
@@ -81,7 +82,7 @@ def _records(path: Path) -> Mapping[str, Record]:
 def _parsed(path: Path, stamp: Stamp) -> Mapping[str, Record]:
     del stamp  # another one is another file
     try:
-        told = json.loads(path.read_bytes())
+        told = from_json(path.read_bytes())
         return {vault: _record(each) for vault, each in told.items()}
     except (OSError, ValueError, TypeError, AttributeError, KeyError):
         return {}  # the next look finds it all again

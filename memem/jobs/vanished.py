@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from memem.core import files
+from memem.core.formats import from_json
 from memem.core.tombstone import Tombstone
 
 
@@ -63,7 +64,7 @@ def changing(path: Path, vault_id: str, *, fsync: bool) -> Iterator[Away]:
 
 def _all(path: Path) -> dict[str, Any]:
     try:
-        told = json.loads(path.read_bytes())
+        told = from_json(path.read_bytes())
     except (FileNotFoundError, ValueError):
         return {}
     return told if isinstance(told, dict) else {}

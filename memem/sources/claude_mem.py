@@ -4,7 +4,6 @@ It is opened for reading alone. What a session did, rather than what is known si
 when somebody asks for it, and shown to nobody unasked.
 """
 
-import json
 import os
 import sqlite3
 from collections.abc import Callable, Iterator
@@ -17,6 +16,7 @@ from urllib.parse import quote
 
 from memem.core.clock import iso, moment
 from memem.core.errors import InputError
+from memem.core.formats import from_json
 from memem.core.imports import Item
 from memem.core.memory import ARCHIVE, ORDINARY, Memory, classify_layer
 from memem.core.project import normalise
@@ -173,8 +173,8 @@ def _list(row: Row, name: str, longest: int = LONGEST_ITEM) -> tuple[str, ...]:
     """A list, as JSON or with commas: what is too long for a property is left out."""
     told = _text(row, name)
     try:
-        found = json.loads(told) if told.lstrip().startswith("[") else told.split(",")
-    except (ValueError, RecursionError):
+        found = from_json(told) if told.lstrip().startswith("[") else told.split(",")
+    except ValueError:
         found = []
     texts = [" ".join(each.encode("utf-8", "replace").decode().split()) for each in found if isinstance(each, str)]
     return tuple(dict.fromkeys(each for each in texts if each and len(each) <= longest))[:MOST_ITEMS]

@@ -15,7 +15,7 @@ MOST_CONTEXT = 200
 """Characters of headings and announcements before a statement."""
 
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
-_HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.+?)[ \t#]*$")
+_HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(\S.*)")
 _BULLET = re.compile(r"([ \t]*)(?:[-*+]|\d{1,3}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?")
 _RULE = re.compile(r" {0,3}(?:[-*_][ \t]*){3,}$")
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)

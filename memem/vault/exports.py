@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from memem.core import files
+from memem.core import files, formats
 from memem.core.errors import InputError
 
 MARK, VERSION = "memem-export", 1
@@ -267,6 +267,6 @@ def _shown(path: str) -> str:
 
 def _json(path: Path) -> Any:
     try:
-        return json.loads(path.read_bytes())
-    except (ValueError, RecursionError):
+        return formats.from_json(path.read_bytes())
+    except ValueError:
         raise InputError(f"{path.name} is damaged") from None

@@ -31,7 +31,8 @@ WRITTEN_HASH = "written_hash"
 _ID = re.compile(r"[0-9A-Za-z][0-9A-Za-z-]{7,63}")
 _EVIDENCE_LINE = re.compile(r"^> \[!quote\]-? Evidence[ \t]*\r?$", re.MULTILINE | re.IGNORECASE)
 _WRITTEN_HASH_LINE = re.compile(r"^written_hash:.*\n?", re.MULTILINE)
-_HEADING = re.compile(r"^#{1,6}[ \t]+(.+?)[ \t]*#*[ \t]*\r?$", re.MULTILINE)
+# What closes a heading is taken off afterwards: to look for it within the pattern would try every way to part a line.
+_HEADING = re.compile(r"^#{1,6}[ \t]+(\S.*)", re.MULTILINE)
 _UNFIT_FOR_NAMES = re.compile(r"[^\w]+")
 _SLUG_BYTES = 80  # file systems stop at 255 bytes; sync services add their own suffixes
 
@@ -61,7 +62,7 @@ def digest(data: bytes) -> str:
 
 def file_name(memory: Memory) -> str:
     """`<slug>-<id8>.md`, with letters of any script, since people read these names in Obsidian."""
-    slug = _UNFIT_FOR_NAMES.sub("-", unicodedata.normalize("NFC", memory.title).lower()).strip("-_")
+    slug = _UNFIT_FOR_NAMES.sub("-", unicodedata.normalize("NFC", memory.title).lower()).strip("-_")[:_SLUG_BYTES]
     while len(slug.encode()) > _SLUG_BYTES:
         slug = slug[:-1]
     return f"{slug.strip('-_') or 'memory'}-{memory.id[:ID8].lower()}.md"
@@ -195,7 +196,13 @@ def _memory(path: str, document: Document, identity: str) -> Memory:
 def _title(path: str, document: Document, identity: str) -> str:
     stem = PurePosixPath(path).stem.removesuffix(f"-{identity[:ID8]}")
     heading = _HEADING.search(document.body)
-    return document.one("title") or (heading[1] if heading else stem.replace("-", " "))
+    return document.one("title") or (_without_closing(heading[1]) if heading else stem.replace("-", " "))
+
+
+def _without_closing(heading: str) -> str:
+    """A heading without the hashes that may end it."""
+    bare = heading.rstrip()
+    return bare.rstrip("#").rstrip() or bare
 
 
 def _tags(document: Document) -> tuple[str, ...]:

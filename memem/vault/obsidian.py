@@ -33,11 +33,12 @@ _MOMENT = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[-+]
 _QUOTED_LINK = re.compile(r"\[\[[^\[\]|#^\n]+(?:#[^\[\]|\n]+)?(?:\|[^\[\]\n]+)?\]\]")
 _BAD_TAG = re.compile(r"[^\w/-]|\A\d+\Z|\A\Z")
 _NOT_PROSE = re.compile(
-    r"^(?P<fence>`{3,}|~{3,}).*?(?:^(?P=fence)|\Z)|(?P<ticks>`+)[^\n]*?(?P=ticks)|%%.*?%%|<!--.*?-->|\\[\[\]()]",
+    r"^(?P<fence>`{3,}|~{3,}).*?(?:^(?P=fence)|\Z)|(?<!`)(?P<ticks>`+)(?!`)[^\n]*?(?<!`)(?P=ticks)(?!`)"
+    r"|%%.*?%%|<!--.*?(?:-->|\Z)|\\[\[\]()]",
     re.MULTILINE | re.DOTALL,
 )
 _WIKILINK = re.compile(r"\[\[([^\[\]\n]+)\]\]")
-_MARKDOWN_LINK = re.compile(r"\[[^\[\]\n]*\]\(\s*<?([^()\s<>]+)>?[^()\n]*\)")
+_MARKDOWN_LINK = re.compile(r"\[[^\[\]\n]*\]\(\s*<?([^()\s<>]+)(?:>|(?=[\s)]))[^()\n]*\)")
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//|#")
 
 

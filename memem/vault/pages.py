@@ -105,9 +105,11 @@ def typed_within(text: str, part: str, is_ours: IsOurs) -> list[str]:
 
 
 def read(path: Path) -> str | None:
-    """A page as it is, with its own line endings; empty when there is none, None when it is no text."""
+    """A page as it is, with its own line endings; empty when there is none, None when it is no text, or no file."""
     try:
-        return path.read_bytes().decode() if path.exists() else ""
+        if not path.is_file():
+            return None if path.exists() else ""
+        return path.read_bytes().decode()
     except UnicodeDecodeError:
         return None
     except OSError as error:
@@ -122,10 +124,12 @@ def leads_out(path: Path) -> bool:
 def write(path: Path, part: Part, *, fsync: bool, is_ours: IsOurs | None = None) -> bool:
     """Bring memem's part of a page up to date; says whether that changed anything. Called under the write lock.
 
-    With `is_ours` the part is sealed, and what a person wrote into it is put below it. A page that is not text is left
-    as it is. Raises NoteChanged, with nothing written, when somebody saves it at this
-    very moment, and again.
+    With `is_ours` the part is sealed, and what a person wrote into it is put below it. A page that is not text, or
+    behind a symbolic link, is left as it is. Raises NoteChanged, with nothing written, when
+    somebody saves it at this very moment, and again.
     """
+    if leads_out(path):
+        return False
     try:
         return _written(path, part, is_ours, fsync=fsync)
     except NoteChanged:
@@ -162,7 +166,7 @@ def withdraw(path: Path, instead: str, *, fsync: bool, rest: Callable[[str], str
     Where a person wrote around memem's part, that says `instead` from then on; `rest` is what they wrote within. A page
     without our marks is theirs. Raises NoteChanged as `write` does.
     """
-    text = read(path)
+    text = "" if leads_out(path) else read(path)
     place = own_part(text) if text else None
     if not text or place is None:
         return False

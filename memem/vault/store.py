@@ -20,6 +20,7 @@ from memem.core.errors import (
     VaultUnwritable,
 )
 from memem.core.files import Stamp
+from memem.core.formats import from_toml
 from memem.core.home import VaultPaths
 from memem.core.memory import Memory
 
@@ -71,11 +72,9 @@ class Store:
             ) from None
         if written := _MARKER.fullmatch(raw):
             return written[1]
-        import tomllib  # only for one that a person has changed
-
         try:
-            return str(tomllib.loads(raw).get("vault_id", ""))
-        except tomllib.TOMLDecodeError:
+            return str(from_toml(raw).get("vault_id", ""))
+        except ValueError:
             raise VaultMissing(
                 f"The vault's marker {self.paths.marker} is damaged. Empty the file and save again: it is made anew."
             ) from None
@@ -94,11 +93,10 @@ class Store:
         return vault_id
 
     def refuse_link(self) -> None:
-        """Notes written through a link would never be read again."""
-        if self.paths.memories.is_symlink():
-            raise VaultError(
-                f"{self.paths.memories} is a symbolic link, which memem does not follow. Move the folder itself here."
-            )
+        """Notes written through a link would never be read again, and may be somewhere else altogether."""
+        for place in (self.paths.memories, self.paths.review, self.paths.forgotten, self.paths.tombstones):
+            if os.path.islink(place):  # noqa: PTH114 - every command comes past here: a third of the time
+                raise VaultError(f"{place} is a symbolic link, which memem does not follow. Move what it is here.")
 
     def scan(self) -> Iterator[tuple[str, Stamp]]:
         """Every file that may hold a memory. Symbolic links are not followed: they may lead out of the vault."""
@@ -171,7 +169,7 @@ class Store:
         if PurePosixPath(path).parts[0] == self.paths.memories.name:
             return True
         try:
-            with self.absolute(path).open("rb") as file:
+            with files.open_plain(self.absolute(path), follow=False) as file:
                 start = file.read(_LONGEST_OPENING)
                 return start.startswith(_OPENINGS) and bool(_HAS_ID.match(start + file.read(MAX_NOTE_BYTES)))
         except OSError:
@@ -248,7 +246,8 @@ class Store:
 
     def _bytes(self, path: str) -> bytes:
         try:
-            return self.absolute(path).read_bytes()
+            with files.open_plain(self.absolute(path), follow=False) as file:
+                return file.read()
         except FileNotFoundError:
             raise NoteChanged(f"{path} is no longer there; nothing was written.") from None
         except OSError as error:

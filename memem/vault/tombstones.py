@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from memem.core import files
+from memem.core import files, formats
 from memem.core.errors import VaultError, VaultUnwritable
 from memem.core.files import Stamp
 from memem.core.home import VaultPaths
@@ -164,7 +164,7 @@ def _typed(name: str, value: Any) -> Any:
 def told_by(line: bytes) -> Told | None:
     """What one line says; nothing where it is torn, or is not understood."""
     try:
-        told = json.loads(line)
+        told = formats.from_json(line)
         if len(line.splitlines()) > 1 or not isinstance(told, dict):
             return None
         if "salt" in told:
@@ -175,7 +175,7 @@ def told_by(line: bytes) -> Told | None:
         if "removed" in told:
             return Removal(str(told["key"]), str(told["removed"]), str(told["time"]))
         return str(told["lifted"])
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+    except (ValueError, TypeError, KeyError, AttributeError):
         return None
 
 

@@ -185,3 +185,9 @@ def test_a_path_too_long_for_a_socket_becomes_a_short_name_in_the_runtime_folder
 def test_the_limit_counts_bytes(length: int, is_usual: bool) -> None:
     run = Path("/" + "x" * (length - len("//engine.sock")))
     assert (address(run, "", 7).name == "engine.sock") is is_usual
+
+
+@pytest.mark.parametrize("seconds", ["inf", "-inf", "1e308", "86401", "9" * 400])
+def test_nobody_waits_for_ever(seconds: str) -> None:
+    with pytest.raises(ProtocolError):
+        protocol.encode_request(asking(seconds=seconds))

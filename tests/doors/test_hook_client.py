@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -537,3 +537,119 @@ def test_the_log_does_not_grow_for_ever(
         client.log("Stop", f"trouble\n number {number} {'x' * 2_000}")
     assert log(ws).count("\n") == 1
     assert "Stop: trouble number 8 xxx" in log(ws)
+
+
+# --- who answers --------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def answering(folder: Path, reply: bytes) -> Iterator[str]:
+    """A server at the address of an engine that says this to everybody, and its path."""
+    path = str(folder / "engine.sock")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
+        listener.bind(path)
+        listener.listen()
+
+        def serve() -> None:
+            with suppress(OSError):  # of those that are not asked, or not heard out
+                while True:
+                    connection, _ = listener.accept()
+                    with connection:
+                        connection.recv(65_536)
+                        connection.sendall(reply)
+
+        threading.Thread(target=serve, daemon=True).start()
+        yield path
+    Path(path).unlink()
+
+
+@pytest.fixture
+def run_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where the engine of this home would be."""
+    monkeypatch.setenv("MEMEM_DIR", str(tmp_path / "home"))
+    folder = tmp_path / "home" / "run"
+    folder.mkdir(parents=True, mode=0o700)
+    return folder
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        b"memem 1 late 0\n",
+        b'memem 1 do"e 5\nhello',
+        b"memem 2 done 5\nhello",
+        b"memem 1 done 6\nhello",
+        b"memem 1 done -5\nhello",
+        b"memem 1 done 5\nhello and more",
+        b"memem 1 done \xd9\xa5\nhello",
+        b"HTTP/1.1 400 Bad Request\r\n\r\n",
+        b"\xff\xfe",
+        b"",
+        b"\n",
+    ],
+)
+def test_what_is_no_answer_of_an_engine_is_none(run_folder: Path, reply: bytes) -> None:
+    with answering(run_folder, reply):
+        assert client.ask_engine("UserPromptSubmit", b"{}") == ("none", b"")
+
+
+def test_an_answer_without_end_is_not_read_to_its_end(run_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client, "LONGEST_REPLY", 100_000)
+    with answering(run_folder, b"memem 1 done 9000000\n" + bytes(9_000_000)):
+        assert client.ask_engine("UserPromptSubmit", b"{}") == ("none", b"")
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o1777, 0o770, 0o720])
+def test_a_socket_in_a_folder_that_others_may_write_to_is_not_asked(run_folder: Path, mode: int) -> None:
+    run_folder.chmod(mode)
+    with answering(run_folder, b"memem 1 done 5\nhello"):
+        assert client.ask_engine("UserPromptSubmit", b"{}") == ("none", b"")
+        run_folder.chmod(0o700)
+        assert client.ask_engine("UserPromptSubmit", b"{}") == ("done", b"hello")
+
+
+def test_a_socket_behind_a_link_is_not_asked(run_folder: Path, tmp_path: Path) -> None:
+    run_folder.rmdir()
+    (tmp_path / "theirs").mkdir(mode=0o700)
+    run_folder.symlink_to(tmp_path / "theirs")
+    with answering(tmp_path / "theirs", b"memem 1 done 5\nhello"):
+        assert client.ask_engine("UserPromptSubmit", b"{}") == ("none", b"")
+
+
+def test_a_socket_of_somebody_else_is_not_asked(run_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with answering(run_folder, b"memem 1 done 5\nhello"):
+        monkeypatch.setattr(os, "getuid", lambda: os.geteuid() + 1)
+        assert client.ask_engine("UserPromptSubmit", b"{}") == ("none", b"")
+
+
+@pytest.mark.skipif(not hasattr(socket, "SO_PEERCRED"), reason="the system does not tell who is at the other end")
+def test_a_process_of_somebody_else_behind_our_socket_is_told_nothing(
+    run_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client, "_is_ours", lambda _: True)
+    with answering(run_folder, b"memem 1 done 5\nhello"):
+        monkeypatch.setattr(os, "getuid", lambda: os.geteuid() + 1)
+        assert client.ask_engine("UserPromptSubmit", b"{}") == ("none", b"")
+
+
+# --- whatever is on standard input --------------------------------------------------------------------------------
+
+DEEP = b'{"prompt": ' + b"[" * 100_000
+ANYTHING = (
+    b"",
+    b"\0\xff\xfe",
+    b"null",
+    DEEP,
+    b'{"prompt": 1e999, "session_id": [], "cwd": {}, "transcript_path": 5}',
+    b'{"prompt": "\\ud800 how is it?", "session_id": "../../x", "cwd": "/\\u0000", "transcript_path": "/dev/zero"}',
+)
+
+
+@pytest.mark.parametrize("given", ANYTHING, ids=range(len(ANYTHING)))
+def test_whatever_is_on_standard_input_the_hook_ends_well_and_prints_nothing_or_json(
+    house: Workspace, environ: dict[str, str], given: bytes
+) -> None:
+    called = call("UserPromptSubmit", given, environ)
+    assert (called.returncode, called.stderr) == (0, b"")
+    assert not called.stdout or isinstance(json.loads(called.stdout), dict)
+    assert "Traceback" not in (log(house) if house.home.hooks_log.exists() else "")

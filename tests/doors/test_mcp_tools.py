@@ -546,3 +546,9 @@ def test_what_is_pinned_in_a_slice_has_been_shown_too(ws: Workspace, ask: Ask) -
     pinned = keep(ws, 1, "The shop is a FastAPI service.", layer=0)
     ask("active_memory_slice", query="what next?")
     assert [each[:8] for each in ws.contexts.shown("s1")] == [pinned]
+
+
+@pytest.mark.parametrize("ids", ["[" * 100_000, "[1e999]", "[\x00]", '{"a": [' * 5_000, "[NaN]"])
+def test_a_list_that_is_written_as_a_text_may_be_anything(ws: Workspace, ids: str) -> None:
+    with pytest.raises((InputError, NotFound, VaultMissing)):
+        call(ws, "memory_get", {"ids": ids}, cwd=ws.user_home)

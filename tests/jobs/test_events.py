@@ -192,3 +192,27 @@ def test_a_home_that_cannot_be_written_says_so(tmp_path: Path, clock: SteppingCl
         log.keep("digest", b"x")
     with pytest.raises(HomeError, match=r"The change to memories/x\.md cannot be written down"):
         record(log)
+
+
+@pytest.mark.parametrize("value", [5, None, ["x"], {"a": 1}, True])
+def test_a_line_with_something_else_than_a_text_in_it_is_passed_over(log: EventLog, home: Home, value: object) -> None:
+    record(log)
+    damaged = {**json.loads(home.events_file.read_text()), "time": value}
+    with home.events_file.open("a") as file:
+        file.write(json.dumps(damaged) + "\n" + "[" * 100_000 + "\n")
+    record(log, 2)
+    assert [event.id for event in log.read()] == ["id-1", "id-2"]
+
+
+@pytest.mark.parametrize("counted", ["[1, Infinity]", "[NaN, 1]", "[1]", "{}", "[" * 100_000, "[1, 1e999]"])
+def test_a_counter_that_was_damaged_is_begun_anew(log: EventLog, home: Home, counted: str) -> None:
+    log.keep("a", b"1")
+    (home.undo / ".pruned.json").write_text(counted)
+    log.keep("b", b"2")
+    assert log.kept("b") == b"2"
+
+
+@pytest.mark.parametrize("digest", ["..", ".", "", "a\0b", "x" * 5_000])
+def test_what_is_no_name_was_not_kept(log: EventLog, digest: str) -> None:
+    log.keep("a", b"1")
+    assert log.kept(digest) is None

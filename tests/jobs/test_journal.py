@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from memem.core.errors import StateUnusable
 from memem.core.mining import Chunk, Turn
 from memem.jobs.journal import ANSWERED, DEAD, Journal
 from memem.jobs.state import State
@@ -88,3 +89,11 @@ def test_a_number_is_never_given_twice(journal: Journal) -> None:
     second = journal.answered("s1", CHUNK.as_json(), ANSWER, TIME)
     journal.finish(first.number)
     assert [record.number for record in journal.open("s1")] == [second.number]
+
+
+@pytest.mark.parametrize("damaged", ["", "{", "[1]", "null", "[" * 100_000, 5])
+def test_a_row_that_was_damaged_is_damage_of_the_state(journal: Journal, damaged: object) -> None:
+    journal.answered("s1", CHUNK.as_json(), ANSWER, TIME)
+    journal._connection.execute("UPDATE journal SET chunk = ?", (damaged,))
+    with pytest.raises(StateUnusable, match="damaged"):
+        journal.open("s1")

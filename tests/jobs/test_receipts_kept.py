@@ -202,3 +202,13 @@ def test_damage_is_told_in_our_words(kept: Receipts) -> None:
     kept._connection.execute("DROP TABLE usefulness")
     with pytest.raises(StateUnusable, match=r"damaged.*Delete the file"):
         kept.tally([A])
+
+
+@pytest.mark.parametrize(
+    "damaged", ["", "{}", "[5]", '[{"id": "a", "other": 1}]', '[{"id": "a", "terms": 5}]', "[" * 100_000]
+)
+def test_a_receipt_that_was_damaged_is_damage_of_the_record(kept: Receipts, damaged: str) -> None:
+    add(kept)
+    kept._connection.execute("UPDATE receipts SET items = ?", (damaged,))
+    with pytest.raises(StateUnusable, match="damaged"):
+        kept.last()

@@ -3,7 +3,6 @@
 import argparse
 import shlex
 import tempfile
-import tomllib
 from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 
 import memem
 from memem.core.errors import InputError
+from memem.core.formats import from_toml
 from memem.core.memory import ID8
 from memem.doors.cli import output
 from memem.flows import health, mining, reindex, remember, retrieve, slicing
@@ -92,5 +92,5 @@ def example_memories() -> list[dict[str, Any]]:
     """The arguments of `remember.save` for each example."""
     raw = files("memem.doors.cli").joinpath("demo_memories.toml").read_text(encoding="utf-8")
     lists = ("tags", "keys", "paths")
-    memories = tomllib.loads(raw)["memory"]
+    memories = from_toml(raw)["memory"]
     return [{name: tuple(value) if name in lists else value for name, value in each.items()} for each in memories]

@@ -7,7 +7,6 @@ One request a connection; whoever asks keeps it open until the answer is there. 
 but the standard library, and not even much of that, so it stays this simple.
 """
 
-import math
 import os
 import re
 import socket
@@ -19,6 +18,7 @@ PROTOCOL = 1
 MOST_FACTS = 64 * 1024
 MOST_BODY = 4 * 1024 * 1024
 MOST_REPLY = 1024 * 1024
+MOST_SECONDS = 86_400.0
 
 DONE, OTHER, FAILED = "done", "other", "failed"
 """The answer; or this engine serves another memory, version or settings; or a line that says why there is none."""
@@ -183,6 +183,6 @@ def _decode_facts(raw: bytes) -> dict[str, str]:
 
 def _is_a_time(text: str) -> bool:
     try:
-        return math.isfinite(float(text))
+        return abs(float(text)) <= MOST_SECONDS  # neither endless nor no number
     except ValueError:
         return False

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from memem.core.errors import InputError, MememError, VaultUnmade
+from memem.core.formats import from_json
 from memem.core.tool_names import READING
 from memem.workspace import Workspace, open_workspace
 
@@ -46,8 +47,8 @@ def answer(ws: Workspace, event: str, envelope: bytes, *, look: bool = False) ->
 def read(envelope: bytes) -> Envelope:
     """What Claude Code says of an event. Raises InputError when it is not what it should be."""
     try:
-        told = json.loads(envelope)
-    except (ValueError, RecursionError):
+        told = from_json(envelope)
+    except ValueError:
         told = None
     if not isinstance(told, dict):
         raise InputError("The hook was given no JSON object on its standard input.")

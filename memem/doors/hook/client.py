@@ -37,6 +37,11 @@ POLITE = 10
 """What nobody waits for gives way to prompts."""
 AT_ONCE = 2
 """So many hooks do the work themselves at once: more would all be late, where some could have been in time."""
+LONGEST_REPLY = 1_100_000
+"""In bytes: a little more than an engine may answer."""
+OUTCOMES = ("done", "other", "failed")
+NO_LINK = getattr(os, "O_NOFOLLOW", 0)
+"""Whoever could put a link into our folder would have us write elsewhere."""
 ROOT = __file__.rpartition("/memem/")[0]
 _TOLD = ("MEMEM_", "CLAUDE_PLUGIN_OPTION_", "CLAUDE_PLUGIN_ROOT=", "HOME=", "USERPROFILE=")
 
@@ -69,7 +74,7 @@ def _asked(event: str, envelope: bytes) -> bytes:
         return answer
     if outcome == "late":
         log(event, f"the engine gave no answer within {ENGINE_SECONDS} s")
-        os.close(os.open(_late_mark(), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600))
+        os.close(os.open(_late_mark(), os.O_WRONLY | os.O_CREAT | os.O_TRUNC | NO_LINK, 0o600))
         os.utime(_late_mark())
         return _done_here(event, envelope) if event == "SessionStart" else b""  # a prompt has waited long enough
     if outcome == "failed":
@@ -84,13 +89,20 @@ def ask_engine(event: str, envelope: bytes) -> tuple[str, bytes]:
     if _was_late():
         return "none", b""
     try:
-        if os.lstat(path).st_uid != os.getuid():
+        if not _is_ours(path):
             return "none", b""
         return _exchange(path, _request(event, envelope))
     except TimeoutError:
         return "late", b""
     except (OSError, ValueError, AttributeError):  # nobody there, not our protocol, no such sockets
         return "none", b""
+
+
+def _is_ours(path: str) -> bool:
+    """Whether a socket is ours, in a folder of ours where nobody else can put one; as `engine/private.py` has it."""
+    folder = os.lstat(os.path.dirname(path))
+    is_private = folder.st_uid == os.getuid() and folder.st_mode & 0o170022 == 0o040000
+    return is_private and os.lstat(path).st_uid == os.getuid()
 
 
 def _late_mark() -> str:
@@ -119,15 +131,19 @@ def _exchange(path: str, request: bytes) -> tuple[str, bytes]:
     try:
         reply, portion = b"", b"."
         _within(line, until).connect(path)
+        if hasattr(_socket, "SO_PEERCRED"):  # Linux tells who is at the other end: process, user, group
+            told = line.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, 12)
+            if int.from_bytes(told[4:8], sys.byteorder) != os.getuid():
+                raise ValueError("somebody else's")
         _within(line, until).sendall(request)
-        while portion:
+        while portion and len(reply) <= LONGEST_REPLY:
             portion = _within(line, until).recv(65_536)
             reply += portion
     finally:
         line.close()
     head, _, answer = reply.partition(b"\n")
     name, protocol, outcome, length = head.decode("ascii").split(" ")
-    if (name, int(protocol), int(length)) != ("memem", PROTOCOL, len(answer)):
+    if (name, int(protocol), int(length)) != ("memem", PROTOCOL, len(answer)) or outcome not in OUTCOMES:
         raise ValueError("not an answer of ours")
     return outcome, answer
 
@@ -161,7 +177,7 @@ def begin_later(event: str, envelope: bytes) -> None:
     for each in (home(), os.path.dirname(folder), folder):
         os.makedirs(each, 0o700, exist_ok=True)
     whose, command = event, [sys.executable, "-I", f"{ROOT}/memem/__main__.py", "hook", event, "--later"]
-    given = os.open(new := f"{folder}/hook-{os.getpid()}.json", os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600)
+    given = os.open(new := f"{folder}/hook-{os.getpid()}.json", os.O_RDWR | os.O_CREAT | os.O_TRUNC | NO_LINK, 0o600)
     _write(given, envelope)
     os.lseek(given, 0, os.SEEK_SET)
     if event in LATER:
@@ -264,7 +280,10 @@ def _safe(what: str) -> str:
 
 def _opened_log() -> int:
     """One that has grown too long is begun anew, also by a process that gets no further than to say why it fails."""
-    file = os.open(f"{home()}/hooks.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    try:
+        file = os.open(f"{home()}/hooks.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND | NO_LINK, 0o600)
+    except OSError:
+        return os.open(os.devnull, os.O_WRONLY)  # what an event begins is begun all the same
     if os.fstat(file).st_size > LONGEST_LOG:
         os.ftruncate(file, 0)
     return file

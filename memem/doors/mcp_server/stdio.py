@@ -18,6 +18,8 @@ import mcp_types as types
 from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
 
+from memem.core.formats import from_json
+
 LEAVE_SECONDS = 5.0
 """How long what has begun may take to be finished, once nobody can ask for more."""
 
@@ -121,7 +123,7 @@ def _parsed(line: bytes) -> types.JSONRPCMessage:
     identity = None
     if meant:
         error = types.ErrorData(code=types.INVALID_REQUEST, message="This is not a JSON-RPC message.")
-        value = json.loads(meant)
+        value = from_json(meant)
         identity = value.get("id") if isinstance(value, dict) else None
     return _Refusal(jsonrpc="2.0", id=identity if type(identity) in (int, str) else None, error=error)
 
@@ -129,7 +131,7 @@ def _parsed(line: bytes) -> types.JSONRPCMessage:
 def _repaired(line: bytes) -> bytes:
     """What a line of JSON was meant to be: clients cut texts in the middle of a character. Empty for another line."""
     try:
-        value = json.loads(line.decode("utf-8", "replace"))
+        value = from_json(line.decode("utf-8", "replace"))
         return json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
     except (ValueError, RecursionError):
         return b""

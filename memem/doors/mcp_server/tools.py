@@ -3,13 +3,13 @@
 Light, since a client waits for the list: what answers is imported with the first call.
 """
 
-import json
 import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from memem.core.errors import InputError
+from memem.core.formats import from_json
 
 if TYPE_CHECKING:
     from memem.workspace import Workspace
@@ -250,7 +250,7 @@ def _as_texts(what: str, value: object) -> tuple[str, ...]:
 def _split(text: str) -> object:
     if text.lstrip().startswith("["):
         try:
-            return json.loads(text)
+            return from_json(text)
         except ValueError:
             pass
     return text.split(",")

@@ -1,0 +1,104 @@
+"""No text takes longer than its length explains: what a pattern could be made to try again and again is tried once."""
+
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+import pytest
+
+from memem.core.memory import Memory
+from memem.core.mining import HUMAN, Turn
+from memem.core.usage import FREE
+from memem.extract import claude, cli_account, prompt, rules
+from memem.gate import anchors, forgotten, verdict
+from memem.gate.comparing import wording
+from memem.sources import instructions
+from memem.transcript import harness
+from memem.vault import note as notes
+from memem.vault import obsidian, pages, playbooks
+
+pytestmark = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs a timer")
+
+LENGTH = 60_000
+SECONDS = 10.0
+"""Each takes hundredths of a second, or, with a pattern that goes back, minutes to years."""
+
+
+def _answer(text: str) -> object:
+    return claude._value(None, text, FREE)
+
+
+READERS: dict[str, Callable[[str], object]] = {
+    "a note": lambda text: notes.parse("memories/a.md", text.encode(), "derived-id"),
+    "a file name": lambda text: notes.file_name(Memory("3f2c9a1e-0000", text, "b")),
+    "a check of a note": lambda text: obsidian.violations(text, obsidian.Names([])),
+    "a page": lambda text: pages.merged(text, "x"),
+    "a playbook": playbooks.read,
+    "instructions": lambda text: list(instructions.statements(text)),
+    "what was said": harness.said,
+    "what rules find": lambda text: rules.extract([Turn("u", HUMAN, text)]),
+    "a fence": prompt.fenced,
+    "identifiers": anchors.identifiers,
+    "sentences that were forgotten": forgotten.sentences,
+    "plain words": wording.plain,
+    "tokens": wording.cut,
+    "the gate": lambda text: verdict.cleanse(Memory("3f2c9a1e-0000", "t", text)),
+    "an answer": _answer,
+    "a version": lambda text: cli_account.look(lambda *_: text),
+}
+TEXTS = {
+    "spaces in a heading": "# " + " " * LENGTH + "x",
+    "hashes": "# " + "#" * LENGTH + "x",
+    "hashes and spaces": "# " * (LENGTH // 2) + "x",
+    "backticks": "`" * LENGTH + "x",
+    "backticks in a line": "` `` " * (LENGTH // 5),
+    "comments that are not closed": "<!-- " * (LENGTH // 5),
+    "brackets": "[" * LENGTH,
+    "links that are not closed": "[a](" * (LENGTH // 4),
+    "a long link": "[a](" + "a" * LENGTH,
+    "letters": "a" * LENGTH + "!",
+    "digits": "9" * LENGTH + "!",
+    "dots": "." * LENGTH + "x",
+    "dashes": "-" * LENGTH + "x",
+    "equals": "=" * LENGTH + "x",
+    "spaces": " " * LENGTH + "x",
+    "lines": "\n" * LENGTH + "x",
+    "a tag and spaces": "<" + " " * LENGTH + "x",
+    "a fence and lines": "```json" + "\n" * LENGTH + "x",
+    "Chinese": "中" * LENGTH,
+}
+
+
+class Late(BaseException):
+    pass
+
+
+@contextmanager
+def in_time() -> Iterator[None]:
+    def late(_: int, __: FrameType | None) -> None:
+        raise Late
+
+    before = signal.signal(signal.SIGALRM, late)
+    signal.setitimer(signal.ITIMER_REAL, SECONDS)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_every_reader_is_done_in_time(text: str) -> None:
+    from memem.core.errors import MememError
+
+    late = []
+    for name, read in READERS.items():
+        try:
+            with in_time():
+                read(TEXTS[text])
+        except MememError:
+            continue
+        except Late:
+            late.append(name)
+    assert late == []

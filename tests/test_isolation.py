@@ -1,0 +1,365 @@
+"""What memem keeps is its owner's alone, and nothing that it is told leads it out of its home and its vault."""
+
+import json
+import os
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from memem.core.errors import MememError, VaultError
+from memem.core.project import OVERRIDE
+from memem.doors.engine.leader import Leader
+from memem.doors.engine.protocol import Reply
+from memem.doors.hook import answers, client, later
+from memem.doors.mcp_server import tools
+from memem.flows import (
+    assembling,
+    configure,
+    conflicts,
+    consent,
+    editing,
+    encode,
+    exporting,
+    forgetting,
+    importing,
+    mining,
+    overview,
+    purging,
+    reindex,
+    remember,
+    retrieve,
+    reviewing,
+    slicing,
+    transcripts,
+    undoing,
+    upkeep,
+    usefulness,
+    weaving,
+)
+from memem.flows.repository import Repository
+from memem.jobs import detach, log
+from memem.transcript import delta, recent
+from memem.workspace import Workspace
+from tests.transcripts import Transcript
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="modes and links are those of a POSIX system")
+
+
+def modes(folder: Path) -> dict[str, int]:
+    """Everything in a folder that others may look at, or into."""
+    found = {str(path.relative_to(folder)): stat.S_IMODE(path.lstat().st_mode) for path in folder.rglob("*")}
+    found["."] = stat.S_IMODE(folder.stat().st_mode)
+    return {name: mode for name, mode in found.items() if mode & 0o077}
+
+
+@pytest.fixture
+def openly() -> Iterator[None]:
+    """A user whose files are everybody's, unless somebody says otherwise."""
+    before = os.umask(0)
+    yield
+    os.umask(before)
+
+
+def live(ws: Workspace, session: Transcript) -> None:
+    """A day of a memory home: whatever writes a file there writes one."""
+    saved = remember.save(ws, "Tokens are signed with RS256.", title="Tokens", project="shop")
+    remember.save(ws, "Tokens are signed with HS256.", title="Tokens", project="shop")
+    editing.edit(ws, saved.memory.id, title="How tokens are signed")
+    consent.opt_in(ws)
+    session.human("Remember that we always deploy on Fridays.")
+    session.claude("Noted.")
+    mining.mine_file(ws, session.path)
+    transcripts.index_session(ws, session.path, everything=True)
+    envelope = {"session_id": "s1", "cwd": str(ws.user_home), "prompt": "how are tokens signed?", "source": "startup"}
+    for event in ("SessionStart", "UserPromptSubmit", "PreToolUse"):
+        answers.answer(ws, event, json.dumps(envelope).encode(), look=True)
+    for event in later.WORK:
+        later.work(ws, event, json.dumps({**envelope, "transcript_path": str(session.path)}).encode())
+    tools.call(ws, "active_memory_slice", {"query": "how are tokens signed"}, cwd=ws.user_home, session="s1")
+    upkeep.after_session_start(ws, ws.user_home)
+    overview.write(ws)
+    weaving.rebuild(ws)
+    configure.change(ws, "daily_calls", "5")
+    undoing.undo(ws)
+    forgetting.forget(ws, saved.memory.id)
+    log.add(ws.home.mine_log, "a line")
+    client.log("Stop", "a line")
+    detach.start(["--version"], ws.environ_for_children(), ws.home.refresh_log)
+
+
+@pytest.mark.usefixtures("openly")
+def test_everything_in_the_home_is_for_its_owner_alone_whatever_the_umask(
+    meant: Workspace, session: Transcript, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MEMEM_DIR", str(meant.settings.home))
+    live(meant, session)
+    encode.encode_all(meant)
+    assert meant.home.vectors.is_dir()
+    leader = Leader(meant.home.engine_lock.parent / "engine.sock", lambda _: Reply("done"), log=pytest.fail)
+    try:
+        assert modes(meant.settings.home) == {}
+    finally:
+        leader.close()
+
+
+@pytest.mark.usefixtures("openly")
+def test_a_home_that_was_open_is_closed(ws: Workspace, session: Transcript, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEMEM_DIR", str(ws.settings.home))
+    for folder in (ws.settings.home, ws.home.state, ws.home.cache, ws.home.write_lock.parent):
+        folder.mkdir()
+    assert set(modes(ws.settings.home)) == {".", "state", "cache", "run"}
+    live(ws, session)
+    assert modes(ws.settings.home) == {}
+
+
+@pytest.mark.usefixtures("openly")
+@pytest.mark.parametrize("name", ["out", "out.json"])
+def test_an_export_is_for_its_owner_alone(ws: Workspace, tmp_path: Path, name: str) -> None:
+    remember.save(ws, "Tokens are signed with RS256.", project="shop")
+    exporting.export(ws, tmp_path / name)
+    assert modes(tmp_path / name) == {}
+
+
+# --- names --------------------------------------------------------------------------------------------------------
+
+NAMES = (
+    "../../outside",
+    "../../../../../../../../tmp/outside",
+    "/outside",
+    "..",
+    ".",
+    "a/../../outside",
+    "..\\..\\outside",
+    "C:\\outside",
+    "//host/outside",
+    "~/outside",
+    "a\0b",
+    "CON",
+    "nul.md",
+    "aux. ",
+    "-rf",
+    "$(touch outside)",
+    "`touch outside`",
+    "a\nb",
+    "x" * 5_000,
+    "💥" * 300,
+    "\ud800",
+    "\u202eoutside",
+    "%2e%2e%2foutside",
+    "' OR 1=1; DROP TABLE notes; --",
+    "*",
+    "[a-z]*",
+)
+
+
+def told(ws: Workspace, event: str, **more: object) -> bytes:
+    return answers.answer(ws, event, json.dumps({"session_id": "s1", "cwd": str(ws.user_home), **more}).encode())
+
+
+def work(ws: Workspace, event: str, **more: object) -> None:
+    later.work(ws, event, json.dumps({"session_id": "s1", "cwd": str(ws.user_home), **more}).encode())
+
+
+def call(ws: Workspace, tool: str, **given: object) -> None:
+    tools.call(ws, tool, given, cwd=ws.user_home, session="s1")
+
+
+DOORS: dict[str, Callable[[Workspace, str], object]] = {
+    "a title": lambda ws, name: remember.save(ws, f"Said of {len(name)}.", title=name, project="shop"),
+    "a statement": lambda ws, name: remember.save(ws, f"It is called {name} there.", project="shop"),
+    "a project": lambda ws, name: (remember.save(ws, "It is so.", project=name), overview.write(ws)),
+    "a tag": lambda ws, name: remember.save(ws, "It is so.", project="shop", tags=(name,)),
+    "a path": lambda ws, name: remember.save(ws, "It is so.", paths=(name,), folder=ws.user_home, project="shop"),
+    "an id": retrieve.get,
+    "an id to edit": lambda ws, name: editing.edit(ws, name, title="x"),
+    "an id to forget": forgetting.forget,
+    "an id to purge": purging.purge,
+    "a proposal": reviewing.accept,
+    "a batch": undoing.undo,
+    "a query": lambda ws, name: retrieve.search(ws, name, project=name),
+    "a task": lambda ws, name: assembling.assemble(ws, name, cwd=ws.user_home, project=name),
+    "words in a session": lambda ws, name: transcripts.search(ws, name, project=name),
+    "a session that begins": lambda ws, name: told(ws, "SessionStart", session_id=name, source=name),
+    "a prompt": lambda ws, name: told(ws, "UserPromptSubmit", prompt=name, session_id=name, transcript_path=name),
+    "a folder": lambda ws, name: told(ws, "UserPromptSubmit", prompt="how is it?", cwd=name),
+    "a file": lambda ws, name: told(ws, "PreToolUse", tool_input={"file_path": name}),
+    "a turn that ended": lambda ws, name: work(ws, "Stop", session_id=name, transcript_path=name),
+    "a session that ended": lambda ws, name: work(ws, "SessionEnd", session_id=name, transcript_path=name, cwd=name),
+    "a folder to look after": lambda ws, name: work(ws, "SessionStart", cwd=name),
+    "a scope": lambda ws, name: call(ws, "memory_search", query=name, scope_id=name),
+    "several ids": lambda ws, name: call(ws, "memory_get", ids=[name, name + "x"], scope_id=name),
+    "a memory of a tool": lambda ws, name: call(ws, "memory_save", content="It is so.", title=name, tags=[name]),
+    "a neighbour": lambda ws, name: call(ws, "memory_timeline", memory_id=name, scope_id=name),
+    "what is imported": lambda ws, name: importing.import_notes(ws, [ws.user_home / name.replace("/", "_")]),
+    "a project that is exported": lambda ws, name: exporting.export(ws, ws.settings.home / "e.json", project=name),
+}
+
+
+def around(ws: Workspace) -> dict[str, tuple[int, int, bytes]]:
+    """Everything beside the home and the vault."""
+    root = ws.settings.home.parent
+    ours = (ws.settings.home, ws.settings.vault)
+    every = [path for path in root.rglob("*") if not any(path.is_relative_to(each) for each in ours)]
+    return {
+        str(path): (path.lstat().st_mode, path.lstat().st_mtime_ns, b"" if path.is_dir() else path.read_bytes())
+        for path in every
+    }
+
+
+@pytest.fixture
+def settled(ws: Workspace) -> Workspace:
+    """A home that has begun, beside a file that is nobody's business."""
+    remember.save(ws, "The house is painted yellow.", title="House", project="general")
+    consent.opt_in(ws)
+    (ws.user_home / "outside").write_text("not yours")
+    (ws.user_home / "work").mkdir()
+    overview.write(ws)
+    return ws
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_no_name_leads_out_of_home_and_vault(settled: Workspace, door: str) -> None:
+    before = around(settled)
+    for name in NAMES:
+        with suppress(MememError):
+            DOORS[door](settled, name)
+    assert around(settled) == before
+    inside = [path.name for path in settled.store.paths.ours.rglob("*")]
+    assert not [name for name in inside if name.strip(". ") == "" or "\0" in name or "\\" in name]
+
+
+# --- links --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["memories", "review", ".forgotten", ".tombstones.jsonl"])
+def test_nothing_is_written_through_a_link_in_the_vault(settled: Workspace, tmp_path: Path, name: str) -> None:
+    place, there = settled.store.paths.ours / name, tmp_path / "elsewhere"
+    saved = remember.save(settled, "Tokens are signed with RS256.", project="shop").memory.id
+    if place.exists():
+        place.rename(there)
+    elif place.suffix:
+        there.touch()
+    else:
+        there.mkdir()
+    place.symlink_to(there)
+    before = around(settled)
+    with pytest.raises(VaultError, match="symbolic link"):
+        remember.save(settled, "Another thing.", project="shop")
+    with pytest.raises(VaultError, match="symbolic link"):
+        forgetting.forget(settled, saved)
+    assert around(settled) == before
+
+
+@pytest.mark.parametrize("name", ["Conflicts.md", "Home.md", "projects/shop.md", "playbooks/shop.md"])
+def test_no_page_is_read_or_written_through_a_link(settled: Workspace, tmp_path: Path, name: str) -> None:
+    remember.save(settled, "Tokens are signed with RS256.", project="shop", kind="convention")
+    remember.save(settled, "Tokens are not signed with RS256.", project="shop", kind="convention")
+    page, there = settled.store.paths.ours / name, tmp_path / "elsewhere.md"
+    page.unlink(missing_ok=True)
+    page.parent.mkdir(exist_ok=True)
+    there.write_text("---\nid: 12345678-outside\n---\nMine, and secret.\n")
+    page.symlink_to(there)
+    before = around(settled)
+    conflicts.write_page(settled)
+    overview.write(settled)
+    reindex.refresh(settled)
+    assert page.is_symlink()
+    assert around(settled) == before
+    assert not [entry for entry in retrieve.list_memories(settled, limit=50) if "secret" in entry.memory.body]
+
+
+def test_a_proposal_behind_a_link_is_none(settled: Workspace, tmp_path: Path) -> None:
+    (tmp_path / "secret.md").write_text("---\nid: 12345678-outside\n---\nMine, and secret.\n")
+    folder = settled.store.paths.review
+    folder.mkdir()
+    (folder / "x.md").symlink_to(tmp_path / "secret.md")
+    assert reviewing.proposals(settled) == []
+
+
+def test_a_note_that_became_a_link_is_not_read(settled: Workspace, tmp_path: Path) -> None:
+    saved = remember.save(settled, "Tokens are signed with RS256.", project="shop").memory.id
+    (note,) = settled.store.paths.memories.glob("tokens*.md")
+    note.rename(tmp_path / "note.md")
+    note.symlink_to(tmp_path / "note.md")
+    with pytest.raises(MememError):
+        editing.edit(settled, saved, title="x")
+    with pytest.raises(MememError):
+        settled.store.read(note.relative_to(settled.store.paths.ours).as_posix())
+
+
+def test_what_a_project_links_to_outside_is_not_looked_into(tmp_path: Path) -> None:
+    (tmp_path / "secret.txt").write_text("the_secret_symbol")
+    root = tmp_path / "project"
+    root.mkdir()
+    (root / "a.txt").write_text("another_symbol")
+    (root / "link.txt").symlink_to(tmp_path / "secret.txt")
+    repository = Repository(root, {}, lambda: 0.0, 10.0)
+    assert repository.has_symbol("a.txt", "another_symbol") is True
+    assert repository.has_symbol("a.txt", "the_secret_symbol") is False
+
+
+# --- what is no file ----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def pipe(tmp_path: Path) -> Path:
+    """Whoever opens it waits for somebody who writes."""
+    path = tmp_path / "user" / "pipe.jsonl"
+    os.mkfifo(path)
+    return path
+
+
+@pytest.mark.parametrize("name", ["a pipe", "/dev/zero"])
+def test_a_transcript_that_is_no_file_is_no_transcript(settled: Workspace, pipe: Path, name: str) -> None:
+    path = pipe if name == "a pipe" else Path(name)
+    assert recent.recent(path) == recent.Recent()
+    assert delta.find_turn(path, "u1") is None
+    assert usefulness.judge(settled, "s1", path, "It is so.") == 0
+    work(settled, "Stop", transcript_path=str(path))
+    told(settled, "UserPromptSubmit", prompt="how is it?", transcript_path=str(path))
+    with pytest.raises(MememError):
+        mining.mine_file(settled, path)
+
+
+@pytest.mark.parametrize("made", [lambda path: path.symlink_to("/dev/zero"), os.mkfifo], ids=["a device", "a pipe"])
+def test_a_repository_whose_settings_are_no_file_holds_nobody_up(
+    settled: Workspace, made: Callable[[Path], None]
+) -> None:
+    folder = settled.user_home / "work"
+    made(folder / OVERRIDE)
+    with pytest.raises(MememError, match="no file"):
+        settled.project_of(folder)
+    assert slicing.slice_for(settled, "how is it?", cwd=settled.user_home).text == ""
+
+
+def test_settings_of_a_repository_that_never_end_are_refused(settled: Workspace) -> None:
+    folder = settled.user_home / "work"
+    with (folder / OVERRIDE).open("wb") as file:
+        file.truncate(10_000_000_000)  # sparse
+    with pytest.raises(MememError, match="larger than"):
+        settled.project_of(folder)
+
+
+@pytest.mark.parametrize("name", ["projects/x.md", "Home.md", "memories/x.md", "x.md", "review/x.md"])
+def test_a_pipe_in_the_vault_holds_nobody_up(settled: Workspace, name: str) -> None:
+    path = settled.store.paths.ours / name
+    path.unlink(missing_ok=True)
+    path.parent.mkdir(exist_ok=True)
+    os.mkfifo(path)
+    reindex.refresh(settled)
+    overview.write(settled)
+    assert reviewing.proposals(settled) == []
+    exporting.export(settled, settled.user_home / "out.json")
+
+
+@pytest.mark.parametrize("name", ["note.md", "conversations.json", "CLAUDE.md"])
+def test_a_pipe_is_not_imported(settled: Workspace, name: str) -> None:
+    folder = settled.user_home / "theirs"
+    folder.mkdir()
+    os.mkfifo(folder / name)
+    assert importing.import_notes(settled, [folder]).files == ()
+    with pytest.raises(MememError):
+        importing.import_notes(settled, [folder / name])
