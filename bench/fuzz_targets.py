@@ -206,7 +206,7 @@ def _answer(data: bytes) -> None:
     text = data.decode("utf-8", "replace")
     result = claude._result(text)
     usage = claude._usage(result)
-    hold(usage.dollars >= 0, "a price is one")
+    hold((usage.dollars or 0) >= 0, "a price is one")
     problem = cli_errors.explain(len(data) % 3, result, text, text, _NOW)
     cli_errors.unknown_option(text)
     cli_account.look(lambda *_: text)

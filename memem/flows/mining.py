@@ -15,14 +15,13 @@ from memem.core.clock import iso
 from memem.core.errors import BudgetSpent, Busy, ExtractError, InputError, MememError, NotFound
 from memem.core.mining import Chunk
 from memem.extract import candidates
-from memem.flows import extraction, mine_delta, postponing, transcripts
+from memem.flows import extraction, mine_delta, mining_log, postponing, transcripts
 from memem.flows.consent import opted_in
 from memem.flows.mine_delta import Mined, mine_session
 from memem.flows.opening import ensure_vault
 from memem.flows.reindex import look
 from memem.gate.duplicates import fingerprint
-from memem.gate.verdict import clean_line
-from memem.jobs import detach, log
+from memem.jobs import detach
 from memem.jobs.journal import Record
 from memem.jobs.queue import Mark
 from memem.jobs.sessions import Session
@@ -32,7 +31,8 @@ from memem.workspace import Workspace
 
 QUIET_SECONDS = 600
 """A session that nobody has written to for so long has probably ended: what waits for more of it is mined as it is."""
-PATIENCE_SECONDS, TURN_SECONDS = 900.0, 0.1
+PATIENCE_SECONDS = 900.0
+TURN_SECONDS = 0.1
 
 Progress = Callable[[int, int], object]
 
@@ -60,7 +60,7 @@ def mine_file(ws: Workspace, transcript: Path) -> Mined:
     ws.state.children.end_orphans()
     began = ws.clock().timestamp()
     mined = _patiently(ws, mark.session, lambda: _kept_on_failure(ws, _taken_up(ws, mark), None))
-    _note(ws, mined)
+    mining_log.note(ws, mined)
     _see_to_the_rest(ws, [mined], began)
     return mined
 
@@ -136,7 +136,7 @@ def mine_all(ws: Workspace, paths: Iterable[Path], since: datetime | None, progr
         progress(number, len(paths))
         mark = _mark_of(path.absolute(), flush=True)
         done.append(_patiently(ws, mark.session, partial(_attempted_now, ws, mark, since)))
-        _note(ws, done[-1])
+        mining_log.note(ws, done[-1])
         if done[-1].outcome == "spent" or _nothing_works(ws, done):
             break  # so it would be with the others
     progress(len(paths), len(paths))
@@ -167,7 +167,7 @@ def retry(ws: Workspace) -> list[Mined]:
     done: list[Mined] = []
     for record in ws.state.journal.dead():
         done.append(_patiently(ws, record.session, partial(_retried, ws, record)))
-        _note(ws, done[-1])
+        mining_log.note(ws, done[-1])
         if done[-1].outcome == "spent" or _is_stopped(ws):
             break
     _see_to_the_rest(ws, done, began)
@@ -225,7 +225,7 @@ def _mine_some(ws: Workspace, done: list[Mined], marked_since: float) -> bool:
             mark = ws.state.queue.take(due.session) if held else None
             if mark:
                 done.append(_attempted(ws, mark, since))
-                _note(ws, done[-1])
+                mining_log.note(ws, done[-1])
     return len(done) > before
 
 
@@ -304,18 +304,3 @@ def _mark_of(path: Path, *, flush: bool, expected: str = "") -> Mark:
 def _is_text(path: Path) -> bool:
     """A name may be any bytes; those that are no text come as halves of characters, and can be kept nowhere."""
     return not any("\ud800" <= each <= "\udfff" for each in str(path))
-
-
-def note_trouble(ws: Workspace, problem: Exception) -> None:
-    """What ended a miner that nobody watches."""
-    with suppress(OSError):
-        log.add(ws.home.mine_log, f"{iso(ws.clock())} {type(problem).__name__}: {clean_line(str(problem))}")
-
-
-def _note(ws: Workspace, mined: Mined) -> None:
-    """A line of the log, for whatever was not simply nothing."""
-    if mined.outcome in ("nothing", "waiting", "refused") and not mined.buried:
-        return
-    kept = f"{mined.count(*mine_delta.KEPT)} kept, {mined.count('refused')} refused" if mined.chunks else ""
-    parts = [f"{mined.turns} turns" if mined.turns else "", kept, clean_line(mined.detail)]
-    log.add(ws.home.mine_log, f"{iso(ws.clock())} {mined.session} {mined.outcome}: {', '.join(filter(None, parts))}")

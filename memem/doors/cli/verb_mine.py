@@ -9,7 +9,7 @@ from pathlib import Path
 from memem.core.errors import InputError, MememError, NotFound
 from memem.doors.cli import output
 from memem.doors.cli.session import workspace
-from memem.flows import consent, mining, planning
+from memem.flows import consent, mining, mining_log, planning
 from memem.flows.mine_delta import KEPT, Mined
 from memem.flows.planning import Plan
 from memem.workspace import Workspace
@@ -61,7 +61,7 @@ def _unattended(ws: Workspace, options: argparse.Namespace) -> int:
         else:
             mining.mine_in_background(ws, options.session, flush=options.flush)
     except MememError as problem:
-        mining.note_trouble(ws, problem)
+        mining_log.note_trouble(ws, problem)
     return 0
 
 
