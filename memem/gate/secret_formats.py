@@ -89,7 +89,11 @@ WORD_RULES = (
     _prefixed("grafana token", "glsa_ glc_", _ALNUM),
     _prefixed("api key", "gsk_ lin_api_ sntrys_ sntryu_ sbp_ ntn_ NRAK- PMAK- pplx- xai- rubygems_", _ALNUM),
     _prefixed("api key", "figd_ tskey- pscale_tkn_ sb_secret_", _URLSAFE),
-    _prefixed("api key", "vcp_ vci_ vca_ vcr_ vck_ nfp_ nfc_ nfo_ nfu_ nfb_ napi_ rnd_ ucat_ r8_ fw_ csk-", _ALNUM),
+    _prefixed(
+        "api key",
+        "vcp_ vci_ vca_ vcr_ vck_ nfp_ nfc_ nfo_ nfu_ nfb_ napi_ rnd_ ucat_ r8_ fw_ csk- ddp_ gb_api_",
+        _ALNUM,
+    ),
     _prefixed("api key", "pnu_ pnb_ lin_oauth_ CCIPAT_ CCIPRJ_ bkua_ bkaj_ bkct_ hcaik_ tr_dev_ tr_prod_ npg_", _LONG),
     _prefixed(
         "api key", "cfut_ cfat_ tgp_v1_ pcsk_ jina_ tvly- nvapi- wandb_v1_ xkeysib- xsmtpsib- mlsn. CFPAT-", _LONG
@@ -100,7 +104,7 @@ WORD_RULES = (
     _prefixed(
         "api key", "lsv2_pt_ lsv2_sk_ APP_USR- NRII- NRIQ- NRRA- NRJS- figo_ snyk_uat. snyk_sat. FLWSECK-", _LONG
     ),
-    _prefixed("api key", "squ_ sqp_ sqa_ sqb_ KGAT_ fc- dose pul- ATTA key_ sk_", _HEX),
+    _prefixed("api key", "squ_ sqp_ sqa_ sqb_ KGAT_ fc- dose pul- ATTA key_ sk_ cs_ ck_", _HEX),
     _prefixed("fly token", "fo1_ fm1a_ fm1r_ fm2_", r"[\w+/=,-]{40,}"),
     _prefixed("sourcegraph token", "sgp_", r"(?:(?:[0-9a-f]{16}|local)_)?[0-9a-f]{40}"),
     _prefixed("api key", "cflt dG9rO", r"[A-Za-z0-9+/]{40,}={0,2}"),
@@ -128,6 +132,10 @@ WORD_RULES = (
     Rule("launchdarkly key", ("sdk-", "api-"), rf"(?<![\w-])((?:sdk|api)-{_UUID})"),
     Rule("langfuse key", ("sk-lf-",), rf"(?<!\w)(sk-lf-{_UUID})"),
     Rule("plaid token", ("access-",), rf"(?<!\w)(access-(?:sandbox|development|production)-{_UUID})"),
+    Rule("wakatime key", ("waka_",), rf"(?<!\w)(waka_{_UUID})"),
+    Rule("zoho token", ("1000.",), r"(?<![\w.])(1000\.[0-9a-f]{32}\.[0-9a-f]{32})(?!\w)"),
+    Rule("api key", ("live_", "test_"), r"(?<!\w)((?:live|test)_[A-Za-z0-9]{30,})(?!\w)", is_generated),
+    Rule("adyen key", ("AQE",), r"(?<![\w+/-])(AQE[A-Za-z0-9+/]{80,}={0,2})", is_generated),
     Rule("asana token", ("0/1", "1/1", "2/1"), r"(?<![\w/.])([012]/\d{12,}(?:/\d{12,})?:[0-9a-f]{32})(?!\w)"),
     Rule("notion token", ("secret_",), r"(?<!\w)(secret_[A-Za-z0-9]{40,50})(?!\w)", is_generated),
     Rule("clickup token", ("pk_",), r"(?<!\w)(pk_\d{6,}_[A-Z0-9]{30,})"),

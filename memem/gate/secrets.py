@@ -154,35 +154,44 @@ def _within(rule: BlockRule, text: str) -> Iterator[Redaction]:
 
 
 _PREFIXES = [(hint, rule) for hint, rule in _WORD_HINTS if len(hint) > 2]
-# How the next line goes on: behind what marks a quotation or a comment, letters with digits among them.
-_REST = r"\n[ \t>|#*]{0,20}(?=[A-Za-z_+/=.-]{0,40}\d)(?=[\d_+/=.-]{0,40}[A-Za-z])([\w+/=.-]{4,})(?=[\s\"'`,;)]|\Z)"
-_CONTINUED = re.compile(_REST, re.ASCII)
+# How the next line goes on: behind what marks a quotation or a comment, letters with digits among them. Of fewer than
+# eight nobody can tell.
+_CONTINUED = re.compile(
+    r"\n[ \t>|#*]{0,20}(?=[A-Za-z_+/=.-]{0,40}\d)(?=[\d_+/=.-]{0,40}[A-Za-z])([\w+/=.-]{8,})(?=[\s\"'`,;)]|\Z)",
+    re.ASCII,
+)
+_LONGEST_WORD, _LINES = 4_096, 8
 
 
 def _over_two_lines(text: str) -> Iterator[Redaction]:
     """A secret that was wrapped: the end of one line begins like a known format, and the next line goes on with it."""
     reached = 0
     for continued in _CONTINUED.finditer(text):
-        start = text.rfind("\n", 0, continued.start()) + 1
-        line = text[max(start, continued.start() - 256) : continued.start()].rstrip(" \t\r\\")
-        end = line.rpartition(" ")[2]
-        rules = [rule for hint, rule in _PREFIXES if hint in end] if continued.start() >= reached else []
+        place = continued.start()
+        start = max(text.rfind("\n", 0, place) + 1, place - _LONGEST_WORD)
+        end = text[start:place].rstrip(" \t\r\\").rpartition(" ")[2]
+        rules = [rule for hint, rule in _PREFIXES if hint in end] if place >= reached else []
         if not rules:
             continue
-        word, reached = _joined(end, text, continued.start())
-        start = continued.start() - len(text[start : continued.start()]) + text[start : continued.start()].rindex(end)
-        for rule in rules:
-            for match in _compiled(rule.pattern).finditer(word):
-                if match.end(1) > len(end) and rule.holds(match[1]):
-                    yield Redaction(rule.kind, start + match.start(1), reached)
+        start += text[start:place].rindex(end)
+        word, ends = _joined(end, text, place)
+        reached = ends[-1][1]
+        # With each line that is added, since the next one may be none of it; a long one goes on for many.
+        for length, stop in (*ends[:_LINES], ends[-1]):
+            for rule in rules:
+                match = _compiled(rule.pattern).search(word, 0, length)
+                if match and match.end(1) > len(end) and rule.holds(match[1]):
+                    yield Redaction(rule.kind, start + match.start(1), stop)
 
 
-def _joined(word: str, text: str, place: int) -> tuple[str, int]:
-    """The word with what the lines after this place add to it, and where that ends."""
-    while len(word) < 4_096 and (rest := _CONTINUED.match(text, place)):
+def _joined(word: str, text: str, place: int) -> tuple[str, list[tuple[int, int]]]:
+    """The word with what the lines after this place add to it; and how long it is with each, and where that ends."""
+    ends: list[tuple[int, int]] = []
+    while len(word) < _LONGEST_WORD and (rest := _CONTINUED.match(text, place)):
         word += rest[1]
         place = rest.end()
-    return word, place
+        ends.append((len(word), place))
+    return word, ends
 
 
 @cache

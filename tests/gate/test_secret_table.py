@@ -1,11 +1,14 @@
 """The rules of gitleaks, as converted: usable, in plain words, and loaded by nobody who does not need them."""
 
+import json
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+import memem
 from memem.gate.secret_formats import BLOCK_RULES, PHRASE_RULES, WORD_RULES, Rule
 from memem.gate.secret_table import format_rules, named_rules
 from memem.gate.secrets import find, marked, redact
@@ -18,6 +21,12 @@ def test_each_has_one_group_and_a_kind_that_can_be_told(rule: Rule) -> None:
     assert re.compile(rule.pattern, re.ASCII).groups == 1
     assert marked(f"[redacted: {rule.kind}]") == (rule.kind,)
     assert all(hint == hint.lower() for hint in rule.hints)
+
+
+def test_whose_they_are_stands_in_the_notice() -> None:
+    root = Path(memem.__file__).parent
+    source = json.loads((root / "gate" / "gitleaks.json").read_text())["source"]
+    assert f"the default rules of {source} " in (root.parent / "NOTICE").read_text()
 
 
 def test_most_of_what_gitleaks_knows_is_there() -> None:

@@ -374,6 +374,9 @@ def test_a_secret_that_was_wrapped_goes_as_one(cut: int, between: str) -> None:
 def test_the_line_after_a_secret_stays_when_it_is_none_of_it() -> None:
     assert redact(f"{TOKEN}\nThen we went home")[0] == "[redacted: github token]\nThen we went home"
     assert redact(f"{TOKEN}\n- item 2b")[0] == "[redacted: github token]\n- item 2b"
+    assert redact(f"{TOKEN}\nstep2 is next")[0] == "[redacted: github token]\nstep2 is next"
+    key = "AKIA" + "QWERTYUIOPASDFG7"
+    assert redact(f"{key[:9]}\n{key[9:]}\n3f2c9a1e4b5d\n")[0] == "[redacted: aws access key]\n3f2c9a1e4b5d\n"
 
 
 def test_a_value_beside_a_name_has_to_look_made_by_chance() -> None:
