@@ -17,7 +17,7 @@ from memem.core.errors import MememError, NoteChanged
 from memem.core.formats import from_json
 from memem.core.memory import KINDS, PINNED, Entry
 from memem.core.validity import is_in_force, remark
-from memem.flows import conflicts, playbooks, reciting
+from memem.flows import conflicts, holding, playbooks, reciting
 from memem.flows.opening import require_vault
 from memem.flows.reciting import is_theirs, path_of
 from memem.flows.reindex import fresh_rows, ready
@@ -27,7 +27,6 @@ from memem.index.notes import Row
 from memem.jobs import log
 from memem.vault import overviews, pages, review
 from memem.vault import playbooks as vault_playbooks
-from memem.vault.note import Note
 from memem.workspace import Workspace
 
 MOST_PROJECTS = 500
@@ -241,15 +240,15 @@ def _conflicts(ws: Workspace) -> Iterator[str]:
 
 
 def _waiting(ws: Workspace) -> Iterator[str]:
-    waiting = list(review.proposals(ws.store))
-    lines = [_question(each) for each in waiting[:MOST_WAITING]]
+    asked = [(each.path, each.memory.title, review.because(each)) for each in review.proposals(ws.store)]
+    asked += [(row.path, row.memory.title, holding.why(row.memory)) for row in holding.held(ws) if row.memory]
+    lines = [_question(*each) for each in asked[:MOST_WAITING]]
     if lines:
-        yield _list("Waiting for review", lines, len(waiting), "`memem review` lists them all")
+        yield _list("Waiting for review", lines, len(asked), "`memem review` lists them all")
 
 
-def _question(proposal: Note) -> str:
-    because = clean_line(review.because(proposal))
-    return f"- {pages.link(Path(proposal.path).stem, clean_line(proposal.memory.title))}: {pages.plain(because)}"
+def _question(path: str, title: str, because: str) -> str:
+    return f"- {pages.link(Path(path).stem, clean_line(title))}: {pages.plain(clean_line(because))}"
 
 
 def _changed(ws: Workspace) -> Iterator[str]:

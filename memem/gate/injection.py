@@ -181,13 +181,14 @@ def _is_told_about(text: str, match: re.Match[str], quoted: list[tuple[int, int]
 @cache
 def _signs(in_ascii: bool) -> tuple[tuple[Sign, tuple[str, ...], tuple[str, ...]], ...]:
     """All of them, with their hints; of an ASCII text those that can stand in one."""
+    from memem.gate.injection_faint import FAINT
     from memem.gate.injection_orders import ORDERS
     from memem.gate.injection_scripts import SCRIPTS
     from memem.gate.injection_talk import TALK
     from memem.gate.injection_tongues import TONGUES
 
     found = []
-    for sign in (*TALK, *ORDERS, *TONGUES, *(() if in_ascii else SCRIPTS)):
+    for sign in (*TALK, *ORDERS, *FAINT, *TONGUES, *(() if in_ascii else SCRIPTS)):
         hints = tuple(hint for hint in sign.hints.split("·") if not in_ascii or hint.isascii())
         if hints:
             found.append((sign, hints, tuple(filter(None, sign.also.split("·")))))

@@ -6,7 +6,7 @@ ORDERS: tuple[Sign, ...] = (
     Sign(
         ACT,
         2,
-        "reading this·reads this·processing this·processes this·read this·sees this·recalls this·recall this·"
+        "this fact·this text·this instruction·this sentence·this statement·this record·reading this·reads this·processing this·processes this·read this·sees this·recalls this·recall this·"
         "this memory·this note·retrieve this·load this·loads this·retrieves this",
         r"\b(?:any|every|all|the|if you are an?|whichever|whatever) (?:ai|llm|agents?|assistants?|language models?|models?|claude|bots?)s? "
         r"(?:(?:that|which|who|is|are) )?(?:read|process|see|recall|retriev|load|summari[sz])(?:ing|s|es|ed|e)? (?:this|the following)\b"
@@ -191,7 +191,7 @@ ORDERS: tuple[Sign, ...] = (
     Sign(
         SHELL,
         1,
-        "curl·wget·rm -rf·eval·base64·| sh·|sh·| bash·powershell·nc -·chmod",
+        "nc ·bash -c·sh -c·python -c·python3 -c·iwr·irm·curl·wget·rm -rf·eval·base64·| sh·|sh·| bash·powershell·nc -·chmod",
         r"\b(?:curl|wget|iwr|irm)\b[^\n]{0,160}\|\s*(?:sudo )?(?:ba|z|da)?sh\b|\bbase64 (?:-d|--decode)\b[^\n]{0,80}\|"
         r"|\brm -rf? (?:~|/|\$home)|\beval\b.{0,20}\$\(|\bnc -e\b|\bpowershell\b.{0,40}-enc"
         r"|\b(?:run|execute)\W{1,3}(?:curl|wget|nc|bash -c|sh -c|python3? -c|powershell)\b",

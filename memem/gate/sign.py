@@ -2,10 +2,11 @@
 
 from dataclasses import dataclass
 
-OVERRIDE, TURN, PERSONA, ACT, HIDE, LEAK, MEMORY, PERMISSION, TRIGGER, SHELL = (
-    *("override", "turn", "persona", "act", "hide", "leak", "memory", "permission", "trigger", "shell"),
+ADDRESS, OVERRIDE, TURN, PERSONA, ACT, HIDE, LEAK, MEMORY, PERMISSION, TRIGGER, SHELL = (
+    *("address", "override", "turn", "persona", "act", "hide", "leak", "memory", "permission", "trigger", "shell"),
 )
 TOLD = {
+    ADDRESS: "it speaks to the model about its rules",
     OVERRIDE: "it tells the model to set its instructions aside",
     TURN: "it imitates a turn of the conversation",
     PERSONA: "it gives the model another role",

@@ -92,6 +92,7 @@ MORE: dict[str, Callable[[Place, str], None]] = {
 EVERY = {name: way for name, way in PATHS.items() if name != "mining with a model, in other words"} | MORE
 _BY_HAND = ("a note by hand", "a note by hand, with claims", "an editor", "undo")
 """A person's bytes stay as they are: there the gate stands between the file and the index."""
+_BY_MODEL = ("mining with a model", "mining by rules", "an answer in the journal", "mining the history again")
 
 
 def went(place: Place, name: str, text: str) -> None:
@@ -113,20 +114,25 @@ def recalled(ws: Workspace) -> str:
 
 
 @pytest.mark.parametrize("name", EVERY)
-def test_an_order_is_neither_recalled_nor_dropped(place: Place, name: str) -> None:
-    went(place, name, DISGUISED)
+def test_the_canary_is_held_back_and_cleaned(place: Place, name: str) -> None:
+    """An order is neither recalled nor dropped; secrets and what cannot be seen are neither written nor indexed."""
+    went(place, name, DISGUISED if name in _BY_MODEL else f"{DISGUISED} {TELLING}")
     assert "previous instructions" not in recalled(place.ws)
-    waiting = [
-        f"{each.memory.title}\n{each.memory.body}\n{each.memory.evidence}" for each in reviewing.proposals(place.ws)
-    ]
-    told = any("previous instructions" in each for each in waiting)
+    proposals = [each.memory for each in reviewing.proposals(place.ws)]
+    told = any("previous instructions" in f"{each.title}\n{each.body}\n{each.evidence}" for each in proposals)
     assert told != (name == "the reason of an event"), "a person is asked about it"
+    is_clean(place, name)
 
 
-@pytest.mark.parametrize("name", EVERY)
-def test_secrets_and_what_cannot_be_seen_are_neither_written_nor_indexed(place: Place, name: str) -> None:
-    """But for a person's own file, whose bytes stay, and what the undo store keeps of that."""
+@pytest.mark.parametrize("name", _BY_MODEL)
+def test_a_secret_that_a_model_answers_with_is_not_kept(place: Place, name: str) -> None:
+    """It was not sent any: what it quotes with one in it is refused, or cleaned."""
     went(place, name, TELLING)
+    is_clean(place, name)
+
+
+def is_clean(place: Place, name: str) -> None:
+    """But for a person's own file, whose bytes stay."""
     unwanted = (SECRET, *_HIDDEN)
     indexed = "".join(map(_words, place.ws.index.rows()))
     assert [each for each in unwanted if each in indexed] == []
