@@ -1,7 +1,6 @@
 """The files that memem keeps with SQLite: opened, upgraded by numbered migrations, and its errors in our words."""
 
 import functools
-import shutil
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -125,8 +124,12 @@ def set_aside(path: Path) -> None:
 
     def move() -> None:
         aside = path.with_name(f"{path.name}.damaged")
-        if aside.is_dir() or (path.is_dir() and aside.exists()):
-            shutil.rmtree(aside) if aside.is_dir() else aside.unlink()
+        if aside.is_dir():
+            import shutil  # hardly anybody has a folder there
+
+            shutil.rmtree(aside)
+        elif path.is_dir():
+            aside.unlink(missing_ok=True)
         path.replace(aside)
 
     _away(path, move)

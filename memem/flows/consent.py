@@ -49,7 +49,7 @@ def _begin(ws: Workspace) -> datetime:
 def _agreed(ws: Workspace) -> datetime | None:
     """The same, where the state can be used; one that is damaged is set aside: to opt in is to begin anew."""
     try:
-        if ws.home.state_file.exists():
+        if ws.home.state_file.is_file():
             integrity.check(ws.home.state_file, STATE, thorough=False)
         return opted_in(ws)
     except StateTooNew:

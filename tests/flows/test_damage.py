@@ -128,14 +128,18 @@ def mined(miner: Workspace, session: Transcript) -> Workspace:
     return miner
 
 
-@pytest.mark.parametrize("wrong", [b"rubbish " * 600, b"", None], ids=["rubbish", "empty", "gone"])
+@pytest.mark.parametrize(
+    "wrong", [b"rubbish " * 600, b"", None, "folder"], ids=["rubbish", "empty", "gone", "a folder"]
+)
 def test_a_state_that_is_lost_stops_mining_until_the_next_opt_in_and_doubles_nothing(
-    mined: Workspace, clock: SteppingClock, session: Transcript, wrong: bytes | None
+    mined: Workspace, clock: SteppingClock, session: Transcript, wrong: bytes | str | None
 ) -> None:
     mined.close()
     for left in mined.home.state.glob("state.db*"):
         left.unlink()
-    if wrong is not None:
+    if isinstance(wrong, str):
+        mined.home.state_file.mkdir()
+    elif wrong is not None:
         mined.home.state_file.write_bytes(wrong)
     session.tells("two")
     try:
