@@ -116,6 +116,8 @@ def spread(ws: Workspace, session: Transcript) -> None:
     ws.home.trouble.write_text(json.dumps([STATEMENT]))
     (ws.home.state / "contexts.db.damaged").write_bytes(STATEMENT.encode())
     (ws.store.paths.memories / ".memem-00.tmp").write_bytes(STATEMENT.encode())
+    ws.home.letters.mkdir(parents=True)
+    (ws.home.letters / "1a2b3c4d-s1-Stop.json").write_bytes(STATEMENT.encode())
     with ws.home.events_file.open("a") as file:
         file.write(f'{{"torn": "{STATEMENT}\n')
     reindex.refresh(ws)
