@@ -83,13 +83,14 @@ def test_programs_are_started_by_these_alone() -> None:
         "core/processes.py",  # ps, where the system tells of processes no other way
         "doors/cli/verb_edit.py",  # the user's editor
         "extract/claude.py",  # the user's claude
+        "extract/cli_plugins.py",  # the same, to remove the plugin
         "flows/hook_check.py",  # the hooks, as Claude Code runs them
         "flows/repository.py",  # git
         "flows/upkeep.py",  # bootstrap.sh, after an update
         "index/fetching.py",  # pip or uv, for the weights
         "jobs/detach.py",  # memem itself
     }
-    assert uses("os.fork", "os.execv", "os.execve", "os.posix_spawn") == {"doors/hook/client.py", "flows/reindex.py"}
+    assert uses("os.fork", "os.execv", "os.execve", "os.posix_spawn") == {"doors/hook/client.py", "flows/glancing.py"}
 
 
 def test_the_network_is_asked_for_the_weights_alone() -> None:
@@ -130,7 +131,7 @@ PARTS = {
     *("_COLUMNS", "_READING", "_SPOKEN", "_STATED", "_ENDING", "STATED", "ID8", "len(migrations)"),
     *("where", "conditions", "within.conditions", "within.join", "join", "holds", "held", "here", "kept", "itself"),
     *("side", "order", "than", "end", "other", "old", "sums", "waits", "shows", "alone", "mine", "pattern", "query"),
-    *("table", "name", "column", "change", "look", "ranges"),
+    *("table", "name", "column", "change", "look", "ranges", "newest", "LOG_BYTES"),
     "'OFF' if purpose.soft else 'FULL' if durable else 'NORMAL'",
 }
 

@@ -4,12 +4,12 @@ Of the values beside a provider's name only those count that look machine-made: 
 too.
 """
 
-import json
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from memem.core.formats import from_json
 from memem.gate.secret_formats import Rule
 from memem.gate.secret_values import entropy, is_generated, is_real
 
@@ -60,4 +60,4 @@ def _holding(holds: Callable[[str], bool], bits: float) -> Callable[[str], bool]
 
 @cache
 def _table() -> dict[str, list[Any]]:
-    return dict(json.loads(Path(__file__).with_name("gitleaks.json").read_text(encoding="utf-8")))
+    return dict(from_json(Path(__file__).with_name("gitleaks.json").read_bytes()))

@@ -13,6 +13,7 @@ from typing import Any
 from memem.core import files
 from memem.core.errors import VaultError, VaultUnwritable
 from memem.core.files import Stamp
+from memem.core.formats import from_json
 from memem.core.home import VaultPaths
 from memem.core.memory import Memory
 
@@ -69,7 +70,7 @@ def _bytes(path: Path) -> bytes:
 def _line(line: bytes) -> dict[str, Any] | None:
     """What a line says; nothing where it is torn, or is not understood."""
     try:
-        told = json.loads(line)
+        told = from_json(line)
     except (ValueError, RecursionError):
         return None
     return told if isinstance(told, dict) and {"of", "said", "time"} <= told.keys() else None

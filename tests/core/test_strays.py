@@ -21,9 +21,10 @@ KNOWN = {
     "flows/usefulness.py": {"touch"},
     "serving.py": {"touch"},  # a clock's, not a file's
     # what is thrown away, or moved as a whole
+    "core/belongings.py": {"rmtree"},  # when memem is uninstalled
     "flows/rebuild.py": {"rename", "rmtree"},
     "index/fetching.py": {"rmtree", "open"},  # weights, checked by their sha256
-    "index/hub.py": {"open"},
+    "index/hub.py": {"open", "touch"},
     "vault/exports.py": {"rename", "rmtree"},  # a folder takes another's place
     # logs of processes that nobody watches, and files without a name
     "jobs/detach.py": {"open"},
