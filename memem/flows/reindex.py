@@ -55,7 +55,7 @@ def refresh(ws: Workspace) -> Refreshed:
     anew = index.meta("built_for") != origin
     if anew:
         index.begin(origin)
-    if index.meta("reviewed") != reviewed.stamp(ws.store.paths):
+    if index.meta(reviewed.KNOWN) != reviewed.stamp(ws.store.paths):
         from memem.flows import holding
 
         holding.follow(ws)
@@ -160,7 +160,7 @@ def _stand_alone() -> None:
 
 def _is_unchanged(ws: Workspace) -> bool:
     """Whether a refresh would find nothing to do."""
-    if not is_filled(ws, require_vault(ws)) or ws.index.meta("reviewed") != reviewed.stamp(ws.store.paths):
+    if not is_filled(ws, require_vault(ws)) or ws.index.meta(reviewed.KNOWN) != reviewed.stamp(ws.store.paths):
         return False
     known = ws.index.stamps()
     for path, stamp in ws.store.scan():
