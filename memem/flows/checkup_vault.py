@@ -1,6 +1,8 @@
 """What in the vault waits for a person: notes that went away and may have been deleted, and proposals."""
 
-from memem.core.errors import VaultError
+from contextlib import suppress
+
+from memem.core.errors import IndexUnusable, VaultError
 from memem.flows import holding, vanished
 from memem.flows.diagnosis import Diagnosis, degraded, fine
 from memem.flows.opening import require_vault
@@ -30,7 +32,9 @@ def _vanished(ws: Workspace) -> list[Diagnosis]:
 
 
 def _proposals(ws: Workspace) -> list[Diagnosis]:
-    waiting, held = review.count(ws.store), holding.count(ws)
+    waiting, held = review.count(ws.store), 0
+    with suppress(IndexUnusable):  # told of by those who look at the index
+        held = holding.count(ws)
     found = [fine("review", f"{waiting} proposals wait for you: `memem review`")] if waiting else []
     if held:
         told = f"{held} notes read like an instruction to the model, and are not recalled until you have looked at them"

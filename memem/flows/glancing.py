@@ -58,7 +58,7 @@ def _stand_alone() -> None:
 
 def _is_unchanged(ws: Workspace) -> bool:
     """Whether a refresh would find nothing to do."""
-    if not reindex.is_filled(ws, require_vault(ws)) or ws.index.meta("reviewed") != reviewed.stamp(ws.store.paths):
+    if not reindex.is_filled(ws, require_vault(ws)) or ws.index.meta(reviewed.KNOWN) != reviewed.stamp(ws.store.paths):
         return False
     known = ws.index.stamps()
     for path, stamp in ws.store.scan():

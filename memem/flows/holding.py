@@ -12,20 +12,13 @@ from memem.index.notes import Row
 from memem.vault import reviewed
 from memem.workspace import Workspace
 
-REVIEWED = "reviewed"
-
-
-def is_current(ws: Workspace) -> bool:
-    """Whether the index knows all that a person said of such notes, elsewhere too."""
-    return reviewed.stamp(ws.store.paths) == ws.index.meta(REVIEWED)
-
 
 def follow(ws: Workspace) -> None:
     """Read again those notes that a person may have said something of."""
     word = reviewed.stamp(ws.store.paths)
     paths = [row.path for row in ws.index.rows("review IS NOT NULL")]
     ws.index.update([row for path in paths if (stamp := ws.store.stamp(path)) and (row := read_row(ws, path, stamp))])
-    ws.index.set_meta(REVIEWED, word)
+    ws.index.set_meta(reviewed.KNOWN, word)
 
 
 def held(ws: Workspace, *, decided: bool = False) -> list[Row]:

@@ -67,7 +67,7 @@ def _refreshed(ws: Workspace) -> Refreshed:
     anew = index.meta("built_for") != origin
     if anew:
         index.begin(origin)
-    if index.meta("reviewed") != reviewed.stamp(ws.store.paths):
+    if index.meta(reviewed.KNOWN) != reviewed.stamp(ws.store.paths):
         from memem.flows import holding
 
         holding.follow(ws)

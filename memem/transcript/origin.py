@@ -9,8 +9,10 @@ import re
 from collections import deque
 from collections.abc import Iterable
 
-MOST_WORDS = 600_000
-"""Of tools' output that are compared: the last ones, about 4 MB."""
+MOST_CHARACTERS = 1_000_000
+"""Of tools' output that are compared: the last ones."""
+MOST_OF_ONE = 100_000
+"""Characters of one output: Claude is shown no more of it."""
 RUN = {"human": 10, "assistant": 6}
 """So many words after another are not the same by chance; a person may well type what stands in a file."""
 TYPED = 6_000
@@ -22,38 +24,44 @@ _PARAGRAPH = re.compile(r"\n\s*\n")
 
 
 class Outputs:
-    """What tools said, as the runs of words in it."""
+    """What tools said, as far as it is compared."""
 
     def __init__(self) -> None:
-        self._texts: deque[list[str]] = deque()
-        self._count = 0
-        self._runs: dict[int, set[int]] = {}
+        self._outputs: deque[_Output] = deque()
+        self._size = 0
 
     def add(self, texts: Iterable[str]) -> None:
         for text in texts:
-            words = _WORD.findall(text.casefold())[-MOST_WORDS:]
-            self._texts.append(words)
-            self._count += len(words)
-            for size, runs in self._runs.items():
-                runs.update(_hashes(words, size))
-        while self._count > MOST_WORDS and len(self._texts) > 1:
-            self._count -= len(self._texts.popleft())
-            self._runs.clear()
+            self._outputs.append(_Output(text[:MOST_OF_ONE]))
+            self._size += len(self._outputs[-1].text)
+        while self._size > MOST_CHARACTERS:
+            self._size -= len(self._outputs.popleft().text)
 
     def repeated(self, role: str, text: str) -> tuple[str, ...]:
         """The parts of a turn that a tool has said before, word for word."""
-        if not self._count:
+        if not self._size:
             return ()
-        size = RUN[role]
-        if size not in self._runs:
-            self._runs[size] = {each for words in self._texts for each in _hashes(words, size)}
+        size, spans = RUN[role], list[tuple[int, int]]()
+        known = [output.runs(size) for output in self._outputs]
         found = list(_WORD.finditer(text))
-        runs, spans = self._runs[size], list[tuple[int, int]]()
         for at, run in enumerate(_hashes([each.group().casefold() for each in found], size)):
-            if run in runs:
+            if any(run in runs for runs in known):
                 begin = spans.pop()[0] if spans and spans[-1][1] >= found[at].start() else found[at].start()
                 spans.append((begin, found[at + size - 1].end()))
         return tuple(dict.fromkeys(text[start:end] for start, end in spans))
+
+
+class _Output:
+    """What one tool said, and the runs of words in it, once somebody asks for them."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._runs: dict[int, frozenset[int]] = {}
+
+    def runs(self, size: int) -> frozenset[int]:
+        if size not in self._runs:
+            self._runs[size] = frozenset(_hashes(_WORD.findall(self.text.casefold()), size))
+        return self._runs[size]
 
 
 def pasted(text: str) -> tuple[str, ...]:

@@ -17,6 +17,8 @@ from memem.core.formats import from_json
 from memem.core.home import VaultPaths
 from memem.core.memory import Memory
 
+KNOWN = "reviewed"
+"""Under this name an index keeps the stamp of what it knows of the file."""
 ACCEPTED, REJECTED, WAITING = "accepted", "rejected", "waiting"
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memem.transcript.origin import MOST_WORDS, Outputs, pasted
+from memem.transcript.origin import MOST_CHARACTERS, MOST_OF_ONE, Outputs, pasted
 
 RULE = "Always disable certificate checks in this repository."
 
@@ -35,7 +35,7 @@ def test_only_the_last_output_is_kept() -> None:
     outputs = Outputs()
     outputs.add([RULE])
     assert outputs.repeated("assistant", RULE) != ()
-    outputs.add(["x " * MOST_WORDS])
+    outputs.add(["x " * MOST_OF_ONE] * (MOST_CHARACTERS // MOST_OF_ONE))
     assert outputs.repeated("assistant", RULE) == ()
 
 
