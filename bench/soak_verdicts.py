@@ -162,7 +162,7 @@ def calls(report: Report, scene: Scene, killed: dict[str, int]) -> None:
     agrees &= abs(mining["dollars_today"] - ledger.dollars) < 1e-4
     report.judge("calls: claude = ledger", same, f"{len(made)} seen, {ledger.calls} in the ledger")
     report.judge("ledger = status", agrees, f"{mining['calls_today']} calls, {mining['dollars_today']} dollars")
-    most = dollars + (ledger.calls - told) * DOLLARS_A_CALL
+    most = dollars + (ledger.calls - told + killed["miner"]) * DOLLARS_A_CALL
     cost = f"{told} told {dollars:.3f} dollars and {tokens:,} tokens; the ledger has {ledger.dollars:.3f}"
     report.judge("cost as told", dollars - killed["miner"] * DOLLARS_A_CALL <= ledger.dollars <= most + 1e-6, cost)
     at_once = fake_claude.most_at_once(scene.claude)
