@@ -272,8 +272,11 @@ def read_row(ws: Workspace, path: str, stamp: Stamp) -> Row | None:
                 f"{ws.store.absolute(path)} cannot be read: {problem}. Correct it in Obsidian, or set "
                 "MEMEM_FRONTMATTER_STRICT=quarantine."
             ) from None
-        # A skipped note is as absent from the index as from recall; it is read again at each scan.
-        return None if strict == "skip" else Row(path, _settled(ws, stamp), "", None, problem=str(problem))
+        # A skipped note is as absent from the index as from recall; it is read again at each scan. So is one that the
+        # disk or the system would not give us: that passes, and leaves the file as it is.
+        again = (*stamp[:2], -1)
+        kept = _settled(ws, stamp) if isinstance(problem, NoteUnreadable) else again
+        return None if strict == "skip" else Row(path, kept, "", None, problem=str(problem))
 
 
 def _row(ws: Workspace, note: "Note", stamp: Stamp) -> Row:

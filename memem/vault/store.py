@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
-from memem.core import files
+from memem.core import files, plain
 from memem.core.errors import (
     InputError,
     NoteChanged,
@@ -169,7 +169,7 @@ class Store:
         if PurePosixPath(path).parts[0] == self.paths.memories.name:
             return True
         try:
-            with files.open_plain(self.absolute(path), follow=False) as file:
+            with plain.open_plain(self.absolute(path), follow=False) as file:
                 start = file.read(_LONGEST_OPENING)
                 return start.startswith(_OPENINGS) and bool(_HAS_ID.match(start + file.read(MAX_NOTE_BYTES)))
         except OSError:
@@ -246,7 +246,7 @@ class Store:
 
     def _bytes(self, path: str) -> bytes:
         try:
-            with files.open_plain(self.absolute(path), follow=False) as file:
+            with plain.open_plain(self.absolute(path), follow=False) as file:
                 return file.read()
         except FileNotFoundError:
             raise NoteChanged(f"{path} is no longer there; nothing was written.") from None
