@@ -7,13 +7,13 @@ Nothing but an error of memem's own may come out, and nothing may take long. `--
 import argparse
 import resource
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from bench.fuzz_homes import HOMELY
 from bench.fuzz_targets import TARGETS
-from bench.hunting import Hunt, Target, hunt
+from bench.hunting import Hunt, hunt
 
 ALL = {target.name: target for target in (*TARGETS, *HOMELY)}
 MOST_MEMORY = 4_000_000_000
@@ -43,10 +43,6 @@ def run(arguments: list[str]) -> int:
             print(line, flush=True)
         found += len(done.findings)
     return 1 if found else 0
-
-
-def targets(names: Sequence[str] = ()) -> list[Target]:
-    return [ALL[name] for name in names or ALL]
 
 
 def _row(done: Hunt) -> str:

@@ -68,9 +68,7 @@ class Hunt:
     target: str
     executions: int = 0
     refused: int = 0
-    seconds: float = 0.0
     slowest: float = 0.0
-    slow_input: bytes = b""
     lines: set[tuple[str, int]] = field(default_factory=set)
     findings: dict[tuple[str, str], Finding] = field(default_factory=dict)
 
@@ -93,7 +91,6 @@ def hunt(target: Target, folder: Path, *, seconds: float, seed: int, most: int |
                 _try(found, target, attempt, data)
             if len(found.lines) > before and len(corpus) < MOST_KEPT:
                 corpus.append(data)
-    found.seconds = time.monotonic() - began
     return found
 
 
@@ -117,9 +114,7 @@ def _try(found: Hunt, target: Target, attempt: Try, data: bytes) -> None:
     except BaseException as problem:  # noqa: BLE001 - whatever comes out is what is looked for
         finding = _finding(problem, data)
         found.findings.setdefault((type(problem).__name__, finding.where), finding)
-    took = time.process_time() - began
-    if took > found.slowest:
-        found.slowest, found.slow_input = took, data
+    found.slowest = max(found.slowest, time.process_time() - began)
 
 
 def _finding(problem: BaseException, data: bytes) -> Finding:

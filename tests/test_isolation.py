@@ -355,6 +355,14 @@ def test_a_pipe_in_the_vault_holds_nobody_up(settled: Workspace, name: str) -> N
     exporting.export(settled, settled.user_home / "out.json")
 
 
+def test_a_note_of_gigabytes_is_listed_and_not_read(settled: Workspace) -> None:
+    with (settled.store.paths.memories / "x.md").open("wb") as file:
+        file.truncate(50_000_000_000)  # sparse
+    reindex.refresh(settled)
+    (row,) = settled.index.rows("problem IS NOT NULL")
+    assert "larger than" in row.problem
+
+
 @pytest.mark.parametrize("name", ["note.md", "conversations.json", "CLAUDE.md"])
 def test_a_pipe_is_not_imported(settled: Workspace, name: str) -> None:
     folder = settled.user_home / "theirs"

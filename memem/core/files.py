@@ -2,10 +2,8 @@
 
 import errno
 import os
-import stat
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import BinaryIO
 
 PRIVATE_FOLDER = 0o700
 PRIVATE_FILE = 0o600
@@ -50,28 +48,6 @@ def stamp(path: Path) -> Stamp | None:
     except OSError:
         return None
     return status.st_mtime_ns, status.st_ctime_ns, status.st_size
-
-
-def open_plain(path: Path, *, follow: bool = True) -> BinaryIO:
-    """A file, to be read. Raises OSError for anything else: a pipe would block whoever opens it, a device never end.
-
-    Unless told to `follow` it, also for a symbolic link.
-    """
-    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-    descriptor = os.open(path, flags if follow else flags | getattr(os, "O_NOFOLLOW", 0))
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        os.close(descriptor)
-        raise OSError(errno.EINVAL, "it is no file", str(path))
-    return os.fdopen(descriptor, "rb")
-
-
-def read_small(path: Path, most: int) -> bytes:
-    """All of a file that is expected to be small. Raises OSError where it is not, or is none."""
-    with open_plain(path) as file:
-        data = file.read(most + 1)
-    if len(data) > most:
-        raise OSError(errno.EFBIG, f"it is larger than {most:,} bytes", str(path))
-    return data
 
 
 def make_folder(folder: Path) -> None:

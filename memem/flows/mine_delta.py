@@ -11,7 +11,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import BinaryIO
 
-from memem.core import files
+from memem.core import files, plain
 from memem.core.clock import iso
 from memem.core.errors import BudgetSpent, ExtractError
 from memem.core.mining import ASSISTANT, Chunk
@@ -86,7 +86,7 @@ def _mine(ws: Workspace, mark: Mark, since: datetime | None) -> Mined:
     if known and known.own and known.path in ("", mark.path):
         return own
     try:
-        with files.open_plain(Path(mark.path)) as file:
+        with plain.open_plain(Path(mark.path)) as file:
             mined = _Mining(ws, mark, file, since).run(mined)
     except OwnCall:
         ws.state.sessions.put_own(mark.session, mark.path, ws.clock().timestamp())

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from memem.core import files
+from memem.core import plain
 from memem.core.errors import SettingsError
 from memem.core.mining import Chunk, Turn
 from memem.flows.gathering import Gatherer, OwnCall
@@ -82,7 +82,7 @@ def _unmined(ws: Workspace, path: Path, since: datetime | None, seen: set[str]) 
 
     found: list[_Part] = []
     try:
-        with files.open_plain(path) as file:
+        with plain.open_plain(path) as file:
             for each in Gatherer(ws, is_known, since).gather(file, 0, path.stem):
                 seen.update(turn.uuid for turn in each.turns)
                 if each.turns:

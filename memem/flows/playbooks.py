@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
-from memem.core import files
+from memem.core import plain
 from memem.core.memory import Entry, Memory
 from memem.core.validity import is_in_force
 from memem.flows import usefulness
@@ -72,7 +72,7 @@ def _may_return(ws: Workspace, name: str) -> bool:
 
 
 def _mentions(note: Path, name: str) -> bool:
-    with suppress(OSError), files.open_plain(note, follow=False) as file:
+    with suppress(OSError), plain.open_plain(note, follow=False) as file:
         return name.encode() in file.read(MAX_NOTE_BYTES)
     return False
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any
 
-from memem.core import files
+from memem.core import plain
 from memem.core.clock import moment
 from memem.core.errors import InputError, NoteError, NoteUnreadable, SettingsError
 from memem.core.formats import from_json
@@ -181,7 +181,7 @@ def project_of(ws: Workspace, path: Path) -> str:
 def _worked_in(folder: Path) -> Path | None:
     """The folder of a project, as its sessions tell it: Claude Code's name for it does not."""
     for session in sorted(folder.glob("*.jsonl"), reverse=True):
-        with suppress(OSError, ValueError), files.open_plain(session) as file:
+        with suppress(OSError, ValueError), plain.open_plain(session) as file:
             found = _CWD.search(file.read(65_536))
             if found:
                 return Path(from_json(found[1]))

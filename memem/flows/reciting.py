@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from memem.core import files
+from memem.core import plain
 from memem.core.formats import from_json
 from memem.core.memory import GENERAL, Entry, Memory
 from memem.core.playbook import SECTIONS
@@ -57,7 +57,7 @@ def told(ws: Workspace, project: str, sections: Sequence[int] = SECTIONS) -> lis
     if is_theirs(ws, page):
         return []
     with suppress(OSError):
-        with files.open_plain(page, follow=False) as file:
+        with plain.open_plain(page, follow=False) as file:
             text = file.read(MOST_BYTES).decode(errors="replace")
         there = [
             (place, line) for place, line in playbook_lines.below_headings(text) if place in sections and line.strip()

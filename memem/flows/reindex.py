@@ -227,11 +227,11 @@ def read_row(ws: Workspace, path: str, stamp: Stamp) -> Row | None:
         return None
     from memem.flows import duplicated  # not needed either by a query that finds every note unchanged
 
+    again = (*stamp[:2], -1)
     try:
         note = ws.store.read(path)
         copied = duplicated.problem(ws, note)
         # What may be a copy is looked at again by every scan: others may have come or gone.
-        again = (*stamp[:2], -1)
         if copied:
             return Row(path, again, f"{duplicated.MARK}{note.digest} {copied}", None, problem=copied)
         row = _row(ws, note, stamp)
@@ -245,8 +245,10 @@ def read_row(ws: Workspace, path: str, stamp: Stamp) -> Row | None:
                 f"{ws.store.absolute(path)} cannot be read: {problem}. Correct it in Obsidian, or set "
                 "MEMEM_FRONTMATTER_STRICT=quarantine."
             ) from None
-        # A skipped note is as absent from the index as from recall; it is read again at each scan.
-        return None if strict == "skip" else Row(path, _settled(ws, stamp), "", None, problem=problem)
+        # A skipped note is as absent from the index as from recall; it is read again at each scan. So is one that the
+        # disk or the system would not give us: that passes, and leaves the file as it is.
+        kept = _settled(ws, stamp) if isinstance(error, NoteUnreadable) else again
+        return None if strict == "skip" else Row(path, kept, "", None, problem=problem)
 
 
 def _row(ws: Workspace, note: "Note", stamp: Stamp) -> Row:

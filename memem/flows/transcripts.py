@@ -12,7 +12,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import BinaryIO, TypeVar
 
-from memem.core import files, sqlite
+from memem.core import plain, sqlite
 from memem.core.clock import iso, moment
 from memem.core.errors import IndexDamaged, InputError, MememError
 from memem.core.mining import Turn
@@ -146,7 +146,7 @@ class _Indexing:
 
     def run(self, path: Path) -> int:
         """How many turns of a session are new to the index."""
-        with files.open_plain(path) as file:
+        with plain.open_plain(path) as file:
             status = os.fstat(file.fileno())
             known = self._index.reading(path.stem) or Reading(path.stem, str(path))
             if _is_read(known, status) and (self._since or known.whole):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from memem.core import clock, files
+from memem.core import clock, files, plain
 from memem.core.errors import Busy
 from memem.core.memory import Memory
 from memem.core.mining import HUMAN
@@ -121,7 +121,7 @@ def _tail(transcript: Path, session: str) -> "list[Step] | None":
     from memem.transcript.delta import steps
 
     try:
-        with files.open_plain(transcript) as file:
+        with plain.open_plain(transcript) as file:
             start = max(0, os.fstat(file.fileno()).st_size - TAIL_BYTES)
             if start:
                 file.seek(start)

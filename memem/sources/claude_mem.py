@@ -24,6 +24,8 @@ from memem.core.project import normalise
 MAGIC = b"SQLite format 3\0"
 MOST_ITEMS, LONGEST_ITEM = 20, 200
 MOST_CHARACTERS = 20_000
+MOST_BYTES = 16_000_000
+"""Of one value: far more than what anybody has observed."""
 _KINDS = {
     "decision": "decision",
     "bugfix": "lesson",
@@ -68,6 +70,8 @@ def _reading(path: Path) -> Iterator[sqlite3.Connection]:
         address = f"file:{quote(os.fsencode(path.absolute()))}?mode=ro{'' if in_use else '&immutable=1'}"
         with closing(sqlite3.connect(address, uri=True)) as connection:
             connection.row_factory = sqlite3.Row
+            connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MOST_BYTES)
+            connection.execute("PRAGMA trusted_schema = OFF")  # whoever made the file made its expressions too
             connection.text_factory = lambda data: data.decode("utf-8", "replace")
             if not _tables(connection):
                 raise InputError("it is a database, but not one of claude-mem")
@@ -93,7 +97,8 @@ def _rows(database: sqlite3.Connection, table: str) -> Iterator[Row]:
 
 def _sessions(database: sqlite3.Connection) -> dict[str, str]:
     """Sessions of Claude Code by the names that claude-mem gives them."""
-    if not database.execute("SELECT 1 FROM sqlite_master WHERE name = 'sdk_sessions'").fetchone():
+    # A view may be without end.
+    if not database.execute("SELECT 1 FROM sqlite_master WHERE name = 'sdk_sessions' AND type = 'table'").fetchone():
         return {}
     rows = list(_rows(database, "sdk_sessions"))
     own = ("memory_session_id", "sdk_session_id")

@@ -13,7 +13,7 @@ from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
 
-from memem.core import files
+from memem.core import plain
 from memem.core.mining import Turn
 from memem.transcript.objects import objects
 from memem.transcript.turns import Line, read
@@ -63,7 +63,7 @@ def find_turn(path: Path, uuid: str, around: int = 2) -> tuple[list[Turn], int] 
     """A turn with its neighbours, and its place among them; None when the file, or the turn, is gone."""
     before: deque[Turn] = deque(maxlen=around)
     try:
-        with files.open_plain(path) as file:
+        with plain.open_plain(path) as file:
             turns = _turns(file, path.stem)
             for turn in turns:
                 if turn.uuid == uuid:

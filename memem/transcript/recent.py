@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from memem.core import files
+from memem.core import plain
 from memem.core.mining import HUMAN, Turn
 from memem.transcript import harness
 from memem.transcript.objects import objects
@@ -45,7 +45,7 @@ def recent(path: Path, *, turns: int = 4, most_bytes: int = 65_536, unless: str 
 def _tail(path: Path, size: int) -> tuple[bytes, bool]:
     """The last lines of a file, without the part of one that they begin with; and whether these are all it has."""
     try:
-        with files.open_plain(path) as file:
+        with plain.open_plain(path) as file:
             start = max(0, os.fstat(file.fileno()).st_size - size)
             file.seek(start)
             data = file.read(size)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
-from memem.core import files
+from memem.core import files, plain
 from memem.core.errors import (
     InputError,
     NoteChanged,
@@ -95,7 +95,7 @@ class Store:
     def refuse_link(self) -> None:
         """Notes written through a link would never be read again, and may be somewhere else altogether."""
         for place in (self.paths.memories, self.paths.review, self.paths.forgotten, self.paths.tombstones):
-            if os.path.islink(place):  # noqa: PTH114 - every command comes past here: a third of the time
+            if os.path.islink(place):  # noqa: PTH114 - every command comes past here
                 raise VaultError(f"{place} is a symbolic link, which memem does not follow. Move what it is here.")
 
     def scan(self) -> Iterator[tuple[str, Stamp]]:
@@ -155,7 +155,7 @@ class Store:
         """The note at `path`. Raises NoteUnreadable when its frontmatter is not understood."""
         from memem.vault import note as notes
 
-        data = self._bytes(path)
+        data = self._bytes(path, MAX_NOTE_BYTES + 1)
         if len(data) > MAX_NOTE_BYTES:
             raise NoteUnreadable(f"it is larger than {MAX_NOTE_BYTES // 1000} KB")
         return notes.parse(path, data, self.derived_id(path))
@@ -169,7 +169,7 @@ class Store:
         if PurePosixPath(path).parts[0] == self.paths.memories.name:
             return True
         try:
-            with files.open_plain(self.absolute(path), follow=False) as file:
+            with plain.open_plain(self.absolute(path), follow=False) as file:
                 start = file.read(_LONGEST_OPENING)
                 return start.startswith(_OPENINGS) and bool(_HAS_ID.match(start + file.read(MAX_NOTE_BYTES)))
         except OSError:
@@ -244,10 +244,10 @@ class Store:
         except NoteError:
             return None
 
-    def _bytes(self, path: str) -> bytes:
+    def _bytes(self, path: str, most: int = -1) -> bytes:
         try:
-            with files.open_plain(self.absolute(path), follow=False) as file:
-                return file.read()
+            with plain.open_plain(self.absolute(path), follow=False) as file:
+                return file.read(most)
         except FileNotFoundError:
             raise NoteChanged(f"{path} is no longer there; nothing was written.") from None
         except OSError as error:

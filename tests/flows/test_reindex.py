@@ -1,9 +1,10 @@
 """The index follows the vault, whatever a person does to it, and can be thrown away."""
 
+import errno
 import os
 import shutil
 import threading
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -259,12 +260,12 @@ def test_a_moved_note_is_known_by_its_id_wherever_that_stands(ws: Workspace, sav
 def test_a_note_we_may_not_read_is_listed_rather_than_lost(
     ws: Workspace, saved: keeping.Written, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(path: Path) -> bytes:
+    def refuse(*_: object, **__: object) -> None:
         raise PermissionError(13, "Permission denied")
 
     os.utime(ws.store.absolute(saved.path), (1, 1))
     with monkeypatch.context() as patched:
-        patched.setattr(Path, "read_bytes", refuse)
+        patched.setattr("memem.core.plain.open_plain", refuse)
         reindex.refresh(ws)
     (row,) = ws.index.rows("problem IS NOT NULL")
     assert "permission denied" in row.problem
@@ -461,3 +462,21 @@ def test_a_rebuild_sweeps_the_cache_of_what_it_left_and_of_nothing_else(ws: Work
         path.write_text("The walrus.")
     rebuild.rebuild(ws)
     assert sorted(path.name for path in ws.home.cache.iterdir()) == ["index", "somebody-elses"]
+
+
+def test_a_note_that_the_system_would_not_give_is_read_again_once_it_does(
+    ws: Workspace, saved: keeping.Written, memories: Path, clock: SteppingClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (note,) = memories.glob("*.md")
+    os.utime(note, (clock.now.timestamp() - 3_600,) * 2)
+    clock.now = datetime.now(UTC) + timedelta(hours=1)
+
+    def refused(*_: object, **__: object) -> None:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("memem.core.plain.open_plain", refused)
+        reindex.refresh(ws)
+        assert found(ws, "deploy") == []
+    reindex.refresh(ws)
+    assert found(ws, "deploy") == [saved.memory.id]

@@ -110,3 +110,24 @@ def test_columns_may_hold_anything(tmp_path: Path, values: list[object]) -> None
         made.commit()
     for item in claude_mem.items(path):
         (item.memory.body + item.memory.title + item.place).encode()
+
+
+def test_a_view_without_end_is_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "claude-mem.db"
+    with closing(sqlite3.connect(path)) as database:
+        database.executescript(CLAUDE_MEM.replace("INSERT INTO sdk_sessions", "-- "))
+        database.executescript(
+            "DROP TABLE sdk_sessions; CREATE VIEW sdk_sessions AS WITH RECURSIVE n(id) AS"
+            " (SELECT 1 UNION ALL SELECT id + 1 FROM n) SELECT id, 'a' AS memory_session_id FROM n;"
+        )
+    assert len(list(claude_mem.items(path))) > 0
+
+
+def test_a_value_that_is_larger_than_anything_observed_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "claude-mem.db"
+    with closing(sqlite3.connect(path)) as database:
+        database.executescript(CLAUDE_MEM)
+        database.execute("UPDATE observations SET narrative = zeroblob(?)", (claude_mem.MOST_BYTES + 1,))
+        database.commit()
+    with pytest.raises(InputError, match="cannot be read"):
+        list(claude_mem.items(path))

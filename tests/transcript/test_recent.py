@@ -180,7 +180,7 @@ def test_a_file_that_may_not_be_read_says_nothing(session: Transcript, monkeypat
     def refused(*_: object) -> None:
         raise PermissionError
 
-    monkeypatch.setattr(Path, "open", refused)
+    monkeypatch.setattr(os, "open", refused)
     assert recent(session.path) == Recent()
 
 
