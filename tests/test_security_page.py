@@ -19,7 +19,7 @@ NAMED = re.compile(r"`(tests/[\w/]+\.py)(?:::(\w+))?`")
 
 
 @cache
-def tests_in(path: str) -> frozenset[str]:
+def names_in(path: str) -> frozenset[str]:
     tree = ast.parse((ROOT / path).read_text(encoding="utf-8"))
     functions = [node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.ClassDef)]
     return frozenset(name for name in functions if name.startswith(("test_", "Test")))
@@ -33,7 +33,7 @@ def test_every_promise_is_one_sentence_with_a_test_that_is_there(row: tuple[str,
     assert named
     for path, name in named:
         assert (ROOT / path).is_file(), path
-        assert not name or name in tests_in(path), f"{path} has no {name}"
+        assert not name or name in names_in(path), f"{path} has no {name}"
 
 
 def test_nothing_is_promised_outside_of_a_table() -> None:
