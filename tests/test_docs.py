@@ -171,11 +171,13 @@ def test_every_link_of_the_documentation_leads_somewhere() -> None:
         "README.md",
         "llms.txt",
         "CONTRIBUTING.md",
+        "SECURITY.md",
         "docs/architecture.md",
         "docs/benchmarks.md",
         "docs/configuration.md",
         "docs/json.md",
         "docs/moving-in.md",
+        "docs/reliability.md",
     ):
         for target in re.findall(r"\]\(([^)#]+)\)", read(page)):
             assert target.startswith("https://") or (ROOT / page).parent.joinpath(target).exists(), (page, target)
