@@ -323,7 +323,15 @@ def test_test_checks_contracts_then_runs_pytest_from_the_root(project: Project) 
     project.tool("lint-imports", "pwd >&2")
     call = project.run("test")
     assert call.stderr.splitlines()[-1] == str(project.root)
-    assert call.shown["argv"] == ["-n", "auto", "--cov=memem", "--cov-report=term", "--cov-fail-under=90"]
+    assert call.shown["argv"] == [
+        "-n",
+        "auto",
+        "--dist",
+        "worksteal",
+        "--cov=memem",
+        "--cov-report=term",
+        "--cov-fail-under=90",
+    ]
     assert project.run("test", "-k", "one").shown["argv"] == ["-k", "one"]
 
 

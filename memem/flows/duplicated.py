@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from memem.core import files
 from memem.core.errors import NoteError, VaultError
 from memem.vault.copies import Copy, copies_of
+from memem.vault.store import MAX_NOTE_BYTES
 from memem.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -27,14 +28,14 @@ def problem(ws: Workspace, note: "Note") -> str:
         if ws.store.stamp(copy.original) is not None:
             if _are_one(ws, note, copy):
                 return f"is a copy that {copy.service} made of {copy.original} when two machines wrote it"
-        elif note.has_id and _is_forgotten(ws, note.memory.id):
+        elif copy.certain and note.has_id and _is_forgotten(ws, note.memory.id):
             return f"is a copy that {copy.service} made of {copy.original}, which was forgotten"
     return ""
 
 
-def may_be_copied(path: str) -> bool:
-    """Whether a file has a name as copies have."""
-    return any(copies_of(path))
+def may_be_copied(ws: Workspace, path: str) -> bool:
+    """Whether a file has a name that only copies have, or one that persons use too and that of another file in it."""
+    return any(copy.certain or ws.store.stamp(copy.original) is not None for copy in copies_of(path))
 
 
 def _are_one(ws: Workspace, note: "Note", copy: Copy) -> bool:
@@ -60,6 +61,12 @@ def _is_forgotten(ws: Workspace, identity: str) -> bool:
 def is_half_merged(data: bytes) -> bool:
     """Whether git has left both sides of a conflict in a file."""
     return bool(_MERGE.search(data))
+
+
+def is_left_half_merged(ws: Workspace, path: str) -> bool:
+    """The same of a file that cannot be read as a note, unless it is too large to be one."""
+    stamp = ws.store.stamp(path)
+    return stamp is not None and stamp[2] <= MAX_NOTE_BYTES and is_half_merged(ws.store.current_bytes(path) or b"")
 
 
 def advice(ws: Workspace, path: str) -> str:

@@ -74,7 +74,8 @@ def held_passages(ws: Workspace) -> set[bytes] | None:
     for path in ws.home.indexes.glob("*/index.db"):
         try:
             with closing(NoteIndex(path)) as index:
-                if index.meta("built_for") != index.meta("filled_for"):
+                # One that was damaged is begun anew by whoever opens it, and knows of nothing.
+                if not index.meta("filled_for") or index.meta("built_for") != index.meta("filled_for"):
                     return None
                 held |= index.passages.keys()
         except MememError:

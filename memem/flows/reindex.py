@@ -235,11 +235,11 @@ def read_row(ws: Workspace, path: str, stamp: Stamp) -> Row | None:
         if copied:
             return Row(path, again, f"{duplicated.MARK}{note.digest} {copied}", None, problem=copied)
         row = _row(ws, note, stamp)
-        return replace(row, stamp=again) if duplicated.may_be_copied(path) else row
+        return replace(row, stamp=again) if duplicated.may_be_copied(ws, path) else row
     except NoteChanged:
         return None  # it went away between the scan and now
     except NoteError as error:
-        problem = duplicated.MERGE if duplicated.is_half_merged(ws.store.current_bytes(path) or b"") else str(error)
+        problem = duplicated.MERGE if duplicated.is_left_half_merged(ws, path) else str(error)
         if strict == "raise":
             raise NoteUnreadable(
                 f"{ws.store.absolute(path)} cannot be read: {problem}. Correct it in Obsidian, or set "

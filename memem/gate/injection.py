@@ -44,6 +44,7 @@ _ABOUT = (
     r"|red[- ]team\w*|prompts? like|users? (?:who|that)|documents?|page|paper|malicious)\b"
     r"|注入|攻击|攻撃|検出|检测|공격|атак|инъекц"
 )
+_ASKER, _ANSWERER = r"(?:^|\n)(?:user|human): ", r"(?:(?<=\n)|^)assistant: "
 _QUOTED = r"(?s:```.*?```)|`[^`\n]+`|\"[^\"\n]{3,400}\"|(?<!\w)'[^'\n]{3,400}'(?!\w)|「[^」\n]+」|『[^』\n]+』"
 
 
@@ -86,6 +87,9 @@ def folded(text: str) -> str:
 def _readings(text: str) -> Iterator[str]:
     """The ways in which a text can be read: as it stands, and as somebody may have disguised it."""
     plain = folded(text)
+    if "assistant:" in plain and _compiled(_ASKER).search(plain):
+        # What was said in a conversation, as notes hold it: who answers is named there, and not spoken to.
+        plain = _compiled(_ANSWERER).sub("", plain)
     yield plain
     if not plain.isascii():
         from memem.gate.forgotten import LOOK_ALIKE

@@ -153,9 +153,7 @@ TALK: tuple[Sign, ...] = (
         TURN,
         2,
         "\nhuman:·\nassistant:·\nuser:·\nsystem:·system:·human:·assistant:·user:·### ·[system·**system",
-        r"(?:^|\n)\W{0,4}(?:human|user)\W{0,3}:\s.{1,2000}?\n\W{0,4}(?:assistant|claude|ai)\W{0,3}:\s"
-        r"|(?:^|\n)\W{0,4}(?:assistant|claude|ai)\W{0,3}:\s.{1,2000}?\n\W{0,4}(?:human|user)\W{0,3}:\s"
-        r"|(?:^|\n)\W{0,4}(?:system|developer)(?: (?:prompt|message|note))?\W{0,3}:\s.{0,40}\b(?:you (?:are|must|will|should|have)|"
+        r"(?:^|\n)\W{0,4}(?:system|developer)(?: (?:prompt|message|note))?\W{0,3}:\s.{0,40}\b(?:you (?:are|must|will|should|have)|"
         r"ignore|disregard|new instructions?|override|from now on|the user has|reveal|the assistant (?:must|will|should))\b"
         r"|(?:^|\n)\W{0,4}human\W{0,3}:\s.{0,60}\b(?:ignore|run|send|delete|execute|yes,? (?:i )?(?:approve|allow|do it|go ahead))\b"
         r"|(?:^|\n)#{2,4} ?(?:instruction|response|system|new instructions?)s?:?\s*\n\s*\w.{0,60}\b(?:you|ignore|must|always|never)\b",

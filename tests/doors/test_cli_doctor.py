@@ -1,7 +1,9 @@
 """memem doctor and memem --integrity-check: the verdict, a line for each thing, and the exit codes."""
 
 import io
+import sqlite3
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -65,8 +67,13 @@ def test_what_only_makes_recall_worse_is_no_failure(run: Run) -> None:
     assert rows(done)["encoder"][2] == "Run `memem model fetch`."
 
 
+def of_a_newer_memem(index_file: Path) -> None:
+    with closing(sqlite3.connect(index_file)) as connection:
+        connection.execute("PRAGMA user_version = 99")
+
+
 def test_what_is_broken_is_a_failure(run: Run, index_file: Path) -> None:
-    index_file.write_bytes(NOT_ONE)
+    of_a_newer_memem(index_file)
     done = run("doctor")
     assert (done.code, done.out.split(":")[0]) == (1, "FAILING")
     assert rows(done)["index"][0] == "broken"
@@ -76,7 +83,7 @@ def test_json_is_a_list_of_diagnoses(run: Run, index_file: Path) -> None:
     done = run("doctor", "--json")
     assert done.code == 0
     assert {tuple(each) for each in done.data} == {("what", "state", "detail", "fix")}
-    index_file.write_bytes(NOT_ONE)
+    of_a_newer_memem(index_file)
     assert run("doctor", "--json").code == 1
 
 

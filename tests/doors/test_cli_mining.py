@@ -418,7 +418,7 @@ def test_why_shows_the_memory_and_the_turn_with_its_neighbours(run: Run, session
 def test_why_in_json(run: Run, session: Transcript) -> None:
     data = run("why", mined_id(run, session), "--json").data
     assert set(data) == {"entry", "transcript", "turns", "place", "note", "injections", "usefulness"}
-    assert set(data["turns"][0]) == {"uuid", "role", "text", "time", "session", "cwd", "branch"}
+    assert set(data["turns"][0]) == {"uuid", "role", "text", "time", "session", "cwd", "branch", "repeats", "pasted"}
     assert (data["place"], data["turns"][0]["role"], data["note"]) == (0, "human", "")
     assert data["entry"]["source_turn"] == data["turns"][0]["uuid"]
 

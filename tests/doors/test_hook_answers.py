@@ -1,6 +1,8 @@
 """What each event is answered: the very JSON that Claude Code reads, or nothing."""
 
 import json
+import sqlite3
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,8 +11,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from memem.core import sqlite
-from memem.core.errors import HomeError, InputError, MememError, SettingsError, VaultMissing
+from memem.core import sqlite as databases
+from memem.core.errors import HomeError, IndexTooNew, InputError, MememError, SettingsError, VaultMissing
 from memem.core.tool_names import READING
 from memem.doors.hook import answers
 from memem.doors.mcp_server import tools
@@ -193,21 +195,20 @@ def test_what_is_wrong_is_named_when_a_session_begins_and_only_then(filled: Work
 
 def test_an_index_that_cannot_be_used_is_named(filled: Workspace, shop: Path) -> None:
     filled.close()
-    sqlite.drop(filled.index_file)
-    filled.index_file.mkdir()
-    assert "memem: Cannot " in answer(filled, "SessionStart", shop, source="startup")["systemMessage"]
-    with pytest.raises(HomeError):
+    with closing(sqlite3.connect(filled.index_file)) as connection:
+        connection.execute("PRAGMA user_version = 99")
+    assert "made by a newer memem" in answer(filled, "SessionStart", shop, source="startup")["systemMessage"]
+    with pytest.raises(IndexTooNew):
         answer(filled, "UserPromptSubmit", shop, prompt=PROMPT)
 
 
 def test_a_record_of_what_was_shown_that_cannot_be_used_costs_nobody_an_answer(filled: Workspace, shop: Path) -> None:
     filled.close()
-    sqlite.drop(filled.home.contexts_file)
+    databases.drop(filled.home.contexts_file)
     filled.home.contexts_file.mkdir()
     assert "systemMessage" not in answer(filled, "SessionStart", shop, source="startup")
-    for _ in range(2):
-        told = answer(filled, "UserPromptSubmit", shop, prompt=PROMPT)
-        assert "RS256" in told["hookSpecificOutput"]["additionalContext"]
+    told = answer(filled, "UserPromptSubmit", shop, prompt=PROMPT)
+    assert "RS256" in told["hookSpecificOutput"]["additionalContext"]
 
 
 def test_a_project_whose_settings_are_wrong_is_named(filled: Workspace, shop: Path) -> None:

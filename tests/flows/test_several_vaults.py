@@ -137,7 +137,7 @@ def test_a_rebuild_removes_a_file_where_a_folder_should_be(here: Workspace, plac
         here.home.indexes.rmdir()
     (here.home.indexes if place == "indexes" else own).write_text("a file")
     rebuild.rebuild(here)
-    assert {path.name for path in here.home.cache.iterdir()} == {"index", "vectors"}
+    assert {path.name for path in here.home.cache.iterdir()} == {"away", "index", "vectors"}
     assert titles(here, "walrus") == ["walrus"]
 
 
