@@ -21,6 +21,8 @@ from memem.flows.plugin import HOOKS
 from tests.transcripts import AT_LENGTH
 
 COMPACT_EVERY, TOOL_EVERY, SAVE_EVERY, HALF_EVERY = 15, 3, 9, 4
+ASKED_AFTER = 5
+"""So many facts after one was told, it is asked for: by then it should have been learned."""
 PERSON_SECONDS, COMMAND_EVERY = 0.7, 6
 
 
@@ -44,6 +46,7 @@ class Talk:
     pause: float = 0.0
     ran: list[Ran] = field(default_factory=list)
     done: int = 0
+    recalled: list[bool] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
 
@@ -79,9 +82,10 @@ class Session(threading.Thread):
 
     def _turn(self, turn: int) -> None:
         self._between(turn)
-        tells = turn % 2 == 0
-        said = f"{self.facts.tell()}\n{AT_LENGTH}" if tells else vaults.prompts(50)[turn % 50]
-        self._hook("UserPromptSubmit", prompt=said)
+        said = self._says(turn)
+        shown = self._hook("UserPromptSubmit", prompt=said)
+        if name := self._asks_for(turn):
+            self._talk.recalled.append(name.encode() in shown)
         self._script.prompt(said)
         if turn % TOOL_EVERY == 0:
             path = str(Path(self._script.cwd, "src", f"part{turn}.py"))
@@ -96,6 +100,17 @@ class Session(threading.Thread):
         else:
             self._script.claude(answer)
             self._hook("Stop", stop_hook_active=False, last_assistant_message=answer)
+
+    def _says(self, turn: int) -> str:
+        """Every other prompt tells something, the rest ask: for what was told, or what has nothing to do with it."""
+        if turn % 2 == 0:
+            return f"{self.facts.tell()}\n{AT_LENGTH}"
+        name = self._asks_for(turn)
+        return f"What does the service {name} keep, and how is it restarted?" if name else vaults.prompts(50)[turn % 50]
+
+    def _asks_for(self, turn: int) -> str:
+        known = self.facts.told[:-ASKED_AFTER]
+        return known[turn // 4] if turn % 4 == 1 and turn // 4 < len(known) else ""
 
     def _between(self, turn: int) -> None:
         """What may happen to a session while it goes on."""
@@ -139,7 +154,7 @@ class Session(threading.Thread):
         told = {"CLAUDE_CODE_SESSION_ID": self._id, "CLAUDE_PROJECT_DIR": self._script.cwd}
         return self._talk.scene.environ | told
 
-    def _hook(self, event: str, **told: Any) -> None:
+    def _hook(self, event: str, **told: Any) -> bytes:
         hook = self._hooks[event]
         about = {"session_id": self._id, "transcript_path": str(self._script.path), "cwd": self._script.cwd}
         given = json.dumps({**about, "hook_event_name": event, **ENVELOPES[event], **told}).encode()
@@ -154,6 +169,7 @@ class Session(threading.Thread):
             output, _ = process.communicate(given)
         seconds = time.perf_counter() - begun
         self._talk.ran.append(Ran(event, seconds, hook.seconds, bool(output.strip()), process.returncode))
+        return output
 
 
 class Person(threading.Thread):

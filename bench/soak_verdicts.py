@@ -78,6 +78,8 @@ def hooks(report: Report, talk: Talk, watch: Watch) -> None:
                 "answered": answered,
             }
         )
+    told = f"{sum(talk.recalled)} of {len(talk.recalled)}"
+    report.figures.append(("asked for by a prompt some turns after it was told, and shown", told))
     late = [each for each in talk.ran if each.seconds >= each.limit]
     report.figures.append(("a bare start meanwhile, median", f"{1e3 * bare:.1f} ms"))
     worst = max(talk.ran, key=lambda each: each.seconds / each.limit)

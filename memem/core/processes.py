@@ -7,14 +7,28 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 GRACE_SECONDS = 0.5
 """What a process that is asked to end gets to do so, before it is made to."""
 
+POLITE = 10
+"""How far a process in the background steps back behind everything that somebody waits for."""
+AUTOGROUP = Path("/proc/self/autogroup")
+
 _ON_LINUX = sys.platform == "linux"
 _SET_PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of prctl(2)
 _KILL = getattr(signal, "SIGKILL", signal.SIGTERM)  # Windows has no other way to end a process
+
+
+def give_way() -> None:
+    """Step back behind everything that somebody waits for. Linux shares its time among sessions first, and what runs in
+    the background has one of its own: that steps back too."""
+    if hasattr(os, "nice"):
+        os.nice(POLITE)
+    with suppress(OSError):  # another system
+        AUTOGROUP.write_bytes(b"%d" % POLITE)
 
 
 def started(pid: int) -> str | None:

@@ -1,9 +1,19 @@
 """What the tests of the command line have in common."""
 
+import os
+from pathlib import Path
+
 import pytest
 
 from memem.doors import cli
 from tests.command_line import Outcome, Run
+
+
+@pytest.fixture(autouse=True)
+def _nobody_gives_way(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A command that steps back would take the tests along."""
+    monkeypatch.setattr(os, "nice", lambda _: 0, raising=False)
+    monkeypatch.setattr("memem.core.processes.AUTOGROUP", tmp_path / "no group")
 
 
 @pytest.fixture

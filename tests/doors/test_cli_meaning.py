@@ -139,9 +139,10 @@ def test_encode_says_what_it_did(run: Run, loaded: FakeEncoder) -> None:
 
 
 @pytest.fixture
-def nice(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+def nice(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[int]:
     steps: list[int] = []
     monkeypatch.setattr(os, "nice", steps.append, raising=False)
+    monkeypatch.setattr("memem.core.processes.AUTOGROUP", tmp_path / "autogroup")
     return steps
 
 

@@ -1,15 +1,12 @@
 """memem encode"""
 
 import argparse
-import os
 
+from memem.core import processes
 from memem.core.errors import Busy
 from memem.doors.cli import output
 from memem.doors.cli.session import fresh_workspace
 from memem.flows import encode
-
-POLITE = 10
-"""How far a process in the background steps back behind everything that somebody waits for."""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -18,8 +15,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    if options.background and hasattr(os, "nice"):
-        os.nice(POLITE)
+    if options.background:
+        processes.give_way()
     with fresh_workspace() as ws:
         try:
             with output.progress("Encoding", quiet=options.background or options.json) as progress:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
+from memem.core import processes
 from memem.core.errors import InputError, MememError, NotFound
 from memem.doors.cli import output
 from memem.doors.cli.session import workspace
@@ -38,6 +39,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     with workspace() as ws:
         if options.background or options.sweep:
+            processes.give_way()
             return _unattended(ws, options)
         ws.notice = output.aside
         if options.detach and not options.history:

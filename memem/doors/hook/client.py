@@ -191,7 +191,7 @@ def begin_later(event: str, envelope: bytes) -> None:
         return
     try:
         os.setsid()
-        os.nice(POLITE)
+        _give_way()
         for target, source in enumerate((given, told, told, held)):
             os.dup2(source, target)
         os.set_inheritable(HELD, True)  # which it is not where it had that number already
@@ -199,6 +199,16 @@ def begin_later(event: str, envelope: bytes) -> None:
         os.execv(command[0], command)
     finally:
         os._exit(127)
+
+
+def _give_way() -> None:
+    """Linux shares its time among sessions first, and this process has one of its own: that has to give way too."""
+    os.nice(POLITE)
+    try:
+        _write(group := os.open("/proc/self/autogroup", os.O_WRONLY), b"%d" % POLITE)
+        os.close(group)
+    except OSError:
+        return  # another system
 
 
 def _locked(path: str, *, wait: bool = False) -> int | None:
