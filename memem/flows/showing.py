@@ -156,6 +156,8 @@ def _shown(memory: Memory) -> Memory:
 
 
 def _whole(entry: Entry, room: int) -> str:
+    from memem.gate.verdict import recorded_line  # a file's name may say anything
+
     memory = _shown(entry.memory)
     facts = {
         "layer": str(memory.layer),
@@ -172,7 +174,7 @@ def _whole(entry: Entry, room: int) -> str:
         "related": ", ".join(memory.related),
         "contradicts": ", ".join(memory.contradicts),
         "from": _origin(memory),
-        "note": f"memem/{entry.path}",
+        "note": recorded_line(f"memem/{entry.path}") if memory.status != QUARANTINED else "",
     }
     labels = [memory.id8, memory.project, memory.kind, _day(memory)]
     head = " · ".join(render.one_line(label) for label in labels if label)
