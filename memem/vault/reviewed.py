@@ -10,7 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from memem.core import files
+from memem.core import files, plain
 from memem.core.errors import VaultError, VaultUnwritable
 from memem.core.files import Stamp
 from memem.core.formats import from_json
@@ -62,7 +62,8 @@ def _gathered(path: Path, stamp: Stamp) -> dict[str, str]:
 
 def _bytes(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        with plain.open_plain(path, follow=False) as file:
+            return file.read()
     except FileNotFoundError:
         return b""
     except OSError as error:
