@@ -389,5 +389,4 @@ def test_a_list_of_memems_own_that_is_no_file_is_told_of(
     settled.close()
     shutil.rmtree(settled.home.cache)
     with pytest.raises(VaultError, match=r"jsonl"):
-        reindex.refresh(settled)
-        remember.save(settled, "Tokens are signed with RS256.", project="shop")
+        remember.save(settled, "Another thing.", project="shop")
