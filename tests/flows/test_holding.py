@@ -3,6 +3,7 @@
 import json
 import shutil
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -128,6 +129,18 @@ def test_undoing_the_second_decision_leads_back_to_the_first(ws: Workspace, note
     reviewing.accept(ws, IDENTITY)
     undoing.undo(ws)
     assert (found(ws), reviewing.proposals(ws)) == ([], []), "it is rejected again"
+
+
+def test_the_last_decision_counts_though_an_earlier_one_was_made_by_a_clock_that_was_ahead(
+    ws: Workspace, note: Path
+) -> None:
+    right = ws.clock
+    ws.clock = lambda: right() + timedelta(days=900)
+    reviewing.accept(ws, "66666666")
+    ws.clock = right
+    assert found(ws) == [IDENTITY]
+    undoing.undo(ws)
+    assert found(ws) == []
 
 
 def test_a_decision_counts_in_every_home_that_shares_the_vault(
