@@ -5,6 +5,7 @@ import shutil
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -268,7 +269,7 @@ def _put_beside(ws: Workspace, properties: str) -> None:
 
 def _told(ws: Workspace) -> str:
     ws.settings = replace(ws.settings, tools="full")
-    asked = (
+    asked: tuple[tuple[str, dict[str, Any]], ...] = (
         ("memory_get", {"ids": [IDENTITY]}),
         ("memory_list", {"limit": 10}),
         ("memory_search", {"query": "otters float"}),
