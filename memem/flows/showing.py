@@ -104,7 +104,7 @@ def turns(found: Sequence[Said]) -> str:
 
 def name(memory: Memory) -> str:
     """A memory in a line."""
-    memory = _shown(memory)
+    memory = shown(memory)
     return f"{render.one_line(memory.id8)} · {render.one_line(memory.project)} · **{render.bold(memory.title)}**"
 
 
@@ -138,7 +138,7 @@ def _within(texts: list[str], advice: str) -> tuple[str, int]:
 def _item(mark: str, entry: Entry, most: int = STATEMENT_CHARACTERS, *, held: bool = False) -> str:
     """A memory as an item of a list, with from when until when it was `held` true. A title that the statement begins
     with is not said twice."""
-    memory = _shown(entry.memory)
+    memory = shown(entry.memory)
     status = memory.status if memory.status != "active" else ""
     labels = [memory.id8, memory.project, memory.kind, _day(memory)]
     labels += [status, validity.period(memory)] if held else [validity.remark(memory)]
@@ -148,7 +148,7 @@ def _item(mark: str, entry: Entry, most: int = STATEMENT_CHARACTERS, *, held: bo
     return f"{head}\n{render.quoted(memory.body, most)}"
 
 
-def _shown(memory: Memory) -> Memory:
+def shown(memory: Memory) -> Memory:
     """Of one that waits for a person, that it does: nobody else is shown what it says."""
     if memory.status != QUARANTINED:
         return memory
@@ -158,7 +158,7 @@ def _shown(memory: Memory) -> Memory:
 def _whole(entry: Entry, room: int) -> str:
     from memem.gate.verdict import recorded_line  # a file's name may say anything
 
-    memory = _shown(entry.memory)
+    memory = shown(entry.memory)
     facts = {
         "layer": str(memory.layer),
         "importance": str(memory.importance),

@@ -21,6 +21,7 @@ from memem.flows import (
     importing,
     keeping,
     overview,
+    provenance,
     remember,
     retrieve,
     reviewing,
@@ -82,6 +83,14 @@ def test_a_model_is_told_that_it_waits_and_not_what_it_says(ws: Workspace, note:
     ):
         said = tools.call(ws, name, given, cwd=Path("/srv/shop"), session="s")
         assert "walrus door" not in str(said).replace("'walrus door'", ""), name
+
+
+def test_nor_is_it_told_where_it_comes_from(ws: Workspace, note: Path) -> None:
+    """`/memem-why` has Claude run that."""
+    told = provenance.why(ws, IDENTITY)
+    assert (told.entry.id, told.entry.path) == (IDENTITY, "")
+    assert "memem review" in told.note
+    assert "walrus door" not in str(told)
 
 
 def test_once_accepted_it_is_recalled_and_stays_so_without_the_cache(ws: Workspace, note: Path) -> None:
