@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 ANSWER_CHARACTERS = 9_000
 """Of all that is said at once: Claude Code shortens what is longer, and a context is not ours to fill."""
 WAITS = "(held back until the user has looked at it: `memem review`)"
+UNNAMED = "(a file whose name speaks to the model)"
 STATEMENT_CHARACTERS = 700
 GLANCE_CHARACTERS = 240
 TURN_CHARACTERS = 600
@@ -174,7 +175,7 @@ def _whole(entry: Entry, room: int) -> str:
         "related": ", ".join(memory.related),
         "contradicts": ", ".join(memory.contradicts),
         "from": _origin(memory),
-        "note": recorded_line(f"memem/{entry.path}") if memory.status != QUARANTINED else "",
+        "note": (recorded_line(f"memem/{entry.path}") or UNNAMED) if memory.status != QUARANTINED else "",
     }
     labels = [memory.id8, memory.project, memory.kind, _day(memory)]
     head = " · ".join(render.one_line(label) for label in labels if label)
