@@ -1,7 +1,6 @@
 """Two machines have written one note, and a sync kept both: the original is recalled, the copy is reported, and it is
 for a person to say what becomes of it. Nothing here changes a file."""
 
-import re
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
 
 MARK = "copy "
 """Before the digest of a copy's row: should it become a note of its own, it is read anew."""
-_MERGE = re.compile(rb"^<{7} .*^={7}\r?$.*^>{7} ", re.MULTILINE | re.DOTALL)
 MERGE = "holds the marks of a merge that git could not finish (<<<<<<<, =======, >>>>>>>)"
 
 
@@ -59,7 +57,14 @@ def _is_forgotten(ws: Workspace, identity: str) -> bool:
 
 def is_half_merged(data: bytes) -> bool:
     """Whether git has left both sides of a conflict in a file."""
-    return bool(_MERGE.search(data))
+    marks = [b"<<<<<<< ", b"=======", b">>>>>>> "]
+    # Line by line: a pattern for all three would go through the rest of a file for each mark, and again for the next.
+    for line in data.split(b"\n"):
+        if line.startswith(marks[0]) and (marks[0].endswith(b" ") or line.rstrip(b"\r") == marks[0]):
+            marks.pop(0)
+            if not marks:
+                return True
+    return False
 
 
 def advice(ws: Workspace, path: str) -> str:

@@ -238,10 +238,10 @@ class Store:
             raise NoteChanged(f"{note.path} changed on disk since it was read; nothing was written. Try again.")
         return data
 
-    def current_bytes(self, path: str) -> bytes | None:
-        """The file's bytes now; None when it is gone."""
+    def current_bytes(self, path: str, most: int = -1) -> bytes | None:
+        """The file's bytes now, or the first of them; None when it is gone."""
         try:
-            return self._bytes(path)
+            return self._bytes(path, most)
         except NoteError:
             return None
 
