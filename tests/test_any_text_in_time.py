@@ -11,6 +11,7 @@ from memem.core.memory import Memory
 from memem.core.mining import HUMAN, Turn
 from memem.core.usage import FREE
 from memem.extract import claude, cli_account, prompt, rules
+from memem.flows import duplicated
 from memem.gate import anchors, forgotten, verdict
 from memem.gate.comparing import wording
 from memem.sources import instructions
@@ -33,6 +34,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "a note": lambda text: notes.parse("memories/a.md", text.encode(), "derived-id"),
     "a file name": lambda text: notes.file_name(Memory("3f2c9a1e-0000", text, "b")),
     "a check of a note": lambda text: obsidian.violations(text, obsidian.Names([])),
+    "a half merged note": lambda text: duplicated.is_half_merged(text.encode()),
     "a page": lambda text: pages.merged(text, "x"),
     "a playbook": playbooks.read,
     "instructions": lambda text: list(instructions.statements(text)),
@@ -67,6 +69,7 @@ TEXTS = {
     "a tag and spaces": "<" + " " * LENGTH + "x",
     "a fence and lines": "```json" + "\n" * LENGTH + "x",
     "Chinese": "中" * LENGTH,
+    "a merge that does not end": "<<<<<<< \n" * (LENGTH // 18) + "=======\n" * (LENGTH // 16),
 }
 
 

@@ -88,10 +88,19 @@ def test_command_says_what_it_does_and_hands_no_argument_to_a_shell(path: Path) 
 @pytest.mark.parametrize("path", COMMANDS, ids=lambda path: path.stem)
 def test_command_runs_only_what_it_allows_and_never_fails_by_its_exit_code(path: Path) -> None:
     head, body = frontmatter(path)
+    allowed = re.findall(r"Bash\((.+?):\*\)", head.get("allowed-tools", ""))
     for line in re.findall(r"!`(.+)`", body):
-        launched = line.partition("/hooks/memem")[0] + '/hooks/memem"'
-        assert f"Bash({launched}:*)" in head["allowed-tools"]
+        assert line.startswith(tuple(allowed))
         assert line.endswith("2>&1 || true")
+
+
+@pytest.mark.parametrize("path", COMMANDS, ids=lambda path: path.stem)
+def test_command_allows_the_verbs_that_it_runs_and_no_other(path: Path) -> None:
+    """Who is asked how memem is has not said that reviews may be decided, or memories removed, without being asked."""
+    head, body = frontmatter(path)
+    allowed = re.findall(r'Bash\(.+?/hooks/memem"(.*?):\*\)', head.get("allowed-tools", ""))
+    run = re.findall(r'/hooks/memem" ([a-z-]+(?: --history)?)', body)
+    assert {each.strip() for each in allowed} == set(run)
 
 
 def test_skill_is_short_and_says_when_it_is_of_use() -> None:

@@ -83,7 +83,7 @@ class Home:
 
     @property
     def upkeep_mark(self) -> Path:
-        """Says by its time when things were last put in order."""
+        """Says by its time when it was last judged what is too old."""
         return self.state / "upkeep-mark"
 
     @property

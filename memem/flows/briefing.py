@@ -22,7 +22,6 @@ from memem.flows.reindex import fresh_rows, is_filled
 from memem.jobs.tables import UNUSABLE
 from memem.recall import render
 from memem.recall.pack import BODY_CHARACTERS, PINNED_CHARACTERS, within
-from memem.vault import review
 from memem.workspace import Workspace
 
 CONVENTIONS = "## Conventions"
@@ -169,7 +168,7 @@ def _facts(ws: Workspace, project: str) -> list[str]:
     waiting = _waiting(ws)
     if waiting:
         facts.append(render.fact("Mining", f"{_counted(waiting, 'session', 'sessions')} still to be mined"))
-    asked = ws.index.count_where("review = 'waiting'") + review.count(ws.store)
+    asked = ws.index.count_where("review = 'waiting'") + _proposed(ws)
     if asked:
         facts.append(
             render.fact("Review", f"{_counted(asked, 'note waits', 'notes wait')} for the user: `memem review`")
@@ -179,6 +178,14 @@ def _facts(ws: Workspace, project: str) -> list[str]:
 
 def _counted(number: int, one: str, many: str) -> str:
     return f"{number} {one if number == 1 else many}"
+
+
+def _proposed(ws: Workspace) -> int:
+    if not any(ws.store.paths.review.glob("*.md")):
+        return 0  # mostly; to read notes is not needed, and its import would be waited for
+    from memem.vault import review
+
+    return review.count(ws.store)
 
 
 def _waiting(ws: Workspace) -> int:

@@ -1,7 +1,6 @@
 """Two machines have written one note, and a sync kept both: the original is recalled, the copy is reported, and it is
 for a person to say what becomes of it. Nothing here changes a file."""
 
-import re
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -10,7 +9,6 @@ from typing import TYPE_CHECKING
 from memem.core import files
 from memem.core.errors import NoteError, VaultError
 from memem.vault.copies import Copy, copies_of
-from memem.vault.store import MAX_NOTE_BYTES
 from memem.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -18,7 +16,6 @@ if TYPE_CHECKING:
 
 MARK = "copy "
 """Before the digest of a copy's row: should it become a note of its own, it is read anew."""
-_MERGE = re.compile(rb"^<{7} .*^={7}\r?$.*^>{7} ", re.MULTILINE | re.DOTALL)
 MERGE = "holds the marks of a merge that git could not finish (<<<<<<<, =======, >>>>>>>)"
 
 
@@ -60,13 +57,14 @@ def _is_forgotten(ws: Workspace, identity: str) -> bool:
 
 def is_half_merged(data: bytes) -> bool:
     """Whether git has left both sides of a conflict in a file."""
-    return bool(_MERGE.search(data))
-
-
-def is_left_half_merged(ws: Workspace, path: str) -> bool:
-    """The same of a file that cannot be read as a note, unless it is too large to be one."""
-    stamp = ws.store.stamp(path)
-    return stamp is not None and stamp[2] <= MAX_NOTE_BYTES and is_half_merged(ws.store.current_bytes(path) or b"")
+    marks = [b"<<<<<<< ", b"=======", b">>>>>>> "]
+    # Line by line: a pattern for all three would go through the rest of a file for each mark, and again for the next.
+    for line in data.split(b"\n"):
+        if line.startswith(marks[0]) and (marks[0].endswith(b" ") or line.rstrip(b"\r") == marks[0]):
+            marks.pop(0)
+            if not marks:
+                return True
+    return False
 
 
 def advice(ws: Workspace, path: str) -> str:

@@ -115,6 +115,7 @@ def _refuse_while_at_work(ws: Workspace) -> None:
         ws.home.encode_lock: "memem is computing vectors in the background: wait a moment",
         ws.home.write_lock: "another memem is writing: wait a moment",
         **dict.fromkeys(ws.home.mining_locks.glob("*.lock"), "a session is being mined: wait a moment"),
+        **dict.fromkeys(ws.home.letters.glob("*.lock"), "what a hook began is not done: wait a moment"),
     }
     for path, what in at_work.items():
         if not path.exists():

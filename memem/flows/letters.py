@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
+from memem.core import files
 from memem.core.errors import MememError
 from memem.jobs.letters import HELD, Letters, read
 from memem.workspace import Workspace
@@ -26,11 +27,12 @@ def take_up(ws: Workspace, name: str, first: Reading, then: Reading) -> list[str
 
 
 def _taken_up(event: str, path: Path, first: Reading, then: Reading) -> None:
-    envelope = read(path)
+    letter, envelope = files.identity(path), read(path)
     if envelope is None:
         return
     try:
         first(event, envelope)
     finally:
-        path.unlink(missing_ok=True)
+        if files.identity(path) == letter:  # else it is the next one of this session, which nobody has read
+            path.unlink(missing_ok=True)
         then(event, envelope)

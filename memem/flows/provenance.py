@@ -4,9 +4,9 @@ where it went: to whom it was shown, and whether it was used."""
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from memem.core.memory import Entry
+from memem.core.memory import QUARANTINED, Entry
 from memem.core.mining import Turn
-from memem.flows import receipts, retrieve, usefulness
+from memem.flows import receipts, retrieve, showing, usefulness
 from memem.flows.receipts import Injection
 from memem.flows.usefulness import UNSEEN, Usefulness
 from memem.gate.verdict import clean_text
@@ -36,7 +36,10 @@ class Why:
 
 def why(ws: Workspace, identity: str) -> Why:
     """The proof of a memory, and how it fared."""
-    proof = _proof(ws, retrieve.get(ws, identity))
+    entry = retrieve.get(ws, identity)
+    if entry.memory.status == QUARANTINED:  # Claude runs this too, for whoever asks it
+        return Why(replace(entry, memory=showing.shown(entry.memory), path=""), note=showing.WAITS)
+    proof = _proof(ws, entry)
     found = receipts.injections(ws, proof.entry.id)
     return replace(proof, injections=found, usefulness=usefulness.of_memory(ws, proof.entry.id))
 

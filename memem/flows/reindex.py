@@ -15,6 +15,7 @@ from memem.flows.opening import require_vault
 from memem.gate.duplicates import fingerprint
 from memem.index.notes import Row
 from memem.vault import reviewed
+from memem.vault.store import MAX_NOTE_BYTES
 from memem.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -239,7 +240,8 @@ def read_row(ws: Workspace, path: str, stamp: Stamp) -> Row | None:
     except NoteChanged:
         return None  # it went away between the scan and now
     except NoteError as error:
-        problem = duplicated.MERGE if duplicated.is_left_half_merged(ws, path) else str(error)
+        read = ws.store.current_bytes(path, MAX_NOTE_BYTES) or b""
+        problem = duplicated.MERGE if duplicated.is_half_merged(read) else str(error)
         if strict == "raise":
             raise NoteUnreadable(
                 f"{ws.store.absolute(path)} cannot be read: {problem}. Correct it in Obsidian, or set "

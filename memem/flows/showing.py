@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 ANSWER_CHARACTERS = 9_000
 """Of all that is said at once: Claude Code shortens what is longer, and a context is not ours to fill."""
 WAITS = "(held back until the user has looked at it: `memem review`)"
+UNNAMED = "(a file whose name speaks to the model)"
 STATEMENT_CHARACTERS = 700
 GLANCE_CHARACTERS = 240
 TURN_CHARACTERS = 600
@@ -104,7 +105,7 @@ def turns(found: Sequence[Said]) -> str:
 
 def name(memory: Memory) -> str:
     """A memory in a line."""
-    memory = _shown(memory)
+    memory = shown(memory)
     return f"{render.one_line(memory.id8)} · {render.one_line(memory.project)} · **{render.bold(memory.title)}**"
 
 
@@ -138,7 +139,7 @@ def _within(texts: list[str], advice: str) -> tuple[str, int]:
 def _item(mark: str, entry: Entry, most: int = STATEMENT_CHARACTERS, *, held: bool = False) -> str:
     """A memory as an item of a list, with from when until when it was `held` true. A title that the statement begins
     with is not said twice."""
-    memory = _shown(entry.memory)
+    memory = shown(entry.memory)
     status = memory.status if memory.status != "active" else ""
     labels = [memory.id8, memory.project, memory.kind, _day(memory)]
     labels += [status, validity.period(memory)] if held else [validity.remark(memory)]
@@ -148,7 +149,7 @@ def _item(mark: str, entry: Entry, most: int = STATEMENT_CHARACTERS, *, held: bo
     return f"{head}\n{render.quoted(memory.body, most)}"
 
 
-def _shown(memory: Memory) -> Memory:
+def shown(memory: Memory) -> Memory:
     """Of one that waits for a person, that it does: nobody else is shown what it says."""
     if memory.status != QUARANTINED:
         return memory
@@ -156,7 +157,9 @@ def _shown(memory: Memory) -> Memory:
 
 
 def _whole(entry: Entry, room: int) -> str:
-    memory = _shown(entry.memory)
+    from memem.gate.verdict import recorded_line  # a file's name may say anything
+
+    memory = shown(entry.memory)
     facts = {
         "layer": str(memory.layer),
         "importance": str(memory.importance),
@@ -172,7 +175,7 @@ def _whole(entry: Entry, room: int) -> str:
         "related": ", ".join(memory.related),
         "contradicts": ", ".join(memory.contradicts),
         "from": _origin(memory),
-        "note": f"memem/{entry.path}",
+        "note": (recorded_line(f"memem/{entry.path}") or UNNAMED) if memory.status != QUARANTINED else "",
     }
     labels = [memory.id8, memory.project, memory.kind, _day(memory)]
     head = " · ".join(render.one_line(label) for label in labels if label)

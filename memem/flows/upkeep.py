@@ -31,7 +31,7 @@ from memem.flows.mining_state import mining_state
 from memem.flows.opening import using_home
 from memem.flows.reindex import refresh
 from memem.jobs import budget, contexts, detach, letters
-from memem.jobs.events import A_LEAP
+from memem.jobs.events import A_LEAP, PRUNE_EVERY
 from memem.workspace import Workspace, stored_plugin_options
 
 CONTEXT_DAYS = 30
@@ -84,14 +84,18 @@ def _all_of_it(ws: Workspace, folder: Path | None) -> None:
 
 
 def _is_steady(ws: Workspace) -> bool:
-    """Whether time goes on as it did. After a leap nothing is too old yet: it may be the clock that is wrong."""
+    """Whether time goes on as it did, and some of it went by. After a leap nothing is too old yet: it may be the clock
+    that is wrong, also when the next session begins at once."""
     mark, now = ws.home.upkeep_mark, ws.clock().timestamp()
     last = files.stamp(mark)
+    since = PRUNE_EVERY.total_seconds() if last is None else abs(now - last[0] / 1e9)
+    if since < PRUNE_EVERY.total_seconds():
+        return False
     with using_home(ws):
         files.make_private_folder(mark.parent)
         mark.touch(files.PRIVATE_FILE)
         os.utime(mark, (now, now))
-    return last is None or abs(now - last[0] / 1e9) < A_LEAP.total_seconds()
+    return since < A_LEAP.total_seconds()
 
 
 def note_trouble(ws: Workspace) -> None:

@@ -77,7 +77,7 @@ ORDERS: tuple[Sign, ...] = (
         2,
         "send·post·upload·exfil·transmit·forward·email·leak·copy·submit·report·curl·append·put·pipe",
         rf"{START}(?:send|post|upload|exfiltrate|transmit|forward|e-?mail|leak|copy|submit|report|append|pipe|attach|relay)\s+(?:\w+\s+){{0,4}}?"
-        r"(?:contents? of|\S*\.env\b\S*|\S*id_rsa\S*|\S*\.ssh\S*|secrets?|credentials?|api[ _-]?keys?|ssh keys?|private keys?|"
+        r"(?:contents? of(?! (?:the )?(?:\./)?(?:dist|build|out|public|_?site|static|assets|target|coverage)\b)|\S*\.env\b\S*|\S*id_rsa\S*|\S*\.ssh\S*|secrets?|credentials?|api[ _-]?keys?|ssh keys?|private keys?|"
         r"environment variables?|env vars?|passwords?|conversation|chat history|transcript|system prompt|source code|codebase|"
         r"(?:the )?user'?s? (?:\w+ )?(?:data|message|prompt|input|question|file|code|token|email)s?|everything|(?:access )?tokens?)\b"
         r".{0,60}?\b(?:to|at|via|through|into|as)\b.{0,40}?(?:https?://|webhook|\b[\w.+-]+@[\w-]+\.\w|pastebin|gist\b|discord|telegram|ngrok|"

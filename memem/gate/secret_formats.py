@@ -191,6 +191,7 @@ PHRASE_RULES = (
     Rule("bearer token", ("bearer ",), r"(?i:bearer) {1,9}([\w.~+/=-]{12,})", is_generated),
     Rule("password", ("curl ",), r"curl [^\n|;]{0,200}?(?<=\s)(?:-u|--user)[ =]?[\"']?[\w.@+-]{0,64}:([^\s\"']{3,})"),
     Rule("password", ("mysql", "mariadb"), r"(?:mysql\w{0,9}|mariadb) [^\n|;]{0,200}?(?<=\s)-p[\"']?(\w[^\s\"']{2,})"),
+    Rule("password", ("identified ",), r"(?i:identified (?:with \S{1,64} )?by) {1,9}[\"']([^\"'\n]{3,128})[\"']"),
     Rule("password", ('"auth"',), r"\"auth\"\s*:\s*\"([A-Za-z0-9+/=]{12,})\""),
     Rule("password", ("securestring",), r"ConvertTo-SecureString (?:-String )?[\"']?([^\s\"']{4,})"),
     Rule(

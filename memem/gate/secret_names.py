@@ -38,7 +38,8 @@ _KEY_OF = re.compile(
 # Keys that everybody may know, and those of tables, caches and maps.
 _OPEN_KEY = re.compile(
     r"(?:public|primary|foreign|cache|sort|partition|hash|index|map|object|s3|dict|row|unique|group|translation|shard"
-    r"|routing|idempotency|registry|site|publishable|anon|measurement|query|state|react|item|lookup|dedup)[ _-]?$"
+    r"|routing|idempotency|registry|site|publishable|anon|measurement|query|state|react|item|lookup|dedup"
+    r"|mutex|lock|redis)[ _-]?$"
 )
 _VAGUE_ENDING = re.compile(r"(?:entials?|s)?(?![a-z])")
 # Page cursors and the vocabulary of language models are called tokens too.

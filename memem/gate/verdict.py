@@ -15,6 +15,8 @@ MAX_ITEMS = 50
 MAX_ITEM = 300
 SHORTEST_SECRET = 8
 """`pw: abcd`: the many short values of a note hold no secret and need no looking through."""
+ORDER = "instruction"
+"""Among what was taken out: words to the model, where none belong."""
 
 _TEXTS = ("body", "evidence")
 _LINES = (
@@ -23,6 +25,9 @@ _LINES = (
 )
 _LISTS = ("tags", "keys", "paths", "anchors", "related", "contradicts")
 _NAMES = ("project",)
+_BESIDE = frozenset({*_LINES, "anchors", "related", "contradicts"} - {"title"})
+"""What stands beside the statement. It is shown too, but nobody is asked about it: a date, a name or a link that gives
+orders is none."""
 EVERYTHING = (*_TEXTS, *_LINES, *_LISTS, *_NAMES)
 
 
@@ -72,12 +77,13 @@ def cleanse(memory: Memory, fields: Collection[str] = EVERYTHING) -> Verdict:
     changes: dict[str, Any] = {}
     for name in fields:
         value = getattr(memory, name)
+        clean = cleaner.beside if name in _BESIDE else cleaner.line
         if name in _TEXTS:
             changes[name] = cleaner.text(value).strip()
         elif name in _LINES:
-            changes[name] = cleaner.line(value)
+            changes[name] = clean(value)
         elif name in _LISTS:
-            changes[name] = tuple(item for item in map(cleaner.line, value) if item)
+            changes[name] = tuple(item for item in map(clean, value) if item)
         elif name in _NAMES:
             changes[name] = project_named(value)
     return Verdict(replace(memory, **changes), tuple(dict.fromkeys(cleaner.found)), cleaner.removed)
@@ -121,6 +127,17 @@ class _Cleaner:
 
     def line(self, text: str) -> str:
         return " ".join(self.text(text).split())
+
+    def beside(self, text: str) -> str:
+        line = self.line(text)
+        if line.isascii() and " " not in line:
+            return line  # most of them are ids, dates and names
+        from memem.gate import injection
+
+        if not injection.reason(line):
+            return line
+        self.found.append(ORDER)
+        return ""
 
 
 def _says_nothing(verdict: Verdict) -> bool:

@@ -22,7 +22,7 @@ UNDO_BYTES = 50_000_000
 EVENTS_BYTES = 50_000_000
 """A log that is longer loses its oldest batches, until the others are half of that."""
 _PRUNE_EVERY_BYTES = UNDO_BYTES // 10
-_PRUNE_EVERY = timedelta(hours=6)
+PRUNE_EVERY = timedelta(hours=6)
 A_LEAP = timedelta(days=3)
 """When time went on by so much at once, somebody was away, or the clock is wrong: what is old is judged next time."""
 _COUNTER = ".pruned.json"
@@ -141,7 +141,7 @@ class EventLog:
         now = self._clock().timestamp()
         last, grown = _read_counter(counter)
         grown += added
-        if grown >= _PRUNE_EVERY_BYTES or abs(now - last) >= _PRUNE_EVERY.total_seconds():
+        if grown >= _PRUNE_EVERY_BYTES or abs(now - last) >= PRUNE_EVERY.total_seconds():
             # After a leap nothing is too old yet: it may be the clock that is wrong.
             self._drop_old(now, by_age=not last or abs(now - last) < A_LEAP.total_seconds())
             last, grown = now, 0

@@ -29,7 +29,12 @@ def remove(paths: VaultPaths) -> list[Path]:
 
 def _is_a_record(paths: VaultPaths, path: Path) -> bool:
     temporary = path.name.startswith(files.TEMPORARY_PREFIX) and path.name.endswith(files.TEMPORARY_SUFFIX)
-    return temporary or path in (paths.marker, paths.tombstones)
+    return temporary or path == paths.marker or (path.parent == paths.ours and _is_a_list(paths, path.name))
+
+
+def _is_a_list(paths: VaultPaths, name: str) -> bool:
+    """What was forgotten, or said in a review; also in a copy that a sync has made of it."""
+    return any(name.startswith(each.stem) and name.endswith(each.suffix) for each in (paths.tombstones, paths.reviewed))
 
 
 def _plain_files(paths: VaultPaths) -> Iterator[Path]:

@@ -10,7 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from memem.core import files
+from memem.core import files, plain
 from memem.core.errors import VaultError, VaultUnwritable
 from memem.core.files import Stamp
 from memem.core.formats import from_json
@@ -30,13 +30,14 @@ def stamp(paths: VaultPaths) -> str:
 
 def said_of(paths: VaultPaths, memory: Memory) -> str:
     """What a person said of these words: accepted or rejected; waiting, when nothing yet."""
-    found = files.stamp(paths.reviewed)
-    return _gathered(paths.reviewed, found).get(hash_of(memory), WAITING) if found else WAITING
+    return _last(paths, hash_of(memory))[0]
 
 
 def say(paths: VaultPaths, memory: Memory, word: str, time: str, *, fsync: bool) -> None:
     """A person accepts or rejects these words, or takes that back (waiting)."""
-    line = {"of": hash_of(memory), "said": word, "time": time}
+    words = hash_of(memory)
+    # What was said by a clock that was ahead is not the last word for that.
+    line = {"of": words, "said": word, "time": max(time, _last(paths, words)[1])}
     try:
         files.append_line(paths.reviewed, json.dumps(line, separators=(",", ":")).encode(), fsync=fsync)
     except OSError as error:
@@ -52,17 +53,24 @@ def hash_of(memory: Memory) -> str:
     return blake2b(told, digest_size=16, person=b"memem reviewed").hexdigest()
 
 
+def _last(paths: VaultPaths, words: str) -> tuple[str, str]:
+    found = files.stamp(paths.reviewed)
+    return _gathered(paths.reviewed, found).get(words, (WAITING, "")) if found else (WAITING, "")
+
+
 @lru_cache(maxsize=4)
-def _gathered(path: Path, stamp: Stamp) -> dict[str, str]:
-    """What was said last, by the time that it bears: a sync may have joined the lines of two."""
+def _gathered(path: Path, stamp: Stamp) -> dict[str, tuple[str, str]]:
+    """What was said last, and when, by the time that it bears: a sync may have joined the lines of two."""
     del stamp  # another one is another file
     lines = sorted(filter(None, map(_line, _bytes(path).splitlines())), key=lambda line: str(line["time"]))
-    return {str(line["of"]): str(line["said"]) for line in lines if line["said"] in (ACCEPTED, REJECTED, WAITING)}
+    known = [line for line in lines if line["said"] in (ACCEPTED, REJECTED, WAITING)]
+    return {str(line["of"]): (str(line["said"]), str(line["time"])) for line in known}
 
 
 def _bytes(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        with plain.open_plain(path, follow=False) as file:
+            return file.read()
     except FileNotFoundError:
         return b""
     except OSError as error:

@@ -94,7 +94,8 @@ class Store:
 
     def refuse_link(self) -> None:
         """Notes written through a link would never be read again, and may be somewhere else altogether."""
-        for place in (self.paths.memories, self.paths.review, self.paths.forgotten, self.paths.tombstones):
+        paths = self.paths
+        for place in (paths.memories, paths.review, paths.forgotten, paths.tombstones, paths.reviewed):
             if os.path.islink(place):  # noqa: PTH114 - every command comes past here
                 raise VaultError(f"{place} is a symbolic link, which memem does not follow. Move what it is here.")
 
@@ -237,10 +238,10 @@ class Store:
             raise NoteChanged(f"{note.path} changed on disk since it was read; nothing was written. Try again.")
         return data
 
-    def current_bytes(self, path: str) -> bytes | None:
-        """The file's bytes now; None when it is gone."""
+    def current_bytes(self, path: str, most: int = -1) -> bytes | None:
+        """The file's bytes now, or the first of them; None when it is gone."""
         try:
-            return self._bytes(path)
+            return self._bytes(path, most)
         except NoteError:
             return None
 

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from memem.core import files, formats
+from memem.core import files, formats, plain
 from memem.core.errors import VaultError, VaultUnwritable
 from memem.core.files import Stamp
 from memem.core.home import VaultPaths
@@ -229,7 +229,8 @@ def _salt_line(salt: bytes) -> dict[str, str]:
 
 def _lines(path: Path) -> list[bytes]:
     try:
-        return path.read_bytes().splitlines()
+        with plain.open_plain(path, follow=False) as file:
+            return file.read().splitlines()
     except FileNotFoundError:
         return []
     except OSError as error:

@@ -8,6 +8,7 @@ import pytest
 
 from memem.flows import briefing, editing, overview, rebuild, reindex, retrieve, vetting
 from memem.transcript import harness
+from memem.vault import review
 from memem.workspace import Workspace
 from tests.fakes import SteppingClock
 from tests.flows.test_briefing import LINE, brief, kept, part
@@ -169,6 +170,7 @@ def test_it_is_read_without_a_scan_a_search_or_numpy(
     monkeypatch.setattr(reindex, "refresh", refuse)
     monkeypatch.setattr(type(ws.store), "scan", refuse)
     monkeypatch.setattr(type(ws.index), "keywords", refuse)
+    monkeypatch.setattr(review, "count", refuse)
     monkeypatch.setitem(sys.modules, "memem.gate.verdict", None)
     monkeypatch.setitem(sys.modules, "memem.recall.choosing", None)
     assert "RS256" in briefing.brief(ws, cwd=shop, session="s1", source="startup").text

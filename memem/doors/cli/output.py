@@ -152,7 +152,8 @@ def whole(entry: Entry) -> None:
     say(memory.title)
     facts = [memory.id, memory.project, memory.kind, f"layer {memory.layer}", f"importance {memory.importance}"]
     say(" · ".join([*facts, validity.remark(memory) or memory.status, memory.updated[:10]]))
-    say(f"memem/{entry.path}")
+    if entry.path:
+        say(f"memem/{entry.path}")
     say()
     say(memory.body)
     if memory.evidence:
