@@ -41,15 +41,29 @@ def sharing(path: Path, seconds: float) -> Iterator[None]:
     if os.name != "posix":  # elsewhere a lock would keep others from reading it
         yield
         return
+    descriptor = _shared(path, seconds)
     try:
-        descriptor = os.open(path, os.O_RDONLY)
-    except OSError:
-        yield
-        return
-    try:
-        _wait_for(descriptor, path, seconds)
         yield
     finally:
+        if descriptor is not None:
+            os.close(descriptor)
+
+
+def _shared(path: Path, seconds: float) -> int | None:
+    """The file with the lock on it: the one that has this name now, whatever it was replaced by while we waited."""
+    while True:
+        try:
+            descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # should it be a pipe
+        except OSError:
+            return None
+        try:
+            _wait_for(descriptor, path, seconds)
+        except Busy:
+            os.close(descriptor)
+            raise
+        status = os.fstat(descriptor)
+        if files.identity(path) in (None, (status.st_dev, status.st_ino)):
+            return descriptor
         os.close(descriptor)
 
 

@@ -19,6 +19,7 @@ from memem.flows import receipts, reciting, showed, standing
 from memem.flows.opening import require_vault
 from memem.flows.reciting import Told
 from memem.flows.reindex import fresh_rows, is_filled
+from memem.gate import naming
 from memem.jobs.tables import UNUSABLE
 from memem.recall import render
 from memem.recall.pack import BODY_CHARACTERS, PINNED_CHARACTERS, within
@@ -65,7 +66,7 @@ def brief(ws: Workspace, *, cwd: Path, session: str, source: str) -> Briefing:
     project = ws.project_of(cwd).name
     before = _shown_before(ws, session, source)
     if not is_filled(ws, vault_id):
-        facts = [render.fact("Project", project), render.fact("Memories", UNREAD)]
+        facts = [render.fact("Project", naming.shown(project)), render.fact("Memories", UNREAD)]
         text = "" if before is None else render.page((render.WORKING, facts))
         return Briefing(text, _banner(ws, "the index is being made"))
     text = "" if before is None else _told(ws, project, session, before)
@@ -88,7 +89,7 @@ def _told(ws: Workspace, project: str, session: str, before: Sequence[str]) -> s
     told = [*pinned[: len(identity)], *conventions[: len(rules)]]
     earlier = _by_ids(ws, before, project, besides={entry.id for entry in told})
     again = _numbered(earlier, project, BODY_CHARACTERS, EARLIER_BUDGET)
-    working = [render.fact("Project", project), *facts, *identity]
+    working = [render.fact("Project", naming.shown(project)), *facts, *identity]
     first, last = (render.WORKING, working), _filled((CONVENTIONS, rules), (EARLIER, again))
     known = {entry.id for entry in (*told, *earlier[: len(again)])}
     room = MOST_CHARACTERS - len(render.page(first, *last))
@@ -163,7 +164,7 @@ def _facts(ws: Workspace, project: str) -> list[str]:
     of_project, general = standing.count(ws, project), standing.count(ws, GENERAL)
     if not of_project and not general:
         return []
-    counted = f"{of_project} of {project}" + (f", {general} general" if project != GENERAL else "")
+    counted = f"{of_project} of {naming.shown(project)}" + (f", {general} general" if project != GENERAL else "")
     facts = [render.fact("Memories", f"{counted}; memory_search finds them")]
     waiting = _waiting(ws)
     if waiting:

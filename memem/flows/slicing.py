@@ -13,6 +13,7 @@ from memem.core.receipt import RUNNERS_UP
 from memem.flows import retrieve, standing
 from memem.flows.excerpting import focused
 from memem.flows.opening import require_vault
+from memem.gate import naming
 from memem.gate.naming import project_named
 from memem.recall import confidence, render, task, when
 from memem.recall.confidence import Line, Prompt
@@ -84,7 +85,8 @@ def slice_for(
     found, told, hits = considered(ws, prompt, name, query=beside.query, named=files, files=worked_on)
     sifted = _sifted(ws, confidence.sifted(hits, told, line(ws)), name, beside, past=_asks_for_past(ws, prompt))
     left = [hit for hit in sifted if not hit.kept_out]
-    facts = render.working(project=name, branch=place.branch if name == place.name else "", task_mode=mode, files=files)
+    branch = naming.shown(place.branch) if name == place.name else ""
+    facts = render.working(project=naming.shown(name), branch=branch, task_mode=mode, files=files)
     identity = (
         [entry.memory for entry in standing.pinned(ws, name) if entry.id not in beside.known] if left or always else []
     )

@@ -17,3 +17,17 @@ def project_named(name: str) -> str:
 
     clean, kinds = redact(name)
     return normalise(clean) if kinds else usual
+
+
+WORDY = 3
+"""Words of a name beyond which it may be a sentence."""
+UNSPOKEN = "one whose name reads like an instruction"
+
+
+def shown(name: str) -> str:
+    """The name of a project or a branch as a model is told it: a folder, or a repository, may call it anything."""
+    if name.count("-") + name.count("_") < WORDY and (name.isascii() or len(name) < 2 * WORDY):
+        return name
+    from memem.gate.injection import kind
+
+    return UNSPOKEN if kind(name.replace("-", " ").replace("_", " ")) else name

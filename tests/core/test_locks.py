@@ -14,6 +14,7 @@ import portalocker
 import pytest
 
 import memem
+from memem.core import locks
 from memem.core.errors import Busy, HomeError, MememError
 from memem.core.locks import awaiting, holding
 
@@ -195,3 +196,25 @@ def test_a_file_system_without_locks_is_not_waited_for(tmp_path: Path, monkeypat
     monkeypatch.setattr(portalocker, "lock", refuse)
     with pytest.raises(HomeError, match=r"engine\.lock"), awaiting(tmp_path / "engine.lock"):
         pytest.fail("a lock was held that does not exist")
+
+
+def test_what_is_replaced_while_it_is_waited_for_is_locked_as_it_is_now(tmp_path: Path) -> None:
+    marker, new = tmp_path / "marker", tmp_path / "new"
+    marker.touch()
+    held = locks._shared(marker, 1)
+    assert held is not None
+    new.touch()
+    new.replace(marker)
+    again = locks._shared(marker, 1)
+    assert again is not None
+    assert os.fstat(again).st_ino == marker.stat().st_ino != os.fstat(held).st_ino
+    with pytest.raises(Busy):
+        locks._shared(marker, 0)
+    for descriptor in (held, again):
+        os.close(descriptor)
+
+
+def test_a_pipe_in_the_place_of_what_is_shared_holds_nobody_up(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "marker")
+    with locks.sharing(tmp_path / "marker", 0):
+        pass

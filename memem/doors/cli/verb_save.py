@@ -29,10 +29,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    if options.text == "-":
+        options.text = _standard_input()  # once, should the command be run again over a damaged index
     with workspace() as ws:
         result = remember.save(
             ws,
-            _standard_input() if options.text == "-" else options.text,
+            options.text,
             title=options.title,
             project=options.project or current_project(ws),
             kind=options.kind,
