@@ -293,15 +293,12 @@ def test_an_index_that_turns_out_to_be_damaged_is_made_anew_by_the_same_command(
     assert run("get", saved).code == 0
 
 
-def test_what_was_read_from_standard_input_is_not_lost_to_a_damaged_index(
-    run: Run, saved: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_was_read_from_standard_input_is_not_lost_to_a_damaged_index(run: Run, saved: str, tmp_path: Path) -> None:
     (path,) = (tmp_path / "user/.memem/cache/index").glob("*/index.db")
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("UPDATE memories SET memory = 'rubbish'")
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"A fact from a pipe, about walruses.")))
-    assert run("save", "-").code == 0
-    assert "A fact from a pipe" in run("search", "walruses").out
+    assert run("save", "-", "-p", "shop", stdin=b"A fact from a pipe about tokens signed with RS256.").code == 0
+    assert "A fact from a pipe" in run("search", "pipe").out
 
 
 def test_bad_settings(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
