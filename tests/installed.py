@@ -33,6 +33,7 @@ from tests.transcripts import Transcript
 PLUGIN = Path(__file__).resolve().parents[1]
 AWKWARD = "it's “mý” 記憶 🧠"
 SECONDS = 60
+QUIET_SECONDS = 0.2
 SILENT = ("Stop", "PreCompact", "SessionEnd")
 FACT = "Tokens are signed with RS256, because the gateway cannot share a secret."
 PROMPT = "How are the tokens of the gateway signed, with RS256?"
@@ -285,8 +286,18 @@ class Machine:
         return done.stdout.decode()
 
     def settle(self) -> None:
-        """What was begun in the background comes to its end."""
-        wait_until(lambda: not self.processes(), lambda: f"still running: {self.processes()}")
+        """What was begun in the background comes to its end.
+
+        A process that just becomes another program shows no variables for a moment: one look is not enough.
+        """
+        busy = time.monotonic()
+
+        def is_quiet() -> bool:
+            nonlocal busy
+            busy = time.monotonic() if self.processes() else busy
+            return time.monotonic() - busy > QUIET_SECONDS
+
+        wait_until(is_quiet, lambda: f"still running: {self.processes()}")
 
     def processes(self) -> list[str]:
         """The commands of what runs on this machine beside servers."""

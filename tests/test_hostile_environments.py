@@ -162,10 +162,11 @@ def test_ten_hooks_at_once_are_answered_as_one(machine: Machine) -> None:
         events = [(event, number) for number in range(2) for event in EVENTS]
         told = list(pool.map(lambda each: (each[0], machine.hook(each[0], session_id=f"{each}")), events))
     machine.settle()
-    assert [FACT in answer.context for event, answer in told if event in ("UserPromptSubmit", "PreToolUse")] == [
-        True
-    ] * 4
-    assert (learned(machine), machine.log) == (1, "")
+    assert [FACT in answer.context for event, answer in told if event == "UserPromptSubmit"] == [True] * 2
+    # Two of them work at a time: on a busy machine a tool may not have waited so long, and then it is told.
+    late = [line for line in machine.log.splitlines() if "PreToolUse: not done within" in line]
+    assert sum(FACT in answer.context for event, answer in told if event == "PreToolUse") + len(late) == 2
+    assert (learned(machine), machine.log.splitlines()) == (1, late)
     assert "HEALTHY" in machine.memem("--integrity-check")
 
 
