@@ -28,12 +28,12 @@ from memem.doors.api import MemoryHome
 from memem.flows import consent, remember
 from memem.workspace import Workspace, open_workspace
 from tests.mcp_client import Client
+from tests.quiet import quiet
 from tests.transcripts import Transcript
 
 PLUGIN = Path(__file__).resolve().parents[1]
 AWKWARD = "it's “mý” 記憶 🧠"
 SECONDS = 60
-QUIET_SECONDS = 0.2
 SILENT = ("Stop", "PreCompact", "SessionEnd")
 FACT = "Tokens are signed with RS256, because the gateway cannot share a secret."
 PROMPT = "How are the tokens of the gateway signed, with RS256?"
@@ -286,18 +286,8 @@ class Machine:
         return done.stdout.decode()
 
     def settle(self) -> None:
-        """What was begun in the background comes to its end.
-
-        A process that just becomes another program shows no variables for a moment: one look is not enough.
-        """
-        busy = time.monotonic()
-
-        def is_quiet() -> bool:
-            nonlocal busy
-            busy = time.monotonic() if self.processes() else busy
-            return time.monotonic() - busy > QUIET_SECONDS
-
-        wait_until(is_quiet, lambda: f"still running: {self.processes()}")
+        """What was begun in the background comes to its end."""
+        wait_until(quiet(self.processes), lambda: f"still running: {self.processes()}")
 
     def processes(self) -> list[str]:
         """The commands of what runs on this machine beside servers."""

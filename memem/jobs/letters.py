@@ -5,7 +5,6 @@ leaves its letter and starts nobody. So however many events come at once, one pr
 writes them (`doors/hook/client.py`), each under the name of what its settings come from: a process works by its own.
 """
 
-import fcntl
 import os
 from collections.abc import Iterator
 from contextlib import suppress
@@ -43,6 +42,8 @@ class Letters:
     def _holds(self) -> bool:
         if self._held is not None:
             return True
+        import fcntl  # where there are none, hooks leave no letters
+
         held = os.open(self._folder / f"{self._name}.lock", os.O_RDWR | os.O_CREAT, files.PRIVATE_FILE)
         try:
             fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)

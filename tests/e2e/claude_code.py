@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from tests.e2e.model_stub import ModelStub
+from tests.quiet import quiet
 
 PLUGIN = Path(__file__).resolve().parents[2]
 MARKETPLACE = "memem-marketplace"
 INSTALLED = f"memem@{MARKETPLACE}"
 TOOL = "mcp__plugin_memem_memem__"
 SECONDS = 120
-QUIET_SECONDS = 0.2
 _LEFT_OUT = shutil.ignore_patterns(
     *(".git", ".venv*", ".claude-cli", ".coverage*", ".hypothesis", "__pycache__", "*_cache", "results")
 )
@@ -151,18 +151,8 @@ class Machine:
         return {path.stem for path in (self.home / ".claude" / "projects").rglob("*.jsonl")}
 
     def settle(self) -> None:
-        """Whatever was begun in the background comes to its end; at the latest now nothing may be left.
-
-        A process that just becomes another program shows no variables for a moment: one look is not enough.
-        """
-        busy = time.monotonic()
-
-        def is_quiet() -> bool:
-            nonlocal busy
-            busy = time.monotonic() if self.processes() else busy
-            return time.monotonic() - busy > QUIET_SECONDS
-
-        wait_until(is_quiet, lambda: f"still running: {self.processes()}")
+        """Whatever was begun in the background comes to its end; at the latest now nothing may be left."""
+        wait_until(quiet(self.processes), lambda: f"still running: {self.processes()}")
 
     def processes(self) -> dict[int, str]:
         """Everything that runs on this machine of ours."""
