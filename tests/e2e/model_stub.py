@@ -74,11 +74,12 @@ class Request:
 
 @dataclass(frozen=True)
 class Rule:
-    """When it answers, and what; `gate` is waited for."""
+    """When it answers, and what; `gate` is waited for. One with an `error` answers with that HTTP status instead."""
 
     when: Callable[[Request], bool]
     blocks: Sequence[Block]
     gate: threading.Event | None = None
+    error: int = 0
 
 
 @dataclass
@@ -93,13 +94,19 @@ class ModelStub:
         """From now on, answer so when asked so."""
         self.rules.insert(0, Rule(when, blocks, gate))
 
-    def reply_to(self, request: Request) -> list[Block]:
-        """Writes the question down and finds its answer."""
+    def fails(self, when: Callable[[Request], bool], status: int) -> None:
+        """From now on, answer with an error when asked so."""
+        self.rules.insert(0, Rule(when, (), error=status))
+
+    def reply_to(self, request: Request) -> list[Block] | int:
+        """Writes the question down and finds its answer: blocks, or the status of an error."""
         self.requests.append(request)
         for rule in self.rules:
             if rule.when(request):
                 if rule.gate:
                     rule.gate.wait(60)
+                if rule.error:
+                    return rule.error
                 return [block | {"id": f"toolu_{uuid.uuid4().hex[:22]}"} for block in rule.blocks]
         if request.is_mining and not request.tool_result:
             return [tool_use(STRUCTURED, operations=[]) | {"id": "toolu_nothing"}]
@@ -153,6 +160,10 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _answer(self, body: dict[str, Any], tokens: int) -> None:
         content = self.stub.reply_to(Request(body, tokens))
+        if isinstance(content, int):
+            kind = "authentication_error" if content == 401 else "api_error"
+            self._send({"type": "error", "error": {"type": kind, "message": "the stub refuses"}}, content)
+            return
         called = any(block["type"] == "tool_use" for block in content)
         usage = {"input_tokens": tokens, "output_tokens": 12}
         usage |= {"cache_creation_input_tokens": 0, "cache_read_input_tokens": 0}
