@@ -414,9 +414,15 @@ begin_server() {
 # Answers one line of the client. The message's own id is the last one in it, or stands before everything else.
 answer_without_python() {
   local line=$1 id method='' version=2025-11-25 failed
-  local id_last='"id": *("[^"\\]*"|[0-9]+) *} *$' id_first='^ *{("jsonrpc": *"2.0", *)?"id": *("[^"\\]*"|[0-9]+) *,'
+  local id_last='"id": *("[^"]*"|[0-9]+) *[}] *$' id_first='^ *[{]("jsonrpc": *"2.0", *)?"id": *("[^"]*"|[0-9]+) *,'
   local with_method='"method": *"([A-Za-z/_]+)"' with_version='"protocolVersion": *"([0-9-]+)"'
-  if [[ $line =~ $id_last ]]; then id=${BASH_REMATCH[1]}; elif [[ $line =~ $id_first ]]; then id=${BASH_REMATCH[2]}; else return 0; fi
+  if [[ $line =~ $id_last ]]; then
+    id=${BASH_REMATCH[1]}
+  elif [[ $line =~ $id_first ]]; then
+    id=${BASH_REMATCH[2]}
+  else
+    return 0 # a notification
+  fi
   if [[ $line =~ $with_method ]]; then method=${BASH_REMATCH[1]}; fi
   case $method in
     initialize)
