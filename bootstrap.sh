@@ -4,6 +4,7 @@
 # Standard output belongs to the command (for the MCP server it is the protocol): whatever this script has to say goes
 # to standard error, and with nothing to do it says nothing. It keeps to bash 3.2 and portable tools, as on macOS.
 set -euo pipefail
+RETRY_SECONDS=30
 
 usage() {
   cat <<'EOF'
@@ -23,10 +24,43 @@ EOF
 # A full disk may leave nothing to write to: what is said is lost then, and what is done goes on.
 say() { printf 'memem: %s\n' "$*" >&2 2>/dev/null || true; }
 log() { printf '%s %s\n' "$(date '+%Y-%m-%dT%H:%M:%S%z')" "$*" >&8 2>/dev/null || true; }
-die() { say "$*" && exit 1; }
+die() {
+  record_failure "$*"
+  say "$*" && exit 1
+}
+
+# A set-up in the background leaves the reason of its failure for the next hook, in words for the user.
+record_failure() { [ -z "${background:-}" ] || printf '%s\n' "$*" 2>/dev/null >"$ours/failed.new" || true; }
+
+# Turns a failed step into a reason and advice, from what the installers have logged since this set-up began.
+explain() {
+  local what=$1 text line last=
+  text=$(tail -n 200 "$log_file" 2>/dev/null) || text=
+  text=${text##*"setting up $venv"}
+  case $text in
+    *"No space left"* | *"no space left"* | *"Disk quota exceeded"* | *"isk full"*)
+      echo "the disk is full. Free about 500 MB."
+      ;;
+    *"Permission denied"* | *"ermission error"* | *"Read-only file system"* | *"Operation not permitted"*)
+      echo "$venv cannot be written. Check its permissions."
+      ;;
+    *"error sending request"* | *"ailed to fetch"* | *"onnection refused"* | *"onnection reset"* | *"onnection error"* | \
+      *"timed out"* | *"name resolution"* | *"dns error"* | *"etwork is unreachable"* | *"ProxyError"* | \
+      *"NewConnectionError"* | *"SSLError"* | *"no network"* | *"from versions: none"*)
+      echo "the package index cannot be reached. Check the network connection and the proxy settings (HTTPS_PROXY)."
+      ;;
+    *)
+      while IFS= read -r line; do
+        case $line in "" | *" failed: "*) ;; *) last=$line ;; esac
+      done <<<"$text"
+      echo "$what${last:+ (${last:0:200})}. Details: $log_file."
+      ;;
+  esac
+}
 
 die_with_log() {
   local what=$*
+  record_failure "$(explain "$what")"
   if is_whole; then
     rm -f "$ours/changing"
     what="$what; the environment stays as it was"
@@ -82,7 +116,7 @@ is_complete() {
 # It was finished once, and what memem imports can still be imported.
 is_whole() {
   [ -f "$ours/requirements.lock" ] &&
-    "$venv/bin/python" -I -c 'import mcp, numpy, portalocker, rich, yaml' >/dev/null 2>&1
+    "$venv/bin/python" -I -c 'import numpy, portalocker, rich, yaml' >/dev/null 2>&1
 }
 
 # Prints the interpreter itself, not the shim or virtual environment it was reached through: what is built on those
@@ -105,8 +139,9 @@ download_python() {
   if uv=$(find_uv python3) && "$uv" python install 3.11 >&8 2>&8; then
     "$uv" python find 3.11 2>&8 && return
   fi
-  say "that did not work (log: $log_file). Install Python 3.11 or newer from python.org or with your package"
-  die "manager, or set MEMEM_PYTHON to the path of one, and run this again."
+  say "that did not work (log: $log_file)"
+  die "memem needs Python 3.11 or newer; this computer has $found. Install one from python.org or with your package" \
+    "manager, or set MEMEM_PYTHON to the path of one."
 }
 
 # uv is worth fetching with pip where it is missing: together they take half the time of pip alone. It lands by rename,
@@ -232,7 +267,9 @@ fetch_model() {
 finish_venv() {
   printf '%s\n' "$venv" "${MEMEM_PYTHON:-}" "$root" >"$ours/built" &&
     rm -f "$ours/requirements-dev.lock" && cp "$lock" "$ours/" && cp requirements.lock "$ours/" &&
-    rm -f "$ours/changing"
+    rm -f "$ours/changing" || return 1
+  [ -z "${background:-}" ] || : >"$ours/ready-untold" || true
+  rm -f "$ours"/failed* "$ours/told" "$home/.set-up-told" || true
 }
 
 sync_venv() {
@@ -256,16 +293,22 @@ sync_venv() {
 }
 
 # Inside Claude Code nobody waits for a set-up. A process group of its own, deaf to the end of the terminal and with no
-# stream of the caller's, outlives the session that began it. It leaves `failed` behind when it did not work.
+# stream of the caller's, outlives the session that began it. It leaves the reason in `failed` when it did not work.
 set_up_away() {
-  if is_under_way; then return; fi
-  rm -f "$ours/told"
+  if is_under_way || has_just_failed; then return; fi
   open_log
+  rm -f "$ours/failed.new"
   set -m
   (
     trap '' HUP
-    if "$BASH" "$root/bootstrap.sh" shell true >&8 2>&8; then rm -f "$ours/failed"; else : >"$ours/failed"; fi
-    rm -f "$ours/under-way" "$ours/told"
+    if ! "$BASH" "$root/bootstrap.sh" begin --install >&8 2>&8; then
+      [ -s "$ours/failed.new" ] || explain "the set-up was interrupted" >"$ours/failed.new"
+      mv -f "$ours/failed.new" "$ours/failed" || : >"$ours/failed"
+      date '+%s' >"$ours/failed-at"
+    else
+      rm -f "$ours"/failed*
+    fi
+    rm -f "$ours/under-way"
   ) </dev/null >/dev/null 2>&1 &
   printf '%s\n' "$!" >"$ours/under-way" || true
   set +m
@@ -278,50 +321,126 @@ is_under_way() {
     kill -0 "$pid" 2>/dev/null
 }
 
-# What a hook prints to be shown to its user.
-tell() {
-  local text=$1
-  text=${text//\\/\\\\}
-  text=${text//\"/\\\"}
-  printf '{"systemMessage": "%s"}\n' "$text"
+has_just_failed() {
+  local failed_at now
+  [ -e "$ours/failed" ] && failed_at=$(cat "$ours/failed-at" 2>/dev/null) && now=$(date '+%s') || return 1
+  case $failed_at in "" | *[!0-9]*) return 1 ;; esac
+  [ "$failed_at" -le "$now" ] && [ $((now - failed_at)) -lt "$RETRY_SECONDS" ]
 }
 
-begin_session() {
-  local reason by_hand
-  if ! reason=$( (claim_folder) 2>&1); then tell "${reason##*$'\n'}" && return; fi
+# What a hook prints to be shown to its user.
+tell() { printf '{"systemMessage": "%s"}\n' "$(json_text "$1")"; }
+
+json_text() {
+  local text=${1//[[:cntrl:]]/ }
+  text=${text//\\/\\\\}
+  printf '%s' "${text//\"/\\\"}"
+}
+
+# Begins a set-up unless one is running or has just failed. Leaves in $failure why there is no environment and what to do;
+# empty while the first set-up is running.
+start_set_up() {
+  if ! failure=$( (claim_folder) 2>&1); then
+    failure=${failure##*$'\n'}
+    failure=${failure#memem: }
+    return
+  fi
   set_up_away
-  if [ -e "$ours/told" ]; then return; fi
-  : >"$ours/told"
+  failure=
   if [ -e "$ours/failed" ]; then
-    by_hand=$(printf 'CLAUDE_PLUGIN_DATA=%q bash %q shell memem doctor' "${CLAUDE_PLUGIN_DATA:-}" "$root/bootstrap.sh")
-    tell "memem could not set itself up and tries again in the background. $log_file says why. By hand: $by_hand"
-  else
-    tell "memem is setting itself up in the background. Memory starts with a later prompt or the next session."
+    failure=$(cat "$ours/failed" 2>/dev/null) || true
+    failure=${failure:-"the disk may be full, or $venv cannot be written."}
   fi
 }
 
-# For the server, whose start must not be the one that installs: Claude Code would end it in the middle.
-wait_for_set_up() {
-  local second
-  claim_folder
-  set_up_away
-  for ((second = 0; second < 50; second++)); do
-    if is_complete || ! is_under_way; then break; fi
-    sleep 1
-  done
-  is_complete || die "there is no environment yet ($log_file says why); the next session tries again."
+# Prints a line for the user when a set-up begins, when one has failed, and when the reason of the failure changes.
+begin_session() {
+  local state message told=$ours/told
+  start_set_up
+  if [ -n "$failure" ]; then
+    state="failed $failure"
+    message="memem could not be set up: $failure It tries again by itself; memory works as soon as the cause is gone."
+  else
+    state="running $(cat "$ours/under-way" 2>/dev/null)" || true
+    message="memem is being set up in the background (about a minute). Memory starts with a later prompt."
+  fi
+  { [ -d "$ours" ] && [ -w "$ours" ]; } || told=$home/.set-up-told
+  if [ "$(cat "$told" 2>/dev/null)" = "$state" ]; then return; fi
+  (umask 077 && mkdir -p "$home" && printf '%s\n' "$state" >"$told") 2>/dev/null || [ "$1" = SessionStart ] || return 0
+  tell "$message"
 }
 
 # For a slash command, which Claude Code would end in the middle just so, and whose output Claude reads.
 begin_command() {
-  claim_folder
-  set_up_away
-  if [ -e "$ours/failed" ]; then
-    echo "memem could not set itself up ($log_file says why) and tries again in the background. Try again in a minute."
+  start_set_up
+  if [ -n "$failure" ]; then
+    echo "memem could not be set up: $failure It tries again in the background; try again in a minute."
   else
     echo "memem is being set up in the background (log: $log_file). Try again in a minute."
   fi
 }
+
+# Prints the path of any Python that can run the server's loop. A pyenv shim is asked once, for the program behind it.
+find_any_python() {
+  local name
+  for name in ${MEMEM_PYTHON:+"$MEMEM_PYTHON"} python3 python3.13 python3.12 python3.11 python; do
+    command -v "$name" >/dev/null || continue
+    "$name" -I -S -c 'import sys
+print(sys.executable) if sys.version_info >= (3, 6) else sys.exit(1)' </dev/null 2>/dev/null && return
+  done
+  return 1
+}
+
+# The server answers at once and sets up behind that: Claude Code gives up after 30 s, and then for 15 minutes.
+begin_server() {
+  local python line= part started initialized=
+  while :; do
+    if python=$(find_any_python); then
+      exec "$python" -I -S "$root/memem/serve.py" --waiting "$venv" $initialized
+    fi
+    start_set_up 2>/dev/null
+    started=$SECONDS
+    if IFS= read -r -t 3 part; then
+      answer_without_python "$line$part"
+      line=
+    elif [ $((SECONDS - started)) -ge 2 ]; then
+      line=$line$part # bash 3.2 has one status for a timeout and for the end of the input
+    else
+      exit 0
+    fi
+  done
+}
+
+# Answers one line of the client. The message's own id is the last one in it, or stands before everything else.
+answer_without_python() {
+  local line=$1 id method='' version=2025-11-25 failed
+  local id_last='"id": *("[^"]*"|[0-9]+) *[}] *$' id_first='^ *[{]("jsonrpc": *"2.0", *)?"id": *("[^"]*"|[0-9]+) *,'
+  local with_method='"method": *"([A-Za-z/_]+)"' with_version='"protocolVersion": *"([0-9-]+)"'
+  if [[ $line =~ $id_last ]]; then
+    id=${BASH_REMATCH[1]}
+  elif [[ $line =~ $id_first ]]; then
+    id=${BASH_REMATCH[2]}
+  else
+    return 0 # a notification
+  fi
+  if [[ $line =~ $with_method ]]; then method=${BASH_REMATCH[1]}; fi
+  case $method in
+    initialize)
+      if [[ $line =~ $with_version ]]; then version=${BASH_REMATCH[1]}; fi
+      initialized=--initialized
+      answer "$id" '{"protocolVersion":"'"$version"'","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"memem","version":"0"}}'
+      ;;
+    ping) answer "$id" '{}' ;;
+    tools/list) answer "$id" '{"tools":[]}' ;;
+    tools/call)
+      failed=$(json_text "memem could not be set up: ${failure:-Python 3 is missing.}")
+      answer "$id" '{"content":[{"type":"text","text":"'"$failed"'"}],"isError":true}'
+      ;;
+    *) printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"Unknown method"}}\n' "$id" ;;
+  esac
+}
+
+answer() { printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$1" "$2"; }
 
 # Leaves the interpreter to run in $python, how to run it in $alone, and its folder first on PATH. In an environment of
 # ours nothing counts that is set for other Pythons, and no file in the current folder passes for a module.
@@ -346,15 +465,22 @@ begin() {
   if [ "$1" = hook ]; then
     trap 'exit 0' EXIT
     exec 2>/dev/null # for good: what is only put aside for a function is kept open by what it starts
-    if [ "${2-}" = SessionStart ] && [ -z "${MEMEM_SKIP_SYNC:-}${MEMEM_HOOKS_OFF:-}" ]; then begin_session || true; fi
+    case ${MEMEM_SKIP_SYNC:-}${MEMEM_HOOKS_OFF:-}${2-} in
+      SessionStart | UserPromptSubmit) begin_session "$2" || true ;;
+    esac
     exit 0
   fi
   if [ "${MEMEM_SKIP_SYNC:-}" = 1 ]; then
     set_up requirements.lock
     exec "$python" "$alone" "$root/memem/__main__.py" "$@"
   elif [ "$1" = serve ]; then
-    wait_for_set_up
-    exec "$venv/bin/python" -I "$root/memem/__main__.py" "$@"
+    begin_server
+  elif [ "$1" = --set-up ]; then # the server's loop asks for it, and reads why not
+    start_set_up 2>/dev/null
+    if [ ! -d "$ours" ] || [ ! -w "$ours" ]; then printf '%s\n' "$failure"; fi
+  elif [ "$1" = --install ]; then
+    background=1
+    set_up requirements.lock
   else
     begin_command
   fi

@@ -20,7 +20,7 @@ from memem.core.clock import iso
 from memem.core.errors import MememError
 from memem.doors import cli
 from memem.doors.hook import answers, later
-from memem.doors.mcp_server import stdio, tools
+from memem.doors.mcp_server import protocol, tools
 from memem.extract import cli_flags
 from memem.flows import briefing, consent, health, history, importing, mining, opening, remember, undoing
 from memem.jobs import stale, vanished
@@ -104,7 +104,9 @@ def _mcp(ws: Workspace, folder: Path) -> Try:
     """A tool's name, a space, and the arguments; also as a line on standard input."""
 
     def attempt(data: bytes) -> None:
-        stdio._parsed(data)
+        with suppress(protocol.Invalid):
+            for message in protocol.parse(data):
+                protocol.check(message)
         name, _, raw = data.partition(b" ")
         try:
             given = json.loads(raw.decode("utf-8", "replace"))

@@ -37,12 +37,12 @@ from memem.flows import model
 from memem.workspace import open_workspace
 
 NOTES, LEAST_NOTES, QUERIES = 10_000, 40, 100
-WARM_LIMIT, COLD_LIMIT, START_LIMIT, STOP_LIMIT, SERVER_LIMIT, FOLLOWER_LIMIT = 2.0, 30.0, 10.0, 4.0, 1.5, 1.2
+WARM_LIMIT, COLD_LIMIT, START_LIMIT, STOP_LIMIT, SERVER_LIMIT, FOLLOWER_LIMIT = 2.0, 30.0, 10.0, 4.0, 4.0, 1.2
 
 START, PROMPT, STOP = "session start", "prompt", "stop"
 TOOL_OFF, TOOL, PERMISSION = "tool use, switched off", "tool use", "permission"
 UP = ", server up"
-ENCODE, IMPORT, SERVE = "encode the prompt", "import mcp.server", "server up to tools/list"
+ENCODE, SERVE = "encode the prompt", "server up to tools/list"
 
 
 @dataclass
@@ -125,10 +125,9 @@ def _warm(scene: Scene, rounds: int, report: Report) -> None:
 
 
 def _starts(scene: Scene, rounds: int, report: Report) -> None:
-    importing = Program(lambda: (sys.executable, "-P", "-c", "import mcp.server"), scene.environ, scene.folder)
-    tasks: dict[str, Task] = {BARE: scene.bare(), IMPORT: importing, SERVE: starting(scene.start_server)}
+    tasks: dict[str, Task] = {BARE: scene.bare(), SERVE: starting(scene.start_server)}
     taken = _taken(scene, tasks, rounds, report)
-    _promise(scene, f"{SERVE} / {IMPORT}", ratio(taken, SERVE, IMPORT), SERVER_LIMIT, report)
+    _promise(scene, f"{SERVE} / {BARE}", ratio(taken, SERVE, BARE), SERVER_LIMIT, report)
 
 
 def _weigh(scene: Scene, searches: int, report: Report) -> None:

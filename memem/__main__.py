@@ -21,9 +21,9 @@ def _hook(options: argparse.Namespace) -> int:
 
 
 def _serve(_: argparse.Namespace) -> int:
-    from memem.serving import serve
+    from memem.serve import main
 
-    return serve()
+    return main([])
 
 
 if __name__ == "__main__":

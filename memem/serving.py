@@ -6,12 +6,13 @@ import os
 import sys
 import threading
 import time
+import traceback
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from memem.core import files
-from memem.core.errors import InputError, MememError
+from memem.core.errors import IndexDamaged, InputError, MememError
 from memem.core.formats import from_json
 from memem.core.home import socket_address
 from memem.doors.engine.engine import Engine
@@ -22,6 +23,7 @@ from memem.doors.mcp_server import tools
 from memem.workspace import Workspace, open_workspace
 
 ROOT = str(Path(__file__).parents[1])
+ERROR_CHARACTERS = 2_000
 RETIRE_SECONDS = 60.0
 TOOL_SECONDS = 15.0
 """How long a server waits for the one that leads before it does the work itself."""
@@ -123,21 +125,40 @@ class Serving:
         opened.refresher.touch()
         return Reply(DONE, told)
 
+    @property
+    def tools(self) -> str:
+        """Which tools the settings offer, as they were last read."""
+        return self._opened.ws.settings.tools
+
+    def result(self, name: str, arguments: dict[str, Any]) -> tuple[str, bool]:
+        """The text that a tool call is answered with, and whether it is an error. Never raises."""
+        try:
+            try:
+                return self.call(name, arguments), False
+            except IndexDamaged:  # it has been set aside, and is rebuilt now
+                return self.call(name, arguments), False
+        except MememError as error:
+            return describe_error(error), True
+        except Exception as error:  # noqa: BLE001 - the outermost function of a door
+            traceback.print_exception(error)
+            return f"unexpected {type(error).__name__} in {name}: {_one_line(error)}", True
+
     def close(self) -> None:
         self.engine.stop()
         self._opened.close()
 
 
-def serve() -> int:
-    """Until Claude Code ends it."""
-    from memem.doors.mcp_server.server import serve as speak
+def describe_error(error: BaseException) -> str:
+    """What an error says, in one line that nothing quoted in it can leave."""
+    return (
+        _one_line(error) if isinstance(error, MememError) else f"unexpected {type(error).__name__}: {_one_line(error)}"
+    )
 
-    serving = Serving()
-    try:
-        speak(tools.offered(serving.opened.ws.settings.tools), serving.call, ready=serving.engine.start)
-    finally:
-        serving.close()
-    return 0
+
+def _one_line(error: BaseException) -> str:
+    from memem.flows.showing import line
+
+    return line(str(error), ERROR_CHARACTERS)
 
 
 def _call(opened: Opened, name: str, arguments: dict[str, Any], place: Mapping[str, str]) -> str:

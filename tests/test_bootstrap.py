@@ -1,196 +1,34 @@
 """bootstrap.sh, run for real in a small project of its own, with a fake uv where an installer is needed."""
 
 import hashlib
-import json
 import os
 import re
-import select
-import shutil
 import signal
 import stat
-import subprocess
 import sys
-import time
 import tomllib
 import zipfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-SCRIPT = Path(__file__).resolve().parent.parent / "bootstrap.sh"
-LAUNCHER = SCRIPT.parent / "hooks" / "memem"
-SECONDS = 60
-# All the script may count on besides Python.
-TOOLS = [
-    *("bash", "cat", "cp", "date", "dirname", "env", "find", "ls"),
-    *("mkdir", "mktemp", "mv", "readlink", "rm", "sh", "sleep", "tail", "true", "wc"),
-]
-IMPORTED = {"mcp": "mcp", "numpy": "numpy", "portalocker": "portalocker", "pyyaml": "yaml", "rich": "rich"}
-START = ("hook", "SessionStart")
-SHOW_CALL = """
-import json, sys
-print(json.dumps({"argv": sys.argv[1:], "module": __file__, "stdin": sys.stdin.read()}))
-"""
+from tests.small_project import (
+    IMPORTED,
+    PROMPT,
+    SCRIPT,
+    START,
+    Call,
+    Project,
+    finish,
+    is_process,
+    opened_fifo,
+    project_in,
+    wait_for_word,
+    wait_until,
+)
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="bootstrap.sh needs a POSIX system")
-
-
-@dataclass(frozen=True)
-class Call:
-    """What a finished run printed."""
-
-    code: int
-    stdout: str
-    stderr: str
-
-    @property
-    def shown(self) -> dict[str, object]:
-        shown = json.loads(self.stdout)
-        assert isinstance(shown, dict)
-        return shown
-
-
-@dataclass
-class Project:
-    """A copy of bootstrap.sh beside a tiny package `memem`, a fresh home, and a PATH with little on it."""
-
-    root: Path
-    home: Path
-    bin: Path
-    env: dict[str, str] = field(default_factory=dict)
-    started: list[subprocess.Popen[str]] = field(default_factory=list)
-
-    @property
-    def venv(self) -> Path:
-        return self.root / ".venv"
-
-    @property
-    def memem_dir(self) -> Path:
-        return self.home / ".memem"
-
-    @property
-    def log(self) -> str:
-        return (self.memem_dir / "bootstrap.log").read_text(encoding="utf-8")
-
-    @property
-    def capabilities(self) -> dict[str, object]:
-        return tomllib.loads((self.memem_dir / ".capabilities").read_text(encoding="utf-8"))
-
-    @property
-    def uv_calls(self) -> list[str]:
-        calls = self.home / "uv-calls"
-        return calls.read_text(encoding="utf-8").splitlines() if calls.exists() else []
-
-    def tool(self, name: str, body: str) -> None:
-        """Put a shell script on the PATH."""
-        script = self.bin / name
-        script.unlink(missing_ok=True)
-        script.write_text(f"#!/bin/sh\n{body}\n", encoding="utf-8")
-        script.chmod(0o755)
-
-    def uv(self, body: str = "exit 0") -> None:
-        """A fake uv that notes each call, then does `body`."""
-        self.tool("uv", f'echo "$*" >>"$HOME/uv-calls"\n{body}')
-
-    def start(
-        self, *arguments: str, cwd: Path | None = None, program: str = "bootstrap.sh", **env: str
-    ) -> subprocess.Popen[str]:
-        process = subprocess.Popen(
-            [str(self.root / program), *arguments],
-            cwd=cwd or self.home,
-            env=self.env | env,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            encoding="utf-8",
-            start_new_session=True,
-        )
-        self.started.append(process)
-        return process
-
-    def run(self, *arguments: str, cwd: Path | None = None, stdin: str = "", **env: str) -> Call:
-        return finish(self.start(*arguments, cwd=cwd, **env), stdin)
-
-    def launch(self, *arguments: str, stdin: str = "", **env: str) -> Call:
-        """What Claude Code starts: hooks and the server."""
-        return finish(self.start(*arguments, cwd=None, program="hooks/memem", **env), stdin)
-
-    def change_lock(self) -> None:
-        """As with a new version that needs another package."""
-        (self.root / "requirements.lock").write_text("tiny==1.0 --hash=sha256:00\n", encoding="utf-8")
-
-    def go_offline(self) -> None:
-        self.uv("echo no network; exit 2")
-        self.env["PIP_NO_INDEX"] = "1"
-
-    def under_way(self) -> int:
-        """The process, and group of processes, that sets up in the background; 0 for none."""
-        try:
-            return int((self.venv / ".memem" / "under-way").read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            return 0
-
-    def wait_for_set_up(self) -> None:
-        """The one in the background is done, however it ended."""
-        wait_until(lambda: not self.under_way(), "the set-up in the background does not end")
-
-
-def wait_until(done: Callable[[], bool], otherwise: str) -> None:
-    until = time.monotonic() + SECONDS
-    while not done():
-        assert time.monotonic() < until, otherwise
-        time.sleep(0.01)
-
-
-def is_process(pid: int) -> bool:
-    """Also one that has ended, as long as nobody has asked how."""
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return True
-
-
-def finish(process: subprocess.Popen[str], stdin: str = "") -> Call:
-    stdout, stderr = process.communicate(stdin, timeout=SECONDS)
-    return Call(process.returncode, stdout, stderr)
-
-
-@contextmanager
-def project_in(root: Path, folder: Path) -> Iterator[Project]:
-    home, tools = folder / "home", folder / "bin"
-    for made in (home, tools, root / "memem"):
-        made.mkdir(parents=True)
-    shutil.copy(SCRIPT, root)
-    shutil.copytree(LAUNCHER.parent, root / "hooks")
-    (root / ".git").touch()
-    (root / "requirements.lock").write_text("# nothing\n", encoding="utf-8")
-    (root / "requirements-dev.lock").write_text("# nothing, for developers\n", encoding="utf-8")
-    (root / "memem" / "__init__.py").touch()
-    (root / "memem" / "__main__.py").write_text(SHOW_CALL, encoding="utf-8")
-    (root / "memem" / "doors" / "hook").mkdir(parents=True)
-    (root / "memem" / "doors" / "hook" / "client.py").write_text(SHOW_CALL, encoding="utf-8")
-    (root / "pytest.py").write_text(SHOW_CALL, encoding="utf-8")
-    for name in TOOLS:
-        found = shutil.which(name)
-        assert found, f"{name} is not on this machine"
-        (tools / name).symlink_to(found)
-    env = {"HOME": str(home), "PATH": str(tools), "TMPDIR": str(folder), "MEMEM_PYTHON": sys.executable}
-    project = Project(root, home, tools, env)
-    project.uv()
-    try:
-        yield project
-    finally:
-        if project.under_way():  # only after a test that failed
-            os.killpg(project.under_way(), signal.SIGKILL)
-        for process in project.started:
-            if process.poll() is None:
-                os.killpg(process.pid, signal.SIGKILL)
-            process.communicate()
 
 
 @pytest.fixture
@@ -201,16 +39,6 @@ def project(tmp_path: Path) -> Iterator[Project]:
 
 def mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
-
-
-def opened_fifo(path: Path) -> int:
-    os.mkfifo(path)
-    return os.open(path, os.O_RDONLY | os.O_NONBLOCK)
-
-
-def wait_for_word(fifo: int) -> None:
-    assert select.select([fifo], [], [], SECONDS)[0], "the installer was never started"
-    os.close(fifo)
 
 
 def test_first_run_makes_the_environment_and_runs_the_command_in_it(project: Project) -> None:
@@ -487,7 +315,7 @@ def test_failed_renewal_that_took_a_package_away_is_made_anew(equipped: Project,
     assert call.code == 1
     assert "stays as it was" not in call.stderr
     equipped.uv()
-    assert "setting itself up" in str(equipped.launch(*START).shown["systemMessage"])
+    assert "being set up" in str(equipped.launch(*START).shown["systemMessage"])
     equipped.wait_for_set_up()
     assert not list(packages(equipped).glob("*.py"))
     assert equipped.launch(*START).shown["argv"] == list(START)
@@ -533,7 +361,7 @@ def test_environment_of_a_killed_renewal_is_not_gone_on_with_but_made_anew(equip
     finish(renewal)
     equipped.uv()
     assert equipped.launch("hook", "Stop") == Call(0, "", "")
-    assert "setting itself up" in str(equipped.launch(*START).shown["systemMessage"])
+    assert "being set up" in str(equipped.launch(*START).shown["systemMessage"])
     equipped.wait_for_set_up()
     assert not (packages(equipped) / "numpy.py").exists()
     assert equipped.launch("serve").shown["argv"] == ["serve"]
@@ -714,7 +542,7 @@ def test_first_session_sets_up_in_the_background_and_says_so_once(project: Proje
     first = project.launch(*START)
     wait_for_word(fifo)
     assert (first.code, first.stderr) == (0, "")
-    assert "setting itself up in the background" in str(first.shown["systemMessage"])
+    assert "being set up in the background" in str(first.shown["systemMessage"])
     assert project.launch(*START) == Call(0, "", "")
     gate.write_text("go", encoding="utf-8")
     project.wait_for_set_up()
@@ -734,6 +562,7 @@ def test_set_up_in_the_background_outlives_the_group_and_the_terminal_of_who_beg
     fifo = opened_fifo(word)
     os.mkfifo(gate)
     project.uv(f'echo started >"{word}"; cat "{gate}"')
+    project.use_real_server()
     server = project.start("serve", program="hooks/memem")
     wait_for_word(fifo)
     os.killpg(server.pid, signal.SIGHUP)
@@ -744,9 +573,7 @@ def test_set_up_in_the_background_outlives_the_group_and_the_terminal_of_who_beg
     assert "ready; installed with uv" in project.log
 
 
-@pytest.mark.parametrize(
-    "event", ["UserPromptSubmit", "PreToolUse", "PermissionRequest", "PreCompact", "Stop", "SessionEnd"]
-)
+@pytest.mark.parametrize("event", ["PreToolUse", "PermissionRequest", "PreCompact", "Stop", "SessionEnd"])
 def test_other_hooks_do_nothing_before_the_set_up(project: Project, event: str) -> None:
     assert project.launch("hook", event) == Call(0, "", "")
     assert not project.venv.exists()
@@ -758,21 +585,104 @@ def test_session_that_is_memems_own_or_may_install_nothing_begins_no_set_up(proj
     assert not project.venv.exists()
 
 
-def test_failed_set_up_in_the_background_is_told_at_the_next_session_and_tried_again(project: Project) -> None:
-    (project.root / "requirements.lock").write_text("tiny==1.0 --hash=sha256:00\n", encoding="utf-8")
-    project.uv("exit 1")
-    project.env["PIP_NO_INDEX"] = "1"
+def test_first_prompt_without_an_environment_begins_the_set_up_and_says_so(project: Project) -> None:
+    project.uv("exit 0")
+    assert "being set up" in str(project.launch(*PROMPT).shown["systemMessage"])
+    project.wait_for_set_up()
+    assert project.launch(*PROMPT).shown["argv"] == list(PROMPT)
+
+
+def test_set_up_in_the_background_leaves_a_mark_for_who_tells_that_it_is_done(project: Project) -> None:
     project.launch(*START)
     project.wait_for_set_up()
-    assert "failed: cannot install requirements.lock" in project.log
+    assert (project.ours / "ready-untold").exists()
+
+
+def test_set_up_by_hand_leaves_no_such_mark(project: Project) -> None:
+    project.run("demo")
+    assert not (project.ours / "ready-untold").exists()
+
+
+def test_failed_set_up_is_told_once_with_its_reason_and_tried_again_when_the_cause_is_gone(project: Project) -> None:
+    project.change_lock()
+    project.go_offline()
+    project.launch(*START)
+    project.wait_for_set_up()
+    reason = "the package index cannot be reached. Check the network connection and the proxy settings (HTTPS_PROXY)."
+    assert (project.ours / "failed").read_text() == f"{reason}\n"
+    message = project.launch(*PROMPT).shown["systemMessage"]
+    assert str(message).startswith(f"memem could not be set up: {reason} It tries again by itself")
+    assert project.launch(*PROMPT) == project.launch(*START) == Call(0, "", "")
+    project.forget_when_it_failed()
+    project.launch(*PROMPT)
+    project.wait_for_set_up()
+    assert project.launch(*START) == Call(0, "", "")  # failed again, for the same reason
     project.uv()
-    message = str(project.launch(*START).shown["systemMessage"])
-    assert "could not set itself up" in message
-    assert str(project.memem_dir / "bootstrap.log") in message
-    assert f"bash {project.root}/bootstrap.sh shell memem doctor" in message
+    project.forget_when_it_failed()
+    assert project.launch(*PROMPT) == Call(0, "", "")
     project.wait_for_set_up()
     assert project.launch(*START).shown["argv"] == list(START)
-    assert not (project.venv / ".memem" / "failed").exists()
+    assert [path.name for path in project.ours.glob("failed*")] == []
+    assert (project.ours / "ready-untold").exists()
+
+
+def test_failed_set_up_is_not_tried_again_at_once(project: Project) -> None:
+    project.change_lock()
+    project.go_offline()
+    project.launch(*START)
+    project.wait_for_set_up()
+    calls = len(project.uv_calls)
+    project.launch(*START)
+    project.launch(*PROMPT)
+    assert (project.under_way(), len(project.uv_calls)) == (0, calls)
+
+
+def test_failure_for_another_reason_is_told_again(project: Project) -> None:
+    project.change_lock()
+    project.go_offline()
+    for output, told in (("no network", "cannot be reached"), ("No space left on device", "the disk is full")):
+        project.uv(f"echo '{output}'; exit 2")
+        project.forget_when_it_failed()
+        project.launch(*START)
+        project.wait_for_set_up()
+        assert told in str(project.launch(*START).shown["systemMessage"])
+
+
+@pytest.mark.parametrize(
+    ("output", "reason"),
+    [
+        ("error: Failed to fetch: https://index/simple/numpy/", "the package index cannot be reached"),
+        ("Temporary failure in name resolution", "the package index cannot be reached"),
+        ("OSError: [Errno 28] No space left on device", "the disk is full"),
+        ("mkdir: Read-only file system", "cannot be written"),
+    ],
+)
+def test_reason_of_a_failure_is_told_in_words_for_the_user(project: Project, output: str, reason: str) -> None:
+    project.change_lock()
+    project.env["PIP_NO_INDEX"] = "1"
+    project.uv(f"echo '{output}'; exit 2")
+    project.launch(*START)
+    project.wait_for_set_up()
+    assert reason in str(project.launch(*START).shown["systemMessage"])
+
+
+def test_failure_for_a_reason_nobody_foresaw_is_told_with_the_last_line_of_the_log(project: Project) -> None:
+    project.tool("cp", 'echo "strange \\"things\\"\thappened"; exit 1')
+    project.launch(*START)
+    project.wait_for_set_up()
+    message = str(project.launch(*START).shown["systemMessage"])
+    assert f"cannot write {project.ours} (strange" in message
+    assert f"Details: {project.memem_dir}/bootstrap.log." in message
+
+
+def test_session_is_told_that_python_is_too_old_and_what_to_do(project: Project) -> None:
+    del project.env["MEMEM_PYTHON"]
+    project.tool("python3", 'case $1 in --version) echo "Python 3.9.6" ;; *) exit 1 ;; esac')
+    project.uv("echo download refused; exit 2")
+    project.launch(*START)
+    project.wait_for_set_up()
+    message = str(project.launch(*START).shown["systemMessage"])
+    assert "memem needs Python 3.11 or newer; this computer has Python 3.9.6. Install one from python.org" in message
 
 
 def test_killed_set_up_in_the_background_is_begun_again_and_told_again(project: Project, tmp_path: Path) -> None:
@@ -786,7 +696,7 @@ def test_killed_set_up_in_the_background_is_begun_again_and_told_again(project: 
     os.killpg(killed, signal.SIGKILL)
     wait_until(lambda: not is_process(killed), "the killed set-up is still there")
     project.uv()
-    assert "setting itself up" in str(project.launch(*START).shown["systemMessage"])
+    assert "being set up" in str(project.launch(*START).shown["systemMessage"])
     project.wait_for_set_up()
     assert project.launch(*START).shown["argv"] == list(START)
 
@@ -795,31 +705,6 @@ def test_environment_of_someone_else_is_told_to_the_user_of_the_plugin(project: 
     (project.venv / "theirs").mkdir(parents=True)
     assert "was not made by memem" in str(project.launch(*START).shown["systemMessage"])
     assert list(project.venv.iterdir()) == [project.venv / "theirs"]
-
-
-def test_server_waits_for_the_set_up_in_the_background_with_its_streams_untouched(project: Project) -> None:
-    project.uv("echo noise; cat")
-    call = project.launch("serve", stdin="first message")
-    assert (call.shown["argv"], call.shown["stdin"]) == (["serve"], "first message")
-    assert len(project.uv_calls) == 1
-
-
-def test_server_gives_up_when_the_set_up_fails(project: Project) -> None:
-    (project.root / "requirements.lock").write_text("tiny==1.0 --hash=sha256:00\n", encoding="utf-8")
-    project.uv("exit 1")
-    call = project.launch("serve", PIP_NO_INDEX="1")
-    assert (call.code, call.stdout) == (1, "")
-    assert call.stderr.startswith(f"memem: there is no environment yet ({project.memem_dir}/bootstrap.log says why)")
-
-
-def test_server_gives_up_when_the_set_up_takes_too_long(project: Project, tmp_path: Path) -> None:
-    gate = tmp_path / "gate"
-    os.mkfifo(gate)
-    project.uv(f'cat "{gate}"')
-    project.tool("sleep", "exit 0")
-    assert project.launch("serve").code == 1
-    gate.write_text("go", encoding="utf-8")
-    project.wait_for_set_up()
 
 
 def test_any_other_verb_begins_the_set_up_and_says_so_in_a_line(project: Project, tmp_path: Path) -> None:
@@ -844,7 +729,7 @@ def test_any_other_verb_says_that_the_set_up_failed(project: Project) -> None:
     project.wait_for_set_up()
     call = project.launch("status")
     project.wait_for_set_up()
-    assert call.stdout.startswith(f"memem could not set itself up ({project.memem_dir}/bootstrap.log says why)")
+    assert call.stdout.startswith("memem could not be set up: the package index cannot be reached.")
 
 
 def test_any_other_verb_runs_at_once_where_nothing_may_be_installed(project: Project) -> None:
@@ -857,7 +742,8 @@ def test_session_hears_of_a_folder_that_cannot_be_made(project: Project) -> None
     (project.home / "file").touch()
     call = project.launch(*START, CLAUDE_PLUGIN_DATA=str(project.home / "file"))
     assert (call.code, call.stderr) == (0, "")
-    assert call.shown == {"systemMessage": f"memem: cannot create {project.home}/file/venv."}
+    assert f"memem could not be set up: cannot create {project.home}/file/venv." in str(call.shown["systemMessage"])
+    assert project.launch(*START, CLAUDE_PLUGIN_DATA=str(project.home / "file")) == Call(0, "", "")
 
 
 @pytest.mark.parametrize("file", ["told", "under-way"])
@@ -877,7 +763,7 @@ def test_session_on_a_full_disk_is_told_and_goes_on(project: Project) -> None:
 
     call = begin(*START)
     assert (call.code, call.stderr) == (0, "")
-    assert "setting itself up" in str(call.shown["systemMessage"])
+    assert "being set up" in str(call.shown["systemMessage"])
     wait_until(lambda: (ours / "failed").exists() and not (ours / "under-way").exists(), "the set-up does not end")
     assert begin("hook", "Stop") == Call(0, "", "")
 
@@ -909,6 +795,6 @@ def test_launcher_notices_that_the_interpreter_is_gone(project: Project) -> None
     python = project.venv / "bin" / "python"
     python.unlink()
     python.symlink_to(project.root / "uninstalled")
-    assert "setting itself up" in str(project.launch(*START).shown["systemMessage"])
+    assert "being set up" in str(project.launch(*START).shown["systemMessage"])
     project.wait_for_set_up()
     assert project.launch(*START).shown["argv"] == list(START)

@@ -26,7 +26,7 @@ from memem.doors.hook import client
 from tests import fake_claude
 from tests.engines import short_folder
 from tests.installed import EVENTS, FACT, LEARNED, PROMPT, SECONDS, Machine, Plugin, command_of, install, wait_until
-from tests.test_bootstrap import START, Call, Project, project_in
+from tests.small_project import START, Call, Project, project_in
 from tests.transcripts import AT_LENGTH, ECHO, fact
 
 pytestmark = pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks at processes as Linux shows them")

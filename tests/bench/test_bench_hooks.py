@@ -70,7 +70,7 @@ def test_it_prints_its_tables_and_writes_json(
     assert "memem-bench-" not in target.read_text()
     report = json.loads(target.read_text())
     rows = {row["what"]: row for row in report["times"]}
-    assert {BARE, hooks.PROMPT, hooks.PROMPT + hooks.UP, hooks.ENCODE, hooks.IMPORT, hooks.SERVE} <= rows.keys()
+    assert {BARE, hooks.PROMPT, hooks.PROMPT + hooks.UP, hooks.ENCODE, hooks.SERVE} <= rows.keys()
     does = (hooks.START, hooks.START + hooks.UP, hooks.STOP, hooks.TOOL, hooks.TOOL + hooks.UP)
     assert [rows[what]["answered"] for what in does] == [1.0] * len(does)
     assert (rows[hooks.TOOL_OFF]["answered"], rows[hooks.PERMISSION]["answered"]) == (0, None)

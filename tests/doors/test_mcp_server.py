@@ -6,42 +6,63 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
 import memem
+from memem import serve
 from memem.core.errors import InputError
-from memem.doors.mcp_server import server, stdio
-from memem.doors.mcp_server.tools import TOOLS, offered
+from memem.doors.mcp_server import calls, loop
+from memem.doors.mcp_server.tools import TOOLS
+from memem.serving import describe_error
 from tests.mcp_client import PATIENCE, Client
 
 
-class Serving:
-    """A server in a thread of this process, and what it does when it is called."""
+def wait_until(done: Callable[[], bool]) -> None:
+    until = time.monotonic() + PATIENCE
+    while not done():
+        assert time.monotonic() < until
+        time.sleep(0.01)
 
-    def __init__(self) -> None:
+
+class Serving:
+    """A server in a thread of this process; it is also the service behind that server."""
+
+    tools = "default"
+
+    def __init__(self, setting: str | None = "default") -> None:
         ours, theirs = os.pipe(), os.pipe()
         self.client = Client(ours[1], theirs[0])
         self.descriptors = (*ours, *theirs)
         self.answers: dict[str, Callable[..., str]] = {"hello": lambda **given: f"hello {given}"}
-        self.readied = 0
+        self.loaded = self.closed = 0
         self.trouble: Exception | None = None
-        wire = stdio.Wire(ours[0], theirs[1])
-        self.thread = threading.Thread(
-            target=server.speak, args=(wire, offered("default"), self.call, self.ready), daemon=True
-        )
-        self.thread.start()
+        self.may_load = threading.Event()
+        self.may_load.set()
+        self.loop = loop.Loop(ours[0], theirs[1], calls.Calls(self.load, describe_error), setting)
+        self.thread = threading.Thread(target=self.loop.run, daemon=True)
 
-    def call(self, name: str, arguments: dict[str, Any]) -> str:
-        return self.answers[name](**arguments)
-
-    def ready(self) -> None:
-        self.readied += 1
+    def load(self) -> "Serving":
+        assert self.may_load.wait(PATIENCE)
+        self.loaded += 1
         if self.trouble:
             raise self.trouble
+        return self
+
+    def result(self, name: str, arguments: dict[str, Any]) -> tuple[str, bool]:
+        try:
+            return self.answers[name](**arguments), False
+        except InputError as error:
+            return describe_error(error), True
+
+    def close(self) -> None:
+        self.closed += 1
 
     def has_ended(self) -> bool:
         self.thread.join(PATIENCE)
@@ -49,8 +70,9 @@ class Serving:
 
 
 @pytest.fixture
-def serving() -> Iterator[Serving]:
-    opened = Serving()
+def serving(request: pytest.FixtureRequest) -> Iterator[Serving]:
+    opened = Serving(getattr(request, "param", "default"))
+    opened.thread.start()
     yield opened
     if opened.client.to_server >= 0:
         opened.client.hang_up()
@@ -76,7 +98,7 @@ def test_the_server_introduces_itself(serving: Serving) -> None:
     result = serving.client.begin()
     assert result["protocolVersion"] == "2025-06-18"
     assert result["serverInfo"] == {"name": "memem", "version": memem.__version__}
-    assert list(result["capabilities"]) == ["tools"]
+    assert result["capabilities"] == {"tools": {"listChanged": True}}
     assert len(result["instructions"].splitlines()) == 5
 
 
@@ -94,22 +116,80 @@ def test_every_tool_says_whether_it_reads_or_destroys(client: Client) -> None:
     assert all(hint["idempotentHint"] and not hint["openWorldHint"] for hint in hints.values())
 
 
-def test_it_is_ready_once_the_client_knows_the_tools_and_only_once(serving: Serving, client: Client) -> None:
-    client.call("hello")
-    assert serving.readied == 0
-    client.ask("tools/list")
-    client.ask("tools/list")
-    client.call("hello")  # after whatever began before it
-    assert serving.readied == 1
-
-
-def test_a_failure_to_get_ready_is_logged_and_nothing_else(
-    serving: Serving, client: Client, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("requested", "answered"),
+    [(version, version) for version in HANDSHAKE_PROTOCOL_VERSIONS]
+    + [("2026-07-28", "2025-11-25"), ("1999-01-01", "2025-11-25"), (7, "2025-11-25"), (None, "2025-11-25")],
+)
+def test_a_supported_version_is_echoed_and_any_other_is_answered_with_the_newest(
+    serving: Serving, requested: object, answered: str
 ) -> None:
-    serving.trouble = OSError("no socket today")
+    result = serving.client.ask("initialize", protocolVersion=requested, capabilities={})["result"]
+    assert result["protocolVersion"] == answered
+
+
+def test_memem_is_loaded_once_the_client_knows_the_tools_and_only_once(serving: Serving, client: Client) -> None:
+    assert serving.loaded == 0
     client.ask("tools/list")
+    client.ask("tools/list")
+    client.call("hello")
+    assert serving.loaded == 1
+
+
+def test_memem_is_loaded_for_a_client_that_asks_for_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(calls, "IDLE_SECONDS", 0.0)
+    serving, loaded = Serving(), threading.Event()
+    serving.load = lambda: loaded.set() or serving  # type: ignore[method-assign,func-returns-value]
+    serving.loop._backend._load = serving.load  # type: ignore[attr-defined]
+    serving.thread.start()
+    assert loaded.wait(PATIENCE)
+    serving.client.hang_up()
+    assert serving.has_ended()
+
+
+@pytest.mark.parametrize("serving", [None], indirect=True)
+def test_a_list_that_the_settings_decide_waits_for_them(serving: Serving, client: Client) -> None:
+    serving.tools = "full"
+    serving.may_load.clear()
+    listing = client.send("tools/list")
+    assert client.ask("ping")["result"] == {}
+    serving.may_load.set()
+    answer = client.answer()
+    assert (answer["id"], len(answer["result"]["tools"])) == (listing, len(TOOLS))
+
+
+@pytest.mark.parametrize("serving", [None], indirect=True)
+def test_a_list_that_the_settings_decide_is_the_default_where_they_cannot_be_read(
+    serving: Serving, client: Client
+) -> None:
+    serving.trouble = InputError("config.toml is not valid TOML.")
+    assert len(client.ask("tools/list")["result"]["tools"]) == len([tool for tool in TOOLS if not tool.full])
+
+
+def test_a_list_that_turns_out_different_is_announced(serving: Serving, client: Client) -> None:
+    serving.tools = "full"
+    serving.may_load.clear()
+    client.ask("tools/list")
+    serving.may_load.set()
+    assert client.answer() == {"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}
+    assert len(client.ask("tools/list")["result"]["tools"]) == len(TOOLS)
+
+
+def test_a_failure_to_load_is_answered_and_tried_again_with_the_next_call(serving: Serving, client: Client) -> None:
+    serving.trouble = InputError("config.toml is not valid TOML.")
+    assert client.call("hello") == ("config.toml is not valid TOML.", True)
+    serving.trouble = None
     assert client.call("hello") == ("hello {}", False)
-    assert "no socket today" in capsys.readouterr().err
+
+
+def test_a_call_does_not_wait_forever_for_memem_to_load(
+    serving: Serving, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(calls, "LOAD_SECONDS", 0.0)
+    serving.may_load.clear()
+    text, is_error = client.call("hello")
+    assert (is_error, "still loading" in text) == (True, True)
+    serving.may_load.set()
 
 
 # --- calls --------------------------------------------------------------------------------------------------------
@@ -137,15 +217,6 @@ def test_what_an_error_quotes_cannot_leave_its_line(serving: Serving, client: Cl
 
     serving.answers["refuse"] = refuse
     assert client.call("refuse") == ("a.md &lt;/system-reminder> cannot be read", True)
-
-
-def test_any_other_error_is_a_tool_error_in_one_line_and_logged(
-    serving: Serving, client: Client, capsys: pytest.CaptureFixture[str]
-) -> None:
-    serving.answers["fail"] = lambda: str(1 // 0)
-    assert client.call("fail") == ("unexpected ZeroDivisionError in fail: integer division or modulo by zero", True)
-    assert "Traceback" in capsys.readouterr().err
-    assert client.call("hello") == ("hello {}", False)
 
 
 def test_a_text_that_cannot_be_sent_is_sent_as_far_as_it_can(serving: Serving, client: Client) -> None:
@@ -184,8 +255,20 @@ def test_a_call_of_another_shape_is_refused(client: Client, params: dict[str, An
 # --- lines --------------------------------------------------------------------------------------------------------
 
 
-def test_an_unknown_method_is_refused(client: Client) -> None:
-    assert client.ask("memories/dream")["error"]["code"] == -32601
+@pytest.mark.parametrize("method", ["memories/dream", "server/discover", "resources/list"])
+def test_an_unknown_method_is_refused(client: Client, method: str) -> None:
+    assert client.ask(method)["error"]["code"] == -32601
+
+
+def test_every_request_of_a_batch_is_answered(client: Client) -> None:
+    client.say(b'[{"jsonrpc": "2.0", "id": "a", "method": "ping"}, 7, {"jsonrpc": "2.0", "id": "b", "method": "ping"}]')
+    assert [client.answer()["id"] for _ in range(3)] == ["a", None, "b"]
+
+
+def test_responses_and_unknown_notifications_are_passed_over(client: Client) -> None:
+    client.say(b'{"jsonrpc": "2.0", "id": 4, "result": {}}')
+    client.notify("notifications/roots/list_changed")
+    assert client.ask("ping")["result"] == {}
 
 
 @pytest.mark.parametrize(
@@ -240,8 +323,7 @@ def test_what_was_asked_before_the_input_ended_is_answered(serving: Serving, cli
 def test_a_call_that_does_not_end_is_left_behind(
     serving: Serving, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(stdio, "LEAVE_SECONDS", 0.01)
-    monkeypatch.setattr(server, "LEAVE_SECONDS", 0.01)
+    monkeypatch.setattr(loop, "LEAVE_SECONDS", 0.01)
     gate = threading.Event()
     serving.answers["wait"] = lambda: str(gate.wait(PATIENCE))
     client.send("tools/call", name="wait", arguments={})
@@ -254,8 +336,7 @@ def test_a_call_that_does_not_end_is_left_behind(
 def test_a_call_that_was_cancelled_is_not_waited_for(
     serving: Serving, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(stdio, "LEAVE_SECONDS", PATIENCE * 10)
-    monkeypatch.setattr(server, "LEAVE_SECONDS", 0.01)
+    monkeypatch.setattr(loop, "LEAVE_SECONDS", PATIENCE * 10)
     gate = threading.Event()
     serving.answers["wait"] = lambda: str(gate.wait(PATIENCE * 10))
     number = client.send("tools/call", name="wait", arguments={})
@@ -278,46 +359,61 @@ def test_an_input_that_ends_at_once_ends_the_server(serving: Serving) -> None:
     assert serving.has_ended()
 
 
+def test_a_client_that_does_not_read_the_farewell_is_not_waited_for(
+    serving: Serving, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loop, "LEAVE_SECONDS", 0.0)
+    monkeypatch.setattr(loop, "FLUSH_SECONDS", 0.01)
+    serving.answers["long"] = lambda: "x" * 1_000_000
+    client.send("tools/call", name="long", arguments={})
+    wait_until(lambda: bool(serving.loop.output))
+    client.hang_up()
+    assert serving.has_ended()
+
+
+def test_the_service_is_closed_in_the_end(serving: Serving, client: Client) -> None:
+    client.call("hello")
+    client.hang_up()
+    assert serving.has_ended()
+    assert serving.closed == 1
+
+
+def test_a_server_that_is_stopped_leaves_with_a_call_in_flight(serving: Serving, client: Client) -> None:
+    gate = threading.Event()
+    serving.answers["wait"] = lambda: str(gate.wait(PATIENCE))
+    client.send("tools/call", name="wait", arguments={})
+    serving.loop.stop()
+    assert serving.has_ended()
+    gate.set()
+
+
 # --- as a process -------------------------------------------------------------------------------------------------
 
-SCRIPT = """
-import os, sys
-from pathlib import Path
-from memem.doors.mcp_server import tools
-from memem.doors.mcp_server.server import serve
-
-opened = []
-
-def call(name, arguments):
-    from memem.workspace import open_workspace
-
-    print("noise")
-    os.system("cat; echo noise of a child")
-    if not opened:
-        opened.append(open_workspace(actor="mcp"))
-    return tools.call(opened[0], name, arguments, cwd=Path.cwd())
-
-def ready():
-    print("loaded:", *sorted(sys.modules), file=sys.stderr, flush=True)
-
-serve(tools.offered("default"), call, ready=ready)
-print("left")
-"""
+SERVE = Path(memem.__file__).with_name("serve.py")
 
 
-@pytest.fixture
-def process() -> Iterator["subprocess.Popen[bytes]"]:
+@contextmanager
+def started(folder: Path, **env: str) -> Iterator["subprocess.Popen[bytes]"]:
     running = subprocess.Popen(
-        [sys.executable, "-c", SCRIPT],
+        [sys.executable, "-I", "-S", str(SERVE)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": str(Path(memem.__file__).parent.parent)},
+        cwd=folder,
+        env={**os.environ, **env},
     )
-    yield running
-    if running.poll() is None:
-        running.kill()
-    running.communicate()
+    try:
+        yield running
+    finally:
+        if running.poll() is None:
+            running.kill()
+        running.communicate()
+
+
+@pytest.fixture
+def process(tmp_path: Path) -> Iterator["subprocess.Popen[bytes]"]:
+    with started(tmp_path) as running:
+        yield running
 
 
 def client_of(process: "subprocess.Popen[bytes]") -> Client:
@@ -340,22 +436,53 @@ def test_a_whole_conversation_with_nothing_but_messages_on_the_output(process: "
     assert client.call("memory_search", query=7) == ("The query of memory_search should be text, not a number.", True)
     assert client.call("memory_forget", id=identity)[1] is False
     client.hang_up()
-    out, err = process.communicate(timeout=PATIENCE)
+    out, _ = process.communicate(timeout=PATIENCE)
     assert (process.returncode, out, client.received) == (0, b"", b"")
-    assert b"noise of a child" in err
-    assert err.endswith(b"left\n")
 
 
-def test_the_list_of_tools_costs_no_more_than_the_protocol(process: "subprocess.Popen[bytes]") -> None:
+def test_nothing_heavy_is_loaded_before_the_tools_are_listed() -> None:
+    code = f"""
+import sys
+sys.path.insert(0, {str(SERVE.parents[1])!r})
+import memem.serve
+from memem.doors.mcp_server import protocol
+protocol.list_tools("full")
+print(*sorted(sys.modules))
+"""
+    shown = subprocess.run([sys.executable, "-I", "-S", "-c", code], stdout=subprocess.PIPE, check=True)
+    loaded = set(shown.stdout.decode().split())
+    ours = {name for name in loaded if name.startswith("memem")}
+    assert ours <= {"memem", "memem.serve", "memem.doors"} | {name for name in loaded if "mcp_server" in name}
+    assert not {"asyncio", "subprocess", "tempfile", "typing", "pathlib", "logging", "inspect"} & loaded
+
+
+def test_whatever_is_printed_goes_to_standard_error(tmp_path: Path) -> None:
+    code = f"""
+import os, sys
+sys.path.insert(0, {str(SERVE.parents[1])!r})
+from memem import serve
+
+class Noisy:
+    tools = "default"
+    def result(self, name, arguments):
+        print("noise", flush=True)
+        os.system("cat; echo noise of a child")
+        return "done", False
+    def close(self):
+        pass
+
+serve.load = Noisy
+serve.main([])
+"""
+    pipes: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    process = subprocess.Popen([sys.executable, "-I", "-c", code], cwd=tmp_path, **pipes)
     client = client_of(process)
     client.begin()
-    client.ask("tools/list")
+    assert client.call("anything") == ("done", False)
     client.hang_up()
-    _, err = process.communicate(timeout=PATIENCE)
-    (line,) = [line for line in err.decode().splitlines() if line.startswith("loaded: ")]
-    ours = {name for name in line.split() if name.startswith("memem.")}
-    assert not {name for name in ours if name.startswith(("memem.flows", "memem.workspace", "memem.index"))}
-    assert not {"numpy", "sqlite3", "yaml", "portalocker"} & set(line.split())
+    out, err = process.communicate(timeout=PATIENCE)
+    assert (process.returncode, out, client.received) == (0, b"", b"")
+    assert err.split(b"\n")[:2] == [b"noise", b"noise of a child"]
 
 
 @pytest.mark.parametrize("sign", [signal.SIGTERM, signal.SIGINT])
@@ -368,4 +495,55 @@ def test_a_signal_ends_the_server_though_its_input_is_open(
     assert client.read() is None
     assert process.wait(PATIENCE) == 0
     os.close(client.to_server)
-    assert process.communicate()[1].endswith(b"left\n")
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_a_closed_stream_ends_the_server_or_changes_nothing(closed: str) -> None:
+    command = f'exec "$0" -I -S "$1" {closed}'
+    done = subprocess.run(
+        ["/bin/sh", "-c", command, sys.executable, str(SERVE)],
+        input=b'{"jsonrpc": "2.0", "id": 1, "method": "ping"}\n',
+        stdout=subprocess.PIPE,
+        timeout=PATIENCE,
+        check=True,
+    )
+    assert bool(done.stdout) == (closed == "2>&-")
+
+
+# --- which tools --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("environ", "config", "setting"),
+    [
+        ({}, None, "default"),
+        ({"MEMEM_TOOLS": "full"}, 'tools = "default"', "full"),
+        ({"MEMEM_TOOLS": "nonsense"}, None, "default"),
+        ({}, "daily_usd = 1", "default"),
+        ({}, 'tools = "full"', None),
+    ],
+)
+def test_the_tools_are_known_at_once_unless_the_configuration_file_names_them(
+    tmp_path: Path, environ: dict[str, str], config: str | None, setting: str | None
+) -> None:
+    for given in ({"MEMEM_DIR": str(tmp_path)}, {"MEMEM_DIR": "~/m", "HOME": str(tmp_path)}, {"HOME": str(tmp_path)}):
+        home = tmp_path / {"~/m": "m", str(tmp_path): ""}.get(given.get("MEMEM_DIR", ""), ".memem")
+        home.mkdir(exist_ok=True)
+        if config is not None:
+            (home / "config.toml").write_text(config)
+        assert serve.tools_setting({**given, **environ}) == setting
+
+
+def test_the_full_list_of_the_configuration_file_is_offered(tmp_path: Path) -> None:
+    (tmp_path / "config.toml").write_text('tools = "full"\n')
+    with started(tmp_path, MEMEM_DIR=str(tmp_path)) as process:
+        client = client_of(process)
+        client.begin()
+        assert len(client.ask("tools/list")["result"]["tools"]) == len(TOOLS)
+        client.hang_up()
+
+
+def test_an_environment_without_a_package_says_how_to_repair_it() -> None:
+    text = serve.describe(ModuleNotFoundError("No module named 'yaml'"))
+    assert "No module named 'yaml'" in text
+    assert "bootstrap.sh shell true" in text

@@ -1,7 +1,4 @@
-"""The tools: what each is for, what it takes, and how a call is checked. `answers.py` has a function for each.
-
-Light, since a client waits for the list: what answers is imported with the first call.
-"""
+"""The tools and how a call is checked. `tools.json` describes them; `answers.py` has a function for each."""
 
 import re
 from dataclasses import dataclass
@@ -33,146 +30,23 @@ class Tool:
     full: bool = False
 
 
-def _text(meaning: str) -> dict[str, Any]:
-    return {"type": "string", "description": meaning}
+def _load() -> tuple[Tool, ...]:
+    """The tools of `tools.json`, which the server's loop reads as well."""
+    return tuple(
+        Tool(
+            row["name"],
+            row["description"],
+            row["inputSchema"],
+            reads=row["annotations"]["readOnlyHint"],
+            destroys=row["annotations"]["destructiveHint"],
+            derives=row["derives"],
+            full=row["full"],
+        )
+        for row in from_json(Path(__file__).with_name("tools.json").read_bytes())
+    )
 
 
-def _whole(meaning: str, **more: int) -> dict[str, Any]:
-    return {"type": "integer", "description": meaning, **more}
-
-
-def _texts(meaning: str) -> dict[str, Any]:
-    return {"type": "array", "items": {"type": "string"}, "description": meaning}
-
-
-def _takes(*required: str, **parameters: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": parameters,
-        **({"required": list(required)} if required else {}),
-        "additionalProperties": False,
-    }
-
-
-_QUERY = _text("A question, some words, an identifier or an error message")
-_LIMIT = _whole("At most so many", default=10, minimum=1)
-_SCOPE = _text("A project's name: only its memories")
-_AS_OF = _text("A date such as 2026-06-01: what was held true then, whatever became of it")
-
-TOOLS = (
-    Tool(
-        "active_memory_slice",
-        "What is remembered for the task at hand: the project's pinned notes and the few memories that fit the query "
-        "well. Helps when a task begins or its topic changes. A prompt that needed a slice may hold one already.",
-        _takes(
-            "query",
-            query=_text("The task or question, in plain words"),
-            task_mode=_text("debug, build, review, test, plan ...; taken from the query when absent"),
-        ),
-    ),
-    Tool(
-        "memory_search",
-        "Finds memories by meaning and by words, in all projects, the current one preferred. Helps before deciding "
-        "what may be decided already, at an error that may be known, and when the user refers to something earlier.",
-        _takes("query", query=_QUERY, limit=_LIMIT, scope_id=_SCOPE, as_of=_AS_OF),
-    ),
-    Tool(
-        "memory_get",
-        "Shows memories whole: statement, evidence, links, origin. Helps when a statement was shortened elsewhere, or "
-        "when it matters where it comes from.",
-        _takes("ids", ids=_texts("Ids, or their first characters"), scope_id=_SCOPE),
-    ),
-    Tool(
-        "memory_save",
-        "Keeps one memory as a note in the user's vault, for the current project. Meant for what the user asks to "
-        "remember, and for decisions, corrections and fixes that outlive the session. Secrets are taken out; what is "
-        "known already is not kept twice.",
-        _takes(
-            "content",
-            content=_text("One statement that is understood without the conversation, with its reason"),
-            title=_text("A short headline"),
-            tags=_texts("Topics; decision, convention, preference, lesson or procedure also sets the kind"),
-            layer=_whole(
-                "1 conventions, 2 ordinary, 3 archive; by kind when absent. Only the user pins (0)",
-                minimum=0,
-                maximum=3,
-            ),
-            paths=_texts("Files it is about, as patterns such as src/auth/**"),
-        ),
-        reads=False,
-    ),
-    Tool(
-        "memory_timeline",
-        "Shows a memory in its time: what it replaced, what replaced it, its links, what changed around it. Helps when "
-        "memories disagree or one seems outdated.",
-        _takes("memory_id", memory_id=_text("An id, or its first characters"), scope_id=_SCOPE),
-    ),
-    Tool(
-        "transcript_search",
-        "Searches the words of earlier sessions, turn by turn. Helps when no memory answers, or when it matters what "
-        "exactly was said, when and in which session.",
-        _takes("query", query=_QUERY, limit=_LIMIT),
-    ),
-    Tool(
-        "context_assemble",
-        "Everything for a task in one text: the project's playbook (identity, conventions, decisions, traps, "
-        "environment), the memories that fit the query, the few best turns of earlier sessions. Helps before larger "
-        "work.",
-        _takes(
-            "query",
-            query=_text("The task or question, in plain words"),
-            project=_text("A project's name; that of the folder when absent"),
-        ),
-    ),
-    Tool(
-        "memory_forget",
-        "Takes a memory out of recall; its note moves to .forgotten in the vault. Meant for what the user calls wrong "
-        "or unwanted.",
-        _takes("id", id=_text("The id, or its first characters")),
-        reads=False,
-        destroys=True,
-    ),
-    Tool(
-        "memory_recall",
-        "The same as memory_search.",
-        _takes("query", query=_QUERY, limit=_LIMIT, scope_id=_SCOPE, as_of=_AS_OF),
-        full=True,
-    ),
-    Tool(
-        "memory_list",
-        "Lists memories, the last changed first. Helps to see what there is without a question.",
-        _takes(scope_id=_SCOPE, limit=_LIMIT),
-        full=True,
-    ),
-    Tool(
-        "memory_graph_neighbors",
-        "Shows what is around a memory: what supports it, depends on it, replaced it, contradicts it or is of the same "
-        "topic. Helps to see what a change would touch, and what else to know.",
-        _takes(
-            "memory_id",
-            memory_id=_text("An id, or its first characters"),
-            depth=_whole("How many steps to go", default=1, minimum=1, maximum=3),
-            limit=_LIMIT,
-        ),
-        full=True,
-    ),
-    Tool(
-        "memory_graph_audit",
-        "Tells how memories hang together, in numbers, and what is out of order: memories without links, links that "
-        "lead nowhere or to what is no more, memories that everything leads to; each with what mends it.",
-        _takes(limit=_LIMIT),
-        full=True,
-    ),
-    Tool(
-        "memory_graph_rebuild",
-        "Makes the edges between memories anew, from the notes' links and from what they mean. No note is changed. "
-        "Helps when many notes were changed at once.",
-        _takes(),
-        reads=False,
-        derives=True,
-        full=True,
-    ),
-)
+TOOLS = _load()
 
 
 def offered(setting: str) -> tuple[Tool, ...]:

@@ -1,0 +1,111 @@
+"""`memem serve`: the MCP server's entry point, run by its path under `python -I -S`.
+
+It answers the client at once and loads memem behind that; without an environment it waits for `bootstrap.sh` to make
+one. Standard library and Python 3.6 syntax only; see `doors/mcp_server/protocol.py`.
+"""
+
+import os
+import signal
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+if __name__ == "__main__":  # by its path, with nothing of ours to be found
+    sys.path.insert(0, ROOT)
+
+from memem.doors.mcp_server.calls import Calls
+from memem.doors.mcp_server.loop import Loop
+from memem.doors.mcp_server.waiting import Waiting, read_state
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from memem.doors.mcp_server.calls import Service
+    from memem.doors.mcp_server.loop import Backend
+
+
+def main(arguments: "list[str]") -> int:
+    """Serve on standard input and output.
+
+    `--waiting VENV`: the environment does not exist yet. `--initialized`, `--state FD`: the client has been served by
+    another process so far, which left its state in a file.
+    """
+    venv = _value(arguments, "--waiting")
+    state = _value(arguments, "--state")
+    setting = tools_setting(os.environ)
+    if venv:
+        backend: "Backend" = Waiting(ROOT, venv)
+        setting = setting or "default"
+    else:
+        backend = Calls(load, describe)
+    source, sink = take_streams()
+    loop = Loop(source, sink, backend, setting)
+    if state:
+        is_initialized, data = read_state(int(state))
+        loop.resume(data, is_initialized)
+    elif "--initialized" in arguments:
+        loop.resume(b"", True)
+    for each in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(each, lambda *_: loop.stop())
+    loop.run()
+    return 0
+
+
+def load() -> "Service":
+    """Load memem and begin to answer hooks. Takes a while."""
+    if sys.flags.no_site:
+        import site
+
+        site.main()  # the environment's packages
+    from memem.serving import Serving
+
+    serving = Serving()
+    serving.engine.start()
+    return serving
+
+
+def describe(problem: BaseException) -> str:
+    """Tell the client why memem could not be loaded."""
+    if isinstance(problem, ImportError):
+        script = os.path.join(ROOT, "bootstrap.sh")
+        return "memem's environment is damaged ({}). `bash {} shell true` repairs it.".format(problem, script)
+    from memem.serving import describe_error
+
+    return describe_error(problem)
+
+
+def tools_setting(environ: "Mapping[str, str]") -> "str | None":
+    """Which tools to offer: `default` or `full`; None when config.toml may say so and has to be loaded first."""
+    chosen = environ.get("MEMEM_TOOLS")
+    if chosen:
+        return "full" if chosen == "full" else "default"
+    home = environ.get("MEMEM_DIR") or "~/.memem"
+    user = environ.get("HOME") or os.path.expanduser("~")
+    path = os.path.join(user, home[2:].lstrip("/") if home.startswith("~/") else home, "config.toml")
+    try:
+        with open(path, "rb") as file:
+            return None if b"tools" in file.read() else "default"
+    except OSError:
+        return "default"
+
+
+def take_streams() -> "tuple[int, int]":
+    """Take standard input and output for the protocol alone: anything else printed goes to standard error."""
+    while True:  # a closed stream would be mistaken for the next file that is opened
+        descriptor = os.open(os.devnull, os.O_RDWR)
+        if descriptor > 2:
+            break
+    source, sink = os.dup(0), os.dup(1)
+    os.dup2(descriptor, 0)
+    os.dup2(2, 1)
+    os.close(descriptor)
+    return source, sink
+
+
+def _value(arguments: "list[str]", option: str) -> str:
+    return arguments[arguments.index(option) + 1] if option in arguments else ""
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
+    os._exit(0)  # at once, whatever the threads are doing

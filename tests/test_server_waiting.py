@@ -1,0 +1,201 @@
+"""The MCP server before memem's environment exists: it answers at once, reports on the set-up, and continues in the
+environment as soon as there is one."""
+
+import ast
+import os
+import pwd
+import shutil
+import signal
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import memem
+from tests.small_project import (
+    PROMPT,
+    SECONDS,
+    START,
+    Project,
+    Server,
+    opened_fifo,
+    project_in,
+    wait_for_word,
+    wait_until,
+)
+
+LIST_CHANGED = {"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}
+LOOP = ("__init__", "protocol", "loop", "calls", "waiting")
+OLD_PYTHONS = ("3.6", "3.8", "3.10")
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="bootstrap.sh needs a POSIX system")
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Iterator[Project]:
+    with project_in(tmp_path / "clone", tmp_path) as made:
+        made.use_real_server()
+        yield made
+
+
+def pyenv_python(version: str) -> Path | None:
+    """An old interpreter, where pyenv has one."""
+    versions = Path(os.environ.get("PYENV_ROOT") or Path(pwd.getpwuid(os.getuid()).pw_dir, ".pyenv")) / "versions"
+    return next(iter(sorted(versions.glob(f"{version}.*/bin/python3"))), None)
+
+
+def hang_up(server: Server) -> None:
+    """The server leaves at the end of its input, and nothing else was on its output."""
+    out, _ = server.process.communicate(timeout=SECONDS)
+    assert (server.process.returncode, out, server.client.received) == (0, "", b"")
+
+
+@pytest.mark.parametrize(
+    "path", ["serve.py", "__init__.py", "doors/__init__.py"] + [f"doors/mcp_server/{n}.py" for n in LOOP]
+)
+def test_the_loop_is_written_for_python_3_6(path: str) -> None:
+    source = Path(memem.__file__).with_name("serve.py").parent / path
+    ast.parse(source.read_text(encoding="utf-8"), feature_version=(3, 6))
+
+
+def test_server_answers_while_the_environment_is_made_and_then_continues_in_it(
+    project: Project, tmp_path: Path
+) -> None:
+    word, gate = tmp_path / "word", tmp_path / "gate"
+    fifo = opened_fifo(word)
+    os.mkfifo(gate)
+    project.uv(f'echo started >"{word}"; cat "{gate}"')
+    server = project.serve()
+    client = server.client
+    assert client.begin()["protocolVersion"] == "2025-06-18"
+    assert len(client.ask("tools/list")["result"]["tools"]) == 8
+    wait_for_word(fifo)
+    assert client.ask("ping")["result"] == {}
+    os.write(client.to_server, b'{"jsonrpc": "2.0", "id": "half", "me')  # a line that arrives in two parts
+    gate.write_text("go", encoding="utf-8")
+    assert client.answer() == LIST_CHANGED
+    client.say(b'thod": "ping"}')
+    assert client.answer() == {"jsonrpc": "2.0", "id": "half", "result": {}}
+    assert len(client.ask("tools/list")["result"]["tools"]) == 8
+    text, is_error = client.call("memory_search", query="x")
+    assert (is_error, "environment is damaged (No module named" in text) == (True, True)  # there are no packages in it
+    hang_up(server)
+
+
+def test_server_says_why_the_set_up_failed_and_continues_once_another_one_worked(project: Project) -> None:
+    project.change_lock()
+    project.go_offline()
+    server = project.serve()
+    server.client.begin()
+    wait_until((project.ours / "failed").exists, "the set-up does not fail")
+    text, is_error = server.client.call("memory_search", query="x")
+    assert is_error
+    assert text.startswith("memem could not be set up: the package index cannot be reached. Check the network")
+    project.uv()
+    project.forget_when_it_failed()
+    project.launch(*PROMPT)
+    assert server.client.answer() == LIST_CHANGED
+    hang_up(server)
+
+
+def test_server_says_that_the_folder_is_not_its_own(project: Project) -> None:
+    (project.venv / "theirs").mkdir(parents=True)
+    server = project.serve()
+    server.client.begin()
+    text, is_error = server.client.call("memory_search", query="x")
+    assert (is_error, "was not made by memem" in text) == (True, True)
+    hang_up(server)
+    assert list(project.venv.iterdir()) == [project.venv / "theirs"]
+
+
+@pytest.mark.parametrize("sign", [signal.SIGTERM, signal.SIGINT])
+def test_server_that_waits_leaves_on_a_signal(project: Project, tmp_path: Path, sign: signal.Signals) -> None:
+    os.mkfifo(tmp_path / "gate")
+    project.uv(f'cat "{tmp_path / "gate"}"')
+    server = project.serve()
+    server.client.begin()
+    server.process.send_signal(sign)
+    assert server.client.read() is None
+    assert server.process.wait(SECONDS) == 0
+    wait_until(lambda: len(project.uv_calls) == 1, "the set-up went with the server")
+    (tmp_path / "gate").write_text("go", encoding="utf-8")
+    project.wait_for_set_up()
+
+
+@pytest.mark.parametrize("version", OLD_PYTHONS)
+def test_server_runs_on_an_old_python_and_says_what_is_missing(project: Project, version: str) -> None:
+    python = pyenv_python(version)
+    if python is None:
+        pytest.skip(f"pyenv has no Python {version}")
+    del project.env["MEMEM_PYTHON"]
+    (project.bin / "python3").symlink_to(python)
+    project.uv("echo download refused; exit 2")
+    server = project.serve()
+    server.client.begin()
+    assert len(server.client.ask("tools/list")["result"]["tools"]) == 8
+    wait_until((project.ours / "failed").exists, "the set-up does not fail")
+    text, is_error = server.client.call("memory_search", query="x")
+    assert is_error
+    assert f"memem needs Python 3.11 or newer; this computer has Python {version}" in text
+    assert "Install one" in text
+    (project.bin / "python3").unlink()
+    (project.bin / "python3").symlink_to(Path(sys.executable).resolve())
+    project.uv()
+    project.forget_when_it_failed()
+    project.launch(*START)
+    assert server.client.answer() == LIST_CHANGED
+    assert len(server.client.ask("tools/list")["result"]["tools"]) == 8
+    hang_up(server)
+
+
+def test_server_without_any_python_answers_and_continues_with_the_first_one(project: Project) -> None:
+    del project.env["MEMEM_PYTHON"]
+    project.uv("echo download refused; exit 2")
+    server = project.serve()
+    client = server.client
+    assert client.ask("server/discover")["error"]["code"] == -32601
+    assert client.begin()["protocolVersion"] == "2025-06-18"
+    assert client.ask("tools/list")["result"] == {"tools": []}
+    assert client.ask("ping")["result"] == {}
+    wait_until((project.ours / "failed").exists, "the set-up does not fail")
+    text, is_error = client.call("memory_forget", id="77")
+    assert is_error
+    assert "memem needs Python 3.11 or newer; this computer has no working python3. Install one" in text
+    (project.bin / "python3").symlink_to(Path(sys.executable).resolve())
+    client.notify("notifications/cancelled", requestId=7)  # wakes it: it looks every three seconds
+    assert client.answer() == LIST_CHANGED
+    assert len(client.ask("tools/list")["result"]["tools"]) == 8
+    hang_up(server)
+
+
+@pytest.mark.parametrize(
+    ("line", "identity"),
+    [
+        (b'{"method":"tools/call","params":{"arguments":{"id":"77"}},"jsonrpc":"2.0","id":4}', 4),
+        (b'{"jsonrpc":"2.0","id":"a-1","method":"tools/call","params":{"arguments":{"id":"77"}}}', "a-1"),
+        (b'{"jsonrpc": "2.0", "id": 9, "method": "ping"}', 9),
+    ],
+)
+def test_server_without_any_python_answers_with_the_id_of_the_message(
+    project: Project, line: bytes, identity: object
+) -> None:
+    del project.env["MEMEM_PYTHON"]
+    server = project.serve()
+    server.client.say(line)
+    assert server.client.answer()["id"] == identity
+    hang_up(server)
+    project.wait_for_set_up()
+
+
+def test_server_goes_through_a_slow_shim_only_once(project: Project) -> None:
+    project.env["MEMEM_PYTHON"] = "python3-shim"
+    project.tool("python3-shim", f'echo "$$ $*" >>"$HOME/shim-calls"\nexec "{sys.executable}" "$@"')
+    (project.venv / "theirs").mkdir(parents=True)  # so that no set-up asks it as well
+    server = project.serve()
+    server.client.begin()
+    calls = (project.home / "shim-calls").read_text(encoding="utf-8")
+    assert calls.count("import sys") == 1
+    assert "serve.py" not in calls
+    hang_up(server)
+    shutil.rmtree(project.venv)
