@@ -189,7 +189,7 @@ def test_a_leader_that_was_late_and_is_done_is_asked_again_at_once(
 ) -> None:
     """What takes long is mostly the first prompt, which loads the model: the second one need not do without it."""
 
-    def slow(ws: Workspace, *_: object) -> bytes:
+    def slow(ws: Workspace, *_: object, **__: object) -> bytes:
         ws.home.engine_late.parent.mkdir(parents=True, exist_ok=True)
         ws.home.engine_late.touch()  # the hook has given up
         answered.wait(SECONDS)

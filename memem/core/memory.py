@@ -6,6 +6,7 @@ from pathlib import PurePath, PurePosixPath
 from typing import Any
 
 GENERAL = "general"
+EVERY_PROJECT = "all"
 """The project of memories that belong to no project in particular."""
 
 KINDS = ("decision", "convention", "preference", "fact", "lesson", "procedure")

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from memem.core.errors import MememError
-from memem.core.memory import GENERAL
+from memem.core.memory import EVERY_PROJECT, GENERAL
 from memem.core.project import normalise
 from memem.workspace import Workspace
 
@@ -50,7 +50,8 @@ def _stays_in_project(ws: Workspace, tool: str, arguments: Mapping[str, Any], pr
     allowed = (project, GENERAL)
     if tool in SCOPED:
         scope = arguments.get(SCOPED[tool]) or project
-        return isinstance(scope, str) and normalise(scope) in allowed
+        is_wide = not isinstance(scope, str) or scope.strip().lower() == EVERY_PROJECT
+        return not is_wide and normalise(scope) in allowed
     if tool in BY_ID:
         given = arguments.get(BY_ID[tool]) or []
         ids = given if isinstance(given, list) else str(given).split(",")

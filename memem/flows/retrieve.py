@@ -46,12 +46,15 @@ def search(
     query: str,
     *,
     project: str | None = None,
+    general: bool = False,
     current: str | None = None,
     limit: int = 10,
     as_of: str | None = None,
     blend: Blend = FUSED,
 ) -> Hits:
-    """The best hits in all projects, those of the current one preferred a little; `project` filters hard.
+    """The best hits in all projects, those of the current one preferred a little.
+
+    With `project`, only its own, and with `general` also the memories that belong to no project in particular.
 
     With `as_of`, a date, a time or words like "last march", among what was held true then, whatever became of it.
     """
@@ -60,7 +63,7 @@ def search(
         raise InputError("There is nothing to search for: the query is empty.")
     _check_limit(limit)
     then = None if as_of is None else moment_of(ws, as_of)
-    scope = Scope(None if project is None else (normalise(project),), archive=True, as_of=then)
+    scope = Scope(_projects(project, general=general), archive=True, as_of=then)
     preferred = project or current
 
     def best(found: Found) -> list[Hit]:
@@ -107,20 +110,29 @@ def get(ws: Workspace, identity: str) -> Entry:
 
 
 def list_memories(
-    ws: Workspace, *, project: str | None = None, kind: str | None = None, limit: int = 50
+    ws: Workspace, *, project: str | None = None, general: bool = False, kind: str | None = None, limit: int = 50
 ) -> list[Entry]:
     """The memories themselves, the last changed first."""
     require_vault(ws)
     _check_limit(limit)
-    where, values = ["problem IS NULL"], []
-    if project is not None:
-        where.append("project = ?")
-        values.append(normalise(project))
+    where, values = ["problem IS NULL"], list[str]()
+    projects = _projects(project, general=general)
+    if projects is not None:
+        where.append(f"project IN ({', '.join('?' * len(projects))})")
+        values += projects
     if kind is not None:
         where.append("kind = ?")
         values.append(kind)
     condition = " AND ".join(where) + " ORDER BY changed DESC, id"
     return _entries(fresh_rows(ws, lambda: ws.index.rows(condition, values, limit)))
+
+
+def _projects(project: str | None, *, general: bool) -> tuple[str, ...] | None:
+    """The projects to look in; None for all of them."""
+    if project is None:
+        return None
+    name = normalise(project)
+    return (name, GENERAL) if general and name != GENERAL else (name,)
 
 
 def eligible(ws: Workspace, prompt: str, project: str) -> list[Hit]:

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 from memem.core.errors import NotFound
-from memem.core.memory import Entry
+from memem.core.memory import GENERAL, Entry
 from memem.core.project import normalise
 from memem.flows import links, retrieve
 from memem.flows.reindex import fresh_rows
@@ -27,15 +27,19 @@ class Timeline:
     later: tuple[Entry, ...] = ()
 
 
-def timeline(ws: Workspace, identity: str, *, project: str | None = None) -> Timeline:
-    """The memory with this id in its time. With `project`, it and all that is shown beside it are of that one."""
+def timeline(ws: Workspace, identity: str, *, project: str | None = None, beyond: bool = True) -> Timeline:
+    """The memory with this id in its time. With `project`, it and all that is shown beside it are of that one.
+
+    Unless `beyond`, memories it is linked with are left out when they belong to other projects.
+    """
     entry = retrieve.get(ws, identity)
     only = None if project is None else normalise(project)
     if only not in (None, entry.project):
         raise NotFound(f"{entry.memory.id8} is a memory of {entry.project}, not of {only}.")
 
     def kept(found: Iterable[Entry]) -> tuple[Entry, ...]:
-        return tuple(each for each in found if only in (None, each.project))
+        own = (entry.project, GENERAL)
+        return tuple(each for each in found if only in (None, each.project) and (beyond or each.project in own))
 
     predecessors = kept(_chain(ws, entry, "supersedes", "superseded_by"))
     successors = kept(_chain(ws, entry, "superseded_by", "supersedes"))

@@ -61,7 +61,7 @@ def test_the_default_tools_and_their_parameters_are_these() -> None:
         "memory_get": ["ids", "scope_id"],
         "memory_save": ["content", "title", "tags", "layer", "paths"],
         "memory_timeline": ["memory_id", "scope_id"],
-        "transcript_search": ["query", "limit"],
+        "transcript_search": ["query", "limit", "scope_id"],
         "context_assemble": ["query", "project"],
         "memory_forget": ["id"],
     }
@@ -187,13 +187,28 @@ def test_a_title_that_the_statement_begins_with_is_not_said_twice(ws: Workspace,
     assert ask("memory_search", query="tokens").count("Tokens are signed") == 1
 
 
-def test_the_current_project_comes_first_and_others_are_found_too(ws: Workspace, ask: Ask) -> None:
+@pytest.mark.parametrize("tool", ["memory_search", "memory_list"])
+def test_the_current_project_and_general_memories_are_searched_unless_all_are_asked_for(
+    ws: Workspace, ask: Ask, tool: str
+) -> None:
+    for number, project in enumerate(("other", "shop", "general"), 1):
+        keep(ws, number, "Walrus tokens live in the cellar.", project=project)
+    ws.settings = replace(ws.settings, tools="full")
+    query = {"query": "walrus"} if tool == "memory_search" else {}
+
+    def projects(**scope: str) -> set[str]:
+        return set(re.findall(r"^\d\. \d+ · (\w+)", ask(tool, **query, **scope), re.MULTILINE))
+
+    assert projects() == {"shop", "general"}
+    assert projects(scope_id="other") == {"other"}
+    assert projects(scope_id=" All ") == {"shop", "general", "other"}
+
+
+def test_the_current_project_comes_first_among_all(ws: Workspace, ask: Ask) -> None:
     keep(ws, 1, "Walrus tokens live in the cellar.", project="other")
     keep(ws, 2, "Walrus tokens live in the cellar.", project="shop")
-    assert re.findall(r"^\d\. (\d+) · (\w+)", ask("memory_search", query="walrus"), re.MULTILINE) == [
-        ("00000002", "shop"),
-        ("00000001", "other"),
-    ]
+    found = re.findall(r"^\d\. (\d+) · (\w+)", ask("memory_search", query="walrus", scope_id="all"), re.MULTILINE)
+    assert found == [("00000002", "shop"), ("00000001", "other")]
 
 
 def test_a_scope_filters_hard(ws: Workspace, ask: Ask) -> None:
@@ -201,13 +216,15 @@ def test_a_scope_filters_hard(ws: Workspace, ask: Ask) -> None:
     keep(ws, 2, "A walrus is there.", project="shop")
     assert "00000002" not in ask("memory_search", query="walrus", scope_id="Other")
     nothing = ask("memory_search", query="walrus", scope_id="third")
-    assert nothing.startswith("Nothing found in third; without scope_id all projects are searched.")
+    assert nothing.startswith("Nothing found in third; scope_id `all` searches every project.")
 
 
 def test_nothing_found_says_where_else_to_look(ask: Ask, mem: MemoryHome) -> None:
     assert ask("memory_search", query="walrus") == (
-        "Nothing found. Other words may find it, or transcript_search what was said in sessions."
+        "Nothing found in shop; scope_id `all` searches every project. Other words may find it, or transcript_search "
+        "what was said in sessions."
     )
+    assert ask("memory_search", query="walrus", scope_id="all").startswith("Nothing found. Other words")
 
 
 def test_a_limit_is_kept(ws: Workspace, ask: Ask) -> None:
@@ -421,6 +438,14 @@ def test_a_timeline_tells_what_each_neighbour_is(ws: Workspace, ask: Ask) -> Non
 
 
 @pytest.mark.usefixtures("full")
+def test_a_timeline_leaves_out_links_to_other_projects_unless_all_are_asked_for(ws: Workspace, ask: Ask) -> None:
+    keep(ws, 1, "The bank signs too.", project="bank", title="Bank")
+    link = f"[[{retrieve.get(ws, '00000001').link[2:-2]}]]"
+    keep(ws, 2, "Tokens are signed.", related=(link,))
+    assert "Bank" not in ask("memory_timeline", memory_id="00000002")
+    assert "Bank" in ask("memory_timeline", memory_id="00000002", scope_id="all")
+
+
 def test_a_list_shows_the_last_changed_first_and_recall_is_search(ws: Workspace, ask: Ask) -> None:
     keep(ws, 1, "An old walrus.", updated="2026-03-01T09:00:00+01:00")
     keep(ws, 2, "A new walrus.", updated="2026-03-02T09:00:00+01:00")
@@ -485,10 +510,10 @@ def test_turns_are_shown_quoted_with_what_was_said_around_them(ask: Ask, monkeyp
         score=1.0,
         before=Beside("assistant", "2026-03-01T08:59:00Z", "Shall I use npm?"),
     )
-    asked: list[tuple[str, int]] = []
+    asked: list[tuple[str, int, str | None]] = []
 
-    def search(_: Workspace, query: str, *, limit: int) -> list[Said]:
-        asked.append((query, limit))
+    def search(_: Workspace, query: str, *, limit: int, project: str | None) -> list[Said]:
+        asked.append((query, limit, project))
         return [found] if query == "pnpm" else []
 
     monkeypatch.setattr(transcripts, "search", search)
@@ -501,8 +526,9 @@ def test_turns_are_shown_quoted_with_what_was_said_around_them(ask: Ask, monkeyp
         "   > No, use pnpm.",
         "   > # Heading",
     ]
-    assert ask("transcript_search", query="yarn").startswith("Nothing found in earlier sessions.")
-    assert asked == [("pnpm", 3), ("yarn", 10)]
+    assert ask("transcript_search", query="yarn").startswith("Nothing found in earlier sessions of shop.")
+    assert ask("transcript_search", query="yarn", scope_id="all").startswith("Nothing found in earlier sessions.")
+    assert asked == [("pnpm", 3, "shop"), ("yarn", 10, "shop"), ("yarn", 10, None)]
 
 
 def test_sessions_that_are_not_indexed_are_an_error_with_advice(ask: Ask) -> None:

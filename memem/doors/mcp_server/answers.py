@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from memem.core.errors import Ambiguous, InputError, MememError, NoteError, NotFound
-from memem.core.memory import KINDS, PINNED, Entry
+from memem.core.memory import EVERY_PROJECT, KINDS, PINNED, Entry
 from memem.core.project import normalise
 from memem.core.trust import SAVED
 from memem.flows import (
@@ -44,6 +44,15 @@ class Here:
     def project(self) -> str:
         return self.ws.project_of(self.cwd).name
 
+    def scope(self, scope_id: str) -> tuple[str | None, bool]:
+        """The project to look in, None for all of them, and whether general memories count too.
+
+        What Claude may read unasked ends with the current project (`flows/permissions.py`), so that is the default.
+        """
+        if scope_id.strip().lower() == EVERY_PROJECT:
+            return None, False
+        return (scope_id, False) if scope_id else (self.project, True)
+
 
 def active_memory_slice(here: Here, *, query: str, task_mode: str = "") -> str:
     reindex.look(here.ws)
@@ -63,12 +72,12 @@ def context_assemble(here: Here, *, query: str, project: str = "") -> str:
 
 def memory_search(here: Here, *, query: str, limit: int = 10, scope_id: str = "", as_of: str = "") -> str:
     reindex.look(here.ws)
-    project, then = scope_id or None, as_of or None
-    hits = retrieve.search(here.ws, query, project=project, current=here.project, limit=limit, as_of=then)
+    project, general = here.scope(scope_id)
+    hits = retrieve.search(
+        here.ws, query, project=project, general=general, current=here.project, limit=limit, as_of=as_of or None
+    )
     if not hits:
-        where = (
-            f" in {showing.line(normalise(scope_id))}; without scope_id all projects are searched" if scope_id else ""
-        )
+        where = f" in {showing.line(normalise(project))}; scope_id `all` searches every project" if project else ""
         return _joined(
             f"Nothing found{where}. Other words may find it, or transcript_search what was said in sessions.",
             _degraded(hits.degraded),
@@ -82,7 +91,8 @@ def memory_recall(here: Here, *, query: str, limit: int = 10, scope_id: str = ""
 
 def memory_list(here: Here, *, scope_id: str = "", limit: int = 10) -> str:
     reindex.look(here.ws)
-    entries = retrieve.list_memories(here.ws, project=scope_id or None, limit=limit)
+    project, general = here.scope(scope_id)
+    entries = retrieve.list_memories(here.ws, project=project, general=general, limit=limit)
     if not entries:
         return "No memories here yet. memory_save keeps one."
     return _joined(QUOTED, _shown(here, entries, *showing.memories(entries, FEWER)))
@@ -146,7 +156,9 @@ def memory_save(
 
 def memory_timeline(here: Here, *, memory_id: str, scope_id: str = "") -> str:
     reindex.look(here.ws)
-    return _joined(QUOTED, showing.time_line(timeline.timeline(here.ws, memory_id, project=scope_id or None)))
+    project = None if scope_id == EVERY_PROJECT else scope_id or None
+    found = timeline.timeline(here.ws, memory_id, project=project, beyond=scope_id == EVERY_PROJECT)
+    return _joined(QUOTED, showing.time_line(found))
 
 
 def memory_graph_neighbors(here: Here, *, memory_id: str, depth: int = 1, limit: int = 10) -> str:
@@ -168,10 +180,12 @@ def memory_graph_rebuild(here: Here) -> str:
     return f"{woven.edges:,} edges between {woven.memories:,} memories, found by {showing.line(woven.by)}."
 
 
-def transcript_search(here: Here, *, query: str, limit: int = 10) -> str:
-    found = transcripts.search(here.ws, query, limit=limit)
+def transcript_search(here: Here, *, query: str, limit: int = 10, scope_id: str = "") -> str:
+    project, _ = here.scope(scope_id)
+    found = transcripts.search(here.ws, query, limit=limit, project=project)
     if not found:
-        return "Nothing found in earlier sessions. Other words may find it; memory_search looks among memories."
+        where = f"earlier sessions of {showing.line(normalise(project))}" if project else "earlier sessions"
+        return f"Nothing found in {where}. Other words may find it; memory_search looks among memories."
     return _joined(SAID, showing.turns(found))
 
 
