@@ -437,7 +437,6 @@ def test_a_timeline_tells_what_each_neighbour_is(ws: Workspace, ask: Ask) -> Non
         ask("memory_timeline", memory_id="00000002", scope_id="other")
 
 
-@pytest.mark.usefixtures("full")
 def test_a_timeline_leaves_out_links_to_other_projects_unless_all_are_asked_for(ws: Workspace, ask: Ask) -> None:
     keep(ws, 1, "The bank signs too.", project="bank", title="Bank")
     link = f"[[{retrieve.get(ws, '00000001').link[2:-2]}]]"
@@ -446,6 +445,7 @@ def test_a_timeline_leaves_out_links_to_other_projects_unless_all_are_asked_for(
     assert "Bank" in ask("memory_timeline", memory_id="00000002", scope_id="all")
 
 
+@pytest.mark.usefixtures("full")
 def test_a_list_shows_the_last_changed_first_and_recall_is_search(ws: Workspace, ask: Ask) -> None:
     keep(ws, 1, "An old walrus.", updated="2026-03-01T09:00:00+01:00")
     keep(ws, 2, "A new walrus.", updated="2026-03-02T09:00:00+01:00")
