@@ -91,7 +91,7 @@ class Home:
 
 
 class Homes:
-    """Makes homes in one folder; they share a vault, and the environment of the first plugin set up."""
+    """Makes homes in one folder; they share a vault and a project."""
 
     def __init__(self, place: Path, claude: Path, model: str | None) -> None:
         self._place = place
@@ -103,7 +103,6 @@ class Homes:
             "XDG_RUNTIME_DIR": str(place / "run"),
             **({"MEMEM_MODEL_DIR": model} if model else {"MEMEM_ENCODER": "none"}),
         }
-        self._environment: Path | None = None
 
     def prepare(self, notes: int) -> None:
         """Write the vault, index it and give it vectors where there is an encoder."""
@@ -132,14 +131,8 @@ class Homes:
             keep_parts(root, variant.parts)
         with self._machine(name) as machine:
             install(machine, root)
-            home = Home(machine, self._project, root)
-            if self._environment is None:
-                machine.set_up(root)
-                self._environment = home.environment
-            else:
-                home.environment.parent.mkdir(parents=True, exist_ok=True)
-                home.environment.symlink_to(self._environment)
-            yield home
+            machine.set_up(root)
+            yield Home(machine, self._project, root)
 
     @contextmanager
     def _machine(self, name: str) -> Iterator[Machine]:
