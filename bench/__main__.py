@@ -16,6 +16,7 @@ BENCHES = (
     "moving",
     "pages",
     "picture",
+    "plugin",
     "ranking",
     "recall",
     "report",

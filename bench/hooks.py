@@ -32,7 +32,7 @@ from bench.measure import (
     table,
     timed,
 )
-from bench.plugin import Hook, Scene, Server, starting, write_transcript
+from bench.scene import Hook, Scene, Server, starting, write_transcript
 from memem.flows import model
 from memem.workspace import open_workspace
 

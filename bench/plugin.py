@@ -1,261 +1,198 @@
-"""The plugin as Claude Code runs it, in a home made for it: its hooks, each in a session of its own, and its server."""
+"""The cost of the plugin in a real Claude Code that talks to a stub model on loopback: time, memory, request size.
 
-import json
-import re
-import subprocess
-import sys
-import time
-import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
-from dataclasses import replace
-from datetime import UTC, datetime
-from itertools import count, cycle
-from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
-
-from bench import vaults
-from bench.latency import Bed
-from bench.meaning import fill
-from bench.measure import Program, Task, bare_start
-from memem.core.memory import CONVENTIONS, GENERAL, ORDINARY, PINNED, Memory
-from memem.flows import consent, reindex
-from memem.flows.checkup_setup import ROOT
-from memem.flows.hook_check import ENVELOPES, SHELL, read_hooks
-from memem.flows.plugin import HOOKS
-from memem.index.passages import key, passages
-
-PROJECT = vaults.PROJECTS[1]
-ASKED_ABOUT, MEANT = 100, 1_000
-"""Prompts are about those of the first notes that a session of the project may see; of so many, those have vectors of
-their own."""
-PINNED_NOTES, CONVENTION_NOTES = 4, 12
-FILE = Path("src", "checkout", "basket.py")
-LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
-LEAD_TRIES, LEAD_SECONDS = 100, 0.1
-VERSION = "2025-06-18"
-CLOSE_SECONDS = 10.0
-_USER_OPTION = re.compile(r"\$\{user_config\.\w+\}")
-_OUTCOME = """
-import sys
-sys.path.insert(0, sys.argv[1])
-from memem.doors.hook.client import ask_engine
-print(ask_engine("PermissionRequest", b"{}")[0])
+`claude -p` runs in turns without a plugin, with an empty one, which shows the part nobody can save, and with memem.
+Each has a home of its own; mining is off. `--parts` adds homes with only the server or the hook of one event.
 """
 
-Told = Callable[[Path], Mapping[str, Any]]
-"""What one event is told beside what all are, given the transcript of its session."""
+import argparse
+import os
+import sys
+import tempfile
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from itertools import cycle
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from bench import vaults
+from bench.latency import say, verdict
+from bench.measure import (
+    BARE,
+    Peak,
+    Promise,
+    Task,
+    Timed,
+    against_bare,
+    interleave,
+    machine,
+    ratio,
+    save_json,
+    table,
+)
+from bench.plugin_homes import SERVER, Home, Homes, Variant
+from bench.scene import Server, starting
+from memem.flows import model
+from memem.workspace import open_workspace
+
+CLAUDE_VARIABLE = "MEMEM_TEST_CLAUDE"
+NOTES, LEAST_NOTES, QUERIES, REPEAT = 300, 40, 100, 15
+RUN_LIMIT, TOOLS_LIMIT = 1.5, 4.0
+NO_PLUGIN, EMPTY, PLUGIN = "no plugin", "empty plugin", "memem"
+TOOLS_LISTED = "server start to tools/list"
+RUN_EVENTS = ("SessionStart", "UserPromptSubmit", "Stop", "SessionEnd")
+"""The events that fire in a run of one prompt that uses no tool."""
 
 
-class Hook:
-    """The hook of an event as a task: its command through a shell, the envelope on standard input."""
+@dataclass
+class Report:
+    """All measurements, and the errors that the plugin logged meanwhile."""
 
-    def __init__(
-        self, event: str, environ: Mapping[str, str], folder: Path, transcripts: Path, told: Told = lambda _: {}
-    ) -> None:
-        (command,) = [hook.command for hook in read_hooks(ROOT / HOOKS) if hook.event == event]
-        self.event = event
-        self.sessions: list[str] = []
-        self._folder = folder
-        self._transcripts = transcripts
-        self._told = told
-        self._program = Program(lambda: (SHELL, "-c", command), environ, folder, self._envelope)
-
-    def __call__(self) -> float:
-        return self._program()
-
-    @property
-    def peaks(self) -> list[int]:
-        return self._program.peaks
-
-    def _envelope(self) -> bytes:
-        session = str(uuid.uuid4())
-        self.sessions.append(session)
-        transcript = self._transcripts / f"{session}.jsonl"
-        about = {"session_id": session, "transcript_path": str(transcript), "cwd": str(self._folder)}
-        told = {**about, "hook_event_name": self.event, **ENVELOPES[self.event], **self._told(transcript)}
-        return json.dumps(told).encode()
+    runs: dict[str, tuple[float, ...]] = field(default_factory=dict)
+    servers: list[Timed] = field(default_factory=list)
+    memory: list[Peak] = field(default_factory=list)
+    request_bytes: dict[str, int] = field(default_factory=dict)
+    promises: list[Promise] = field(default_factory=list)
+    complaints: list[str] = field(default_factory=list)
 
 
-class Server:
-    """One that has told its tools."""
-
-    def __init__(self, environ: Mapping[str, str], folder: Path) -> None:
-        told = json.loads((ROOT / ".mcp.json").read_bytes())["mcpServers"]["memem"]
-        command = [part.replace("${CLAUDE_PLUGIN_ROOT}", str(ROOT)) for part in (told["command"], *told["args"])]
-        unset = {name: _USER_OPTION.sub("", value) for name, value in told.get("env", {}).items()}
-        self._numbers = count(1)
-        self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={**environ, **unset}, cwd=folder
-        )
-        self._asked(
-            "initialize", protocolVersion=VERSION, capabilities={}, clientInfo={"name": "bench", "version": "1"}
-        )
-        self._send({"method": "notifications/initialized"})
-        self.tools = [tool["name"] for tool in self._asked("tools/list")["tools"]]
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """End it as Claude Code does, by closing its input."""
-        try:
-            self._process.communicate(timeout=CLOSE_SECONDS)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.communicate()
-
-    def search(self, query: str) -> str:
-        """What `memory_search` says."""
-        return self.call("memory_search", {"query": query})
-
-    def call(self, tool: str, arguments: Mapping[str, Any]) -> str:
-        """What a tool says."""
-        result = self._asked("tools/call", name=tool, arguments=arguments)
-        said = str(result["content"][0]["text"])
-        if result.get("isError"):
-            raise RuntimeError(f"{tool} failed: {said}")
-        return said
-
-    @property
-    def pid(self) -> int:
-        return self._process.pid
-
-    def resident(self) -> int:
-        """How many bytes of memory it holds, those of mapped files included."""
-        shown = subprocess.run(["ps", "-o", "rss=", "-p", str(self._process.pid)], stdout=subprocess.PIPE, check=True)
-        return int(shown.stdout) * 1024
-
-    def _asked(self, method: str, **params: Any) -> dict[str, Any]:
-        number = next(self._numbers)
-        self._send({"id": number, "method": method, "params": params})
-        assert self._process.stdout
-        for line in self._process.stdout:
-            reply = json.loads(line)
-            if reply.get("id") == number:
-                return dict(reply["result"])
-        self.close()
-        raise RuntimeError(f"The server ended instead of answering {method}.")
-
-    def _send(self, message: Mapping[str, Any]) -> None:
-        assert self._process.stdin
-        with suppress(BrokenPipeError):  # whoever waits for an answer learns that there is none
-            self._process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
-            self._process.stdin.flush()
+def run(arguments: list[str]) -> int:
+    """Measure, print the tables, and write the JSON when asked; 1 when a promise is broken or the plugin failed."""
+    options = _options(arguments)
+    with tempfile.TemporaryDirectory(prefix="memem-bench-", dir=options.folder) as place:
+        report = measure(Path(place), options)
+    _print(report)
+    if options.json:
+        save_json(options.json, _as_json(report, options))
+    kept = all(promise.holds or not promise.judged for promise in report.promises)
+    return 0 if kept and not report.complaints else 1
 
 
-class Scene:
-    """A home with vectors in which mining is on, and the folder of a project that sessions are about."""
-
-    def __init__(self, bed: Bed) -> None:
-        self.notes = bed.notes
-        self.ws = bed.workspace
-        self.folder = bed.folder / PROJECT
-        self.transcripts = bed.folder / "sessions"
-        prompts = vaults.prompts(ASKED_ABOUT)
-        self.prompts = [prompts[number - 1] for number in _seen(range(1, min(bed.notes, ASKED_ABOUT)))]
-        usual = {name: value for name, value in bed.environ.items() if not name.startswith(("PYTHON", "CLAUDE"))}
-        told = {"CLAUDECODE": "1", "CLAUDE_PROJECT_DIR": str(self.folder), "CLAUDE_PLUGIN_ROOT": str(ROOT)}
-        self.environ = usual | told
-
-    def prepare(self) -> None:
-        """Write the vault, read it and give it vectors; and have sessions mined."""
-        (self.folder / FILE).parent.mkdir(parents=True)
-        (self.folder / FILE).touch()
-        self.transcripts.mkdir()
-        vaults.write_notes(self.ws, self.notes)
-        for memory in _standing(self.notes):
-            vaults.write_note(self.ws, memory)
-        reindex.refresh(self.ws)
-        seen = _seen(range(min(self.notes, MEANT)))
-        texts = [text for number in seen for text in passages(vaults.memory(number))]
-        self.ws.vectors().add(list(map(key, texts)), self.ws.encoder().passages(texts))
-        fill(self.ws)
-        agreed = replace(self.ws, clock=lambda: LONG_AGO)
-        consent.opt_in(agreed)
-        agreed.close()
-
-    def hook(self, event: str, told: Told = lambda _: {}, *, without: str = "") -> Hook:
-        environ = {name: value for name, value in self.environ.items() if name != without}
-        return Hook(event, environ, self.folder, self.transcripts, told)
-
-    def prompt(self) -> Hook:
-        prompts = cycle(self.prompts)
-        return self.hook("UserPromptSubmit", lambda _: {"prompt": next(prompts)})
-
-    def tool_use(self, *, without: str = "") -> Hook:
-        used = {"tool_name": "Read", "tool_input": {"file_path": str(self.folder / FILE)}}
-        return self.hook("PreToolUse", lambda _: used, without=without)
-
-    def bare(self) -> Program:
-        return bare_start(self.environ, self.folder)
-
-    def start_server(self) -> Server:
-        return Server(self.environ, self.folder)
-
-    @contextmanager
-    def leader(self) -> Iterator[Server]:
-        """A server that answers hooks."""
-        with self.start_server() as server:
-            tries = (self._outcome() for _ in range(LEAD_TRIES))
-            if "done" not in tries:
-                raise RuntimeError(f"The server does not answer hooks: {self._outcome()}.")
-            yield server
-
-    def answered(self, hook: Hook) -> float | None:
-        """The share of a hook's runs that showed something, or mined; None where that leaves no trace in the home."""
-        if hook.event == "PermissionRequest":
-            return None
-        done = [self.ws.contexts.shown(each) or self.ws.state.sessions.get(each) for each in hook.sessions]
-        return round(sum(map(bool, done)) / len(done), 2)
-
-    def complaints(self) -> list[str]:
-        log = self.ws.home.hooks_log
-        return log.read_text(encoding="utf-8").splitlines() if log.exists() else []
-
-    def _outcome(self) -> str:
-        """What the engine answers to a hook that has nothing to say to it."""
-        time.sleep(LEAD_SECONDS)
-        command = [sys.executable, "-I", "-c", _OUTCOME, str(ROOT)]
-        done = subprocess.run(command, env=self.environ, cwd=self.folder, stdout=subprocess.PIPE, text=True, check=True)
-        return done.stdout.strip()
+def measure(place: Path, options: argparse.Namespace) -> Report:
+    """Runs of Claude Code in all homes, then the server by itself."""
+    report = Report()
+    homes = Homes(place, options.claude, model.state(open_workspace(actor="bench")).folder)
+    say(f"{options.notes:,} notes: writing and indexing")
+    homes.prepare(options.notes)
+    with ExitStack() as stack:
+        say("installing the plugin")
+        memem = stack.enter_context(homes.with_plugin(Variant(PLUGIN)))
+        compared = {NO_PLUGIN: stack.enter_context(homes.without_plugin())}
+        for variant in _variants(parts=options.parts):
+            compared[variant.name] = stack.enter_context(homes.with_plugin(variant))
+        compared[PLUGIN] = memem
+        say("claude -p")
+        _time_runs(compared, options, report)
+        say("the server")
+        _time_servers(memem, options, report)
+        _weigh(memem, options, report)
+        report.complaints = [
+            f"{name}: {complaint}" for name, home in compared.items() for complaint in home.complaints()
+        ]
+    return report
 
 
-def starting(start: Callable[[], Server]) -> Task:
-    """From the start of a server to its tools, as a task."""
-
-    def task() -> float:
-        begun = time.perf_counter()
-        with start():
-            return time.perf_counter() - begun
-
-    return task
+def _variants(*, parts: bool) -> list[Variant]:
+    single = (SERVER, *RUN_EVENTS) if parts else ()
+    return [Variant(EMPTY, frozenset()), *(Variant(f"only {part}", frozenset({part})) for part in single)]
 
 
-def _seen(numbers: Iterable[int]) -> list[int]:
-    """Of these notes, those that a session of the project may be shown."""
-    return [number for number in numbers if vaults.memory(number).project in (PROJECT, GENERAL)]
+def _time_runs(compared: dict[str, Home], options: argparse.Namespace, report: Report) -> None:
+    tasks: dict[str, Task] = {name: home.session() for name, home in compared.items()}
+    report.runs = interleave(tasks, options.repeat)
+    report.request_bytes = {name: home.first_request_bytes() for name, home in compared.items()}
+    _promise(f"claude -p, {PLUGIN} / {NO_PLUGIN}", ratio(report.runs, PLUGIN, NO_PLUGIN), RUN_LIMIT, options, report)
 
 
-def _standing(notes: int) -> list[Memory]:
-    """What the project is and how things are done in it, behind the vault's other notes; and one about a file."""
-    layers = [PINNED] * PINNED_NOTES + [CONVENTIONS] * CONVENTION_NOTES + [ORDINARY]
-    made = [replace(vaults.memory(notes + place), project=PROJECT, layer=layer) for place, layer in enumerate(layers)]
-    return [*made[:-1], replace(made[-1], paths=(f"{FILE.parent}/**",))]
+def _time_servers(home: Home, options: argparse.Namespace, report: Report) -> None:
+    tasks: dict[str, Task] = {BARE: home.bare_start(), TOOLS_LISTED: starting(home.start_server)}
+    taken = interleave(tasks, options.repeat)
+    report.servers = against_bare(taken, options.notes)
+    _promise(f"{TOOLS_LISTED} / {BARE}", ratio(taken, TOOLS_LISTED, BARE), TOOLS_LIMIT, options, report)
 
 
-def write_transcript(path: Path) -> dict[str, str]:
-    """A session of one turn, in which nothing is said that is worth keeping; a hook is told its last words."""
-    words = vaults.memory(1).body
-    about = {"cwd": "/srv/shop", "sessionId": path.stem, "timestamp": vaults.NEWEST.isoformat(), "isSidechain": False}
-    said = {"user": words, "assistant": [{"type": "text", "text": words}]}
-    lines = [
-        {**about, "type": role, "uuid": str(uuid.uuid4()), "message": {"role": role, "content": content}}
-        for role, content in said.items()
+def _weigh(home: Home, options: argparse.Namespace, report: Report) -> None:
+    def weigh(what: str, server: Server) -> None:
+        report.memory.append(Peak(what, options.notes, server.resident()))
+
+    queries = cycle(vaults.queries(min(options.notes, options.queries)))
+    with home.start_server() as server:
+        weigh("after tools/list", server)
+        server.search(next(queries))
+        weigh("loaded: after the first search", server)
+        for _ in range(options.queries):
+            server.search(next(queries))
+        weigh(f"after {options.queries} more searches", server)
+
+
+def _promise(what: str, measured: float, limit: float, options: argparse.Namespace, report: Report) -> None:
+    report.promises.append(Promise(what, measured, limit, judged=options.notes == NOTES))
+
+
+def _options(arguments: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m bench plugin", description=__doc__)
+    given = os.environ.get(CLAUDE_VARIABLE)
+    parser.add_argument("--claude", type=Path, default=given, help=f"Claude Code (default: {CLAUDE_VARIABLE})")
+    parser.add_argument("--notes", type=int, default=NOTES, help=f"in the vault (default: {NOTES})")
+    parser.add_argument("--repeat", type=int, default=REPEAT, help=f"runs of each (default: {REPEAT})")
+    parser.add_argument("--queries", type=int, default=QUERIES, help=f"to the server (default: {QUERIES})")
+    parser.add_argument("--parts", action="store_true", help="also time the server and each hook alone")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the numbers to this file")
+    parser.add_argument("--folder", type=Path, metavar="DIR", help="where the homes are made, and removed again")
+    options = parser.parse_args(arguments)
+    if not options.claude or not options.claude.exists():
+        parser.error(f"Claude Code not found; pass --claude or set {CLAUDE_VARIABLE} to its path")
+    if sys.platform != "linux":
+        parser.error("needs /proc to wait for background processes; run it on Linux")
+    if options.notes < LEAST_NOTES or min(options.repeat, options.queries) < 1:
+        parser.error(f"needs at least {LEAST_NOTES} notes, one run and one query")
+    options.claude = options.claude.absolute()
+    return options
+
+
+def _run_rows(report: Report) -> list[dict[str, Any]]:
+    """One row per home: its median, its ratio to and difference from a run without a plugin."""
+    without = median(report.runs[NO_PLUGIN])
+    return [
+        {
+            "what": name,
+            "ms": round(median(seconds) * 1000, 1),
+            "least_ms": round(min(seconds) * 1000, 1),
+            "x_without": round(median(seconds) / without, 3),
+            "extra_ms": round((median(seconds) - without) * 1000, 1),
+            "extra_bytes": report.request_bytes[name] - report.request_bytes[NO_PLUGIN],
+            "runs": len(seconds),
+        }
+        for name, seconds in report.runs.items()
     ]
-    path.write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
-    return {"last_assistant_message": words}
+
+
+def _print(report: Report) -> None:
+    print("Medians; the bare start is `python -I -S -c pass` with the environment's own interpreter.\n")
+    columns = ("what", "ms", "least_ms", "x_without", "extra_ms", "extra_bytes")
+    headings = ("claude -p with", "ms", "least ms", "x without", "extra ms", "extra bytes of the request")
+    print(table(headings, [[row[column] for column in columns] for row in _run_rows(report)]))
+    times = [each.as_json() for each in report.servers]
+    print(
+        "\n" + table(("server", "ms", "p95", "x bare"), [[r["what"], r["ms"], r["p95_ms"], r["x_bare"]] for r in times])
+    )
+    print("\n" + table(("resident memory of the server", "MB"), [(p.what, p.bytes / 1e6) for p in report.memory]))
+    promised = [(each.what, each.ratio, each.limit, verdict(each)) for each in report.promises]
+    print("\n" + table(("promise", "measured", "at most", ""), promised))
+    if report.complaints:
+        print("\nThe plugin failed:", *report.complaints, sep="\n")
+
+
+def _as_json(report: Report, options: argparse.Namespace) -> dict[str, Any]:
+    return {
+        "bench": "plugin",
+        "machine": machine(),
+        "notes": options.notes,
+        "repeat": options.repeat,
+        "queries": options.queries,
+        "runs": _run_rows(report),
+        "servers": [each.as_json() for each in report.servers],
+        "memory": [each.as_json() for each in report.memory],
+        "promises": [promise.as_json() for promise in report.promises],
+        "complaints": len(report.complaints),
+    }

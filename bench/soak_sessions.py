@@ -13,7 +13,7 @@ from random import Random
 from typing import Any
 
 from bench import vaults
-from bench.plugin import Server
+from bench.scene import Server
 from bench.soak_scene import Facts, Scene, statement
 from memem.flows.checkup_setup import ROOT
 from memem.flows.hook_check import ENVELOPES, SHELL, read_hooks

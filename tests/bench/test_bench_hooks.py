@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from bench import hooks, plugin
+from bench import hooks, scene
 from bench.hooks import Report
 from bench.latency import Bed
 from bench.measure import BARE, Promise
-from bench.plugin import Hook, Scene, Server, starting
+from bench.scene import Hook, Scene, Server, starting
 from memem.flows.mining import mine_file
 
 TINY = ("--notes", "40", "--repeat", "1", "--queries", "2")
@@ -32,7 +32,7 @@ STAYS = f"{REFUSES}\nimport time\nwhile True: time.sleep(60)"
 @pytest.fixture
 def serving(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Server]:
     """Starts a server that is another program."""
-    monkeypatch.setattr(plugin, "ROOT", tmp_path)
+    monkeypatch.setattr(scene, "ROOT", tmp_path)
 
     def serve(script: str) -> Server:
         (tmp_path / "serve.py").write_text(script)
@@ -104,7 +104,7 @@ def test_complaints_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_a_session_has_nothing_in_it_that_is_worth_keeping(tmp_path: Path) -> None:
     bed = Bed(tmp_path / "bed", 0, count(), MEMEM_ENCODER="none", MEMEM_EXTRACTOR="rules")
-    told = plugin.write_transcript(tmp_path / "s1.jsonl")
+    told = scene.write_transcript(tmp_path / "s1.jsonl")
     mined = mine_file(bed.workspace, tmp_path / "s1.jsonl")
     bed.close()
     assert (mined.outcome, mined.turns, mined.count("added")) == ("mined", 2, 0)
@@ -152,7 +152,7 @@ def test_what_a_server_refuses_is_no_answer(serving: Callable[[str], Server]) ->
 def test_a_server_that_does_not_leave_is_ended(
     serving: Callable[[str], Server], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(plugin, "CLOSE_SECONDS", 0.01)
+    monkeypatch.setattr(scene, "CLOSE_SECONDS", 0.01)
     server = serving(STAYS)
     server.close()
     assert server._process.returncode == -9
@@ -172,7 +172,7 @@ def test_a_server_is_timed_until_it_has_told_its_tools(serving: Callable[[str], 
 def test_a_server_that_answers_no_hook_does_not_lead(
     serving: Callable[[str], Server], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(plugin, "LEAD_TRIES", 1)
+    monkeypatch.setattr(scene, "LEAD_TRIES", 1)
     monkeypatch.setattr(Scene, "start_server", lambda _: serving(REFUSES))
     monkeypatch.setattr(Scene, "_outcome", lambda _: "other")
     bed = Bed(tmp_path / "bed", 40, count(), MEMEM_ENCODER="none")
