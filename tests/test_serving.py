@@ -15,7 +15,7 @@ import pytest
 
 import memem
 from memem import serving
-from memem.core.errors import Busy
+from memem.core.errors import Busy, IndexDamaged
 from memem.doors.engine.protocol import Request
 from memem.doors.hook import client as hook
 from memem.flows import remember
@@ -287,3 +287,31 @@ def test_a_leader_that_was_waited_for_in_vain_is_not_asked_again_at_once(
         assert tokens in follower.call("memory_search", {"query": "RS256"})
     follower.close()
     assert asked == ["memory_search"]
+
+
+def test_an_unexpected_error_is_a_tool_error_in_one_line_and_logged(
+    environ: dict[str, str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server = serving.Serving()
+    monkeypatch.setattr(server, "call", lambda *_: str(1 // 0))
+    assert server.result("fail", {}) == (
+        "unexpected ZeroDivisionError in fail: integer division or modulo by zero",
+        True,
+    )
+    assert "Traceback" in capsys.readouterr().err
+    server.close()
+
+
+def test_a_damaged_index_is_tried_again_once(environ: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    outcomes: list[Exception | str] = [IndexDamaged("set aside"), "found"]
+
+    def call(*_: object) -> str:
+        outcome = outcomes.pop(0)
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
+
+    server = serving.Serving()
+    monkeypatch.setattr(server, "call", call)
+    assert server.result("memory_search", {}) == ("found", False)
+    server.close()

@@ -28,6 +28,7 @@ USUAL_SECONDS = 60.0
 """How long a hook may take that states nothing else."""
 LONGEST_CONTEXT = 10_000
 """In characters; more than that Claude Code replaces by a preview."""
+RECONNECT = "In Claude Code run `/mcp`, choose memem, then Reconnect: that brings its tools back at once."
 REINSTALL = "`claude plugin install memem@memem-marketplace` installs it again."
 WARM = "It is quicker while Claude Code runs memem's server; `/mcp` there shows whether it does."
 NOT_FOUND = (126, 127)
@@ -84,14 +85,14 @@ def check(ws: Workspace, beside: Path = ROOT) -> list[Diagnosis]:
         return [broken("plugin", f"{found.hooks_file} cannot be used: {problem}", REINSTALL)]
     if ws.is_a_call_of_ours or not Path(SHELL).exists():
         why = "MEMEM_HOOKS_OFF is set" if ws.is_a_call_of_ours else f"there is no {SHELL}"
-        return [_of_plugin(found), fine("hooks", f"not run, since {why}")]
+        return [_of_plugin(found), *_of_server(ws), fine("hooks", f"not run, since {why}")]
     with tempfile.TemporaryDirectory(prefix="memem-", ignore_cleanup_errors=True) as folder:
         ran = [_judged(ws, hook, found, _run(ws, hook, found, Path(folder))) for hook in hooks]
     if ws.home.contexts_file.exists():
         with suppress(MememError):
             ws.contexts.forget(SESSION)
             ws.contexts.receipts.forget(SESSION)
-    return [_of_plugin(found), *ran]
+    return [_of_plugin(found), *_of_server(ws), *ran]
 
 
 def read_hooks(file: Path) -> list[Hook]:
@@ -192,6 +193,12 @@ def _of_plugin(found: Plugin) -> Diagnosis:
     if found.data is None:
         return fine("plugin", f"{found.root}, which Claude Code has not installed")
     return fine("plugin", f"{found.root}, installed in Claude Code")
+
+
+def _of_server(ws: Workspace) -> list[Diagnosis]:
+    if not plugin.server_is_skipped(ws):
+        return []
+    return [degraded("server", "Claude Code does not start it for 15 minutes after a failed start", RECONNECT)]
 
 
 def _judged(ws: Workspace, hook: Hook, found: Plugin, ran: Ran) -> Diagnosis:

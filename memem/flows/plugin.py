@@ -11,6 +11,10 @@ from memem.workspace import Workspace
 NAME = "memem"
 MARKETPLACE = "memem-marketplace"
 HOOKS = Path("hooks", "hooks.json")
+SERVER = "plugin:memem:memem"
+"""Claude Code's name for memem's MCP server."""
+SKIPPED_SECONDS = 15 * 60
+"""How long Claude Code (2.1.197 to 2.1.326) does not start a server after its start has failed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +67,18 @@ def find(ws: Workspace, beside: Path = ROOT) -> Plugin | None:
         enabled = _object(_read(ws.claude_folder / "settings.json").get("enabledPlugins")).get(key)
         return Plugin(root, plugins / "data" / key.replace("@", "-"), enabled is not False)
     return Plugin(beside) if (beside / HOOKS).is_file() else None
+
+
+def server_is_skipped(ws: Workspace) -> bool:
+    """Whether Claude Code does not start memem's server because an earlier start failed, so that its tools are missing.
+
+    The file maps the name of a server to `{"timestamp": milliseconds, "id": hash of its configuration}`.
+    """
+    failure = _object(_read(ws.claude_folder / "mcp-needs-auth-cache.json").get(SERVER)).get("timestamp")
+    if not isinstance(failure, int | float):
+        return False
+    now = ws.clock().timestamp() * 1000
+    return now - SKIPPED_SECONDS * 1000 < failure <= now
 
 
 def _installed(plugins: Path) -> list[tuple[str, dict[str, Any]]]:

@@ -547,3 +547,57 @@ def test_an_environment_without_a_package_says_how_to_repair_it() -> None:
     text = serve.describe(ModuleNotFoundError("No module named 'yaml'"))
     assert "No module named 'yaml'" in text
     assert "bootstrap.sh shell true" in text
+
+
+class Silent:
+    tools = "default"
+
+    def result(self, name: str, _: dict[str, Any]) -> tuple[str, bool]:
+        return name, False
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+@pytest.mark.parametrize("way", ["new", "initialized", "with a state", "waiting"])
+def test_the_entry_point_serves_until_the_input_ends(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, way: str) -> None:
+    ours, theirs = os.pipe(), os.pipe()
+    kept = [(each, signal.getsignal(each)) for each in (signal.SIGTERM, signal.SIGINT)]
+    monkeypatch.setattr(serve, "take_streams", lambda: (ours[0], theirs[1]))
+    monkeypatch.setattr(serve, "load", Silent)
+    client = Client(ours[1], theirs[0])
+    client.send("ping")
+    client.hang_up()
+    state = tmp_path / "state"
+    state.write_bytes(b'1\n{"jsonrpc": "2.0", "id": "left", "method": "ping"}\n')
+    arguments = {
+        "new": [],
+        "initialized": ["--initialized"],
+        "with a state": ["--state", str(os.open(state, os.O_RDONLY)) if way == "with a state" else ""],
+        "waiting": ["--waiting", str(tmp_path / "venv")],
+    }[way]
+    monkeypatch.setattr(serve, "ROOT", str(tmp_path))  # there is no bootstrap.sh in it
+    assert serve.main(arguments) == 0
+    for sign, handler in kept:
+        signal.signal(sign, handler)
+    os.close(theirs[1])
+    said = []
+    while message := client.read():
+        said.append(message.get("method") or message["id"])
+    changed = "notifications/tools/list_changed"
+    assert said == {"initialized": [changed, 1], "with a state": [changed, "left", 1]}.get(way, [1])
+    os.close(ours[0])
+    os.close(theirs[0])
+
+
+def test_loading_gives_the_tools_of_the_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEMEM_TOOLS", "full")
+    loaded = serve.load()
+    assert loaded.tools == "full"
+    assert loaded.result("memory_search", {"query": "x"})[1] is True  # there is no vault yet
+    loaded.close()
+
+
+def test_any_other_failure_to_load_is_described_as_it_is() -> None:
+    assert serve.describe(InputError("config.toml is not valid TOML.")) == "config.toml is not valid TOML."
+    assert serve.describe(KeyError("home")) == "unexpected KeyError: 'home'"

@@ -375,3 +375,46 @@ def test_a_hooks_json_that_claude_code_could_not_use_is_broken(ws: Workspace, ro
 def test_a_hook_of_an_event_that_was_not_recorded_is_run_last(ws: Workspace, root: Path) -> None:
     make(root, {"Notification": "exit 0", "Stop": "exit 0"})
     assert list(check(ws, root)) == ["plugin", "hook Stop", "hook Notification"]
+
+
+def note_failure(ws: Workspace, content: object) -> None:
+    """As Claude Code notes that a server could not be started."""
+    ws.claude_folder.mkdir(parents=True, exist_ok=True)
+    (ws.claude_folder / "mcp-needs-auth-cache.json").write_text(json.dumps(content))
+
+
+def milliseconds(ws: Workspace, ago: float) -> int:
+    return int((ws.clock().timestamp() - ago) * 1000)
+
+
+@pytest.mark.parametrize(("ago", "skipped"), [(1, True), (14 * 60, True), (15 * 60 + 1, False), (-3_600, False)])
+def test_a_server_that_failed_to_start_is_skipped_for_a_quarter_of_an_hour(
+    ws: Workspace, ago: float, skipped: bool
+) -> None:
+    note_failure(ws, {"plugin:memem:memem": {"timestamp": milliseconds(ws, ago), "id": "75d315a77cf119dc"}})
+    assert plugin.server_is_skipped(ws) is skipped
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        None,
+        [],
+        "text",
+        {"plugin:other:other": {"timestamp": 1}},
+        {"plugin:memem:memem": 7},
+        {"plugin:memem:memem": {"timestamp": "soon"}},
+        {"plugin:memem:memem": {"timestamp": 10**400}},
+    ],
+)
+def test_a_note_about_anything_else_skips_no_server(ws: Workspace, content: object) -> None:
+    assert not plugin.server_is_skipped(ws)
+    note_failure(ws, content)
+    assert not plugin.server_is_skipped(ws)
+
+
+def test_a_server_that_is_skipped_is_a_finding_with_the_way_to_reconnect(ws: Workspace, root: Path) -> None:
+    note_failure(ws, {"plugin:memem:memem": {"timestamp": milliseconds(ws, 60)}})
+    found = check(ws, root)["server"]
+    assert found.state == DEGRADED
+    assert "`/mcp`, choose memem, then Reconnect" in found.fix
