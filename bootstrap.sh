@@ -198,8 +198,12 @@ link_project() {
 import os, pathlib, shlex, sys, sysconfig
 venv, root = sys.argv[1:]
 pathlib.Path(sysconfig.get_path("purelib"), "memem.pth").write_bytes(os.fsencode(root) + b"\n")
+python, line = f"{shlex.quote(venv)}/bin/python", shlex.quote(f"{root}/memem/doors/hook/statusline.py")
 command = pathlib.Path(venv, "bin", "memem")
-command.write_bytes(os.fsencode(f'#!/bin/sh\nexec {shlex.quote(venv)}/bin/python -I -m memem "$@"\n'))
+command.write_bytes(os.fsencode(f"""#!/bin/sh
+if [ "$*" = statusline ] && [ -f {line} ]; then exec {python} -I -S {line}; fi
+exec {python} -I -m memem "$@"
+"""))
 command.chmod(0o755)
 EOF
 }
@@ -352,6 +356,8 @@ begin() {
   if [ "${MEMEM_SKIP_SYNC:-}" = 1 ]; then
     set_up requirements.lock
     exec "$python" "$alone" "$root/memem/__main__.py" "$@"
+  elif [ "$1" = statusline ]; then
+    echo "memem: being set up"
   elif [ "$1" = serve ]; then
     wait_for_set_up
     exec "$venv/bin/python" -I "$root/memem/__main__.py" "$@"

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memem import __version__
-from memem.core import files, options, project, settings
+from memem.core import commands, files, options, project, settings
 from memem.core.clock import Clock, Ticks, system_clock
 from memem.core.errors import MememError, ModelError
 from memem.core.formats import from_json
@@ -276,6 +276,11 @@ def load_numpy() -> None:
     finally:
         for name in unset:  # they are ours: no library loaded later, and no child, is to obey them
             del os.environ[name]
+
+
+def reach() -> commands.Reach:
+    """How the reader of what this process says can start memem, also where no workspace can be opened."""
+    return commands.reach_of(os.environ, Path(sys.prefix))
 
 
 def stored_plugin_options(home: Home) -> dict[str, str]:

@@ -5,6 +5,8 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from memem.core import commands
+
 HUB = "https://huggingface.co"
 
 
@@ -62,6 +64,16 @@ class Surroundings:
     def prefix(self) -> Path:
         """The environment that this program runs in."""
         return Path(sys.prefix)
+
+    @property
+    def reach(self) -> commands.Reach:
+        """How the reader of what this process says can start memem."""
+        return commands.reach_of(self.environ, self.prefix)
+
+    @property
+    def link(self) -> Path:
+        """Where `memem link` makes memem's command reachable."""
+        return self.user_home / ".local" / "bin" / commands.COMMAND
 
     @property
     def uv(self) -> str | None:
