@@ -229,7 +229,7 @@ EOF
 # Without it memem works by keywords alone and says so: that is no reason to stop here.
 fetch_model() {
   say "making the embedding model ready (91 MB are fetched once; MEMEM_ENCODER=none does without)"
-  "$venv/bin/python" -P -m memem model fetch >&8 || say "going on without; \`memem model fetch\` tries again"
+  "$venv/bin/python" -P -m memem model fetch >&8 || say "going on without; \`$(printf %q "$venv/bin/memem") model fetch\` tries again"
 }
 
 # The developer lock includes the other one; what developers need may no longer fit once that alone was installed.

@@ -286,12 +286,8 @@ def reach() -> commands.Reach:
 def stored_plugin_options(home: Home) -> dict[str, str]:
     """What a hook has left for those whom Claude Code does not tell: the server, commands, miners."""
     try:
-        raw = home.plugin_options.read_bytes()
-    except OSError:
-        return {}
-    try:
-        stored = from_json(raw)
-    except ValueError:
+        stored = from_json(home.plugin_options.read_bytes())
+    except (OSError, ValueError):
         return {}
     return {str(key): str(text) for key, text in stored.items()} if isinstance(stored, dict) else {}
 

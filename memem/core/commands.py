@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 COMMAND = "memem"
-_NAMED = re.compile(r"`((?:[A-Z_]+=\S+ )*)memem ([a-z][^`]*)`")
+# What a message quotes as '…' or "…" is skipped: an id, a path, a property of somebody's note.
+_QUOTED = r"""(?<!\w)(?:'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*")(?!\w)"""
+_NAMED = re.compile(rf"{_QUOTED}|`(?P<variables>(?:[A-Z_]+=\S+ )*)memem (?P<arguments>[a-z][^`]*)`")
 _WITH_ARGUMENTS = {
     "review": "memem-review",
     "conflicts": "memem-conflicts",
@@ -66,7 +68,7 @@ def reachable(text: str, reach: Reach) -> str:
     """One of memem's own messages, with every command in it named as its reader can run it."""
     if "`" not in text or reach == Reach():
         return text
-    return _NAMED.sub(lambda found: f"`{_named(found[1], found[2], reach)}`", text)
+    return _NAMED.sub(lambda found: _named(found, reach), text)
 
 
 def slash_command(arguments: str) -> str:
@@ -79,6 +81,9 @@ def slash_command(arguments: str) -> str:
     return f"/{_WITH_ARGUMENTS[verb]} {rest}".rstrip()
 
 
-def _named(variables: str, arguments: str, reach: Reach) -> str:
+def _named(found: re.Match[str], reach: Reach) -> str:
+    variables, arguments = found["variables"], found["arguments"]
+    if arguments is None:
+        return found[0]
     slash = slash_command(arguments) if reach.in_claude_code and not variables else ""
-    return slash or f"{variables}{reach.command} {arguments}"
+    return f"`{slash or f'{variables}{reach.command} {arguments}'}`"

@@ -24,7 +24,7 @@ def run(options: argparse.Namespace) -> int:
     elif options.remove:
         output.say(f"{found.path} is removed." if not found.works else f"Removed; `memem` is {found.target}.")
     else:
-        output.say(_checked(found) if options.check else _created(found))
+        output.say(output.advice(_checked(found)) if options.check else _created(found))
     return 1 if options.check and not found.works else 0
 
 

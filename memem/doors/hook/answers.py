@@ -5,10 +5,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from memem.core.commands import reachable
 from memem.core.errors import InputError, MememError, VaultUnmade
 from memem.core.formats import from_json
 from memem.core.tool_names import READING
-from memem.workspace import Workspace, open_workspace
+from memem.workspace import Workspace, open_workspace, reach
 
 OWN_TOOLS = "mcp__plugin_memem_memem__"
 Envelope = Mapping[str, Any]
@@ -125,7 +126,7 @@ def _troubled(event: str, problem: MememError) -> bytes:
     """A person is told once a session what keeps memem from working; a prompt is not the place for it."""
     if event != "SessionStart":
         raise problem
-    return _as_json({"systemMessage": f"memem: {problem} /memem-doctor tells more."})
+    return _as_json({"systemMessage": f"memem: {reachable(str(problem), reach())} /memem-doctor tells more."})
 
 
 def _as_json(reply: dict[str, Any]) -> bytes:

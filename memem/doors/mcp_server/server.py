@@ -136,9 +136,11 @@ def _result(text: str, *, is_error: bool = False) -> types.CallToolResult:
 
 def _harmless(error: Exception) -> str:
     """What an error says, in one line that nothing quoted in it can leave: a name, a property, a path."""
+    from memem.core.commands import reachable
     from memem.flows.showing import line
+    from memem.workspace import reach
 
-    return line(str(error), ERROR_CHARACTERS)
+    return line(reachable(str(error), reach()), ERROR_CHARACTERS)
 
 
 def _log(done: "Future[Any]") -> None:
