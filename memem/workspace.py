@@ -12,14 +12,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memem import __version__
-from memem.core import commands, files, options, project, settings
+from memem.core import files, options, project, settings
 from memem.core.clock import Clock, Ticks, system_clock
+from memem.core.commands import Reach
 from memem.core.errors import MememError, ModelError
 from memem.core.formats import from_json
 from memem.core.home import Home, VaultPaths
 from memem.core.project import Project
 from memem.core.settings import Settings
-from memem.core.surroundings import Surroundings
+from memem.core.surroundings import Surroundings, reach_in
 from memem.gate.naming import project_named
 from memem.index.asking import Asked
 from memem.index.notes import NoteIndex
@@ -278,9 +279,9 @@ def load_numpy() -> None:
             del os.environ[name]
 
 
-def reach() -> commands.Reach:
+def reach() -> Reach:
     """How the reader of what this process says can start memem, also where no workspace can be opened."""
-    return commands.reach_of(os.environ, Path(sys.prefix))
+    return reach_in(os.environ)
 
 
 def stored_plugin_options(home: Home) -> dict[str, str]:

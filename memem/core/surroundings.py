@@ -82,3 +82,10 @@ class Surroundings:
 
         own = Path(sys.prefix, ".memem", "uv", "bin", "uv")
         return str(own) if own.is_file() else shutil.which("uv", path=self.environ.get("PATH"))
+
+
+def reach_in(environ: Mapping[str, str]) -> commands.Reach:
+    """The same where no workspace can be opened."""
+    here = Surroundings()
+    here.environ = environ
+    return here.reach

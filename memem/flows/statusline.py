@@ -11,7 +11,6 @@ from pathlib import Path
 
 from memem.core import commands, files
 from memem.core.errors import MememError
-from memem.core.memory import Memory
 from memem.flows import linking, standing
 from memem.gate.verdict import clean_line
 from memem.workspace import Workspace
@@ -65,14 +64,10 @@ def setting(ws: Workspace) -> dict[str, dict[str, str]]:
 def _project_line(ws: Workspace, project: str) -> str:
     conditions, values = standing.in_force(ws, project)
     count = ws.index.count_where(f"1{conditions}", values)
-    rows = ws.index.rows(f"1{conditions} ORDER BY changed DESC, id", values, limit=_CANDIDATES)
-    learned = max((row.memory for row in rows if row.memory), key=_created, default=None)
+    rows = ws.index.rows(f"1{conditions} ORDER BY changed DESC, row DESC", values, limit=_CANDIDATES)
+    learned = max((row.memory for row in rows if row.memory), key=lambda memory: memory.created, default=None)
     title = _cut(clean_line(learned.title), MAX_TITLE_WIDTH) if learned else ""
     return f"{project}\t{count}\t{title}"
-
-
-def _created(memory: Memory) -> str:
-    return memory.created
 
 
 def _cut(text: str, width: int) -> str:
