@@ -240,6 +240,49 @@ def test_a_damaged_home_is_one_honest_line(ws: Workspace, folder: Path, damage: 
     assert ("cannot read" in ran.stdout) == (damage in ("file", "unreadable"))
 
 
+def test_a_home_that_is_no_folder_is_named(tmp_path: Path) -> None:
+    home = tmp_path / "a\x1bhome"
+    home.write_text("a file")
+    line = statusline.status_line(str(home), "/srv")
+    assert line.startswith("memem: cannot read /")
+    assert line.endswith("; /memem-doctor")
+    assert line.isprintable()
+
+
+def test_a_cost_that_is_no_number_counts_nothing(ws: Workspace, folder: Path) -> None:
+    consent.opt_in(ws)
+    writer.note_session(ws, folder)
+    ws.home.statusline_today.write_text(f"{datetime.now().astimezone().date()}\tmuch\n")
+    assert "$0.00 today" in shown(ws, folder)
+
+
+def test_a_process_of_another_user_counts_as_alive(
+    ws: Workspace, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: int) -> None:
+        raise PermissionError
+
+    writer.note_session(ws, folder)
+    (ws.home.root / "run" / "history.json").write_text('{"done":1,"total":2,"pid":1}')
+    monkeypatch.setattr(os, "kill", refuse)
+    assert "history 1 of 2" in shown(ws, folder)
+
+
+def test_a_folder_that_is_gone_is_no_project(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    assert statusline.session_folder() == str(gone)
+    gone.rmdir()
+    assert statusline.session_folder() == ""
+
+
+def test_standard_streams_may_be_closed(ws: Workspace, folder: Path) -> None:
+    command = f'exec "{sys.executable}" -I -S "{SCRIPT}" <&- >&-'
+    ran = subprocess.run(["sh", "-c", command], capture_output=True, text=True, timeout=60, check=False)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, "", "")
+
+
 def test_an_unexpected_error_is_one_line_too(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:

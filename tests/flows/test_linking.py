@@ -1,5 +1,6 @@
 """The link in ~/.local/bin: created, checked and removed, and never in the place of somebody else's file."""
 
+import errno
 import os
 from pathlib import Path
 
@@ -111,6 +112,16 @@ def test_a_folder_that_cannot_be_made_is_told(installed: Workspace) -> None:
     (installed.user_home / ".local").write_text("a file")
     with pytest.raises(InputError, match="Cannot create"):
         linking.create(installed)
+
+
+def test_a_link_that_cannot_be_removed_is_told(installed: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(errno.EACCES, "no")
+
+    linking.create(installed)
+    monkeypatch.setattr(Path, "unlink", refuse)
+    with pytest.raises(InputError, match="Cannot remove"):
+        linking.remove(installed)
 
 
 def test_the_link_is_removed(installed: Workspace) -> None:
