@@ -17,6 +17,8 @@ from memem.workspace import Workspace
 
 HEADER = "memem 1"
 """As `doors/hook/statusline.py` expects it."""
+REFRESH_SECONDS = 10
+"""Mining learns after a turn has ended, when no message makes Claude Code run the line again."""
 MAX_FOLDERS = 200
 MAX_TITLE_WIDTH = 40
 """In terminal columns."""
@@ -53,12 +55,13 @@ def is_outdated(ws: Workspace) -> bool:
     return changed is not None and (written is None or changed[0] >= written[0])
 
 
-def setting(ws: Workspace) -> dict[str, dict[str, str]]:
+def setting(ws: Workspace) -> dict[str, dict[str, str | int]]:
     """What shows the line, as a part of Claude Code's `settings.json`. The command survives updates of the plugin."""
     import shlex
 
     command = ws.link if linking.look(ws).state == linking.LINKED else commands.command_path(ws.prefix)
-    return {"statusLine": {"type": "command", "command": f"{shlex.quote(str(command))} statusline"}}
+    line = f"{shlex.quote(str(command))} statusline"
+    return {"statusLine": {"type": "command", "command": line, "refreshInterval": REFRESH_SECONDS}}
 
 
 def _project_line(ws: Workspace, project: str) -> str:

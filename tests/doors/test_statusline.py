@@ -330,7 +330,7 @@ def test_the_setting_names_a_command_that_a_shell_understands(
     with pytest.raises(SystemExit):
         entry.main()
     told = json.loads(capsys.readouterr().out)["statusLine"]
-    assert told["type"] == "command"
+    assert (told["type"], told["refreshInterval"]) == ("command", 10)
     split = subprocess.run(["sh", "-c", f"printf '%s|' {told['command']}"], capture_output=True, text=True, check=True)
     assert split.stdout == f"{ws.user_home}/it's a folder/venv/bin/memem|statusline|"
 
