@@ -233,8 +233,12 @@ link_project() {
 import os, pathlib, shlex, sys, sysconfig
 venv, root = sys.argv[1:]
 pathlib.Path(sysconfig.get_path("purelib"), "memem.pth").write_bytes(os.fsencode(root) + b"\n")
+python, line = f"{shlex.quote(venv)}/bin/python", shlex.quote(f"{root}/memem/doors/hook/statusline.py")
 command = pathlib.Path(venv, "bin", "memem")
-command.write_bytes(os.fsencode(f'#!/bin/sh\nexec {shlex.quote(venv)}/bin/python -I -m memem "$@"\n'))
+command.write_bytes(os.fsencode(f"""#!/bin/sh
+if [ "$*" = statusline ] && [ -f {line} ]; then exec {python} -I -S {line}; fi
+exec {python} -I -m memem "$@"
+"""))
 command.chmod(0o755)
 EOF
 }
@@ -260,7 +264,7 @@ EOF
 # Without it memem works by keywords alone and says so: that is no reason to stop here.
 fetch_model() {
   say "making the embedding model ready (91 MB are fetched once; MEMEM_ENCODER=none does without)"
-  "$venv/bin/python" -P -m memem model fetch >&8 || say "going on without; \`memem model fetch\` tries again"
+  "$venv/bin/python" -P -m memem model fetch >&8 || say "going on without; \`$(printf %q "$venv/bin/memem") model fetch\` tries again"
 }
 
 # The developer lock includes the other one; what developers need may no longer fit once that alone was installed.
@@ -473,6 +477,8 @@ begin() {
   if [ "${MEMEM_SKIP_SYNC:-}" = 1 ]; then
     set_up requirements.lock
     exec "$python" "$alone" "$root/memem/__main__.py" "$@"
+  elif [ "$1" = statusline ]; then
+    echo "memem: being set up"
   elif [ "$1" = serve ]; then
     begin_server
   elif [ "$1" = --set-up ]; then # the server's loop asks for it, and reads why not

@@ -11,13 +11,24 @@ from memem.doors.cli import main as command_line
 
 def main() -> None:
     """The console script `memem`, and `python -m memem`."""
-    sys.exit(command_line(outside={"hook": _hook, "serve": _serve}))
+    sys.exit(command_line(outside={"hook": _hook, "serve": _serve, "statusline": _statusline}))
 
 
 def _hook(options: argparse.Namespace) -> int:
     from memem.doors.hook.command import run
 
     return run(options)
+
+
+def _statusline(options: argparse.Namespace) -> int:
+    if options.show_setting:
+        from memem.doors.cli.verb_statusline import run
+
+        return run(options)
+    from memem.doors.hook.statusline import main as show
+
+    show()
+    return 0
 
 
 def _serve(_: argparse.Namespace) -> int:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from memem.core import files
+from memem.core.commands import reachable
 from memem.core.errors import IndexDamaged, InputError, MememError
 from memem.core.formats import from_json
 from memem.core.home import socket_address
@@ -20,7 +21,7 @@ from memem.doors.engine.protocol import DONE, FAILED, OTHER, Reply, Request
 from memem.doors.engine.refresher import Refresher
 from memem.doors.engine.worker import Worker
 from memem.doors.mcp_server import tools
-from memem.workspace import Workspace, open_workspace
+from memem.workspace import Workspace, open_workspace, reach
 
 ROOT = str(Path(__file__).parents[1])
 ERROR_CHARACTERS = 2_000
@@ -158,7 +159,7 @@ def describe_error(error: BaseException) -> str:
 def _one_line(error: BaseException) -> str:
     from memem.flows.showing import line
 
-    return line(str(error), ERROR_CHARACTERS)
+    return line(reachable(str(error), reach()), ERROR_CHARACTERS)
 
 
 def _call(opened: Opened, name: str, arguments: dict[str, Any], place: Mapping[str, str]) -> str:

@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING
 from memem import __version__
 from memem.core import files, options, project, settings
 from memem.core.clock import Clock, Ticks, system_clock
+from memem.core.commands import Reach
 from memem.core.errors import MememError, ModelError
 from memem.core.formats import from_json
 from memem.core.home import Home, VaultPaths
 from memem.core.project import Project
 from memem.core.settings import Settings
-from memem.core.surroundings import Surroundings
+from memem.core.surroundings import Surroundings, reach_in
 from memem.gate.naming import project_named
 from memem.index.asking import Asked
 from memem.index.notes import NoteIndex
@@ -278,15 +279,16 @@ def load_numpy() -> None:
             del os.environ[name]
 
 
+def reach() -> Reach:
+    """How the reader of what this process says can start memem, also where no workspace can be opened."""
+    return reach_in(os.environ)
+
+
 def stored_plugin_options(home: Home) -> dict[str, str]:
     """What a hook has left for those whom Claude Code does not tell: the server, commands, miners."""
     try:
-        raw = home.plugin_options.read_bytes()
-    except OSError:
-        return {}
-    try:
-        stored = from_json(raw)
-    except ValueError:
+        stored = from_json(home.plugin_options.read_bytes())
+    except (OSError, ValueError):
         return {}
     return {str(key): str(text) for key, text in stored.items()} if isinstance(stored, dict) else {}
 

@@ -722,6 +722,25 @@ def test_any_other_verb_begins_the_set_up_and_says_so_in_a_line(project: Project
     assert len(project.uv_calls) == 1
 
 
+def test_status_line_says_that_memem_is_being_set_up_and_begins_nothing(project: Project) -> None:
+    assert project.launch("statusline") == Call(0, "memem: being set up\n", "")
+    assert not project.venv.exists()
+
+
+def test_status_line_is_printed_by_its_own_file_whichever_command_is_called(project: Project, tmp_path: Path) -> None:
+    project.run("demo")
+    script = project.root / "memem" / "doors" / "hook" / "statusline.py"
+    script.parent.mkdir(parents=True, exist_ok=True)
+    script.write_text("import sys; print('a line', sys.flags.no_site, sys.flags.isolated)\n", encoding="utf-8")
+    linked = tmp_path / "a link"
+    linked.symlink_to(project.venv / "bin" / "memem")
+    assert project.launch("statusline") == Call(0, "a line 1 1\n", "")
+    assert finish(project.start("statusline", program=str(linked)), "") == Call(0, "a line 1 1\n", "")
+    assert project.launch("statusline", "--show-setting").shown["argv"] == ["statusline", "--show-setting"]
+    other = finish(project.start("statusline", "--show-setting", program=str(linked)), "")
+    assert other.shown["argv"] == ["statusline", "--show-setting"]
+
+
 def test_any_other_verb_says_that_the_set_up_failed(project: Project) -> None:
     project.change_lock()
     project.go_offline()

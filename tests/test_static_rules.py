@@ -113,7 +113,11 @@ def test_what_was_fetched_counts_once_its_checksum_is_that_of_the_published_file
 
 
 def test_the_environment_is_read_by_the_workspace_and_the_hook_alone() -> None:
-    assert uses("os.environ", "os.getenv", "os.environb", "os.putenv") == {"workspace.py", "doors/hook/client.py"}
+    assert uses("os.environ", "os.getenv", "os.environb", "os.putenv") == {
+        "workspace.py",
+        "doors/hook/client.py",
+        "doors/hook/statusline.py",
+    }
 
 
 def test_a_temporary_file_is_never_only_a_name() -> None:

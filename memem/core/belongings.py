@@ -59,7 +59,15 @@ _KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (
         "locks and sockets",
         (
-            *("run/mining", "run/memem-calls", "run/later", "run/*.lock", "run/*.log", "run/engine-late"),
+            *(
+                "run/mining",
+                "run/memem-calls",
+                "run/later",
+                "run/statusline",
+                "run/*.lock",
+                "run/*.log",
+                "run/engine-late",
+            ),
             *("run/engine.sock", f"run/{_TEMPORARY}", _TEMPORARY),
         ),
     ),

@@ -153,6 +153,21 @@ class Home:
         return self.root / "run" / "mining"
 
     @property
+    def statusline_folders(self) -> Path:
+        """The project of each folder that had a session lately."""
+        return self.root / "run" / "statusline" / "folders"
+
+    @property
+    def statusline_projects(self) -> Path:
+        """The number of memories and the last learned title of those projects."""
+        return self.statusline_folders.with_name("projects")
+
+    @property
+    def statusline_today(self) -> Path:
+        """A day, and what mining has cost on it."""
+        return self.statusline_folders.with_name("today")
+
+    @property
     def call_folder(self) -> Path:
         """Where the model is called from: empty, so that no project's instructions are read there."""
         return self.root / "run" / OWN_FOLDER

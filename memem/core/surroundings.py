@@ -5,6 +5,8 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from memem.core import commands
+
 HUB = "https://huggingface.co"
 
 
@@ -64,9 +66,26 @@ class Surroundings:
         return Path(sys.prefix)
 
     @property
+    def reach(self) -> commands.Reach:
+        """How the reader of what this process says can start memem."""
+        return commands.reach_of(self.environ, self.prefix)
+
+    @property
+    def link(self) -> Path:
+        """Where `memem link` makes memem's command reachable."""
+        return self.user_home / ".local" / "bin" / commands.COMMAND
+
+    @property
     def uv(self) -> str | None:
         """The path of an uv: the one that bootstrap.sh fetched, or the user's."""
         import shutil
 
         own = Path(sys.prefix, ".memem", "uv", "bin", "uv")
         return str(own) if own.is_file() else shutil.which("uv", path=self.environ.get("PATH"))
+
+
+def reach_in(environ: Mapping[str, str]) -> commands.Reach:
+    """The same where no workspace can be opened."""
+    here = Surroundings()
+    here.environ = environ
+    return here.reach

@@ -181,7 +181,7 @@ def _facts(ws: Workspace, project: str) -> list[str]:
     asked = ws.index.count_where("review = 'waiting'") + _proposed(ws)
     if asked:
         facts.append(
-            render.fact("Review", f"{_counted(asked, 'note waits', 'notes wait')} for the user: `memem review`")
+            render.fact("Review", f"{_counted(asked, 'note waits', 'notes wait')} for the user: /memem-review")
         )
     return facts + [render.fact("Trouble", each) for each in _trouble(ws)]
 

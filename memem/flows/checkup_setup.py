@@ -1,6 +1,7 @@
 """What memem runs on: the interpreter, the environment that bootstrap.sh made, and the packages in it."""
 
 import re
+import shlex
 import sqlite3
 import sys
 from contextlib import closing
@@ -22,12 +23,22 @@ _NAME = re.compile(r"[A-Za-z0-9._-]+")
 
 def check(root: Path = ROOT, prefix: Path | None = None) -> list[Diagnosis]:
     """All three. `prefix` is the environment, if it is not the one that runs this."""
-    return [_python(), *_environment(root, prefix or Path(sys.prefix)), *_packages(root)]
+    return [_python(), *_environment(root, prefix or Path(sys.prefix)), *_packages(root, prefix or Path(sys.prefix))]
 
 
-def set_up(root: Path) -> str:
-    """The command that makes the environment complete."""
-    return f"`{root / 'bootstrap.sh'} shell memem doctor` sets it up again."
+def set_up(root: Path, prefix: Path, verb: str = "doctor") -> str:
+    """The command that makes the environment complete, as it can be pasted into a terminal.
+
+    There nothing tells the script where Claude Code lets the plugin keep its environment.
+    """
+    script = shlex.quote(str(root / "bootstrap.sh"))
+    is_of_plugin = prefix.name == "venv" and not (root / ".git").exists()  # as bootstrap.sh decides it
+    data = f"CLAUDE_PLUGIN_DATA={shlex.quote(str(prefix.parent))} " if is_of_plugin else ""
+    return f"`{data}{script} shell memem {verb}`"
+
+
+def _again(root: Path, prefix: Path) -> str:
+    return f"{set_up(root, prefix)} sets it up again."
 
 
 def _python() -> Diagnosis:
@@ -58,15 +69,15 @@ def _environment(root: Path, prefix: Path) -> list[Diagnosis]:
     built, lock, wanted = (_text(path) for path in (ours / "built", ours / LOCK, root / LOCK))
     of_root = built.splitlines()[2:3]
     if not of_root or not lock:
-        return [degraded("environment", f"{prefix} was not finished", set_up(root))]
+        return [degraded("environment", f"{prefix} was not finished", _again(root, prefix))]
     if Path(of_root[0]).resolve() != root.resolve():
-        return [degraded("environment", f"{prefix} belongs to the memem in {of_root[0]}", set_up(root))]
+        return [degraded("environment", f"{prefix} belongs to the memem in {of_root[0]}", _again(root, prefix))]
     if lock != wanted:
-        return [degraded("environment", f"{prefix} is not as {root / LOCK} wants it", set_up(root))]
+        return [degraded("environment", f"{prefix} is not as {root / LOCK} wants it", _again(root, prefix))]
     return [fine("environment", str(prefix))]
 
 
-def _packages(root: Path) -> list[Diagnosis]:
+def _packages(root: Path, prefix: Path) -> list[Diagnosis]:
     """The installed versions against the pinned ones; what is pinned under a condition may be missing here."""
     pins = _PIN.findall(_text(root / LOCK))
     if not pins:
@@ -79,9 +90,9 @@ def _packages(root: Path) -> list[Diagnosis]:
     missing = [name for name, version in have.items() if not version and name not in conditional]
     others = [f"{name} {have[name]}" for name, versions in wanted.items() if have[name] and have[name] not in versions]
     if missing:
-        return [broken("packages", f"missing: {_listed(missing)}", set_up(root))]
+        return [broken("packages", f"missing: {_listed(missing)}", _again(root, prefix))]
     if others:
-        return [degraded("packages", f"other versions than tested: {_listed(others)}", set_up(root))]
+        return [degraded("packages", f"other versions than tested: {_listed(others)}", _again(root, prefix))]
     return [fine("packages", f"{sum(map(bool, have.values()))} as {root / LOCK} wants them")]
 
 

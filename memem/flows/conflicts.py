@@ -23,7 +23,8 @@ MOST_DIFFERENCES = 5
 SIDE_CHARACTERS = 1_200
 """Of a statement, and of its evidence, on the page: the note has the rest."""
 _TOLD = (
-    "Each pair says different things of one. `memem resolve ID keep` keeps the one with that id and ends the other; "
+    "Each pair says different things of one. /memem-conflicts in Claude Code goes through them with you. "
+    "In a terminal, `memem resolve ID keep` keeps the one with that id and ends the other; "
     "`memem resolve ID both` says that both hold."
 )
 _FOUND = {CONTRADICT: "confirmed by the model", WAITING: "found by comparison", "": "linked in the notes"}
@@ -143,7 +144,9 @@ def _page(found: list[Conflict]) -> str:
     parts = [f"# Conflicts\n\n{_TOLD}"]
     parts += [_section(number, each) for number, each in enumerate(found[:MOST_ON_PAGE], 1)]
     if len(found) > MOST_ON_PAGE:
-        parts.append(f"{len(found) - MOST_ON_PAGE} more: `memem conflicts` lists them all.")
+        parts.append(
+            f"{len(found) - MOST_ON_PAGE} more: /memem-conflicts in Claude Code, or `memem conflicts`, lists them all."
+        )
     return "\n\n".join(parts)
 
 

@@ -14,6 +14,7 @@ from memem.flows import (
     checkup_setup,
     checkup_vault,
     hook_check,
+    linking,
 )
 from memem.flows.diagnosis import BROKEN, DEGRADED, FINE, STATES, Diagnosis, broken, degraded, of_error
 from memem.flows.mining_state import mining_state
@@ -86,6 +87,7 @@ def _claude(ws: Workspace) -> list[Diagnosis]:
 
 _CHECKS: tuple[tuple[str, Check], ...] = (
     ("set-up", lambda _: checkup_setup.check()),
+    ("command", linking.check),
     ("settings", _settings),
     ("home", checkup_folders.check),
     ("recall", checkup_recall.check),

@@ -15,7 +15,7 @@ from memem.core.errors import MememError
 from memem.core.formats import from_json
 from memem.core.options import OPTIONS
 from memem.flows import plugin
-from memem.flows.checkup_setup import ROOT
+from memem.flows.checkup_setup import ROOT, set_up
 from memem.flows.diagnosis import Diagnosis, broken, degraded, fine
 from memem.flows.plugin import Plugin
 from memem.workspace import Workspace, stored_plugin_options
@@ -204,7 +204,8 @@ def _of_server(ws: Workspace) -> list[Diagnosis]:
 def _judged(ws: Workspace, hook: Hook, found: Plugin, ran: Ran) -> Diagnosis:
     what, took = f"hook {hook.event}", f"{ran.seconds * 1000:.0f} ms"
     said = f": {ran.complaint[:MOST_SAID]}" if ran.complaint else ""
-    look = f"See {ws.home.hooks_log}; `{found.root / 'bootstrap.sh'} shell memem status` sets up what is missing."
+    environment = found.data / "venv" if found.data else found.root / ".venv"
+    look = f"See {ws.home.hooks_log}; {set_up(found.root, environment, 'status')} sets up what is missing."
     if ran.code != 0:
         return broken(what, f"{_ended(hook, ran.code)}{said}", REINSTALL if ran.code in NOT_FOUND else look)
     if problem := _misprinted(hook.event, ran.output):

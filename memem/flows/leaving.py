@@ -9,7 +9,7 @@ from memem.core import belongings, files, locks
 from memem.core.errors import Busy, MememError, VaultError
 from memem.core.home import socket_address
 from memem.extract import cli_plugins
-from memem.flows import consent, plugin
+from memem.flows import consent, linking, plugin
 from memem.flows.checkup_setup import ROOT
 from memem.flows.opening import known_vaults, using_home
 from memem.vault import removal
@@ -97,6 +97,8 @@ def _elsewhere(ws: Workspace) -> list[tuple[str, Path]]:
     # Versions of Claude Code that cannot be told to keep no session have kept those of our calls.
     name = "".join(letter if letter.isascii() and letter.isalnum() else "-" for letter in str(ws.home.call_folder))
     found.append(("sessions of memem's own calls of the model", ws.claude_folder / "projects" / name))
+    if linking.is_ours(ws):
+        found.append(("the link that `memem link` made", ws.link))
     if _is_ours(ws.prefix):
         found.append(("memem's environment", ws.prefix))
     return [(what, path) for what, path in found if os.path.lexists(path)]

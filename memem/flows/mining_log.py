@@ -3,7 +3,7 @@
 from contextlib import suppress
 
 from memem.core.clock import iso
-from memem.flows import mine_delta
+from memem.flows import mine_delta, statusline
 from memem.flows.mine_delta import Mined
 from memem.gate.verdict import clean_line
 from memem.jobs import log
@@ -18,6 +18,7 @@ def note_trouble(ws: Workspace, problem: Exception) -> None:
 
 def note(ws: Workspace, mined: Mined) -> None:
     """A line of the log, for whatever was not simply nothing."""
+    statusline.update(ws)  # a call that failed has its cost too
     if mined.outcome in ("nothing", "waiting", "refused") and not mined.buried:
         return
     kept = f"{mined.count(*mine_delta.KEPT)} kept, {mined.count('refused')} refused" if mined.chunks else ""

@@ -34,6 +34,7 @@ MOST_OF_KIND = 200
 """Of each kind on a project's page, and of those that no longer hold: however large a project is, its page is not."""
 MOST_CHANGED = 20
 MOST_WAITING = 20
+MORE = "/recall in Claude Code finds them, `memem list` lists them"
 NONE_LEFT = "No memories of this project are left."
 _META = "pages"
 _UNDONE: list[object] = []
@@ -214,7 +215,7 @@ def _projects(ws: Workspace, projects: Sequence[_Project]) -> str:
     if not projects:
         return "Nothing is remembered yet."
     lines = [_glance(ws, project) for project in projects[:MOST_PROJECTS]]
-    return _list("Projects", lines, len(projects), "`memem status` lists them all")
+    return _list("Projects", lines, len(projects), "/memem-status in Claude Code, or `memem status`, lists them all")
 
 
 def _glance(ws: Workspace, project: _Project) -> str:
@@ -244,7 +245,9 @@ def _waiting(ws: Workspace) -> Iterator[str]:
     asked += [(row.path, row.memory.title, holding.why(row.memory)) for row in holding.held(ws) if row.memory]
     lines = [_question(*each) for each in asked[:MOST_WAITING]]
     if lines:
-        yield _list("Waiting for review", lines, len(asked), "`memem review` lists them all")
+        yield _list(
+            "Waiting for review", lines, len(asked), "/memem-review in Claude Code, or `memem review`, lists them all"
+        )
 
 
 def _question(path: str, title: str, because: str) -> str:
@@ -300,11 +303,11 @@ def _item(entry: Entry) -> str:
     return f"- {pages.link(entry.link[2:-2], entry.title)}" + (f" · {pages.plain(day)}" if day else "")
 
 
-def _list(heading: str, lines: Iterable[str], count: int, advice: str = "`memem list` shows more") -> str:
+def _list(heading: str, lines: Iterable[str], count: int, advice: str = MORE) -> str:
     lines = list(lines)
     more = [f"- {_more(count - len(lines), advice)}"] if count > len(lines) else []
     return "\n".join([f"## {heading}", "", *lines, *more])
 
 
-def _more(number: int, advice: str = "`memem list` shows more") -> str:
+def _more(number: int, advice: str = MORE) -> str:
     return f"{number:,} more: {advice}"

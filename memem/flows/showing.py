@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 ANSWER_CHARACTERS = 9_000
 """Of all that is said at once: Claude Code shortens what is longer, and a context is not ours to fill."""
-WAITS = "(held back until the user has looked at it: `memem review`)"
+WAITS = "(held back until the user has reviewed it, with /memem-review in Claude Code)"
 UNNAMED = "(a file whose name speaks to the model)"
 STATEMENT_CHARACTERS = 700
 GLANCE_CHARACTERS = 240

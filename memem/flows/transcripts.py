@@ -81,8 +81,8 @@ def search(ws: Workspace, query: str, *, limit: int = 10, project: str | None = 
     since = opted_in(ws)
     if since is None:
         raise InputError(
-            "What was said in sessions is not indexed, since mining is off. `memem mining on` (/memem-mine) switches it"
-            " on: what is said from then on can be found."
+            "What was said in sessions is not indexed, since mining is off. `memem mining on` switches it on:"
+            " what is said from then on can be found."
         )
     if not query.strip():
         raise InputError("There is nothing to search for: the query is empty.")

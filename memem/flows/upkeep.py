@@ -26,6 +26,7 @@ from memem.flows import (
     rebuild,
     refining,
     staleness,
+    statusline,
     weaving,
 )
 from memem.flows.opening import using_home
@@ -53,6 +54,8 @@ def after_session_start(ws: Workspace, folder: Path | None = None) -> None:
     Whoever comes while another is at it leaves it to that one. `folder` is the session's, where that is known. Raises
     MememError with all that went wrong.
     """
+    if folder:
+        statusline.note_session(ws, folder)  # also while another session's upkeep is still running
     with using_home(ws):
         files.make_private_folder(ws.home.upkeep_lock.parent)
         with suppress(Busy), locks.holding(ws.home.upkeep_lock, 0):
@@ -72,6 +75,7 @@ def _all_of_it(ws: Workspace, folder: Path | None) -> None:
         partial(_write_pages, folder=folder),
         *((_prune_contexts, _tidy_state, forgetting.drop_old, rebuild.drop_unused) if steady else ()),
         rebuild.sweep_up,
+        statusline.update,
         mining.sweep,
         check_recall,
     ):

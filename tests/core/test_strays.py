@@ -30,6 +30,8 @@ KNOWN = {
     # logs of processes that nobody watches, and files without a name
     "jobs/detach.py": {"open"},
     "extract/claude.py": {"TemporaryFile"},
+    # a link outside of the home, to memem's own command
+    "flows/linking.py": {"symlink_to"},
     # in a temporary folder
     "flows/hook_check.py": {"touch"},
 }

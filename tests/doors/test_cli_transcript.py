@@ -71,7 +71,7 @@ def test_nothing_found_is_said_aside(run: Run, session: Transcript) -> None:
 def test_while_mining_is_off_it_fails_with_what_to_do(run: Run) -> None:
     done = run("transcript", "pool")
     assert (done.code, done.out) == (1, "")
-    assert "`memem mining on` (/memem-mine)" in done.err
+    assert "`memem mining on` switches it on" in done.err
 
 
 def test_python_finds_the_same(ws: Workspace, sessions: Path) -> None:

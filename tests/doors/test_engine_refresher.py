@@ -10,7 +10,7 @@ import pytest
 from memem.core.errors import SettingsError
 from memem.doors.engine import refresher as refreshers
 from memem.doors.engine.refresher import Refresher
-from memem.flows import meaning, reindex, remember, retrieve
+from memem.flows import meaning, reindex, remember, retrieve, statusline
 from memem.flows.reindex import Refreshed
 from memem.workspace import Workspace
 from tests.engines import LONG
@@ -274,3 +274,13 @@ def test_a_cache_that_is_deleted_is_made_anew(
     refresher.touch()
     assert looks.next()
     assert retrieve.search(ws, "yellow house")
+
+
+def test_the_status_line_follows_what_another_thread_saved(ws: Workspace, refresher: Refresher, looks: Looks) -> None:
+    folder = ws.user_home / "shop-api"
+    statusline.note_session(ws, folder)
+    remember.save(ws, "The API listens on 8443.", title="API port", project="shop-api")
+    refresher.touch()
+    assert looks.next()
+    refresher.stop()  # once it has done what it is at
+    assert "shop-api\t1\tAPI port" in ws.home.statusline_projects.read_text()

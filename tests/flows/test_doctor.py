@@ -19,7 +19,7 @@ from memem.flows.doctor import BROKEN, DEGRADED, FINE, Diagnosis
 from memem.workspace import Workspace, open_workspace
 from tests.fakes import FakeEncoder
 
-ALWAYS = ("python", "home", "space", "claude", "mining", "plugin", "hooks")
+ALWAYS = ("python", "command", "home", "space", "claude", "mining", "plugin", "hooks")
 WITH_A_NOTE = (*ALWAYS, "locks", "vault", "index")
 
 

@@ -110,7 +110,7 @@ def test_a_large_project_is_bounded_and_the_rest_is_counted(ws: Workspace, monke
     overview.write(ws)
     text = page(ws, "projects/shop.md")
     assert text.count("[[note-") == 6
-    assert text.count("2 more: `memem list` shows more") == 2
+    assert text.count("2 more: /recall in Claude Code finds them, `memem list` lists them") == 2
 
 
 def test_home_tells_of_conflicts_and_what_waits_and_what_changed_last(ws: Workspace) -> None:

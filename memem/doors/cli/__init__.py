@@ -48,6 +48,8 @@ VERBS = {
     "encode": "compute the vectors that are missing, on all cores; what is done is kept when it is interrupted",
     "model": "show the embedding model, or fetch its weights",
     "config": "show all settings, one setting, or change one",
+    "link": "make `memem` work in every terminal, by a link in ~/.local/bin; `--check` says whether it does",
+    "statusline": "print the line for Claude Code's status line; `--show-setting` prints the setting that shows it",
     "uninstall": "list what memem has put on this machine, and remove it; your vault stays, unless --vault is given",
     "serve": "serve MCP over standard input and output; Claude Code starts it",
     "hook": "answer an event of Claude Code, whose JSON is on standard input; the plugin calls it",

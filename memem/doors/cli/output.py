@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from memem.core import validity
+from memem.core import commands, validity
 from memem.core.memory import Entry, Hit, jsonable
+from memem.workspace import reach
 
 if TYPE_CHECKING:
     from memem.flows.keeping import Written  # a search does not pay for the locks of a save
@@ -41,9 +42,19 @@ def say(text: str = "") -> None:
 
 
 def aside(text: str) -> None:
-    """One line for the person that is not part of the result."""
+    """One line for the person that is not part of the result, in memem's own words."""
+    quote_aside(advice(text))
+
+
+def quote_aside(text: str) -> None:
+    """The same for a line with remembered text in it, which stays as it is."""
     if sys.stderr is not None:
         print(" ".join(_STEERING.sub("", text).split()), file=sys.stderr)
+
+
+def advice(text: str) -> str:
+    """A sentence of memem's own, with the commands in it named as they work where it is read."""
+    return commands.reachable(text, reach()) if "`" in text else text
 
 
 def flush() -> None:

@@ -17,7 +17,9 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         output.as_json(findings)
     elif findings:
-        output.table(["note", "problem", "what to do"], [[f.path, f.problem, f.advice] for f in findings])
+        output.table(
+            ["note", "problem", "what to do"], [[f.path, f.problem, output.advice(f.advice)] for f in findings]
+        )
     else:
         output.say("All notes are as they should be.")
     return 1 if any(finding.serious for finding in findings) else 0

@@ -1,6 +1,7 @@
 """memem doctor, and memem --integrity-check"""
 
 import argparse
+from dataclasses import replace
 
 from memem.core.errors import SettingsError
 from memem.doors.cli import output
@@ -36,6 +37,7 @@ def _show(found: list[Diagnosis], verdict: str) -> None:
     """The verdict, then each thing; on a terminal the fix stands under what it is for, in a pipe behind it."""
     wanting = sum(each.state != doctor.FINE for each in found)
     output.say(f"{verdict}: {wanting} of {len(found)} need attention" if wanting else verdict)
+    found = [replace(each, detail=output.advice(each.detail), fix=output.advice(each.fix)) for each in found]
     if output.on_terminal():
         rows = [[each.what, each.state, f"{each.detail}\n→ {each.fix}" if each.fix else each.detail] for each in found]
         output.table(["what", "is", "detail, and what to do"], rows)

@@ -64,7 +64,7 @@ def _is_wanted(ws: Workspace, identity: str) -> bool:
     memory = purging.find(ws, identity)
     if sys.stdin is None or not sys.stdin.isatty():
         raise InputError("There is nobody to ask, and a purge cannot be undone. Give --yes to purge it.")
-    output.aside(f"{memory.id8}  {memory.project}  {memory.title}")
+    output.quote_aside(f"{memory.id8}  {memory.project}  {memory.title}")
     output.aside("Remove every word of it, for good? [y/N]")
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 

@@ -98,7 +98,8 @@ def _show_flaws(audit: Audit) -> None:
     for problem in audit.counts:
         some = [flaw for flaw in audit.flaws if flaw.problem == problem]
         rows += [
-            [problem.replace("_", " "), flaw.id[:8], flaw.title, flaw.detail, flaw.fix] for flaw in some[:SHOWN_FLAWS]
+            [problem.replace("_", " "), flaw.id[:8], flaw.title, flaw.detail, output.advice(flaw.fix)]
+            for flaw in some[:SHOWN_FLAWS]
         ]
         if len(some) > SHOWN_FLAWS:
             rows.append(
@@ -107,7 +108,7 @@ def _show_flaws(audit: Audit) -> None:
                     "",
                     f"{len(some) - SHOWN_FLAWS:,} more",
                     "",
-                    "`memem graph audit --json` has them.",
+                    output.advice("`memem graph audit --json` has them."),
                 ]
             )
     if rows:

@@ -45,9 +45,11 @@ def _show(result: Imported) -> None:
         return
     for each in result.files:
         if each.outcome in _LEFT:
-            output.aside(f"{each.outcome} {_where(each)}: {each.reason}")
+            output.quote_aside(f"{each.outcome} {_where(each)}: {output.advice(each.reason)}")
         elif each.outcome != EXISTS:
-            output.say(f"{each.outcome} {each.id[:8]}  {each.title}{f' ({each.reason})' if each.reason else ''}")
+            output.say(
+                f"{each.outcome} {each.id[:8]}  {each.title}{f' ({output.advice(each.reason)})' if each.reason else ''}"
+            )
     _show_known([each for each in result.files if each.outcome == EXISTS])
     known, left = result.count(EXISTS), result.count(*_LEFT)
     would = "would be " if result.dry_run else ""
@@ -64,7 +66,7 @@ def _show(result: Imported) -> None:
 def _show_known(known: list[ImportedFile]) -> None:
     """Which note says it already; of many the first few."""
     for each in known[:MOST_KNOWN]:
-        output.aside(f"{EXISTS} {_where(each)}: {each.id[:8]}  {each.title}")
+        output.quote_aside(f"{EXISTS} {_where(each)}: {each.id[:8]}  {each.title}")
     if len(known) > MOST_KNOWN:
         output.aside(f"and {len(known) - MOST_KNOWN} more that are known; --json lists them all.")
 

@@ -172,8 +172,9 @@ def _show_one(mined: Mined) -> None:
         if applied.outcome in KEPT:
             output.say(f"  {applied.outcome} {applied.id[:8]}  {applied.title}")
         elif applied.outcome == "proposed":
-            output.say(f"  proposed {applied.id[:8]}  {applied.title}; see `memem review`")
+            output.say(f"  proposed {applied.id[:8]}  {applied.title}; see {output.advice('`memem review`')}")
         elif applied.outcome == "refused":
             output.say(f"  refused  {applied.title}: {applied.reason}")
     if mined.buried:
-        output.say(f"  {mined.buried} parts failed too often and are put aside; `memem mine --retry` tries them again")
+        again = output.advice("`memem mine --retry` tries them again")
+        output.say(f"  {mined.buried} parts failed too often and are put aside; {again}")

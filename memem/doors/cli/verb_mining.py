@@ -25,7 +25,8 @@ def run(options: argparse.Namespace) -> int:
         since = consent.opted_in(ws)
     if since:
         said = f"{since:%Y-%m-%d %H:%M}"
-        output.say(f"Mining is on for what is said in Claude Code since {said}; `memem mine --all` mines it.")
+        told = f"Mining is on for what is said in Claude Code since {said}; `memem mine --all` mines it."
     else:
-        output.say("Mining is off. `memem mining on` is for what is said from then on.")
+        told = "Mining is off. `memem mining on` is for what is said from then on."
+    output.say(output.advice(told))
     return 0

@@ -38,7 +38,7 @@ def run(options: argparse.Namespace) -> int:
     if status.capabilities:
         known = status.capabilities
         rows.append(["set up", f"Python {known.get('python', '?')}, {known.get('installer', '?')}"])
-    output.table(["what", "is"], rows)
+    output.table(["what", "is"], [[what, output.advice(told)] for what, told in rows])
     if status.problem:
         output.aside(status.problem)
     return 0

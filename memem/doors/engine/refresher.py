@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 
 from memem.core.clock import Ticks
-from memem.flows import meaning, reindex
+from memem.flows import meaning, reindex, statusline
 from memem.workspace import Workspace
 
 BUSY_SECONDS = 300.0
@@ -69,6 +69,8 @@ class Refresher:
         found = reindex.refresh(ws)
         if found.changed * 10 <= found.files:
             self._cost = self._ticks() - before
+        if found.changed or found.gone or statusline.is_outdated(ws):
+            statusline.update(ws)
         self._encode(ws)
 
     def _encode(self, ws: Workspace) -> None:

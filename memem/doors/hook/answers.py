@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from memem.core.commands import reachable
 from memem.core.errors import InputError, MememError, VaultUnmade
 from memem.core.formats import from_json
 from memem.flows.permissions import ALLOW, Permission, decide
-from memem.workspace import Workspace, open_workspace
+from memem.workspace import Workspace, open_workspace, reach
 
 OWN_TOOLS = "mcp__plugin_memem_memem__"
 DOCTOR = "memem-doctor"
@@ -187,7 +188,7 @@ def _explained(event: str, problem: MememError, shown: Callable[[str], str] = st
     """A session's start says what keeps memem from working; a prompt is not the place for it."""
     if event != "SessionStart":
         raise problem
-    text = shown(f"memem: {problem} /memem-doctor says more.")
+    text = shown(f"memem: {reachable(str(problem), reach())} /memem-doctor says more.")
     return _as_json(_message(text)) if text else b""
 
 

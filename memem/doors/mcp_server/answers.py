@@ -1,9 +1,10 @@
 """What each tool answers: a function of its name. Text for a model, compact, with remembered text quoted in it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from memem.core import commands
 from memem.core.errors import Ambiguous, InputError, MememError, NoteError, NotFound
 from memem.core.memory import EVERY_PROJECT, KINDS, PINNED, Entry
 from memem.core.project import normalise
@@ -59,7 +60,7 @@ def active_memory_slice(here: Here, *, query: str, task_mode: str = "") -> str:
     found = slicing.slice_for(here.ws, query, cwd=here.cwd, task_mode=task_mode, session_id=here.session, always=True)
     showed.note(here.ws, here.session, found.ids)
     more = "" if found.hits else "(No other memory fits well enough; memory_search looks further.)"
-    return _joined(found.text.rstrip("\n"), more, _degraded(found.degraded))
+    return _joined(found.text.rstrip("\n"), more, _degraded(here, found.degraded))
 
 
 def context_assemble(here: Here, *, query: str, project: str = "") -> str:
@@ -67,7 +68,7 @@ def context_assemble(here: Here, *, query: str, project: str = "") -> str:
     found = assembling.assemble(here.ws, query, cwd=here.cwd, project=project or None, session_id=here.session)
     showed.note(here.ws, here.session, found.shown)
     nothing = f"Nothing is known of {showing.line(found.project)} that fits; memory_search looks in all projects."
-    return _joined(QUOTED if found.text else nothing, _degraded(found.degraded), found.text)
+    return _joined(QUOTED if found.text else nothing, _degraded(here, found.degraded), found.text)
 
 
 def memory_search(here: Here, *, query: str, limit: int = 10, scope_id: str = "", as_of: str = "") -> str:
@@ -80,9 +81,9 @@ def memory_search(here: Here, *, query: str, limit: int = 10, scope_id: str = ""
         where = f" in {showing.line(normalise(project))}; scope_id `all` searches every project" if project else ""
         return _joined(
             f"Nothing found{where}. Other words may find it, or transcript_search what was said in sessions.",
-            _degraded(hits.degraded),
+            _degraded(here, hits.degraded),
         )
-    return _joined(QUOTED, _degraded(hits.degraded), _shown(here, hits, *showing.memories(hits, FEWER)))
+    return _joined(QUOTED, _degraded(here, hits.degraded), _shown(here, hits, *showing.memories(hits, FEWER)))
 
 
 def memory_recall(here: Here, *, query: str, limit: int = 10, scope_id: str = "", as_of: str = "") -> str:
@@ -145,12 +146,12 @@ def memory_save(
     return _joined(
         f"{outcome}: {showing.name(written.memory)}",
         f"It contradicts {showing.line(against)}, which stays in force until the user decides." if against else "",
-        f"It {showing.line(written.doubt)}. It waits until the user accepts it: `memem review`."
+        f"It {showing.line(written.doubt)}. It waits until the user accepts it: {_named(here, '`memem review`')}."
         if written.doubt
         else "",
         f"Taken out before: {', '.join(written.redacted)}." if written.redacted else "",
         removed,
-        "It is not pinned: only the user pins, with `memem edit ID --layer 0`." if lower else "",
+        _named(here, "It is not pinned: only the user pins, with `memem edit ID --layer 0`.") if lower else "",
     )
 
 
@@ -171,7 +172,9 @@ def memory_graph_neighbors(here: Here, *, memory_id: str, depth: int = 1, limit:
 
 def memory_graph_audit(here: Here, *, limit: int = 10) -> str:
     reindex.look(here.ws)
-    return showing.audited(auditing.audit(here.ws), limit)
+    audit = auditing.audit(here.ws)
+    flaws = tuple(replace(flaw, fix=_named(here, flaw.fix)) for flaw in audit.flaws)
+    return showing.audited(replace(audit, flaws=flaws), limit)
 
 
 def memory_graph_rebuild(here: Here) -> str:
@@ -207,8 +210,13 @@ def _of_scope(entry: Entry, scope: str) -> Entry:
     return entry
 
 
-def _degraded(why: str) -> str:
-    return f"(keywords only: {showing.line(why)})" if why else ""
+def _degraded(here: Here, why: str) -> str:
+    return f"(keywords only: {showing.line(_named(here, why))})" if why else ""
+
+
+def _named(here: Here, text: str) -> str:
+    """A sentence of memem's own, with the commands in it named as its reader can run them."""
+    return commands.reachable(text, here.ws.reach)
 
 
 def _joined(*parts: str) -> str:

@@ -1,0 +1,21 @@
+"""memem statusline: the line itself is printed by `memem/doors/hook/statusline.py`."""
+
+import argparse
+
+from memem.doors.cli import output
+from memem.doors.cli.session import workspace
+from memem.flows import statusline
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--show-setting", action="store_true", help="print what to add to Claude Code's settings.json for it"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print the setting; `memem/__main__.py` hands everything else to the fast way."""
+    del options
+    with workspace() as ws:
+        output.as_json(statusline.setting(ws))
+    return 0

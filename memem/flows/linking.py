@@ -1,0 +1,119 @@
+"""Make memem's command reachable as `memem`: a link in `~/.local/bin`, which is only ever memem's own.
+
+It points at the command of the environment, not at the plugin's code: that moves with every version.
+"""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from memem.core import commands, files
+from memem.core.errors import InputError
+from memem.flows.diagnosis import Diagnosis, fine
+from memem.workspace import Workspace
+
+LINKED, MISSING, STALE, FOREIGN = "linked", "missing", "stale", "foreign"
+_ENVIRONMENTS = ("venv", ".venv")
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """Where the link is or would be, the command it should start, and what is there now.
+
+    `state` is linked, missing, stale (left by a memem that is gone) or foreign (somebody else's file). `works` says
+    whether `memem` starts this installation; `found` is what it starts otherwise, and `advice` what to do about it.
+    """
+
+    path: str
+    target: str
+    state: str
+    works: bool
+    found: str = ""
+    advice: str = ""
+
+
+def look(ws: Workspace) -> Link:
+    """The link as it is."""
+    import shutil
+
+    target, state = commands.command_path(ws.prefix), _state(ws)
+    works = commands.is_on_path(ws.environ, ws.prefix)
+    found = "" if works else shutil.which(commands.COMMAND, path=ws.environ.get("PATH", "")) or ""
+    advice = _path_advice(ws, found) if state == LINKED and not works else ""
+    return Link(str(ws.link), str(target), state, works, found, advice)
+
+
+def create(ws: Workspace) -> Link:
+    """Create the link, unless it is there. Raises InputError when something else is in its place."""
+    state, target = _state(ws), commands.command_path(ws.prefix)
+    if state == FOREIGN:
+        raise InputError(f"{ws.link} {_described(ws.link)} and was left alone. Move it away, then run this again.")
+    if state != LINKED:
+        if not target.is_file():
+            raise InputError(f"There is no command at {target}: this memem was started without an installation.")
+        try:
+            files.make_folder(ws.link.parent)
+            ws.link.unlink(missing_ok=True)
+            ws.link.symlink_to(target)
+        except OSError as error:
+            raise InputError(f"Cannot create {ws.link}: {files.reason(error)}.") from None
+    return look(ws)
+
+
+def remove(ws: Workspace) -> Link:
+    """Remove the link, if it is memem's."""
+    if _state(ws) == FOREIGN:
+        raise InputError(f"{ws.link} {_described(ws.link)} and was left alone.")
+    try:
+        ws.link.unlink(missing_ok=True)
+    except OSError as error:
+        raise InputError(f"Cannot remove {ws.link}: {files.reason(error)}.") from None
+    return look(ws)
+
+
+def is_ours(ws: Workspace) -> bool:
+    """Whether there is a link that an uninstall should remove."""
+    return _state(ws) in (LINKED, STALE)
+
+
+def check(ws: Workspace) -> list[Diagnosis]:
+    """For doctor: memem works with and without the link."""
+    found = look(ws)
+    if found.works:
+        return [fine("command", "`memem` on the PATH starts this installation")]
+    other = f"`memem` on the PATH is {found.found}" if found.found else "`memem` is not on the PATH"
+    return [fine("command", f"{other}; this installation's command is {found.target}")]
+
+
+def _state(ws: Workspace) -> str:
+    if not os.path.lexists(ws.link):
+        return MISSING
+    if not ws.link.is_symlink():
+        return FOREIGN
+    target = _target(ws.link)
+    if target == commands.command_path(ws.prefix):
+        return LINKED
+    # A plugin that was removed from Claude Code takes its environment along, and leaves this link.
+    is_gone = target.parts[-2:] == ("bin", commands.COMMAND) and not os.path.lexists(target)
+    return STALE if is_gone and target.parts[-3:-2] and target.parts[-3] in _ENVIRONMENTS else FOREIGN
+
+
+def _target(link: Path) -> Path:
+    return Path(os.path.normpath(link.parent / link.readlink()))
+
+
+def _described(path: Path) -> str:
+    if path.is_symlink():
+        return f"is a link to {_target(path)}, another program or another memem,"
+    return "is a folder" if path.is_dir() else "is not a link of this memem"
+
+
+def _path_advice(ws: Workspace, found: str) -> str:
+    folder = ws.link.parent
+    if str(folder) in ws.environ.get("PATH", "").split(os.pathsep):
+        return f"{found} comes before {folder} on your PATH; start memem as {ws.link}." if found else ""
+    shell = Path(ws.environ.get("SHELL", "")).name
+    if shell == "fish":
+        return f"{folder} is not on your PATH. Run: fish_add_path ~/.local/bin"
+    profile = {"zsh": "~/.zshrc", "bash": "~/.bashrc"}.get(shell, "~/.profile")
+    return f'{folder} is not on your PATH. Add to {profile}: export PATH="$HOME/.local/bin:$PATH"'
