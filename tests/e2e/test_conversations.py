@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.e2e.claude_code import TOOL, Machine, wait_until
-from tests.e2e.conftest import CLAUDES
+from tests.e2e.conftest import THOROUGH
 from tests.e2e.model_stub import STRUCTURED, ModelStub, Request, text, tool_use
 
 FACT = "tokens of the shop are signed with RS256, because the gateway cannot share a secret"
@@ -39,7 +39,7 @@ def asked(stub: ModelStub, words: str) -> Request:
     return next(each for each in stub.requests if words in each.everything and not each.is_mining)
 
 
-@pytest.mark.parametrize("version", CLAUDES)
+@pytest.mark.parametrize("version", THOROUGH)
 def test_what_one_conversation_settles_is_in_front_of_the_next(
     machine_of: Callable[[str], Machine], version: str, mined: ModelStub, plugin: Path, project: Path
 ) -> None:
