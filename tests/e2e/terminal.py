@@ -84,6 +84,15 @@ class Terminal:
         """Press keys by their tmux names: Enter, Escape, Up, C-c."""
         self.tmux("send-keys", "-t", "main", *keys)
 
+    def confirm(self, question: str) -> None:
+        """Accept the first choice of a dialog. A dialog ignores keys for a moment, hence Enter until it is gone."""
+        self.wait_for(question)
+        end = time.monotonic() + TIMEOUT_SECONDS
+        while one_line(question) in one_line(self.screen):
+            assert time.monotonic() < end, f"the dialog stays; the screen:\n{self.text}"
+            self.press("Enter")
+            self._poll(lambda: one_line(question) not in one_line(self.screen), ENTER_SECONDS)
+
     def wait_for(self, words: str, times: int = 1, seconds: float = TIMEOUT_SECONDS) -> None:
         """Wait until the words are on the screen or in its scrollback, at least so many times."""
         wanted = one_line(words)
