@@ -5,6 +5,7 @@
         screen.wait_for("All right.")
         screen.text                  # the screen with everything that scrolled off it
 
+`type` sends a line, `write` types without sending, `press` takes tmux's names of keys, `confirm` accepts a dialog.
 The session ends with the block. A failed wait shows the screen in its message.
 """
 
@@ -37,6 +38,10 @@ def one_line(text: str) -> str:
     return " ".join(text.split())
 
 
+def without_blanks(text: str) -> str:
+    return "".join(text.split())
+
+
 @dataclass(frozen=True)
 class Terminal:
     """One tmux server with one window, in which Claude Code runs."""
@@ -62,23 +67,23 @@ class Terminal:
 
     @property
     def input(self) -> str:
-        """The text in the input box, on one line."""
+        """The text in the input box without blanks, because a long word may be broken anywhere."""
         _, mark, below = self.screen.rpartition(PROMPT)
-        return one_line(below.partition("───")[0]) if mark else ""
+        return without_blanks(below.partition("───")[0]) if mark else ""
 
     def type(self, words: str) -> None:
         """Type one line and press Enter; again where Claude Code took a quick Enter for a pasted line break."""
         self.write(words)
         end = time.monotonic() + TIMEOUT_SECONDS
-        while self.input.startswith(one_line(words)):
+        while self.input.startswith(without_blanks(words)):
             assert time.monotonic() < end, f"Enter does not send {words!r}; the screen:\n{self.text}"
             self.press("Enter")
-            self._poll(lambda: not self.input.startswith(one_line(words)), ENTER_SECONDS)
+            self._poll(lambda: not self.input.startswith(without_blanks(words)), ENTER_SECONDS)
 
     def write(self, words: str) -> None:
         """Type without pressing Enter."""
         self.tmux("send-keys", "-t", "main", "-l", "--", words)
-        self.wait_until(lambda: self.input == one_line(words), f"the typed text {words!r}")
+        self.wait_until(lambda: self.input == without_blanks(words), f"the typed text {words!r}")
 
     def press(self, *keys: str) -> None:
         """Press keys by their tmux names: Enter, Escape, Up, C-c."""
@@ -147,9 +152,10 @@ def terminal(machine: Machine, cwd: Path, *options: str) -> Iterator[Terminal]:
         env |= {"TMUX_TMPDIR": sockets, "LC_ALL": "C.UTF-8", "TERM": "xterm-256color"}
         opened = Terminal(env, "claude")
         size = ("-x", str(COLUMNS), "-y", str(ROWS))
-        opened.tmux("new-session", "-d", "-s", "main", *size, "-c", str(cwd), "env", str(machine.claude), *options)
+        settings = ("start-server", ";", "set-option", "-g", "history-limit", "50000", ";")
+        session = ("new-session", "-d", "-s", "main", *size, "-c", str(cwd))
+        opened.tmux(*settings, *session, "env", str(machine.claude), *options)
         try:
-            opened.tmux("set-option", "-g", "history-limit", "50000")
             opened.wait_until(lambda: PROMPT in opened.screen, "the prompt")
             yield opened
             opened.leave()

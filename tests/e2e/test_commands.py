@@ -65,6 +65,7 @@ def test_every_command_answers_to_its_short_name_in_the_terminal(
     with terminal(machine_of(version), project) as screen:
         for command in COMMANDS:
             check_request(run_in_terminal(screen, stub, f"/{command} {HOSTILE}"), command, HOSTILE)
+            assert f"❯ /memem:{command} {HOSTILE}" in screen.text
         assert "Unknown" not in screen.text
     assert not list(project.iterdir())
 
