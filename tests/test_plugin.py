@@ -156,6 +156,11 @@ def test_text_names_slash_commands_that_exist_and_no_terminal_command(path: Path
     assert set(TERMINAL_COMMAND.findall(body)) <= {"`memem statusline"}, "`memem` may not be on the PATH"
 
 
+def test_every_command_is_in_the_readme_and_no_other() -> None:
+    rows = [line for line in (ROOT / "README.md").read_text(encoding="utf-8").splitlines() if line.startswith("| `/")]
+    assert sorted(SLASH_COMMAND.findall("\n".join(rows))) == list(PROMISED)
+
+
 def test_skill_is_short_and_says_when_it_is_of_use() -> None:
     (path,) = SKILLS
     head, _ = frontmatter(path)
