@@ -59,7 +59,7 @@ class Plugin:
 def install(folder: Path) -> Plugin:
     """A copy of what is published, with an environment as bootstrap.sh leaves it, of the packages that are here."""
     plugin = Plugin(folder / AWKWARD / "memem", folder / AWKWARD / "data")
-    for name in ("memem", "hooks", "commands", ".claude-plugin", "examples"):
+    for name in ("memem", "hooks", "commands", "skills", ".claude-plugin", "examples"):
         shutil.copytree(PLUGIN / name, plugin.root / name, ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("bootstrap.sh", "requirements.lock", ".mcp.json"):
         shutil.copy(PLUGIN / name, plugin.root)

@@ -10,11 +10,29 @@ import yaml
 
 import memem
 from memem.core.options import OPTIONS
+from memem.doors.cli import VERBS
 from memem.doors.hook.answers import ANSWERS
 from memem.doors.hook.later import WORK
 
 ROOT = Path(__file__).resolve().parent.parent
-COMMANDS = sorted((ROOT / "commands").glob("*.md"), key=lambda path: path.stem)
+COMMANDS = sorted((ROOT / "commands").glob("*/SKILL.md"))
+PROMISED = (
+    *("forget", "memem", "memem-conflicts", "memem-doctor", "memem-mine", "memem-mine-history"),
+    *("memem-review", "memem-status", "memem-undo", "memem-why", "recall", "remember"),
+)
+SKILLS = sorted((ROOT / "skills").glob("*/SKILL.md"))
+NEEDS_AN_ANSWER = ("link", "mine --history --detach --yes", "resolve", "review accept", "review reject", "undo")
+"""Calls that change something only the user may decide about: no command allows them in advance."""
+SLASH_COMMAND = re.compile(r"`/([a-z-]+)")
+TERMINAL_COMMAND = re.compile(r"`memem [a-z]+")
+CALL = r'/hooks/memem" ([a-z][a-z-]*(?: (?:list|accept|reject|on|off|--[a-z-]+))*)'
+
+
+def command_name(path: Path) -> str:
+    return path.parent.name
+
+
+every_command = pytest.mark.parametrize("path", COMMANDS, ids=command_name)
 LONG_STANDING = {
     *("SessionStart", "UserPromptSubmit", "PreToolUse", "PermissionRequest", "PostToolUse"),
     *("Stop", "SubagentStop", "PreCompact", "SessionEnd"),
@@ -73,11 +91,22 @@ def test_launcher_is_executable_and_short() -> None:
 
 
 def test_commands_are_those_that_are_promised() -> None:
-    promised = "forget memem memem-doctor memem-mine memem-mine-history memem-status memem-why recall remember"
-    assert [path.stem for path in COMMANDS] == promised.split()
+    assert tuple(map(command_name, COMMANDS)) == PROMISED
 
 
-@pytest.mark.parametrize("path", COMMANDS, ids=lambda path: path.stem)
+def test_plugin_lists_commands_as_skills_which_gives_them_short_names() -> None:
+    assert manifest(".claude-plugin/plugin.json")["skills"] == ["./commands", "./skills"]
+    assert not list((ROOT / "commands").glob("*.md")), "a plain command file answers to /memem:NAME only"
+
+
+@every_command
+def test_command_declares_its_name_without_which_the_short_form_does_not_work(path: Path) -> None:
+    head, _ = frontmatter(path)
+    assert head["name"] == command_name(path)
+    assert head["disable-model-invocation"] is True
+
+
+@every_command
 def test_command_says_what_it_does_and_hands_no_argument_to_a_shell(path: Path) -> None:
     head, body = frontmatter(path)
     assert head["description"]
@@ -86,7 +115,7 @@ def test_command_says_what_it_does_and_hands_no_argument_to_a_shell(path: Path) 
         assert not ("!`" in line and "$ARGUMENTS" in line)
 
 
-@pytest.mark.parametrize("path", COMMANDS, ids=lambda path: path.stem)
+@every_command
 def test_command_runs_only_what_it_allows_and_never_fails_by_its_exit_code(path: Path) -> None:
     head, body = frontmatter(path)
     allowed = re.findall(r"Bash\((.+?):\*\)", head.get("allowed-tools", ""))
@@ -95,17 +124,46 @@ def test_command_runs_only_what_it_allows_and_never_fails_by_its_exit_code(path:
         assert line.endswith("2>&1 || true")
 
 
-@pytest.mark.parametrize("path", COMMANDS, ids=lambda path: path.stem)
-def test_command_allows_the_verbs_that_it_runs_and_no_other(path: Path) -> None:
-    """Who is asked how memem is has not said that reviews may be decided, or memories removed, without being asked."""
+def allowed_calls(head: dict[str, Any]) -> set[str]:
+    return {each.strip() for each in re.findall(r'Bash\(.+?/hooks/memem"(.*?):\*\)', head["allowed-tools"])}
+
+
+@every_command
+def test_command_allows_its_own_calls_except_those_that_need_an_answer(path: Path) -> None:
     head, body = frontmatter(path)
-    allowed = re.findall(r'Bash\(.+?/hooks/memem"(.*?):\*\)', head.get("allowed-tools", ""))
-    run = re.findall(r'/hooks/memem" ([a-z-]+(?: --history)?)', body)
-    assert {each.strip() for each in allowed} == set(run)
+    allowed = allowed_calls(head)
+    calls = set(re.findall(CALL, body))
+    assert all(any(call.startswith(each) for call in calls) for each in allowed), "allows a call it never makes"
+    for call in calls:
+        is_allowed = any(call == each or call.startswith(f"{each} ") for each in allowed)
+        assert is_allowed == (call not in NEEDS_AN_ANSWER), call
+
+
+@every_command
+def test_command_allows_no_tool_that_removes_notes(path: Path) -> None:
+    assert "memory_forget" not in frontmatter(path)[0]["allowed-tools"]
+
+
+@every_command
+def test_calls_of_a_command_are_understood_by_the_command_line(path: Path) -> None:
+    for call in re.findall(CALL, frontmatter(path)[1]):
+        assert call.split()[0] in VERBS
+
+
+@pytest.mark.parametrize("path", [*COMMANDS, *SKILLS], ids=command_name)
+def test_text_names_slash_commands_that_exist_and_no_terminal_command(path: Path) -> None:
+    _, body = frontmatter(path)
+    assert set(SLASH_COMMAND.findall(body)) <= set(PROMISED)
+    assert set(TERMINAL_COMMAND.findall(body)) <= {"`memem statusline"}, "`memem` may not be on the PATH"
+
+
+def test_every_command_is_in_the_readme_and_no_other() -> None:
+    rows = [line for line in (ROOT / "README.md").read_text(encoding="utf-8").splitlines() if line.startswith("| `/")]
+    assert sorted(SLASH_COMMAND.findall("\n".join(rows))) == list(PROMISED)
 
 
 def test_skill_is_short_and_says_when_it_is_of_use() -> None:
-    (path,) = (ROOT / "skills").glob("*/SKILL.md")
+    (path,) = SKILLS
     head, _ = frontmatter(path)
     assert head["name"] == path.parent.name
     assert "Use it when" in head["description"]
@@ -113,4 +171,4 @@ def test_skill_is_short_and_says_when_it_is_of_use() -> None:
 
 
 def test_skill_and_commands_have_different_names() -> None:
-    assert not {path.stem for path in COMMANDS} & {path.name for path in (ROOT / "skills").iterdir()}
+    assert not set(PROMISED) & {path.name for path in (ROOT / "skills").iterdir()}

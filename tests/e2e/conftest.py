@@ -1,4 +1,4 @@
-"""Two versions of Claude Code, the plugin in a folder with an awkward name, and a home in which it is installed."""
+"""Three versions of Claude Code, the plugin in a folder with an awkward name, and a home in which it is installed."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -11,7 +11,13 @@ from tests.conftest import WEIGHTS, skip_or_fail
 from tests.e2e.claude_code import Machine, copy_of_the_plugin, install
 from tests.e2e.model_stub import ModelStub, model_stub
 
-CLAUDES = {"2.1.325": os.environ.get("MEMEM_TEST_CLAUDE"), "2.1.197": os.environ.get("MEMEM_TEST_CLAUDE_OLD")}
+CLAUDES = {
+    "2.1.325": os.environ.get("MEMEM_TEST_CLAUDE"),
+    "2.1.197": os.environ.get("MEMEM_TEST_CLAUDE_OLD"),
+    "2.1.326": os.environ.get("MEMEM_TEST_CLAUDE_NEW"),
+}
+THOROUGH = ("2.1.325", "2.1.197")
+"""Versions for the long tests. The newest one differs little from the main one and gets the short tests only."""
 PATIENT = {"MCP_CONNECTION_NONBLOCKING": "false"}
 """No prompt is sent before the server is up: on a busy machine that takes longer than Claude Code waits by itself."""
 AWKWARD = "it's “my” folder 記憶"

@@ -5,6 +5,7 @@
         screen.wait_for("All right.")
         screen.text                  # the screen with everything that scrolled off it
 
+`type` sends a line, `write` types without sending, `press` takes tmux's names of keys, `confirm` accepts a dialog.
 The session ends with the block. A failed wait shows the screen in its message.
 """
 
@@ -24,7 +25,9 @@ from tests.conftest import skip_or_fail
 from tests.e2e.claude_code import Machine
 
 COLUMNS, ROWS = 150, 50
+PROMPT = "❯"
 TIMEOUT_SECONDS = 60.0
+ENTER_SECONDS = 0.5
 POLL_SECONDS = 0.05
 API_KEY_TAIL = 20
 """Claude Code remembers an approved API key by its last characters."""
@@ -33,6 +36,10 @@ API_KEY_TAIL = 20
 def one_line(text: str) -> str:
     """Undo line wrapping, so that a sentence is found wherever the terminal broke it."""
     return " ".join(text.split())
+
+
+def without_blanks(text: str) -> str:
+    return "".join(text.split())
 
 
 @dataclass(frozen=True)
@@ -58,20 +65,38 @@ class Terminal:
     def is_open(self) -> bool:
         return self.run("has-session", "-t", "main").returncode == 0
 
+    @property
+    def input(self) -> str:
+        """The text in the input box without blanks, because a long word may be broken anywhere."""
+        _, mark, below = self.screen.rpartition(PROMPT)
+        return without_blanks(below.partition("───")[0]) if mark else ""
+
     def type(self, words: str) -> None:
-        """Type one line and press Enter once it is on the screen: a faster Enter would count as pasted text."""
+        """Type one line and press Enter; again where Claude Code took a quick Enter for a pasted line break."""
         self.write(words)
-        self.press("Enter")
+        end = time.monotonic() + TIMEOUT_SECONDS
+        while self.input.startswith(without_blanks(words)):
+            assert time.monotonic() < end, f"Enter does not send {words!r}; the screen:\n{self.text}"
+            self.press("Enter")
+            self._poll(lambda: not self.input.startswith(without_blanks(words)), ENTER_SECONDS)
 
     def write(self, words: str) -> None:
         """Type without pressing Enter."""
         self.tmux("send-keys", "-t", "main", "-l", "--", words)
-        ending = one_line(words)[-20:]
-        self.wait_until(lambda: ending in one_line(self.screen), f"the typed text {words!r}")
+        self.wait_until(lambda: self.input == without_blanks(words), f"the typed text {words!r}")
 
     def press(self, *keys: str) -> None:
         """Press keys by their tmux names: Enter, Escape, Up, C-c."""
         self.tmux("send-keys", "-t", "main", *keys)
+
+    def confirm(self, question: str) -> None:
+        """Accept the first choice of a dialog. A dialog ignores keys for a moment, hence Enter until it is gone."""
+        self.wait_for(question)
+        end = time.monotonic() + TIMEOUT_SECONDS
+        while one_line(question) in one_line(self.screen):
+            assert time.monotonic() < end, f"the dialog stays; the screen:\n{self.text}"
+            self.press("Enter")
+            self._poll(lambda: one_line(question) not in one_line(self.screen), ENTER_SECONDS)
 
     def wait_for(self, words: str, times: int = 1, seconds: float = TIMEOUT_SECONDS) -> None:
         """Wait until the words are on the screen or in its scrollback, at least so many times."""
@@ -83,10 +108,15 @@ class Terminal:
         self.wait_until(lambda: "esc to interrupt" not in self.screen, "the end of the turn")
 
     def wait_until(self, done: Callable[[], bool], wanted: str, seconds: float = TIMEOUT_SECONDS) -> None:
+        assert self._poll(done, seconds), f"waited {seconds:.0f} s for {wanted}; the screen:\n{self.text}"
+
+    def _poll(self, done: Callable[[], bool], seconds: float) -> bool:
         end = time.monotonic() + seconds
         while not done():
-            assert time.monotonic() < end, f"waited {seconds:.0f} s for {wanted}; the screen:\n{self.text}"
+            if time.monotonic() > end:
+                return False
             time.sleep(POLL_SECONDS)
+        return True
 
     def leave(self) -> None:
         """End the session the way a user does, with Ctrl-C twice."""
@@ -95,7 +125,7 @@ class Terminal:
         while self.is_open:
             assert time.monotonic() < end, f"Claude Code does not end; the screen:\n{self.text}"
             self.run("send-keys", "-t", "main", "C-c")
-            time.sleep(POLL_SECONDS * 4)
+            self._poll(lambda: not self.is_open, ENTER_SECONDS)
 
     def tmux(self, *arguments: str) -> str:
         """Run one tmux command, which must succeed."""
@@ -122,10 +152,11 @@ def terminal(machine: Machine, cwd: Path, *options: str) -> Iterator[Terminal]:
         env |= {"TMUX_TMPDIR": sockets, "LC_ALL": "C.UTF-8", "TERM": "xterm-256color"}
         opened = Terminal(env, "claude")
         size = ("-x", str(COLUMNS), "-y", str(ROWS))
-        opened.tmux("new-session", "-d", "-s", "main", *size, "-c", str(cwd), "env", str(machine.claude), *options)
+        settings = ("start-server", ";", "set-option", "-g", "history-limit", "50000", ";")
+        session = ("new-session", "-d", "-s", "main", *size, "-c", str(cwd))
+        opened.tmux(*settings, *session, "env", str(machine.claude), *options)
         try:
-            opened.tmux("set-option", "-g", "history-limit", "50000")
-            opened.wait_until(lambda: "❯" in opened.screen, "the prompt")
+            opened.wait_until(lambda: PROMPT in opened.screen, "the prompt")
             yield opened
             opened.leave()
         finally:

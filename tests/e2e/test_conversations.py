@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.e2e.claude_code import TOOL, Machine, wait_until
-from tests.e2e.conftest import CLAUDES
+from tests.e2e.conftest import THOROUGH
 from tests.e2e.model_stub import STRUCTURED, ModelStub, Request, text, tool_use
 
 FACT = "tokens of the shop are signed with RS256, because the gateway cannot share a secret"
@@ -39,7 +39,7 @@ def asked(stub: ModelStub, words: str) -> Request:
     return next(each for each in stub.requests if words in each.everything and not each.is_mining)
 
 
-@pytest.mark.parametrize("version", CLAUDES)
+@pytest.mark.parametrize("version", THOROUGH)
 def test_what_one_conversation_settles_is_in_front_of_the_next(
     machine_of: Callable[[str], Machine], version: str, mined: ModelStub, plugin: Path, project: Path
 ) -> None:
@@ -56,6 +56,17 @@ def test_what_one_conversation_settles_is_in_front_of_the_next(
     assert machine.sessions() - before == {first.session, second.session}
 
 
+def test_newest_version_shows_a_memory_and_calls_a_tool(
+    machine_of: Callable[[str], Machine], stub: ModelStub, plugin: Path, project: Path
+) -> None:
+    machine = machine_of("2.1.326")
+    machine.memem(plugin, "save", f"All {FACT}.", "--title", "Signing", cwd=project)
+    stub.answers(lambda request: ASKED in request.said, tool_use(f"{TOOL}memory_search", query="signed tokens"))
+    assert machine.says(ASKED, cwd=project).servers == {"plugin:memem:memem": "connected"}
+    assert f"All {FACT}" in asked(stub, ASKED).everything
+    assert f"All {FACT}" in stub.requests[-1].tool_result
+
+
 def test_nothing_is_mined_before_somebody_says_so(machine: Machine, mined: ModelStub, project: Path) -> None:
     machine.says(SAID, cwd=project)
     machine.settle()
@@ -69,7 +80,7 @@ def test_mining_is_switched_on_and_off_by_its_command(
     for argument, switch in (("", "on"), ("off", "off")):
         line = f'CLAUDE_PLUGIN_DATA="{machine.data}" "{plugin}/hooks/memem" mining {switch}'
         stub.answers(lambda request: "memem-mine" in request.said, tool_use("Bash", command=line, description="x"))
-        machine.says(f"/memem:memem-mine {argument}".strip(), cwd=project)
+        machine.says(f"/memem-mine {argument}".strip(), cwd=project)
         machine.settle()
         assert any(f"Mining is {switch}" in request.tool_result for request in stub.requests)
         assert (machine.memem_dir / "state" / ".miner-opted-in").exists() == (switch == "on")

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.claude_code import TOOL, Conversation, Machine, install
-from tests.e2e.conftest import AWKWARD, CLAUDES, MODEL, claude
+from tests.e2e.conftest import AWKWARD, MODEL, THOROUGH, claude
 from tests.e2e.model_stub import ModelStub, tool_use
 
 FACT = "Tokens of the shop are signed with RS256."
@@ -47,7 +47,7 @@ def test_first_sessions_without_a_network_go_on_and_say_what_is_missing(
     assert f"{offline.memem_dir}/bootstrap.log says why" in told(second)
 
 
-@pytest.mark.parametrize("version", CLAUDES)
+@pytest.mark.parametrize("version", THOROUGH)
 def test_home_that_cannot_be_used_is_told_to_the_user_and_keeps_nothing_from_going_on(
     machine_of: Callable[[str], Machine], version: str, plugin: Path, project: Path, stub: ModelStub
 ) -> None:
