@@ -139,6 +139,7 @@ def _check_now(ws: Workspace) -> list[str]:
     """Look at what can change at any moment. Returns the problems that could not even be recorded."""
     options = "\n".join(ws.settings.problems)
     checks = {"memory": "", "disk": _full_disk(ws), "vault": _unwritable(ws), "options": options}
+    checks["server"] = _skipped_server(ws)
     known, unrecorded = problems(ws), list[str]()
     for key, text in checks.items():
         if text and not _recorded(ws, key, text):
@@ -171,6 +172,17 @@ def _full_disk(ws: Workspace) -> str:
             if status.f_blocks and status.f_bavail * status.f_frsize < FULL_DISK_BYTES:
                 return f"memem cannot save anything: the disk of {folder} is full. Free some space; nothing is lost."
     return ""
+
+
+def _skipped_server(ws: Workspace) -> str:
+    if not (ws.claude_folder / "mcp-needs-auth-cache.json").exists():
+        return ""  # mostly; the import would be waited for
+    from memem.flows.plugin import server_is_skipped
+
+    if not server_is_skipped(ws):
+        return ""
+    why = "Claude Code does not start its server again after a failed start"
+    return f"memem's tools are missing: {why}. Type /mcp, choose memem, then Reconnect."
 
 
 def _is_newly_set_up() -> bool:

@@ -11,6 +11,7 @@ from memem.workspace import Workspace
 NAME = "memem"
 MARKETPLACE = "memem-marketplace"
 HOOKS = Path("hooks", "hooks.json")
+FAILED_SERVERS = "mcp-needs-auth-cache.json"
 SERVER = "plugin:memem:memem"
 """Claude Code's name for memem's MCP server."""
 SKIPPED_SECONDS = 15 * 60
@@ -74,7 +75,7 @@ def server_is_skipped(ws: Workspace) -> bool:
 
     The file maps the name of a server to `{"timestamp": milliseconds, "id": hash of its configuration}`.
     """
-    failure = _object(_read(ws.claude_folder / "mcp-needs-auth-cache.json").get(SERVER)).get("timestamp")
+    failure = _object(_read(ws.claude_folder / FAILED_SERVERS).get(SERVER)).get("timestamp")
     if not isinstance(failure, int | float):
         return False
     now = ws.clock().timestamp() * 1000

@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from memem import serving
 from memem.core.commands import command_path
 from memem.core.errors import IndexTooNew, NotFound
 from memem.core.surroundings import Surroundings
 from memem.core.trust import SAVED
 from memem.doors.cli import output
 from memem.doors.hook import answers as hook_answers
-from memem.doors.mcp_server import server, tools
+from memem.doors.mcp_server import tools
 from memem.flows import briefing, remember
 from memem.flows.diagnosis import degraded, fine
 from memem.workspace import Workspace
@@ -91,11 +92,17 @@ def test_an_audit_names_what_can_be_typed_there(ws: Workspace, in_claude_code: P
 
 def test_an_error_of_a_tool_names_what_can_be_typed_there(in_claude_code: Path) -> None:
     problem = NotFound("No proposal has the id '`memem review`'. `memem review` lists them.")
-    assert server._harmless(problem) == "No proposal has the id ''memem review''. '/memem-review' lists them."
+    assert serving.describe_error(problem) == "No proposal has the id ''memem review''. '/memem-review' lists them."
 
 
-def test_a_session_start_names_what_can_be_typed_there(in_claude_code: Path) -> None:
-    told = hook_answers._troubled("SessionStart", IndexTooNew("The index is too new. Run `memem reindex`."))
+def test_a_session_start_names_what_can_be_typed_there(
+    ws: Workspace, in_claude_code: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise IndexTooNew("The index is too new. Run `memem reindex`.")
+
+    monkeypatch.setattr(briefing, "brief", fail)
+    told = hook_answers.answer(ws, "SessionStart", b"{}")
     assert f"Run `{in_claude_code} reindex`." in json.loads(told)["systemMessage"]
 
 

@@ -1,5 +1,6 @@
 """What the user sees on screen: signs of life, news, and problems that start, change or end."""
 
+import json
 import os
 import sys
 from dataclasses import replace
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from memem.flows import notices, remember
+from memem.flows.plugin import FAILED_SERVERS, SERVER
 from memem.jobs.notices import NEWS_SECONDS, News, NoticeBoard
 from memem.workspace import Workspace
 from tests.fakes import SteppingClock
@@ -178,3 +180,13 @@ def test_a_failure_is_shown_once_and_its_end_too(ws: Workspace) -> None:
     assert notices.at_failure(ws, text, interactive=True) == ""
     assert notices.at_failure(ws, text, interactive=False) == text
     assert prompt(ws) == "memem works again."
+
+
+def test_a_server_that_claude_code_skips_is_named_until_it_is_not(ws: Workspace, clock: SteppingClock) -> None:
+    ws.claude_folder.mkdir(parents=True)
+    cache = ws.claude_folder / FAILED_SERVERS
+    cache.write_text(json.dumps({SERVER: {"timestamp": clock().timestamp() * 1000, "id": "x"}}))
+    assert "Type /mcp, choose memem, then Reconnect." in prompt(ws)
+    assert prompt(ws) == ""
+    cache.unlink()
+    assert prompt(ws) == "memem's tools are back."
