@@ -3,8 +3,7 @@
 from contextlib import suppress
 
 from memem.core.clock import iso
-from memem.flows import mine_delta
-from memem.flows.mine_delta import Mined
+from memem.flows.asking import KEPT, Mined
 from memem.gate.verdict import clean_line
 from memem.jobs import log
 from memem.workspace import Workspace
@@ -20,6 +19,6 @@ def note(ws: Workspace, mined: Mined) -> None:
     """A line of the log, for whatever was not simply nothing."""
     if mined.outcome in ("nothing", "waiting", "refused") and not mined.buried:
         return
-    kept = f"{mined.count(*mine_delta.KEPT)} kept, {mined.count('refused')} refused" if mined.chunks else ""
+    kept = f"{mined.count(*KEPT)} kept, {mined.count('refused')} refused" if mined.chunks else ""
     parts = [f"{mined.turns} turns" if mined.turns else "", kept, clean_line(mined.detail)]
     log.add(ws.home.mine_log, f"{iso(ws.clock())} {mined.session} {mined.outcome}: {', '.join(filter(None, parts))}")

@@ -34,16 +34,18 @@ def bury(ws: Workspace, chunk: Chunk, problem: ExtractError | BudgetSpent) -> No
     ws.state.journal.bury(chunk.session, chunk.as_json(), str(problem), iso(ws.clock()))
 
 
-def postpone(ws: Workspace, known: Session, problem: ExtractError | BudgetSpent) -> None:
-    """Note when the session, and everybody, may try again."""
-    now = ws.clock()
+def postpone(ws: Workspace, problem: ExtractError | BudgetSpent, *sessions: Session) -> None:
+    """Note when the sessions that one call was about, and everybody, may try again."""
+    now = iso(ws.clock())
     if isinstance(problem, BudgetSpent):
-        ws.state.sessions.put(known.told("spent", str(problem), iso(now)))
+        for known in sessions:
+            ws.state.sessions.put(known.told("spent", str(problem), now))
         return
-    failures = known.failures + (not isinstance(problem, _OF_THE_SERVICE))
-    until = warn(ws, problem, failures)
-    waiting = replace(known, failures=failures, not_before=until.timestamp())
-    ws.state.sessions.put(waiting.told("failed", str(problem), iso(now)))
+    one_more = not isinstance(problem, _OF_THE_SERVICE)
+    until = warn(ws, problem, max(known.failures for known in sessions) + one_more)
+    for known in sessions:
+        waiting = replace(known, failures=known.failures + one_more, not_before=until.timestamp())
+        ws.state.sessions.put(waiting.told("failed", str(problem), now))
 
 
 def warn(ws: Workspace, problem: ExtractError, failures: int = 1) -> datetime:

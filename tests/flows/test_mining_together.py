@@ -16,7 +16,7 @@ import pytest
 
 from memem.core.clock import system_clock
 from memem.flows import consent, extraction, mining
-from memem.flows.mine_delta import Mined
+from memem.flows.asking import Mined
 from memem.jobs import single_flight
 from memem.jobs.queue import Mark
 from memem.workspace import Workspace

@@ -11,7 +11,7 @@ from memem.core.errors import InputError, MememError, NotFound
 from memem.doors.cli import output
 from memem.doors.cli.session import workspace
 from memem.flows import consent, mining, mining_log, planning
-from memem.flows.mine_delta import KEPT, Mined
+from memem.flows.asking import KEPT, Mined
 from memem.flows.planning import Plan
 from memem.workspace import Workspace
 
