@@ -160,9 +160,11 @@ def _state(ws: Workspace, folder: Path) -> Try:
     flags = folder / "flags.json"
     plugins = folder / "user" / ".claude" / "plugins" / "installed_plugins.json"
     plugins.parent.mkdir(parents=True, exist_ok=True)
-    home.undo.mkdir(parents=True, exist_ok=True)
+    for each in (home.undo, home.notices):
+        each.mkdir(parents=True, exist_ok=True)
     places = (
-        *(home.events_file, home.stale_file, home.vanished_file, home.trouble, undo, flags, plugins),
+        *(home.events_file, home.stale_file, home.vanished_file, home.notices / "news-1"),
+        *(undo, flags, plugins),
         *(home.known_vaults_file, home.opt_in, home.prompt_key, home.capabilities_file, home.plugin_options),
         *(vault.marker, vault.tombstones),
     )

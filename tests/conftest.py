@@ -12,7 +12,7 @@ import pytest
 
 from memem.core.surroundings import Surroundings
 from memem.doors.api import MemoryHome
-from memem.flows import remember
+from memem.flows import notices, remember
 from memem.index import weights
 from memem.index.weights import ModelFile
 from memem.workspace import Workspace, open_workspace
@@ -56,6 +56,7 @@ def _away_from_the_real_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     folder = tmp_path / "user"
     folder.mkdir()
     monkeypatch.setenv("HOME", str(folder))
+    monkeypatch.setattr(notices, "FIRST_SESSIONS", -1)  # most tests are about users who have seen the first sessions
     monkeypatch.setenv("MEMEM_FSYNC", "0")
     monkeypatch.setenv("MEMEM_ENCODER", "none")  # most tests are about words; those about meaning say so
     monkeypatch.setenv("MEMEM_BACKGROUND", "0")

@@ -51,7 +51,8 @@ def test_hooks_are_events_that_old_versions_know_and_that_memem_answers() -> Non
 
 
 def test_every_hook_is_the_launcher_with_its_event_and_a_deadline() -> None:
-    for event, (entry,) in manifest("hooks/hooks.json")["hooks"].items():
+    entries = [(event, entry) for event, each in manifest("hooks/hooks.json")["hooks"].items() for entry in each]
+    for event, entry in entries:
         (hook,) = entry["hooks"]
         assert hook["command"] == f'"${{CLAUDE_PLUGIN_ROOT}}/hooks/memem" hook {event}'
         assert 0 < hook["timeout"] <= 10

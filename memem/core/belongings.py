@@ -30,7 +30,13 @@ _KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
         (
             *("state/state.db*", "state/contexts.db*", "state/events.jsonl*", "state/undo", "state/prompt-key"),
             *("state/vaults.json", "state/stale.json", "state/vanished.*", "state/.miner-opted-in"),
-            *("state/shown-unjudged", "state/plugin-options.json", "state/trouble.json", "state/upkeep-mark"),
+            *(
+                "state/shown-unjudged",
+                "state/plugin-options.json",
+                "state/trouble.json",
+                "state/notices",
+                "state/upkeep-mark",
+            ),
             f"state/{_TEMPORARY}",
         ),
     ),

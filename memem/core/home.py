@@ -172,9 +172,9 @@ class Home:
         return self.root / "run" / "refresh.log"
 
     @property
-    def trouble(self) -> Path:
-        """What was not as it should be when it was last looked at."""
-        return self.state / "trouble.json"
+    def notices(self) -> Path:
+        """What is to be shown to the user: problems and news."""
+        return self.state / "notices"
 
     @property
     def fetch_log(self) -> Path:

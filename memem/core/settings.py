@@ -3,14 +3,14 @@
 `options.py` has a row for every setting.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from memem.core.errors import SettingsError
 from memem.core.formats import from_toml
-from memem.core.options import DEFAULT_EMBED_MODEL, DEFAULT_HOME, HOME_VARIABLE, OPTIONS
+from memem.core.options import DEFAULT_EMBED_MODEL, DEFAULT_HOME, HOME_VARIABLE, OPTIONS, Former, Option
 
 PLUGIN = "the plugin's options"
 
@@ -49,12 +49,14 @@ class Settings:
     empty_streak_max: int
     topic_shift_threshold: float
     pretool_gating: bool
-    show_banner: bool
+    notices: str
     allow_reading: bool
     tools: str
     index_transcripts: bool
     debug: bool
     sources: Mapping[str, str]
+    problems: tuple[str, ...] = ()
+    """Options of the plugin that hold no valid value: the default is used, and the user is told."""
 
 
 def plugin_options(environ: Mapping[str, str]) -> dict[str, str]:
@@ -84,25 +86,54 @@ def load(
     given = plugin_options(environ) or plugin or {}
     values: dict[str, Any] = {}
     sources: dict[str, str] = {}
+    problems: list[str] = []
     for option in OPTIONS:
-        text, source = option.default, "default"
-        if option.key in configured:
-            text, source = configured[option.key], str(config_file)
-        if given.get(option.key):
-            text, source = given[option.key], PLUGIN
-        if environ.get(option.variable):
-            text, source = environ[option.variable], option.variable
+        candidates = list(_candidates(option, environ, given, configured, str(config_file)))
+        text, source = candidates[0]
         try:
             values[option.key] = option.parse(text)
         except ValueError as problem:
-            raise SettingsError(f"{option.key} is {text!r} in {source}: {problem}.") from None
+            # A typing slip in Claude Code's form must not stop memory; a wrong vault could not be made good again.
+            if source != PLUGIN or option.is_path:
+                raise SettingsError(f"{option.key} is {text!r} in {source}: {problem}.") from None
+            text, source = candidates[1]
+            values[option.key] = option.parse(text)
+            problems.append(
+                f"memem: the plugin option {option.key} is {given[option.key]!r}: {problem}. "
+                f"{text or 'Nothing'} is used; /plugin changes it."
+            )
         sources[option.key] = source
         if option.is_path and values[option.key] is not None:
             relative_to = config_file.parent if source == str(config_file) else folder
             values[option.key] = expand(values[option.key], user_home, relative_to)
     if sources["encoder"] == "default" and values["embed_model"] != DEFAULT_EMBED_MODEL:
         values["encoder"], sources["encoder"] = "sentence-transformers", sources["embed_model"]  # nobody else uses it
-    return Settings(home=home, sources=sources, **values)
+    return Settings(home=home, sources=sources, problems=tuple(problems), **values)
+
+
+def _candidates(
+    option: Option, environ: Mapping[str, str], plugin: Mapping[str, str], configured: Mapping[str, str], file: str
+) -> Iterator[tuple[str, str]]:
+    """The texts that may set an option, each with its source, the one in force first; the default is last."""
+    former = option.former
+    if environ.get(option.variable):
+        yield environ[option.variable], option.variable
+    if former and environ.get(former.variable):
+        yield _translated(former, environ[former.variable], former.variable), former.variable
+    if plugin.get(option.key):
+        yield plugin[option.key], PLUGIN
+    if option.key in configured:
+        yield configured[option.key], file
+    if former and former.key in configured:
+        yield _translated(former, configured[former.key], file), file
+    yield option.default, "default"
+
+
+def _translated(former: Former, text: str, source: str) -> str:
+    try:
+        return former.translate(text)
+    except ValueError as problem:
+        raise SettingsError(f"{former.key} is {text!r} in {source}: {problem}.") from None
 
 
 def read_config(config_file: Path) -> dict[str, str]:
@@ -118,11 +149,12 @@ def read_config(config_file: Path) -> dict[str, str]:
     except ValueError as problem:
         raise SettingsError(f"{config_file} is not valid TOML: {problem}. Correct it and try again.") from None
     known = {option.key: option for option in OPTIONS}
-    unknown = sorted(set(table) - set(known))
+    former = {option.former.key for option in OPTIONS if option.former}
+    unknown = sorted(set(table) - set(known) - former)
     if unknown:
         raise SettingsError(f"{config_file} has an unknown key {unknown[0]!r}. Known: {', '.join(sorted(known))}.")
     for key, value in table.items():
-        if not isinstance(value, str if known[key].is_path else str | int | float):
+        if not isinstance(value, str if key in known and known[key].is_path else str | int | float):
             raise SettingsError(f"{key} is {value!r} in {config_file}: use text or a number.")
     return as_texts(table)
 

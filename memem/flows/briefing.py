@@ -11,11 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from memem.core.errors import MememError, VaultUnmade
-from memem.core.formats import from_json
 from memem.core.memory import GENERAL, PINNED_MAX_CHARACTERS, PINNED_MAX_NOTES, Entry
 from memem.core.playbook import DECISIONS, ENVIRONMENT, NAMES, TRAPS
 from memem.core.receipt import SESSION_START
-from memem.flows import receipts, reciting, showed, standing
+from memem.flows import notices, receipts, reciting, showed, standing
 from memem.flows.opening import require_vault
 from memem.flows.reciting import Told
 from memem.flows.reindex import fresh_rows, is_filled
@@ -40,6 +39,15 @@ MOST_CHARACTERS = 7_900
 MOST_EARLIER = 200
 """Of what was shown last: more than there is room for."""
 KEYWORDS_ALONE = "recall is by keywords alone so far; /memem-doctor says what is missing"
+TROUBLE = {
+    "recall": "recall is by keywords alone",
+    "capture": "new sessions are not mined at the moment",
+    "login": "new sessions are not mined: claude is not logged in",
+    "budget": "mining waits for tomorrow: today's budget is used up",
+    "vault": "the vault is read-only: nothing can be saved",
+    "disk": "the disk is full: nothing can be saved",
+}
+"""What Claude is told of a problem, by its key."""
 UNREAD = "their index is being made; memory_search finds them once it is there"
 
 EMPTIED = ("compact", "clear")
@@ -50,7 +58,7 @@ KEPT = ("resume", "fork")
 
 @dataclass(frozen=True, slots=True)
 class Briefing:
-    """`text` is for Claude, `banner` for the person; either may be empty."""
+    """`text` is for Claude, and may be empty; `banner` is a line about the memory for the person."""
 
     text: str = ""
     banner: str = ""
@@ -61,20 +69,21 @@ def brief(ws: Workspace, *, cwd: Path, session: str, source: str) -> Briefing:
     try:
         vault_id = require_vault(ws)
     except VaultUnmade:
-        return Briefing(banner=_banner(ws, "nothing is remembered yet"))
+        return Briefing(banner=_banner(ws, "no memories yet"))
     ws.follow_index()
     project = ws.project_of(cwd).name
     before = _shown_before(ws, session, source)
     if not is_filled(ws, vault_id):
         facts = [render.fact("Project", naming.shown(project)), render.fact("Memories", UNREAD)]
         text = "" if before is None else render.page((render.WORKING, facts))
-        return Briefing(text, _banner(ws, "the index is being made"))
+        return Briefing(text, _banner(ws, "the index is being built"))
     text = "" if before is None else _told(ws, project, session, before)
-    return Briefing(text, _banner(ws, _how_many(ws, project)) if ws.settings.show_banner else "")
+    return Briefing(text, _banner(ws, _how_many(ws, project)))
 
 
 def _how_many(ws: Workspace, project: str) -> str:
-    return f"{_counted(standing.count(ws, project), 'memory', 'memories')} of {project}"
+    count, name = standing.count(ws, project), naming.shown(project)
+    return f"{_counted(count, 'memory', 'memories')} of {name}" if count else f"no memories of {name} yet"
 
 
 def _told(ws: Workspace, project: str, session: str, before: Sequence[str]) -> str:
@@ -199,16 +208,13 @@ def _waiting(ws: Workspace) -> int:
 
 
 def _trouble(ws: Workspace) -> list[str]:
-    """What was not as it should be when `upkeep` last looked: a session's start has no time to look itself."""
-    try:
-        told = from_json(ws.home.trouble.read_bytes())
-        return [str(each) for each in told] if isinstance(told, list) else []
-    except (OSError, ValueError):  # it has not looked yet
-        return [KEYWORDS_ALONE] if ws.settings.encoder != "none" and not ws.index.meta("encoded_by") else []
+    """The ongoing problems in fixed words: their own text may quote what others wrote, and is for the user's screen."""
+    known = notices.problems(ws)
+    if "recall" not in known and ws.settings.encoder != "none" and not ws.index.meta("encoded_by"):
+        return [KEYWORDS_ALONE]
+    return [f"{words}; /memem-doctor says what to do" for key, words in TROUBLE.items() if key in known]
 
 
 def _banner(ws: Workspace, memories: str) -> str:
-    if not ws.settings.show_banner:
-        return ""
     mining = "mining on" if ws.home.opt_in.exists() else "mining off (/memem-mine)"
-    return f"memem: {', '.join((memories, mining, *_trouble(ws)))}"
+    return f"memem: {memories} · {mining}"

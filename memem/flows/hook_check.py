@@ -110,7 +110,7 @@ def read_hooks(file: Path) -> list[Hook]:
     if not hooks:
         raise ValueError("it names no command")
     order = list(ENVELOPES)
-    return sorted(hooks, key=lambda hook: order.index(hook.event) if hook.event in order else len(order))
+    return sorted(dict.fromkeys(hooks), key=lambda hook: order.index(hook.event) if hook.event in order else len(order))
 
 
 def envelope(event: str, folder: Path) -> dict[str, Any]:

@@ -173,7 +173,7 @@ def small_files(ws: Workspace, traces: Traces) -> None:
     damaged = [*ws.home.state.glob("*.damaged"), *ws.home.cache.rglob("*.damaged")]
     leftovers = [*ws.home.root.rglob(_TEMPORARY), *ws.store.leftovers()]
     leftovers += ws.home.letters.glob("*.json")
-    for path in (ws.home.trouble, *damaged, *leftovers):
+    for path in (*ws.home.notices.glob("*"), *damaged, *leftovers):
         if _holds(path, traces):
             files.remove_quietly(path)
     logs = [*ws.home.root.glob("*.log*"), *ws.home.write_lock.parent.glob("*.log*")]

@@ -21,13 +21,13 @@ from memem.flows import (
     meaning,
     mining,
     model,
+    notices,
     overview,
     rebuild,
     refining,
     staleness,
     weaving,
 )
-from memem.flows.mining_state import mining_state
 from memem.flows.opening import using_home
 from memem.flows.reindex import refresh
 from memem.jobs import budget, contexts, detach, letters
@@ -73,7 +73,7 @@ def _all_of_it(ws: Workspace, folder: Path | None) -> None:
         *((_prune_contexts, _tidy_state, forgetting.drop_old, rebuild.drop_unused) if steady else ()),
         rebuild.sweep_up,
         mining.sweep,
-        note_trouble,
+        check_recall,
     ):
         try:
             part(ws)
@@ -98,20 +98,13 @@ def _is_steady(ws: Workspace) -> bool:
     return since < A_LEAP.total_seconds()
 
 
-def note_trouble(ws: Workspace) -> None:
-    """Write down what is not as it should be, for the next session to be told of."""
-    found = model.state(ws)
-    state = mining_state(ws)
-    trouble = [
-        "recall is by keywords alone: the embedding model cannot be used" if found.problem else "",
-        "mining is on and cannot be done: its state cannot be used" if state.problem else "",
-        "mining waits: the model is not asked at the moment" if state.since and state.stopped else "",
-        f"mining has put {state.dead_letters} parts aside that failed too often" if state.dead_letters else "",
-    ]
-    told = [f"{each}; /memem-doctor says what to do" for each in filter(None, trouble)]
-    with using_home(ws):
-        files.make_private_folder(ws.home.state)
-        files.write_atomic(ws.home.trouble, json.dumps(told).encode(), fsync=False, mode=files.PRIVATE_FILE)
+def check_recall(ws: Workspace) -> None:
+    """Have the user told when memories are found by keywords alone, and when that is over."""
+    if model.state(ws).problem:
+        told = "memem finds memories by keywords only: the embedding model cannot be used."
+        notices.raise_problem(ws, "recall", f"{told} /memem-doctor says what to do.")
+    else:
+        notices.clear_problem(ws, "recall")
 
 
 def store_plugin_options(ws: Workspace) -> None:

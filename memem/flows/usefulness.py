@@ -13,6 +13,7 @@ from memem.core.memory import Memory
 from memem.core.mining import HUMAN
 from memem.core.query import RARE, Scope, Term
 from memem.core.receipt import UNUSED, Receipt
+from memem.flows import notices
 from memem.index import words
 from memem.jobs.tables import UNUSABLE
 from memem.recall import usefulness
@@ -71,6 +72,8 @@ def _judge(ws: Workspace, session: str, transcript: Path | None, last_message: s
             verdicts = {}
         if verdicts is not None:
             kept.mark_used(receipt.number, verdicts, now)
+            used = [item.title for item in receipt.items if item.title and verdicts.get(item.id, UNUSED) != UNUSED]
+            notices.announce_used(ws, used, session=session)
             judged += 1
     kept.give_up(now - PATIENCE_SECONDS)
     _tidy_mark(ws)

@@ -65,7 +65,7 @@ def test_without_any_choice_the_defaults_hold(tmp_path: Path) -> None:
         empty_streak_max=8,
         topic_shift_threshold=0.85,
         pretool_gating=False,
-        show_banner=False,
+        notices="changes",
         allow_reading=True,
         tools="default",
         index_transcripts=True,
@@ -93,7 +93,7 @@ CHOICES: list[tuple[str, str, Any, str, Any]] = [
     ("empty_streak_max", "2", 2, "9", 9),
     ("topic_shift_threshold", "0.5", 0.5, "1", 1),
     ("pretool_gating", "true", True, "0", False),
-    ("show_banner", "true", True, "0", False),
+    ("notices", '"all"', "all", "off", "off"),
     ("allow_reading", "false", False, "1", True),
     ("tools", '"full"', "full", "default", "default"),
     ("index_transcripts", "false", False, "1", True),
@@ -142,7 +142,7 @@ def test_a_model_that_is_named_is_used_unless_another_encoder_is_named_too(tmp_p
 
 
 def test_every_option_is_a_setting_and_every_setting_has_a_choice_above() -> None:
-    fields = {field.name for field in dataclasses.fields(Settings)} - {"home", "sources"}
+    fields = {field.name for field in dataclasses.fields(Settings)} - {"home", "sources", "problems"}
     assert fields == {option.key for option in OPTIONS} == {choice[0] for choice in CHOICES}
 
 
@@ -323,6 +323,29 @@ def test_options_that_a_hook_has_stored_count_where_claude_code_tells_none(tmp_p
     assert loaded({"CLAUDE_PLUGIN_OPTION_VAULT": "/told"}).vault == Path("/told")
 
 
-def test_an_option_of_the_plugin_that_cannot_be_used_is_named(tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match="injection_mode is 'loud' in the plugin's options: use one of"):
-        load(tmp_path, CLAUDE_PLUGIN_OPTION_INJECTION_MODE="loud")
+def test_an_invalid_plugin_option_is_named_and_the_next_best_value_is_used(tmp_path: Path) -> None:
+    loaded = load(tmp_path, CLAUDE_PLUGIN_OPTION_INJECTION_MODE="loud", CLAUDE_PLUGIN_OPTION_DAILY_USD="lots")
+    assert (loaded.injection_mode, loaded.daily_usd) == ("auto", 2.0)
+    assert loaded.sources["injection_mode"] == "default"
+    money, mode = sorted(loaded.problems)
+    assert money.startswith("memem: the plugin option daily_usd is 'lots': use a number from 0 to 100000. 2 is used")
+    assert mode == (
+        "memem: the plugin option injection_mode is 'loud': use one of auto, hybrid, tool. auto is used; "
+        "/plugin changes it."
+    )
+    configured = load(tmp_path, 'injection_mode = "tool"\n', CLAUDE_PLUGIN_OPTION_INJECTION_MODE="loud")
+    assert configured.injection_mode == "tool"
+
+
+def test_an_invalid_vault_in_the_plugin_options_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="vault is ' ' in the plugin's options: use the path of a folder"):
+        load(tmp_path, CLAUDE_PLUGIN_OPTION_VAULT=" ")
+
+
+def test_the_former_banner_setting_still_works(tmp_path: Path) -> None:
+    assert load(tmp_path, "show_banner = true\n").notices == "all"
+    assert load(tmp_path, "show_banner = 0\n").notices == "changes"
+    assert load(tmp_path, MEMEM_SHOW_BANNER="1").sources["notices"] == "MEMEM_SHOW_BANNER"
+    assert load(tmp_path, "show_banner = true\n", MEMEM_NOTICES="off").notices == "off"
+    with pytest.raises(SettingsError, match="show_banner is 'maybe' in MEMEM_SHOW_BANNER: use 1 or 0"):
+        load(tmp_path, MEMEM_SHOW_BANNER="maybe")

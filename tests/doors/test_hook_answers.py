@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from memem.core import sqlite as databases
 from memem.core.errors import HomeError, IndexTooNew, InputError, MememError, SettingsError, VaultMissing
-from memem.core.tool_names import READING
 from memem.doors.hook import answers
 from memem.doors.mcp_server import tools
-from memem.flows import briefing, remember
+from memem.flows import briefing, remember, retrieve
+from memem.flows.permissions import BY_ID, SCOPED
 from memem.workspace import Workspace
 
 TOOL = "mcp__plugin_memem_memem__"
@@ -62,10 +62,10 @@ def test_a_session_that_begins_is_told_in_its_context(filled: Workspace, shop: P
 
 
 def test_its_user_sees_a_banner_beside_it(filled: Workspace, shop: Path) -> None:
-    using(filled, show_banner=True)
+    using(filled, notices="all")
     told = answer(filled, "SessionStart", shop, source="startup")
     assert sorted(told) == ["hookSpecificOutput", "systemMessage"]
-    assert told["systemMessage"] == "memem: 2 memories of shop, mining off (/memem-mine)"
+    assert told["systemMessage"] == "memem: 2 memories of shop · mining off (/memem-mine)"
     assert answer(filled, "SessionStart", shop, source="resume") == {"systemMessage": told["systemMessage"]}
 
 
@@ -120,9 +120,12 @@ def test_a_tool_without_a_file_is_answered_with_nothing(filled: Workspace, shop:
 ALLOWED = {"hookSpecificOutput": {"hookEventName": "PermissionRequest", "decision": {"behavior": "allow"}}}
 
 
-@pytest.mark.parametrize("name", sorted(READING))
+@pytest.mark.parametrize("name", sorted(SCOPED))
 def test_our_reading_tools_need_no_permission(ws: Workspace, name: str) -> None:
-    assert answer(ws, "PermissionRequest", tool_name=TOOL + name, tool_input={"query": "x"}) == ALLOWED
+    given: dict[str, Any] = {"tool_name": TOOL + name, "tool_input": {"query": "x"}}
+    assert answer(ws, "PermissionRequest", **given) == ALLOWED
+    decided = answer(ws, "PreToolUse", **given)["hookSpecificOutput"]
+    assert (decided["hookEventName"], decided["permissionDecision"]) == ("PreToolUse", "allow")
 
 
 @pytest.mark.parametrize(
@@ -157,8 +160,19 @@ def test_whoever_wants_to_be_asked_is_asked(ws: Workspace) -> None:
     assert answer(ws, "PermissionRequest", tool_name=f"{TOOL}memory_search") == ""
 
 
-def test_the_tools_that_are_allowed_are_those_that_the_server_calls_reading() -> None:
-    assert {tool.name for tool in tools.TOOLS if tool.reads} == READING
+def test_every_tool_that_can_be_allowed_only_reads() -> None:
+    assert {*SCOPED, *BY_ID} < {tool.name for tool in tools.TOOLS if tool.reads}
+
+
+def test_forgetting_asks_with_the_title_when_there_is_somebody_to_ask(filled: Workspace) -> None:
+    (entry,) = [each for each in retrieve.list_memories(filled) if "RS256" in each.body]
+    given: dict[str, Any] = {"tool_name": f"{TOOL}memory_forget", "tool_input": {"id": entry.memory.id8}}
+    decided = answer(filled, "PreToolUse", **given)["hookSpecificOutput"]
+    assert decided["permissionDecision"] == "ask"
+    assert f"“{entry.title}” ({entry.memory.id8}, project shop)" in decided["permissionDecisionReason"]
+    assert answer(filled, "PermissionRequest", **given) == ""
+    envelope = json.dumps({"session_id": "s1", **given}).encode()
+    assert answers.answer(filled, "PreToolUse", envelope, interactive=False) == b""
 
 
 # --- trouble --------------------------------------------------------------------------------------------------------
@@ -174,9 +188,9 @@ def test_before_there_is_a_vault_there_is_silence(ws: Workspace, shop: Path, eve
 
 
 def test_a_banner_is_shown_before_there_is_a_vault_too(ws: Workspace, shop: Path) -> None:
-    using(ws, show_banner=True)
+    using(ws, notices="all")
     told = answer(ws, "SessionStart", shop, source="startup")
-    assert told == {"systemMessage": "memem: nothing is remembered yet, mining off (/memem-mine)"}
+    assert told == {"systemMessage": "memem: no memories yet · mining off (/memem-mine)"}
 
 
 def test_what_is_wrong_is_named_when_a_session_begins_and_only_then(filled: Workspace, shop: Path) -> None:
@@ -186,7 +200,7 @@ def test_what_is_wrong_is_named_when_a_session_begins_and_only_then(filled: Work
     told = answer(filled, "SessionStart", shop, source="startup")
     assert list(told) == ["systemMessage"]
     assert told["systemMessage"].startswith(f"memem: The vault {filled.settings.vault} is gone")
-    assert told["systemMessage"].endswith("/memem-doctor tells more.")
+    assert told["systemMessage"].endswith("/memem-doctor says more.")
     assert "\n" not in told["systemMessage"]
     for event in ("UserPromptSubmit", "PreToolUse"):
         with pytest.raises(VaultMissing):
@@ -253,7 +267,7 @@ def test_an_envelope_that_is_none_is_refused(filled: Workspace, envelope: bytes)
             answers.answer(filled, event, envelope)
     told = json.loads(answers.answer(filled, "SessionStart", envelope))
     assert told == {
-        "systemMessage": "memem: The hook was given no JSON object on its standard input. /memem-doctor tells more."
+        "systemMessage": "memem: The hook was given no JSON object on its standard input. /memem-doctor says more."
     }
 
 
@@ -312,7 +326,7 @@ def stands_it(ws: Workspace, event: str, envelope: bytes) -> None:
 def test_any_envelope_is_answered_or_refused_in_our_words(
     filled: Workspace, event: str, envelope: dict[str, Any]
 ) -> None:
-    using(filled, pretool_gating=True, injection_mode="hybrid", show_banner=True)
+    using(filled, pretool_gating=True, injection_mode="hybrid", notices="all")
     stands_it(filled, event, json.dumps(envelope).encode())
 
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from memem.core import tool_names
 from memem.core.errors import InputError, ModelError, NotFound, VaultMissing
 from memem.core.memory import Memory
 from memem.doors.api import MemoryHome
@@ -78,8 +77,7 @@ def test_with_full_there_are_more() -> None:
     }
 
 
-def test_the_hooks_know_the_same_tools_as_reading_ones() -> None:
-    assert {tool.name for tool in TOOLS if tool.reads} == tool_names.READING
+def test_only_forgetting_destroys() -> None:
     assert [tool.name for tool in TOOLS if tool.destroys] == ["memory_forget"]
 
 

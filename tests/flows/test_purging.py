@@ -22,6 +22,7 @@ from memem.flows import (
     history,
     keeping,
     mining,
+    notices,
     purging,
     reindex,
     retrieve,
@@ -113,7 +114,7 @@ def spread(ws: Workspace, session: Transcript) -> None:
     stale.write(ws.home.stale_file, ws.store.vault_id(), stale.Record({ID: known}), fsync=False)
     log.add(ws.home.mine_log, f"added {STATEMENT}")
     log.add(ws.home.mine_log, "another line")
-    ws.home.trouble.write_text(json.dumps([STATEMENT]))
+    notices.announce_learned(ws, [STATEMENT])
     (ws.home.state / "contexts.db.damaged").write_bytes(STATEMENT.encode())
     (ws.store.paths.memories / ".memem-00.tmp").write_bytes(STATEMENT.encode())
     ws.home.letters.mkdir(parents=True)

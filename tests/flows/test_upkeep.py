@@ -14,8 +14,7 @@ from memem.core import locks
 from memem.core.errors import HomeError, MememError, ModelError, VaultMissing
 from memem.core.receipt import PROMPT, Item, Receipt
 from memem.core.trust import SAVED
-from memem.flows import consent, graph, meaning, opening, remember, retrieve, upkeep
-from memem.flows.mining_state import MiningState
+from memem.flows import consent, graph, meaning, notices, opening, remember, retrieve, upkeep
 from memem.jobs import detach
 from memem.workspace import Workspace, open_workspace, stored_plugin_options
 from tests.fakes import SteppingClock
@@ -425,23 +424,16 @@ def test_whoever_comes_while_another_is_at_it_leaves_it_to_that_one(
     assert looked == [1]
 
 
-def test_what_is_not_as_it_should_be_is_written_down_for_the_next_session(
-    miner: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def trouble() -> list[str]:
-        upkeep.note_trouble(miner)
-        told: list[str] = json.loads(miner.home.trouble.read_bytes())
-        return told
-
-    assert trouble() == []
-    miner.settings = replace(miner.settings, encoder="minilm")
-    monkeypatch.setattr(upkeep, "mining_state", lambda _: MiningState(since="x", stopped="No login.", dead_letters=2))
-    keywords, waits, aside = trouble()
-    assert keywords.startswith("recall is by keywords alone")
-    assert waits.startswith("mining waits")
-    assert aside == "mining has put 2 parts aside that failed too often; /memem-doctor says what to do"
-    monkeypatch.setattr(upkeep, "mining_state", lambda _: MiningState(problem="damaged"))
-    assert "its state cannot be used" in trouble()[1]
+def test_recall_by_keywords_alone_is_a_problem_until_the_model_is_there(ws: Workspace) -> None:
+    upkeep.after_session_start(ws)
+    assert notices.problems(ws) == {}
+    chosen = ws.settings
+    ws.settings = replace(chosen, encoder="minilm")
+    upkeep.check_recall(ws)
+    assert notices.problems(ws)["recall"].startswith("memem finds memories by keywords only")
+    ws.settings = chosen
+    upkeep.check_recall(ws)
+    assert notices.problems(ws) == {}
 
 
 # --- what is stale ------------------------------------------------------------------------------------------------

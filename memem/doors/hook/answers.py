@@ -2,15 +2,19 @@
 
 import json
 from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from memem.core.errors import InputError, MememError, VaultUnmade
 from memem.core.formats import from_json
-from memem.core.tool_names import READING
+from memem.flows.permissions import ALLOW, Permission, decide
 from memem.workspace import Workspace, open_workspace
 
 OWN_TOOLS = "mcp__plugin_memem_memem__"
+DOCTOR = "memem-doctor"
+"""The session that `memem doctor` runs hooks for, as `flows/hook_check.py` has it: it uses up no notice."""
 Envelope = Mapping[str, Any]
 
 
@@ -19,29 +23,49 @@ def answer_here(event: str, envelope: bytes) -> bytes:
     try:
         ws = open_workspace(actor="hook")
     except MememError as problem:
-        return _troubled(event, problem)
+        return _explained(event, problem)
     try:
-        return answer(ws, event, envelope, look=True)
+        return answer(ws, event, envelope, look=True, interactive=is_interactive(ws.environ))
     finally:
         ws.close()
 
 
-def answer(ws: Workspace, event: str, envelope: bytes, *, look: bool = False) -> bytes:
+def answer(ws: Workspace, event: str, envelope: bytes, *, look: bool = False, interactive: bool | None = None) -> bytes:
     """The answer to an event. A session's start names what is wrong to its user; any other event raises.
 
-    With `look` a prompt is answered after a look at the vault, which an engine has in the background.
+    With `look` a prompt is answered after a look at the vault, which an engine has in the background. In a session that
+    is not `interactive` nobody sees notices, or can be asked anything.
     """
     answering = ANSWERS.get(event)
     if answering is None:
         raise InputError(f"{event!r} is no event that memem answers. Known: {', '.join(ANSWERS)}.")
+    manner = _Manner(look, is_interactive(ws.environ) if interactive is None else interactive)
     try:
-        told = read(envelope)
-        reply = _prompt(ws, told, look=True) if look and event == "UserPromptSubmit" else answering(ws, told)
+        given = read(envelope)
+        manner = replace(manner, interactive=manner.interactive and not _is_doctor(given))
+        reply = answering(ws, given, manner)
     except VaultUnmade:
         return b""  # nothing is remembered yet
     except MememError as problem:
-        return _troubled(event, problem)
+        return _explained(event, problem, lambda text: _once(ws, text, manner))
     return _as_json(reply) if reply else b""
+
+
+@dataclass(frozen=True, slots=True)
+class _Manner:
+    """How an event is answered: with a look at the vault first, and to somebody who sees the screen."""
+
+    look: bool
+    interactive: bool
+
+
+def is_interactive(environ: Mapping[str, str]) -> bool:
+    """Whether a person sees the session: Claude Code names how it was started, and scripts start it as an SDK."""
+    return not environ.get("CLAUDE_CODE_ENTRYPOINT", "").startswith("sdk")
+
+
+def _is_doctor(envelope: Envelope) -> bool:
+    return text_of(envelope, "session_id") == DOCTOR
 
 
 def read(envelope: bytes) -> Envelope:
@@ -61,25 +85,48 @@ def text_of(envelope: Envelope, key: str) -> str:
     return value.replace("\0", "").encode("utf-8", "replace").decode() if isinstance(value, str) else ""
 
 
-def _session_start(ws: Workspace, envelope: Envelope) -> dict[str, Any]:
+def _session_start(ws: Workspace, envelope: Envelope, manner: _Manner) -> dict[str, Any]:
+    from memem.flows import notices
     from memem.flows.briefing import brief
 
-    source = text_of(envelope, "source")
-    told = brief(ws, cwd=_cwd(ws, envelope), session=text_of(envelope, "session_id"), source=source)
-    return _context("SessionStart", told.text) | ({"systemMessage": told.banner} if told.banner else {})
+    cwd, session, source = _cwd(ws, envelope), text_of(envelope, "session_id"), text_of(envelope, "source")
+    briefing = brief(ws, cwd=cwd, session=session, source=source)
+    if _is_doctor(envelope):
+        return _context("SessionStart", briefing.text)
+    message = notices.at_session_start(
+        ws,
+        session=session,
+        project=ws.project_of(cwd).name,
+        sign_of_life=briefing.banner if source != "compact" else "",
+        interactive=manner.interactive,
+    )
+    return _context("SessionStart", briefing.text) | _message(message)
 
 
-def _prompt(ws: Workspace, envelope: Envelope, *, look: bool = False) -> dict[str, Any]:
+def _prompt(ws: Workspace, envelope: Envelope, manner: _Manner) -> dict[str, Any]:
+    from memem.flows import notices
     from memem.flows.prompting import Asked, for_prompt
 
     transcript, session = text_of(envelope, "transcript_path"), text_of(envelope, "session_id")
     where = Path(transcript) if transcript else None
     asked = Asked(text_of(envelope, "prompt"), _cwd(ws, envelope), session, where)
-    return _context("UserPromptSubmit", for_prompt(ws, asked, look=look).text)
+    text, titles = "", list[str]()
+    with suppress(VaultUnmade):  # nothing is remembered yet
+        found = for_prompt(ws, asked, look=manner.look)
+        text, titles = found.text, [hit.title for hit in found.hits]
+    project = ws.project_of(asked.cwd).name
+    message = notices.at_prompt(ws, session=session, project=project, shown=titles, interactive=manner.interactive)
+    return _context("UserPromptSubmit", text) | _message(message)
 
 
-def _before_tool(ws: Workspace, envelope: Envelope) -> dict[str, Any]:
+def _before_tool(ws: Workspace, envelope: Envelope, manner: _Manner) -> dict[str, Any]:
     given = envelope.get("tool_input")
+    if tool := _own_tool(envelope):
+        permission = _permission(ws, envelope, tool, manner)
+        if not permission.decision:
+            return {}
+        decided = {"permissionDecision": permission.decision, "permissionDecisionReason": permission.reason}
+        return {"hookSpecificOutput": {"hookEventName": "PreToolUse", **decided}}
     file = text_of(given, "file_path") if isinstance(given, dict) else ""
     if not ws.settings.pretool_gating or not file:
         return {}
@@ -89,24 +136,39 @@ def _before_tool(ws: Workspace, envelope: Envelope) -> dict[str, Any]:
     return _context("PreToolUse", about_file(ws, Path(file), cwd=_cwd(ws, envelope), session=session))
 
 
-def _permission(ws: Workspace, envelope: Envelope) -> dict[str, Any]:
-    name = text_of(envelope, "tool_name")
-    ours = name.removeprefix(OWN_TOOLS) if name.startswith(OWN_TOOLS) else ""
-    if not ws.settings.allow_reading or ours not in READING:
+def _permission_request(ws: Workspace, envelope: Envelope, manner: _Manner) -> dict[str, Any]:
+    tool = _own_tool(envelope)
+    if not tool or _permission(ws, envelope, tool, manner).decision != ALLOW:
         return {}
     return {"hookSpecificOutput": {"hookEventName": "PermissionRequest", "decision": {"behavior": "allow"}}}
 
 
-ANSWERS: dict[str, Callable[[Workspace, Envelope], dict[str, Any]]] = {
+def _own_tool(envelope: Envelope) -> str:
+    """The name of memem's own tool that is about to be used; empty for any other tool."""
+    name = text_of(envelope, "tool_name")
+    return name.removeprefix(OWN_TOOLS) if name.startswith(OWN_TOOLS) else ""
+
+
+def _permission(ws: Workspace, envelope: Envelope, tool: str, manner: _Manner) -> Permission:
+    given = envelope.get("tool_input")
+    arguments = given if isinstance(given, dict) else {}
+    return decide(ws, tool, arguments, cwd=_cwd(ws, envelope), can_ask=manner.interactive)
+
+
+ANSWERS: dict[str, Callable[[Workspace, Envelope, _Manner], dict[str, Any]]] = {
     "SessionStart": _session_start,
     "UserPromptSubmit": _prompt,
     "PreToolUse": _before_tool,
-    "PermissionRequest": _permission,
+    "PermissionRequest": _permission_request,
 }
 
 
 def _context(event: str, text: str) -> dict[str, Any]:
     return {"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}} if text else {}
+
+
+def _message(text: str) -> dict[str, Any]:
+    return {"systemMessage": text} if text else {}
 
 
 def _cwd(ws: Workspace, envelope: Envelope) -> Path:
@@ -121,11 +183,18 @@ def _cwd(ws: Workspace, envelope: Envelope) -> Path:
     return folder
 
 
-def _troubled(event: str, problem: MememError) -> bytes:
-    """A person is told once a session what keeps memem from working; a prompt is not the place for it."""
+def _explained(event: str, problem: MememError, shown: Callable[[str], str] = str) -> bytes:
+    """A session's start says what keeps memem from working; a prompt is not the place for it."""
     if event != "SessionStart":
         raise problem
-    return _as_json({"systemMessage": f"memem: {problem} /memem-doctor tells more."})
+    text = shown(f"memem: {problem} /memem-doctor says more.")
+    return _as_json(_message(text)) if text else b""
+
+
+def _once(ws: Workspace, text: str, manner: _Manner) -> str:
+    from memem.flows import notices
+
+    return notices.at_failure(ws, text, interactive=manner.interactive)
 
 
 def _as_json(reply: dict[str, Any]) -> bytes:

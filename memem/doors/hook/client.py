@@ -40,10 +40,12 @@ AT_ONCE = 2
 LONGEST_REPLY = 1_100_000
 """In bytes: a little more than an engine may answer."""
 OUTCOMES = ("done", "other", "failed")
+OWN_TOOL = b'"mcp__plugin_memem_memem__'
+"""How the names of memem's own tools begin: whether Claude may use one is decided whatever the settings are."""
 NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 """Whoever could put a link into our folder would have us write elsewhere."""
 ROOT = __file__.rpartition("/memem/")[0]
-_TOLD = ("MEMEM_", "CLAUDE_PLUGIN_OPTION_", "CLAUDE_PLUGIN_ROOT=", "HOME=", "USERPROFILE=")
+_TOLD = ("MEMEM_", "CLAUDE_PLUGIN_OPTION_", "CLAUDE_PLUGIN_ROOT=", "CLAUDE_CODE_ENTRYPOINT=", "HOME=", "USERPROFILE=")
 
 
 def main(arguments: list[str]) -> None:
@@ -58,7 +60,7 @@ def main(arguments: list[str]) -> None:
         if event in LATER:
             if _is_to_be_done(event):
                 begin_later(event, envelope)
-        elif event != "PreToolUse" or _wants_gating():
+        elif event != "PreToolUse" or OWN_TOOL in envelope or _wants_gating():
             try:
                 _write(1, _asked(event, envelope))
             finally:

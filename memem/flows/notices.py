@@ -1,0 +1,210 @@
+"""What the user sees on screen about memem: signs of life, news, and problems that start, change or end.
+
+Background work records notices; the next session start or prompt shows them as a `systemMessage`. `MEMEM_NOTICES`
+decides how much: `all` shows a sign of life in every session, `changes` only during the first sessions, `off` nothing.
+Recording or showing a notice never fails whatever it accompanies.
+"""
+
+import os
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from memem.core import files
+from memem.core.clock import iso
+from memem.jobs import log
+from memem.jobs.notices import News, NoticeBoard
+from memem.workspace import Workspace
+
+FIRST_SESSIONS = 10
+"""New users see a sign of life in this many sessions."""
+MAX_TITLES = 3
+MAX_TITLE_CHARS = 60
+FULL_DISK_BYTES = 1_000_000
+"""With less room than this, a disk counts as full: one note and its index entries may not fit."""
+
+LEARNED, USED = "learned", "used"
+_ENDED = {
+    "memory": "memem works again.",
+    "vault": "memem can write to the vault again.",
+    "disk": "memem has disk space again.",
+    "login": "memem can ask claude again.",
+    "budget": "memem is learning again: a new day's budget began.",
+    "capture": "memem is learning again.",
+    "recall": "memem finds memories by meaning again.",
+    "server": "memem's tools are back.",
+    "options": "memem's options are valid again.",
+}
+READY = "memem is ready. /memem shows what it does; /memem-mine lets it learn from your sessions."
+
+
+def raise_problem(ws: Workspace, key: str, text: str) -> None:
+    """Record that something keeps memem from working as it should; the user is told once, and again if it changes."""
+    with _recording(ws):
+        _board(ws).raise_problem(key, text)
+
+
+def clear_problem(ws: Workspace, key: str) -> None:
+    """Record that a problem is over; a user who was told of it is told that too."""
+    with _recording(ws):
+        if _board(ws).clear_problem(key):
+            announce(ws, _ENDED.get(key, f"memem: this problem is over: {key}."))
+
+
+def announce(ws: Workspace, text: str, *, session: str = "", project: str = "", kind: str = "event") -> None:
+    """Record news to be shown once, in this session or project; anywhere when neither is given."""
+    if ws.settings.notices != "off":
+        with _recording(ws):
+            _board(ws).add(News(text, kind, session, project, ws.clock().timestamp()))
+
+
+def announce_learned(ws: Workspace, titles: Sequence[str], *, session: str = "", project: str = "") -> None:
+    """Record that these memories were learned."""
+    for title in titles:
+        announce(ws, title, session=session, project=project, kind=LEARNED)
+
+
+def announce_used(ws: Workspace, titles: Sequence[str], *, session: str) -> None:
+    """Record that Claude used these memories, for users who still see signs of life."""
+    if shows_signs_of_life(ws):
+        for title in titles:
+            announce(ws, title, session=session, kind=USED)
+
+
+def problems(ws: Workspace) -> dict[str, str]:
+    """Every ongoing problem by its key."""
+    with suppress(OSError):
+        return _board(ws).problems()
+    return {}
+
+
+def at_session_start(ws: Workspace, *, session: str, project: str, sign_of_life: str, interactive: bool) -> str:
+    """What to show when a session begins. Nobody reads a session run by a script: it uses up no notice."""
+    if ws.settings.notices == "off":
+        return ""
+    recorded = _check_now(ws)
+    if not interactive:
+        return _lines((*problems(ws).values(), *recorded))
+    with suppress(OSError):
+        _board(ws).count_session(session, FIRST_SESSIONS)
+    signs = [sign_of_life] if sign_of_life and shows_signs_of_life(ws) else []
+    return _lines((*_take(ws, session, project), *recorded, *signs))
+
+
+def at_failure(ws: Workspace, text: str, *, interactive: bool) -> str:
+    """What to show when a session begins and memem cannot work at all."""
+    if ws.settings.notices == "off":
+        return ""
+    if not interactive or not _recorded(ws, "memory", text):
+        return text
+    with suppress(OSError):
+        return _lines(_board(ws).take_problems())
+    return text
+
+
+def at_prompt(ws: Workspace, *, session: str, project: str, shown: Sequence[str], interactive: bool) -> str:
+    """What to show with a prompt for which Claude is shown memories with these titles."""
+    if ws.settings.notices == "off" or not interactive:
+        return ""
+    _check_now(ws)
+    signs = [f"memem showed Claude: {_joined(shown)}"] if shown and shows_signs_of_life(ws) else []
+    return _lines((*_take(ws, session, project), *signs))
+
+
+def shows_signs_of_life(ws: Workspace) -> bool:
+    """Whether everyday work is shown too, not only changes."""
+    if ws.settings.notices == "all":
+        return True
+    with suppress(OSError):
+        return ws.settings.notices == "changes" and _board(ws).sessions() <= FIRST_SESSIONS
+    return False
+
+
+def _take(ws: Workspace, session: str, project: str) -> list[str]:
+    board, lines = _board(ws), list[str]()
+    with suppress(OSError):
+        if _is_newly_set_up():
+            lines.append(READY)
+        lines += board.take_problems()
+        news = board.take_news(session, project, ws.clock().timestamp())
+        lines += [each.text for each in news if each.kind not in (LEARNED, USED)]
+        for kind, verb in ((LEARNED, "memem learned"), (USED, "Claude used")):
+            titles = [each.text for each in news if each.kind == kind]
+            lines += [f"{verb}: {_joined(titles)}"] if titles else []
+    return lines
+
+
+def _check_now(ws: Workspace) -> list[str]:
+    """Look at what can change at any moment. Returns the problems that could not even be recorded."""
+    options = "\n".join(ws.settings.problems)
+    checks = {"memory": "", "disk": _full_disk(ws), "vault": _unwritable(ws), "options": options}
+    known, unrecorded = problems(ws), list[str]()
+    for key, text in checks.items():
+        if text and not _recorded(ws, key, text):
+            unrecorded.append(text)
+        elif not text and key in known:
+            clear_problem(ws, key)
+    return unrecorded
+
+
+def _recorded(ws: Workspace, key: str, text: str) -> bool:
+    try:
+        _board(ws).raise_problem(key, text)
+    except OSError:
+        return False
+    return True
+
+
+def _unwritable(ws: Workspace) -> str:
+    """Why the vault takes no notes; empty when it does, or when there is none yet."""
+    folder = ws.store.paths.memories
+    if not folder.is_dir() or os.access(folder, os.W_OK):
+        return ""
+    return f"memem cannot write to {folder}: it is read-only. Recall works; nothing new is saved until it is writable."
+
+
+def _full_disk(ws: Workspace) -> str:
+    for folder in (ws.home.root, ws.settings.vault):
+        with suppress(OSError, AttributeError):  # not there yet, or a system without statvfs
+            status = os.statvfs(folder)
+            if status.f_blocks and status.f_bavail * status.f_frsize < FULL_DISK_BYTES:
+                return f"memem cannot save anything: the disk of {folder} is full. Free some space; nothing is lost."
+    return ""
+
+
+def _is_newly_set_up() -> bool:
+    """Whether a set-up in the background has finished and nobody has said so; bootstrap.sh leaves the marker."""
+    marker = Path(sys.executable).parents[1] / ".memem" / "ready-untold"
+    try:
+        marker.unlink()
+    except OSError:
+        return False
+    return True
+
+
+def _joined(titles: Sequence[str]) -> str:
+    more = len(titles) - MAX_TITLES
+    return ", ".join(map(_shortened, titles[:MAX_TITLES])) + (f" and {more} more" if more > 0 else "")
+
+
+def _shortened(title: str) -> str:
+    """A title as a terminal can show it."""
+    clean = " ".join("".join(each if each.isprintable() else " " for each in title).split())
+    return clean if len(clean) <= MAX_TITLE_CHARS else f"{clean[: MAX_TITLE_CHARS - 1]}…"
+
+
+def _lines(texts: Iterable[str]) -> str:
+    return "\n".join(dict.fromkeys(filter(None, texts)))
+
+
+def _board(ws: Workspace) -> NoticeBoard:
+    return NoticeBoard(ws.home.notices)
+
+
+@contextmanager
+def _recording(ws: Workspace) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        log.add(ws.home.hooks_log, f"{iso(ws.clock())} notices: {files.reason(error)}")

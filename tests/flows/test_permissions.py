@@ -1,0 +1,60 @@
+"""Which uses of memem's own tools need no permission."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memem.flows import remember
+from memem.flows.permissions import ALLOW, Permission, decide
+from memem.workspace import Workspace
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    folder = tmp_path / "shop"
+    folder.mkdir()
+    return folder
+
+
+def decision(ws: Workspace, shop: Path, tool: str, **arguments: Any) -> str:
+    return decide(ws, tool, arguments, cwd=shop, can_ask=True).decision
+
+
+@pytest.mark.parametrize("tool", ["memory_search", "memory_recall", "memory_list", "transcript_search"])
+def test_searching_is_allowed_in_this_project_and_among_general_memories(ws: Workspace, shop: Path, tool: str) -> None:
+    near: list[Any] = ["", "shop", "Shop", "general", None]
+    far: list[Any] = ["all", "bank", ["shop"], 7, {"a": 1}]
+    assert {decision(ws, shop, tool, query="x", scope_id=scope) for scope in near} == {ALLOW}
+    assert {decision(ws, shop, tool, query="x", scope_id=scope) for scope in far} == {""}
+
+
+def test_a_context_of_another_project_is_not_allowed(ws: Workspace, shop: Path) -> None:
+    assert decision(ws, shop, "context_assemble", query="x") == ALLOW
+    assert decision(ws, shop, "context_assemble", query="x", project="bank") == ""
+
+
+def test_memories_are_allowed_by_their_project(ws: Workspace, shop: Path) -> None:
+    ids = {
+        project: remember.save(ws, f"A fact of {project}.", project=project).memory.id
+        for project in ("shop", "general", "bank")
+    }
+    assert decision(ws, shop, "memory_get", ids=[ids["shop"], ids["general"][:8]]) == ALLOW
+    assert decision(ws, shop, "memory_get", ids=f"{ids['shop']}, {ids['general']}") == ALLOW
+    assert decision(ws, shop, "memory_get", ids=[ids["shop"], ids["bank"]]) == ""
+    assert decision(ws, shop, "memory_timeline", memory_id=ids["shop"]) == ALLOW
+    assert decision(ws, shop, "memory_timeline", memory_id=ids["bank"]) == ""
+    assert decision(ws, shop, "memory_get", ids=["ffffffff"]) == ALLOW  # the tool says that there is none
+
+
+@pytest.mark.parametrize(
+    "tool", ["memory_save", "memory_graph_audit", "memory_graph_neighbors", "memory_graph_rebuild"]
+)
+def test_tools_that_write_or_reach_every_project_are_left_to_claude_code(ws: Workspace, shop: Path, tool: str) -> None:
+    assert decision(ws, shop, tool, memory_id="x") == ""
+
+
+def test_forgetting_something_unknown_is_left_to_the_tool(ws: Workspace, shop: Path) -> None:
+    remember.save(ws, "A fact.", project="shop")
+    for identity in ("ffffffff", "", 7):
+        assert decide(ws, "memory_forget", {"id": identity}, cwd=shop, can_ask=True) == Permission()
