@@ -181,7 +181,7 @@ OPTIONS = (
         "mine_sdk",
         "MEMEM_MINE_SDK",
         "0",
-        _switch,
+        switch,
         "Also mine sessions of `claude -p` and the Agent SDK; `memem mine --session FILE` always may.",
     ),
     Option(

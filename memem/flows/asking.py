@@ -11,7 +11,7 @@ from memem.core.clock import iso
 from memem.core.errors import BudgetSpent, ExtractError, MememError
 from memem.core.mining import Chunk
 from memem.extract import candidates
-from memem.flows import applying, extraction, postponing
+from memem.flows import applying, extraction, mining_notices, postponing
 from memem.flows.applying import Applied
 from memem.jobs.journal import Record
 from memem.jobs.queue import Mark
@@ -74,6 +74,7 @@ def ask_about(ws: Workspace, parts: Sequence[Part]) -> list[Record]:
     except (ExtractError, BudgetSpent) as problem:
         _note_failure(ws, parts, problem)
         raise
+    mining_notices.clear_after_answer(ws)
     with ws.state.at_once():
         ws.state.ledger.worked()
         now = iso(ws.clock())
@@ -103,6 +104,7 @@ def _note_failure(ws: Workspace, parts: Sequence[Part], problem: ExtractError | 
 
 def gone_wrong(ws: Workspace, mark: Mark, problem: MememError) -> Mined:
     """Note what went wrong with a session that is not the model's failure; the session stays marked."""
+    mining_notices.report_trouble(ws, problem)
     known = ws.state.sessions.get(mark.session) or Session(mark.session, mark.path)
     ws.state.sessions.put(known.told("failed", str(problem), iso(ws.clock())))
     return Mined(mark.session, mark.path, "failed", str(problem))
@@ -121,6 +123,7 @@ def apply(ws: Workspace, mined: Mined, record: Record, undone: Collection[str] =
     with ws.state.at_once():
         _finish(ws, chunk, "mined", f"{mined.count(*KEPT)} kept of {len(mined.applied)}, {mined.turns} turns")
         ws.state.journal.finish(record.number)
+    mining_notices.clear_after_apply(ws)
     return mined
 
 

@@ -14,17 +14,27 @@ from typing import TypeVar
 from memem.core.errors import BudgetSpent, Busy, ExtractError, NotFound
 from memem.core.mining import Chunk
 from memem.extract import candidates
-from memem.flows import asking, attempting, extraction, mining_log, packing, postponing, transcripts
+from memem.flows import (
+    asking,
+    attempting,
+    draining,
+    extraction,
+    mining_log,
+    mining_notices,
+    packing,
+    postponing,
+    transcripts,
+)
 from memem.flows.asking import Mined
 from memem.flows.consent import opted_in
-from memem.flows.mine_delta import HOLD_SMALL, MINE_SMALL, PACK_SMALL
+from memem.flows.mine_delta import MINE_SMALL, PACK_SMALL
 from memem.flows.opening import ensure_vault
 from memem.flows.reindex import look
 from memem.gate.duplicates import fingerprint
 from memem.jobs import detach
 from memem.jobs.journal import Record
 from memem.jobs.queue import Mark
-from memem.jobs.single_flight import holding_session, holding_sessions, holding_slot
+from memem.jobs.single_flight import holding_sessions, holding_slot
 from memem.transcript.sessions import find_sessions
 from memem.workspace import Workspace
 
@@ -71,23 +81,27 @@ def _mine_now(ws: Workspace, mark: Mark) -> Mined:
 
 def mark(ws: Workspace, transcript: Path, *, flush: bool = False, said: str = "") -> bool:
     """Note that a session has something new; False when that may not be. What it `said` last may be in no file yet."""
-    if ws.is_a_call_of_ours or not opted_in(ws):
-        return False
-    wanted = attempting.mark_of(transcript.absolute(), flush=flush, expected=fingerprint(said) if said else "")
-    ws.state.queue.mark(wanted, ws.clock().timestamp())
-    return True
+    with mining_notices.reporting_trouble(ws):
+        if ws.is_a_call_of_ours or not opted_in(ws):
+            return False
+        expected = fingerprint(said) if said else ""
+        wanted = attempting.mark_of(transcript.absolute(), flush=flush, expected=expected)
+        ws.state.queue.mark(wanted, ws.clock().timestamp())
+        return True
 
 
 def mine_in_background(
     ws: Workspace, transcript: Path | None = None, *, flush: bool = False, said: str = ""
 ) -> list[Mined]:
     """Mark a session, and mine everything that is marked if there is room for one more miner."""
-    if ws.is_a_call_of_ours or not opted_in(ws):
-        return []
-    if transcript:
-        mark(ws, transcript, flush=flush, said=said)
-    ws.state.children.end_orphans()
-    return _drain(ws, [])
+    with mining_notices.reporting_trouble(ws):
+        if ws.is_a_call_of_ours or not opted_in(ws):
+            return []
+        if transcript:
+            mark(ws, transcript, flush=flush, said=said)
+        ws.state.children.end_orphans()
+        mining_notices.clear_budget_of_yesterday(ws)
+        return draining.drain(ws, [])
 
 
 def sweep(ws: Workspace) -> list[Mined]:
@@ -95,9 +109,17 @@ def sweep(ws: Workspace) -> list[Mined]:
 
     What others mine, or nobody can at the moment, is indexed all the same.
     """
-    since = opted_in(ws)
-    if ws.is_a_call_of_ours or since is None:
-        return []
+    with mining_notices.reporting_trouble(ws):
+        since = opted_in(ws)
+        if ws.is_a_call_of_ours or since is None:
+            return []
+        _mark_behind(ws, since)
+    done = mine_in_background(ws)
+    transcripts.index_behind(ws)
+    return done
+
+
+def _mark_behind(ws: Workspace, since: datetime) -> None:
     now = ws.clock().timestamp()
     for session in ws.state.journal.sessions():
         known = ws.state.sessions.get(session)
@@ -110,9 +132,6 @@ def sweep(ws: Workspace) -> list[Mined]:
                 continue  # it waits for others, and was read as it is
             quiet = now - status.st_mtime > QUIET_SECONDS
             ws.state.queue.mark(attempting.mark_of(path, flush=quiet), now)
-    done = mine_in_background(ws)
-    transcripts.index_behind(ws)
-    return done
 
 
 def behind(ws: Workspace, since: datetime | None) -> list[Path]:
@@ -178,7 +197,7 @@ def _count_finished(done: list[Mined]) -> int:
 
 
 def _is_hopeless(ws: Workspace, done: list[Mined]) -> bool:
-    return bool(done) and (_is_spent(done) or _nothing_works(ws, done))
+    return bool(done) and (draining.is_spent(done) or _nothing_works(ws, done))
 
 
 def _attempted_now(ws: Workspace, mark: Mark, since: datetime | None) -> Mined:
@@ -189,11 +208,7 @@ def _attempted_now(ws: Workspace, mark: Mark, since: datetime | None) -> Mined:
 def _nothing_works(ws: Workspace, done: list[Mined]) -> bool:
     """Whether the model, and not just this session, is the trouble."""
     many = ws.state.ledger.failures() >= postponing.BREAKER_FAILURES
-    return done[-1].outcome == "failed" and (many or _is_stopped(ws))
-
-
-def _is_stopped(ws: Workspace) -> bool:
-    return ws.state.ledger.stopped(ws.clock().timestamp()) is not None
+    return done[-1].outcome == "failed" and (many or draining.is_stopped(ws))
 
 
 def retry(ws: Workspace) -> list[Mined]:
@@ -206,7 +221,7 @@ def retry(ws: Workspace) -> list[Mined]:
     for record in ws.state.journal.dead():
         done.append(_patiently(ws, [record.session], partial(_retried, ws, record)))
         mining_log.note(ws, done[-1])
-        if done[-1].outcome == "spent" or _is_stopped(ws):
+        if done[-1].outcome == "spent" or draining.is_stopped(ws):
             break
     _see_to_the_rest(ws, done, began)
     return done
@@ -224,6 +239,7 @@ def _retried(ws: Workspace, record: Record) -> Mined:
     except ExtractError as problem:
         postponing.warn(ws, problem)
         return asking.failed(mined, problem)
+    mining_notices.clear_after_answer(ws)
     with ws.state.at_once():
         ws.state.ledger.worked()
         ws.state.journal.revive(record.number, chunk.as_json(), candidates.as_json(operations))
@@ -235,75 +251,7 @@ def _retried(ws: Workspace, record: Record) -> Mined:
 def _see_to_the_rest(ws: Workspace, done: list[Mined], began: float) -> None:
     """Whoever came since we began, and found no room or their session taken, has left theirs to us."""
     if not ws.is_a_call_of_ours:
-        _drain(ws, list(done), began)
-
-
-def _drain(ws: Workspace, done: list[Mined], marked_since: float = 0.0) -> list[Mined]:
-    """Mine whatever is due, until there is no more, the budget is spent or mining is switched off.
-
-    What failed in `done` is not tried again.
-    """
-    while True:
-        with holding_slot(ws.home.mining_locks, ws.settings.max_miners) as room:
-            while room and _mine_some(ws, done, marked_since):
-                pass
-        # A mark that came after the last look, from somebody who found no room, is ours to see.
-        if not room or not _is_something_left(ws, done, marked_since):
-            return done
-
-
-def _mine_some(ws: Workspace, done: list[Mined], marked_since: float) -> bool:
-    """Mine the sessions that are due now and that nobody else is at; whether there were any."""
-    before = len(done)
-    for due in _due(ws, done, marked_since):
-        since = opted_in(ws)
-        if since is None or _is_stopped(ws) or _is_spent(done):
-            return False
-        with holding_session(ws.home.mining_locks, due.session) as held:
-            mark = ws.state.queue.take(due.session) if held else None
-            if mark:
-                done.append(attempting.attempt(ws, mark, since, HOLD_SMALL))
-                mining_log.note(ws, done[-1])
-    return len(done) > before or _mine_ready_packs(ws, done)
-
-
-def _mine_ready_packs(ws: Workspace, done: list[Mined]) -> bool:
-    """Mine small sessions that are worth a call together, and that nobody else is at; whether there were any."""
-    before, now = len(done), ws.clock().timestamp()
-    tried = {mined.session for mined in done if mined.outcome != "waiting"}
-    for pack in packing.ready_packs((s for s in ws.state.held_back.small_due(now) if s.session not in tried), now):
-        since = opted_in(ws)
-        if since is None or _is_stopped(ws) or _is_spent(done):
-            return False
-        with holding_sessions(ws.home.mining_locks, (each.session for each in pack)) as held:
-            if held:
-                packed = attempting.attempt_pack(ws, pack, since)
-                done += packed
-                for mined in packed:
-                    mining_log.note(ws, mined)
-    return len(done) > before
-
-
-def _is_something_left(ws: Workspace, done: list[Mined], marked_since: float) -> bool:
-    """Whether a session is due that nobody is at: whoever is at one looks again after letting go."""
-    for due in _due(ws, done, marked_since):
-        with holding_session(ws.home.mining_locks, due.session) as held:
-            if held:
-                return True
-    return False
-
-
-def _due(ws: Workspace, done: list[Mined], marked_since: float) -> list[Mark]:
-    """What may be mined now: nothing while everybody waits, and not what has just failed."""
-    if not opted_in(ws) or _is_stopped(ws) or _is_spent(done):
-        return []
-    failed = {mined.session for mined in done if mined.outcome == "failed"}
-    marks = ws.state.queue.due(ws.clock().timestamp(), marked_since)
-    return [mark for mark in marks if mark.session not in failed]
-
-
-def _is_spent(done: list[Mined]) -> bool:
-    return bool(done) and done[-1].outcome == "spent"
+        draining.drain(ws, list(done), began)
 
 
 def _patiently(ws: Workspace, sessions: Sequence[str], work: Callable[[], Result]) -> Result:

@@ -184,7 +184,7 @@ def test_the_model_is_sent_each_session_apart(ws: Workspace, claude: Path, sessi
 
 def test_each_session_is_a_batch_of_the_log(ws: Workspace, sessions: Path) -> None:
     end_all(ws, sessions, *NAMES)
-    batches = {event.batch for event in ws.events.newest_first() if event.what == asking.BATCH}
+    batches = {event.batch for event in ws.events.read() if event.what == asking.BATCH}
     assert len(batches) == len(NAMES)
 
 
@@ -219,7 +219,14 @@ def test_nothing_is_held_back_for_longer_than_a_week(
 
 
 def test_a_claim_that_nobody_said_is_refused(ws: Workspace, claude: Path, sessions: Path) -> None:
-    claim: dict[str, Any] = {"op": "ADD", "target": None, "title": "x", "content": "We use walruses.", "kind": "fact", "keys": []}
+    claim: dict[str, Any] = {
+        "op": "ADD",
+        "target": None,
+        "title": "x",
+        "content": "We use walruses.",
+        "kind": "fact",
+        "keys": [],
+    }
     step = {"operations": [{**claim, "scope": "project", "importance": 3, "paths": [], "quote": "We use walruses."}]}
     fake_claude.set_steps(claude, [step])
     done = end_all(ws, sessions, *NAMES)
