@@ -31,7 +31,7 @@ from memem.flows.history import Batch
 from memem.flows.importing import FORMATS, Imported
 from memem.flows.keeping import Written
 from memem.flows.leaving import Leaving, Part
-from memem.flows.mining_state import LastMined, MiningState
+from memem.flows.mining_state import HistoryState, LastMined, MiningState
 from memem.flows.model import ModelState
 from memem.flows.overview import Pages
 from memem.flows.planning import Plan
@@ -107,6 +107,7 @@ SHAPES: dict[str, Any] = {
     "read": Refreshed,
     "setting": Setting,
     "mining": MiningState,
+    "history run": HistoryState,
     "mined last": LastMined,
     "mined": Mined,
     "applied": Applied,

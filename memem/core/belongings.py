@@ -60,7 +60,7 @@ _KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
         "locks and sockets",
         (
             *("run/mining", "run/memem-calls", "run/later", "run/*.lock", "run/*.log", "run/engine-late"),
-            *("run/engine.sock", f"run/{_TEMPORARY}", _TEMPORARY),
+            *("run/engine.sock", "run/history.json", f"run/{_TEMPORARY}", _TEMPORARY),
         ),
     ),
 )

@@ -193,7 +193,8 @@ def _mine_small_of(ws: Workspace, done: list[Mined], total: int, since: datetime
 
 
 def _count_finished(done: list[Mined]) -> int:
-    return len({mined.session for mined in done} - {mined.session for mined in done if mined.outcome == "waiting"})
+    unfinished = {mined.session for mined in done if mined.outcome in ("waiting", "failed", "spent")}
+    return len({mined.session for mined in done} - unfinished)
 
 
 def _is_hopeless(ws: Workspace, done: list[Mined]) -> bool:
