@@ -168,15 +168,12 @@ def test_a_vault_that_takes_no_notes_is_told_until_it_does(
     assert kept(ws) == once("one")
 
 
-def full(kind: type[MememError], words: str = "Cannot write.") -> MememError:
+def full(kind: type[MememError]) -> MememError:
     """As our own modules raise it: the cause is not shown, and still known."""
-    try:
-        try:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        except OSError:
-            raise kind(words) from None
-    except MememError as problem:
-        return problem
+    problem = kind("Cannot write.")
+    problem.__context__ = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    problem.__suppress_context__ = True
+    return problem
 
 
 @pytest.mark.parametrize(
