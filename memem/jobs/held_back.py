@@ -23,6 +23,9 @@ class SmallSession:
     failures: int = 0
 
 
+_COLUMNS = "session, small_sessions.path, project, characters, small_sessions.size, small_sessions.mtime, since"
+
+
 class HeldBack(Table):
     """Small sessions until they are packed together, and sessions with turns of the SDK until those may be mined."""
 
@@ -72,7 +75,6 @@ class HeldBack(Table):
         self._connection.execute("DELETE FROM sdk_sessions WHERE session = ?", (session,))
 
     def _small(self, where: str, values: tuple[float, ...]) -> list[SmallSession]:
-        columns = "session, small_sessions.path, project, characters, small_sessions.size, small_sessions.mtime, since"
-        query = f"""SELECT {columns}, ifnull(failures, 0) FROM small_sessions LEFT JOIN sessions USING (session)
+        query = f"""SELECT {_COLUMNS}, ifnull(failures, 0) FROM small_sessions LEFT JOIN sessions USING (session)
             WHERE {where} ORDER BY since, session"""  # noqa: S608 - fixed conditions
         return [SmallSession(*row) for row in self._connection.execute(query, values)]
