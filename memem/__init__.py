@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from memem.core.memory import Entry, Hit, Hits, Memory, Slice
     from memem.doors.api import MemoryHome
     from memem.doors.api import open_home as open
-    from memem.flows.mine_delta import Mined
+    from memem.flows.asking import Mined
 
 _EXPORTS = {
     "MememError": ("memem.core.errors", "MememError"),
@@ -45,7 +45,7 @@ _EXPORTS = {
     "Hit": ("memem.core.memory", "Hit"),
     "Hits": ("memem.core.memory", "Hits"),
     "Slice": ("memem.core.memory", "Slice"),
-    "Mined": ("memem.flows.mine_delta", "Mined"),
+    "Mined": ("memem.flows.asking", "Mined"),
     "MemoryHome": ("memem.doors.api", "MemoryHome"),
     "open": ("memem.doors.api", "open_home"),
 }

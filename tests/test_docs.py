@@ -16,6 +16,7 @@ from memem.core.options import OPTIONS
 from memem.core.receipt import Item, Receipt
 from memem.doors.cli import VERBS
 from memem.flows.applying import Applied
+from memem.flows.asking import Mined
 from memem.flows.auditing import Audit, Flaw
 from memem.flows.configure import Setting
 from memem.flows.conflicts import Conflict
@@ -30,8 +31,7 @@ from memem.flows.history import Batch
 from memem.flows.importing import FORMATS, Imported
 from memem.flows.keeping import Written
 from memem.flows.leaving import Leaving, Part
-from memem.flows.mine_delta import Mined
-from memem.flows.mining_state import LastMined, MiningState
+from memem.flows.mining_state import HistoryState, LastMined, MiningState
 from memem.flows.model import ModelState
 from memem.flows.overview import Pages
 from memem.flows.planning import Plan
@@ -107,6 +107,7 @@ SHAPES: dict[str, Any] = {
     "read": Refreshed,
     "setting": Setting,
     "mining": MiningState,
+    "history run": HistoryState,
     "mined last": LastMined,
     "mined": Mined,
     "applied": Applied,

@@ -134,7 +134,7 @@ PARTS = {
     *("', '.join('?' * len(scope.projects))", "', '.join(columns)", "', '.join(self.columns)", "self._bm25"),
     *("_COLUMNS", "_READING", "_SPOKEN", "_STATED", "_ENDING", "STATED", "ID8", "len(migrations)"),
     *("where", "conditions", "within.conditions", "within.join", "join", "holds", "held", "here", "kept", "itself"),
-    *("side", "order", "than", "end", "other", "old", "sums", "waits", "shows", "alone", "mine", "pattern", "query"),
+    *("side", "order", "than", "end", "other", "old", "_SUMS", "waits", "shows", "alone", "mine", "pattern", "query"),
     *("table", "name", "column", "change", "look", "ranges", "newest", "LOG_BYTES"),
     "'OFF' if purpose.soft else 'FULL' if durable else 'NORMAL'",
 }

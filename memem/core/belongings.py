@@ -59,16 +59,8 @@ _KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (
         "locks and sockets",
         (
-            *(
-                "run/mining",
-                "run/memem-calls",
-                "run/later",
-                "run/statusline",
-                "run/*.lock",
-                "run/*.log",
-                "run/engine-late",
-            ),
-            *("run/engine.sock", f"run/{_TEMPORARY}", _TEMPORARY),
+            *("run/mining", "run/memem-calls", "run/later", "run/statusline", "run/history.json", "run/*.lock"),
+            *("run/*.log", "run/engine-late", "run/engine.sock", f"run/{_TEMPORARY}", _TEMPORARY),
         ),
     ),
 )

@@ -178,6 +178,11 @@ class Home:
         return self.root / "run" / "later"
 
     @property
+    def history_file(self) -> Path:
+        """How far mining the history is, or how it ended."""
+        return self.root / "run" / "history.json"
+
+    @property
     def write_lock(self) -> Path:
         return self.root / "run" / "write.lock"
 

@@ -178,6 +178,13 @@ OPTIONS = (
         "Take secrets out of what the model is sent and of what is kept until its answer is applied.",
     ),
     Option(
+        "mine_sdk",
+        "MEMEM_MINE_SDK",
+        "0",
+        switch,
+        "Also mine sessions of `claude -p` and the Agent SDK; `memem mine --session FILE` always may.",
+    ),
+    Option(
         "extra_session_dirs",
         "MEMEM_EXTRA_SESSION_DIRS",
         "",

@@ -39,6 +39,7 @@ class Settings:
     daily_calls: int
     daily_usd: float
     redact_before_model: bool
+    mine_sdk: bool
     extra_session_dirs: str
     recall_min_confidence: float
     recall_min_item_score: float

@@ -11,6 +11,10 @@ from memem.core.mining import HUMAN, OWN_CALL, Chunk
 
 VERSION = 2
 INSTRUCTION = "Which operations on the memories follow from the conversation on standard input?"
+PACKED_INSTRUCTION = (
+    "Which operations on the memories follow from the conversations on standard input? They are separate: judge each by"
+    " itself, and quote from one of them only."
+)
 MEMORY_CHARACTERS = 400
 _TAGS = re.compile(r"<(?=\s*(?:/\s*)?(?:conversation|memories)\b)", re.IGNORECASE)
 
@@ -26,20 +30,31 @@ class Prompt:
 
 def build(chunk: Chunk, memories: Sequence[Memory]) -> Prompt:
     """The question about a chunk, beside the nearest memories there are."""
+    return build_packed([chunk], memories)
+
+
+def build_packed(chunks: Sequence[Chunk], memories: Sequence[Memory]) -> Prompt:
+    """One question about chunks of several sessions of the same project, each in tags of its own."""
     parts = [
         f"{OWN_CALL} version {VERSION}",
-        f"Project: {chunk.project}",
+        f"Project: {chunks[0].project}",
         "",
         "<memories>",
         *(_memory(memory) for memory in memories),
         "</memories>",
-        "",
+        *(line for chunk in chunks for line in ("", *_conversation(chunk))),
+    ]
+    instruction = INSTRUCTION if len(chunks) == 1 else PACKED_INSTRUCTION
+    return Prompt(system(), instruction, "\n".join(parts) + "\n")
+
+
+def _conversation(chunk: Chunk) -> list[str]:
+    return [
         "<conversation>",
         *(f"[{turn.role}{_day(turn.time)}]\n{turn.text}\n" for turn in chunk.turns),
         *([f"[work: what was done meanwhile, not speech]\n{fenced(chunk.work)}\n"] if chunk.work else []),
         "</conversation>",
     ]
-    return Prompt(system(), INSTRUCTION, "\n".join(parts) + "\n")
 
 
 def corrected(prompt: Prompt, problem: str) -> Prompt:

@@ -1,7 +1,7 @@
 """Have the lessons of a chunk extracted: by a model through the user's own CLI, within a budget, or by rules."""
 
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -36,23 +36,42 @@ def neighbours(ws: Workspace, chunk: Chunk) -> list[Memory]:
     return [memory for _, memory in ordered[:MOST_NEIGHBOURS]]
 
 
-def extract(ws: Workspace, chunk: Chunk) -> tuple[Chunk, list[Operation]]:
-    """The operations on a chunk, and the chunk with the ids of the memories that the model was shown beside it.
+def asks_model(ws: Workspace) -> bool:
+    """Whether extracting takes a model call, which costs something."""
+    return ws.settings.extractor == "claude" and bool(ws.claude_command)
 
-    Raises ExtractError, or BudgetSpent before anything is asked.
+
+def extract(ws: Workspace, *chunks: Chunk) -> list[tuple[Chunk, list[Operation]]]:
+    """Each chunk, with the ids of the memories that the model was shown, and the operations on it.
+
+    Several chunks, of one project, take one call. Raises ExtractError, or BudgetSpent before anything is asked.
     """
     claude = ws.claude() if ws.settings.extractor == "claude" else None
     if claude is None:
-        return chunk, rules.extract(chunk.turns)
+        return [(chunk, rules.extract(chunk.turns)) for chunk in chunks]
     if used_up := ws.state.ledger.used_up(ws.today(), limits(ws)):
         raise BudgetSpent(used_up)
-    memories = neighbours(ws, chunk)
-    chunk = replace(chunk, known=tuple(memory.id8 for memory in memories))
-    question = prompt.build(chunk, memories)
+    whole = replace(chunks[0], turns=tuple(turn for chunk in chunks for turn in chunk.turns))
+    memories = neighbours(ws, whole)
+    question = prompt.build_packed(chunks, memories)
     try:
-        return chunk, _asked(ws, claude, chunk, question)
+        operations = _asked(ws, claude, whole, question)
     except (NotJson, NotSchema) as problem:
-        return chunk, _asked(ws, claude, chunk, prompt.corrected(question, str(problem)))
+        operations = _asked(ws, claude, whole, prompt.corrected(question, str(problem)))
+    known = tuple(memory.id8 for memory in memories)
+    chunks = tuple(replace(chunk, known=known) for chunk in chunks)
+    return list(zip(chunks, _assign(chunks, operations), strict=True))
+
+
+def _assign(chunks: Sequence[Chunk], operations: Sequence[Operation]) -> list[list[Operation]]:
+    """The operations on each chunk, by the turn that their quote is from; without one, the first chunk refuses it."""
+    owners = {turn.uuid: number for number, chunk in enumerate(chunks) for turn in chunk.turns}
+    turns = [turn for chunk in chunks for turn in chunk.turns]
+    assigned: list[list[Operation]] = [[] for _ in chunks]
+    for operation in operations:
+        turn = candidates.source(turns, operation.quote)
+        assigned[owners[turn.uuid] if turn else 0].append(operation)
+    return assigned
 
 
 def _asked(ws: Workspace, claude: Claude, chunk: Chunk, question: Prompt) -> list[Operation]:

@@ -16,7 +16,7 @@ from memem.transcript import delta
 from memem.transcript.delta import Step
 from memem.transcript.digest import digest
 from memem.transcript.origin import Outputs, pasted
-from memem.transcript.turns import LONGEST_ITEM, Work
+from memem.transcript.turns import LONGEST_ITEM, Line, Work
 from memem.workspace import Workspace
 
 CHUNK_CHARACTERS = 24_000
@@ -26,6 +26,7 @@ TURN_END = 3_000
 """Of a longer turn, mostly something pasted, the beginning is sent and so much of its end."""
 MOST_WORKS = 300
 _CUT = "\n[…]\n"
+SDK_REFUSAL = "Sessions of claude -p and the Agent SDK are mined only with mine_sdk (MEMEM_MINE_SDK=1)."
 
 
 class OwnCall(Exception):
@@ -104,20 +105,25 @@ class Projects:
 
 
 class Gatherer:
-    """Reads a session. `is_known` tells of a turn whether it is mined; what was said before `since` is passed over."""
+    """Reads a session. `is_known` tells of a turn whether it is mined; what was said before `since` is passed over.
 
-    def __init__(self, ws: Workspace, is_known: Callable[[str], bool], since: datetime | None) -> None:
+    Turns of `claude -p` and the Agent SDK are left out unless `sdk`; `has_left_out_sdk` says that there were any.
+    """
+
+    def __init__(self, ws: Workspace, is_known: Callable[[str], bool], since: datetime | None, *, sdk: bool) -> None:
         self._ws = ws
         self._is_known = is_known
         self._since = since
+        self._sdk = sdk
+        self.has_left_out_sdk = False
         self._projects = Projects(ws)
         self._met: set[str] = set(ws.tombstones.known().purged_turns)  # nobody is sent those again
         self.objects = 0
 
     @property
-    def refusals(self) -> dict[str, str]:
-        """Folders that may not be mined, and why."""
-        return self._projects.refusals
+    def refusals(self) -> list[str]:
+        """Why something was left out: its folder may not be mined, or no person was there."""
+        return [*self._projects.refusals.values(), *([SDK_REFUSAL] if self.has_left_out_sdk else [])]
 
     def gather(self, file: BinaryIO, start: int, session: str) -> Iterator[Gathered]:
         """Chunks in order; the last one, which may be without turns, is where reading ended."""
@@ -131,7 +137,7 @@ class Gatherer:
                 works = [*works, self._redacted(line.work)][-MOST_WORKS:]
             if line.turn is None:
                 continue
-            turn = self._wanted(line.turn, line.time, held)
+            turn = self._wanted(line.turn, line, held)
             if turn is not None:
                 foreign = pasted(turn.text) if turn.role == HUMAN else ()
                 turn = replace(turn, repeats=outputs.repeated(turn.role, turn.text), pasted=foreign)
@@ -151,13 +157,16 @@ class Gatherer:
         held.is_last = True
         yield held
 
-    def _wanted(self, turn: Turn, time: str, held: Gathered) -> Turn | None:
+    def _wanted(self, turn: Turn, line: Line, held: Gathered) -> Turn | None:
         """The turn as it is sent, or None when it is not to be mined now."""
         if turn.uuid in self._met or self._is_known(turn.uuid):
             return None
         self._met.add(turn.uuid)
-        if is_before(time, self._since) or self._projects.name(turn.cwd) is None:
+        if is_before(line.time, self._since) or self._projects.name(turn.cwd) is None:
             held.passed = True
+            return None
+        if line.is_sdk and not self._sdk:
+            held.passed = self.has_left_out_sdk = True
             return None
         if self._ws.settings.redact_before_model:
             text, cwd, branch = map(clean_text, (turn.text, turn.cwd, turn.branch))

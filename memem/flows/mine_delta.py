@@ -5,7 +5,7 @@ nothing twice. An answer that was written down is applied again rather than aske
 """
 
 import os
-from collections.abc import Collection
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -15,14 +15,14 @@ from memem.core import files, plain
 from memem.core.clock import iso
 from memem.core.errors import BudgetSpent, ExtractError
 from memem.core.mining import ASSISTANT, Chunk
-from memem.extract import candidates
-from memem.flows import applying, confirming, conflicts, extraction, history, overview, postponing
-from memem.flows.applying import Applied
+from memem.extract import rules
+from memem.flows import asking, confirming, conflicts, extraction, history, overview
+from memem.flows.asking import BATCH, Mined, Part, PutAside, failed, known_session
 from memem.flows.gathering import Gathered, Gatherer, OwnCall
 from memem.flows.opening import ensure_vault
 from memem.flows.reindex import look
 from memem.gate.duplicates import fingerprint
-from memem.jobs.journal import Record
+from memem.jobs.held_back import SmallSession
 from memem.jobs.queue import Mark
 from memem.jobs.sessions import Session
 from memem.transcript import delta
@@ -30,135 +30,188 @@ from memem.transcript.delta import Cursor
 from memem.workspace import Workspace
 
 LEAST_CHARACTERS = 200
-"""A delta with less prose than this waits for more."""
+"""Less unmined prose than this is not worth a call: two or three sentences cost as much as a page, since instructions
+and memories go with them. While a session goes on it waits for more, and at its end for other small sessions."""
+MINE_SMALL, HOLD_SMALL, PACK_SMALL = "mine", "hold", "pack"
+"""What to do with a rest that small. Mine it: a person asks for this session. Hold it back, unless a person states
+something to remember in it: in the background. Hold it back in any case, to be packed with others right after this."""
 EXPECTED_SECONDS, LOOK_SECONDS = 2.0, 0.1
 """How long an answer that should be in the file is waited for, and how often it is looked for."""
 
-BATCH = "mine"
-KEPT = ("added", "updated", "superseded")
-
 
 @dataclass(frozen=True, slots=True)
-class Mined:
-    """What came of mining a session.
+class LastPart(Part):
+    """A small rest of a session, what the session has come to without it, and what is known of the file with it."""
 
-    `outcome` is mined, nothing (there was nothing new), waiting (too little), missing (no transcript that can be read),
-    own (a call of ours), refused (by its project), failed, spent (the budget) or buried; `detail` says more. `buried`
-    counts the chunks that became dead letters.
-    """
-
-    session: str
-    path: str
-    outcome: str = "nothing"
-    detail: str = ""
-    turns: int = 0
-    chunks: int = 0
-    buried: int = 0
-    applied: tuple[Applied, ...] = ()
-
-    def count(self, *outcomes: str) -> int:
-        """How many operations ended so."""
-        return sum(each.outcome in outcomes for each in self.applied)
-
-    def with_chunk(self, chunk: Chunk, applied: list[Applied]) -> "Mined":
-        turns, chunks = self.turns + len(chunk.turns), self.chunks + 1
-        return replace(self, outcome="mined", turns=turns, chunks=chunks, applied=(*self.applied, *applied))
+    mined: Mined
+    size: int
+    mtime: int
+    whole: bool
 
 
-def mine_session(ws: Workspace, mark: Mark, since: datetime | None) -> Mined:
+def mine_session(
+    ws: Workspace, mark: Mark, since: datetime | None, *, small: str = MINE_SMALL, sdk: bool = False
+) -> Mined:
     """Mine a session to its end, as one batch of the log; what was said before `since` is passed over.
 
-    A failure to extract is an outcome, and the session is marked again. One of the vault or of memem's own files is
-    raised: what is in the journal then is applied next time.
+    `small` says what to do with a small rest, and `sdk` that turns are mined whoever asked. A failure to extract is an
+    outcome, and the session is marked again. One of the vault or of memem's own files is raised: what is in the journal
+    then is applied next time.
     """
     with ws.events.batch(BATCH):
-        return _mine(ws, mark, since)
+        reading = _Reading(small, since, sdk or ws.settings.mine_sdk)
+        return settled(ws, _mine(ws, mark, reading))
 
 
-def _mine(ws: Workspace, mark: Mark, since: datetime | None) -> Mined:
-    ensure_vault(ws)
-    look(ws)
-    mined = Mined(mark.session, mark.path)
-    for record in ws.state.journal.open(mark.session):
-        mined = apply(ws, mined, record, history.taken_back(ws))
-    known = ws.state.sessions.get(mark.session)
-    own = replace(mined, outcome="own", detail="It is a call of memem's own, which is never mined.")
-    if known and known.own and known.path in ("", mark.path):
-        return own
-    try:
-        with plain.open_plain(Path(mark.path)) as file:
-            mined = _Mining(ws, mark, file, since).run(mined)
-    except OwnCall:
-        ws.state.sessions.put_own(mark.session, mark.path, ws.clock().timestamp())
-        return own
-    except OSError as error:  # of the transcript: those of vault and home are told apart before they come here
-        return replace(mined, outcome="missing", detail=f"{mark.path} cannot be read: {files.reason(error)}.")
+def take_rest(ws: Workspace, mark: Mark, since: datetime | None) -> Mined | LastPart:
+    """The small rest of a session, claimed; or what came of it, should there be no such rest any more."""
+    taken: list[LastPart] = []
+    with ws.events.batch(BATCH):
+        reading = _Reading(PACK_SMALL, since, ws.settings.mine_sdk, taken.append)
+        mined = settled(ws, _mine(ws, mark, reading))
+    return replace(taken[0], mined=mined) if taken else mined
+
+
+def settled(ws: Workspace, mined: Mined) -> Mined:
+    """See to what follows from new memories."""
     if mined.applied:
-        confirming.confirm(ws, mark.session)
+        confirming.confirm(ws, mined.session)
         conflicts.write_page(ws)
         overview.follow(ws)
     return mined
 
 
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """How a session is read; `take` is given its small rest, which is held back otherwise."""
+
+    small: str
+    since: datetime | None
+    sdk: bool
+    take: Callable[[LastPart], object] | None = None
+
+
+def _mine(ws: Workspace, mark: Mark, reading: _Reading) -> Mined:
+    ensure_vault(ws)
+    look(ws)
+    mined = Mined(mark.session, mark.path)
+    for record in ws.state.journal.open(mark.session):
+        mined = asking.apply(ws, mined, record, history.taken_back(ws))
+    known = ws.state.sessions.get(mark.session)
+    own = replace(mined, outcome="own", detail="It is a call of memem's own, which is never mined.")
+    if known and known.own and known.path in ("", mark.path):
+        ws.state.held_back.remove_small(mark.session)
+        return own
+    try:
+        with plain.open_plain(Path(mark.path)) as file:
+            return _Mining(ws, mark, file, reading).run(mined)
+    except OwnCall:
+        ws.state.sessions.put_own(mark.session, mark.path, ws.clock().timestamp())
+        ws.state.held_back.remove_small(mark.session)
+        return own
+    except OSError as error:  # of the transcript: those of vault and home are told apart before they come here
+        ws.state.held_back.remove_small(mark.session)
+        return replace(mined, outcome="missing", detail=f"{mark.path} cannot be read: {files.reason(error)}.")
+
+
 class _Mining:
     """One run over one file."""
 
-    def __init__(self, ws: Workspace, mark: Mark, file: BinaryIO, since: datetime | None) -> None:
+    def __init__(self, ws: Workspace, mark: Mark, file: BinaryIO, reading: _Reading) -> None:
         self._ws = ws
         self._mark = mark
         self._file = file
-        self._since = since
+        self._reading = reading
         self._left_to_others = False
 
     @property
     def _known(self) -> Session:
-        found = self._ws.state.sessions.get(self._mark.session) or Session(self._mark.session, "")
-        return replace(found, path=self._mark.path)
+        return known_session(self._ws, self._mark)
 
     def run(self, mined: Mined) -> Mined:
         """Chunk by chunk. A file that was read to its end is known by its size and time from then on."""
-        known = self._known
-        start = _start(self._file, known, self._since)
+        known, held_back = self._known, self._ws.state.held_back
+        start = self._start(known)
         self._wait_for_expected(start)
         status = os.fstat(self._file.fileno())
-        gatherer = Gatherer(self._ws, self._is_known, self._since)
+        gatherer = Gatherer(self._ws, self._is_known, self._reading.since, sdk=self._reading.sdk)
         for gathered in gatherer.gather(self._file, start, known.session):
             self._ws.state.sessions.add_injected(known.session, gathered.injected)
-            if gathered.is_last and gathered.characters < LEAST_CHARACTERS and gathered.turns and not self._mark.flush:
-                return mined if mined.chunks else replace(mined, outcome="waiting")
+            if self._waits(gathered):
+                if gatherer.has_left_out_sdk:
+                    held_back.add_sdk(known.session)
+                return self._held(mined, gathered, status, is_whole=start == 0 or known.whole)
             chunk = self._claimed(gathered)
             if not chunk.turns:
                 continue
-            mined, problem = self._finished(mined, chunk)
-            if problem:
+            try:
+                (record,) = asking.ask_about(self._ws, [Part(self._mark, chunk)])
+            except PutAside as problem:
+                mined = replace(mined, buried=mined.buried + 1, detail=str(problem))
+            except (ExtractError, BudgetSpent) as problem:
                 return failed(mined, problem)
+            else:
+                mined = asking.apply(self._ws, mined, record)
         whole = (start == 0 or known.whole) and not gathered.passed and not self._left_to_others
-        read = replace(self._known, size=status.st_size, mtime=status.st_mtime_ns, whole=whole)
-        self._ws.state.sessions.put(read.placed(*_cursor(self._file, gathered.end)))
+        with self._ws.state.at_once():
+            read = replace(self._known, size=status.st_size, mtime=status.st_mtime_ns, whole=whole)
+            self._ws.state.sessions.put(read.placed(*_cursor(self._file, gathered.end)))
+            held_back.remove_small(known.session)
+            if gatherer.has_left_out_sdk:
+                held_back.add_sdk(known.session)
+            elif self._reading.sdk:
+                held_back.remove_sdk(known.session)
         if status.st_size and not start and not gatherer.objects:
             return replace(mined, outcome="missing", detail=f"{self._mark.path} is no transcript of Claude Code.")
-        return _told(mined, list(gatherer.refusals.values()))
+        return _told(mined, gatherer.refusals)
 
-    def _finished(self, mined: Mined, chunk: Chunk) -> tuple[Mined, ExtractError | BudgetSpent | None]:
-        """Ask about a chunk and apply the answer; or what went wrong, and then the session is marked again."""
-        ws = self._ws
-        try:
-            chunk, operations = extraction.extract(ws, chunk)
-        except (ExtractError, BudgetSpent) as problem:
-            with ws.state.at_once():
-                if postponing.is_hopeless(ws, self._known, problem):
-                    postponing.bury(ws, chunk, problem)
-                    _finish(ws, chunk, "buried", str(problem))
-                    return replace(mined, buried=mined.buried + 1, detail=str(problem)), None
-                postponing.postpone(ws, self._known, problem)
-                ws.state.sessions.release([turn.uuid for turn in chunk.turns], chunk.session)
-                ws.state.queue.mark(self._mark, ws.clock().timestamp())
-            return mined, problem
+    def _start(self, known: Session) -> int:
+        """Where to read on: at the cursor, unless something before it was passed over that is wanted now."""
+        is_sdk_wanted = self._reading.sdk and self._ws.state.held_back.has_sdk(known.session)
+        if is_sdk_wanted or (self._reading.since is None and not known.whole):
+            return 0
+        return delta.start_of(self._file, Cursor(known.inode, known.offset, known.digest))
+
+    def _waits(self, gathered: Gathered) -> bool:
+        """Whether the rest of a session is too little to be asked about now."""
+        if not is_small(gathered) or self._reading.small == MINE_SMALL:
+            return False
+        if self._reading.small == PACK_SMALL:
+            return True
+        if rules.extract(gathered.turns):
+            return False  # a person's word that something is to be remembered is not kept waiting
+        return not self._mark.flush or extraction.asks_model(self._ws)
+
+    def _held(self, mined: Mined, gathered: Gathered, status: os.stat_result, *, is_whole: bool) -> Mined:
+        """Hold the rest back, or hand it to whoever packs it with others."""
+        if self._reading.take:
+            chunk = self._claimed(gathered)
+            if chunk.turns:
+                whole = is_whole and not gathered.passed and not self._left_to_others
+                self._reading.take(LastPart(self._mark, chunk, mined, status.st_size, status.st_mtime_ns, whole))
+            else:
+                self._ws.state.held_back.remove_small(chunk.session)  # another session has them
+            return mined
+        waiting = replace(mined, outcome="waiting", detail=f"{gathered.characters} characters wait for more.")
+        if self._mark.flush:
+            self._hold(gathered, status, waiting.detail)
+        return mined if mined.chunks else waiting
+
+    def _hold(self, gathered: Gathered, status: os.stat_result, detail: str) -> None:
+        """Note the rest, so that no sweep reads it again until it is packed or grows."""
+        ws, known = self._ws, self._known
+        size, mtime, now = status.st_size, status.st_mtime_ns, ws.clock()
+        small = SmallSession(
+            known.session, known.path, gathered.project, gathered.characters, size, mtime, now.timestamp()
+        )
         with ws.state.at_once():
-            ws.state.ledger.worked()
-            answer = candidates.as_json(operations)
-            record = ws.state.journal.answered(chunk.session, chunk.as_json(), answer, iso(ws.clock()))
-        return apply(ws, mined, record), None
+            ws.state.held_back.add_small(small)
+            if ws.state.held_back.has_sdk(known.session) and self._reading.sdk:
+                # The cursor may stand behind turns that were left out: the rest is read from the beginning.
+                ws.state.held_back.remove_sdk(known.session)
+                known = known.placed(0, 0, "")
+            known = replace(known, size=-1)  # it is not read to its end
+            ws.state.sessions.put(known if known.outcome else known.told("waiting", detail, iso(now)))
 
     def _claimed(self, gathered: Gathered) -> Chunk:
         """What is gathered, but for turns that another session, which holds them too, has begun to mine meanwhile."""
@@ -189,6 +242,11 @@ class _Mining:
         return any(fingerprint(text) == self._mark.expected for text in said)
 
 
+def is_small(gathered: Gathered) -> bool:
+    """Whether this is the rest of a session, and too little for a call of its own."""
+    return gathered.is_last and bool(gathered.turns) and gathered.characters < LEAST_CHARACTERS
+
+
 def _told(mined: Mined, refusals: list[str]) -> Mined:
     """What is to be said of a session that was read to its end."""
     if mined.chunks:
@@ -198,45 +256,8 @@ def _told(mined: Mined, refusals: list[str]) -> Mined:
     return replace(mined, outcome="refused", detail=refusals[0]) if refusals else mined
 
 
-def _start(file: BinaryIO, known: Session, since: datetime | None) -> int:
-    """Where to read on: at the cursor, unless something before it was passed over that is wanted now."""
-    if since is None and not known.whole:
-        return 0
-    return delta.start_of(file, Cursor(known.inode, known.offset, known.digest))
-
-
 def _cursor(file: BinaryIO, offset: int) -> tuple[int, int, str]:
     place = file.tell()
     cursor = delta.cursor_at(file, offset)
     file.seek(place)  # chunks are finished while the file is being read
     return cursor.inode, cursor.offset, cursor.check
-
-
-def apply(ws: Workspace, mined: Mined, record: Record, undone: Collection[str] = ()) -> Mined:
-    """Bring an answer into the vault; then, in one step, its turns are mined and it is done with.
-
-    `undone` are notes that somebody has taken back since a first try to apply it.
-    """
-    chunk = Chunk.from_json(record.chunk)
-    operations = candidates.parse({"operations": record.answer})
-    with ws.events.batch(BATCH):
-        applied = applying.apply_all(ws, chunk, operations, undone)
-    mined = mined.with_chunk(chunk, applied)
-    with ws.state.at_once():
-        _finish(ws, chunk, "mined", f"{mined.count(*KEPT)} kept of {len(mined.applied)}, {mined.turns} turns")
-        ws.state.journal.finish(record.number)
-    return mined
-
-
-def failed(mined: Mined, problem: ExtractError | BudgetSpent) -> Mined:
-    """What was mined before that is; the rest is not."""
-    outcome = "spent" if isinstance(problem, BudgetSpent) else "failed"
-    return replace(mined, outcome=outcome, detail=str(problem))
-
-
-def _finish(ws: Workspace, chunk: Chunk, outcome: str, detail: str) -> None:
-    """The turns of a chunk are mined, and the cursor stands behind them."""
-    ws.state.sessions.finish([turn.uuid for turn in chunk.turns], chunk.session)
-    known = ws.state.sessions.get(chunk.session) or Session(chunk.session, chunk.path)
-    placed = known.placed(chunk.inode, chunk.offset, chunk.digest).told(outcome, detail, iso(ws.clock()))
-    ws.state.sessions.put(replace(placed, failures=0, not_before=0.0))

@@ -4,28 +4,37 @@ Whoever has something new to be mined marks the session, and mines if there is r
 before leaving, and looks once more after letting go: so the last turn is never missed, and no two mine one session.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
-from memem.core.clock import iso
-from memem.core.errors import BudgetSpent, Busy, ExtractError, InputError, MememError, NotFound
+from memem.core.errors import BudgetSpent, Busy, ExtractError, NotFound
 from memem.core.mining import Chunk
 from memem.extract import candidates
-from memem.flows import extraction, mine_delta, mining_log, postponing, transcripts
+from memem.flows import (
+    asking,
+    attempting,
+    draining,
+    extraction,
+    mining_log,
+    mining_notices,
+    packing,
+    postponing,
+    transcripts,
+)
+from memem.flows.asking import Mined
 from memem.flows.consent import opted_in
-from memem.flows.mine_delta import Mined, mine_session
+from memem.flows.mine_delta import MINE_SMALL, PACK_SMALL
 from memem.flows.opening import ensure_vault
 from memem.flows.reindex import look
 from memem.gate.duplicates import fingerprint
 from memem.jobs import detach
 from memem.jobs.journal import Record
 from memem.jobs.queue import Mark
-from memem.jobs.sessions import Session
-from memem.jobs.single_flight import holding_session, holding_slot
+from memem.jobs.single_flight import holding_sessions, holding_slot
 from memem.transcript.sessions import find_sessions
 from memem.workspace import Workspace
 
@@ -35,6 +44,7 @@ PATIENCE_SECONDS = 900.0
 TURN_SECONDS = 0.1
 
 Progress = Callable[[int, int], object]
+Result = TypeVar("Result")
 
 
 def begin(ws: Workspace, transcript: Path, *, flush: bool = False) -> bool:
@@ -56,34 +66,42 @@ def mine_file(ws: Workspace, transcript: Path) -> Mined:
     path = transcript.absolute()
     if not path.is_file():
         raise NotFound(f"There is no session file {path}.")
-    mark = _mark_of(path, flush=True)
+    mark = attempting.mark_of(path, flush=True)
     ws.state.children.end_orphans()
     began = ws.clock().timestamp()
-    mined = _patiently(ws, mark.session, lambda: _kept_on_failure(ws, _taken_up(ws, mark), None))
+    mined = _patiently(ws, [mark.session], partial(_mine_now, ws, mark))
     mining_log.note(ws, mined)
     _see_to_the_rest(ws, [mined], began)
     return mined
 
 
+def _mine_now(ws: Workspace, mark: Mark) -> Mined:
+    return attempting.mine_or_mark(ws, attempting.take_up(ws, mark), None, sdk=True)
+
+
 def mark(ws: Workspace, transcript: Path, *, flush: bool = False, said: str = "") -> bool:
     """Note that a session has something new; False when that may not be. What it `said` last may be in no file yet."""
-    if ws.is_a_call_of_ours or not opted_in(ws):
-        return False
-    wanted = _mark_of(transcript.absolute(), flush=flush, expected=fingerprint(said) if said else "")
-    ws.state.queue.mark(wanted, ws.clock().timestamp())
-    return True
+    with mining_notices.reporting_trouble(ws):
+        if ws.is_a_call_of_ours or not opted_in(ws):
+            return False
+        expected = fingerprint(said) if said else ""
+        wanted = attempting.mark_of(transcript.absolute(), flush=flush, expected=expected)
+        ws.state.queue.mark(wanted, ws.clock().timestamp())
+        return True
 
 
 def mine_in_background(
     ws: Workspace, transcript: Path | None = None, *, flush: bool = False, said: str = ""
 ) -> list[Mined]:
     """Mark a session, and mine everything that is marked if there is room for one more miner."""
-    if ws.is_a_call_of_ours or not opted_in(ws):
-        return []
-    if transcript:
-        mark(ws, transcript, flush=flush, said=said)
-    ws.state.children.end_orphans()
-    return _drain(ws, [])
+    with mining_notices.reporting_trouble(ws):
+        if ws.is_a_call_of_ours or not opted_in(ws):
+            return []
+        if transcript:
+            mark(ws, transcript, flush=flush, said=said)
+        ws.state.children.end_orphans()
+        mining_notices.clear_budget_of_yesterday(ws)
+        return draining.drain(ws, [])
 
 
 def sweep(ws: Workspace) -> list[Mined]:
@@ -91,20 +109,29 @@ def sweep(ws: Workspace) -> list[Mined]:
 
     What others mine, or nobody can at the moment, is indexed all the same.
     """
-    since = opted_in(ws)
-    if ws.is_a_call_of_ours or since is None:
-        return []
+    with mining_notices.reporting_trouble(ws):
+        since = opted_in(ws)
+        if ws.is_a_call_of_ours or since is None:
+            return []
+        _mark_behind(ws, since)
+    done = mine_in_background(ws)
+    transcripts.index_behind(ws)
+    return done
+
+
+def _mark_behind(ws: Workspace, since: datetime) -> None:
     now = ws.clock().timestamp()
     for session in ws.state.journal.sessions():
         known = ws.state.sessions.get(session)
         ws.state.queue.mark(Mark(session, known.path if known else "", flush=True), now)
+    small = {each.session: (each.size, each.mtime) for each in ws.state.held_back.small()}
     for path in behind(ws, since):
         with suppress(OSError):  # gone meanwhile
-            quiet = now - path.stat().st_mtime > QUIET_SECONDS
-            ws.state.queue.mark(_mark_of(path, flush=quiet), now)
-    done = mine_in_background(ws)
-    transcripts.index_behind(ws)
-    return done
+            status = path.stat()
+            if small.get(path.stem) == (status.st_size, status.st_mtime_ns):
+                continue  # it waits for others, and was read as it is
+            quiet = now - status.st_mtime > QUIET_SECONDS
+            ws.state.queue.mark(attempting.mark_of(path, flush=quiet), now)
 
 
 def behind(ws: Workspace, since: datetime | None) -> list[Path]:
@@ -113,7 +140,7 @@ def behind(ws: Workspace, since: datetime | None) -> list[Path]:
     With `since`, only those that were written to after it; without, also those of which a part was passed over.
     """
     found = []
-    for path in filter(_is_text, find_sessions(ws.session_folders)):
+    for path in filter(attempting.is_text, find_sessions(ws.session_folders)):
         try:
             status = path.stat()
         except OSError:
@@ -122,40 +149,67 @@ def behind(ws: Workspace, since: datetime | None) -> list[Path]:
             continue
         known = ws.state.sessions.get(path.stem)
         done = known and (known.size, known.mtime) == (status.st_size, status.st_mtime_ns)
-        if not (known and known.own) and not (known and done and (since or known.whole)):
+        is_wanted = ws.settings.mine_sdk and ws.state.held_back.has_sdk(path.stem)
+        if not (known and known.own) and (is_wanted or not (known and done and (since or known.whole))):
             found.append(path)
     return found
 
 
 def mine_all(ws: Workspace, paths: Iterable[Path], since: datetime | None, progress: Progress) -> list[Mined]:
-    """Mine these sessions one after another, until there are no more, the budget is spent or nothing works."""
+    """Mine these sessions, the small ones packed together at the end.
+
+    It goes on until there are no more, the budget is spent or nothing works.
+    """
     paths, done = list(paths), list[Mined]()
     began = ws.clock().timestamp()
     ws.state.children.end_orphans()
-    for number, path in enumerate(paths):
-        progress(number, len(paths))
-        mark = _mark_of(path.absolute(), flush=True)
-        done.append(_patiently(ws, mark.session, partial(_attempted_now, ws, mark, since)))
+    for path in paths:
+        progress(_count_finished(done), len(paths))
+        mark = attempting.mark_of(path.absolute(), flush=True)
+        done.append(_patiently(ws, [mark.session], partial(_attempted_now, ws, mark, since)))
         mining_log.note(ws, done[-1])
-        if done[-1].outcome == "spent" or _nothing_works(ws, done):
+        if _is_hopeless(ws, done):
             break  # so it would be with the others
-    progress(len(paths), len(paths))
+    else:
+        _mine_small_of(ws, done, len(paths), since, progress)
+    progress(len(paths) if not _is_hopeless(ws, done) else _count_finished(done), len(paths))
     _see_to_the_rest(ws, done, began)
     return done
 
 
+def _mine_small_of(ws: Workspace, done: list[Mined], total: int, since: datetime | None, progress: Progress) -> None:
+    """Mine what was held back of these sessions; in `done` its outcome takes the place of `waiting`."""
+    sessions = {mined.session for mined in done}
+    for pack in packing.packs(each for each in ws.state.held_back.small() if each.session in sessions):
+        progress(_count_finished(done), total)
+        names = [each.session for each in pack]
+        packed = _patiently(ws, names, partial(attempting.attempt_pack, ws, pack, since))
+        for mined in packed:
+            mining_log.note(ws, mined)
+        finished = {mined.session for mined in packed}
+        done[:] = [mined for mined in done if mined.outcome != "waiting" or mined.session not in finished] + packed
+        if _is_hopeless(ws, done):
+            return
+
+
+def _count_finished(done: list[Mined]) -> int:
+    unfinished = {mined.session for mined in done if mined.outcome in ("waiting", "failed", "spent")}
+    return len({mined.session for mined in done} - unfinished)
+
+
+def _is_hopeless(ws: Workspace, done: list[Mined]) -> bool:
+    return bool(done) and (draining.is_spent(done) or _nothing_works(ws, done))
+
+
 def _attempted_now(ws: Workspace, mark: Mark, since: datetime | None) -> Mined:
-    return _attempted(ws, _taken_up(ws, mark), since)
+    small = PACK_SMALL if extraction.asks_model(ws) else MINE_SMALL
+    return attempting.attempt(ws, attempting.take_up(ws, mark), since, small)
 
 
 def _nothing_works(ws: Workspace, done: list[Mined]) -> bool:
     """Whether the model, and not just this session, is the trouble."""
     many = ws.state.ledger.failures() >= postponing.BREAKER_FAILURES
-    return done[-1].outcome == "failed" and (many or _is_stopped(ws))
-
-
-def _is_stopped(ws: Workspace) -> bool:
-    return ws.state.ledger.stopped(ws.clock().timestamp()) is not None
+    return done[-1].outcome == "failed" and (many or draining.is_stopped(ws))
 
 
 def retry(ws: Workspace) -> list[Mined]:
@@ -166,9 +220,9 @@ def retry(ws: Workspace) -> list[Mined]:
     ws.state.children.end_orphans()
     done: list[Mined] = []
     for record in ws.state.journal.dead():
-        done.append(_patiently(ws, record.session, partial(_retried, ws, record)))
+        done.append(_patiently(ws, [record.session], partial(_retried, ws, record)))
         mining_log.note(ws, done[-1])
-        if done[-1].outcome == "spent" or _is_stopped(ws):
+        if done[-1].outcome == "spent" or draining.is_stopped(ws):
             break
     _see_to_the_rest(ws, done, began)
     return done
@@ -180,127 +234,37 @@ def _retried(ws: Workspace, record: Record) -> Mined:
     if record not in ws.state.journal.dead():
         return mined  # somebody else has just done it
     try:
-        chunk, operations = extraction.extract(ws, chunk)
+        ((chunk, operations),) = extraction.extract(ws, chunk)
     except BudgetSpent as problem:
-        return mine_delta.failed(mined, problem)
+        return asking.failed(mined, problem)
     except ExtractError as problem:
         postponing.warn(ws, problem)
-        return mine_delta.failed(mined, problem)
+        return asking.failed(mined, problem)
+    mining_notices.clear_after_answer(ws)
     with ws.state.at_once():
         ws.state.ledger.worked()
         ws.state.journal.revive(record.number, chunk.as_json(), candidates.as_json(operations))
     for answered in ws.state.journal.open(chunk.session):
-        mined = mine_delta.apply(ws, mined, answered)
+        mined = asking.apply(ws, mined, answered)
     return mined
 
 
 def _see_to_the_rest(ws: Workspace, done: list[Mined], began: float) -> None:
     """Whoever came since we began, and found no room or their session taken, has left theirs to us."""
     if not ws.is_a_call_of_ours:
-        _drain(ws, list(done), began)
+        draining.drain(ws, list(done), began)
 
 
-def _drain(ws: Workspace, done: list[Mined], marked_since: float = 0.0) -> list[Mined]:
-    """Mine whatever is due, until there is no more, the budget is spent or mining is switched off.
-
-    What failed in `done` is not tried again.
-    """
-    while True:
-        with holding_slot(ws.home.mining_locks, ws.settings.max_miners) as room:
-            while room and _mine_some(ws, done, marked_since):
-                pass
-        # A mark that came after the last look, from somebody who found no room, is ours to see.
-        if not room or not _is_something_left(ws, done, marked_since):
-            return done
-
-
-def _mine_some(ws: Workspace, done: list[Mined], marked_since: float) -> bool:
-    """Mine the sessions that are due now and that nobody else is at; whether there were any."""
-    before = len(done)
-    for due in _due(ws, done, marked_since):
-        since = opted_in(ws)
-        if since is None or _is_stopped(ws) or _is_spent(done):
-            return False
-        with holding_session(ws.home.mining_locks, due.session) as held:
-            mark = ws.state.queue.take(due.session) if held else None
-            if mark:
-                done.append(_attempted(ws, mark, since))
-                mining_log.note(ws, done[-1])
-    return len(done) > before
-
-
-def _is_something_left(ws: Workspace, done: list[Mined], marked_since: float) -> bool:
-    """Whether a session is due that nobody is at: whoever is at one looks again after letting go."""
-    for due in _due(ws, done, marked_since):
-        with holding_session(ws.home.mining_locks, due.session) as held:
-            if held:
-                return True
-    return False
-
-
-def _due(ws: Workspace, done: list[Mined], marked_since: float) -> list[Mark]:
-    """What may be mined now: nothing while everybody waits, and not what has just failed."""
-    if not opted_in(ws) or _is_stopped(ws) or _is_spent(done):
-        return []
-    failed = {mined.session for mined in done if mined.outcome == "failed"}
-    marks = ws.state.queue.due(ws.clock().timestamp(), marked_since)
-    return [mark for mark in marks if mark.session not in failed]
-
-
-def _is_spent(done: list[Mined]) -> bool:
-    return bool(done) and done[-1].outcome == "spent"
-
-
-def _attempted(ws: Workspace, mark: Mark, since: datetime | None) -> Mined:
-    """What goes wrong with a session is its own matter: the others have their turn all the same."""
-    try:
-        return _kept_on_failure(ws, mark, since)
-    except MememError as problem:
-        known = ws.state.sessions.get(mark.session) or Session(mark.session, mark.path)
-        ws.state.sessions.put(known.told("failed", str(problem), iso(ws.clock())))
-        return Mined(mark.session, mark.path, "failed", str(problem))
-
-
-def _kept_on_failure(ws: Workspace, mark: Mark, since: datetime | None) -> Mined:
-    """Whatever goes wrong, the session is still due. Once it was tried, what was said in it can be searched."""
-    try:
-        mined = mine_session(ws, mark, since)
-    except BaseException:
-        ws.state.queue.mark(mark, ws.clock().timestamp())
-        raise
-    if mined.outcome != "missing":
-        transcripts.follow(ws, Path(mark.path), everything=since is None)
-    return mined
-
-
-def _taken_up(ws: Workspace, mark: Mark) -> Mark:
-    """A person's wish, and with it what the session is marked for: that is cleared before the session is read."""
-    marked = ws.state.queue.take(mark.session)
-    return replace(mark, expected=marked.expected) if marked else mark
-
-
-def _patiently(ws: Workspace, session: str, work: Callable[[], Mined]) -> Mined:
-    """Do something with a session when there is room and nobody else is at it. Raises Busy when that takes too long."""
+def _patiently(ws: Workspace, sessions: Sequence[str], work: Callable[[], Result]) -> Result:
+    """Do something with sessions when there is room and nobody else is at them. Raises Busy if that takes too long."""
     began = ws.ticks()
     while (now := ws.ticks()) < began + PATIENCE_SECONDS:
         with holding_slot(ws.home.mining_locks, ws.settings.max_miners) as room:
             if room:
-                with holding_session(ws.home.mining_locks, session) as held:
+                with holding_sessions(ws.home.mining_locks, sessions) as held:
                     if held:
                         return work()
         if now == began:
             ws.notice("Other miners are at work; waiting for them.")
         ws.pause(TURN_SECONDS)
     raise Busy("Other miners have been at work for a quarter of an hour. Try again later; nothing was lost.")
-
-
-def _mark_of(path: Path, *, flush: bool, expected: str = "") -> Mark:
-    """Sessions are known by the names of their files: a session that goes on elsewhere has another one."""
-    if not _is_text(path):
-        raise InputError(f"{str(path)!r} is no text: rename it.")
-    return Mark(path.stem, str(path), flush, expected)
-
-
-def _is_text(path: Path) -> bool:
-    """A name may be any bytes; those that are no text come as halves of characters, and can be kept nowhere."""
-    return not any("\ud800" <= each <= "\udfff" for each in str(path))

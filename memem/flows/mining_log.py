@@ -3,8 +3,8 @@
 from contextlib import suppress
 
 from memem.core.clock import iso
-from memem.flows import mine_delta, statusline
-from memem.flows.mine_delta import Mined
+from memem.flows import statusline
+from memem.flows.asking import KEPT, Mined
 from memem.gate.verdict import clean_line
 from memem.jobs import log
 from memem.workspace import Workspace
@@ -21,6 +21,6 @@ def note(ws: Workspace, mined: Mined) -> None:
     statusline.update(ws)  # a call that failed has its cost too
     if mined.outcome in ("nothing", "waiting", "refused") and not mined.buried:
         return
-    kept = f"{mined.count(*mine_delta.KEPT)} kept, {mined.count('refused')} refused" if mined.chunks else ""
+    kept = f"{mined.count(*KEPT)} kept, {mined.count('refused')} refused" if mined.chunks else ""
     parts = [f"{mined.turns} turns" if mined.turns else "", kept, clean_line(mined.detail)]
     log.add(ws.home.mine_log, f"{iso(ws.clock())} {mined.session} {mined.outcome}: {', '.join(filter(None, parts))}")

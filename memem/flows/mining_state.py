@@ -5,6 +5,7 @@ from datetime import datetime
 
 from memem.core.clock import iso
 from memem.core.errors import MememError
+from memem.flows import extraction, history_mining
 from memem.flows.consent import opted_in
 from memem.jobs.budget import Limits, Spent
 from memem.workspace import Workspace
@@ -26,8 +27,27 @@ class LastMined:
 
 
 @dataclass(frozen=True, slots=True)
+class HistoryState:
+    """The last run over the history. `state` is running, done, budget or stopped."""
+
+    state: str
+    sessions_done: int
+    sessions: int
+    calls: int
+    dollars: float
+    memories: int
+    began: str
+    ended: str
+    detail: str
+    summary: str
+
+
+@dataclass(frozen=True, slots=True)
 class MiningState:
-    """Mining at a glance. `since` is empty when it is off; `stopped` says why nobody is asked at the moment."""
+    """Mining at a glance. `since` is empty when it is off; `stopped` says why nobody is asked at the moment.
+
+    `held_back` counts small sessions that wait to be sent together.
+    """
 
     since: str = ""
     extractor: str = ""
@@ -40,6 +60,8 @@ class MiningState:
     dollars_today: float = 0.0
     last: tuple[LastMined, ...] = ()
     problem: str = ""
+    held_back: int = 0
+    history: HistoryState | None = None
 
 
 def mining_state(ws: Workspace) -> MiningState:
@@ -74,7 +96,17 @@ def _read(ws: Workspace) -> MiningState:
             for each in ws.state.sessions.last(SESSIONS_SHOWN)
         ),
         problem=LOST if lost else "",
+        held_back=len(ws.state.held_back.small()),
+        history=_history(ws),
     )
+
+
+def _history(ws: Workspace) -> HistoryState | None:
+    run = history_mining.last_run(ws)
+    if run is None:
+        return None
+    far = (run.sessions_done, run.sessions, run.calls, run.dollars, run.memories)
+    return HistoryState(run.state, *far, run.began, run.ended, run.detail, history_mining.in_words(run))
 
 
 def _stopped(ws: Workspace, now: float) -> str:
@@ -92,4 +124,4 @@ def _cost(spent: Spent) -> tuple[int, float]:
 
 def _extractor(ws: Workspace) -> str:
     """What would mine: the model's name, or rules."""
-    return f"claude, {ws.settings.model}" if ws.settings.extractor == "claude" and ws.claude_command else "rules"
+    return f"claude, {ws.settings.model}" if extraction.asks_model(ws) else "rules"

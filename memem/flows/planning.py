@@ -8,7 +8,9 @@ from pathlib import Path
 from memem.core import plain
 from memem.core.errors import SettingsError
 from memem.core.mining import Chunk, Turn
-from memem.flows.gathering import Gatherer, OwnCall
+from memem.flows import extraction, mine_delta, packing
+from memem.flows.gathering import Gathered, Gatherer, OwnCall
+from memem.jobs.held_back import SmallSession
 from memem.workspace import Workspace
 
 CHARACTERS_A_TOKEN = 4
@@ -32,23 +34,46 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """What one call is about."""
+    """Turns that are asked about together, or, when `small`, packed with those of other sessions."""
 
     session: str
     turns: int
     characters: int
+    small: SmallSession | None = None
 
 
-def plan(ws: Workspace, paths: Iterable[Path], since: datetime | None, progress: Callable[[int, int], object]) -> Plan:
-    """The turns in these sessions that nobody has mined; one that stands in several of them counts once."""
+def plan(
+    ws: Workspace,
+    paths: Iterable[Path],
+    since: datetime | None,
+    progress: Callable[[int, int], object],
+    *,
+    is_one: bool = False,
+) -> Plan:
+    """The turns in these sessions that nobody has mined; one that stands in several of them counts once.
+
+    `is_one`: a person asks for this very session, whoever spoke in it and however short it is.
+    """
+    return survey(ws, paths, since, progress, is_one=is_one)[0]
+
+
+def survey(
+    ws: Workspace,
+    paths: Iterable[Path],
+    since: datetime | None,
+    progress: Callable[[int, int], object],
+    *,
+    is_one: bool = False,
+) -> tuple[Plan, frozenset[str]]:
+    """The plan, and the sessions that have something to mine."""
     paths = list(paths)
     parts: list[_Part] = []
     seen: set[str] = set()
     for number, path in enumerate(paths):
         progress(number, len(paths))
-        parts += _unmined(ws, path, since, seen)
+        parts += _unmined(ws, path, since, seen, is_one=is_one)
     progress(len(paths), len(paths))
-    return _plan(ws, parts)
+    return _plan(ws, parts), frozenset(part.session for part in parts)
 
 
 def plan_retry(ws: Workspace) -> Plan:
@@ -59,7 +84,8 @@ def plan_retry(ws: Workspace) -> Plan:
 
 def _plan(ws: Workspace, parts: Sequence[_Part]) -> Plan:
     characters = sum(part.characters for part in parts)
-    calls = len(parts) if ws.settings.extractor == "claude" and ws.claude_command else 0
+    packs = packing.packs(part.small for part in parts if part.small)
+    calls = len([part for part in parts if not part.small]) + len(packs) if extraction.asks_model(ws) else 0
     return Plan(
         sessions=len({part.session for part in parts}),
         turns=sum(part.turns for part in parts),
@@ -74,7 +100,7 @@ def _dollars(characters: int, calls: int) -> float:
     return round(read * DOLLARS_READ + calls * ANSWER_TOKENS * DOLLARS_WRITTEN, 2) if calls else 0.0
 
 
-def _unmined(ws: Workspace, path: Path, since: datetime | None, seen: set[str]) -> list[_Part]:
+def _unmined(ws: Workspace, path: Path, since: datetime | None, seen: set[str], *, is_one: bool) -> list[_Part]:
     """What is to be asked about a session; its turns join those that were `seen`."""
 
     def is_known(uuid: str) -> bool:
@@ -83,13 +109,21 @@ def _unmined(ws: Workspace, path: Path, since: datetime | None, seen: set[str]) 
     found: list[_Part] = []
     try:
         with plain.open_plain(path) as file:
-            for each in Gatherer(ws, is_known, since).gather(file, 0, path.stem):
+            gatherer = Gatherer(ws, is_known, since, sdk=is_one or ws.settings.mine_sdk)
+            for each in gatherer.gather(file, 0, path.stem):
                 seen.update(turn.uuid for turn in each.turns)
                 if each.turns:
-                    found.append(_Part(path.stem, len(each.turns), each.characters))
+                    small = None if is_one or not mine_delta.is_small(each) else _small(ws, path, each)
+                    found.append(_Part(path.stem, len(each.turns), each.characters, small))
     except (OSError, OwnCall, SettingsError):
         return []  # mining it says what is wrong; the others are planned all the same
     return found
+
+
+def _small(ws: Workspace, path: Path, gathered: Gathered) -> SmallSession:
+    known = ws.state.sessions.get(path.stem)
+    failures = known.failures if known else 0
+    return SmallSession(path.stem, str(path), gathered.project, gathered.characters, 0, 0, 0.0, failures)
 
 
 def _characters(turns: Iterable[Turn]) -> int:

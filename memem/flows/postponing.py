@@ -6,11 +6,14 @@ from datetime import datetime, timedelta
 from memem.core.clock import iso
 from memem.core.errors import BudgetSpent, CliMissing, ExtractError, NotLoggedIn, Overloaded, RateLimited
 from memem.core.mining import Chunk
+from memem.flows import mining_notices
 from memem.jobs.sessions import Session
 from memem.jobs.tables import LONGEST_PAUSE
 from memem.workspace import Workspace
 
 LONGEST_WAIT = timedelta(hours=6)
+LONGEST_WAIT_FOR_LOGIN = timedelta(minutes=10)
+"""A person may log in at any moment, and asking before that costs nothing."""
 BREAKER_FAILURES = 3
 """So many failures in a row, of whatever sessions, and everybody waits."""
 _OF_THE_SERVICE = (CliMissing, NotLoggedIn, RateLimited, Overloaded)
@@ -31,25 +34,30 @@ def is_hopeless(ws: Workspace, known: Session, problem: ExtractError | BudgetSpe
 def bury(ws: Workspace, chunk: Chunk, problem: ExtractError | BudgetSpent) -> None:
     """Keep the turns as a dead letter."""
     ws.state.ledger.failed()
+    mining_notices.report_dead_letter(ws)
     ws.state.journal.bury(chunk.session, chunk.as_json(), str(problem), iso(ws.clock()))
 
 
-def postpone(ws: Workspace, known: Session, problem: ExtractError | BudgetSpent) -> None:
-    """Note when the session, and everybody, may try again."""
-    now = ws.clock()
+def postpone(ws: Workspace, problem: ExtractError | BudgetSpent, *sessions: Session) -> None:
+    """Note when the sessions that one call was about, and everybody, may try again."""
+    now = iso(ws.clock())
     if isinstance(problem, BudgetSpent):
-        ws.state.sessions.put(known.told("spent", str(problem), iso(now)))
+        mining_notices.report_budget(ws, problem)
+        for known in sessions:
+            ws.state.sessions.put(known.told("spent", str(problem), now))
         return
-    failures = known.failures + (not isinstance(problem, _OF_THE_SERVICE))
-    until = warn(ws, problem, failures)
-    waiting = replace(known, failures=failures, not_before=until.timestamp())
-    ws.state.sessions.put(waiting.told("failed", str(problem), iso(now)))
+    one_more = not isinstance(problem, _OF_THE_SERVICE)
+    until = warn(ws, problem, max(known.failures for known in sessions) + one_more)
+    for known in sessions:
+        waiting = replace(known, failures=known.failures + one_more, not_before=until.timestamp())
+        ws.state.sessions.put(waiting.told("failed", str(problem), now))
 
 
 def warn(ws: Workspace, problem: ExtractError, failures: int = 1) -> datetime:
     """Note a failure of the model for everybody; when whoever had it may try again, after so many of its own."""
     now = ws.clock()
     in_a_row = ws.state.ledger.failed()
+    mining_notices.report_model_failure(ws, problem, is_repeated=in_a_row >= BREAKER_FAILURES)
     of_the_service = isinstance(problem, _OF_THE_SERVICE)
     until = _until(ws, now, in_a_row if of_the_service else failures, problem)
     if until > now and (of_the_service or in_a_row >= BREAKER_FAILURES):
@@ -61,6 +69,7 @@ def _until(ws: Workspace, now: datetime, times: int, problem: ExtractError) -> d
     base = ws.settings.retry_base_seconds
     if not base:
         return now
-    until = now + min(timedelta(seconds=base * 2.0 ** min(times - 1, 16)), LONGEST_WAIT)
+    longest = LONGEST_WAIT_FOR_LOGIN if isinstance(problem, CliMissing | NotLoggedIn) else LONGEST_WAIT
+    until = now + min(timedelta(seconds=base * 2.0 ** min(times - 1, 16)), longest)
     retry_at = problem.retry_at if isinstance(problem, RateLimited) else None
     return min(max(until, retry_at), now + timedelta(seconds=LONGEST_PAUSE)) if retry_at else until

@@ -27,6 +27,7 @@ from memem.jobs import log
 from memem.transcript import delta
 from memem.transcript.delta import Cursor
 from memem.transcript.sessions import find_sessions
+from memem.transcript.turns import Line
 from memem.workspace import Workspace
 
 EXCERPT, SHORT = 600, 200
@@ -102,21 +103,22 @@ def search(ws: Workspace, query: str, *, limit: int = 10, project: str | None = 
     return _using(ws, asked)
 
 
-def index_session(ws: Workspace, path: Path, *, everything: bool = False) -> int:
+def index_session(ws: Workspace, path: Path, *, everything: bool = False, again: bool = False) -> int:
     """Take in what is new in a session, as far as mining may read it; how many turns that were.
 
-    `everything`: also what was said before the opt-in, since a person has the whole session mined.
+    `everything`: also what was said before the opt-in, since a person has the whole session mined. `again`: also what
+    was left out before, since it may be read by now.
     """
     since = _allowed(ws)
     if since is None:
         return 0
-    return _using(ws, lambda index: _Indexing(ws, index, None if everything else since).run(path))
+    return _using(ws, lambda index: _Indexing(ws, index, None if everything else since).run(path, again=again))
 
 
-def follow(ws: Workspace, path: Path, *, everything: bool) -> None:
+def follow(ws: Workspace, path: Path, *, everything: bool, again: bool = False) -> None:
     """The same for a miner, who has nothing to fear from what goes wrong here: it is in the log."""
     try:
-        index_session(ws, path, everything=everything)
+        index_session(ws, path, everything=everything, again=again)
     except _TROUBLE as problem:
         _note(ws, path.stem, problem)
 
@@ -144,14 +146,14 @@ class _Indexing:
         self._projects = Projects(ws)
         self._purged = ws.tombstones.known().purged_turns
 
-    def run(self, path: Path) -> int:
+    def run(self, path: Path, *, again: bool = False) -> int:
         """How many turns of a session are new to the index."""
         with plain.open_plain(path) as file:
             status = os.fstat(file.fileno())
             known = self._index.reading(path.stem) or Reading(path.stem, str(path))
-            if _is_read(known, status) and (self._since or known.whole):
+            again = (again or self._since is None) and not known.whole
+            if _is_read(known, status) and not again:
                 return 0
-            again = self._since is None and not known.whole
             start = 0 if again else delta.start_of(file, Cursor(known.inode, known.offset, known.digest))
             known = replace(known, path=str(path), whole=known.whole or not start)
             return self._read(file, start, replace(known, size=-1), status)
@@ -165,7 +167,7 @@ class _Indexing:
                     end = step.end if end else 0  # whether a call of ours begins here is yet to be seen
                     continue
                 end = step.end
-                turn = self._kept(step.line.turn, step.line.time, end)
+                turn = self._kept(step.line.turn, step.line, end)
                 if turn is None:
                     known = replace(known, whole=False)
                 else:
@@ -179,11 +181,12 @@ class _Indexing:
         read = replace(read, size=status.st_size, mtime=status.st_mtime_ns)
         return added + self._index.add(read, held.values())
 
-    def _kept(self, turn: Turn, time: str, position: int) -> Spoken | None:
+    def _kept(self, turn: Turn, line: Line, position: int) -> Spoken | None:
         """The turn as it may be shown; None when it may not be read."""
-        uuid = _encodable(turn.uuid)
+        uuid, time = _encodable(turn.uuid), line.time
         name = None if uuid in self._purged else self._projects.name(turn.cwd)
-        if name is None or (is_before(time, self._since) and not self._ws.state.sessions.is_mined(uuid)):
+        is_left_out = is_before(time, self._since) or (line.is_sdk and not self._ws.settings.mine_sdk)
+        if name is None or (is_left_out and not self._ws.state.sessions.is_mined(uuid)):
             return None
         said = moment(time)
         text = cut(clean_text(turn.text))

@@ -12,6 +12,7 @@ DOLLARS_A_CALL = 0.01
 Haiku."""
 KEPT_DAYS = 90
 """For so long the ledger knows what a call has cost. Claude Code keeps a session for 30."""
+_SUMS = "count(*), ifnull(sum(input_tokens), 0), ifnull(sum(output_tokens), 0), ifnull(sum(dollars), 0.0)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +88,17 @@ class Ledger(Table):
         return self._sum("session = ?", session)
 
     @guarded
+    def last_call(self) -> int:
+        """The number of the last call; later ones have higher numbers."""
+        return int(self._connection.execute("SELECT ifnull(max(number), 0) FROM calls").fetchone()[0])
+
+    @guarded
+    def spent_since(self, number: int) -> dict[str, Spent]:
+        """What each session has spent in calls after the one of this number."""
+        query = f"SELECT session, {_SUMS} FROM calls WHERE number > ? GROUP BY session"  # noqa: S608 - fixed
+        return {session: Spent(*row) for session, *row in self._connection.execute(query, (number,))}
+
+    @guarded
     def has_call(self, day: str, session: str) -> bool:
         """Whether a session has asked on that day, whatever came of it."""
         query = "SELECT 1 FROM calls WHERE day = ? AND session = ?"
@@ -122,8 +134,7 @@ class Ledger(Table):
         return int(found[0]) if found else 0
 
     def _sum(self, where: str, value: str) -> Spent:
-        sums = "count(*), ifnull(sum(input_tokens), 0), ifnull(sum(output_tokens), 0), ifnull(sum(dollars), 0.0)"
-        row = self._connection.execute(f"SELECT {sums} FROM calls WHERE {where}", (value,)).fetchone()  # noqa: S608
+        row = self._connection.execute(f"SELECT {_SUMS} FROM calls WHERE {where}", (value,)).fetchone()  # noqa: S608
         return Spent(*row)
 
     def _next_one(self, day: str) -> float:

@@ -1,7 +1,7 @@
 """One miner for a session, a few for the machine. The locks are the kernel's: they end with their holder."""
 
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -20,26 +20,37 @@ def lock_of(folder: Path, session: str) -> Path:
 @contextmanager
 def holding_session(folder: Path, session: str) -> Iterator[bool]:
     """Whether this session is ours for as long as the block lasts."""
-    with _trying([lock_of(folder, session)]) as held:
+    with holding_sessions(folder, [session]) as held:
+        yield held
+
+
+@contextmanager
+def holding_sessions(folder: Path, sessions: Iterable[str]) -> Iterator[bool]:
+    """Whether all of these sessions are ours for as long as the block lasts; if one is not, none is."""
+    wanted = sorted({lock_of(folder, session) for session in sessions})
+    with _prepared(folder) as stack:
+        held = all(_takes(stack, path) for path in wanted)
+        if not held:
+            stack.close()
         yield held
 
 
 @contextmanager
 def holding_slot(folder: Path, slots: int) -> Iterator[bool]:
     """Whether there is room for one more miner on this machine, and it is ours."""
-    with _trying([folder / f"slot-{number:02}.lock" for number in range(slots)]) as held:
-        yield held
+    with _prepared(folder) as stack:
+        yield any(_takes(stack, folder / f"slot-{number:02}.lock") for number in range(slots))
 
 
 @contextmanager
-def _trying(paths: list[Path]) -> Iterator[bool]:
-    folder = paths[0].parent
+def _prepared(folder: Path) -> Iterator[ExitStack]:
+    """A stack for locks in a folder, which is made if need be."""
     try:
         files.make_private_folder(folder)
     except OSError as error:
         raise HomeError(f"Cannot use {folder}: {files.reason(error)}. MEMEM_DIR can name another folder.") from None
     with ExitStack() as stack:
-        yield any(_takes(stack, path) for path in paths)
+        yield stack
 
 
 def _takes(stack: ExitStack, path: Path) -> bool:

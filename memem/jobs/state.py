@@ -13,6 +13,7 @@ from memem.core import sqlite
 from memem.jobs.agreed import Agreed
 from memem.jobs.budget import Ledger
 from memem.jobs.children import Children
+from memem.jobs.held_back import HeldBack
 from memem.jobs.journal import Journal
 from memem.jobs.queue import Queue
 from memem.jobs.sessions import Sessions
@@ -33,7 +34,12 @@ def _suspicions(connection: sqlite3.Connection) -> None:
         connection.execute(statement)
 
 
-MIGRATIONS: sqlite.Migrations = (_first_tables, _suspicions)
+def _held_back(connection: sqlite3.Connection) -> None:
+    for statement in HeldBack.TABLES:
+        connection.execute(statement)
+
+
+MIGRATIONS: sqlite.Migrations = (_first_tables, _suspicions, _held_back)
 
 
 class State:
@@ -79,3 +85,7 @@ class State:
     @cached_property
     def suspicions(self) -> Suspicions:
         return Suspicions(self.path, self._connection)
+
+    @cached_property
+    def held_back(self) -> HeldBack:
+        return HeldBack(self.path, self._connection)

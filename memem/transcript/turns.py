@@ -19,6 +19,7 @@ Object = dict[str, Any]
 _PATHS = dict.fromkeys(("Read", "Edit", "Write", "MultiEdit"), "file_path") | {"NotebookEdit": "notebook_path"}
 LONGEST_ITEM = 200
 _ERROR_LINES = 3
+_SDK = "sdk-"  # sdk-cli is `claude -p`, sdk-py and sdk-ts are the Agent SDK
 _REFUSAL = "The user doesn't want to"  # an error to the protocol only
 
 
@@ -35,7 +36,8 @@ class Work:
 @dataclass(frozen=True, slots=True)
 class Line:
     """What a line means. `injected` are the ids of memories that memem showed here; `own` says that the whole
-    conversation is one of memem with a model. `output` is what tools said."""
+    conversation is one of memem with a model. `output` is what tools said. `is_sdk`: a program asked, by `claude -p` or
+    the Agent SDK; a line that names no entry point, as older versions wrote it, counts as interactive."""
 
     turn: Turn | None = None
     work: Work | None = None
@@ -43,6 +45,7 @@ class Line:
     own: bool = False
     time: str = ""
     output: tuple[str, ...] = ()
+    is_sdk: bool = False
 
 
 def read(value: Object, session: str) -> Line:
@@ -57,7 +60,8 @@ def read(value: Object, session: str) -> Line:
         line = Line(_assistant(value, blocks, session), _work_of_assistant(blocks))
     elif kind == "attachment":
         line = Line(injected=_ids(_attached(value)))
-    return replace(line, own=_is_own(value, blocks), time=_word(value, "timestamp"))
+    is_sdk = _word(value, "entrypoint").startswith(_SDK)
+    return replace(line, own=_is_own(value, blocks), time=_word(value, "timestamp"), is_sdk=is_sdk)
 
 
 def _human(value: Object, blocks: list[Object], session: str) -> Turn | None:

@@ -55,6 +55,7 @@ def test_without_any_choice_the_defaults_hold(tmp_path: Path) -> None:
         daily_calls=200,
         daily_usd=2,
         redact_before_model=True,
+        mine_sdk=False,
         extra_session_dirs="",
         recall_min_confidence=0.25,
         recall_min_item_score=0.7,
@@ -105,6 +106,7 @@ CHOICES: list[tuple[str, str, Any, str, Any]] = [
     ("daily_calls", "0", 0, "50", 50),
     ("daily_usd", "0.25", 0.25, "0", 0),
     ("redact_before_model", "false", False, "1", True),
+    ("mine_sdk", "true", True, "0", False),
     ("extra_session_dirs", '"/a:/b"', "/a:/b", "~/c", "~/c"),
     ("debug", "true", True, "0", False),
 ]

@@ -90,7 +90,7 @@ def test_a_session_without_anything_new_says_so(run: Run, session: Transcript) -
 
 def test_what_was_mined_in_json(run: Run, session: Transcript) -> None:
     (mined,) = run("mine", "--session", str(session.path), "--json").data
-    assert set(mined) == {"session", "path", "outcome", "detail", "turns", "chunks", "buried", "applied"}
+    assert set(mined) == {"session", "path", "outcome", "detail", "turns", "chunks", "buried", "applied", "project"}
     assert (mined["session"], mined["path"], mined["outcome"]) == ("s1", str(session.path), "mined")
     assert (mined["turns"], mined["chunks"], mined["buried"]) == (2, 1, 0)
     (applied,) = mined["applied"]
@@ -184,8 +184,7 @@ def test_a_dry_run_says_what_there_is_and_mines_nothing(
     os.utime(session.path, (FAR.timestamp(),) * 2)
     done = run("mine", *what, "--dry-run")
     assert (done.code, done.err) == (0, "")
-    assert done.out.startswith("1 sessions to mine: 2 turns, ")
-    assert done.out.endswith("; about 1 calls, 0.01 dollars.\n")
+    assert done.out.startswith("1 session, about 1 call of Haiku, about $0.01 (limit today: $2.00); 2 turns, ")
     planned = run("mine", *what, "--dry-run", "--json").data
     assert set(planned) == {"sessions", "turns", "characters", "calls", "dollars"}
     assert fake_claude.calls(claude) == []
@@ -194,7 +193,9 @@ def test_a_dry_run_says_what_there_is_and_mines_nothing(
 
 def test_a_dry_run_by_rules_names_no_cost(run: Run, session: Transcript, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MEMEM_EXTRACTOR", "rules")
-    assert run("mine", "--session", str(session.path), "--dry-run").out.endswith("; by rules, no calls.\n")
+    assert run("mine", "--session", str(session.path), "--dry-run").out.startswith(
+        "1 session, by rules, no calls; 2 turns, "
+    )
 
 
 def test_a_dry_run_of_a_retry_asks_nobody(
@@ -204,7 +205,7 @@ def test_a_dry_run_of_a_retry_asks_nobody(
     fake_claude.set_steps(claude, [FAILING])
     run("mine", "--session", str(session.path))
     before = len(fake_claude.calls(claude))
-    assert run("mine", "--retry", "--dry-run").out.startswith("1 sessions to mine: 2 turns, ")
+    assert run("mine", "--retry", "--dry-run").out.startswith("1 session, about 1 call of Haiku, ")
     assert len(fake_claude.calls(claude)) == before
 
 
@@ -216,7 +217,7 @@ def test_the_history_is_mined_after_a_person_agreed_to_the_plan(run: Run, sessio
     done = run("mine", "--history", answer=answer)
     assert done.code == 0
     plan, head, _ = done.out.splitlines()
-    assert plan.startswith("1 sessions to mine: 2 turns, ")
+    assert plan.startswith("1 session, about 1 call of Haiku, ")
     assert head == "s1: 2 turns, 1 memory kept"
     assert done.err == "Mine all of it? [y/N]\n"
 
@@ -244,7 +245,7 @@ def test_with_yes_nobody_is_asked(run: Run, session: Transcript) -> None:
 def test_the_history_in_json_is_json_and_nothing_else(run: Run, session: Transcript) -> None:
     done = run("mine", "--history", "--yes", "--json")
     assert [each["session"] for each in done.data] == ["s1"]
-    assert done.err.startswith("1 sessions to mine: ")
+    assert done.err.startswith("1 session, ")
 
 
 def test_a_history_that_is_mined_has_nothing_more(run: Run, session: Transcript) -> None:
@@ -473,7 +474,7 @@ def test_history_goes_on_in_the_background_once_somebody_has_agreed(
     assert (failed_to_ask.code, started) == (1, [])
     done = run("mine", "--history", "--detach", "--yes")
     assert (done.code, started) == (0, [["mine", "--history", "--background"]])
-    assert "1 sessions to mine" in done.out
+    assert "1 session, " in done.out
     assert "in the background" in done.err
     assert run(*started[0]) == Outcome(0, "", "")
     assert titles(run) == {"one"}

@@ -58,14 +58,15 @@ def test_the_session_that_doctor_makes_up_is_not_mined(miner: Workspace, session
     assert not miner.settings.vault.exists()
 
 
-@pytest.mark.parametrize(("event", "mined"), [("Stop", {}), ("PreCompact", once("one")), ("SessionEnd", once("one"))])
-def test_a_few_words_wait_for_more_unless_there_will_be_none(
-    miner: Workspace, claude: Path, session: Transcript, event: str, mined: dict[str, int]
+@pytest.mark.parametrize(("event", "held"), [("Stop", []), ("PreCompact", ["s1"]), ("SessionEnd", ["s1"])])
+def test_a_few_words_wait_for_more_and_at_the_end_for_other_sessions(
+    miner: Workspace, claude: Path, session: Transcript, event: str, held: list[str]
 ) -> None:
     consent.opt_in(miner)
     session.human(fact("one"))
     work(miner, event, session)
-    assert sent(claude) == mined
+    assert sent(claude) == {}
+    assert [each.session for each in miner.state.held_back.small()] == held
 
 
 def test_a_turn_is_mined_once_however_many_events_tell_of_it(

@@ -82,6 +82,7 @@ def machine_of(
             "MEMEM_DIR": str(tmp_path / AWKWARD / "memem"),
             "MEMEM_OBSIDIAN_VAULT": str(tmp_path / AWKWARD / "vault"),
             "XDG_RUNTIME_DIR": runtime,
+            "MEMEM_MINE_SDK": "1",  # sessions here are started with -p
         }
         machine = Machine(claude(version), prepared(version), stub, MODEL | PATIENT | own)
         machines.append(machine)

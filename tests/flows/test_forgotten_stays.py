@@ -415,7 +415,7 @@ _TRIED = {
     "flows.importing._settled": ("memem import", "a file that holds it among others", "its own note from a backup"),
     "flows.unpacking._put": ("its own note in an export",),
     "flows.applying.apply_one": ("mining with a model", "mining by rules"),
-    "flows.mine_delta.apply": ("mining with a model", "an answer in the journal", "mining the history again"),
+    "flows.asking.apply": ("mining with a model", "an answer in the journal", "mining the history again"),
     "flows.reconcile._put": ("save from Python", "mining with a model", "superseding"),
     "flows.reconcile._revised": ("an update", "superseding"),
     "flows.editing._change": ("memem edit", "an update"),

@@ -13,7 +13,7 @@ import pytest
 from memem.core.errors import NotFound
 from memem.core.home import OWN_FOLDER
 from memem.core.mining import OWN_CALL
-from memem.flows import consent, mine_delta, mining, reindex, remember, retrieve
+from memem.flows import asking, consent, mining, reindex, remember, retrieve
 from memem.jobs.queue import Mark
 from memem.workspace import Workspace
 from tests import fake_claude
@@ -35,7 +35,7 @@ def project(tmp_path: Path) -> Path:
     return folder
 
 
-def stop(ws: Workspace, session: Transcript, **more: object) -> list[mine_delta.Mined]:
+def stop(ws: Workspace, session: Transcript, **more: object) -> list[asking.Mined]:
     """What the Stop hook sets off."""
     return mining.mine_in_background(ws, session.path, **more)  # type: ignore[arg-type]
 
@@ -127,15 +127,15 @@ def test_a_few_words_wait_for_more(ws: Workspace, claude: Path, session: Transcr
     assert kept(ws) == sent(claude) == once("one", "two")
 
 
-def test_a_flush_mines_what_waits(ws: Workspace, session: Transcript) -> None:
+def test_a_person_has_a_session_mined_however_short_it_is(ws: Workspace, session: Transcript) -> None:
     consent.opt_in(ws)
     session.human(fact("one"))
     stop(ws, session)
-    assert [mined.outcome for mined in stop(ws, session, flush=True)] == ["mined"]
+    assert mining.mine_file(ws, session.path).outcome == "mined"
     assert kept(ws) == once("one")
 
 
-def test_a_session_that_has_been_quiet_for_long_is_flushed_by_a_sweep(
+def test_a_session_that_has_been_quiet_for_long_has_ended_for_a_sweep(
     ws: Workspace, clock: SteppingClock, session: Transcript
 ) -> None:
     consent.opt_in(ws)
@@ -143,9 +143,10 @@ def test_a_session_that_has_been_quiet_for_long_is_flushed_by_a_sweep(
     clock.forward(hours=1)
     os.utime(session.path, (clock.ticks() - 60,) * 2)
     assert [mined.outcome for mined in mining.sweep(ws)] == ["waiting"]
+    assert ws.state.held_back.small() == [], "it may go on"
     clock.forward(hours=1)
-    assert [mined.outcome for mined in mining.sweep(ws)] == ["mined"]
-    assert kept(ws) == once("one")
+    assert [mined.outcome for mined in mining.sweep(ws)] == ["waiting"]
+    assert [each.session for each in ws.state.held_back.small()] == ["s1"], "it has ended"
 
 
 def test_a_wish_to_flush_outlives_later_marks(ws: Workspace, session: Transcript) -> None:

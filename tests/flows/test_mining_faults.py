@@ -17,8 +17,8 @@ import pytest
 from memem.core import processes
 from memem.core.errors import Busy
 from memem.extract import claude as claude_module
-from memem.flows import consent, extraction, keeping, mine_delta, mining
-from memem.flows.mine_delta import Mined
+from memem.flows import asking, consent, extraction, keeping, mining
+from memem.flows.asking import Mined
 from memem.jobs import single_flight
 from memem.jobs.journal import Journal
 from memem.workspace import Workspace
@@ -376,12 +376,12 @@ STEPS: dict[str, tuple[Any, str, int, bool, int]] = {
     "after the call": (claude_module.Claude, "ask", 1, True, 2),
     "before the journal": (Journal, "answered", 1, False, 2),
     "within the journal": (Journal, "answered", 1, True, 2),
-    "journal written": (mine_delta, "apply", 1, False, 1),
+    "journal written": (asking, "apply", 1, False, 1),
     "before the first note": (keeping, "put", 1, False, 1),
     "between two notes": (keeping, "put", 2, False, 1),
     "after the last note": (keeping, "put", 3, True, 1),
-    "before the cursor": (mine_delta, "_finish", 1, False, 1),
-    "within the cursor": (mine_delta, "_finish", 1, True, 1),
+    "before the cursor": (asking, "_finish", 1, False, 1),
+    "within the cursor": (asking, "_finish", 1, True, 1),
     "journal not cleared": (Journal, "finish", 1, False, 1),
     "all but committed": (Journal, "finish", 1, True, 1),
 }
@@ -424,7 +424,7 @@ def test_an_exception_in_the_background_leaves_the_session_marked(
     ws: Workspace, session: Transcript, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patched:
-        patched.setattr(mine_delta, "apply", nth(1, mine_delta.apply))
+        patched.setattr(asking, "apply", nth(1, asking.apply))
         with pytest.raises(Crash):
             stop(ws, session)
     assert [mark.session for mark in ws.state.queue.marks()] == ["s1"]
@@ -434,7 +434,7 @@ def test_an_answer_that_was_written_down_needs_no_transcript(
     ws: Workspace, claude: Path, session: Transcript, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patched:
-        patched.setattr(mine_delta, "apply", nth(1, mine_delta.apply))
+        patched.setattr(asking, "apply", nth(1, asking.apply))
         with pytest.raises(Crash):
             stop(ws, session)
     session.path.unlink()

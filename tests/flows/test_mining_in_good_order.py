@@ -58,9 +58,9 @@ def test_a_miner_at_work_stops_when_mining_is_switched_off(
     many(sessions, 4)
     real = extraction.extract
 
-    def extract_and_switch_off(ws: Workspace, chunk: Chunk) -> tuple[Chunk, list[Operation]]:
+    def extract_and_switch_off(ws: Workspace, *chunks: Chunk) -> list[tuple[Chunk, list[Operation]]]:
         consent.opt_out(ws)
-        return real(ws, chunk)
+        return real(ws, *chunks)
 
     monkeypatch.setattr(extraction, "extract", extract_and_switch_off)
     assert len(mining.sweep(ws)) == 1

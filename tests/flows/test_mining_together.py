@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from memem.core.clock import system_clock
-from memem.flows import consent, extraction, mining
-from memem.flows.mine_delta import Mined
+from memem.flows import consent, draining, extraction, mining
+from memem.flows.asking import Mined
 from memem.jobs import single_flight
 from memem.jobs.queue import Mark
 from memem.workspace import Workspace
@@ -285,7 +285,7 @@ def test_a_mark_that_comes_after_the_last_look_is_seen(
 ) -> None:
     ws.settings = other.settings = replace(ws.settings, max_miners=1)
     session.tells("one")
-    real, found = mining._mine_some, list[list[Mined]]()
+    real, found = draining._mine_some, list[list[Mined]]()
 
     def last_look(*args: Any) -> bool:
         mined = real(*args)
@@ -294,7 +294,7 @@ def test_a_mark_that_comes_after_the_last_look_is_seen(
             found.append(mining.mine_in_background(other, session.path))
         return mined
 
-    monkeypatch.setattr(mining, "_mine_some", last_look)
+    monkeypatch.setattr(draining, "_mine_some", last_look)
     mining.mine_in_background(ws, session.path)
     assert found == [[]]
     assert kept(ws) == sent(claude) == once("one", "two")

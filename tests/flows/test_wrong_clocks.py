@@ -49,7 +49,7 @@ def test_a_failure_by_a_wrong_clock_keeps_no_session_waiting(ws: Workspace, cloc
 
     ws.settings = replace(ws.settings, retry_base_seconds=3_600)
     clock.forward(days=days)
-    postponing.postpone(ws, Session("s1", "/x"), CallFailed("no"))
+    postponing.postpone(ws, CallFailed("no"), Session("s1", "/x"))
     ws.state.queue.mark(Mark("s1", "/x"), clock().timestamp())
     clock.forward(days=-days)
     clock.forward(days=8, hours=1)

@@ -32,11 +32,11 @@ from memem.flows import (
     transcripts,
     weaving,
 )
+from memem.flows.asking import Mined
 from memem.flows.assembling import Assembled
 from memem.flows.conflicts import Conflict
 from memem.flows.graph import Neighborhood
 from memem.flows.keeping import Written
-from memem.flows.mine_delta import Mined
 from memem.flows.provenance import Why
 from memem.flows.purging import Purged
 from memem.flows.receipts import Decision

@@ -10,11 +10,13 @@ from memem.core import processes
 from memem.core.errors import InputError, MememError, NotFound
 from memem.doors.cli import output
 from memem.doors.cli.session import workspace
-from memem.flows import consent, mining, mining_log, planning
-from memem.flows.mine_delta import KEPT, Mined
+from memem.flows import consent, history_mining, mining, mining_log, planning
+from memem.flows.asking import KEPT, Mined
 from memem.flows.planning import Plan
 from memem.workspace import Workspace
 
+_MINING = "Mining (Ctrl-C to go on later)"
+_ALL_MINED = "Every session is mined to its end."
 _UNDER_WAY = "It is being mined in the background; `memem status` shows what came of it."
 
 
@@ -45,7 +47,7 @@ def run(options: argparse.Namespace) -> int:
         if options.detach and not options.history:
             return _detached(ws, options)
         if options.retry and options.dry_run:
-            return _show_plan(planning.plan_retry(ws), json=options.json)
+            return _show_plan(ws, planning.plan_retry(ws), json=options.json)
         if options.retry:
             return _show(mining.retry(ws), options, nothing="There are no dead letters.")
         if options.session and not options.dry_run:
@@ -59,7 +61,8 @@ def _unattended(ws: Workspace, options: argparse.Namespace) -> int:
         if options.sweep:
             mining.sweep(ws)
         elif options.history:
-            mining.mine_all(ws, mining.behind(ws, None), None, lambda *_: None)
+            history = history_mining.look(ws, lambda *_: None)
+            history_mining.mine(ws, history, lambda *_: None, is_watched=False)
         else:
             mining.mine_in_background(ws, options.session, flush=options.flush)
     except MememError as problem:
@@ -78,23 +81,32 @@ def _detached(ws: Workspace, options: argparse.Namespace) -> int:
 
 def _many(ws: Workspace, options: argparse.Namespace) -> int:
     since = _since(ws, options)
+    if options.history and not options.dry_run:
+        return _history(ws, options)
     paths = [_existing(options.session)] if options.session else mining.behind(ws, since)
-    if options.history or options.dry_run:
+    if options.dry_run:
         with output.progress("Looking", quiet=options.json) as progress:
-            planned = planning.plan(ws, paths, since, progress)
-        if options.dry_run:
-            return _show_plan(planned, json=options.json)
-        if not planned.turns:
-            return _show([], options, nothing="There is nothing to mine.")
-        if not _agreed(planned, options):
-            return _show([], options, nothing="Nothing was mined.")
-        if options.detach:
-            mining.begin_history(ws)
-            output.aside(_UNDER_WAY)
-            return 0
-    with output.progress("Mining (Ctrl-C to go on later)", quiet=options.json) as progress:
+            planned = planning.plan(ws, paths, since, progress, is_one=bool(options.session))
+        return _show_plan(ws, planned, json=options.json)
+    with output.progress(_MINING, quiet=options.json) as progress:
         done = mining.mine_all(ws, paths, since, progress)
-    return _show(done, options, nothing="Every session is mined to its end.")
+    return _show(done, options, nothing=_ALL_MINED)
+
+
+def _history(ws: Workspace, options: argparse.Namespace) -> int:
+    with output.progress("Looking", quiet=options.json) as progress:
+        history = history_mining.look(ws, progress)
+    if not history.plan.turns:
+        return _show([], options, nothing="There is nothing to mine.")
+    if not _agreed(ws, history.plan, options):
+        return _show([], options, nothing="Nothing was mined.")
+    if options.detach:
+        history_mining.start_in_background(ws)
+        output.aside(_UNDER_WAY)
+        return 0
+    with output.progress(_MINING, quiet=options.json) as progress:
+        done = history_mining.mine(ws, history, progress, is_watched=True)
+    return _show(done, options, nothing=_ALL_MINED)
 
 
 def _existing(session: Path) -> Path:
@@ -112,33 +124,39 @@ def _since(ws: Workspace, options: argparse.Namespace) -> datetime | None:
     return since
 
 
-def _agreed(planned: Plan, options: argparse.Namespace) -> bool:
+def _agreed(ws: Workspace, planned: Plan, options: argparse.Namespace) -> bool:
     """Whether a person who knows what it takes wants it; a plan that is not the result is said aside."""
-    (output.aside if options.json else output.say)(_in_words(planned))
+    (output.aside if options.json else output.say)(_in_words(ws, planned))
     if options.yes:
         return True
     if sys.stdin is None or not sys.stdin.isatty():
-        raise InputError("There is nobody to ask. Give --yes to mine the history, or --dry-run to see what it takes.")
+        raise InputError("Not running interactively; pass --yes to mine the history, or --dry-run to see the cost.")
     output.flush()
     output.aside("Mine all of it? [y/N]")
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
-def _show_plan(planned: Plan, *, json: bool) -> int:
+def _show_plan(ws: Workspace, planned: Plan, *, json: bool) -> int:
     if json:
         output.as_json(planned)
     else:
-        output.say(_in_words(planned))
+        output.say(_in_words(ws, planned))
     return 0
 
 
-def _in_words(planned: Plan) -> str:
+def _in_words(ws: Workspace, planned: Plan) -> str:
+    """Sessions, calls and dollars first: that is what a person decides by."""
     cost = "by rules, no calls"
     if planned.calls:
-        price = "at a price we do not know" if planned.dollars is None else f"{planned.dollars:.2f} dollars"
-        cost = f"about {planned.calls:,} calls, {price}"
-    said = f"{planned.turns:,} turns, {planned.characters:,} characters"
-    return f"{planned.sessions:,} sessions to mine: {said}; {cost}."
+        price = "at a price we do not know" if planned.dollars is None else f"about ${planned.dollars:.2f}"
+        calls = f"about {_count(planned.calls, 'call')} of {ws.settings.model.capitalize()}"
+        cost = f"{calls}, {price} (limit today: ${ws.settings.daily_usd:.2f})"
+    size = f"{_count(planned.turns, 'turn')}, {_count(planned.characters, 'character')}"
+    return f"{_count(planned.sessions, 'session')}, {cost}; {size} to read."
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def _show(done: Sequence[Mined], options: argparse.Namespace, *, nothing: str) -> int:

@@ -1,0 +1,80 @@
+"""Sessions with turns that are deliberately not mined yet: too little text for a model call, or no person present."""
+
+from dataclasses import astuple, dataclass
+
+from memem.jobs.tables import LONGEST_PAUSE, Table, guarded
+
+
+@dataclass(frozen=True, slots=True)
+class SmallSession:
+    """A session whose unmined rest is too small for a call of its own.
+
+    `size` and `mtime` are the file's when it was read, `since` is when it was first held back, and `failures` counts
+    how often asking about it has failed.
+    """
+
+    session: str
+    path: str
+    project: str
+    characters: int
+    size: int
+    mtime: int
+    since: float
+    failures: int = 0
+
+
+_COLUMNS = "session, small_sessions.path, project, characters, small_sessions.size, small_sessions.mtime, since"
+
+
+class HeldBack(Table):
+    """Small sessions until they are packed together, and sessions with turns of the SDK until those may be mined."""
+
+    TABLES = (
+        """CREATE TABLE small_sessions (session TEXT PRIMARY KEY, path TEXT NOT NULL, project TEXT NOT NULL,
+           characters INTEGER NOT NULL, size INTEGER NOT NULL, mtime INTEGER NOT NULL, since REAL NOT NULL)
+           WITHOUT ROWID""",
+        "CREATE TABLE sdk_sessions (session TEXT PRIMARY KEY) WITHOUT ROWID",
+    )
+
+    @guarded
+    def add_small(self, small: SmallSession) -> None:
+        """Hold a session back; one that was held back before keeps its `since`."""
+        self._connection.execute(
+            """INSERT INTO small_sessions VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (session) DO UPDATE SET
+               path = excluded.path, project = excluded.project, characters = excluded.characters,
+               size = excluded.size, mtime = excluded.mtime""",
+            astuple(small)[:-1],
+        )
+
+    @guarded
+    def small(self) -> list[SmallSession]:
+        """Every small session, the oldest first."""
+        return self._small("1", ())
+
+    @guarded
+    def small_due(self, now: float) -> list[SmallSession]:
+        """The same without those that wait after a failure."""
+        return self._small("NOT (ifnull(not_before, 0) > ? AND not_before <= ?)", (now, now + LONGEST_PAUSE))
+
+    @guarded
+    def remove_small(self, session: str) -> None:
+        self._connection.execute("DELETE FROM small_sessions WHERE session = ?", (session,))
+
+    @guarded
+    def add_sdk(self, session: str) -> None:
+        self._connection.execute("INSERT OR IGNORE INTO sdk_sessions VALUES (?)", (session,))
+
+    @guarded
+    def has_sdk(self, session: str) -> bool:
+        """Whether turns of a session were left out because no person was there."""
+        query = "SELECT 1 FROM sdk_sessions WHERE session = ?"
+        return self._connection.execute(query, (session,)).fetchone() is not None
+
+    @guarded
+    def remove_sdk(self, session: str) -> None:
+        self._connection.execute("DELETE FROM sdk_sessions WHERE session = ?", (session,))
+
+    def _small(self, where: str, values: tuple[float, ...]) -> list[SmallSession]:
+        query = f"""SELECT {_COLUMNS}, ifnull(failures, 0) FROM small_sessions LEFT JOIN sessions USING (session)
+            WHERE {where} ORDER BY since, session"""  # noqa: S608 - fixed conditions
+        return [SmallSession(*row) for row in self._connection.execute(query, values)]

@@ -1,0 +1,58 @@
+"""`run/history.json`: how far mining the history is, written by the process that mines it."""
+
+import json
+import os
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Self
+
+from memem.core import files, processes
+from memem.core.formats import from_json
+
+RUNNING, DONE, BUDGET, STOPPED = "running", "done", "budget", "stopped"
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryProgress:
+    """How far a run is, or how it ended: `state` is running, done, budget (reached for today) or stopped.
+
+    `detail` says why it was stopped. The process is known by its pid, its start and the machine's.
+    """
+
+    state: str
+    sessions_done: int
+    sessions: int
+    calls: int
+    dollars: float
+    memories: int
+    began: str
+    ended: str = ""
+    detail: str = ""
+    pid: int = 0
+    process_start: str = ""
+    boot: str = ""
+
+    def of_this_process(self) -> Self:
+        pid = os.getpid()
+        return replace(self, pid=pid, process_start=processes.started(pid) or "", boot=processes.boot())
+
+    def is_running(self) -> bool:
+        is_same = self.boot == processes.boot() and processes.is_same(self.pid, self.process_start)
+        return self.state == RUNNING and is_same
+
+
+def read(path: Path) -> HistoryProgress | None:
+    """The last run; one whose process is gone was stopped. None when there was none, or nobody can tell."""
+    try:
+        found = HistoryProgress(**from_json(path.read_bytes()))
+        if found.state == RUNNING and not found.is_running():
+            return replace(found, state=STOPPED, detail="Its process ended unexpectedly.")
+    except (OSError, ValueError, TypeError):
+        return None
+    return found
+
+
+def write(path: Path, progress: HistoryProgress) -> None:
+    """Raises OSError."""
+    files.make_private_folder(path.parent)
+    files.write_atomic(path, json.dumps(asdict(progress)).encode(), fsync=False, mode=files.PRIVATE_FILE)

@@ -1,0 +1,117 @@
+"""Sessions of `claude -p` and the Agent SDK are mined, and indexed, only when their user says so."""
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from memem.flows import consent, mining, planning, transcripts
+from memem.flows.gathering import SDK_REFUSAL
+from memem.workspace import Workspace
+from tests import fake_claude
+from tests.fakes import SteppingClock
+from tests.transcripts import Transcript, fact, kept, once, sent
+
+
+@pytest.fixture
+def ws(miner: Workspace) -> Workspace:
+    consent.opt_in(miner)
+    return miner
+
+
+def asked_by_program(session: Transcript, name: str, entrypoint: str = "sdk-cli") -> None:
+    session.tells(name, entrypoint=entrypoint)
+
+
+def allow(ws: Workspace) -> None:
+    ws.settings = replace(ws.settings, mine_sdk=True)
+
+
+def found(ws: Workspace) -> int:
+    return len(transcripts.search(ws, "restarted"))
+
+
+@pytest.mark.parametrize("entrypoint", ["sdk-cli", "sdk-py", "sdk-ts"])
+def test_what_a_program_asked_is_not_mined(ws: Workspace, claude: Path, session: Transcript, entrypoint: str) -> None:
+    asked_by_program(session, "one", entrypoint)
+    (mined,) = mining.mine_in_background(ws, session.path, flush=True)
+    assert (mined.outcome, mined.detail) == ("refused", SDK_REFUSAL)
+    assert "MEMEM_MINE_SDK" in mined.detail
+    assert mining.sweep(ws) == []
+    assert planning.plan(ws, [session.path], None, lambda *_: None).sessions == 0
+    mining.mine_all(ws, mining.behind(ws, None), None, lambda *_: None)
+    assert fake_claude.calls(claude) == []
+    assert found(ws) == 0
+
+
+@pytest.mark.parametrize("entrypoint", ["cli", "claude-vscode", None])
+def test_what_a_person_asked_is_mined(ws: Workspace, claude: Path, session: Transcript, entrypoint: str | None) -> None:
+    session.tells("one", entrypoint=entrypoint)
+    mining.mine_in_background(ws, session.path)
+    assert kept(ws) == sent(claude) == once("one")
+
+
+def test_with_the_setting_what_a_program_asked_is_mined(ws: Workspace, session: Transcript) -> None:
+    allow(ws)
+    asked_by_program(session, "one")
+    mining.mine_in_background(ws, session.path)
+    assert kept(ws) == once("one")
+    assert found(ws) == 1
+
+
+@pytest.mark.parametrize("by", ["sweep", "stop", "everything"])
+def test_what_was_left_out_is_mined_and_indexed_once_the_setting_is_switched_on(
+    ws: Workspace, claude: Path, session: Transcript, by: str
+) -> None:
+    asked_by_program(session, "one")
+    session.tells("two")
+    mining.mine_in_background(ws, session.path)
+    assert kept(ws) == once("two")
+    assert found(ws) == 1
+    allow(ws)
+    if by == "sweep":
+        mining.sweep(ws)
+    elif by == "stop":
+        mining.mine_in_background(ws, session.path)
+    else:
+        since = consent.opted_in(ws)
+        mining.mine_all(ws, mining.behind(ws, since), since, lambda *_: None)
+    assert kept(ws) == sent(claude) == once("one", "two")
+    assert found(ws) == 2
+    assert mining.sweep(ws) == []
+
+
+def test_a_small_session_that_was_left_out_is_packed_once_the_setting_is_switched_on(
+    ws: Workspace, clock: SteppingClock, claude: Path, session: Transcript
+) -> None:
+    session.human(fact("one"), entrypoint="sdk-cli")
+    mining.mine_in_background(ws, session.path, flush=True)
+    allow(ws)
+    clock.forward(hours=1)
+    os.utime(session.path, (clock.ticks() - 2 * mining.QUIET_SECONDS,) * 2)
+    assert [mined.outcome for mined in mining.sweep(ws)] == ["waiting"]
+    assert mining.sweep(ws) == [], "it is not read again"
+    clock.forward(days=8)
+    mining.sweep(ws)
+    assert kept(ws) == sent(claude) == once("one")
+
+
+def test_a_small_rest_beside_what_a_program_asked_does_not_hide_that(ws: Workspace, session: Transcript) -> None:
+    asked_by_program(session, "one")
+    session.human(fact("two"))
+    mining.mine_in_background(ws, session.path, flush=True)
+    since = consent.opted_in(ws)
+    mining.mine_all(ws, mining.behind(ws, since), since, lambda *_: None)
+    assert kept(ws) == once("two")
+    allow(ws)
+    mining.sweep(ws)
+    assert kept(ws) == once("one", "two")
+
+
+def test_a_person_may_have_any_session_mined(ws: Workspace, session: Transcript) -> None:
+    asked_by_program(session, "one")
+    assert planning.plan(ws, [session.path], None, lambda *_: None, is_one=True).sessions == 1
+    assert mining.mine_file(ws, session.path).outcome == "mined"
+    assert kept(ws) == once("one")
+    assert found(ws) == 1, "what is mined can be searched"
