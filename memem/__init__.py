@@ -21,6 +21,7 @@ How a memory travels, and where to look:
     doors/      the Python API (api/), the command line (cli/), Claude Code's hooks (hook/), the MCP server
                 (mcp_server/) and the engine that keeps it all warm (engine/)
     serving.py  the last two in one process
+    serve.py    the MCP server's entry point, which answers before the rest is loaded, or even installed
 
 Stages (gate ... jobs) import only `core`; flows join stages; doors call flows. `docs/architecture.md` tells why.
 """

@@ -65,7 +65,10 @@ def test_yaml_is_read_by_one_module_and_makes_no_objects() -> None:
 
 
 def test_json_and_toml_are_read_where_no_nesting_overflows_the_stack() -> None:
-    assert uses("json.loads", "json.load", "tomllib.loads", "tomllib.load") == {"core/formats.py"}
+    assert uses("json.loads", "json.load", "tomllib.loads", "tomllib.load") == {
+        "core/formats.py",
+        "doors/mcp_server/protocol.py",  # without the environment, with the same care
+    }
     assert {module for module in MODULES if any("JSONDecoder" in name for name in named(module))} == {
         "transcript/objects.py",
         "sources/json_stream.py",
@@ -82,6 +85,7 @@ def test_programs_are_started_by_these_alone() -> None:
     assert who("subprocess", "multiprocessing", "pty") == {
         "core/processes.py",  # ps, where the system tells of processes no other way
         "doors/cli/verb_edit.py",  # the user's editor
+        "doors/mcp_server/waiting.py",  # bootstrap.sh, while there is no environment
         "extract/claude.py",  # the user's claude
         "extract/cli_plugins.py",  # the same, to remove the plugin
         "flows/hook_check.py",  # the hooks, as Claude Code runs them
@@ -90,7 +94,11 @@ def test_programs_are_started_by_these_alone() -> None:
         "index/fetching.py",  # pip or uv, for the weights
         "jobs/detach.py",  # memem itself
     }
-    assert uses("os.fork", "os.execv", "os.execve", "os.posix_spawn") == {"doors/hook/client.py", "flows/glancing.py"}
+    assert uses("os.fork", "os.execv", "os.execve", "os.posix_spawn") == {
+        "doors/hook/client.py",
+        "doors/mcp_server/waiting.py",  # the environment's own Python
+        "flows/glancing.py",
+    }
 
 
 def test_the_network_is_asked_for_the_weights_alone() -> None:
@@ -112,11 +120,12 @@ def test_what_was_fetched_counts_once_its_checksum_is_that_of_the_published_file
     assert {"weights.problem_with", "weights.find", "weights.FILES"} <= fetched
 
 
-def test_the_environment_is_read_by_the_workspace_and_the_hook_alone() -> None:
+def test_the_environment_is_read_by_the_workspace_and_by_what_runs_without_it_alone() -> None:
     assert uses("os.environ", "os.getenv", "os.environb", "os.putenv") == {
         "workspace.py",
         "doors/hook/client.py",
         "doors/hook/statusline.py",
+        "serve.py",
     }
 
 

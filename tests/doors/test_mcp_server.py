@@ -295,6 +295,15 @@ def test_a_line_that_is_no_message_is_answered_and_survived(
     assert client.ask("ping")["result"] == {}
 
 
+@pytest.mark.parametrize("depth", [900, 950, 970, 980, 990, 1_000])
+def test_arguments_nested_as_deep_as_can_be_read_are_survived(client: Client, depth: int) -> None:
+    nested = b"[" * depth + b"]" * depth
+    params = b'{"name": "hello", "arguments": {"to": ' + nested + b"}}"
+    client.say(b'{"jsonrpc": "2.0", "id": 9, "method": "tools/call", "params": ' + params + b"}")
+    client.answer()
+    assert client.ask("ping")["result"] == {}
+
+
 def test_blank_lines_are_passed_over(client: Client) -> None:
     client.say(b"")
     client.say(b"  \r")
@@ -576,7 +585,7 @@ def test_the_entry_point_serves_until_the_input_ends(monkeypatch: pytest.MonkeyP
         "with a state": ["--state", str(os.open(state, os.O_RDONLY)) if way == "with a state" else ""],
         "waiting": ["--waiting", str(tmp_path / "venv")],
     }[way]
-    monkeypatch.setattr(serve, "ROOT", str(tmp_path))  # there is no bootstrap.sh in it
+    monkeypatch.setenv("PATH", str(tmp_path))  # no bash, and so no set-up
     assert serve.main(arguments) == 0
     for sign, handler in kept:
         signal.signal(sign, handler)

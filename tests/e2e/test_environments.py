@@ -4,47 +4,23 @@ tests/test_hostile_environments.py shows the same of hooks and server alone, for
 """
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.e2e.claude_code import TOOL, Conversation, Machine, install
-from tests.e2e.conftest import AWKWARD, MODEL, THOROUGH, claude
+from tests.e2e.claude_code import TOOL, Conversation, Machine
+from tests.e2e.conftest import THOROUGH
 from tests.e2e.model_stub import ModelStub, tool_use
 
 FACT = "Tokens of the shop are signed with RS256."
 ASKED = "What are tokens of the shop signed with, RS256?"
 
 
-@pytest.fixture
-def offline(stub: ModelStub, runtime: str, tmp_path: Path) -> Iterator[Machine]:
-    """A machine on which nothing of memem's has ever been, and which reaches no index of packages."""
-    own = MODEL | {"XDG_RUNTIME_DIR": runtime, "PIP_RETRIES": "0", "UV_HTTP_RETRIES": "0"}
-    machine = Machine(claude("2.1.325"), tmp_path / f"{AWKWARD} offline", stub, own)
-    machine.home.mkdir()
-    yield machine
-    machine.settle()
-
-
 def told(conversation: Conversation) -> str:
     """What the start of a session says to its user."""
     printed = filter(None, conversation.printed_by("SessionStart"))
     return "\n".join(json.loads(text).get("systemMessage", "") for text in printed)
-
-
-def test_first_sessions_without_a_network_go_on_and_say_what_is_missing(
-    offline: Machine, plugin: Path, project: Path
-) -> None:
-    install(offline, plugin)
-    first = offline.says("Hello.", cwd=project)
-    assert first.result == "All right."
-    assert "setting itself up in the background" in told(first)
-    offline.settle()
-    second = offline.says("Hello.", cwd=project)
-    assert second.result == "All right."
-    assert "could not set itself up and tries again" in told(second)
-    assert f"{offline.memem_dir}/bootstrap.log says why" in told(second)
 
 
 @pytest.mark.parametrize("version", THOROUGH)

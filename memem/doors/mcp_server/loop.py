@@ -175,7 +175,7 @@ class Loop:
 
     def _process_line(self, line: bytes) -> None:
         try:
-            messages = protocol.parse(line)
+            messages: "list[Any]" = protocol.parse(line)
         except Invalid as problem:
             self.send(problem.answer)
             return
@@ -184,6 +184,8 @@ class Loop:
                 self._process(protocol.check(message))
             except Invalid as problem:
                 self.send(problem.answer)
+            except RecursionError:
+                self.send(protocol.error(message["id"], protocol.INVALID_REQUEST, "The arguments are nested too deep."))
 
     def _process(self, message: "dict[str, Any]") -> None:
         method, identity, params = message.get("method"), message.get("id"), message.get("params") or {}
