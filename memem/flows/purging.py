@@ -12,7 +12,7 @@ from memem.core import files
 from memem.core.clock import iso
 from memem.core.errors import Ambiguous, InputError, NoteError, NotFound
 from memem.core.memory import Entry, Memory
-from memem.flows import conflicts, elsewhere, overview, recognising, scouring
+from memem.flows import conflicts, elsewhere, overview, recognising, scouring, statusline
 from memem.flows.opening import require_vault
 from memem.flows.reindex import index_note, ready, refresh
 from memem.flows.traces import Traces
@@ -55,6 +55,7 @@ def purge(ws: Workspace, identity: str) -> Purged:
         if ws.store.paths.conflicts.exists():
             conflicts.write_page(ws)
         overview.follow(ws, only_if_there=True)
+        statusline.update(ws)  # it may show the title
         with writing(ws):
             left += [f"{path} is in use, and may hold words of it until the next purge." for path in scouring.scrub(ws)]
             for note in list(_copies(ws, traces.id)):

@@ -13,7 +13,7 @@ import pytest
 from memem import __main__ as entry
 from memem.core.memory import Memory
 from memem.doors.hook import client, statusline
-from memem.flows import consent, forgetting, keeping, linking, mining_log, remember, upkeep
+from memem.flows import consent, forgetting, keeping, linking, mining_log, purging, remember, upkeep
 from memem.flows import statusline as writer
 from memem.flows.mine_delta import Mined
 from memem.workspace import Workspace
@@ -178,6 +178,14 @@ def test_what_is_forgotten_is_no_longer_shown(ws: Workspace, folder: Path) -> No
     assert writer.is_outdated(ws)
     writer.update(ws)
     assert "no memories yet" in shown(ws, folder)
+
+
+def test_a_purge_takes_the_title_out_at_once(ws: Workspace, folder: Path) -> None:
+    kept = remember.save(ws, "The API listens on 8443.", title="API port", project="shop-api")
+    writer.note_session(ws, folder)
+    assert "API port" in ws.home.statusline_projects.read_text()
+    purging.purge(ws, kept.memory.id)
+    assert "API port" not in ws.home.statusline_projects.read_text()
 
 
 def test_only_the_last_folders_are_kept(ws: Workspace, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
