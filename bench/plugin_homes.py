@@ -82,11 +82,12 @@ class Home:
         return max(len(_serialised(request.body)) for request in self.machine.stub.requests)
 
     def complaints(self) -> list[str]:
-        """Errors that hooks have logged, and a server whose tools the model was not shown."""
+        """Errors that hooks have logged, and a server that connected too late for the model to see its tools."""
         logged = self.machine.trouble().splitlines()
-        if (self.plugin / SERVER_CONFIG).exists() if self.plugin else False:
-            unseen = sum(TOOL.encode() not in _serialised(each.body) for each in self.machine.stub.requests)
-            logged += [f"{unseen} requests without a tool of memem"] if unseen else []
+        if self.plugin and (self.plugin / SERVER_CONFIG).exists():
+            requests = [_serialised(each.body) for each in self.machine.stub.requests]
+            unaware = sum(TOOL.encode() not in request for request in requests)
+            logged += [f"{unaware} of {len(requests)} requests without a tool of memem"] if unaware else []
         return logged
 
 
@@ -145,7 +146,7 @@ class Homes:
 
 def project_prompts() -> list[str]:
     """Prompts about notes that a session of the project may see."""
-    numbered = enumerate(vaults.prompts(10 * PROMPTS))
+    numbered = enumerate(vaults.prompts(10 * PROMPTS), start=1)
     seen = [text for number, text in numbered if vaults.memory(number).project in (PROJECT, GENERAL)]
     return seen[:PROMPTS]
 
@@ -166,11 +167,6 @@ def keep_parts(root: Path, parts: Iterable[str]) -> None:
             (root / folder).rename(root / f"unused-{folder}")
     paths = ("commands", "skills", "agents", "hooks", "mcpServers")
     _write(root / MANIFEST, {key: value for key, value in _read(root / MANIFEST).items() if key not in paths})
-
-
-def hook_events(root: Path) -> list[str]:
-    """The events the plugin has hooks for."""
-    return list(_read(root / HOOKS)["hooks"])
 
 
 def _serialised(body: Mapping[str, Any]) -> bytes:
