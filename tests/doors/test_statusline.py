@@ -15,7 +15,7 @@ from memem.core.memory import Memory
 from memem.doors.hook import client, statusline
 from memem.flows import consent, forgetting, keeping, linking, mining_log, purging, remember, upkeep
 from memem.flows import statusline as writer
-from memem.flows.mine_delta import Mined
+from memem.flows.asking import Mined
 from memem.workspace import Workspace
 from tests.command_line import Run
 from tests.doors.test_hook_client import BARE, LOADED
