@@ -1,7 +1,8 @@
 """What the user is told about mining: what was learned, and what keeps memem from learning.
 
 The key of a problem stands for its cause. A cause that mining itself gets past is cleared where that is seen: an answer
-of the model ends `login` and `budget`, a chunk that was applied ends `vault`, `disk` and `capture`.
+of the model ends `login` and `budget`, a chunk that was applied ends `capture`. A read-only vault and a full disk are
+found, named and cleared by `notices.check_now`, so that miners and hooks say the same of them.
 """
 
 import errno
@@ -27,7 +28,7 @@ from memem.gate.verdict import clean_line
 from memem.jobs.budget import Limits
 from memem.workspace import Workspace
 
-LOGIN, BUDGET, VAULT, DISK, CAPTURE = "login", "budget", "vault", "disk", "capture"
+LOGIN, BUDGET, CAPTURE = "login", "budget", "capture"
 _FULL_DISK = (errno.ENOSPC, errno.EDQUOT)
 _FULL_DATABASE = "disk is full"  # as SQLite says it
 
@@ -58,11 +59,10 @@ def report_budget(ws: Workspace, problem: BudgetSpent) -> None:
 
 def report_trouble(ws: Workspace, problem: MememError) -> None:
     """Vault, disk or state keep memem from learning; what concerns one session only is not reported."""
-    if _is_full_disk(problem):
-        notices.raise_problem(ws, DISK, "memem cannot learn: the disk is full. Free some space; nothing is lost.")
-    elif isinstance(problem, VaultUnwritable):
-        text = f"memem cannot write to {ws.settings.vault}. Make it writable; nothing is lost. See /memem-doctor."
-        notices.raise_problem(ws, VAULT, text)
+    if _is_full_disk(problem) or isinstance(problem, VaultUnwritable):
+        if not notices.check_now(ws) & {"disk", "vault"}:
+            what = "the disk is full" if _is_full_disk(problem) else f"{ws.settings.vault} cannot be written"
+            notices.raise_problem(ws, CAPTURE, f"memem cannot learn: {what}. Nothing is lost. See /memem-doctor.")
     elif isinstance(problem, VaultMissing):
         text = f"memem cannot learn: the vault {ws.settings.vault} is not there. Bring it back; nothing is lost."
         notices.raise_problem(ws, CAPTURE, text)
@@ -96,8 +96,7 @@ def clear_after_answer(ws: Workspace) -> None:
 
 def clear_after_apply(ws: Workspace) -> None:
     """What was learned is in the vault."""
-    for key in (VAULT, DISK, CAPTURE):
-        notices.clear_problem(ws, key)
+    notices.clear_problem(ws, CAPTURE)
 
 
 def clear_budget_of_yesterday(ws: Workspace) -> None:

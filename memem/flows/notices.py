@@ -83,13 +83,14 @@ def at_session_start(ws: Workspace, *, session: str, project: str, sign_of_life:
     """What to show when a session begins. Nobody reads a session run by a script: it uses up no notice."""
     if ws.settings.notices == "off":
         return ""
-    recorded = _check_now(ws)
+    check_now(ws)
+    unrecorded = _unrecorded(ws)
     if not interactive:
-        return _lines((*problems(ws).values(), *recorded))
+        return _lines((*problems(ws).values(), *unrecorded))
     with suppress(OSError):
         _board(ws).count_session(session, FIRST_SESSIONS)
     signs = [sign_of_life] if sign_of_life and shows_signs_of_life(ws) else []
-    return _lines((*_take(ws, session, project), *recorded, *signs))
+    return _lines((*_take(ws, session, project), *unrecorded, *signs))
 
 
 def at_failure(ws: Workspace, text: str, *, interactive: bool) -> str:
@@ -107,7 +108,7 @@ def at_prompt(ws: Workspace, *, session: str, project: str, shown: Sequence[str]
     """What to show with a prompt for which Claude is shown memories with these titles."""
     if ws.settings.notices == "off" or not interactive:
         return ""
-    _check_now(ws)
+    check_now(ws)
     signs = [f"memem showed Claude: {_joined(shown)}"] if shown and shows_signs_of_life(ws) else []
     return _lines((*_take(ws, session, project), *signs))
 
@@ -135,18 +136,32 @@ def _take(ws: Workspace, session: str, project: str) -> list[str]:
     return lines
 
 
-def _check_now(ws: Workspace) -> list[str]:
-    """Look at what can change at any moment. Returns the problems that could not even be recorded."""
-    options = "\n".join(ws.settings.problems)
-    checks = {"memory": "", "disk": _full_disk(ws), "vault": _unwritable(ws), "options": options}
-    checks["server"] = _skipped_server(ws)
-    known, unrecorded = problems(ws), list[str]()
-    for key, text in checks.items():
-        if text and not _recorded(ws, key, text):
-            unrecorded.append(text)
-        elif not text and key in known:
+def check_now(ws: Workspace) -> set[str]:
+    """Look at what can change at any moment, and record what is wrong or over. Returns the keys of what is wrong."""
+    found, known = _found_now(ws), problems(ws)
+    for key, text in found.items():
+        if text:
+            raise_problem(ws, key, text)
+        elif key in known:
             clear_problem(ws, key)
-    return unrecorded
+    return {key for key, text in found.items() if text}
+
+
+def _unrecorded(ws: Workspace) -> list[str]:
+    """What is wrong and could not be written down: without a record it is shown whenever a session begins."""
+    known = problems(ws)
+    return [text for key, text in _found_now(ws).items() if text and key not in known]
+
+
+def _found_now(ws: Workspace) -> dict[str, str]:
+    """What is wrong, by the key of each problem that is looked for here; empty where all is well."""
+    return {
+        "memory": "",  # it answers
+        "disk": _full_disk(ws),
+        "vault": _unwritable(ws),
+        "options": "\n".join(ws.settings.problems),
+        "server": _skipped_server(ws),
+    }
 
 
 def _recorded(ws: Workspace, key: str, text: str) -> bool:

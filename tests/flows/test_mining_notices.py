@@ -18,7 +18,7 @@ from memem.core.errors import (
     VaultMissing,
     VaultUnwritable,
 )
-from memem.flows import consent, keeping, mining, mining_notices, notices
+from memem.flows import consent, keeping, mining, mining_notices, notices, remember
 from memem.workspace import Workspace
 from tests import fake_claude
 from tests.fakes import SteppingClock
@@ -162,7 +162,7 @@ def test_a_vault_that_takes_no_notes_is_told_until_it_does(
     with monkeypatch.context() as patched:
         patched.setattr(keeping, "put", refuse)
         stop(ws, session)
-    assert str(ws.settings.vault) in notices.problems(ws)["vault"]
+    assert str(ws.settings.vault) in notices.problems(ws)["capture"]
     stop(ws, session)
     assert notices.problems(ws) == {}
     assert kept(ws) == once("one")
@@ -179,11 +179,11 @@ def full(kind: type[MememError]) -> MememError:
 @pytest.mark.parametrize(
     ("problem", "key", "words"),
     [
-        (full(HomeError), "disk", "the disk is full"),
-        (full(VaultUnwritable), "disk", "the disk is full"),
-        (HomeError("The database or disk is full."), "disk", "the disk is full"),
+        (full(HomeError), "capture", "the disk is full"),
+        (full(VaultUnwritable), "capture", "the disk is full"),
+        (HomeError("The database or disk is full."), "capture", "the disk is full"),
         (HomeError("Cannot use /x: not a folder."), "capture", "cannot use /x"),
-        (VaultUnwritable("no"), "vault", "Make it writable"),
+        (VaultUnwritable("no"), "capture", "cannot be written"),
         (VaultMissing("no"), "capture", "is not there"),
         (StateTooNew("no"), "capture", "newer memem"),
         (StateUnusable("no"), "capture", "/memem-mine"),
@@ -210,3 +210,13 @@ def test_notices_that_cannot_be_kept_stop_nothing(ws: Workspace, claude: Path, s
     stop(ws, session)
     stop(ws, session)
     assert kept(ws) == once("one")
+
+
+def test_a_miner_and_a_hook_say_the_same_of_a_read_only_vault(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    remember.save(ws, "A fact.", project="shop")
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    notices.check_now(ws)
+    before = notices.problems(ws)
+    mining_notices.report_trouble(ws, VaultUnwritable("no"))
+    assert notices.problems(ws) == before
+    assert list(before) == ["vault"]
