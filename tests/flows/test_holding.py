@@ -68,7 +68,7 @@ def test_whoever_looks_is_told(ws: Workspace, note: Path) -> None:
     assert "memem review accept 66666666" in finding.advice
     assert [each.what for each in checkup_vault.check(ws)] == ["held"]
     told = briefing.brief(ws, cwd=Path("/srv/shop"), session="s", source="startup").text
-    assert "- Review: 1 note waits for the user: 'memem review'" in told
+    assert "- Review: 1 note waits for the user: /memem-review" in told
 
 
 def test_a_model_is_told_that_it_waits_and_not_what_it_says(ws: Workspace, note: Path) -> None:
@@ -89,7 +89,7 @@ def test_nor_is_it_told_where_it_comes_from(ws: Workspace, note: Path) -> None:
     """`/memem-why` has Claude run that."""
     told = provenance.why(ws, IDENTITY)
     assert (told.entry.id, told.entry.path) == (IDENTITY, "")
-    assert "memem review" in told.note
+    assert "/memem-review" in told.note
     assert "walrus door" not in str(told)
 
 
