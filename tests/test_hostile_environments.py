@@ -356,7 +356,7 @@ def test_without_a_folder_for_the_socket_every_server_works_by_itself(far: Machi
 
 
 def test_a_leader_that_hangs_keeps_neither_hooks_nor_servers(machine: Machine) -> None:
-    impatient = "import sys, memem.serving as s; s.TOOL_SECONDS = 0.2; s.serve()"
+    impatient = "import memem.serve, memem.serving; memem.serving.TOOL_SECONDS = 0.2; memem.serve.main([])"
     python = str(machine.plugin.data / "venv" / "bin" / "python")
     path = f"import sys; sys.path.insert(0, {str(machine.plugin.root)!r}); {impatient}"
     with machine.server() as leader:

@@ -3,8 +3,8 @@
 Standard library and Python 3.6 syntax only; see `protocol.py`.
 """
 
+import _thread
 import sys
-import threading
 from collections import deque
 from time import monotonic
 
@@ -39,33 +39,31 @@ class Calls:
         self._service: "Service | None" = None
         self._problem = ""
         self._waiting: "deque[Call]" = deque()
-        self._changed = threading.Condition()
-        self._thread: "threading.Thread | None" = None
+        self._has_work = _thread.allocate_lock()
+        self._has_work.acquire()
+        self._is_wanted = self._has_begun = False
         self._started = monotonic()
 
     def start(self, loop: "Loop") -> None:
         self._loop = loop
 
     def prepare(self) -> None:
-        """Begin to load, now that the client knows the tools."""
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._work, name="memem calls", daemon=True)
-            # Not yet: the answer should leave before the imports compete with it.
-            self._loop.call_soon(self._thread.start)
+        """Load memem as soon as the client has its answer, with which the imports would compete."""
+        self._is_wanted = True
 
     def submit(self, call: "Call") -> None:
         self.prepare()
-        with self._changed:
-            self._waiting.append(call)
-            self._changed.notify()
+        self._waiting.append(call)
+        self._notify()
 
     def tick(self) -> "float | None":
         """Do what is due; return the seconds until the next time."""
-        if self._thread is None:
+        if not self._has_begun:
             left = self._started + IDLE_SECONDS - monotonic()
-            if left > 0:
+            if not self._is_wanted and left > 0:
                 return left
-            self.prepare()
+            if not self._loop.output:
+                self._begin()
         if self._service is not None or not self._loop.unanswered:
             return None
         left = self._loop.unanswered[0].received + LOAD_SECONDS - monotonic()
@@ -80,15 +78,26 @@ class Calls:
         if service is not None:
             service.close()
 
+    def _begin(self) -> None:
+        import threading  # in this thread, which it then takes for the main one; the answer has not waited for it
+
+        self._has_begun = True
+        threading.Thread(target=self._work, name="memem calls", daemon=True).start()
+
+    def _notify(self) -> None:
+        try:  # noqa: SIM105 - contextlib would have to be imported
+            self._has_work.release()
+        except RuntimeError:
+            pass  # it has been notified already
+
     def _work(self) -> None:
         self._ensure_loaded()
         while True:
-            with self._changed:
-                while not self._waiting:
-                    self._changed.wait()
+            while self._waiting:
                 call = self._waiting.popleft()
-            if not call.is_settled:
-                self._answer(call)
+                if not call.is_settled:
+                    self._answer(call)
+            self._has_work.acquire()  # which `_notify` releases
 
     def _answer(self, call: "Call") -> None:
         service = self._ensure_loaded()
