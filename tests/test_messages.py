@@ -15,7 +15,6 @@ MODULES = sorted(ROOT.glob("memem/**/*.py"))
 COMMANDS = {path.stem for path in ROOT.glob("commands/*.md")} | {
     path.parent.name for path in ROOT.glob("commands/*/SKILL.md")
 }
-PLANNED = {"memem-review", "memem-conflicts", "memem-undo"}
 _VERB = re.compile(r"`(?:[A-Z_]+=\S+ )*memem (-{0,2}[a-z][\w-]*)")
 _SLASH = re.compile(r"(?<![\w/}.~*<>)\"'])/(memem(?:-[a-z]+)*|remember|recall|forget)\b(?![\w/.])")
 
@@ -50,12 +49,12 @@ def test_every_verb_that_a_message_names_exists() -> None:
 def test_every_slash_command_that_a_message_names_exists() -> None:
     found = named(_SLASH)
     assert len(found) > 5
-    assert {each for each in found if each[1] not in COMMANDS | PLANNED} == set()
+    assert {each for each in found if each[1] not in COMMANDS} == set()
 
 
 def test_every_slash_command_that_stands_for_a_verb_exists() -> None:
     used = {*commands._WITH_ARGUMENTS.values(), *(each.partition(" ")[0] for each in commands._EXACT.values())}
-    assert used <= COMMANDS | PLANNED
+    assert used <= COMMANDS
     verbs = {*commands._WITH_ARGUMENTS, *(each.partition(" ")[0] for each in commands._EXACT)}
     assert verbs <= set(VERBS)
 
