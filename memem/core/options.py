@@ -261,7 +261,7 @@ OPTIONS = (
         "MEMEM_ALLOW_READING",
         "1",
         switch,
-        "Let Claude use memem's own reading tools without asking for permission.",
+        "Let Claude use the reading tools in the current project, and on general memories, without asking you.",
     ),
     Option(
         "tools",
