@@ -547,3 +547,20 @@ def test_status_shows_a_damaged_state(run: Run, session: Transcript, home: Home)
     for left in home.state.glob("state.db-*"):
         left.unlink()
     assert "is damaged" in run("status").out
+
+
+# --- status -------------------------------------------------------------------------------------------------------
+
+
+def test_status_says_what_waits_to_be_mined_together_and_how_the_history_ended(run: Run, sessions: Path) -> None:
+    run("mining", "on")
+    talk = Transcript(sessions / "short.jsonl", start=FAR)
+    talk.human(fact("one"))
+    run("mine", "--background", "--flush", "--session", str(talk.path))
+    assert "1 wait to be mined together" in run("status").out
+    assert run("mine", "--history", "--yes").code == 0
+    status = run("status")
+    assert "wait to be mined together" not in status.out
+    assert "done: 1 session, 1 memory, $0.00" in status.out
+    mining = run("status", "--json").data["mining"]
+    assert (mining["held_back"], mining["history"]["state"], mining["history"]["sessions_done"]) == (0, "done", 1)

@@ -42,6 +42,16 @@ def test_without_memories_and_work_nothing_else_is_sent(snapshot: SnapshotAssert
     assert prompt.build(bare("We deploy on Fridays."), ()).text == snapshot
 
 
+def test_several_sessions_are_sent_apart_in_one_question() -> None:
+    sent = prompt.build_packed([bare("We deploy on Fridays."), bare("Not on Fridays.", "commands run: make")], ())
+    first, second = sent.text.split("</conversation>\n")[:2]
+    assert "We deploy on Fridays." in first
+    assert "<conversation>" in second
+    assert "commands run: make" in second
+    assert sent.text.count("Project: shop") == 1
+    assert sent.instruction == prompt.PACKED_INSTRUCTION
+
+
 def test_what_is_sent_begins_with_the_mark_by_which_its_transcript_is_known() -> None:
     assert prompt.build(CHUNK, ()).text.startswith(f"{OWN_CALL} version {prompt.VERSION}\n")
 

@@ -12,7 +12,7 @@ import pytest
 
 import memem
 from memem.core.errors import HomeError
-from memem.jobs.single_flight import POOL, holding_session, holding_slot, lock_of
+from memem.jobs.single_flight import POOL, holding_session, holding_sessions, holding_slot, lock_of
 
 HOLDER = """
 import sys
@@ -86,6 +86,22 @@ def test_two_sessions_are_mined_side_by_side(folder: Path) -> None:
     one, other = list(names.values())[:2]
     with holding_session(folder, one) as first, holding_session(folder, other) as second:
         assert (first, second) == (True, True)
+
+
+def test_sessions_that_share_a_lock_are_held_together(folder: Path) -> None:
+    lock = lock_of(folder, "s1")
+    other = next(f"n{number}" for number in range(10_000) if lock_of(folder, f"n{number}") == lock)
+    with holding_sessions(folder, ["s1", other]) as held:
+        assert held
+
+
+def test_of_several_sessions_all_are_held_or_none(folder: Path) -> None:
+    names = {lock_of(folder, f"s{number}"): f"s{number}" for number in range(10)}
+    one, other = list(names.values())[:2]
+    with holding_session(folder, other), holding_sessions(folder, [one, other]) as both:
+        assert not both
+        with holding_session(folder, one) as free:
+            assert free
 
 
 @pytest.mark.parametrize("session", ["../../x", "/etc/passwd", "a/b", "..", "", "x" * 5_000, "会话", "\ud800", "a\0b"])
