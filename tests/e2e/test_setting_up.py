@@ -181,6 +181,9 @@ def test_a_server_that_died_at_its_start_is_reported_and_starts_again_later(
     assert (first.result, first.servers) == ("All right.", {SERVER: "failed"})
     second = machine.says("Hello.", cwd=project)
     assert (second.result, second.servers) == ("All right.", {SERVER: "failed"})  # though nothing is wrong any more
+    (told,) = messages(second)
+    assert told.startswith("memem's tools are missing")
+    assert "Type /mcp, choose memem, then Reconnect." in told
     findings = machine.memem(plugin, "doctor", "--json", cwd=project)
     assert "`/mcp`, choose memem, then Reconnect" in findings
     noted = json.loads(cache.read_text(encoding="utf-8"))
