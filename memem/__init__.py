@@ -28,7 +28,7 @@ Stages (gate ... jobs) import only `core`; flows join stages; doors call flows. 
 
 TYPE_CHECKING = False  # as type checkers know it; to import typing costs a hook as much as to start
 
-__version__ = "0.8.0"
+__version__ = "0.8.1"
 
 __all__ = ["Entry", "Hit", "Hits", "MememError", "Memory", "MemoryHome", "Mined", "Slice", "open"]
 
