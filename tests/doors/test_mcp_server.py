@@ -137,7 +137,7 @@ def test_memem_is_loaded_once_the_client_knows_the_tools_and_only_once(serving: 
 
 
 def test_memem_is_loaded_for_a_client_that_asks_for_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(calls, "IDLE_SECONDS", 0.0)
+    monkeypatch.setattr(calls, "LOAD_AFTER_SECONDS", 0.0)
     serving, loaded = Serving(), threading.Event()
     serving.load = lambda: loaded.set() or serving  # type: ignore[method-assign,func-returns-value]
     serving.loop._backend._load = serving.load  # type: ignore[attr-defined]

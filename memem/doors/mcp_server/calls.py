@@ -24,8 +24,9 @@ if TYPE_CHECKING:
         def close(self) -> None: ...
 
 
-IDLE_SECONDS = 1.0
-"""A client that has asked nothing for this long gets memem loaded anyway: hooks of the session need the engine."""
+LOAD_AFTER_SECONDS = 1.0
+"""memem is loaded this long after the start, or with the first call. Sooner it would compete with the first hooks, for
+which `claude -p` waits; a person takes longer to type a prompt, and then the engine is there."""
 LOAD_SECONDS = 30.0
 STILL_LOADING = "memem is still loading after {:.0f} seconds; the disk may be slow. Try again shortly."
 
@@ -59,7 +60,7 @@ class Calls:
     def tick(self) -> "float | None":
         """Do what is due; return the seconds until the next time."""
         if not self._has_begun:
-            left = self._started + IDLE_SECONDS - monotonic()
+            left = self._started + LOAD_AFTER_SECONDS - monotonic()
             if not self._is_wanted and left > 0:
                 return left
             if not self._loop.output:

@@ -209,9 +209,9 @@ class Loop:
     def _list_tools(self, identity: object) -> None:
         if self._setting is None:
             self._waiting_lists.append(identity)
+            self._backend.prepare()
         else:
             self._send_tools(identity, self._setting)
-        self._backend.prepare()
 
     def _send_tools(self, identity: object, setting: str) -> None:
         self._listed = setting
