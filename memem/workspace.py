@@ -214,7 +214,7 @@ class Workspace(Surroundings):
         """A digest of what answers depend on: two processes with the same give the same answers."""
         import hashlib
 
-        names = [each.name for each in fields(self.settings) if each.name not in ("sources", "problems", "debug")]
+        names = [each.name for each in fields(self.settings) if each.name not in ("sources", "debug")]
         told = [(name, getattr(self.settings, name)) for name in names]
         parts = [__version__, Path(__file__).parent, self.user_home, *told]
         return hashlib.sha256(repr(list(map(str, parts))).encode()).hexdigest()

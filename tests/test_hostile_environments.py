@@ -65,7 +65,7 @@ def works(machine: Machine) -> None:
     assert told["PermissionRequest"].is_allowed
     assert (learned(machine), machine.log) == (1, "")
     with machine.server() as server:
-        assert FACT in server.says("memory_search", query="RS256")
+        assert FACT in server.says("memory_search", query="RS256", scope_id="all")
         assert "Saved" in server.says("memory_save", content="Invoices are numbered per year.")
     assert server.complaint == ""
 
@@ -260,7 +260,7 @@ def cannot_be_used(machine: Machine, words: str) -> None:
     """A home that is of no use: said where somebody looks, and in nobody's way."""
     told = machine.hooks()
     assert words in told["SessionStart"].message
-    assert "/memem-doctor tells more" in told["SessionStart"].message
+    assert "/memem-doctor says more" in told["SessionStart"].message
     assert [told[event].told for event in ("UserPromptSubmit", "PreToolUse")] == [{}, {}]
     assert told["PermissionRequest"].is_allowed
     with machine.server() as server:

@@ -24,6 +24,7 @@ __all__ = ["BROKEN", "DEGRADED", "FINE", "Diagnosis", "diagnose", "integrity", "
 
 VERDICTS = dict(zip(STATES, ("HEALTHY", "DEGRADED", "FAILING"), strict=True))
 MAKE_USABLE = "Make it readable and writable for you, and try again."
+IN_CLAUDE_CODE = "Correct it in Claude Code: `/plugin configure memem@memem-marketplace`."
 REPORT = "`MEMEM_DEBUG=1 memem doctor` shows where; please report it."
 
 Check = Callable[[Workspace], list[Diagnosis]]
@@ -47,12 +48,7 @@ def integrity(ws: Workspace) -> list[Diagnosis]:
 
 def unopened(problem: SettingsError) -> list[Diagnosis]:
     """What can be said where the settings do not even name a home."""
-    in_plugin = PLUGIN in str(problem)
-    fix = (
-        "Correct it in Claude Code: `/plugin configure memem@memem-marketplace`."
-        if in_plugin
-        else "Correct it there, and try again."
-    )
+    fix = IN_CLAUDE_CODE if PLUGIN in str(problem) else "Correct it there, and try again."
     return [*checkup_setup.check(), broken("settings", str(problem), fix)]
 
 
@@ -73,6 +69,8 @@ def _careful(ws: Workspace, what: str, check: Check) -> list[Diagnosis]:
 
 def _settings(ws: Workspace) -> list[Diagnosis]:
     """The options of the plugin, as its hooks have left them."""
+    if ws.settings.problems:
+        return [degraded("settings", each, IN_CLAUDE_CODE) for each in ws.settings.problems]
     file = ws.home.plugin_options
     if not file.exists() or stored_plugin_options(ws.home) or file.read_bytes().strip() == b"{}":
         return []

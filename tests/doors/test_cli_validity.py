@@ -71,7 +71,7 @@ def test_so_do_the_tools(home: Workspace, tmp_path: Path) -> None:
     def ask(name: str, **arguments: str) -> str:
         return tools.call(home, name, arguments, cwd=tmp_path)
 
-    then = ask("memory_search", query="built", as_of="2025-06-01")
+    then = ask("memory_search", query="built", as_of="2025-06-01", scope_id="all")
     assert f" · deprecated, until 2025-06-01, replaced by {NEW[:8]}" in then
     assert f". {NEW[:8]} · " not in then
     shown = ask("memory_get", ids=STALE)

@@ -133,9 +133,14 @@ def test_settings_that_cannot_be_used_leave_little_to_look_at(monkeypatch: pytes
 def test_an_option_of_the_plugin_that_cannot_be_used_is_to_be_corrected_in_claude_code(ws: Workspace) -> None:
     ws.home.state.mkdir(parents=True)
     ws.home.plugin_options.write_text('{"daily_usd": "much"}')
+    opened = open_workspace(actor="test", home=ws.home.root)
+    (found,) = [each for each in doctor.diagnose(opened) if each.what == "settings"]
+    assert (found.state, found.detail) == (DEGRADED, opened.settings.problems[0])
+    assert "/plugin configure memem" in found.fix
+    ws.home.plugin_options.write_text('{"vault": " "}')
     with pytest.raises(SettingsError) as raised:
         open_workspace(actor="test", home=ws.home.root)
-    assert "/plugin" in doctor.unopened(raised.value)[-1].fix
+    assert "/plugin configure memem" in doctor.unopened(raised.value)[-1].fix
 
 
 @pytest.mark.parametrize(("left", "state"), [("{}", None), ('{"vault": "/srv/v"}', None), ("half a li", DEGRADED)])

@@ -20,7 +20,7 @@ SAID = (
     "Remember that the staging database of the shop listens on port 6543, because 5432 is taken by the old one, which "
     "nobody dares to switch off before the yearly report is written and everybody has copied what they still need."
 )
-ASKED = "On which port does the staging database of the shop listen?"
+ASKED = "What are tokens of the shop signed with?"
 TITLE = "Staging database port"
 READ_ONLY = 'set -e; mount --bind "$1" "$1"; mount -o remount,bind,ro "$1"'
 FULL = """set -e; cp -a "$1" "$1.kept"; mount -t tmpfs -o size=4m,mode=700 none "$1"; cp -a "$1.kept/." "$1"
@@ -47,12 +47,17 @@ def learn(stub: ModelStub) -> None:
     )
 
 
-def say(screen: Terminal, machine: Machine, words: str) -> None:
-    """One turn, with everything that follows it in the background."""
+def say(screen: Terminal, words: str) -> None:
+    """One turn."""
     answers = screen.text.count("All right.")
     screen.type(words)
     screen.wait_for("All right.", times=answers + 1)
     screen.wait_until_idle()
+
+
+def has_news(machine: Machine) -> bool:
+    """Whether something waits to be shown with the next prompt."""
+    return any((machine.memem_dir / "state" / "notices").glob("news-*"))
 
 
 @contextmanager
@@ -82,19 +87,23 @@ def test_signs_of_life_name_what_was_learned_shown_and_used(
     learn(stub)
     with terminal(machine, project) as screen:
         screen.wait_for("memem: no memories yet · mining on")
-        say(screen, machine, SAID)
-        screen.wait_until(lambda: TITLE in machine.notes(), "the note")
-        say(screen, machine, "Thank you.")
+        say(screen, SAID)
+        screen.wait_until(lambda: has_news(machine), "the lesson")
+        say(screen, "Thank you.")
         screen.wait_for(f"memem learned: {TITLE}")
+    assert TITLE in machine.notes()
     machine.settle()
-    stub.answers(lambda request: ASKED in request.said, text("It listens on port 6543. All right."))
+    # One that is not on the playbook yet, which every session is told at its start.
+    machine.memem(plugin, "save", "Tokens of the shop are signed with RS256.", "--title", "Signing", cwd=project)
+    (note,) = machine.vault.rglob("memem/memories/signing-*.md")
+    stub.answers(lambda request: ASKED in request.said, text(f"With RS256 ({note.stem[-8:]}). All right."))
     with terminal(machine, project) as screen:
-        screen.wait_for("memem: 1 memory of shop · mining on")
-        say(screen, machine, ASKED)
-        screen.wait_for(f"memem showed Claude: {TITLE}")
-        screen.wait_until(lambda: any((machine.memem_dir / "state" / "notices").glob("news-*")), "the judgement")
-        say(screen, machine, "Thank you.")
-        screen.wait_for(f"Claude used: {TITLE}")
+        screen.wait_for("memem: 2 memories of shop · mining on")
+        say(screen, ASKED)
+        screen.wait_for("memem showed Claude: Signing")
+        screen.wait_until(lambda: has_news(machine), "the judgement")
+        say(screen, "Thank you.")
+        screen.wait_for("Claude used: Signing")
 
 
 def test_a_miner_that_is_not_logged_in_is_named_and_so_is_its_return(
@@ -106,15 +115,15 @@ def test_a_miner_that_is_not_logged_in_is_named_and_so_is_its_return(
     stub.fails(lambda request: request.is_mining, 401)
     problems = machine.memem_dir / "state" / "notices"
     with terminal(machine, project) as screen:
-        say(screen, machine, SAID)
+        say(screen, SAID)
         screen.wait_until((problems / "problem-login").exists, "the failure to log in")
-        say(screen, machine, "Thank you.")
+        say(screen, "Thank you.")
         screen.wait_for("not logged in")
         assert "/login" in screen.text
         stub.rules.pop(0)
-        say(screen, machine, "And thank you once more, for all that you have done here today and yesterday too.")
+        say(screen, "And thank you once more, for all that you have done here today and yesterday too.")
         screen.wait_until(lambda: TITLE in machine.notes(), "the note")
-        say(screen, machine, "Thank you.")
+        say(screen, "Thank you.")
         screen.wait_for("memem can ask claude again.")
 
 
@@ -138,13 +147,13 @@ def test_a_vault_that_takes_no_notes_is_named_and_so_is_its_return(
     allowed = ("--allowedTools", f"{TOOL}memory_save")
     with mounting(machine, how, machine.vault) as inside, terminal(inside, project, *allowed) as screen:
         screen.wait_for(words)
-        say(screen, machine, "What are tokens of the shop signed with, RS256?")
+        say(screen, "What are tokens of the shop signed with, RS256?")
         assert screen.text.count(words) == 1
         assert "RS256" in stub.requests[-1].everything
     (machine.memem_dir / "hooks.log").unlink(missing_ok=True)  # pages could not be written meanwhile
     with terminal(machine, project, *allowed) as screen:
         screen.wait_for(over)
-        say(screen, machine, "Save it.")
+        say(screen, "Save it.")
     assert "The shop closes at eight." in machine.notes()
 
 
@@ -158,7 +167,7 @@ def test_an_invalid_option_is_named_and_memory_works_all_the_same(
     machine.memem(plugin, "save", "Tokens of the shop are signed with RS256.", "--title", "Signing", cwd=project)
     with terminal(machine, project) as screen:
         screen.wait_for("the plugin option injection_mode is 'loud': use one of auto, hybrid, tool. auto is used")
-        say(screen, machine, "What are tokens of the shop signed with, RS256?")
+        say(screen, "What are tokens of the shop signed with, RS256?")
         assert "signed with RS256" in stub.requests[-1].everything
     machine.settle()
 
@@ -173,7 +182,7 @@ def test_reading_needs_no_permission_and_forgetting_asks_with_the_title(
     stub.answers(_is_asked("Look it up"), tool_use(f"{TOOL}memory_search", query="how tokens are signed"))
     stub.answers(_is_asked("Drop it"), tool_use(f"{TOOL}memory_forget", id=identity))
     with terminal(machine, project) as screen:
-        say(screen, machine, "Look it up.")
+        say(screen, "Look it up.")
         (found,) = [request.tool_result for request in stub.requests if request.tool_result]
         assert "signed with RS256" in found
         screen.type("Drop it.")
