@@ -108,14 +108,12 @@ class Serving:
             return Reply(DONE, _call(opened, request.name, _arguments(request.body), request.facts).encode())
         if not _is_of(request.facts, opened):
             return Reply(OTHER)
-        from memem.doors.hook.answers import answer, is_interactive
-
-        interactive = is_interactive(request.facts)
+        from memem.doors.hook.answers import answer
 
         def work(ws: Workspace) -> bytes:
             ws.wanted_until = until
             try:
-                return answer(ws, request.name, request.body, interactive=interactive)
+                return answer(ws, request.name, request.body, environ=request.facts)
             finally:
                 # Who asked has given up, and told the others: from now on they are in time again.
                 if ws.ticks() >= until:

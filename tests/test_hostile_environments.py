@@ -260,7 +260,7 @@ def cannot_be_used(machine: Machine, words: str) -> None:
     """A home that is of no use: said where somebody looks, and in nobody's way."""
     told = machine.hooks()
     assert words in told["SessionStart"].message
-    assert "/memem-doctor says more" in told["SessionStart"].message
+    assert "See /memem-doctor" in told["SessionStart"].message
     assert [told[event].told for event in ("UserPromptSubmit", "PreToolUse")] == [{}, {}]
     assert told["PermissionRequest"].is_allowed
     with machine.server() as server:

@@ -6,8 +6,9 @@ from pathlib import PurePath, PurePosixPath
 from typing import Any
 
 GENERAL = "general"
-EVERY_PROJECT = "all"
 """The project of memories that belong to no project in particular."""
+EVERY_PROJECT = "all"
+"""As a scope: all projects."""
 
 KINDS = ("decision", "convention", "preference", "fact", "lesson", "procedure")
 QUARANTINED = "quarantined"

@@ -88,21 +88,18 @@ def load(
     sources: dict[str, str] = {}
     problems: list[str] = []
     for option in OPTIONS:
-        candidates = list(_candidates(option, environ, given, configured, str(config_file)))
-        text, source = candidates[0]
-        try:
-            values[option.key] = option.parse(text)
-        except ValueError as problem:
-            # A typing slip in Claude Code's form must not stop memory; a wrong vault could not be made good again.
-            if source != PLUGIN or option.is_path:
-                raise SettingsError(f"{option.key} is {text!r} in {source}: {problem}.") from None
-            text, source = candidates[1]
-            values[option.key] = option.parse(text)
-            problems.append(
-                f"memem: the plugin option {option.key} is {given[option.key]!r}: {problem}. "
-                f"{text or 'Nothing'} is used; /plugin changes it."
-            )
-        sources[option.key] = source
+        invalid = ""
+        for text, source in _candidates(option, environ, given, configured, str(config_file)):
+            try:
+                values[option.key], sources[option.key] = option.parse(text), source
+                break
+            except ValueError as problem:
+                # A typo in Claude Code's form must not stop memory, but a wrong vault would get the notes.
+                if source != PLUGIN or option.is_path:
+                    raise SettingsError(f"{option.key} is {text!r} in {source}: {problem}.") from None
+                invalid = f"memem: the plugin option {option.key} has the invalid value {text!r} ({problem})"
+        if invalid:
+            problems.append(f"{invalid}; using {text or 'none'}. Change it with /plugin.")
         if option.is_path and values[option.key] is not None:
             relative_to = config_file.parent if source == str(config_file) else folder
             values[option.key] = expand(values[option.key], user_home, relative_to)

@@ -212,7 +212,7 @@ def _trouble(ws: Workspace) -> list[str]:
     known = notices.problems(ws)
     if "recall" not in known and ws.settings.encoder != "none" and not ws.index.meta("encoded_by"):
         return [KEYWORDS_ALONE]
-    return [f"{words}; /memem-doctor says what to do" for key, words in TROUBLE.items() if key in known]
+    return [f"{words}; see /memem-doctor" for key, words in TROUBLE.items() if key in known]
 
 
 def _banner(ws: Workspace, memories: str) -> str:

@@ -60,7 +60,7 @@ def report_budget(ws: Workspace, problem: BudgetSpent) -> None:
 def report_trouble(ws: Workspace, problem: MememError) -> None:
     """Vault, disk or state keep memem from learning; what concerns one session only is not reported."""
     if _is_full_disk(problem) or isinstance(problem, VaultUnwritable):
-        if not notices.check_now(ws) & {"disk", "vault"}:
+        if not notices.check_now(ws).keys() & {"disk", "vault"}:
             what = "the disk is full" if _is_full_disk(problem) else f"{ws.settings.vault} cannot be written"
             notices.raise_problem(ws, CAPTURE, f"memem cannot learn: {what}. Nothing is lost. See /memem-doctor.")
     elif isinstance(problem, VaultMissing):

@@ -7,7 +7,8 @@ Recording or showing a notice never fails whatever it accompanies.
 
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -30,26 +31,29 @@ _ENDED = {
     "vault": "memem can write to the vault again.",
     "disk": "memem has disk space again.",
     "login": "memem can ask claude again.",
-    "budget": "memem is learning again: a new day's budget began.",
+    "budget": "memem is learning again: there is budget left.",
     "capture": "memem is learning again.",
     "recall": "memem finds memories by meaning again.",
-    "server": "memem's tools are back.",
     "options": "memem's options are valid again.",
 }
+"""What the user is told when a problem is over. That Claude Code may start the server again is no news yet."""
+_OF_VAULT = ("memory", "disk", "vault", "recall")
+_OF_CLAUDE_CODE = ("options", "server")
+"""Problems that sessions with another vault, or another configuration of Claude Code, do not share."""
 READY = "memem is ready. /memem shows what it does; /memem-mine lets it learn from your sessions."
 
 
 def raise_problem(ws: Workspace, key: str, text: str) -> None:
     """Record that something keeps memem from working as it should; the user is told once, and again if it changes."""
     with _recording(ws):
-        _board(ws).raise_problem(key, text)
+        _board(ws).raise_problem(_subject(ws, key), text)
 
 
 def clear_problem(ws: Workspace, key: str) -> None:
     """Record that a problem is over; a user who was told of it is told that too."""
     with _recording(ws):
-        if _board(ws).clear_problem(key):
-            announce(ws, _ENDED.get(key, f"memem: this problem is over: {key}."))
+        if _board(ws).clear_problem(_subject(ws, key)) and key in _ENDED:
+            announce(ws, _ENDED[key])
 
 
 def announce(ws: Workspace, text: str, *, session: str = "", project: str = "", kind: str = "event") -> None:
@@ -67,28 +71,35 @@ def announce_learned(ws: Workspace, titles: Sequence[str], *, session: str = "",
 
 def announce_used(ws: Workspace, titles: Sequence[str], *, session: str) -> None:
     """Record that Claude used these memories, for users who still see signs of life."""
-    if shows_signs_of_life(ws):
+    if is_interactive(ws.environ) and shows_signs_of_life(ws):
         for title in titles:
             announce(ws, title, session=session, kind=USED)
 
 
 def problems(ws: Workspace) -> dict[str, str]:
-    """Every ongoing problem by its key."""
+    """Every ongoing problem that concerns this workspace, by its key."""
     with suppress(OSError):
-        return _board(ws).problems()
+        recorded = _board(ws).problems()
+        keys = {name: name.partition(".")[0] for name in recorded}
+        return {key: recorded[name] for name, key in keys.items() if name == _subject(ws, key)}
     return {}
+
+
+def is_interactive(environ: Mapping[str, str]) -> bool:
+    """Whether a person sees the session: Claude Code names how it was started, and scripts start it as an SDK."""
+    return not environ.get("CLAUDE_CODE_ENTRYPOINT", "").startswith("sdk")
 
 
 def at_session_start(ws: Workspace, *, session: str, project: str, sign_of_life: str, interactive: bool) -> str:
     """What to show when a session begins. Nobody reads a session run by a script: it uses up no notice."""
     if ws.settings.notices == "off":
         return ""
-    check_now(ws)
-    unrecorded = _unrecorded(ws)
+    unrecorded = _check_and_answer(ws)
     if not interactive:
         return _lines((*problems(ws).values(), *unrecorded))
     with suppress(OSError):
-        _board(ws).count_session(session, FIRST_SESSIONS)
+        if not _is_too_late(ws):
+            _board(ws).count_session(session, FIRST_SESSIONS)
     signs = [sign_of_life] if sign_of_life and shows_signs_of_life(ws) else []
     return _lines((*_take(ws, session, project), *unrecorded, *signs))
 
@@ -100,7 +111,7 @@ def at_failure(ws: Workspace, text: str, *, interactive: bool) -> str:
     if not interactive or not _recorded(ws, "memory", text):
         return text
     with suppress(OSError):
-        return _lines(_board(ws).take_problems())
+        return _lines(_take_problems(ws))
     return text
 
 
@@ -108,7 +119,7 @@ def at_prompt(ws: Workspace, *, session: str, project: str, shown: Sequence[str]
     """What to show with a prompt for which Claude is shown memories with these titles."""
     if ws.settings.notices == "off" or not interactive:
         return ""
-    check_now(ws)
+    _check_and_answer(ws)
     signs = [f"memem showed Claude: {_joined(shown)}"] if shown and shows_signs_of_life(ws) else []
     return _lines((*_take(ws, session, project), *signs))
 
@@ -123,12 +134,14 @@ def shows_signs_of_life(ws: Workspace) -> bool:
 
 
 def _take(ws: Workspace, session: str, project: str) -> list[str]:
-    board, lines = _board(ws), list[str]()
+    lines = list[str]()
+    if _is_too_late(ws):
+        return lines
     with suppress(OSError):
         if _is_newly_set_up():
             lines.append(READY)
-        lines += board.take_problems()
-        news = board.take_news(session, project, ws.clock().timestamp())
+        lines += _take_problems(ws)
+        news = _board(ws).take_news(session, project, ws.clock().timestamp())
         lines += [each.text for each in news if each.kind not in (LEARNED, USED)]
         for kind, verb in ((LEARNED, "memem learned"), (USED, "Claude used")):
             titles = [each.text for each in news if each.kind == kind]
@@ -136,37 +149,52 @@ def _take(ws: Workspace, session: str, project: str) -> list[str]:
     return lines
 
 
-def check_now(ws: Workspace) -> set[str]:
-    """Look at what can change at any moment, and record what is wrong or over. Returns the keys of what is wrong."""
-    found, known = _found_now(ws), problems(ws)
-    for key, text in found.items():
-        if text:
-            raise_problem(ws, key, text)
-        elif key in known:
-            clear_problem(ws, key)
-    return {key for key, text in found.items() if text}
+def _take_problems(ws: Workspace) -> list[str]:
+    board = _board(ws)
+    return [text for key, text in problems(ws).items() if board.claim_problem(_subject(ws, key), text)]
 
 
-def _unrecorded(ws: Workspace) -> list[str]:
-    """What is wrong and could not be written down: without a record it is shown whenever a session begins."""
-    known = problems(ws)
-    return [text for key, text in _found_now(ws).items() if text and key not in known]
+def _is_too_late(ws: Workspace) -> bool:
+    """Whether the hook has given up waiting: what it does not print must stay for the next one."""
+    return ws.ticks() > ws.wanted_until
 
 
-def _found_now(ws: Workspace) -> dict[str, str]:
-    """What is wrong, by the key of each problem that is looked for here; empty where all is well."""
-    return {
-        "memory": "",  # it answers
+def check_now(ws: Workspace) -> dict[str, str]:
+    """Look at what can change at any moment, and record what is wrong or over. Returns what is wrong, by key."""
+    checked = {
         "disk": _full_disk(ws),
         "vault": _unwritable(ws),
         "options": "\n".join(ws.settings.problems),
         "server": _skipped_server(ws),
     }
+    recorded = problems(ws)
+    for key, text in checked.items():
+        if text:
+            raise_problem(ws, key, text)
+        elif key in recorded:
+            clear_problem(ws, key)
+    return {key: text for key, text in checked.items() if text}
+
+
+def _check_and_answer(ws: Workspace) -> list[str]:
+    """The same for a hook that could answer. Returns what is wrong and could not be recorded: it is always shown."""
+    wrong, recorded = check_now(ws), problems(ws)
+    if "memory" in recorded:
+        clear_problem(ws, "memory")
+    return [text for key, text in wrong.items() if key not in recorded]
+
+
+def _subject(ws: Workspace, key: str) -> str:
+    """The name a problem is recorded under: with what it is about, where sessions differ in that."""
+    if key not in _OF_VAULT + _OF_CLAUDE_CODE:
+        return key
+    path = ws.settings.vault if key in _OF_VAULT else ws.claude_folder
+    return f"{key}.{zlib.crc32(bytes(path)):08x}"
 
 
 def _recorded(ws: Workspace, key: str, text: str) -> bool:
     try:
-        _board(ws).raise_problem(key, text)
+        _board(ws).raise_problem(_subject(ws, key), text)
     except OSError:
         return False
     return True
@@ -196,7 +224,7 @@ def _skipped_server(ws: Workspace) -> str:
 
     if not server_is_skipped(ws):
         return ""
-    why = "Claude Code does not start its server again after a failed start"
+    why = "Claude Code will not restart its server for 15 minutes after a failed start"
     return f"memem's tools are missing: {why}. Type /mcp, choose memem, then Reconnect."
 
 

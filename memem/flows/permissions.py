@@ -37,11 +37,11 @@ class Permission:
     reason: str = ""
 
 
-def decide(ws: Workspace, tool: str, arguments: Mapping[str, Any], *, cwd: Path, can_ask: bool) -> Permission:
-    """What to answer before a tool of memem's own is used with these arguments."""
+def decide(ws: Workspace, tool: str, arguments: Mapping[str, Any], *, folder: Path, can_ask: bool) -> Permission:
+    """Decide whether Claude may call one of memem's tools with these arguments, in a session started in `folder`."""
     if tool == "memory_forget":
         return _before_forgetting(ws, arguments) if can_ask else Permission()
-    if ws.settings.allow_reading and _stays_in_project(ws, tool, arguments, ws.project_of(cwd).name):
+    if ws.settings.allow_reading and _stays_in_project(ws, tool, arguments, ws.project_of(folder).name):
         return Permission(ALLOW, "reads memories of this project")
     return Permission()
 
@@ -49,14 +49,21 @@ def decide(ws: Workspace, tool: str, arguments: Mapping[str, Any], *, cwd: Path,
 def _stays_in_project(ws: Workspace, tool: str, arguments: Mapping[str, Any], project: str) -> bool:
     allowed = (project, GENERAL)
     if tool in SCOPED:
-        scope = arguments.get(SCOPED[tool]) or project
-        is_wide = not isinstance(scope, str) or scope.strip().lower() == EVERY_PROJECT
-        return not is_wide and normalise(scope) in allowed
+        return _is_within(arguments.get(SCOPED[tool]), project)
     if tool in BY_ID:
-        given = arguments.get(BY_ID[tool]) or []
-        ids = given if isinstance(given, list) else str(given).split(",")
-        return all(_project_of(ws, str(each).strip()) in (*allowed, "") for each in ids)
+        given = arguments.get(BY_ID[tool])
+        ids = given if isinstance(given, list) else [given]
+        is_narrow = _is_within(arguments.get("scope_id"), project)
+        return is_narrow and bool(ids) and all(_project_of(ws, each) in allowed for each in ids)
     return False
+
+
+def _is_within(scope: object, project: str) -> bool:
+    """Whether a scope, as the tools take it, is no wider than the project and general memories."""
+    if scope is None or scope == "":
+        return True
+    is_wide = not isinstance(scope, str) or scope.strip().lower() == EVERY_PROJECT
+    return not is_wide and normalise(str(scope)) in (project, GENERAL)
 
 
 def _before_forgetting(ws: Workspace, arguments: Mapping[str, Any]) -> Permission:
@@ -66,15 +73,15 @@ def _before_forgetting(ws: Workspace, arguments: Mapping[str, Any]) -> Permissio
         entry = get(ws, str(arguments.get("id", "")).strip())
     except MememError:
         return Permission()  # the tool itself says what is wrong with the id
-    title = " ".join(entry.title.split())[:MAX_TITLE_CHARS]
+    title = " ".join("".join(each if each.isprintable() else " " for each in entry.title).split())[:MAX_TITLE_CHARS]
     return Permission(ASK, f"memem would forget “{title}” ({entry.memory.id8}, project {entry.project}).")
 
 
-def _project_of(ws: Workspace, identity: str) -> str:
-    """The project of a memory; empty when there is none with this id, and the tool will say so."""
+def _project_of(ws: Workspace, identity: object) -> str:
+    """The project of a memory; empty when that cannot be told, and Claude Code has to ask."""
     from memem.flows.retrieve import get
 
     try:
-        return get(ws, identity).project
+        return get(ws, identity.strip()).project if isinstance(identity, str) else ""
     except MememError:
         return ""

@@ -18,6 +18,7 @@ from memem.index.passages import key, passages
 from memem.index.turns import SESSIONS, TurnIndex
 from memem.jobs import stale
 from memem.jobs.journal import DEAD
+from memem.jobs.notices import NoticeBoard
 from memem.jobs.tables import CONTEXTS, STATE
 from memem.workspace import Workspace, load_numpy
 
@@ -173,7 +174,8 @@ def small_files(ws: Workspace, traces: Traces) -> None:
     damaged = [*ws.home.state.glob("*.damaged"), *ws.home.cache.rglob("*.damaged")]
     leftovers = [*ws.home.root.rglob(_TEMPORARY), *ws.store.leftovers()]
     leftovers += ws.home.letters.glob("*.json")
-    for path in (*ws.home.notices.glob("*"), *damaged, *leftovers):
+    NoticeBoard(ws.home.notices).drop_news()
+    for path in (*damaged, *leftovers):
         if _holds(path, traces):
             files.remove_quietly(path)
     logs = [*ws.home.root.glob("*.log*"), *ws.home.write_lock.parent.glob("*.log*")]

@@ -21,6 +21,7 @@ ANSWER_CHARACTERS = 9_000
 """Of all that is said at once: Claude Code shortens what is longer, and a context is not ours to fill."""
 WAITS = "(held back until the user has reviewed it, with /memem-review in Claude Code)"
 UNNAMED = "(a file whose name speaks to the model)"
+UNTITLED = "(a title that reads like an instruction)"
 STATEMENT_CHARACTERS = 700
 GLANCE_CHARACTERS = 240
 TURN_CHARACTERS = 600
@@ -34,6 +35,13 @@ _ONWARD = {
 }
 _BACKWARD = {SUPPORTS: "supported by", DEPENDS_ON: "needed by", SUPERSEDES: "superseded by"}
 _LAST_WORDS = 600  # kept back for what is said besides: that something is left out, why keywords answered alone
+
+
+def title(text: str) -> str:
+    """A title as a model may read it outside of a quotation."""
+    from memem.gate.verdict import recorded_line
+
+    return recorded_line(text) or UNTITLED
 
 
 def memories(entries: Sequence[Entry], advice: str) -> tuple[str, int]:

@@ -105,8 +105,8 @@ def _is_steady(ws: Workspace) -> bool:
 def check_recall(ws: Workspace) -> None:
     """Have the user told when memories are found by keywords alone, and when that is over."""
     if model.state(ws).problem:
-        told = "memem finds memories by keywords only: the embedding model cannot be used."
-        notices.raise_problem(ws, "recall", f"{told} /memem-doctor says what to do.")
+        text = "memem finds memories by keywords only: the embedding model cannot be used."
+        notices.raise_problem(ws, "recall", f"{text} See /memem-doctor.")
     else:
         notices.clear_problem(ws, "recall")
 

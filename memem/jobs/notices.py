@@ -17,6 +17,7 @@ from memem.core.formats import from_json
 
 NEWS_SECONDS = 7 * 86_400
 """News nobody came to see within this time is dropped."""
+MAX_NEWS = 50
 _PROBLEM, _SHOWN, _NEWS, _SESSIONS = "problem-", "shown-", "news-", "sessions"
 
 
@@ -64,14 +65,31 @@ class NoticeBoard:
         found = {name.removeprefix(_PROBLEM): _read_text(self._folder / name) for name in self._names(_PROBLEM)}
         return {key: text for key, text in found.items() if text}
 
-    def take_problems(self) -> list[str]:
-        """The problems nobody has shown yet, in their present words. Whoever takes one shows it."""
-        return [text for key, text in self.problems().items() if self._claim(key, text)]
+    def claim_problem(self, key: str, text: str) -> bool:
+        """Whether the caller is the one to show a problem in these words: nobody has shown it so."""
+        marker = self._folder / f"{_SHOWN}{key}-{zlib.crc32(text.encode()):08x}"
+        try:
+            os.close(os.open(marker, os.O_WRONLY | os.O_CREAT | os.O_EXCL, files.PRIVATE_FILE))
+        except FileExistsError:
+            return False
+        for earlier in self._folder.glob(f"{_SHOWN}{key}-*"):
+            if earlier != marker:
+                earlier.unlink(missing_ok=True)
+        return True
 
     def add(self, news: News) -> None:
-        waiting = sum(1 for _ in self._names(_NEWS))  # several may come within one tick of the clock
-        name = f"{_NEWS}{int(news.time * 1e6):020d}-{waiting:04d}-{os.urandom(4).hex()}"
+        """Add news; beyond a bound the oldest goes."""
+        waiting = list(self._names(_NEWS))  # several may come within one tick of the clock
+        for name in waiting[: max(0, len(waiting) + 1 - MAX_NEWS)]:
+            (self._folder / name).unlink(missing_ok=True)
+        number = int(waiting[-1].split("-")[2]) + 1 if waiting else 0
+        name = f"{_NEWS}{int(news.time * 1e6):020d}-{number:08d}-{os.urandom(4).hex()}"
         self._write(self._folder / name, json.dumps(asdict(news)).encode())
+
+    def drop_news(self) -> None:
+        """Remove all news: it quotes titles."""
+        for name in self._names(_NEWS):
+            (self._folder / name).unlink(missing_ok=True)
 
     def take_news(self, session: str, project: str, now: float) -> list[News]:
         """The news for this session or project, oldest first; each is handed out once. Old news is dropped."""
@@ -102,18 +120,6 @@ class NoticeBoard:
 
     def _problem(self, key: str) -> Path:
         return self._folder / f"{_PROBLEM}{key}"
-
-    def _claim(self, key: str, text: str) -> bool:
-        """Whether this process is the one to show a problem in these words."""
-        marker = self._folder / f"{_SHOWN}{key}-{zlib.crc32(text.encode()):08x}"
-        try:
-            os.close(os.open(marker, os.O_WRONLY | os.O_CREAT | os.O_EXCL, files.PRIVATE_FILE))
-        except FileExistsError:
-            return False
-        for earlier in self._folder.glob(f"{_SHOWN}{key}-*"):
-            if earlier != marker:
-                earlier.unlink(missing_ok=True)
-        return True
 
     def _names(self, prefix: str) -> Iterator[str]:
         with suppress(FileNotFoundError, NotADirectoryError):

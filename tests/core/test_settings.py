@@ -328,13 +328,15 @@ def test_an_invalid_plugin_option_is_named_and_the_next_best_value_is_used(tmp_p
     assert (loaded.injection_mode, loaded.daily_usd) == ("auto", 2.0)
     assert loaded.sources["injection_mode"] == "default"
     money, mode = sorted(loaded.problems)
-    assert money.startswith("memem: the plugin option daily_usd is 'lots': use a number from 0 to 100000. 2 is used")
+    assert money.startswith("memem: the plugin option daily_usd has the invalid value 'lots' (use a number from 0 to")
     assert mode == (
-        "memem: the plugin option injection_mode is 'loud': use one of auto, hybrid, tool. auto is used; "
-        "/plugin changes it."
+        "memem: the plugin option injection_mode has the invalid value 'loud' (use one of auto, hybrid, tool); "
+        "using auto. Change it with /plugin."
     )
     configured = load(tmp_path, 'injection_mode = "tool"\n', CLAUDE_PLUGIN_OPTION_INJECTION_MODE="loud")
     assert configured.injection_mode == "tool"
+    with pytest.raises(SettingsError, match="injection_mode is 'shy' in"):
+        load(tmp_path, 'injection_mode = "shy"\n', CLAUDE_PLUGIN_OPTION_INJECTION_MODE="loud")
 
 
 def test_an_invalid_vault_in_the_plugin_options_is_an_error(tmp_path: Path) -> None:

@@ -172,7 +172,8 @@ def test_forgetting_asks_with_the_title_when_there_is_somebody_to_ask(filled: Wo
     assert f"“{entry.title}” ({entry.memory.id8}, project shop)" in decided["permissionDecisionReason"]
     assert answer(filled, "PermissionRequest", **given) == ""
     envelope = json.dumps({"session_id": "s1", **given}).encode()
-    assert answers.answer(filled, "PreToolUse", envelope, interactive=False) == b""
+    script = {"CLAUDE_CODE_ENTRYPOINT": "sdk-cli"}
+    assert answers.answer(filled, "PreToolUse", envelope, environ=script) == b""
 
 
 # --- trouble --------------------------------------------------------------------------------------------------------
@@ -200,7 +201,7 @@ def test_what_is_wrong_is_named_when_a_session_begins_and_only_then(filled: Work
     told = answer(filled, "SessionStart", shop, source="startup")
     assert list(told) == ["systemMessage"]
     assert told["systemMessage"].startswith(f"memem: The vault {filled.settings.vault} is gone")
-    assert told["systemMessage"].endswith("/memem-doctor says more.")
+    assert told["systemMessage"].endswith("See /memem-doctor.")
     assert "\n" not in told["systemMessage"]
     for event in ("UserPromptSubmit", "PreToolUse"):
         with pytest.raises(VaultMissing):
@@ -267,7 +268,7 @@ def test_an_envelope_that_is_none_is_refused(filled: Workspace, envelope: bytes)
             answers.answer(filled, event, envelope)
     told = json.loads(answers.answer(filled, "SessionStart", envelope))
     assert told == {
-        "systemMessage": "memem: The hook was given no JSON object on its standard input. /memem-doctor says more."
+        "systemMessage": "memem: The hook was given no JSON object on its standard input. See /memem-doctor."
     }
 
 

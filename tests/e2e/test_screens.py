@@ -69,7 +69,7 @@ def mounting(machine: Machine, how: str, folder: Path) -> Iterator[Machine]:
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
         assert holder.stdout
         if holder.stdout.readline() != "done\n":
-            pytest.skip("cannot mount anything here")
+            skip_or_fail("claude", "cannot mount anything here")
         inside = machine.home / "tmp" / "claude-inside"
         inside.parent.mkdir(parents=True, exist_ok=True)
         enter = f'exec nsenter --target={holder.pid} --mount --wd="$PWD" "{machine.claude}" "$@"'
@@ -166,7 +166,7 @@ def test_an_invalid_option_is_named_and_memory_works_all_the_same(
     machine.set_up(plugin)
     machine.memem(plugin, "save", "Tokens of the shop are signed with RS256.", "--title", "Signing", cwd=project)
     with terminal(machine, project) as screen:
-        screen.wait_for("the plugin option injection_mode is 'loud': use one of auto, hybrid, tool. auto is used")
+        screen.wait_for("injection_mode has the invalid value 'loud' (use one of auto, hybrid, tool); using auto.")
         say(screen, "What are tokens of the shop signed with, RS256?")
         assert "signed with RS256" in stub.requests[-1].everything
     machine.settle()

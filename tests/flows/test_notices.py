@@ -10,7 +10,7 @@ import pytest
 
 from memem.flows import notices, remember
 from memem.flows.plugin import FAILED_SERVERS, SERVER
-from memem.jobs.notices import NEWS_SECONDS, News, NoticeBoard
+from memem.jobs.notices import MAX_NEWS, NEWS_SECONDS, News, NoticeBoard
 from memem.workspace import Workspace
 from tests.fakes import SteppingClock
 
@@ -189,4 +189,44 @@ def test_a_server_that_claude_code_skips_is_named_until_it_is_not(ws: Workspace,
     assert "Type /mcp, choose memem, then Reconnect." in prompt(ws)
     assert prompt(ws) == ""
     cache.unlink()
-    assert prompt(ws) == "memem's tools are back."
+    assert prompt(ws) == ""  # whether the tools are there is not known
+    assert notices.problems(ws) == {}
+
+
+def test_a_hook_that_has_given_up_uses_up_no_notice(ws: Workspace) -> None:
+    notices.raise_problem(ws, "login", "memem cannot ask claude.")
+    notices.announce_learned(ws, ["Port"])
+    ws.wanted_until = ws.ticks() - 1
+    assert prompt(ws) == ""
+    ws.wanted_until = float("inf")
+    assert prompt(ws).splitlines() == ["memem cannot ask claude.", "memem learned: Port"]
+
+
+def test_sessions_with_another_vault_have_problems_of_their_own(
+    ws: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    remember.save(ws, "A fact.", project="shop")
+    other = replace(ws, settings=replace(ws.settings, vault=tmp_path / "another"))
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    assert "it is read-only" in prompt(ws)
+    assert prompt(other) == prompt(ws) == prompt(other) == ""
+    assert list(notices.problems(ws)) == ["vault"]
+    assert notices.problems(other) == {}
+
+
+def test_a_miner_does_not_claim_that_memory_works_again(ws: Workspace) -> None:
+    assert notices.at_failure(ws, "memem: broken.", interactive=True) == "memem: broken."
+    notices.check_now(ws)
+    assert "memory" in notices.problems(ws)
+
+
+def test_use_in_a_script_is_nobodys_news(ws: Workspace) -> None:
+    ws.environ = {"CLAUDE_CODE_ENTRYPOINT": "sdk-cli"}
+    notices.announce_used(ws, ["Signing"], session="s1")
+    assert not list(ws.home.notices.glob("news-*"))
+
+
+def test_news_is_bounded(ws: Workspace) -> None:
+    notices.announce_learned(ws, [f"Title {number}" for number in range(MAX_NEWS + 5)], session="s1")
+    assert len(list(ws.home.notices.glob("news-*"))) == MAX_NEWS
+    assert prompt(ws).startswith("memem learned: Title 5, Title 6, Title 7 and")

@@ -18,7 +18,7 @@ def shop(tmp_path: Path) -> Path:
 
 
 def decision(ws: Workspace, shop: Path, tool: str, **arguments: Any) -> str:
-    return decide(ws, tool, arguments, cwd=shop, can_ask=True).decision
+    return decide(ws, tool, arguments, folder=shop, can_ask=True).decision
 
 
 @pytest.mark.parametrize("tool", ["memory_search", "memory_recall", "memory_list", "transcript_search"])
@@ -40,11 +40,24 @@ def test_memories_are_allowed_by_their_project(ws: Workspace, shop: Path) -> Non
         for project in ("shop", "general", "bank")
     }
     assert decision(ws, shop, "memory_get", ids=[ids["shop"], ids["general"][:8]]) == ALLOW
-    assert decision(ws, shop, "memory_get", ids=f"{ids['shop']}, {ids['general']}") == ALLOW
+    assert decision(ws, shop, "memory_get", ids=ids["shop"]) == ALLOW
     assert decision(ws, shop, "memory_get", ids=[ids["shop"], ids["bank"]]) == ""
     assert decision(ws, shop, "memory_timeline", memory_id=ids["shop"]) == ALLOW
     assert decision(ws, shop, "memory_timeline", memory_id=ids["bank"]) == ""
-    assert decision(ws, shop, "memory_get", ids=["ffffffff"]) == ALLOW  # the tool says that there is none
+
+
+def test_what_cannot_be_told_to_be_of_this_project_is_left_to_claude_code(ws: Workspace, shop: Path) -> None:
+    own = remember.save(ws, "A fact of shop.", project="shop").memory.id
+    other = remember.save(ws, "A fact of bank.", project="bank").memory.id
+    odd: list[Any] = ["ffffffff", [], None, 7, [7], [own, None], f'["{other}"]', f"{own}, {other}", {"a": own}]
+    assert {decision(ws, shop, "memory_get", ids=each) for each in odd} == {""}
+
+
+def test_an_id_of_this_project_does_not_open_the_others(ws: Workspace, shop: Path) -> None:
+    own = remember.save(ws, "A fact of shop.", project="shop").memory.id
+    scopes: list[Any] = ["all", " ALL ", "bank", 7, ["all"]]
+    assert {decision(ws, shop, "memory_timeline", memory_id=own, scope_id=scope) for scope in scopes} == {""}
+    assert decision(ws, shop, "memory_timeline", memory_id=own, scope_id="shop") == ALLOW
 
 
 @pytest.mark.parametrize(
@@ -57,4 +70,4 @@ def test_tools_that_write_or_reach_every_project_are_left_to_claude_code(ws: Wor
 def test_forgetting_something_unknown_is_left_to_the_tool(ws: Workspace, shop: Path) -> None:
     remember.save(ws, "A fact.", project="shop")
     for identity in ("ffffffff", "", 7):
-        assert decide(ws, "memory_forget", {"id": identity}, cwd=shop, can_ask=True) == Permission()
+        assert decide(ws, "memory_forget", {"id": identity}, folder=shop, can_ask=True) == Permission()

@@ -114,7 +114,7 @@ def spread(ws: Workspace, session: Transcript) -> None:
     stale.write(ws.home.stale_file, ws.store.vault_id(), stale.Record({ID: known}), fsync=False)
     log.add(ws.home.mine_log, f"added {STATEMENT}")
     log.add(ws.home.mine_log, "another line")
-    notices.announce_learned(ws, [STATEMENT])
+    notices.announce_learned(ws, [STATEMENT, "Short"])
     (ws.home.state / "contexts.db.damaged").write_bytes(STATEMENT.encode())
     (ws.store.paths.memories / ".memem-00.tmp").write_bytes(STATEMENT.encode())
     ws.home.letters.mkdir(parents=True)
@@ -129,6 +129,7 @@ def test_not_a_byte_of_it_is_left(ws: Workspace, session: Transcript) -> None:
     assert len(holding(ws)) > 10
     purged = purge(ws, ID)
     assert holding(ws) == []
+    assert not list(ws.home.notices.glob("news-*"))  # also of titles that are too short to be searched for
     ws.close()
     assert holding(ws) == []
     assert (purged.id, purged.title) == (ID, MEMORY.title)

@@ -57,6 +57,15 @@ def advice(text: str) -> str:
     return commands.reachable(text, reach()) if "`" in text else text
 
 
+def title(text: str) -> str:
+    """A note's title. Inside Claude Code, where a model reads it, one that reads like an instruction is left out."""
+    if not reach().in_claude_code:
+        return text
+    from memem.flows.showing import title as readable
+
+    return readable(text)
+
+
 def flush() -> None:
     """Bring out what is still held back, so that a closed pipe is noticed here."""
     if sys.stdout is not None:

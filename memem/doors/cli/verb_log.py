@@ -42,6 +42,6 @@ def _show(values: object, headings: tuple[str, ...], rows: Sequence[Sequence[str
 def _row(batch: Batch) -> tuple[str, ...]:
     counts = f"+{batch.created} ~{batch.changed} -{batch.forgotten}"
     more = batch.created + batch.changed + batch.forgotten - SHOWN_NOTES
-    which = "; ".join(batch.notes[:SHOWN_NOTES]) + (f"; and {more} more" if more > 0 else "")
+    which = "; ".join(map(output.title, batch.notes[:SHOWN_NOTES])) + (f"; and {more} more" if more > 0 else "")
     note = f" ({batch.because})" if batch.because else ""
     return batch.time[:16].replace("T", " "), batch.id, batch.what, batch.actor, counts, which + note

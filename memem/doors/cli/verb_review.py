@@ -38,6 +38,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _show(found: list[Proposal]) -> None:
-    rows = [[each.memory.id8, each.memory.project, each.memory.kind, each.memory.title, each.because] for each in found]
+    notes = [(each.memory, each.because) for each in found]
+    rows = [[note.id8, note.project, note.kind, output.title(note.title), because] for note, because in notes]
     output.table(["id", "project", "kind", "title", "because"], rows)
     output.aside("`memem review accept ID` keeps one, `memem review reject ID` forgets it.")

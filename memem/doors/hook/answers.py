@@ -5,13 +5,15 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from memem.core.commands import reachable
 from memem.core.errors import InputError, MememError, VaultUnmade
 from memem.core.formats import from_json
-from memem.flows.permissions import ALLOW, Permission, decide
+from memem.flows import notices
 from memem.workspace import Workspace, open_workspace, reach
+
+if TYPE_CHECKING:
+    from memem.flows.permissions import Permission
 
 OWN_TOOLS = "mcp__plugin_memem_memem__"
 DOCTOR = "memem-doctor"
@@ -26,21 +28,24 @@ def answer_here(event: str, envelope: bytes) -> bytes:
     except MememError as problem:
         return _explained(event, problem)
     try:
-        return answer(ws, event, envelope, look=True, interactive=is_interactive(ws.environ))
+        return answer(ws, event, envelope, look=True)
     finally:
         ws.close()
 
 
-def answer(ws: Workspace, event: str, envelope: bytes, *, look: bool = False, interactive: bool | None = None) -> bytes:
+def answer(
+    ws: Workspace, event: str, envelope: bytes, *, look: bool = False, environ: Mapping[str, str] | None = None
+) -> bytes:
     """The answer to an event. A session's start names what is wrong to its user; any other event raises.
 
-    With `look` a prompt is answered after a look at the vault, which an engine has in the background. In a session that
-    is not `interactive` nobody sees notices, or can be asked anything.
+    With `look` a prompt is answered after a look at the vault, which an engine has in the background. `environ` is the
+    environment of the hook, where another process answers for it.
     """
     answering = ANSWERS.get(event)
     if answering is None:
         raise InputError(f"{event!r} is no event that memem answers. Known: {', '.join(ANSWERS)}.")
-    manner = _Manner(look, is_interactive(ws.environ) if interactive is None else interactive)
+    caller = ws.environ if environ is None else environ
+    manner = _Manner(look, notices.is_interactive(caller), caller.get("CLAUDE_PROJECT_DIR", ""))
     try:
         given = read(envelope)
         manner = replace(manner, interactive=manner.interactive and not _is_doctor(given))
@@ -54,15 +59,11 @@ def answer(ws: Workspace, event: str, envelope: bytes, *, look: bool = False, in
 
 @dataclass(frozen=True, slots=True)
 class _Manner:
-    """How an event is answered: with a look at the vault first, and to somebody who sees the screen."""
+    """Whether to refresh the index first, whether a person sees the screen, and where the session was started."""
 
     look: bool
     interactive: bool
-
-
-def is_interactive(environ: Mapping[str, str]) -> bool:
-    """Whether a person sees the session: Claude Code names how it was started, and scripts start it as an SDK."""
-    return not environ.get("CLAUDE_CODE_ENTRYPOINT", "").startswith("sdk")
+    folder: str
 
 
 def _is_doctor(envelope: Envelope) -> bool:
@@ -87,7 +88,6 @@ def text_of(envelope: Envelope, key: str) -> str:
 
 
 def _session_start(ws: Workspace, envelope: Envelope, manner: _Manner) -> dict[str, Any]:
-    from memem.flows import notices
     from memem.flows.briefing import brief
 
     cwd, session, source = _cwd(ws, envelope), text_of(envelope, "session_id"), text_of(envelope, "source")
@@ -105,7 +105,6 @@ def _session_start(ws: Workspace, envelope: Envelope, manner: _Manner) -> dict[s
 
 
 def _prompt(ws: Workspace, envelope: Envelope, manner: _Manner) -> dict[str, Any]:
-    from memem.flows import notices
     from memem.flows.prompting import Asked, for_prompt
 
     transcript, session = text_of(envelope, "transcript_path"), text_of(envelope, "session_id")
@@ -139,7 +138,7 @@ def _before_tool(ws: Workspace, envelope: Envelope, manner: _Manner) -> dict[str
 
 def _permission_request(ws: Workspace, envelope: Envelope, manner: _Manner) -> dict[str, Any]:
     tool = _own_tool(envelope)
-    if not tool or _permission(ws, envelope, tool, manner).decision != ALLOW:
+    if not tool or _permission(ws, envelope, tool, manner).decision != "allow":
         return {}
     return {"hookSpecificOutput": {"hookEventName": "PermissionRequest", "decision": {"behavior": "allow"}}}
 
@@ -150,10 +149,14 @@ def _own_tool(envelope: Envelope) -> str:
     return name.removeprefix(OWN_TOOLS) if name.startswith(OWN_TOOLS) else ""
 
 
-def _permission(ws: Workspace, envelope: Envelope, tool: str, manner: _Manner) -> Permission:
+def _permission(ws: Workspace, envelope: Envelope, tool: str, manner: _Manner) -> "Permission":
+    """By the project that the server takes for the current one, wherever the session has gone since."""
+    from memem.flows.permissions import decide
+
     given = envelope.get("tool_input")
     arguments = given if isinstance(given, dict) else {}
-    return decide(ws, tool, arguments, cwd=_cwd(ws, envelope), can_ask=manner.interactive)
+    folder = Path(manner.folder) if manner.folder else _cwd(ws, envelope)
+    return decide(ws, tool, arguments, folder=folder, can_ask=manner.interactive)
 
 
 ANSWERS: dict[str, Callable[[Workspace, Envelope, _Manner], dict[str, Any]]] = {
@@ -188,13 +191,13 @@ def _explained(event: str, problem: MememError, shown: Callable[[str], str] = st
     """A session's start says what keeps memem from working; a prompt is not the place for it."""
     if event != "SessionStart":
         raise problem
-    text = shown(f"memem: {reachable(str(problem), reach())} /memem-doctor says more.")
+    from memem.core.commands import reachable
+
+    text = shown(f"memem: {reachable(str(problem), reach())} See /memem-doctor.")
     return _as_json(_message(text)) if text else b""
 
 
 def _once(ws: Workspace, text: str, manner: _Manner) -> str:
-    from memem.flows import notices
-
     return notices.at_failure(ws, text, interactive=manner.interactive)
 
 

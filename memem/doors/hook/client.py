@@ -40,12 +40,12 @@ AT_ONCE = 2
 LONGEST_REPLY = 1_100_000
 """In bytes: a little more than an engine may answer."""
 OUTCOMES = ("done", "other", "failed")
-OWN_TOOL = b'"mcp__plugin_memem_memem__'
-"""How the names of memem's own tools begin: whether Claude may use one is decided whatever the settings are."""
+OWN_TOOL = b'"mcp__plugin_memem_memem__'  # whether Claude may use one is decided whatever the settings are
 NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 """Whoever could put a link into our folder would have us write elsewhere."""
 ROOT = __file__.rpartition("/memem/")[0]
-_TOLD = ("MEMEM_", "CLAUDE_PLUGIN_OPTION_", "CLAUDE_PLUGIN_ROOT=", "CLAUDE_CODE_ENTRYPOINT=", "HOME=", "USERPROFILE=")
+_TOLD = ("MEMEM_", "CLAUDE_PLUGIN_OPTION_", "CLAUDE_PLUGIN_ROOT=", "HOME=", "USERPROFILE=")
+_OF_SESSION = ("CLAUDE_CODE_ENTRYPOINT=", "CLAUDE_PROJECT_DIR=")
 
 
 def main(arguments: list[str]) -> None:
@@ -120,7 +120,7 @@ def _was_late() -> bool:
 
 def _request(event: str, envelope: bytes) -> bytes:
     facts = [f"root={ROOT}", f"cwd={os.getcwd()}", f"seconds={ENGINE_SECONDS}"]
-    facts += [pair for pair in map("=".join, os.environ.items()) if pair.startswith(_TOLD)]
+    facts += [pair for pair in map("=".join, os.environ.items()) if pair.startswith(_TOLD + _OF_SESSION)]
     told = b"".join(os.fsencode(fact) + b"\0" for fact in facts)
     return b"memem %d hook %s %d %d\n" % (PROTOCOL, event.encode(), len(told), len(envelope)) + told + envelope
 
