@@ -268,7 +268,7 @@ OPTIONS = (
         "MEMEM_TOOLS",
         "default",
         one_of("default", "full"),
-        "Which tools the MCP server offers: the seven that matter, or all of them.",
+        "Which tools the MCP server offers: the eight that matter, or all of them.",
     ),
     Option(
         "index_transcripts",

@@ -31,6 +31,8 @@ def option(key: str) -> Option:
     for each in OPTIONS:
         if each.key == key:
             return each
+        if each.former and each.former.key == key:
+            raise SettingsError(f"{key} is called {each.key} now: `memem config {each.key}` shows and changes it.")
     raise SettingsError(f"There is no setting {key!r}. Known: {', '.join(each.key for each in OPTIONS)}.")
 
 

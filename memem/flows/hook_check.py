@@ -14,14 +14,13 @@ from memem.core import processes, settings
 from memem.core.errors import MememError
 from memem.core.formats import from_json
 from memem.core.options import OPTIONS
-from memem.flows import plugin
+from memem.flows import notices, plugin
 from memem.flows.checkup_setup import ROOT, set_up
 from memem.flows.diagnosis import Diagnosis, broken, degraded, fine
 from memem.flows.plugin import Plugin
 from memem.workspace import Workspace, stored_plugin_options
 
-SESSION = "memem-doctor"
-"""The session that these hooks are told of: one that never was."""
+SESSION = notices.DOCTOR_SESSION
 SHELL = "/bin/sh"
 SLOW_SECONDS = 1.0
 USUAL_SECONDS = 60.0

@@ -25,6 +25,8 @@ MAX_TITLE_CHARS = 60
 FULL_DISK_BYTES = 1_000_000
 """With less room than this, a disk counts as full: one note and its index entries may not fit."""
 
+DOCTOR_SESSION = "memem-doctor"
+"""The session that `memem doctor` runs hooks for: one that never was. It uses up no notice."""
 LEARNED, USED = "learned", "used"
 _ENDED = {
     "memory": "memem works again.",

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from memem.flows.permissions import Permission
 
 OWN_TOOLS = "mcp__plugin_memem_memem__"
-DOCTOR = "memem-doctor"
-"""The session that `memem doctor` runs hooks for, as `flows/hook_check.py` has it: it uses up no notice."""
 Envelope = Mapping[str, Any]
 
 
@@ -67,7 +65,7 @@ class _Manner:
 
 
 def _is_doctor(envelope: Envelope) -> bool:
-    return text_of(envelope, "session_id") == DOCTOR
+    return text_of(envelope, "session_id") == notices.DOCTOR_SESSION
 
 
 def read(envelope: bytes) -> Envelope:
