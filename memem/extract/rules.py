@@ -60,6 +60,19 @@ def extract(turns: Sequence[Turn]) -> list[Operation]:
     return list(found.values())
 
 
+def states_wish(turns: Sequence[Turn]) -> bool:
+    """Whether a person asks for something to be remembered, or states or corrects something in the plainest words."""
+    sentences = (sentence for turn in turns if turn.role == HUMAN for sentence in _sentences(turn.text))
+    return bool(extract(turns)) or any(_is_wish(sentence.text) for sentence in sentences)
+
+
+def _is_wish(text: str) -> bool:
+    """Whether a sentence begins with "remember" or the like, also one that a rule could not turn into a memory."""
+    opened = _open(text)
+    is_asked = patterns.QUESTION.match(text) or patterns.RECALLED.search(opened.text)
+    return opened.explicit and not is_asked and _says_enough(opened.text)
+
+
 def _statement(sentence: _Sentence) -> Operation | None:
     """What a person laid down, if the sentence is of such a form and is understood alone."""
     opened = _open(sentence.text)

@@ -178,7 +178,7 @@ class _Mining:
             return False
         if self._reading.small == PACK_SMALL:
             return True
-        if rules.extract(gathered.turns):
+        if rules.states_wish(gathered.turns):
             return False  # a person's word that something is to be remembered is not kept waiting
         return not self._mark.flush or extraction.asks_model(self._ws)
 

@@ -16,10 +16,7 @@ from tests.e2e.conftest import MODEL, PATIENT, claude
 from tests.e2e.model_stub import STRUCTURED, ModelStub, Request, text, tool_use
 from tests.e2e.terminal import Terminal, terminal
 
-SAID = (
-    "Remember that the staging database of the shop listens on port 6543, because 5432 is taken by the old one, which "
-    "nobody dares to switch off before the yearly report is written and everybody has copied what they still need."
-)
+SAID = "Remember that the staging database of the shop listens on port 6543, because 5432 is taken by the old one."
 ASKED = "What are tokens of the shop signed with?"
 TITLE = "Staging database port"
 READ_ONLY = 'set -e; mount --bind "$1" "$1"; mount -o remount,bind,ro "$1"'

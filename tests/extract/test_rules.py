@@ -274,3 +274,20 @@ def _turn(line: dict[str, object]) -> Turn | None:
         return Turn(str(line["uuid"]), HUMAN, content)
     texts = [block["text"] for block in content if block["type"] == "text"]
     return Turn(str(line["uuid"]), ASSISTANT, texts[0]) if texts else None
+
+
+@pytest.mark.parametrize(
+    ("text", "wish"),
+    [
+        ("Remember that staging listens on port 6543, because 5432 is taken by the old one.", True),
+        ("Keep in mind that it breaks on Windows.", True),
+        ("No, use pnpm instead of npm.", True),
+        ("Do you remember the port of the staging database?", False),
+        ("I remember that it was slow.", False),
+        ("Thanks, that is all for today.", False),
+        ("ok", False),
+    ],
+)
+def test_a_wish_is_known_also_where_no_rule_can_word_it(text: str, wish: bool) -> None:
+    assert rules.states_wish(said(text)) is wish
+    assert not rules.states_wish(said(text, role=ASSISTANT))
