@@ -183,6 +183,11 @@ class Home:
         return self.root / "run" / "history.json"
 
     @property
+    def history_lock(self) -> Path:
+        """Held by the process that mines the history."""
+        return self.root / "run" / "history.lock"
+
+    @property
     def write_lock(self) -> Path:
         return self.root / "run" / "write.lock"
 

@@ -1,7 +1,7 @@
-"""Ask about chunks, write down the answers, and apply them: only then are their turns mined and the cursors moved.
+"""Ask about chunks, journal the answers and apply them; only then mark their turns as mined and move the cursors.
 
-An answer that was written down is applied again after a crash rather than asked for again. Chunks of several sessions
-may share a call; each is journaled, applied and finished by itself.
+After a crash a journaled answer is applied again, not asked for again. Chunks of several sessions may share a call;
+each is journaled, applied and finished by itself.
 """
 
 from collections.abc import Collection, Sequence
@@ -24,7 +24,7 @@ KEPT = ("added", "updated", "superseded")
 
 @dataclass(frozen=True, slots=True)
 class Mined:
-    """What came of mining a session.
+    """The result of mining a session.
 
     `outcome` is mined, nothing (there was nothing new), waiting (too little), missing (no transcript that can be read),
     own (a call of ours), refused (by its project, or since no person was there), failed, spent (the budget) or buried;
@@ -53,7 +53,7 @@ class Mined:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A chunk that is to be asked about, and the mark that its session was taken up with."""
+    """A chunk to ask about, and the mark of its session."""
 
     mark: Mark
     chunk: Chunk
@@ -64,9 +64,9 @@ class PutAside(Exception):
 
 
 def ask_about(ws: Workspace, parts: Sequence[Part]) -> list[Record]:
-    """Ask about chunks of one project in one call, and write down each one's answer.
+    """Ask about chunks of one project in one call, and journal the answer to each.
 
-    Raises ExtractError or BudgetSpent: then every session is marked again. Raises PutAside when a chunk that was asked
+    Raises ExtractError or BudgetSpent, after marking every session again. Raises PutAside when a chunk that was asked
     about alone has failed too often.
     """
     try:
@@ -85,25 +85,26 @@ def ask_about(ws: Workspace, parts: Sequence[Part]) -> list[Record]:
 
 
 def _note_failure(ws: Workspace, parts: Sequence[Part], problem: ExtractError | BudgetSpent) -> None:
-    """Several chunks are never put aside together: after a failure each is asked about alone."""
-    known = [known_session(ws, part.mark) for part in parts]
+    """Postpone the sessions, or put a hopeless chunk aside: never several together, each is first asked about alone."""
+    sessions = [known_session(ws, part.mark) for part in parts]
     chunk = parts[0].chunk
     with ws.state.at_once():
-        is_hopeless = len(parts) == 1 and postponing.is_hopeless(ws, known[0], problem)
+        is_hopeless = len(parts) == 1 and postponing.is_hopeless(ws, sessions[0], problem)
         if is_hopeless:
             postponing.bury(ws, chunk, problem)
             _finish(ws, chunk, "buried", str(problem))
         else:
-            postponing.postpone(ws, problem, *known)
+            postponing.postpone(ws, problem, *sessions)
             for part in parts:
                 ws.state.sessions.release([turn.uuid for turn in part.chunk.turns], part.chunk.session)
                 ws.state.queue.mark(part.mark, ws.clock().timestamp())
     if is_hopeless:
+        mining_notices.announce_dead_letter(ws)
         raise PutAside(str(problem)) from None
 
 
-def gone_wrong(ws: Workspace, mark: Mark, problem: MememError) -> Mined:
-    """Note what went wrong with a session that is not the model's failure; the session stays marked."""
+def record_error(ws: Workspace, mark: Mark, problem: MememError) -> Mined:
+    """Record an error of a session that is not the model's; the session stays marked."""
     mining_notices.report_trouble(ws, problem)
     known = ws.state.sessions.get(mark.session) or Session(mark.session, mark.path)
     ws.state.sessions.put(known.told("failed", str(problem), iso(ws.clock())))
@@ -111,9 +112,9 @@ def gone_wrong(ws: Workspace, mark: Mark, problem: MememError) -> Mined:
 
 
 def apply(ws: Workspace, mined: Mined, record: Record, undone: Collection[str] = ()) -> Mined:
-    """Bring an answer into the vault; then, in one step, its turns are mined and it is done with.
+    """Apply an answer to the vault; then, in one transaction, finish its turns and its journal record.
 
-    `undone` are notes that somebody has taken back since a first try to apply it.
+    `undone` are notes that somebody has taken back since a first attempt to apply it.
     """
     chunk = Chunk.from_json(record.chunk)
     operations = candidates.parse({"operations": record.answer})
@@ -128,13 +129,13 @@ def apply(ws: Workspace, mined: Mined, record: Record, undone: Collection[str] =
 
 
 def failed(mined: Mined, problem: ExtractError | BudgetSpent) -> Mined:
-    """What was mined before that is; the rest is not."""
+    """The result of a session that failed after the chunks in `mined`."""
     outcome = "spent" if isinstance(problem, BudgetSpent) else "failed"
     return replace(mined, outcome=outcome, detail=str(problem))
 
 
 def _finish(ws: Workspace, chunk: Chunk, outcome: str, detail: str) -> None:
-    """The turns of a chunk are mined, and the cursor stands behind them."""
+    """Mark the turns of a chunk as mined and move the cursor behind them."""
     ws.state.sessions.finish([turn.uuid for turn in chunk.turns], chunk.session)
     known = ws.state.sessions.get(chunk.session) or Session(chunk.session, chunk.path)
     placed = known.placed(chunk.inode, chunk.offset, chunk.digest).told(outcome, detail, iso(ws.clock()))

@@ -1,4 +1,4 @@
-"""One attempt at mining a session, or several that share a call: whatever goes wrong, they are still due."""
+"""One attempt at mining a session, or several that share a call. After an error they are still due."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -16,16 +16,16 @@ from memem.workspace import Workspace
 
 
 def attempt(ws: Workspace, mark: Mark, since: datetime | None, small: str) -> Mined:
-    """What goes wrong with a session is its own matter: the others have their turn all the same."""
+    """Mine a session. An error is recorded with it, so that other sessions are mined all the same."""
     try:
         return mine_or_mark(ws, mark, since, small)
     except MememError as problem:
-        return asking.gone_wrong(ws, mark, problem)
+        return asking.record_error(ws, mark, problem)
 
 
 def attempt_pack(ws: Workspace, pack: Sequence[SmallSession], since: datetime | None) -> list[Mined]:
-    """The same for sessions that share a call."""
-    marks = [take_up(ws, Mark(each.session, each.path, flush=True)) for each in pack]
+    """Mine sessions that share a call."""
+    marks = [claim_mark(ws, Mark(each.session, each.path, flush=True)) for each in pack]
     with _marked_on_failure(ws, *marks):
         done = packing.mine_pack(ws, marks, since)
     for mark in marks:
@@ -36,7 +36,7 @@ def attempt_pack(ws: Workspace, pack: Sequence[SmallSession], since: datetime | 
 def mine_or_mark(
     ws: Workspace, mark: Mark, since: datetime | None, small: str = MINE_SMALL, *, sdk: bool = False
 ) -> Mined:
-    """Whatever goes wrong, the session is still due. Once it was tried, what was said in it can be searched."""
+    """Mine a session and index its text for search. After an error the session is marked again."""
     again = ws.settings.mine_sdk and ws.state.held_back.has_sdk(mark.session)
     with _marked_on_failure(ws, mark):
         mined = mine_session(ws, mark, since, small=small, sdk=sdk)
@@ -55,19 +55,19 @@ def _marked_on_failure(ws: Workspace, *marks: Mark) -> Iterator[None]:
         raise
 
 
-def take_up(ws: Workspace, mark: Mark) -> Mark:
-    """A person's wish, and with it what the session is marked for: that is cleared before the session is read."""
+def claim_mark(ws: Workspace, mark: Mark) -> Mark:
+    """Take a session's mark out of the queue before the session is read; `mark` inherits its expected answer."""
     marked = ws.state.queue.take(mark.session)
     return replace(mark, expected=marked.expected) if marked else mark
 
 
 def mark_of(path: Path, *, flush: bool, expected: str = "") -> Mark:
-    """Sessions are known by the names of their files: a session that goes on elsewhere has another one."""
+    """The mark of a session file. The file's name identifies the session."""
     if not is_text(path):
         raise InputError(f"{str(path)!r} is no text: rename it.")
     return Mark(path.stem, str(path), flush, expected)
 
 
 def is_text(path: Path) -> bool:
-    """A name may be any bytes; those that are no text come as halves of characters, and can be kept nowhere."""
+    """Whether a path is valid Unicode. Python decodes other bytes to surrogates, which SQLite and JSON refuse."""
     return not any("\ud800" <= each <= "\udfff" for each in str(path))

@@ -1,4 +1,4 @@
-"""Mine in the background whatever is due: marked sessions first, then small ones that are worth a call together."""
+"""Mine due sessions in the background: marked ones first, then small ones that are worth a call together."""
 
 from memem.flows import attempting, mining_log, notices, packing
 from memem.flows.asking import KEPT, Mined
@@ -11,21 +11,21 @@ from memem.workspace import Workspace
 
 
 def drain(ws: Workspace, done: list[Mined], marked_since: float = 0.0) -> list[Mined]:
-    """Mine whatever is due, until there is no more, the budget is spent or mining is switched off.
+    """Mine due sessions until none is left, the budget is spent or mining is switched off.
 
-    What failed in `done` is not tried again.
+    Sessions that failed in `done` are not tried again.
     """
     while True:
         with holding_slot(ws.home.mining_locks, ws.settings.max_miners) as room:
             while room and _mine_some(ws, done, marked_since):
                 pass
-        # A mark that came after the last look, from somebody who found no room, is ours to see.
+        # A process that found no slot may have marked a session after the last look.
         if not room or not _is_something_left(ws, done, marked_since):
             return done
 
 
 def _mine_some(ws: Workspace, done: list[Mined], marked_since: float) -> bool:
-    """Mine the sessions that are due now and that nobody else is at; whether there were any."""
+    """Mine due sessions no other miner holds. Return whether there were any."""
     before = len(done)
     for due in _due(ws, done, marked_since):
         since = opted_in(ws)
@@ -40,7 +40,7 @@ def _mine_some(ws: Workspace, done: list[Mined], marked_since: float) -> bool:
 
 
 def _mine_ready_packs(ws: Workspace, done: list[Mined]) -> bool:
-    """Mine small sessions that are worth a call together, and that nobody else is at; whether there were any."""
+    """Mine ready packs of small sessions no other miner holds. Return whether there were any."""
     before, now = len(done), ws.clock().timestamp()
     tried = {mined.session for mined in done if mined.outcome != "waiting"}
     for pack in packing.ready_packs((s for s in ws.state.held_back.small_due(now) if s.session not in tried), now):
@@ -57,7 +57,7 @@ def _mine_ready_packs(ws: Workspace, done: list[Mined]) -> bool:
 
 
 def _report(ws: Workspace, mined: Mined) -> None:
-    """Log what came of a session, and tell its user what was learned from it."""
+    """Log the result of a session, and announce the memories learned from it."""
     mining_log.note(ws, mined)
     titles = [clean_line(each.title) for each in mined.applied if each.outcome in KEPT]
     if titles:
@@ -65,7 +65,7 @@ def _report(ws: Workspace, mined: Mined) -> None:
 
 
 def _is_something_left(ws: Workspace, done: list[Mined], marked_since: float) -> bool:
-    """Whether a session is due that nobody is at: whoever is at one looks again after letting go."""
+    """Whether a session is due that no other miner holds. A miner looks again after releasing its session."""
     for due in _due(ws, done, marked_since):
         with holding_session(ws.home.mining_locks, due.session) as held:
             if held:
@@ -74,7 +74,7 @@ def _is_something_left(ws: Workspace, done: list[Mined], marked_since: float) ->
 
 
 def _due(ws: Workspace, done: list[Mined], marked_since: float) -> list[Mark]:
-    """What may be mined now: nothing while everybody waits, and not what has just failed."""
+    """Marks that may be mined now: none while mining is paused, and none that has just failed."""
     if not opted_in(ws) or is_stopped(ws) or is_spent(done):
         return []
     failed = {mined.session for mined in done if mined.outcome == "failed"}

@@ -26,7 +26,7 @@ TURN_END = 3_000
 """Of a longer turn, mostly something pasted, the beginning is sent and so much of its end."""
 MOST_WORKS = 300
 _CUT = "\n[…]\n"
-SDK_REFUSAL = "Sessions of claude -p and the Agent SDK are mined only with mine_sdk (MEMEM_MINE_SDK=1)."
+SDK_REFUSAL = "Sessions of claude -p and the Agent SDK are skipped; set MEMEM_MINE_SDK=1 to mine them."
 
 
 class OwnCall(Exception):

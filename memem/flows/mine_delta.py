@@ -1,7 +1,7 @@
 """Mine what is new in one session: read, ask, write down the answer, apply it, and only then move the cursor.
 
-Whoever calls holds the session's lock. Each chunk is finished by itself: a crash, at any step, loses nothing and does
-nothing twice. An answer that was written down is applied again rather than asked for again.
+The caller holds the session's lock. Each chunk is finished by itself: a crash, at any step, loses nothing and does
+nothing twice. A journaled answer is applied again, not asked for again.
 """
 
 import os
@@ -33,15 +33,15 @@ LEAST_CHARACTERS = 200
 """Less unmined prose than this is not worth a call: two or three sentences cost as much as a page, since instructions
 and memories go with them. While a session goes on it waits for more, and at its end for other small sessions."""
 MINE_SMALL, HOLD_SMALL, PACK_SMALL = "mine", "hold", "pack"
-"""What to do with a rest that small. Mine it: a person asks for this session. Hold it back, unless a person states
-something to remember in it: in the background. Hold it back in any case, to be packed with others right after this."""
+"""How to treat such a small tail. "mine": mine it, since a person asks for this session. "hold": hold it back, unless a
+person states something to remember in it. "pack": hold it back in any case; the caller packs it with others next."""
 EXPECTED_SECONDS, LOOK_SECONDS = 2.0, 0.1
-"""How long an answer that should be in the file is waited for, and how often it is looked for."""
+"""How long to wait for an answer that should be in the file, and how often to look for it."""
 
 
 @dataclass(frozen=True, slots=True)
 class LastPart(Part):
-    """A small rest of a session, what the session has come to without it, and what is known of the file with it."""
+    """The small tail of a session, the result of mining the session without it, and the state of the file with it."""
 
     mined: Mined
     size: int
@@ -52,28 +52,28 @@ class LastPart(Part):
 def mine_session(
     ws: Workspace, mark: Mark, since: datetime | None, *, small: str = MINE_SMALL, sdk: bool = False
 ) -> Mined:
-    """Mine a session to its end, as one batch of the log; what was said before `since` is passed over.
+    """Mine a session to its end, as one batch of the log; turns from before `since` are skipped.
 
-    `small` says what to do with a small rest, and `sdk` that turns are mined whoever asked. A failure to extract is an
-    outcome, and the session is marked again. One of the vault or of memem's own files is raised: what is in the journal
-    then is applied next time.
+    `small` says how to treat a small tail; `sdk` includes turns of `claude -p` and the Agent SDK. A failure to extract
+    is an outcome, and the session is marked again. An error of the vault or of memem's own files is raised; journaled
+    answers are then applied next time.
     """
     with ws.events.batch(BATCH):
         reading = _Reading(small, since, sdk or ws.settings.mine_sdk)
-        return settled(ws, _mine(ws, mark, reading))
+        return finish_up(ws, _mine(ws, mark, reading))
 
 
-def take_rest(ws: Workspace, mark: Mark, since: datetime | None) -> Mined | LastPart:
-    """The small rest of a session, claimed; or what came of it, should there be no such rest any more."""
+def take_tail(ws: Workspace, mark: Mark, since: datetime | None) -> Mined | LastPart:
+    """Claim the small tail of a session. Return the session's result when it has no small tail any more."""
     taken: list[LastPart] = []
     with ws.events.batch(BATCH):
         reading = _Reading(PACK_SMALL, since, ws.settings.mine_sdk, taken.append)
-        mined = settled(ws, _mine(ws, mark, reading))
+        mined = finish_up(ws, _mine(ws, mark, reading))
     return replace(taken[0], mined=mined) if taken else mined
 
 
-def settled(ws: Workspace, mined: Mined) -> Mined:
-    """See to what follows from new memories."""
+def finish_up(ws: Workspace, mined: Mined) -> Mined:
+    """Update whatever depends on new memories."""
     if mined.applied:
         confirming.confirm(ws, mined.session)
         conflicts.write_page(ws)
@@ -83,7 +83,7 @@ def settled(ws: Workspace, mined: Mined) -> Mined:
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """How a session is read; `take` is given its small rest, which is held back otherwise."""
+    """How to read a session; `take` receives its small tail, which is held back otherwise."""
 
     small: str
     since: datetime | None
@@ -129,7 +129,7 @@ class _Mining:
         return known_session(self._ws, self._mark)
 
     def run(self, mined: Mined) -> Mined:
-        """Chunk by chunk. A file that was read to its end is known by its size and time from then on."""
+        """Mine chunk by chunk. The size and time of a file that was read to its end are recorded."""
         known, held_back = self._known, self._ws.state.held_back
         start = self._start(known)
         self._wait_for_expected(start)
@@ -140,7 +140,7 @@ class _Mining:
             if self._waits(gathered):
                 if gatherer.has_left_out_sdk:
                     held_back.add_sdk(known.session)
-                return self._held(mined, gathered, status, is_whole=start == 0 or known.whole)
+                return self._defer_tail(mined, gathered, status, is_whole=start == 0 or known.whole)
             chunk = self._claimed(gathered)
             if not chunk.turns:
                 continue
@@ -163,27 +163,27 @@ class _Mining:
                 held_back.remove_sdk(known.session)
         if status.st_size and not start and not gatherer.objects:
             return replace(mined, outcome="missing", detail=f"{self._mark.path} is no transcript of Claude Code.")
-        return _told(mined, gatherer.refusals)
+        return _with_outcome(mined, gatherer.refusals)
 
     def _start(self, known: Session) -> int:
-        """Where to read on: at the cursor, unless something before it was passed over that is wanted now."""
+        """The offset to read from: the cursor, or 0 when turns before it were skipped and are wanted now."""
         is_sdk_wanted = self._reading.sdk and self._ws.state.held_back.has_sdk(known.session)
         if is_sdk_wanted or (self._reading.since is None and not known.whole):
             return 0
         return delta.start_of(self._file, Cursor(known.inode, known.offset, known.digest))
 
     def _waits(self, gathered: Gathered) -> bool:
-        """Whether the rest of a session is too little to be asked about now."""
+        """Whether the tail of a session is too small to be asked about now."""
         if not is_small(gathered) or self._reading.small == MINE_SMALL:
             return False
         if self._reading.small == PACK_SMALL:
             return True
         if rules.states_wish(gathered.turns):
-            return False  # a person's word that something is to be remembered is not kept waiting
+            return False  # a person asks to remember something: that does not wait
         return not self._mark.flush or extraction.asks_model(self._ws)
 
-    def _held(self, mined: Mined, gathered: Gathered, status: os.stat_result, *, is_whole: bool) -> Mined:
-        """Hold the rest back, or hand it to whoever packs it with others."""
+    def _defer_tail(self, mined: Mined, gathered: Gathered, status: os.stat_result, *, is_whole: bool) -> Mined:
+        """Hold the tail back, or hand it to the caller that packs it with others."""
         if self._reading.take:
             chunk = self._claimed(gathered)
             if chunk.turns:
@@ -198,7 +198,7 @@ class _Mining:
         return mined if mined.chunks else waiting
 
     def _hold(self, gathered: Gathered, status: os.stat_result, detail: str) -> None:
-        """Note the rest, so that no sweep reads it again until it is packed or grows."""
+        """Record the tail, so that no sweep reads it again until it is packed or grows."""
         ws, known = self._ws, self._known
         size, mtime, now = status.st_size, status.st_mtime_ns, ws.clock()
         small = SmallSession(
@@ -207,7 +207,7 @@ class _Mining:
         with ws.state.at_once():
             ws.state.held_back.add_small(small)
             if ws.state.held_back.has_sdk(known.session) and self._reading.sdk:
-                # The cursor may stand behind turns that were left out: the rest is read from the beginning.
+                # The cursor may stand behind turns that were left out: read the file from its beginning.
                 ws.state.held_back.remove_sdk(known.session)
                 known = known.placed(0, 0, "")
             known = replace(known, size=-1)  # it is not read to its end
@@ -243,12 +243,12 @@ class _Mining:
 
 
 def is_small(gathered: Gathered) -> bool:
-    """Whether this is the rest of a session, and too little for a call of its own."""
+    """Whether this is the tail of a session, and too small for a call of its own."""
     return gathered.is_last and bool(gathered.turns) and gathered.characters < LEAST_CHARACTERS
 
 
-def _told(mined: Mined, refusals: list[str]) -> Mined:
-    """What is to be said of a session that was read to its end."""
+def _with_outcome(mined: Mined, refusals: list[str]) -> Mined:
+    """The final outcome of a session that was read to its end."""
     if mined.chunks:
         return mined
     if mined.buried:

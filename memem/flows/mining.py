@@ -4,7 +4,7 @@ Whoever has something new to be mined marks the session, and mines if there is r
 before leaving, and looks once more after letting go: so the last turn is never missed, and no two mine one session.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from datetime import datetime
 from functools import partial
@@ -76,7 +76,7 @@ def mine_file(ws: Workspace, transcript: Path) -> Mined:
 
 
 def _mine_now(ws: Workspace, mark: Mark) -> Mined:
-    return attempting.mine_or_mark(ws, attempting.take_up(ws, mark), None, sdk=True)
+    return attempting.mine_or_mark(ws, attempting.claim_mark(ws, mark), None, sdk=True)
 
 
 def mark(ws: Workspace, transcript: Path, *, flush: bool = False, said: str = "") -> bool:
@@ -155,33 +155,44 @@ def behind(ws: Workspace, since: datetime | None) -> list[Path]:
     return found
 
 
-def mine_all(ws: Workspace, paths: Iterable[Path], since: datetime | None, progress: Progress) -> list[Mined]:
+def mine_all(
+    ws: Workspace,
+    paths: Iterable[Path],
+    since: datetime | None,
+    progress: Progress,
+    *,
+    counted: Collection[str] | None = None,
+) -> list[Mined]:
     """Mine these sessions, the small ones packed together at the end.
 
-    It goes on until there are no more, the budget is spent or nothing works.
+    Stop when the budget is spent or nothing works. `progress` is given the number of finished sessions and the total,
+    of the `counted` sessions only where these are given.
     """
     paths, done = list(paths), list[Mined]()
+    wanted = frozenset(path.stem for path in paths) if counted is None else frozenset(counted)
     began = ws.clock().timestamp()
     ws.state.children.end_orphans()
     for path in paths:
-        progress(_count_finished(done), len(paths))
+        progress(_count_finished(done, wanted), len(wanted))
         mark = attempting.mark_of(path.absolute(), flush=True)
         done.append(_patiently(ws, [mark.session], partial(_attempted_now, ws, mark, since)))
         mining_log.note(ws, done[-1])
         if _is_hopeless(ws, done):
             break  # so it would be with the others
     else:
-        _mine_small_of(ws, done, len(paths), since, progress)
-    progress(len(paths) if not _is_hopeless(ws, done) else _count_finished(done), len(paths))
+        _mine_small_of(ws, done, wanted, since, progress)
+    progress(_count_finished(done, wanted), len(wanted))
     _see_to_the_rest(ws, done, began)
     return done
 
 
-def _mine_small_of(ws: Workspace, done: list[Mined], total: int, since: datetime | None, progress: Progress) -> None:
-    """Mine what was held back of these sessions; in `done` its outcome takes the place of `waiting`."""
+def _mine_small_of(
+    ws: Workspace, done: list[Mined], wanted: frozenset[str], since: datetime | None, progress: Progress
+) -> None:
+    """Mine the small tails of these sessions; in `done` each outcome replaces `waiting`."""
     sessions = {mined.session for mined in done}
     for pack in packing.packs(each for each in ws.state.held_back.small() if each.session in sessions):
-        progress(_count_finished(done), total)
+        progress(_count_finished(done, wanted), len(wanted))
         names = [each.session for each in pack]
         packed = _patiently(ws, names, partial(attempting.attempt_pack, ws, pack, since))
         for mined in packed:
@@ -192,9 +203,9 @@ def _mine_small_of(ws: Workspace, done: list[Mined], total: int, since: datetime
             return
 
 
-def _count_finished(done: list[Mined]) -> int:
+def _count_finished(done: list[Mined], wanted: frozenset[str]) -> int:
     unfinished = {mined.session for mined in done if mined.outcome in ("waiting", "failed", "spent")}
-    return len({mined.session for mined in done} - unfinished)
+    return len(wanted & {mined.session for mined in done} - unfinished)
 
 
 def _is_hopeless(ws: Workspace, done: list[Mined]) -> bool:
@@ -203,7 +214,7 @@ def _is_hopeless(ws: Workspace, done: list[Mined]) -> bool:
 
 def _attempted_now(ws: Workspace, mark: Mark, since: datetime | None) -> Mined:
     small = PACK_SMALL if extraction.asks_model(ws) else MINE_SMALL
-    return attempting.attempt(ws, attempting.take_up(ws, mark), since, small)
+    return attempting.attempt(ws, attempting.claim_mark(ws, mark), since, small)
 
 
 def _nothing_works(ws: Workspace, done: list[Mined]) -> bool:
@@ -256,7 +267,7 @@ def _see_to_the_rest(ws: Workspace, done: list[Mined], began: float) -> None:
 
 
 def _patiently(ws: Workspace, sessions: Sequence[str], work: Callable[[], Result]) -> Result:
-    """Do something with sessions when there is room and nobody else is at them. Raises Busy if that takes too long."""
+    """Do `work` once there is a free slot and no other miner holds these sessions. Raises Busy after a long wait."""
     began = ws.ticks()
     while (now := ws.ticks()) < began + PATIENCE_SECONDS:
         with holding_slot(ws.home.mining_locks, ws.settings.max_miners) as room:

@@ -1,8 +1,8 @@
-"""What the user is told about mining: what was learned, and what keeps memem from learning.
+"""Notices about mining: problems that keep memem from learning, and turns it gave up on.
 
-The key of a problem stands for its cause. A cause that mining itself gets past is cleared where that is seen: an answer
-of the model ends `login` and `budget`, a chunk that was applied ends `capture`. A read-only vault and a full disk are
-found, named and cleared by `notices.check_now`, so that miners and hooks say the same of them.
+The key of a problem stands for its cause. Mining clears a problem when it sees that the cause is gone: an answer of the
+model ends `login` and `budget`, an applied chunk ends `capture`. `notices.check_now` reports and clears a read-only
+vault and a full disk, so miners and hooks use the same words.
 """
 
 import errno
@@ -34,7 +34,7 @@ _FULL_DATABASE = "disk is full"  # as SQLite says it
 
 
 def report_model_failure(ws: Workspace, problem: ExtractError, *, is_repeated: bool) -> None:
-    """The model gave no answer."""
+    """Report that the model gave no answer."""
     if isinstance(problem, NotLoggedIn):
         text = "memem cannot learn from this session: claude is not logged in. Run /login; nothing is lost."
         notices.raise_problem(ws, LOGIN, text)
@@ -46,19 +46,20 @@ def report_model_failure(ws: Workspace, problem: ExtractError, *, is_repeated: b
         notices.raise_problem(ws, CAPTURE, text)
 
 
-def report_dead_letter(ws: Workspace) -> None:
-    """Turns failed so often that they were put aside."""
-    text = "memem gave up on a part of a session after many failures. It is kept; /memem-status says more."
-    notices.raise_problem(ws, CAPTURE, text)
+def announce_dead_letter(ws: Workspace) -> None:
+    """Announce that turns were put aside. It is news, not a problem: mining other turns does not undo it."""
+    text = "memem gave up on part of a session after repeated failures. It is kept; /memem-status says how to retry."
+    notices.announce(ws, text)
 
 
 def report_budget(ws: Workspace, problem: BudgetSpent) -> None:
-    """There is no call left today."""
-    notices.raise_problem(ws, BUDGET, f"memem pauses learning: {_lowered(str(problem))} /memem-status shows the cost.")
+    """Report that today's limit is reached."""
+    continues = "It continues tomorrow; /memem-status shows the cost."
+    notices.raise_problem(ws, BUDGET, f"memem has paused learning: {_lowered(str(problem))} {continues}")
 
 
 def report_trouble(ws: Workspace, problem: MememError) -> None:
-    """Vault, disk or state keep memem from learning; what concerns one session only is not reported."""
+    """Report that vault, disk or state keep memem from learning. A problem of one session is not reported."""
     if _is_full_disk(problem) or isinstance(problem, VaultUnwritable):
         if not notices.check_now(ws).keys() & {"disk", "vault"}:
             what = "the disk is full" if _is_full_disk(problem) else f"{ws.settings.vault} cannot be written"
@@ -80,7 +81,7 @@ def report_trouble(ws: Workspace, problem: MememError) -> None:
 
 @contextmanager
 def reporting_trouble(ws: Workspace) -> Iterator[None]:
-    """Report what ends background work."""
+    """Report the error that ends background work."""
     try:
         yield
     except MememError as problem:
@@ -89,25 +90,25 @@ def reporting_trouble(ws: Workspace) -> Iterator[None]:
 
 
 def clear_after_answer(ws: Workspace) -> None:
-    """The model has answered."""
+    """Clear the problems that an answer of the model ends."""
     for key in (LOGIN, BUDGET):
         notices.clear_problem(ws, key)
 
 
 def clear_after_apply(ws: Workspace) -> None:
-    """What was learned is in the vault."""
+    """Clear the problem that an applied chunk ends."""
     notices.clear_problem(ws, CAPTURE)
 
 
 def clear_budget_of_yesterday(ws: Workspace) -> None:
-    """A new day has its own budget, also when nobody has asked yet."""
+    """Clear the budget problem when there is budget left, even before the next call."""
     limits = Limits(ws.settings.daily_calls, ws.settings.daily_usd)
     if BUDGET in notices.problems(ws) and not ws.state.ledger.used_up(ws.today(), limits):
         notices.clear_problem(ws, BUDGET)
 
 
 def _is_full_disk(problem: BaseException) -> bool:
-    """By what the error was raised for, or, where that is gone, by its words."""
+    """Check the chain of causes; where it is lost, the message."""
     cause: BaseException | None = problem
     while cause is not None:
         if isinstance(cause, OSError) and cause.errno in _FULL_DISK:

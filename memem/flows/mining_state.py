@@ -105,8 +105,8 @@ def _history(ws: Workspace) -> HistoryState | None:
     run = history_mining.last_run(ws)
     if run is None:
         return None
-    far = (run.sessions_done, run.sessions, run.calls, run.dollars, run.memories)
-    return HistoryState(run.state, *far, run.began, run.ended, run.detail, history_mining.in_words(run))
+    counts = (run.sessions_done, run.sessions, run.calls, run.dollars, run.memories)
+    return HistoryState(run.state, *counts, run.began, run.ended, run.detail, history_mining.in_words(run))
 
 
 def _stopped(ws: Workspace, now: float) -> str:
@@ -115,7 +115,8 @@ def _stopped(ws: Workspace, now: float) -> str:
     if stopped:
         reason, until = stopped
         return f"{reason} Until {iso(datetime.fromtimestamp(until, ws.clock().tzinfo))[:16].replace('T', ' ')}."
-    return ws.state.ledger.used_up(ws.today(), Limits(ws.settings.daily_calls, ws.settings.daily_usd))
+    used_up = ws.state.ledger.used_up(ws.today(), Limits(ws.settings.daily_calls, ws.settings.daily_usd))
+    return f"{used_up} It continues tomorrow." if used_up else ""
 
 
 def _cost(spent: Spent) -> tuple[int, float]:

@@ -1,8 +1,8 @@
-"""Small sessions packed together: those of one project share a model call, and each is mined by itself.
+"""Pack small sessions of one project into one model call; each is still mined by itself.
 
-A session that ends with too little to ask about is held back (`jobs/held_back.py`). Once those of a project are worth
-a call together, their turns go to the model in one prompt; every operation belongs to the session that its quote is
-from, and is journaled, applied and finished with that session's cursor, as if it had been asked about alone.
+A session whose tail is too small for a call is held back (`jobs/held_back.py`). Once the tails of a project are worth a
+call together, they go to the model in one prompt. Every operation belongs to the session that its quote is from. It is
+journaled, applied and finished with that session's cursor, as if it had been asked about alone.
 """
 
 from collections.abc import Iterable, Sequence
@@ -18,15 +18,15 @@ from memem.jobs.queue import Mark
 from memem.workspace import Workspace
 
 ENOUGH_SESSIONS = 10
-"""So many small sessions of a project are asked about however little they hold."""
+"""This many small sessions of a project are worth a call, however little they hold."""
 LONGEST_HELD_SECONDS = 7 * 86_400.0
 """Nothing is held back longer: Claude Code deletes transcripts after 30 days."""
 MOST_PACKED = 20
-"""Sessions in one call: they share the memories that the model is shown beside them."""
+"""Sessions in one call: they share the memories that the model is shown."""
 
 
 def packs(small: Iterable[SmallSession]) -> list[list[SmallSession]]:
-    """Which sessions share a call: those of one project. One that has failed goes alone, to spare the others."""
+    """Group sessions by project. One that has failed goes alone, to spare the others."""
     projects: dict[str, list[SmallSession]] = {}
     alone: list[list[SmallSession]] = []
     for each in small:
@@ -53,17 +53,17 @@ def _is_ready(pack: Sequence[SmallSession], now: float) -> bool:
 
 
 def mine_pack(ws: Workspace, marks: Sequence[Mark], since: datetime | None) -> list[Mined]:
-    """Mine the small rests of these sessions in one call for each project. Whoever calls holds their locks.
+    """Mine the small tails of these sessions, one call for each project. The caller holds their locks.
 
-    What goes wrong with one session keeps no other from being mined.
+    An error of one session does not keep others from being mined.
     """
     done: list[Mined] = []
     projects: dict[str, list[LastPart]] = {}
     for mark in marks:
         try:
-            taken = mine_delta.take_rest(ws, mark, since)
+            taken = mine_delta.take_tail(ws, mark, since)
         except MememError as problem:
-            done.append(_left(ws, mark, problem))
+            done.append(_defer_tail(ws, mark, problem))
             continue
         if isinstance(taken, Mined):
             done.append(taken)
@@ -83,21 +83,21 @@ def _mine_parts(ws: Workspace, parts: Sequence[LastPart]) -> list[Mined]:
     except (ExtractError, BudgetSpent) as problem:
         return [asking.failed(part.mined, problem) for part in parts]
     except MememError as problem:
-        return [_left(ws, part.mark, problem) for part in parts]
+        return [_defer_tail(ws, part.mark, problem) for part in parts]
     done = []
     for part, record in zip(parts, records, strict=True):
         try:
             with ws.events.batch(BATCH):
                 mined = asking.apply(ws, part.mined, record)
                 _read_to_end(ws, part)
-                done.append(mine_delta.settled(ws, mined))
+                done.append(mine_delta.finish_up(ws, mined))
         except MememError as problem:
-            done.append(_left(ws, part.mark, problem))
+            done.append(_defer_tail(ws, part.mark, problem))
     return done
 
 
 def _read_to_end(ws: Workspace, part: LastPart) -> None:
-    """The session is mined as far as its file went."""
+    """Record that the session is mined to the end its file had when it was read."""
     known, chunk = asking.known_session(ws, part.mark), part.chunk
     read = replace(known, size=part.size, mtime=part.mtime, whole=part.whole)
     with ws.state.at_once():
@@ -105,7 +105,7 @@ def _read_to_end(ws: Workspace, part: LastPart) -> None:
         ws.state.held_back.remove_small(chunk.session)
 
 
-def _left(ws: Workspace, mark: Mark, problem: MememError) -> Mined:
-    """The session is still due: an answer of it that is in the journal is applied next time."""
+def _defer_tail(ws: Workspace, mark: Mark, problem: MememError) -> Mined:
+    """Mark the session again; a journaled answer is applied next time."""
     ws.state.queue.mark(mark, ws.clock().timestamp())
-    return asking.gone_wrong(ws, mark, problem)
+    return asking.record_error(ws, mark, problem)

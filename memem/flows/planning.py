@@ -1,4 +1,4 @@
-"""What mining would take: looked at without asking anybody, or changing anything."""
+"""Estimate what mining would cost, without calling a model or changing anything."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """Turns that are asked about together, or, when `small`, packed with those of other sessions."""
+    """Turns that go into one call, or, when `small`, are packed with those of other sessions."""
 
     session: str
     turns: int
@@ -50,9 +50,9 @@ def plan(
     *,
     is_one: bool = False,
 ) -> Plan:
-    """The turns in these sessions that nobody has mined; one that stands in several of them counts once.
+    """Plan the unmined turns of these sessions; a turn that is in several of them counts once.
 
-    `is_one`: a person asks for this very session, whoever spoke in it and however short it is.
+    `is_one`: a person asks for this one session, so SDK turns and short sessions are included.
     """
     return survey(ws, paths, since, progress, is_one=is_one)[0]
 
@@ -65,7 +65,7 @@ def survey(
     *,
     is_one: bool = False,
 ) -> tuple[Plan, frozenset[str]]:
-    """The plan, and the sessions that have something to mine."""
+    """Return the plan, and the sessions that have something to mine."""
     paths = list(paths)
     parts: list[_Part] = []
     seen: set[str] = set()
@@ -101,12 +101,12 @@ def _dollars(characters: int, calls: int) -> float:
 
 
 def _unmined(ws: Workspace, path: Path, since: datetime | None, seen: set[str], *, is_one: bool) -> list[_Part]:
-    """What is to be asked about a session; its turns join those that were `seen`."""
+    """The unmined parts of a session; their turns are added to `seen`."""
 
     def is_known(uuid: str) -> bool:
         return uuid in seen or ws.state.sessions.is_known(uuid, path.stem)
 
-    found: list[_Part] = []
+    parts: list[_Part] = []
     try:
         with plain.open_plain(path) as file:
             gatherer = Gatherer(ws, is_known, since, sdk=is_one or ws.settings.mine_sdk)
@@ -114,10 +114,10 @@ def _unmined(ws: Workspace, path: Path, since: datetime | None, seen: set[str], 
                 seen.update(turn.uuid for turn in each.turns)
                 if each.turns:
                     small = None if is_one or not mine_delta.is_small(each) else _small(ws, path, each)
-                    found.append(_Part(path.stem, len(each.turns), each.characters, small))
+                    parts.append(_Part(path.stem, len(each.turns), each.characters, small))
     except (OSError, OwnCall, SettingsError):
         return []  # mining it says what is wrong; the others are planned all the same
-    return found
+    return parts
 
 
 def _small(ws: Workspace, path: Path, gathered: Gathered) -> SmallSession:

@@ -1,4 +1,4 @@
-"""What a failure to extract leads to: a session waits, longer each time; sometimes all do; some turns are put aside."""
+"""Postpone mining after a failure to extract: one session, sometimes all; put turns aside that keep failing."""
 
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -34,12 +34,11 @@ def is_hopeless(ws: Workspace, known: Session, problem: ExtractError | BudgetSpe
 def bury(ws: Workspace, chunk: Chunk, problem: ExtractError | BudgetSpent) -> None:
     """Keep the turns as a dead letter."""
     ws.state.ledger.failed()
-    mining_notices.report_dead_letter(ws)
     ws.state.journal.bury(chunk.session, chunk.as_json(), str(problem), iso(ws.clock()))
 
 
 def postpone(ws: Workspace, problem: ExtractError | BudgetSpent, *sessions: Session) -> None:
-    """Note when the sessions that one call was about, and everybody, may try again."""
+    """Record when the sessions of a failed call, and mining as a whole, may try again."""
     now = iso(ws.clock())
     if isinstance(problem, BudgetSpent):
         mining_notices.report_budget(ws, problem)

@@ -184,6 +184,7 @@ def _tidy_state(ws: Workspace) -> None:
         ws.state.ledger.prune((now - timedelta(days=budget.KEPT_DAYS)).date().isoformat())
         before = now - timedelta(days=OWN_CALL_DAYS)
         ws.state.sessions.prune(before.timestamp(), iso(before))
+        ws.state.held_back.prune()
 
 
 def _look(ws: Workspace) -> None:

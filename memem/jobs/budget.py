@@ -60,9 +60,10 @@ class Ledger(Table):
         """Why there is no call left in a day; empty when there is one."""
         today = self.spent(day)
         if today.calls >= limits.calls:
-            return f"Today's {limits.calls:,} calls are used up (MEMEM_DAILY_CALLS); the rest waits for tomorrow."
+            calls = "1 call" if limits.calls == 1 else f"{limits.calls:,} calls"
+            return f"Today's limit of {calls} is reached (MEMEM_DAILY_CALLS)."
         if today.dollars + self._next_one(day) > limits.dollars:
-            return f"Today's {limits.dollars:g} dollars are used up (MEMEM_DAILY_USD); the rest waits for tomorrow."
+            return f"Today's limit of ${limits.dollars:,.2f} is reached (MEMEM_DAILY_USD)."
         return ""
 
     @guarded
@@ -94,7 +95,7 @@ class Ledger(Table):
 
     @guarded
     def spent_since(self, number: int) -> dict[str, Spent]:
-        """What each session has spent in calls after the one of this number."""
+        """The spending of each session in calls after the one of this number."""
         query = f"SELECT session, {_SUMS} FROM calls WHERE number > ? GROUP BY session"  # noqa: S608 - fixed
         return {session: Spent(*row) for session, *row in self._connection.execute(query, (number,))}
 

@@ -1,13 +1,15 @@
 """Sessions with turns that are deliberately not mined yet: too little text for a model call, or no person present."""
 
 from dataclasses import astuple, dataclass
+from pathlib import Path
 
+from memem.core import files, sqlite
 from memem.jobs.tables import LONGEST_PAUSE, Table, guarded
 
 
 @dataclass(frozen=True, slots=True)
 class SmallSession:
-    """A session whose unmined rest is too small for a call of its own.
+    """A session whose unmined tail is too small for a call of its own.
 
     `size` and `mtime` are the file's when it was read, `since` is when it was first held back, and `failures` counts
     how often asking about it has failed.
@@ -27,7 +29,7 @@ _COLUMNS = "session, small_sessions.path, project, characters, small_sessions.si
 
 
 class HeldBack(Table):
-    """Small sessions until they are packed together, and sessions with turns of the SDK until those may be mined."""
+    """Small sessions until they are packed, and sessions with skipped SDK turns until those may be mined."""
 
     TABLES = (
         """CREATE TABLE small_sessions (session TEXT PRIMARY KEY, path TEXT NOT NULL, project TEXT NOT NULL,
@@ -38,7 +40,7 @@ class HeldBack(Table):
 
     @guarded
     def add_small(self, small: SmallSession) -> None:
-        """Hold a session back; one that was held back before keeps its `since`."""
+        """Hold a session back. One that is held back already keeps its `since`."""
         self._connection.execute(
             """INSERT INTO small_sessions VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (session) DO UPDATE SET
                path = excluded.path, project = excluded.project, characters = excluded.characters,
@@ -53,7 +55,7 @@ class HeldBack(Table):
 
     @guarded
     def small_due(self, now: float) -> list[SmallSession]:
-        """The same without those that wait after a failure."""
+        """Small sessions that do not wait after a failure."""
         return self._small("NOT (ifnull(not_before, 0) > ? AND not_before <= ?)", (now, now + LONGEST_PAUSE))
 
     @guarded
@@ -66,13 +68,23 @@ class HeldBack(Table):
 
     @guarded
     def has_sdk(self, session: str) -> bool:
-        """Whether turns of a session were left out because no person was there."""
+        """Whether turns of a session were skipped because no person was present."""
         query = "SELECT 1 FROM sdk_sessions WHERE session = ?"
         return self._connection.execute(query, (session,)).fetchone() is not None
 
     @guarded
     def remove_sdk(self, session: str) -> None:
         self._connection.execute("DELETE FROM sdk_sessions WHERE session = ?", (session,))
+
+    @guarded
+    def prune(self) -> None:
+        """Drop sessions whose transcripts are gone."""
+        with sqlite.transaction(self._connection):
+            for table, column in (("small_sessions", "small_sessions.path"), ("sdk_sessions", "sessions.path")):
+                query = f"SELECT session, {column} FROM {table} LEFT JOIN sessions USING (session)"  # noqa: S608 - fixed
+                rows = self._connection.execute(query).fetchall()
+                gone = [(session,) for session, path in rows if not path or files.identity(Path(path)) is None]
+                self._connection.executemany(f"DELETE FROM {table} WHERE session = ?", gone)  # noqa: S608 - fixed
 
     def _small(self, where: str, values: tuple[float, ...]) -> list[SmallSession]:
         query = f"""SELECT {_COLUMNS}, ifnull(failures, 0) FROM small_sessions LEFT JOIN sessions USING (session)

@@ -1,4 +1,4 @@
-"""`run/history.json`: how far mining the history is, written by the process that mines it."""
+"""`run/history.json`: the progress of history mining, written by the process that mines."""
 
 import json
 import os
@@ -14,9 +14,10 @@ RUNNING, DONE, BUDGET, STOPPED = "running", "done", "budget", "stopped"
 
 @dataclass(frozen=True, slots=True)
 class HistoryProgress:
-    """How far a run is, or how it ended: `state` is running, done, budget (reached for today) or stopped.
+    """The progress or the result of a run: `state` is running, done, budget (reached for today) or stopped.
 
-    `detail` says why it was stopped. The process is known by its pid, its start and the machine's.
+    `detail` says why it was stopped, `failed` counts sessions that failed. `sessions` is 0 until they are counted. The
+    pid, the start of the process and the boot of the machine identify the process.
     """
 
     state: str
@@ -31,6 +32,7 @@ class HistoryProgress:
     pid: int = 0
     process_start: str = ""
     boot: str = ""
+    failed: int = 0
 
     def of_this_process(self) -> Self:
         pid = os.getpid()
@@ -42,14 +44,14 @@ class HistoryProgress:
 
 
 def read(path: Path) -> HistoryProgress | None:
-    """The last run; one whose process is gone was stopped. None when there was none, or nobody can tell."""
+    """Read the last run; one whose process is gone was stopped. None without a readable record."""
     try:
-        found = HistoryProgress(**from_json(path.read_bytes()))
-        if found.state == RUNNING and not found.is_running():
-            return replace(found, state=STOPPED, detail="Its process ended unexpectedly.")
+        progress = HistoryProgress(**from_json(path.read_bytes()))
+        if progress.state == RUNNING and not progress.is_running():
+            return replace(progress, state=STOPPED, detail="Its process ended unexpectedly.")
     except (OSError, ValueError, TypeError):
         return None
-    return found
+    return progress
 
 
 def write(path: Path, progress: HistoryProgress) -> None:

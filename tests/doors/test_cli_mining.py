@@ -9,10 +9,12 @@ from typing import Any
 
 import pytest
 
+from memem.core import locks
 from memem.core.home import Home
 from memem.doors import cli
 from memem.flows import mining
-from memem.jobs import detach
+from memem.jobs import detach, history_progress
+from memem.jobs.history_progress import HistoryProgress
 from tests import fake_claude
 from tests.command_line import Outcome, Run
 from tests.transcripts import ECHO, Transcript, fact
@@ -126,7 +128,7 @@ def test_a_failure_is_one_line_that_says_what_happens_next(run: Run, session: Tr
     done = run("mine", "--session", str(session.path))
     failed(done, "Session s1: ")
     assert "something broke" in done.err
-    assert done.err.endswith("Nothing is lost: the same command goes on.\n")
+    assert done.err.endswith("Nothing is lost: the same command continues.\n")
     fake_claude.set_steps(claude, [ECHO])
     assert run("mine", "--session", str(session.path)).code == 0
     assert titles(run) == {"one"}
@@ -144,7 +146,10 @@ def test_a_spent_budget_is_a_failure_that_names_the_limit(
     run: Run, session: Transcript, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MEMEM_DAILY_CALLS", "0")
-    failed(run("mine", "--session", str(session.path)), "MEMEM_DAILY_CALLS")
+    done = run("mine", "--session", str(session.path))
+    failed(done, "Today's limit of 0 calls is reached (MEMEM_DAILY_CALLS).")
+    assert done.err.endswith("Nothing is lost: run the same command tomorrow to continue.\n")
+    assert "Today's limit of 0 calls is reached (MEMEM_DAILY_CALLS). It continues tomorrow." in run("status").out
 
 
 def test_without_a_claude_rules_serve(run: Run, sessions: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -480,6 +485,27 @@ def test_history_goes_on_in_the_background_once_somebody_has_agreed(
     assert titles(run) == {"one"}
 
 
+@pytest.mark.parametrize("how", [(), ("--detach",)])
+def test_a_second_run_over_the_history_says_how_far_the_first_is(
+    run: Run, home: Home, session: Transcript, monkeypatch: pytest.MonkeyPatch, how: tuple[str, ...]
+) -> None:
+    started: list[object] = []
+    monkeypatch.setattr(detach, "start", lambda *given, **_: started.append(given))
+    running = HistoryProgress("running", 12, 26, 14, 0.04, 0, "2026-03-01T09:00:00+01:00").of_this_process()
+    history_progress.write(home.history_file, running)
+    failed(run("mine", "--history", "--yes", *how), "History mining is already running: 12 of 26 sessions.")
+    assert started == []
+    assert titles(run) == set()
+
+
+def test_a_second_run_in_the_background_mines_nothing_and_logs_why(run: Run, home: Home, session: Transcript) -> None:
+    home.history_lock.parent.mkdir(parents=True, exist_ok=True)
+    with locks.holding(home.history_lock, 0):
+        assert run("mine", "--history", "--background") == Outcome(0, "", "")
+    assert "History mining is already running." in home.mine_log.read_text()
+    assert titles(run) == set()
+
+
 def test_nothing_is_detached_without_an_opt_in(run: Run, session: Transcript) -> None:
     failed(run("mine", "--session", str(session.path), "--detach"), "`memem mining on`")
     failed(run("mine", "--all", "--detach"), "--session FILE or --history")
@@ -558,6 +584,9 @@ def test_status_says_what_waits_to_be_mined_together_and_how_the_history_ended(r
     talk.human(fact("one"))
     run("mine", "--background", "--flush", "--session", str(talk.path))
     assert "1 wait to be mined together" in run("status").out
+    run("mining", "off")
+    assert "wait to be mined together" not in run("status").out
+    run("mining", "on")
     assert run("mine", "--history", "--yes").code == 0
     status = run("status")
     assert "wait to be mined together" not in status.out

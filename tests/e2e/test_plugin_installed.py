@@ -93,7 +93,7 @@ def test_plugin_sets_itself_up_in_the_background_of_the_first_session_and_says_s
 ) -> None:
     install(fresh, published.url)
     (first,) = told(fresh, project)
-    assert "setting itself up in the background" in first
+    assert "is being set up in the background" in first
     assert built_for(fresh) == str(root_of(fresh, "0.0.1"))
     assert told(fresh, project) == []
 

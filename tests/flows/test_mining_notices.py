@@ -22,9 +22,10 @@ from memem.flows import consent, keeping, mining, mining_notices, notices, remem
 from memem.workspace import Workspace
 from tests import fake_claude
 from tests.fakes import SteppingClock
-from tests.transcripts import ECHO, Transcript, kept, once
+from tests.transcripts import ECHO, Transcript, fact, kept, once
 
 BROKEN = {"exit": 1, "stderr": "something broke"}
+GAVE_UP = "memem gave up on part of a session after repeated failures. It is kept; /memem-status says how to retry."
 
 
 def failure(words: str) -> dict[str, Any]:
@@ -107,17 +108,19 @@ def test_a_budget_that_is_spent_is_told_until_the_next_day(
     ws.settings = replace(ws.settings, daily_calls=0)
     session.tells("one")
     stop(ws, session)
-    assert shown(ws).startswith("memem pauses learning: today's 0 calls are used up (MEMEM_DAILY_CALLS)")
+    limit = "today's limit of 0 calls is reached (MEMEM_DAILY_CALLS)"
+    continues = "It continues tomorrow; /memem-status shows the cost."
+    assert shown(ws) == f"memem has paused learning: {limit}. {continues}"
     stop(ws, session)
     assert shown(ws) == ""
     clock.forward(days=1)
     ws.settings = replace(ws.settings, daily_calls=5)
     mining.mine_in_background(ws)
-    assert "memem is learning again: a new day's budget began." in shown(ws).splitlines()
+    assert [line for line in shown(ws).splitlines() if line.startswith("memem is learning again: ")]
 
 
 def test_a_new_day_clears_the_budget_before_anything_is_asked(ws: Workspace, session: Transcript) -> None:
-    notices.raise_problem(ws, "budget", "memem pauses learning.")
+    notices.raise_problem(ws, "budget", "memem has paused learning.")
     mining.mine_in_background(ws)
     assert "budget" not in notices.problems(ws)
 
@@ -135,12 +138,29 @@ def test_failures_in_a_row_are_told_and_one_alone_is_not(ws: Workspace, claude: 
     assert "memem is learning again." in shown(ws).splitlines()
 
 
-def test_a_dead_letter_is_told(ws: Workspace, claude: Path, session: Transcript) -> None:
+def test_a_dead_letter_is_announced_once(ws: Workspace, claude: Path, session: Transcript) -> None:
     ws.settings = replace(ws.settings, max_failures=1)
     fake_claude.set_steps(claude, [BROKEN])
     session.tells("one")
     stop(ws, session)
-    assert "memem gave up on a part of a session" in shown(ws)
+    assert shown(ws) == GAVE_UP
+    assert notices.problems(ws) == {}
+    fake_claude.set_steps(claude, [ECHO])
+    session.tells("two")
+    stop(ws, session)
+    assert "learning again" not in shown(ws)
+
+
+def test_a_dead_letter_is_announced_although_the_next_chunk_is_learned(
+    ws: Workspace, claude: Path, session: Transcript
+) -> None:
+    ws.settings = replace(ws.settings, max_failures=1)
+    fake_claude.set_steps(claude, [BROKEN, ECHO])
+    for name in ("one", "two", "three"):
+        session.human(f"{'filler ' * 1_600}{fact(name)}")
+    (mined,) = mining.mine_in_background(ws, session.path, flush=True)
+    assert (mined.outcome, mined.buried) == ("mined", 1)
+    assert GAVE_UP in shown(ws).splitlines()
 
 
 def test_a_damaged_state_is_told(ws: Workspace, session: Transcript) -> None:

@@ -343,7 +343,7 @@ def nth(number: int, real: Callable[..., Any], *, after: bool = False) -> Callab
 
 STEPS: dict[str, tuple[Any, str, int]] = {
     # the object and its function, and how often a pack calls it
-    "the rests": (mine_delta, "take_rest", 4),
+    "the tails": (mine_delta, "take_tail", 4),
     "the call": (extraction, "extract", 1),
     "the answer": (claude_module.Claude, "ask", 1),
     "the journal": (Journal, "answered", 4),

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from memem.flows import consent, mining, planning, transcripts
+from memem.flows import consent, mining, planning, transcripts, upkeep
 from memem.flows.gathering import SDK_REFUSAL
 from memem.workspace import Workspace
 from tests import fake_claude
@@ -115,3 +115,20 @@ def test_a_person_may_have_any_session_mined(ws: Workspace, session: Transcript)
     assert mining.mine_file(ws, session.path).outcome == "mined"
     assert kept(ws) == once("one")
     assert found(ws) == 1, "what is mined can be searched"
+
+
+def test_a_session_whose_file_is_gone_is_forgotten(
+    ws: Workspace, clock: SteppingClock, sessions: Path, session: Transcript
+) -> None:
+    asked_by_program(session, "one")
+    gone = Transcript(sessions / "gone.jsonl")
+    asked_by_program(gone, "two")
+    small = Transcript(sessions / "small.jsonl")
+    small.human(fact("three"))
+    for each in (session, gone, small):
+        mining.mine_in_background(ws, each.path, flush=True)
+    gone.path.unlink()
+    small.path.unlink()
+    upkeep.after_session_start(ws)
+    held_back = ws.state.held_back
+    assert (held_back.has_sdk(session.session), held_back.has_sdk("gone"), held_back.small()) == (True, False, [])

@@ -41,7 +41,7 @@ def test_a_day_has_so_many_calls_and_no_more(ledger: Ledger) -> None:
     limits = Limits(2, 1_000.0)
     ask(ledger, 0.0, limits=limits)
     ask(ledger, 0.0, limits=limits)
-    with pytest.raises(BudgetSpent, match=r"2 calls are used up \(MEMEM_DAILY_CALLS\); the rest waits for tomorrow"):
+    with pytest.raises(BudgetSpent, match=r"^Today's limit of 2 calls is reached \(MEMEM_DAILY_CALLS\)\.$"):
         ledger.reserve(TODAY, "s2", limits)
     assert ledger.spent(TODAY).calls == 2, "what was refused is not counted"
 
@@ -50,8 +50,13 @@ def test_a_day_has_so_many_dollars_and_no_more(ledger: Ledger) -> None:
     limits = Limits(1_000, 0.5)
     ask(ledger, 0.2, limits=limits)
     ask(ledger, 0.2, limits=limits)
-    with pytest.raises(BudgetSpent, match=r"0.5 dollars are used up \(MEMEM_DAILY_USD\)"):
+    with pytest.raises(BudgetSpent, match=r"^Today's limit of \$0\.50 is reached \(MEMEM_DAILY_USD\)\.$"):
         ledger.reserve(TODAY, "s1", limits)
+
+
+def test_a_limit_of_one_call_is_named_in_the_singular(ledger: Ledger) -> None:
+    ask(ledger, 0.0, limits=Limits(1, 1.0))
+    assert ledger.used_up(TODAY, Limits(1, 1.0)) == "Today's limit of 1 call is reached (MEMEM_DAILY_CALLS)."
 
 
 @pytest.mark.parametrize("limits", [Limits(0, 1.0), Limits(1, 0.0)])
@@ -162,7 +167,7 @@ def test_a_cli_that_never_tells_what_it_costs_is_stopped_all_the_same(ledger: Le
     limits = Limits(1_000, 0.505)
     for _ in range(50):
         ledger.settle(ledger.reserve(TODAY, "s1", limits), "answered", Usage(7, 1, None))
-    with pytest.raises(BudgetSpent, match="dollars are used up"):
+    with pytest.raises(BudgetSpent, match="MEMEM_DAILY_USD"):
         ledger.reserve(TODAY, "s1", limits)
 
 
@@ -262,6 +267,6 @@ def test_a_wait_that_a_wrong_clock_has_made_endless_is_none(ledger: Ledger) -> N
 def test_a_call_that_would_probably_be_too_much_is_not_made(ledger: Ledger) -> None:
     limits = Limits(1_000, 0.05)
     ask(ledger, 0.04, limits=limits)
-    assert "0.05 dollars" in ledger.used_up(TODAY, limits)
+    assert "$0.05" in ledger.used_up(TODAY, limits)
     with pytest.raises(BudgetSpent):
         ledger.reserve(TODAY, "s1", limits)

@@ -61,8 +61,7 @@ def _unattended(ws: Workspace, options: argparse.Namespace) -> int:
         if options.sweep:
             mining.sweep(ws)
         elif options.history:
-            history = history_mining.look(ws, lambda *_: None)
-            history_mining.mine(ws, history, lambda *_: None, is_watched=False)
+            history_mining.mine_in_background(ws)
         else:
             mining.mine_in_background(ws, options.session, flush=options.flush)
     except MememError as problem:
@@ -94,6 +93,7 @@ def _many(ws: Workspace, options: argparse.Namespace) -> int:
 
 
 def _history(ws: Workspace, options: argparse.Namespace) -> int:
+    history_mining.refuse_second_run(ws)  # before it asks; the lock decides
     with output.progress("Looking", quiet=options.json) as progress:
         history = history_mining.look(ws, progress)
     if not history.plan.turns:
@@ -105,7 +105,7 @@ def _history(ws: Workspace, options: argparse.Namespace) -> int:
         output.aside(_UNDER_WAY)
         return 0
     with output.progress(_MINING, quiet=options.json) as progress:
-        done = history_mining.mine(ws, history, progress, is_watched=True)
+        done = history_mining.mine(ws, history, progress)
     return _show(done, options, nothing=_ALL_MINED)
 
 
@@ -148,7 +148,7 @@ def _in_words(ws: Workspace, planned: Plan) -> str:
     """Sessions, calls and dollars first: that is what a person decides by."""
     cost = "by rules, no calls"
     if planned.calls:
-        price = "at a price we do not know" if planned.dollars is None else f"about ${planned.dollars:.2f}"
+        price = "price unknown" if planned.dollars is None else f"about ${planned.dollars:.2f}"
         calls = f"about {_count(planned.calls, 'call')} of {ws.settings.model.capitalize()}"
         cost = f"{calls}, {price} (limit today: ${ws.settings.daily_usd:.2f})"
     size = f"{_count(planned.turns, 'turn')}, {_count(planned.characters, 'character')}"
@@ -180,7 +180,9 @@ def _show(done: Sequence[Mined], options: argparse.Namespace, *, nothing: str) -
 def _what_now(mined: Mined) -> str:
     if mined.outcome == "missing":
         return "Nothing was mined of it."
-    return "Nothing is lost: " + ("`memem mine --retry` asks again." if mined.buried else "the same command goes on.")
+    if mined.outcome == "spent":
+        return "Nothing is lost: run the same command tomorrow to continue."
+    return "Nothing is lost: " + ("`memem mine --retry` asks again." if mined.buried else "the same command continues.")
 
 
 def _show_one(mined: Mined) -> None:

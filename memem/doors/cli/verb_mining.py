@@ -25,8 +25,8 @@ def run(options: argparse.Namespace) -> int:
         since = consent.opted_in(ws)
     if since:
         said = f"{since:%Y-%m-%d %H:%M}"
-        told = f"Mining is on for what is said in Claude Code since {said}; `memem mine --all` mines it."
+        message = f"Mining is on for what is said in Claude Code since {said}; `memem mine --all` mines it."
     else:
-        told = "Mining is off. `memem mining on` is for what is said from then on."
-    output.say(output.advice(told))
+        message = "Mining is off. `memem mining on` is for what is said from then on."
+    output.say(output.advice(message))
     return 0

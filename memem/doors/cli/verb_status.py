@@ -80,7 +80,7 @@ def _mining(mining: MiningState) -> list[list[str]]:
     if mining.since and mining.pending:
         waits = f" ({mining.waiting} after a failure)" if mining.waiting else ""
         rows.append(["to be mined", f"{mining.pending} sessions{waits}"])
-    if mining.held_back:
+    if mining.since and mining.held_back:
         rows.append(["small sessions", f"{mining.held_back} wait to be mined together"])
     if mining.history:
         rows.append(["history", mining.history.summary])
