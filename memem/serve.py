@@ -9,7 +9,7 @@ import signal
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-if __name__ == "__main__":  # by its path, with nothing of ours to be found
+if __name__ == "__main__":  # run by its path: the package is not on the path yet
     sys.path.insert(0, ROOT)
 
 from memem.doors.mcp_server.calls import Calls
