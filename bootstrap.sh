@@ -325,6 +325,11 @@ is_under_way() {
     kill -0 "$pid" 2>/dev/null
 }
 
+# Where the environment's folder cannot be written, the last message to the user is the only record.
+has_failed() {
+  [ -e "$ours/failed" ] || case $(cat "$home/.set-up-told" 2>/dev/null) in failed*) ;; *) false ;; esac
+}
+
 has_just_failed() {
   local failed_at now
   [ -e "$ours/failed" ] && failed_at=$(cat "$ours/failed-at" 2>/dev/null) && now=$(date '+%s') || return 1
@@ -357,10 +362,12 @@ start_set_up() {
   fi
 }
 
-# Prints a line for the user when a set-up begins, when one has failed, and when the reason of the failure changes.
+# Prints a line for the user when a set-up begins, when one has failed, and when the reason of the failure changes. A
+# session that a script started prints it at its start, and leaves it to be shown to the user as well.
 begin_session() {
   local state message told=$ours/told
   start_set_up
+  if [ "${MEMEM_NOTICES:-}" = off ]; then return; fi
   if [ -n "$failure" ]; then
     state="failed $failure"
     message="memem could not be set up: $failure It tries again by itself; memory works as soon as the cause is gone."
@@ -370,6 +377,12 @@ begin_session() {
   fi
   { [ -d "$ours" ] && [ -w "$ours" ]; } || told=$home/.set-up-told
   if [ "$(cat "$told" 2>/dev/null)" = "$state" ]; then return; fi
+  case ${CLAUDE_CODE_ENTRYPOINT:-} in
+    sdk*)
+      [ "$1" != SessionStart ] || tell "$message"
+      return
+      ;;
+  esac
   (umask 077 && mkdir -p "$home" && printf '%s\n' "$state" >"$told") 2>/dev/null || [ "$1" = SessionStart ] || return 0
   tell "$message"
 }
@@ -397,20 +410,19 @@ print(sys.executable) if sys.version_info >= (3, 6) else sys.exit(1)' </dev/null
 
 # The server answers at once and sets up behind that: Claude Code gives up after 30 s, and then for 15 minutes.
 begin_server() {
-  local python line= part started initialized=
+  local python first rest started initialized=
   while :; do
     if python=$(find_any_python); then
       exec "$python" -I -S "$root/memem/serve.py" --waiting "$venv" $initialized
     fi
     start_set_up 2>/dev/null
-    started=$SECONDS
-    if IFS= read -r -t 3 part; then
-      answer_without_python "$line$part"
-      line=
-    elif [ $((SECONDS - started)) -ge 2 ]; then
-      line=$line$part # bash 3.2 has one status for a timeout and for the end of the input
-    else
-      exit 0
+    # Only the first character has a timeout: bash 3.2 discards what it has read when the time is up.
+    first='' rest='' started=$SECONDS
+    if IFS= read -r -t 3 -n 1 first; then
+      [ -z "$first" ] || IFS= read -r rest || exit 0
+      answer_without_python "$first$rest"
+    elif [ $((SECONDS - started)) -lt 2 ]; then
+      exit 0 # bash 3.2 has one status for a timeout and for the end of the input
     fi
   done
 }
@@ -446,6 +458,15 @@ answer_without_python() {
 
 answer() { printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$1" "$2"; }
 
+# An environment that looks finished but has lost a package is marked as unfinished, so that it is rebuilt. Too slow for
+# anything but a command typed by hand; doctor and the server name that command.
+require_whole() {
+  locate
+  if [ "${MEMEM_SKIP_SYNC:-}" != 1 ] && is_current requirements.lock && ! is_whole; then
+    rm -f "$ours/requirements.lock" || die "cannot write $ours."
+  fi
+}
+
 # Leaves the interpreter to run in $python, how to run it in $alone, and its folder first on PATH. In an environment of
 # ours nothing counts that is set for other Pythons, and no file in the current folder passes for a module.
 set_up() {
@@ -478,7 +499,7 @@ begin() {
     set_up requirements.lock
     exec "$python" "$alone" "$root/memem/__main__.py" "$@"
   elif [ "$1" = statusline ]; then
-    echo "memem: being set up"
+    if has_failed; then echo "memem: set-up failed; /memem-doctor"; else echo "memem: being set up"; fi
   elif [ "$1" = serve ]; then
     begin_server
   elif [ "$1" = --set-up ]; then # the server's loop asks for it, and reads why not
@@ -506,7 +527,12 @@ main() {
       ;;
     shell | dev)
       [ $# -gt 0 ] || { usage >&2 && exit 2; }
-      if [ "$verb" = dev ]; then set_up requirements-dev.lock; else set_up requirements.lock; fi
+      if [ "$verb" = dev ]; then
+        set_up requirements-dev.lock
+      else
+        require_whole
+        set_up requirements.lock
+      fi
       exec "$@"
       ;;
     test)

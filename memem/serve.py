@@ -9,7 +9,7 @@ import signal
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-if __name__ == "__main__":  # by its path, with nothing of ours to be found
+if __name__ == "__main__":  # run by its path: the package is not on the path yet
     sys.path.insert(0, ROOT)
 
 from memem.doors.mcp_server.calls import Calls
@@ -65,17 +65,31 @@ def load() -> "Service":
 
 
 def describe(problem: BaseException) -> str:
-    """Tell the client why memem could not be loaded."""
-    if isinstance(problem, ImportError):
-        script = os.path.join(ROOT, "bootstrap.sh")
-        return "memem's environment is damaged ({}). `bash {} shell true` repairs it.".format(problem, script)
-    from memem.serving import describe_error
+    """Explain to the client why memem could not be loaded, or why a call failed unexpectedly."""
+    if not isinstance(problem, ImportError):
+        try:
+            from memem.serving import describe_error
 
-    return describe_error(problem)
+            return describe_error(problem)
+        except ImportError as missing:
+            problem = missing
+    if not os.path.exists(os.path.join(ROOT, "bootstrap.sh")):
+        return "memem is no longer in {}: it was updated or removed. Restart Claude Code.".format(ROOT)
+    command = repair_command(ROOT, sys.prefix)
+    return "memem's environment is damaged ({}). Run {} to repair it, then try again.".format(problem, command)
+
+
+def repair_command(root: str, prefix: str) -> str:
+    """The same command as `flows/checkup_setup.set_up` names, which may not be importable."""
+    import shlex
+
+    is_plugin = os.path.basename(prefix) == "venv" and not os.path.exists(os.path.join(root, ".git"))
+    data = "CLAUDE_PLUGIN_DATA={} ".format(shlex.quote(os.path.dirname(prefix))) if is_plugin else ""
+    return "`{}{} shell memem doctor`".format(data, shlex.quote(os.path.join(root, "bootstrap.sh")))
 
 
 def tools_setting(environ: "Mapping[str, str]") -> "str | None":
-    """Which tools to offer: `default` or `full`; None when config.toml may say so and has to be loaded first."""
+    """Return which tools to offer, `default` or `full`; None if that may be in config.toml, which is loaded later."""
     chosen = environ.get("MEMEM_TOOLS")
     if chosen:
         return "full" if chosen == "full" else "default"

@@ -280,7 +280,7 @@ def load_numpy() -> None:
 
 
 def reach() -> Reach:
-    """How the reader of what this process says can start memem, also where no workspace can be opened."""
+    """How a reader of this process's output can start memem, even if no workspace can be opened."""
     return reach_in(os.environ)
 
 

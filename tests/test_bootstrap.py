@@ -283,6 +283,26 @@ def equipped(project: Project) -> Project:
     return project
 
 
+def test_shell_rebuilds_an_environment_that_lost_a_package(project: Project) -> None:
+    names = " ".join(IMPORTED.values())
+    install = f'for name in {names}; do : >"$(echo "{project.venv}"/lib/python*/site-packages)/$name.py"; done'
+    project.uv(install)
+    project.run("shell", "true")
+    log = project.log
+    assert project.run("shell", "true") == Call(0, "", "")
+    assert project.log == log
+    (packages(project) / "yaml.py").unlink()
+    call = project.run("shell", "python", "-c", "import yaml; print('there')")
+    assert call.stdout == "there\n", call.stderr
+    assert len(project.uv_calls) == 2
+
+
+def test_shell_leaves_a_damaged_environment_alone_where_nothing_may_be_installed(project: Project) -> None:
+    project.run("shell", "true")
+    assert project.run("shell", "true", MEMEM_SKIP_SYNC="1") == Call(0, "", "")
+    assert (project.ours / "requirements.lock").exists()
+
+
 def test_failed_renewal_leaves_the_environment_as_it_was_and_says_so(equipped: Project) -> None:
     ours = equipped.venv / ".memem"
     before = {path.name: path.read_bytes() for path in ours.iterdir()}
@@ -555,6 +575,30 @@ def test_first_session_sets_up_in_the_background_and_says_so_once(project: Proje
     assert len(project.uv_calls) == 1
 
 
+def test_set_up_says_nothing_where_notices_are_off(project: Project) -> None:
+    assert project.launch(*START, MEMEM_NOTICES="off") == Call(0, "", "")
+    project.wait_for_set_up()
+    assert "ready; installed with uv" in project.log
+
+
+def test_failure_is_not_printed_where_notices_are_off_and_later_once_they_are_on(project: Project) -> None:
+    (project.venv / "theirs").mkdir(parents=True)
+    assert project.launch(*PROMPT, MEMEM_NOTICES="off") == Call(0, "", "")
+    assert "could not be set up" in str(project.launch(*PROMPT, MEMEM_NOTICES="changes").shown["systemMessage"])
+
+
+@pytest.mark.parametrize("entrypoint", ["sdk-cli", "sdk-py"])
+def test_message_to_a_script_is_still_shown_to_the_user(project: Project, entrypoint: str) -> None:
+    (project.venv / "theirs").mkdir(parents=True)
+    for _ in range(2):
+        printed = project.launch(*START, CLAUDE_CODE_ENTRYPOINT=entrypoint).shown["systemMessage"]
+        assert "was not made by memem" in str(printed)
+        assert project.launch(*PROMPT, CLAUDE_CODE_ENTRYPOINT=entrypoint) == Call(0, "", "")
+    assert project.launch(*START, CLAUDE_CODE_ENTRYPOINT="cli").shown["systemMessage"] == printed
+    assert project.launch(*START, CLAUDE_CODE_ENTRYPOINT="cli") == Call(0, "", "")
+    assert project.launch(*START, CLAUDE_CODE_ENTRYPOINT=entrypoint) == Call(0, "", "")
+
+
 def test_set_up_in_the_background_outlives_the_group_and_the_terminal_of_who_began_it(
     project: Project, tmp_path: Path
 ) -> None:
@@ -725,6 +769,20 @@ def test_any_other_verb_begins_the_set_up_and_says_so_in_a_line(project: Project
 def test_status_line_says_that_memem_is_being_set_up_and_begins_nothing(project: Project) -> None:
     assert project.launch("statusline") == Call(0, "memem: being set up\n", "")
     assert not project.venv.exists()
+
+
+def test_status_line_says_that_the_set_up_failed(project: Project) -> None:
+    project.change_lock()
+    project.go_offline()
+    project.launch(*START)
+    project.wait_for_set_up()
+    assert project.launch("statusline") == Call(0, "memem: set-up failed; /memem-doctor\n", "")
+
+
+def test_status_line_says_that_the_folder_of_the_environment_cannot_be_used(project: Project) -> None:
+    (project.venv / "theirs").mkdir(parents=True)
+    project.launch(*START)
+    assert project.launch("statusline") == Call(0, "memem: set-up failed; /memem-doctor\n", "")
 
 
 def test_status_line_is_printed_by_its_own_file_whichever_command_is_called(project: Project, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import os
 import pwd
 import shutil
 import signal
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -81,6 +82,35 @@ def test_server_answers_while_the_environment_is_made_and_then_continues_in_it(
     text, is_error = client.call("memory_search", query="x")
     assert (is_error, "environment is damaged (No module named" in text) == (True, True)  # there are no packages in it
     hang_up(server)
+
+
+def test_the_command_that_the_server_names_rebuilds_a_damaged_environment(project: Project, tmp_path: Path) -> None:
+    (project.root / ".git").unlink()
+    data = tmp_path / "it's plugin data"
+    project.run("shell", "true", CLAUDE_PLUGIN_DATA=str(data))
+    (data / "venv" / "damaged").touch()
+    server = project.serve(CLAUDE_PLUGIN_DATA=str(data))
+    server.client.begin()
+    text, _ = server.client.call("memory_search", query="x")
+    hang_up(server)
+    command = text.split("`")[1]
+    subprocess.run(["sh", "-c", command], cwd=tmp_path, env=project.env, check=True, timeout=SECONDS)
+    assert len(project.uv_calls) == 2
+    assert not (data / "venv" / "damaged").exists()
+    assert not project.venv.exists()
+
+
+def test_server_goes_on_when_the_plugins_folder_is_moved_away(project: Project, tmp_path: Path) -> None:
+    (project.venv / "theirs").mkdir(parents=True)  # so that no set-up is running there
+    server = project.serve()
+    server.client.begin()
+    project.root.rename(tmp_path / "moved")
+    try:
+        assert len(server.client.ask("tools/list")["result"]["tools"]) == 8
+        assert server.client.ask("ping")["result"] == {}
+        hang_up(server)
+    finally:
+        (tmp_path / "moved").rename(project.root)
 
 
 def test_server_says_why_the_set_up_failed_and_continues_once_another_one_worked(project: Project) -> None:
@@ -166,6 +196,71 @@ def test_server_without_any_python_answers_and_continues_with_the_first_one(proj
     client.notify("notifications/cancelled", requestId=7)  # wakes it: it looks every three seconds
     assert client.answer() == LIST_CHANGED
     assert len(client.ask("tools/list")["result"]["tools"]) == 8
+    hang_up(server)
+
+
+def simulate_bash_3_2(project: Project, folder: Path) -> tuple[Path, Path]:
+    """Have `read -t` end as in bash 3.2, but sooner. Return the logs of timeouts, and of reads without one."""
+    bash = subprocess.run(["bash", "-c", "echo $BASH_VERSINFO"], capture_output=True, text=True, check=True)
+    if int(bash.stdout) < 4:
+        pytest.skip("this bash knows no fractions of a second")
+    timeouts, blocking = folder / "timeouts", folder / "blocking"
+    timeouts.touch()
+    blocking.touch()
+    stub = folder / "bash-3.2.sh"
+    stub.write_text(
+        f"""
+read() {{
+  local _arguments=() _timeout= _reply= _status=0
+  while [ $# -gt 1 ]; do
+    case $1 in -t) _timeout=$2 && shift 2 ;; *) _arguments+=("$1") && shift ;; esac
+  done
+  if [ -z "$_timeout" ]; then
+    [ ! -p /dev/stdin ] || echo >>"{blocking}"
+    builtin read "${{_arguments[@]}}" "$1"
+    return
+  fi
+  builtin read "${{_arguments[@]}}" -t 0.1 _reply || _status=$?
+  if [ $_status = 0 ]; then
+    printf -v "$1" %s "$_reply"
+  elif [ $_status -gt 128 ]; then
+    SECONDS=$((SECONDS + _timeout))
+    echo >>"{timeouts}"
+  fi
+  return $((_status > 0))
+}}
+""",
+        encoding="utf-8",
+    )
+    project.env["BASH_ENV"] = str(stub)
+    return timeouts, blocking
+
+
+def test_server_without_any_python_loses_and_repeats_nothing_with_bash_3_2(project: Project, tmp_path: Path) -> None:
+    timeouts, blocking = simulate_bash_3_2(project, tmp_path)
+    del project.env["MEMEM_PYTHON"]
+    (project.venv / "theirs").mkdir(parents=True)  # so that no set-up is running
+    server = project.serve()
+    client = server.client
+    client.begin()
+
+    def wait_for_timeouts() -> None:
+        before = timeouts.stat().st_size
+        wait_until(lambda: timeouts.stat().st_size > before + 1, "the server does not wait")
+
+    wait_for_timeouts()
+    assert client.ask("ping")["result"] == {}
+    wait_for_timeouts()
+    before, seen = timeouts.stat().st_size, blocking.stat().st_size
+    os.write(client.to_server, b'{"jsonrpc": "2.0", "id": "half", "me')
+    wait_until(
+        lambda: blocking.stat().st_size > seen or timeouts.stat().st_size > before + 2, "the server does not read"
+    )
+    (project.bin / "python3").symlink_to(Path(sys.executable).resolve())
+    client.say(b'thod": "ping"}')
+    assert client.answer() == {"jsonrpc": "2.0", "id": "half", "result": {}}
+    assert client.answer() == LIST_CHANGED
+    assert client.ask("ping")["result"] == {}
     hang_up(server)
 
 

@@ -1,4 +1,4 @@
-"""Name memem's commands so that they work where they are read.
+"""Name memem's commands so that the reader of a message can run them.
 
 memem's messages name commands as backquoted command lines: `memem review`. Inside Claude Code a person types slash
 commands instead, and in a terminal `memem` may not be on the PATH. `reachable` rewrites those names at the doors. It
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 COMMAND = "memem"
-# What a message quotes as '…' or "…" is skipped: an id, a path, a property of somebody's note.
+# Text quoted as '…' or "…" is skipped: an id, a path, a property of a note.
 _QUOTED = r"""(?<!\w)(?:'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*")(?!\w)"""
 _NAMED = re.compile(rf"{_QUOTED}|`(?P<variables>(?:[A-Z_]+=\S+ )*)memem (?P<arguments>[a-z][^`]*)`")
 _WITH_ARGUMENTS = {
@@ -36,14 +36,14 @@ _MARKS = ("CLAUDECODE", "CLAUDE_PLUGIN_ROOT", "CLAUDE_PLUGIN_DATA")
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """Where a text is read, and how memem is started there: by its name, or by its full path."""
+    """How readers of a text start memem: with slash commands, by its name, or by its full path."""
 
     in_claude_code: bool = False
     command: str = COMMAND
 
 
 def reach_of(environ: Mapping[str, str], prefix: Path) -> Reach:
-    """How a reader of this process's output can start memem, which runs in the environment `prefix`."""
+    """How readers of this process's output can start memem; `prefix` is its environment."""
     import shlex
 
     own = command_path(prefix)
@@ -57,7 +57,7 @@ def command_path(prefix: Path) -> Path:
 
 
 def is_on_path(environ: Mapping[str, str], prefix: Path) -> bool:
-    """Whether `memem` starts this installation."""
+    """Whether `memem` on the PATH starts this installation."""
     import shutil  # prompts that name no command do not pay for it
 
     found = shutil.which(COMMAND, path=environ.get("PATH", ""))
@@ -65,7 +65,7 @@ def is_on_path(environ: Mapping[str, str], prefix: Path) -> bool:
 
 
 def reachable(text: str, reach: Reach) -> str:
-    """One of memem's own messages, with every command in it named as its reader can run it."""
+    """Rewrite the commands in one of memem's own messages so that its reader can run them."""
     if "`" not in text or reach == Reach():
         return text
     return _NAMED.sub(lambda found: _named(found, reach), text)

@@ -67,7 +67,7 @@ class Surroundings:
 
     @property
     def reach(self) -> commands.Reach:
-        """How the reader of what this process says can start memem."""
+        """How a reader of this process's output can start memem."""
         return commands.reach_of(self.environ, self.prefix)
 
     @property

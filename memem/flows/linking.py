@@ -1,6 +1,6 @@
-"""Make memem's command reachable as `memem`: a link in `~/.local/bin`, which is only ever memem's own.
+"""Make memem's command reachable as `memem`: a link in `~/.local/bin`. Files of others there are never changed.
 
-It points at the command of the environment, not at the plugin's code: that moves with every version.
+The link points to the environment's command, because the plugin's code moves with every version.
 """
 
 import os
@@ -18,10 +18,10 @@ _ENVIRONMENTS = ("venv", ".venv")
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """Where the link is or would be, the command it should start, and what is there now.
+    """The path of the link, its target, and the file that is there now.
 
-    `state` is linked, missing, stale (left by a memem that is gone) or foreign (somebody else's file). `works` says
-    whether `memem` starts this installation; `found` is what it starts otherwise, and `advice` what to do about it.
+    `state` is linked, missing, stale (left by a removed memem) or foreign (another program's file). `works` is true if
+    `memem` starts this installation; otherwise `found` is the program it starts, and `advice` how to fix that.
     """
 
     path: str
@@ -33,7 +33,7 @@ class Link:
 
 
 def look(ws: Workspace) -> Link:
-    """The link as it is."""
+    """Return the current state of the link."""
     import shutil
 
     target, state = commands.command_path(ws.prefix), _state(ws)
@@ -44,7 +44,7 @@ def look(ws: Workspace) -> Link:
 
 
 def create(ws: Workspace) -> Link:
-    """Create the link, unless it is there. Raises InputError when something else is in its place."""
+    """Create the link if it is missing. Raises InputError if another file is in its place."""
     state, target = _state(ws), commands.command_path(ws.prefix)
     if state == FOREIGN:
         raise InputError(f"{ws.link} {_described(ws.link)} and was left alone. Move it away, then run this again.")

@@ -1,7 +1,7 @@
-"""Keep the files that `memem statusline` prints from: it has no time to open a database.
+"""Write the files that `memem statusline` reads: it has no time to open a database.
 
-`folders` names the project of each folder that had a session lately, `projects` the number of memories and the last
-learned title of each of those projects, `today` what mining has cost on a day. Each line is a key, a tab and values.
+`folders` maps the folders of recent sessions to their projects. `projects` has the number of memories and the last
+learned title of each of those projects, `today` the cost of mining on a day. Each line is a key, a tab and values.
 """
 
 import unicodedata
@@ -30,7 +30,7 @@ def note_session(ws: Workspace, folder: Path) -> None:
     """Remember the project of a session's folder, and bring the other files up to date."""
     with suppress(MememError, OSError):
         project = ws.project_of(folder).name
-        # Claude Code tells the status line the folder that the session was started in, which `cd` does not change.
+        # The status line gets the folder that the session was started in, which `cd` does not change.
         keys = dict.fromkeys(filter(_is_key, (str(folder), str(ws.session_folder))))
         kept = [line for line in _lines(ws.home.statusline_folders) if line.partition("\t")[0] not in keys]
         _write(ws, ws.home.statusline_folders, [f"{key}\t{project}" for key in keys] + kept[: MAX_FOLDERS - len(keys)])
@@ -38,7 +38,7 @@ def note_session(ws: Workspace, folder: Path) -> None:
 
 
 def update(ws: Workspace) -> None:
-    """Write counts, titles and cost as they are now. The line is not worth an error: what fails is left as it was."""
+    """Write the current counts, titles and cost. Errors are ignored: a file that cannot be written stays as it was."""
     with suppress(MememError, OSError):
         if ws.index_file.exists():
             names = dict.fromkeys(line.partition("\t")[2] for line in _lines(ws.home.statusline_folders))
@@ -56,7 +56,7 @@ def is_outdated(ws: Workspace) -> bool:
 
 
 def setting(ws: Workspace) -> dict[str, dict[str, str | int]]:
-    """What shows the line, as a part of Claude Code's `settings.json`. The command survives updates of the plugin."""
+    """The part of Claude Code's `settings.json` that shows the line. Its command survives updates of the plugin."""
     import shlex
 
     command = ws.link if linking.look(ws).state == linking.LINKED else commands.command_path(ws.prefix)
@@ -74,7 +74,7 @@ def _project_line(ws: Workspace, project: str) -> str:
 
 
 def _cut(text: str, width: int) -> str:
-    """As much of a text as fits into so many columns of a terminal."""
+    """Shorten a text to a width in terminal columns."""
     text = "".join(character for character in text if character.isprintable())
     if sum(map(_columns, text)) <= width:
         return text

@@ -78,8 +78,9 @@ def test_it_prints_its_tables_and_writes_json(
     leader, follower = (
         [each["mb"] for each in report["memory"] if each["what"].startswith(who)] for who in ("leader", "follower")
     )
-    assert leader[1] > leader[0] + 20, "the one that leads has loaded the encoder"
-    assert follower[1] < follower[0] + 20, "the other one has not"
+    assert leader[1] > leader[0] + 20, "the leader has loaded the encoder"
+    assert follower[1] < leader[0] + 20, "the follower has not"
+    assert report["promises"][-1]["ratio"] == pytest.approx(follower[1] / leader[0], abs=0.02)
 
 
 @pytest.mark.parametrize(

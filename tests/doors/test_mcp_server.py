@@ -18,8 +18,9 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 import memem
 from memem import serve
 from memem.core.errors import InputError
-from memem.doors.mcp_server import calls, loop
+from memem.doors.mcp_server import calls, loop, protocol
 from memem.doors.mcp_server.tools import TOOLS
+from memem.flows import checkup_setup
 from memem.serving import describe_error
 from tests.mcp_client import PATIENCE, Client
 
@@ -211,6 +212,12 @@ def test_an_error_of_ours_is_a_tool_error_with_its_advice(serving: Serving, clie
     assert client.call("refuse") == ("That is wrong. Do this.", True)
 
 
+def test_an_unexpected_error_of_a_tool_is_a_tool_error(serving: Serving, client: Client) -> None:
+    serving.answers["fail"] = lambda: str(1 // 0)
+    assert client.call("fail") == ("unexpected ZeroDivisionError: integer division or modulo by zero", True)
+    assert client.call("hello") == ("hello {}", False)
+
+
 def test_what_an_error_quotes_cannot_leave_its_line(serving: Serving, client: Client) -> None:
     def refuse() -> str:
         raise InputError("a.md\n</system-reminder> cannot be read")
@@ -295,6 +302,43 @@ def test_a_line_that_is_no_message_is_answered_and_survived(
     assert client.ask("ping")["result"] == {}
 
 
+def test_a_line_that_is_too_long_is_refused_and_survived(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(protocol, "MAX_LINE_BYTES", 200_000)
+    client.say(b'{"jsonrpc": "2.0", "id": 5, "method": "ping", "params": {"text": "' + b"x" * 300_000 + b'"}}')
+    answer = client.answer()
+    assert (answer["id"], answer["error"]["code"]) == (None, -32600)
+    assert "at most 200000 bytes" in answer["error"]["message"]
+    assert client.ask("ping", text="x" * 150_000)["result"] == {}
+
+
+def test_the_beginning_of_a_line_that_is_too_long_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(protocol, "MAX_LINE_BYTES", 8)
+    buffer = protocol.LineBuffer()
+    assert buffer.feed(b"12345") == []
+    assert buffer.rest == b"12345"
+    assert buffer.feed(b"6789") == []
+    assert buffer.rest == b""
+    assert buffer.feed(b"0\n12345678\n\nab") == [None, b"12345678", b""]
+    assert buffer.rest == b"ab"
+
+
+def test_an_unexpected_error_is_answered_and_survived(
+    client: Client, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(*_: object) -> Any:
+        raise FileNotFoundError("no such file")
+
+    monkeypatch.setattr(protocol, "list_tools", fail)
+    assert client.ask("tools/list")["error"] == {
+        "code": -32603,
+        "message": "unexpected FileNotFoundError: no such file",
+    }
+    monkeypatch.setattr(loop.Loop, "_cancel", fail)
+    client.notify("notifications/cancelled", requestId=7)  # which gets no answer
+    assert client.ask("ping")["result"] == {}
+    assert "memem: unexpected FileNotFoundError: no such file" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("depth", [900, 950, 970, 980, 990, 1_000])
 def test_arguments_nested_as_deep_as_can_be_read_are_survived(client: Client, depth: int) -> None:
     nested = b"[" * depth + b"]" * depth
@@ -340,6 +384,32 @@ def test_a_call_that_does_not_end_is_left_behind(
     assert serving.has_ended()
     assert "error" in client.answer()
     gate.set()
+
+
+@pytest.mark.parametrize("serving", [None], indirect=True)
+def test_a_list_that_waits_for_the_settings_is_answered_after_the_input_ended(serving: Serving, client: Client) -> None:
+    serving.may_load.clear()
+    number = client.send("tools/list")
+    client.hang_up()
+    wait_until(lambda: serving.loop._leave_at is not None)
+    serving.may_load.set()
+    answer = client.answer()
+    assert (answer["id"], "tools" in answer["result"]) == (number, True)
+    assert serving.has_ended()
+
+
+@pytest.mark.parametrize("serving", [None], indirect=True)
+def test_a_list_whose_settings_are_not_loaded_in_time_is_refused(
+    serving: Serving, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loop, "LEAVE_SECONDS", 0.01)
+    serving.may_load.clear()
+    number = client.send("tools/list")
+    client.hang_up()
+    answer = client.answer()
+    assert (answer["id"], answer["error"]["code"]) == (number, -32603)
+    assert serving.has_ended()
+    serving.may_load.set()
 
 
 def test_a_call_that_was_cancelled_is_not_waited_for(
@@ -555,7 +625,31 @@ def test_the_full_list_of_the_configuration_file_is_offered(tmp_path: Path) -> N
 def test_an_environment_without_a_package_says_how_to_repair_it() -> None:
     text = serve.describe(ModuleNotFoundError("No module named 'yaml'"))
     assert "No module named 'yaml'" in text
-    assert "bootstrap.sh shell true" in text
+    assert checkup_setup.set_up(SERVE.parents[1], Path(sys.prefix)) in text
+
+
+@pytest.mark.parametrize("prefix", ["it's data/venv", "it's data/.venv"])
+@pytest.mark.parametrize("is_clone", [True, False])
+def test_the_command_that_repairs_is_the_one_that_doctor_names(tmp_path: Path, prefix: str, is_clone: bool) -> None:
+    root, environment = tmp_path / "the plugin", tmp_path / prefix
+    root.mkdir()
+    if is_clone:
+        (root / ".git").touch()
+    assert serve.repair_command(str(root), str(environment)) == checkup_setup.set_up(root, environment)
+
+
+def test_a_plugin_folder_that_is_gone_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(serve, "ROOT", str(tmp_path / "0.8.0"))
+    text = serve.describe(ModuleNotFoundError("No module named 'memem.serving'"))
+    assert text == f"memem is no longer in {tmp_path}/0.8.0: it was updated or removed. Restart Claude Code."
+
+
+def test_an_error_that_cannot_be_described_for_want_of_a_package_names_the_package(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "memem.serving", None)
+    text = serve.describe(KeyError("home"))
+    assert "environment is damaged (import of memem.serving halted" in text
 
 
 class Silent:

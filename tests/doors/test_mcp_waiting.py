@@ -191,6 +191,27 @@ def test_what_is_unanswered_is_handed_over_with_the_input(
     assert replaced[0][4] == "--state"
 
 
+def test_a_process_that_cannot_be_replaced_leaves_no_descriptor_open(
+    place: Place, monkeypatch: pytest.MonkeyPatch, replaced: list[list[str]]
+) -> None:
+    states: list[int | None] = []
+    create = waiting._state_file
+
+    def state_file(data: bytes) -> int | None:
+        states.append(create(data))
+        return states[-1]
+
+    monkeypatch.setattr(waiting, "_state_file", state_file)
+    place.complete()
+    place.backend.start(place.loop)
+    place.backend.tick()
+    (state,) = states
+    assert state is not None
+    assert replaced[0][-1] == str(state)
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        os.fstat(state)
+
+
 def test_without_a_place_for_a_file_nothing_is_handed_over_that_would_be_lost(
     place: Place, monkeypatch: pytest.MonkeyPatch, replaced: list[list[str]], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -200,10 +221,11 @@ def test_without_a_place_for_a_file_nothing_is_handed_over_that_would_be_lost(
     monkeypatch.setattr("tempfile.mkstemp", refuse)
     place.complete()
     place.backend.start(place.loop)
-    place.loop.received = b'{"half'
+    place.loop._process_input(b'{"half')
     place.backend.tick()
     assert replaced == []
-    place.loop.received = b""
+    place.loop._process_input(b'": 1}\n')
+    place.loop.output = b""
     place.loop.is_initialized = True
     place.backend._poll_at = 0.0
     place.backend.tick()

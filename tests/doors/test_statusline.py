@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
@@ -16,6 +17,8 @@ from memem.doors.hook import client, statusline
 from memem.flows import consent, forgetting, keeping, linking, mining_log, purging, remember, upkeep
 from memem.flows import statusline as writer
 from memem.flows.asking import Mined
+from memem.jobs import history_progress
+from memem.jobs.history_progress import DONE, RUNNING, HistoryProgress
 from memem.workspace import Workspace
 from tests.command_line import Run
 from tests.doors.test_hook_client import BARE, LOADED
@@ -109,16 +112,41 @@ def test_the_cost_of_another_day_is_not_todays(ws: Workspace, folder: Path) -> N
 
 def test_a_running_history_is_shown_while_its_process_lives(ws: Workspace, folder: Path) -> None:
     writer.note_session(ws, folder)
-    history = ws.home.root / "run" / "history.json"
-    history.write_text(json.dumps({"done": 12, "total": 26, "dollars": 0.04, "pid": os.getpid()}))
+    write_progress(ws, progress())
     assert " · history 12 of 26" in shown(ws, folder)
     ended = subprocess.Popen([sys.executable, "-c", "pass"])
     ended.wait()
-    history.write_text(json.dumps({"done": 12, "total": 26, "pid": ended.pid}))
+    write_progress(ws, replace(progress(), pid=ended.pid))
     assert "history" not in shown(ws, folder)
 
 
-@pytest.mark.parametrize("text", ["", "{", "null", '{"done": "x", "total": 3, "pid": 1}', '{"done": 1}', "\0\xff"])
+def test_a_finished_history_is_not_shown_though_its_process_lives(ws: Workspace, folder: Path) -> None:
+    writer.note_session(ws, folder)
+    write_progress(ws, replace(progress(), state=DONE))
+    assert "history" not in shown(ws, folder)
+
+
+def progress() -> HistoryProgress:
+    """A run of this process that has mined 12 of 26 sessions."""
+    began = "2026-01-01T00:00:00+00:00"
+    return HistoryProgress(RUNNING, 12, 26, calls=3, dollars=0.04, memories=5, began=began).of_this_process()
+
+
+def write_progress(ws: Workspace, progress: HistoryProgress) -> None:
+    history_progress.write(ws.home.history_file, progress)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{",
+        "null",
+        '{"state": "running", "sessions_done": "x", "sessions": 3, "pid": 1}',
+        '{"state": "running", "sessions_done": 1}',
+        "\0\xff",
+    ],
+)
 def test_a_history_that_cannot_be_read_is_not_shown(ws: Workspace, folder: Path, text: str) -> None:
     writer.note_session(ws, folder)
     (ws.home.root / "run" / "history.json").write_text(text)
@@ -271,9 +299,9 @@ def test_a_process_of_another_user_counts_as_alive(
         raise PermissionError
 
     writer.note_session(ws, folder)
-    (ws.home.root / "run" / "history.json").write_text('{"done":1,"total":2,"pid":1}')
+    write_progress(ws, replace(progress(), pid=1))
     monkeypatch.setattr(os, "kill", refuse)
-    assert "history 1 of 2" in shown(ws, folder)
+    assert "history 12 of 26" in shown(ws, folder)
 
 
 def test_a_folder_that_is_gone_is_no_project(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _checked(found: Link) -> str:
-    """One line."""
+    """Describe the link in one line."""
     if found.works:
         return f"`memem` starts this installation, {found.target}."
     if found.advice:

@@ -1,4 +1,4 @@
-"""memem statusline: the line itself is printed by `memem/doors/hook/statusline.py`."""
+"""memem statusline; `memem/doors/hook/statusline.py` prints the line itself."""
 
 import argparse
 
@@ -14,7 +14,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the setting; `memem/__main__.py` hands everything else to the fast way."""
+    """Print the setting; without `--show-setting`, `memem/__main__.py` prints the line itself."""
     del options
     with workspace() as ws:
         output.as_json(statusline.setting(ws))

@@ -2,8 +2,8 @@
 
 Claude Code runs it after every message, so it must start as fast as a hook: the launcher runs this file by its path
 under `-I -S`, and it imports only modules that Python has loaded or built in. It opens no database and parses no JSON:
-`flows/statusline.py` writes what it shows into three small text files. Whatever is missing or damaged, it prints one
-line and exits 0.
+`flows/statusline.py` writes the values it shows into three small text files. If files are missing or damaged, it still
+prints one line and exits 0.
 """
 
 import os
@@ -30,7 +30,7 @@ def main() -> None:
 
 
 def status_line(home: str, folder: str) -> str:
-    """Memories of the folder's project, mining, its cost today, and the last memory learned."""
+    """The number of the project's memories, the state of mining, its cost today, and the last memory learned."""
     if os.path.lexists(home) and not (os.path.isdir(home) and os.access(home, os.R_OK | os.X_OK)):
         return f"memem: cannot read {_printable(home)}; /memem-doctor"
     files = f"{home}/run/statusline"
@@ -48,7 +48,7 @@ def status_line(home: str, folder: str) -> str:
 
 
 def _memories(home: str, project: str, projects: str) -> tuple[str, str]:
-    """The first part of the line, and the title that was learned last. An unknown number is not called zero."""
+    """The first part of the line, and the title that was learned last. An unknown number is left out."""
     name = f"memem {_printable(project)}" if project else "memem"
     if not projects.startswith(HEADER) or not project:
         is_empty = not os.path.exists(f"{home}/cache/index")
@@ -72,9 +72,9 @@ def _cost_today(text: str, is_on: bool) -> str:
 
 
 def _history(text: str) -> str:
-    """How far the mining of the history is, while the process that does it is alive."""
-    done, total, pid = (_field(text, name) for name in ("done", "total", "pid"))
-    if done is None or not total or not pid:
+    """The progress of mining the history, from `jobs/history_progress.py`, while its process is alive."""
+    done, total, pid = (_whole(_field(text, name)) for name in ("sessions_done", "sessions", "pid"))
+    if _field(text, "state") != '"running"' or done is None or not total or not pid:
         return ""
     try:
         os.kill(pid, 0)
@@ -85,10 +85,10 @@ def _history(text: str) -> str:
     return f"history {done} of {total}"
 
 
-def _field(text: str, name: str) -> int | None:
-    """A whole number in a flat JSON object."""
+def _field(text: str, name: str) -> str:
+    """The JSON text of a number or a simple string in a flat JSON object."""
     value = text.partition(f'"{name}"')[2].lstrip().removeprefix(":").lstrip()
-    return _whole(value.partition(",")[0].partition("}")[0].strip())
+    return value.partition(",")[0].partition("}")[0].strip()
 
 
 def _whole(text: str) -> int | None:
@@ -101,7 +101,7 @@ def _lookup(text: str, key: str) -> str:
 
 
 def _printable(text: str) -> str:
-    """Without anything that could steer a terminal or hide text."""
+    """Remove characters that could control a terminal or hide text."""
     clean = "".join(character if character.isprintable() else " " for character in text)
     return " ".join(clean.split())[:MAX_TEXT_CHARS]
 
@@ -121,7 +121,7 @@ def _read(path: str) -> str:
 
 
 def _drain_input() -> None:
-    """Claude Code writes the session as JSON; nothing of it is needed, but it should not meet a closed pipe."""
+    """Read the session that Claude Code writes as JSON. Without that it may get a broken pipe."""
     try:
         while not os.isatty(0) and os.read(0, 65_536):
             pass

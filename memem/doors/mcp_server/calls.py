@@ -35,7 +35,7 @@ class Calls:
     """A thread that loads the service and calls its tools, one at a time. It never holds up the protocol."""
 
     def __init__(self, load: "Callable[[], Service]", describe: "Callable[[BaseException], str]") -> None:
-        """`describe` turns a failure to load into the text of a tool error."""
+        """`describe` turns an exception into the text of a tool error."""
         self._load, self._describe = load, describe
         self._service: "Service | None" = None
         self._problem = ""
@@ -49,7 +49,7 @@ class Calls:
         self._loop = loop
 
     def prepare(self) -> None:
-        """Load memem as soon as the client has its answer, with which the imports would compete."""
+        """Load memem as soon as the client has its answer; the imports would delay it."""
         self._is_wanted = True
 
     def submit(self, call: "Call") -> None:
@@ -80,7 +80,7 @@ class Calls:
             service.close()
 
     def _begin(self) -> None:
-        import threading  # in this thread, which it then takes for the main one; the answer has not waited for it
+        import threading  # here, so that threading registers this thread as the main one, after the first answer
 
         self._has_begun = True
         threading.Thread(target=self._work, name="memem calls", daemon=True).start()
@@ -102,7 +102,10 @@ class Calls:
 
     def _answer(self, call: "Call") -> None:
         service = self._ensure_loaded()
-        text, is_error = service.result(call.name, call.arguments) if service else (self._problem, True)
+        try:
+            text, is_error = service.result(call.name, call.arguments) if service else (self._problem, True)
+        except Exception as error:  # noqa: BLE001 - the outermost function of a door
+            text, is_error = self._describe(error), True
 
         def deliver() -> None:
             self._loop.deliver(call, text, is_error)

@@ -5,12 +5,13 @@ Standard library and Python 3.6 syntax only; see `protocol.py`.
 
 import os
 import select
+import sys
 from collections import deque
 from time import monotonic
 
 from memem import __version__
 from memem.doors.mcp_server import protocol
-from memem.doors.mcp_server.protocol import Invalid
+from memem.doors.mcp_server.protocol import Invalid, LineBuffer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,10 +49,11 @@ class Loop:
     def __init__(self, source: int, sink: int, backend: "Backend", setting: "str | None") -> None:
         """`setting` selects the tools; None means that the settings decide, once they are loaded."""
         self.source, self.sink = source, sink
-        self.received = b""
         self.output = b""
         self.unanswered: "list[Call]" = []
         self.is_initialized = False
+        self._input = LineBuffer()
+        self._inherited = b""
         self._backend = backend
         self._setting = setting
         self._listed: "str | None" = None
@@ -66,11 +68,16 @@ class Loop:
         """Serve. Leaves the descriptors open."""
         self._backend.start(self)
         try:
-            self._process_lines()
+            self._process_input(self._inherited)
             while not self._is_over():
                 self._step(self._backend.tick())
         finally:
             self._backend.close()
+
+    @property
+    def received(self) -> bytes:
+        """The beginning of a line that has not ended."""
+        return self._input.rest
 
     def stop(self) -> None:
         """Leave at once, whatever is in flight; safe in a signal handler."""
@@ -84,7 +91,7 @@ class Loop:
 
     def resume(self, data: bytes, is_initialized: bool) -> None:
         """Continue for a client that another process has served so far; `data` is what that one left unanswered."""
-        self.received = data
+        self._inherited = data
         self.is_initialized = is_initialized
         if is_initialized:
             self.send(protocol.LIST_CHANGED)
@@ -120,20 +127,27 @@ class Loop:
             return True
         if self._leave_at is None:
             return False
-        if self.unanswered and monotonic() >= self._leave_at:
-            for call in list(self.unanswered):
-                self._settle(call)
-                self.send(protocol.error(call.identity, protocol.INTERNAL_ERROR, "The server is leaving."))
-        if self.unanswered:
+        if monotonic() >= self._leave_at:
+            self._refuse_unanswered()
+        if self.unanswered or self._waiting_lists:
             return False
         return not self.output or monotonic() >= self._leave_at + FLUSH_SECONDS
+
+    def _refuse_unanswered(self) -> None:
+        identities = [call.identity for call in self.unanswered] + self._waiting_lists
+        for call in list(self.unanswered):
+            self._settle(call)
+        self._waiting_lists = []
+        for identity in identities:
+            self.send(protocol.error(identity, protocol.INTERNAL_ERROR, "The server is shutting down."))
 
     def _step(self, timeout: "float | None") -> None:
         reads = [self._wake_read]
         if self._leave_at is None:
             reads.append(self.source)
         else:
-            end = self._leave_at if self.unanswered else self._leave_at + FLUSH_SECONDS
+            is_waiting = self.unanswered or self._waiting_lists
+            end = self._leave_at if is_waiting else self._leave_at + FLUSH_SECONDS
             left = max(0.0, end - monotonic())
             timeout = left if timeout is None else min(left, timeout)
         readable, writable, _ = select.select(reads, [self.sink] if self.output else [], [], timeout)
@@ -163,14 +177,14 @@ class Loop:
         if not data:
             self._leave_at = monotonic() + LEAVE_SECONDS
             return
-        self.received += data
-        if b"\n" in data:
-            self._process_lines()
+        self._process_input(data)
 
-    def _process_lines(self) -> None:
-        *lines, self.received = self.received.split(b"\n")
-        for line in lines:
-            if line.strip():
+    def _process_input(self, data: bytes) -> None:
+        for line in self._input.feed(data):
+            if line is None:
+                limit = "A message may have at most {} bytes.".format(protocol.MAX_LINE_BYTES)
+                self.send(protocol.error(None, protocol.INVALID_REQUEST, limit))
+            elif line.strip():
                 self._process_line(line)
 
     def _process_line(self, line: bytes) -> None:
@@ -185,7 +199,16 @@ class Loop:
             except Invalid as problem:
                 self.send(problem.answer)
             except RecursionError:
-                self.send(protocol.error(message["id"], protocol.INVALID_REQUEST, "The arguments are nested too deep."))
+                self._fail(message, protocol.INVALID_REQUEST, "The arguments are nested too deep.")
+            except Exception as problem:  # noqa: BLE001 - the outermost function of a door
+                text = "unexpected {}: {}".format(type(problem).__name__, problem)
+                self._fail(message, protocol.INTERNAL_ERROR, text)
+
+    def _fail(self, message: "dict[str, Any]", code: int, text: str) -> None:
+        """Answer a valid message that could not be processed; a notification gets no answer."""
+        print("memem:", text, file=sys.stderr, flush=True)
+        if message.get("id") is not None:
+            self.send(protocol.error(message["id"], code, text))
 
     def _process(self, message: "dict[str, Any]") -> None:
         method, identity, params = message.get("method"), message.get("id"), message.get("params") or {}

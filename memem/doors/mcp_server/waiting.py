@@ -109,7 +109,7 @@ class Waiting:
             self._refusal = "bash cannot be started ({}).".format(problem.strerror)
 
     def _collect_starter(self) -> None:
-        """A starter prints why it cannot begin, or nothing."""
+        """Note why a starter could not begin: it prints the reason, or nothing."""
         if self._starter is not None and self._starter.poll() is not None:
             output, _ = self._starter.communicate()
             lines = output.decode("utf-8", "replace").strip().splitlines()
@@ -141,7 +141,7 @@ class Waiting:
             os.dup2(kept[1], 1)
             self._refusal = "{} cannot be started ({}).".format(python, problem.strerror)
         finally:
-            for descriptor in kept:
+            for descriptor in kept if state is None else (*kept, state):
                 os.close(descriptor)
 
     def _read(self, name: str) -> "str | None":
@@ -164,14 +164,14 @@ def is_running(pid: str) -> bool:
 
 
 def read_state(descriptor: int) -> "tuple[bool, bytes]":
-    """What the process before this one left: whether the client has initialized, and input to process."""
+    """Read the state of the previous process: whether the client has initialized, and input to process."""
     with os.fdopen(descriptor, "rb") as file:
         flag, _, data = file.read().partition(b"\n")
     return flag == b"1", data
 
 
 def _state_file(data: bytes) -> "int | None":
-    """An inheritable descriptor of an unnamed file; None where none can be written."""
+    """Return an inheritable descriptor of an unnamed file; None if it cannot be written."""
     import tempfile
 
     try:
