@@ -56,32 +56,35 @@ KEPT = ("resume", "fork")
 """How it goes on with all of it: what was said before is said again by Claude Code itself."""
 
 
-@dataclass(frozen=True, slots=True)
-class Briefing:
-    """`text` is for Claude, and may be empty; `banner` is a line about the memory for the person."""
-
-    text: str = ""
-    banner: str = ""
-
-
-def brief(ws: Workspace, *, cwd: Path, session: str, source: str) -> Briefing:
+def brief(ws: Workspace, *, cwd: Path, session: str, source: str) -> str:
     """What a session is told at its start; nothing when it knows already, or there is nothing to tell."""
     try:
         vault_id = require_vault(ws)
     except VaultUnmade:
-        return Briefing(banner=_banner(ws, "no memories yet"))
+        return ""
     ws.follow_index()
     project = ws.project_of(cwd).name
     before = _shown_before(ws, session, source)
     if not is_filled(ws, vault_id):
         facts = [render.fact("Project", naming.shown(project)), render.fact("Memories", UNREAD)]
-        text = "" if before is None else render.page((render.WORKING, facts))
-        return Briefing(text, _banner(ws, "the index is being built"))
-    text = "" if before is None else _told(ws, project, session, before)
-    return Briefing(text, _banner(ws, _how_many(ws, project)))
+        return "" if before is None else render.page((render.WORKING, facts))
+    return "" if before is None else _told(ws, project, session, before)
 
 
-def _how_many(ws: Workspace, project: str) -> str:
+def banner(ws: Workspace, *, cwd: Path) -> str:
+    """A line about the memory, for the person."""
+    mining = "mining on" if ws.home.opt_in.exists() else "mining off (/memem-mine)"
+    return f"memem: {_how_many(ws, cwd)} · {mining}"
+
+
+def _how_many(ws: Workspace, cwd: Path) -> str:
+    try:
+        vault_id = require_vault(ws)
+    except VaultUnmade:
+        return "no memories yet"
+    if not is_filled(ws, vault_id):
+        return "the index is being built"
+    project = ws.project_of(cwd).name
     count, name = standing.count(ws, project), naming.shown(project)
     return f"{_counted(count, 'memory', 'memories')} of {name}" if count else f"no memories of {name} yet"
 
@@ -213,8 +216,3 @@ def _trouble(ws: Workspace) -> list[str]:
     if "recall" not in known and ws.settings.encoder != "none" and not ws.index.meta("encoded_by"):
         return [KEYWORDS_ALONE]
     return [f"{words}; see /memem-doctor" for key, words in TROUBLE.items() if key in known]
-
-
-def _banner(ws: Workspace, memories: str) -> str:
-    mining = "mining on" if ws.home.opt_in.exists() else "mining off (/memem-mine)"
-    return f"memem: {memories} · {mining}"

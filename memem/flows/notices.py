@@ -8,7 +8,7 @@ Recording or showing a notice never fails whatever it accompanies.
 import os
 import sys
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -92,7 +92,9 @@ def is_interactive(environ: Mapping[str, str]) -> bool:
     return not environ.get("CLAUDE_CODE_ENTRYPOINT", "").startswith("sdk")
 
 
-def at_session_start(ws: Workspace, *, session: str, project: str, sign_of_life: str, interactive: bool) -> str:
+def at_session_start(
+    ws: Workspace, *, session: str, project: str, sign_of_life: Callable[[], str], interactive: bool
+) -> str:
     """What to show when a session begins. Nobody reads a session run by a script: it uses up no notice."""
     if ws.settings.notices == "off":
         return ""
@@ -102,7 +104,7 @@ def at_session_start(ws: Workspace, *, session: str, project: str, sign_of_life:
     with suppress(OSError):
         if not _is_too_late(ws):
             _board(ws).count_session(session, FIRST_SESSIONS)
-    signs = [sign_of_life] if sign_of_life and shows_signs_of_life(ws) else []
+    signs = [sign_of_life()] if shows_signs_of_life(ws) else []
     return _lines((*_take(ws, session, project), *unrecorded, *signs))
 
 

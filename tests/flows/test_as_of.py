@@ -95,7 +95,7 @@ def test_after_a_compaction_only_what_still_holds_is_told_again(
     ids = [keep(ws, 1, valid_to=TODAY).id, keep(ws, 2).id]
     ws.contexts.add("s1", ids, clock.ticks())
     clock.forward(days=1)
-    told = briefing.brief(ws, cwd=folder, session="s1", source="compact").text
+    told = briefing.brief(ws, cwd=folder, session="s1", source="compact")
     assert ("HS256. 1" in told, "HS256. 2" in told) == (False, True)
 
 

@@ -11,7 +11,6 @@ from syrupy.assertion import SnapshotAssertion
 from memem.core.errors import Busy, VaultMissing
 from memem.core.memory import PINNED_MAX_CHARACTERS, PINNED_MAX_NOTES, Memory
 from memem.flows import briefing, consent, meaning, notices, prompting, rebuild, reindex, remember, retrieve, vetting
-from memem.flows.briefing import Briefing
 from memem.flows.prompting import Asked
 from memem.jobs.contexts import Contexts
 from memem.jobs.queue import Mark
@@ -48,7 +47,7 @@ def kept(ws: Workspace, number: int, body: str, **more: Any) -> str:
 
 
 def brief(ws: Workspace, cwd: Path, session: str = "s1", source: str = "startup") -> str:
-    return briefing.brief(ws, cwd=cwd, session=session, source=source).text
+    return briefing.brief(ws, cwd=cwd, session=session, source=source)
 
 
 def part(text: str, heading: str) -> str:
@@ -69,8 +68,8 @@ def test_a_briefing_reads_as_agreed(meant: Workspace, shop: Path, snapshot: Snap
     ws.state.queue.mark(Mark("s0", "/srv/s0.jsonl"), 1)
     ws.state.queue.mark(Mark("s2", "/srv/s2.jsonl"), 1)
     ws.contexts.add("s1", [shown], 1)
-    told = briefing.brief(ws, cwd=shop, session="s1", source="compact")
-    assert f"{told.text}=== {told.banner}" == snapshot
+    text = briefing.brief(ws, cwd=shop, session="s1", source="compact")
+    assert f"{text}=== {briefing.banner(ws, cwd=shop)}" == snapshot
 
 
 # --- when there is something to tell --------------------------------------------------------------------------------
@@ -79,9 +78,8 @@ def test_a_briefing_reads_as_agreed(meant: Workspace, shop: Path, snapshot: Snap
 def test_an_empty_memory_says_nothing_and_notes_nothing(ws: Workspace, shop: Path) -> None:
     ws.store.make_vault()
     reindex.refresh(ws)
-    assert briefing.brief(ws, cwd=shop, session="s1", source="startup") == Briefing(
-        "", "memem: no memories of shop yet · mining off (/memem-mine)"
-    )
+    assert brief(ws, shop) == ""
+    assert briefing.banner(ws, cwd=shop) == "memem: no memories of shop yet · mining off (/memem-mine)"
     assert not ws.contexts.is_known("s1")
 
 
@@ -468,24 +466,24 @@ def test_while_the_index_is_being_made_only_that_is_said(
         ws.__dict__.pop("store")
         ws.settings = replace(ws.settings, vault=tmp_path / "another vault")
         ws.store.make_vault()
-    told = briefing.brief(ws, cwd=shop, session="s1", source="startup")
+    text = brief(ws, shop)
     facts = ["- Project: shop", f"- Memories: {briefing.UNREAD}"]
-    assert told.text == render.page((render.WORKING, facts))
-    assert told.banner == "memem: the index is being built · mining off (/memem-mine)"
+    assert text == render.page((render.WORKING, facts))
+    assert briefing.banner(ws, cwd=shop) == "memem: the index is being built · mining off (/memem-mine)"
     assert not ws.contexts.is_known("s1")
-    assert harness.said(told.text) == ""
+    assert harness.said(text) == ""
 
 
 def test_the_banner_counts_memories_and_says_whether_mining_is_on(ws: Workspace, shop: Path) -> None:
     kept(ws, 1, "A fact.")
 
-    def banner(source: str = "startup") -> str:
-        return briefing.brief(ws, cwd=shop, session="s1", source=source).banner
+    def banner() -> str:
+        return briefing.banner(ws, cwd=shop)
 
     assert banner() == "memem: 1 memory of shop · mining off (/memem-mine)"
     kept(ws, 2, "Another fact.")
     consent.opt_in(ws)
-    assert banner("resume") == "memem: 2 memories of shop · mining on"
+    assert banner() == "memem: 2 memories of shop · mining on"
 
 
 # --- never mined back -----------------------------------------------------------------------------------------------
@@ -532,7 +530,7 @@ def test_a_memory_saved_in_the_usual_way_is_told_in_the_next_session(ws: Workspa
 def test_a_repository_cannot_speak_to_the_model_by_its_name(ws: Workspace, tmp_path: Path, name: str) -> None:
     remember.save(ws, "The walrus sleeps.", project="general")
     (tmp_path / ".memem.toml").write_text(f"project = '{name}'\n", encoding="utf-8")
-    told = briefing.brief(ws, cwd=tmp_path, session="s", source="startup").text
+    told = briefing.brief(ws, cwd=tmp_path, session="s", source="startup")
     assert "- Project: one whose name reads like an instruction" in told
     assert "previous" not in told
     assert "指令" not in told

@@ -173,4 +173,4 @@ def test_it_is_read_without_a_scan_a_search_or_numpy(
     monkeypatch.setattr(review, "count", refuse)
     monkeypatch.setitem(sys.modules, "memem.gate.verdict", None)
     monkeypatch.setitem(sys.modules, "memem.recall.choosing", None)
-    assert "RS256" in briefing.brief(ws, cwd=shop, session="s1", source="startup").text
+    assert "RS256" in briefing.brief(ws, cwd=shop, session="s1", source="startup")

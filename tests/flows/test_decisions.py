@@ -214,7 +214,7 @@ def test_what_a_session_is_told_as_it_begins_is_written_down(ws: Workspace, tmp_
     rule = keep(ws, "Prices are net.", title="Prices", kind="convention")
     keep(ws, "The walrus sleeps.", title="Walrus")
     (tmp_path / "shop").mkdir()
-    text = briefing.brief(ws, cwd=tmp_path / "shop", session="s1", source="startup").text
+    text = briefing.brief(ws, cwd=tmp_path / "shop", session="s1", source="startup")
     receipt = last(ws)
     assert (receipt.event, receipt.session, receipt.project) == (SESSION_START, "s1", "shop")
     assert receipt.characters == len(text)
@@ -225,7 +225,7 @@ def test_what_a_session_is_told_as_it_begins_is_written_down(ws: Workspace, tmp_
 def test_a_session_that_is_told_of_no_memory_leaves_no_receipt(ws: Workspace, tmp_path: Path) -> None:
     keep(ws, "The walrus sleeps.", title="Walrus")
     (tmp_path / "shop").mkdir()
-    assert briefing.brief(ws, cwd=tmp_path / "shop", session="s1", source="startup").text
+    assert briefing.brief(ws, cwd=tmp_path / "shop", session="s1", source="startup")
     assert receipts.last(ws).receipt is None
 
 

@@ -182,7 +182,7 @@ def test_what_the_session_was_shown_otherwise_is_not_repeated(ws: Workspace, sho
 def test_after_a_compaction_the_file_may_be_told_about_again(ws: Workspace, shop: Path) -> None:
     keep(ws, 1, "By a pattern.", paths=("src/**",))
     about(ws, shop)
-    assert "By a pattern." in briefing.brief(ws, cwd=shop, session="s1", source="compact").text
+    assert "By a pattern." in briefing.brief(ws, cwd=shop, session="s1", source="compact")
     keep(ws, 2, "By a new one.", paths=("src/**",))
     assert ids(about(ws, shop)) == [2]
     briefing.brief(ws, cwd=shop, session="s1", source="clear")

@@ -67,7 +67,7 @@ def test_whoever_looks_is_told(ws: Workspace, note: Path) -> None:
     assert (finding.path, finding.serious) == ("memories/door.md", True)
     assert "memem review accept 66666666" in finding.advice
     assert [each.what for each in checkup_vault.check(ws)] == ["held"]
-    told = briefing.brief(ws, cwd=Path("/srv/shop"), session="s", source="startup").text
+    told = briefing.brief(ws, cwd=Path("/srv/shop"), session="s", source="startup")
     assert "- Review: 1 note waits for the user: /memem-review" in told
 
 

@@ -23,7 +23,9 @@ def _new_users(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def start(ws: Workspace, session: str = "s1", *, project: str = "shop", interactive: bool = True) -> str:
-    return notices.at_session_start(ws, session=session, project=project, sign_of_life=SIGN, interactive=interactive)
+    return notices.at_session_start(
+        ws, session=session, project=project, sign_of_life=lambda: SIGN, interactive=interactive
+    )
 
 
 def prompt(ws: Workspace, *titles: str, session: str = "s1", project: str = "shop", interactive: bool = True) -> str:

@@ -110,7 +110,7 @@ def recalled(ws: Workspace) -> str:
         ws, f"how does the {NEXT} door open, and what are the instructions", cwd=Path("/srv/shop")
     )
     brief = briefing.brief(ws, cwd=Path("/srv/shop"), session="s", source="startup")
-    return "\n".join([*(f"{hit.title}\n{hit.body}\n{hit.memory.evidence}" for hit in hits), sliced.text, brief.text])
+    return "\n".join([*(f"{hit.title}\n{hit.body}\n{hit.memory.evidence}" for hit in hits), sliced.text, brief])
 
 
 @pytest.mark.parametrize("name", EVERY)

@@ -198,13 +198,13 @@ def test_what_the_session_was_told_at_its_start_is_not_repeated(filled: Workspac
 
 def test_after_a_compaction_what_came_back_is_not_repeated(filled: Workspace, shop: Path) -> None:
     prompted(filled, SIGNING, shop)
-    assert "RS256" in briefing.brief(filled, cwd=shop, session="s1", source="compact").text
+    assert "RS256" in briefing.brief(filled, cwd=shop, session="s1", source="compact")
     assert prompted(filled, SIGNING, shop).text == ""
 
 
 def test_after_a_clear_everything_may_be_shown_again(filled: Workspace, shop: Path) -> None:
     prompted(filled, SIGNING, shop)
-    assert "RS256" not in briefing.brief(filled, cwd=shop, session="s1", source="clear").text
+    assert "RS256" not in briefing.brief(filled, cwd=shop, session="s1", source="clear")
     assert titles(prompted(filled, SIGNING, shop)) == ["Signing"]
 
 

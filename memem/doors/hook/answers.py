@@ -86,20 +86,20 @@ def text_of(envelope: Envelope, key: str) -> str:
 
 
 def _session_start(ws: Workspace, envelope: Envelope, manner: _Manner) -> dict[str, Any]:
-    from memem.flows.briefing import brief
+    from memem.flows.briefing import banner, brief
 
     cwd, session, source = _cwd(ws, envelope), text_of(envelope, "session_id"), text_of(envelope, "source")
-    briefing = brief(ws, cwd=cwd, session=session, source=source)
+    text = brief(ws, cwd=cwd, session=session, source=source)
     if _is_doctor(envelope):
-        return _context("SessionStart", briefing.text)
+        return _context("SessionStart", text)
     message = notices.at_session_start(
         ws,
         session=session,
         project=ws.project_of(cwd).name,
-        sign_of_life=briefing.banner if source != "compact" else "",
+        sign_of_life=lambda: banner(ws, cwd=cwd) if source != "compact" else "",
         interactive=manner.interactive,
     )
-    return _context("SessionStart", briefing.text) | _message(message)
+    return _context("SessionStart", text) | _message(message)
 
 
 def _prompt(ws: Workspace, envelope: Envelope, manner: _Manner) -> dict[str, Any]:
