@@ -198,7 +198,7 @@ class Home:
 
     @property
     def notices(self) -> Path:
-        """What is to be shown to the user: problems and news."""
+        """Problems and news to be shown to the user."""
         return self.state / "notices"
 
     @property

@@ -1,4 +1,4 @@
-"""What the text of a setting means; each function raises ValueError with what to use instead."""
+"""Parsers for the text of a setting. Each raises ValueError with a hint what to use instead."""
 
 from collections.abc import Callable
 

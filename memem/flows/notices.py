@@ -1,4 +1,4 @@
-"""What the user sees on screen about memem: signs of life, news, and problems that start, change or end.
+"""Notices for the user's screen: signs of life, news, and problems that start, change or end.
 
 Background work records notices; the next session start or prompt shows them as a `systemMessage`. `MEMEM_NOTICES`
 decides how much: `all` shows a sign of life in every session, `changes` only during the first sessions, `off` nothing.
@@ -38,7 +38,7 @@ _ENDED = {
     "recall": "memem finds memories by meaning again.",
     "options": "memem's options are valid again.",
 }
-"""What the user is told when a problem is over. That Claude Code may start the server again is no news yet."""
+"""Shown when a problem is over. The end of `server` is not: Claude Code may start it again, which is no news yet."""
 _OF_VAULT = ("memory", "disk", "vault", "recall")
 _OF_CLAUDE_CODE = ("options", "server")
 """Problems that sessions with another vault, or another configuration of Claude Code, do not share."""
@@ -95,7 +95,7 @@ def is_interactive(environ: Mapping[str, str]) -> bool:
 def at_session_start(
     ws: Workspace, *, session: str, project: str, sign_of_life: Callable[[], str], interactive: bool
 ) -> str:
-    """What to show when a session begins. Nobody reads a session run by a script: it uses up no notice."""
+    """Return the text to show when a session begins. A session run by a script uses up no notice: nobody sees it."""
     if ws.settings.notices == "off":
         return ""
     unrecorded = _check_and_answer(ws)
@@ -109,7 +109,7 @@ def at_session_start(
 
 
 def at_failure(ws: Workspace, text: str, *, interactive: bool) -> str:
-    """What to show when a session begins and memem cannot work at all."""
+    """Return the text to show when a session begins and memem cannot work at all."""
     if ws.settings.notices == "off":
         return ""
     if not interactive or not _recorded(ws, "memory", text):
@@ -120,7 +120,7 @@ def at_failure(ws: Workspace, text: str, *, interactive: bool) -> str:
 
 
 def at_prompt(ws: Workspace, *, session: str, project: str, shown: Sequence[str], interactive: bool) -> str:
-    """What to show with a prompt for which Claude is shown memories with these titles."""
+    """Return the text to show with a prompt for which Claude is shown memories with these titles."""
     if ws.settings.notices == "off" or not interactive:
         return ""
     _check_and_answer(ws)

@@ -23,7 +23,7 @@ _PROBLEM, _SHOWN, _NEWS, _SESSIONS = "problem-", "shown-", "news-", "sessions"
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """Something that happened once. With a session and project, it is shown to that session or in that project."""
+    """An event to be shown once. With a session and project, it is shown to that session or in that project."""
 
     text: str
     kind: str = "event"
