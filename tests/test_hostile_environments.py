@@ -65,7 +65,7 @@ def works(machine: Machine) -> None:
     assert told["PermissionRequest"].is_allowed
     assert (learned(machine), machine.log) == (1, "")
     with machine.server() as server:
-        assert FACT in server.says("memory_search", query="RS256", scope_id="all")
+        assert FACT in server.says("memory_search", query="RS256")
         assert "Saved" in server.says("memory_save", content="Invoices are numbered per year.")
     assert server.complaint == ""
 
@@ -224,7 +224,7 @@ def test_hooks_and_server_work_in_a_folder_that_is_gone(machine: Machine) -> Non
     gone.mkdir()
     launch = str(machine.plugin.root / "hooks" / "memem")
     with machine.server("/bin/sh", "-c", leave, "sh", launch, "serve", cwd=gone, CLAUDE_PROJECT_DIR="") as server:
-        assert FACT in server.says("memory_search", query="RS256")
+        assert FACT in server.says("memory_search", query="RS256", scope_id="all")
 
 
 # --- homes --------------------------------------------------------------------------------------------------------
