@@ -38,9 +38,11 @@ from memem.workspace import open_workspace
 
 NOTES, LEAST_NOTES, QUERIES = 10_000, 40, 100
 WARM_LIMIT, COLD_LIMIT, START_LIMIT, STOP_LIMIT, SERVER_LIMIT, FOLLOWER_LIMIT = 2.0, 30.0, 10.0, 4.0, 4.0, 1.2
+STATUS_LIMIT = 2.0
 
 START, PROMPT, STOP = "session start", "prompt", "stop"
 TOOL_OFF, TOOL, PERMISSION = "tool use, switched off", "tool use", "permission"
+STATUS = "status line"
 UP = ", server up"
 ENCODE, SERVE = "encode the prompt", "server up to tools/list"
 
@@ -101,9 +103,10 @@ def _cold(scene: Scene, rounds: int, report: Report) -> None:
         TOOL_OFF: scene.tool_use(without="MEMEM_PRETOOL_GATING"),
         TOOL: scene.tool_use(),
         PERMISSION: scene.hook("PermissionRequest"),
+        STATUS: scene.status_line(),
     }
     taken = _taken(scene, tasks, rounds, report)
-    for what, limit in ((PROMPT, COLD_LIMIT), (START, START_LIMIT), (STOP, STOP_LIMIT)):
+    for what, limit in ((PROMPT, COLD_LIMIT), (START, START_LIMIT), (STOP, STOP_LIMIT), (STATUS, STATUS_LIMIT)):
         _promise(scene, f"{what}, no server up / {BARE}", ratio(taken, what, BARE), limit, report)
 
 

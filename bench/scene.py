@@ -192,6 +192,10 @@ class Scene:
         used = {"tool_name": "Read", "tool_input": {"file_path": str(self.folder / FILE)}}
         return self.hook("PreToolUse", lambda _: used, without=without)
 
+    def status_line(self) -> Program:
+        command = (str(ROOT / "hooks" / "memem"), "statusline")
+        return Program(lambda: command, self.environ, self.folder, lambda: b"{}")
+
     def bare(self) -> Program:
         return bare_start(self.environ, self.folder)
 

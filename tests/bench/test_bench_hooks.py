@@ -74,7 +74,7 @@ def test_it_prints_its_tables_and_writes_json(
     does = (hooks.START, hooks.START + hooks.UP, hooks.STOP, hooks.TOOL, hooks.TOOL + hooks.UP)
     assert [rows[what]["answered"] for what in does] == [1.0] * len(does)
     assert (rows[hooks.TOOL_OFF]["answered"], rows[hooks.PERMISSION]["answered"]) == (0, None)
-    assert [promise["holds"] for promise in report["promises"]] == [None] * 6
+    assert [promise["holds"] for promise in report["promises"]] == [None] * 7
     leader, follower = (
         [each["mb"] for each in report["memory"] if each["what"].startswith(who)] for who in ("leader", "follower")
     )
