@@ -22,6 +22,11 @@ class Surroundings:
         return Path(self.environ.get("CLAUDE_CONFIG_DIR") or self.user_home / ".claude")
 
     @property
+    def failed_servers_file(self) -> Path:
+        """Where Claude Code notes the MCP servers that it does not start again for a while."""
+        return self.claude_folder / "mcp-needs-auth-cache.json"
+
+    @property
     def session(self) -> str:
         """The session of Claude Code that this process was started in, if any."""
         return self.environ.get("CLAUDE_CODE_SESSION_ID", "")

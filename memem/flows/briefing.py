@@ -47,7 +47,7 @@ TROUBLE = {
     "vault": "the vault is read-only: nothing can be saved",
     "disk": "the disk is full: nothing can be saved",
 }
-"""What Claude is told of a problem, by its key."""
+"""Fixed words for Claude about a problem, by its key."""
 UNREAD = "their index is being made; memory_search finds them once it is there"
 
 EMPTIED = ("compact", "clear")

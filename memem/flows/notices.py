@@ -222,8 +222,8 @@ def _full_disk(ws: Workspace) -> str:
 
 
 def _skipped_server(ws: Workspace) -> str:
-    if not (ws.claude_folder / "mcp-needs-auth-cache.json").exists():
-        return ""  # mostly; the import would be waited for
+    if not ws.failed_servers_file.exists():
+        return ""  # the usual case, which spares the prompt an import
     from memem.flows.plugin import server_is_skipped
 
     if not server_is_skipped(ws):
@@ -244,11 +244,11 @@ def _is_newly_set_up() -> bool:
 
 def _joined(titles: Sequence[str]) -> str:
     more = len(titles) - MAX_TITLES
-    return ", ".join(map(_shortened, titles[:MAX_TITLES])) + (f" and {more} more" if more > 0 else "")
+    return ", ".join(map(shortened, titles[:MAX_TITLES])) + (f" and {more} more" if more > 0 else "")
 
 
-def _shortened(title: str) -> str:
-    """A title as a terminal can show it."""
+def shortened(title: str) -> str:
+    """A title as a terminal can show it, on one line."""
     clean = " ".join("".join(each if each.isprintable() else " " for each in title).split())
     return clean if len(clean) <= MAX_TITLE_CHARS else f"{clean[: MAX_TITLE_CHARS - 1]}…"
 

@@ -12,6 +12,7 @@ from typing import Any
 from memem.core.errors import MememError
 from memem.core.memory import EVERY_PROJECT, GENERAL
 from memem.core.project import normalise
+from memem.flows.notices import shortened
 from memem.workspace import Workspace
 
 ALLOW, ASK = "allow", "ask"
@@ -26,7 +27,6 @@ SCOPED = {
 """Reading tools that stay in the current project unless this argument names another."""
 BY_ID = {"memory_get": "ids", "memory_timeline": "memory_id"}
 """Reading tools that show the memories this argument names."""
-MAX_TITLE_CHARS = 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +73,9 @@ def _before_forgetting(ws: Workspace, arguments: Mapping[str, Any]) -> Permissio
         entry = get(ws, str(arguments.get("id", "")).strip())
     except MememError:
         return Permission()  # the tool itself says what is wrong with the id
-    title = " ".join("".join(each if each.isprintable() else " " for each in entry.title).split())[:MAX_TITLE_CHARS]
-    return Permission(ASK, f"memem would forget “{title}” ({entry.memory.id8}, project {entry.project}).")
+    return Permission(
+        ASK, f"memem would forget “{shortened(entry.title)}” ({entry.memory.id8}, project {entry.project})."
+    )
 
 
 def _project_of(ws: Workspace, identity: object) -> str:

@@ -11,7 +11,6 @@ from memem.workspace import Workspace
 NAME = "memem"
 MARKETPLACE = "memem-marketplace"
 HOOKS = Path("hooks", "hooks.json")
-FAILED_SERVERS = "mcp-needs-auth-cache.json"
 SERVER = "plugin:memem:memem"
 """Claude Code's name for memem's MCP server."""
 SKIPPED_SECONDS = 15 * 60
@@ -75,7 +74,7 @@ def server_is_skipped(ws: Workspace) -> bool:
 
     The file maps the name of a server to `{"timestamp": milliseconds, "id": hash of its configuration}`.
     """
-    failure = _object(_read(ws.claude_folder / FAILED_SERVERS).get(SERVER)).get("timestamp")
+    failure = _object(_read(ws.failed_servers_file).get(SERVER)).get("timestamp")
     if not isinstance(failure, int | float):
         return False
     now = ws.clock().timestamp() * 1000

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from memem.flows import notices, remember
-from memem.flows.plugin import FAILED_SERVERS, SERVER
+from memem.flows.plugin import SERVER
 from memem.jobs.notices import MAX_NEWS, NEWS_SECONDS, News, NoticeBoard
 from memem.workspace import Workspace
 from tests.fakes import SteppingClock
@@ -186,7 +186,7 @@ def test_a_failure_is_shown_once_and_its_end_too(ws: Workspace) -> None:
 
 def test_a_server_that_claude_code_skips_is_named_until_it_is_not(ws: Workspace, clock: SteppingClock) -> None:
     ws.claude_folder.mkdir(parents=True)
-    cache = ws.claude_folder / FAILED_SERVERS
+    cache = ws.failed_servers_file
     cache.write_text(json.dumps({SERVER: {"timestamp": clock().timestamp() * 1000, "id": "x"}}))
     assert "Type /mcp, choose memem, then Reconnect." in prompt(ws)
     assert prompt(ws) == ""

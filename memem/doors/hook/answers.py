@@ -148,7 +148,7 @@ def _own_tool(envelope: Envelope) -> str:
 
 
 def _permission(ws: Workspace, envelope: Envelope, tool: str, manner: _Manner) -> "Permission":
-    """By the project that the server takes for the current one, wherever the session has gone since."""
+    """Decide by the folder the session was started in, as the server does, even if the session has left it."""
     from memem.flows.permissions import decide
 
     given = envelope.get("tool_input")

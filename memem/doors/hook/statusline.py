@@ -13,7 +13,7 @@ HEADER = "memem 1"
 """The first line of `projects`; as `flows/statusline.py` writes it."""
 MAX_FILE_BYTES = 1_000_000
 MAX_TEXT_CHARS = 60
-"""Of a name or title; the writer has cut them by their display width already."""
+"""The longest name or title; `flows/statusline.py` has already cut them by their display width."""
 SEPARATOR = " · "
 
 
