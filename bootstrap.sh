@@ -12,7 +12,9 @@ usage: bootstrap.sh                       set up, then start the MCP server on s
        bootstrap.sh demo [ARG...]         set up, then show memem at work in a fresh vault
        bootstrap.sh shell CMD [ARG...]    set up, then run CMD in the environment
        bootstrap.sh dev CMD [ARG...]      the same with the developer tools
-       bootstrap.sh test [PYTEST-ARG...]  set up with the developer tools, check the import contracts, run the tests
+       bootstrap.sh test                  set up with the developer tools, check the import contracts, run the quick tests
+       bootstrap.sh test --all            the same with all tests, and with coverage, which slows them down
+       bootstrap.sh test PYTEST-ARG...    the same with the tests that pytest is told to run, slow ones too
        bootstrap.sh begin WHAT [ARG...]   for hooks/memem, while there is no environment: sets up in the background
 
 MEMEM_PYTHON=PATH   the interpreter to build on, 3.11 or newer
@@ -514,7 +516,7 @@ begin() {
 }
 
 main() {
-  local verb=${1-serve}
+  local verb=${1-serve} workers
   [ $# -eq 0 ] || shift
   case $verb in
     serve | demo)
@@ -542,7 +544,15 @@ main() {
       # Tests have a home of their own; those of the real model read its weights, and nothing else, from the user's.
       MEMEM_TEST_WEIGHTS=${MEMEM_TEST_WEIGHTS-$("$python" -P -m memem model path 2>/dev/null)} || true
       export MEMEM_TEST_WEIGHTS
-      [ $# -gt 0 ] || set -- -n auto --dist worksteal --cov=memem --cov-report=term --cov-fail-under=90
+      # Tests wait for processes and disks a good part of their time: one worker more than there are cores.
+      workers=${PYTEST_XDIST_AUTO_NUM_WORKERS:-$(($(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1) + 1))}
+      if [ $# -eq 0 ]; then
+        set -- -n "$workers" --dist worksteal --quick
+      elif [ "$1" = --all ]; then
+        shift
+        set -- -n "$workers" --dist worksteal --cov=memem --cov-report=term --cov-fail-under=90 "$@"
+      fi
+      unset PYTHONDONTWRITEBYTECODE # they start thousands of processes, each of which would compile all it imports
       exec python -m pytest "$@"
       ;;
     -h | --help) usage ;;

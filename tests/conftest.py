@@ -23,12 +23,41 @@ from tests.transcripts import ECHO, Transcript, open_miner
 hypothesis.settings.register_profile(
     "memem", deadline=None, derandomize=True, suppress_health_check=[hypothesis.HealthCheck.function_scoped_fixture]
 )
-hypothesis.settings.load_profile("memem")
-
+hypothesis.settings.register_profile("quick", hypothesis.settings.get_profile("memem"), max_examples=20)
 
 WEIGHTS = os.environ.get("MEMEM_TEST_WEIGHTS")
 REQUIRED = os.environ.get("MEMEM_TEST_REQUIRE", "").split()
 _PATH = os.environ["PATH"].split(os.pathsep)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--quick", action="store_true", help="leave out slow tests, and try a fifth of the examples")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Load the profile before test modules are imported: they scale their own numbers by it."""
+    hypothesis.settings.load_profile("quick" if config.getoption("--quick") else "memem")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--quick"):
+        left_out = find_slow(items)
+        items[:] = [item for item in items if item not in left_out]
+        config.hook.pytest_deselected(items=list(left_out))
+
+
+def find_slow(items: list[pytest.Item]) -> set[pytest.Item]:
+    """All cases of slow tests, except as many of each as its marker keeps, evenly spread."""
+    cases: dict[tuple[Path, str], list[pytest.Item]] = {}
+    for item in items:
+        if item.get_closest_marker("slow"):
+            cases.setdefault((item.path, getattr(item, "originalname", item.name)), []).append(item)
+    slow: set[pytest.Item] = set()
+    for each in cases.values():
+        marker = each[0].get_closest_marker("slow")
+        keep = min(marker.kwargs.get("keep", 0) if marker else 0, len(each))
+        slow |= set(each) - {each[len(each) * number // keep] for number in range(keep)}
+    return slow
 
 
 def skip_or_fail(what: str, reason: str) -> NoReturn:

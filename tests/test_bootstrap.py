@@ -149,18 +149,23 @@ def test_help_goes_to_standard_output(project: Project) -> None:
 
 def test_test_checks_contracts_then_runs_pytest_from_the_root(project: Project) -> None:
     project.tool("lint-imports", "pwd >&2")
-    call = project.run("test")
+    call = project.run("test", PYTEST_XDIST_AUTO_NUM_WORKERS="5")
     assert call.stderr.splitlines()[-1] == str(project.root)
-    assert call.shown["argv"] == [
-        "-n",
-        "auto",
-        "--dist",
-        "worksteal",
-        "--cov=memem",
-        "--cov-report=term",
-        "--cov-fail-under=90",
-    ]
+    assert call.shown["argv"] == ["-n", "5", "--dist", "worksteal", "--quick"]
+
+
+def test_all_tests_are_run_with_coverage_and_named_ones_as_pytest_is_told(project: Project) -> None:
+    project.tool("lint-imports", "true")
+    call = project.run("test", "--all", "-x", PYTEST_XDIST_AUTO_NUM_WORKERS="5")
+    measured = ["--cov=memem", "--cov-report=term", "--cov-fail-under=90"]
+    assert call.shown["argv"] == ["-n", "5", "--dist", "worksteal", *measured, "-x"]
     assert project.run("test", "-k", "one").shown["argv"] == ["-k", "one"]
+
+
+def test_tests_have_one_worker_more_than_there_are_cores(project: Project) -> None:
+    project.tool("lint-imports", "true")
+    project.tool("getconf", "echo 7")
+    assert project.run("test").shown["argv"][:2] == ["-n", "8"]
 
 
 def test_broken_contract_fails_the_test_command(project: Project) -> None:

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from memem.core.memory import Memory
 from memem.core.query import RARE, Found, Match, Term, is_mostly_ascii, is_name
+from tests.builders import examples
 
 WALRUS, PIER, TICKET = Term("walrus"), Term("pier"), Term("ops-4821", literal=True)
 _terms = st.builds(
@@ -112,7 +113,7 @@ def test_missing_words_of_other_scripts_count_beside_bigrams() -> None:
     assert found(known | {WALRUS: 0}).unknown > 0.3 > found(known).unknown
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(_frequencies)
 def test_what_is_unknown_is_between_nothing_and_all_and_what_is_asked_is_no_less_than_what_is_known(
     frequencies: dict[Term, int],

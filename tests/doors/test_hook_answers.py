@@ -18,6 +18,7 @@ from memem.doors.mcp_server import tools
 from memem.flows import briefing, remember, retrieve
 from memem.flows.permissions import BY_ID, SCOPED
 from memem.workspace import Workspace
+from tests.builders import examples
 
 TOOL = "mcp__plugin_memem_memem__"
 PROMPT = "are access tokens signed with RS256?"
@@ -319,7 +320,7 @@ def stands_it(ws: Workspace, event: str, envelope: bytes) -> None:
 
 @pytest.mark.parametrize("event", EVENTS)
 @given(envelope=ENVELOPE)
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @example(envelope={"cwd": "a\0b"})
 @example(envelope={"cwd": "/" + "y" * 300, "prompt": PROMPT})
 @example(envelope={"tool_input": {"file_path": "\udcff"}, "cwd": "/"})
@@ -333,7 +334,7 @@ def test_any_envelope_is_answered_or_refused_in_our_words(
 
 @pytest.mark.parametrize("event", EVENTS)
 @given(envelope=st.binary(max_size=60) | VALUE.map(lambda value: json.dumps(value).encode()))
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 def test_any_bytes_are_answered_or_refused_in_our_words(filled: Workspace, event: str, envelope: bytes) -> None:
     stands_it(using(filled, pretool_gating=True), event, envelope)
 

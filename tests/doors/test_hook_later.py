@@ -14,6 +14,7 @@ from memem.core.memory import Hit, Slice
 from memem.doors.hook import later
 from memem.flows import consent, hook_check, mining, receipts, remember, upkeep, usefulness
 from memem.workspace import Workspace
+from tests.builders import examples
 from tests.transcripts import Transcript, fact, kept, once, sent
 
 MINING = ["Stop", "PreCompact", "SessionEnd"]
@@ -200,7 +201,7 @@ def test_a_session_that_begins_has_everything_put_in_order(ws: Workspace, monkey
 
 
 @given(path=st.text(min_size=1, max_size=40))
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @example(path="a\0b")
 @example(path="\ud800.jsonl")
 @example(path="x" * 5_000)

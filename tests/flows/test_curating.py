@@ -30,6 +30,7 @@ from memem.flows.tidying import Curated, curate
 from memem.gate import curation
 from memem.vault import note
 from memem.workspace import Workspace, open_workspace
+from tests.builders import examples
 from tests.fakes import SteppingClock
 
 PORT = "The search service listens on port 9200."
@@ -557,7 +558,7 @@ SENTENCES = st.sampled_from(
 BODIES = st.tuples(st.sampled_from([" ", "\n\n", "\n- "]), st.lists(SENTENCES, min_size=1, max_size=4, unique=True))
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(st.lists(st.tuples(BODIES, st.booleans(), st.integers(1, 5)), min_size=2, max_size=6))
 def test_no_sentence_is_lost_and_an_undo_gives_the_bytes_back(
     tmp_path_factory: pytest.TempPathFactory, wanted: list[tuple[tuple[str, list[str]], bool, int]]

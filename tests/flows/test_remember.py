@@ -26,6 +26,7 @@ from memem.flows import editing, forgetting, keeping, rebuild, reindex, remember
 from memem.gate.duplicates import fingerprint
 from memem.index.words import STOP_WORDS
 from memem.workspace import Workspace, open_workspace
+from tests.builders import examples
 from tests.fakes import SteppingClock
 
 TOKEN = "ghp_" + "a1B2c3D4" * 5
@@ -537,7 +538,7 @@ def test_a_writer_that_waits_too_long_says_who_is_in_the_way(ws: Workspace, monk
         remember.save(ws, "Wait.")
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(text=st.text(min_size=1, max_size=300), title=st.text(max_size=100), query=st.text(min_size=1, max_size=60))
 def test_any_text_can_be_saved_found_and_shown(
     tmp_path_factory: pytest.TempPathFactory, text: str, title: str, query: str

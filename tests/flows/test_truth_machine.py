@@ -48,6 +48,7 @@ from memem.flows import (
 from memem.flows.applying import Applied
 from memem.vault.note import Note
 from memem.workspace import Workspace, open_workspace
+from tests.builders import examples
 from tests.fakes import SteppingClock
 
 AWAY, FEW = timedelta(minutes=10), 5
@@ -624,6 +625,6 @@ class Home(RuleBasedStateMachine):
 
 
 Home.TestCase.settings = hypothesis.settings(
-    max_examples=40, stateful_step_count=30, suppress_health_check=list(hypothesis.HealthCheck)
+    max_examples=examples(40), stateful_step_count=30, suppress_health_check=list(hypothesis.HealthCheck)
 )
 TestHome = Home.TestCase

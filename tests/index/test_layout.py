@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from memem.index import layout as module
 from memem.index.layout import GAP, Link
+from tests.builders import examples
 
 NAME = (60.0, 24.0)
 
@@ -28,7 +29,7 @@ def grouped(homes: list[int]) -> list[list[int]]:
     return [[dot for dot, at in enumerate(homes) if at == home] for home in sorted(set(homes))]
 
 
-@settings(max_examples=15)
+@settings(max_examples=examples(15))
 @given(graphs)
 def test_no_dot_lies_on_another_and_it_is_the_same_each_time(graph: tuple[list[int], list[Link], list[float]]) -> None:
     homes, wanted, sizes = graph
@@ -61,7 +62,7 @@ def test_projects_lie_apart() -> None:
     )
 
 
-@settings(max_examples=15)
+@settings(max_examples=examples(15))
 @given(st.lists(st.tuples(st.integers(1, 5), st.floats(5, 300)), min_size=1, max_size=12), st.integers(0, 40))
 def test_there_is_room_for_the_name_of_every_project(wanted: list[tuple[int, float]], linked: int) -> None:
     homes = [home for home, (count, _) in enumerate(wanted) for _ in range(count)]

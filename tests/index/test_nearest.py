@@ -18,6 +18,7 @@ from memem.index.encoder import Vectors
 from memem.index.nearest import nearest
 from memem.index.notes import NoteIndex, Row
 from memem.index.vectors import VectorStore
+from tests.builders import examples
 
 DIMENSIONS = 3
 ALL = Scope(archive=True)
@@ -118,7 +119,7 @@ _scope = st.builds(
 )
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(
     notes=st.lists(_note, max_size=12),
     vectors=st.dictionaries(_passage, _direction, max_size=31),

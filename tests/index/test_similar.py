@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from memem.index import similar
 from memem.index.encoder import Vectors
 from memem.index.thinning import Clusters, Pair
+from tests.builders import examples
 
 NOWHERE = "general"
 LEAST, MOST = 0.5, 3
@@ -46,7 +47,7 @@ def near(vectors: Vectors, projects: list[str]) -> list[tuple[int, int]]:
     return [(i, j) for j in count for i in range(j) if projects[i] == projects[j] and cosines[i, j] >= LEAST]
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(st.integers(0, 10_000), st.integers(2, 60), st.integers(1, 3))
 def test_what_nearness_connects_in_a_project_stays_connected_however_few_links_are_kept(
     seed: int, count: int, projects: int
@@ -57,7 +58,7 @@ def test_what_nearness_connects_in_a_project_stays_connected_however_few_links_a
     assert clusters(count, ends(kept)) == clusters(count, near(vectors, names))
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(st.integers(0, 10_000), st.integers(2, 60))
 def test_every_link_is_between_two_that_are_near_and_tells_how_near(seed: int, count: int) -> None:
     vectors = scattered(count, seed)

@@ -25,6 +25,7 @@ from memem.recall.confidence import (
     Prompt,
     Weights,
 )
+from tests.builders import examples
 
 MEMORY = Memory(id="3f2c9a1e", title="t", body="b")
 ASKING, ORDERING = Prompt(True, 0.0, False), Prompt(False, 0.0, False)
@@ -131,7 +132,7 @@ def test_a_confidence_is_a_probability(one: Hit, prompt: Prompt) -> None:
     assert 0 <= likely(one, prompt) <= 1
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(_hits, _prompts, _share, st.floats(min_value=-1, max_value=1))
 def test_more_evidence_never_makes_a_memory_less_likely(
     one: Hit, prompt: Prompt, coverage: float, cosine: float
@@ -259,7 +260,7 @@ def sifted(hits: list[Hit], prompt: Prompt, line: Line = IN_USE) -> list[Hit]:
     return confidence.sifted(confidence.judged(hits, prompt), prompt, line)
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(_scored, _hits, _prompts, _share)
 def test_a_memory_that_scores_lower_than_all_never_changes_what_becomes_of_the_others(
     hits: list[Hit], another: Hit, prompt: Prompt, share: float
@@ -268,7 +269,7 @@ def test_a_memory_that_scores_lower_than_all_never_changes_what_becomes_of_the_o
     assert sifted([*hits, weakest], prompt)[:-1] == sifted(hits, prompt)
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(_scored, _hits, _prompts, st.sampled_from([UNSURE, FOREIGN, FEW_WORDS, FAR_BEHIND]))
 @example([hit(score=0.1, cosine=0.7, coverage=0.8)], hit(cosine=0.1), ASKING, UNSURE)
 def test_a_memory_that_is_not_shown_itself_never_changes_what_becomes_of_the_others(
@@ -280,7 +281,7 @@ def test_a_memory_that_is_not_shown_itself_never_changes_what_becomes_of_the_oth
     assert together[:-1] == sifted(hits, prompt)
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(_scored, _hits, _prompts)
 def test_the_most_that_a_stronger_one_can_do_is_to_leave_another_far_behind(
     hits: list[Hit], another: Hit, prompt: Prompt

@@ -14,6 +14,7 @@ from memem.recall import leaning as module
 from memem.recall import usefulness
 from memem.recall.leaning import BEST, LINKED, NONE, Leaning, leaned, matches_path
 from memem.recall.when import When
+from tests.builders import examples
 
 MARCH = When(date(2026, 3, 1), date(2026, 3, 31))
 EVERYTHING = Leaning("shop", ("src/auth/token.py",), MARCH)
@@ -129,7 +130,7 @@ _fields = st.fixed_dictionaries(
 _use = st.sampled_from((LEAST_USE, 1.0, MOST_USE))
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(_fields, _fields, st.tuples(_use, _use), st.floats(0.001, 0.5), st.booleans())
 @example(
     {"importance": 1},
@@ -212,7 +213,7 @@ def test_the_best_do_not_raise_each_other() -> None:
     assert leaned(scores, linked, NONE) == leaned(scores, list(map(memory, "abcd")), NONE)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.lists(st.floats(0.01, 1), min_size=BEST + 1, max_size=8), st.data())
 def test_what_is_raised_comes_at_most_that_much_before_what_it_is_linked_with(
     scores: list[float], data: st.DataObject
@@ -241,7 +242,7 @@ def test_which_are_the_best_of_equals_does_not_depend_on_the_order_they_come_in(
 # --- what was superseded ------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 @given(
     st.lists(st.floats(0.01, 1), min_size=2, max_size=5), st.randoms(use_true_random=False), st.booleans(), st.data()
 )

@@ -12,6 +12,7 @@ from memem.core.memory import PINNED_MAX_CHARACTERS, PINNED_MAX_NOTES, Hit, Memo
 from memem.core.options import OPTIONS
 from memem.recall import render
 from memem.recall.pack import MOST_HITS, SHORTER, Packed, distinct, pack
+from tests.builders import examples
 
 SMALLEST, USUAL, LARGEST = 500, 8_000, 9_500
 FACTS = ["- Project: shop", "- Branch: main"]
@@ -48,7 +49,7 @@ def test_the_budgets_tried_here_are_those_that_can_be_set() -> None:
 # --- bounds -------------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(_memories, _memories, _budgets)
 @example([memory(body="x" * 9_000)] * 12, [memory(body="x" * 9_000)] * 12, SMALLEST)
 def test_a_slice_never_exceeds_its_budget(found: list[Memory], pinned: list[Memory], budget: int) -> None:
@@ -154,7 +155,7 @@ def test_at_most_so_many_pinned_memories_are_shown() -> None:
     assert pins(pack([], pinned, FACTS, "shop", USUAL)) == PINNED_MAX_NOTES
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(_memories, _budgets)
 def test_pinned_memories_stay_in_their_share(pinned: list[Memory], budget: int) -> None:
     without = pack([], [], FACTS, "shop", budget)
@@ -238,7 +239,7 @@ def test_in_a_script_without_spaces_two_statements_are_not_taken_for_one() -> No
     assert kept("支付服务用 Redis 做缓存", "支付服务用 Redis 做缓存") == [0]
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.lists(st.text("ab 1\n", max_size=12), max_size=6))
 def test_of_any_statements_the_first_of_each_is_kept_in_their_order(bodies: list[str]) -> None:
     shown = kept(*bodies)

@@ -13,6 +13,7 @@ from memem.core.query import Found, Match, Term
 from memem.recall import leaning as module
 from memem.recall.leaning import Leaning
 from memem.recall.rank import CHANCE, COSINE, FUSED, KEYWORDS, PASSAGE_CHARACTERS, Blend, rank
+from tests.builders import examples
 
 ZEBRA, STRIPES, LITERAL = Term("zebra"), Term("stripes"), Term("ops-4821", literal=True)
 FREQUENCIES = {ZEBRA: 2, STRIPES: 1, LITERAL: 1}
@@ -111,7 +112,7 @@ _fields = st.fixed_dictionaries(
 _bm25 = st.floats(min_value=1e-6, max_value=1e3)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(_fields, _fields, _bm25, st.floats(min_value=1.01, max_value=1e3), st.sampled_from((1.0, 50.0, 1e6)))
 def test_nudges_together_cannot_overturn_a_clear_difference_in_relevance(
     better: dict[str, Any], worse: dict[str, Any], bm25: float, factor: float, best: float
@@ -371,7 +372,7 @@ _found = st.tuples(
 _blend = st.sampled_from((FUSED, KEYWORDS, COSINE))
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(st.lists(_found, min_size=1, max_size=8), st.randoms(use_true_random=False), _blend)
 def test_the_order_does_not_depend_on_the_order_of_finding_and_scores_are_between_nothing_and_one(
     parts: list[tuple[float | None, float, dict[str, Any]]], random: Any, blend: Blend

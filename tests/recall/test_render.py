@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from memem.core.memory import Hit, Memory
 from memem.recall import render
+from tests.builders import examples
 
 HEADINGS = ("# Active Memory Slice", "## Working (current state)", "## Relevant")
 # Every line of a slice is one of these, and whatever a memory says comes after one of our own beginnings.
@@ -131,7 +132,7 @@ def test_no_text_in_any_place_leaves_it(attack: str, place: str) -> None:
         assert_contained(slice_of([memory(**{place: attack}), memory()]), 2)
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(
     st.lists(
         st.builds(Memory, *[_anything] * 3, project=_anything, status=_anything, updated=_anything, created=_anything),

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from memem.core.errors import NoteUnreadable, RewriteRefused
 from memem.vault import frontmatter
+from tests.builders import examples
 
 # --- a grammar of what people and tools write between the two lines of dashes -------------------------------------
 
@@ -94,7 +95,7 @@ def _parsed(text: str) -> frontmatter.Document | None:
         return None
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(_files(), _new_values, st.data())
 def test_changing_one_property_keeps_every_other_byte_or_refuses(
     file: File, value: frontmatter.Value, data: st.DataObject
@@ -116,7 +117,7 @@ def test_changing_one_property_keeps_every_other_byte_or_refuses(
     assert patched.removesuffix(behind).rstrip("\r\n").endswith(comment)
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(_files(), _new_values)
 def test_adding_a_property_adds_one_line_and_nothing_else(file: File, value: frontmatter.Value) -> None:
     document = _parsed(file.text)
@@ -153,7 +154,7 @@ def test_the_grammar_is_mostly_readable_and_mostly_changeable() -> None:
     assert outcomes["refused"] > 5
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(st.dictionaries(_word, st.one_of(_text, st.lists(_text.filter(bool), max_size=4).map(tuple)), max_size=6), _text)
 def test_a_rendered_file_reads_back_as_it_was(properties: dict[str, frontmatter.Value], body: str) -> None:
     document = frontmatter.parse(frontmatter.render(properties, body))
@@ -161,7 +162,7 @@ def test_a_rendered_file_reads_back_as_it_was(properties: dict[str, frontmatter.
         assert (document.many(key) if isinstance(value, tuple) else document.one(key)) == value
 
 
-@settings(max_examples=500)
+@settings(max_examples=examples(500))
 @given(st.text(max_size=200).map(lambda text: f"---\n{text}\n---\nbody"))
 def test_any_text_between_the_dashes_is_read_or_declared_unreadable(text: str) -> None:
     document = _parsed(text)

@@ -10,6 +10,7 @@ from syrupy.assertion import SnapshotAssertion
 from memem.core.errors import NoteUnreadable, RewriteRefused
 from memem.core.memory import KINDS, Memory
 from memem.vault import note
+from tests.builders import examples
 
 FULL = Memory(
     id="3f2c9a1e-8d1b-4c55-9a43-1f0e6f0d7a11",
@@ -68,7 +69,7 @@ def test_notes_look_as_agreed(memory: Memory, snapshot: SnapshotAssertion) -> No
     assert note.new_text(memory) == snapshot
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(_memories)
 def test_a_note_reads_back_as_the_memory_it_was_made_from(memory: Memory) -> None:
     parsed = read(note.new_text(memory))
@@ -76,7 +77,7 @@ def test_a_note_reads_back_as_the_memory_it_was_made_from(memory: Memory) -> Non
     assert not parsed.touched_by_hand
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(_memories, st.integers(1, 5), _line.filter(bool))
 def test_a_rewrite_changes_what_was_asked_and_nothing_else(memory: Memory, importance: int, title: str) -> None:
     before = read(note.new_text(memory))
@@ -104,7 +105,7 @@ _evidence = (
 )
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(_memories, _evidence, _evidence)
 def test_new_evidence_takes_the_place_of_the_old_and_of_nothing_else(memory: Memory, old: str, new: str) -> None:
     before = read(note.new_text(replace(memory, evidence=old)))
