@@ -73,6 +73,7 @@ def soak(scene: Scene, options: argparse.Namespace) -> Report:
     left = _ended(scene)
     watch.over.set()
     watch.join()
+    watch.look()  # the last one may have been before the end of what ran in the background
     report.seconds = time.monotonic() - begun
     soak_verdicts.hooks(report, talk, watch)
     soak_verdicts.resources(report, watch, worked, left, killed)

@@ -47,6 +47,7 @@ class Watch(threading.Thread):
     looks: list[Look] = field(default_factory=list)
     bare: list[float] = field(default_factory=list)
     over: threading.Event = field(default_factory=threading.Event)
+    begun: float = field(default_factory=time.monotonic)
 
     def __post_init__(self) -> None:
         super().__init__(name="watch")
@@ -54,10 +55,12 @@ class Watch(threading.Thread):
     __hash__ = threading.Thread.__hash__
 
     def run(self) -> None:
-        begun = time.monotonic()
         while not self.over.wait(LOOK_SECONDS):
-            self.looks.append(_look(self.scene, time.monotonic() - begun))
+            self.look()
             self.bare.append(_bare_start())
+
+    def look(self) -> None:
+        self.looks.append(_look(self.scene, time.monotonic() - self.begun))
 
     def most(self, kind: str) -> int:
         return max((look.kinds[kind] for look in self.looks), default=0)

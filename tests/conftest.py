@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -15,8 +16,9 @@ from memem.doors.api import MemoryHome
 from memem.flows import notices, remember
 from memem.index import weights
 from memem.index.weights import ModelFile
-from memem.workspace import Workspace, open_workspace
+from memem.workspace import Workspace
 from tests import fake_claude
+from tests.builders import QUIET, open_home
 from tests.fakes import FakeEncoder, SteppingClock
 from tests.transcripts import ECHO, Transcript, open_miner
 
@@ -27,6 +29,8 @@ hypothesis.settings.register_profile("quick", hypothesis.settings.get_profile("m
 
 WEIGHTS = os.environ.get("MEMEM_TEST_WEIGHTS")
 REQUIRED = os.environ.get("MEMEM_TEST_REQUIRE", "").split()
+MEMORY_DISK = Path("/dev/shm")  # noqa: S108 - thousands of small folders take a third of the time there
+MIN_FREE_BYTES = 2 * 1024**3
 _PATH = os.environ["PATH"].split(os.pathsep)
 
 
@@ -37,6 +41,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Load the profile before test modules are imported: they scale their own numbers by it."""
     hypothesis.settings.load_profile("quick" if config.getoption("--quick") else "memem")
+    if can_hold_tests(MEMORY_DISK):
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY_DISK))
+
+
+def can_hold_tests(folder: Path) -> bool:
+    """Whether tests can keep their files here, and start the programs among them."""
+    return (
+        os.access(folder, os.W_OK)
+        and not os.statvfs(folder).f_flag & getattr(os, "ST_NOEXEC", 0)
+        and shutil.disk_usage(folder).free > MIN_FREE_BYTES
+    )
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -86,9 +101,8 @@ def _away_from_the_real_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     folder.mkdir()
     monkeypatch.setenv("HOME", str(folder))
     monkeypatch.setattr(notices, "FIRST_SESSIONS", -1)  # most tests are about users who have seen the first sessions
-    monkeypatch.setenv("MEMEM_FSYNC", "0")
-    monkeypatch.setenv("MEMEM_ENCODER", "none")  # most tests are about words; those about meaning say so
-    monkeypatch.setenv("MEMEM_BACKGROUND", "0")
+    for name, value in QUIET.items():
+        monkeypatch.setenv(name, value)
     monkeypatch.setenv("PATH", os.pathsep.join(place for place in _PATH if not Path(place, "claude").exists()))
     monkeypatch.chdir(folder)
     monkeypatch.setattr(Surroundings, "prefix", tmp_path / "environment")  # what an uninstall would remove
@@ -102,9 +116,7 @@ def clock() -> SteppingClock:
 @pytest.fixture
 def ws(tmp_path: Path, clock: SteppingClock) -> Iterator[Workspace]:
     """An empty memory home, and a vault that does not exist yet."""
-    opened = open_workspace(
-        actor="test", home=tmp_path / "home", vault=tmp_path / "vault", clock=clock, ticks=clock.ticks
-    )
+    opened = open_home(tmp_path, clock, os.environ)
     yield opened
     opened.close()
 

@@ -28,7 +28,7 @@ from tests.small_project import (
     wait_until,
 )
 
-pytestmark = pytest.mark.skipif(os.name == "nt", reason="bootstrap.sh needs a POSIX system")
+pytestmark = [pytest.mark.skipif(os.name == "nt", reason="bootstrap.sh needs a POSIX system"), pytest.mark.slow]
 
 
 @pytest.fixture
@@ -41,6 +41,7 @@ def mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
+@pytest.mark.slow(keep=1)
 def test_first_run_makes_the_environment_and_runs_the_command_in_it(project: Project) -> None:
     call = project.run("demo", "--fast")
     assert call.code == 0, call.stderr
@@ -120,6 +121,7 @@ def test_shell_puts_the_environment_first_on_the_path(project: Project) -> None:
     assert call.stdout.strip() == str(project.venv)
 
 
+@pytest.mark.slow(keep=1)
 def test_exit_status_of_the_command_is_handed_on(project: Project) -> None:
     assert project.run("shell", "sh", "-c", "exit 7").code == 7
 
@@ -147,6 +149,7 @@ def test_help_goes_to_standard_output(project: Project) -> None:
     assert call.stdout.startswith("usage:")
 
 
+@pytest.mark.slow(keep=1)
 def test_test_checks_contracts_then_runs_pytest_from_the_root(project: Project) -> None:
     project.tool("lint-imports", "pwd >&2")
     call = project.run("test", PYTEST_XDIST_AUTO_NUM_WORKERS="5")
@@ -154,6 +157,7 @@ def test_test_checks_contracts_then_runs_pytest_from_the_root(project: Project) 
     assert call.shown["argv"] == ["-n", "5", "--dist", "worksteal", "--quick"]
 
 
+@pytest.mark.slow(keep=1)
 def test_all_tests_are_run_with_coverage_and_named_ones_as_pytest_is_told(project: Project) -> None:
     project.tool("lint-imports", "true")
     call = project.run("test", "--all", "-x", PYTEST_XDIST_AUTO_NUM_WORKERS="5")
@@ -162,12 +166,14 @@ def test_all_tests_are_run_with_coverage_and_named_ones_as_pytest_is_told(projec
     assert project.run("test", "-k", "one").shown["argv"] == ["-k", "one"]
 
 
+@pytest.mark.slow(keep=1)
 def test_tests_have_one_worker_more_than_there_are_cores(project: Project) -> None:
     project.tool("lint-imports", "true")
     project.tool("getconf", "echo 7")
     assert project.run("test").shown["argv"][:2] == ["-n", "8"]
 
 
+@pytest.mark.slow(keep=1)
 def test_broken_contract_fails_the_test_command(project: Project) -> None:
     project.tool("lint-imports", "exit 1")
     call = project.run("test")
@@ -190,6 +196,7 @@ def offer_wheel(project: Project, name: str, path: str, text: str, *, version: s
     return f"{name}=={version} --hash=sha256:{hashlib.sha256(Path(str(archive.filename)).read_bytes()).hexdigest()}\n"
 
 
+@pytest.mark.slow(keep=1)
 def test_failing_uv_falls_back_to_pip(project: Project) -> None:
     line = offer_wheel(project, "tiny", "tiny.py", "")
     (project.root / "requirements.lock").write_text(line, encoding="utf-8")
@@ -236,6 +243,7 @@ def test_package_that_is_not_the_locked_one_is_refused_and_the_log_shown(project
     assert str(project.memem_dir / "bootstrap.log") in call.stderr
 
 
+@pytest.mark.slow(keep=1)
 def test_two_runs_at_once_install_once(project: Project, tmp_path: Path) -> None:
     word, gate = tmp_path / "word", tmp_path / "gate"
     fifo = opened_fifo(word)
@@ -252,6 +260,7 @@ def test_two_runs_at_once_install_once(project: Project, tmp_path: Path) -> None
     assert len(project.uv_calls) == 1
 
 
+@pytest.mark.slow(keep=1)
 @pytest.mark.parametrize("earlier", [None, "# the lock before\n"])
 def test_killed_set_up_is_made_anew_by_the_next_run(project: Project, tmp_path: Path, earlier: str | None) -> None:
     if earlier:
@@ -332,6 +341,7 @@ def test_failed_renewal_is_made_up_for_over_the_same_environment(equipped: Proje
     assert (packages(equipped) / "numpy.py").exists()
 
 
+@pytest.mark.slow(keep=1)
 @pytest.mark.parametrize("name", IMPORTED.values())
 def test_failed_renewal_that_took_a_package_away_is_made_anew(equipped: Project, name: str) -> None:
     equipped.go_offline()
@@ -697,6 +707,7 @@ def test_failure_for_another_reason_is_told_again(project: Project) -> None:
         assert told in str(project.launch(*START).shown["systemMessage"])
 
 
+@pytest.mark.slow(keep=1)
 @pytest.mark.parametrize(
     ("output", "reason"),
     [
@@ -790,6 +801,7 @@ def test_status_line_says_that_the_folder_of_the_environment_cannot_be_used(proj
     assert project.launch("statusline") == Call(0, "memem: set-up failed; /memem-doctor\n", "")
 
 
+@pytest.mark.slow(keep=1)
 def test_status_line_is_printed_by_its_own_file_whichever_command_is_called(project: Project, tmp_path: Path) -> None:
     project.run("demo")
     script = project.root / "memem" / "doors" / "hook" / "statusline.py"
@@ -850,6 +862,7 @@ def test_session_on_a_full_disk_is_told_and_goes_on(project: Project) -> None:
     assert begin("hook", "Stop") == Call(0, "", "")
 
 
+@pytest.mark.slow(keep=1)
 def test_launcher_and_set_up_know_one_place(tmp_path: Path) -> None:
     with project_in(tmp_path / "it's a “clone” für $HOME 記憶", tmp_path) as project:
         data = str(tmp_path / "plugin's “data” 記憶")

@@ -29,7 +29,10 @@ from tests.installed import EVENTS, FACT, LEARNED, PROMPT, SECONDS, Machine, Plu
 from tests.small_project import START, Call, Project, project_in
 from tests.transcripts import AT_LENGTH, ECHO, fact
 
-pytestmark = pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks at processes as Linux shows them")
+pytestmark = [
+    pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks at processes as Linux shows them"),
+    pytest.mark.slow,
+]
 
 JUNK = b"SQLite format 3\0" + b"junk" * 2_000
 OFFLINE = dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"), "http://127.0.0.1:9")
@@ -133,6 +136,7 @@ def _socket_left_behind(machine: Machine) -> None:
 ODD = (_as_usual, _variables_of_python, _variables_of_others, _modules_in_the_project, _clock_set_back)
 
 
+@pytest.mark.slow(keep=1)
 @pytest.mark.parametrize("odd", [*ODD, _socket_left_behind], ids=lambda odd: odd.__name__.strip("_"))
 def test_everything_works_however_odd(machine: Machine, odd: Callable[[Machine], None]) -> None:
     odd(machine)
@@ -198,6 +202,7 @@ def test_prompts_of_any_size_and_content_are_answered(machine: Machine, warm: bo
 # --- streams and folders of the process ---------------------------------------------------------------------------
 
 
+@pytest.mark.slow(keep=1)
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-", ">/dev/full"])
 def test_hooks_end_well_without_their_streams_and_write_into_no_other_file(machine: Machine, closed: str) -> None:
     for event in EVENTS:
@@ -209,6 +214,7 @@ def test_hooks_end_well_without_their_streams_and_write_into_no_other_file(machi
     is_back(machine)
 
 
+@pytest.mark.slow(keep=1)
 def test_hooks_and_server_work_in_a_folder_that_is_gone(machine: Machine) -> None:
     gone = machine.folder / "gone"
     leave = 'rmdir "$PWD" && exec "$@"'
@@ -309,6 +315,7 @@ def test_home_is_found_where_no_variable_names_it(machine: Machine) -> None:
     assert list(machine.project.iterdir()) == []
 
 
+@pytest.mark.slow(keep=3)
 @pytest.mark.parametrize("given", [{}, {"MEMEM_DIR": "~/memory"}, {"MEMEM_DIR": "memory"}])
 def test_the_client_and_the_settings_find_the_same_home_without_home(
     monkeypatch: pytest.MonkeyPatch, given: dict[str, str]
@@ -454,6 +461,7 @@ def perhaps_warm(machine: Machine, warm: bool) -> Iterator[None]:
         assert FACT in server.says("memory_search", query="RS256")
 
 
+@pytest.mark.slow(keep=1)
 @pytest.mark.parametrize("warm", [False, True], ids=["cold", "warm"])
 def test_damaged_index_is_set_aside_and_made_anew(machine: Machine, warm: bool) -> None:
     with perhaps_warm(machine, warm):
@@ -518,6 +526,7 @@ def test_without_a_claude_rules_do_the_mining_and_it_is_said(machine: Machine) -
     assert "there is no `claude` on the PATH: rules do the mining, and find less" in machine.memem("doctor")
 
 
+@pytest.mark.slow(keep=1)
 def test_a_claude_that_is_not_logged_in_is_said_to_be_so_and_what_was_said_waits(machine: Machine) -> None:
     claude = machine.folder / "claude"
     failure = {"is_error": True, "type": "result", "subtype": "success", "result": "Not logged in · Please run /login"}
@@ -550,6 +559,7 @@ def test_without_weights_or_a_network_keywords_find_and_it_is_said(machine: Mach
     assert machine.log == ""
 
 
+@pytest.mark.slow(keep=1)
 def test_doing_without_an_encoder_is_nothing_to_complain_of(machine: Machine) -> None:
     assert "Recall" not in machine.hook("SessionStart").context
     assert "keywords, as MEMEM_ENCODER says" in machine.memem("status")

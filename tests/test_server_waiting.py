@@ -139,6 +139,7 @@ def test_server_says_that_the_folder_is_not_its_own(project: Project) -> None:
     assert list(project.venv.iterdir()) == [project.venv / "theirs"]
 
 
+@pytest.mark.slow(keep=1)
 @pytest.mark.parametrize("sign", [signal.SIGTERM, signal.SIGINT])
 def test_server_that_waits_leaves_on_a_signal(project: Project, tmp_path: Path, sign: signal.Signals) -> None:
     os.mkfifo(tmp_path / "gate")
@@ -153,6 +154,7 @@ def test_server_that_waits_leaves_on_a_signal(project: Project, tmp_path: Path, 
     project.wait_for_set_up()
 
 
+@pytest.mark.slow(keep=1)
 @pytest.mark.parametrize("version", OLD_PYTHONS)
 def test_server_runs_on_an_old_python_and_says_what_is_missing(project: Project, version: str) -> None:
     python = pyenv_python(version)

@@ -131,6 +131,7 @@ def test_a_session_that_begins_is_briefed_by_the_server_of_another(
     assert "FastAPI" in eventually(ask, lambda found: found[0] == "done")[1]
 
 
+@pytest.mark.slow(keep=2)
 @pytest.mark.parametrize(
     "other",
     [

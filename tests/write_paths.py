@@ -6,6 +6,7 @@ A new one fails the tests that account for them: what was forgotten must not com
 
 import ast
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import memem
@@ -50,10 +51,13 @@ def row_makers() -> Iterator[str]:
                 yield f"{module}.{part.name}"
 
 
-def _modules() -> Iterator[tuple[str, ast.Module]]:
+@cache
+def _modules() -> list[tuple[str, ast.Module]]:
     root = Path(memem.__file__).parent
-    for path in sorted(root.rglob("*.py")):
-        yield ".".join(path.relative_to(root).with_suffix("").parts), ast.parse(path.read_text(encoding="utf-8"))
+    return [
+        (".".join(path.relative_to(root).with_suffix("").parts), ast.parse(path.read_text(encoding="utf-8")))
+        for path in sorted(root.rglob("*.py"))
+    ]
 
 
 def _using(is_meant: Callable[[ast.Attribute], bool]) -> Iterator[str]:

@@ -143,6 +143,7 @@ def test_an_unknown_benchmark_is_wrong_usage(capsys: pytest.CaptureFixture[str])
     assert "latency" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_latency_prints_its_tables_and_writes_json(tmp_path: Path) -> None:
     target = tmp_path / "latency.json"
     command = [sys.executable, "-m", "bench", "latency", "--sizes", "20", "--repeat", "2"]

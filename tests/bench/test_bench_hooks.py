@@ -57,6 +57,7 @@ def test_nothing_is_measured_without_something_to_measure(wrong: list[str], caps
     assert "at least" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_it_prints_its_tables_and_writes_json(
     tmp_path: Path, weights_folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -55,6 +55,7 @@ def test_a_stop_comes_when_claude_has_answered() -> None:
     assert list(mining.stops(data)) == [len(pieces[0]), len(data)]
 
 
+@pytest.mark.slow
 def test_it_prints_its_tables_and_writes_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     session = tmp_path / "data" / "transcripts" / "one"
     session.mkdir(parents=True)
@@ -80,6 +81,7 @@ def test_it_prints_its_tables_and_writes_json(tmp_path: Path, capsys: pytest.Cap
     assert not list(place.iterdir()), "nothing is left"
 
 
+@pytest.mark.slow
 def test_a_broken_promise_is_a_failure(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -37,6 +37,7 @@ def test_the_share_by_chance_is_that_of_pairs_with_nothing_in_common() -> None:
     assert Point(0.4, 1, 1, 0.0, 0.0, 1, 0).by_chance == 0
 
 
+@pytest.mark.slow
 def test_the_ranking_is_measured_with_every_strength_and_leaves_the_one_in_use(set_up: Workspace) -> None:
     weaving.rebuild(set_up)
     used, corpus = retrieve.STRONG, labelled.load().sample(10, 1)

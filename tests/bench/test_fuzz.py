@@ -13,6 +13,7 @@ from bench.mutating import LARGEST, mutated
 from memem.core.errors import InputError
 
 
+@pytest.mark.slow(keep=4)
 @pytest.mark.parametrize("name", fuzz.ALL)
 def test_nothing_is_found_in_a_few_inputs(tmp_path: Path, name: str) -> None:
     target = fuzz.ALL[name]

@@ -26,6 +26,7 @@ def scene(tmp_path: Path) -> Scene:
     return Scene(tmp_path / "soak", 5, None)
 
 
+@pytest.mark.slow
 def test_a_small_one_holds_and_says_so(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

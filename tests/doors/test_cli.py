@@ -344,6 +344,7 @@ def test_many_processes_saving_at_once_lose_nothing(tmp_path: Path) -> None:
     assert len((tmp_path / "user/.memem/state/events.jsonl").read_text().splitlines()) == 6
 
 
+@pytest.mark.slow
 def test_a_save_killed_at_any_moment_and_tried_again_is_kept_once(tmp_path: Path) -> None:
     assert memem("save", "Begin.").returncode == 0
     for attempt in range(8):

@@ -115,6 +115,7 @@ def is_over(ws: Workspace, name: str) -> bool:
     return not ours(name) and not list(ws.home.letters.glob("*.json")) and not ws.state.queue.marks()
 
 
+@pytest.mark.slow
 def test_two_hundred_stops_at_once_and_a_cli_that_runs_our_hooks_in_its_calls(
     ws: Workspace, claude: Path, sessions: Path, environ: dict[str, str]
 ) -> None:

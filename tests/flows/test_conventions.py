@@ -5,13 +5,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TypeVar
 
+import pytest
+
 from memem.core.memory import KINDS, STATUSES, Memory
 from memem.flows import conflicts, health, importing, keeping, links, overview, reindex, remember, reviewing
 from memem.vault import frontmatter, obsidian
 from memem.vault.obsidian import Names
 from memem.workspace import Workspace
 
-NOTES = 1_000
 Choice = TypeVar("Choice")
 WORDS = """tokens are signed with RS256 not "HS256" because: the gateway can't share a #secret 007 on off yes null ~
     2026-03-01 2026-03-01T09:00 {curly} <b>tags</b> 100% %%aside%% `[[code]]` café 日本語 ßtraße emoji🙂 a|b \\ / * - ?
@@ -87,17 +88,19 @@ def clashes(notes: Sequence[Path]) -> list[str]:
     return [f"{path}: {each.problem}" for path, each in obsidian.clashes(types)]
 
 
-def test_a_thousand_notes_and_all_pages_keep_to_the_conventions(ws: Workspace) -> None:
+@pytest.mark.slow(keep=1)
+@pytest.mark.parametrize("count", [60, 1_000])
+def test_notes_of_every_sort_and_all_pages_keep_to_the_conventions(ws: Workspace, count: int) -> None:
     before: list[str] = []
-    for number in range(NOTES):
+    for number in range(count):
         written = keeping.keep(ws, generated(number, before))
         before.append(f"[[{Path(written.path).stem}]]")
-    reviewing.propose(ws, generated(NOTES, before), "it was [[forgotten]] once #really")
+    reviewing.propose(ws, generated(count, before), "it was [[forgotten]] once #really")
     conflicts.write_page(ws)
     pages = overview.write(ws)
     assert len({name.partition("/")[0] for name in pages.written}) == 3, "Home, projects and playbooks"
     notes = sorted(ws.store.paths.memories.glob("*.md"))
-    assert len(notes) == NOTES
+    assert len(notes) == count
     assert violations(ws) == []
     assert clashes(notes) == []
 

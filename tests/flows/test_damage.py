@@ -58,6 +58,7 @@ def found(ws: Workspace) -> list[str]:
     return [hit.id for hit in retrieve.search(ws, "engine number7 fuel21", limit=30)]
 
 
+@pytest.mark.slow(keep=1)
 @pytest.mark.parametrize("wrong", [flipped, zeroed, cut, exchanged, sprinkled])
 def test_an_index_with_a_wrong_page_is_made_anew_with_the_same_recall(full: Workspace, wrong: Wrong) -> None:
     chance, wanted = random.Random(wrong.__name__), found(full)  # noqa: S311
@@ -128,6 +129,7 @@ def mined(miner: Workspace, session: Transcript) -> Workspace:
     return miner
 
 
+@pytest.mark.slow(keep=1)
 @pytest.mark.parametrize(
     "wrong", [b"rubbish " * 600, b"", None, "folder"], ids=["rubbish", "empty", "gone", "a folder"]
 )

@@ -38,6 +38,7 @@ def said(ws: Workspace) -> list[str]:
     return [hit.memory.body for hit in retrieve.search(ws, "walruses sleep", limit=10)]
 
 
+@pytest.mark.slow(keep=3)
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_a_copy_is_reported_and_the_original_alone_is_recalled(ws: Workspace, saved: Written, ending: str) -> None:
     copy = copied(ws, saved.path, ending)

@@ -119,6 +119,7 @@ def spans(ws: Workspace) -> dict[str, object]:
     return {row.path: (row.memory, row.changed, row.stated, row.held, row.problem) for row in rows}
 
 
+@pytest.mark.slow(keep=1)
 @pytest.mark.parametrize("form", FORMS)
 def test_after_a_total_loss_everything_is_as_it_was(ws: Workspace, tmp_path: Path, form: str) -> None:
     lived_in(ws)
@@ -140,6 +141,7 @@ def test_after_a_total_loss_everything_is_as_it_was(ws: Workspace, tmp_path: Pat
     again.close()
 
 
+@pytest.mark.slow(keep=1)
 @pytest.mark.parametrize("form", FORMS)
 def test_what_is_restored_stays_so_when_the_index_is_made_anew(
     ws: Workspace, other: Workspace, tmp_path: Path, form: str
@@ -467,6 +469,7 @@ def test_a_note_with_a_secret_comes_without_it_and_that_is_told(
     assert token not in "".join(str(each) for each in content(other).values())
 
 
+@pytest.mark.slow
 def test_an_import_of_an_export_can_be_undone(ws: Workspace, other: Workspace, tmp_path: Path) -> None:
     lived_in(ws)
     exporting.export(ws, tmp_path / "x.json")

@@ -291,6 +291,7 @@ def tried(place: Place, path: Path_, text: str) -> None:
         assert "forgotten" in str(problem), "the error says what happened"
 
 
+@pytest.mark.slow(keep=18)
 @pytest.mark.parametrize("how", ["forgotten", "purged"])
 @pytest.mark.parametrize("name", PATHS)
 def test_it_does_not_come_back_and_its_neighbour_goes_through(place: Place, name: str, how: str) -> None:

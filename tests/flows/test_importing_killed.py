@@ -93,6 +93,7 @@ def folder(tmp_path: Path) -> Path:
     return made
 
 
+@pytest.mark.slow
 def test_an_import_that_is_killed_at_any_point_ends_as_if_it_had_not_been(folder: Path, tmp_path: Path) -> None:
     whole, torn = begun(tmp_path / "whole"), begun(tmp_path / "torn")
     first = importing.import_notes(whole, [folder])
@@ -108,6 +109,7 @@ def test_an_import_that_is_killed_at_any_point_ends_as_if_it_had_not_been(folder
     again.close()
 
 
+@pytest.mark.slow
 def test_an_export_whose_import_is_killed_comes_back_whole(folder: Path, tmp_path: Path) -> None:
     source = begun(tmp_path / "source")
     importing.import_notes(source, [folder])

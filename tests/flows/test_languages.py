@@ -1,12 +1,14 @@
 """Words of any language find the note that holds them, without a model: a small vault, and what people type."""
 
 import zlib
+from collections.abc import Iterator
 
 import pytest
 
 from memem.flows import reindex, remember, retrieve
 from memem.index import words
 from memem.workspace import Workspace
+from tests.builders import open_home
 
 NOTES = {
     "french": "L’accès à la base de données est limité aux ingénieurs d'astreinte; l'œuvre du stagiaire attend.",
@@ -92,11 +94,14 @@ ASKED = [
 ]
 
 
-@pytest.fixture
-def vault(ws: Workspace) -> Workspace:
+@pytest.fixture(scope="module")
+def vault(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspace]:
+    """A home with all notes, which the tests only read."""
+    ws = open_home(tmp_path_factory.mktemp("languages"))
     for language, text in NOTES.items():
         remember.save(ws, text, title=language)
-    return ws
+    yield ws
+    ws.close()
 
 
 @pytest.mark.parametrize(("query", "language"), ASKED)

@@ -85,6 +85,7 @@ def offset(ws: Workspace) -> int:
 # Calls that fail
 
 
+@pytest.mark.slow(keep=4)
 @pytest.mark.parametrize("name", [*OF_THE_TURNS, *OF_THE_SERVICE])
 def test_after_a_failed_call_every_fact_is_kept_once(
     ws: Workspace, claude: Path, session: Transcript, name: str
@@ -387,6 +388,7 @@ STEPS: dict[str, tuple[Any, str, int, bool, int]] = {
 }
 
 
+@pytest.mark.slow(keep=7)
 @pytest.mark.parametrize("recovery", ["stop", "sweep", "person"])
 @pytest.mark.parametrize("step", STEPS)
 def test_a_miner_that_ends_at_any_step_loses_nothing_and_keeps_nothing_twice(
@@ -445,6 +447,7 @@ def test_an_answer_that_was_written_down_needs_no_transcript(
 # Miners that are killed
 
 
+@pytest.mark.slow
 def test_twenty_miners_killed_at_any_moment_lose_nothing_and_leave_nothing(
     claude: Path, session: Transcript, ws: Workspace
 ) -> None:

@@ -71,6 +71,7 @@ def is_quiet(ws: Workspace, claude: Path) -> None:
 # Real processes
 
 
+@pytest.mark.slow
 def test_fifty_stops_at_once_mine_a_session_once(ws: Workspace, claude: Path, session: Transcript) -> None:
     fake_claude.set_steps(claude, [ECHO | {"sleep": 0.3}])
     for name in ("one", "two", "three"):
@@ -80,6 +81,7 @@ def test_fifty_stops_at_once_mine_a_session_once(ws: Workspace, claude: Path, se
     is_quiet(ws, claude)
 
 
+@pytest.mark.slow
 def test_stops_one_turn_apart_while_others_are_at_it_miss_no_turn(
     ws: Workspace, claude: Path, session: Transcript
 ) -> None:
@@ -96,6 +98,7 @@ def test_stops_one_turn_apart_while_others_are_at_it_miss_no_turn(
     is_quiet(ws, claude)
 
 
+@pytest.mark.slow
 def test_thirty_sessions_at_once_are_mined_by_two_at_a_time(ws: Workspace, claude: Path, sessions: Path) -> None:
     fake_claude.set_steps(claude, [ECHO | {"sleep": 0.05}])
     names, miners = [f"n{number}" for number in range(30)], list[Miner]()
@@ -109,6 +112,7 @@ def test_thirty_sessions_at_once_are_mined_by_two_at_a_time(ws: Workspace, claud
     is_quiet(ws, claude)
 
 
+@pytest.mark.slow
 def test_forks_of_a_session_that_are_mined_at_the_same_time_share_their_turns(
     ws: Workspace, claude: Path, session: Transcript
 ) -> None:
@@ -124,6 +128,7 @@ def test_forks_of_a_session_that_are_mined_at_the_same_time_share_their_turns(
     is_quiet(ws, claude)
 
 
+@pytest.mark.slow
 def test_the_budget_is_hard_for_many_miners_and_the_rest_is_mined_the_next_day(
     ws: Workspace, claude: Path, sessions: Path, tmp_path: Path
 ) -> None:

@@ -357,6 +357,7 @@ STEPS: dict[str, tuple[Any, str, int]] = {
 PLACES = [(step, number, after) for step in STEPS for number in sorted({1, STEPS[step][2]}) for after in (False, True)]
 
 
+@pytest.mark.slow(keep=7)
 @pytest.mark.parametrize("recovery", ["sweep", "everything"])
 @pytest.mark.parametrize(("step", "number", "after"), PLACES)
 def test_a_miner_that_ends_at_any_step_of_a_pack_loses_nothing_and_keeps_nothing_twice(

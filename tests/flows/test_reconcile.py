@@ -101,6 +101,7 @@ def test_without_a_model_a_pair_ends_as_expected(vault: Workspace, pair: Labelle
         assert (after.body, after.status) == (old.body, "active")
 
 
+@pytest.mark.slow(keep=62)
 @pairs
 @pytest.mark.parametrize("op", ["UPDATE", "SUPERSEDE"])
 def test_with_a_model_a_pair_ends_as_expected_whatever_it_wants(vault: Workspace, pair: Labelled, op: str) -> None:
@@ -124,6 +125,7 @@ def test_with_a_model_a_pair_ends_as_expected_whatever_it_wants(vault: Workspace
         assert old.link in (new.contradicts if op == "SUPERSEDE" else new.related)
 
 
+@pytest.mark.slow(keep=31)
 @pairs
 def test_a_persons_note_keeps_its_bytes_whoever_says_what(vault: Workspace, pair: Labelled) -> None:
     own = remember.save(vault, pair.old, project="shop")
@@ -139,6 +141,7 @@ def test_a_persons_note_keeps_its_bytes_whoever_says_what(vault: Workspace, pair
         assert pair.new in [memory.body for memory in others(vault, entry)]
 
 
+@pytest.mark.slow(keep=31)
 @pairs
 def test_no_word_of_a_person_is_dropped_but_what_is_said_already(vault: Workspace, pair: Labelled) -> None:
     old = known(vault, pair.old)
@@ -153,6 +156,7 @@ def test_no_word_of_a_person_is_dropped_but_what_is_said_already(vault: Workspac
     assert retrieve.get(vault, old.id).memory.status == ("deprecated" if ends else "active")
 
 
+@pytest.mark.slow(keep=31)
 @pairs
 def test_twice_is_the_same_as_once(vault: Workspace, pair: Labelled) -> None:
     known(vault, pair.old)

@@ -86,6 +86,7 @@ def attempted(tmp_path: Path, name: str, number: int, deed: Callable[[Path], obj
     return touched, meanwhile.count
 
 
+@pytest.mark.slow(keep=4)
 @pytest.mark.parametrize(
     ("name", "deed"),
     [*((name, in_place) for name in FLOWS), ("edit", by_rename), ("pages", by_rename), ("edit", half_typed)],

@@ -651,6 +651,7 @@ def durable(ws: Workspace) -> Workspace:
     return ws
 
 
+@pytest.mark.slow(keep=1)
 @pytest.mark.parametrize("name", CHANGES)
 def test_a_failing_disk_leaves_the_old_state_or_the_new_and_trying_again_completes_it(
     durable: Workspace, name: str, monkeypatch: pytest.MonkeyPatch

@@ -246,6 +246,7 @@ def library(ws: Workspace, topics: list[Memory]) -> Workspace:
     return ws
 
 
+@pytest.mark.slow
 def test_two_thousand_notes_have_no_orphan_clusters_that_share_a_project_and_a_topic(
     library: Workspace, topics: list[Memory]
 ) -> None:

@@ -28,6 +28,7 @@ UNITS = [
 SMALL, TIMES = 8_000, 4
 
 
+@pytest.mark.slow(keep=8)
 @pytest.mark.parametrize("unit", UNITS, ids=repr)
 def test_four_times_the_text_takes_about_four_times_as_long(unit: str) -> None:
     """Quadratic would be sixteen times; the processor's time does not depend on who else is busy."""
