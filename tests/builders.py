@@ -1,10 +1,17 @@
 """What many tests build: homes, memories, notes written by hand, and calls of the command line."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import hypothesis
 
+from memem.core.imports import ImportedFile
+from memem.core.memory import Entry, Memory, Slice
+from memem.doors.cli.verb_demo import example_memories
+from memem.flows import keeping, reindex, remember, retrieve
+from memem.flows.importing import Imported
 from memem.workspace import Workspace, open_workspace
 from tests.fakes import SteppingClock
 
@@ -29,3 +36,59 @@ def open_home(folder: Path, clock: SteppingClock | None = None, environ: Mapping
 def examples(number: int) -> int:
     """How many examples a property is tried with: all of them, or its share in a quick run."""
     return max(1, number * hypothesis.settings().max_examples // 100)
+
+
+def change_settings(ws: Workspace, **settings: Any) -> Workspace:
+    ws.settings = replace(ws.settings, **settings)
+    return ws
+
+
+def keep_note(ws: Workspace, number: int, body: str = "", **more: Any) -> Entry:
+    """Write a note of the project shop, as a miner does; its id begins with its number, in hexadecimal."""
+    identity = f"{number:08x}-8d1b-4c55-9a43-1f0e6f0d7a11"
+    given = {"project": "shop", "author": "model", **more}
+    written = keeping.keep(ws, Memory(identity, f"Note {number}", body or f"Statement number {number}.", **given))
+    return Entry(written.memory, written.path)
+
+
+def save_examples(ws: Workspace) -> Workspace:
+    """Save the memories of the demo: two projects and some general ones."""
+    for memory in example_memories():
+        remember.save(ws, **memory)
+    return ws
+
+
+def list_by_title(ws: Workspace) -> dict[str, Memory]:
+    reindex.refresh(ws)
+    return {entry.title: entry.memory for entry in retrieve.list_memories(ws, limit=1_000)}
+
+
+def list_titles(found: Slice) -> list[str]:
+    return [hit.title for hit in found.hits]
+
+
+def get_only_file(result: Imported) -> ImportedFile:
+    """Return what became of the only file of an import."""
+    (one,) = result.files
+    return one
+
+
+class Crash(BaseException):
+    """The end of a process, at a place of our choice."""
+
+
+def crash_in_call(number: int, real: Callable[..., Any], *, after: bool = False) -> Callable[..., Any]:
+    """Wrap a function so that its n-th call ends the process: before it does anything, or after all is done."""
+    calls = 0
+
+    def crashing(*args: Any, **options: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        if calls == number and not after:
+            raise Crash
+        result = real(*args, **options)
+        if calls == number:
+            raise Crash
+        return result
+
+    return crashing

@@ -1,5 +1,6 @@
-"""What a command printed, and how it ended."""
+"""What the tests of commands share: how one ended and what it printed, and a person who answers."""
 
+import io
 import json
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -18,3 +19,18 @@ class Outcome(NamedTuple):
 
 
 Run = Callable[..., Outcome]
+
+
+class Terminal(io.StringIO):
+    """A standard input with a person who can be asked."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def assert_failed(outcome: Outcome, saying: str) -> None:
+    """Check that it failed with exactly one clear line on standard error, and nothing on standard output."""
+    assert (outcome.code, outcome.out) == (1, "")
+    (line,) = outcome.err.splitlines()
+    assert line.startswith("memem: ")
+    assert saying in line

@@ -14,7 +14,7 @@ import pytest
 from memem.core.surroundings import Surroundings
 from memem.doors.api import MemoryHome
 from memem.flows import notices, remember
-from memem.index import weights
+from memem.index import vectors, weights
 from memem.index.weights import ModelFile
 from memem.workspace import Workspace
 from tests import fake_claude
@@ -148,6 +148,20 @@ def meant(ws: Workspace, encoder: FakeEncoder) -> Workspace:
     ws.settings = replace(ws.settings, encoder="minilm")
     ws._encoder = encoder
     return ws
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    """The folder of a project that is worked in."""
+    folder = tmp_path / "shop"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def _eager(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let few unused vectors be enough to be dropped."""
+    monkeypatch.setattr(vectors, "LEAST_WASTE", 2)
 
 
 @pytest.fixture

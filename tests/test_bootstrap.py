@@ -170,7 +170,7 @@ def test_all_tests_are_run_with_coverage_and_named_ones_as_pytest_is_told(projec
 def test_tests_have_one_worker_more_than_there_are_cores(project: Project) -> None:
     project.tool("lint-imports", "true")
     project.tool("getconf", "echo 7")
-    assert project.run("test").shown["argv"][:2] == ["-n", "8"]
+    assert project.run("test").shown["argv"] == ["-n", "8", "--dist", "worksteal", "--quick"]
 
 
 @pytest.mark.slow(keep=1)

@@ -65,13 +65,6 @@ def environ(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
 
 
 @pytest.fixture
-def shop(tmp_path: Path) -> Path:
-    folder = tmp_path / "shop"
-    folder.mkdir()
-    return folder
-
-
-@pytest.fixture
 def start(environ: dict[str, str], shop: Path) -> Iterator[Callable[..., Server]]:
     servers: list[Server] = []
 

@@ -1,7 +1,7 @@
 """The whole of `bench ranking`, on questions few enough to know the answers."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import fields
 from functools import partial
 from pathlib import Path
@@ -10,16 +10,13 @@ from typing import Any
 
 import pytest
 
-from bench import corpora, labelled, ranking
+from bench import labelled, ranking
 from bench.measure import changed
 from bench.options import DATA_VARIABLE
 from memem.core.errors import InputError, ModelError
-from memem.core.memory import Memory
 from memem.index import keyword
 from memem.recall import rank
 from memem.recall.rank import FUSED, Blend
-from memem.workspace import Workspace
-from tests.fakes import FakeEncoder
 
 OWN = """
 [[memory]]
@@ -64,20 +61,6 @@ def _few_of_our_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path.write_text(OWN)
     for name in ("load", "prompts"):
         monkeypatch.setattr(labelled, name, partial(getattr(labelled, name), path))
-
-
-@pytest.fixture
-def with_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Vaults are searched by a meaning, which is made up."""
-    plain = corpora.vault
-    monkeypatch.setenv("MEMEM_ENCODER", "minilm")
-
-    def vault(folder: Path, memories: Iterable[Memory]) -> Workspace:
-        ws = plain(folder, memories)
-        ws._encoder = FakeEncoder()
-        return ws
-
-    monkeypatch.setattr(corpora, "vault", vault)
 
 
 @pytest.fixture

@@ -2,19 +2,15 @@
 
 import gzip
 import json
-from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from bench import corpora, labelled, prompts, silence
+from bench import labelled, prompts, silence
 from bench.options import DATA_VARIABLE
-from memem.core.memory import Memory
 from memem.recall import confidence
-from memem.workspace import Workspace
-from tests.fakes import FakeEncoder
 
 ANIMALS = ("walrus", "otter", "heron", "badger", "lynx", "marten")
 ALWAYS = {"labelled", "reliability"}
@@ -62,20 +58,6 @@ def _few_of_our_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path.write_text("\n".join(lines))
     for name in ("load", "prompts"):
         monkeypatch.setattr(labelled, name, partial(getattr(labelled, name), path))
-
-
-@pytest.fixture
-def with_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Vaults are searched by a meaning, which is made up."""
-    plain = corpora.vault
-    monkeypatch.setenv("MEMEM_ENCODER", "minilm")
-
-    def vault(folder: Path, memories: Iterable[Memory]) -> Workspace:
-        ws = plain(folder, memories)
-        ws._encoder = FakeEncoder()
-        return ws
-
-    monkeypatch.setattr(corpora, "vault", vault)
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:

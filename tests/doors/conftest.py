@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from memem.core.home import Home
 from memem.doors import cli
 from tests.command_line import Outcome, Run
 
@@ -25,3 +26,9 @@ def run(capsys: pytest.CaptureFixture[str]) -> Run:
         return Outcome(code, *capsys.readouterr())
 
     return call
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    """The home that commands use when no variable names another."""
+    return Home(tmp_path / "user" / ".memem")

@@ -14,18 +14,11 @@ from memem.flows import forgetting, keeping, reviewing
 from memem.flows.keeping import Written
 from memem.flows.purging import Purged
 from memem.workspace import Workspace, open_workspace
-from tests.command_line import Outcome, Run
+from tests.command_line import Outcome, Run, Terminal
 
 VALUE = "xylophone7731"
 ID = "66666666-aaaa-4aaa-8aaa-666666666666"
 MEMORY = Memory(ID, "Door code", f"The door code of the Lyon office is {VALUE}.", "shop", author="model")
-
-
-class Terminal(io.StringIO):
-    """Somebody who can be asked."""
-
-    def isatty(self) -> bool:
-        return True
 
 
 @pytest.fixture

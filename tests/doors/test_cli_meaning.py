@@ -17,7 +17,7 @@ from memem.flows import encode, meaning, model
 from memem.index import weights
 from memem.index.weights import Weights
 from memem.workspace import Workspace
-from tests.command_line import Outcome, Run
+from tests.command_line import Outcome, Run, assert_failed
 from tests.fakes import FakeEncoder
 
 MENDED = "The vehicle was mended by Anna."
@@ -37,11 +37,6 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Home:
-    return Home(tmp_path / "user" / ".memem")
-
-
-@pytest.fixture
 def loaded(run: Run, encoder: FakeEncoder, small_weights: Path, monkeypatch: pytest.MonkeyPatch) -> FakeEncoder:
     """A home with two memories, and a model for it."""
     monkeypatch.setattr(Workspace, "_load_encoder", lambda _: encoder)
@@ -55,14 +50,6 @@ def unloaded(run: Run) -> None:
     """The same without a model."""
     for text in (MENDED, "Coffee is served at seven."):
         assert run("save", text, "-p", "general").code == 0
-
-
-def failed(outcome: Outcome, saying: str) -> None:
-    """Failed with exactly one clear line on standard error, and nothing on standard output."""
-    assert (outcome.code, outcome.out) == (1, "")
-    (line,) = outcome.err.splitlines()
-    assert line.startswith("memem: ")
-    assert saying in line
 
 
 # --- search and slice ---------------------------------------------------------------------------------------------
@@ -160,14 +147,14 @@ def test_encode_that_another_is_already_at_leaves_it_to_them_and_says_so_in_fron
     home.encode_lock.parent.mkdir(exist_ok=True)
     with locks.holding(home.encode_lock, 0):
         assert run("encode", "--background") == Outcome(0, "", "")
-        failed(run("encode"), "Another memem is encoding already")
+        assert_failed(run("encode"), "Another memem is encoding already")
     assert loaded.encoded == []
 
 
 @pytest.mark.usefixtures("unloaded", "nice")
 def test_encode_without_a_model_fails_and_says_how_to_get_one(run: Run) -> None:
-    failed(run("encode"), "memem model fetch")
-    failed(run("encode", "--background"), "memem model fetch")
+    assert_failed(run("encode"), "memem model fetch")
+    assert_failed(run("encode", "--background"), "memem model fetch")
 
 
 def test_encode_interrupted_is_130_and_goes_on_later(run: Run, loaded: FakeEncoder) -> None:
@@ -230,7 +217,7 @@ def test_model_without_weights_is_a_state_to_show_but_has_no_path(run: Run) -> N
     done = run("model")
     assert done.code == 0
     assert "memem model fetch" in done.err
-    failed(run("model", "path"), "memem model fetch")
+    assert_failed(run("model", "path"), "memem model fetch")
 
 
 @pytest.mark.usefixtures("loaded")

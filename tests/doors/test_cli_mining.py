@@ -16,19 +16,12 @@ from memem.flows import mining
 from memem.jobs import detach, history_progress
 from memem.jobs.history_progress import HistoryProgress
 from tests import fake_claude
-from tests.command_line import Outcome, Run
+from tests.command_line import Outcome, Run, Terminal, assert_failed
 from tests.transcripts import ECHO, Transcript, fact
 
 FAILING = {"exit": 1, "stderr": "error: something broke"}
 FAR = datetime.now().astimezone() + timedelta(hours=1)
 """After any opt-in of a test: said from then on."""
-
-
-class Terminal(io.StringIO):
-    """Somebody who can be asked."""
-
-    def isatty(self) -> bool:
-        return True
 
 
 @pytest.fixture
@@ -45,25 +38,12 @@ def run(claude: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Mo
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Home:
-    return Home(tmp_path / "user" / ".memem")
-
-
-@pytest.fixture
 def session(sessions: Path) -> Transcript:
     """A session with one fact in it."""
     talk = Transcript(sessions / "s1.jsonl", start=FAR)
     talk.tells("one")
     talk.claude("Noted.")
     return talk
-
-
-def failed(outcome: Outcome, saying: str) -> None:
-    """Failed with exactly one clear line on standard error, and nothing on standard output."""
-    assert (outcome.code, outcome.out) == (1, "")
-    (line,) = outcome.err.splitlines()
-    assert line.startswith("memem: ")
-    assert saying in line
 
 
 def titles(run: Run) -> set[str]:
@@ -120,13 +100,13 @@ def test_what_is_refused_is_shown_with_the_reason(run: Run, session: Transcript,
 
 @pytest.mark.parametrize("how", [(), ("--dry-run",), ("--json",), ("--dry-run", "--json")])
 def test_a_session_that_is_not_there_is_a_failure(run: Run, tmp_path: Path, how: tuple[str, ...]) -> None:
-    failed(run("mine", "--session", str(tmp_path / "gone.jsonl"), *how), "There is no session file")
+    assert_failed(run("mine", "--session", str(tmp_path / "gone.jsonl"), *how), "There is no session file")
 
 
 def test_a_failure_is_one_line_that_says_what_happens_next(run: Run, session: Transcript, claude: Path) -> None:
     fake_claude.set_steps(claude, [FAILING])
     done = run("mine", "--session", str(session.path))
-    failed(done, "Session s1: ")
+    assert_failed(done, "Session s1: ")
     assert "something broke" in done.err
     assert done.err.endswith("Nothing is lost: the same command continues.\n")
     fake_claude.set_steps(claude, [ECHO])
@@ -147,7 +127,7 @@ def test_a_spent_budget_is_a_failure_that_names_the_limit(
 ) -> None:
     monkeypatch.setenv("MEMEM_DAILY_CALLS", "0")
     done = run("mine", "--session", str(session.path))
-    failed(done, "Today's limit of 0 calls is reached (MEMEM_DAILY_CALLS).")
+    assert_failed(done, "Today's limit of 0 calls is reached (MEMEM_DAILY_CALLS).")
     assert done.err.endswith("Nothing is lost: run the same command tomorrow to continue.\n")
     assert "Today's limit of 0 calls is reached (MEMEM_DAILY_CALLS). It continues tomorrow." in run("status").out
 
@@ -272,7 +252,7 @@ def test_the_history_reaches_back_before_the_opt_in(run: Run, sessions: Path) ->
 
 
 def test_all_needs_the_opt_in(run: Run, session: Transcript) -> None:
-    failed(run("mine", "--all"), "`memem mining on`")
+    assert_failed(run("mine", "--all"), "`memem mining on`")
 
 
 def test_all_mines_every_session_that_is_behind(run: Run, sessions: Path, session: Transcript) -> None:
@@ -304,8 +284,8 @@ def test_what_failed_too_often_is_put_aside_and_can_be_retried(
     monkeypatch.setenv("MEMEM_MAX_FAILURES", "1")
     fake_claude.set_steps(claude, [FAILING])
     done = run("mine", "--session", str(session.path))
-    failed(done, "`memem mine --retry` asks again")
-    failed(run("mine", "--retry"), "something broke")
+    assert_failed(done, "`memem mine --retry` asks again")
+    assert_failed(run("mine", "--retry"), "something broke")
     fake_claude.set_steps(claude, [ECHO])
     assert run("mine", "--retry").code == 0
     assert titles(run) == {"one"}
@@ -344,7 +324,7 @@ def test_a_state_that_cannot_be_used_is_told_in_front_and_logged_behind(
 ) -> None:
     run("mining", "on")
     home.state_file.write_bytes(b"this is not a database " * 100)
-    failed(run("mine", "--session", str(session.path)), "`memem mining on` sets it aside")
+    assert_failed(run("mine", "--session", str(session.path)), "`memem mining on` sets it aside")
     assert run("mine", "--background", "--session", str(session.path)) == Outcome(0, "", "")
     assert "StateUnusable: The state " in home.mine_log.read_text()
 
@@ -452,7 +432,7 @@ def test_why_of_a_persons_own_memory(run: Run) -> None:
 
 def test_why_of_nothing_is_a_failure(run: Run) -> None:
     run("save", "A fact.")
-    failed(run("why", "ffffffff"), "No memory has the id")
+    assert_failed(run("why", "ffffffff"), "No memory has the id")
 
 
 # --- mine --detach ------------------------------------------------------------------------------------------------
@@ -493,7 +473,7 @@ def test_a_second_run_over_the_history_says_how_far_the_first_is(
     monkeypatch.setattr(detach, "start", lambda *given, **_: started.append(given))
     running = HistoryProgress("running", 12, 26, 14, 0.04, 0, "2026-03-01T09:00:00+01:00").of_this_process()
     history_progress.write(home.history_file, running)
-    failed(run("mine", "--history", "--yes", *how), "History mining is already running: 12 of 26 sessions.")
+    assert_failed(run("mine", "--history", "--yes", *how), "History mining is already running: 12 of 26 sessions.")
     assert started == []
     assert titles(run) == set()
 
@@ -507,8 +487,8 @@ def test_a_second_run_in_the_background_mines_nothing_and_logs_why(run: Run, hom
 
 
 def test_nothing_is_detached_without_an_opt_in(run: Run, session: Transcript) -> None:
-    failed(run("mine", "--session", str(session.path), "--detach"), "`memem mining on`")
-    failed(run("mine", "--all", "--detach"), "--session FILE or --history")
+    assert_failed(run("mine", "--session", str(session.path), "--detach"), "`memem mining on`")
+    assert_failed(run("mine", "--all", "--detach"), "--session FILE or --history")
     assert run("mine", "--session", str(session.path), "--detach", "--dry-run").code == 2
 
 

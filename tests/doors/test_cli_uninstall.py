@@ -8,8 +8,7 @@ import pytest
 from memem.doors import cli
 from memem.flows import remember
 from memem.workspace import Workspace, open_workspace
-from tests.command_line import Outcome, Run
-from tests.doors.test_cli_forgetting import Terminal
+from tests.command_line import Outcome, Run, Terminal
 
 
 @pytest.fixture

@@ -26,14 +26,6 @@ Ask = Callable[..., str]
 
 
 @pytest.fixture
-def shop(tmp_path: Path) -> Path:
-    """The folder of a project that is worked in."""
-    folder = tmp_path / "shop"
-    folder.mkdir()
-    return folder
-
-
-@pytest.fixture
 def ask(ws: Workspace, shop: Path) -> Ask:
     """A call of a tool, from that folder."""
     return lambda name, **arguments: call(ws, name, arguments, cwd=shop, session="s1")

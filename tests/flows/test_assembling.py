@@ -15,13 +15,6 @@ from tests.transcripts import Transcript
 QUERY = "how do we sign tokens of the walrus gateway?"
 
 
-@pytest.fixture
-def shop(tmp_path: Path) -> Path:
-    folder = tmp_path / "shop"
-    folder.mkdir()
-    return folder
-
-
 def assemble(ws: Workspace, cwd: Path, query: str = QUERY) -> assembling.Assembled:
     return assembling.assemble(ws, query, cwd=cwd)
 

@@ -5,19 +5,13 @@ from typing import Any
 import pytest
 
 from memem.core.edge import Edge
-from memem.core.memory import Entry, Memory
-from memem.flows import auditing, editing, forgetting, graph, keeping, reindex, retrieve, undoing, weaving
+from memem.core.memory import Entry
+from memem.flows import auditing, editing, forgetting, graph, reindex, retrieve, undoing, weaving
 from memem.flows.auditing import HUB_DEGREE, Flaw
 from memem.workspace import Workspace
+from tests.builders import keep_note
 
 GONE = "[[gone-00000099]]"
-
-
-def note(ws: Workspace, number: int, body: str = "", **more: Any) -> Entry:
-    identity = f"{number:08x}-8d1b-4c55-9a43-1f0e6f0d7a11"
-    given = {"project": "shop", "author": "model", **more}
-    written = keeping.keep(ws, Memory(identity, f"Note {number}", body or f"Statement number {number}.", **given))
-    return Entry(written.memory, written.path)
 
 
 def flaws(ws: Workspace, problem: str) -> list[Flaw]:
@@ -26,7 +20,7 @@ def flaws(ws: Workspace, problem: str) -> list[Flaw]:
 
 def superseded(ws: Workspace) -> tuple[Entry, Entry]:
     """An old memory and the one that holds now, twice removed."""
-    old, middle, new = note(ws, 1), note(ws, 2), note(ws, 3)
+    old, middle, new = keep_note(ws, 1), keep_note(ws, 2), keep_note(ws, 3)
     for earlier, later in ((old, middle), (middle, new)):
         editing.revise(ws, earlier.id, superseded_by=later.link, status="deprecated")
     return old, new
@@ -36,9 +30,9 @@ def superseded(ws: Workspace) -> tuple[Entry, Entry]:
 
 
 def test_a_memory_without_any_edge_is_an_orphan(ws: Workspace) -> None:
-    one = note(ws, 1)
-    note(ws, 2, f"See {one.link}.")
-    alone = note(ws, 3)
+    one = keep_note(ws, 1)
+    keep_note(ws, 2, f"See {one.link}.")
+    alone = keep_note(ws, 3)
     (flaw,) = flaws(ws, "orphan")
     assert (flaw.id, flaw.path, flaw.title) == (alone.id, alone.path, "Note 3")
     assert f"`memem forget {alone.memory.id8}`" in flaw.fix
@@ -55,21 +49,21 @@ def test_a_memory_without_any_edge_is_an_orphan(ws: Workspace) -> None:
 def test_a_link_that_leads_nowhere_is_told_with_the_place_it_stands_in(
     ws: Workspace, more: dict[str, Any], where: str
 ) -> None:
-    note(ws, 1, **more)
+    keep_note(ws, 1, **more)
     (flaw,) = flaws(ws, "dead_link")
     assert flaw.detail == f"links in {where} to {GONE}, which is not there"
 
 
 def test_a_link_to_a_page_of_the_persons_own_is_not_dead(ws: Workspace) -> None:
-    note(ws, 1, "See [[Diary]].")
+    keep_note(ws, 1, "See [[Diary]].")
     (ws.settings.vault / "Diary.md").write_text("Mine.")
     assert flaws(ws, "dead_link") == []
 
 
 def test_a_memory_that_everything_leads_to_is_a_hub(ws: Workspace) -> None:
-    hub = note(ws, 1)
+    hub = keep_note(ws, 1)
     for number in range(2, HUB_DEGREE + 3):
-        note(ws, number, f"Statement {number}, see {hub.link}.")
+        keep_note(ws, number, f"Statement {number}, see {hub.link}.")
     (flaw,) = flaws(ws, "hub")
     assert (flaw.id, flaw.detail) == (hub.id, f"has {HUB_DEGREE + 1} edges, {HUB_DEGREE + 1} of them stated by notes")
 
@@ -77,15 +71,15 @@ def test_a_memory_that_everything_leads_to_is_a_hub(ws: Workspace) -> None:
 @pytest.mark.parametrize(("name", "where"), [("related", "`related`"), ("body", "its text")])
 def test_a_link_to_what_was_superseded_names_what_holds_now(ws: Workspace, name: str, where: str) -> None:
     old, new = superseded(ws)
-    note(ws, 4, **({"related": (old.link,)} if name == "related" else {"body": f"See {old.link}."}))
+    keep_note(ws, 4, **({"related": (old.link,)} if name == "related" else {"body": f"See {old.link}."}))
     (flaw,) = flaws(ws, "stale_edge")
     assert flaw.detail == f"links in {where} to {old.link}, which is superseded by [[note-2-00000002]]"
     assert new.link in flaw.fix
 
 
 def test_a_link_to_what_is_stale_has_no_successor_to_lead_to(ws: Workspace) -> None:
-    old = note(ws, 1)
-    note(ws, 2, related=(old.link,))
+    old = keep_note(ws, 1)
+    keep_note(ws, 2, related=(old.link,))
     editing.revise(ws, old.id, status="stale")
     (flaw,) = flaws(ws, "stale_edge")
     assert (flaw.detail, flaw.mendable) == (f"links in `related` to {old.link}, which is stale", False)
@@ -94,7 +88,7 @@ def test_a_link_to_what_is_stale_has_no_successor_to_lead_to(ws: Workspace) -> N
 def test_what_was_compared_before_it_went_out_of_force_wants_a_rebuild(
     ws: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    old, other = note(ws, 1), note(ws, 2)
+    old, other = keep_note(ws, 1), keep_note(ws, 2)
     weaving.rebuild(ws)
     ws.index.edges.replace([Edge(old.id, other.id, "same_topic", 0.6, "meaning")], {})
     monkeypatch.setattr(weaving, "MOST_AT_ONCE", 0)
@@ -104,14 +98,14 @@ def test_what_was_compared_before_it_went_out_of_force_wants_a_rebuild(
 
 
 def test_what_superseded_and_what_contradicts_is_in_order(ws: Workspace) -> None:
-    old = note(ws, 1)
-    new = note(ws, 2, supersedes=old.link, contradicts=(old.link,))
+    old = keep_note(ws, 1)
+    new = keep_note(ws, 2, supersedes=old.link, contradicts=(old.link,))
     editing.revise(ws, old.id, superseded_by=new.link, status="deprecated")
     assert auditing.audit(ws).flaws == ()
 
 
 def test_the_counts_name_every_kind_of_flaw_and_the_numbers_come_along(ws: Workspace) -> None:
-    note(ws, 1, related=(GONE,))
+    keep_note(ws, 1, related=(GONE,))
     found = auditing.audit(ws)
     assert found.counts == {"orphan": 1, "dead_link": 1, "hub": 0, "stale_edge": 0}
     assert found.stats == graph.stats(ws)
@@ -126,8 +120,8 @@ def related(ws: Workspace, entry: Entry) -> tuple[str, ...]:
 
 
 def test_a_dead_link_of_a_machines_note_is_dropped_and_an_undo_brings_it_back(ws: Workspace) -> None:
-    one = note(ws, 1)
-    two = note(ws, 2, related=(GONE, one.link), contradicts=(GONE,))
+    one = keep_note(ws, 1)
+    two = keep_note(ws, 2, related=(GONE, one.link), contradicts=(GONE,))
     before = ws.store.absolute(two.path).read_bytes()
     done = auditing.audit(ws, fix=True)
     assert [flaw.detail for flaw in done.mended] == [
@@ -140,7 +134,7 @@ def test_a_dead_link_of_a_machines_note_is_dropped_and_an_undo_brings_it_back(ws
 
 def test_a_link_to_what_was_superseded_leads_to_what_holds_now(ws: Workspace) -> None:
     old, new = superseded(ws)
-    two = note(ws, 4, related=(old.link, new.link))
+    two = keep_note(ws, 4, related=(old.link, new.link))
     done = auditing.audit(ws, fix=True)
     assert len(done.mended) == 1
     assert (related(ws, two), done.counts["stale_edge"]) == ((new.link,), 0)
@@ -164,7 +158,7 @@ def test_a_successor_does_not_come_to_link_to_itself(ws: Workspace) -> None:
     ids=["a person's", "touched by one", "history", "its text"],
 )
 def test_what_is_a_persons_or_history_is_left_as_it_is(ws: Workspace, more: dict[str, Any], touched: bool) -> None:
-    path = ws.store.absolute(note(ws, 1, **more).path)
+    path = ws.store.absolute(keep_note(ws, 1, **more).path)
     if touched:
         path.write_text(path.read_text().replace("Statement", "My statement"))
         reindex.refresh(ws)
@@ -176,8 +170,8 @@ def test_what_is_a_persons_or_history_is_left_as_it_is(ws: Workspace, more: dict
 
 
 def test_a_mended_graph_has_nothing_left_to_mend(ws: Workspace) -> None:
-    old = note(ws, 1)
-    note(ws, 2, related=(old.link, GONE))
+    old = keep_note(ws, 1)
+    keep_note(ws, 2, related=(old.link, GONE))
     forgetting.forget(ws, old.id)
     assert len(auditing.audit(ws, fix=True).mended) == 2
     again = auditing.audit(ws, fix=True)

@@ -27,14 +27,6 @@ LINE = re.compile(
 )
 
 
-@pytest.fixture
-def shop(tmp_path: Path) -> Path:
-    """The folder of a project."""
-    folder = tmp_path / "shop"
-    folder.mkdir()
-    return folder
-
-
 def kept(ws: Workspace, number: int, body: str, **more: Any) -> str:
     """A note in the vault, whatever there is room for; returns its id."""
     identity = f"{number:08}-0000-4000-8000-000000000000"

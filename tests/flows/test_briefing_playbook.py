@@ -16,13 +16,6 @@ from tests.flows.test_briefing import LINE, brief, kept, part
 HEADINGS = ("## Decisions in force", "## Known traps", "## Environment")
 
 
-@pytest.fixture
-def shop(tmp_path: Path) -> Path:
-    folder = tmp_path / "shop"
-    folder.mkdir()
-    return folder
-
-
 def test_decisions_traps_and_environment_are_told_after_conventions(ws: Workspace, shop: Path) -> None:
     kept(ws, 1, "shop is the checkout backend.", layer=0)
     kept(ws, 2, "Money is kept in cents.", layer=1, kind="convention")

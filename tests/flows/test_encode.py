@@ -183,12 +183,6 @@ def test_a_home_that_cannot_be_used_is_told_in_one_line(filled: Workspace) -> No
 # --- vectors that nobody needs ------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def _eager(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Few vectors are enough to be dropped."""
-    monkeypatch.setattr(vectors, "LEAST_WASTE", 2)
-
-
 @pytest.mark.usefixtures("_eager")
 def test_vectors_of_forgotten_memories_are_dropped_and_the_others_kept(filled: Workspace, encoder: FakeEncoder) -> None:
     encode_all(filled)

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from bench import labelled
 from memem.core.edge import Edge
 from memem.core.errors import InputError
-from memem.core.imports import ImportedFile
 from memem.core.memory import Memory
 from memem.core.trust import SAVED
 from memem.flows import (
@@ -39,6 +38,7 @@ from memem.flows.importing import Imported
 from memem.vault import exports, tombstones
 from memem.vault import note as notes
 from memem.workspace import Workspace, open_workspace
+from tests.builders import get_only_file
 from tests.fakes import SteppingClock
 
 OTTER = "Otters sleep on their backs."
@@ -55,11 +55,6 @@ def other(tmp_path: Path, clock: SteppingClock) -> Iterator[Workspace]:
 
 def bring(ws: Workspace, *paths: Path, dry_run: bool = False) -> Imported:
     return importing.import_notes(ws, paths, dry_run=dry_run)
-
-
-def only(result: Imported) -> ImportedFile:
-    (one,) = result.files
-    return one
 
 
 def content(ws: Workspace) -> dict[str, tuple[bytes, int]]:
@@ -321,7 +316,7 @@ def test_what_was_forgotten_here_stays_forgotten(ws: Workspace, tmp_path: Path, 
     exporting.export(ws, tmp_path / form)
     forgetting.forget(ws, saved.memory.id)
     for dry_run in (True, False):
-        told = only(bring(ws, tmp_path / form, dry_run=dry_run))
+        told = get_only_file(bring(ws, tmp_path / form, dry_run=dry_run))
         assert (told.outcome, "forgotten here" in told.reason) == ("refused", True)
 
 
@@ -333,7 +328,7 @@ def test_a_proposal_that_was_rejected_does_not_come_back(ws: Workspace, tmp_path
     if purged:
         purging.purge(ws, "22222222-bbbb")
     for dry_run in (True, False):
-        told = only(bring(ws, tmp_path / "x.json", dry_run=dry_run))
+        told = get_only_file(bring(ws, tmp_path / "x.json", dry_run=dry_run))
         assert (told.outcome, "forgotten here" in told.reason) == ("refused", True)
     assert reviewing.proposals(ws) == []
 
@@ -342,7 +337,7 @@ def test_a_proposal_that_was_accepted_is_not_put_up_again(ws: Workspace, tmp_pat
     reviewing.propose(ws, Memory("22222222-bbbb", "Doubt", "Gulls may be fed at noon.", "zoo"), "it was said twice")
     exporting.export(ws, tmp_path / "x.json")
     reviewing.accept(ws, "22222222-bbbb")
-    told = only(bring(ws, tmp_path / "x.json"))
+    told = get_only_file(bring(ws, tmp_path / "x.json"))
     assert (told.outcome, told.id, reviewing.proposals(ws)) == ("exists", "22222222-bbbb", [])
 
 
@@ -381,7 +376,7 @@ def test_a_lifting_that_was_made_elsewhere_does_not_lift_what_was_forgotten_here
     bring(other, tmp_path / "one.json")
     remember.save(ws, OTTER, anyway=True)
     exporting.export(ws, tmp_path / "two.json")
-    assert only(bring(other, tmp_path / "two.json")).outcome == "refused"
+    assert get_only_file(bring(other, tmp_path / "two.json")).outcome == "refused"
     assert len(standing(other)) == 1
 
 
@@ -392,7 +387,7 @@ def test_another_file_in_its_place_is_no_hindrance(ws: Workspace, other: Workspa
     exporting.export(ws, tmp_path / "x.json")
     remember.save(other, "Gates open at dawn.")
     (other.store.paths.memories / "a.md").write_text("Something else.")
-    assert only(bring(other, tmp_path / "x.json")).outcome == "created"
+    assert get_only_file(bring(other, tmp_path / "x.json")).outcome == "created"
     assert other.store.absolute(saved.path).read_bytes() == moved.read_bytes()
 
 
@@ -512,7 +507,7 @@ def test_a_note_beside_a_tombstone_is_undone_and_brought_back_with_it(
     (ws.store.paths.memories / "again.md").write_text(OTTER)
     exporting.export(ws, tmp_path / "x.json")
     result = bring(other, tmp_path / "x.json")
-    assert (only(result).outcome, result.tombstones) == ("created", 1)
+    assert (get_only_file(result).outcome, result.tombstones) == ("created", 1)
     undone = undoing.undo(other)
     assert (content(other), standing(other)) == ({}, set())
     undoing.undo(other, undone.undo)
@@ -604,7 +599,7 @@ def wrap(tmp_path: Path, *values: Any) -> Path:
     "path", ["../out.md", "/etc/out.md", "a/../../out.md", ".hidden/a.md", "a.txt", "", "a\\b.md", "a//b.md", "x" * 300]
 )
 def test_a_path_that_leads_elsewhere_is_refused(ws: Workspace, tmp_path: Path, path: str) -> None:
-    told = only(bring(ws, wrap(tmp_path, header(), {"path": path, "modified": 1, "text": OTTER})))
+    told = get_only_file(bring(ws, wrap(tmp_path, header(), {"path": path, "modified": 1, "text": OTTER})))
     assert (told.outcome, "no path of a note" in told.reason) == ("refused", True)
     assert not (tmp_path / "out.md").exists()
 
@@ -623,11 +618,11 @@ def test_links_in_a_folder_are_passed_over(ws: Workspace, other: Workspace, tmp_
     exporting.export(ws, tmp_path / "folder")
     (tmp_path / "secret.md").write_text("Words from outside.")
     (tmp_path / "folder" / "memem" / "memories" / "link.md").symlink_to(tmp_path / "secret.md")
-    assert only(bring(other, tmp_path / "folder")).outcome == "created"
+    assert get_only_file(bring(other, tmp_path / "folder")).outcome == "created"
 
 
 def test_that_of_a_newer_memem_is_refused(ws: Workspace, tmp_path: Path) -> None:
-    assert "newer memem" in only(bring(ws, wrap(tmp_path, header(version=2)))).reason
+    assert "newer memem" in get_only_file(bring(ws, wrap(tmp_path, header(version=2)))).reason
 
 
 def test_one_that_is_cut_off_keeps_what_is_whole_and_says_so(ws: Workspace, other: Workspace, tmp_path: Path) -> None:

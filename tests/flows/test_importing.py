@@ -14,6 +14,7 @@ from memem.core.trust import SAVED
 from memem.flows import editing, forgetting, history, importing, keeping, reindex, remember, retrieve, undoing
 from memem.flows.importing import Imported
 from memem.workspace import Workspace, open_workspace
+from tests.builders import get_only_file, list_by_title
 from tests.fakes import FaultyOs, SteppingClock
 
 OTTER = "Otters sleep on their backs."
@@ -30,18 +31,8 @@ def bring(ws: Workspace, *paths: Path, project: str = "", dry_run: bool = False)
     return importing.import_notes(ws, paths, project=project, dry_run=dry_run)
 
 
-def only(result: Imported) -> ImportedFile:
-    (one,) = result.files
-    return one
-
-
 def memory(ws: Workspace, file: ImportedFile) -> Memory:
     return retrieve.get(ws, file.id).memory
-
-
-def everything(ws: Workspace) -> dict[str, Memory]:
-    reindex.refresh(ws)
-    return {entry.title: entry.memory for entry in retrieve.list_memories(ws, limit=1_000)}
 
 
 # --- what a file becomes ------------------------------------------------------------------------------------------
@@ -49,7 +40,7 @@ def everything(ws: Workspace) -> dict[str, Memory]:
 
 def test_a_plain_file_is_a_memory_named_by_its_heading(ws: Workspace, folder: Path) -> None:
     (folder / "a.md").write_text(f"# How otters sleep\n\n{OTTER}\n")
-    made = memory(ws, only(bring(ws, folder / "a.md")))
+    made = memory(ws, get_only_file(bring(ws, folder / "a.md")))
     assert (made.title, made.body, made.project, made.kind) == ("How otters sleep", OTTER, "general", "fact")
     assert (made.author, made.source_type) == ("model", "import")
     assert made.created == made.updated == "2026-03-01T09:00:00+01:00"
@@ -57,12 +48,12 @@ def test_a_plain_file_is_a_memory_named_by_its_heading(ws: Workspace, folder: Pa
 
 def test_a_plain_file_without_a_heading_is_named_by_its_name(ws: Workspace, folder: Path) -> None:
     (folder / "otter-sleep.md").write_text(OTTER)
-    assert only(bring(ws, folder)).title == "otter sleep"
+    assert get_only_file(bring(ws, folder)).title == "otter sleep"
 
 
 def test_a_heading_alone_is_a_statement_too(ws: Workspace, folder: Path) -> None:
     (folder / "a.md").write_text(f"# {OTTER}\n")
-    assert OTTER in memory(ws, only(bring(ws, folder))).body
+    assert OTTER in memory(ws, get_only_file(bring(ws, folder))).body
 
 
 def test_what_a_note_of_ours_says_of_itself_is_kept_but_for_who_wrote_it(ws: Workspace, folder: Path) -> None:
@@ -85,7 +76,7 @@ def test_what_a_note_of_ours_says_of_itself_is_kept_but_for_who_wrote_it(ws: Wor
     }
     head = "\n".join(f"{key}: {value}" for key, value in stated.items())
     (folder / "a.md").write_text(f"---\n{head}\n---\n\n{OTTER}\n\n> [!quote]- Evidence\n> they do sleep so\n")
-    made = memory(ws, only(bring(ws, folder)))
+    made = memory(ws, get_only_file(bring(ws, folder)))
     assert (made.title, made.project, made.kind, made.layer, made.importance) == ("Sleep", "zoo", "decision", 1, 5)
     assert (made.keys, made.paths, made.status) == (("otter",), ("pools/**",), "deprecated")
     assert set(made.tags) == {"memem", "zoo", "animals"}
@@ -101,14 +92,14 @@ def test_words_that_are_not_ours_do_no_harm(ws: Workspace, folder: Path) -> None
     (folder / "a.md").write_text(
         f"---\nkind: musing\nstatus: draft\ncreated: yesterday\nvalid_to: soon\n---\n{OTTER}\n"
     )
-    made = memory(ws, only(bring(ws, folder)))
+    made = memory(ws, get_only_file(bring(ws, folder)))
     assert (made.kind, made.status) == ("fact", "active")
     assert (made.created, made.valid_to) == ("2026-03-01T09:00:00+01:00", "")
 
 
 def test_a_heading_that_is_too_long_for_a_title_is_no_hindrance(ws: Workspace, folder: Path) -> None:
     (folder / "a.md").write_text(f"# {'otters ' * 60}\n\n{OTTER}\n")
-    made = memory(ws, only(bring(ws, folder)))
+    made = memory(ws, get_only_file(bring(ws, folder)))
     assert made.title.startswith("otters otters")
     assert "otters otters" in made.body
     assert OTTER in made.body
@@ -124,7 +115,7 @@ def test_a_project_that_is_given_is_that_of_all_files(ws: Workspace, folder: Pat
 def test_secrets_are_taken_out(ws: Workspace, folder: Path) -> None:
     token = "ghp_" + "a1B2" * 9
     (folder / "a.md").write_text(f"The deployment uses {token} for its checkout.")
-    made = memory(ws, only(bring(ws, folder)))
+    made = memory(ws, get_only_file(bring(ws, folder)))
     assert token not in made.body
 
 
@@ -147,13 +138,13 @@ def test_folders_are_read_to_their_depth_without_what_is_hidden_or_a_link(
     (tmp_path / "elsewhere" / "c.md").write_text("Words from elsewhere.")
     (folder / "linked").symlink_to(tmp_path / "elsewhere")
     os.mkfifo(folder / "pipe.md")
-    assert only(bring(ws, folder)).file == str(folder / "deep" / "deeper" / "a.MD")
+    assert get_only_file(bring(ws, folder)).file == str(folder / "deep" / "deeper" / "a.MD")
 
 
 def test_the_notes_of_the_vault_itself_are_not_imported(ws: Workspace) -> None:
     remember.save(ws, OTTER)
     (ws.settings.vault / "mine.md").write_text("A page of the person's own.")
-    assert only(bring(ws, ws.settings.vault)).title == "mine"
+    assert get_only_file(bring(ws, ws.settings.vault)).title == "mine"
     with pytest.raises(InputError, match="remembered already"):
         bring(ws, ws.store.paths.memories)
 
@@ -168,7 +159,7 @@ def test_of_another_vault_of_ours_only_memories_are_taken(ws: Workspace, tmp_pat
     (ours / "review").mkdir(exist_ok=True)
     (ours / "review" / "doubt.md").write_text("Doubtful words.")
     other.close()
-    assert only(bring(ws, tmp_path / "theirs")).title == "Sleep"
+    assert get_only_file(bring(ws, tmp_path / "theirs")).title == "Sleep"
 
 
 def test_a_path_that_leads_nowhere_or_to_no_markdown_is_refused_before_anything_is_done(
@@ -263,7 +254,7 @@ def test_files_and_folders_that_cannot_be_opened_are_told_of(
 
 def test_a_name_that_is_not_text_does_no_harm(ws: Workspace, folder: Path) -> None:
     Path(os.fsdecode(os.fsencode(folder) + b"/\xff.md")).write_text(OTTER)
-    made = only(bring(ws, folder))
+    made = get_only_file(bring(ws, folder))
     assert made.outcome == "created"
     made.file.encode()
 
@@ -286,10 +277,10 @@ def test_importing_twice_adds_nothing_whatever_became_of_the_note(ws: Workspace,
     (folder / "b.md").write_text("Gates open at dawn.")
     first = bring(ws, folder)
     editing.edit(ws, first.files[0].id, body="Otters sleep afloat.")
-    before = everything(ws)
+    before = list_by_title(ws)
     again = bring(ws, folder)
     assert [each.outcome for each in again.files] == ["exists", "exists"]
-    assert (again.batch, everything(ws)) == ("", before)
+    assert (again.batch, list_by_title(ws)) == ("", before)
 
 
 def test_a_file_given_twice_is_read_once(ws: Workspace, folder: Path) -> None:
@@ -301,7 +292,7 @@ def test_a_statement_that_is_known_is_not_kept_again(ws: Workspace, folder: Path
     saved = remember.save(ws, OTTER)
     (folder / "a.md").write_text(OTTER)
     for dry_run in (True, False):
-        made = only(bring(ws, folder, dry_run=dry_run))
+        made = get_only_file(bring(ws, folder, dry_run=dry_run))
         assert (made.outcome, made.id) == ("exists", saved.memory.id)
 
 
@@ -309,7 +300,7 @@ def test_an_import_rewrites_no_note_that_is_there(ws: Workspace, folder: Path) -
     saved = remember.save(ws, "The gate opens at 7 in the morning.", trust=SAVED)
     before = ws.store.absolute(saved.path).read_bytes()
     (folder / "a.md").write_text("The gate opens at 8 in the morning.")
-    assert only(bring(ws, folder)).outcome == "created"
+    assert get_only_file(bring(ws, folder)).outcome == "created"
     assert ws.store.absolute(saved.path).read_bytes() == before
 
 
@@ -317,7 +308,7 @@ def test_an_import_rewrites_no_note_that_is_there(ws: Workspace, folder: Path) -
 
 
 def linked(ws: Workspace, name: str) -> Memory:
-    return everything(ws)[name]
+    return list_by_title(ws)[name]
 
 
 def test_links_between_what_is_imported_together_lead_to_the_new_notes(ws: Workspace, folder: Path) -> None:
@@ -416,7 +407,7 @@ def test_an_import_is_one_batch_and_can_be_undone_and_repeated(ws: Workspace, fo
     assert (done.id, done.what, done.created, done.changed) == (result.batch, "import", 2, 0)
     assert done.why == "imported from a.md"
     undoing.undo(ws, result.batch)
-    assert everything(ws) == {}
+    assert list_by_title(ws) == {}
     assert bring(ws, folder).count("created") == 2
 
 
@@ -436,7 +427,7 @@ def test_an_import_that_was_interrupted_goes_on(ws: Workspace, folder: Path, mon
         with pytest.raises(KeyboardInterrupt):
             bring(ws, folder)
     assert [each.outcome for each in bring(ws, folder).files] == ["exists", "created", "created"]
-    assert len(everything(ws)) == 3
+    assert len(list_by_title(ws)) == 3
 
 
 def test_a_failing_disk_loses_nothing_and_trying_again_keeps_each_file_once(
@@ -464,10 +455,10 @@ def test_a_failing_disk_loses_nothing_and_trying_again_keeps_each_file_once(
 def test_a_dry_run_tells_what_would_be_and_makes_nothing(ws: Workspace, folder: Path) -> None:
     (folder / "a.md").write_text(OTTER)
     told = bring(ws, folder, dry_run=True)
-    assert (only(told).outcome, told.batch, told.dry_run) == ("created", "", True)
+    assert (get_only_file(told).outcome, told.batch, told.dry_run) == ("created", "", True)
     assert not ws.settings.vault.exists()
     bring(ws, folder)
-    assert only(bring(ws, folder, dry_run=True)).outcome == "exists"
+    assert get_only_file(bring(ws, folder, dry_run=True)).outcome == "exists"
 
 
 def test_progress_is_told_file_by_file(ws: Workspace, folder: Path) -> None:

@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 
 from memem.core.errors import InputError, NotFound
 from memem.core.imports import ImportedFile
-from memem.core.memory import ARCHIVE, CONVENTIONS, Memory
-from memem.flows import forgetting, importing, provenance, reading, reindex, remember, retrieve, sourcing, undoing
+from memem.core.memory import ARCHIVE, CONVENTIONS
+from memem.flows import forgetting, importing, provenance, reading, remember, retrieve, sourcing, undoing
 from memem.flows.importing import Imported
 from memem.sources import json_stream
-from memem.workspace import Workspace, open_workspace
-from tests.fakes import SteppingClock
+from memem.workspace import Workspace
+from tests.builders import list_by_title, open_home
 from tests.foreign import CLAUDE_MEM
 
 RULES = "# Zoo\n\n## Feeding\n- Use fish, never bread.\n- The pools hold salt water.\n\n@docs/gulls.md\n"
@@ -28,11 +28,6 @@ RULES = "# Zoo\n\n## Feeding\n- Use fish, never bread.\n- The pools hold salt wa
 
 def bring(ws: Workspace, *paths: Path, **options: Any) -> Imported:
     return importing.import_notes(ws, paths, **options)
-
-
-def everything(ws: Workspace) -> dict[str, Memory]:
-    reindex.refresh(ws)
-    return {entry.title: entry.memory for entry in retrieve.list_memories(ws, limit=1_000)}
 
 
 def told(result: Imported) -> list[tuple[str, str]]:
@@ -71,7 +66,7 @@ def test_the_same_rule_of_two_projects_is_two_memories(ws: Workspace, project: P
     other.mkdir()
     (other / "CLAUDE.md").write_text(RULES)
     assert bring(ws, project / "CLAUDE.md", other / "CLAUDE.md").count("created") == 4
-    assert {memory.project for memory in everything(ws).values()} <= {"zoo", "park"}
+    assert {memory.project for memory in list_by_title(ws).values()} <= {"zoo", "park"}
 
 
 def test_instructions_within_a_folder_are_the_same_as_alone(ws: Workspace, project: Path, tmp_path: Path) -> None:
@@ -84,7 +79,7 @@ def test_the_instructions_of_the_person_are_of_no_project(ws: Workspace, tmp_pat
     mine.mkdir()
     (mine / "CLAUDE.md").write_text(RULES)
     bring(ws, mine / "CLAUDE.md")
-    assert {memory.project for memory in everything(ws).values()} == {"general"}
+    assert {memory.project for memory in list_by_title(ws).values()} == {"general"}
 
 
 @pytest.fixture
@@ -114,8 +109,8 @@ def test_what_claude_code_remembers_comes_with_the_files_beside_its_index(
         ("created", "Pond: It is deep"),
         ("created", "Pumps run at night"),
     ]
-    assert everything(ws)["Pumps run at night"].source_turn == "zoo/MEMORY.md"
-    gulls = everything(ws)["Gulls are loud at night"]
+    assert list_by_title(ws)["Pumps run at night"].source_turn == "zoo/MEMORY.md"
+    gulls = list_by_title(ws)["Gulls are loud at night"]
     assert (gulls.body, gulls.kind, gulls.project, gulls.layer) == ("Close the roof.", "convention", "zoo", CONVENTIONS)
 
 
@@ -214,7 +209,7 @@ def test_a_database_of_claude_mem_becomes_memories(ws: Workspace, database: Path
     result = bring(ws, database)
     assert result.count("created") == 4
     assert result.count("refused") == 1
-    kept = everything(ws)
+    kept = list_by_title(ws)
     pump = kept["Pump"]
     assert (pump.created, pump.source_session) == ("2025-03-01T10:00:00Z", "claude-1")
     assert pump.source_turn == "claude-mem observations/7"
@@ -251,7 +246,7 @@ def test_everything_is_one_batch_which_can_be_undone_and_repeated(ws: Workspace,
     assert told(foreseen) == told(result)
     assert bring(ws, *all_of_it).count("created") == 0
     undoing.undo(ws, result.batch)
-    assert everything(ws) == {}
+    assert list_by_title(ws) == {}
     assert bring(ws, *all_of_it).count("created") == result.count("created")
 
 
@@ -272,7 +267,7 @@ def test_what_was_forgotten_comes_back_by_no_source(ws: Workspace, all_of_it: li
         if each.outcome == "created":
             forgetting.forget(ws, each.id)
     assert bring(ws, *all_of_it).count("created") == 0
-    assert everything(ws) == {}
+    assert list_by_title(ws) == {}
 
 
 def test_two_that_say_the_same_are_foreseen_as_one(ws: Workspace, tmp_path: Path) -> None:
@@ -314,8 +309,7 @@ def test_a_fifo_a_link_and_a_loop_do_no_harm(ws: Workspace, tmp_path: Path) -> N
 
 @pytest.fixture(scope="module")
 def any_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspace]:
-    folder = tmp_path_factory.mktemp("any")
-    opened = open_workspace(actor="test", home=folder / "h", vault=folder / "v", clock=SteppingClock())
+    opened = open_home(tmp_path_factory.mktemp("any"))
     remember.save(opened, "Otters float.")
     yield opened
     opened.close()

@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -23,6 +22,7 @@ from memem.jobs import single_flight
 from memem.jobs.journal import Journal
 from memem.workspace import Workspace
 from tests import fake_claude
+from tests.builders import Crash, crash_in_call
 from tests.fakes import SteppingClock
 from tests.transcripts import ECHO, Transcript, kept, once, sent
 
@@ -52,10 +52,6 @@ OF_THE_SERVICE: dict[str, dict[str, Any]] = {
     "not logged in": failure("Invalid API key · Please run /login"),
     "overloaded": failure("API Error: 529 Overloaded"),
 }
-
-
-class Crash(BaseException):
-    """The end of a process, at a place of our choice."""
 
 
 @pytest.fixture
@@ -321,7 +317,7 @@ def test_a_miner_that_ends_within_a_retry_loses_nothing(
     _bury(ws, claude, session)
     fake_claude.set_steps(claude, [ECHO])
     with monkeypatch.context() as patched:
-        patched.setattr(keeping, "put", nth(2, keeping.put))
+        patched.setattr(keeping, "put", crash_in_call(2, keeping.put))
         with pytest.raises(Crash):
             mining.retry(ws)
     mining.sweep(ws)
@@ -351,23 +347,6 @@ def _bury(ws: Workspace, claude: Path, session: Transcript) -> None:
 
 
 # A miner that ends at a certain step
-
-
-def nth(number: int, real: Callable[..., Any], *, after: bool = False) -> Callable[..., Any]:
-    """The function, in whose n-th call the process ends: before it has done anything, or after all is done."""
-    calls = 0
-
-    def crashing(*args: Any, **options: Any) -> Any:
-        nonlocal calls
-        calls += 1
-        if calls == number and not after:
-            raise Crash
-        result = real(*args, **options)
-        if calls == number:
-            raise Crash
-        return result
-
-    return crashing
 
 
 STEPS: dict[str, tuple[Any, str, int, bool, int]] = {
@@ -402,7 +381,7 @@ def test_a_miner_that_ends_at_any_step_loses_nothing_and_keeps_nothing_twice(
 ) -> None:
     owner, name, number, after, calls = STEPS[step]
     with monkeypatch.context() as patched:
-        patched.setattr(owner, name, nth(number, getattr(owner, name), after=after))
+        patched.setattr(owner, name, crash_in_call(number, getattr(owner, name), after=after))
         with pytest.raises(Crash):
             stop(ws, session)
     assert offset(ws) == 0
@@ -426,7 +405,7 @@ def test_an_exception_in_the_background_leaves_the_session_marked(
     ws: Workspace, session: Transcript, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patched:
-        patched.setattr(asking, "apply", nth(1, asking.apply))
+        patched.setattr(asking, "apply", crash_in_call(1, asking.apply))
         with pytest.raises(Crash):
             stop(ws, session)
     assert [mark.session for mark in ws.state.queue.marks()] == ["s1"]
@@ -436,7 +415,7 @@ def test_an_answer_that_was_written_down_needs_no_transcript(
     ws: Workspace, claude: Path, session: Transcript, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patched:
-        patched.setattr(asking, "apply", nth(1, asking.apply))
+        patched.setattr(asking, "apply", crash_in_call(1, asking.apply))
         with pytest.raises(Crash):
             stop(ws, session)
     session.path.unlink()

@@ -1,7 +1,6 @@
 """Small sessions share a call: none is sent by itself, and every fact is kept once, by the session it was said in."""
 
 import os
-from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -28,6 +27,7 @@ from memem.jobs.held_back import HeldBack, SmallSession
 from memem.jobs.journal import Journal
 from memem.workspace import Workspace
 from tests import fake_claude
+from tests.builders import Crash, crash_in_call
 from tests.fakes import SteppingClock
 from tests.transcripts import ECHO, Transcript, fact, kept, once, open_miner, sent
 
@@ -38,10 +38,6 @@ OVERLOADED = {
     "exit": 1,
     "result": {"type": "result", "subtype": "success", "is_error": True, "result": "API Error: 529 Overloaded"},
 }
-
-
-class Crash(BaseException):
-    """The end of a process, at a place of our choice."""
 
 
 @pytest.fixture
@@ -324,23 +320,6 @@ def test_a_wrong_setting_of_one_session_keeps_no_other_of_the_pack_from_being_mi
     assert held(ws) == {"four"}
 
 
-def nth(number: int, real: Callable[..., Any], *, after: bool = False) -> Callable[..., Any]:
-    """The function, in whose n-th call the process ends: before it has done anything, or after all is done."""
-    calls = 0
-
-    def crashing(*args: Any, **options: Any) -> Any:
-        nonlocal calls
-        calls += 1
-        if calls == number and not after:
-            raise Crash
-        result = real(*args, **options)
-        if calls == number:
-            raise Crash
-        return result
-
-    return crashing
-
-
 STEPS: dict[str, tuple[Any, str, int]] = {
     # the object and its function, and how often a pack calls it
     "the tails": (mine_delta, "take_tail", 4),
@@ -375,7 +354,7 @@ def test_a_miner_that_ends_at_any_step_of_a_pack_loses_nothing_and_keeps_nothing
     end_all(ws, sessions, *NAMES[:3])
     last = short(sessions, NAMES[3])
     with monkeypatch.context() as patched:
-        patched.setattr(owner, name, nth(number, getattr(owner, name), after=after))
+        patched.setattr(owner, name, crash_in_call(number, getattr(owner, name), after=after))
         patched.setattr(attempting, "_marked_on_failure", lambda *_: nullcontext())  # whoever is killed marks nothing
         with pytest.raises(Crash):
             end(ws, last)

@@ -10,13 +10,6 @@ from memem.flows.permissions import ALLOW, Permission, decide
 from memem.workspace import Workspace
 
 
-@pytest.fixture
-def shop(tmp_path: Path) -> Path:
-    folder = tmp_path / "shop"
-    folder.mkdir()
-    return folder
-
-
 def decision(ws: Workspace, shop: Path, tool: str, **arguments: Any) -> str:
     return decide(ws, tool, arguments, folder=shop, can_ask=True).decision
 

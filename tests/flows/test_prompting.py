@@ -3,7 +3,6 @@
 import os
 import shutil
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -19,6 +18,7 @@ from memem.flows.prompting import UNSAID, Asked
 from memem.jobs.contexts import Context
 from memem.transcript import recent
 from memem.workspace import Workspace
+from tests.builders import change_settings, list_titles
 from tests.fakes import FakeEncoder
 from tests.transcripts import Transcript
 
@@ -44,14 +44,6 @@ SYNTHETIC = [
 ]
 
 
-@pytest.fixture
-def shop(tmp_path: Path) -> Path:
-    """The folder of a project."""
-    folder = tmp_path / "shop"
-    folder.mkdir()
-    return folder
-
-
 def fill(ws: Workspace) -> Workspace:
     for title, text in {
         "Signing": "Access tokens are signed with RS256, since the gateway shares no secret.",
@@ -75,11 +67,6 @@ def by_meaning(meant: Workspace) -> Workspace:
     return fill(meant)
 
 
-def using(ws: Workspace, **settings: Any) -> Workspace:
-    ws.settings = replace(ws.settings, **settings)
-    return ws
-
-
 def prompted(ws: Workspace, prompt: str, cwd: Path, session: str = "s1", transcript: Path | None = None) -> Slice:
     return prompting.for_prompt(ws, Asked(prompt, cwd, session, transcript))
 
@@ -89,16 +76,12 @@ def looked(ws: Workspace, prompt: str, cwd: Path, transcript: Path | None = None
     return prompting.for_prompt(ws, Asked(prompt, cwd, "s1", transcript), look=True)
 
 
-def titles(found: Slice) -> list[str]:
-    return [hit.title for hit in found.hits]
-
-
 # --- what deserves it -----------------------------------------------------------------------------------------------
 
 
 def test_a_prompt_that_needs_a_memory_gets_it(filled: Workspace, shop: Path) -> None:
     found = prompted(filled, SIGNING, shop)
-    assert titles(found) == ["Signing"]
+    assert list_titles(found) == ["Signing"]
     assert found.session_id == "s1"
     assert "Access tokens are signed with RS256" in found.text
     assert "HS256" not in found.text
@@ -109,7 +92,7 @@ def test_a_prompt_that_needs_a_memory_gets_it(filled: Workspace, shop: Path) -> 
 def test_a_prompt_that_needs_none_gets_silence_and_a_reason(
     filled: Workspace, shop: Path, mode: str, prompt: str
 ) -> None:
-    found = prompted(using(filled, injection_mode=mode), prompt, shop)
+    found = prompted(change_settings(filled, injection_mode=mode), prompt, shop)
     assert (found.text, found.hits) == ("", ())
     assert found.reason
     assert filled.contexts.shown("s1") == []
@@ -118,14 +101,14 @@ def test_a_prompt_that_needs_none_gets_silence_and_a_reason(
 @pytest.mark.parametrize("mode", ["auto", "hybrid", "tool"])
 @pytest.mark.parametrize("prompt", ["", "  \n", *COMMANDS, *SYNTHETIC])
 def test_what_nobody_said_gets_nothing(filled: Workspace, shop: Path, mode: str, prompt: str) -> None:
-    found = prompted(using(filled, injection_mode=mode), prompt, shop)
+    found = prompted(change_settings(filled, injection_mode=mode), prompt, shop)
     assert (found.text, found.reason) == ("", UNSAID)
     assert not filled.contexts.is_known("s1")
 
 
 @pytest.mark.parametrize("prompt", ["/etc/keys: are access tokens signed with RS256?", "//RS256 access tokens signed"])
 def test_a_path_is_no_command(filled: Workspace, shop: Path, prompt: str) -> None:
-    assert titles(prompted(filled, prompt, shop)) == ["Signing"]
+    assert list_titles(prompted(filled, prompt, shop)) == ["Signing"]
 
 
 def test_only_what_was_said_is_looked_for(filled: Workspace, shop: Path) -> None:
@@ -133,11 +116,11 @@ def test_only_what_was_said_is_looked_for(filled: Workspace, shop: Path) -> None
     for aside in (f"<system-reminder>{SIGNING}</system-reminder>", f"<ide_selection>{SIGNING}</ide_selection>", shown):
         assert prompted(filled, f"{aside}\n{OFF_TOPIC}", shop, "s2").text == ""
     reminded = f"<system-reminder>Be brief.</system-reminder>\n{SIGNING}"
-    assert titles(prompted(filled, reminded, shop, "s2")) == ["Signing"]
+    assert list_titles(prompted(filled, reminded, shop, "s2")) == ["Signing"]
 
 
 def test_in_the_mode_tool_nothing_is_said(filled: Workspace, shop: Path) -> None:
-    found = prompted(using(filled, injection_mode="tool"), SIGNING, shop)
+    found = prompted(change_settings(filled, injection_mode="tool"), SIGNING, shop)
     assert found.text == ""
     assert "MEMEM_INJECTION_MODE is tool" in found.reason
     assert filled.contexts.shown("s1") == []
@@ -146,7 +129,7 @@ def test_in_the_mode_tool_nothing_is_said(filled: Workspace, shop: Path) -> None
 
 @pytest.mark.parametrize("mode", ["auto", "hybrid"])
 def test_without_a_vault_the_caller_is_told(ws: Workspace, shop: Path, mode: str) -> None:
-    using(ws, injection_mode=mode)
+    change_settings(ws, injection_mode=mode)
     with pytest.raises(VaultUnmade):
         prompted(ws, SIGNING, shop)
     remember.save(ws, "A fact.")
@@ -160,8 +143,8 @@ def test_without_a_vault_the_caller_is_told(ws: Workspace, shop: Path, mode: str
 
 @pytest.mark.parametrize("mode", ["auto", "hybrid"])
 def test_a_memory_is_not_shown_twice_in_a_session(filled: Workspace, shop: Path, mode: str) -> None:
-    using(filled, injection_mode=mode, inject_cadence=1)
-    assert titles(prompted(filled, SIGNING, shop)) == ["Signing"]
+    change_settings(filled, injection_mode=mode, inject_cadence=1)
+    assert list_titles(prompted(filled, SIGNING, shop)) == ["Signing"]
     again = prompted(filled, SIGNING, shop)
     assert (again.text, again.reason) == ("", "what the prompt needs stands in this session's context already")
 
@@ -178,7 +161,7 @@ def test_a_session_without_a_name_is_never_taken_for_another(filled: Workspace, 
 def test_a_prompt_is_shown_only_what_is_new_to_its_session(filled: Workspace, shop: Path) -> None:
     prompted(filled, SIGNING, shop)
     found = prompted(filled, f"{SIGNING} And {WALRUS}", shop)
-    assert titles(found) == ["Walrus"]
+    assert list_titles(found) == ["Walrus"]
     assert "RS256" not in found.text
 
 
@@ -205,21 +188,21 @@ def test_after_a_compaction_what_came_back_is_not_repeated(filled: Workspace, sh
 def test_after_a_clear_everything_may_be_shown_again(filled: Workspace, shop: Path) -> None:
     prompted(filled, SIGNING, shop)
     assert "RS256" not in briefing.brief(filled, cwd=shop, session="s1", source="clear")
-    assert titles(prompted(filled, SIGNING, shop)) == ["Signing"]
+    assert list_titles(prompted(filled, SIGNING, shop)) == ["Signing"]
 
 
 def test_a_record_that_was_damaged_costs_no_more_than_a_repetition(filled: Workspace, shop: Path) -> None:
     prompted(filled, SIGNING, shop)
     filled.close()
     filled.home.contexts_file.write_bytes(b"not a database at all" * 100)
-    assert titles(prompted(filled, SIGNING, shop)) == ["Signing"]
+    assert list_titles(prompted(filled, SIGNING, shop)) == ["Signing"]
     assert prompted(filled, SIGNING, shop).text == ""
 
 
 def test_a_record_that_was_deleted_is_made_anew_also_by_who_had_it_open(filled: Workspace, shop: Path) -> None:
     prompted(filled, SIGNING, shop)
     sqlite.drop(filled.home.contexts_file)
-    assert titles(prompted(filled, SIGNING, shop)) == ["Signing"]
+    assert list_titles(prompted(filled, SIGNING, shop)) == ["Signing"]
     assert filled.home.contexts_file.exists()
 
 
@@ -227,7 +210,7 @@ def test_a_record_that_was_deleted_is_made_anew_also_by_who_had_it_open(filled: 
 
 
 def test_auto_neither_pauses_nor_counts(filled: Workspace, shop: Path) -> None:
-    assert [titles(prompted(filled, each, shop)) for each in (SIGNING, WALRUS)] == [["Signing"], ["Walrus"]]
+    assert [list_titles(prompted(filled, each, shop)) for each in (SIGNING, WALRUS)] == [["Signing"], ["Walrus"]]
     assert filled.contexts.get("s1") == Context()
 
 
@@ -238,12 +221,14 @@ def test_a_nod_gets_nothing_and_is_not_looked_up(
 ) -> None:
     monkeypatch.setattr(retrieve, "find", None)
     monkeypatch.setattr(retrieve, "foresee", None)
-    found = prompted(using(filled, injection_mode=mode), nod, shop, transcript=shop / "not looked at either.jsonl")
+    found = prompted(
+        change_settings(filled, injection_mode=mode), nod, shop, transcript=shop / "not looked at either.jsonl"
+    )
     assert (found.text, found.reason) == ("", "the prompt asks for nothing")
 
 
 def test_hybrid_passes_over_nods_and_does_not_count_them(filled: Workspace, shop: Path) -> None:
-    using(filled, injection_mode="hybrid")
+    change_settings(filled, injection_mode="hybrid")
     prompted(filled, SIGNING, shop)
     before = filled.contexts.get("s1")
     for nod in ("ok", "继续", "<system-reminder>Be brief.</system-reminder>\nthanks!"):
@@ -260,46 +245,46 @@ def test_hybrid_passes_over_nods_and_does_not_count_them(filled: Workspace, shop
     ],
 )
 def test_after_a_slice_hybrid_pauses(filled: Workspace, shop: Path, cadence: int, shown: list[str]) -> None:
-    using(filled, injection_mode="hybrid", inject_cadence=cadence)
+    change_settings(filled, injection_mode="hybrid", inject_cadence=cadence)
     prompts = (SIGNING, WALRUS, CARTS, CARTS, WALRUS, SIGNING)
-    assert ["".join(titles(prompted(filled, each, shop))) for each in prompts] == shown
+    assert ["".join(list_titles(prompted(filled, each, shop))) for each in prompts] == shown
 
 
 def test_a_pause_is_explained(filled: Workspace, shop: Path) -> None:
-    using(filled, injection_mode="hybrid")
+    change_settings(filled, injection_mode="hybrid")
     prompted(filled, SIGNING, shop)
     assert prompted(filled, WALRUS, shop).reason.startswith("a slice came 1 prompts ago")
 
 
 def test_sessions_pause_by_themselves(filled: Workspace, shop: Path) -> None:
-    using(filled, injection_mode="hybrid")
+    change_settings(filled, injection_mode="hybrid")
     prompted(filled, SIGNING, shop)
-    assert titles(prompted(filled, WALRUS, shop, "s2")) == ["Walrus"]
+    assert list_titles(prompted(filled, WALRUS, shop, "s2")) == ["Walrus"]
     assert prompted(filled, WALRUS, shop).text == ""
 
 
 def test_a_compaction_ends_a_pause(filled: Workspace, shop: Path) -> None:
-    using(filled, injection_mode="hybrid")
+    change_settings(filled, injection_mode="hybrid")
     prompted(filled, SIGNING, shop)
     briefing.brief(filled, cwd=shop, session="s1", source="compact")
-    assert titles(prompted(filled, WALRUS, shop)) == ["Walrus"]
+    assert list_titles(prompted(filled, WALRUS, shop)) == ["Walrus"]
 
 
 def test_another_topic_ends_a_pause(by_meaning: Workspace, shop: Path) -> None:
-    using(by_meaning, injection_mode="hybrid", inject_cadence=5)
-    assert titles(prompted(by_meaning, SIGNING, shop)) == ["Signing"]
-    assert titles(prompted(by_meaning, WALRUS, shop)) == ["Walrus"]
+    change_settings(by_meaning, injection_mode="hybrid", inject_cadence=5)
+    assert list_titles(prompted(by_meaning, SIGNING, shop)) == ["Signing"]
+    assert list_titles(prompted(by_meaning, WALRUS, shop)) == ["Walrus"]
 
 
 def test_the_same_topic_does_not(by_meaning: Workspace, shop: Path) -> None:
-    using(by_meaning, injection_mode="hybrid", inject_cadence=3)
+    change_settings(by_meaning, injection_mode="hybrid", inject_cadence=3)
     prompted(by_meaning, SIGNING, shop)
     reasons = [prompted(by_meaning, SIGNING, shop).reason for _ in range(3)]
     assert [reason.startswith("a slice came") for reason in reasons] == [True, True, False]
 
 
 def test_how_much_another_topic_differs_is_a_setting(by_meaning: Workspace, shop: Path) -> None:
-    using(by_meaning, injection_mode="hybrid", topic_shift_threshold=0.0)
+    change_settings(by_meaning, injection_mode="hybrid", topic_shift_threshold=0.0)
     prompted(by_meaning, SIGNING, shop)
     assert prompted(by_meaning, WALRUS, shop).reason.startswith("a slice came")
 
@@ -307,14 +292,14 @@ def test_how_much_another_topic_differs_is_a_setting(by_meaning: Workspace, shop
 def test_once_nothing_was_found_many_times_nobody_looks_until_the_topic_changes(
     by_meaning: Workspace, shop: Path
 ) -> None:
-    using(by_meaning, injection_mode="hybrid", empty_streak_max=3)
+    change_settings(by_meaning, injection_mode="hybrid", empty_streak_max=3)
     reasons = [prompted(by_meaning, OFF_TOPIC, shop).reason for _ in range(5)]
     assert [reason.startswith("nothing was found for 3 prompts") for reason in reasons] == [False] * 3 + [True] * 2
-    assert titles(prompted(by_meaning, WALRUS, shop)) == ["Walrus"]
+    assert list_titles(prompted(by_meaning, WALRUS, shop)) == ["Walrus"]
 
 
 def test_a_new_topic_is_looked_at_as_patiently_as_the_first(by_meaning: Workspace, shop: Path) -> None:
-    using(by_meaning, injection_mode="hybrid", empty_streak_max=3)
+    change_settings(by_meaning, injection_mode="hybrid", empty_streak_max=3)
     for _ in range(5):
         prompted(by_meaning, OFF_TOPIC, shop)
     reasons = [prompted(by_meaning, "another matter altogether", shop).reason for _ in range(5)]
@@ -322,7 +307,7 @@ def test_a_new_topic_is_looked_at_as_patiently_as_the_first(by_meaning: Workspac
 
 
 def test_a_topic_that_drifts_away_step_by_step_is_another_in_the_end(by_meaning: Workspace, shop: Path) -> None:
-    using(by_meaning, injection_mode="hybrid", empty_streak_max=1)
+    change_settings(by_meaning, injection_mode="hybrid", empty_streak_max=1)
     words = [f"topic{number:02}" for number in range(30)]
     reasons = [prompted(by_meaning, " ".join(words[at : at + 10]), shop).reason for at in range(6)]
     # One word of ten changes at a time: every second prompt is too far from the last that was looked at.
@@ -332,30 +317,30 @@ def test_a_topic_that_drifts_away_step_by_step_is_another_in_the_end(by_meaning:
 def test_without_vectors_nobody_knows_that_the_topic_is_the_same_and_hybrid_goes_on_looking(
     filled: Workspace, shop: Path
 ) -> None:
-    using(filled, injection_mode="hybrid", empty_streak_max=1)
+    change_settings(filled, injection_mode="hybrid", empty_streak_max=1)
     for _ in range(4):
         prompted(filled, OFF_TOPIC, shop)
-    assert titles(prompted(filled, WALRUS, shop)) == ["Walrus"]
+    assert list_titles(prompted(filled, WALRUS, shop)) == ["Walrus"]
 
 
 def test_an_encoder_that_fails_leaves_the_pause_and_the_words(
     by_meaning: Workspace, encoder: FakeEncoder, shop: Path
 ) -> None:
-    using(by_meaning, injection_mode="hybrid")
+    change_settings(by_meaning, injection_mode="hybrid")
     encoder.trouble = ModelError("The encoder is ill.")
     found = [prompted(by_meaning, each, shop) for each in (SIGNING, WALRUS, CARTS)]
-    assert [titles(each) for each in found] == [["Signing"], [], ["Carts"]]
+    assert [list_titles(each) for each in found] == [["Signing"], [], ["Carts"]]
     assert found[0].degraded == "The encoder is ill."
 
 
 def test_an_encoder_that_is_late_is_not_waited_for(by_meaning: Workspace, encoder: FakeEncoder, shop: Path) -> None:
-    using(by_meaning, injection_mode="hybrid", query_seconds=0.0)
+    change_settings(by_meaning, injection_mode="hybrid", query_seconds=0.0)
     encoder.gate.clear()
-    assert titles(prompted(by_meaning, SIGNING, shop)) == ["Signing"]
+    assert list_titles(prompted(by_meaning, SIGNING, shop)) == ["Signing"]
 
 
 def test_a_prompt_is_encoded_once(by_meaning: Workspace, encoder: FakeEncoder, shop: Path) -> None:
-    using(by_meaning, injection_mode="hybrid")
+    change_settings(by_meaning, injection_mode="hybrid")
     prompted(by_meaning, f"<system-reminder>Be brief.</system-reminder>{SIGNING}" + " please" * 3_000, shop)
     assert len(encoder.queries) == 1
 
@@ -378,7 +363,7 @@ def test_a_process_that_has_just_started_sees_what_was_written_by_hand(filled: W
 def test_the_vector_is_computed_during_the_look_and_not_again(
     by_meaning: Workspace, encoder: FakeEncoder, shop: Path
 ) -> None:
-    assert titles(looked(by_meaning, SIGNING, shop)) == ["Signing"]
+    assert list_titles(looked(by_meaning, SIGNING, shop)) == ["Signing"]
     assert encoder.queries == [SIGNING]
 
 
@@ -401,8 +386,8 @@ def test_the_vault_is_scanned_once_and_the_transcript_read_once(
     counted(recent, "recent")
     session.human("what signs our access tokens?")
     session.claude("Access tokens are signed with RS256.")
-    using(filled, injection_mode=mode)
-    assert titles(looked(filled, FOLLOWING, shop, session.path)) == ["Signing"]
+    change_settings(filled, injection_mode=mode)
+    assert list_titles(looked(filled, FOLLOWING, shop, session.path)) == ["Signing"]
     assert counts == {"refresher": 1, "recent": 1}
     prompted(filled, FOLLOWING, shop, "s2", session.path)
     assert counts == {"refresher": 1, "recent": 2}
@@ -411,7 +396,7 @@ def test_the_vault_is_scanned_once_and_the_transcript_read_once(
 @pytest.mark.parametrize(("mode", "prompt"), [("tool", SIGNING), ("auto", "/compact"), ("hybrid", "ok")])
 def test_for_a_prompt_that_gets_nothing_nobody_looks(filled: Workspace, shop: Path, mode: str, prompt: str) -> None:
     write_by_hand(filled)
-    assert looked(using(filled, injection_mode=mode), prompt, shop).text == ""
+    assert looked(change_settings(filled, injection_mode=mode), prompt, shop).text == ""
     assert filled.index.count_where("path = ?", ("memories/by hand.md",)) == 0
 
 
@@ -458,7 +443,7 @@ FOLLOWING = "and why is that?"
 def test_a_follow_up_finds_what_was_spoken_of(filled: Workspace, shop: Path, session: Transcript) -> None:
     session.human("what signs our access tokens?")
     session.claude("Access tokens are signed with RS256.")
-    assert titles(prompted(filled, FOLLOWING, shop, transcript=session.path)) == ["Signing"]
+    assert list_titles(prompted(filled, FOLLOWING, shop, transcript=session.path)) == ["Signing"]
 
 
 def test_a_follow_up_without_anything_before_it_gets_nothing(
@@ -475,7 +460,7 @@ def test_the_prompt_itself_may_stand_in_the_transcript_already(
     session.human("what signs our access tokens?")
     session.claude("Access tokens are signed with RS256.")
     session.human(FOLLOWING)
-    assert titles(prompted(filled, FOLLOWING, shop, transcript=session.path)) == ["Signing"]
+    assert list_titles(prompted(filled, FOLLOWING, shop, transcript=session.path)) == ["Signing"]
 
 
 def test_a_prompt_that_says_what_it_is_about_is_not_led_astray_by_what_was_said_before(
@@ -483,7 +468,7 @@ def test_a_prompt_that_says_what_it_is_about_is_not_led_astray_by_what_was_said_
 ) -> None:
     session.human("what signs our access tokens?")
     session.claude("Access tokens are signed with RS256.")
-    assert titles(prompted(filled, WALRUS, shop, transcript=session.path)) == ["Walrus"]
+    assert list_titles(prompted(filled, WALRUS, shop, transcript=session.path)) == ["Walrus"]
 
 
 @pytest.mark.parametrize("done", ["Done.", "", "ok"])
@@ -495,7 +480,7 @@ def test_a_follow_up_after_a_nod_finds_what_was_spoken_of_before_it(
     session.human("ok")
     if done:
         session.claude(done)
-    assert titles(prompted(filled, FOLLOWING, shop, transcript=session.path)) == ["Signing"]
+    assert list_titles(prompted(filled, FOLLOWING, shop, transcript=session.path)) == ["Signing"]
 
 
 def test_a_follow_up_refers_to_the_last_that_was_spoken_of(filled: Workspace, shop: Path, session: Transcript) -> None:
@@ -506,7 +491,7 @@ def test_a_follow_up_refers_to_the_last_that_was_spoken_of(filled: Workspace, sh
     ):
         session.human(said)
         session.claude(answered)
-    assert titles(prompted(filled, FOLLOWING, shop, transcript=session.path)) == ["Walrus"]
+    assert list_titles(prompted(filled, FOLLOWING, shop, transcript=session.path)) == ["Walrus"]
 
 
 PASTED = "ERROR worker 17 lost its lease\n" * 20
@@ -537,8 +522,8 @@ def test_any_other_prompt_is_looked_for_as_it_is(prompt: str) -> None:
 def test_a_question_under_what_is_longer_than_any_query_is_answered(filled: Workspace, shop: Path) -> None:
     """Of so much the beginning alone is looked for."""
     pasted = "The walrus sleeps. " * (retrieve.QUERY_CHARACTERS // 10)
-    assert "Signing" in titles(prompted(filled, f"{pasted}\n{SIGNING}", shop))
-    assert "Signing" not in titles(prompted(filled, f"{pasted} {SIGNING}", shop, "s2"))
+    assert "Signing" in list_titles(prompted(filled, f"{pasted}\n{SIGNING}", shop))
+    assert "Signing" not in list_titles(prompted(filled, f"{pasted} {SIGNING}", shop, "s2"))
 
 
 def test_what_is_looked_for_is_the_prompt_unless_it_refers_to_something() -> None:
@@ -553,7 +538,7 @@ def test_a_follow_up_is_encoded_once_with_what_it_refers_to(
 ) -> None:
     session.human("what signs our access tokens?")
     session.claude("Access tokens are signed with RS256.")
-    looked(using(by_meaning, injection_mode="hybrid"), FOLLOWING, shop, session.path)
+    looked(change_settings(by_meaning, injection_mode="hybrid"), FOLLOWING, shop, session.path)
     (query,) = encoder.queries
     assert query.splitlines()[0] == FOLLOWING
     assert "RS256" in query
@@ -567,10 +552,10 @@ def test_files_that_the_session_was_at_raise_a_memory_about_them(
         filled, "Stock levels are counted in pieces.", title="Pieces", project="shop", paths=("src/stock/**",)
     )
     prompt = "in what are stock levels counted?"
-    first = titles(prompted(filled, prompt, shop, "s1", session.path))
+    first = list_titles(prompted(filled, prompt, shop, "s1", session.path))
     session.human("Look at the stock.")
     session.tool("Read", file_path=str(shop / "src" / "stock" / "levels.py"))
-    assert titles(prompted(filled, prompt, shop, "s2", session.path)) == ["Pieces", "Boxes"]
+    assert list_titles(prompted(filled, prompt, shop, "s2", session.path)) == ["Pieces", "Boxes"]
     assert sorted(first) == ["Boxes", "Pieces"]
 
 
@@ -591,12 +576,12 @@ def test_a_transcript_that_cannot_be_read_costs_a_prompt_nothing(
     filled: Workspace, shop: Path, session: Transcript, content: bytes, prompt: str
 ) -> None:
     session.raw(content)
-    assert titles(prompted(filled, prompt, shop, transcript=session.path)) == ["Signing"]
+    assert list_titles(prompted(filled, prompt, shop, transcript=session.path)) == ["Signing"]
 
 
 @pytest.mark.parametrize("name", ["", "x" * 300, "a\0b"])
 def test_whatever_is_given_as_a_transcript_costs_a_prompt_nothing(filled: Workspace, shop: Path, name: str) -> None:
-    assert titles(prompted(filled, SIGNING, shop, transcript=shop / name)) == ["Signing"]
+    assert list_titles(prompted(filled, SIGNING, shop, transcript=shop / name)) == ["Signing"]
 
 
 # --- receipts -------------------------------------------------------------------------------------------------------
@@ -608,7 +593,7 @@ def receipt_of(ws: Workspace) -> Receipt | None:
 
 @pytest.mark.parametrize("mode", ["auto", "hybrid"])
 def test_every_decision_leaves_a_receipt(filled: Workspace, shop: Path, mode: str) -> None:
-    using(filled, injection_mode=mode)
+    change_settings(filled, injection_mode=mode)
     for number, prompt in enumerate((SIGNING, SIGNING, OFF_TOPIC, "ok", WALRUS, WALRUS), start=1):
         found = prompted(filled, prompt, shop)
         kept = receipt_of(filled)
@@ -619,7 +604,7 @@ def test_every_decision_leaves_a_receipt(filled: Workspace, shop: Path, mode: st
 
 
 def test_in_the_mode_tool_a_receipt_says_so(filled: Workspace, shop: Path) -> None:
-    prompted(using(filled, injection_mode="tool"), SIGNING, shop)
+    prompted(change_settings(filled, injection_mode="tool"), SIGNING, shop)
     kept = receipt_of(filled)
     assert kept is not None
     assert (kept.items, kept.reason) == ((), "MEMEM_INJECTION_MODE is tool: Claude asks by its tools")
@@ -628,12 +613,12 @@ def test_in_the_mode_tool_a_receipt_says_so(filled: Workspace, shop: Path) -> No
 @pytest.mark.parametrize("mode", ["auto", "hybrid", "tool"])
 @pytest.mark.parametrize("prompt", ["", *COMMANDS[:2], *SYNTHETIC[:2]])
 def test_what_nobody_said_leaves_none(filled: Workspace, shop: Path, mode: str, prompt: str) -> None:
-    prompted(using(filled, injection_mode=mode), prompt, shop)
+    prompted(change_settings(filled, injection_mode=mode), prompt, shop)
     assert receipt_of(filled) is None
 
 
 def test_a_receipt_tells_the_line_that_was_asked_for(filled: Workspace, shop: Path) -> None:
-    prompted(using(filled, recall_min_confidence=0.33), SIGNING, shop)
+    prompted(change_settings(filled, recall_min_confidence=0.33), SIGNING, shop)
     kept = receipt_of(filled)
     assert kept is not None
     assert kept.line == 0.33
@@ -648,15 +633,15 @@ def test_a_receipt_tells_the_line_that_was_asked_for(filled: Workspace, shop: Pa
 def test_a_record_without_one_of_its_tables_costs_a_prompt_nothing(
     filled: Workspace, shop: Path, mode: str, table: str
 ) -> None:
-    using(filled, injection_mode=mode)
+    change_settings(filled, injection_mode=mode)
     filled.contexts.receipts._connection.execute(f"DROP TABLE {table}")
-    assert titles(prompted(filled, SIGNING, shop)) == ["Signing"]
+    assert list_titles(prompted(filled, SIGNING, shop)) == ["Signing"]
 
 
 @pytest.mark.parametrize("mode", ["auto", "hybrid"])
 def test_a_record_that_cannot_be_made_costs_a_prompt_nothing(filled: Workspace, shop: Path, mode: str) -> None:
-    using(filled, injection_mode=mode)
+    change_settings(filled, injection_mode=mode)
     filled.close()
     sqlite.drop(filled.home.contexts_file)
     filled.home.contexts_file.mkdir(parents=True)
-    assert titles(prompted(filled, SIGNING, shop)) == ["Signing"]
+    assert list_titles(prompted(filled, SIGNING, shop)) == ["Signing"]

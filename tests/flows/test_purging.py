@@ -36,7 +36,7 @@ from memem.index.turns import TurnIndex
 from memem.jobs import log, stale
 from memem.jobs.sessions import Session
 from memem.workspace import Workspace
-from tests.fakes import FakeEncoder, FaultyOs
+from tests.fakes import FaultyOs
 from tests.transcripts import AT_LENGTH, Transcript, sent
 
 VALUE = "xylophone7731"
@@ -211,25 +211,18 @@ def test_the_log_keeps_that_something_was_done(ws: Workspace) -> None:
     assert history.log(ws)[0].because == "it was purged, and nothing is kept of it"
 
 
-def test_the_vectors_of_it_go(meant_ws: Workspace) -> None:
-    ws = meant_ws
+def test_the_vectors_of_it_go(meant: Workspace) -> None:
+    ws = meant
     encode.encode_all(ws)
     assert ws.vectors().count() == 2
     purge(ws, ID)
     assert ws.vectors().count() == 1
 
 
-@pytest.fixture
-def meant_ws(ws: Workspace, encoder: FakeEncoder) -> Workspace:
-    ws.settings = replace(ws.settings, encoder="minilm")
-    ws._encoder = encoder
-    return ws
-
-
-def test_vectors_that_others_are_at_are_named(meant_ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    encode.encode_all(meant_ws)
+def test_vectors_that_others_are_at_are_named(meant: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    encode.encode_all(meant)
     monkeypatch.setattr(encode, "held_passages", lambda _: None)
-    purged = purge(meant_ws, ID)
+    purged = purge(meant, ID)
     assert any("may hold a vector of it, but no words" in place for place in purged.elsewhere)
 
 
@@ -328,11 +321,11 @@ def test_a_database_that_others_use_is_named(ws: Workspace, monkeypatch: pytest.
     assert f"{ws.home.state_file} is in use, and may hold words of it until the next purge." in purge(ws, ID).elsewhere
 
 
-def test_vectors_that_another_encodes_are_named(meant_ws: Workspace) -> None:
-    encode.encode_all(meant_ws)
-    meant_ws.settings = replace(meant_ws.settings, lock_seconds=0)
-    with locks.holding(meant_ws.home.encode_lock, 0):
-        assert "may hold a vector of it, but no words" in places(purge(meant_ws, ID))
+def test_vectors_that_another_encodes_are_named(meant: Workspace) -> None:
+    encode.encode_all(meant)
+    meant.settings = replace(meant.settings, lock_seconds=0)
+    with locks.holding(meant.home.encode_lock, 0):
+        assert "may hold a vector of it, but no words" in places(purge(meant, ID))
 
 
 def test_what_cannot_be_read_is_no_hindrance(ws: Workspace) -> None:

@@ -21,13 +21,6 @@ SHORT = "Tokens are signed with RS256, not HS256; the gateway cannot share a sec
 
 
 @pytest.fixture
-def shop(tmp_path: Path) -> Path:
-    folder = tmp_path / "shop"
-    folder.mkdir()
-    return folder
-
-
-@pytest.fixture
 def asking(miner: Workspace) -> Workspace:
     """A home that may ask, with a playbook of one long line and a short one."""
     keep(miner, 1, LONG, kind="decision")

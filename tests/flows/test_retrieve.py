@@ -9,19 +9,16 @@ import pytest
 from memem.core.errors import InputError, NotFound, VaultMissing
 from memem.core.memory import Memory
 from memem.core.receipt import PROMPT, Item, Receipt
-from memem.doors.cli.verb_demo import example_memories
 from memem.flows import editing, keeping, reindex, remember, retrieve, weaving
 from memem.recall.leaning import LINKED
 from memem.workspace import Workspace
+from tests.builders import save_examples
 from tests.fakes import START, SteppingClock
 
 
 @pytest.fixture
 def shop(ws: Workspace) -> Workspace:
-    """The memories of the demo: two projects and some general ones."""
-    for memory in example_memories():
-        remember.save(ws, **memory)
-    return ws
+    return save_examples(ws)
 
 
 def titles(ws: Workspace, query: str, **options: object) -> list[str]:

@@ -12,7 +12,6 @@ import pytest
 from memem.core.home import Home
 from memem.flows import doctor, forgetting, rebuild, reindex, remember, retrieve, upkeep
 from memem.flows.encode import encode_all
-from memem.index import vectors
 from memem.vault.store import Store
 from memem.workspace import Workspace, open_workspace
 from tests.fakes import FakeEncoder, SteppingClock
@@ -202,12 +201,6 @@ def test_a_server_whose_index_was_removed_meanwhile_makes_another(here: Workspac
 
 
 # --- vectors --------------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def _eager(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Few vectors are enough to be dropped."""
-    monkeypatch.setattr(vectors, "LEAST_WASTE", 2)
 
 
 def forget(ws: Workspace, *words: str) -> None:

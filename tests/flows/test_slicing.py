@@ -1,7 +1,6 @@
 """The slice: what Claude should know for a prompt, and nothing unless a memory deserves it."""
 
 import subprocess
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,22 +9,19 @@ import pytest
 from memem.core.errors import VaultMissing
 from memem.core.memory import ARCHIVE, PINNED, Memory, Slice
 from memem.core.receipt import RUNNERS_UP
-from memem.doors.cli.verb_demo import example_memories
 from memem.flows import editing, encode, forgetting, keeping, rebuild, reindex, remember, retrieve, slicing
 from memem.flows.slicing import Beside
 from memem.recall import confidence
 from memem.recall.confidence import Line
 from memem.workspace import Workspace
+from tests.builders import change_settings, list_titles, save_examples
 
 SIGNING = "are access tokens signed with RS256?"
 
 
 @pytest.fixture
 def shop(ws: Workspace) -> Workspace:
-    """The memories of the demo: two projects and some general ones."""
-    for memory in example_memories():
-        remember.save(ws, **memory)
-    return ws
+    return save_examples(ws)
 
 
 def asked(ws: Workspace, prompt: str, **options: Any) -> Slice:
@@ -35,15 +31,6 @@ def asked(ws: Workspace, prompt: str, **options: Any) -> Slice:
 
 def sliced(ws: Workspace, prompt: str, **options: Any) -> str:
     return asked(ws, prompt, **options).text
-
-
-def titles(found: Slice) -> list[str]:
-    return [hit.title for hit in found.hits]
-
-
-def using(ws: Workspace, **settings: Any) -> Workspace:
-    ws.settings = replace(ws.settings, **settings)
-    return ws
 
 
 # --- what deserves it ---------------------------------------------------------------------------------------------
@@ -221,7 +208,7 @@ def test_what_holds_now_comes_in_the_place_of_what_it_superseded_also_where_only
     keep(ws, "old", OLD, superseded_by=link("new"))
     keep(ws, "new", new, supersedes=link("old"))
     found = zoo(ws, FEEDING)
-    assert titles(found) == ["new"]
+    assert list_titles(found) == ["new"]
     assert new in found.text
     assert "at noon" not in found.text
 
@@ -230,14 +217,14 @@ def test_a_chain_is_followed_to_its_end(ws: Workspace) -> None:
     keep(ws, "oldest", OLD, superseded_by=link("older"))
     keep(ws, "older", "Meals come in the morning.", superseded_by=link("newest"))
     keep(ws, "newest", "Meals come in the evening.")
-    assert titles(zoo(ws, FEEDING)) == ["newest"]
+    assert list_titles(zoo(ws, FEEDING)) == ["newest"]
 
 
 def test_at_the_end_of_a_very_long_chain_nothing_that_was_superseded_is_shown(ws: Workspace) -> None:
     keep(ws, "n00", OLD, superseded_by=link("n01"))
     for number in range(1, slicing.LONGEST_CHAIN + 5):
         keep(ws, f"n{number:02}", f"Meals come at {number} sharp.", superseded_by=link(f"n{number + 1:02}"))
-    assert titles(zoo(ws, FEEDING)) == []
+    assert list_titles(zoo(ws, FEEDING)) == []
 
 
 @pytest.mark.parametrize(
@@ -258,7 +245,7 @@ def test_where_the_successor_may_not_be_shown_nothing_is(ws: Workspace, fields: 
 
 def assert_superseded(found: Slice, *names: str) -> None:
     """That nothing is shown, since these were superseded."""
-    assert (titles(found), found.text) == ([], "")
+    assert (list_titles(found), found.text) == ([], "")
     assert found.reason == "what matches the prompt was superseded, by what may not be shown here"
     assert {hit.title for hit in found.runners_up if hit.kept_out == slicing.SUPERSEDED} == set(names)
 
@@ -266,14 +253,14 @@ def assert_superseded(found: Slice, *names: str) -> None:
 def test_a_successor_of_no_project_in_particular_may_be_shown(ws: Workspace) -> None:
     keep(ws, "old", OLD, superseded_by=link("new"))
     keep(ws, "new", "Meals come in the evening.", project="general")
-    assert titles(zoo(ws, FEEDING)) == ["new"]
+    assert list_titles(zoo(ws, FEEDING)) == ["new"]
 
 
 @pytest.mark.parametrize("successor", ["[[gone-00000000]]", "[[]]", "a note", "x"])
 def test_where_there_is_no_such_successor_the_memory_itself_is_shown(ws: Workspace, successor: str) -> None:
     keep(ws, "old", OLD, superseded_by=successor)
     found = zoo(ws, FEEDING)
-    assert titles(found) == ["old"]
+    assert list_titles(found) == ["old"]
     assert " · superseded · **old**" in found.text
 
 
@@ -281,18 +268,18 @@ def test_where_there_is_no_such_successor_the_memory_itself_is_shown(ws: Workspa
 def test_where_the_successor_is_gone_the_memory_itself_is_shown_again(ws: Workspace, how: str) -> None:
     keep(ws, "old", OLD, superseded_by=link("new"))
     new = keep(ws, "new", "The walrus is fed with herring by its keeper at dusk.")
-    assert titles(zoo(ws, FEEDING)) == ["new"]
+    assert list_titles(zoo(ws, FEEDING)) == ["new"]
     if how == "forgotten":
         forgetting.forget(ws, new.id)
     else:
         ws.store.absolute(retrieve.get(ws, new.id).path).unlink()
-    assert titles(zoo(ws, FEEDING)) == ["old"]
+    assert list_titles(zoo(ws, FEEDING)) == ["old"]
 
 
 def test_where_a_chain_ends_at_what_is_gone_the_last_that_is_there_is_shown(ws: Workspace) -> None:
     keep(ws, "oldest", OLD, superseded_by=link("older"))
     keep(ws, "older", "Meals come in the morning.", superseded_by=link("gone"))
-    assert titles(zoo(ws, FEEDING)) == ["older"]
+    assert list_titles(zoo(ws, FEEDING)) == ["older"]
 
 
 def test_an_ambiguous_link_leads_to_nothing(ws: Workspace) -> None:
@@ -314,16 +301,16 @@ def test_who_asks_for_the_past_gets_it_too_and_is_told_that_it_is_over(ws: Works
     keep(ws, "noon", OLD, superseded_by=link("dusk"))
     keep(ws, "dusk", "The walrus is fed with herring by its keeper at dusk.")
     found = zoo(ws, "when was the walrus fed with herring by its keeper before?")
-    assert titles(found) == ["dusk", "noon"]
+    assert list_titles(found) == ["dusk", "noon"]
     assert " · superseded · **noon**" in found.text
     assert " · superseded · **dusk**" not in found.text
-    assert titles(zoo(ws, FEEDING)) == ["dusk"]
+    assert list_titles(zoo(ws, FEEDING)) == ["dusk"]
 
 
 def test_who_asks_for_the_past_gets_it_also_where_its_successor_may_not_be_shown(ws: Workspace) -> None:
     keep(ws, "old", "The old push gateway is pushgw-1.", superseded_by=link("new"))
     keep(ws, "new", "Metrics are scraped.", project="elsewhere")
-    assert titles(zoo(ws, "what was our old push gateway?")) == ["old"]
+    assert list_titles(zoo(ws, "what was our old push gateway?")) == ["old"]
     assert_superseded(zoo(ws, "which is the old push gateway pushgw-1?"), "old")
 
 
@@ -358,14 +345,14 @@ def test_two_memories_that_say_the_same_are_shown_once(ws: Workspace) -> None:
     )
     keep(ws, "a", f"{statement} each day.", title="Meals")
     keep(ws, "b", f"{statement} every day.", title="Meals")
-    assert len(titles(zoo(ws, FEEDING))) == 1
+    assert len(list_titles(zoo(ws, FEEDING))) == 1
 
 
 @pytest.mark.parametrize("others", [("at 7 o'clock", "at 9 o'clock"), ("each day", "never")])
 def test_two_that_differ_in_what_matters_are_both_shown(ws: Workspace, others: tuple[str, str]) -> None:
     for name, end in zip("ab", others, strict=True):
         keep(ws, name, f"The walrus is fed with fresh herring by its own keeper {end}.")
-    assert len(titles(zoo(ws, FEEDING))) == 2
+    assert len(list_titles(zoo(ws, FEEDING))) == 2
 
 
 def flock(ws: Workspace, count: int) -> None:
@@ -378,7 +365,7 @@ def test_the_next_best_are_told_at_most_three_and_none_that_is_shown(ws: Workspa
     for number in range(5):
         keep(ws, f"n{number}", f"A herring swims in basin {number}.")
     found = zoo(ws, FEEDING)
-    assert titles(found) == ["best"]
+    assert list_titles(found) == ["best"]
     assert len(found.runners_up) == RUNNERS_UP == 3
     assert {hit.id for hit in found.runners_up}.isdisjoint(found.ids)
     assert all(hit.helps is not None for hit in (*found.hits, *found.runners_up))
@@ -388,7 +375,7 @@ def test_the_next_best_are_told_at_most_three_and_none_that_is_shown(ws: Workspa
 
 def test_silence_tells_the_next_best_too(ws: Workspace) -> None:
     flock(ws, 5)
-    found = zoo(using(ws, recall_min_confidence=1.0), FEEDING)
+    found = zoo(change_settings(ws, recall_min_confidence=1.0), FEEDING)
     assert (found.text, len(found.runners_up)) == ("", 3)
 
 
@@ -397,15 +384,15 @@ def test_what_found_no_room_is_told_and_what_did_is_not(ws: Workspace) -> None:
     keep(ws, "a", OLD)
     keep(ws, "b", f"{OLD} " + "It waits at the pier until then. " * 9)
     keep(ws, "c", f"{OLD} Ring twice, and wait for an answer, which may take a while, since they are old and slow.")
-    found = zoo(using(ws, slice_characters=500, recall_min_item_score=0.0), FEEDING)
+    found = zoo(change_settings(ws, slice_characters=500, recall_min_item_score=0.0), FEEDING)
     assert len(found.hits) == 2
     assert [(hit.title, hit.kept_out) for hit in found.runners_up] == [("b", slicing.NO_ROOM)]
 
 
 def test_the_best_is_cut_shorter_before_it_is_left_out(ws: Workspace) -> None:
     keep(ws, "long", f"{OLD} " + "The steps are many and wet. " * 20)
-    found = zoo(using(ws, slice_characters=500), FEEDING)
-    assert titles(found) == ["long"]
+    found = zoo(change_settings(ws, slice_characters=500), FEEDING)
+    assert list_titles(found) == ["long"]
     assert "fed with herring" in found.text
     assert len(found.text) <= 500
 
@@ -413,7 +400,7 @@ def test_the_best_is_cut_shorter_before_it_is_left_out(ws: Workspace) -> None:
 def test_where_no_memory_finds_room_nothing_is_said(ws: Workspace) -> None:
     keep(ws, "wide", "\n\n".join(f"The walrus is fed with herring by its keeper {'y ' * 99}".split()))
     keep(ws, "who", "zoo is in the harbour.", layer=PINNED)
-    found = zoo(using(ws, slice_characters=500), FEEDING)
+    found = zoo(change_settings(ws, slice_characters=500), FEEDING)
     assert (found.text, found.hits, found.pinned) == ("", (), ())
     assert found.reason == "what the prompt needs has no room in MEMEM_SLICE_CHARACTERS"
     assert [(hit.title, hit.kept_out) for hit in found.runners_up] == [("wide", slicing.NO_ROOM)]
@@ -443,15 +430,15 @@ def test_a_slice_says_why_it_is_as_it_is(ws: Workspace, prompt: str, reason: str
     keep(ws, "a", OLD)
     keep(ws, "b", "A keeper sells herring. " + "All sorts of other things happen in the harbour. " * 9)
     line = {"recall_min_confidence": 0.9} if prompt == "herring" else {}
-    assert zoo(using(ws, **line), prompt).reason == reason
+    assert zoo(change_settings(ws, **line), prompt).reason == reason
 
 
 def test_a_prompt_that_is_foreign_is_told_to_be(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where there are enough notes to know that."""
     keep(ws, "a", OLD)
     prompt = "is the walrus fed with herring by its keeper at noon in the zeppelin?"
-    using(ws, recall_oov_threshold=0.1, recall_min_confidence=0.0)
-    assert titles(zoo(ws, prompt)) == ["a"]
+    change_settings(ws, recall_oov_threshold=0.1, recall_min_confidence=0.0)
+    assert list_titles(zoo(ws, prompt)) == ["a"]
     monkeypatch.setattr(confidence, "ENOUGH_NOTES", 1)
     found = zoo(ws, prompt)
     assert (found.text, found.reason) == ("", "too much of what the prompt speaks of is in no memory")
@@ -473,13 +460,13 @@ def test_the_reason_is_that_of_one_that_was_good_enough(ws: Workspace) -> None:
 
 
 def test_the_line_is_made_of_the_settings(ws: Workspace) -> None:
-    using(ws, recall_min_confidence=0.1, recall_min_item_score=0.2, recall_oov_threshold=0.3)
+    change_settings(ws, recall_min_confidence=0.1, recall_min_item_score=0.2, recall_oov_threshold=0.3)
     assert slicing.line(ws) == Line(confidence=0.1, score=0.2, unknown=0.3)
 
 
 def test_more_confidence_asked_for_is_quieter(ws: Workspace) -> None:
     flock(ws, 3)
-    counts = [len(zoo(using(ws, recall_min_confidence=least), FEEDING).hits) for least in (0.0, 0.3, 1.0)]
+    counts = [len(zoo(change_settings(ws, recall_min_confidence=least), FEEDING).hits) for least in (0.0, 0.3, 1.0)]
     assert counts == sorted(counts, reverse=True)
     assert (counts[0], counts[-1]) == (3, 0)
 
@@ -487,10 +474,10 @@ def test_more_confidence_asked_for_is_quieter(ws: Workspace) -> None:
 def test_those_far_behind_the_best_stay_out(ws: Workspace) -> None:
     keep(ws, "best", OLD)
     keep(ws, "far", "A keeper sells herring on the pier.")
-    using(ws, recall_min_confidence=0.0)
-    assert titles(zoo(using(ws, recall_min_item_score=0.0), FEEDING)) == ["best", "far"]
-    found = zoo(using(ws, recall_min_item_score=0.9), FEEDING)
-    assert titles(found) == ["best"]
+    change_settings(ws, recall_min_confidence=0.0)
+    assert list_titles(zoo(change_settings(ws, recall_min_item_score=0.0), FEEDING)) == ["best", "far"]
+    found = zoo(change_settings(ws, recall_min_item_score=0.9), FEEDING)
+    assert list_titles(found) == ["best"]
     assert [(hit.title, hit.kept_out) for hit in found.runners_up] == [("far", confidence.FAR_BEHIND)]
 
 
@@ -500,15 +487,15 @@ def test_a_prompt_mostly_about_what_nobody_knows_gets_nothing_unless_it_names_a_
 ) -> None:
     keep(ws, "a", "The walrus basin leaks, see OPS-4821.")
     prompt = f"why does the gondola of the zeppelin lose helium near the mooring mast{named}?"
-    using(ws, recall_min_confidence=0.0, recall_oov_threshold=0.5)
-    assert titles(zoo(ws, f"{prompt} walrus")) == expected
+    change_settings(ws, recall_min_confidence=0.0, recall_oov_threshold=0.5)
+    assert list_titles(zoo(ws, f"{prompt} walrus")) == expected
 
 
 def test_a_prompt_in_a_script_without_spaces_finds_its_memory_without_a_model(ws: Workspace) -> None:
     keep(ws, "a", "海象每天中午由饲养员喂食鲱鱼。")
     keep(ws, "b", "码头的灯在晚上十点关闭。")
-    assert titles(zoo(ws, "海象是中午由饲养员喂食吗？")) == ["a"]
-    assert titles(zoo(ws, "请把按钮的颜色改成蓝色")) == []
+    assert list_titles(zoo(ws, "海象是中午由饲养员喂食吗？")) == ["a"]
+    assert list_titles(zoo(ws, "请把按钮的颜色改成蓝色")) == []
 
 
 # --- files --------------------------------------------------------------------------------------------------------
@@ -526,7 +513,7 @@ def test_a_file_that_the_prompt_names_makes_a_memory_about_it_as_good_as_named(w
     keep(ws, "about", "Levels are kept in metres.", paths=("src/basin.py",))
     keep(ws, "other", "Levels are kept in feet.")
     found = slicing.slice_for(ws, "change how levels are kept in src/basin.py", cwd=folder)
-    assert titles(found)[0] == "about"
+    assert list_titles(found)[0] == "about"
     named = {hit.title: (hit.named, hit.about_file) for hit in (*found.hits, *found.runners_up)}
     assert named == {"about": (True, 1.0), "other": (False, 0.0)}
 
@@ -536,8 +523,8 @@ def test_a_memory_about_a_file_that_the_prompt_names_is_shown_where_its_words_wo
 ) -> None:
     keep(ws, "a", "Levels are metres, never feet, since the pumps of the harbour were built abroad.", paths=("src/**",))
     orders = "make the levels in {} configurable by environment"
-    assert titles(slicing.slice_for(ws, orders.format("there"), cwd=folder)) == []
-    assert titles(slicing.slice_for(ws, orders.format("src/basin.py"), cwd=folder)) == ["a"]
+    assert list_titles(slicing.slice_for(ws, orders.format("there"), cwd=folder)) == []
+    assert list_titles(slicing.slice_for(ws, orders.format("src/basin.py"), cwd=folder)) == ["a"]
 
 
 def test_a_file_that_is_not_there_names_nothing(ws: Workspace, folder: Path) -> None:
@@ -550,10 +537,10 @@ def test_files_that_the_session_was_at_nudge_and_do_not_name(ws: Workspace, fold
     keep(ws, "a", "Levels of basins are kept in metres.")
     keep(ws, "b", "Levels of basins are kept in feet.", paths=("src/**",))
     prompt = "in what are levels of basins kept?"
-    assert titles(slicing.slice_for(ws, prompt, cwd=folder)) == ["a", "b"]
+    assert list_titles(slicing.slice_for(ws, prompt, cwd=folder)) == ["a", "b"]
     for file in (folder / "src" / "basin.py", folder / "src" / "about_to_be_made.py"):
         found = slicing.slice_for(ws, prompt, cwd=folder, beside=Beside(files=(str(file),)))
-        assert titles(found) == ["b", "a"]
+        assert list_titles(found) == ["b", "a"]
         assert not any(hit.named for hit in found.hits)
         assert [hit.about_file for hit in found.hits] == [slicing.AT_HAND, 0.0]
 
@@ -563,7 +550,7 @@ def test_files_of_the_session_that_lie_elsewhere_do_not_nudge(ws: Workspace, fol
     keep(ws, "b", "Levels of basins are kept in feet.", paths=("src/**",))
     for file in ("/srv/other/src/basin.py", "", "\0", "x" * 5_000):
         found = slicing.slice_for(ws, "in what are levels of basins kept?", cwd=folder, beside=Beside(files=(file,)))
-        assert titles(found) == ["a", "b"]
+        assert list_titles(found) == ["a", "b"]
 
 
 # --- looking with other words -------------------------------------------------------------------------------------
@@ -571,9 +558,9 @@ def test_files_of_the_session_that_lie_elsewhere_do_not_nudge(ws: Workspace, fol
 
 def test_a_slice_is_looked_for_with_the_query_that_is_given_and_shaped_by_the_prompt(ws: Workspace) -> None:
     keep(ws, "a", OLD)
-    assert titles(zoo(ws, "and the other one?")) == []
+    assert list_titles(zoo(ws, "and the other one?")) == []
     found = zoo(ws, "and the other one?", beside=Beside(query=f"and the other one?\n{FEEDING}"))
-    assert titles(found) == ["a"]
+    assert list_titles(found) == ["a"]
 
 
 # --- meaning ------------------------------------------------------------------------------------------------------
@@ -584,7 +571,7 @@ def test_near_in_meaning_is_enough(meant: Workspace) -> None:
     keep(meant, "b", "Herring is sold on the pier in summer.")
     encode.encode_all(meant)
     found = zoo(meant, "when is the automobile repaired before winter?")
-    assert titles(found) == ["a"]
+    assert list_titles(found) == ["a"]
     assert (found.hits[0].source, found.degraded) == ("both", "")
 
 

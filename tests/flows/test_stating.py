@@ -1,18 +1,9 @@
 """What the notes say of each other becomes edges: at once for a note that memem writes, and for all by a rebuild."""
 
-from typing import Any
-
 from memem.core.edge import Edge
-from memem.core.memory import Entry, Memory
-from memem.flows import editing, forgetting, graph, keeping, reindex, stating, undoing, weaving
+from memem.flows import editing, forgetting, graph, reindex, stating, undoing, weaving
 from memem.workspace import Workspace
-
-
-def note(ws: Workspace, number: int, body: str = "", **more: Any) -> Entry:
-    identity = f"{number:08x}-8d1b-4c55-9a43-1f0e6f0d7a11"
-    given = {"project": "shop", "author": "model", **more}
-    written = keeping.keep(ws, Memory(identity, f"Note {number}", body or f"Statement number {number}.", **given))
-    return Entry(written.memory, written.path)
+from tests.builders import keep_note
 
 
 def told(ws: Workspace) -> set[tuple[str, str, str, str]]:
@@ -21,22 +12,22 @@ def told(ws: Workspace) -> set[tuple[str, str, str, str]]:
 
 
 def test_a_link_of_a_note_is_an_edge_as_soon_as_it_is_written(ws: Workspace) -> None:
-    one = note(ws, 1)
-    note(ws, 2, f"It depends on {one.link}.", related=(one.link,))
+    one = keep_note(ws, 1)
+    keep_note(ws, 2, f"It depends on {one.link}.", related=(one.link,))
     assert told(ws) == {("2", "1", "depends_on", "link")}
 
 
 def test_reconciling_writes_edges(ws: Workspace) -> None:
-    one = note(ws, 1)
-    two = note(ws, 2, supersedes=one.link, related=(one.link,))
+    one = keep_note(ws, 1)
+    two = keep_note(ws, 2, supersedes=one.link, related=(one.link,))
     editing.revise(ws, one.id, superseded_by=two.link, status="deprecated")
-    note(ws, 3, contradicts=(two.link,))
+    keep_note(ws, 3, contradicts=(two.link,))
     assert told(ws) == {("2", "1", "supersedes", "reconciled"), ("2", "3", "contradicts", "reconciled")}
 
 
 def test_a_link_that_is_taken_out_is_no_edge_any_more_unless_the_other_note_has_it(ws: Workspace) -> None:
-    one = note(ws, 1)
-    two = note(ws, 2, related=(one.link,))
+    one = keep_note(ws, 1)
+    two = keep_note(ws, 2, related=(one.link,))
     editing.revise(ws, one.id, related=(two.link,))
     editing.revise(ws, two.id, related=())
     assert told(ws) == {("1", "2", "same_topic", "reconciled")}
@@ -45,15 +36,15 @@ def test_a_link_that_is_taken_out_is_no_edge_any_more_unless_the_other_note_has_
 
 
 def test_a_change_that_has_nothing_to_do_with_links_keeps_those_of_others(ws: Workspace) -> None:
-    one = note(ws, 1)
-    note(ws, 2, f"See {one.link}.")
+    one = keep_note(ws, 1)
+    keep_note(ws, 2, f"See {one.link}.")
     editing.revise(ws, one.id, importance=5)
     assert told(ws) == {("1", "2", "same_topic", "link")}
 
 
 def test_the_edges_of_what_is_forgotten_go_and_return_with_a_rebuild_after_an_undo(ws: Workspace) -> None:
-    one = note(ws, 1)
-    note(ws, 2, f"See {one.link}.")
+    one = keep_note(ws, 1)
+    keep_note(ws, 2, f"See {one.link}.")
     forgetting.forget(ws, one.id)
     assert told(ws) == set()
     undoing.undo(ws)
@@ -62,19 +53,19 @@ def test_the_edges_of_what_is_forgotten_go_and_return_with_a_rebuild_after_an_un
 
 
 def test_a_note_that_a_person_has_renamed_is_led_to_by_its_new_name_and_by_its_id(ws: Workspace) -> None:
-    one = note(ws, 1)
+    one = keep_note(ws, 1)
     path = ws.store.absolute(one.path)
     path.rename(path.with_name("Tokens.md"))
     reindex.refresh(ws)
-    note(ws, 2, "This supports [[Tokens]].")
-    note(ws, 3, f"This supports {one.link}.")
+    keep_note(ws, 2, "This supports [[Tokens]].")
+    keep_note(ws, 3, f"This supports {one.link}.")
     assert told(ws) == {("2", "1", "supports", "link"), ("3", "1", "supports", "link")}
     weaving.rebuild(ws)
     assert told(ws) == {("2", "1", "supports", "link"), ("3", "1", "supports", "link")}
 
 
 def test_links_to_nowhere_and_to_itself_are_no_edges(ws: Workspace) -> None:
-    one = note(ws, 1, "See [[a page of mine]] and [[nothing-00000009]].")
+    one = keep_note(ws, 1, "See [[a page of mine]] and [[nothing-00000009]].")
     editing.revise(ws, one.id, related=(one.link,))
     weaving.rebuild(ws)
     assert told(ws) == set()
@@ -91,9 +82,9 @@ def test_of_two_that_state_the_same_the_stronger_counts() -> None:
 
 
 def test_what_was_written_one_by_one_is_what_a_rebuild_makes_of_it(ws: Workspace) -> None:
-    one = note(ws, 1)
-    two = note(ws, 2, f"It requires {one.link}.", contradicts=(one.link,))
-    note(ws, 3, f"See {one.link}; confirmed by {two.link}.", related=(two.link,))
+    one = keep_note(ws, 1)
+    two = keep_note(ws, 2, f"It requires {one.link}.", contradicts=(one.link,))
+    keep_note(ws, 3, f"See {one.link}; confirmed by {two.link}.", related=(two.link,))
     before = graph.edges(ws)
     weaving.rebuild(ws)
     assert before == graph.edges(ws)

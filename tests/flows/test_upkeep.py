@@ -17,6 +17,7 @@ from memem.core.trust import SAVED
 from memem.flows import consent, graph, meaning, notices, opening, remember, retrieve, upkeep
 from memem.jobs import detach
 from memem.workspace import Workspace, open_workspace, stored_plugin_options
+from tests.builders import change_settings
 from tests.fakes import SteppingClock
 from tests.transcripts import Transcript, kept, once
 
@@ -43,11 +44,6 @@ def started(monkeypatch: pytest.MonkeyPatch, clock: SteppingClock) -> list[list[
 
     monkeypatch.setattr(detach, "start", start)
     return commands
-
-
-def using(ws: Workspace, **settings: Any) -> Workspace:
-    ws.settings = replace(ws.settings, **settings)
-    return ws
 
 
 # --- the plugin's options -------------------------------------------------------------------------------------------
@@ -234,7 +230,7 @@ def weightless(meant: Workspace) -> Workspace:
     """A home whose weights are nowhere."""
     meant._encoder = None
     remember.save(meant, "A fact.")
-    return using(meant, background=True)
+    return change_settings(meant, background=True)
 
 
 def test_missing_weights_are_fetched_in_the_background(weightless: Workspace, started: list[list[str]]) -> None:
@@ -258,13 +254,13 @@ def test_they_are_not_fetched_again_within_six_hours(
 def test_nothing_is_fetched_that_nobody_wants(
     weightless: Workspace, started: list[list[str]], setting: dict[str, Any]
 ) -> None:
-    upkeep.after_session_start(using(weightless, **setting))
+    upkeep.after_session_start(change_settings(weightless, **setting))
     assert started == []
 
 
 def test_nothing_is_fetched_or_computed_when_all_is_there(meant: Workspace, started: list[list[str]]) -> None:
     remember.save(meant, "A fact.")
-    upkeep.after_session_start(using(meant, background=True))
+    upkeep.after_session_start(change_settings(meant, background=True))
     assert started == []
     assert meaning.is_looked_up(meant)
 
@@ -275,7 +271,7 @@ def test_many_vectors_are_computed_in_the_background(
     monkeypatch.setattr(meaning, "AT_ONCE", 1)
     for number in range(3):
         remember.save(meant, f"Fact number {number}.")
-    upkeep.after_session_start(using(meant, background=True))
+    upkeep.after_session_start(change_settings(meant, background=True))
     assert started == [["encode", "--background"]]
 
 
@@ -288,7 +284,7 @@ def test_an_encoder_that_cannot_be_used_is_left_to_doctor(
         raise ModelError("The encoder is ill.")
 
     monkeypatch.setattr(meaning, "look_up", broken)
-    upkeep.after_session_start(using(meant, background=True))
+    upkeep.after_session_start(change_settings(meant, background=True))
     assert started == []
 
 

@@ -92,12 +92,6 @@ def row_files(folder: Path) -> set[str]:
     return {path.name for path in folder.glob("rows-*")}
 
 
-@pytest.fixture
-def _eager(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Compaction of small stores."""
-    monkeypatch.setattr(vectors, "LEAST_WASTE", 2)
-
-
 # --- kept and given back ------------------------------------------------------------------------------------------
 
 
