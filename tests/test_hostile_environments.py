@@ -461,7 +461,6 @@ def perhaps_warm(machine: Machine, warm: bool) -> Iterator[None]:
         assert FACT in server.says("memory_search", query="RS256")
 
 
-@pytest.mark.slow(keep=1)
 @pytest.mark.parametrize("warm", [False, True], ids=["cold", "warm"])
 def test_damaged_index_is_set_aside_and_made_anew(machine: Machine, warm: bool) -> None:
     with perhaps_warm(machine, warm):

@@ -31,6 +31,7 @@ def test_a_reference_needs_its_model(capsys: pytest.CaptureFixture[str]) -> None
     assert "go together" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_it_prints_its_tables_and_writes_json(tmp_path: Path, weights_folder: Path) -> None:
     target = tmp_path / "meaning.json"
     command = [sys.executable, "-m", "bench", "meaning", "--sizes", "20", "--repeat", "2", "--json", str(target)]

@@ -140,6 +140,7 @@ def test_two_hundred_stops_at_once_and_a_cli_that_runs_our_hooks_in_its_calls(
     assert not (ws.home.letters / "SessionStart.lock").exists(), "none of them has begun anything"
 
 
+@pytest.mark.slow
 def test_hooks_of_a_call_that_has_lost_its_mark_and_its_folder_begin_no_call(
     ws: Workspace, claude: Path, session: Transcript, environ: dict[str, str]
 ) -> None:

@@ -109,7 +109,7 @@ def test_an_import_that_is_killed_at_any_point_ends_as_if_it_had_not_been(folder
     again.close()
 
 
-@pytest.mark.slow
+@pytest.mark.slow(keep=1)
 def test_an_export_whose_import_is_killed_comes_back_whole(folder: Path, tmp_path: Path) -> None:
     source = begun(tmp_path / "source")
     importing.import_notes(source, [folder])
