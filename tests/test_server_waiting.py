@@ -104,6 +104,8 @@ def test_server_goes_on_when_the_plugins_folder_is_moved_away(project: Project, 
     (project.venv / "theirs").mkdir(parents=True)  # so that no set-up is running there
     server = project.serve()
     server.client.begin()
+    told = "was not made by memem"  # by the set-up that the server begins, which would make the folder again
+    wait_until(lambda: told in server.client.call("memory_search", query="x")[0], "the set-up does not end")
     project.root.rename(tmp_path / "moved")
     try:
         assert len(server.client.ask("tools/list")["result"]["tools"]) == 8
