@@ -44,6 +44,7 @@ class Recorder:
         self.vault = self.user / "vault"
         self.claude = self.folder / "claude"
         self.pages: dict[str, list[str]] = {}
+        self.typed_secret = ""
         environ = {**make_environ(self.folder), "MEMEM_OBSIDIAN_VAULT": str(self.vault), **_SETTINGS}
         os.environ.clear()
         os.environ.update(environ)
@@ -67,7 +68,10 @@ class Recorder:
         """Run a command and write it down, with its answer."""
         outcome = self.run(*arguments, **more)
         variables = "".join(f"{name}={value} " for name, value in (more.get("environ") or {}).items())
-        parts = [f"$ {variables}{shlex.join(['memem', *arguments])}\n"]
+        typed = shlex.join(["memem", *arguments])
+        if self.typed_secret:  # no scanner is to report our pages, but a secret in an answer must be seen
+            typed = typed.replace(self.typed_secret, "SECRET")
+        parts = [f"$ {variables}{typed}\n"]
         if more.get("stdin"):
             parts.append(_with_margin("< ", more["stdin"]))
         parts.append(outcome.out if outcome.out.endswith("\n") or not outcome.out else f"{outcome.out}\n")

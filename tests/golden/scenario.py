@@ -62,6 +62,7 @@ class Scenario:
 
     def __init__(self, recorder: Recorder) -> None:
         self.recorder = recorder
+        recorder.typed_secret = TOKEN
         self.ids: dict[str, str] = {}
         self.shop = recorder.user / "work" / "shop-api"
         self.blog = recorder.user / "work" / "blog"
