@@ -15,6 +15,7 @@ if __name__ == "__main__":
     frozen.freeze()  # before anything of memem is imported
 
 from tests import fake_claude
+from tests.golden.fake_library import install_library
 from tests.golden.recorder import Recorder, show_newlines
 from tests.golden.scenario import (
     AT_LENGTH,
@@ -554,6 +555,31 @@ def note_home(at: Scenario) -> None:
     run.note("mine_delta.log", read_text(run.home / "mine_delta.log"))
 
 
+def find_by_meaning(at: Scenario) -> None:
+    """The same home with an encoder: what is encoded, and what meaning does to search, slices and the graph."""
+    run = at.recorder
+    chosen = {"environ": install_library(run.folder / "model")}
+    run.record("meaning", "status", **chosen)
+    run.record("meaning", "encode", "--json", **chosen)
+    run.record("meaning", "encode", **chosen)
+    run.record_both("meaning", "model", **chosen)
+    run.record_both("meaning", "search", "how are credentials verified", "-n", "3", **chosen)
+    run.record("meaning", "search", "pictures", "-p", "blog", **chosen)
+    run.record("meaning", "slice", "How long are bills of the shop kept?", cwd=at.shop, **chosen)
+    run.record("meaning", "slice", "Are credentials verified with RS256?", "--json", cwd=at.shop, **chosen)
+    told = {"prompt": "Are credentials verified with RS256?", "cwd": str(at.shop), "session_id": OTHER_SESSION}
+    run.record("meaning", "hook", "UserPromptSubmit", stdin=json.dumps(told), **chosen)
+    run.record("meaning", "why", **chosen)
+    run.record("meaning", "save", "Pictures of the blog are compressed at night.", cwd=at.blog, **chosen)
+    run.record("meaning", "search", "compressed images", "-n", "2", **chosen)
+    run.record_both("meaning", "graph", "rebuild", **chosen)
+    run.record("meaning", "graph", "stats", **chosen)
+    run.record("meaning", "graph", "neighbors", at.ids["tokens"], **chosen)
+    run.record("meaning", "curate", **chosen)
+    run.record("meaning", "doctor", environ={**chosen["environ"], "MEMEM_HOOKS_OFF": "1"})
+    run.record("meaning", "search", "how are credentials verified", "-n", "3")
+
+
 def leave(at: Scenario) -> None:
     """What an uninstall lists and removes, and the demo in a home of its own."""
     run = at.recorder
@@ -582,6 +608,7 @@ def record(target: Path) -> None:
         for part in (change_by_every_verb, fail_in_every_way, print_help, call_every_tool, tidy, call_python):
             part(at)
         note_files(at, "vault-changed")
+        find_by_meaning(at)
         note_home(at)
         leave(at)
         shutil.rmtree(target, ignore_errors=True)
