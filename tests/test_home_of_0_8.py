@@ -288,6 +288,18 @@ def test_a_session_is_not_shown_again_what_it_was_shown(old: OldHome) -> None:
     assert "RS256" in shown["hookSpecificOutput"]["additionalContext"]
 
 
+def test_prompts_since_the_last_slice_are_still_counted(old: OldHome) -> None:
+    asked = {"prompt": "How long are invoices of the shop kept?", "cwd": str(old.user / "work" / PROJECT)}
+    settings = {"MEMEM_INJECTION_MODE": "hybrid", "MEMEM_INJECT_CADENCE": "5"}
+
+    def is_shown_something(session: str) -> bool:
+        envelope = json.dumps({**asked, "session_id": session})
+        return "seven years" in old.run("hook", "UserPromptSubmit", stdin=envelope, **settings).out
+
+    assert is_shown_something("another session")
+    assert not is_shown_something(SMALL)
+
+
 def test_a_prompt_has_the_hash_that_0_8_gave_it(old: OldHome) -> None:
     with old.connect("contexts") as database:
         recorded = json.dumps(database.execute("SELECT * FROM receipts").fetchall(), default=str)

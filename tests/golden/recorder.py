@@ -138,7 +138,7 @@ class Recorder:
 
 _DEPENDS_ON_MACHINE = (
     (r"\b\d+\.\d+\.\d+, SQLite \d+\.\d+\.\d+", "VERSION, SQLite VERSION"),
-    (r"(memem[ \t]|\"version\": \")\d+\.\d+\.\d+\w*", r"\1VERSION"),
+    (r"(memem[ \t]|\"version\": \"|\"memem\": \")\d+\.\d+\.\d+\w*", r"\1VERSION"),
     (r"[\d.,]+ (TB|GB|MB|KB|bytes)\b", "SIZE"),
     (r"(\"(?:index_)?bytes\"|index_bytes): \d+", r"\1: SIZE"),
     (r"index_bytes=\d+", "index_bytes=SIZE"),
