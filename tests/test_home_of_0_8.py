@@ -364,7 +364,8 @@ def test_every_variable_of_0_8_overrides_the_file(old: OldHome) -> None:
     }
 
 
-def test_what_was_said_is_still_found_by_words(old: OldHome) -> None:
+def test_what_was_said_is_still_found_once_its_session_file_is_gone(old: OldHome) -> None:
+    shutil.rmtree(old.user / ".claude")
     assert old.ask("transcript", "WebP images")[0]["session"] == BY_RULES
 
 
