@@ -25,6 +25,7 @@ BENCHES = (
     "silence",
     "soak",
     "truth",
+    "walks",
 )
 
 

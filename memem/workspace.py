@@ -247,6 +247,10 @@ class Workspace(Surroundings):
             self._vectors.close()
         self._vectors = None
 
+    def load_numpy(self) -> None:
+        """Import numpy with the number of threads that memem wants."""
+        load_numpy()
+
     def _load_encoder(self) -> "Encoder":
         if self.settings.encoder == "none":
             raise ModelError("MEMEM_ENCODER is none: there is nothing to encode with. `memem config encoder minilm`.")

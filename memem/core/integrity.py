@@ -6,7 +6,7 @@ from pathlib import Path
 
 from memem.core.sqlite import BUSY_MILLISECONDS, Purpose, translated
 
-_FULL_TEXT = "SELECT name FROM sqlite_master WHERE sql LIKE 'CREATE VIRTUAL TABLE%USING fts5%'"
+FULL_TEXT_TABLES = "SELECT name FROM sqlite_master WHERE sql LIKE 'CREATE VIRTUAL TABLE%USING fts5%'"
 
 
 def check(path: Path, purpose: Purpose, *, thorough: bool) -> None:
@@ -22,5 +22,5 @@ def check(path: Path, purpose: Purpose, *, thorough: bool) -> None:
             (problem,) = connection.execute(f"PRAGMA {look}(1)").fetchone()
             if problem != "ok":
                 raise sqlite3.DatabaseError(problem)
-            for (table,) in connection.execute(_FULL_TEXT).fetchall() if thorough else ():
+            for (table,) in connection.execute(FULL_TEXT_TABLES).fetchall() if thorough else ():
                 connection.execute(f'INSERT INTO "{table}" ("{table}") VALUES (\'integrity-check\')')  # noqa: S608

@@ -5,9 +5,8 @@ from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
+from memem.core.integrity import FULL_TEXT_TABLES
 from memem.core.sqlite import Purpose, translated
-
-_FULL_TEXT = "SELECT name FROM sqlite_master WHERE sql LIKE 'CREATE VIRTUAL TABLE%USING fts5%'"
 
 Columns = tuple[tuple[str, str], ...]
 """Tables, each with the name of a column."""
@@ -22,7 +21,7 @@ def scrub(path: Path, purpose: Purpose) -> bool:
     with translated(path, purpose):
         opened = sqlite3.connect(address, uri=True, timeout=purpose.seconds, isolation_level=None)
         with closing(opened) as connection:
-            for (table,) in connection.execute(_FULL_TEXT).fetchall():
+            for (table,) in connection.execute(FULL_TEXT_TABLES).fetchall():
                 connection.execute(f'INSERT INTO "{table}" ("{table}") VALUES (\'optimize\')')  # noqa: S608 - our names
             connection.execute("VACUUM")
             busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()

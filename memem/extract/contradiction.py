@@ -9,9 +9,10 @@ from memem.core.errors import NotSchema
 from memem.core.memory import Memory
 from memem.core.mining import OWN_CALL
 from memem.extract.prompt import Prompt, fenced
+from memem.jobs.suspicions import COMPATIBLE, CONTRADICT
 
 VERSION = 1
-CONTRADICT, COMPATIBLE = VERDICTS = ("contradict", "compatible")
+VERDICTS = (CONTRADICT, COMPATIBLE)
 INSTRUCTION = "Which of the pairs on standard input contradict each other?"
 MEMORY_CHARACTERS = 600
 WHY_CHARACTERS = 200

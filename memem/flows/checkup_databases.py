@@ -11,7 +11,7 @@ from memem.index.database import INDEX
 from memem.index.turns import SESSIONS
 from memem.jobs import contexts
 from memem.jobs.tables import STATE
-from memem.workspace import Workspace, load_numpy
+from memem.workspace import Workspace
 
 OTHERWISE = "Make it readable and writable for you, or run `memem reindex`."
 
@@ -32,7 +32,7 @@ def vectors(ws: Workspace) -> list[Diagnosis]:
     stores = sorted(ws.home.vectors.glob("*/vectors.db"))
     if not stores:
         return []
-    load_numpy()
+    ws.load_numpy()
     return [_looked_at("vectors", path, partial(_vectors, path)) for path in stores]
 
 

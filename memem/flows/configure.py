@@ -63,7 +63,7 @@ def change(ws: Workspace, key: str, value: str) -> Path:
         text = text + ("" if not text or text.endswith("\n") else newline) + line + newline
     if _without(text, key) != {name: item for name, item in before.items() if name != key}:
         raise SettingsError(f"{path} is written in a way memem cannot change safely; edit it by hand.")
-    with using_home(ws):
+    with using_home(ws.home):
         files.make_folder(ws.home.root)
         files.write_atomic(path.resolve(), text.encode(), fsync=ws.settings.fsync, mode=files.PRIVATE_FILE)
     return path

@@ -39,7 +39,7 @@ def opt_in(ws: Workspace) -> datetime:
 
 def _begin(ws: Workspace) -> datetime:
     now = iso(ws.clock())
-    with using_home(ws):
+    with using_home(ws.home):
         ws.state.agreed.put(now)
         data = f"{now}\n".encode()
         files.write_atomic(ws.home.opt_in, data, fsync=ws.settings.fsync, mode=files.PRIVATE_FILE)
@@ -62,5 +62,5 @@ def _agreed(ws: Workspace) -> datetime | None:
 
 def opt_out(ws: Workspace) -> None:
     """Mine nothing in the background any more. What is marked waits."""
-    with using_home(ws):
+    with using_home(ws.home):
         ws.home.opt_in.unlink(missing_ok=True)

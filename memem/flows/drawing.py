@@ -10,7 +10,7 @@ from memem.core.validity import is_in_force
 from memem.flows import graph, weaving
 from memem.recall import picture
 from memem.recall.picture import Dot
-from memem.workspace import Workspace, load_numpy
+from memem.workspace import Workspace
 
 MOST_DRAWN = 400
 """More dots than these are a cloud in which nothing can be read."""
@@ -46,7 +46,7 @@ def draw(ws: Workspace, file: Path, *, project: str | None = None) -> Drawn:
     shown = picture.chosen(dots, MOST_DRAWN)
     at = {dot.id: place for place, dot in enumerate(shown)}
     between = [edge for edge in edges if edge.source in at and edge.target in at]
-    load_numpy()
+    ws.load_numpy()
     from memem.index.layout import layout
 
     links = [(at[edge.source], at[edge.target], edge.score) for edge in between]

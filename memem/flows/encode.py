@@ -36,7 +36,7 @@ def encode_all(
     """
     require_vault(ws)
     ws.encoder()
-    with using_home(ws):
+    with using_home(ws.home):
         files.make_private_folder(ws.home.encode_lock.parent)
         with alone(ws, ws.settings.lock_seconds if wait is None else wait):
             missing = look_up(ws)

@@ -83,7 +83,7 @@ def _only_run(ws: Workspace) -> Iterator["_Run"]:
     """A new run, recorded as running. Raises InputError when there is one already."""
     with ExitStack() as stack:
         try:
-            with using_home(ws):
+            with using_home(ws.home):
                 files.make_private_folder(ws.home.history_lock.parent)
             stack.enter_context(locks.holding(ws.home.history_lock, 0))
         except Busy:

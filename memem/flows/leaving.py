@@ -56,7 +56,7 @@ def leave(ws: Workspace, *, vault: bool = False) -> Leaving:
     ws.close()
     to_do = _without_plugin(ws)
     left = _without_notes(ws) if vault else []
-    with using_home(ws):
+    with using_home(ws.home):
         elsewhere = [path for _, path in _elsewhere(ws) if path != ws.prefix]
         for path in elsewhere:
             belongings.remove(path)

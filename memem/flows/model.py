@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from memem.core.errors import MememError, ModelError
 from memem.flows import meaning
 from memem.index import weights
-from memem.workspace import Workspace, load_numpy
+from memem.workspace import Workspace
 
 if TYPE_CHECKING:
     from memem.index.hub import Progress
@@ -87,7 +87,7 @@ def _of_kept(ws: Workspace, known: ModelState) -> ModelState:
 
 
 def _kept(ws: Workspace) -> "Described | None":
-    load_numpy()
+    ws.load_numpy()
     from memem.index import vectors
 
     name, model = meaning.looked_up_in(ws), ws.settings.embed_model

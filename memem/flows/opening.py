@@ -9,6 +9,7 @@ from memem.core import files
 from memem.core.clock import iso, moment
 from memem.core.errors import HomeError, VaultMissing, VaultUnmade
 from memem.core.formats import from_json
+from memem.core.home import Home
 from memem.workspace import Workspace
 
 NEWS = timedelta(days=7)
@@ -57,13 +58,13 @@ def _completed(ws: Workspace) -> str:
 
 
 @contextmanager
-def using_home(ws: Workspace) -> Iterator[None]:
+def using_home(home: Home) -> Iterator[None]:
     """Errors of the home's file system, in our words."""
     try:
         yield
     except OSError as error:
         raise HomeError(
-            f"Cannot use {error.filename or ws.home.root}: {files.reason(error)}. MEMEM_DIR can name another folder."
+            f"Cannot use {error.filename or home.root}: {files.reason(error)}. MEMEM_DIR can name another folder."
         ) from None
 
 
@@ -84,7 +85,7 @@ def _remember(ws: Workspace, vault_id: str) -> None:
     if before.get("vault_id") == vault_id:
         return
     known[path] = {"vault_id": vault_id, "since": iso(ws.clock()), "before": before.get("vault_id", "")}
-    with using_home(ws):
+    with using_home(ws.home):
         files.make_private_folder(ws.home.state)
         files.write_atomic(
             ws.home.known_vaults_file,

@@ -44,7 +44,7 @@ def drop_unused(ws: Workspace) -> None:
     """Throw away what was made for vaults and models that nobody uses any more. This vault is in use, whoever had it
     open so far."""
     now = ws.clock().timestamp()
-    with using_home(ws):
+    with using_home(ws.home):
         if ws.index_file.exists():
             os.utime(ws.index_file.parent, (now, now))
         for path in _long_unused(ws, ws.home.indexes):

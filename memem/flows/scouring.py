@@ -20,7 +20,7 @@ from memem.jobs import stale
 from memem.jobs.journal import DEAD
 from memem.jobs.notices import NoticeBoard
 from memem.jobs.tables import CONTEXTS, STATE
-from memem.workspace import Workspace, load_numpy
+from memem.workspace import Workspace
 
 _TEMPORARY = f"{files.TEMPORARY_PREFIX}*{files.TEMPORARY_SUFFIX}"
 _WORDS = (("sessions", "detail"), ("suspicions", "why"), ("breaker", "reason"), ("journal", "reason"))
@@ -145,7 +145,7 @@ def vectors(ws: Workspace, traces: Traces) -> list[Path]:
     folders = [folder for folder in _inside(ws.home.vectors) if (folder / "vectors.db").exists()]
     if not folders:
         return []
-    load_numpy()
+    ws.load_numpy()
     from memem.index.vectors import describe
 
     wanted = [key(text) for memory in traces.memories for text in passages(memory)]

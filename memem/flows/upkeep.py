@@ -56,7 +56,7 @@ def after_session_start(ws: Workspace, folder: Path | None = None) -> None:
     """
     if folder:
         statusline.note_session(ws, folder)  # also while another session's upkeep is still running
-    with using_home(ws):
+    with using_home(ws.home):
         files.make_private_folder(ws.home.upkeep_lock.parent)
         with suppress(Busy), locks.holding(ws.home.upkeep_lock, 0):
             _all_of_it(ws, folder)
@@ -95,7 +95,7 @@ def _is_steady(ws: Workspace) -> bool:
     since = PRUNE_EVERY.total_seconds() if last is None else abs(now - last[0] / 1e9)
     if since < PRUNE_EVERY.total_seconds():
         return False
-    with using_home(ws):
+    with using_home(ws.home):
         files.make_private_folder(mark.parent)
         mark.touch(files.PRIVATE_FILE)
         os.utime(mark, (now, now))
@@ -116,7 +116,7 @@ def store_plugin_options(ws: Workspace) -> None:
     told = plugin_options(ws.environ)
     if "CLAUDE_PLUGIN_ROOT" not in ws.environ or told == stored_plugin_options(ws.home):
         return
-    with using_home(ws):
+    with using_home(ws.home):
         files.make_private_folder(ws.home.state)
         data = json.dumps(told, indent=1).encode()
         files.write_atomic(ws.home.plugin_options, data, fsync=ws.settings.fsync, mode=files.PRIVATE_FILE)

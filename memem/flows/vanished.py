@@ -53,7 +53,7 @@ def note(ws: Workspace, vault_id: str, lost: Collection[str], arriving: Sequence
     if not gone:
         return
     salts = _tombstones(ws).salts
-    with using_home(ws), vanished.changing(ws.home.vanished_file, vault_id, fsync=ws.settings.fsync) as away:
+    with using_home(ws.home), vanished.changing(ws.home.vanished_file, vault_id, fsync=ws.settings.fsync) as away:
         salt = next(iter((*salts.values(), *away.salts.values(), os.urandom(SALT_BYTES))))
         hasher, now = Hasher(name_of(salt), salt), iso(ws.clock())
         away.salts[hasher.name] = salt
@@ -143,7 +143,7 @@ def returned(ws: Workspace, identity: str) -> None:
 
 def settle(ws: Workspace, vault_id: str) -> None:
     """After a look at the vault: drop what is back, and bury what is plainly deleted."""
-    with using_home(ws), vanished.changing(ws.home.vanished_file, vault_id, fsync=ws.settings.fsync) as away:
+    with using_home(ws.home), vanished.changing(ws.home.vanished_file, vault_id, fsync=ws.settings.fsync) as away:
         known = _tombstones(ws)
         away.notes[:] = [
             each for each in away.notes if not _is_back(ws, each) and not recognising.removals(known, each.id)
@@ -166,7 +166,7 @@ def undecided(ws: Workspace) -> list[Missing]:
 def bury_all(ws: Workspace, noting: Callable[[Gone], None] = lambda _: None) -> list[Missing]:
     """A person says that what is away was deleted on purpose; `noting` is told each of it. Returns what that was."""
     vault_id = require_vault(ws)
-    with using_home(ws), vanished.changing(ws.home.vanished_file, vault_id, fsync=ws.settings.fsync) as away:
+    with using_home(ws.home), vanished.changing(ws.home.vanished_file, vault_id, fsync=ws.settings.fsync) as away:
         buried = [each for each in away.notes if not _is_back(ws, each)]
         away.notes[:] = buried
         _bury(ws, away, buried)
@@ -185,7 +185,7 @@ def _drop(ws: Workspace, is_decided: Callable[[Gone], bool]) -> None:
     if not ws.home.vanished_file.exists():
         return
     vault_id = ws.store.vault_id()
-    with using_home(ws), vanished.changing(ws.home.vanished_file, vault_id, fsync=ws.settings.fsync) as away:
+    with using_home(ws.home), vanished.changing(ws.home.vanished_file, vault_id, fsync=ws.settings.fsync) as away:
         away.notes[:] = [each for each in away.notes if not is_decided(each)]
 
 

@@ -14,7 +14,7 @@ from memem.workspace import Workspace
 @contextmanager
 def writing(ws: Workspace) -> Iterator[None]:
     """Hold the home's write lock, and one on the vault's marker: another home of this machine may use that vault."""
-    with using_home(ws):
+    with using_home(ws.home):
         for folder in (ws.home.root, ws.home.cache, ws.home.write_lock.parent):
             files.make_private_folder(folder)
         seconds = ws.settings.lock_seconds

@@ -33,7 +33,7 @@ _ALIKE = dict(
 )
 # Greek letters look like one Latin letter when small and like another when large: both ways of reading count.
 _GREEK = "αβεζηικμνορτυχωγ"
-_SMALL = LOOK_ALIKE = str.maketrans(_ALIKE | dict(zip(_GREEK, "abeznikuvoptuxwy", strict=True)))
+LOOK_ALIKE = str.maketrans(_ALIKE | dict(zip(_GREEK, "abeznikuvoptuxwy", strict=True)))
 _LARGE = str.maketrans(_ALIKE | dict(zip(_GREEK, "abezhikmnoptyxwy", strict=True)))
 _QUOTES = dict.fromkeys(map(ord, "‘’‚‛′`´ʹʻʼʽˈ"), "'") | dict.fromkeys(map(ord, "“”„‟″«»‹›〝〞"), '"')
 _MARKS = _QUOTES | dict.fromkeys(map(ord, "‐‑‒–—―−⁃﹘﹣－˗"), "-")
@@ -47,12 +47,12 @@ _VARIANT = re.compile("[\u034f\u180b-\u180d\u180f\ufe00-\ufe0f\U000e0100-\U000e0
 
 def fold(text: str) -> str:
     """The text as it looks to somebody who reads quickly. Twice is the same as once."""
-    return _folded(text, _SMALL)
+    return _folded(text, LOOK_ALIKE)
 
 
 def folds(text: str) -> tuple[str, ...]:
     """The ways to read it: two where it has Greek letters, else one."""
-    small = _folded(text, _SMALL)
+    small = _folded(text, LOOK_ALIKE)
     return (small,) if text.isascii() else tuple(dict.fromkeys((small, _folded(text, _LARGE))))
 
 
@@ -100,7 +100,7 @@ def sentences(text: str) -> list[Sentences]:
     found: dict[Sentences, None] = {}
     for parts in (lines, paragraphs):
         whole = [sentence for part in parts for sentence in _SENTENCE.split(part) if sentence.strip()]
-        for alike in (_SMALL, _LARGE) if _GREEK_LETTER.search(visible) else (_SMALL,):
+        for alike in (LOOK_ALIKE, _LARGE) if _GREEK_LETTER.search(visible) else (LOOK_ALIKE,):
             found[tuple(filter(None, (_folded(each, alike) for each in whole)))] = None
     return [each for each in found if each]
 
