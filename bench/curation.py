@@ -15,7 +15,8 @@ from pathlib import Path
 from bench import vaults
 from bench.measure import BARE, Task, bare_start, interleave, ratio, table, timed
 from memem.core.memory import Memory
-from memem.flows import curating, reindex
+from memem.search import refresh
+from memem.upkeep import curate
 from memem.workspace import Workspace, open_workspace
 
 SIZES = (1_000, 10_000)
@@ -56,8 +57,8 @@ def measure(notes: int, rounds: int) -> Looked:
         try:
             vaults.write_notes(ws, notes)
             planted = [_plant(ws, vaults.memory(number)) for number in range(0, notes, EVERY)]
-            reindex.refresh(ws)
-            tasks: dict[str, Task] = {BARE: bare_start(environ, folder), LOOK: timed(curating.suggest, repeat(ws))}
+            refresh.refresh(ws)
+            tasks: dict[str, Task] = {BARE: bare_start(environ, folder), LOOK: timed(curate.suggest, repeat(ws))}
             taken = interleave(tasks, rounds)
             return Looked(notes, ratio(taken, LOOK, BARE), len(planted), _found(ws, planted))
         finally:
@@ -90,12 +91,12 @@ def _put(ws: Workspace, memory: Memory, sort: str, text: str, number: int) -> st
 
 def _found(ws: Workspace, planted: Sequence[dict[str, tuple[str, str]]]) -> dict[str, int]:
     """How many planted pairs of each sort are suggested as one."""
-    most, curating.MOST_OF_A_KIND = curating.MOST_OF_A_KIND, 1_000_000
+    most, curate.MOST_OF_A_KIND = curate.MOST_OF_A_KIND, 1_000_000
     try:
-        found = curating.suggest(ws).found
+        found = curate.suggest(ws).found
     finally:
-        curating.MOST_OF_A_KIND = most
-    suggested = {frozenset(entry.id for entry in each.notes) for each in found if each.what == curating.MERGE}
+        curate.MOST_OF_A_KIND = most
+    suggested = {frozenset(entry.id for entry in each.notes) for each in found if each.what == curate.MERGE}
     return {sort: sum(frozenset(each[sort]) in suggested for each in planted) for sort in (SAME, MORE, CHANGED)}
 
 

@@ -13,9 +13,11 @@ from bench.metrics import bootstrap, mean, resamples
 from bench.prompts import ABSTENTION, Case
 from memem.core.memory import Hit
 from memem.core.options import OPTIONS
-from memem.recall import confidence, render
-from memem.recall.confidence import Line, Weights
-from memem.recall.pack import MOST_HITS, distinct, pack
+from memem.inject import confidence
+from memem.inject.confidence import Line, Weights
+from memem.inject.pack import distinct, pack
+from memem.safety import quote
+from memem.search.find import MOST_HITS
 
 FOLDS, REPEATS = 5, 4
 COST = 6.0
@@ -170,7 +172,7 @@ def _weighed(hit: Hit, case: Case, weights: Weights) -> Hit:
 
 
 def _characters(hits: Sequence[Hit]) -> int:
-    facts = render.working(project="project", branch="main", task_mode="explain", files=())
+    facts = quote.working(project="project", branch="main", task_mode="explain", files=())
     return len(pack(hits, [], facts, hits[0].project, BUDGET).text)
 
 

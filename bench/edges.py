@@ -14,8 +14,10 @@ from bench.measure import changed, table
 from bench.metrics import METRICS, mean
 from bench.recall import LABELLED, READERS
 from memem.core.memory import GENERAL, Memory, id8_of
-from memem.core.query import is_mostly_ascii
-from memem.flows import encode, retrieve, weaving
+from memem.search import find
+from memem.search.encoders import encode
+from memem.search.graph import build
+from memem.search.words import is_mostly_ascii
 from memem.workspace import Workspace
 
 LINES = (0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7)
@@ -68,7 +70,7 @@ def print_curve(place: Path) -> list[dict[str, Any]]:
     )
     rows = [
         (
-            f"{each.least:.2f}{' <- in use' if each.least == weaving.LEAST else ''}",
+            f"{each.least:.2f}{' <- in use' if each.least == build.LEAST else ''}",
             each.superseded,
             each.together,
             100 * each.chance,
@@ -103,7 +105,7 @@ def curve(ws: Workspace, corpus: Corpus) -> Iterator[Point]:
 
 def _cosines(ws: Workspace, memories: Sequence[Memory]) -> Any:
     """Of all with all, by two places."""
-    from memem.index import similar
+    from memem.search.graph import similar
 
     rows = {identity: row for row, identity in ws.index.edges.ids().items()}
     order = [rows[memory.id] for memory in memories]
@@ -134,7 +136,7 @@ def print_ranking(place: Path, data: Path | None) -> list[dict[str, Any]]:
         with closing(corpora.vault(place / corpus.name, corpus.memories)) as ws:
             say(f"{corpus.name}: {len(corpus.memories):,} memories")
             encode.encode_all(ws)
-            weaving.rebuild(ws)
+            build.rebuild(ws)
             rows += ranked(ws, corpus)
     told = [(row["set"], _strength(row["least"]), *(f"{row[name]:.4f}" for name in SHOWN)) for row in rows]
     print(table(("set", "edges that count", *SHOWN), told) + "\n", flush=True)
@@ -144,7 +146,7 @@ def print_ranking(place: Path, data: Path | None) -> list[dict[str, Any]]:
 def ranked(ws: Workspace, corpus: Corpus) -> Iterator[dict[str, Any]]:
     """How well the questions of a set are answered when edges of at least some strength count."""
     for least in STRENGTHS:
-        with changed(retrieve, "STRONG", least):
+        with changed(find, "STRONG", least):
             rankings = [(_found(ws, corpus, asked), asked.wanted) for asked in _questions(corpus)]
         scores = {name: mean([METRICS[name](found, wanted) for found, wanted in rankings]) for name in SHOWN}
         yield {"set": corpus.name, "least": least, **scores}
@@ -159,10 +161,10 @@ def _questions(corpus: Corpus) -> Iterator[Asked]:
 
 
 def _found(ws: Workspace, corpus: Corpus, asked: Asked) -> list[str]:
-    hits = retrieve.search(ws, asked.text, project=asked.project, current=asked.current, limit=corpus.depth)
+    hits = find.search(ws, asked.text, project=asked.project, current=asked.current, limit=corpus.depth)
     return corpus.ranking(hit.id for hit in hits)
 
 
 def _strength(least: float) -> str:
     told = "none" if least > 1 else f">= {least:.2f}"
-    return f"{told} <- in use" if least == retrieve.STRONG else told
+    return f"{told} <- in use" if least == find.STRONG else told

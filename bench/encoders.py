@@ -10,7 +10,7 @@ from pathlib import Path
 
 from bench import vaults
 from bench.measure import interleave, timed
-from memem.index.passages import passages
+from memem.search.passages import passages
 from memem.workspace import load_numpy
 
 TEXTS = 400
@@ -20,8 +20,8 @@ ROUNDS = 3
 def main(folder: Path) -> None:
     """Print the seconds that a batch took each, as JSON."""
     load_numpy()
-    from memem.index.minilm import MiniLM
-    from memem.index.sentence import SentenceEncoder
+    from memem.search.encoders.minilm import MiniLM
+    from memem.search.encoders.sentence import SentenceEncoder
 
     texts = [text for number in range(TEXTS) for text in passages(vaults.memory(number))][:TEXTS]
     ours, reference = MiniLM(folder, "ours"), SentenceEncoder(str(folder))

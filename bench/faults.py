@@ -23,8 +23,10 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from bench import measure
-from memem.flows import doctor, health, reindex, remember, retrieve
-from memem.flows.diagnosis import BROKEN
+from memem.notes import save
+from memem.search import find, refresh
+from memem.upkeep import doctor, status
+from memem.upkeep.checks.result import BROKEN
 from memem.workspace import Workspace, open_workspace
 from tests.faulted import ACTIONS, Bed
 from tests.faults import MODES, Fault
@@ -131,7 +133,7 @@ class Home:
         self.environ = _environ(folder)
         self._number = 0
         with closing(self.opened()) as ws:
-            remember.save(ws, "The harbour is open.")
+            save.save(ws, "The harbour is open.")
 
     def opened(self) -> Workspace:
         return open_workspace(actor="bench", environ=self.environ)
@@ -155,11 +157,11 @@ class Home:
         if done.returncode:
             yield f"does not heal: {done.stderr.strip()}"
         with closing(self.opened()) as ws:
-            reindex.refresh(ws)
-            statements = [entry.memory.body for entry in retrieve.list_memories(ws, limit=1_000)]
+            refresh.refresh(ws)
+            statements = [entry.memory.body for entry in find.list_memories(ws, limit=1_000)]
             if len(statements) != len(set(statements)) or STATEMENT.format(*[self._number] * 3) not in statements:
                 yield "a fact is lost, or there twice"
-            yield from (f"check: {each.path} {each.problem}" for each in health.check(ws) if each.serious)
+            yield from (f"check: {each.path} {each.problem}" for each in status.check(ws) if each.serious)
             yield from (f"integrity: {each.detail}" for each in doctor.integrity(ws) if each.state == BROKEN)
 
 

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.prompts import Case
-from memem.recall import confidence
-from memem.recall.confidence import Evidence, Weights
+from memem.inject import confidence
+from memem.inject.confidence import Evidence, Weights
 
 Array = NDArray[np.float64]
 

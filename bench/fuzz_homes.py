@@ -16,14 +16,20 @@ from pathlib import Path
 from bench import fuzz_seeds as seeds
 from bench.fuzz_targets import Opened, hold
 from bench.hunting import Target, Try
-from memem.core.clock import iso
+from memem.core.dates import iso
 from memem.core.errors import MememError
 from memem.doors import cli
-from memem.doors.hook import answers, later
-from memem.doors.mcp_server import protocol, tools
-from memem.extract import cli_flags
-from memem.flows import briefing, consent, health, history, importing, mining, opening, remember, undoing
-from memem.jobs import stale, vanished
+from memem.doors.hook import answers, command
+from memem.doors.mcp import protocol, tools
+from memem.inject import session_start
+from memem.mine import schedule
+from memem.model import flags as model_flags
+from memem.notes import history, save
+from memem.notes import undo as notes_undo
+from memem.state import consent, note_records
+from memem.transfer import import_
+from memem.upkeep import status
+from memem.vault import opening
 from memem.workspace import Workspace, open_workspace
 
 REFRESH = 400
@@ -48,8 +54,8 @@ def _open(folder: Path) -> Workspace:
     (folder / "user" / "work" / "src").mkdir(parents=True)
     (folder / "user" / "work" / "src" / "auth.py").write_text("def sign(): ...\n")
     ws = open_workspace(actor="test", environ=_environ(folder))
-    remember.save(ws, "Tokens are signed with RS256 in `src/auth.py`.", title="Tokens", project="work")
-    remember.save(ws, "Deploys happen on Fridays only.", title="Deploys", project="general")
+    save.save(ws, "Tokens are signed with RS256 in `src/auth.py`.", title="Tokens", project="work")
+    save.save(ws, "Deploys happen on Fridays only.", title="Deploys", project="general")
     consent.opt_in(ws)
     return ws
 
@@ -91,9 +97,9 @@ def _hook(ws: Workspace, _: Path) -> Try:
     def attempt(data: bytes) -> None:
         name, _, envelope = data.partition(b" ")
         event = name.decode("utf-8", "replace")
-        if event in later.WORK:
+        if event in command.WORK:
             with suppress(MememError):
-                later.work(ws, event, envelope)
+                command.work(ws, event, envelope)
         told = answers.answer(ws, event, envelope, look=True)
         hold(not told or isinstance(json.loads(told), dict), "a hook prints nothing, or an object of JSON")
 
@@ -134,7 +140,7 @@ def _import(ws: Workspace, folder: Path) -> Try:
         path.write_bytes(data)
         try:
             for dry in (True, False):
-                json.dumps(repr(importing.import_notes(ws, [path], dry_run=dry))).encode()
+                json.dumps(repr(import_.import_notes(ws, [path], dry_run=dry))).encode()
         finally:
             path.unlink()
 
@@ -147,7 +153,7 @@ def _mine(ws: Workspace, folder: Path) -> Try:
 
     def attempt(data: bytes) -> None:
         path.write_bytes(data)
-        mining.mine_file(ws, path)
+        schedule.mine_file(ws, path)
 
     return attempt
 
@@ -179,18 +185,18 @@ def _state(ws: Workspace, folder: Path) -> Try:
         try:
             for work in (
                 lambda: history.log(ws),
-                lambda: undoing.undo(ws, dry_run=True),
-                lambda: stale.read(home.stale_file, "v"),
-                lambda: vanished.read(home.vanished_file, "v"),
-                lambda: briefing.brief(ws, cwd=cwd, session="s1", source="startup"),
-                lambda: cli_flags.Flags("/bin/sh", flags, lambda: "").known(),
+                lambda: notes_undo.undo(ws, dry_run=True),
+                lambda: note_records.read_stale(home.stale_file, "v"),
+                lambda: note_records.read_vanished(home.vanished_file, "v"),
+                lambda: session_start.brief(ws, cwd=cwd, session="s1", source="startup"),
+                lambda: model_flags.Flags("/bin/sh", flags, lambda: "").known(),
                 lambda: opening.ensure_vault(ws),
                 lambda: consent.opted_in(ws),
-                lambda: health.status(ws),
+                lambda: status.status(ws),
                 ws.tombstones.known,
-                lambda: remember.save(ws, f"At {iso(ws.clock())} all was well.", project="work"),
+                lambda: save.save(ws, f"At {iso(ws.clock())} all was well.", project="work"),
                 lambda: answers.answer(ws, "UserPromptSubmit", seeds.envelopes()[1].partition(b" ")[2]),
-                lambda: later.work(ws, "Stop", seeds.envelopes()[4].partition(b" ")[2]),
+                lambda: command.work(ws, "Stop", seeds.envelopes()[4].partition(b" ")[2]),
             ):
                 with suppress(MememError):
                     work()

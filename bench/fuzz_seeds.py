@@ -11,10 +11,10 @@ from typing import Any
 
 from memem.core.memory import Memory
 from memem.core.options import OPTIONS
-from memem.doors.mcp_server.tools import TOOLS
+from memem.doors.mcp.tools import TOOLS
+from memem.pages import markdown, playbook_lines
+from memem.pages.playbook_lines import Line
 from memem.vault import note as notes
-from memem.vault import pages, playbooks
-from memem.vault.playbooks import Line
 
 EVENTS = ("SessionStart", "UserPromptSubmit", "PreToolUse", "PermissionRequest", "Stop", "PreCompact", "SessionEnd")
 ID = "3f2c9a1e-0000-4000-8000-00000000000"
@@ -65,8 +65,10 @@ def transcripts() -> list[bytes]:
 
 
 def note_texts() -> list[bytes]:
-    page = pages.merged("# Mine\n\nhello\n", "## Decisions\n\n- [[tokens-3f2c9a1e|Tokens]]")
-    book = playbooks.part([Line(2, "3f2c9a1e", "Tokens are RS256.", "[[a-3f2c9a1e]]", "abcd")], playbooks.read(""))
+    page = markdown.merged("# Mine\n\nhello\n", "## Decisions\n\n- [[tokens-3f2c9a1e|Tokens]]")
+    book = playbook_lines.part(
+        [Line(2, "3f2c9a1e", "Tokens are RS256.", "[[a-3f2c9a1e]]", "abcd")], playbook_lines.read("")
+    )
     return [
         notes.new_text(memory()).encode(),
         notes.new_text(memory(2, "Erste Zeile\n\n- a\n- b")).replace("\n", "\r\n").encode(),
@@ -74,7 +76,7 @@ def note_texts() -> list[bytes]:
         b"---\ntitle: 'It''s'\nrelated: [[a]]\nkeys: [a, \"b\", 'c']\nx: &a 1\ny: *a\n# comment\nempty:\n---\nText\n",
         b"# A heading\n\nwritten by hand, without properties\n",
         page.encode(),
-        pages.merged("# Playbook\n", book).encode(),
+        markdown.merged("# Playbook\n", book).encode(),
     ]
 
 

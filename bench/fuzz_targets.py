@@ -16,19 +16,24 @@ from pathlib import Path
 from bench import fuzz_seeds as seeds
 from bench.hunting import Broken, Target, Try
 from memem.core import project, settings
+from memem.core.conversation import HUMAN, Turn
 from memem.core.errors import MememError, NoteError
 from memem.core.home import Home
-from memem.core.mining import HUMAN, Turn
+from memem.core.settings import stored_plugin_options
 from memem.doors.engine import protocol
 from memem.doors.engine.leader import Leader
 from memem.doors.engine.protocol import ProtocolError, Reply, Request
 from memem.doors.hook import client
-from memem.extract import candidates, claude, cli_account, cli_errors, contradiction, playbook, rules
-from memem.sources import chats, claude_mem, instructions, json_stream
-from memem.transcript import delta, digest, harness, recent
-from memem.vault import exports, frontmatter, obsidian, pages, playbooks, tombstones
+from memem.mine import confirm, prompt, rules
+from memem.model import claude, errors, flags
+from memem.pages import markdown, playbook_lines
+from memem.transcript import session, turns
+from memem.transfer import export_format
+from memem.transfer.readers import chats, claude_mem, instructions, json_stream
+from memem.upkeep import refine_playbook
+from memem.vault import frontmatter, obsidian, tombstones
 from memem.vault import note as notes
-from memem.workspace import open_workspace, stored_plugin_options
+from memem.workspace import open_workspace
 
 _NOW = datetime(2026, 3, 1, 9, tzinfo=UTC)
 
@@ -69,19 +74,19 @@ def _transcript(folder: Path) -> Try:
     def attempt(data: bytes) -> None:
         path.write_bytes(data)
         with path.open("rb") as file:
-            found = list(delta.steps(file, 0, "s1"))
+            found = list(session.steps(file, 0, "s1"))
             for step in found[:1]:
-                cursor = delta.cursor_at(file, step.end)
-                hold(delta.start_of(file, cursor) == step.end, "a cursor leads back to where it was made")
-                rest = list(delta.steps(file, step.end, "s1"))
+                cursor = session.cursor_at(file, step.end)
+                hold(session.start_of(file, cursor) == step.end, "a cursor leads back to where it was made")
+                rest = list(session.steps(file, step.end, "s1"))
                 hold([each.end for each in rest] == [each.end for each in found if each.end > step.end], "steps go on")
         hold([each.end for each in found] == sorted({each.end for each in found}), "offsets grow")
         hold(all(each.end <= len(data) for each in found), "offsets are in the file")
         said = [step.line.turn for step in found if step.line.turn]
         json.dumps([turn.text for turn in said], ensure_ascii=False).encode()
-        hold(len(digest.digest([step.line.work for step in found if step.line.work])) <= 1_200, "a digest is short")
-        recent.recent(path, unless="Always sign with RS256.")
-        delta.find_turn(path, "a1")
+        hold(len(session.digest([step.line.work for step in found if step.line.work])) <= 1_200, "a digest is short")
+        session.recent(path, unless="Always sign with RS256.")
+        session.find_turn(path, "a1")
         rules.extract(said)
 
     return attempt
@@ -90,9 +95,9 @@ def _transcript(folder: Path) -> Try:
 def _texts(data: bytes) -> None:
     """Functions that take any text."""
     text = data.decode("utf-8", "replace")
-    harness.said(text)
-    harness.is_untyped(text)
-    list(harness.slice_ids(text))
+    turns.said(text)
+    turns.is_untyped(text)
+    list(turns.slice_ids(text))
     list(instructions.statements(text))
     rules.extract([Turn("u", HUMAN, text)])
     project.normalise(text)
@@ -110,12 +115,12 @@ def _note(data: bytes) -> None:
         _ = note.touched_by_hand, notes.file_name(note.memory)
         obsidian.violations(note.document.text, obsidian.Names([]))
     text = data.decode("utf-8", "replace")
-    pages.own_lines(text)
-    merged = pages.merged(text, "## New\n\n- line")
-    hold(pages.merged(merged, "## New\n\n- line") == merged, "a page that is written twice is the same")
-    kept = playbooks.read(text)
-    playbooks.part([], kept)
-    playbooks.emptied(text)
+    markdown.own_lines(text)
+    merged = markdown.merged(text, "## New\n\n- line")
+    hold(markdown.merged(merged, "## New\n\n- line") == merged, "a page that is written twice is the same")
+    kept = playbook_lines.read(text)
+    playbook_lines.part([], kept)
+    playbook_lines.emptied(text)
 
 
 _CHANGES: tuple[tuple[str, frontmatter.Value], ...] = (
@@ -174,9 +179,9 @@ def _json(data: bytes) -> None:
 
 def _export(data: bytes) -> None:
     values = json_stream.values(io.BytesIO(data))
-    exports.header_of(next(values, None))
-    for each in map(exports.from_json, values):
-        if isinstance(each, exports.Packed):
+    export_format.header_of(next(values, None))
+    for each in map(export_format.from_json, values):
+        if isinstance(each, export_format.Packed):
             hold(not each.path.startswith("/") and ".." not in Path(each.path).parts, "a path stays in the vault")
 
 
@@ -207,13 +212,13 @@ def _answer(data: bytes) -> None:
     result = claude._result(text)
     usage = claude._usage(result)
     hold((usage.dollars or 0) >= 0, "a price is one")
-    problem = cli_errors.explain(len(data) % 3, result, text, text, _NOW)
-    cli_errors.unknown_option(text)
-    cli_account.look(lambda *_: text)
+    problem = errors.explain(len(data) % 3, result, text, text, _NOW)
+    errors.unknown_option(text)
+    flags.look_at_account(lambda *_: text)
     if problem:
         raise problem
     value = claude._value(result, text, usage)
-    for parse in (candidates.parse, contradiction.parse, playbook.parse):
+    for parse in (prompt.parse_operations, confirm.parse_verdicts, refine_playbook.parse_lines):
         with suppress(MememError):
             json.dumps(list(map(repr, parse(value))), ensure_ascii=False).encode()
 

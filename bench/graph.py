@@ -30,8 +30,10 @@ from bench.latency import LARGE, Bed, say, verdict
 from bench.measure import Promise, interleave, machine, ratio, save_json, table, timed
 from bench.options import folder, shared
 from memem.core.memory import GENERAL
-from memem.core.query import Scope
-from memem.flows import meaning, model, reindex, retrieve, weaving
+from memem.search import find, meaning, refresh
+from memem.search.encoders import model
+from memem.search.graph import build
+from memem.search.words import Scope
 from memem.workspace import Workspace, load_numpy, open_workspace
 
 NOTES, TOPIC = 10_000, 12
@@ -81,7 +83,7 @@ def prepare(ws: Workspace, notes: int, project: str = "") -> None:
     for number in range(notes):
         memory = vaults.memory(number)
         vaults.write_note(ws, replace(memory, project=project) if project else memory)
-    reindex.refresh(ws)
+    refresh.refresh(ws)
     _fill(ws, notes)
 
 
@@ -103,14 +105,14 @@ def _measured(ws: Workspace, options: argparse.Namespace, name: str) -> Promise:
     say(f"{options.notes:,} notes of {name}: comparing")
     taken = interleave(
         {
-            REBUILD: timed(weaving.rebuild, repeat(ws)),
+            REBUILD: timed(build.rebuild, repeat(ws)),
             PASS: timed(whole_pass, repeat(ws)),
             EACH: timed(search_some, repeat(ws)),
         },
         options.repeat,
     )
     passages = ws.index.passages.count()
-    woven = weaving.rebuild(ws)
+    woven = build.rebuild(ws)
     print(
         f"{options.notes:,} notes of {name}, {passages:,} passages, {woven.edges:,} edges; medians of {options.repeat}"
     )
@@ -125,10 +127,11 @@ def whole_pass(ws: Workspace) -> None:
     """All passages against all, and the best of each: no less than a search for every note has to do."""
     import numpy as np
 
-    from memem.index import nearest, similar
+    from memem.search import nearest as search_nearest
+    from memem.search.graph import similar
 
     with ws.vectors().reading() as view:
-        best = min(nearest.FIRST_LOOK, len(view.rows))
+        best = min(search_nearest.FIRST_LOOK, len(view.rows))
         for start in range(0, len(view.rows), similar.BLOCK_ROWS):
             scores = view.rows[start : start + similar.BLOCK_ROWS] @ view.rows.T
             np.argpartition(scores, -best, axis=1)[:, -best:]
@@ -136,11 +139,11 @@ def whole_pass(ws: Workspace) -> None:
 
 def search_some(ws: Workspace) -> None:
     """A search by its own vector for each of a sample of the notes."""
-    from memem.index.nearest import nearest
+    from memem.search.nearest import nearest
 
     with ws.vectors().reading() as view:
         for place in range(0, len(view.rows), max(1, len(view.rows) // SAMPLE))[:SAMPLE]:
-            nearest(ws.index.passages, view, view.rows[place], Scope(archive=True), retrieve.LEAST_CANDIDATES, ())
+            nearest(ws.index.passages, view, view.rows[place], Scope(archive=True), find.LEAST_CANDIDATES, ())
 
 
 def _options(arguments: list[str]) -> argparse.Namespace:

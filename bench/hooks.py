@@ -33,7 +33,7 @@ from bench.measure import (
     timed,
 )
 from bench.scene import Hook, Scene, Server, starting, write_transcript
-from memem.flows import model
+from memem.search.encoders import model
 from memem.workspace import open_workspace
 
 NOTES, LEAST_NOTES, QUERIES = 10_000, 40, 100

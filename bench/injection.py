@@ -18,7 +18,8 @@ from typing import Any
 
 from bench import options, rules
 from bench.metrics import Interval, bootstrap, resamples
-from memem.gate import injection, invisible
+from memem.safety import gate
+from memem.safety.injection import judge
 
 FILE = Path(__file__).with_name("injection.toml")
 DEV, HELD, LATE = SPLITS = ("dev", "held", "late")
@@ -57,7 +58,7 @@ class Share:
 
 def judged(text: str) -> str:
     """What the gate says of a text, after it has taken out what cannot be seen."""
-    return injection.kind(invisible.neutralise(text)[0])
+    return judge.kind(gate.neutralise(text)[0])
 
 
 def load(path: Path = FILE) -> list[Text]:

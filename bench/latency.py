@@ -33,7 +33,8 @@ from bench.measure import (
     timed,
 )
 from memem.doors.api import MemoryHome
-from memem.flows import reindex, retrieve, slicing
+from memem.inject import slice as inject_slice
+from memem.search import find, refresh
 from memem.workspace import open_workspace
 
 SIZES = (100, 1_000, 10_000, 100_000)
@@ -88,14 +89,14 @@ class Bed:
 
     def search(self) -> Task:
         queries = cycle(vaults.queries(QUERIES))
-        return timed(lambda query: retrieve.search(self.workspace, query), queries)
+        return timed(lambda query: find.search(self.workspace, query), queries)
 
     def slice(self) -> Task:
         cwd, project, prompts = self.folder / "user", vaults.PROJECTS[1], cycle(vaults.prompts(QUERIES))
-        return timed(lambda prompt: slicing.slice_for(self.workspace, prompt, cwd=cwd, project=project), prompts)
+        return timed(lambda prompt: inject_slice.slice_for(self.workspace, prompt, cwd=cwd, project=project), prompts)
 
     def refresh(self) -> Task:
-        return timed(reindex.refresh, repeat(self.workspace))
+        return timed(refresh.refresh, repeat(self.workspace))
 
     def save(self) -> Task:
         return timed(MemoryHome(self.workspace).save, self._bodies)

@@ -34,7 +34,9 @@ from bench.measure import (
     table,
     timed,
 )
-from memem.flows import meaning, model, reindex, retrieve, slicing
+from memem.inject import slice
+from memem.search import find, meaning, refresh
+from memem.search.encoders import model
 from memem.workspace import Workspace, open_workspace
 
 SIZES = (10_000, 100_000)
@@ -91,7 +93,7 @@ def _measure_size(
     try:
         say(f"{notes:,} notes: writing, reading, and filling in vectors")
         vaults.write_notes(bed.workspace, notes)
-        reindex.refresh(bed.workspace)
+        refresh.refresh(bed.workspace)
         fill(bed.workspace)
         say(f"{notes:,} notes: searching")
         _cold(bed, notes, options, report)
@@ -133,7 +135,7 @@ def _warm(bed: Bed, notes: int, options: argparse.Namespace, report: Report) -> 
     prompts = vaults.prompts(12)
     tasks: dict[str, Task] = {
         BARE: bed.bare(),
-        WARM: timed(lambda query: retrieve.search(ws, query), ready(vaults.queries(12))),
+        WARM: timed(lambda query: find.search(ws, query), ready(vaults.queries(12))),
         ENCODE: timed(ws.encoder().query, repeat(QUERY)),
         SLICE: timed(lambda prompt: _sliced(ws, prompt, cwd, project), ready(prompts)),
         ENCODE_PROMPT: timed(ws.encoder().query, cycle(prompts)),
@@ -152,7 +154,7 @@ def _warm(bed: Bed, notes: int, options: argparse.Namespace, report: Report) -> 
 
 def _sliced(ws: Workspace, prompt: str, cwd: Path, project: str) -> None:
     """Find, judge and render, as for a prompt. Whatever is found is shown, so that rendering has its full share."""
-    assert slicing.slice_for(ws, prompt, cwd=cwd, project=project).hits
+    assert slice.slice_for(ws, prompt, cwd=cwd, project=project).hits
 
 
 def fill(ws: Workspace) -> None:

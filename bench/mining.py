@@ -24,10 +24,13 @@ from typing import Any, NamedTuple
 from bench import measure, vaults
 from bench.latency import Bed, say, verdict
 from bench.measure import BARE, Promise
-from memem.core.mining import ASSISTANT, HUMAN
-from memem.flows import consent, mining, opening, reindex
-from memem.jobs.sessions import Session
-from memem.transcript import delta
+from memem.core.conversation import ASSISTANT, HUMAN
+from memem.mine import schedule
+from memem.search import refresh
+from memem.state import consent
+from memem.state.cursors import Session
+from memem.transcript import session as transcript_session
+from memem.vault import opening
 from memem.workspace import Workspace, open_workspace
 
 SIZES, TURNS, PROMPTS = (1, 20, 200), (1, 10, 100, 1_000), 100
@@ -123,7 +126,7 @@ class Scene:
         self._folder = folder
         self._path = path
         self._prepare(bed.workspace, turns, len(turns) - new)
-        mined = mining.mine_file(bed.workspace, self._path)
+        mined = schedule.mine_file(bed.workspace, self._path)
         bed.close()
         assert mined.turns == new, f"{mined.turns} turns were mined instead of {new}"
         self.shape = {"turns": new, "file_mb": round(self._path.stat().st_size / 1e6), "kept": mined.count("added")}
@@ -131,10 +134,10 @@ class Scene:
 
     def _prepare(self, ws: Workspace, turns: Turns, known: int) -> None:
         opening.ensure_vault(ws)
-        reindex.refresh(ws)
+        refresh.refresh(ws)
         if known > 0:
             with self._path.open("rb") as file:
-                cursor = delta.cursor_at(file, turns[known][0])
+                cursor = transcript_session.cursor_at(file, turns[known][0])
             session = self._path.stem
             with ws.state.at_once():
                 ws.state.sessions.put(Session(session, str(self._path), cursor.inode, cursor.offset, cursor.check))
@@ -185,7 +188,7 @@ def write_transcript(path: Path, size: int) -> Turns:
 def stops(data: bytes) -> Iterator[int]:
     """Where Claude had answered and was asked no more, or something else: there the Stop hook ran."""
     end, has_answered = 0, False
-    for step in delta.steps(io.BytesIO(data), 0, ""):
+    for step in transcript_session.steps(io.BytesIO(data), 0, ""):
         role = step.line.turn.role if step.line.turn else ""
         if role == HUMAN and has_answered:
             yield data.find(b"\n", end) + 1
@@ -243,7 +246,7 @@ def _replayed(name: str, sessions: Iterable[bytes], folder: Path) -> dict[str, A
             with path.open("ab") as file:
                 file.write(data[start:end])
             start, stopped = end, stopped + 1
-            done = mining.mine_in_background(ws, path, flush=end == len(data))
+            done = schedule.mine_in_background(ws, path, flush=end == len(data))
             assert {mined.outcome for mined in done} <= {"mined", "waiting", "nothing"}, done
             turns += sum(mined.turns for mined in done)
     ws.close()

@@ -13,7 +13,8 @@ from time import perf_counter
 
 from bench import vaults
 from memem.core.trust import SAVED
-from memem.flows import exporting, importing, remember
+from memem.notes import save
+from memem.transfer import export, import_
 from memem.vault import note
 from memem.workspace import Workspace, open_workspace
 
@@ -66,15 +67,15 @@ def measure(folder: Path, notes: int, *, fsync: bool) -> Moved:
     save = _save(_opened(folder, "saved", fsync=fsync), min(notes, 200))
     ws = _opened(folder, "vault", fsync=fsync)
     steps: list[float] = []
-    importing.import_notes(ws, [source], progress=lambda *_: steps.append(perf_counter()))
+    import_.import_notes(ws, [source], progress=lambda *_: steps.append(perf_counter()))
     began = perf_counter()
-    importing.import_notes(ws, [source])
+    import_.import_notes(ws, [source])
     again = perf_counter()
-    exporting.export(ws, target)
+    export.export(ws, target)
     exported = perf_counter()
     ws.close()
     other = _opened(folder, "other", fsync=fsync)
-    importing.import_notes(other, [target])
+    import_.import_notes(other, [target])
     other.close()
     spent = (steps[-1] - steps[0], again - began, exported - again, perf_counter() - exported)
     first, known, out, back = (1000 * each / notes for each in spent)
@@ -92,7 +93,7 @@ def _save(ws: Workspace, count: int) -> float:
     for number in range(count):
         memory = vaults.memory(number)
         began = perf_counter()
-        remember.save(ws, memory.body, title=memory.title, project=memory.project, trust=SAVED)
+        save.save(ws, memory.body, title=memory.title, project=memory.project, trust=SAVED)
         times.append(1000 * (perf_counter() - began))
     ws.close()
     return median(times)

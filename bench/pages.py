@@ -14,7 +14,9 @@ from pathlib import Path
 
 from bench import vaults
 from bench.measure import BARE, Task, against_bare, bare_start, interleave, table, timed
-from memem.flows import briefing, overview, reindex
+from memem.inject import session_start
+from memem.pages import refresh as pages_refresh
+from memem.search import refresh
 from memem.workspace import Workspace, open_workspace
 
 NOTES, ROUNDS = 10_000, 7
@@ -41,17 +43,17 @@ def measure(folder: Path, notes: int, rounds: int) -> list[tuple[str, float, flo
     ws = open_workspace(actor="bench", home=folder / "home", vault=folder / "vault", environ=environ)
     ws.store.make_vault()
     vaults.write_notes(ws, notes)
-    reindex.refresh(ws)
-    overview.write(ws)
+    refresh.refresh(ws)
+    pages_refresh.write(ws)
     here = folder / vaults.memory(0).project
     here.mkdir()
     tasks: dict[str, Task] = {
         BARE: bare_start(environ, folder),
-        REFRESH: timed(lambda _: reindex.refresh(ws), repeat(None)),
-        AGAIN: timed(lambda _: overview.write(ws), repeat(None)),
-        ONE: timed(lambda _: overview.write(ws), _after(lambda number: _add(ws, notes + number))),
+        REFRESH: timed(lambda _: refresh.refresh(ws), repeat(None)),
+        AGAIN: timed(lambda _: pages_refresh.write(ws), repeat(None)),
+        ONE: timed(lambda _: pages_refresh.write(ws), _after(lambda number: _add(ws, notes + number))),
         WITHOUT: timed(_briefing(ws, here), _after(lambda _: shutil.rmtree(ws.store.paths.playbooks))),
-        FIRST: timed(lambda _: overview.write(ws), _after(lambda _: ws.index.set_meta("pages", ""))),
+        FIRST: timed(lambda _: pages_refresh.write(ws), _after(lambda _: ws.index.set_meta("pages", ""))),
         START: timed(_briefing(ws, here), count()),
     }
     taken = interleave(tasks, rounds)
@@ -68,8 +70,8 @@ def _after(prepare: Callable[[int], object]) -> Iterator[int]:
 
 def _add(ws: Workspace, number: int) -> None:
     vaults.write_note(ws, replace(vaults.memory(number), project=vaults.memory(0).project))
-    reindex.refresh(ws)
+    refresh.refresh(ws)
 
 
 def _briefing(ws: Workspace, here: Path) -> Callable[[int], object]:
-    return lambda number: briefing.brief(ws, cwd=here, session=f"{number}", source="startup")
+    return lambda number: session_start.brief(ws, cwd=here, session=f"{number}", source="startup")

@@ -9,8 +9,10 @@ import tempfile
 from pathlib import Path
 
 from bench import labelled, vaults
-from memem.flows import drawing, encode, reindex
-from memem.flows.drawing import Drawn
+from memem.pages import draw as pages_draw
+from memem.pages.draw import Drawn
+from memem.search import refresh
+from memem.search.encoders import encode
 from memem.workspace import open_workspace
 
 
@@ -36,9 +38,9 @@ def draw(file: Path, *, words: bool) -> Drawn:
             ws.store.make_vault()
             for memory in labelled.load().memories:
                 vaults.write_note(ws, memory)
-            reindex.refresh(ws)
+            refresh.refresh(ws)
             if not words:
                 encode.encode_all(ws)
-            return drawing.draw(ws, file)
+            return pages_draw.draw(ws, file)
         finally:
             ws.close()

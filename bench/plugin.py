@@ -17,22 +17,10 @@ from typing import Any
 
 from bench import vaults
 from bench.latency import say, verdict
-from bench.measure import (
-    BARE,
-    Peak,
-    Promise,
-    Task,
-    Timed,
-    against_bare,
-    interleave,
-    machine,
-    ratio,
-    save_json,
-    table,
-)
+from bench.measure import BARE, Peak, Promise, Task, Timed, against_bare, interleave, machine, ratio, save_json, table
 from bench.plugin_homes import SERVER, Home, Homes, Variant
 from bench.scene import Server, starting
-from memem.flows import model
+from memem.search.encoders import model
 from memem.workspace import open_workspace
 
 CLAUDE_VARIABLE = "MEMEM_TEST_CLAUDE"

@@ -13,8 +13,9 @@ from bench import vaults
 from bench.measure import Program, Task
 from bench.scene import PROJECT, Server
 from memem.core.memory import GENERAL
-from memem.flows import encode, reindex
-from memem.flows.plugin import HOOKS
+from memem.model.plugin import HOOKS
+from memem.search import refresh
+from memem.search.encoders import encode
 from memem.workspace import Workspace, open_workspace
 from tests.e2e.claude_code import TOOL, Machine, copy_of_the_plugin, install
 from tests.e2e.model_stub import model_stub
@@ -112,7 +113,7 @@ class Homes:
         ws = self._workspace()
         try:
             vaults.write_notes(ws, notes)
-            reindex.refresh(ws)
+            refresh.refresh(ws)
             if ws.settings.encoder != "none":
                 encode.encode_all(ws)
         finally:

@@ -10,10 +10,11 @@ from bench import corpora, labelled
 from bench.corpora import PROJECT
 from memem.core.errors import ModelError
 from memem.core.memory import GENERAL, Hit, Memory
-from memem.flows import encode, slicing
-from memem.flows.prompting import looking_for
-from memem.recall.confidence import Prompt
-from memem.recall.trivial import is_trivial
+from memem.inject import slice
+from memem.inject.confidence import Prompt
+from memem.inject.prompt import looking_for
+from memem.inject.prompt_kinds import is_trivial
+from memem.search.encoders import encode
 from memem.workspace import Workspace
 
 SMALL_KINDS, SMALL_STEP = ("task", "ask", "off-topic", "near-miss"), 3
@@ -86,8 +87,8 @@ def _case(
     query: str = "",
     never: frozenset[str] = frozenset(),
 ) -> Case:
-    _, prompt, found = slicing.considered(ws, text, project, query=query)
-    current = [] if is_trivial(text) else slicing.in_force(ws, found, project)
+    _, prompt, found = slice.considered(ws, text, project, query=query)
+    current = [] if is_trivial(text) else slice.in_force(ws, found, project)
     hits = tuple(hit for hit in current if not hit.kept_out)
     right = frozenset(hit.id for hit in hits if source_of[hit.id] in wanted)
     return Case(text, kind, prompt, hits, right, bool(wanted), never)

@@ -21,15 +21,12 @@ from bench.measure import changed, machine, save_json, table
 from bench.metrics import METRICS, mean
 from bench.options import folder, shared
 from bench.recall import LABELLED, READERS
-from memem.core import query
-from memem.core.query import Found, Scope
-from memem.flows import encode, retrieve
-from memem.index import keyword
-from memem.recall import leaning as nudges
-from memem.recall import rank
-from memem.recall.leaning import Leaning
-from memem.recall.rank import FUSED, Blend
-from memem.recall.when import asked
+from memem.search import find, fulltext, words
+from memem.search import ranking as search_ranking
+from memem.search.dates.query import asked
+from memem.search.encoders import encode
+from memem.search.ranking import FUSED, Blend, Leaning
+from memem.search.words import Found, Scope
 from memem.workspace import Workspace
 
 SHOWN = ("nDCG@10", "any@5")
@@ -42,14 +39,14 @@ BLEND_VALUES: dict[str, tuple[float, ...]] = {
     "length": (0.0, 0.01, 0.02, 0.03, 0.04, 0.06),
 }
 MODULE_VALUES: dict[tuple[ModuleType, str], tuple[float, ...]] = {
-    (rank, "CHANCE"): (0.0, 0.05, 0.1, 0.15, 0.2),
-    (nudges, "SAME_PROJECT"): (1.0, 1.05, 1.15, 1.3, 1.5),
-    (nudges, "SET_ASIDE"): (0.4, 0.6, 0.8, 1.0),
-    (nudges, "RIGHT_TIME"): (1.0, 1.05, 1.1, 1.2, 1.4),
+    (search_ranking, "CHANCE"): (0.0, 0.05, 0.1, 0.15, 0.2),
+    (search_ranking, "SAME_PROJECT"): (1.0, 1.05, 1.15, 1.3, 1.5),
+    (search_ranking, "SET_ASIDE"): (0.4, 0.6, 0.8, 1.0),
+    (search_ranking, "RIGHT_TIME"): (1.0, 1.05, 1.1, 1.2, 1.4),
 }
 FINDING_VALUES: dict[tuple[ModuleType, str], tuple[int, ...]] = {
-    (query, "RARE"): (1, 3, 8),
-    (retrieve, "LEAST_CANDIDATES"): (8, 16, 32, 64),
+    (words, "RARE"): (1, 3, 8),
+    (find, "LEAST_CANDIDATES"): (8, 16, 32, 64),
 }
 FIELD_VALUES = (1.0, 2.0, 3.0, 5.0)
 
@@ -103,9 +100,9 @@ def found_anew(find: Callable[[], Sets]) -> Iterator[dict[str, Any]]:
         for value in values:
             with changed(module, name, value):
                 yield _measured(find(), name, value, FUSED, used)
-    notes = keyword.NOTES
+    notes = fulltext.NOTES
     for weight in FIELD_VALUES:
-        with changed(keyword, "NOTES", replace(notes, weights=(weight, weight, 1.0))):
+        with changed(fulltext, "NOTES", replace(notes, weights=(weight, weight, 1.0))):
             yield _measured(find(), "title and keys, over the body", weight, FUSED, notes.weights[0])
 
 
@@ -117,7 +114,7 @@ def _measured(sets: Sets, constant: str, value: float, blend: Blend, used: float
 def _scores(corpus: Corpus, questions: Sequence[Asked], blend: Blend) -> dict[str, float]:
     values: dict[str, list[float]] = {metric: [] for metric in SHOWN}
     for each in questions:
-        ranking = corpus.ranking(hit.id for hit in rank.rank(each.found, each.leaning, blend)[: corpus.depth])
+        ranking = corpus.ranking(hit.id for hit in search_ranking.rank(each.found, each.leaning, blend)[: corpus.depth])
         for metric in SHOWN:
             values[metric].append(METRICS[metric](ranking, each.question.wanted))
     return {metric: round(mean(found), 6) for metric, found in values.items()}
@@ -149,7 +146,7 @@ def _find(ws: Workspace, corpus: Corpus, question: Question) -> Found:
     """Within the question's project; a prompt is looked for everywhere."""
     narrowed = question.project and corpus.name != PROMPTS
     scope = Scope((str(question.project),) if narrowed else None, archive=True)
-    return retrieve.find(ws, question.text, scope, corpus.depth * 2, lambda _: [])[0]
+    return find.find(ws, question.text, scope, corpus.depth * 2, lambda _: [])[0]
 
 
 def _dates(data: Path) -> dict[str, date]:

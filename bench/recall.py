@@ -19,8 +19,9 @@ from bench.metrics import RESAMPLES
 from bench.options import DATA_VARIABLE, folder, shared
 from bench.scores import COSINE, FUSED, KEYWORD, MODES, Claim, Scores, as_json, claims, kept, score, shown, shown_claims
 from memem.core.errors import InputError, ModelError
-from memem.flows import encode, retrieve
-from memem.recall import rank
+from memem.search import find as search_find
+from memem.search import ranking
+from memem.search.encoders import encode
 from memem.workspace import Workspace
 
 LABELLED = "labelled"
@@ -31,7 +32,7 @@ FILES = {
 }
 SETS = (LABELLED, *FILES)
 READERS = {"devmem": corpora.devmem, "crowded": corpora.crowded, "longmemeval": corpora.longmemeval}
-BLENDS = {KEYWORD: rank.KEYWORDS, COSINE: rank.COSINE, FUSED: rank.FUSED}
+BLENDS = {KEYWORD: ranking.KEYWORDS, COSINE: ranking.COSINE, FUSED: ranking.FUSED}
 
 Measure = Callable[[Corpus, Path, int], Scores]
 """Asks the questions of a set whose vault is made in the folder; the number is the seed."""
@@ -66,7 +67,9 @@ def measure(corpus: Corpus, folder: Path, seed: int) -> Scores:
         _say(f"{corpus.name}: {len(corpus.questions):,} questions")
 
         def find(mode: str, question: Question) -> Iterable[str]:
-            hits = retrieve.search(ws, question.text, project=question.project, limit=corpus.depth, blend=BLENDS[mode])
+            hits = search_find.search(
+                ws, question.text, project=question.project, limit=corpus.depth, blend=BLENDS[mode]
+            )
             return [hit.id for hit in hits]
 
         return score(corpus, modes, find, seed)

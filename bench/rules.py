@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from bench.metrics import Interval, bootstrap, resamples
+from memem.core.conversation import ASSISTANT, HUMAN, Operation, Turn
 from memem.core.memory import KINDS
-from memem.core.mining import ASSISTANT, HUMAN, Operation, Turn
-from memem.extract.rules import extract
+from memem.mine.rules import extract
 
 FILE = Path(__file__).with_name("rules.toml")
 DEV, HELD = SPLITS = ("dev", "held")

@@ -20,11 +20,12 @@ from bench.latency import Bed
 from bench.meaning import fill
 from bench.measure import Program, Task, bare_start
 from memem.core.memory import CONVENTIONS, GENERAL, ORDINARY, PINNED, Memory
-from memem.flows import consent, reindex
-from memem.flows.checkup_setup import ROOT
-from memem.flows.hook_check import ENVELOPES, SHELL, read_hooks
-from memem.flows.plugin import HOOKS
-from memem.index.passages import key, passages
+from memem.core.surroundings import ROOT
+from memem.model.plugin import HOOKS
+from memem.search import refresh
+from memem.search.passages import key, passages
+from memem.state import consent
+from memem.upkeep.checks.hooks import ENVELOPES, SHELL, read_hooks
 
 PROJECT = vaults.PROJECTS[1]
 ASKED_ABOUT, MEANT = 100, 1_000
@@ -171,7 +172,7 @@ class Scene:
         vaults.write_notes(self.ws, self.notes)
         for memory in _standing(self.notes):
             vaults.write_note(self.ws, memory)
-        reindex.refresh(self.ws)
+        refresh.refresh(self.ws)
         seen = _seen(range(min(self.notes, MEANT)))
         texts = [text for number in seen for text in passages(vaults.memory(number))]
         self.ws.vectors().add(list(map(key, texts)), self.ws.encoder().passages(texts))

@@ -24,8 +24,8 @@ from bench import measure, options, vaults
 from bench.latency import say, verdict
 from bench.measure import Promise
 from bench.secret_samples import DEV, HELD, SORTS, Sample, harmless, samples
-from memem.gate import secrets
-from memem.transcript import delta
+from memem.safety.credentials import redact
+from memem.transcript import session
 
 MISSED_LIMIT, FALSE_LIMIT, HARMLESS_LIMIT = 0.05, 0.2, 0.02
 """Of secrets in the held-out part; of a thousand lines that were said; of texts that have to pass."""
@@ -68,7 +68,7 @@ def is_gone(sample: Sample, redacted: str) -> bool:
 
 
 def _recall(wanted: Sequence[Sample], report: dict[str, Any], promises: list[Promise], *, show: bool) -> None:
-    missed = [each for each in wanted if not is_gone(each, secrets.redact(each.text)[0])]
+    missed = [each for each in wanted if not is_gone(each, redact.redact(each.text)[0])]
     rows = []
     for part in (DEV, HELD):
         for sort in (*SORTS, "all"):
@@ -91,18 +91,18 @@ def _recall(wanted: Sequence[Sample], report: dict[str, Any], promises: list[Pro
 
 
 def _harmless(report: dict[str, Any], promises: list[Promise], *, show: bool) -> None:
-    taken = [each for each in harmless() if secrets.find(each.text)]
+    taken = [each for each in harmless() if redact.find(each.text)]
     print(f"\nOf {len(harmless())} texts that have to pass, {len(taken)} do not: {_counted(c.name for c in taken)}")
     if show:
         for each in taken:
-            print(f"  {each.name}: {secrets.redact(each.text)[0]!r}")
+            print(f"  {each.name}: {redact.redact(each.text)[0]!r}")
     report["harmless"] = {"texts": len(harmless()), "taken": len(taken)}
     promises.append(Promise("harmless texts taken for secrets", len(taken) / len(harmless()), HARMLESS_LIMIT))
 
 
 def _false_positives(texts: Sequence[str], report: dict[str, Any], promises: list[Promise]) -> None:
     lines = sum(text.count("\n") + 1 for text in texts)
-    found = [(span.kind, text[span.start : span.end]) for text in texts for span in secrets.find(text)]
+    found = [(span.kind, text[span.start : span.end]) for text in texts for span in redact.find(text)]
     rate = 1_000 * len(found) / lines
     print(f"\nIn {lines:,} lines that were said or done in real sessions: {len(found)}, {rate:.2f} in a thousand.")
     for kind, value in dict.fromkeys(found):
@@ -115,7 +115,7 @@ def _speed(texts: Sequence[str], report: dict[str, Any], repeat: int) -> None:
     """In the processor's time, against what any look at a text costs: its words in lower case."""
     prose = "\n\n".join(text for text in texts if len(text) > 200)
     pieces = [prose[start : start + PROSE_CHARACTERS] for start in range(0, len(prose), PROSE_CHARACTERS)]
-    tasks = {"redacted": secrets.redact, "lower case, in words": lambda text: text.lower().split()}
+    tasks = {"redacted": redact.redact, "lower case, in words": lambda text: text.lower().split()}
     taken = measure.interleave({name: _over(pieces, work) for name, work in tasks.items()}, repeat)
     rows = [
         [what, len(prose) / min(seconds) / 1e6, min(seconds) / min(taken["lower case, in words"])]
@@ -152,9 +152,9 @@ def _others(wanted: Sequence[Sample], texts: Sequence[str], report: dict[str, An
         said = sum(map(len, scan(program, texts).values())) if texts else 0
         rows.append([name, 100 * statistics.fmean(gone), len(passing), said])
     if rows:
-        ours = [is_gone(each, secrets.redact(each.text)[0]) for each in wanted]
-        taken = sum(bool(secrets.find(each.text)) for each in harmless())
-        rows.insert(0, ["memem", 100 * statistics.fmean(ours), taken, sum(len(secrets.find(text)) for text in texts)])
+        ours = [is_gone(each, redact.redact(each.text)[0]) for each in wanted]
+        taken = sum(bool(redact.find(each.text)) for each in harmless())
+        rows.insert(0, ["memem", 100 * statistics.fmean(ours), taken, sum(len(redact.find(text)) for text in texts)])
         print(f"\n{measure.table(['scanner', 'found, %', 'harmless taken', 'found in sessions'], rows)}")
         report["scanners"] = rows
 
@@ -225,7 +225,7 @@ def _said(data: Path) -> Iterator[str]:
     """What memem reads of real sessions: turns, and files, commands and errors of the work; of snapshots the last."""
     for folder in sorted(data.glob("transcripts/*")):
         snapshots = sorted(folder.glob("*.jsonl.gz"), key=lambda path: int(path.name.partition(".")[0]))
-        for step in delta.steps(io.BytesIO(gzip.decompress(snapshots[-1].read_bytes())), 0, "") if snapshots else ():
+        for step in session.steps(io.BytesIO(gzip.decompress(snapshots[-1].read_bytes())), 0, "") if snapshots else ():
             line = step.line
             if line.turn:
                 yield line.turn.text

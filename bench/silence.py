@@ -2,7 +2,7 @@
 
 Measured on the project's own labelled prompts and, given the folder with their files (--data, or the variable
 MEMEM_BENCH_DATA), on devmem's questions and on prompts about an unrelated project, all in one project. --fit shows how
-the weights of confidence come about: rounded, they are what `memem/recall/confidence.py` holds.
+the weights of confidence come about: rounded, they are what `memem/inject/confidence.py` holds.
 """
 
 import argparse
@@ -17,8 +17,8 @@ from bench.measure import changed, machine, save_json, table
 from bench.options import DATA_VARIABLE, folder, shared
 from bench.prompts import ABSTENTION, Case
 from bench.scores import Claim, kept, shown_claims
-from memem.recall import confidence
-from memem.recall.confidence import Weights
+from memem.inject import confidence
+from memem.inject.confidence import Weights
 
 LINES = tuple(step / 100 for step in (1, 2, 3, 4, 6, 8, *range(10, 31), *range(35, 100, 5)))
 COSINES = tuple(round(0.025 * step, 3) for step in range(10, 27))

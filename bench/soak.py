@@ -27,9 +27,9 @@ from bench.soak_scene import Scene
 from bench.soak_sessions import Person, Session, Talk
 from bench.soak_verdicts import Report
 from bench.soak_watch import CALL, LATER, SERVER, Watch, processes
-from memem.flows import model
-from memem.flows.checkup_folders import holder_of
-from memem.flows.checkup_setup import ROOT
+from memem.core.surroundings import ROOT
+from memem.search.encoders import model
+from memem.upkeep.checks.folders import holder_of
 from memem.workspace import open_workspace
 
 NOTES, SESSIONS, TURNS, PAUSE = 20_000, 10, 40, 3.0

@@ -13,9 +13,10 @@ from typing import Any
 
 from bench import vaults
 from bench.meaning import fill
-from memem.core.clock import system_clock
-from memem.flows import consent, reindex
-from memem.flows.checkup_setup import ROOT
+from memem.core.dates import system_clock
+from memem.core.surroundings import ROOT
+from memem.search import refresh
+from memem.state import consent
 from memem.workspace import Workspace, open_workspace
 from tests import fake_claude
 from tests.transcripts import AT_LENGTH, Transcript
@@ -151,7 +152,7 @@ class Scene:
         for number in range(OWN_NOTES):
             place = ws.store.paths.memories if number % 2 else self.own
             self.write(place / f"Note {number:02}.md", f"# Note {number}\n\n{statement(f'own-{number}', number)}\n")
-        reindex.refresh(ws)
+        refresh.refresh(ws)
         if ws.settings.encoder != "none":
             fill(ws)
         consent.opt_in(ws)

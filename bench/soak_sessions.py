@@ -15,9 +15,9 @@ from typing import Any
 from bench import vaults
 from bench.scene import Server
 from bench.soak_scene import Facts, Scene, statement
-from memem.flows.checkup_setup import ROOT
-from memem.flows.hook_check import ENVELOPES, SHELL, read_hooks
-from memem.flows.plugin import HOOKS
+from memem.core.surroundings import ROOT
+from memem.model.plugin import HOOKS
+from memem.upkeep.checks.hooks import ENVELOPES, SHELL, read_hooks
 from tests.transcripts import AT_LENGTH
 
 COMPACT_EVERY, TOOL_EVERY, SAVE_EVERY, HALF_EVERY = 15, 3, 9, 4

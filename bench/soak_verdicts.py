@@ -10,8 +10,8 @@ from typing import Any
 from bench.soak_scene import Scene, cost_told
 from bench.soak_sessions import Person, Session, Talk
 from bench.soak_watch import CALL, COMMAND, HOOK, LATER, SERVER, Watch
-from memem.flows.checkup_setup import ROOT
-from memem.jobs.budget import DOLLARS_A_CALL
+from memem.core.surroundings import ROOT
+from memem.state.ledger import DOLLARS_A_CALL
 from tests import fake_claude
 
 MINERS = 2

@@ -12,8 +12,8 @@ from pathlib import Path
 from bench import labelled
 from memem.core.memory import Memory, id8_of
 from memem.core.trust import SPEECH
-from memem.flows import reconcile
-from memem.flows.reconcile import Candidate
+from memem.notes import reconcile
+from memem.notes.reconcile import Candidate
 from memem.workspace import Workspace, open_workspace
 
 Pair = tuple[str, str]

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from memem.core.memory import Entry, Hit, Hits, Memory, Slice
     from memem.doors.api import MemoryHome
     from memem.doors.api import open_home as open
-    from memem.flows.asking import Mined
+    from memem.mine.ask import Mined
 
 _EXPORTS = {
     "MememError": ("memem.core.errors", "MememError"),
@@ -46,7 +46,7 @@ _EXPORTS = {
     "Hit": ("memem.core.memory", "Hit"),
     "Hits": ("memem.core.memory", "Hits"),
     "Slice": ("memem.core.memory", "Slice"),
-    "Mined": ("memem.flows.asking", "Mined"),
+    "Mined": ("memem.mine.ask", "Mined"),
     "MemoryHome": ("memem.doors.api", "MemoryHome"),
     "open": ("memem.doors.api", "open_home"),
 }

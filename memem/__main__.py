@@ -22,7 +22,7 @@ def _hook(options: argparse.Namespace) -> int:
 
 def _statusline(options: argparse.Namespace) -> int:
     if options.show_setting:
-        from memem.doors.cli.verb_statusline import run
+        from memem.doors.cli.home.statusline import run
 
         return run(options)
     from memem.doors.hook.statusline import main as show

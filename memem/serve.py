@@ -1,7 +1,7 @@
 """`memem serve`: the MCP server's entry point, run by its path under `python -I -S`.
 
 It answers the client at once and loads memem behind that; without an environment it waits for `bootstrap.sh` to make
-one. Standard library and Python 3.6 syntax only; see `doors/mcp_server/protocol.py`.
+one. Standard library and Python 3.6 syntax only; see `doors/mcp/protocol.py`.
 """
 
 import os
@@ -12,16 +12,16 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 if __name__ == "__main__":  # run by its path: the package is not on the path yet
     sys.path.insert(0, ROOT)
 
-from memem.doors.mcp_server.calls import Calls
-from memem.doors.mcp_server.loop import Loop
-from memem.doors.mcp_server.waiting import Waiting, read_state
+from memem.doors.mcp.calls import Calls
+from memem.doors.mcp.loop import Loop
+from memem.doors.mcp.waiting import Waiting, read_state
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from memem.doors.mcp_server.calls import Service
-    from memem.doors.mcp_server.loop import Backend
+    from memem.doors.mcp.calls import Service
+    from memem.doors.mcp.loop import Backend
 
 
 def main(arguments: "list[str]") -> int:
@@ -80,7 +80,7 @@ def describe(problem: BaseException) -> str:
 
 
 def repair_command(root: str, prefix: str) -> str:
-    """The same command as `flows/checkup_setup.set_up` names, which may not be importable."""
+    """The same command as `upkeep/checks/setup.set_up` names, which may not be importable."""
     import shlex
 
     is_plugin = os.path.basename(prefix) == "venv" and not os.path.exists(os.path.join(root, ".git"))

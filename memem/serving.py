@@ -12,15 +12,15 @@ from pathlib import Path
 from typing import Any
 
 from memem.core import files
-from memem.core.commands import reachable
 from memem.core.errors import IndexDamaged, InputError, MememError
-from memem.core.formats import from_json
+from memem.core.files import from_json
 from memem.core.home import socket_address
+from memem.core.surroundings import reachable
 from memem.doors.engine.engine import Engine
 from memem.doors.engine.protocol import DONE, FAILED, OTHER, Reply, Request
 from memem.doors.engine.refresher import Refresher
-from memem.doors.engine.worker import Worker
-from memem.doors.mcp_server import tools
+from memem.doors.engine.shared import SharedWorkspace
+from memem.doors.mcp import tools
 from memem.workspace import Workspace, open_workspace, reach
 
 ROOT = str(Path(__file__).parents[1])
@@ -39,8 +39,8 @@ class Opened:
         self.ws = ws
         self.stamps = ws.settings_stamps()
         self.identity = ws.identity()
-        self.prompts = Worker(ws.twin, "memem-prompts")
-        self.tools = Worker(ws.twin, "memem-tools")
+        self.prompts = SharedWorkspace(ws.twin)
+        self.tools = SharedWorkspace(ws.twin)
         self.refresher = Refresher(ws.twin, log=log)
 
     def retire(self) -> None:
@@ -155,7 +155,7 @@ def describe_error(error: BaseException) -> str:
 
 
 def _one_line(error: BaseException) -> str:
-    from memem.flows.showing import line
+    from memem.inject.answers import line
 
     return line(reachable(str(error), reach()), ERROR_CHARACTERS)
 
@@ -188,6 +188,6 @@ def _is_of(facts: Mapping[str, str], opened: Opened) -> bool:
 
 def log(what: str) -> None:
     """Claude Code keeps what its servers say aside."""
-    from memem.flows.telling import safely
+    from memem.safety.gate import safely
 
     print(f"memem: {safely(what)}", file=sys.stderr, flush=True)  # noqa: T201

@@ -12,29 +12,30 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memem import __version__
-from memem.core import files, options, project, settings
-from memem.core.clock import Clock, Ticks, system_clock
-from memem.core.commands import Reach
+from memem.core import files, options, project
+from memem.core import settings as core_settings
+from memem.core.dates import Clock, Ticks, system_clock
 from memem.core.errors import MememError, ModelError
-from memem.core.formats import from_json
 from memem.core.home import Home, VaultPaths
 from memem.core.project import Project
-from memem.core.settings import Settings
-from memem.core.surroundings import Surroundings, reach_in
-from memem.gate.naming import project_named
-from memem.index.asking import Asked
-from memem.index.notes import NoteIndex
+from memem.core.settings import Settings, stored_plugin_options
+from memem.core.surroundings import Reach, Surroundings, reach_in
+from memem.safety.naming import project_named
+from memem.search.encoders.query_vector import Asked
+from memem.search.notes import NoteIndex
+from memem.state.changed_projects import ChangedProjects
 from memem.vault.store import Store
 
-if TYPE_CHECKING:  # numpy, and what needs it, is imported when the first vector is; the rest by whoever writes or mines
-    from memem.extract.claude import Claude
-    from memem.index.encoder import Encoder
-    from memem.index.vectors import VectorStore
-    from memem.index.weights import Places
-    from memem.jobs.contexts import Contexts
-    from memem.jobs.events import EventLog
-    from memem.jobs.state import State
+if TYPE_CHECKING:
+    from memem.model.claude import Claude
+    from memem.search.encoders.interface import Encoder
+    from memem.search.encoders.weights import Places
+    from memem.search.vectors import VectorStore
+    from memem.state.contexts import Contexts
+    from memem.state.database import State
+    from memem.state.events import EventLog
     from memem.vault.tombstones import Tombstones
+
 
 _BLAS_THREADS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS", "OMP_NUM_THREADS")
 
@@ -53,6 +54,7 @@ class Workspace(Surroundings):
     notice: Callable[[str], object] = lambda _: None  # told what a person who waits should know
     next_scan: float = float("-inf")  # when a long-lived home looks at the vault again, in ticks
     wanted_until: float = float("inf")  # for how long somebody waits for what is being done, in ticks
+    changed: ChangedProjects = field(default_factory=ChangedProjects, repr=False)
     environ: Mapping[str, str] = field(default_factory=dict, repr=False)
     _loading: threading.Lock = field(default_factory=threading.Lock, repr=False)
     _encoder: "Encoder | None" = field(default=None, repr=False)
@@ -77,7 +79,7 @@ class Workspace(Surroundings):
 
     @cached_property
     def events(self) -> "EventLog":
-        from memem.jobs.events import EventLog
+        from memem.state.events import EventLog
 
         return EventLog(self.home, self.clock, actor=self.actor, fsync=self.settings.fsync)
 
@@ -93,14 +95,14 @@ class Workspace(Surroundings):
     @cached_property
     def state(self) -> "State":
         """What mining knows. Raises StateUnusable."""
-        from memem.jobs.state import State
+        from memem.state.database import State
 
         return State(self.home.state_file, fsync=self.settings.fsync)
 
     @cached_property
     def contexts(self) -> "Contexts":
         """What each session was shown. Raises StateUnusable."""
-        from memem.jobs.contexts import Contexts
+        from memem.state.contexts import Contexts
 
         return Contexts(self.home.contexts_file)
 
@@ -110,7 +112,7 @@ class Workspace(Surroundings):
         extra = filter(None, map(str.strip, self.settings.extra_session_dirs.split(os.pathsep)))
         return [
             self.claude_folder / "projects",
-            *(settings.expand(text, self.user_home, self.user_home) for text in extra),
+            *(core_settings.expand(text, self.user_home, self.user_home) for text in extra),
         ]
 
     def claude(self) -> "Claude | None":
@@ -118,7 +120,7 @@ class Workspace(Surroundings):
         command = self.claude_command
         if not command:
             return None
-        from memem.extract.claude import Claude
+        from memem.model.claude import Claude
 
         return Claude(
             command,
@@ -139,9 +141,9 @@ class Workspace(Surroundings):
     @property
     def weights_places(self) -> "Places":
         """Where the model's weights may be."""
-        from memem.index.weights import Places
+        from memem.search.encoders.weights import Places
 
-        usual = Home(settings.locate_home({}, self.user_home))
+        usual = Home(core_settings.locate_home({}, self.user_home))
         return Places(self.settings.model_dir, self.hub_cache, self.home.models, usual.models)
 
     def encoder(self) -> "Encoder":
@@ -170,7 +172,7 @@ class Workspace(Surroundings):
         """The vectors of the encoder in use. Raises ModelError."""
         encoder = self.encoder()
         if self._vectors is None:
-            from memem.index.vectors import VectorStore
+            from memem.search.vectors import VectorStore
 
             known = (encoder.identity, encoder.dimensions)
             self._vectors = VectorStore(self.vectors_folder(), *known, fsync=self.settings.fsync)
@@ -180,7 +182,7 @@ class Workspace(Surroundings):
 
     def vectors_folder(self) -> Path:
         """Where those are. Raises ModelError."""
-        from memem.index.vectors import folder_name
+        from memem.search.vectors import folder_name
 
         encoder = self.encoder()
         return self.home.vectors / folder_name(encoder.identity, encoder.dimensions)
@@ -255,14 +257,14 @@ class Workspace(Surroundings):
         if self.settings.encoder == "none":
             raise ModelError("MEMEM_ENCODER is none: there is nothing to encode with. `memem config encoder minilm`.")
         if self.settings.encoder == "sentence-transformers":
-            from memem.index.sentence import SentenceEncoder
+            from memem.search.encoders.sentence import SentenceEncoder
 
             return SentenceEncoder(self.settings.embed_model)
-        from memem.index import weights
+        from memem.search.encoders import weights
 
         found = weights.find(self.weights_places)
         load_numpy()
-        from memem.index.minilm import MiniLM
+        from memem.search.encoders.minilm import MiniLM
 
         return MiniLM(found.folder, weights.IDENTITY)
 
@@ -288,15 +290,6 @@ def reach() -> Reach:
     return reach_in(os.environ)
 
 
-def stored_plugin_options(home: Home) -> dict[str, str]:
-    """What a hook has left for those whom Claude Code does not tell: the server, commands, miners."""
-    try:
-        stored = from_json(home.plugin_options.read_bytes())
-    except (OSError, ValueError):
-        return {}
-    return {str(key): str(text) for key, text in stored.items()} if isinstance(stored, dict) else {}
-
-
 def open_workspace(
     *,
     actor: str,
@@ -313,10 +306,10 @@ def open_workspace(
     """
     environ = os.environ if environ is None else environ
     user_home = Path(environ.get("HOME") or environ.get("USERPROFILE") or Path.home())
-    root = home.absolute() if home else settings.locate_home(environ, user_home)
+    root = home.absolute() if home else core_settings.locate_home(environ, user_home)
     # In the plugin's own processes Claude Code tells what is set; what is not told there is not set.
     stored = {} if "CLAUDE_PLUGIN_ROOT" in environ else stored_plugin_options(Home(root))
-    loaded = settings.load(environ, Home(root).config_file, root, user_home, folder, plugin=stored)
+    loaded = core_settings.load(environ, Home(root).config_file, root, user_home, folder, plugin=stored)
     if vault is not None:
         loaded = replace(loaded, vault=vault.absolute(), sources={**loaded.sources, "vault": "argument"})
     editor = environ.get("VISUAL") or environ.get("EDITOR") or ""

@@ -7,11 +7,12 @@ from typing import Any
 
 import hypothesis
 
-from memem.core.imports import ImportedFile
 from memem.core.memory import Entry, Memory, Slice
-from memem.doors.cli.verb_demo import example_memories
-from memem.flows import keeping, reindex, remember, retrieve
-from memem.flows.importing import Imported
+from memem.doors.cli.home.demo import example_memories
+from memem.notes import save, write
+from memem.search import find, refresh
+from memem.transfer.import_ import Imported
+from memem.transfer.items import ImportedFile
 from memem.workspace import Workspace, open_workspace
 from tests.fakes import SteppingClock
 
@@ -47,20 +48,20 @@ def keep_note(ws: Workspace, number: int, body: str = "", **more: Any) -> Entry:
     """Write a note of the project shop, as a miner does; its id begins with its number, in hexadecimal."""
     identity = f"{number:08x}-8d1b-4c55-9a43-1f0e6f0d7a11"
     given = {"project": "shop", "author": "model", **more}
-    written = keeping.keep(ws, Memory(identity, f"Note {number}", body or f"Statement number {number}.", **given))
+    written = write.keep(ws, Memory(identity, f"Note {number}", body or f"Statement number {number}.", **given))
     return Entry(written.memory, written.path)
 
 
 def save_examples(ws: Workspace) -> Workspace:
     """Save the memories of the demo: two projects and some general ones."""
     for memory in example_memories():
-        remember.save(ws, **memory)
+        save.save(ws, **memory)
     return ws
 
 
 def list_by_title(ws: Workspace) -> dict[str, Memory]:
-    reindex.refresh(ws)
-    return {entry.title: entry.memory for entry in retrieve.list_memories(ws, limit=1_000)}
+    refresh.refresh(ws)
+    return {entry.title: entry.memory for entry in find.list_memories(ws, limit=1_000)}
 
 
 def list_titles(found: Slice) -> list[str]:

@@ -13,9 +13,11 @@ import pytest
 
 from memem.core.surroundings import Surroundings
 from memem.doors.api import MemoryHome
-from memem.flows import notices, remember
-from memem.index import vectors, weights
-from memem.index.weights import ModelFile
+from memem.inject import notices
+from memem.notes import save
+from memem.search import vectors
+from memem.search.encoders import weights
+from memem.search.encoders.weights import ModelFile
 from memem.workspace import Workspace
 from tests import fake_claude
 from tests.builders import QUIET, open_home
@@ -124,7 +126,7 @@ def ws(tmp_path: Path, clock: SteppingClock) -> Iterator[Workspace]:
 @pytest.fixture
 def mem(ws: Workspace) -> MemoryHome:
     """The Python API over the same home, with one memory in it, so that the vault exists."""
-    remember.save(ws, "The house is painted yellow.", title="House", project="general")
+    save.save(ws, "The house is painted yellow.", title="House", project="general")
     return MemoryHome(ws)
 
 

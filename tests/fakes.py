@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from memem.index.encoder import Vectors
+from memem.search.encoders.interface import Vectors
 
 START = datetime(2026, 3, 1, 9, 0, 0, tzinfo=timezone(timedelta(hours=1)))
 

@@ -22,37 +22,19 @@ from typing import Any
 from memem.core import files, sqlite
 from memem.core.errors import MememError
 from memem.core.memory import Memory
-from memem.flows import (
-    conflicts,
-    consent,
-    doctor,
-    editing,
-    exporting,
-    forgetting,
-    health,
-    history,
-    importing,
-    keeping,
-    mining,
-    overview,
-    purging,
-    rebuild,
-    reindex,
-    remember,
-    retrieve,
-    reviewing,
-    staleness,
-    tidying,
-    undoing,
-)
-from memem.flows.diagnosis import BROKEN
-from memem.index import schema, turns
-from memem.index.database import INDEX
-from memem.jobs import contexts, state
-from memem.jobs.agreed import Agreed
-from memem.jobs.tables import CONTEXTS, STATE
+from memem.mine import schedule
+from memem.notes import forget, history, review, save, staleness, undo, write
+from memem.pages import conflicts, markdown, refresh
+from memem.search import find, rebuild, schema, turns
+from memem.search import refresh as search_refresh
+from memem.search.database import INDEX
+from memem.state import consent, contexts, database
+from memem.state.children import Agreed
+from memem.state.tables import CONTEXTS, STATE
+from memem.transfer import export, import_
+from memem.upkeep import apply_curation, doctor, purge, status
+from memem.upkeep.checks.result import BROKEN
 from memem.vault import note as notes
-from memem.vault import pages
 from memem.workspace import Workspace
 from tests import fake_claude, faults
 from tests.fakes import START, SteppingClock
@@ -108,7 +90,7 @@ def names(texts: Iterable[tuple[str, str]]) -> set[str]:
 def alike(text: str) -> str:
     """Without ids and what depends on them; the lines of a page in any order."""
     text = _HASH.sub("HASH", _ID.sub("ID", text))
-    return "\n".join(sorted(text.splitlines())) if pages.BEGIN in text else text
+    return "\n".join(sorted(text.splitlines())) if markdown.BEGIN in text else text
 
 
 # --- the actions --------------------------------------------------------------------------------------------------
@@ -116,33 +98,33 @@ def alike(text: str) -> str:
 
 def _notes(ws: Workspace, _: Path) -> Known:
     """Two notes of a project, and pages of it."""
-    first = remember.save(ws, FIRST, title="Beach", project="zoo")
-    remember.save(ws, "Penguins are fed at four in the afternoon.", title="Feeding", project="zoo", kind="convention")
-    overview.write(ws)
+    first = save.save(ws, FIRST, title="Beach", project="zoo")
+    save.save(ws, "Penguins are fed at four in the afternoon.", title="Feeding", project="zoo", kind="convention")
+    refresh.write(ws)
     return {"id": first.memory.id}
 
 
 def _edited(ws: Workspace, folder: Path) -> Known:
     known = _notes(ws, folder)
-    editing.edit(ws, known["id"], body=CHANGED)
+    write.edit(ws, known["id"], body=CHANGED)
     return {**known, "batch": history.log(ws)[0].id}
 
 
 def _imported(ws: Workspace, folder: Path) -> Known:
     known = _sources(ws, folder)
-    return {"batch": importing.import_notes(ws, [Path(known["source"])]).batch}
+    return {"batch": import_.import_notes(ws, [Path(known["source"])]).batch}
 
 
 def _forgotten(ws: Workspace, folder: Path) -> Known:
     known = _notes(ws, folder)
-    forgetting.forget(ws, known["id"])
+    forget.forget(ws, known["id"])
     return {**known, "batch": history.log(ws)[0].id}
 
 
 def _proposed(ws: Workspace, folder: Path) -> Known:
     _notes(ws, folder)
     memory = Memory("12345678-0000-4000-8000-000000000000", "Doubt", "Otters may be moved to the pond.", "zoo")
-    reviewing.propose(ws, memory, "somebody should look")
+    review.propose(ws, memory, "somebody should look")
     return {"id": memory.id}
 
 
@@ -160,7 +142,7 @@ def _untidy(ws: Workspace, folder: Path) -> Known:
         made = replace(made, author="model", source_type="mined", created=day, updated=day)
         path = ws.store.absolute(ws.store.path_for(made))
         path.write_bytes(notes.new_text(made).encode())
-    reindex.refresh(ws)
+    search_refresh.refresh(ws)
     return {}
 
 
@@ -180,10 +162,10 @@ def _sources(ws: Workspace, folder: Path) -> Known:
 def _exported(ws: Workspace, folder: Path) -> Known:
     """An export with a tombstone and a proposal in it, and an empty vault to take it in."""
     known = _proposed(ws, folder)
-    gone = remember.save(ws, "Seals bark at the moon.", project="zoo")
-    forgetting.forget(ws, gone.memory.id)
+    gone = save.save(ws, "Seals bark at the moon.", project="zoo")
+    forget.forget(ws, gone.memory.id)
     target = folder / "export.json"
-    exporting.export(ws, target)
+    export.export(ws, target)
     ws.close()
     for name in ("home", "vault"):
         shutil.rmtree(folder / name)
@@ -203,9 +185,9 @@ def _told(ws: Workspace, folder: Path) -> Known:
 def _changed_outside(ws: Workspace, folder: Path) -> Known:
     """One note is edited, one is deleted, one comes, one moves."""
     known = _notes(ws, folder)
-    gone = remember.save(ws, "Seals bark at the moon.", project="zoo")
-    moved = remember.save(ws, "Foxes are shy before dusk.", project="zoo")
-    changed = ws.store.absolute(retrieve.get(ws, known["id"]).path)
+    gone = save.save(ws, "Seals bark at the moon.", project="zoo")
+    moved = save.save(ws, "Foxes are shy before dusk.", project="zoo")
+    changed = ws.store.absolute(find.get(ws, known["id"]).path)
     changed.write_text(changed.read_text().replace(FIRST, CHANGED))
     ws.store.absolute(gone.path).unlink()
     away = ws.store.absolute(moved.path)
@@ -222,7 +204,7 @@ def _old_layout(ws: Workspace, folder: Path) -> Known:
     home = ws.home
     databases = (
         (ws.index_file, schema.MIGRATIONS, INDEX),
-        (home.state_file, state.MIGRATIONS, STATE),
+        (home.state_file, database.MIGRATIONS, STATE),
         (home.contexts_file, contexts.MIGRATIONS, CONTEXTS),
         (home.turns_file, turns.MIGRATIONS, turns.SESSIONS),
     )
@@ -237,7 +219,7 @@ def _old_layout(ws: Workspace, folder: Path) -> Known:
 
 
 def _upgrade(ws: Workspace, _: Known) -> None:
-    reindex.refresh(ws)
+    search_refresh.refresh(ws)
     if ws.contexts.shown("s0") != ["something"] or ws.state.agreed.since() is None:
         raise AssertionError("a migration has lost what was there")
     with closing(turns.TurnIndex(ws.home.turns_file)) as said:
@@ -254,7 +236,7 @@ def _anchored(ws: Workspace, folder: Path) -> Known:
     memory = Memory("0000beef-0000-4000-8000-000000000000", "Tokens", "Tokens are checked in src/auth.py.", "shop")
     now = "2026-03-01T09:00:00+01:00"
     memory = replace(memory, author="model", created=now, updated=now)
-    keeping.keep(ws, staleness.anchored(ws, memory, root))
+    write.keep(ws, staleness.anchored(ws, memory, root))
     (root / "src" / "auth.py").unlink()
     return {"root": str(root)}
 
@@ -263,43 +245,41 @@ def _export_again(ws: Workspace, folder: Path) -> Known:
     """There is an export already, and one more note since."""
     known = {**_notes(ws, folder), "target": str(folder / "out" / "copy")}
     (folder / "out").mkdir()
-    exporting.export(ws, Path(known["target"]))
-    remember.save(ws, SECOND, project="zoo")
+    export.export(ws, Path(known["target"]))
+    save.save(ws, SECOND, project="zoo")
     return known
 
 
 ACTIONS: Mapping[str, Action] = {
-    "save": Action(_notes, lambda ws, _: remember.save(ws, SECOND, project="zoo")),
-    "first save": Action(lambda *_: {}, lambda ws, _: remember.save(ws, SECOND, project="zoo")),
-    "edit": Action(_notes, lambda ws, known: editing.edit(ws, known["id"], body=CHANGED)),
+    "save": Action(_notes, lambda ws, _: save.save(ws, SECOND, project="zoo")),
+    "first save": Action(lambda *_: {}, lambda ws, _: save.save(ws, SECOND, project="zoo")),
+    "edit": Action(_notes, lambda ws, known: write.edit(ws, known["id"], body=CHANGED)),
     "supersede": Action(
         _notes,
-        lambda ws, _: remember.save(ws, "The walrus no longer sleeps on the beach, but in the pool.", project="zoo"),
+        lambda ws, _: save.save(ws, "The walrus no longer sleeps on the beach, but in the pool.", project="zoo"),
     ),
-    "forget": Action(_notes, lambda ws, known: forgetting.forget(ws, known["id"]), done="No memory has the id"),
-    "purge": Action(_notes, lambda ws, known: purging.purge(ws, known["id"]), done="No memory has the id"),
-    "accept": Action(_proposed, lambda ws, known: reviewing.accept(ws, known["id"]), done="No proposal"),
-    "undo an edit": Action(_edited, lambda ws, known: undoing.undo(ws, known["batch"]), done="is undone already"),
-    "undo a forgetting": Action(
-        _forgotten, lambda ws, known: undoing.undo(ws, known["batch"]), done="is undone already"
-    ),
-    "undo an import": Action(_imported, lambda ws, known: undoing.undo(ws, known["batch"]), done="is undone already"),
-    "curate": Action(_untidy, lambda ws, _: tidying.curate(ws, apply=[])),
+    "forget": Action(_notes, lambda ws, known: forget.forget(ws, known["id"]), done="No memory has the id"),
+    "purge": Action(_notes, lambda ws, known: purge.purge(ws, known["id"]), done="No memory has the id"),
+    "accept": Action(_proposed, lambda ws, known: review.accept(ws, known["id"]), done="No proposal"),
+    "undo an edit": Action(_edited, lambda ws, known: undo.undo(ws, known["batch"]), done="is undone already"),
+    "undo a forgetting": Action(_forgotten, lambda ws, known: undo.undo(ws, known["batch"]), done="is undone already"),
+    "undo an import": Action(_imported, lambda ws, known: undo.undo(ws, known["batch"]), done="is undone already"),
+    "curate": Action(_untidy, lambda ws, _: apply_curation.curate(ws, apply=[])),
     "stale": Action(_anchored, lambda ws, known: staleness.check(ws, Path(known["root"]))),
     "pages": Action(
-        lambda ws, folder: {**_notes(ws, folder), "more": remember.save(ws, SECOND, project="pond").path},
-        lambda ws, _: overview.write(ws),
+        lambda ws, folder: {**_notes(ws, folder), "more": save.save(ws, SECOND, project="pond").path},
+        lambda ws, _: refresh.write(ws),
     ),
-    "mine": Action(_told, lambda ws, known: mining.mine_file(ws, Path(known["session"]))),
-    "refresh": Action(_changed_outside, lambda ws, _: reindex.refresh(ws)),
+    "mine": Action(_told, lambda ws, known: schedule.mine_file(ws, Path(known["session"]))),
+    "refresh": Action(_changed_outside, lambda ws, _: search_refresh.refresh(ws)),
     "rebuild": Action(_changed_outside, lambda ws, _: rebuild.rebuild(ws)),
     "migrate": Action(_old_layout, _upgrade),
-    "import": Action(_sources, lambda ws, known: importing.import_notes(ws, [Path(known["source"])])),
-    "import an export": Action(_exported, lambda ws, known: importing.import_notes(ws, [Path(known["source"])])),
-    "export": Action(_export_again, lambda ws, known: exporting.export(ws, Path(known["target"]), force=True)),
+    "import": Action(_sources, lambda ws, known: import_.import_notes(ws, [Path(known["source"])])),
+    "import an export": Action(_exported, lambda ws, known: import_.import_notes(ws, [Path(known["source"])])),
+    "export": Action(_export_again, lambda ws, known: export.export(ws, Path(known["target"]), force=True)),
     "export to a file": Action(
         lambda ws, folder: {**_notes(ws, folder), "target": str(folder / "x.json")},
-        lambda ws, known: exporting.export(ws, Path(known["target"]), force=True),
+        lambda ws, known: export.export(ws, Path(known["target"]), force=True),
     ),
     "opt in": Action(_notes, lambda ws, _: consent.opt_in(ws)),
 }
@@ -429,12 +409,12 @@ class Bed:
     def _state(self) -> dict[str, Any]:
         """Everything that counts, as JSON."""
         with closing(self._opened()) as ws:
-            reindex.refresh(ws)
+            search_refresh.refresh(ws)
             if ws.store.paths.home_page.exists():  # pages follow when the next session begins
                 conflicts.write_page(ws)
-                overview.write(ws)
+                refresh.write(ws)
             told: dict[str, Any] = {"picture": picture(self.folder).texts}
-            told["findings"] = sorted((alike(each.path), alike(each.problem)) for each in health.check(ws))
+            told["findings"] = sorted((alike(each.path), alike(each.problem)) for each in status.check(ws))
             told["index"] = _rows(ws)
             told["broken"] = [alike(each.detail) for each in doctor.integrity(ws) if each.state == BROKEN]
             told["tombstones"] = len(ws.tombstones.known().standing)

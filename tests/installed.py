@@ -25,7 +25,8 @@ from pathlib import Path
 from typing import Any
 
 from memem.doors.api import MemoryHome
-from memem.flows import consent, remember
+from memem.notes import save
+from memem.state import consent
 from memem.workspace import Workspace, open_workspace
 from tests.mcp_client import Client
 from tests.quiet import quiet
@@ -197,7 +198,7 @@ class Machine:
     def begin(self) -> None:
         """A memory, and a session from which there is something to learn once its next turn has ended."""
         with self.opened() as ws:
-            remember.save(ws, FACT, title="Token signing", project="shop", paths=("tokens.py",))
+            save.save(ws, FACT, title="Token signing", project="shop", paths=("tokens.py",))
             MemoryHome(ws).search("tokens")
             consent.opt_in(ws)
         self.says(SAID)

@@ -128,7 +128,7 @@ class Project:
 
     def use_real_server(self) -> None:
         """Put memem's own loop where Claude Code starts the server; the rest of memem stays away."""
-        door = Path("memem", "doors", "mcp_server")
+        door = Path("memem", "doors", "mcp")
         (self.root / door).mkdir(parents=True)
         for path in ("memem/__init__.py", "memem/serve.py", "memem/doors/__init__.py"):
             shutil.copy(SCRIPT.parent / path, self.root / path)

@@ -7,17 +7,20 @@ from types import FrameType
 
 import pytest
 
+from memem.compare import wording
+from memem.core.conversation import HUMAN, Turn
+from memem.core.errors import FREE
 from memem.core.memory import Memory
-from memem.core.mining import HUMAN, Turn
-from memem.core.usage import FREE
-from memem.extract import claude, cli_account, prompt, rules
-from memem.flows import duplicated
-from memem.gate import anchors, forgotten, verdict
-from memem.gate.comparing import wording
-from memem.sources import instructions
-from memem.transcript import harness
+from memem.mine import prompt, rules
+from memem.model import claude, flags
+from memem.notes import repository
+from memem.pages import markdown, playbook_lines
+from memem.safety import gate
+from memem.search import excluded
+from memem.transcript import turns
+from memem.transfer.readers import instructions
+from memem.vault import fingerprints, obsidian
 from memem.vault import note as notes
-from memem.vault import obsidian, pages, playbooks
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs a timer")
 
@@ -34,20 +37,20 @@ READERS: dict[str, Callable[[str], object]] = {
     "a note": lambda text: notes.parse("memories/a.md", text.encode(), "derived-id"),
     "a file name": lambda text: notes.file_name(Memory("3f2c9a1e-0000", text, "b")),
     "a check of a note": lambda text: obsidian.violations(text, obsidian.Names([])),
-    "a half merged note": lambda text: duplicated.is_half_merged(text.encode()),
-    "a page": lambda text: pages.merged(text, "x"),
-    "a playbook": playbooks.read,
+    "a half merged note": lambda text: excluded.is_half_merged(text.encode()),
+    "a page": lambda text: markdown.merged(text, "x"),
+    "a playbook": playbook_lines.read,
     "instructions": lambda text: list(instructions.statements(text)),
-    "what was said": harness.said,
+    "what was said": turns.said,
     "what rules find": lambda text: rules.extract([Turn("u", HUMAN, text)]),
     "a fence": prompt.fenced,
-    "identifiers": anchors.identifiers,
-    "sentences that were forgotten": forgotten.sentences,
+    "identifiers": repository.identifiers,
+    "sentences that were forgotten": fingerprints.sentences,
     "plain words": wording.plain,
     "tokens": wording.cut,
-    "the gate": lambda text: verdict.cleanse(Memory("3f2c9a1e-0000", "t", text)),
+    "the gate": lambda text: gate.cleanse(Memory("3f2c9a1e-0000", "t", text)),
     "an answer": _answer,
-    "a version": lambda text: cli_account.look(lambda *_: text),
+    "a version": lambda text: flags.look_at_account(lambda *_: text),
 }
 TEXTS = {
     "spaces in a heading": "# " + " " * LENGTH + "x",

@@ -8,47 +8,46 @@ from typing import Any
 import pytest
 
 import memem
-from memem.core.edge import Edge
-from memem.core.imports import ImportedFile
-from memem.core.memory import Entry, Hit, Memory, Slice
-from memem.core.mining import Turn
+from memem.core.conversation import Turn
+from memem.core.memory import Edge, Entry, Hit, Memory, Slice
 from memem.core.options import OPTIONS
-from memem.core.receipt import Item, Receipt
 from memem.doors.cli import VERBS
-from memem.flows.applying import Applied
-from memem.flows.asking import Mined
-from memem.flows.auditing import Audit, Flaw
-from memem.flows.configure import Setting
-from memem.flows.conflicts import Conflict
-from memem.flows.curating import Suggestion
-from memem.flows.doctor import Diagnosis
-from memem.flows.drawing import Drawn
-from memem.flows.encode import Encoded
-from memem.flows.exporting import Exported
-from memem.flows.graph import Neighbor, Neighborhood, Stats
-from memem.flows.health import Finding, Status
-from memem.flows.history import Batch
-from memem.flows.importing import FORMATS, Imported
-from memem.flows.keeping import Written
-from memem.flows.leaving import Leaving, Part
-from memem.flows.mining_state import HistoryState, LastMined, MiningState
-from memem.flows.model import ModelState
-from memem.flows.overview import Pages
-from memem.flows.planning import Plan
-from memem.flows.provenance import Why
-from memem.flows.purging import Purged
-from memem.flows.receipts import Decision, Injection
-from memem.flows.reindex import Refreshed
-from memem.flows.resolving import Resolved
-from memem.flows.reviewing import Proposal
-from memem.flows.tidying import Curated, NotApplied
-from memem.flows.timeline import Timeline
-from memem.flows.transcripts import Beside, Said
-from memem.flows.undoing import Left, Undone
-from memem.flows.usefulness import Usefulness
-from memem.flows.vanished import Missing
-from memem.flows.weaving import Woven
-from memem.jobs.events import Event
+from memem.inject.provenance import Why
+from memem.inject.receipts import Decision, Injection
+from memem.mine.apply import Applied
+from memem.mine.ask import Mined
+from memem.mine.plan import Plan
+from memem.mine.status import HistoryState, LastMined, MiningState
+from memem.notes.conflicts import Conflict, Resolved
+from memem.notes.history import Batch
+from memem.notes.review import Proposal
+from memem.notes.undo import Left, Undone
+from memem.notes.write import Written
+from memem.pages.draw import Drawn
+from memem.pages.refresh import Pages
+from memem.search.encoders.encode import Encoded
+from memem.search.encoders.model import ModelState
+from memem.search.graph.build import Woven
+from memem.search.graph.read import Neighbor, Neighborhood, Stats
+from memem.search.refresh import Refreshed
+from memem.search.timeline import Timeline
+from memem.search.transcripts import Beside, Said
+from memem.search.vanished import Missing
+from memem.state.events import Event
+from memem.state.receipts import Item, Receipt
+from memem.state.usefulness import Usefulness
+from memem.transfer.export import Exported
+from memem.transfer.import_ import Imported
+from memem.transfer.items import ImportedFile
+from memem.transfer.sources import FORMATS
+from memem.upkeep.apply_curation import Curated, NotApplied
+from memem.upkeep.checks.result import Diagnosis
+from memem.upkeep.config import Setting
+from memem.upkeep.curate import Suggestion
+from memem.upkeep.graph_audit import Audit, Flaw
+from memem.upkeep.purge import Purged
+from memem.upkeep.status import Finding, Status
+from memem.upkeep.uninstall import Leaving, Part
 
 ROOT = Path(__file__).parent.parent
 

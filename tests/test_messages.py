@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from memem.core import commands
+from memem.core import surroundings
 from memem.doors.cli import VERBS
 
 ROOT = Path(__file__).parent.parent
@@ -53,9 +53,9 @@ def test_every_slash_command_that_a_message_names_exists() -> None:
 
 
 def test_every_slash_command_that_stands_for_a_verb_exists() -> None:
-    used = {*commands._WITH_ARGUMENTS.values(), *(each.partition(" ")[0] for each in commands._EXACT.values())}
+    used = {*surroundings._WITH_ARGUMENTS.values(), *(each.partition(" ")[0] for each in surroundings._EXACT.values())}
     assert used <= COMMANDS
-    verbs = {*commands._WITH_ARGUMENTS, *(each.partition(" ")[0] for each in commands._EXACT)}
+    verbs = {*surroundings._WITH_ARGUMENTS, *(each.partition(" ")[0] for each in surroundings._EXACT)}
     assert verbs <= set(VERBS)
 
 

@@ -12,7 +12,7 @@ import memem
 from memem.core.options import OPTIONS
 from memem.doors.cli import VERBS
 from memem.doors.hook.answers import ANSWERS
-from memem.doors.hook.later import WORK
+from memem.doors.hook.command import WORK
 
 ROOT = Path(__file__).resolve().parent.parent
 COMMANDS = sorted((ROOT / "commands").glob("*/SKILL.md"))

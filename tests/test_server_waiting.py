@@ -52,9 +52,7 @@ def hang_up(server: Server) -> None:
     assert (server.process.returncode, out, server.client.received) == (0, "", b"")
 
 
-@pytest.mark.parametrize(
-    "path", ["serve.py", "__init__.py", "doors/__init__.py"] + [f"doors/mcp_server/{n}.py" for n in LOOP]
-)
+@pytest.mark.parametrize("path", ["serve.py", "__init__.py", "doors/__init__.py"] + [f"doors/mcp/{n}.py" for n in LOOP])
 def test_the_loop_is_written_for_python_3_6(path: str) -> None:
     source = Path(memem.__file__).with_name("serve.py").parent / path
     ast.parse(source.read_text(encoding="utf-8"), feature_version=(3, 6))

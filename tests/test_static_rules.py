@@ -66,12 +66,12 @@ def test_yaml_is_read_by_one_module_and_makes_no_objects() -> None:
 
 def test_json_and_toml_are_read_where_no_nesting_overflows_the_stack() -> None:
     assert uses("json.loads", "json.load", "tomllib.loads", "tomllib.load") == {
-        "core/formats.py",
-        "doors/mcp_server/protocol.py",  # without the environment, with the same care
+        "core/files.py",
+        "doors/mcp/protocol.py",  # without the environment, with the same care
     }
     assert {module for module in MODULES if any("JSONDecoder" in name for name in named(module))} == {
         "transcript/objects.py",
-        "sources/json_stream.py",
+        "transfer/readers/json_stream.py",
     }
 
 
@@ -83,31 +83,32 @@ def test_no_command_is_a_shell_string() -> None:
 
 def test_programs_are_started_by_these_alone() -> None:
     assert who("subprocess", "multiprocessing", "pty") == {
+        "core/background.py",  # memem itself
         "core/processes.py",  # ps, where the system tells of processes no other way
-        "doors/cli/verb_edit.py",  # the user's editor
-        "doors/mcp_server/waiting.py",  # bootstrap.sh, while there is no environment
-        "extract/claude.py",  # the user's claude
-        "extract/cli_plugins.py",  # the same, to remove the plugin
-        "flows/hook_check.py",  # the hooks, as Claude Code runs them
-        "flows/repository.py",  # git
-        "flows/upkeep.py",  # bootstrap.sh, after an update
-        "index/fetching.py",  # pip or uv, for the weights
-        "jobs/detach.py",  # memem itself
+        "doors/cli/notes/edit.py",  # the user's editor
+        "doors/mcp/waiting.py",  # bootstrap.sh, while there is no environment
+        "model/claude.py",  # the user's claude
+        "model/plugin.py",  # the same, to remove the plugin
+        "upkeep/checks/hooks.py",  # the hooks, as Claude Code runs them
+        "notes/repository.py",  # git
+        "upkeep/session_start.py",  # bootstrap.sh, after an update
+        "search/encoders/download.py",  # pip or uv, for the weights
     }
     assert uses("os.fork", "os.execv", "os.execve", "os.posix_spawn") == {
         "doors/hook/client.py",
-        "doors/mcp_server/waiting.py",  # the environment's own Python
-        "flows/glancing.py",
+        "doors/mcp/waiting.py",  # the environment's own Python
+        "search/prescan.py",
     }
 
 
 def test_the_network_is_asked_for_the_weights_alone() -> None:
-    assert who("urllib.request", "http", "ssl", "ftplib", "smtplib", "httpx", "requests", "aiohttp") == {"index/hub.py"}
-    assert who("memem.index.hub") == {"index/fetching.py", "flows/model.py"}
+    assert who("urllib.request", "http", "ssl", "ftplib", "smtplib", "httpx", "requests", "aiohttp") == {
+        "search/encoders/download.py"
+    }
+    assert who("memem.search.encoders.download") == {"search/encoders/model.py"}
     assert who("socket", "_socket", "socketserver") == {
         "doors/engine/engine.py",
         "doors/engine/leader.py",
-        "doors/engine/private.py",
         "doors/engine/protocol.py",
         "doors/hook/client.py",
     }
@@ -116,7 +117,7 @@ def test_the_network_is_asked_for_the_weights_alone() -> None:
 
 
 def test_what_was_fetched_counts_once_its_checksum_is_that_of_the_published_file() -> None:
-    fetched = {name for name in named("index/fetching.py") if name.startswith("weights.")}
+    fetched = {name for name in named("search/encoders/download.py") if name.startswith("weights.")}
     assert {"weights.problem_with", "weights.find", "weights.FILES"} <= fetched
 
 

@@ -17,7 +17,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from memem.flows import reindex, retrieve
+from memem.search import find, refresh
 from memem.workspace import Workspace, open_workspace
 from tests import fake_claude
 from tests.fakes import START, SteppingClock
@@ -113,8 +113,8 @@ def open_miner(
 
 def kept(ws: Workspace) -> dict[str, int]:
     """How many memories there are of each fact."""
-    reindex.refresh(ws)
-    return Counter(entry.memory.keys[0] for entry in retrieve.list_memories(ws, limit=1_000))
+    refresh.refresh(ws)
+    return Counter(entry.memory.keys[0] for entry in find.list_memories(ws, limit=1_000))
 
 
 def sent(claude: Path) -> dict[str, int]:

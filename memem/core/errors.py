@@ -40,9 +40,21 @@
 The message says what happened, to which file, and what to do. It is always a single line.
 """
 
+from dataclasses import dataclass
 from datetime import datetime
 
-from memem.core.usage import FREE, Usage
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What a call of a model cost. `dollars` is None where nobody tells."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    dollars: float | None = 0.0
+
+
+FREE = Usage()
+UNTOLD = Usage(dollars=None)
 
 
 class MememError(Exception):

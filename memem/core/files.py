@@ -3,7 +3,9 @@
 import errno
 import os
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 PRIVATE_FOLDER = 0o700
 PRIVATE_FILE = 0o600
@@ -179,3 +181,42 @@ def _write_all(descriptor: int, data: bytes | memoryview) -> None:
     view = memoryview(data)
     while view:
         view = view[os.write(descriptor, view) :]
+
+
+_TOO_DEEP = "it is nested too deep"
+
+
+def from_json(data: str | bytes) -> Any:
+    """What a text of JSON says. Raises ValueError."""
+    import json  # most of those who have this module at hand find nothing to read
+
+    try:
+        return json.loads(data)
+    except RecursionError:
+        raise ValueError(_TOO_DEEP) from None
+
+
+def from_toml(text: str) -> dict[str, Any]:
+    """What a text of TOML says. Raises ValueError, which says what is wrong with it."""
+    import tomllib
+
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise ValueError(_TOO_DEEP) from None
+
+
+MOST_LOG_BYTES = 1_000_000
+
+
+def append_log(path: Path, line: str) -> None:
+    """Append a line; a log that has grown too long becomes `.1`, in place of the one before it.
+
+    Two may come to that at once, and the disk may be full: nothing fails for the log of it.
+    """
+    with suppress(OSError):
+        make_private_folder(path.parent)
+        with suppress(FileNotFoundError):
+            if path.stat().st_size > MOST_LOG_BYTES:
+                os.replace(path, path.with_name(f"{path.name}.1"))  # noqa: PTH105 - over an older one, on every system
+        append_line(path, " ".join(line.split()).encode("utf-8", "replace"), fsync=False)

@@ -2,8 +2,13 @@
 
 import os
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+
+from memem.core import files
+from memem.core.errors import HomeError
 
 MOST_ADDRESS = 100
 """Bytes of a socket's path: macOS has room for 104, Linux for 108."""
@@ -290,3 +295,14 @@ def socket_address(run_folder: Path, runtime: str, uid: int) -> Path:
         return usual
     # Whoever binds there looks first whether the folder is theirs alone.
     return Path(runtime or f"/tmp/memem-{uid}") / f"memem-{zlib.crc32(path):08x}.sock"  # noqa: S108
+
+
+@contextmanager
+def using_home(home: Home) -> Iterator[None]:
+    """Errors of the home's file system, in our words."""
+    try:
+        yield
+    except OSError as error:
+        raise HomeError(
+            f"Cannot use {error.filename or home.root}: {files.reason(error)}. MEMEM_DIR can name another folder."
+        ) from None

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from memem.core import plain
+from memem.core import safe_open
 from memem.core.errors import SettingsError
-from memem.core.formats import from_toml
+from memem.core.files import from_toml
 from memem.core.memory import GENERAL
 
 OVERRIDE = ".memem.toml"
@@ -98,7 +98,7 @@ class _Override(NamedTuple):
 def _override(path: Path) -> _Override:
     try:
         # Whoever made the repository made it: it may be a link, and to a device.
-        raw = plain.read_small(path, MOST_BYTES).decode()
+        raw = safe_open.read_small(path, MOST_BYTES).decode()
     except (FileNotFoundError, NotADirectoryError):
         return _Override()
     except (OSError, UnicodeDecodeError) as problem:
@@ -178,6 +178,6 @@ def _first_line(path: Path) -> str:
 
 def _lines(path: Path) -> list[str]:
     try:
-        return plain.read_small(path, MOST_BYTES).decode("utf-8", "replace").splitlines()
+        return safe_open.read_small(path, MOST_BYTES).decode("utf-8", "replace").splitlines()
     except OSError:
         return []

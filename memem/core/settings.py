@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from memem.core.errors import SettingsError
-from memem.core.formats import from_toml
+from memem.core.files import from_json, from_toml
+from memem.core.home import Home
 from memem.core.options import DEFAULT_EMBED_MODEL, DEFAULT_HOME, HOME_VARIABLE, OPTIONS, Former, Option
 
 PLUGIN = "the plugin's options"
@@ -166,3 +167,12 @@ def expand(text: str, user_home: Path, relative_to: Path) -> Path:
     if text == "~" or text.startswith(("~/", "~\\")):
         return user_home / text[2:].lstrip("/\\")
     return Path(relative_to, text).absolute()
+
+
+def stored_plugin_options(home: Home) -> dict[str, str]:
+    """What a hook has left for those whom Claude Code does not tell: the server, commands, miners."""
+    try:
+        stored = from_json(home.plugin_options.read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return {str(key): str(text) for key, text in stored.items()} if isinstance(stored, dict) else {}

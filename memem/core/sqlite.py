@@ -11,7 +11,7 @@ from typing import ParamSpec, Protocol, TypeVar, cast
 
 from memem.core import files
 from memem.core.errors import Busy, HomeError, MememError
-from memem.core.formats import from_json
+from memem.core.files import from_json
 
 BUSY_MILLISECONDS = 5_000
 LOG_BYTES = 8_000_000
@@ -61,7 +61,8 @@ def connect(path: Path, migrations: Migrations, purpose: Purpose, *, durable: bo
                 path.touch(mode=files.PRIVATE_FILE)
         except OSError as error:
             raise HomeError(f"Cannot use {path.parent}: {files.reason(error)}.") from None
-        connection = sqlite3.connect(path, timeout=purpose.seconds, isolation_level=None)
+        # Threads of the engine use a workspace in turn (`doors/engine/shared.py`), never at once.
+        connection = sqlite3.connect(path, timeout=purpose.seconds, isolation_level=None, check_same_thread=False)
         try:
             _version(connection, path, migrations, purpose)
             connection.execute(f"PRAGMA synchronous = {'OFF' if purpose.soft else 'FULL' if durable else 'NORMAL'}")
@@ -240,3 +241,56 @@ def among(items: Sequence[Item]) -> Iterator[tuple[str, Sequence[Item]]]:
     for start in range(0, len(items), MOST_VALUES):
         some = items[start : start + MOST_VALUES]
         yield ", ".join("?" * len(some)), some
+
+
+FULL_TEXT_TABLES = "SELECT name FROM sqlite_master WHERE sql LIKE 'CREATE VIRTUAL TABLE%USING fts5%'"
+
+
+def check_integrity(path: Path, purpose: Purpose, *, thorough: bool) -> None:
+    """Raise what `purpose` says when the file is damaged, Busy or HomeError when it cannot be looked at.
+
+    A thorough look also compares every index with its table, and goes through the full-text tables.
+    """
+    look = "integrity_check" if thorough else "quick_check"
+    address = f"{path.absolute().as_uri()}?mode=rw"
+    with translated(path, purpose):
+        opened = sqlite3.connect(address, uri=True, timeout=BUSY_MILLISECONDS / 1000, isolation_level=None)
+        with closing(opened) as connection:
+            (problem,) = connection.execute(f"PRAGMA {look}(1)").fetchone()
+            if problem != "ok":
+                raise sqlite3.DatabaseError(problem)
+            for (table,) in connection.execute(FULL_TEXT_TABLES).fetchall() if thorough else ():
+                connection.execute(f'INSERT INTO "{table}" ("{table}") VALUES (\'integrity-check\')')  # noqa: S608
+
+
+Columns = tuple[tuple[str, str], ...]
+"""Tables, each with the name of a column."""
+
+
+def scrub(path: Path, purpose: Purpose) -> bool:
+    """Write the file anew without what is deleted; says whether that is all gone. Raises Busy while others write.
+
+    Full text keeps the words of deleted rows until its parts are merged; whoever reads meanwhile keeps the log.
+    """
+    address = f"{path.absolute().as_uri()}?mode=rw"
+    with translated(path, purpose):
+        opened = sqlite3.connect(address, uri=True, timeout=purpose.seconds, isolation_level=None)
+        with closing(opened) as connection:
+            for (table,) in connection.execute(FULL_TEXT_TABLES).fetchall():
+                connection.execute(f'INSERT INTO "{table}" ("{table}") VALUES (\'optimize\')')  # noqa: S608 - our names
+            connection.execute("VACUUM")
+            busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            return not busy
+
+
+def blank(path: Path, purpose: Purpose, texts: Sequence[str], columns: Columns, rows_of: Columns) -> None:
+    """Empty what holds one of these texts in such columns; where one of `rows_of` holds it, the whole row goes."""
+    changes = [(f'UPDATE "{table}" SET "{name}" = \'\'', name) for table, name in columns]  # noqa: S608 - our names
+    changes += [(f'DELETE FROM "{table}"', name) for table, name in rows_of]  # noqa: S608 - our names
+    address = f"{path.absolute().as_uri()}?mode=rw"
+    with translated(path, purpose):
+        opened = sqlite3.connect(address, uri=True, timeout=purpose.seconds, isolation_level=None)
+        with closing(opened) as connection:
+            for change, column in changes:
+                for text in texts:
+                    connection.execute(f'{change} WHERE instr("{column}", ?)', (text,))

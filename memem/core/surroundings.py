@@ -1,11 +1,91 @@
 """What the environment tells of where memem was started, and of the programs and folders around it."""
 
 import os
+import re
 import sys
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
-from memem.core import commands
+import memem
+
+COMMAND = "memem"
+# Text quoted as '…' or "…" is skipped: an id, a path, a property of a note.
+_QUOTED = r"""(?<!\w)(?:'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*")(?!\w)"""
+_NAMED = re.compile(rf"{_QUOTED}|`(?P<variables>(?:[A-Z_]+=\S+ )*)memem (?P<arguments>[a-z][^`]*)`")
+_WITH_ARGUMENTS = {
+    "review": "memem-review",
+    "conflicts": "memem-conflicts",
+    "undo": "memem-undo",
+    "forget": "forget",
+    "search": "recall",
+    "save": "remember",
+    "why": "memem-why",
+}
+_EXACT = {
+    "status": "memem-status",
+    "doctor": "memem-doctor",
+    "mining on": "memem-mine",
+    "mining off": "memem-mine off",
+    "mine --history": "memem-mine-history",
+}
+_MARKS = ("CLAUDECODE", "CLAUDE_PLUGIN_ROOT", "CLAUDE_PLUGIN_DATA")
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """How readers of a text start memem: with slash commands, by its name, or by its full path."""
+
+    in_claude_code: bool = False
+    command: str = COMMAND
+
+
+def reach_of(environ: Mapping[str, str], prefix: Path) -> Reach:
+    """How readers of this process's output can start memem; `prefix` is its environment."""
+    import shlex
+
+    own = command_path(prefix)
+    is_reachable = is_on_path(environ, prefix) or not own.is_file()
+    return Reach(any(environ.get(mark) for mark in _MARKS), COMMAND if is_reachable else shlex.quote(str(own)))
+
+
+def command_path(prefix: Path) -> Path:
+    """The command of an environment. The plugin's environment keeps its place when the plugin is updated."""
+    return prefix / "bin" / COMMAND
+
+
+def is_on_path(environ: Mapping[str, str], prefix: Path) -> bool:
+    """Whether `memem` on the PATH starts this installation."""
+    import shutil  # prompts that name no command do not pay for it
+
+    found = shutil.which(COMMAND, path=environ.get("PATH", ""))
+    return found is not None and os.path.realpath(found) == os.path.realpath(command_path(prefix))
+
+
+def reachable(text: str, reach: Reach) -> str:
+    """Rewrite the commands in one of memem's own messages so that its reader can run them."""
+    if "`" not in text or reach == Reach():
+        return text
+    return _NAMED.sub(lambda found: _named(found, reach), text)
+
+
+def slash_command(arguments: str) -> str:
+    """The slash command that does the same as `memem ARGUMENTS`; empty when there is none."""
+    verb, _, rest = arguments.partition(" ")
+    if arguments in _EXACT:
+        return f"/{_EXACT[arguments]}"
+    if verb not in _WITH_ARGUMENTS or "--" in rest:
+        return ""
+    return f"/{_WITH_ARGUMENTS[verb]} {rest}".rstrip()
+
+
+def _named(found: re.Match[str], reach: Reach) -> str:
+    variables, arguments = found["variables"], found["arguments"]
+    if arguments is None:
+        return found[0]
+    slash = slash_command(arguments) if reach.in_claude_code and not variables else ""
+    return f"`{slash or f'{variables}{reach.command} {arguments}'}`"
+
 
 HUB = "https://huggingface.co"
 
@@ -71,14 +151,14 @@ class Surroundings:
         return Path(sys.prefix)
 
     @property
-    def reach(self) -> commands.Reach:
+    def reach(self) -> Reach:
         """How a reader of this process's output can start memem."""
-        return commands.reach_of(self.environ, self.prefix)
+        return reach_of(self.environ, self.prefix)
 
     @property
     def link(self) -> Path:
         """Where `memem link` makes memem's command reachable."""
-        return self.user_home / ".local" / "bin" / commands.COMMAND
+        return self.user_home / ".local" / "bin" / COMMAND
 
     @property
     def uv(self) -> str | None:
@@ -89,8 +169,12 @@ class Surroundings:
         return str(own) if own.is_file() else shutil.which("uv", path=self.environ.get("PATH"))
 
 
-def reach_in(environ: Mapping[str, str]) -> commands.Reach:
+def reach_in(environ: Mapping[str, str]) -> Reach:
     """The same where no workspace can be opened."""
     here = Surroundings()
     here.environ = environ
     return here.reach
+
+
+ROOT = Path(memem.__file__).parent.parent
+"""The folder of the plugin, or of the checkout; of all packages, where memem was installed like any other."""

@@ -8,13 +8,106 @@ which may begin behind any object and goes on as if there had been only one.
 
 import json
 import re
+from collections import deque
 from collections.abc import Collection, Generator, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, BinaryIO
 
-from memem.transcript.nesting import Nesting
-from memem.transcript.rows import LONGEST, Row, Rows
+DEEPEST = 100
+"""Deeper than any line of a transcript goes."""
+# A string without an `end` is torn: what was to follow on its row is lost.
+# No possessive groups: Python 3.11.2 matches them wrongly. Nothing is tried twice without them either.
+_TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*(?P<end>"?)|[{}\[\]]|[^\s"{}\[\]]+', re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Nesting:
+    """How far an object is open behind some rows of it: by which brackets, each with the number of its row."""
+
+    open: bytes = b""
+    since: tuple[int, ...] = ()
+    last: bytes = b""  # the last character that is no space
+    rows: int = 0
+    broken: bool = False
+
+    @property
+    def goes_on(self) -> bool:
+        return bool(self.open) and not self.broken
+
+    def after(self, row: bytes) -> "Nesting":
+        """The same behind one row more, or at that place in it where the object is closed, or broken: nothing that may
+        follow could make it JSON."""
+        brackets, since, last = self.open, self.since, self.last
+        for match in _TOKEN.finditer(row):
+            token = match.group()
+            if match["end"] == b"" or not _may_stand(token, brackets, last):
+                return Nesting(brackets, since, last, self.rows + 1, broken=True)
+            if token in (b"{", b"["):
+                brackets, since = brackets + token, (*since, self.rows)
+            elif token in (b"}", b"]"):
+                brackets, since = brackets[:-1], since[:-1]
+                if not brackets:
+                    break
+            last = token[-1:]
+        return Nesting(brackets, since, last, self.rows + 1)
+
+
+def _may_stand(token: bytes, brackets: bytes, last: bytes) -> bool:
+    if token in (b"}", b"]"):
+        return brackets[-1:] + token in (b"{}", b"[]")
+    if not brackets or token not in (b"{", b"["):
+        return bool(brackets) or token == b"{"
+    return len(brackets) < DEEPEST and (last in (b"[", b":") or (last == b"," and brackets.endswith(b"[")))
+
+
+LONGEST = 8 * 1024 * 1024
+"""In bytes. The longest line in 700 MB of real transcripts has one; what is longer is not prose."""
+PASSED_OVER = b"?\n"
+"""Stands for a line that is too long: no JSON, so nothing is found in it or across it."""
+_BLOCK = 64 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A line, or what is left of one behind an object; `ended` says whether its newline has been written yet."""
+
+    start: int
+    data: bytes
+    ended: bool
+
+
+class Rows:
+    """The rows of a file from an offset on. Those that were taken in vain can be given back."""
+
+    def __init__(self, file: BinaryIO, start: int) -> None:
+        self._ahead: deque[Row] = deque()
+        self._file = _lines(file, start)
+
+    def take(self) -> Row | None:
+        return self._ahead.popleft() if self._ahead else next(self._file, None)
+
+    def give_back(self, *rows: Row) -> None:
+        self._ahead.extendleft(reversed(rows))
+
+
+def _lines(file: BinaryIO, start: int) -> Iterator[Row]:
+    file.seek(start)
+    while data := file.readline(LONGEST + 1):
+        if len(data) <= LONGEST:
+            yield Row(start, data, data.endswith(b"\n"))
+            start += len(data)
+        else:
+            size = len(data)
+            while data and not data.endswith(b"\n"):
+                data = file.readline(_BLOCK)
+                size += len(data)
+            if data:
+                yield Row(start, PASSED_OVER, True)
+            start += size
+        if not data.endswith(b"\n"):
+            return  # the rest of this line may be written at any moment, and is no line of its own
+
 
 # Numbers are floats: an integer of 5,000 digits would be refused, and nothing here counts with any.
 _DECODER = json.JSONDecoder(strict=False, parse_int=float)

@@ -13,7 +13,7 @@ from memem.vault.note import Note
 from memem.vault.store import Store
 
 BECAUSE = "review_because"
-WAITING = QUARANTINED
+PROPOSED = QUARANTINED
 _BECAUSE_LINE = re.compile(rf"^{BECAUSE}:.*\r?\n", re.MULTILINE)
 
 
@@ -23,7 +23,7 @@ def path_for(store: Store, memory: Memory) -> str:
 
 def new_text(memory: Memory, because: str) -> str:
     """The note of a proposal."""
-    text = note.new_text(replace(memory, status=WAITING))
+    text = note.new_text(replace(memory, status=PROPOSED))
     return note.sealed(frontmatter.patch(frontmatter.parse(text), {BECAUSE: because}))
 
 

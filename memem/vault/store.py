@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
-from memem.core import files, plain
+from memem.core import files, safe_open
 from memem.core.errors import (
     InputError,
     NoteChanged,
@@ -19,13 +19,13 @@ from memem.core.errors import (
     VaultMissing,
     VaultUnwritable,
 )
-from memem.core.files import Stamp
-from memem.core.formats import from_toml
+from memem.core.files import Stamp, from_toml
 from memem.core.home import VaultPaths
 from memem.core.memory import Memory
 
-if TYPE_CHECKING:  # what reads and writes YAML is imported with the first note that is read or written
+if TYPE_CHECKING:
     from memem.vault.note import Note
+
 
 RESERVED = frozenset(("review", "playbooks", "Conflicts.md"))
 """Folders in `memem/`, and pages, that are no memories."""
@@ -154,12 +154,12 @@ class Store:
 
     def read(self, path: str) -> "Note":
         """The note at `path`. Raises NoteUnreadable when its frontmatter is not understood."""
-        from memem.vault import note as notes
+        from memem.vault import note as vault_note
 
         data = self._bytes(path, MAX_NOTE_BYTES + 1)
         if len(data) > MAX_NOTE_BYTES:
             raise NoteUnreadable(f"it is larger than {MAX_NOTE_BYTES // 1000} KB")
-        return notes.parse(path, data, self.derived_id(path))
+        return vault_note.parse(path, data, self.derived_id(path))
 
     def is_page(self, path: str) -> bool:
         """Whether a file stands where pages do, and is no memory."""
@@ -170,7 +170,7 @@ class Store:
         if PurePosixPath(path).parts[0] == self.paths.memories.name:
             return True
         try:
-            with plain.open_plain(self.absolute(path), follow=False) as file:
+            with safe_open.open_plain(self.absolute(path), follow=False) as file:
                 start = file.read(_LONGEST_OPENING)
                 return start.startswith(_OPENINGS) and bool(_HAS_ID.match(start + file.read(MAX_NOTE_BYTES)))
         except OSError:
@@ -178,18 +178,18 @@ class Store:
 
     def path_for(self, memory: Memory) -> str:
         """Where a new note of `memory` is put."""
-        from memem.vault import note as notes
+        from memem.vault import note as vault_note
 
-        return f"{self.paths.memories.name}/{notes.file_name(memory)}"
+        return f"{self.paths.memories.name}/{vault_note.file_name(memory)}"
 
     def create(self, memory: Memory) -> "tuple[Note, Change]":
         """A new note for `memory`."""
-        from memem.vault import note as notes
+        from memem.vault import note as vault_note
 
         path = self.path_for(memory)
         target = self.absolute(path)
-        data = notes.new_text(memory).encode()
-        note = notes.parse(path, data, memory.id)  # what could not be read again is not written
+        data = vault_note.new_text(memory).encode()
+        note = vault_note.parse(path, data, memory.id)  # what could not be read again is not written
         with self._writing(target):
             target.parent.mkdir(parents=True, exist_ok=True)
             if os.path.lexists(target):
@@ -199,9 +199,9 @@ class Store:
 
     def rewrite(self, note: "Note", memory: Memory) -> "tuple[Note, Change]":
         """Change a note as it was read into `memory`; refuses when the file is no longer what was read."""
-        from memem.vault import note as notes
+        from memem.vault import note as vault_note
 
-        data = notes.rewritten(note, memory).encode()
+        data = vault_note.rewritten(note, memory).encode()
         if len(data) > MAX_NOTE_BYTES:
             raise RewriteRefused(f"{note.path} is left as it is: it would grow over {MAX_NOTE_BYTES // 1000} KB.")
         target = self.absolute(note.path)
@@ -214,7 +214,7 @@ class Store:
                 mode=target.stat().st_mode & 0o777,
                 just_before=lambda: self.unchanged_bytes(note),
             )
-        return notes.parse(note.path, data, memory.id), Change(note.path, before, data)
+        return vault_note.parse(note.path, data, memory.id), Change(note.path, before, data)
 
     def set_aside(self, note: "Note") -> Change:
         """Move a note to `.forgotten/`, where nothing reads it."""
@@ -231,10 +231,10 @@ class Store:
 
     def unchanged_bytes(self, note: "Note") -> bytes:
         """The file's bytes, which are still those that were read."""
-        from memem.vault import note as notes
+        from memem.vault import note as vault_note
 
         data = self._bytes(note.path)
-        if notes.digest(data) != note.digest:
+        if vault_note.digest(data) != note.digest:
             raise NoteChanged(f"{note.path} changed on disk since it was read; nothing was written. Try again.")
         return data
 
@@ -247,7 +247,7 @@ class Store:
 
     def _bytes(self, path: str, most: int = -1) -> bytes:
         try:
-            with plain.open_plain(self.absolute(path), follow=False) as file:
+            with safe_open.open_plain(self.absolute(path), follow=False) as file:
                 return file.read(most)
         except FileNotFoundError:
             raise NoteChanged(f"{path} is no longer there; nothing was written.") from None

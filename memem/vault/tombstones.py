@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from memem.core import files, formats, plain
+from memem.core import files, safe_open
 from memem.core.errors import VaultError, VaultUnwritable
 from memem.core.files import Stamp
 from memem.core.home import VaultPaths
@@ -164,7 +164,7 @@ def _typed(name: str, value: Any) -> Any:
 def told_by(line: bytes) -> Told | None:
     """What one line says; nothing where it is torn, or is not understood."""
     try:
-        told = formats.from_json(line)
+        told = files.from_json(line)
         if len(line.splitlines()) > 1 or not isinstance(told, dict):
             return None
         if "salt" in told:
@@ -229,7 +229,7 @@ def _salt_line(salt: bytes) -> dict[str, str]:
 
 def _lines(path: Path) -> list[bytes]:
     try:
-        with plain.open_plain(path, follow=False) as file:
+        with safe_open.open_plain(path, follow=False) as file:
             return file.read().splitlines()
     except FileNotFoundError:
         return []

@@ -12,8 +12,8 @@ import pytest
 from bench import __main__ as dispatch
 from bench import measure, vaults
 from bench.measure import BARE, Program, Promise, Timed, against_bare, interleave, ratio, table
-from memem.flows import reindex, retrieve
-from memem.gate.verdict import cleanse
+from memem.safety.gate import cleanse
+from memem.search import find, refresh
 from memem.workspace import Workspace
 
 ROOT = Path(__file__).parents[2]
@@ -43,15 +43,15 @@ def test_the_gate_takes_nothing_out_of_them() -> None:
 
 def test_memem_reads_the_notes_as_they_were_made(ws: Workspace) -> None:
     vaults.write_notes(ws, 60)
-    assert reindex.refresh(ws).changed == 60
+    assert refresh.refresh(ws).changed == 60
     found = {row.memory.id: row.memory for row in ws.index.rows() if row.memory}
     assert found == {memory.id: memory for memory in map(vaults.memory, range(60))}
 
 
 def test_every_query_finds_something(ws: Workspace) -> None:
     vaults.write_notes(ws, 20)
-    reindex.refresh(ws)
-    assert all(retrieve.search(ws, query) for query in vaults.queries(12))
+    refresh.refresh(ws)
+    assert all(find.search(ws, query) for query in vaults.queries(12))
 
 
 def test_median_p95_and_multiple_of_bare() -> None:

@@ -13,7 +13,7 @@ from bench.hooks import Report
 from bench.latency import Bed
 from bench.measure import BARE, Promise
 from bench.scene import Hook, Scene, Server, starting
-from memem.flows.mining import mine_file
+from memem.mine.schedule import mine_file
 
 TINY = ("--notes", "40", "--repeat", "1", "--queries", "2")
 ENDS = "import sys; sys.stdin.readline()"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bench import meaning
-from memem.index.wordpiece import WordPiece
+from memem.search.encoders.wordpiece import WordPiece
 
 ROOT = Path(__file__).parents[2]
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from bench import mining
-from memem.core.mining import ASSISTANT, HUMAN
-from memem.transcript import delta
+from memem.core.conversation import ASSISTANT, HUMAN
+from memem.transcript import session
 
 TINY = ["--sizes", "1", "--turns", "1,4", "--prompts", "3", "--repeat", "1"]
 FACT = {"what", "turns", "file_mb", "kept", "ms", "p95_ms", "x_bare", "runs", "peak_mb"}
@@ -17,7 +17,7 @@ RATES = {"sessions", "turns", "stops", "calls", "calls_per_100_turns", "characte
 
 
 def roles(data: bytes) -> list[str]:
-    return [step.line.turn.role for step in delta.steps(io.BytesIO(data), 0, "") if step.line.turn]
+    return [step.line.turn.role for step in session.steps(io.BytesIO(data), 0, "") if step.line.turn]
 
 
 def line(kind: str, content: object, uuid: str) -> bytes:
@@ -34,7 +34,7 @@ def test_memem_reads_the_turns_that_were_made_up(tmp_path: Path) -> None:
     path = tmp_path / "session.jsonl"
     turns = mining.write_transcript(path, 300_000)
     with path.open("rb") as file:
-        read = [step.line.turn for step in delta.steps(file, 0, "") if step.line.turn]
+        read = [step.line.turn for step in session.steps(file, 0, "") if step.line.turn]
     assert [turn.uuid for turn in read] == [uuid for _, uuid in turns]
     assert {turn.role for turn in read} == {HUMAN, ASSISTANT}
     assert path.stat().st_size > 50 * sum(len(turn.text) for turn in read), "most of it is no speech"

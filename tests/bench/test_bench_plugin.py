@@ -13,7 +13,7 @@ from bench.plugin import EMPTY, NO_PLUGIN, PLUGIN, Report
 from bench.plugin_homes import SERVER, Home, keep_parts, project_prompts
 from bench.scene import PROJECT
 from memem.core.memory import GENERAL
-from memem.flows.plugin import HOOKS
+from memem.model.plugin import HOOKS
 from tests.conftest import skip_or_fail
 from tests.e2e.claude_code import TOOL, Machine, copy_of_the_plugin
 from tests.e2e.model_stub import ModelStub, Request

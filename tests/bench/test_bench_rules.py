@@ -8,8 +8,8 @@ import pytest
 
 from bench import rules
 from bench.rules import DEV, HELD, Case, Expectation, load, mistakes, score
+from memem.core.conversation import HUMAN, ROLES, Turn
 from memem.core.memory import KINDS
-from memem.core.mining import HUMAN, ROLES, Turn
 
 
 @pytest.fixture(scope="module")

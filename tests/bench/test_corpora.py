@@ -11,7 +11,7 @@ from bench import corpora
 from bench.corpora import Corpus, Question
 from memem.core.errors import InputError
 from memem.core.memory import Memory
-from memem.flows import retrieve
+from memem.search import find
 
 DEVMEM = {
     "sessions": [
@@ -176,7 +176,7 @@ def test_a_question_of_longmemeval_finds_only_its_own_sessions(data: Path, tmp_p
     corpus = corpora.longmemeval(data)
     ws = corpora.vault(tmp_path / "vault", corpus.memories)
     found = [
-        corpus.ranking(hit.id for hit in retrieve.search(ws, "kite sold", project=question.project))
+        corpus.ranking(hit.id for hit in find.search(ws, "kite sold", project=question.project))
         for question in corpus.questions
     ]
     ws.close()
@@ -230,7 +230,7 @@ OTTER = Memory(corpora.identity("otter"), "Otter", "The otter eats at dusk.")
 def test_a_vault_that_is_kept_holds_just_the_memories_of_its_last_run(tmp_path: Path) -> None:
     corpora.vault(tmp_path, [WALRUS]).close()
     ws = corpora.vault(tmp_path, [OTTER])
-    assert [entry.id for entry in retrieve.list_memories(ws)] == [OTTER.id]
+    assert [entry.id for entry in find.list_memories(ws)] == [OTTER.id]
     ws.close()
 
 

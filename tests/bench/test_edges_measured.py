@@ -6,7 +6,9 @@ import pytest
 
 from bench import edges, graph, labelled
 from bench.edges import Point
-from memem.flows import encode, reindex, retrieve, weaving
+from memem.search import find, refresh
+from memem.search.encoders import encode
+from memem.search.graph import build
 from memem.vault import note
 from memem.workspace import Workspace
 
@@ -17,7 +19,7 @@ def set_up(meant: Workspace) -> Workspace:
     meant.store.make_vault()
     for memory in labelled.load().memories:
         (meant.store.paths.memories / note.file_name(memory)).write_text(note.new_text(memory))
-    reindex.refresh(meant)
+    refresh.refresh(meant)
     encode.encode_all(meant)
     return meant
 
@@ -29,7 +31,7 @@ def test_the_higher_the_line_the_fewer_pairs_are_linked(set_up: Workspace) -> No
         values = [getattr(each, name) for each in points]
         assert values == sorted(values, reverse=True)
     assert points[0].superseded > points[0].project > points[0].chance > 0
-    assert weaving.LEAST in edges.LINES
+    assert build.LEAST in edges.LINES
 
 
 def test_the_share_by_chance_is_that_of_pairs_with_nothing_in_common() -> None:
@@ -39,18 +41,18 @@ def test_the_share_by_chance_is_that_of_pairs_with_nothing_in_common() -> None:
 
 @pytest.mark.slow
 def test_the_ranking_is_measured_with_every_strength_and_leaves_the_one_in_use(set_up: Workspace) -> None:
-    weaving.rebuild(set_up)
-    used, corpus = retrieve.STRONG, labelled.load().sample(10, 1)
+    build.rebuild(set_up)
+    used, corpus = find.STRONG, labelled.load().sample(10, 1)
     rows = list(edges.ranked(set_up, corpus))
     assert [row["least"] for row in rows] == list(edges.STRENGTHS)
     assert all(0 < row[name] <= 1 for row in rows for name in edges.SHOWN)
-    assert used == retrieve.STRONG
+    assert used == find.STRONG
 
 
 def test_a_vault_is_made_with_a_vector_for_every_passage_and_topics_to_find(meant: Workspace) -> None:
     graph.prepare(meant, 60, "general")
     assert meant.index.passages.pending() == 0
-    assert weaving.rebuild(meant).origins["meaning"] > 30
+    assert build.rebuild(meant).origins["meaning"] > 30
     graph.whole_pass(meant)
     graph.search_some(meant)
 

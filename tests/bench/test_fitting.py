@@ -9,8 +9,8 @@ import pytest
 from bench import fitting
 from bench.prompts import Case
 from memem.core.memory import Hit, Memory
-from memem.recall import confidence
-from memem.recall.confidence import Evidence, Prompt, Weights
+from memem.inject import confidence
+from memem.inject.confidence import Evidence, Prompt, Weights
 
 PUT_IN = Weights(always=-3.0, cosine=6.0, coverage=4.0, unknown=-4.0, unknown_name=-2.0)
 NOTHING_HELD: dict[str, float] = {}

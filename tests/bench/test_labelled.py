@@ -11,9 +11,8 @@ import pytest
 from bench import labelled
 from bench.corpora import Corpus, vault
 from memem.core.memory import GENERAL, KINDS, Memory
-from memem.flows import retrieve
-from memem.gate.verdict import cleanse
-from memem.index import words
+from memem.safety.gate import cleanse
+from memem.search import find, words
 
 LEAST = {"keyword": 25, "paraphrase": 40, "literal": 30, "cjk": 20, "question": 20, "long": 10, "multi": 12}
 LEAST_PROMPTS = {
@@ -252,7 +251,7 @@ def test_a_near_miss_shares_two_words_with_a_memory_that_could_come(
 
 def test_memem_reads_every_memory_as_it_was_written(corpus: Corpus, tmp_path: Path) -> None:
     ws = vault(tmp_path, corpus.memories)
-    found = {entry.id: entry.memory for entry in retrieve.list_memories(ws, limit=1_000)}
+    found = {entry.id: entry.memory for entry in find.list_memories(ws, limit=1_000)}
     ws.close()
     assert found == {memory.id: memory for memory in corpus.memories}
 

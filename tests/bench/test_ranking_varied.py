@@ -14,9 +14,9 @@ from bench import labelled, ranking
 from bench.measure import changed
 from bench.options import DATA_VARIABLE
 from memem.core.errors import InputError, ModelError
-from memem.index import keyword
-from memem.recall import rank
-from memem.recall.rank import FUSED, Blend
+from memem.search import fulltext
+from memem.search import ranking as search_ranking
+from memem.search.ranking import FUSED, Blend
 
 OWN = """
 [[memory]]
@@ -68,11 +68,11 @@ def few_values(monkeypatch: pytest.MonkeyPatch) -> None:
     """The value in use and another of each constant that decides what is found: every one takes a vault."""
     few = {(module, name): (getattr(module, name), 1) for module, name in ranking.FINDING_VALUES}
     monkeypatch.setattr(ranking, "FINDING_VALUES", few)
-    monkeypatch.setattr(ranking, "FIELD_VALUES", (keyword.NOTES.weights[0], 1.5))
+    monkeypatch.setattr(ranking, "FIELD_VALUES", (fulltext.NOTES.weights[0], 1.5))
 
 
 def in_use() -> dict[str, Any]:
-    return {name: getattr(module, name) for module, name in VARIED} | {"NOTES": keyword.NOTES, "FUSED": FUSED}
+    return {name: getattr(module, name) for module, name in VARIED} | {"NOTES": fulltext.NOTES, "FUSED": FUSED}
 
 
 @pytest.mark.usefixtures("with_model", "few_values")
@@ -122,17 +122,17 @@ def test_a_folder_without_the_files_is_named(tmp_path: Path, monkeypatch: pytest
 
 
 def test_a_changed_constant_is_put_back_also_after_a_failure() -> None:
-    used = rank.CHANCE
+    used = search_ranking.CHANCE
     seen: list[float] = []
 
     def fail() -> None:
-        with changed(rank, "CHANCE", used + 1):
-            seen.append(rank.CHANCE)
+        with changed(search_ranking, "CHANCE", used + 1):
+            seen.append(search_ranking.CHANCE)
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
         fail()
-    assert (seen, rank.CHANCE) == ([used + 1], used)
+    assert (seen, search_ranking.CHANCE) == ([used + 1], used)
 
 
 def test_whoever_stops_in_the_middle_leaves_every_constant_as_it_was() -> None:

@@ -15,8 +15,8 @@ from bench.options import DATA_VARIABLE
 from bench.scores import COSINE, FUSED, KEYWORD, MODES, Claim, Scores, claims, kept, score, shown, shown_claims
 from memem.core.errors import ModelError
 from memem.core.memory import Hit, Memory
-from memem.flows import encode, retrieve
-from memem.recall import rank
+from memem.search import find, ranking
+from memem.search.encoders import encode
 from memem.workspace import Workspace
 
 KEYS = ("walrus", "otter", "seal")
@@ -354,14 +354,14 @@ def test_without_a_model_keywords_are_measured_on_a_real_vault(
 
 
 def test_each_mode_searches_with_its_own_blend(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[tuple[str, str | None, int, rank.Blend]] = []
+    asked: list[tuple[str, str | None, int, ranking.Blend]] = []
 
-    def search(_ws: Workspace, query: str, *, project: str | None, limit: int, blend: rank.Blend) -> list[Hit]:
+    def search(_ws: Workspace, query: str, *, project: str | None, limit: int, blend: ranking.Blend) -> list[Hit]:
         asked.append((query, project, limit, blend))
         return []
 
     monkeypatch.setattr(encode, "encode_all", lambda _ws, progress: progress(3, 3))
-    monkeypatch.setattr(retrieve, "search", search)
+    monkeypatch.setattr(find, "search", search)
     scoped = Question("q", "walrus", "kind", frozenset({"walrus"}), "zoo")
     recall.measure(Corpus("zoo", MEMORIES, CORPUS.source_of, (scoped,), depth=7), tmp_path / "new", seed=1)
-    assert asked == [("walrus", "zoo", 7, blend) for blend in (rank.KEYWORDS, rank.COSINE, rank.FUSED)]
+    assert asked == [("walrus", "zoo", 7, blend) for blend in (ranking.KEYWORDS, ranking.COSINE, ranking.FUSED)]

@@ -10,7 +10,7 @@ import pytest
 
 from bench import labelled, prompts, silence
 from bench.options import DATA_VARIABLE
-from memem.recall import confidence
+from memem.inject import confidence
 
 ANIMALS = ("walrus", "otter", "heron", "badger", "lynx", "marten")
 ALWAYS = {"labelled", "reliability"}

@@ -12,7 +12,7 @@ from bench.soak_scene import Facts, Scene
 from bench.soak_sessions import Ran, Talk
 from bench.soak_verdicts import Report
 from bench.soak_watch import CALL, LATER, SERVER, Look, Watch, sizes
-from memem.transcript import delta
+from memem.transcript import session
 
 TINY = ("--notes", "30", "--sessions", "2", "--turns", "2", "--words", "--no-kill", "--pause", "0")
 OF_TIME = {"hooks within their deadlines", "answers missed"}
@@ -61,7 +61,7 @@ def test_what_only_tools_sidechains_and_summaries_say_is_no_turn(scene: Scene) -
     script.compacted()
     script.raw(script.half("Done."))
     with script.path.open("rb") as file:
-        said = [step.line.turn.text for step in delta.steps(file, 0, "s1") if step.line.turn]
+        said = [step.line.turn.text for step in session.steps(file, 0, "s1") if step.line.turn]
     assert [facts.told[0] in text for text in said] == [True, False]
     assert not any(name in text for text in said for name in (*facts.untold, "FACT-none"))
 

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from memem.core.clock import iso, moment
+from memem.core.dates import iso, moment
 
 BERLIN = timezone(timedelta(hours=1))
 

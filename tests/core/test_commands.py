@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from memem.core.commands import Reach, command_path, reach_of, reachable, slash_command
+from memem.core.surroundings import Reach, command_path, reach_of, reachable, slash_command
 
 TERMINAL = Reach()
 ELSEWHERE = Reach(command="/srv/data/venv/bin/memem")

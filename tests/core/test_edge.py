@@ -2,8 +2,7 @@
 
 import pytest
 
-from memem.core.edge import MEANING, MUTUAL, Edge, compared, edge
-from memem.core.memory import KINDS, Memory
+from memem.core.memory import KINDS, MEANING, MUTUAL, Edge, Memory, compared, edge
 
 
 def memory(identity: str, kind: str) -> Memory:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memem.core.formats import from_json, from_toml
+from memem.core.files import from_json, from_toml
 from tests.foreign import ANYTHING
 
 

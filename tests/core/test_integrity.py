@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from memem.core import integrity
+from memem.core import sqlite
 from memem.core.errors import Busy, HomeError, IndexDamaged, IndexTooNew
 from memem.core.sqlite import Purpose
 
@@ -29,7 +29,7 @@ def file(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("thorough", [False, True])
 def test_a_whole_file_is_whole_and_stays_as_it_is(file: Path, thorough: bool) -> None:
     before = file.read_bytes()
-    integrity.check(file, PURPOSE, thorough=thorough)
+    sqlite.check_integrity(file, PURPOSE, thorough=thorough)
     assert file.read_bytes() == before
     assert list(file.parent.glob("*.db*")) == [file]
 
@@ -37,7 +37,7 @@ def test_a_whole_file_is_whole_and_stays_as_it_is(file: Path, thorough: bool) ->
 def test_a_file_that_is_no_database_is_damaged(file: Path) -> None:
     file.write_bytes(b"this is not a database " * 100)
     with pytest.raises(IndexDamaged, match=r"The record .* is damaged \(.*\)\. Delete it\."):
-        integrity.check(file, PURPOSE, thorough=False)
+        sqlite.check_integrity(file, PURPOSE, thorough=False)
 
 
 def test_a_page_of_zeros_is_damage(file: Path) -> None:
@@ -45,35 +45,35 @@ def test_a_page_of_zeros_is_damage(file: Path) -> None:
     data[4096:8192] = bytes(4096)
     file.write_bytes(data)
     with pytest.raises(IndexDamaged):
-        integrity.check(file, PURPOSE, thorough=False)
+        sqlite.check_integrity(file, PURPOSE, thorough=False)
 
 
 def test_an_index_that_lacks_a_row_is_found_only_by_a_thorough_look(file: Path) -> None:
     with closing(sqlite3.connect(file)) as connection, connection:
         connection.execute("PRAGMA writable_schema = ON")
         connection.execute("UPDATE sqlite_master SET sql = replace(sql, '(name)', '(id)') WHERE name = 'by_name'")
-    integrity.check(file, PURPOSE, thorough=False)
+    sqlite.check_integrity(file, PURPOSE, thorough=False)
     with pytest.raises(IndexDamaged):
-        integrity.check(file, PURPOSE, thorough=True)
+        sqlite.check_integrity(file, PURPOSE, thorough=True)
 
 
 def test_full_text_that_does_not_fit_its_words_is_found_only_by_a_thorough_look(file: Path) -> None:
     with closing(sqlite3.connect(file)) as connection, connection:
         connection.execute("UPDATE words_content SET c0 = 'something else'")
-    integrity.check(file, PURPOSE, thorough=False)
+    sqlite.check_integrity(file, PURPOSE, thorough=False)
     with pytest.raises(IndexDamaged):
-        integrity.check(file, PURPOSE, thorough=True)
+        sqlite.check_integrity(file, PURPOSE, thorough=True)
 
 
 def test_a_file_that_is_not_there_is_not_made(tmp_path: Path) -> None:
     with pytest.raises(HomeError):
-        integrity.check(tmp_path / "none.db", PURPOSE, thorough=True)
+        sqlite.check_integrity(tmp_path / "none.db", PURPOSE, thorough=True)
     assert list(tmp_path.glob("*.db")) == []
 
 
 def test_a_file_that_somebody_is_writing_is_in_use(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(integrity, "BUSY_MILLISECONDS", 1)
+    monkeypatch.setattr(sqlite, "BUSY_MILLISECONDS", 1)
     with closing(sqlite3.connect(file, isolation_level=None)) as connection:
         connection.execute("BEGIN EXCLUSIVE")
         with pytest.raises(Busy):
-            integrity.check(file, PURPOSE, thorough=False)
+            sqlite.check_integrity(file, PURPOSE, thorough=False)

@@ -15,25 +15,24 @@ OPENING = {"open", "fdopen", "TemporaryFile", "NamedTemporaryFile"}
 LAYER = {"core/files.py", "core/locks.py", "core/sqlite.py"}
 KNOWN = {
     # marks whose being there, or whose time, is all that counts
-    "flows/encode.py": {"touch", "write_bytes"},
-    "flows/receipts.py": {"touch"},
-    "flows/upkeep.py": {"touch"},
-    "flows/usefulness.py": {"touch"},
+    "search/encoders/encode.py": {"touch", "write_bytes"},
+    "inject/receipts.py": {"touch"},
+    "upkeep/session_start.py": {"touch"},
+    "inject/usefulness.py": {"touch"},
     "serving.py": {"touch"},  # a clock's, not a file's
     "core/processes.py": {"write_bytes"},  # the kernel's, to give way
     # what is thrown away, or moved as a whole
     "core/belongings.py": {"rmtree"},  # when memem is uninstalled
-    "flows/rebuild.py": {"rename", "rmtree"},
-    "index/fetching.py": {"rmtree", "open"},  # weights, checked by their sha256
-    "index/hub.py": {"open", "touch"},
-    "vault/exports.py": {"rename", "rmtree"},  # a folder takes another's place
+    "search/rebuild.py": {"rename", "rmtree"},
+    "search/encoders/download.py": {"rmtree", "open", "touch"},  # weights, checked by their sha256
+    "transfer/export_format.py": {"rename", "rmtree"},  # a folder takes another's place
     # logs of processes that nobody watches, and files without a name
-    "jobs/detach.py": {"open"},
-    "extract/claude.py": {"TemporaryFile"},
+    "core/background.py": {"open"},
+    "model/claude.py": {"TemporaryFile"},
     # a link outside of the home, to memem's own command
-    "flows/linking.py": {"symlink_to"},
+    "upkeep/link.py": {"symlink_to"},
     # in a temporary folder
-    "flows/hook_check.py": {"touch"},
+    "upkeep/checks/hooks.py": {"touch"},
 }
 
 

@@ -4,9 +4,9 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from memem.core import validity
+from memem.core import dates
+from memem.core.dates import Span
 from memem.core.memory import Memory
-from memem.core.validity import Span
 
 ZONE = timezone(timedelta(hours=2))
 CHANGED = 7.0
@@ -36,15 +36,15 @@ def memory(**properties: str) -> Memory:
 def test_a_day_counts_from_its_beginning_and_through_its_end(
     text: str, begins: float | None, ends: float | None
 ) -> None:
-    assert (validity.begin_of(text, ZONE), validity.end_of(text, ZONE)) == (begins, ends)
+    assert (dates.begin_of(text, ZONE), dates.end_of(text, ZONE)) == (begins, ends)
 
 
 def test_a_moment_that_no_clock_can_tell_is_none() -> None:
-    assert validity.begin_of("0001-01-01T00:00:00", None) is None
+    assert dates.begin_of("0001-01-01T00:00:00", None) is None
 
 
 def test_only_what_is_there_and_no_date_is_unreadable() -> None:
-    assert [validity.is_unreadable(text) for text in ("", "2026-06-01", "2026-06-01T12:00", "soon")] == [
+    assert [dates.is_unreadable(text) for text in ("", "2026-06-01", "2026-06-01T12:00", "soon")] == [
         False,
         False,
         False,
@@ -69,7 +69,7 @@ def test_only_what_is_there_and_no_date_is_unreadable() -> None:
 def test_it_was_held_from_its_writing_until_it_was_set_aside_unless_it_says_otherwise(
     properties: dict[str, str], span: tuple[float | None, float | None]
 ) -> None:
-    assert validity.held(memory(**properties), ZONE, CHANGED) == Span(*span)
+    assert dates.held_span(memory(**properties), ZONE, CHANGED) == Span(*span)
 
 
 def test_a_span_holds_from_its_beginning_to_just_before_its_end() -> None:
@@ -95,4 +95,4 @@ def test_a_span_holds_from_its_beginning_to_just_before_its_end() -> None:
     ],
 )
 def test_what_no_longer_holds_is_told_in_a_few_words(properties: dict[str, str], remark: str, period: str) -> None:
-    assert (validity.remark(memory(**properties)), validity.period(memory(**properties))) == (remark, period)
+    assert (dates.remark(memory(**properties)), dates.period(memory(**properties))) == (remark, period)

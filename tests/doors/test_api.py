@@ -8,7 +8,7 @@ import pytest
 
 import memem
 from memem.doors.api import MemoryHome
-from memem.flows.reindex import RESCAN_SECONDS
+from memem.search.refresh import RESCAN_SECONDS
 from tests.fakes import SteppingClock
 from tests.transcripts import Transcript
 
@@ -138,7 +138,7 @@ def test_a_long_lived_home_sees_outside_edits_after_seconds_and_does_not_scan_in
 READERS = """
 import sys
 import memem
-from memem.flows import retrieve
+from memem.search import find
 from memem.workspace import open_workspace
 print(*sorted({name.partition(".")[0] for name in sys.modules}))
 """

@@ -310,7 +310,7 @@ def test_an_unexpected_error_is_one_line_too(run: Run, monkeypatch: pytest.Monke
     def explode(*arguments: object, **options: object) -> None:
         raise ZeroDivisionError("boom")
 
-    monkeypatch.setattr("memem.flows.health.status", explode)
+    monkeypatch.setattr("memem.upkeep.status.status", explode)
     failed(run("status"), "unexpected ZeroDivisionError: boom")
     monkeypatch.setenv("MEMEM_DEBUG", "1")
     with pytest.raises(ZeroDivisionError):
@@ -381,7 +381,7 @@ def test_interrupting_exits_130(monkeypatch: pytest.MonkeyPatch, run: Run) -> No
     def interrupt(*arguments: object, **options: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("memem.flows.health.status", interrupt)
+    monkeypatch.setattr("memem.upkeep.status.status", interrupt)
     assert run("status").code == 130
 
 

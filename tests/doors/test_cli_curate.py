@@ -3,10 +3,10 @@
 import pytest
 
 from memem.doors.api import MemoryHome
-from memem.flows import reindex
+from memem.search import refresh
 from memem.workspace import open_workspace
 from tests.command_line import Run
-from tests.flows.test_curating import MANY, PORT, PORT_AND_HOST, put, vault
+from tests.upkeep.test_curating import MANY, PORT, PORT_AND_HOST, put, vault
 
 
 @pytest.fixture
@@ -83,5 +83,5 @@ def test_python_suggests_and_applies_too(mem: MemoryHome) -> None:
     (suggestion,) = mem.curate(project="shop").suggestions
     assert mem.curate().applied == ()
     assert mem.curate(suggestion.id, apply=True).applied == (suggestion.id,)
-    reindex.refresh(mem._ws)
+    refresh.refresh(mem._ws)
     assert mem.curate().suggestions == ()

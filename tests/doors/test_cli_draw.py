@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from memem.flows import drawing
+from memem.pages import draw
 from tests.command_line import Run
 
 
@@ -18,7 +18,7 @@ def test_a_picture_is_drawn_and_said_where(run: Run, tmp_path: Path) -> None:
 
 
 def test_it_says_when_some_are_left_out(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(drawing, "MOST_DRAWN", 1)
+    monkeypatch.setattr(draw, "MOST_DRAWN", 1)
     run("save", "Tokens are signed with RS256.")
     run("save", "Tyres are changed in October.")
     done = run("graph", "draw", str(tmp_path / "graph.svg"))

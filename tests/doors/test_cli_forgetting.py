@@ -10,9 +10,9 @@ from memem.core.errors import InputError
 from memem.core.memory import Memory
 from memem.doors import cli
 from memem.doors.api import MemoryHome
-from memem.flows import forgetting, keeping, reviewing
-from memem.flows.keeping import Written
-from memem.flows.purging import Purged
+from memem.notes import forget, review, write
+from memem.notes.write import Written
+from memem.upkeep.purge import Purged
 from memem.workspace import Workspace, open_workspace
 from tests.command_line import Outcome, Run, Terminal
 
@@ -35,7 +35,7 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> 
 def home() -> Workspace:
     """The home that commands use, with a memory in it."""
     ws = open_workspace(actor="test")
-    keeping.keep(ws, MEMORY)
+    write.keep(ws, MEMORY)
     ws.close()
     return ws
 
@@ -43,7 +43,7 @@ def home() -> Workspace:
 @pytest.fixture
 def proposed(home: Workspace) -> Workspace:
     """With a proposal as well."""
-    reviewing.propose(home, Memory("77777777-aaaa", "Canteen", "The canteen opens at noon.", "shop"), "said again")
+    review.propose(home, Memory("77777777-aaaa", "Canteen", "The canteen opens at noon.", "shop"), "said again")
     home.close()
     return home
 
@@ -102,7 +102,7 @@ def test_it_has_to_be_said_what_is_to_be_forgotten(run: Run, home: Workspace, gi
 def test_what_vanished_is_forgotten_when_a_person_says_so(run: Run, home: Workspace) -> None:
     assert run("forget", "--vanished").err == "No note is missing.\n"
     for number in range(12):
-        keeping.keep(home, Memory(f"{number:08}-bbbb", "", f"Walrus number {number} sleeps."))
+        write.keep(home, Memory(f"{number:08}-bbbb", "", f"Walrus number {number} sleeps."))
     paths = sorted(home.store.paths.memories.glob("walrus*"))
     for path in paths[:6]:
         path.unlink()
@@ -133,7 +133,7 @@ def test_review_lists_accepts_and_rejects(run: Run, proposed: Workspace) -> None
     assert (data["id"], data["because"], data["path"]) == ("77777777-aaaa", "said again", "review/canteen-77777777.md")
     assert run("review", "accept", "7777").out == "accepted 77777777  shop  Canteen\n"
     assert run("search", "canteen").out.startswith("77777777")
-    reviewing.propose(proposed, Memory("88888888-aaaa", "Roof", "The roof is red.", "shop"), "doubtful")
+    review.propose(proposed, Memory("88888888-aaaa", "Roof", "The roof is red.", "shop"), "doubtful")
     assert run("review", "reject", "8888", "--why", "no", "--json").data["outcome"] == "rejected"
     assert run("review").err == "Nothing waits for review.\n"
 
@@ -146,17 +146,15 @@ def test_review_has_to_be_told_which(run: Run, proposed: Workspace, given: tuple
 
 
 def test_python_forgets_purges_and_reviews(mem: MemoryHome, ws: Workspace, tmp_path: Path) -> None:
-    keeping.keep(ws, MEMORY)
+    write.keep(ws, MEMORY)
     written = mem.forget(ID)
     assert isinstance(written, Written)
-    assert forgetting.was_forgotten(ws, ID)
+    assert forget.was_forgotten(ws, ID)
     purged = mem.forget(ID, purge=True)
     assert isinstance(purged, Purged)
     assert not is_anywhere(ws)
     for number in (7, 8):
-        reviewing.propose(
-            ws, Memory(f"{number}" * 8, f"Walrus {number}", f"Walrus number {number} sleeps."), "doubtful"
-        )
+        review.propose(ws, Memory(f"{number}" * 8, f"Walrus {number}", f"Walrus number {number} sleeps."), "doubtful")
     assert [each.because for each in mem.proposals()] == ["doubtful", "doubtful"]
     assert mem.accept("7" * 8).outcome == "accepted"
     assert mem.reject("8" * 8, why="no").outcome == "rejected"

@@ -8,7 +8,8 @@ import pytest
 from memem.core.errors import InputError
 from memem.core.memory import Memory
 from memem.doors.api import MemoryHome
-from memem.flows import graph, keeping
+from memem.notes import write
+from memem.search.graph import read
 from memem.workspace import open_workspace
 from tests.command_line import Run
 
@@ -75,7 +76,7 @@ def test_audit_lists_flaws_with_what_mends_them(run: Run) -> None:
 
 def test_audit_fix_tells_what_was_mended_and_how_to_take_it_back(run: Run) -> None:
     with closing(open_workspace(actor="test")) as ws:
-        keeping.keep(ws, Memory("a" * 32, "Mine", "A machine wrote it.", author="model", related=(GONE,)))
+        write.keep(ws, Memory("a" * 32, "Mine", "A machine wrote it.", author="model", related=(GONE,)))
     done = run("graph", "audit", "--fix")
     assert done.out.startswith(f"mended memories/mine-aaaaaaaa.md: links in `related` to {GONE}, which is not there\n")
     batch = run("log", "--json").data[0]
@@ -90,7 +91,7 @@ def test_reindex_makes_the_graph_anew_too(run: Run) -> None:
     before = run("graph", "stats", "--json").data
     run("reindex")
     with closing(open_workspace(actor="test")) as ws:
-        assert len(graph.edges(ws)) == before["edges"] == 1
+        assert len(read.edges(ws)) == before["edges"] == 1
 
 
 def test_without_a_memory_of_that_id_it_says_so(run: Run, vault: list[str]) -> None:

@@ -13,9 +13,9 @@ from memem.core import locks
 from memem.core.home import Home
 from memem.doors import cli
 from memem.doors.cli import output
-from memem.flows import encode, meaning, model
-from memem.index import weights
-from memem.index.weights import Weights
+from memem.search import meaning
+from memem.search.encoders import encode, model, weights
+from memem.search.encoders.weights import Weights
 from memem.workspace import Workspace
 from tests.command_line import Outcome, Run, assert_failed
 from tests.fakes import FakeEncoder
@@ -299,7 +299,7 @@ def migrate(monkeypatch: pytest.MonkeyPatch, name: str) -> FakeEncoder:
     """Name another model, as the library would load it."""
     monkeypatch.delenv("MEMEM_ENCODER")
     monkeypatch.setenv("MEMEM_EMBED_MODEL", name)
-    monkeypatch.setattr("memem.flows.model._require_library", lambda: None)
+    monkeypatch.setattr("memem.search.encoders.model._require_library", lambda: None)
     other = FakeEncoder(f"{name} 1", means={"automobile": "coffee"})
     monkeypatch.setattr(Workspace, "_load_encoder", lambda _: other)
     return other

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from memem.core import locks
+from memem.core import background, locks
 from memem.core.home import Home
 from memem.doors import cli
-from memem.flows import mining
-from memem.jobs import detach, history_progress
-from memem.jobs.history_progress import HistoryProgress
+from memem.mine import schedule
+from memem.state import history_progress
+from memem.state.history_progress import HistoryProgress
 from tests import fake_claude
 from tests.command_line import Outcome, Run, Terminal, assert_failed
 from tests.transcripts import ECHO, Transcript, fact
@@ -151,7 +151,7 @@ def test_interrupted_it_is_130_and_goes_on_later(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(mining, "mine_all", interrupt)
+        patch.setattr(schedule, "mine_all", interrupt)
         assert run("mine", "--history", "--yes").code == 130
     assert run("mine", "--history", "--yes").code == 0
     assert titles(run) == {"one"}
@@ -442,7 +442,7 @@ def test_a_session_is_left_to_a_process_of_its_own(
     run: Run, session: Transcript, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     started: list[list[str]] = []
-    monkeypatch.setattr(detach, "start", lambda arguments, *_, **__: started.append(list(arguments)))
+    monkeypatch.setattr(background, "start_memem", lambda arguments, *_, **__: started.append(list(arguments)))
     run("mining", "on")
     done = run("mine", "--session", str(session.path), "--detach")
     assert (done.code, done.out) == (0, "")
@@ -454,7 +454,7 @@ def test_history_goes_on_in_the_background_once_somebody_has_agreed(
     run: Run, session: Transcript, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     started: list[list[str]] = []
-    monkeypatch.setattr(detach, "start", lambda arguments, *_, **__: started.append(list(arguments)))
+    monkeypatch.setattr(background, "start_memem", lambda arguments, *_, **__: started.append(list(arguments)))
     failed_to_ask = run("mine", "--history", "--detach")
     assert (failed_to_ask.code, started) == (1, [])
     done = run("mine", "--history", "--detach", "--yes")
@@ -470,7 +470,7 @@ def test_a_second_run_over_the_history_says_how_far_the_first_is(
     run: Run, home: Home, session: Transcript, monkeypatch: pytest.MonkeyPatch, how: tuple[str, ...]
 ) -> None:
     started: list[object] = []
-    monkeypatch.setattr(detach, "start", lambda *given, **_: started.append(given))
+    monkeypatch.setattr(background, "start_memem", lambda *given, **_: started.append(given))
     running = HistoryProgress("running", 12, 26, 14, 0.04, 0, "2026-03-01T09:00:00+01:00").of_this_process()
     history_progress.write(home.history_file, running)
     assert_failed(run("mine", "--history", "--yes", *how), "History mining is already running: 12 of 26 sessions.")

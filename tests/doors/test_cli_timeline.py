@@ -4,7 +4,7 @@ import pytest
 
 from memem.core.memory import Memory
 from memem.doors.api import MemoryHome
-from memem.flows import keeping
+from memem.notes import write
 from memem.workspace import open_workspace
 from tests.command_line import Run
 
@@ -15,8 +15,8 @@ OLD, NEW = "0ld00000-0000-4000-8000-000000000000", "new00000-0000-4000-8000-0000
 def replaced() -> tuple[str, str]:
     """The ids of a memory and of the one that replaced it."""
     ws = open_workspace(actor="test")
-    keeping.keep(ws, Memory(OLD, "Npm", "The shop is built with npm.", "shop", superseded_by=f"[[pnpm-{NEW[:8]}]]"))
-    keeping.keep(ws, Memory(NEW, "Pnpm", "The shop is built with pnpm.", "shop", supersedes=f"[[npm-{OLD[:8]}]]"))
+    write.keep(ws, Memory(OLD, "Npm", "The shop is built with npm.", "shop", superseded_by=f"[[pnpm-{NEW[:8]}]]"))
+    write.keep(ws, Memory(NEW, "Pnpm", "The shop is built with pnpm.", "shop", supersedes=f"[[npm-{OLD[:8]}]]"))
     ws.close()
     return OLD, NEW
 

@@ -7,7 +7,8 @@ import pytest
 
 from memem.core.errors import InputError
 from memem.doors.api import MemoryHome
-from memem.flows import consent, transcripts
+from memem.search import transcripts
+from memem.state import consent
 from memem.workspace import Workspace
 from tests.command_line import Run
 from tests.transcripts import Transcript

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from memem.doors import cli
-from memem.flows import remember
+from memem.notes import save
 from memem.workspace import Workspace, open_workspace
 from tests.command_line import Outcome, Run, Terminal
 
@@ -25,7 +25,7 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> 
 def home() -> Workspace:
     """The home that commands use, with a memory in it."""
     ws = open_workspace(actor="test")
-    remember.save(ws, "The walrus sleeps.")
+    save.save(ws, "The walrus sleeps.")
     ws.close()
     return ws
 
@@ -93,6 +93,6 @@ def test_what_is_left_to_do_is_said(home: Workspace, run: Run) -> None:
     ("number", "text"), [(0, ""), (999, "(999 bytes) "), (12_345, "(12 KB) "), (91_000_000, "(91 MB) ")]
 )
 def test_sizes_are_for_reading(number: int, text: str) -> None:
-    from memem.doors.cli.verb_uninstall import _size
+    from memem.doors.cli.home.uninstall import _size
 
     assert _size(number) == text

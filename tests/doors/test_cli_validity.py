@@ -6,8 +6,8 @@ import pytest
 
 from memem.core.memory import Memory
 from memem.doors.api import MemoryHome
-from memem.doors.mcp_server import tools
-from memem.flows import keeping
+from memem.doors.mcp import tools
+from memem.notes import write
 from memem.workspace import Workspace, open_workspace
 from tests.command_line import Run
 
@@ -22,9 +22,9 @@ def home() -> Workspace:
     old = {"status": "deprecated", "valid_to": "2025-06-01", "superseded_by": f"[[pnpm-{NEW[:8]}]]"}
     new = {"created": "2025-06-01T09:00:00Z", "valid_from": "2025-06-02", "supersedes": f"[[npm-{OLD[:8]}]]"}
     stale = {"status": "stale", "stale_because": "build.sh is gone from shop"}
-    keeping.keep(ws, Memory(OLD, "Npm", "The shop is built with npm.", "shop", **month, **old))  # type: ignore[arg-type]
-    keeping.keep(ws, Memory(NEW, "Pnpm", "The shop is built with pnpm.", "shop", **new))  # type: ignore[arg-type]
-    keeping.keep(ws, Memory(STALE, "Script", "The shop is built by build.sh.", "shop", **month, **stale))  # type: ignore[arg-type]
+    write.keep(ws, Memory(OLD, "Npm", "The shop is built with npm.", "shop", **month, **old))  # type: ignore[arg-type]
+    write.keep(ws, Memory(NEW, "Pnpm", "The shop is built with pnpm.", "shop", **new))  # type: ignore[arg-type]
+    write.keep(ws, Memory(STALE, "Script", "The shop is built by build.sh.", "shop", **month, **stale))  # type: ignore[arg-type]
     ws.close()
     return ws
 

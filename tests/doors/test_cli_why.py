@@ -4,7 +4,8 @@ import pytest
 
 from memem.core.memory import Hit, Memory, Slice
 from memem.doors.api import MemoryHome
-from memem.flows import keeping, receipts
+from memem.inject import receipts
+from memem.notes import write
 from memem.workspace import Workspace, open_workspace
 from tests.command_line import Run
 
@@ -20,7 +21,7 @@ def show(ws: Workspace, session: str, confidence: float | None = 0.8) -> None:
 def shown() -> None:
     """A memory that was shown in three sessions, and used in the first."""
     ws = open_workspace(actor="test")
-    keeping.keep(ws, SIGNING)
+    write.keep(ws, SIGNING)
     for session in ("s1", "s2"):
         show(ws, session)
     show(ws, "s3", confidence=None)
@@ -86,7 +87,7 @@ def test_why_of_a_memory_also_shows_where_it_was_shown_and_what_came_of_it(run: 
 )
 def test_how_a_memory_fared_is_told_in_words(run: Run, shown: int, used: int, told: str) -> None:
     ws = open_workspace(actor="test")
-    keeping.keep(ws, SIGNING)
+    write.keep(ws, SIGNING)
     for number in range(shown):
         show(ws, "s1")
         (receipt,) = ws.contexts.receipts.unjudged("s1")
@@ -103,7 +104,7 @@ def test_a_session_that_has_none_yet_is_told_so_first(run: Run, monkeypatch: pyt
 
 def test_a_memory_whose_use_nobody_has_judged_counts_as_it_is(run: Run) -> None:
     ws = open_workspace(actor="test")
-    keeping.keep(ws, SIGNING)
+    write.keep(ws, SIGNING)
     show(ws, "s1")
     ws.close()
     done = run("why", SIGNING.id)

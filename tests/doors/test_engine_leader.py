@@ -13,7 +13,7 @@ import pytest
 
 from memem.core.errors import HomeError, InputError
 from memem.doors.engine import leader as leading
-from memem.doors.engine import private, protocol
+from memem.doors.engine import protocol
 from memem.doors.engine.leader import Leader
 from memem.doors.engine.protocol import Reply, Request
 from tests.engines import LONG, asking, connected, echo, everything, never, said, short_folder
@@ -169,7 +169,7 @@ def test_who_comes_when_there_is_no_room_is_sent_away(address: Path, monkeypatch
 
 
 def test_a_stranger_gets_no_answer(address: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(private, "_peer_uid", lambda _: os.geteuid() + 1)
+    monkeypatch.setattr(protocol, "_peer_uid", lambda _: os.geteuid() + 1)
     with answering(address, never):
         assert said(address, PING) == b""
 
@@ -177,9 +177,9 @@ def test_a_stranger_gets_no_answer(address: Path, monkeypatch: pytest.MonkeyPatc
 def test_the_kernel_tells_who_is_at_the_other_end() -> None:
     ours, theirs = socket.socketpair()
     with ours, theirs:
-        assert private._peer_uid(ours) in (None, os.geteuid())
-        assert private.is_ours(ours)
-    assert not private.is_ours(ours)
+        assert protocol._peer_uid(ours) in (None, os.geteuid())
+        assert protocol.is_ours(ours)
+    assert not protocol.is_ours(ours)
 
 
 @pytest.mark.parametrize(("uid", "is_ours"), [(os.geteuid(), True), (os.geteuid() + 1, False)])
@@ -190,7 +190,7 @@ def test_other_systems_tell_it_in_their_own_way(uid: int, is_ours: bool, monkeyp
 
     monkeypatch.delattr(socket, "SO_PEERCRED", raising=False)
     monkeypatch.setattr(socket, "LOCAL_PEERCRED", 1, raising=False)
-    assert private.is_ours(Told()) is is_ours  # type: ignore[arg-type]
+    assert protocol.is_ours(Told()) is is_ours  # type: ignore[arg-type]
 
 
 def test_where_no_system_tells_it_the_folder_is_what_protects(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -198,7 +198,7 @@ def test_where_no_system_tells_it_the_folder_is_what_protects(monkeypatch: pytes
         monkeypatch.delattr(socket, name, raising=False)
     ours, theirs = socket.socketpair()
     with ours, theirs:
-        assert private.is_ours(ours)
+        assert protocol.is_ours(ours)
 
 
 def test_the_socket_and_a_folder_made_for_it_are_private(address: Path) -> None:
@@ -224,7 +224,7 @@ def test_a_folder_that_is_a_link_is_refused(address: Path) -> None:
 
 
 def test_a_folder_of_somebody_else_is_refused(address: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(private, "own_uid", lambda: os.geteuid() + 1)
+    monkeypatch.setattr(protocol, "own_uid", lambda: os.geteuid() + 1)
     with pytest.raises(HomeError):
         Leader(address, echo, log=pytest.fail)
 
@@ -232,7 +232,7 @@ def test_a_folder_of_somebody_else_is_refused(address: Path, monkeypatch: pytest
 def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(HomeError, match="file"):
-        private.make_folder_of(tmp_path / "file" / "run" / "engine.sock")
+        protocol.make_folder_of(tmp_path / "file" / "run" / "engine.sock")
 
 
 def test_what_a_dead_leader_left_is_replaced(address: Path) -> None:

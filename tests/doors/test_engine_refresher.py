@@ -10,8 +10,10 @@ import pytest
 from memem.core.errors import SettingsError
 from memem.doors.engine import refresher as refreshers
 from memem.doors.engine.refresher import Refresher
-from memem.flows import meaning, reindex, remember, retrieve, statusline
-from memem.flows.reindex import Refreshed
+from memem.inject import statusline
+from memem.notes import save
+from memem.search import find, meaning, refresh
+from memem.search.refresh import Refreshed
 from memem.workspace import Workspace
 from tests.engines import LONG
 from tests.fakes import FakeEncoder, SteppingClock
@@ -25,8 +27,8 @@ class Looks:
         self._clock = clock
         self.takes = 0.0
         self.found: Refreshed | None = None
-        self._real = reindex.refresh
-        monkeypatch.setattr(reindex, "refresh", self._refresh)
+        self._real = refresh.refresh
+        monkeypatch.setattr(refresh, "refresh", self._refresh)
 
     def _refresh(self, ws: Workspace) -> Refreshed:
         self._clock.forward(seconds=self.takes)
@@ -45,7 +47,7 @@ class Looks:
 @pytest.fixture
 def looks(ws: Workspace, monkeypatch: pytest.MonkeyPatch, clock: SteppingClock) -> Looks:
     """At a vault with one note in it."""
-    remember.save(ws, "The house is yellow.", project="general")
+    save.save(ws, "The house is yellow.", project="general")
     return Looks(monkeypatch, clock)
 
 
@@ -70,7 +72,7 @@ def test_what_is_written_by_hand_is_found_without_a_scan_by_whoever_asks(
     write(memories, "Boats are moored at the north pier.")
     refresher.touch()
     assert looks.next()
-    assert retrieve.search(ws, "where are boats moored")
+    assert find.search(ws, "where are boats moored")
     assert looks.none()
 
 
@@ -91,7 +93,7 @@ def test_while_somebody_asks_the_vault_is_looked_at_every_two_seconds(
 def test_it_looks_by_itself_without_a_request(
     refresher: Refresher, looks: Looks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reindex, "RESCAN_SECONDS", 0.0)
+    monkeypatch.setattr(refresh, "RESCAN_SECONDS", 0.0)
     refresher.touch()
     assert looks.next()
     assert looks.next()
@@ -166,7 +168,7 @@ def test_a_vault_that_is_gone_is_told_once_and_seen_again_when_it_is_back(
     refresher.touch()
     assert looks.next()
     refresher.stop()
-    assert retrieve.search(ws, "boats moored")
+    assert find.search(ws, "boats moored")
     assert len(logged) == 1
     assert "VaultMissing" in logged[0]
 
@@ -212,7 +214,7 @@ def test_a_stopped_refresher_does_not_begin_again(ws: Workspace, looks: Looks) -
 @pytest.fixture
 def encoding(meant: Workspace, clock: SteppingClock) -> Callable[[], None]:
     """Looks once at the vault of a home that is searched by meaning."""
-    remember.save(meant, "The house is yellow.", project="general")
+    save.save(meant, "The house is yellow.", project="general")
 
     def once() -> None:
         refresher = Refresher(meant.twin, log=pytest.fail, ticks=clock.ticks)
@@ -273,13 +275,13 @@ def test_a_cache_that_is_deleted_is_made_anew(
     clock.forward(seconds=3)
     refresher.touch()
     assert looks.next()
-    assert retrieve.search(ws, "yellow house")
+    assert find.search(ws, "yellow house")
 
 
 def test_the_status_line_follows_what_another_thread_saved(ws: Workspace, refresher: Refresher, looks: Looks) -> None:
     folder = ws.user_home / "shop-api"
     statusline.note_session(ws, folder)
-    remember.save(ws, "The API listens on 8443.", title="API port", project="shop-api")
+    save.save(ws, "The API listens on 8443.", title="API port", project="shop-api")
     refresher.touch()
     assert looks.next()
     refresher.stop()  # once it has done what it is at

@@ -18,7 +18,7 @@ import memem
 from memem.core.home import socket_address
 from memem.doors.engine import engine as engines
 from memem.doors.engine import leader as leading
-from memem.doors.engine import private, protocol
+from memem.doors.engine import protocol
 from memem.doors.engine.engine import Engine
 from memem.doors.engine.leader import Leader
 from memem.doors.engine.protocol import Reply, Request
@@ -322,7 +322,7 @@ def test_a_socket_of_somebody_else_is_not_asked(
 ) -> None:
     assert leads(begin(never))
     asker = Engine(run / "engine.lock", run / "engine.sock", echo, log=pytest.fail)
-    monkeypatch.setattr(private, "own_uid", lambda: os.geteuid() + 1)
+    monkeypatch.setattr(protocol, "own_uid", lambda: os.geteuid() + 1)
     assert asker.ask(asking(), LONG) is None
 
 
@@ -331,7 +331,7 @@ def test_a_server_of_somebody_else_is_not_asked(
 ) -> None:
     assert leads(begin(never))
     asker = Engine(run / "engine.lock", run / "engine.sock", echo, log=pytest.fail)
-    monkeypatch.setattr(private, "_peer_uid", lambda _: os.geteuid() + 1)
+    monkeypatch.setattr(protocol, "_peer_uid", lambda _: os.geteuid() + 1)
     assert asker.ask(asking(), LONG) is None
 
 

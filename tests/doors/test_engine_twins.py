@@ -11,8 +11,9 @@ import pytest
 
 import memem
 from memem import workspace
-from memem.flows import remember, retrieve
-from memem.index.encoder import Encoder
+from memem.notes import save
+from memem.search import find
+from memem.search.encoders.interface import Encoder
 from memem.workspace import Workspace, open_workspace
 from tests.engines import LONG
 from tests.fakes import FakeEncoder
@@ -59,20 +60,20 @@ def test_twins_in_several_threads_load_one_encoder_once(
 
 
 def test_twins_search_and_save_in_threads_of_their_own(meant: Workspace) -> None:
-    remember.save(meant, "The automobile is repaired on Mondays.", project="garage")
+    save.save(meant, "The automobile is repaired on Mondays.", project="garage")
 
     def work(number: int) -> None:
         own = meant.twin()
-        remember.save(own, f"Ship number {number} sails on Fridays.", project="harbour")
-        assert retrieve.search(own, "lorry mended")[0].memory.project == "garage"
+        save.save(own, f"Ship number {number} sails on Fridays.", project="harbour")
+        assert find.search(own, "lorry mended")[0].memory.project == "garage"
         own.close()
 
     together(*(lambda number=number: work(number) for number in range(4)))
-    assert len(retrieve.search(meant, "ship sails")) == 4
+    assert len(find.search(meant, "ship sails")) == 4
 
 
 def test_a_twin_is_the_same_home_with_nothing_open(ws: Workspace) -> None:
-    remember.save(ws, "The house is yellow.")
+    save.save(ws, "The house is yellow.")
     ws.next_scan = 5.0
     twin = ws.twin()
     for name in ("settings", "clock", "actor", "user_home", "environ", "ticks", "pause"):
@@ -80,7 +81,7 @@ def test_a_twin_is_the_same_home_with_nothing_open(ws: Workspace) -> None:
     assert twin.next_scan < 0
     assert "index" not in twin.__dict__
     twin.close()
-    assert retrieve.search(ws, "house")
+    assert find.search(ws, "house")
 
 
 # --- what answers depend on ---------------------------------------------------------------------------------------

@@ -10,8 +10,13 @@ import pytest
 from memem.core.errors import Forgotten
 from memem.doors import cli
 from memem.doors.api import MemoryHome
-from memem.doors.mcp_server.tools import call
-from memem.flows import consent, forgetting, importing, mining, purging, reindex, retrieve, reviewing
+from memem.doors.mcp.tools import call
+from memem.mine import schedule
+from memem.notes import forget, review
+from memem.search import find, refresh
+from memem.state import consent
+from memem.transfer import import_
+from memem.upkeep import purge
 from memem.workspace import Workspace, open_workspace
 from tests.fakes import START, SteppingClock
 from tests.transcripts import Transcript, fact, kept, once, open_miner
@@ -55,7 +60,7 @@ def by_import(statement: str) -> bool:
     file = Path("brought.md")
     file.write_text(statement, encoding="utf-8")
     try:
-        (done,) = importing.import_notes(ws, [file], project="shop").files
+        (done,) = import_.import_notes(ws, [file], project="shop").files
     finally:
         ws.close()
     return done.outcome == "created"
@@ -68,8 +73,8 @@ def statements() -> list[str]:
     """What can be recalled."""
     ws = open_workspace(actor="test")
     try:
-        reindex.refresh(ws)
-        return sorted(entry.body for entry in retrieve.list_memories(ws))
+        refresh.refresh(ws)
+        return sorted(entry.body for entry in find.list_memories(ws))
     finally:
         ws.close()
 
@@ -79,7 +84,7 @@ def done_with(request: pytest.FixtureRequest) -> None:
     """A person has saved and forgotten the statement."""
     ws = open_workspace(actor="test")
     saved = MemoryHome(ws).save(FORGOTTEN, project="shop")
-    (forgetting.forget if request.param == "forgotten" else purging.purge)(ws, saved.memory.id)
+    (forget.forget if request.param == "forgotten" else purge.purge)(ws, saved.memory.id)
     ws.close()
 
 
@@ -114,58 +119,58 @@ def lose_state(ws: Workspace) -> None:
 def test_mining_again_does_not_bring_it_back_in_other_words(miner: Workspace, session: Transcript) -> None:
     session.tells("one")
     session.tells("two")
-    mining.mine_file(miner, session.path)
+    schedule.mine_file(miner, session.path)
     assert kept(miner) == once("one", "two")
-    (note,) = [entry for entry in retrieve.list_memories(miner) if entry.memory.keys[0] == "one"]
-    forgetting.forget(miner, note.id)
+    (note,) = [entry for entry in find.list_memories(miner) if entry.memory.keys[0] == "one"]
+    forget.forget(miner, note.id)
     lose_state(miner)
     session.tells("three")
-    mining.mine_file(miner, session.path)
+    schedule.mine_file(miner, session.path)
     assert set(kept(miner)) == {"two", "three"}
 
 
 def test_nor_does_a_fork_of_the_session(miner: Workspace, session: Transcript, sessions: Path) -> None:
     session.tells("one")
-    mining.mine_file(miner, session.path)
-    forgetting.forget(miner, retrieve.list_memories(miner)[0].id)
+    schedule.mine_file(miner, session.path)
+    forget.forget(miner, find.list_memories(miner)[0].id)
     lose_state(miner)
     fork = Transcript(sessions / "s2.jsonl")
     fork.raw(session.path.read_bytes().replace(b'"s1"', b'"s2"'))
     fork.tells("two")
-    mining.mine_file(miner, fork.path)
+    schedule.mine_file(miner, fork.path)
     assert kept(miner) == once("two")
-    assert reviewing.proposals(miner) == []
+    assert review.proposals(miner) == []
 
 
 def test_what_a_person_says_anew_in_a_later_session_is_proposed(
     miner: Workspace, session: Transcript, sessions: Path, clock: SteppingClock
 ) -> None:
     session.tells("one")
-    mining.mine_file(miner, session.path)
-    forgetting.forget(miner, retrieve.list_memories(miner)[0].id)
+    schedule.mine_file(miner, session.path)
+    forget.forget(miner, find.list_memories(miner)[0].id)
     clock.forward(days=1)
     later = Transcript(sessions / "s2.jsonl", start=START + timedelta(days=1))
     later.tells("one")
     later.tells("two")
-    mining.mine_file(miner, later.path)
+    schedule.mine_file(miner, later.path)
     assert kept(miner) == once("two")
-    (proposal,) = reviewing.proposals(miner)
+    (proposal,) = review.proposals(miner)
     assert proposal.because == "it was forgotten on 2026-03-01"
-    reviewing.accept(miner, proposal.memory.id)
+    review.accept(miner, proposal.memory.id)
     assert kept(miner) == once("one", "two")
 
 
 def test_what_was_deleted_by_hand_is_not_mined_again(miner: Workspace, session: Transcript) -> None:
     session.tells("one")
     session.tells("two")
-    mining.mine_file(miner, session.path)
-    (note,) = [entry for entry in retrieve.list_memories(miner) if entry.memory.keys[0] == "one"]
+    schedule.mine_file(miner, session.path)
+    (note,) = [entry for entry in find.list_memories(miner) if entry.memory.keys[0] == "one"]
     miner.store.absolute(note.path).unlink()
-    reindex.refresh(miner)
+    refresh.refresh(miner)
     miner.close()
     for name in ("state.db", "state.db-wal", "state.db-shm"):
         (miner.home.state / name).unlink(missing_ok=True)
-    mining.mine_file(miner, session.path)
+    schedule.mine_file(miner, session.path)
     assert kept(miner) == once("two")
 
 
@@ -174,17 +179,17 @@ def test_rules_do_not_bring_it_back_either(tmp_path: Path, clock: SteppingClock,
     try:
         session.human(f"We decided to use Postgres instead of MySQL for the orders. {fact('x')}")
         session.human("Always run the linter before you commit anything to the main branch.")
-        mining.mine_file(ws, session.path)
-        before = {entry.body: entry.id for entry in retrieve.list_memories(ws)}
+        schedule.mine_file(ws, session.path)
+        before = {entry.body: entry.id for entry in find.list_memories(ws)}
         assert len(before) >= 2
         gone = next(body for body in before if "Postgres" in body)
-        forgetting.forget(ws, before[gone])
+        forget.forget(ws, before[gone])
         lose_state(ws)
-        mining.mine_file(ws, session.path)
-        reindex.refresh(ws)
-        assert {entry.body for entry in retrieve.list_memories(ws)} == set(before) - {gone}
+        schedule.mine_file(ws, session.path)
+        refresh.refresh(ws)
+        assert {entry.body for entry in find.list_memories(ws)} == set(before) - {gone}
         session.human("We decided to use Redis instead of Memcached for the sessions.")
-        mining.mine_file(ws, session.path)
-        assert any("Redis" in entry.body for entry in retrieve.list_memories(ws))
+        schedule.mine_file(ws, session.path)
+        assert any("Redis" in entry.body for entry in find.list_memories(ws))
     finally:
         ws.close()

@@ -14,9 +14,11 @@ from hypothesis import strategies as st
 from memem.core import sqlite as databases
 from memem.core.errors import HomeError, IndexTooNew, InputError, MememError, SettingsError, VaultMissing
 from memem.doors.hook import answers
-from memem.doors.mcp_server import tools
-from memem.flows import briefing, remember, retrieve
-from memem.flows.permissions import BY_ID, SCOPED
+from memem.doors.mcp import tools
+from memem.inject import session_start
+from memem.inject.tool_use import SCOPED_TOOLS, TOOLS_BY_ID
+from memem.notes import save
+from memem.search import find
 from memem.workspace import Workspace
 from tests.builders import examples
 
@@ -34,8 +36,8 @@ def shop(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def filled(ws: Workspace) -> Workspace:
-    remember.save(ws, "Access tokens are signed with RS256.", title="Signing", project="shop", paths=("src/**",))
-    remember.save(ws, "Tests are named for one behaviour.", project="shop", kind="convention")
+    save.save(ws, "Access tokens are signed with RS256.", title="Signing", project="shop", paths=("src/**",))
+    save.save(ws, "Tests are named for one behaviour.", project="shop", kind="convention")
     return ws
 
 
@@ -89,7 +91,7 @@ def test_a_prompt_that_needs_nothing_is_answered_with_nothing_at_all(filled: Wor
 
 
 def test_what_is_not_ascii_is_written_as_it_is(filled: Workspace, shop: Path) -> None:
-    remember.save(filled, "访问令牌使用 RS256 签名。", title="签名", project="shop")
+    save.save(filled, "访问令牌使用 RS256 签名。", title="签名", project="shop")
     envelope = json.dumps({"prompt": "访问令牌如何签名？", "cwd": str(shop)}).encode()
     assert "访问令牌使用 RS256 签名。" in answers.answer(filled, "UserPromptSubmit", envelope).decode()
 
@@ -121,7 +123,7 @@ def test_a_tool_without_a_file_is_answered_with_nothing(filled: Workspace, shop:
 ALLOWED = {"hookSpecificOutput": {"hookEventName": "PermissionRequest", "decision": {"behavior": "allow"}}}
 
 
-@pytest.mark.parametrize("name", sorted(SCOPED))
+@pytest.mark.parametrize("name", sorted(SCOPED_TOOLS))
 def test_our_reading_tools_need_no_permission(ws: Workspace, name: str) -> None:
     given: dict[str, Any] = {"tool_name": TOOL + name, "tool_input": {"query": "x"}}
     assert answer(ws, "PermissionRequest", **given) == ALLOWED
@@ -162,11 +164,11 @@ def test_whoever_wants_to_be_asked_is_asked(ws: Workspace) -> None:
 
 
 def test_every_tool_that_can_be_allowed_only_reads() -> None:
-    assert {*SCOPED, *BY_ID} < {tool.name for tool in tools.TOOLS if tool.reads}
+    assert {*SCOPED_TOOLS, *TOOLS_BY_ID} < {tool.name for tool in tools.TOOLS if tool.reads}
 
 
 def test_forgetting_asks_with_the_title_when_there_is_somebody_to_ask(filled: Workspace) -> None:
-    (entry,) = [each for each in retrieve.list_memories(filled) if "RS256" in each.body]
+    (entry,) = [each for each in find.list_memories(filled) if "RS256" in each.body]
     given: dict[str, Any] = {"tool_name": f"{TOOL}memory_forget", "tool_input": {"id": entry.memory.id8}}
     decided = answer(filled, "PreToolUse", **given)["hookSpecificOutput"]
     assert decided["permissionDecision"] == "ask"
@@ -238,7 +240,7 @@ def test_a_message_may_name_a_path_that_is_no_text(filled: Workspace, monkeypatc
     def gone(*_: object, **__: object) -> None:
         raise HomeError("Cannot use /srv/\udcff.")
 
-    monkeypatch.setattr(briefing, "brief", gone)
+    monkeypatch.setattr(session_start, "brief", gone)
     assert answer(filled, "SessionStart")["systemMessage"].startswith("memem: Cannot use /srv/?.")
 
 
@@ -341,7 +343,7 @@ def test_any_bytes_are_answered_or_refused_in_our_words(filled: Workspace, event
 
 def test_a_folder_that_is_a_loop_of_links_is_taken_for_none(filled: Workspace, tmp_path: Path) -> None:
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
-    remember.save(filled, "A fact of none.")
+    save.save(filled, "A fact of none.")
     told = answer(filled, "SessionStart", tmp_path / "loop", source="startup")
     assert "- Project: general" in told["hookSpecificOutput"]["additionalContext"]
 

@@ -19,9 +19,9 @@ from memem.core import settings
 from memem.core.home import MOST_ADDRESS, OWN_FOLDER, socket_address
 from memem.doors.engine import protocol
 from memem.doors.engine.protocol import Reply, Request
-from memem.doors.hook import client, later
-from memem.flows import consent, remember
-from memem.jobs import letters
+from memem.doors.hook import client, command
+from memem.notes import save
+from memem.state import consent, inbox
 from memem.workspace import Workspace
 from tests.transcripts import Transcript
 
@@ -50,7 +50,7 @@ def environ(ws: Workspace) -> dict[str, str]:
 @pytest.fixture
 def house(ws: Workspace) -> Workspace:
     """A memory that a prompt about the house needs."""
-    remember.save(ws, "The house is painted yellow, by Swoboda & Sons.", title="Colour of the house", project="general")
+    save.save(ws, "The house is painted yellow, by Swoboda & Sons.", title="Colour of the house", project="general")
     return ws
 
 
@@ -274,9 +274,9 @@ def test_a_look_at_a_disk_that_does_not_answer_holds_nothing_of_the_hook_open(
     stuck = """
 SECONDS = {"UserPromptSubmit": 1.5}
 sys.path[:0] = [ROOT, os.environ["PACKAGES"]]
-from memem.flows import reindex
+from memem.search import prescan
 import time
-reindex._is_unchanged = lambda ws: time.sleep(60)
+prescan._is_unchanged = lambda ws: time.sleep(60)
 """
     environ["PACKAGES"] = str(Path(pytest.__file__).parents[1])
     environ["MEMEM_ENCODER"] = "minilm"
@@ -316,7 +316,7 @@ def paint(ws: Workspace, tmp_path: Path) -> Path:
     file = tmp_path / "shop" / "paint.py"
     file.parent.mkdir()
     file.touch()
-    remember.save(ws, "paint.py must stay free of imports.", title="Paint", project="shop", paths=("paint.py",))
+    save.save(ws, "paint.py must stay free of imports.", title="Paint", project="shop", paths=("paint.py",))
     return file
 
 
@@ -448,10 +448,10 @@ def test_the_client_and_the_engine_agree_on_what_says_that_it_was_late(
 
 
 def test_the_client_and_those_that_it_starts_agree_on_what_it_leaves_them(ws: Workspace) -> None:
-    assert client.HELD == letters.HELD
+    assert client.HELD == inbox.HELD
     assert client.OWN_FOLDER == OWN_FOLDER
-    assert set(client.LATER) == set(later.FLUSHES)
-    assert client.JUDGING == later.JUDGED
+    assert set(client.LATER) == set(command.FLUSHES)
+    assert client.JUDGING == command.JUDGED
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 import memem
-from memem.flows import consent, remember
+from memem.notes import save
+from memem.state import consent
 from memem.workspace import Workspace
 from tests.transcripts import Transcript
 
@@ -29,7 +30,7 @@ def call(environ: dict[str, str], given: object, *arguments: str) -> subprocess.
 
 
 def test_an_event_is_answered_on_standard_output(ws: Workspace, environ: dict[str, str], tmp_path: Path) -> None:
-    remember.save(ws, "The house is painted yellow, by Swoboda & Sons.", project="general")
+    save.save(ws, "The house is painted yellow, by Swoboda & Sons.", project="general")
     given = {"session_id": "s1", "cwd": str(tmp_path), "prompt": "is the house painted yellow?"}
     done = call(environ, given, "UserPromptSubmit")
     assert (done.returncode, done.stderr) == (0, "")

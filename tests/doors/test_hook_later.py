@@ -11,8 +11,14 @@ from hypothesis import strategies as st
 
 from memem.core.errors import InputError, MememError
 from memem.core.memory import Hit, Slice
-from memem.doors.hook import later
-from memem.flows import consent, hook_check, mining, receipts, remember, upkeep, usefulness
+from memem.doors.hook import command
+from memem.inject import receipts
+from memem.inject import usefulness as inject_usefulness
+from memem.mine import schedule
+from memem.notes import save
+from memem.state import consent, usefulness
+from memem.upkeep import session_start
+from memem.upkeep.checks import hooks
 from memem.workspace import Workspace
 from tests.builders import examples
 from tests.transcripts import Transcript, fact, kept, once, sent
@@ -22,7 +28,7 @@ MINING = ["Stop", "PreCompact", "SessionEnd"]
 
 def work(ws: Workspace, event: str, session: Transcript, **more: Any) -> None:
     told = {"session_id": session.session, "transcript_path": str(session.path), "cwd": session.cwd}
-    later.work(ws, event, json.dumps({**told, "hook_event_name": event, **more}).encode())
+    command.work(ws, event, json.dumps({**told, "hook_event_name": event, **more}).encode())
 
 
 @pytest.mark.parametrize("event", MINING)
@@ -54,7 +60,7 @@ def test_nothing_is_mined_of_a_call_of_our_own(miner: Workspace, claude: Path, s
 def test_the_session_that_doctor_makes_up_is_not_mined(miner: Workspace, session: Transcript, event: str) -> None:
     consent.opt_in(miner)
     session.tells("one")
-    work(miner, event, session, session_id=hook_check.SESSION)
+    work(miner, event, session, session_id=hooks.SESSION)
     assert miner.state.queue.marks() == []
     assert not miner.settings.vault.exists()
 
@@ -101,10 +107,10 @@ def test_an_answer_that_is_not_in_the_file_yet_is_waited_for(miner: Workspace, s
 def test_an_event_that_names_no_transcript_is_refused_once_mining_is_on(
     miner: Workspace, event: str, envelope: bytes
 ) -> None:
-    later.work(miner, event, envelope)
+    command.work(miner, event, envelope)
     consent.opt_in(miner)
     with pytest.raises(InputError, match="told of no transcript"):
-        later.work(miner, event, envelope)
+        command.work(miner, event, envelope)
 
 
 # --- what was shown is judged -------------------------------------------------------------------------------------
@@ -112,7 +118,7 @@ def test_an_event_that_names_no_transcript_is_refused_once_mining_is_on(
 
 def shown(ws: Workspace, session: Transcript) -> str:
     """A memory that the session was shown, and that its answer cites."""
-    memory = remember.save(ws, "Prices are net.", project="shop").memory
+    memory = save.save(ws, "Prices are net.", project="shop").memory
     session.human("are prices net?")
     receipts.record(ws, Slice("text", (Hit(memory, "a.md", 0.9),), "", "shop", "", session.session), prompt="x")
     session.claude(f"Yes, says {memory.id8}.")
@@ -148,7 +154,7 @@ def test_what_is_wrong_with_judging_is_told_and_keeps_nothing_from_being_mined(
     def fails(*_: object, **__: object) -> None:
         raise problem
 
-    monkeypatch.setattr(usefulness, "judge", fails)
+    monkeypatch.setattr(inject_usefulness, "judge", fails)
     consent.opt_in(miner)
     session.tells("one")
     with pytest.raises(type(problem), match=str(problem)):
@@ -156,11 +162,11 @@ def test_what_is_wrong_with_judging_is_told_and_keeps_nothing_from_being_mined(
     assert kept(miner) == once("one")
 
 
-@pytest.mark.parametrize("told", [{"session_id": ""}, {"session_id": hook_check.SESSION}])
+@pytest.mark.parametrize("told", [{"session_id": ""}, {"session_id": hooks.SESSION}])
 def test_a_session_that_has_no_name_or_never_was_is_not_judged(
     ws: Workspace, session: Transcript, monkeypatch: pytest.MonkeyPatch, told: dict[str, str]
 ) -> None:
-    monkeypatch.setattr(usefulness, "judge", lambda *_, **__: pytest.fail("judged"))
+    monkeypatch.setattr(inject_usefulness, "judge", lambda *_, **__: pytest.fail("judged"))
     work(ws, "Stop", session, **told)
 
 
@@ -174,7 +180,7 @@ def test_an_event_without_a_transcript_is_judged_by_the_last_message(ws: Workspa
 def test_what_was_not_answered_waits_unless_its_session_has_ended(
     ws: Workspace, session: Transcript, event: str, waits: bool
 ) -> None:
-    memory = remember.save(ws, "Prices are net.", project="shop").memory
+    memory = save.save(ws, "Prices are net.", project="shop").memory
     receipts.record(ws, Slice("text", (Hit(memory, "a.md", 0.9),), "", "shop", "", session.session), prompt="x")
     session.human("are prices net?")
     work(ws, event, session)
@@ -184,19 +190,19 @@ def test_what_was_not_answered_waits_unless_its_session_has_ended(
 @pytest.mark.parametrize("event", ["UserPromptSubmit", "PreToolUse", "", "stop"])
 def test_an_event_that_begins_nothing_is_refused(ws: Workspace, event: str) -> None:
     with pytest.raises(InputError, match=r"is no event that begins something\. Known: SessionStart, Stop"):
-        later.work(ws, event, b"{}")
+        command.work(ws, event, b"{}")
 
 
-@pytest.mark.parametrize("event", sorted(set(later.WORK) - {"SessionStart"}))
+@pytest.mark.parametrize("event", sorted(set(command.WORK) - {"SessionStart"}))
 def test_an_envelope_that_is_none_is_refused(ws: Workspace, event: str) -> None:
     with pytest.raises(InputError, match="no JSON object"):
-        later.work(ws, event, b"[]")
+        command.work(ws, event, b"[]")
 
 
 def test_a_session_that_begins_has_everything_put_in_order(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     done: list[Workspace] = []
-    monkeypatch.setattr(upkeep, "after_session_start", lambda ws, _: done.append(ws))
-    later.work(ws, "SessionStart", b'{"source": "startup"}')
+    monkeypatch.setattr(session_start, "after_session_start", lambda ws, _: done.append(ws))
+    command.work(ws, "SessionStart", b'{"source": "startup"}')
     assert done == [ws]
 
 
@@ -212,10 +218,10 @@ def test_any_path_is_mined_or_refused_and_is_in_nobodys_way(miner: Workspace, pa
     ws.settings = replace(ws.settings, extractor="rules")
     consent.opt_in(ws)
     try:
-        later.work(ws, "SessionEnd", json.dumps({"transcript_path": path}).encode())
+        command.work(ws, "SessionEnd", json.dumps({"transcript_path": path}).encode())
     except MememError as problem:
         assert "\n" not in str(problem)
-    mining.mine_in_background(ws, None)
+    schedule.mine_in_background(ws, None)
 
 
 @pytest.mark.parametrize(
@@ -226,6 +232,6 @@ def test_a_session_that_begins_says_in_which_folder(
     ws: Workspace, monkeypatch: pytest.MonkeyPatch, envelope: bytes, folder: Path | None
 ) -> None:
     told: list[Path | None] = []
-    monkeypatch.setattr(upkeep, "after_session_start", lambda _, where: told.append(where))
-    later.work(ws, "SessionStart", envelope)
+    monkeypatch.setattr(session_start, "after_session_start", lambda _, where: told.append(where))
+    command.work(ws, "SessionStart", envelope)
     assert told == [folder]

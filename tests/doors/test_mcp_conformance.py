@@ -13,7 +13,7 @@ from mcp.client.stdio import stdio_client
 from mcp.shared.exceptions import MCPError
 
 import memem
-from memem.doors.mcp_server.tools import TOOLS
+from memem.doors.mcp.tools import TOOLS
 from tests.mcp_client import PATIENCE
 
 SERVE = Path(memem.__file__).with_name("serve.py")

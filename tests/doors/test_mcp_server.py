@@ -18,10 +18,10 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 import memem
 from memem import serve
 from memem.core.errors import InputError
-from memem.doors.mcp_server import calls, loop, protocol
-from memem.doors.mcp_server.tools import TOOLS
-from memem.flows import checkup_setup
+from memem.doors.mcp import calls, loop, protocol
+from memem.doors.mcp.tools import TOOLS
 from memem.serving import describe_error
+from memem.upkeep.checks import setup
 from tests.mcp_client import PATIENCE, Client
 
 
@@ -524,14 +524,16 @@ def test_nothing_heavy_is_loaded_before_the_tools_are_listed() -> None:
 import sys
 sys.path.insert(0, {str(SERVE.parents[1])!r})
 import memem.serve
-from memem.doors.mcp_server import protocol
+from memem.doors.mcp import protocol
 protocol.list_tools("full")
 print(*sorted(sys.modules))
 """
     shown = subprocess.run([sys.executable, "-I", "-S", "-c", code], stdout=subprocess.PIPE, check=True)
     loaded = set(shown.stdout.decode().split())
     ours = {name for name in loaded if name.startswith("memem")}
-    assert ours <= {"memem", "memem.serve", "memem.doors"} | {name for name in loaded if "mcp_server" in name}
+    assert ours <= {"memem", "memem.serve", "memem.doors"} | {
+        name for name in loaded if name.startswith("memem.doors.mcp")
+    }
     assert not {"asyncio", "subprocess", "tempfile", "typing", "pathlib", "logging", "inspect"} & loaded
 
 
@@ -625,7 +627,7 @@ def test_the_full_list_of_the_configuration_file_is_offered(tmp_path: Path) -> N
 def test_an_environment_without_a_package_says_how_to_repair_it() -> None:
     text = serve.describe(ModuleNotFoundError("No module named 'yaml'"))
     assert "No module named 'yaml'" in text
-    assert checkup_setup.set_up(SERVE.parents[1], Path(sys.prefix)) in text
+    assert setup.set_up(SERVE.parents[1], Path(sys.prefix)) in text
 
 
 @pytest.mark.parametrize("prefix", ["it's data/venv", "it's data/.venv"])
@@ -635,7 +637,7 @@ def test_the_command_that_repairs_is_the_one_that_doctor_names(tmp_path: Path, p
     root.mkdir()
     if is_clone:
         (root / ".git").touch()
-    assert serve.repair_command(str(root), str(environment)) == checkup_setup.set_up(root, environment)
+    assert serve.repair_command(str(root), str(environment)) == setup.set_up(root, environment)
 
 
 def test_a_plugin_folder_that_is_gone_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

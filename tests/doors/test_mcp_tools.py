@@ -11,11 +11,13 @@ import pytest
 from memem.core.errors import InputError, ModelError, NotFound, VaultMissing
 from memem.core.memory import Memory
 from memem.doors.api import MemoryHome
-from memem.doors.mcp_server import answers
-from memem.doors.mcp_server.tools import TOOLS, call, changes_no_note, checked, offered
-from memem.flows import keeping, provenance, retrieve, transcripts
-from memem.flows.reindex import RESCAN_SECONDS
-from memem.flows.transcripts import Beside, Said
+from memem.doors.mcp import answers
+from memem.doors.mcp.tools import TOOLS, call, changes_no_note, checked, offered
+from memem.inject import provenance
+from memem.notes import write
+from memem.search import find, transcripts
+from memem.search.refresh import RESCAN_SECONDS
+from memem.search.transcripts import Beside, Said
 from memem.workspace import Workspace
 from tests.fakes import SteppingClock
 
@@ -40,7 +42,7 @@ def keep(ws: Workspace, number: int, body: str, **properties: Any) -> str:
     """A memory of the shop, whose id begins with its number."""
     identity = f"{number:08d}-0000-4000-8000-000000000000"
     given = {"project": "shop", "created": "2026-03-01T09:00:00+01:00", **properties}
-    return keeping.keep(ws, Memory(identity, given.pop("title", ""), body, **given)).memory.id8
+    return write.keep(ws, Memory(identity, given.pop("title", ""), body, **given)).memory.id8
 
 
 # --- the table ----------------------------------------------------------------------------------------------------
@@ -369,7 +371,7 @@ def test_a_saved_memory_is_of_the_project_and_says_that_claude_wrote_it(ws: Work
         layer=1,
         paths="src/auth/**",
     )
-    (entry,) = retrieve.list_memories(ws)
+    (entry,) = find.list_memories(ws)
     memory = entry.memory
     assert answer == f"Saved: {memory.id8} · shop · **Signing**"
     assert (memory.project, memory.kind, memory.layer, memory.paths) == ("shop", "decision", 1, ("src/auth/**",))
@@ -385,21 +387,21 @@ def test_why_tells_who_saved_it(ws: Workspace, ask: Ask) -> None:
 
 def test_what_says_no_kind_is_a_fact_of_the_ordinary_layer(ws: Workspace, ask: Ask) -> None:
     ask("memory_save", content="The house is yellow.")
-    (entry,) = retrieve.list_memories(ws)
+    (entry,) = find.list_memories(ws)
     assert (entry.memory.kind, entry.memory.layer, entry.title) == ("fact", 2, "The house is yellow")
 
 
 def test_the_same_statement_is_known_already(ws: Workspace, ask: Ask) -> None:
     ask("memory_save", content="The house is yellow.")
     assert ask("memory_save", content="The house is yellow.", title="Again").startswith("Already known: ")
-    assert len(retrieve.list_memories(ws)) == 1
+    assert len(find.list_memories(ws)) == 1
 
 
 def test_what_the_gate_takes_out_is_told(ws: Workspace, ask: Ask) -> None:
     answer = ask("memory_save", content=f"The deploy token is {TOKEN}, of the\u200b bot.")
     assert "\nTaken out before: " in answer
     assert "1 invisible or control characters were removed." in answer
-    assert TOKEN not in answer + retrieve.list_memories(ws)[0].body
+    assert TOKEN not in answer + find.list_memories(ws)[0].body
 
 
 def test_a_forgotten_memory_is_found_no_more(ws: Workspace, ask: Ask) -> None:
@@ -431,7 +433,7 @@ def test_a_timeline_tells_what_each_neighbour_is(ws: Workspace, ask: Ask) -> Non
 
 def test_a_timeline_leaves_out_links_to_other_projects_unless_all_are_asked_for(ws: Workspace, ask: Ask) -> None:
     keep(ws, 1, "The bank signs too.", project="bank", title="Bank")
-    link = f"[[{retrieve.get(ws, '00000001').link[2:-2]}]]"
+    link = f"[[{find.get(ws, '00000001').link[2:-2]}]]"
     keep(ws, 2, "Tokens are signed.", related=(link,))
     assert "Bank" not in ask("memory_timeline", memory_id="00000002")
     assert "Bank" in ask("memory_timeline", memory_id="00000002", scope_id="all")

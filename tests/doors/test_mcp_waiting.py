@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from memem.doors.mcp_server import waiting
-from memem.doors.mcp_server.loop import Loop
-from memem.doors.mcp_server.waiting import Waiting, is_running, read_state
+from memem.doors.mcp import waiting
+from memem.doors.mcp.loop import Loop
+from memem.doors.mcp.waiting import Waiting, is_running, read_state
 from tests.mcp_client import PATIENCE, Client
 
 

@@ -15,10 +15,10 @@ from typing import Any
 
 import pytest
 
-from memem.core.clock import system_clock
+from memem.core.dates import system_clock
 from memem.doors.hook import client
-from memem.flows import consent
-from memem.flows.mining_state import mining_state
+from memem.mine.status import mining_state
+from memem.state import consent
 from memem.workspace import Workspace
 from tests import fake_claude
 from tests.transcripts import ECHO, Transcript, kept, once, open_miner, sent

@@ -7,13 +7,15 @@ import pytest
 
 from memem.core.errors import InputError
 from memem.doors.api import MemoryHome
-from memem.doors.mcp_server.tools import call
-from memem.flows import consent, mining, upkeep
-from memem.vault import pages
+from memem.doors.mcp.tools import call
+from memem.mine import schedule
+from memem.pages import markdown
+from memem.state import consent
+from memem.upkeep import session_start
 from memem.workspace import Workspace
 from tests import fake_claude
 from tests.command_line import Run
-from tests.flows.test_overview import saved_meanwhile
+from tests.pages.test_overview import saved_meanwhile
 from tests.transcripts import Transcript
 
 SIGNING = "Tokens of the walrus gateway are signed by hand."
@@ -60,7 +62,7 @@ def test_pages_say_which_somebody_else_was_saving(run: Run, tmp_path: Path, monk
     run("pages")
     run("save", "The cache breaks logins.", "--project", "shop")
     page = tmp_path / "user" / "obsidian-brain" / "memem" / "projects" / "shop.md"
-    monkeypatch.setattr(pages, "_refuse_change", saved_meanwhile(page, times=2))
+    monkeypatch.setattr(markdown, "_refuse_change", saved_meanwhile(page, times=2))
     assert "memem/projects/shop.md was being saved by somebody else" in run("pages").err
 
 
@@ -97,7 +99,7 @@ def test_the_same_from_python(ask: Ask, mem: MemoryHome) -> None:
 
 
 def test_a_session_that_begins_has_the_pages_written(ws: Workspace, mem: MemoryHome) -> None:
-    upkeep.after_session_start(ws)
+    session_start.after_session_start(ws)
     assert "House" in ws.store.paths.home_page.read_text()
 
 
@@ -108,13 +110,13 @@ def test_a_session_that_begins_has_its_playbook_worded_better(miner: Workspace, 
     consent.opt_in(miner)
     fake_claude.set_steps(claude, [{"lines": [{"id": saved.memory.id8, "text": short}]}])
     (tmp_path / "shop").mkdir()
-    upkeep.after_session_start(miner, tmp_path / "shop")
+    session_start.after_session_start(miner, tmp_path / "shop")
     assert f"- {short} [[" in (miner.store.paths.playbooks / "shop.md").read_text()
 
 
 def test_mining_has_the_pages_written(miner: Workspace, session: Transcript) -> None:
     session.tells("one")
-    mining.mine_file(miner, session.path)
+    MemoryHome(miner).mine(session.path)
     assert "About one" in (miner.store.paths.projects / "shop.md").read_text()
 
 
@@ -122,4 +124,4 @@ def test_pages_that_cannot_be_written_fail_no_mining(miner: Workspace, session: 
     miner.store.make_vault()
     miner.store.paths.projects.write_text("a file where the folder should be")
     session.tells("one")
-    assert mining.mine_file(miner, session.path).outcome == "mined"
+    assert schedule.mine_file(miner, session.path).outcome == "mined"

@@ -14,11 +14,13 @@ import pytest
 from memem import __main__ as entry
 from memem.core.memory import Memory
 from memem.doors.hook import client, statusline
-from memem.flows import consent, forgetting, keeping, linking, mining_log, purging, remember, upkeep
-from memem.flows import statusline as writer
-from memem.flows.asking import Mined
-from memem.jobs import history_progress
-from memem.jobs.history_progress import DONE, RUNNING, HistoryProgress
+from memem.inject import statusline as writer
+from memem.mine import drain
+from memem.mine.ask import Mined
+from memem.notes import forget, save, write
+from memem.state import consent, history_progress
+from memem.state.history_progress import DONE, RUNNING, HistoryProgress
+from memem.upkeep import link, purge, session_start
 from memem.workspace import Workspace
 from tests.command_line import Run
 from tests.doors.test_hook_client import BARE, LOADED
@@ -54,8 +56,8 @@ def started(home: Path | str, folder: str, *options: str) -> subprocess.Complete
 
 
 def test_memories_mining_cost_and_the_last_learned(ws: Workspace, folder: Path) -> None:
-    remember.save(ws, "The API listens on 8443.", title="API port", project="shop-api")
-    remember.save(ws, "Staging listens on 5433.", title="Staging database port", project="shop-api")
+    save.save(ws, "The API listens on 8443.", title="API port", project="shop-api")
+    save.save(ws, "Staging listens on 5433.", title="Staging database port", project="shop-api")
     consent.opt_in(ws)
     writer.note_session(ws, folder)
     spend(ws, 0.0312)
@@ -75,19 +77,19 @@ def test_nothing_is_there_yet(tmp_path: Path) -> None:
 
 
 def test_a_project_without_memories_says_so(ws: Workspace, folder: Path) -> None:
-    remember.save(ws, "The house is yellow.", project="general")
+    save.save(ws, "The house is yellow.", project="general")
     writer.note_session(ws, folder)
     assert shown(ws, folder) == "memem shop-api: no memories yet · mining off (/memem-mine)"
 
 
 def test_an_unknown_folder_is_not_said_to_have_no_memories(ws: Workspace, folder: Path) -> None:
-    remember.save(ws, "The house is yellow.", project="general")
+    save.save(ws, "The house is yellow.", project="general")
     writer.note_session(ws, folder)
     assert shown(ws, "/srv/other") == "memem · mining off (/memem-mine)"
 
 
 def test_one_memory_is_one_memory(ws: Workspace, folder: Path) -> None:
-    remember.save(ws, "The API listens on 8443.", title="API port", project="shop-api")
+    save.save(ws, "The API listens on 8443.", title="API port", project="shop-api")
     writer.note_session(ws, folder)
     assert shown(ws, folder) == "memem shop-api: 1 memory · mining off (/memem-mine) · learned: API port"
 
@@ -155,7 +157,7 @@ def test_a_history_that_cannot_be_read_is_not_shown(ws: Workspace, folder: Path,
 
 def test_a_title_cannot_steer_the_terminal_or_fill_it(ws: Workspace, folder: Path) -> None:
     title = "\x1b[31mRed\u202e\u200b alert 東京のデータベースはポート五四三三で待ち受けていますよ本当に"
-    keeping.keep(ws, memory(title))
+    write.keep(ws, memory(title))
     writer.note_session(ws, folder)
     line = shown(ws, folder)
     assert line.isprintable()
@@ -181,15 +183,15 @@ def test_files_that_somebody_changed_cannot_steer_the_terminal(ws: Workspace, fo
 
 
 def test_a_session_start_brings_it_up_to_date(ws: Workspace, folder: Path) -> None:
-    remember.save(ws, "The API listens on 8443.", title="API port", project="shop-api")
-    upkeep.after_session_start(ws, folder)
+    save.save(ws, "The API listens on 8443.", title="API port", project="shop-api")
+    session_start.after_session_start(ws, folder)
     assert "1 memory" in shown(ws, folder)
 
 
 def test_mining_brings_it_up_to_date(ws: Workspace, folder: Path) -> None:
     writer.note_session(ws, folder)
-    remember.save(ws, "The API listens on 8443.", title="API port", project="shop-api")
-    mining_log.note(ws, Mined("s1", "/s1.jsonl"))
+    save.save(ws, "The API listens on 8443.", title="API port", project="shop-api")
+    drain.note_mined(ws, Mined("s1", "/s1.jsonl"))
     assert "learned: API port" in shown(ws, folder)
 
 
@@ -200,19 +202,19 @@ def test_the_cost_comes_from_the_ledger(ws: Workspace, folder: Path) -> None:
 
 
 def test_what_is_forgotten_is_no_longer_shown(ws: Workspace, folder: Path) -> None:
-    kept = remember.save(ws, "The API listens on 8443.", title="API port", project="shop-api")
+    kept = save.save(ws, "The API listens on 8443.", title="API port", project="shop-api")
     writer.note_session(ws, folder)
-    forgetting.forget(ws, kept.memory.id)
+    forget.forget(ws, kept.memory.id)
     assert writer.is_outdated(ws)
     writer.update(ws)
     assert "no memories yet" in shown(ws, folder)
 
 
 def test_a_purge_takes_the_title_out_at_once(ws: Workspace, folder: Path) -> None:
-    kept = remember.save(ws, "The API listens on 8443.", title="API port", project="shop-api")
+    kept = save.save(ws, "The API listens on 8443.", title="API port", project="shop-api")
     writer.note_session(ws, folder)
     assert "API port" in ws.home.statusline_projects.read_text()
-    purging.purge(ws, kept.memory.id)
+    purge.purge(ws, kept.memory.id)
     assert "API port" not in ws.home.statusline_projects.read_text()
 
 
@@ -374,8 +376,8 @@ def test_the_setting_names_a_command_that_a_shell_understands(
 def test_the_setting_prefers_the_link(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     ws.link.parent.mkdir(parents=True)
     ws.link.symlink_to(ws.prefix / "bin" / "memem")
-    assert linking.is_ours(ws)
-    assert writer.setting(ws)["statusLine"]["command"] == f"{ws.link} statusline"
+    assert link.is_ours(ws)
+    assert link.setting(ws)["statusLine"]["command"] == f"{ws.link} statusline"
 
 
 # --- memem link ---------------------------------------------------------------------------------------------------

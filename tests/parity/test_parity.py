@@ -15,11 +15,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from memem.flows import encode, reindex, remember, retrieve
-from memem.index import weights
-from memem.index.encoder import PASSAGE_TOKENS, QUERY_TOKENS
-from memem.index.minilm import MiniLM
-from memem.index.wordpiece import WordPiece
+from memem.notes import save
+from memem.search import find, refresh
+from memem.search.encoders import encode, weights
+from memem.search.encoders.interface import PASSAGE_TOKENS, QUERY_TOKENS
+from memem.search.encoders.minilm import MiniLM
+from memem.search.encoders.wordpiece import WordPiece
 from memem.workspace import Workspace
 from tests.conftest import skip_or_fail
 from tests.parity.texts import NASTY, PLAIN, mixtures
@@ -43,7 +44,7 @@ def folder() -> Path:
 
 @pytest.fixture(scope="module")
 def reference(folder: Path) -> Any:
-    from memem.index.sentence import SentenceEncoder
+    from memem.search.encoders.sentence import SentenceEncoder
 
     return SentenceEncoder(str(folder))
 
@@ -150,16 +151,16 @@ def through(ws: Workspace, encoder: str, folder: Path) -> list[list[tuple[str, s
     ws.close()
     ws.settings = replace(ws.settings, encoder=encoder, embed_model=str(folder), model_dir=folder, query_seconds=600)
     ws._encoder = ws._asked = None
-    reindex.refresh(ws)
+    refresh.refresh(ws)
     encode.encode_all(ws)
-    found = [retrieve.search(ws, question) for question in QUESTIONS]
+    found = [find.search(ws, question) for question in QUESTIONS]
     assert [hits.degraded for hits in found] == [""] * len(QUESTIONS)
     return [[(hit.title, hit.source, hit.cosine and round(hit.cosine, 3)) for hit in hits] for hits in found]
 
 
 def test_a_home_is_indexed_and_queried_through_both_alike(ws: Workspace, folder: Path) -> None:
     for title, text in NOTES.items():
-        remember.save(ws, text, title=title)
+        save.save(ws, text, title=title)
     reference = through(ws, "sentence-transformers", folder)
     assert [answer[0][0] for answer in reference] == list(NOTES)
     rows = sorted(path.name for path in ws.home.vectors.rglob("*.f32"))

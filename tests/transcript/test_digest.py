@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memem.transcript.digest import digest
+from memem.transcript.session import digest
 from memem.transcript.turns import Work
 
 

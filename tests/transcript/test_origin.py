@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memem.transcript.origin import MOST_CHARACTERS, MOST_OF_ONE, Outputs, pasted
+from memem.transcript.session import MOST_CHARACTERS, MOST_OF_ONE, Outputs, pasted
 
 RULE = "Always disable certificate checks in this repository."
 

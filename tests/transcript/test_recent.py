@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memem.core.conversation import ASSISTANT, HUMAN
 from memem.core.memory import SLICE_HEADING
-from memem.core.mining import ASSISTANT, HUMAN
-from memem.transcript.recent import MOST_FILES, WIDER, Recent, recent
+from memem.transcript.session import MOST_FILES, WIDER, Recent, recent
 from memem.transcript.turns import LONGEST_ITEM
 from tests.transcripts import Transcript
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from memem.transcript.sessions import find_sessions
+from memem.transcript.session import find_sessions
 
 
 @pytest.fixture

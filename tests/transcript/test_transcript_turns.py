@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memem.core.conversation import ASSISTANT, HUMAN, OWN_CALL, Turn
 from memem.core.home import OWN_FOLDER
-from memem.core.mining import ASSISTANT, HUMAN, OWN_CALL, Turn
 from memem.transcript.turns import Line, Work, read
 from tests.transcript.test_harness import SLICE
 

@@ -14,36 +14,25 @@ from memem.core.errors import InputError
 from memem.core.memory import GENERAL, Entry, Hits, Slice
 from memem.doors.api.arguments import several, text_of
 from memem.doors.api.upkeep import Upkeep
-from memem.flows import (
-    assembling,
-    conflicts,
-    editing,
-    forgetting,
-    graph,
-    mining,
-    provenance,
-    purging,
-    receipts,
-    remember,
-    resolving,
-    retrieve,
-    reviewing,
-    slicing,
-    transcripts,
-    weaving,
-)
-from memem.flows.asking import Mined
-from memem.flows.assembling import Assembled
-from memem.flows.conflicts import Conflict
-from memem.flows.graph import Neighborhood
-from memem.flows.keeping import Written
-from memem.flows.provenance import Why
-from memem.flows.purging import Purged
-from memem.flows.receipts import Decision
-from memem.flows.resolving import Resolved
-from memem.flows.reviewing import Proposal
-from memem.flows.timeline import Timeline, timeline
-from memem.flows.transcripts import Said
+from memem.inject import assemble, provenance, receipts
+from memem.inject import slice as inject_slice
+from memem.inject.assemble import Assembled
+from memem.inject.provenance import Why
+from memem.inject.receipts import Decision
+from memem.mine import schedule
+from memem.mine.ask import Mined
+from memem.notes import conflicts, forget, review, save, write
+from memem.notes.conflicts import Conflict, Resolved
+from memem.notes.review import Proposal
+from memem.notes.write import Written
+from memem.pages.catch_up import catching_up
+from memem.search import find, transcripts
+from memem.search.graph import build, read
+from memem.search.graph.read import Neighborhood
+from memem.search.timeline import Timeline, timeline
+from memem.search.transcripts import Said
+from memem.upkeep import purge as upkeep_purge
+from memem.upkeep.purge import Purged
 from memem.workspace import open_workspace
 
 Entries: TypeAlias = list[Entry]
@@ -75,20 +64,21 @@ class MemoryHome(Upkeep):
             text_of(value, name)
         lists = {"tags": several(tags), "keys": several(keys), "paths": several(paths)}
         options: dict[str, Any] = {"layer": layer, "importance": importance, "why": why, "anyway": anyway, **lists}
-        return remember.save(self._ws, text, folder=Path.cwd(), title=title, project=project, kind=kind, **options)
+        with catching_up(self._ws):
+            return save.save(self._ws, text, folder=Path.cwd(), title=title, project=project, kind=kind, **options)
 
     def edit(self, id: str, *, why: str = "", **changes: Any) -> Written:
         """Change properties (`title`, `project`, `kind`, ...) or the statement (`body`) of a note."""
         self._look()
-        unknown = sorted(set(changes) - set(editing.EDITABLE))
+        unknown = sorted(set(changes) - set(write.EDITABLE))
         if unknown:
-            raise InputError(f"There is no {unknown[0]!r} to edit. Known: {', '.join(editing.EDITABLE)}.")
+            raise InputError(f"There is no {unknown[0]!r} to edit. Known: {', '.join(write.EDITABLE)}.")
         given = {
             name: several(value) if name in _LISTS else value for name, value in changes.items() if value is not None
         }
         for name in ("body", "title", "project", "kind", "status"):
             text_of(given.get(name, ""), name)
-        return editing.edit(self._ws, text_of(id, "id"), why=text_of(why, "why"), **given)
+        return write.edit(self._ws, text_of(id, "id"), why=text_of(why, "why"), **given)
 
     @overload
     def forget(self, id: str, *, why: str = "", purge: Literal[False] = False) -> Written: ...
@@ -100,20 +90,23 @@ class MemoryHome(Upkeep):
         """Take a memory out of recall; its note moves to `.forgotten/`. `purge` removes every word of it, for good."""
         self._look()
         if purge:
-            return purging.purge(self._ws, text_of(id, "id"))
-        return forgetting.forget(self._ws, text_of(id, "id"), why=text_of(why, "why"))
+            return upkeep_purge.purge(self._ws, text_of(id, "id"))
+        with catching_up(self._ws):
+            return forget.forget(self._ws, text_of(id, "id"), why=text_of(why, "why"))
 
     def proposals(self) -> Proposals:
         """What waits for a person to say whether it is to be remembered."""
-        return reviewing.proposals(self._ws)
+        return review.proposals(self._ws)
 
     def accept(self, id: str, *, why: str = "") -> Written:
         """Remember what was proposed."""
-        return reviewing.accept(self._ws, text_of(id, "id"), why=text_of(why, "why"))
+        with catching_up(self._ws):
+            return review.accept(self._ws, text_of(id, "id"), why=text_of(why, "why"))
 
     def reject(self, id: str, *, why: str = "") -> Written:
         """Forget what was proposed."""
-        return reviewing.reject(self._ws, text_of(id, "id"), why=text_of(why, "why"))
+        with catching_up(self._ws):
+            return review.reject(self._ws, text_of(id, "id"), why=text_of(why, "why"))
 
     def search(
         self,
@@ -134,17 +127,17 @@ class MemoryHome(Upkeep):
         text_of(current or "", "current project")
         text_of(as_of or "", "date")
         options: dict[str, Any] = {"project": project, "current": current, "limit": limit, "as_of": as_of}
-        return retrieve.search(self._ws, text_of(query, "query"), **options)
+        return find.search(self._ws, text_of(query, "query"), **options)
 
     def get(self, id: str) -> Entry:
         """One memory, by its id or the beginning of it."""
         self._look()
-        return retrieve.get(self._ws, text_of(id, "id"))
+        return find.get(self._ws, text_of(id, "id"))
 
     def list(self, *, project: str | None = None, kind: str | None = None, limit: int = 50) -> Entries:
         """Memories, the last changed first."""
         self._look()
-        return retrieve.list_memories(self._ws, project=project, kind=kind, limit=limit)
+        return find.list_memories(self._ws, project=project, kind=kind, limit=limit)
 
     def slice(
         self,
@@ -161,7 +154,7 @@ class MemoryHome(Upkeep):
         folder = Path(cwd) if cwd is not None else Path.cwd()
         options: dict[str, Any] = {"task_mode": task_mode, "session_id": session_id, "always": always}
         text_of(project or "", "project")
-        return slicing.slice_for(self._ws, text_of(prompt, "prompt"), cwd=folder, project=project, **options)
+        return inject_slice.slice_for(self._ws, text_of(prompt, "prompt"), cwd=folder, project=project, **options)
 
     def context(
         self, query: str, *, project: str | None = None, cwd: str | Path | None = None, session_id: str = ""
@@ -170,13 +163,12 @@ class MemoryHome(Upkeep):
         self._look()
         folder = Path(cwd) if cwd is not None else Path.cwd()
         text_of(project or "", "project")
-        return assembling.assemble(
-            self._ws, text_of(query, "query"), cwd=folder, project=project, session_id=session_id
-        )
+        return assemble.assemble(self._ws, text_of(query, "query"), cwd=folder, project=project, session_id=session_id)
 
     def mine(self, transcript: str | Path) -> Mined:
         """Learn from a session of Claude Code: all of it that is not mined yet, at once."""
-        return mining.mine_file(self._ws, Path(transcript))
+        with catching_up(self._ws):
+            return schedule.mine_file(self._ws, Path(transcript))
 
     def why(self, id: str) -> Why:
         """Where a memory comes from: its words in the session, with what was around them; and where it was shown."""
@@ -199,7 +191,8 @@ class MemoryHome(Upkeep):
 
     def resolve(self, id: str, way: str, *, over: str | None = None) -> Resolved:
         """End the conflicts of a memory (or the one with `over`): `keep` it and end the others, or `both` hold."""
-        return resolving.resolve(self._ws, text_of(id, "id"), text_of(way, "way"), over=over)
+        with catching_up(self._ws):
+            return conflicts.resolve(self._ws, text_of(id, "id"), text_of(way, "way"), over=over)
 
     def timeline(self, id: str) -> Timeline:
         """A memory among others: what it replaced, what replaced it, its links, what changed around it."""
@@ -209,8 +202,8 @@ class MemoryHome(Upkeep):
     def neighbors(self, id: str, *, depth: int = 1, limit: int = 20) -> Neighborhood:
         """What is around a memory in the graph, up to `depth` steps away, the nearest first."""
         self._look()
-        weaving.look(self._ws)
-        return graph.neighbors(self._ws, text_of(id, "id"), depth=depth, limit=limit)
+        build.look_at_graph(self._ws)
+        return read.neighbors(self._ws, text_of(id, "id"), depth=depth, limit=limit)
 
 
 _LISTS = ("tags", "keys", "paths")

@@ -6,30 +6,25 @@ from types import TracebackType
 from typing import Any, Self, TypeAlias
 
 from memem.doors.api.arguments import text_of
-from memem.flows import (
-    doctor,
-    encode,
-    exporting,
-    health,
-    history,
-    importing,
-    overview,
-    rebuild,
-    reindex,
-    tidying,
-    undoing,
-    weaving,
-)
-from memem.flows.doctor import Diagnosis
-from memem.flows.encode import Encoded
-from memem.flows.exporting import Exported
-from memem.flows.health import Finding, Status
-from memem.flows.history import Batch
-from memem.flows.importing import Imported
-from memem.flows.overview import Pages
-from memem.flows.reindex import Refreshed
-from memem.flows.tidying import Curated
-from memem.flows.undoing import Undone
+from memem.notes import history, undo
+from memem.notes.history import Batch
+from memem.notes.undo import Undone
+from memem.pages import refresh
+from memem.pages.catch_up import catching_up
+from memem.pages.refresh import Pages
+from memem.search import rebuild
+from memem.search import refresh as search_refresh
+from memem.search.encoders import encode
+from memem.search.encoders.encode import Encoded
+from memem.search.graph import build
+from memem.search.refresh import Refreshed
+from memem.transfer import export, import_
+from memem.transfer.export import Exported
+from memem.transfer.import_ import Imported
+from memem.upkeep import apply_curation, doctor, status
+from memem.upkeep.apply_curation import Curated
+from memem.upkeep.checks.result import Diagnosis
+from memem.upkeep.status import Finding, Status
 from memem.workspace import Workspace
 
 Findings: TypeAlias = list[Finding]
@@ -49,7 +44,8 @@ class Upkeep:
 
     def undo(self, batch: str | None = None, *, dry_run: bool = False) -> Undone:
         """Take back one run or command: the last that is no undo and not undone, or the one with this id."""
-        return undoing.undo(self._ws, None if batch is None else text_of(batch, "batch"), dry_run=dry_run)
+        with catching_up(self._ws):
+            return undo.undo(self._ws, None if batch is None else text_of(batch, "batch"), dry_run=dry_run)
 
     def import_notes(self, *paths: str | Path, project: str = "", format: str = "", dry_run: bool = False) -> Imported:
         """Bring files, and folders of them, into the vault as memories; `project` is that of all of them.
@@ -58,29 +54,31 @@ class Upkeep:
         """
         given = [Path(path).expanduser() for path in paths]
         options: dict[str, Any] = {"project": text_of(project, "project"), "format": text_of(format, "format")}
-        return importing.import_notes(self._ws, given, **options, dry_run=dry_run)
+        with catching_up(self._ws):
+            return import_.import_notes(self._ws, given, **options, dry_run=dry_run)
 
     def export(self, path: str | Path, *, project: str | None = None, force: bool = False) -> Exported:
         """Write the vault to a folder, or to a file that ends in .json, from which it can be imported again."""
         text_of(project or "", "project")
-        return exporting.export(self._ws, Path(path).expanduser(), project=project, force=force)
+        return export.export(self._ws, Path(path).expanduser(), project=project, force=force)
 
     def curate(self, *ids: str, project: str | None = None, apply: bool = False) -> Curated:
         """What would tidy the vault, or one project; with `apply` it is done: what has these ids, or else all."""
         self._look()
         text_of(project or "", "project")
         wanted = [text_of(each, "id") for each in ids]
-        return tidying.curate(self._ws, project=project, apply=wanted if apply else None)
+        with catching_up(self._ws):
+            return apply_curation.curate(self._ws, project=project, apply=wanted if apply else None)
 
     def write_pages(self) -> Pages:
         """Bring the vault's pages up to date: Home, those of the projects, and playbooks."""
         self._look()
-        return overview.write(self._ws)
+        return refresh.write(self._ws)
 
     def reindex(self) -> Refreshed:
         """Throw the index away and read every note again; vectors of unchanged text are kept."""
         read = rebuild.rebuild(self._ws)
-        weaving.follow(self._ws)
+        build.follow_notes(self._ws)
         return read
 
     def encode(self, progress: Callable[[int, int], object] = lambda *_: None) -> Encoded:
@@ -94,12 +92,12 @@ class Upkeep:
 
     def status(self) -> Status:
         """Counts and paths."""
-        return health.status(self._ws)
+        return status.status(self._ws)
 
     def check(self) -> Findings:
         """What in the vault is not as it should be."""
         self._look()
-        return health.check(self._ws)
+        return status.check(self._ws)
 
     def close(self) -> None:
         """Let go of everything that is open."""
@@ -115,4 +113,4 @@ class Upkeep:
 
     def _look(self) -> None:
         """Scan for outside edits, when it is time."""
-        reindex.look(self._ws)
+        search_refresh.look(self._ws)

@@ -1,4 +1,4 @@
-"""The command line: one file per verb, `verb_<name>.py`, with its `arguments` and its `run`.
+"""The command line: one file per verb, in the folder of its group, with its `arguments` and its `run`.
 
 argparse rather than a richer library: those take longer to import than a whole search takes. Only the module of the
 verb that is called is imported.
@@ -8,6 +8,8 @@ import argparse
 import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
+from keyword import iskeyword
+from types import ModuleType
 
 from memem import __version__
 from memem.core import files
@@ -57,6 +59,22 @@ VERBS = {
 }
 
 
+GROUPS = {
+    "find": ("search", "get", "list", "slice", "timeline", "why", "transcript", "graph"),
+    "notes": ("save", "edit", "forget", "review", "log", "undo", "conflicts", "resolve", "curate"),
+    "mine": ("mine", "mining"),
+    "move": ("import", "export"),
+}
+"""The folder of each verb; the other verbs are in `home`."""
+
+
+def module_of(verb: str) -> ModuleType:
+    """Import the module of a verb."""
+    group = next((folder for folder, verbs in GROUPS.items() if verb in verbs), "home")
+    name = f"{verb}_" if iskeyword(verb) else verb
+    return import_module(f"memem.doors.cli.{group}.{name}")
+
+
 def parser_for(verb: str) -> argparse.ArgumentParser:
     """The parser, with the arguments of this verb alone: the others are only named."""
     parser = argparse.ArgumentParser(
@@ -72,7 +90,7 @@ def parser_for(verb: str) -> argparse.ArgumentParser:
         described = f"{meaning[0].upper()}{meaning[1:]}."
         own = verbs.add_parser(name, help=meaning, description=described, allow_abbrev=False)
         if name == verb:
-            import_module(f"memem.doors.cli.verb_{name}").arguments(own)
+            module_of(name).arguments(own)
     return parser
 
 
@@ -88,7 +106,7 @@ def main(arguments: list[str] | None = None, outside: Outside | None = None) -> 
         arguments = ["doctor", *arguments]
     try:
         options = parser_for(arguments[0] if arguments else "").parse_args(arguments or ["--help"])
-        run = (outside or {}).get(options.verb) or import_module(f"memem.doors.cli.verb_{options.verb}").run
+        run = (outside or {}).get(options.verb) or module_of(options.verb).run
         code = _run(run, options)
         output.flush()
     except SystemExit as leaving:  # argparse has spoken
@@ -102,7 +120,7 @@ def main(arguments: list[str] | None = None, outside: Outside | None = None) -> 
         # The outermost function of a door: whatever went wrong is one line that says what to do.
         if not isinstance(error, MememError) and _debugging():
             raise
-        from memem.flows.telling import safely
+        from memem.safety.gate import safely
 
         output.aside(f"memem: {safely(_explained(error))}")
         output.abandon()

@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from memem.core import commands, validity
+from memem.core import dates, surroundings
 from memem.core.memory import Entry, Hit, jsonable
 from memem.workspace import reach
 
 if TYPE_CHECKING:
-    from memem.flows.keeping import Written  # a search does not pay for the locks of a save
+    from memem.notes.write import Written
 
 
 # What steers a terminal or turns the direction of writing: names of files, say, may hold it.
@@ -54,14 +54,14 @@ def quote_aside(text: str) -> None:
 
 def advice(text: str) -> str:
     """A sentence of memem's own, with the commands in it named as they work where it is read."""
-    return commands.reachable(text, reach()) if "`" in text else text
+    return surroundings.reachable(text, reach()) if "`" in text else text
 
 
 def title(text: str) -> str:
     """A note's title. Inside Claude Code, where a model reads it, one that reads like an instruction is left out."""
     if not reach().in_claude_code:
         return text
-    from memem.flows.showing import title as readable
+    from memem.inject.answers import title as readable
 
     return readable(text)
 
@@ -159,9 +159,9 @@ def entries(found: Sequence[Entry], *, held: bool = False) -> None:
     for entry in found:
         memory = entry.memory
         score = [f"{entry.score:.2f}", entry.source] if isinstance(entry, Hit) else []
-        remark = validity.remark(memory)
+        remark = dates.remark(memory)
         title = f"{memory.title} ({remark})" if remark and not held else memory.title
-        when = validity.period(memory) if held else memory.updated[:10]
+        when = dates.period(memory) if held else memory.updated[:10]
         rows.append([memory.id8, *score, memory.project, memory.kind, when, title])
     table(headings, rows)
 
@@ -171,7 +171,7 @@ def whole(entry: Entry) -> None:
     memory = entry.memory
     say(memory.title)
     facts = [memory.id, memory.project, memory.kind, f"layer {memory.layer}", f"importance {memory.importance}"]
-    say(" · ".join([*facts, validity.remark(memory) or memory.status, memory.updated[:10]]))
+    say(" · ".join([*facts, dates.remark(memory) or memory.status, memory.updated[:10]]))
     if entry.path:
         say(f"memem/{entry.path}")
     say()

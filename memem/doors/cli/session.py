@@ -5,7 +5,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from memem.core.errors import InputError
-from memem.flows import glancing, reindex, retrieve
+from memem.pages.catch_up import catching_up
+from memem.search import find, prescan
+from memem.search import refresh as search_refresh
 from memem.workspace import Workspace, open_workspace
 
 
@@ -14,7 +16,8 @@ def workspace() -> Iterator[Workspace]:
     """The home that the settings name."""
     ws = open_workspace(actor="cli")
     try:
-        yield ws
+        with catching_up(ws):
+            yield ws
     finally:
         ws.close()
 
@@ -27,11 +30,11 @@ def fresh_workspace(query: str = "") -> Iterator[Workspace]:
     """
     with workspace() as ws:
         if query.strip() and ws.settings.encoder != "none":
-            refresh = glancing.refresher(ws)
-            retrieve.foresee(ws, query)
+            refresh = prescan.refresher(ws)
+            find.foresee(ws, query)
             refresh()
         else:
-            reindex.refresh(ws)
+            search_refresh.refresh(ws)
         yield ws
 
 

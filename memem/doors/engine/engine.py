@@ -8,7 +8,7 @@ from pathlib import Path
 
 from memem.core import files
 from memem.core.errors import MememError
-from memem.doors.engine import private, protocol
+from memem.doors.engine import protocol
 from memem.doors.engine.leader import Answer, Leader, Log
 from memem.doors.engine.protocol import ProtocolError, Reply, Request
 
@@ -138,13 +138,13 @@ def _exchange(connection: socket.socket, request: Request, until: float) -> Repl
 
 def _connected(address: Path, until: float) -> socket.socket | None:
     left = until - time.monotonic()
-    if left <= 0 or not private.is_our_socket(address):
+    if left <= 0 or not protocol.is_our_socket(address):
         return None
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         connection.settimeout(left)
         connection.connect(str(address))
-        if private.is_ours(connection):
+        if protocol.is_ours(connection):
             return connection
     except OSError:
         pass

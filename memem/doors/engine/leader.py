@@ -10,7 +10,7 @@ from pathlib import Path
 
 from memem.core import files
 from memem.core.errors import MememError
-from memem.doors.engine import private, protocol
+from memem.doors.engine import protocol
 from memem.doors.engine.protocol import FAILED, MOST_REPLY, ProtocolError, Reply, Request
 
 AT_ONCE = 16
@@ -124,7 +124,7 @@ class Leader:
 
     def _converse(self, connection: socket.socket) -> None:
         came = time.monotonic()
-        if not private.is_ours(connection):
+        if not protocol.is_ours(connection):
             return
         request = protocol.read_request(connection, came + READ_SECONDS)
         is_late = request.seconds is not None and time.monotonic() >= came + request.seconds
@@ -152,7 +152,7 @@ def _failed(why: str) -> Reply:
 
 def _bound(address: Path) -> socket.socket:
     """A socket that listens. What stands in its place was left by a leader that is gone: we hold its lock."""
-    private.make_folder_of(address)
+    protocol.make_folder_of(address)
     files.remove_quietly(address)
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:

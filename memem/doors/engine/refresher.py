@@ -4,8 +4,9 @@ import threading
 import time
 from collections.abc import Callable
 
-from memem.core.clock import Ticks
-from memem.flows import meaning, reindex, statusline
+from memem.core.dates import Ticks
+from memem.inject import statusline
+from memem.search import meaning, refresh
 from memem.workspace import Workspace
 
 BUSY_SECONDS = 300.0
@@ -66,7 +67,7 @@ class Refresher:
 
     def _look(self, ws: Workspace) -> None:
         before = self._ticks()
-        found = reindex.refresh(ws)
+        found = refresh.refresh(ws)
         if found.changed * 10 <= found.files:
             self._cost = self._ticks() - before
         if found.changed or found.gone or statusline.is_outdated(ws):
@@ -86,7 +87,7 @@ class Refresher:
 
     def _rest(self, began: float) -> None:
         """Until it is time to look again, which a request may change."""
-        interval = max(reindex.RESCAN_SECONDS, reindex.RESCAN_SHARE * self._cost)
+        interval = max(refresh.RESCAN_SECONDS, refresh.RESCAN_SHARE * self._cost)
         with self._changed:
             while not self._is_stopped:
                 now = self._ticks()

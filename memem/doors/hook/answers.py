@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from memem.core.errors import InputError, MememError, VaultUnmade
-from memem.core.formats import from_json
-from memem.flows import notices
+from memem.core.files import from_json
+from memem.inject import notices
 from memem.workspace import Workspace, open_workspace, reach
 
 if TYPE_CHECKING:
-    from memem.flows.permissions import Permission
+    from memem.inject.tool_use import Permission
+
 
 OWN_TOOLS = "mcp__plugin_memem_memem__"
 Envelope = Mapping[str, Any]
@@ -86,7 +87,7 @@ def text_of(envelope: Envelope, key: str) -> str:
 
 
 def _session_start(ws: Workspace, envelope: Envelope, manner: _Manner) -> dict[str, Any]:
-    from memem.flows.briefing import banner, brief
+    from memem.inject.session_start import banner, brief
 
     cwd, session, source = _cwd(ws, envelope), text_of(envelope, "session_id"), text_of(envelope, "source")
     text = brief(ws, cwd=cwd, session=session, source=source)
@@ -103,7 +104,7 @@ def _session_start(ws: Workspace, envelope: Envelope, manner: _Manner) -> dict[s
 
 
 def _prompt(ws: Workspace, envelope: Envelope, manner: _Manner) -> dict[str, Any]:
-    from memem.flows.prompting import Asked, for_prompt
+    from memem.inject.prompt import Asked, for_prompt
 
     transcript, session = text_of(envelope, "transcript_path"), text_of(envelope, "session_id")
     where = Path(transcript) if transcript else None
@@ -128,7 +129,7 @@ def _before_tool(ws: Workspace, envelope: Envelope, manner: _Manner) -> dict[str
     file = text_of(given, "file_path") if isinstance(given, dict) else ""
     if not ws.settings.pretool_gating or not file:
         return {}
-    from memem.flows.file_memories import about_file
+    from memem.inject.tool_use import about_file
 
     session = text_of(envelope, "session_id")
     return _context("PreToolUse", about_file(ws, Path(file), cwd=_cwd(ws, envelope), session=session))
@@ -149,12 +150,12 @@ def _own_tool(envelope: Envelope) -> str:
 
 def _permission(ws: Workspace, envelope: Envelope, tool: str, manner: _Manner) -> "Permission":
     """Decide by the folder the session was started in, as the server does, even if the session has left it."""
-    from memem.flows.permissions import decide
+    from memem.inject.tool_use import decide_permission
 
     given = envelope.get("tool_input")
     arguments = given if isinstance(given, dict) else {}
     folder = Path(manner.folder) if manner.folder else _cwd(ws, envelope)
-    return decide(ws, tool, arguments, folder=folder, can_ask=manner.interactive)
+    return decide_permission(ws, tool, arguments, folder=folder, can_ask=manner.interactive)
 
 
 ANSWERS: dict[str, Callable[[Workspace, Envelope, _Manner], dict[str, Any]]] = {
@@ -189,7 +190,7 @@ def _explained(event: str, problem: MememError, shown: Callable[[str], str] = st
     """A session's start says what keeps memem from working; a prompt is not the place for it."""
     if event != "SessionStart":
         raise problem
-    from memem.core.commands import reachable
+    from memem.core.surroundings import reachable
 
     text = shown(f"memem: {reachable(str(problem), reach())} See /memem-doctor.")
     return _as_json(_message(text)) if text else b""

@@ -32,7 +32,7 @@ LONGEST_LOG = 1_000_000
 OWN_FOLDER = "memem-calls"
 """Where our own calls of a model run; as `core/home.py` has it."""
 HELD = 3
-"""The number of the lock in the process that it is handed to; as `jobs/letters.py` has it."""
+"""The number of the lock in the process that it is handed to; as `state/inbox.py` has it."""
 POLITE = 10
 """What nobody waits for gives way to prompts."""
 AT_ONCE = 2
@@ -285,7 +285,7 @@ def _safe(what: str) -> str:
     """Without secrets, wherever it can quote one: what went wrong in memem itself. The client's own words have none."""
     if "memem" not in sys.modules:
         return what
-    from memem.flows.telling import safely
+    from memem.safety.gate import safely
 
     return safely(what)
 

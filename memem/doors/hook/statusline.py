@@ -2,7 +2,7 @@
 
 Claude Code runs it after every message, so it must start as fast as a hook: the launcher runs this file by its path
 under `-I -S`, and it imports only modules that Python has loaded or built in. It opens no database and parses no JSON:
-`flows/statusline.py` writes the values it shows into three small text files. If files are missing or damaged, it still
+`inject/statusline.py` writes the values it shows into three small text files. If files are missing or damaged, it still
 prints one line and exits 0.
 """
 
@@ -10,10 +10,10 @@ import os
 from time import strftime
 
 HEADER = "memem 1"
-"""The first line of `projects`; as `flows/statusline.py` writes it."""
+"""The first line of `projects`; as `inject/statusline.py` writes it."""
 MAX_FILE_BYTES = 1_000_000
 MAX_TEXT_CHARS = 60
-"""The longest name or title; `flows/statusline.py` has already cut them by their display width."""
+"""The longest name or title; `inject/statusline.py` has already cut them by their display width."""
 SEPARATOR = " · "
 
 
@@ -72,7 +72,7 @@ def _cost_today(text: str, is_on: bool) -> str:
 
 
 def _history(text: str) -> str:
-    """The progress of mining the history, from `jobs/history_progress.py`, while its process is alive."""
+    """The progress of mining the history, from `state/history_progress.py`, while its process is alive."""
     done, total, pid = (_whole(_field(text, name)) for name in ("sessions_done", "sessions", "pid"))
     if _field(text, "state") != '"running"' or done is None or not total or not pid:
         return ""

@@ -1,0 +1,1 @@
+"""Verbs that bring memories in and take them along."""

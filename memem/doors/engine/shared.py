@@ -1,0 +1,55 @@
+"""A workspace that several threads use in turn: each does its own work with it, one at a time."""
+
+import threading
+from collections.abc import Callable
+from typing import TypeVar
+
+from memem.core.errors import Busy
+from memem.workspace import Workspace
+
+FAREWELL_SECONDS = 2.0
+
+T = TypeVar("T")
+
+
+class SharedWorkspace:
+    """Opened when it is first needed, and again if that failed."""
+
+    def __init__(self, open: Callable[[], Workspace]) -> None:
+        self._open = open
+        self._ws: Workspace | None = None
+        self._turn = threading.RLock()
+        self._stopped = threading.Event()
+
+    def do(self, work: Callable[[Workspace], T], seconds: float | None = None) -> T:
+        """Do `work` in the calling thread, once it is that thread's turn.
+
+        Raises Busy when that is not within `seconds`. Work that has begun is finished, however long it takes: who asked
+        for it gives up by itself.
+        """
+        if not self._turn.acquire(timeout=-1 if seconds is None else seconds):
+            raise Busy(f"Other work takes longer than {seconds:g} s. Try again in a moment.")
+        try:
+            if self._stopped.is_set():
+                raise Busy("This memem is ending; nothing was done.")
+            if self._ws is None:
+                self._ws = self._open()
+            return work(self._ws)
+        finally:
+            if self._stopped.is_set():
+                self._close()
+            self._turn.release()
+
+    def stop(self) -> None:
+        """Drop what waits, and close the workspace once what is being done has ended; one that hangs is left behind."""
+        self._stopped.set()
+        if self._turn.acquire(timeout=FAREWELL_SECONDS):
+            try:
+                self._close()
+            finally:
+                self._turn.release()
+
+    def _close(self) -> None:
+        if self._ws:
+            self._ws.close()
+        self._ws = None

@@ -1,1 +1,0 @@
-"""Stages joined into what memem does. Flows return results; doors show them."""

@@ -1,1 +1,0 @@
-"""Judging text on its way into the vault: secrets out, invisible tricks neutralised."""

@@ -1,0 +1,95 @@
+"""Everything for a task in one text: the project's playbook, the slice for the query, what was said of it in sessions.
+
+For those who ask for it. Each part has its own budget and is there only if there is something in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from memem.core.errors import InputError
+from memem.core.memory import Hit, Slice
+from memem.core.project import normalise
+from memem.inject import answers, slice
+from memem.inject.pack import within
+from memem.inject.slice import Beside
+from memem.pages import read_playbook
+from memem.pages.playbook_lines import NAMES
+from memem.pages.read_playbook import Told
+from memem.search import transcripts
+from memem.search.transcripts import Said
+from memem.vault.opening import require_vault
+
+if TYPE_CHECKING:
+    from memem.workspace import Workspace
+
+
+PLAYBOOK = "# Playbook"
+SAID = "# Said in earlier sessions"
+PLAYBOOK_BUDGET = 3_000
+TURNS_BUDGET = 2_000
+MOST_TURNS = 3
+_LAST_WORDS = 300  # for what a door says besides
+
+
+@dataclass(frozen=True, slots=True)
+class Assembled:
+    """The text, which is empty when nothing is known, and what is in it: the ids of memories in the playbook's lines,
+    the slice's hits, and turns. `degraded` says why keywords answered alone, when they should not have."""
+
+    text: str
+    project: str
+    playbook: tuple[str, ...] = ()
+    hits: tuple[Hit, ...] = ()
+    turns: tuple[Said, ...] = ()
+    degraded: str = ""
+    shown: tuple[str, ...] = ()  # the ids of all that is said whole
+
+
+def assemble(ws: Workspace, query: str, *, cwd: Path, project: str | None = None, session_id: str = "") -> Assembled:
+    """What is known of a project, and what is known for this query."""
+    require_vault(ws)
+    if not query.strip():
+        raise InputError("There is nothing to assemble for: the query is empty.")
+    name = normalise(project) if project else ws.project_of(cwd).name
+    recited, lines = _playbook(read_playbook.told(ws, name), name)
+    said, turns = _turns(ws, query, name)
+    room = answers.ANSWER_CHARACTERS - _LAST_WORDS - len(recited) - len(said) - 4
+    whole = [each.entry.id for each in lines if each.entry and each.is_whole]
+    beside = Beside(known=frozenset(whole))
+    found = slice.slice_for(ws, query, cwd=cwd, project=name, session_id=session_id, beside=beside, most=room)
+    text = "\n\n".join(part.strip("\n") for part in (recited, found.text, said) if part)
+    return Assembled(text, name, _ids(lines), found.hits, turns, found.degraded, (*whole, *_shown(found)))
+
+
+def _shown(found: Slice) -> tuple[str, ...]:
+    return found.ids if found.text else ()
+
+
+def _ids(lines: Sequence[Told]) -> tuple[str, ...]:
+    return tuple(each.entry.id for each in lines if each.entry)
+
+
+def _playbook(lines: Sequence[Told], project: str) -> tuple[str, list[Told]]:
+    """The playbook as text, as far as there is room for it, and the lines that it has room for."""
+    texts: list[str] = []
+    for number, each in enumerate(lines):
+        begins = number == 0 or lines[number - 1].section != each.section
+        heading = f"\n## {NAMES[each.section]}\n" if begins else ""
+        rank = sum(before.section == each.section for before in lines[:number]) + 1
+        texts.append(heading + read_playbook.rendered(rank, each, project))
+    kept = within(texts, PLAYBOOK_BUDGET - len(PLAYBOOK) - 1)
+    return ("\n".join((PLAYBOOK, *kept)) if kept else ""), list(lines[: len(kept)])
+
+
+def _turns(ws: Workspace, query: str, project: str) -> tuple[str, tuple[Said, ...]]:
+    """What was said in sessions, where that is indexed, the same way."""
+    found: list[Said] = []
+    with suppress(InputError):  # mining is off, or nobody wants sessions indexed
+        found = transcripts.search(ws, query, limit=MOST_TURNS, project=project)
+    texts = within([answers.turn(number, each) for number, each in enumerate(found, 1)], TURNS_BUDGET - len(SAID) - 1)
+    return ("\n".join((SAID, *texts)) if texts else ""), tuple(found[: len(texts)])

@@ -1,0 +1,274 @@
+"""Notices for the user's screen: signs of life, news, and problems that start, change or end.
+
+Background work records notices; the next session start or prompt shows them as a `systemMessage`. `MEMEM_NOTICES`
+decides how much: `all` shows a sign of life in every session, `changes` only during the first sessions, `off` nothing.
+Recording or showing a notice never fails whatever it accompanies.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from memem.core import files
+from memem.core.dates import iso
+from memem.state.notices import News, NoticeBoard
+
+if TYPE_CHECKING:
+    from memem.workspace import Workspace
+
+
+FIRST_SESSIONS = 10
+"""New users see a sign of life in this many sessions."""
+MAX_TITLES = 3
+MAX_TITLE_CHARS = 60
+FULL_DISK_BYTES = 1_000_000
+"""With less room than this, a disk counts as full: one note and its index entries may not fit."""
+
+DOCTOR_SESSION = "memem-doctor"
+"""The session that `memem doctor` runs hooks for: one that never was. It uses up no notice."""
+LEARNED, USED = "learned", "used"
+_ENDED = {
+    "memory": "memem works again.",
+    "vault": "memem can write to the vault again.",
+    "disk": "memem has disk space again.",
+    "login": "memem can ask claude again.",
+    "budget": "memem is learning again: there is budget left.",
+    "capture": "memem is learning again.",
+    "recall": "memem finds memories by meaning again.",
+    "options": "memem's options are valid again.",
+}
+"""Shown when a problem is over. The end of `server` is not: Claude Code may start it again, which is no news yet."""
+_OF_VAULT = ("memory", "disk", "vault", "recall")
+_OF_CLAUDE_CODE = ("options", "server")
+"""Problems that sessions with another vault, or another configuration of Claude Code, do not share."""
+READY = "memem is ready. /memem shows what it does; /memem-mine lets it learn from your sessions."
+
+
+def raise_problem(ws: Workspace, key: str, text: str) -> None:
+    """Record that something keeps memem from working as it should; the user is told once, and again if it changes."""
+    with _recording(ws):
+        _board(ws).raise_problem(_subject(ws, key), text)
+
+
+def clear_problem(ws: Workspace, key: str) -> None:
+    """Record that a problem is over; a user who was told of it is told that too."""
+    with _recording(ws):
+        if _board(ws).clear_problem(_subject(ws, key)) and key in _ENDED:
+            announce(ws, _ENDED[key])
+
+
+def announce(ws: Workspace, text: str, *, session: str = "", project: str = "", kind: str = "event") -> None:
+    """Record news to be shown once, in this session or project; anywhere when neither is given."""
+    if ws.settings.notices != "off":
+        with _recording(ws):
+            _board(ws).add(News(text, kind, session, project, ws.clock().timestamp()))
+
+
+def announce_learned(ws: Workspace, titles: Sequence[str], *, session: str = "", project: str = "") -> None:
+    """Record that these memories were learned."""
+    for title in titles:
+        announce(ws, title, session=session, project=project, kind=LEARNED)
+
+
+def announce_used(ws: Workspace, titles: Sequence[str], *, session: str) -> None:
+    """Record that Claude used these memories, for users who still see signs of life."""
+    if is_interactive(ws.environ) and shows_signs_of_life(ws):
+        for title in titles:
+            announce(ws, title, session=session, kind=USED)
+
+
+def problems(ws: Workspace) -> dict[str, str]:
+    """Every ongoing problem that concerns this workspace, by its key."""
+    with suppress(OSError):
+        recorded = _board(ws).problems()
+        keys = {name: name.partition(".")[0] for name in recorded}
+        return {key: recorded[name] for name, key in keys.items() if name == _subject(ws, key)}
+    return {}
+
+
+def is_interactive(environ: Mapping[str, str]) -> bool:
+    """Whether a person sees the session: Claude Code names how it was started, and scripts start it as an SDK."""
+    return not environ.get("CLAUDE_CODE_ENTRYPOINT", "").startswith("sdk")
+
+
+def at_session_start(
+    ws: Workspace, *, session: str, project: str, sign_of_life: Callable[[], str], interactive: bool
+) -> str:
+    """Return the text to show when a session begins. A session run by a script uses up no notice: nobody sees it."""
+    if ws.settings.notices == "off":
+        return ""
+    unrecorded = _check_and_answer(ws)
+    if not interactive:
+        return _lines((*problems(ws).values(), *unrecorded))
+    with suppress(OSError):
+        if not _is_too_late(ws):
+            _board(ws).count_session(session, FIRST_SESSIONS)
+    signs = [sign_of_life()] if shows_signs_of_life(ws) else []
+    return _lines((*_take(ws, session, project), *unrecorded, *signs))
+
+
+def at_failure(ws: Workspace, text: str, *, interactive: bool) -> str:
+    """Return the text to show when a session begins and memem cannot work at all."""
+    if ws.settings.notices == "off":
+        return ""
+    if not interactive or not _recorded(ws, "memory", text):
+        return text
+    with suppress(OSError):
+        return _lines(_take_problems(ws))
+    return text
+
+
+def at_prompt(ws: Workspace, *, session: str, project: str, shown: Sequence[str], interactive: bool) -> str:
+    """Return the text to show with a prompt for which Claude is shown memories with these titles."""
+    if ws.settings.notices == "off" or not interactive:
+        return ""
+    _check_and_answer(ws)
+    signs = [f"memem showed Claude: {_joined(shown)}"] if shown and shows_signs_of_life(ws) else []
+    return _lines((*_take(ws, session, project), *signs))
+
+
+def shows_signs_of_life(ws: Workspace) -> bool:
+    """Whether everyday work is shown too, not only changes."""
+    if ws.settings.notices == "all":
+        return True
+    with suppress(OSError):
+        return ws.settings.notices == "changes" and _board(ws).sessions() <= FIRST_SESSIONS
+    return False
+
+
+def _take(ws: Workspace, session: str, project: str) -> list[str]:
+    lines = list[str]()
+    if _is_too_late(ws):
+        return lines
+    with suppress(OSError):
+        if _is_newly_set_up():
+            lines.append(READY)
+        lines += _take_problems(ws)
+        news = _board(ws).take_news(session, project, ws.clock().timestamp())
+        lines += [each.text for each in news if each.kind not in (LEARNED, USED)]
+        for kind, verb in ((LEARNED, "memem learned"), (USED, "Claude used")):
+            titles = [each.text for each in news if each.kind == kind]
+            lines += [f"{verb}: {_joined(titles)}"] if titles else []
+    return lines
+
+
+def _take_problems(ws: Workspace) -> list[str]:
+    board = _board(ws)
+    return [text for key, text in problems(ws).items() if board.claim_problem(_subject(ws, key), text)]
+
+
+def _is_too_late(ws: Workspace) -> bool:
+    """Whether the hook has given up waiting: what it does not print must stay for the next one."""
+    return ws.ticks() > ws.wanted_until
+
+
+def check_now(ws: Workspace) -> dict[str, str]:
+    """Look at what can change at any moment, and record what is wrong or over. Returns what is wrong, by key."""
+    checked = {
+        "disk": _full_disk(ws),
+        "vault": _unwritable(ws),
+        "options": "\n".join(ws.settings.problems),
+        "server": _skipped_server(ws),
+    }
+    recorded = problems(ws)
+    for key, text in checked.items():
+        if text:
+            raise_problem(ws, key, text)
+        elif key in recorded:
+            clear_problem(ws, key)
+    return {key: text for key, text in checked.items() if text}
+
+
+def _check_and_answer(ws: Workspace) -> list[str]:
+    """The same for a hook that could answer. Returns what is wrong and could not be recorded: it is always shown."""
+    wrong, recorded = check_now(ws), problems(ws)
+    if "memory" in recorded:
+        clear_problem(ws, "memory")
+    return [text for key, text in wrong.items() if key not in recorded]
+
+
+def _subject(ws: Workspace, key: str) -> str:
+    """The name a problem is recorded under: with what it is about, where sessions differ in that."""
+    if key not in _OF_VAULT + _OF_CLAUDE_CODE:
+        return key
+    path = ws.settings.vault if key in _OF_VAULT else ws.claude_folder
+    return f"{key}.{zlib.crc32(bytes(path)):08x}"
+
+
+def _recorded(ws: Workspace, key: str, text: str) -> bool:
+    try:
+        _board(ws).raise_problem(_subject(ws, key), text)
+    except OSError:
+        return False
+    return True
+
+
+def _unwritable(ws: Workspace) -> str:
+    """Why the vault takes no notes; empty when it does, or when there is none yet."""
+    folder = ws.store.paths.memories
+    if not folder.is_dir() or os.access(folder, os.W_OK):
+        return ""
+    return f"memem cannot write to {folder}: it is read-only. Recall works; nothing new is saved until it is writable."
+
+
+def _full_disk(ws: Workspace) -> str:
+    for folder in (ws.home.root, ws.settings.vault):
+        with suppress(OSError, AttributeError):  # not there yet, or a system without statvfs
+            status = os.statvfs(folder)
+            if status.f_blocks and status.f_bavail * status.f_frsize < FULL_DISK_BYTES:
+                return f"memem cannot save anything: the disk of {folder} is full. Free some space; nothing is lost."
+    return ""
+
+
+def _skipped_server(ws: Workspace) -> str:
+    if not ws.failed_servers_file.exists():
+        return ""  # the usual case, which spares the prompt an import
+    from memem.model.plugin import server_is_skipped
+
+    if not server_is_skipped(ws):
+        return ""
+    why = "Claude Code will not restart its server for 15 minutes after a failed start"
+    return f"memem's tools are missing: {why}. Type /mcp, choose memem, then Reconnect."
+
+
+def _is_newly_set_up() -> bool:
+    """Whether a set-up in the background has finished and nobody has said so; bootstrap.sh leaves the marker."""
+    marker = Path(sys.executable).parents[1] / ".memem" / "ready-untold"
+    try:
+        marker.unlink()
+    except OSError:
+        return False
+    return True
+
+
+def _joined(titles: Sequence[str]) -> str:
+    more = len(titles) - MAX_TITLES
+    return ", ".join(map(shortened, titles[:MAX_TITLES])) + (f" and {more} more" if more > 0 else "")
+
+
+def shortened(title: str) -> str:
+    """A title as a terminal can show it, on one line."""
+    clean = " ".join("".join(each if each.isprintable() else " " for each in title).split())
+    return clean if len(clean) <= MAX_TITLE_CHARS else f"{clean[: MAX_TITLE_CHARS - 1]}…"
+
+
+def _lines(texts: Iterable[str]) -> str:
+    return "\n".join(dict.fromkeys(filter(None, texts)))
+
+
+def _board(ws: Workspace) -> NoticeBoard:
+    return NoticeBoard(ws.home.notices)
+
+
+@contextmanager
+def _recording(ws: Workspace) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        files.append_log(ws.home.hooks_log, f"{iso(ws.clock())} notices: {files.reason(error)}")

@@ -1,0 +1,76 @@
+"""What fits: the best memories first, each cut to its share, the whole under a budget."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from memem.core.memory import PINNED_MAX_CHARACTERS, PINNED_MAX_NOTES, Hit, Memory
+from memem.safety import quote
+from memem.search.find import MOST_HITS
+
+BODY_CHARACTERS = 500
+SHORTER = (300, 150)
+"""To so many characters the first one is cut where there is no room for it else."""
+PINNED_CHARACTERS = 400
+SAME_WORDS = 0.9
+"""The share of their words in common that makes two memories say the same."""
+_WORD = re.compile(r"[\w./:-]*\w")
+_NEGATIONS = frozenset("no not never none without don doesn isn won cannot can off on before after".split())
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """A slice's text, the hits that found room in it, and the ids of the pinned memories that did."""
+
+    text: str
+    hits: tuple[Hit, ...]
+    pinned: tuple[str, ...] = ()
+
+
+def distinct(hits: Sequence[Hit]) -> list[Hit]:
+    """The hits without those that say no more than a better one: the same words, and the same numbers and names."""
+    kept: list[tuple[Hit, set[str]]] = []
+    for hit in hits:
+        words = set(_WORD.findall(f"{hit.title} {hit.body}".lower()))
+        if not any(_repeats(words, better) for _, better in kept):
+            kept.append((hit, words))
+    return [hit for hit, _ in kept]
+
+
+def _repeats(words: set[str], better: set[str]) -> bool:
+    """A word more or less does not matter, unless it could be what changed: a number, a negation."""
+    apart = words ^ better
+    decisive = any(word in _NEGATIONS or not word.isalpha() for word in apart)
+    return not decisive and len(words & better) >= SAME_WORDS * len(words | better)
+
+
+def pack(hits: Sequence[Hit], pinned: Sequence[Memory], facts: list[str], project: str, budget: int) -> Packed:
+    """Render facts, pinned memories and hits, in this order, until the budget is used."""
+    facts = within(facts, budget - len(quote.document([], [])))
+    room = budget - len(quote.document(facts, []))
+    kept = within(
+        [quote.pinned(memory, PINNED_CHARACTERS) for memory in pinned[:PINNED_MAX_NOTES]],
+        min(PINNED_MAX_CHARACTERS, budget // 2, room),
+    )
+    working = facts + kept
+    shown: list[Hit] = []
+    items: list[str] = []
+    for hit in hits[:MOST_HITS]:
+        for most in (BODY_CHARACTERS, *(() if shown else SHORTER)):
+            text = quote.item(len(shown) + 1, hit, project, most, hit.passage)
+            if len(quote.document(working, [*items, text])) <= budget:
+                shown.append(hit)
+                items.append(text)
+                break
+    return Packed(quote.document(working, items), tuple(shown), tuple(memory.id for memory in pinned[: len(kept)]))
+
+
+def within(texts: list[str], budget: int) -> list[str]:
+    """As many as there is room for, from the first on."""
+    kept: list[str] = []
+    for text in texts:
+        budget -= len(text) + 1
+        if budget < 0:
+            break
+        kept.append(text)
+    return kept

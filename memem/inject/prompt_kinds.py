@@ -1,0 +1,261 @@
+"""Prompts that can only be understood from what was said before: "and the other one?", "same for staging".
+
+Searched for as they are, they find whatever happens to hold their few words; so the search is given the words that they
+point to as well.
+"""
+
+import re
+from collections.abc import Sequence
+from functools import cache
+
+_ENGLISH = frozenset(
+    """ok okay k kk yes yep yeah yup y no nope n not sure fine good great nice cool perfect awesome excellent right
+    correct exactly agreed agree thanks thank you thx ty cheers please pls hi hello hey bye continue go on ahead proceed
+    next do dont it this that thats now again then and so well done lgtm looks sounds to me all got i see understood
+    makes sense keep going carry works fixed try retry run for lets very much job work never mind stop wait option
+    options both either first second third last latter former one two three the with commit push merge""".split()
+)
+"""A prompt made of these alone, or of numbers and letters, and short, refers to what was said before, not to anything
+one could look up."""
+MOST_TRIVIAL_WORDS = 6
+MOST_TRIVIAL_CHARACTERS = 20
+"""Of a row of nods in Chinese, which can be read in more ways the longer it is."""
+_CHINESE = re.compile(
+    r"""(?:好[的吧]?|嗯|是的?|[对對]的?|行|可以|[没沒](?:[问問][题題]|[错錯]|事)|[谢謝][谢謝]你?|多[谢謝]|感[谢謝]|[继繼][续續]|
+        接[着著]|下一步|[请請]|吧|了|呢|啊|哦|[当當]然|明白|知道|收到|不(?:用|[错錯])?|你好|再[见見]|[开開]始|做吧|[干幹]吧|同意|
+        [确確][认認]|完成|再[试試]一?次|重[试試]|辛苦|太好|很好)+""",
+    re.VERBOSE,
+)
+_APOSTROPHE = re.compile(r"['’]")
+_PUNCTUATION = re.compile(r"[^\w\s+#]|_")
+_CHOICE = re.compile(r"\d{1,2}|[a-h]", re.ASCII)
+
+
+def is_trivial(prompt: str) -> bool:
+    """Whether a prompt is nothing but a nod."""
+    words = _PUNCTUATION.sub(" ", _APOSTROPHE.sub("", prompt.lower())).split()
+    if not words:
+        return True
+    if len(words) > MOST_TRIVIAL_WORDS:
+        return False
+    return all(word in _ENGLISH or _is_choice(word) or _is_chinese_nod(word) for word in words)
+
+
+def _is_choice(word: str) -> bool:
+    """The number or the letter of an option."""
+    return _CHOICE.fullmatch(word) is not None
+
+
+def _is_chinese_nod(word: str) -> bool:
+    return len(word) <= MOST_TRIVIAL_CHARACTERS and _CHINESE.fullmatch(word) is not None
+
+
+MOST_WORDS = 14
+MOST_CONTENT = 5
+"""A prompt with more words of its own than this names what it is about, whatever else it points to."""
+MOST_SIGNS = 24
+"""The same in a script without spaces."""
+FRAGMENT_WORDS = 3
+MOST_UNEXPLAINED = 3
+"""Behind so many words of content an "it" stands for one of them."""
+SEARCHED = 400
+"""In characters: a vector is made of little more, and the prompt must not drown in what it refers to."""
+PERSON_SHARE = 160
+
+_CHORES = frozenset(
+    """commit push merge rebase squash stash ship amend undo revert no nope it this that them these those all
+    everything changes and then now please open create make a an the draft pr to main it's let's lets just also
+    again yes ok""".split()
+)
+_FUNCTION_WORDS = frozenset(
+    """a an and are as at be been but by can could did do does for from had has have how i if in into is it its just
+    let me may might must no not now of off ok okay on one ones or our please shall should so some such than that
+    the their them then there these they this those to too under until up us was we well were what when where which
+    who why will with without would yeah yes you your again also both else instead other others same about after
+    before hm hmm btw only lets dont doesnt didnt thats whats""".split()
+)
+_ASKING = frozenset("why how when where which what who so come not else since then exactly now".split())
+_NODS = frozenset(
+    "ok okay yes yeah yep no nope thanks great good cool perfect nice hm hmm right sure alright so".split()
+)
+_PLACES = frozenset("for in on with without from under at via using except".split())
+_VERBS = frozenset("is are does do did can could should will would has have was were".split())
+_DETERMINERS = frozenset("the a an our my every each".split())
+_EMPTY = "possible|ok|okay|safe|better|worth|necessary|enough|fine|true|on purpose|simple|short|local".replace(
+    " ", r"\ "
+)
+_BEFORE_THAT = (
+    "do|did|does|doing|done|fix|use|revert|undo|about|for|of|like|with|in|why|is|was|are|can|could|has|may|should|will|make"
+    "|change|remove|drop|want|need|to|and|on|from|than|explain|keep|hm,?|ok,?|yes,?"
+)
+"""In front of any other word a "that" mostly joins two sentences: "check that ...", "a test that ..."."""
+_LITERAL = re.compile(r"[a-z-]*[\d_./@#]")
+
+
+def refers_back(prompt: str) -> bool:
+    """Whether a prompt needs what was said before it. A nod does not, nor does a chore."""
+    if len(prompt) > SEARCHED or is_trivial(prompt):
+        return False
+    text = " ".join(prompt.lower().replace("’", "'").split())
+    if not text.isascii() and _signs().search(text):
+        return _is_short_in_signs(text) and _points_in_signs(text)
+    words = _words(text)
+    if not words or len(words) > MOST_WORDS or _CHORES.issuperset(words):
+        return False
+    return len(_content(words)) <= MOST_CONTENT and (_points(text) or _is_fragment(text, words))
+
+
+def resolved(prompt: str, before: Sequence[str]) -> str:
+    """What to search with: the prompt, then what it refers to. `before` is what was said, its last item by Claude.
+
+    Of the person's words the beginning is taken; of Claude's also the end, which may ask something.
+    """
+    parts = [" ".join(prompt.split())[:SEARCHED]]
+    answer = _prose(before[-1]) if before else ""
+    spoken = next((said for said in reversed(before[:-1]) if not is_trivial(said)), "")
+    if spoken:
+        parts.append(_begin(_prose(spoken), min(PERSON_SHARE, _room(parts))))
+    parts.append(_both_ends(answer, _room(parts)))
+    return "\n".join(filter(None, parts))
+
+
+def _room(parts: Sequence[str]) -> int:
+    return max(0, SEARCHED - sum(len(part) + 1 for part in parts))
+
+
+def _words(text: str) -> list[str]:
+    found = re.findall(r"[\w./@#-]+(?:'\w+)?", text)
+    return [word for word in (each.strip(".-") for each in found) if word]
+
+
+def _content(words: Sequence[str]) -> list[str]:
+    return [word for word in words if word.replace("'", "") not in _FUNCTION_WORDS]
+
+
+def _points(text: str) -> bool:
+    """Whether something in it stands for what was said before."""
+    opening, pointing, standing_in = _patterns()
+    return bool(
+        opening.match(text)
+        or pointing.search(text)
+        or any(not _is_explained(text[: found.start()]) for found in standing_in.finditer(text))
+    )
+
+
+def _is_explained(before: str) -> bool:
+    """Whether the words before an "it" name what it is: "build the image and push it"."""
+    words = _words(before)
+    is_named = any(word in _DETERMINERS or _LITERAL.match(word) for word in words)
+    return is_named or len(_content(words)) >= MOST_UNEXPLAINED
+
+
+def _is_fragment(text: str, words: Sequence[str]) -> bool:
+    """Whether it is no sentence: "on windows?", "why not", "the cache?"."""
+    rest = list(words)
+    while rest and rest[0] in _NODS:
+        del rest[0]
+    if not rest:
+        return False
+    if _ASKING.issuperset(rest) or (rest[0] in _PLACES and len(rest) <= FRAGMENT_WORDS + 2):
+        return True
+    is_sentence = rest[0] in _VERBS or any(map(_LITERAL.match, rest))
+    return text.endswith("?") and len(rest) <= FRAGMENT_WORDS and not is_sentence
+
+
+def _is_short_in_signs(text: str) -> bool:
+    return len(_signs().findall(text)) <= MOST_SIGNS
+
+
+def _points_in_signs(text: str) -> bool:
+    return _pointing_signs().search(text) is not None
+
+
+@cache
+def _patterns() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
+    nods = "|".join(sorted(_NODS))
+    opening = rf"""(?:(?:{nods})\b[\s,.;:!-]*)*
+        (?:and|or|plus|also|then|(?:what|how)\ about|same|ditto|now\ (?:the|for)|but\ (?:why|how|what|not))\b"""
+    end = r"\s*(?:[.?!,;]|$)"
+    pointing = rf"""\bthe\ other\b(?!\ (?:day|hand)) | \bthe\ others\b | \bthe\ rest\b(?!\ of)
+        | \bthe\ (?:former|latter)\b
+        | \bsame\ (?:for|with|in|on|thing|way|here|goes)\b | \bboth{end} | \b(?:as\ well|too|instead){end}
+        | \b(?:why|how|what|where|when)(?:\ (?:do|did|does|is|was|are|were|we|i|you))*(?:\ \w+)?\ again{end}
+        | \b(?:why|how|what|where|when)\b.*\bthen\s*(?:[?]|$)"""
+    standing_in = rf"""(?<!give\ )(?<!mention\ )\b(?:it|its|it's)\b
+            (?!\ (?:is\ |was\ |would\ be\ )?(?:{_EMPTY})\b)(?!\ (?:make\ sense|takes?|matters?|seems|looks\ like))
+        | \b(?:they|them|those)\b | \b(?:in|from|on|over|up)\ there\b
+        | \b(?:that|this|those|these|which|another|each|next|last|first|second|the)(?:\ [\w-]+){{0,2}}\ ones?\b(?!\ of)
+        | (?:^|\b(?:{_BEFORE_THAT})\ )that\b | \bthat{end}"""
+    opened, pointed, stood = (re.compile(each, re.VERBOSE) for each in (opening, pointing, standing_in))
+    return opened, pointed, stood
+
+
+@cache
+def _signs() -> re.Pattern[str]:
+    return re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+
+
+@cache
+def _pointing_signs() -> re.Pattern[str]:
+    return re.compile(
+        r"""^(?:(?:好的?|嗯|行|可以)[，,。\s]*)?(?:那|[还還]有|另外|同[样樣]|也|然[后後])
+          | 那[个個些]|另[一外][个個]|其[他它余餘]的?|它|上面[的那]|[刚剛][才刚剛]|前面[的那]|[前后後]者|同理|一[样樣]
+          | 呢[？?。！!\s]*$ | 也[要用加改是有做给給在]
+          | それ|あれ|その|もう一[つ方]|同じ|はどう | 그거|그것|그건|그럼|나머지|똑같""",
+        re.VERBOSE,
+    )
+
+
+def _prose(text: str) -> str:
+    """What is said in a text: no code, no tables, no lists of files."""
+    text = re.sub(r"```.*?(?:```|\Z)", " ", text, flags=re.DOTALL)
+    lines = (line.strip() for line in text.splitlines() if not line.startswith(("    ", "\t")))
+    kept = (re.sub(r"^[#>*+-]+\s+|^\d+[.)]\s+|[*`]+", "", line) for line in lines if not line.startswith(tuple("|├└│")))
+    return " ".join(" ".join(line for line in kept if not _is_path(line)).split())
+
+
+def _is_path(line: str) -> bool:
+    words = line.split()
+    return bool(words) and len(words) <= 3 and ("/" in words[0] or re.search(r"\w\.\w", words[0]) is not None)
+
+
+def _both_ends(text: str, most: int) -> str:
+    if len(text) <= most:
+        return text
+    half = max(0, (most - 3) // 2)
+    return " … ".join(filter(None, (_begin(text, half), _begin(text[::-1], half)[::-1])))
+
+
+def _begin(text: str, most: int) -> str:
+    """As many whole words as fit. Where words are not parted by spaces, as many characters."""
+    if len(text) <= most:
+        return text
+    cut = text[:most]
+    whole = cut if text[most : most + 1].isspace() else cut.rpartition(" ")[0]
+    return (whole if cut.isascii() or 2 * len(whole) > most else cut).strip()
+
+
+_TASK_VERBS = (
+    (
+        "debug",
+        "debug fix fail fails failing failed broken crash crashes error bug traceback investigate diagnose why",
+    ),
+    ("review", "review audit critique inspect"),
+    ("test", "test tests coverage pytest"),
+    ("refactor", "refactor rename restructure simplify clean cleanup extract dedupe"),
+    ("deploy", "deploy release ship publish rollout rollback"),
+    ("document", "document docs readme changelog"),
+    ("plan", "plan design propose architect estimate"),
+    ("explain", "explain describe summarise summarize understand how what where which"),
+    ("build", "add build implement create write make continue finish support introduce"),
+)
+GENERAL_MODE = "general"
+
+
+def infer_task(prompt: str) -> str:
+    """The mode of the earliest verb that names one."""
+    modes = {verb: mode for mode, verbs in reversed(_TASK_VERBS) for verb in verbs.split()}
+    for word in re.findall(r"[a-z]+", prompt[:2_000].lower()):
+        if word in modes:
+            return modes[word]
+    return GENERAL_MODE

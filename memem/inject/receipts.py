@@ -1,0 +1,182 @@
+"""Every decision to show something, or nothing, is written down, and told to whoever asks why."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from memem.core import files
+from memem.core.dates import iso
+from memem.core.memory import ID8, Entry, Slice
+from memem.inject import receipt_text
+from memem.state.contexts import Context
+from memem.state.receipts import PROMPT, Receipt
+from memem.state.tables import UNUSABLE
+
+if TYPE_CHECKING:
+    from memem.workspace import Workspace
+
+
+MOST_INJECTIONS = 20
+KEY_BYTES = 32
+NONE_YET = "This session has none yet; the last of all:"
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The last decision, and the same in words; no receipt when there was none yet."""
+
+    receipt: Receipt | None
+    words: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Injection:
+    """Where a memory was shown: when, on what occasion, how sure that was, and how it was used."""
+
+    time: str  # ISO 8601
+    event: str
+    session: str
+    project: str
+    confidence: float | None
+    terms: tuple[str, ...]
+    used: str
+
+
+def record(
+    ws: Workspace,
+    found: Slice,
+    *,
+    prompt: str,
+    event: str = PROMPT,
+    line: float = 0.0,
+    followed: bool = False,
+    context: Context | None = None,
+) -> None:
+    """Write down what a prompt was given, or why nothing, and with it that its session was shown that.
+
+    `line` is the least confidence asked of a memory; `followed` says that earlier turns were part of what was looked
+    for; `context` is how the session's prompts went, where that is counted.
+    """
+    if ws.ticks() > ws.wanted_until:
+        return  # nobody waits any more for what was found
+    receipt = Receipt(
+        time=ws.clock().timestamp(),
+        event=event,
+        session=found.session_id,
+        project=found.project,
+        prompt=_hashed(ws, prompt, found.session_id),
+        reason=found.reason,
+        characters=len(found.text),
+        line=line,
+        degraded=found.degraded,
+        items=receipt_text.of_slice(found),
+        followed=followed,
+    )
+    _keep(ws, receipt, found.ids if found.text else (), context)
+
+
+def record_shown(ws: Workspace, entries: Sequence[Entry], *, event: str, session: str, project: str, text: str) -> None:
+    """Write down what was shown on another occasion than a prompt."""
+    if entries and ws.ticks() <= ws.wanted_until:
+        items = tuple(map(receipt_text.of_entry, entries))
+        _keep(ws, Receipt(ws.clock().timestamp(), event, session, project, characters=len(text), items=items))
+
+
+def last(ws: Workspace, session: str = "") -> Decision:
+    """The last decision of a session, or of all when that one has none, told in words."""
+    receipt = None
+    if ws.home.contexts_file.exists():
+        kept = ws.contexts.receipts
+        receipt = (kept.last(session) if session else None) or kept.last()
+    if receipt is None:
+        return Decision(None, ("Nothing was decided yet: no session of Claude Code has asked.",))
+    of_another = (NONE_YET,) if session and receipt.session != session else ()
+    return Decision(receipt, (*of_another, *receipt_text.in_words(receipt, ws.clock().tzinfo)))
+
+
+def injections(ws: Workspace, identity: str) -> tuple[Injection, ...]:
+    """Where a memory was shown, the last time first; nothing where that is not known."""
+    if not ws.home.contexts_file.exists():
+        return ()
+    with suppress(*UNUSABLE):
+        found = ws.contexts.receipts.of_memory(identity, MOST_INJECTIONS)
+        return tuple(_injection(ws, receipt, identity) for receipt in found)
+    return ()
+
+
+def _injection(ws: Workspace, receipt: Receipt, identity: str) -> Injection:
+    item = next(each for each in receipt.shown if each.id == identity)
+    time = iso(datetime.fromtimestamp(receipt.time, ws.clock().tzinfo))
+    return Injection(time, receipt.event, receipt.session, receipt.project, item.confidence, item.terms, item.used)
+
+
+def _keep(ws: Workspace, receipt: Receipt, shown: Iterable[str] = (), context: Context | None = None) -> None:
+    """As far as that can be done: nothing that was found is held back because it cannot be written down.
+
+    The mark comes after the receipt, so that whoever takes it away has seen all that it stands for.
+    """
+    with suppress(*UNUSABLE, OSError):
+        ws.contexts.add_all(receipt, shown, context)
+        if receipt.to_judge and not ws.home.shown_unjudged.exists():
+            ws.home.shown_unjudged.touch(files.PRIVATE_FILE)
+
+
+def _hashed(ws: Workspace, prompt: str, session: str) -> str:
+    """What tells the prompts of a session apart; empty where there is no key."""
+    key = _key(ws)
+    if not key:
+        return ""
+    from memem.transcript import turns
+
+    try:
+        from _blake2 import blake2b  # without OpenSSL, which takes longer to load than the whole receipt to write
+    except ImportError:
+        from hashlib import blake2b
+
+    told = f"{session}\0{turns.said(prompt)}".encode("utf-8", "replace")
+    return blake2b(told, digest_size=8, key=key).hexdigest()
+
+
+def _key(ws: Workspace) -> bytes:
+    """The secret of this home, made once; empty where it cannot be."""
+    path = ws.home.prompt_key
+    with suppress(OSError):
+        key = path.read_bytes() if path.exists() else b""
+        if len(key) != KEY_BYTES:
+            files.make_private_folder(path.parent)
+            files.write_atomic(path, os.urandom(KEY_BYTES), fsync=False, mode=files.PRIVATE_FILE)
+            key = path.read_bytes()
+        return key
+    return b""
+
+
+def note_shown(ws: Workspace, session: str, what: Iterable[str]) -> None:
+    """A session is being shown these memories (by id) and files; unless nobody waits for the answer any more."""
+    if session and ws.ticks() <= ws.wanted_until:
+        with suppress(*UNUSABLE):
+            ws.contexts.add(session, what, ws.clock().timestamp())
+
+
+def shown(ws: Workspace, session: str) -> frozenset[str]:
+    """What a session's context holds: ids of memories, paths of files."""
+    with suppress(*UNUSABLE):
+        return frozenset(ws.contexts.shown(session))
+    return frozenset()
+
+
+def context_of(ws: Workspace, session: str) -> Context:
+    """How the last prompts of a session went."""
+    with suppress(*UNUSABLE):
+        return ws.contexts.get(session)
+    return Context()
+
+
+def known_by(ws: Workspace, session: str) -> frozenset[str]:
+    """The beginnings of the ids of all that a session was shown: by its transcript, and by what tools and hooks say."""
+    told = ws.contexts.shown(session) if ws.home.contexts_file.exists() else []
+    return ws.state.sessions.injected(session) | {each[:ID8] for each in told}

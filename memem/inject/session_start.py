@@ -1,0 +1,223 @@
+"""What a session is told when it begins: what its project is, how things are done in it, what its playbook says of
+decisions, traps and environment, what else is remembered.
+
+And after a compaction, what the session was shown before: it stands in the context no longer. Kept light, since every
+session waits for it: it neither scans the vault nor searches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from memem.core.errors import MememError, VaultUnmade
+from memem.core.memory import GENERAL, PINNED_MAX_CHARACTERS, PINNED_MAX_NOTES, Entry
+from memem.inject import notices, receipts
+from memem.inject.pack import BODY_CHARACTERS, PINNED_CHARACTERS, within
+from memem.pages import read_playbook
+from memem.pages.playbook_lines import DECISIONS, ENVIRONMENT, NAMES, TRAPS
+from memem.pages.read_playbook import Told
+from memem.safety import naming, quote
+from memem.search import find
+from memem.search.refresh import fresh_rows, is_filled
+from memem.state.receipts import SESSION_START
+from memem.state.tables import UNUSABLE
+from memem.vault.opening import require_vault
+
+if TYPE_CHECKING:
+    from memem.workspace import Workspace
+
+
+CONVENTIONS = "## Conventions"
+EARLIER = "## Shown earlier in this session"
+CONVENTION_CHARACTERS = 240
+MOST_CONVENTIONS = 12
+CONVENTIONS_BUDGET = 1_500
+EARLIER_BUDGET = 3_000
+"""In characters; with what is pinned and a few facts the whole stays under 8,000."""
+BY_HEART = (DECISIONS, TRAPS, ENVIRONMENT)
+"""What is told of the playbook; its other sections are what is pinned, and conventions."""
+SECTION_BUDGET = 600
+MOST_CHARACTERS = 7_900
+"""The playbook has the room that the others leave."""
+MOST_EARLIER = 200
+"""Of what was shown last: more than there is room for."""
+KEYWORDS_ALONE = "recall is by keywords alone so far; /memem-doctor says what is missing"
+TROUBLE = {
+    "recall": "recall is by keywords alone",
+    "capture": "new sessions are not mined at the moment",
+    "login": "new sessions are not mined: claude is not logged in",
+    "budget": "mining waits for tomorrow: today's budget is used up",
+    "vault": "the vault is read-only: nothing can be saved",
+    "disk": "the disk is full: nothing can be saved",
+}
+"""Fixed words for Claude about a problem, by its key."""
+UNREAD = "their index is being made; memory_search finds them once it is there"
+
+EMPTIED = ("compact", "clear")
+"""How a session goes on with nothing of its context left."""
+KEPT = ("resume", "fork")
+"""How it goes on with all of it: what was said before is said again by Claude Code itself."""
+
+
+def brief(ws: Workspace, *, cwd: Path, session: str, source: str) -> str:
+    """What a session is told at its start; nothing when it knows already, or there is nothing to tell."""
+    try:
+        vault_id = require_vault(ws)
+    except VaultUnmade:
+        return ""
+    ws.follow_index()
+    project = ws.project_of(cwd).name
+    before = _shown_before(ws, session, source)
+    if not is_filled(ws, vault_id):
+        facts = [quote.fact("Project", naming.shown(project)), quote.fact("Memories", UNREAD)]
+        return "" if before is None else quote.page((quote.WORKING, facts))
+    return "" if before is None else _told(ws, project, session, before)
+
+
+def banner(ws: Workspace, *, cwd: Path) -> str:
+    """A line about the memory, for the person."""
+    mining = "mining on" if ws.home.opt_in.exists() else "mining off (/memem-mine)"
+    return f"memem: {_how_many(ws, cwd)} · {mining}"
+
+
+def _how_many(ws: Workspace, cwd: Path) -> str:
+    try:
+        vault_id = require_vault(ws)
+    except VaultUnmade:
+        return "no memories yet"
+    if not is_filled(ws, vault_id):
+        return "the index is being built"
+    project = ws.project_of(cwd).name
+    count, name = find.count_in_force(ws, project), naming.shown(project)
+    return f"{_counted(count, 'memory', 'memories')} of {name}" if count else f"no memories of {name} yet"
+
+
+def _told(ws: Workspace, project: str, session: str, before: Sequence[str]) -> str:
+    """The text, and a note of what it shows; empty when the memory is."""
+    facts = _facts(ws, project)
+    if not facts:
+        return ""
+    pinned = find.pinned(ws, project)[:PINNED_MAX_NOTES]
+    identity = within([quote.pinned(entry.memory, PINNED_CHARACTERS) for entry in pinned], PINNED_MAX_CHARACTERS)
+    conventions = find.conventions(ws, project)[:MOST_CONVENTIONS]
+    rules = _numbered(conventions, project, CONVENTION_CHARACTERS, CONVENTIONS_BUDGET)
+    told = [*pinned[: len(identity)], *conventions[: len(rules)]]
+    earlier = _by_ids(ws, before, project, besides={entry.id for entry in told})
+    again = _numbered(earlier, project, BODY_CHARACTERS, EARLIER_BUDGET)
+    working = [quote.fact("Project", naming.shown(project)), *facts, *identity]
+    first, last = (quote.WORKING, working), _filled((CONVENTIONS, rules), (EARLIER, again))
+    known = {entry.id for entry in (*told, *earlier[: len(again)])}
+    room = MOST_CHARACTERS - len(quote.page(first, *last))
+    recited = _recited(read_playbook.told(ws, project, BY_HEART), project, known, room)
+    text = quote.page(first, *_filled((CONVENTIONS, rules)), *recited.parts, *_filled((EARLIER, again)))
+    cut = {entry.id for entry in conventions if len(entry.body) > CONVENTION_CHARACTERS}
+    # What is told in part has not been shown: the prompt that needs it gets more of it.
+    whole = [*(entry for entry in told if entry.id not in cut), *recited.whole, *earlier[: len(again)]]
+    receipts.note_shown(ws, session, [entry.id for entry in whole])
+    everything = [*told, *recited.entries, *earlier[: len(again)]]
+    receipts.record_shown(ws, everything, event=SESSION_START, session=session, project=project, text=text)
+    return text
+
+
+@dataclass(frozen=True, slots=True)
+class _Recited:
+    """The playbook's part of the text, the memories in it, and those that it says all of."""
+
+    parts: list[tuple[str, list[str]]]
+    entries: list[Entry]
+    whole: list[Entry]
+
+
+def _recited(lines: Sequence[Told], project: str, known: Collection[str], room: int) -> _Recited:
+    """As much of the playbook's lines as there is room for, without what is told already."""
+    parts, kept = [], list[Told]()
+    for section in BY_HEART:
+        news = [each for each in lines if each.section == section and not (each.entry and each.entry.id in known)]
+        heading = f"## {NAMES[section]}"
+        texts = [read_playbook.rendered(rank, each, project) for rank, each in enumerate(news, 1)]
+        taken = within(texts, min(SECTION_BUDGET, room - len(heading) - 2))
+        if taken:
+            parts.append((heading, taken))
+            kept += news[: len(taken)]
+            room -= len("\n".join(("", heading, *taken))) + 1
+    entries = [each.entry for each in kept if each.entry]
+    return _Recited(parts, entries, [each.entry for each in kept if each.entry and each.is_whole])
+
+
+def _filled(*parts: tuple[str, list[str]]) -> list[tuple[str, list[str]]]:
+    return [part for part in parts if part[1]]
+
+
+def _shown_before(ws: Workspace, session: str, source: str) -> Sequence[str] | None:
+    """What the session was shown and holds no longer; None when it still holds all of it."""
+    before: Sequence[str] = []
+    with suppress(*UNUSABLE):
+        if source in KEPT and ws.contexts.is_known(session):
+            return None
+        before = ws.contexts.shown(session) if source == "compact" else []
+        if source in EMPTIED:
+            ws.contexts.forget(session)
+    return before
+
+
+def _by_ids(ws: Workspace, ids: Sequence[str], project: str, besides: Collection[str]) -> list[Entry]:
+    """Those of the memories that still hold and belong here, the last shown first."""
+    place = {identity: number for number, identity in enumerate(ids[-MOST_EARLIER:]) if identity not in besides}
+    here, values = find.in_force(ws, project, GENERAL)
+    condition = f"id IN ({', '.join('?' * len(place))}){here} ORDER BY path"
+    rows = fresh_rows(ws, lambda: ws.index.rows(condition, (*place, *values)))
+    found = [Entry(row.memory, row.path) for row in rows if row.memory and not row.memory.superseded_by]
+    return sorted(found, key=lambda entry: -place.get(entry.id, 0))
+
+
+def _numbered(entries: list[Entry], project: str, most: int, budget: int) -> list[str]:
+    return within([quote.item(rank, entry, project, most) for rank, entry in enumerate(entries, 1)], budget)
+
+
+def _facts(ws: Workspace, project: str) -> list[str]:
+    """What else there is, what waits, and what does not work as it should; nothing for an empty memory."""
+    of_project, general = find.count_in_force(ws, project), find.count_in_force(ws, GENERAL)
+    if not of_project and not general:
+        return []
+    counted = f"{of_project} of {naming.shown(project)}" + (f", {general} general" if project != GENERAL else "")
+    facts = [quote.fact("Memories", f"{counted}; memory_search finds them")]
+    waiting = _waiting(ws)
+    if waiting:
+        facts.append(quote.fact("Mining", f"{_counted(waiting, 'session', 'sessions')} still to be mined"))
+    asked = ws.index.count_where("review = 'waiting'") + _proposed(ws)
+    if asked:
+        facts.append(quote.fact("Review", f"{_counted(asked, 'note waits', 'notes wait')} for the user: /memem-review"))
+    return facts + [quote.fact("Trouble", each) for each in _trouble(ws)]
+
+
+def _counted(number: int, one: str, many: str) -> str:
+    return f"{number} {one if number == 1 else many}"
+
+
+def _proposed(ws: Workspace) -> int:
+    if not any(ws.store.paths.review.glob("*.md")):
+        return 0  # mostly; to read notes is not needed, and its import would be waited for
+    from memem.vault import review
+
+    return review.count(ws.store)
+
+
+def _waiting(ws: Workspace) -> int:
+    from memem.state.queue import count_marks
+
+    try:
+        return count_marks(ws.home.state_file) if ws.home.opt_in.exists() else 0
+    except MememError:
+        return 0  # doctor says what is wrong with the state; a session need not know
+
+
+def _trouble(ws: Workspace) -> list[str]:
+    """The ongoing problems in fixed words: their own text may quote what others wrote, and is for the user's screen."""
+    known = notices.problems(ws)
+    if "recall" not in known and ws.settings.encoder != "none" and not ws.index.meta("encoded_by"):
+        return [KEYWORDS_ALONE]
+    return [f"{words}; see /memem-doctor" for key, words in TROUBLE.items() if key in known]

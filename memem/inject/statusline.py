@@ -1,0 +1,109 @@
+"""Write the files that `memem statusline` reads: it has no time to open a database.
+
+`folders` maps the folders of recent sessions to their projects. `projects` has the number of memories and the last
+learned title of each of those projects, `today` the cost of mining on a day. Each line is a key, a tab and values.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from memem.core import files
+from memem.core.errors import MememError
+from memem.safety.gate import clean_line
+from memem.search import find
+
+if TYPE_CHECKING:
+    from memem.workspace import Workspace
+
+
+HEADER = "memem 1"
+"""As `doors/hook/statusline.py` expects it."""
+MAX_FOLDERS = 200
+MAX_TITLE_WIDTH = 40
+"""In terminal columns."""
+_CANDIDATES = 20
+"""Memories of a project, the last changed first, among which the last learned one is looked for."""
+
+
+def note_session(ws: Workspace, folder: Path) -> None:
+    """Remember the project of a session's folder, and bring the other files up to date."""
+    with suppress(MememError, OSError):
+        project = ws.project_of(folder).name
+        # The status line gets the folder that the session was started in, which `cd` does not change.
+        keys = dict.fromkeys(filter(_is_key, (str(folder), str(ws.session_folder))))
+        kept = [line for line in _lines(ws.home.statusline_folders) if line.partition("\t")[0] not in keys]
+        _write(ws, ws.home.statusline_folders, [f"{key}\t{project}" for key in keys] + kept[: MAX_FOLDERS - len(keys)])
+    update(ws)
+
+
+def update(ws: Workspace) -> None:
+    """Write the current counts, titles and cost. Errors are ignored: a file that cannot be written stays as it was."""
+    with suppress(MememError, OSError):
+        if ws.index_file.exists():
+            names = dict.fromkeys(line.partition("\t")[2] for line in _lines(ws.home.statusline_folders))
+            _write(ws, ws.home.statusline_projects, [HEADER, *(_project_line(ws, name) for name in names if name)])
+    with suppress(MememError, OSError):
+        if ws.home.state_file.exists():
+            spent = ws.state.ledger.spent(ws.today()).dollars
+            _write(ws, ws.home.statusline_today, [f"{ws.today()}\t{spent:.4f}"])
+
+
+def is_outdated(ws: Workspace) -> bool:
+    """Whether a note was changed through memem since the counts were written."""
+    changed, written = files.stamp(ws.home.events_file), files.stamp(ws.home.statusline_projects)
+    return changed is not None and (written is None or changed[0] >= written[0])
+
+
+def _project_line(ws: Workspace, project: str) -> str:
+    conditions, values = find.in_force(ws, project)
+    count = ws.index.count_where(f"1{conditions}", values)
+    rows = ws.index.rows(f"1{conditions} ORDER BY changed DESC, row DESC", values, limit=_CANDIDATES)
+    learned = max((row.memory for row in rows if row.memory), key=lambda memory: memory.created, default=None)
+    title = _cut(clean_line(learned.title), MAX_TITLE_WIDTH) if learned else ""
+    return f"{project}\t{count}\t{title}"
+
+
+def _cut(text: str, width: int) -> str:
+    """Shorten a text to a width in terminal columns."""
+    text = "".join(character for character in text if character.isprintable())
+    if sum(map(_columns, text)) <= width:
+        return text
+    kept, used = "", 1  # the ellipsis
+    for character in text:
+        used += _columns(character)
+        if used > width:
+            break
+        kept += character
+    return f"{kept.rstrip()}…"
+
+
+def _columns(character: str) -> int:
+    if unicodedata.combining(character):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+def _is_key(text: str) -> bool:
+    return bool(text) and "\t" not in text and "\n" not in text
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        text = path.read_bytes().decode("utf-8", "surrogateescape")
+    except OSError:
+        return []
+    return [line for line in text.split("\n") if "\t" in line]
+
+
+def _write(ws: Workspace, path: Path, lines: Iterable[str]) -> None:
+    """Replace one of the files. Losing one to a power failure costs nothing: the next session writes it again."""
+    files.make_private_folder(ws.home.root)
+    files.make_private_folder(path.parent.parent)
+    files.make_private_folder(path.parent)
+    data = "".join(f"{line}\n" for line in lines).encode("utf-8", "surrogateescape")
+    files.write_atomic(path, data, fsync=False, mode=files.PRIVATE_FILE)

@@ -1,0 +1,130 @@
+"""Whether Claude may use one of memem's own tools without asking the user first.
+
+Reading is allowed for the current project and for general memories; anything wider is left to Claude Code, which asks
+unless the user has allowed it. Forgetting always asks when there is somebody to ask, and names the memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from memem.core.errors import MememError
+from memem.core.memory import EVERY_PROJECT, GENERAL, Entry
+from memem.core.project import normalise
+from memem.inject import receipts
+from memem.inject.notices import shortened
+from memem.inject.pack import BODY_CHARACTERS, within
+from memem.safety import quote
+from memem.search import find, refresh
+from memem.state.receipts import FILE
+
+if TYPE_CHECKING:
+    from memem.workspace import Workspace
+
+
+ALLOW, ASK = "allow", "ask"
+SCOPED_TOOLS = {
+    "active_memory_slice": "",
+    "context_assemble": "project",
+    "memory_list": "scope_id",
+    "memory_recall": "scope_id",
+    "memory_search": "scope_id",
+    "transcript_search": "scope_id",
+}
+"""Reading tools that stay in the current project unless this argument names another."""
+TOOLS_BY_ID = {"memory_get": "ids", "memory_timeline": "memory_id"}
+"""Reading tools that show the memories this argument names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Permission:
+    """`decision` is allow or ask, or empty to leave it to Claude Code; `reason` is shown to the user who is asked."""
+
+    decision: str = ""
+    reason: str = ""
+
+
+def decide_permission(
+    ws: Workspace, tool: str, arguments: Mapping[str, Any], *, folder: Path, can_ask: bool
+) -> Permission:
+    """Decide whether Claude may call one of memem's tools with these arguments, in a session started in `folder`."""
+    if tool == "memory_forget":
+        return _before_forgetting(ws, arguments) if can_ask else Permission()
+    if ws.settings.allow_reading and _stays_in_project(ws, tool, arguments, ws.project_of(folder).name):
+        return Permission(ALLOW, "reads memories of this project")
+    return Permission()
+
+
+def _stays_in_project(ws: Workspace, tool: str, arguments: Mapping[str, Any], project: str) -> bool:
+    allowed = (project, GENERAL)
+    if tool in SCOPED_TOOLS:
+        return _is_within(arguments.get(SCOPED_TOOLS[tool]), project)
+    if tool in TOOLS_BY_ID:
+        given = arguments.get(TOOLS_BY_ID[tool])
+        ids = given if isinstance(given, list) else [given]
+        is_narrow = _is_within(arguments.get("scope_id"), project)
+        return is_narrow and bool(ids) and all(_project_of(ws, each) in allowed for each in ids)
+    return False
+
+
+def _is_within(scope: object, project: str) -> bool:
+    """Whether a scope, as the tools take it, is no wider than the project and general memories."""
+    if scope is None or scope == "":
+        return True
+    is_wide = not isinstance(scope, str) or scope.strip().lower() == EVERY_PROJECT
+    return not is_wide and normalise(str(scope)) in (project, GENERAL)
+
+
+def _before_forgetting(ws: Workspace, arguments: Mapping[str, Any]) -> Permission:
+    from memem.search.find import get
+
+    try:
+        entry = get(ws, str(arguments.get("id", "")).strip())
+    except MememError:
+        return Permission()  # the tool itself says what is wrong with the id
+    return Permission(
+        ASK, f"memem would forget “{shortened(entry.title)}” ({entry.memory.id8}, project {entry.project})."
+    )
+
+
+def _project_of(ws: Workspace, identity: object) -> str:
+    """The project of a memory; empty when that cannot be told, and Claude Code has to ask."""
+    from memem.search.find import get
+
+    try:
+        return get(ws, identity.strip()).project if isinstance(identity, str) else ""
+    except MememError:
+        return ""
+
+
+HEADING = "## About {file}"
+MOST_OF_FILE = 4
+BUDGET = 2_000
+
+
+def about_file(ws: Workspace, file: Path, *, cwd: Path, session: str) -> str:
+    """The memories about a file as text; empty when there are none, or this session has been told."""
+    if not refresh.is_at_hand(ws):
+        return ""
+    place = ws.project_of(cwd)
+    inside = find.path_in(place.root, cwd / file)
+    if not inside:
+        return ""
+    whole, known = str(place.root / inside), receipts.shown(ws, session)
+    if whole in known:
+        return ""
+    found = [entry for entry in find.about(ws, inside, place.name) if entry.id not in known][:MOST_OF_FILE]
+    items = within(_items(found, place.name), BUDGET)
+    if not items:
+        return ""
+    shown, text = found[: len(items)], quote.page((HEADING.format(file=quote.one_line(inside)), items))
+    receipts.note_shown(ws, session, [whole, *(entry.id for entry in shown)])
+    receipts.record_shown(ws, shown, event=FILE, session=session, project=place.name, text=text)
+    return text
+
+
+def _items(entries: list[Entry], project: str) -> list[str]:
+    return [quote.item(rank, entry, project, BODY_CHARACTERS) for rank, entry in enumerate(entries, 1)]

@@ -1,1 +1,0 @@
-"""What happened and what can be taken back."""

@@ -1,0 +1,1 @@
+"""Learn from sessions: when, which turns, what to ask, and how answers become notes."""

@@ -1,0 +1,135 @@
+"""Have the model look at what comparison takes for a contradiction: in one call, after mining, within the budget.
+
+What it calls compatible is related from then on. Without a model a contradiction stays what it is: found, and listed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from memem.core.conversation import OWN_CALL
+from memem.core.dates import is_in_force
+from memem.core.errors import NoteError, NotSchema
+from memem.core.memory import Entry, Memory
+from memem.mine import ask
+from memem.mine.prompt import Prompt, fenced
+from memem.notes import conflicts, write
+from memem.search.graph import read
+from memem.state.suspicions import COMPATIBLE, CONTRADICT, Suspicion
+
+if TYPE_CHECKING:
+    from memem.workspace import Workspace
+
+
+QUESTION_VERSION = 1
+VERDICTS = (CONTRADICT, COMPATIBLE)
+INSTRUCTION = "Which of the pairs on standard input contradict each other?"
+MEMORY_CHARACTERS = 600
+WHY_CHARACTERS = 200
+SCHEMA: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {
+        "pairs": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {
+                    "number": {"type": "integer", "minimum": 1},
+                    "verdict": {"type": "string", "enum": list(VERDICTS)},
+                    "why": {"type": "string"},
+                },
+                "required": ["number", "verdict", "why"],
+                "additionalProperties": False,
+            },
+        }
+    },
+    "required": ["pairs"],
+    "additionalProperties": False,
+}
+
+
+def build_question(pairs: Sequence[tuple[Memory, Memory]]) -> Prompt:
+    """The question about some pairs, the earlier memory of each first."""
+    told = [
+        f"<pair number={number}>\n{_memory(one)}\n{_memory(other)}\n</pair>"
+        for number, (one, other) in enumerate(pairs, 1)
+    ]
+    return Prompt(_system(), INSTRUCTION, "\n".join([f"{OWN_CALL} version {QUESTION_VERSION}", "", *told]) + "\n")
+
+
+def parse_verdicts(answer: Any) -> dict[int, tuple[str, str]]:
+    """From the number of a pair to the verdict and why; raises NotSchema."""
+    if not isinstance(answer, dict) or not isinstance(answer.get("pairs"), list):
+        raise NotSchema("The answer has no list `pairs`.")
+    verdicts = {}
+    for each in answer["pairs"]:
+        number, verdict = (each.get("number"), each.get("verdict")) if isinstance(each, dict) else (None, None)
+        if type(number) is not int or verdict not in VERDICTS:
+            raise NotSchema(f"A pair has no number, or its verdict is not one of {', '.join(VERDICTS)}.")
+        why = " ".join(str(each.get("why", "")).encode("utf-8", "replace").decode().split())
+        verdicts[number] = (verdict, why[:WHY_CHARACTERS])
+    return verdicts
+
+
+@cache
+def _system() -> str:
+    return Path(__file__).with_name("contradiction.md").read_text(encoding="utf-8")
+
+
+def _memory(memory: Memory) -> str:
+    since = (memory.valid_from or memory.created)[:10]
+    text = " ".join(memory.body.split())[:MEMORY_CHARACTERS]
+    return fenced(f"- {since} ({memory.kind}, {memory.project}) {memory.title}: {text}".replace("<", "‹"))
+
+
+MOST_PAIRS = 8
+Pair = tuple[Suspicion, Entry, Entry]
+
+
+def confirm(ws: Workspace, session: str) -> int:
+    """Ask about the pairs that wait; how many were judged. Whatever fails is tried again, a few times, later."""
+    claude = ws.claude() if ws.settings.extractor == "claude" else None
+    waiting = ws.state.suspicions.waiting(MOST_PAIRS) if claude else []
+    pairs = [pair for pair in (_pair(ws, each) for each in waiting) if pair]
+    if not claude or not pairs or ws.state.ledger.used_up(ws.today(), ask.limits(ws)):
+        return 0
+    ws.state.suspicions.tried([suspicion for suspicion, _, _ in pairs])
+    question = build_question([(one.memory, other.memory) for _, one, other in pairs])
+    verdicts = ask.asked_besides(ws, claude, session, question, SCHEMA, parse_verdicts) or {}
+    for number, pair in enumerate(pairs, 1):
+        if number in verdicts:
+            _judge(ws, pair, *verdicts[number])
+    return len(verdicts)
+
+
+def _pair(ws: Workspace, suspicion: Suspicion) -> Pair | None:
+    """The two memories, the earlier first; None when the question has gone: one of them has changed, or is no more."""
+    found = list(read.followed(ws, (suspicion.one, suspicion.other)))
+    if len(found) == 2 and conflicts.pair_of(found[0].memory, found[1].memory).said == suspicion.said:
+        one, other = sorted(found, key=lambda entry: (entry.memory.valid_from or entry.memory.created, entry.id))
+        if is_in_force(one.memory, ws.clock()) and is_in_force(other.memory, ws.clock()):
+            return suspicion, one, other
+    ws.state.suspicions.forget_pair(suspicion)
+    return None
+
+
+def _judge(ws: Workspace, pair: Pair, verdict: str, why: str) -> None:
+    suspicion, *entries = pair
+    if verdict == COMPATIBLE:
+        for entry, beside in (entries, entries[::-1]):
+            _relate(ws, entry, beside)
+    ws.state.suspicions.judge(suspicion, verdict, why)
+
+
+def _relate(ws: Workspace, entry: Entry, beside: Entry) -> None:
+    """In a machine's note; beside a person's the verdict alone counts."""
+    memory = entry.memory
+    left = tuple(link for link in memory.contradicts if not beside.is_named_by(link))
+    if left != memory.contradicts:
+        related = tuple(dict.fromkeys((*memory.related, beside.link)))
+        with suppress(NoteError):  # somebody is at it
+            write.revise(ws, entry.id, why="the model says that both hold", contradicts=left, related=related)

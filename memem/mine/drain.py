@@ -1,0 +1,278 @@
+"""Mine due sessions in the background: marked ones first, then small ones that are worth a call together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from memem.core import files
+from memem.core.dates import iso
+from memem.core.errors import BudgetSpent, ExtractError, InputError, MememError
+from memem.inject import notices, statusline
+from memem.mine import ask, session
+from memem.mine.ask import BATCH, KEPT, Mined, PutAside
+from memem.mine.locks import holding_session, holding_sessions, holding_slot
+from memem.mine.session import HOLD_SMALL, LEAST_CHARACTERS, MINE_SMALL, LastPart, mine_session
+from memem.safety.gate import clean_line
+from memem.search import transcripts
+from memem.state.queue import Mark, SmallSession
+
+if TYPE_CHECKING:
+    from memem.workspace import Workspace
+
+
+def note_trouble(ws: Workspace, problem: Exception) -> None:
+    """What ended a miner that nobody watches."""
+    with suppress(OSError):
+        files.append_log(ws.home.mine_log, f"{iso(ws.clock())} {type(problem).__name__}: {clean_line(str(problem))}")
+
+
+def note_mined(ws: Workspace, mined: Mined) -> None:
+    """A line of the log, for whatever was not simply nothing."""
+    statusline.update(ws)  # a call that failed has its cost too
+    if mined.outcome in ("nothing", "waiting", "refused") and not mined.buried:
+        return
+    kept = f"{mined.count(*KEPT)} kept, {mined.count('refused')} refused" if mined.chunks else ""
+    parts = [f"{mined.turns} turns" if mined.turns else "", kept, clean_line(mined.detail)]
+    files.append_log(
+        ws.home.mine_log, f"{iso(ws.clock())} {mined.session} {mined.outcome}: {', '.join(filter(None, parts))}"
+    )
+
+
+ENOUGH_SESSIONS = 10
+"""This many small sessions of a project are worth a call, however little they hold."""
+LONGEST_HELD_SECONDS = 7 * 86_400.0
+"""Nothing is held back longer: Claude Code deletes transcripts after 30 days."""
+MOST_PACKED = 20
+"""Sessions in one call: they share the memories that the model is shown."""
+
+
+def packs(small: Iterable[SmallSession]) -> list[list[SmallSession]]:
+    """Group sessions by project. One that has failed goes alone, to spare the others."""
+    projects: dict[str, list[SmallSession]] = {}
+    alone: list[list[SmallSession]] = []
+    for each in small:
+        if each.failures:
+            alone.append([each])
+        else:
+            projects.setdefault(each.project, []).append(each)
+    return [pack for sessions in projects.values() for pack in _cut(sessions)] + alone
+
+
+def ready_packs(small: Iterable[SmallSession], now: float) -> list[list[SmallSession]]:
+    """The packs that are worth a call now."""
+    return [pack for pack in packs(small) if _is_ready(pack, now)]
+
+
+def _cut(sessions: list[SmallSession]) -> list[list[SmallSession]]:
+    return [sessions[start : start + MOST_PACKED] for start in range(0, len(sessions), MOST_PACKED)]
+
+
+def _is_ready(pack: Sequence[SmallSession], now: float) -> bool:
+    is_enough = sum(each.characters for each in pack) >= LEAST_CHARACTERS or len(pack) >= ENOUGH_SESSIONS
+    is_late = min(each.since for each in pack) <= now - LONGEST_HELD_SECONDS
+    return is_enough or is_late or any(each.failures for each in pack)
+
+
+def mine_pack(ws: Workspace, marks: Sequence[Mark], since: datetime | None) -> list[Mined]:
+    """Mine the small tails of these sessions, one call for each project. The caller holds their locks.
+
+    An error of one session does not keep others from being mined.
+    """
+    done: list[Mined] = []
+    projects: dict[str, list[LastPart]] = {}
+    for mark in marks:
+        try:
+            taken = session.take_tail(ws, mark, since)
+        except MememError as problem:
+            done.append(_defer_tail(ws, mark, problem))
+            continue
+        if isinstance(taken, Mined):
+            done.append(taken)
+        else:
+            projects.setdefault(taken.chunk.project, []).append(taken)
+    for parts in projects.values():
+        done += _mine_parts(ws, parts)
+    return done
+
+
+def _mine_parts(ws: Workspace, parts: Sequence[LastPart]) -> list[Mined]:
+    try:
+        records = ask.ask_about(ws, parts)
+    except PutAside as problem:
+        _read_to_end(ws, parts[0])
+        return [replace(parts[0].mined, outcome="buried", detail=str(problem), buried=parts[0].mined.buried + 1)]
+    except (ExtractError, BudgetSpent) as problem:
+        return [ask.failed(part.mined, problem) for part in parts]
+    except MememError as problem:
+        return [_defer_tail(ws, part.mark, problem) for part in parts]
+    done = []
+    for part, record in zip(parts, records, strict=True):
+        try:
+            with ws.events.batch(BATCH):
+                mined = ask.apply(ws, part.mined, record)
+                _read_to_end(ws, part)
+                done.append(session.finish_up(ws, mined))
+        except MememError as problem:
+            done.append(_defer_tail(ws, part.mark, problem))
+    return done
+
+
+def _read_to_end(ws: Workspace, part: LastPart) -> None:
+    """Record that the session is mined to the end its file had when it was read."""
+    known, chunk = ask.known_session(ws, part.mark), part.chunk
+    read = replace(known, size=part.size, mtime=part.mtime, whole=part.whole)
+    with ws.state.at_once():
+        ws.state.sessions.put(read.placed(chunk.inode, chunk.offset, chunk.digest))
+        ws.state.held_back.remove_small(chunk.session)
+
+
+def _defer_tail(ws: Workspace, mark: Mark, problem: MememError) -> Mined:
+    """Mark the session again; a journaled answer is applied next time."""
+    ws.state.queue.mark(mark, ws.clock().timestamp())
+    return ask.record_error(ws, mark, problem)
+
+
+def attempt(ws: Workspace, mark: Mark, since: datetime | None, small: str) -> Mined:
+    """Mine a session. An error is recorded with it, so that other sessions are mined all the same."""
+    try:
+        return mine_or_mark(ws, mark, since, small)
+    except MememError as problem:
+        return ask.record_error(ws, mark, problem)
+
+
+def attempt_pack(ws: Workspace, pack: Sequence[SmallSession], since: datetime | None) -> list[Mined]:
+    """Mine sessions that share a call."""
+    marks = [claim_mark(ws, Mark(each.session, each.path, flush=True)) for each in pack]
+    with _marked_on_failure(ws, *marks):
+        done = mine_pack(ws, marks, since)
+    for mark in marks:
+        transcripts.follow(ws, Path(mark.path), since)
+    return done
+
+
+def mine_or_mark(
+    ws: Workspace, mark: Mark, since: datetime | None, small: str = MINE_SMALL, *, sdk: bool = False
+) -> Mined:
+    """Mine a session and index its text for search. After an error the session is marked again."""
+    again = ws.settings.mine_sdk and ws.state.held_back.has_sdk(mark.session)
+    with _marked_on_failure(ws, mark):
+        mined = mine_session(ws, mark, since, small=small, sdk=sdk)
+    if mined.outcome != "missing":
+        transcripts.follow(ws, Path(mark.path), since, again=again)
+    return mined
+
+
+@contextmanager
+def _marked_on_failure(ws: Workspace, *marks: Mark) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        for mark in marks:
+            ws.state.queue.mark(mark, ws.clock().timestamp())
+        raise
+
+
+def claim_mark(ws: Workspace, mark: Mark) -> Mark:
+    """Take a session's mark out of the queue before the session is read; `mark` inherits its expected answer."""
+    marked = ws.state.queue.take(mark.session)
+    return replace(mark, expected=marked.expected) if marked else mark
+
+
+def mark_of(path: Path, *, flush: bool, expected: str = "") -> Mark:
+    """The mark of a session file. The file's name identifies the session."""
+    if not is_text(path):
+        raise InputError(f"{str(path)!r} is no text: rename it.")
+    return Mark(path.stem, str(path), flush, expected)
+
+
+def is_text(path: Path) -> bool:
+    """Whether a path is valid Unicode. Python decodes other bytes to surrogates, which SQLite and JSON refuse."""
+    return not any("\ud800" <= each <= "\udfff" for each in str(path))
+
+
+def drain(ws: Workspace, since: datetime, done: list[Mined], marked_since: float = 0.0) -> list[Mined]:
+    """Mine due sessions until none is left, the budget is spent or mining is switched off.
+
+    `since` is the opt-in, decided once for the run. Sessions that failed in `done` are not tried again.
+
+    1. Take a slot of the machine. Without one, the sessions stay queued for the miners that have one.
+    2. Mine marked sessions, then small ones that are worth a call together; each under its lock, not waiting for it.
+    3. Under the lock: clear the mark, read from the cursor, ask, journal and apply the answer, move the cursor.
+    4. Release the slot and look once more: a process that found none may have marked a session after the last look.
+    """
+    while True:
+        with holding_slot(ws.home.mining_locks, ws.settings.max_miners) as room:
+            while room and (_mine(ws, since, done, _marked(ws, done, marked_since)) or _mine_packs(ws, since, done)):
+                pass
+        if not room or not _is_something_left(ws, done, marked_since):
+            return done
+
+
+def _mine(ws: Workspace, since: datetime, done: list[Mined], due: Iterable[Mark]) -> bool:
+    """Mine marked sessions no other miner holds. Return whether there were any."""
+    before = len(done)
+    for mark in due:
+        if _must_stop(ws, done):
+            return False
+        with holding_session(ws.home.mining_locks, mark.session) as held:
+            taken = ws.state.queue.take(mark.session) if held else None
+            if taken:
+                done.append(attempt(ws, taken, since, HOLD_SMALL))
+                _report(ws, done[-1])
+    return len(done) > before
+
+
+def _mine_packs(ws: Workspace, since: datetime, done: list[Mined]) -> bool:
+    """Mine ready packs of small sessions no other miner holds. Return whether there were any."""
+    before, now = len(done), ws.clock().timestamp()
+    tried = {mined.session for mined in done if mined.outcome != "waiting"}
+    for pack in ready_packs((s for s in ws.state.held_back.small_due(now) if s.session not in tried), now):
+        if _must_stop(ws, done):
+            return False
+        with holding_sessions(ws.home.mining_locks, (each.session for each in pack)) as held:
+            for mined in attempt_pack(ws, pack, since) if held else ():
+                done.append(mined)
+                _report(ws, mined)
+    return len(done) > before
+
+
+def _must_stop(ws: Workspace, done: list[Mined]) -> bool:
+    """Whether the budget is spent, nothing works, or somebody has switched mining off meanwhile."""
+    return is_spent(done) or is_stopped(ws) or not ws.home.opt_in.exists()
+
+
+def _report(ws: Workspace, mined: Mined) -> None:
+    """Log the result of a session, and announce the memories learned from it."""
+    note_mined(ws, mined)
+    titles = [clean_line(each.title) for each in mined.applied if each.outcome in KEPT]
+    if titles:
+        notices.announce_learned(ws, titles, session=mined.session, project=mined.project)
+
+
+def _is_something_left(ws: Workspace, done: list[Mined], marked_since: float) -> bool:
+    """Whether a session is due that no other miner holds. A miner looks again after releasing its session."""
+    for mark in [] if _must_stop(ws, done) else _marked(ws, done, marked_since):
+        with holding_session(ws.home.mining_locks, mark.session) as held:
+            if held:
+                return True
+    return False
+
+
+def _marked(ws: Workspace, done: list[Mined], marked_since: float) -> list[Mark]:
+    """Marks that are due, without those of sessions that have just failed."""
+    failed = {mined.session for mined in done if mined.outcome == "failed"}
+    marks = ws.state.queue.due(ws.clock().timestamp(), marked_since)
+    return [mark for mark in marks if mark.session not in failed]
+
+
+def is_spent(done: list[Mined]) -> bool:
+    return bool(done) and done[-1].outcome == "spent"
+
+
+def is_stopped(ws: Workspace) -> bool:
+    return ws.state.ledger.stopped(ws.clock().timestamp()) is not None

@@ -1,0 +1,193 @@
+"""Postpone mining after a failure to extract: one session, sometimes all; put turns aside that keep failing."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+from memem.core.conversation import Chunk
+from memem.core.dates import iso
+from memem.core.errors import (
+    BudgetSpent,
+    CliMissing,
+    ExtractError,
+    HomeError,
+    IndexUnusable,
+    MememError,
+    NotLoggedIn,
+    Overloaded,
+    RateLimited,
+    StateTooNew,
+    StateUnusable,
+    VaultMissing,
+    VaultUnwritable,
+)
+from memem.inject import notices
+from memem.safety.gate import clean_line
+from memem.state.cursors import Session
+from memem.state.ledger import Limits
+from memem.state.tables import LONGEST_PAUSE
+
+if TYPE_CHECKING:
+    from memem.workspace import Workspace
+
+
+LOGIN, BUDGET, CAPTURE = "login", "budget", "capture"
+_FULL_DISK = (errno.ENOSPC, errno.EDQUOT)
+_FULL_DATABASE = "disk is full"  # as SQLite says it
+
+
+def report_model_failure(ws: Workspace, problem: ExtractError, *, is_repeated: bool) -> None:
+    """Report that the model gave no answer."""
+    if isinstance(problem, NotLoggedIn):
+        text = "memem cannot learn from this session: claude is not logged in. Run /login; nothing is lost."
+        notices.raise_problem(ws, LOGIN, text)
+    elif isinstance(problem, CliMissing):
+        text = "memem cannot learn from this session: claude does not start. See /memem-doctor; nothing is lost."
+        notices.raise_problem(ws, LOGIN, text)
+    elif is_repeated:
+        text = "memem could not learn lately: claude failed several times in a row. It tries again; see /memem-doctor."
+        notices.raise_problem(ws, CAPTURE, text)
+
+
+def announce_dead_letter(ws: Workspace) -> None:
+    """Announce that turns were put aside. It is news, not a problem: mining other turns does not undo it."""
+    text = "memem gave up on part of a session after repeated failures. It is kept; /memem-status says how to retry."
+    notices.announce(ws, text)
+
+
+def report_budget(ws: Workspace, problem: BudgetSpent) -> None:
+    """Report that today's limit is reached."""
+    continues = "It continues tomorrow; /memem-status shows the cost."
+    notices.raise_problem(ws, BUDGET, f"memem has paused learning: {_lowered(str(problem))} {continues}")
+
+
+def report_trouble(ws: Workspace, problem: MememError) -> None:
+    """Report that vault, disk or state keep memem from learning. A problem of one session is not reported."""
+    if _is_full_disk(problem) or isinstance(problem, VaultUnwritable):
+        if not notices.check_now(ws).keys() & {"disk", "vault"}:
+            what = "the disk is full" if _is_full_disk(problem) else f"{ws.settings.vault} cannot be written"
+            notices.raise_problem(ws, CAPTURE, f"memem cannot learn: {what}. Nothing is lost. See /memem-doctor.")
+    elif isinstance(problem, VaultMissing):
+        text = f"memem cannot learn: the vault {ws.settings.vault} is not there. Bring it back; nothing is lost."
+        notices.raise_problem(ws, CAPTURE, text)
+    elif isinstance(problem, StateTooNew):
+        text = "memem cannot learn: its state was written by a newer memem. Update this one; see /memem-doctor."
+        notices.raise_problem(ws, CAPTURE, text)
+    elif isinstance(problem, StateUnusable):
+        text = "memem cannot learn: its state is damaged. /memem-mine starts a new one; your notes are not touched."
+        notices.raise_problem(ws, CAPTURE, text)
+    elif isinstance(problem, HomeError | IndexUnusable):
+        notices.raise_problem(
+            ws, CAPTURE, f"memem cannot learn: {_lowered(clean_line(str(problem)))} See /memem-doctor."
+        )
+
+
+@contextmanager
+def reporting_trouble(ws: Workspace) -> Iterator[None]:
+    """Report the error that ends background work."""
+    try:
+        yield
+    except MememError as problem:
+        report_trouble(ws, problem)
+        raise
+
+
+def clear_after_answer(ws: Workspace) -> None:
+    """Clear the problems that an answer of the model ends."""
+    for key in (LOGIN, BUDGET):
+        notices.clear_problem(ws, key)
+
+
+def clear_after_apply(ws: Workspace) -> None:
+    """Clear the problem that an applied chunk ends."""
+    notices.clear_problem(ws, CAPTURE)
+
+
+def clear_budget_of_yesterday(ws: Workspace) -> None:
+    """Clear the budget problem when there is budget left, even before the next call."""
+    limits = Limits(ws.settings.daily_calls, ws.settings.daily_usd)
+    if BUDGET in notices.problems(ws) and not ws.state.ledger.used_up(ws.today(), limits):
+        notices.clear_problem(ws, BUDGET)
+
+
+def _is_full_disk(problem: BaseException) -> bool:
+    """Check the chain of causes; where it is lost, the message."""
+    cause: BaseException | None = problem
+    while cause is not None:
+        if isinstance(cause, OSError) and cause.errno in _FULL_DISK:
+            return True
+        cause = cause.__cause__ or cause.__context__
+    return _FULL_DATABASE in str(problem) or os.strerror(errno.ENOSPC) in str(problem)
+
+
+def _lowered(text: str) -> str:
+    return text[:1].lower() + text[1:]
+
+
+LONGEST_WAIT = timedelta(hours=6)
+LONGEST_WAIT_FOR_LOGIN = timedelta(minutes=10)
+"""A person may log in at any moment, and asking before that costs nothing."""
+BREAKER_FAILURES = 3
+"""So many failures in a row, of whatever sessions, and everybody waits."""
+_OF_THE_SERVICE = (CliMissing, NotLoggedIn, RateLimited, Overloaded)
+"""Failures that say nothing about the turns: everybody waits, and no dead letter is made of them."""
+
+
+def is_of_the_service(problem: ExtractError) -> bool:
+    """Whether nobody has read the turns: the CLI is missing or has no account, or the service takes no calls."""
+    return isinstance(problem, _OF_THE_SERVICE)
+
+
+def is_hopeless(ws: Workspace, known: Session, problem: ExtractError | BudgetSpent) -> bool:
+    """Whether the turns have failed so often that they are to be put aside."""
+    counts = isinstance(problem, ExtractError) and not isinstance(problem, _OF_THE_SERVICE)
+    return counts and known.failures + 1 >= ws.settings.max_failures
+
+
+def bury(ws: Workspace, chunk: Chunk, problem: ExtractError | BudgetSpent) -> None:
+    """Keep the turns as a dead letter."""
+    ws.state.ledger.failed()
+    ws.state.journal.bury(chunk.session, chunk.as_json(), str(problem), iso(ws.clock()))
+
+
+def postpone(ws: Workspace, problem: ExtractError | BudgetSpent, *sessions: Session) -> None:
+    """Record when the sessions of a failed call, and mining as a whole, may try again."""
+    now = iso(ws.clock())
+    if isinstance(problem, BudgetSpent):
+        report_budget(ws, problem)
+        for known in sessions:
+            ws.state.sessions.put(known.told("spent", str(problem), now))
+        return
+    one_more = not isinstance(problem, _OF_THE_SERVICE)
+    until = warn(ws, problem, max(known.failures for known in sessions) + one_more)
+    for known in sessions:
+        waiting = replace(known, failures=known.failures + one_more, not_before=until.timestamp())
+        ws.state.sessions.put(waiting.told("failed", str(problem), now))
+
+
+def warn(ws: Workspace, problem: ExtractError, failures: int = 1) -> datetime:
+    """Note a failure of the model for everybody; when whoever had it may try again, after so many of its own."""
+    now = ws.clock()
+    in_a_row = ws.state.ledger.failed()
+    report_model_failure(ws, problem, is_repeated=in_a_row >= BREAKER_FAILURES)
+    of_the_service = isinstance(problem, _OF_THE_SERVICE)
+    until = _until(ws, now, in_a_row if of_the_service else failures, problem)
+    if until > now and (of_the_service or in_a_row >= BREAKER_FAILURES):
+        ws.state.ledger.trip(until.timestamp(), str(problem))
+    return until
+
+
+def _until(ws: Workspace, now: datetime, times: int, problem: ExtractError) -> datetime:
+    base = ws.settings.retry_base_seconds
+    if not base:
+        return now
+    longest = LONGEST_WAIT_FOR_LOGIN if isinstance(problem, CliMissing | NotLoggedIn) else LONGEST_WAIT
+    until = now + min(timedelta(seconds=base * 2.0 ** min(times - 1, 16)), longest)
+    retry_at = problem.retry_at if isinstance(problem, RateLimited) else None
+    return min(max(until, retry_at), now + timedelta(seconds=LONGEST_PAUSE)) if retry_at else until

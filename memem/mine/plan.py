@@ -1,0 +1,137 @@
+"""Estimate what mining would cost, without calling a model or changing anything."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from memem.core import safe_open
+from memem.core.conversation import Chunk, Turn
+from memem.core.errors import SettingsError
+from memem.mine import ask, drain, session
+from memem.mine.chunks import Gathered, Gatherer
+from memem.search.readable_turns import OwnCall
+from memem.state.queue import SmallSession
+
+if TYPE_CHECKING:
+    from memem.workspace import Workspace
+
+
+CHARACTERS_A_TOKEN = 4
+PROMPT_TOKENS, ANSWER_TOKENS = 2_500, 500
+"""What a call reads beside the turns (instructions, schema, the nearest memories), and what it answers."""
+PRICED = "haiku"
+DOLLARS_READ, DOLLARS_WRITTEN = 1e-6, 5e-6
+"""Of that model, a token. What others cost we do not know."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is to be mined, and about what that takes; `dollars` is None for a model whose price we do not know."""
+
+    sessions: int = 0
+    turns: int = 0
+    characters: int = 0
+    calls: int = 0
+    dollars: float | None = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Turns that go into one call, or, when `small`, are packed with those of other sessions."""
+
+    session: str
+    turns: int
+    characters: int
+    small: SmallSession | None = None
+
+
+def plan(
+    ws: Workspace,
+    paths: Iterable[Path],
+    since: datetime | None,
+    progress: Callable[[int, int], object],
+    *,
+    is_one: bool = False,
+) -> Plan:
+    """Plan the unmined turns of these sessions; a turn that is in several of them counts once.
+
+    `is_one`: a person asks for this one session, so SDK turns and short sessions are included.
+    """
+    return survey(ws, paths, since, progress, is_one=is_one)[0]
+
+
+def survey(
+    ws: Workspace,
+    paths: Iterable[Path],
+    since: datetime | None,
+    progress: Callable[[int, int], object],
+    *,
+    is_one: bool = False,
+) -> tuple[Plan, frozenset[str]]:
+    """Return the plan, and the sessions that have something to mine."""
+    paths = list(paths)
+    parts: list[_Part] = []
+    seen: set[str] = set()
+    for number, path in enumerate(paths):
+        progress(number, len(paths))
+        parts += _unmined(ws, path, since, seen, is_one=is_one)
+    progress(len(paths), len(paths))
+    return _plan(ws, parts), frozenset(part.session for part in parts)
+
+
+def plan_retry(ws: Workspace) -> Plan:
+    """The dead letters."""
+    chunks = [Chunk.from_json(record.chunk) for record in ws.state.journal.dead()]
+    return _plan(ws, [_Part(each.session, len(each.turns), _characters(each.turns)) for each in chunks])
+
+
+def _plan(ws: Workspace, parts: Sequence[_Part]) -> Plan:
+    characters = sum(part.characters for part in parts)
+    packs = drain.packs(part.small for part in parts if part.small)
+    calls = len([part for part in parts if not part.small]) + len(packs) if ask.asks_model(ws) else 0
+    return Plan(
+        sessions=len({part.session for part in parts}),
+        turns=sum(part.turns for part in parts),
+        characters=characters,
+        calls=calls,
+        dollars=_dollars(characters, calls) if not calls or ws.settings.model == PRICED else None,
+    )
+
+
+def _dollars(characters: int, calls: int) -> float:
+    read = characters / CHARACTERS_A_TOKEN + calls * PROMPT_TOKENS
+    return round(read * DOLLARS_READ + calls * ANSWER_TOKENS * DOLLARS_WRITTEN, 2) if calls else 0.0
+
+
+def _unmined(ws: Workspace, path: Path, since: datetime | None, seen: set[str], *, is_one: bool) -> list[_Part]:
+    """The unmined parts of a session; their turns are added to `seen`."""
+
+    def is_known(uuid: str) -> bool:
+        return uuid in seen or ws.state.sessions.is_known(uuid, path.stem)
+
+    parts: list[_Part] = []
+    try:
+        with safe_open.open_plain(path) as file:
+            gatherer = Gatherer(ws, is_known, since, sdk=is_one or ws.settings.mine_sdk)
+            for each in gatherer.gather(file, 0, path.stem):
+                seen.update(turn.uuid for turn in each.turns)
+                if each.turns:
+                    small = None if is_one or not session.is_small(each) else _small(ws, path, each)
+                    parts.append(_Part(path.stem, len(each.turns), each.characters, small))
+    except (OSError, OwnCall, SettingsError):
+        return []  # mining it says what is wrong; the others are planned all the same
+    return parts
+
+
+def _small(ws: Workspace, path: Path, gathered: Gathered) -> SmallSession:
+    known = ws.state.sessions.get(path.stem)
+    failures = known.failures if known else 0
+    return SmallSession(path.stem, str(path), gathered.project, gathered.characters, 0, 0, 0.0, failures)
+
+
+def _characters(turns: Iterable[Turn]) -> int:
+    return sum(len(turn.text) for turn in turns)

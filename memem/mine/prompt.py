@@ -1,0 +1,209 @@
+"""What the model is sent. The system text is `prompt.md`; VERSION rises whenever what is sent changes."""
+
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from memem.core.conversation import HUMAN, NOOP, OPERATIONS, OWN_CALL, PROJECT_SCOPE, SCOPES, Chunk, Operation, Turn
+from memem.core.errors import NotSchema
+from memem.core.memory import KINDS, Memory
+
+VERSION = 2
+INSTRUCTION = "Which operations on the memories follow from the conversation on standard input?"
+PACKED_INSTRUCTION = (
+    "Which operations on the memories follow from the conversations on standard input? They are separate: judge each by"
+    " itself, and quote from one of them only."
+)
+MEMORY_CHARACTERS = 400
+_TAGS = re.compile(r"<(?=\s*(?:/\s*)?(?:conversation|memories)\b)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """One question to the model: the two fixed parts, and the data, which goes in on standard input."""
+
+    system: str
+    instruction: str
+    text: str
+
+
+def build(chunk: Chunk, memories: Sequence[Memory]) -> Prompt:
+    """The question about a chunk, beside the nearest memories there are."""
+    return build_packed([chunk], memories)
+
+
+def build_packed(chunks: Sequence[Chunk], memories: Sequence[Memory]) -> Prompt:
+    """One question about chunks of several sessions of the same project, each in tags of its own."""
+    parts = [
+        f"{OWN_CALL} version {VERSION}",
+        f"Project: {chunks[0].project}",
+        "",
+        "<memories>",
+        *(_memory(memory) for memory in memories),
+        "</memories>",
+        *(line for chunk in chunks for line in ("", *_conversation(chunk))),
+    ]
+    instruction = INSTRUCTION if len(chunks) == 1 else PACKED_INSTRUCTION
+    return Prompt(system(), instruction, "\n".join(parts) + "\n")
+
+
+def _conversation(chunk: Chunk) -> list[str]:
+    return [
+        "<conversation>",
+        *(f"[{turn.role}{_day(turn.time)}]\n{turn.text}\n" for turn in chunk.turns),
+        *([f"[work: what was done meanwhile, not speech]\n{fenced(chunk.work)}\n"] if chunk.work else []),
+        "</conversation>",
+    ]
+
+
+def corrected(prompt: Prompt, problem: str) -> Prompt:
+    """The same question after an answer that could not be used."""
+    again = f"{prompt.instruction} Your last answer could not be used: {problem} Answer again, by the schema alone."
+    return Prompt(prompt.system, again, prompt.text)
+
+
+@cache
+def system() -> str:
+    """The text that tells the model what it is for."""
+    return Path(__file__).with_name("prompt.md").read_text(encoding="utf-8")
+
+
+def fenced(text: str) -> str:
+    """A text that cannot leave its place: it holds no tag of ours."""
+    return _TAGS.sub(r"<\\", text)
+
+
+def _memory(memory: Memory) -> str:
+    text = " ".join(memory.body.split())
+    cut = text if len(text) <= MEMORY_CHARACTERS else text[:MEMORY_CHARACTERS] + " […]"
+    by = "the person's own, " if memory.author == HUMAN else ""
+    return fenced(f"- {memory.id8} ({by}{memory.kind}, {memory.project}) {memory.title}: {cut}")
+
+
+def _day(time: str) -> str:
+    return f", {time[:10]}" if time else ""
+
+
+MOST_OPERATIONS = 40
+SHORTEST_QUOTE = 6
+_TEXTS = ("title", "content", "kind", "scope", "quote")
+_LISTS = ("keys", "paths")
+_STRINGS = {"type": "array", "items": {"type": "string"}}
+SCHEMA: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {
+        "operations": {
+            "type": "array",
+            "maxItems": MOST_OPERATIONS,
+            "items": {
+                "type": "object",
+                "properties": {
+                    "op": {"type": "string", "enum": list(OPERATIONS)},
+                    "target": {"type": ["string", "null"]},
+                    "title": {"type": "string"},
+                    "content": {"type": "string"},
+                    "kind": {"type": "string", "enum": list(KINDS)},
+                    "scope": {"type": "string", "enum": list(SCOPES)},
+                    "importance": {"type": "integer", "minimum": 1, "maximum": 5},
+                    "keys": _STRINGS,
+                    "paths": _STRINGS,
+                    "quote": {"type": "string"},
+                },
+                "required": ["op", "target", *_TEXTS, "importance", *_LISTS],
+                "additionalProperties": False,
+            },
+        }
+    },
+    "required": ["operations"],
+    "additionalProperties": False,
+}
+_SAME = str.maketrans("“”„«»‘’‚`", '"""""\'\'\'\'')
+
+
+def parse_operations(answer: Any) -> list[Operation]:
+    """The operations of an answer; raises NotSchema, which says what is wrong with it."""
+    if not isinstance(answer, dict) or not isinstance(answer.get("operations"), list):
+        raise NotSchema("The answer has no list `operations`.")
+    if len(answer["operations"]) > MOST_OPERATIONS:
+        raise NotSchema(f"The answer has more than {MOST_OPERATIONS} operations.")
+    return [_operation(number, each) for number, each in enumerate(answer["operations"], 1)]
+
+
+def operations_as_json(operations: Sequence[Operation]) -> list[dict[str, Any]]:
+    """Operations as the answer that would give them."""
+    return [{**asdict(each), "keys": list(each.keys), "paths": list(each.paths)} for each in operations]
+
+
+def _operation(number: int, value: Any) -> Operation:
+    def wrong(what: str) -> NotSchema:
+        return NotSchema(f"Operation {number}: {what}.")
+
+    if not isinstance(value, dict) or value.get("op") not in OPERATIONS:
+        raise wrong(f"`op` is not one of {', '.join(OPERATIONS)}")
+    if value["op"] == NOOP:  # nothing is done, so nothing else matters
+        return Operation(NOOP, None, "", "", "fact", PROJECT_SCOPE, 1, (), (), "")
+    target, importance = value.get("target"), value.get("importance")
+    if target is not None and not isinstance(target, str):
+        raise wrong("`target` is neither an id nor null")
+    for name in _TEXTS:
+        if not isinstance(value.get(name), str):
+            raise wrong(f"`{name}` is not a text")
+    for name in _LISTS:
+        if not isinstance(value.get(name), list) or not all(isinstance(item, str) for item in value[name]):
+            raise wrong(f"`{name}` is not a list of texts")
+    if isinstance(importance, bool) or not isinstance(importance, int) or not 1 <= importance <= 5:
+        raise wrong("`importance` is not a whole number from 1 to 5")
+    if value["kind"] not in KINDS:
+        raise wrong(f"`kind` is not one of {', '.join(KINDS)}")
+    if value["scope"] not in SCOPES:
+        raise wrong(f"`scope` is not one of {', '.join(SCOPES)}")
+    if not value["content"].strip():
+        raise wrong("`content` is empty")
+    return Operation(
+        op=value["op"],
+        target=target and _encodable(target),
+        title=_encodable(value["title"]),
+        content=_encodable(value["content"]),
+        kind=value["kind"],
+        scope=value["scope"],
+        importance=importance,
+        keys=tuple(map(_encodable, value["keys"])),
+        paths=tuple(map(_encodable, value["paths"])),
+        quote=_encodable(value["quote"]),
+    )
+
+
+def _encodable(text: str) -> str:
+    """Half a character, which JSON can name, can be neither stored nor shown."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def quote_source(turns: Sequence[Turn], quote: str) -> Turn | None:
+    """The turn that a quote is from: a person's own words before those that they pasted, and before the assistant's.
+    None when nobody said it."""
+    wanted = _wanted(quote)
+    if len(wanted.encode()) < SHORTEST_QUOTE:
+        return None
+    said = [turn for turn in turns if wanted in _folded(turn.text)]
+    return min(said, key=lambda turn: (turn.role != HUMAN, not is_own(turn, quote)), default=None)
+
+
+def is_own(turn: Turn, quote: str, *, even_if_pasted: bool = False) -> bool:
+    """Whether the words are the speaker's, and not only repeated of what a tool said, or pasted."""
+    text, wanted = _folded(turn.text), _wanted(quote)
+    for part in (*turn.repeats, *(() if even_if_pasted else turn.pasted)):
+        text = text.replace(_folded(part), " \0 ")
+    return wanted in text
+
+
+def _wanted(quote: str) -> str:
+    return _folded(quote).strip("\"'.… ")
+
+
+def _folded(text: str) -> str:
+    """What copying does not always keep: white space, the shape of quotation marks, capitals, Unicode form."""
+    return " ".join(unicodedata.normalize("NFKC", text).translate(_SAME).split()).casefold()

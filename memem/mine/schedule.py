@@ -1,0 +1,286 @@
+"""When sessions are mined, and by how many at once: by a person's wish, after a turn, or by a sweep for what is behind.
+
+Whoever has something new to be mined marks the session, and mines if there is room. Whoever mines drains all marks
+before leaving, and looks once more after letting go: so the last turn is never missed, and no two mine one session.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import suppress
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from memem.core import background
+from memem.core.conversation import Chunk
+from memem.core.errors import BudgetSpent, Busy, ExtractError, NotFound
+from memem.core.memory import fingerprint
+from memem.mine import ask, drain, failures, prompt
+from memem.mine.ask import Mined
+from memem.mine.locks import holding_sessions, holding_slot
+from memem.mine.session import MINE_SMALL, PACK_SMALL
+from memem.search import transcripts
+from memem.search.refresh import look
+from memem.state.consent import opted_in
+from memem.state.journal import Record
+from memem.state.queue import Mark
+from memem.transcript.session import find_sessions
+from memem.vault.opening import ensure_vault
+
+if TYPE_CHECKING:
+    from memem.workspace import Workspace
+
+
+QUIET_SECONDS = 600
+"""A session that nobody has written to for so long has probably ended: what waits for more of it is mined as it is."""
+PATIENCE_SECONDS = 900.0
+TURN_SECONDS = 0.1
+
+Progress = Callable[[int, int], object]
+Result = TypeVar("Result")
+
+
+def allowed_since(ws: Workspace) -> datetime | None:
+    """Since when sessions may be mined in the background; None when they may not. Decided once in a run."""
+    with failures.reporting_trouble(ws):
+        return None if ws.is_a_call_of_ours else opted_in(ws)
+
+
+def begin(ws: Workspace, transcript: Path, *, flush: bool = False) -> bool:
+    """Have a session mined by a process of its own; False when that may not be."""
+    if allowed_since(ws) is None:
+        return False
+    arguments = background.mine_session(transcript, flush=flush)
+    background.start_memem(arguments, ws.environ_for_children(), ws.home.mine_log, keep_log=True)
+    return True
+
+
+def begin_history(ws: Workspace) -> None:
+    """Have every session there is mined by a process of its own, since a person has agreed to it."""
+    background.start_memem(background.MINE_HISTORY, ws.environ_for_children(), ws.home.mine_log, keep_log=True)
+
+
+def mine_file(ws: Workspace, transcript: Path) -> Mined:
+    """Mine one session now, since a person asks for it: opted in or not, and all of it."""
+    path = transcript.absolute()
+    if not path.is_file():
+        raise NotFound(f"There is no session file {path}.")
+    mark = drain.mark_of(path, flush=True)
+    ws.state.children.end_orphans()
+    began = ws.clock().timestamp()
+    mined = _patiently(ws, [mark.session], partial(_mine_now, ws, mark))
+    drain.note_mined(ws, mined)
+    _see_to_the_rest(ws, [mined], began)
+    return mined
+
+
+def _mine_now(ws: Workspace, mark: Mark) -> Mined:
+    return drain.mine_or_mark(ws, drain.claim_mark(ws, mark), None, sdk=True)
+
+
+def mark(ws: Workspace, transcript: Path, *, flush: bool = False, said: str = "") -> None:
+    """Note that a session has something new. What it `said` last may be in no file yet."""
+    with failures.reporting_trouble(ws):
+        expected = fingerprint(said) if said else ""
+        wanted = drain.mark_of(transcript.absolute(), flush=flush, expected=expected)
+        ws.state.queue.mark(wanted, ws.clock().timestamp())
+
+
+def mine_in_background(
+    ws: Workspace, transcript: Path | None = None, *, flush: bool = False, said: str = ""
+) -> list[Mined]:
+    """Mark a session, and mine everything that is marked if there is room for one more miner."""
+    since = allowed_since(ws)
+    if since is None:
+        return []
+    if transcript:
+        mark(ws, transcript, flush=flush, said=said)
+    return mine_due(ws, since)
+
+
+def mine_due(ws: Workspace, since: datetime) -> list[Mined]:
+    """Mine everything that is marked if there is room for one more miner."""
+    with failures.reporting_trouble(ws):
+        ws.state.children.end_orphans()
+        failures.clear_budget_of_yesterday(ws)
+        return drain.drain(ws, since, [])
+
+
+def sweep(ws: Workspace) -> list[Mined]:
+    """Mark every session that is behind, and mine: after a crash, a killed miner, a missed hook.
+
+    What others mine, or nobody can at the moment, is indexed all the same.
+    """
+    since = allowed_since(ws)
+    if since is None:
+        return []
+    with failures.reporting_trouble(ws):
+        _mark_behind(ws, since)
+    done = mine_due(ws, since)
+    transcripts.index_behind(ws, since)
+    return done
+
+
+def _mark_behind(ws: Workspace, since: datetime) -> None:
+    now = ws.clock().timestamp()
+    for session in ws.state.journal.sessions():
+        known = ws.state.sessions.get(session)
+        ws.state.queue.mark(Mark(session, known.path if known else "", flush=True), now)
+    small = {each.session: (each.size, each.mtime) for each in ws.state.held_back.small()}
+    for path in behind(ws, since):
+        with suppress(OSError):  # gone meanwhile
+            status = path.stat()
+            if small.get(path.stem) == (status.st_size, status.st_mtime_ns):
+                continue  # it waits for others, and was read as it is
+            quiet = now - status.st_mtime > QUIET_SECONDS
+            ws.state.queue.mark(drain.mark_of(path, flush=quiet), now)
+
+
+def behind(ws: Workspace, since: datetime | None) -> list[Path]:
+    """Session files that have grown, or changed, since they were last read to their end.
+
+    With `since`, only those that were written to after it; without, also those of which a part was passed over.
+    """
+    found = []
+    for path in filter(drain.is_text, find_sessions(ws.session_folders)):
+        try:
+            status = path.stat()
+        except OSError:
+            continue  # gone meanwhile
+        if since and status.st_mtime < since.timestamp():
+            continue
+        known = ws.state.sessions.get(path.stem)
+        done = known and (known.size, known.mtime) == (status.st_size, status.st_mtime_ns)
+        is_wanted = ws.settings.mine_sdk and ws.state.held_back.has_sdk(path.stem)
+        if not (known and known.own) and (is_wanted or not (known and done and (since or known.whole))):
+            found.append(path)
+    return found
+
+
+def mine_all(
+    ws: Workspace,
+    paths: Iterable[Path],
+    since: datetime | None,
+    progress: Progress,
+    *,
+    counted: Collection[str] | None = None,
+) -> list[Mined]:
+    """Mine these sessions, the small ones packed together at the end.
+
+    Stop when the budget is spent or nothing works. `progress` is given the number of finished sessions and the total,
+    of the `counted` sessions only where these are given.
+    """
+    paths, done = list(paths), list[Mined]()
+    wanted = frozenset(path.stem for path in paths) if counted is None else frozenset(counted)
+    began = ws.clock().timestamp()
+    ws.state.children.end_orphans()
+    for path in paths:
+        progress(_count_finished(done, wanted), len(wanted))
+        mark = drain.mark_of(path.absolute(), flush=True)
+        done.append(_patiently(ws, [mark.session], partial(_attempted_now, ws, mark, since)))
+        drain.note_mined(ws, done[-1])
+        if _is_hopeless(ws, done):
+            break  # so it would be with the others
+    else:
+        _mine_small_of(ws, done, wanted, since, progress)
+    progress(_count_finished(done, wanted), len(wanted))
+    _see_to_the_rest(ws, done, began)
+    return done
+
+
+def _mine_small_of(
+    ws: Workspace, done: list[Mined], wanted: frozenset[str], since: datetime | None, progress: Progress
+) -> None:
+    """Mine the small tails of these sessions; in `done` each outcome replaces `waiting`."""
+    sessions = {mined.session for mined in done}
+    for pack in drain.packs(each for each in ws.state.held_back.small() if each.session in sessions):
+        progress(_count_finished(done, wanted), len(wanted))
+        names = [each.session for each in pack]
+        packed = _patiently(ws, names, partial(drain.attempt_pack, ws, pack, since))
+        for mined in packed:
+            drain.note_mined(ws, mined)
+        finished = {mined.session for mined in packed}
+        done[:] = [mined for mined in done if mined.outcome != "waiting" or mined.session not in finished] + packed
+        if _is_hopeless(ws, done):
+            return
+
+
+def _count_finished(done: list[Mined], wanted: frozenset[str]) -> int:
+    unfinished = {mined.session for mined in done if mined.outcome in ("waiting", "failed", "spent")}
+    return len(wanted & {mined.session for mined in done} - unfinished)
+
+
+def _is_hopeless(ws: Workspace, done: list[Mined]) -> bool:
+    return bool(done) and (drain.is_spent(done) or _nothing_works(ws, done))
+
+
+def _attempted_now(ws: Workspace, mark: Mark, since: datetime | None) -> Mined:
+    small = PACK_SMALL if ask.asks_model(ws) else MINE_SMALL
+    return drain.attempt(ws, drain.claim_mark(ws, mark), since, small)
+
+
+def _nothing_works(ws: Workspace, done: list[Mined]) -> bool:
+    """Whether the model, and not just this session, is the trouble."""
+    many = ws.state.ledger.failures() >= failures.BREAKER_FAILURES
+    return done[-1].outcome == "failed" and (many or drain.is_stopped(ws))
+
+
+def retry(ws: Workspace) -> list[Mined]:
+    """Ask again about every dead letter. That one fails says nothing of the next: each failed by itself."""
+    ensure_vault(ws)
+    look(ws)
+    began = ws.clock().timestamp()
+    ws.state.children.end_orphans()
+    done: list[Mined] = []
+    for record in ws.state.journal.dead():
+        done.append(_patiently(ws, [record.session], partial(_retried, ws, record)))
+        drain.note_mined(ws, done[-1])
+        if done[-1].outcome == "spent" or drain.is_stopped(ws):
+            break
+    _see_to_the_rest(ws, done, began)
+    return done
+
+
+def _retried(ws: Workspace, record: Record) -> Mined:
+    chunk = Chunk.from_json(record.chunk)
+    mined = Mined(chunk.session, chunk.path)
+    if record not in ws.state.journal.dead():
+        return mined  # somebody else has just done it
+    try:
+        ((chunk, operations),) = ask.extract(ws, chunk)
+    except BudgetSpent as problem:
+        return ask.failed(mined, problem)
+    except ExtractError as problem:
+        failures.warn(ws, problem)
+        return ask.failed(mined, problem)
+    failures.clear_after_answer(ws)
+    with ws.state.at_once():
+        ws.state.ledger.worked()
+        ws.state.journal.revive(record.number, chunk.as_json(), prompt.operations_as_json(operations))
+    for answered in ws.state.journal.open(chunk.session):
+        mined = ask.apply(ws, mined, answered)
+    return mined
+
+
+def _see_to_the_rest(ws: Workspace, done: list[Mined], began: float) -> None:
+    """Whoever came since we began, and found no room or their session taken, has left theirs to us."""
+    since = None if ws.is_a_call_of_ours else opted_in(ws)
+    if since:
+        drain.drain(ws, since, list(done), began)
+
+
+def _patiently(ws: Workspace, sessions: Sequence[str], work: Callable[[], Result]) -> Result:
+    """Do `work` once there is a free slot and no other miner holds these sessions. Raises Busy after a long wait."""
+    began = ws.ticks()
+    while (now := ws.ticks()) < began + PATIENCE_SECONDS:
+        with holding_slot(ws.home.mining_locks, ws.settings.max_miners) as room:
+            if room:
+                with holding_sessions(ws.home.mining_locks, sessions) as held:
+                    if held:
+                        return work()
+        if now == began:
+            ws.notice("Other miners are at work; waiting for them.")
+        ws.pause(TURN_SECONDS)
+    raise Busy("Other miners have been at work for a quarter of an hour. Try again later; nothing was lost.")

@@ -1,0 +1,267 @@
+"""Mine what is new in one session: read, ask, write down the answer, apply it, and only then move the cursor.
+
+The caller holds the session's lock. Each chunk is finished by itself: a crash, at any step, loses nothing and does
+nothing twice. A journaled answer is applied again, not asked for again.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+from memem.core import files, safe_open
+from memem.core.conversation import ASSISTANT, Chunk
+from memem.core.dates import iso
+from memem.core.errors import BudgetSpent, ExtractError
+from memem.core.memory import fingerprint
+from memem.mine import ask, confirm, rules
+from memem.mine.ask import BATCH, Mined, Part, PutAside, failed, known_session
+from memem.mine.chunks import Gathered, Gatherer
+from memem.notes import history
+from memem.search.readable_turns import OwnCall
+from memem.search.refresh import look
+from memem.state.cursors import Session
+from memem.state.queue import Mark, SmallSession
+from memem.transcript import session
+from memem.transcript.session import Cursor
+from memem.vault.opening import ensure_vault
+
+if TYPE_CHECKING:
+    from memem.workspace import Workspace
+
+
+LEAST_CHARACTERS = 200
+"""Less unmined prose than this is not worth a call: two or three sentences cost as much as a page, since instructions
+and memories go with them. While a session goes on it waits for more, and at its end for other small sessions."""
+MINE_SMALL, HOLD_SMALL, PACK_SMALL = "mine", "hold", "pack"
+"""How to treat such a small tail. "mine": mine it, since a person asks for this session. "hold": hold it back, unless a
+person states something to remember in it. "pack": hold it back in any case; the caller packs it with others next."""
+EXPECTED_SECONDS, LOOK_SECONDS = 2.0, 0.1
+"""How long to wait for an answer that should be in the file, and how often to look for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class LastPart(Part):
+    """The small tail of a session, the result of mining the session without it, and the state of the file with it."""
+
+    mined: Mined
+    size: int
+    mtime: int
+    whole: bool
+
+
+def mine_session(
+    ws: Workspace, mark: Mark, since: datetime | None, *, small: str = MINE_SMALL, sdk: bool = False
+) -> Mined:
+    """Mine a session to its end, as one batch of the log; turns from before `since` are skipped.
+
+    `small` says how to treat a small tail; `sdk` includes turns of `claude -p` and the Agent SDK. A failure to extract
+    is an outcome, and the session is marked again. An error of the vault or of memem's own files is raised; journaled
+    answers are then applied next time.
+    """
+    with ws.events.batch(BATCH):
+        reading = _Reading(small, since, sdk or ws.settings.mine_sdk)
+        return finish_up(ws, _mine(ws, mark, reading))
+
+
+def take_tail(ws: Workspace, mark: Mark, since: datetime | None) -> Mined | LastPart:
+    """Claim the small tail of a session. Return the session's result when it has no small tail any more."""
+    taken: list[LastPart] = []
+    with ws.events.batch(BATCH):
+        reading = _Reading(PACK_SMALL, since, ws.settings.mine_sdk, taken.append)
+        mined = finish_up(ws, _mine(ws, mark, reading))
+    return replace(taken[0], mined=mined) if taken else mined
+
+
+def finish_up(ws: Workspace, mined: Mined) -> Mined:
+    """Update whatever depends on new memories."""
+    if mined.applied:
+        confirm.confirm(ws, mined.session)
+        ws.changed.add(mined=True)
+    return mined
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """How to read a session; `take` receives its small tail, which is held back otherwise."""
+
+    small: str
+    since: datetime | None
+    sdk: bool
+    take: Callable[[LastPart], object] | None = None
+
+
+def _mine(ws: Workspace, mark: Mark, reading: _Reading) -> Mined:
+    ensure_vault(ws)
+    look(ws)
+    mined = Mined(mark.session, mark.path)
+    for record in ws.state.journal.open(mark.session):
+        mined = ask.apply(ws, mined, record, history.taken_back(ws))
+    known = ws.state.sessions.get(mark.session)
+    own = replace(mined, outcome="own", detail="It is a call of memem's own, which is never mined.")
+    if known and known.own and known.path in ("", mark.path):
+        ws.state.held_back.remove_small(mark.session)
+        return own
+    try:
+        with safe_open.open_plain(Path(mark.path)) as file:
+            return _Mining(ws, mark, file, reading).run(mined)
+    except OwnCall:
+        ws.state.sessions.put_own(mark.session, mark.path, ws.clock().timestamp())
+        ws.state.held_back.remove_small(mark.session)
+        return own
+    except OSError as error:  # of the transcript: those of vault and home are told apart before they come here
+        ws.state.held_back.remove_small(mark.session)
+        return replace(mined, outcome="missing", detail=f"{mark.path} cannot be read: {files.reason(error)}.")
+
+
+class _Mining:
+    """One run over one file."""
+
+    def __init__(self, ws: Workspace, mark: Mark, file: BinaryIO, reading: _Reading) -> None:
+        self._ws = ws
+        self._mark = mark
+        self._file = file
+        self._reading = reading
+        self._left_to_others = False
+
+    @property
+    def _known(self) -> Session:
+        return known_session(self._ws, self._mark)
+
+    def run(self, mined: Mined) -> Mined:
+        """Mine chunk by chunk. The size and time of a file that was read to its end are recorded."""
+        known, held_back = self._known, self._ws.state.held_back
+        start = self._start(known)
+        self._wait_for_expected(start)
+        status = os.fstat(self._file.fileno())
+        gatherer = Gatherer(self._ws, self._is_known, self._reading.since, sdk=self._reading.sdk)
+        for gathered in gatherer.gather(self._file, start, known.session):
+            self._ws.state.sessions.add_injected(known.session, gathered.injected)
+            if self._waits(gathered):
+                if gatherer.has_left_out_sdk:
+                    held_back.add_sdk(known.session)
+                return self._defer_tail(mined, gathered, status, is_whole=start == 0 or known.whole)
+            chunk = self._claimed(gathered)
+            if not chunk.turns:
+                continue
+            try:
+                (record,) = ask.ask_about(self._ws, [Part(self._mark, chunk)])
+            except PutAside as problem:
+                mined = replace(mined, buried=mined.buried + 1, detail=str(problem))
+            except (ExtractError, BudgetSpent) as problem:
+                return failed(mined, problem)
+            else:
+                mined = ask.apply(self._ws, mined, record)
+        whole = (start == 0 or known.whole) and not gathered.passed and not self._left_to_others
+        with self._ws.state.at_once():
+            read = replace(self._known, size=status.st_size, mtime=status.st_mtime_ns, whole=whole)
+            self._ws.state.sessions.put(read.placed(*_cursor(self._file, gathered.end)))
+            held_back.remove_small(known.session)
+            if gatherer.has_left_out_sdk:
+                held_back.add_sdk(known.session)
+            elif self._reading.sdk:
+                held_back.remove_sdk(known.session)
+        if status.st_size and not start and not gatherer.objects:
+            return replace(mined, outcome="missing", detail=f"{self._mark.path} is no transcript of Claude Code.")
+        return _with_outcome(mined, gatherer.refusals)
+
+    def _start(self, known: Session) -> int:
+        """The offset to read from: the cursor, or 0 when turns before it were skipped and are wanted now."""
+        is_sdk_wanted = self._reading.sdk and self._ws.state.held_back.has_sdk(known.session)
+        if is_sdk_wanted or (self._reading.since is None and not known.whole):
+            return 0
+        return session.start_of(self._file, Cursor(known.inode, known.offset, known.digest))
+
+    def _waits(self, gathered: Gathered) -> bool:
+        """Whether the tail of a session is too small to be asked about now."""
+        if not is_small(gathered) or self._reading.small == MINE_SMALL:
+            return False
+        if self._reading.small == PACK_SMALL:
+            return True
+        if rules.states_wish(gathered.turns):
+            return False  # a person asks to remember something: that does not wait
+        return not self._mark.flush or ask.asks_model(self._ws)
+
+    def _defer_tail(self, mined: Mined, gathered: Gathered, status: os.stat_result, *, is_whole: bool) -> Mined:
+        """Hold the tail back, or hand it to the caller that packs it with others."""
+        if self._reading.take:
+            chunk = self._claimed(gathered)
+            if chunk.turns:
+                whole = is_whole and not gathered.passed and not self._left_to_others
+                self._reading.take(LastPart(self._mark, chunk, mined, status.st_size, status.st_mtime_ns, whole))
+            else:
+                self._ws.state.held_back.remove_small(chunk.session)  # another session has them
+            return mined
+        waiting = replace(mined, outcome="waiting", detail=f"{gathered.characters} characters wait for more.")
+        if self._mark.flush:
+            self._hold(gathered, status, waiting.detail)
+        return mined if mined.chunks else waiting
+
+    def _hold(self, gathered: Gathered, status: os.stat_result, detail: str) -> None:
+        """Record the tail, so that no sweep reads it again until it is packed or grows."""
+        ws, known = self._ws, self._known
+        size, mtime, now = status.st_size, status.st_mtime_ns, ws.clock()
+        small = SmallSession(
+            known.session, known.path, gathered.project, gathered.characters, size, mtime, now.timestamp()
+        )
+        with ws.state.at_once():
+            ws.state.held_back.add_small(small)
+            if ws.state.held_back.has_sdk(known.session) and self._reading.sdk:
+                # The cursor may stand behind turns that were left out: read the file from its beginning.
+                ws.state.held_back.remove_sdk(known.session)
+                known = known.placed(0, 0, "")
+            known = replace(known, size=-1)  # it is not read to its end
+            ws.state.sessions.put(known if known.outcome else known.told("waiting", detail, iso(now)))
+
+    def _claimed(self, gathered: Gathered) -> Chunk:
+        """What is gathered, but for turns that another session, which holds them too, has begun to mine meanwhile."""
+        known = self._known
+        with self._ws.state.at_once():
+            self._ws.state.sessions.put(replace(known, whole=known.whole and not gathered.passed))
+            ours = self._ws.state.sessions.claim([turn.uuid for turn in gathered.turns], known.session)
+        turns = tuple(turn for turn in gathered.turns if turn.uuid in ours)
+        self._left_to_others |= len(turns) < len(gathered.turns)
+        place = _cursor(self._file, gathered.end)
+        return Chunk(known.session, known.path, gathered.project, turns, gathered.work, *place)
+
+    def _is_known(self, uuid: str) -> bool:
+        """Of what another session is to mine we cannot say that it will be: this one may be asked for it again."""
+        is_known = self._ws.state.sessions.is_known(uuid, self._mark.session)
+        self._left_to_others |= is_known and not self._ws.state.sessions.is_mined(uuid)
+        return is_known
+
+    def _wait_for_expected(self, start: int) -> None:
+        """The last answer may not be in the file yet when its session is marked."""
+        until = self._ws.ticks() + EXPECTED_SECONDS
+        while self._mark.expected and not self._holds_expected(start) and self._ws.ticks() < until:
+            self._ws.pause(LOOK_SECONDS)
+
+    def _holds_expected(self, start: int) -> bool:
+        turns = (step.line.turn for step in session.steps(self._file, start, self._mark.session))
+        said = (turn.text for turn in turns if turn and turn.role == ASSISTANT)
+        return any(fingerprint(text) == self._mark.expected for text in said)
+
+
+def is_small(gathered: Gathered) -> bool:
+    """Whether this is the tail of a session, and too small for a call of its own."""
+    return gathered.is_last and bool(gathered.turns) and gathered.characters < LEAST_CHARACTERS
+
+
+def _with_outcome(mined: Mined, refusals: list[str]) -> Mined:
+    """The final outcome of a session that was read to its end."""
+    if mined.chunks:
+        return mined
+    if mined.buried:
+        return replace(mined, outcome="buried")
+    return replace(mined, outcome="refused", detail=refusals[0]) if refusals else mined
+
+
+def _cursor(file: BinaryIO, offset: int) -> tuple[int, int, str]:
+    place = file.tell()
+    cursor = session.cursor_at(file, offset)
+    file.seek(place)  # chunks are finished while the file is being read
+    return cursor.inode, cursor.offset, cursor.check

@@ -1,0 +1,133 @@
+"""How it stands with mining: for `memem status` and `memem doctor`. Looks, and never begins anything."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from memem.core.dates import iso
+from memem.core.errors import MememError
+from memem.mine import ask, history
+from memem.state.consent import opted_in
+from memem.state.ledger import Limits, Spent
+
+if TYPE_CHECKING:
+    from memem.workspace import Workspace
+
+SESSIONS_SHOWN = 5
+LOST = "Mining is off: the state that it was switched on with is gone. `memem mining on` begins anew, from then on."
+
+
+@dataclass(frozen=True, slots=True)
+class LastMined:
+    """What came of a session the last time it was mined, and what it has cost so far."""
+
+    session: str
+    time: str
+    outcome: str
+    detail: str
+    calls: int
+    dollars: float
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryState:
+    """The last run over the history. `state` is running, done, budget or stopped."""
+
+    state: str
+    sessions_done: int
+    sessions: int
+    calls: int
+    dollars: float
+    memories: int
+    began: str
+    ended: str
+    detail: str
+    summary: str
+
+
+@dataclass(frozen=True, slots=True)
+class MiningState:
+    """Mining at a glance. `since` is empty when it is off; `stopped` says why nobody is asked at the moment.
+
+    `held_back` counts small sessions that wait to be sent together.
+    """
+
+    since: str = ""
+    extractor: str = ""
+    pending: int = 0
+    waiting: int = 0
+    stopped: str = ""
+    dead_letters: int = 0
+    calls_today: int = 0
+    tokens_today: int = 0
+    dollars_today: float = 0.0
+    last: tuple[LastMined, ...] = ()
+    problem: str = ""
+    held_back: int = 0
+    history: HistoryState | None = None
+
+
+def mining_state(ws: Workspace) -> MiningState:
+    """Everything that is known, or why it is not."""
+    if not ws.home.state_file.exists():
+        return MiningState(extractor=_extractor(ws), problem=LOST if ws.home.opt_in.exists() else "")
+    try:
+        return _read(ws)
+    except MememError as problem:
+        return MiningState(extractor=_extractor(ws), problem=str(problem))
+
+
+def _read(ws: Workspace) -> MiningState:
+    now = ws.clock().timestamp()
+    since = opted_in(ws)
+    lost = since is None and ws.home.opt_in.exists()
+    today = ws.state.ledger.spent(ws.today())
+    return MiningState(
+        since=iso(since) if since else "",
+        extractor=_extractor(ws),
+        pending=len(ws.state.queue.marks()),
+        waiting=ws.state.sessions.waiting(now),
+        stopped=_stopped(ws, now),
+        dead_letters=len(ws.state.journal.dead()),
+        calls_today=today.calls,
+        tokens_today=today.input_tokens + today.output_tokens,
+        dollars_today=round(today.dollars, 4),
+        last=tuple(
+            LastMined(
+                each.session, each.mined, each.outcome, each.detail, *_cost(ws.state.ledger.spent_in(each.session))
+            )
+            for each in ws.state.sessions.last(SESSIONS_SHOWN)
+        ),
+        problem=LOST if lost else "",
+        held_back=len(ws.state.held_back.small()),
+        history=_history(ws),
+    )
+
+
+def _history(ws: Workspace) -> HistoryState | None:
+    run = history.last_run(ws)
+    if run is None:
+        return None
+    counts = (run.sessions_done, run.sessions, run.calls, run.dollars, run.memories)
+    return HistoryState(run.state, *counts, run.began, run.ended, run.detail, history.in_words(run))
+
+
+def _stopped(ws: Workspace, now: float) -> str:
+    """Why nobody is asked at the moment, and until when."""
+    stopped = ws.state.ledger.stopped(now)
+    if stopped:
+        reason, until = stopped
+        return f"{reason} Until {iso(datetime.fromtimestamp(until, ws.clock().tzinfo))[:16].replace('T', ' ')}."
+    used_up = ws.state.ledger.used_up(ws.today(), Limits(ws.settings.daily_calls, ws.settings.daily_usd))
+    return f"{used_up} It continues tomorrow." if used_up else ""
+
+
+def _cost(spent: Spent) -> tuple[int, float]:
+    return spent.calls, round(spent.dollars, 4)
+
+
+def _extractor(ws: Workspace) -> str:
+    """What would mine: the model's name, or rules."""
+    return f"claude, {ws.settings.model}" if ask.asks_model(ws) else "rules"

@@ -1,0 +1,142 @@
+"""The plugin as Claude Code has it: which folder it runs, which one it keeps data in, and whether it is switched on."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from memem.core.files import from_json
+from memem.core.surroundings import ROOT
+from memem.model.claude import environment
+
+if TYPE_CHECKING:
+    from memem.workspace import Workspace
+
+
+NAME = "memem"
+MARKETPLACE = "memem-marketplace"
+HOOKS = Path("hooks", "hooks.json")
+SERVER = "plugin:memem:memem"
+"""Claude Code's name for memem's MCP server."""
+SKIPPED_SECONDS = 15 * 60
+"""How long Claude Code (2.1.197 to 2.1.326) does not start a server after its start has failed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plugin:
+    """`data` is None for one that Claude Code has not installed. One that is not `enabled` is installed and idle."""
+
+    root: Path
+    data: Path | None = None
+    enabled: bool = True
+
+    @property
+    def hooks_file(self) -> Path:
+        return self.root / HOOKS
+
+
+@dataclass(frozen=True, slots=True)
+class Installed:
+    """An installation that Claude Code knows of: for the user, or (`folder`) for one project."""
+
+    key: str
+    scope: str
+    folder: Path | None = None
+
+    @property
+    def where(self) -> str:
+        return f"for {self.folder}" if self.folder else "for all projects"
+
+
+def installed(ws: Workspace) -> list[Installed]:
+    """All of them, our own marketplace's first."""
+    found = []
+    for key, entry in _installed(ws.claude_folder / "plugins"):
+        folder = Path(str(entry.get("projectPath", "")))
+        found.append(Installed(key, str(entry.get("scope", "user")), folder if folder.is_absolute() else None))
+    return found
+
+
+def marketplaces(ws: Workspace) -> list[str]:
+    """Ours, where Claude Code knows it."""
+    known = _read(ws.claude_folder / "plugins" / "known_marketplaces.json")
+    return [MARKETPLACE] if MARKETPLACE in known else []
+
+
+def find(ws: Workspace, beside: Path = ROOT) -> Plugin | None:
+    """The one that Claude Code has installed, else the one that this memem is part of, else none: a mere package."""
+    plugins = ws.claude_folder / "plugins"
+    for key, installed in _installed(plugins):
+        marketplace = key.partition("@")[2]
+        root = _in_place(plugins, marketplace) or Path(str(installed.get("installPath", "")))
+        enabled = _object(_read(ws.claude_folder / "settings.json").get("enabledPlugins")).get(key)
+        return Plugin(root, plugins / "data" / key.replace("@", "-"), enabled is not False)
+    return Plugin(beside) if (beside / HOOKS).is_file() else None
+
+
+def server_is_skipped(ws: Workspace) -> bool:
+    """Whether Claude Code does not start memem's server because an earlier start failed, so that its tools are missing.
+
+    The file maps the name of a server to `{"timestamp": milliseconds, "id": hash of its configuration}`.
+    """
+    failure = _object(_read(ws.failed_servers_file).get(SERVER)).get("timestamp")
+    if not isinstance(failure, int | float):
+        return False
+    now = ws.clock().timestamp() * 1000
+    return now - SKIPPED_SECONDS * 1000 < failure <= now
+
+
+def _installed(plugins: Path) -> list[tuple[str, dict[str, Any]]]:
+    """All that are called memem, our own marketplace's first, the user's own before those of single projects."""
+    found = []
+    for key, entries in _object(_read(plugins / "installed_plugins.json").get("plugins")).items():
+        if key.partition("@")[0] == NAME:
+            listed = entries if isinstance(entries, list) else [entries]
+            found += [(key, entry) for entry in listed if isinstance(entry, dict)]
+    return sorted(found, key=lambda each: (each[0] != f"{NAME}@{MARKETPLACE}", each[1].get("scope") != "user"))
+
+
+def _in_place(plugins: Path, marketplace: str) -> Path | None:
+    """A plugin out of a folder on this machine is run there, not from the copy that was made of it."""
+    known = _object(_read(plugins / "known_marketplaces.json").get(marketplace))
+    if _object(known.get("source")).get("source") != "directory":
+        return None
+    root = Path(str(known.get("installLocation", "")))
+    return root if (root / HOOKS).is_file() else None
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        return _object(from_json(path.read_bytes()))
+    except (OSError, ValueError):
+        return {}
+
+
+def _object(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+COMMAND_SECONDS = 60
+
+
+def run_plugin_command(
+    command: str, arguments: Sequence[str], environ: Mapping[str, str], folder: Path | None = None
+) -> bool:
+    """Whether `claude plugin ARGUMENTS` worked; `folder` is that of the project that it is about."""
+    try:
+        done = subprocess.run(
+            [command, "plugin", *arguments],
+            cwd=folder,
+            env=environment(environ),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            timeout=COMMAND_SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return False
+    return done.returncode == 0

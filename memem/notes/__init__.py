@@ -1,0 +1,1 @@
+"""Change the vault: save, reconcile, edit, forget, review, resolve, undo; keep notes true."""

@@ -1,0 +1,106 @@
+"""What becomes of a candidate beside what is known. In doubt both are kept, linked: an extra note is the mildest error.
+
+Whoever wants to keep it may have a wish: to rewrite a note (UPDATE), or to end what one says (SUPERSEDE). These are
+granted only behind rails: an update keeps all that the note said, a changed value is never an update, a statement that
+says more never gives way to one that says less, and only a note that `yields` is changed at all.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from memem.compare.relation import CHANGED, CONTAINED, CONTAINS, NEAR, SAME, Comparison
+from memem.core.conversation import ADD, SUPERSEDE, UPDATE
+from memem.core.memory import Memory
+
+KNOWN = "KNOWN"
+MOST_RELATED = 3
+MOST_CONTRADICTED = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    """What a candidate is to a memory; and whether that one may be changed for it: a machine's, by words that may."""
+
+    comparison: Comparison
+    yields: bool = False
+
+    @property
+    def relation(self) -> str:
+        return self.comparison.relation
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What to do (ADD, UPDATE, SUPERSEDE or KNOWN), to which neighbour, and which others to link with."""
+
+    what: str
+    place: int | None = None
+    related: tuple[int, ...] = ()
+    contradicts: tuple[int, ...] = ()
+
+
+def compared(old: Memory, new: Memory) -> Comparison:
+    """What a memory is to one that was there before."""
+    from memem.compare.statements import Statement, compare
+
+    return compare(Statement(old.body, old.title), Statement(new.body, new.title))
+
+
+def are_of_two_things(one: Memory, other: Memory) -> bool:
+    """Whether the titles of two memories name different things, so that even one text says two things."""
+    if one.title == other.title:
+        return False
+    from memem.compare.statements import Statement, titles_differ
+
+    return titles_differ(Statement(one.body, one.title), Statement(other.body, other.title))
+
+
+def decide(
+    beside: Sequence[Neighbour], *, own: bool = False, proven: bool = False, wish: str = ADD, target: int | None = None
+) -> Decision:
+    """The decision. `own` is what a person wrote themselves, `proven` what a person's words prove.
+
+    `target` is the place of the neighbour that the wish is about.
+    """
+    if target is None:
+        what, place = _unasked(beside, own=own, proven=proven)
+    else:
+        what, place = _wished(beside[target], wish, proven=proven), target
+    related: list[int] = []
+    contradicts: list[int] = []
+    for number, neighbour in enumerate(beside):
+        if number == place and what != ADD:
+            continue
+        if neighbour.relation == CHANGED or (number == target and wish == SUPERSEDE):
+            contradicts.append(number)
+        elif neighbour.relation in (CONTAINS, CONTAINED, NEAR) or number == target:
+            related.append(number)
+    acting = None if what == ADD else place
+    return Decision(what, acting, tuple(related[:MOST_RELATED]), tuple(contradicts[:MOST_CONTRADICTED]))
+
+
+def _unasked(beside: Sequence[Neighbour], *, own: bool, proven: bool) -> tuple[str, int | None]:
+    """Without a wish: known, if something says it; else it betters or ends what says less, or says what is no more."""
+    for number, neighbour in enumerate(beside):
+        if neighbour.relation == SAME or (neighbour.relation == CONTAINED and not own):
+            return KNOWN, number
+    for number, neighbour in enumerate(beside):
+        if neighbour.yields and neighbour.relation == CONTAINS:
+            return (SUPERSEDE if own else UPDATE), number
+        if neighbour.yields and neighbour.comparison.replaces and proven:
+            return SUPERSEDE, number
+    return ADD, None
+
+
+def _wished(neighbour: Neighbour, wish: str, *, proven: bool) -> str:
+    """What is granted of a wish."""
+    relation, yields = neighbour.relation, neighbour.yields
+    if relation == SAME:
+        return UPDATE if wish == UPDATE and yields else KNOWN
+    if wish == SUPERSEDE:
+        return SUPERSEDE if yields and relation != CONTAINED else ADD
+    if relation == CONTAINED:
+        return KNOWN
+    if relation == CONTAINS:
+        return UPDATE if yields else ADD
+    return SUPERSEDE if relation == CHANGED and yields and proven else ADD

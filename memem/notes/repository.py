@@ -1,0 +1,187 @@
+"""What is in a project's folder: asked of git, or by a walk where there is none; bounded, and it may not know."""
+
+import os
+import re
+import shutil
+import stat
+import subprocess
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from functools import cached_property
+from pathlib import Path
+
+from memem.core import project
+from memem.core.dates import Ticks
+
+MOST_IDENTIFIERS = 64
+SHORTEST = 3
+"""In characters: what is shorter stands in every file."""
+
+_WORD = r"[A-Za-z_$][\w$]*"
+_DOTTED = re.compile(rf"{_WORD}(?:(?:\.|::|->|#){_WORD})*(?:\(\))?", re.ASCII)
+_QUOTED = re.compile(r"`([^`\n]{1,200})`")
+_PLAIN = re.compile(rf"(?<![\w$./:@-]){_DOTTED.pattern}(?![\w$/@-])", re.ASCII)
+_HUMPS = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]", re.ASCII)
+_SPLIT = re.compile(r"\.|::|->|#")
+
+
+def identifiers(statement: str) -> tuple[str, ...]:
+    """In backticks any name; outside of them what no word looks like: snake_case, CamelCase, a.b, f()."""
+    quoted = [each.strip() for each in _QUOTED.findall(statement)]
+    bare = _QUOTED.sub(" ` ", statement)
+    names = [name for name in quoted if _DOTTED.fullmatch(name)]
+    names += [name for name in _PLAIN.findall(bare) if _is_code(name)]
+    return tuple(dict.fromkeys(name.removesuffix("()") for name in names if len(name) >= SHORTEST))[:MOST_IDENTIFIERS]
+
+
+def spellings(identifier: str) -> tuple[str, ...]:
+    """As it may stand in a file: whole, or, where it leads from one name to another, each of them."""
+    parts = [part for part in _SPLIT.split(identifier) if len(part) >= SHORTEST]
+    return tuple(dict.fromkeys((identifier, *parts)))
+
+
+def stands_in(name: str, text: str) -> bool:
+    """Whether a text holds a name as a word of its own."""
+    found = text.find(name)
+    while found >= 0:
+        end = found + len(name)
+        if not _is_wordy(text[found - 1 : found]) and not _is_wordy(text[end : end + 1]):
+            return True
+        found = text.find(name, found + 1)
+    return False
+
+
+def _is_code(name: str) -> bool:
+    stem = name.removesuffix("()")
+    return name != stem or "_" in stem.strip("_") or bool(_SPLIT.search(stem)) or bool(_HUMPS.search(stem))
+
+
+def _is_wordy(character: str) -> bool:
+    return character.isalnum() or character == "_"
+
+
+GIT_SECONDS = 3.0
+"""One question to git may take so long."""
+MOST_WALKED = 5_000
+MOST_BYTES = 1_000_000
+"""A larger file is not looked into."""
+_UNDER_WAY = ("rebase-merge", "rebase-apply", "MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "BISECT_LOG")
+_ALL = ":/"
+"""Also what lies outside of the folder, in the same repository."""
+
+
+class Repository:
+    """A project's folder, until a time in ticks after which it answers nothing more. None says that it cannot tell."""
+
+    def __init__(self, root: Path, environ: Mapping[str, str], ticks: Ticks, until: float) -> None:
+        self.root = root
+        self._git = project.git_folder(root) if root.is_dir() else None
+        self._environ = {name: value for name, value in environ.items() if not name.startswith("GIT_")}
+        self._environ |= {"GIT_OPTIONAL_LOCKS": "0", "GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0"}
+        self._asks_git = bool(self._git and shutil.which("git", path=self._environ.get("PATH")))
+        self._ticks, self._until = ticks, until
+        self._symbols: dict[str, bool | None] = {}
+
+    @property
+    def is_over(self) -> bool:
+        return self._ticks() >= self._until
+
+    def is_settled(self) -> bool:
+        """Whether it is there, holds something, and nobody is in the middle of changing all of it."""
+        try:
+            filled = any(path.name != ".git" for path in self.root.iterdir())
+        except OSError:
+            return False
+        return filled and not (self._git and any((self._git / name).exists() for name in _UNDER_WAY))
+
+    def has_file(self, path: str) -> bool | None:
+        """Whether a file is where it was, or one of that name anywhere else."""
+        if _is_file(self.root / path):
+            return True
+        named = self._named
+        return None if named is None else any(map(_is_file, named.get(path.rpartition("/")[2], ())))
+
+    def has_symbol(self, path: str, symbol: str) -> bool | None:
+        """Whether a name stands in its file, or anywhere else."""
+        text = read_repository(self.root / path)
+        if text and stands_in(symbol, text):
+            return True
+        if symbol not in self._symbols:
+            self._symbols[symbol] = self._grep(symbol) if self._asks_git else self._search(symbol)
+        return self._symbols[symbol]
+
+    @cached_property
+    def _named(self) -> Mapping[str, list[Path]] | None:
+        """All files by their names: those that git knows, which may be deleted, and those that it has yet to know."""
+        paths = self._listed() if self._asks_git else self._walked
+        if paths is None:
+            return None
+        named: dict[str, list[Path]] = {}
+        for path in paths:
+            named.setdefault(path.name, []).append(path)
+        return named
+
+    def _listed(self) -> list[Path] | None:
+        listed = self._ask("ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", _ALL)
+        if listed is None or listed.returncode:
+            return None
+        names = listed.stdout.decode("utf-8", "surrogateescape").split("\0")
+        return [self.root / name for name in names if name]
+
+    def _grep(self, symbol: str) -> bool | None:
+        found = self._ask("grep", "-q", "-F", "-w", "--untracked", "-e", symbol, "--", _ALL)
+        return None if found is None or found.returncode > 1 else found.returncode == 0
+
+    def _ask(self, *words: str) -> "subprocess.CompletedProcess[bytes] | None":
+        left = min(GIT_SECONDS, self._until - self._ticks())
+        if left <= 0:
+            return None
+        command = ["git", "--no-pager", "-c", "core.fsmonitor=false", "-C", str(self.root), *words]
+        try:
+            return subprocess.run(
+                command, env=self._environ, stdin=subprocess.DEVNULL, capture_output=True, timeout=left, check=False
+            )
+        except (OSError, subprocess.TimeoutExpired):
+            return None
+
+    def _search(self, symbol: str) -> bool | None:
+        walked = self._walked
+        for path in walked or ():
+            if self.is_over:
+                return None
+            text = "" if path.is_symlink() else read_repository(path)  # it may lead out of the project
+            if text and stands_in(symbol, text):
+                return True
+        return None if walked is None else False
+
+    @cached_property
+    def _walked(self) -> list[Path] | None:
+        """All files; None when there are more than one would walk past."""
+        found: list[Path] = []
+        for path in _files(self.root):
+            if len(found) >= MOST_WALKED or self.is_over:
+                return None
+            found.append(path)
+        return found
+
+
+def read_repository(path: Path) -> str:
+    """The text of a file; empty when there is none, or it is too large to be looked into."""
+    try:
+        status = path.stat()
+        small = stat.S_ISREG(status.st_mode) and status.st_size <= MOST_BYTES
+        return path.read_text(encoding="utf-8", errors="replace") if small else ""
+    except (OSError, ValueError):
+        return ""
+
+
+def _is_file(path: Path) -> bool:
+    with suppress(OSError, ValueError):  # not a name at all
+        return path.is_file()
+    return False
+
+
+def _files(root: Path) -> Iterator[Path]:
+    for folder, folders, names in os.walk(root):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        yield from (Path(folder, name) for name in sorted(names))

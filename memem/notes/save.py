@@ -1,0 +1,78 @@
+"""Save: what a person, or Claude on a person's wish, wants remembered."""
+
+from __future__ import annotations
+
+import uuid
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from memem.core.dates import iso
+from memem.core.errors import SettingsError
+from memem.core.memory import GENERAL, Memory, classify_layer
+from memem.core.trust import PERSON, Trust
+from memem.notes import reconcile
+from memem.notes.reconcile import Candidate
+from memem.notes.write import Written
+from memem.safety.naming import project_named
+
+if TYPE_CHECKING:
+    from memem.workspace import Workspace
+
+
+def save(
+    ws: Workspace,
+    text: str,
+    *,
+    title: str = "",
+    project: str = GENERAL,
+    kind: str = "fact",
+    tags: tuple[str, ...] = (),
+    layer: int | None = None,
+    importance: int = 3,
+    keys: tuple[str, ...] = (),
+    paths: tuple[str, ...] = (),
+    why: str = "",
+    trust: Trust = PERSON,
+    session: str = "",
+    folder: Path | None = None,
+    anyway: bool = False,
+) -> Written:
+    """Keep a new memory, beside what is known. The same statement in the same project is not kept twice.
+
+    `trust` is SAVED when the words are Claude's, though a person wanted them kept; `session` is where that was.
+    `folder` is where one is: files that the text names are looked for in its project. What was forgotten is refused,
+    unless it is wanted `anyway`.
+    """
+    now, project = iso(ws.clock()), project_named(project)
+    memory = Memory(
+        str(uuid.uuid4()),
+        title,
+        text,
+        project,
+        kind,
+        tags,
+        classify_layer(kind, importance, tags) if layer is None else layer,
+        importance,
+        keys=keys,
+        paths=paths,
+        created=now,
+        updated=now,
+        source_session=session,
+    )
+    candidate = Candidate(memory, trust, root=_root(ws, folder, project), anyway=anyway)
+    with ws.events.batch("save"):
+        written = reconcile.settle(ws, candidate, why=why)
+    if written.memory.contradicts and written.outcome == "created":
+        ws.changed.add(notes=False)
+    return written
+
+
+def _root(ws: Workspace, folder: Path | None, project: str) -> Path | None:
+    """The root of the project that one is in, if that is the one which the memory is about."""
+    if folder is None or project == GENERAL:
+        return None
+    try:
+        place = ws.project_of(folder)
+    except SettingsError:  # whoever asks for the project of this folder is told
+        return None
+    return place.root if place.name == project else None

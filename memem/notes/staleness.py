@@ -1,0 +1,287 @@
+"""What a memory stands on: the files and names it speaks of, and the day it announces. When that is gone, it is stale.
+
+It is stale when all the files that it names are gone, or all the names in them: one that is left may be its subject.
+A file that was moved, and a name that stands anywhere else, are not gone. What cannot be told changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from memem.core import dates
+from memem.core.dates import iso, moment
+from memem.core.errors import Ambiguous, InputError, NoteError, NotFound
+from memem.core.memory import GENERAL, Memory
+from memem.notes import repository, write
+from memem.notes.repository import Repository, read_repository
+from memem.search import find
+from memem.search.dates.announced import announced
+from memem.search.notes import Row
+from memem.search.refresh import index_note
+from memem.state import note_records
+from memem.state.note_records import KnownStale, StaleRecord
+from memem.vault.opening import require_vault
+from memem.vault.write_lock import writing
+
+if TYPE_CHECKING:
+    from memem.workspace import Workspace
+
+
+MOST_FILES = 8
+MOST_ANCHORS = 16
+MOST_NOTES = 200
+"""So many are looked at in one go; the next one begins behind them."""
+SECONDS = 5.0
+"""And for so long."""
+LEAST_TOGETHER = 5
+"""When so many, and more than half, would turn stale at once, it is the folder that is another: a branch, or a part."""
+ANNOUNCED = "it announced "
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """How many notes were looked at, how many turned stale and recovered, and why none was judged, if so."""
+
+    looked: int = 0
+    stale: int = 0
+    recovered: int = 0
+    withheld: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Verdict:
+    """Of a note that stands on some anchors, why it is stale: empty when it is not, None when nobody can tell."""
+
+    row: Row
+    memory: Memory
+    because: str | None
+    anchors: tuple[str, ...] = ()
+
+    @property
+    def is_news(self) -> bool:
+        return self.because is not None and bool(self.because) != (self.memory.status == "stale")
+
+    @property
+    def turns(self) -> bool:
+        return bool(self.because) and self.is_news
+
+
+def anchored(ws: Workspace, memory: Memory, root: Path | None) -> Memory:
+    """The memory with what it names in its project's folder, and the last day that it says it holds."""
+    found = _found(memory, root.resolve()) if root and root.is_dir() else ()
+    stands_on = tuple(dict.fromkeys((*memory.anchors, *found)))[:MOST_ANCHORS]
+    until = memory.valid_to or _announced(memory, moment(memory.created) or ws.clock())
+    return replace(memory, anchors=stands_on, valid_to=dates.in_full(until, ws.clock().tzinfo, last=True))
+
+
+def check(ws: Workspace, folder: Path | None = None) -> Checked:
+    """Look after the notes of the project that a folder belongs to, some at a time, and after announced days in all."""
+    vault = require_vault(ws)
+    before = record = note_records.read_stale(ws.home.stale_file, vault)
+    dated = [_Verdict(row, memory, _dated(ws, row, memory)) for row, memory in _ours(_dated_rows(ws))]
+    place = ws.project_of(folder) if folder else None
+    looked: list[_Verdict] = []
+    withheld = ""
+    if place and place.name != GENERAL:
+        repository = Repository(place.root, ws.environ, ws.ticks, ws.ticks() + SECONDS)
+        if repository.is_settled():
+            looked, last = _look(ws, record, repository, place.name)
+            withheld = _too_many(looked, place.name)
+            record = _noted(record, looked, place.name, last, withheld)
+    judged = [each for each in looked if not (withheld and each.turns)]
+    news = [each for each in {each.row.path: each for each in (*judged, *dated)}.values() if each.is_news]
+    with ws.events.batch("staleness"):
+        _declare(ws, vault, before, record, news)
+    turned = sum(each.turns for each in news)
+    return Checked(len(looked), turned, len(news) - turned, withheld)
+
+
+def withheld(ws: Workspace) -> tuple[str, ...]:
+    """Why the notes of some projects were not judged when they were last looked at."""
+    return tuple(note_records.read_stale(ws.home.stale_file, require_vault(ws)).withheld.values())
+
+
+# --- what a statement names ---------------------------------------------------------------------------------------
+
+
+def _found(memory: Memory, root: Path) -> tuple[str, ...]:
+    """The files that a memory names and that are there, and the names in it that stand in them."""
+    stated = [path for path in memory.paths if not any(sign in path for sign in "*?[")]
+    inside = (find.file_in(root, root / name) for name in (*find.mentioned(memory.body), *stated))
+    files = [path for path in dict.fromkeys(inside) if path][:MOST_FILES]
+    texts = {path: read_repository(root / path) for path in files}
+    own = {part for path in files for part in (path, Path(path).name)}
+    named = [name for name in repository.identifiers(memory.body) if name not in own]
+    return tuple(dict.fromkeys((*files, *_symbols(named, texts))))[:MOST_ANCHORS]
+
+
+def _symbols(named: Iterable[str], texts: Mapping[str, str]) -> Iterator[str]:
+    for name in named:
+        whole, *parts = repository.spellings(name)
+        for path, text in texts.items():
+            if repository.stands_in(whole, text):
+                yield f"{path}#{whole}"
+                break
+            yield from (f"{path}#{part}" for part in parts if repository.stands_in(part, text))
+
+
+def _announced(memory: Memory, written: datetime) -> str:
+    day = announced(memory.body, written.date())
+    return day.isoformat() if day else ""
+
+
+# --- what has become of it ----------------------------------------------------------------------------------------
+
+
+def _look(ws: Workspace, record: StaleRecord, repository: Repository, project: str) -> tuple[list[_Verdict], str]:
+    """Some notes of a project, from where the last look has ended, and the id that this one ends with."""
+    found: list[_Verdict] = []
+    last = record.places.get(project, "")
+    for row in _in_turn(ws, project, last):
+        if repository.is_over:
+            break
+        for mine, memory in _ours([row]):
+            stands_on = _anchors(record, mine, memory, repository.root)
+            because = _dated(ws, mine, memory) or _gone(repository, stands_on, project)
+            found.append(_Verdict(mine, memory, because, stands_on))
+        last = row.memory.id if row.memory else last
+    return found, last
+
+
+def _in_turn(ws: Workspace, project: str, after: str) -> list[Row]:
+    kept = "project = ? AND status IN ('active', 'stale')"
+    later = ws.index.rows(f"{kept} AND id > ? ORDER BY id, path", (project, after), MOST_NOTES)
+    room = MOST_NOTES - len(later)
+    return later + ws.index.rows(f"{kept} AND id <= ? ORDER BY id, path", (project, after), room)
+
+
+def _dated_rows(ws: Workspace) -> list[Row]:
+    """Notes whose day has passed; and those that were found so, whose day was put off."""
+    now = ws.clock().timestamp()
+    over = ws.index.rows("valid_to <= ? AND status = 'active' ORDER BY id", (now,), MOST_NOTES)
+    off = ws.index.rows("status = 'stale' AND (valid_to IS NULL OR valid_to > ?) ORDER BY id", (now,))
+    return over + [row for row in off if row.memory and row.memory.stale_because.startswith(ANNOUNCED)]
+
+
+def _dated(ws: Workspace, row: Row, memory: Memory) -> str:
+    """Why a note is over by the day that it states, or that its statement announces."""
+    now = ws.clock()
+    day, ends = memory.valid_to[:10], row.stated.ends
+    if ends is None:
+        day = _announced(memory, moment(memory.created) or datetime.fromtimestamp(row.changed, now.tzinfo))
+        ends = dates.end_of(day, now.tzinfo)
+    return f"{ANNOUNCED}{day}" if ends is not None and ends <= now.timestamp() else ""
+
+
+def _ours(rows: Iterable[Row]) -> Iterator[tuple[Row, Memory]]:
+    """Those that are ours to judge: a person may call a note stale without our reason, or active in spite of it."""
+    for row in rows:
+        if row.memory and (row.memory.status == "stale") == bool(row.memory.stale_because):
+            yield row, row.memory
+
+
+def _anchors(record: StaleRecord, row: Row, memory: Memory, root: Path) -> tuple[str, ...]:
+    """What a note stands on: as was found when it was first seen, or as it says itself, or as is found now."""
+    known = record.notes.get(memory.id)
+    if known and known.of == row.fingerprint:
+        if _is_vouched_for(known, row):
+            return ()
+        if known.anchors:
+            return known.anchors
+    stated = tuple(each for each in memory.anchors if find.path_in(root, root / each.partition("#")[0]))
+    if stated:
+        return stated
+    still = [each for each in known.anchors if each.rpartition("#")[2] in memory.body] if known else []
+    return tuple(dict.fromkeys((*_found(memory, root), *still)))
+
+
+def _is_vouched_for(known: KnownStale, row: Row) -> bool:
+    """Whether a person has changed a note since it was found stale, but not its statement: then it holds for them."""
+    return known.vouched or (bool(known.because) and known.digest != row.digest)
+
+
+def _gone(repository: Repository, stands_on: Sequence[str], project: str) -> str | None:
+    """Why a note that stands on these is stale; empty when it is not, None when one cannot tell."""
+    files = [each for each in stands_on if "#" not in each]
+    symbols = [each.partition("#")[::2] for each in stands_on if "#" in each]
+    there = _any(repository.has_file(path) for path in files) if files else True
+    if not there:
+        return None if there is None else _told(files, project)
+    there = _any(repository.has_symbol(path, symbol) for path, symbol in symbols) if symbols else True
+    if not there:
+        return None if there is None else _told([symbol for _, symbol in symbols], project)
+    return ""
+
+
+def _any(found: Iterable[bool | None]) -> bool | None:
+    """Whether one of them is there; None when one of the others may be."""
+    unknown = False
+    for each in found:
+        if each:
+            return True
+        unknown |= each is None
+    return None if unknown else False
+
+
+def _told(names: Sequence[str], project: str) -> str:
+    more = len(names) - 1
+    return f"{names[0]}{f' and {more} more are' if more else ' is'} gone from {project}"
+
+
+def _too_many(looked: Sequence[_Verdict], project: str) -> str:
+    """What is told when so many would turn stale at once that the folder cannot be what it was."""
+    standing = [each for each in looked if each.anchors]
+    turning = sum(each.turns for each in standing)
+    if turning < LEAST_TOGETHER or 2 * turning <= len(standing):
+        return ""
+    return f"what {turning} of {len(standing)} memories of {project} stand on is gone from its folder at once"
+
+
+# --- how it is kept -----------------------------------------------------------------------------------------------
+
+
+def _noted(record: StaleRecord, looked: Sequence[_Verdict], project: str, last: str, withheld: str) -> StaleRecord:
+    """The record after a look: what notes stand on that do not say so themselves, and where the next look goes on."""
+    notes = dict(record.notes)
+    for each in looked:
+        known, of = notes.get(each.memory.id), each.row.fingerprint
+        same = known if known and known.of == of else KnownStale(of)
+        if _is_vouched_for(same, each.row) and not each.because:
+            notes[each.memory.id] = KnownStale(of, because="", vouched=True)
+        elif each.anchors and each.anchors != each.memory.anchors and not same.anchors:
+            notes[each.memory.id] = replace(same, anchors=each.anchors)
+    kept = {name: why for name, why in record.withheld.items() if name != project}
+    places = {**record.places, project: last}
+    return StaleRecord(notes, places, {**kept, project: withheld} if withheld else kept)
+
+
+def _declare(ws: Workspace, vault: str, before: StaleRecord, record: StaleRecord, news: Sequence[_Verdict]) -> None:
+    """Write in a machine's notes what has become of them, and of a person's beside them."""
+    notes = {id: known for id, known in record.notes.items() if ws.index.count_where("id = ?", (id,))}
+    others = [each for each in news if not _revised(ws, each)]
+    for each in others:
+        known, of = notes.get(each.memory.id), each.row.fingerprint
+        same = known if known and known.of == of else KnownStale(of, each.anchors)
+        now, digest = iso(ws.clock()), each.row.digest
+        notes[each.memory.id] = replace(same, because=each.because, since=now, digest=digest)
+    record = replace(record, notes=notes)
+    if record == before and not others:
+        return
+    with writing(ws):
+        note_records.write_stale(ws.home.stale_file, vault, record, fsync=ws.settings.fsync)
+        for each in others:
+            index_note(ws, ws.store.read(each.row.path))
+
+
+def _revised(ws: Workspace, verdict: _Verdict) -> bool:
+    """Whether a note has been seen to: not one of a person's, which is left as it is."""
+    because = verdict.because or ""
+    status, why = ("stale", because) if because else ("active", "what it stands on is back")
+    try:
+        return write.revise(ws, verdict.memory.id, why=why, status=status, stale_because=because) is not None
+    except (NotFound, Ambiguous, NoteError, InputError):
+        return True  # gone, two of them, just being written to, or no room for it: the next look comes to it again

@@ -1,0 +1,279 @@
+"""A new memory becomes a note: past the gate, under the lock, never twice, and with an event."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from memem.core.dates import is_in_force, iso
+from memem.core.errors import Forgotten, InputError, NoteChanged, NoteUnreadable
+from memem.core.memory import (
+    KINDS,
+    LAYERS,
+    PINNED,
+    PINNED_MAX_CHARACTERS,
+    PINNED_MAX_NOTES,
+    STATUSES,
+    Memory,
+    fingerprint,
+)
+from memem.notes import decide
+from memem.safety.gate import EVERYTHING, Verdict, cleanse, judge
+from memem.safety.naming import project_named
+from memem.search.find import locate
+from memem.search.refresh import claim, fresh_rows, index_note, ready, refresh
+from memem.vault import recognise
+from memem.vault.note import Note, escape_evidence
+from memem.vault.opening import ensure_vault, require_vault
+from memem.vault.store import Change
+from memem.vault.verdicts import ACCEPTED
+from memem.vault.write_lock import record, writing
+
+if TYPE_CHECKING:
+    from memem.workspace import Workspace
+
+
+TITLE_CHARACTERS = 80
+EDITABLE = ("body", "title", "project", "kind", "layer", "importance", "status", "tags", "keys", "paths")
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What became of a write.
+
+    `outcome` is created, exists, updated, superseded, proposed, edited, unchanged or forgotten. `doubt` says in which
+    way it reads like an instruction to the model, where that keeps it from being recalled.
+    """
+
+    outcome: str
+    memory: Memory
+    path: str
+    redacted: tuple[str, ...] = ()
+    neutralised: int = 0
+    doubt: str = ""
+
+
+def prepared(memory: Memory) -> Verdict:
+    """A memory as its note would state it: past the gate, with its tags and a title."""
+    memory = replace(memory, tags=tags_of(memory.tags, memory.project))
+    check_choices(memory, EDITABLE)
+    verdict = judge(memory)
+    title = verdict.memory.title or title_of(verdict.memory.body)
+    return replace(verdict, memory=replace(verdict.memory, title=title, body=escape_evidence(verdict.memory.body)))
+
+
+def keep(ws: Workspace, memory: Memory, *, why: str = "") -> Written:
+    """Keep a memory under the id it has, unless that id, or its very statement, is known already."""
+    return put(ws, prepared(memory), why=why)
+
+
+def put(
+    ws: Workspace, verdict: Verdict, *, why: str = "", at_last: Callable[[Memory], object] = lambda _: None
+) -> Written:
+    """The same of one that has passed the gate; `at_last` raises, under the lock, when it may not be kept after all."""
+    memory = verdict.memory
+    with writing(ws):
+        ready(ws, ensure_vault(ws))
+        twin = _same(ws, memory.id) or _twin(ws, memory)
+        at_last(memory)
+        if twin:
+            return replace(twin, redacted=verdict.redacted, neutralised=verdict.neutralised)
+        check_room(ws, memory)
+        claim(ws, ws.store.path_for(memory), memory)
+        note, change = ws.store.create(memory)
+        record(ws, "save", memory.id, change, why)
+        index_note(ws, note)
+    return Written("created", note.memory, note.path, verdict.redacted, verdict.neutralised)
+
+
+def _same(ws: Workspace, identity: str) -> Written | None:
+    """The note with this very id: a save that was interrupted after it had written it."""
+    for row in fresh_rows(ws, lambda: ws.index.rows("id = ?", (identity,))):
+        if row.memory:
+            return Written("exists", row.memory, row.path)
+    return None
+
+
+def _twin(ws: Workspace, memory: Memory) -> Written | None:
+    key = fingerprint(memory.body)
+    for row in fresh_rows(ws, lambda: ws.index.by_fingerprint(key)):
+        if row.memory and row.memory.project == memory.project and _says_the_same(ws, row.memory, memory):
+            return Written("exists", row.memory, row.path)
+    return None
+
+
+def _says_the_same(ws: Workspace, known: Memory, memory: Memory) -> bool:
+    """Of two with one text: unless it holds no longer, or the titles name two things that it is said of."""
+    return is_in_force(known, ws.clock()) and not decide.are_of_two_things(known, memory)
+
+
+def check_choices(memory: Memory, fields: Collection[str]) -> None:
+    if "kind" in fields and memory.kind not in KINDS:
+        raise InputError(f"There is no kind {memory.kind!r}. Use one of {', '.join(KINDS)}.")
+    if "status" in fields and memory.status not in STATUSES:
+        raise InputError(f"There is no status {memory.status!r}. Use one of {', '.join(STATUSES)}.")
+    if "layer" in fields and (type(memory.layer) is not int or memory.layer not in LAYERS):
+        raise InputError("The layer is 0 (pinned), 1 (conventions), 2 (ordinary) or 3 (archive).")
+    if "importance" in fields and (type(memory.importance) is not int or not 1 <= memory.importance <= 5):
+        raise InputError("The importance is a whole number from 1 to 5.")
+
+
+def check_room(ws: Workspace, memory: Memory) -> None:
+    """What is pinned is in every session's context: it stays small."""
+    if memory.layer != PINNED:
+        return
+    condition = "project = ? AND layer = 0 AND status = 'active' AND id <> ?"
+    rows = fresh_rows(ws, lambda: ws.index.rows(condition, (memory.project, memory.id)))
+    pinned = [row.memory for row in rows if row.memory]
+    characters = sum(len(each.body) for each in (*pinned, memory))
+    if len(pinned) >= PINNED_MAX_NOTES or characters > PINNED_MAX_CHARACTERS:
+        raise InputError(
+            f"Layer 0 of {memory.project} is full: at most {PINNED_MAX_NOTES} notes and {PINNED_MAX_CHARACTERS:,} "
+            "characters. Use --layer 1, or move another one with `memem edit ID --layer 1`."
+        )
+
+
+def tags_of(tags: tuple[str, ...], project: str) -> tuple[str, ...]:
+    """Every memory also carries `memem` and its project."""
+    return tuple(dict.fromkeys(tag for tag in map(tag_of, ("memem", project, *tags)) if tag))
+
+
+def tag_of(text: str) -> str:
+    """A tag as Obsidian takes it: no spaces, no `#`, not a bare number."""
+    tag = re.sub(r"[^\w/-]+", "-", text.strip().lstrip("#")).strip("-")
+    return f"n{tag}" if tag.isdigit() else tag
+
+
+def title_of(body: str) -> str:
+    """The first sentence, or as much of it as a title holds."""
+    line = next((line.strip() for line in body.splitlines() if re.search(r"\w", line)), body.strip())
+    line = re.sub(r"^(?:(?:#{1,6}|>|[-*+]|\d+[.)])\s+)+", "", line)
+    # A full stop ends a sentence where another begins: not in `e.g. ruff`, not in `the U.S. region`.
+    end = re.search(r"(?<=\w\w)[.!?](?=\s+[A-Z])|[。！？]", line)
+    sentence = line[: end.start()] if end else line.removesuffix(".")
+    if len(sentence) <= TITLE_CHARACTERS:
+        return sentence or "Memory"
+    cut, _, rest = sentence[:TITLE_CHARACTERS].rpartition(" ")
+    return (cut or rest).rstrip(" ,;:") + "…"
+
+
+__all__ = ["EDITABLE", "edit", "edit_by_hand", "is_a_machines", "note_of", "revise", "revise_same"]
+
+
+def edit(ws: Workspace, identity: str, *, why: str = "", **changes: Any) -> Written:
+    """Change some properties, or the statement, of a note; everything else in the file keeps its bytes."""
+    with writing(ws):
+        ready(ws, require_vault(ws))
+        return _change(ws, note_of(ws, identity), changes, "human", why)
+
+
+def revise(ws: Workspace, identity: str, *, why: str = "", **changes: Any) -> Written | None:
+    """The same by a machine, which never touches what a person has written or changed: None then."""
+    with writing(ws):
+        ready(ws, require_vault(ws))
+        note = note_of(ws, identity)
+        return _change(ws, note, changes, "model", why) if _is_a_machines(note) else None
+
+
+def revise_same(ws: Workspace, memory: Memory, *, why: str = "", **changes: Any) -> Written | None:
+    """The same of a note that says exactly this: None also when it says anything else by now."""
+    with writing(ws):
+        ready(ws, require_vault(ws))
+        note = note_of(ws, memory.id)
+        is_same = _is_a_machines(note) and note.memory == memory
+        return _change(ws, note, changes, "model", why) if is_same else None
+
+
+def is_a_machines(ws: Workspace, identity: str) -> bool:
+    """Whether a note was written by a machine, and no person has changed it since."""
+    return _is_a_machines(note_of(ws, identity))
+
+
+def edit_by_hand(ws: Workspace, identity: str, open_editor: Callable[[Path], object], *, why: str = "") -> Written:
+    """Let a person change the file itself; whatever they do to it is kept and recorded like any other change."""
+    require_vault(ws)
+    note = note_of(ws, identity)
+    before = ws.store.unchanged_bytes(note)
+    ws.events.keep(note.digest, before)
+    try:
+        open_editor(ws.store.absolute(note.path))
+    finally:
+        after = ws.store.current_bytes(note.path)
+        if after != before:
+            with writing(ws):
+                record(ws, "edit", note.memory.id, Change(note.path, before, after), why or "by hand")
+    refresh(ws)
+    if after == before:
+        return Written("unchanged", cleanse(note.memory).memory, note.path)
+    row = ws.index.by_path(note.path) or locate(ws, note.memory.id)
+    if row.memory is None:
+        raise NoteUnreadable(f"{row.path} cannot be read: {row.problem}. Correct it in Obsidian.")
+    return Written("edited", row.memory, row.path, doubt=_doubt(ws, row.path))
+
+
+def _change(ws: Workspace, note: Note, changes: dict[str, Any], author: str, why: str) -> Written:
+    changes = _settle_project(note.memory, changes)
+    wanted = replace(note.memory, **changes)
+    check_choices(wanted, changes)
+    # Only what was asked for is judged: the rest of the note is the person's and stays as it is.
+    verdict = judge(wanted, [name for name in changes if name in EVERYTHING])
+    memory = replace(verdict.memory, body=escape_evidence(verdict.memory.body)) if "body" in changes else verdict.memory
+    if memory == note.memory:
+        return Written("unchanged", cleanse(memory).memory, note.path)
+    _refuse_forgotten(ws, note.memory, memory)
+    check_room(ws, memory)
+    memory = replace(memory, updated=iso(ws.clock()), author=author)
+    ws.events.keep(note.digest, ws.store.unchanged_bytes(note))
+    rewritten, change = ws.store.rewrite(note, memory)
+    record(ws, "edit", memory.id, change, why)
+    index_note(ws, rewritten)
+    shown = cleanse(rewritten.memory).memory
+    return Written("edited", shown, note.path, verdict.redacted, verdict.neutralised, _doubt(ws, note.path))
+
+
+def _doubt(ws: Workspace, path: str) -> str:
+    """In which way a note reads like an instruction to the model, if it is held back for that."""
+    row = ws.index.by_path(path)
+    return cleanse(row.memory).doubt if row and row.memory and row.review not in ("", ACCEPTED) else ""
+
+
+def _refuse_forgotten(ws: Workspace, old: Memory, new: Memory) -> None:
+    """What was forgotten does not come back as the text of another note."""
+    known = ws.tombstones.known()
+    if not known or (old.body, old.title, old.evidence) == (new.body, new.title, new.evidence):
+        return
+    own = recognise.matching(known, old)
+    again = [stone for stone in recognise.matching(known, new) if stone not in own]
+    if again:
+        day = max(stone.time for stone in again)[:10]
+        raise Forgotten(f"Not changed: what it would say was forgotten on {day}. `memem save --anyway` keeps it.")
+
+
+def _is_a_machines(note: Note) -> bool:
+    return note.memory.author == "model" and not note.touched_by_hand
+
+
+def note_of(ws: Workspace, identity: str) -> Note:
+    """The note with this id as it is on disk now."""
+    row = locate(ws, identity)
+    note = ws.store.read(row.path)
+    if row.memory is None or note.memory.id != row.memory.id:
+        raise NoteChanged(f"{row.path} changed on disk since it was found; nothing was written. Try again.")
+    return note
+
+
+def _settle_project(memory: Memory, changes: dict[str, Any]) -> dict[str, Any]:
+    """Spell the project and the tags as we do; a note that changes its project changes that tag too."""
+    changes = dict(changes)
+    project = memory.project
+    if "project" in changes:
+        project = changes["project"] = project_named(changes["project"])
+    if "tags" in changes:
+        changes["tags"] = tags_of(changes["tags"], project)
+    elif project != memory.project:
+        old, new = tag_of(memory.project), tag_of(project)
+        changes["tags"] = tuple(dict.fromkeys(new if tag == old else tag for tag in memory.tags))
+    return changes

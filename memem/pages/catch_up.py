@@ -1,0 +1,26 @@
+"""Keep pages up to date with what `notes` and `mine` change. Light: doors import it for every action."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from memem.workspace import Workspace
+
+
+@contextmanager
+def catching_up(ws: Workspace) -> Iterator[None]:
+    """Run an action of a door; afterwards, also when it fails half-way, write the pages of what it has changed."""
+    try:
+        yield
+    finally:
+        if ws.changed:
+            from memem.pages import conflicts, refresh
+
+            changes = ws.changed.take()
+            if changes.conflicts:
+                conflicts.write_page(ws)
+            if changes.notes:
+                refresh.follow(ws, only_if_there=not changes.mined)

@@ -1,0 +1,168 @@
+"""Each project's playbook, kept up to date by rules: what it is, how things are done, what is decided, what went wrong,
+where it runs. `refining` has a model word it better; `reciting` shows it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from memem.core import memory as layers
+from memem.core import safe_open
+from memem.core.dates import is_in_force
+from memem.core.memory import Entry, Memory
+from memem.pages import markdown, playbook_lines
+from memem.pages.playbook_lines import CONVENTIONS, DECISIONS, ENVIRONMENT, IDENTITY, SECTIONS, TRAPS, Line, Playbook
+from memem.pages.read_playbook import line_of
+from memem.search.notes import Row
+from memem.state import usefulness
+from memem.vault.store import MAX_NOTE_BYTES
+
+if TYPE_CHECKING:
+    from memem.workspace import Workspace
+
+
+TURNS = (1, 1, 2, 2, 1)
+"""How many memories each section names in its turn, until there is no room: what is decided, and what went wrong, is
+most often asked for, and identity and conventions are told to a session anyway."""
+OLDEST_SHARE = 0.6
+HALF_LIFE_DAYS = 120.0
+"""A memory that has not changed for so long counts halfway between a new one and `OLDEST_SHARE` of it."""
+_TRAP_TAGS = frozenset(("trap", "gotcha", "pitfall", "bug"))
+# A variable, a path, an address, a port, a version, a command: what one has to know of where a thing runs.
+_SURROUNDINGS = re.compile(
+    r"""\b[A-Z][A-Z0-9]*_[A-Z0-9_]+\b | (?:^|\s)[~.]?/[\w.-]+ | \b[\w-]+/[\w./-]+\.\w+ | \bhttps?:// | `[^`]+`
+      | \b(?:\d{1,3}\.){3}\d{1,3}\b | \bv?\d+\.\d+(?:\.\d+)?\b | \bports?\ \d+ | \blocalhost\b
+      | \b(?:runs?|running|deploy\w*|install\w*|hosted|server|staging|production|docker|container|database|ci)\b""",
+    re.VERBOSE | re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Weighed:
+    """A memory, when it last changed, and what its use counts (`inject/usefulness.py`)."""
+
+    memory: Memory
+    changed: float
+    used: float = 1.0
+
+
+def section_of(memory: Memory) -> int | None:
+    """The section that a memory belongs in; None when it is for those who look for it."""
+    if memory.layer == layers.ARCHIVE:
+        return None
+    if memory.layer == layers.PINNED:
+        return IDENTITY
+    if memory.kind == "lesson" or _TRAP_TAGS & {tag.lower() for tag in memory.tags}:
+        return TRAPS
+    if memory.layer == layers.CONVENTIONS or memory.kind in ("convention", "preference"):
+        return CONVENTIONS
+    if memory.kind == "decision":
+        return DECISIONS
+    is_of_place = memory.kind == "procedure" or _SURROUNDINGS.search(memory.body)
+    return ENVIRONMENT if is_of_place and memory.kind in ("fact", "procedure") else None
+
+
+def chosen(candidates: Sequence[Weighed]) -> Iterator[tuple[int, Memory]]:
+    """The memories with their sections, in the order in which they get room: each section in turn names its best."""
+    newest = max((each.changed for each in candidates), default=0.0)
+    queues: dict[int, list[Memory]] = {number: [] for number in SECTIONS}
+    for each in sorted(candidates, key=lambda each: (-_weight(each, newest), -each.changed, each.memory.id)):
+        section = section_of(each.memory)
+        if section is not None:
+            queues[section].append(each.memory)
+    while any(queues.values()):
+        for section, turns in zip(SECTIONS, TURNS, strict=True):
+            for memory in queues[section][:turns]:
+                yield section, memory
+            del queues[section][:turns]
+
+
+def _weight(each: Weighed, newest: float) -> float:
+    """Importance above all, then use and recency; that is counted from the project's last change, not from today, so
+    that a page stays as it is while nothing happens."""
+    age = max(0.0, newest - each.changed) / 86_400
+    recency = OLDEST_SHARE + (1 - OLDEST_SHARE) * float(0.5 ** (age / HALF_LIFE_DAYS))
+    own = 1.1 if each.memory.author == "human" else 1.0
+    return each.memory.importance * each.used * recency * own
+
+
+MOST_CANDIDATES = 100
+"""More than there is room for."""
+
+
+def renewed(ws: Workspace, rows: Sequence[Row], text: str) -> str:
+    """Memem's part of the playbook whose page says `text`: of these rows those that matter most.
+
+    Empty when there is nothing to say, and nothing was.
+    """
+    kept = playbook_lines.read(text)
+    entries = {row.memory.id8: Entry(row.memory, row.path) for row in rows if row.memory}
+    kept = replace(kept, gone=frozenset(name for name in kept.gone if name in entries or _may_return(ws, name)))
+    order = chosen(_candidates(ws, rows))
+    wanted = ((section, memory) for section, memory in order if _may_be_written(kept, section, memory.id8))
+    lines = [_line(section, entries[memory.id8], kept) for section, memory in islice(wanted, MOST_CANDIDATES)]
+    taken = playbook_lines.fitting(lines, kept)
+    return playbook_lines.part(taken, kept) if taken or markdown.own_part(text) else ""
+
+
+def unasked(text: str, least: int) -> list[Line]:
+    """The lines of memem's on a page that are longer than `least` and that no model was asked about."""
+    return [line for line in playbook_lines.read(text).ours.values() if not line.asked and len(line.words) > least]
+
+
+def reworded(text: str, words: Mapping[str, str], asked: Mapping[str, str]) -> str:
+    """Memem's part of a page after a model was asked about some statements, by their digests: with its `words` for
+    those lines that are still made of them."""
+    kept = playbook_lines.read(text)
+    lines = [
+        replace(line, words=words.get(line.id8, line.words), asked=True)
+        if asked.get(line.id8) == line.statement
+        else line
+        for line in kept.ours.values()
+    ]
+    return playbook_lines.part(lines, kept) if lines else ""
+
+
+def digest(memory: Memory) -> str:
+    """By which a changed statement is known."""
+    return playbook_lines.digest(memory.body)
+
+
+def _may_return(ws: Workspace, name: str) -> bool:
+    """Whether something that a person took out could come back: a heading, or the line of a note that is there, be it
+    that it cannot be read while somebody types, or is of another project."""
+    if name.startswith("@") or any(ws.store.paths.memories.rglob(f"*{name.lower()}*.md")):
+        return True
+    rows = ws.index.rows("problem IS NOT NULL OR (id >= ? AND id < ?)", (name, f"{name}\x7f"))
+    return any(row.memory or _mentions(ws.store.absolute(row.path), name) for row in rows)
+
+
+def _mentions(note: Path, name: str) -> bool:
+    with suppress(OSError), safe_open.open_plain(note, follow=False) as file:
+        return name.encode() in file.read(MAX_NOTE_BYTES)
+    return False
+
+
+def _may_be_written(kept: Playbook, section: int, id8: str) -> bool:
+    return not kept.has_own(id8) and f"@{section}" not in kept.gone
+
+
+def _line(section: int, entry: Entry, kept: Playbook) -> Line:
+    """A line that is there already keeps its words for as long as the note says what it said."""
+    memory, before = entry.memory, kept.ours.get(entry.memory.id8)
+    statement, link = digest(memory), markdown.link(entry.link[2:-2], memory.id8)
+    if before and before.statement == statement:
+        return replace(before, section=section, link=link)
+    return Line(section, memory.id8, line_of(memory), link, statement)
+
+
+def _candidates(ws: Workspace, rows: Sequence[Row]) -> list[Weighed]:
+    now = ws.clock()
+    alive = [row for row in rows if row.memory and is_in_force(row.memory, now)]
+    used = usefulness.factors(ws, [row.memory.id for row in alive if row.memory])
+    return [Weighed(row.memory, row.changed, used.get(row.memory.id, 1.0)) for row in alive if row.memory]

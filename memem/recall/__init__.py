@@ -1,1 +1,0 @@
-"""Present: rank what was found, decide whether to speak, cut to a budget, render as quoted reference."""

@@ -1,0 +1,1 @@
+"""Find credentials in text and redact them."""

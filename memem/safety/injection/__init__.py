@@ -1,0 +1,1 @@
+"""Recognise text that speaks to the model instead of recording a fact."""

@@ -1,0 +1,99 @@
+"""The slice as text. What a memory says is data: quoted line by line, so that it cannot leave its place.
+
+Every character that could end a line ends it here, under a new quotation mark; whatever could open or close a tag, or
+looks as if it did, is written as an entity; what steers a terminal or turns the direction of writing goes; a title is
+one line. Pure and without clocks: the same memories give the same bytes.
+"""
+
+import re
+
+from memem.core.memory import SLICE_HEADING, Entry, Memory, id8_of
+
+WORKING = "## Working (current state)"
+RELEVANT = "## Relevant"
+_TAG = re.compile(
+    r"<(?=\s*[/!?|%]|[A-Za-z])|[＜﹤˂ᐸ❮‹〈⟨《«](?=\s*[/／⁄∕!！?？|｜%])"
+    r"|[＜﹤˂ᐸ❮‹〈⟨《«](?=\s*(?:system|human|user|assistant|memory|tool|function|invoke|antml)\b)|[＜﹤˂ᐸ](?=[A-Za-z])",
+    re.IGNORECASE,
+)
+_UNSEEN = re.compile("[\x00-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]")
+_CUT = " […]"
+
+
+def one_line(text: str, most: int = 200) -> str:
+    """Any text as one harmless line."""
+    flat = _tame(" ".join(text.split())).strip().replace("`", "'")
+    return flat if len(flat) <= most else flat[: most - len(_CUT)].rstrip() + _CUT
+
+
+def quoted(text: str, most: int, indent: str = "   ") -> str:
+    """Any text as a block quotation of at most about `most` characters."""
+    cut = text if len(text) <= most else _at_a_word(text[:most]) + _CUT
+    lines = [_tame(line.rstrip()) for line in cut.splitlines()]
+    return "\n".join(f"{indent}> {line}".rstrip() for line in lines)
+
+
+def _tame(line: str) -> str:
+    return _TAG.sub("&lt;", _UNSEEN.sub("", line))
+
+
+def _at_a_word(text: str) -> str:
+    """The text without its last, probably cut, word; scripts without spaces are cut where they are."""
+    kept = text.rsplit(None, 1)
+    return kept[0].rstrip() if len(kept) == 2 and len(kept[1]) < 40 else text.rstrip()
+
+
+def item(rank: int, entry: Entry, project: str, most: int, passage: str = "") -> str:
+    """One memory of a numbered part; of a long one the `passage` that matters, where it is not the beginning."""
+    memory = entry.memory
+    labels = [(memory.updated or memory.created)[:10], memory.id8]
+    if memory.project != project:
+        labels.append(memory.project)
+    if memory.status != "active" or memory.superseded_by:
+        labels.append(memory.status if memory.status != "active" else "superseded")
+    if memory.contradicts:
+        labels.append(f"contradicts {', '.join(map(id8_of, memory.contradicts))}")
+    head = f"{rank}. {' · '.join(one_line(label) for label in labels if label)} · **{bold(memory.title)}**"
+    inside = passage and passage not in memory.body[:most]
+    return _with_body(head, memory, quoted(f"{_CUT.strip()} {passage}" if inside else memory.body, most))
+
+
+def pinned(memory: Memory, most: int) -> str:
+    """One pinned memory of the Working part."""
+    head = f"- Pinned · {one_line(memory.id8)} · **{bold(memory.title)}**"
+    return _with_body(head, memory, quoted(memory.body, most, indent="  "))
+
+
+def _with_body(head: str, memory: Memory, body: str) -> str:
+    """A statement that only repeats its title is not shown twice."""
+    repeats = " ".join(memory.body.split()).rstrip(".。") == memory.title.rstrip(".。")
+    return head if repeats or not body else f"{head}\n{body}"
+
+
+def bold(title: str) -> str:
+    """A title that cannot end its own emphasis."""
+    return one_line(title).replace("*", "∗")
+
+
+def working(*, project: str, branch: str, task_mode: str, files: tuple[str, ...]) -> list[str]:
+    """The facts of the Working part, those that are known."""
+    facts = {"Project": project, "Branch": branch, "Task": task_mode, "Files": ", ".join(files)}
+    return [fact(name, value) for name, value in facts.items() if value]
+
+
+def fact(name: str, value: str) -> str:
+    """One line of the Working part, or of any that states facts."""
+    return f"- {name}: {one_line(value)}"
+
+
+def document(working_part: list[str], relevant_part: list[str]) -> str:
+    """The whole slice."""
+    return page((WORKING, working_part), *([(RELEVANT, relevant_part)] if relevant_part else []))
+
+
+def page(*parts: tuple[str, list[str]]) -> str:
+    """Headings, each with what stands under it."""
+    lines = [SLICE_HEADING]
+    for heading, items in parts:
+        lines += ["", heading, *items]
+    return "\n".join(lines) + "\n"

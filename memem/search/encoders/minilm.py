@@ -1,0 +1,210 @@
+"""all-MiniLM-L6-v2 in numpy, over the unmodified `model.safetensors`: sentence-transformers' vectors without torch.
+
+The file is memory-mapped, so that a query pays only for what it touches: the layers, and a row of the vocabulary for
+each of its tokens. Texts of one length are computed together; there is no padding, so a text's vector does not depend
+on its neighbours and nothing has to be masked. BLAS runs on one thread (see `workspace.py`): several cores are used by
+computing several groups at once, which also spreads the work that is not BLAS.
+"""
+
+import mmap
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memem.core import files
+from memem.core.errors import ModelError
+from memem.core.files import from_json
+from memem.search.encoders.interface import PASSAGE_TOKENS, QUERY_TOKENS, Vectors
+from memem.search.encoders.wordpiece import WordPiece
+
+LAYERS, HEADS, WIDTH = 6, 12, 384
+EPSILON = np.float32(1e-12)
+GROUP_TOKENS = 2_048
+"""Tokens computed together: enough for BLAS to work at its best, few enough for the processor's cache."""
+BLOCK = 256
+"""Rows of the widest product computed at once, for the same reason."""
+
+
+class Linear(NamedTuple):
+    """A matrix, as multiplied from the right, and what is added."""
+
+    weight: Vectors
+    bias: Vectors
+
+
+class Layer(NamedTuple):
+    query: Linear
+    key: Linear
+    value: Linear
+    attended: Linear
+    after_attention: Linear
+    wide: Linear
+    narrow: Linear
+    after_feed_forward: Linear
+
+
+class MiniLM:
+    """The model, loaded from a folder with `model.safetensors` and `vocab.txt`."""
+
+    dimensions = WIDTH
+    multilingual = False
+
+    def __init__(self, folder: Path, identity: str) -> None:
+        self.identity = identity
+        try:
+            tensors = _tensors(folder / "model.safetensors")
+            self._tokens = WordPiece((folder / "vocab.txt").read_text(encoding="utf-8"))
+            self._words = tensors["embeddings.word_embeddings.weight"]
+            self._positions = tensors["embeddings.position_embeddings.weight"]
+            self._kind = tensors["embeddings.token_type_embeddings.weight"][0]
+            self._norm = Linear(tensors["embeddings.LayerNorm.weight"], tensors["embeddings.LayerNorm.bias"])
+            self._layers = [_layer(tensors, number) for number in range(LAYERS)]
+        except OSError as error:
+            raise ModelError(f"The model's {error.filename} cannot be read: {files.reason(error)}.") from None
+        except (ValueError, LookupError, TypeError, AttributeError):
+            raise ModelError(f"What is in {folder} is not all-MiniLM-L6-v2. Run `memem model fetch`.") from None
+
+    def query(self, text: str) -> Vectors:
+        ids = self._tokens.ids(text, QUERY_TOKENS)
+        vector: Vectors = self._forward(np.array([ids]))[0]
+        return vector
+
+    def passages(self, texts: Sequence[str]) -> Vectors:
+        from concurrent.futures import ThreadPoolExecutor  # a query does without
+
+        vectors = np.empty((len(texts), WIDTH), np.float32)
+        tokens = [self._tokens.ids(text, PASSAGE_TOKENS) for text in texts]
+
+        def compute(group: list[int]) -> None:
+            vectors[group] = self._forward(np.array([tokens[number] for number in group]))
+
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            list(pool.map(compute, _groups([len(ids) for ids in tokens])))
+        return vectors
+
+    def _forward(self, ids: NDArray[np.int64]) -> Vectors:
+        """The vectors of texts that all have the same number of tokens: a row of ids each."""
+        count, length = ids.shape
+        x = _normalised(self._words[ids] + (self._positions[:length] + self._kind), self._norm).reshape(-1, WIDTH)
+        for layer in self._layers:
+            attended = _linear(_attention(x, layer, count, length), layer.attended)
+            x = _normalised(np.add(attended, x, out=attended), layer.after_attention)
+            x = _feed_forward(x, layer)
+        mean: Vectors = np.mean(x.reshape(count, length, WIDTH), axis=1)
+        mean /= np.linalg.norm(mean, axis=1, keepdims=True)
+        return mean
+
+
+def _attention(x: Vectors, layer: Layer, count: int, length: int) -> Vectors:
+    """What each token takes from the others, by all heads side by side."""
+
+    def heads(part: Linear) -> Vectors:
+        return _linear(x, part).reshape(count, length, HEADS, -1).transpose(0, 2, 1, 3)
+
+    query, key, value = heads(layer.query), heads(layer.key), heads(layer.value)
+    query *= np.float32((WIDTH // HEADS) ** -0.5)
+    share: Vectors = query @ key.transpose(0, 1, 3, 2)
+    share -= share.max(axis=-1, keepdims=True)
+    np.exp(share, out=share)
+    share /= share.sum(axis=-1, keepdims=True)
+    taken: Vectors = share @ value
+    return taken.transpose(0, 2, 1, 3).reshape(-1, WIDTH)
+
+
+def _feed_forward(x: Vectors, layer: Layer) -> Vectors:
+    out = np.empty_like(x)
+    for start in range(0, len(x), BLOCK):
+        block = x[start : start + BLOCK]
+        narrow = _linear(_gelu(_linear(block, layer.wide)), layer.narrow)
+        out[start : start + BLOCK] = _normalised(np.add(narrow, block, out=narrow), layer.after_feed_forward)
+    return out
+
+
+def _linear(x: Vectors, part: Linear) -> Vectors:
+    out: Vectors = x @ part.weight
+    out += part.bias
+    return out
+
+
+def _normalised(x: Vectors, part: Linear) -> Vectors:
+    """Layer normalisation."""
+    x = x - x.mean(axis=-1, keepdims=True)
+    variance = np.einsum("...i,...i->...", x, x)[..., None] / np.float32(WIDTH)
+    x /= np.sqrt(variance + EPSILON)
+    x *= part.weight
+    x += part.bias
+    return x
+
+
+# Abramowitz and Stegun, 7.1.26: the error function within 1.5e-7, which is the precision of float32.
+_P = np.float32(0.3275911)
+_A = tuple(map(np.float32, (1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592)))
+
+
+def _gelu(x: Vectors) -> Vectors:
+    """x/2 (1 + erf(x/√2)), computed as (x + |x| erf(|x|/√2)) / 2, in few passes and few copies."""
+    size = np.abs(x)
+    z = size * np.float32(0.5**0.5)
+    t = z * _P
+    t += 1
+    np.reciprocal(t, out=t)
+    series = t * _A[0]
+    for coefficient in _A[1:]:
+        series += coefficient
+        series *= t
+    z *= z
+    np.negative(z, out=z)
+    np.exp(z, out=z)
+    series *= z
+    np.subtract(1, series, out=series)
+    series *= size
+    series += x
+    series *= np.float32(0.5)
+    return series
+
+
+def _groups(lengths: Sequence[int]) -> Iterator[list[int]]:
+    """Which texts are computed together: those of one length, the longest first, so that no core is left with them."""
+    same: dict[int, list[int]] = {}
+    for number, length in enumerate(lengths):
+        same.setdefault(length, []).append(number)
+    for length in sorted(same, reverse=True):
+        most = max(1, GROUP_TOKENS // length)
+        for start in range(0, len(same[length]), most):
+            yield same[length][start : start + most]
+
+
+def _layer(tensors: dict[str, Vectors], number: int) -> Layer:
+    def part(name: str) -> Linear:
+        prefix = f"encoder.layer.{number}.{name}"
+        return Linear(tensors[f"{prefix}.weight"].T, tensors[f"{prefix}.bias"])
+
+    return Layer(
+        query=part("attention.self.query"),
+        key=part("attention.self.key"),
+        value=part("attention.self.value"),
+        attended=part("attention.output.dense"),
+        after_attention=part("attention.output.LayerNorm"),
+        wide=part("intermediate.dense"),
+        narrow=part("output.dense"),
+        after_feed_forward=part("output.LayerNorm"),
+    )
+
+
+def _tensors(path: Path) -> dict[str, Vectors]:
+    """Views into a safetensors file: eight bytes of length, a JSON table of names, shapes and offsets, the numbers."""
+    with path.open("rb") as file:
+        data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    start = 8 + int.from_bytes(data[:8], "little")
+    table = from_json(data[8:start])
+    found = {}
+    for name, each in table.items():
+        if name == "__metadata__" or each["dtype"] != "F32":
+            continue
+        begin, end = each["data_offsets"]
+        found[name] = np.frombuffer(data, np.float32, (end - begin) // 4, start + begin).reshape(each["shape"])
+    return found

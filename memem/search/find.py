@@ -1,0 +1,319 @@
+"""Read: search, get and list. One way to find, whoever asks."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from memem.core import dates
+from memem.core.errors import Ambiguous, InputError, NoteUnreadable, NotFound
+from memem.core.memory import CONVENTIONS, GENERAL, ID8, PINNED, Entry, Hit, Hits
+from memem.core.project import normalise
+from memem.search import database, meaning
+from memem.search.dates.query import asked
+from memem.search.encoders.query_vector import Asked
+from memem.search.notes import Row
+from memem.search.ranking import FUSED, KEYWORDS, Blend, Leaning, matches_path, rank
+from memem.search.refresh import fresh_rows, refresh_stale
+from memem.search.words import Found, Scope, fold
+from memem.state import usefulness
+from memem.vault.opening import require_vault
+
+if TYPE_CHECKING:
+    from memem.workspace import Workspace
+
+
+MOST_HITS = 8
+
+MAX_LIMIT = 1_000
+QUERY_CHARACTERS = 8_000
+"""A longer prompt is mostly pasted data; what it asks stands at its beginning."""
+LEAST_CANDIDATES = 32
+"""Words and meaning each name so many, so that what both know a little of has its chance."""
+TELLING = 12
+"""So many of its rarest words tell what a text is about; more of them only take longer to look up."""
+STRONG = 0.8
+"""An edge of the graph that is at least so strong counts in the ranking: what is stated, and what is nearly the same.
+That two are of one topic by their vectors is known to the ranking already; `python -m bench graph` measures it."""
+MOST_LOOKS = 4
+SHORTEST_PREFIX = 4
+INSTANT = 1e-3
+"""In seconds: how long before midnight a day ends."""
+_PATH = re.compile(r"[\w.~/-]+")
+_FILE = re.compile(r".+/.+|.+\.\w{1,8}")
+
+
+def search(
+    ws: Workspace,
+    query: str,
+    *,
+    project: str | None = None,
+    general: bool = False,
+    current: str | None = None,
+    limit: int = 10,
+    as_of: str | None = None,
+    blend: Blend = FUSED,
+) -> Hits:
+    """The best hits in all projects, those of the current one preferred a little.
+
+    With `project`, only its own, and with `general` also the memories that belong to no project in particular.
+
+    With `as_of`, a date, a time or words like "last march", among what was held true then, whatever became of it.
+    """
+    require_vault(ws)
+    if not query.strip():
+        raise InputError("There is nothing to search for: the query is empty.")
+    _check_limit(limit)
+    then = None if as_of is None else moment_of(ws, as_of)
+    scope = Scope(_projects(project, general=general), archive=True, as_of=then)
+    preferred = project or current
+
+    def best(found: Found) -> list[Hit]:
+        towards = leaning(ws, found, query, normalise(preferred) if preferred else "")
+        return rank(found, towards if then is None else replace(towards, as_of=True), blend)[:limit]
+
+    found, hits = find(ws, query, scope, limit * 2, best)  # what is preferred may lie further down
+    return Hits(hits, found.degraded)
+
+
+def moment_of(ws: Workspace, text: str) -> float:
+    """The moment that a date, a time or some words name: of a day, and of any other stretch, the end."""
+    now, text = ws.clock(), text.strip()
+    if dates.is_day(text):
+        return (dates.end_of(text, now.tzinfo) or math.inf) - INSTANT
+    named = dates.begin_of(text, now.tzinfo)
+    if named is not None:
+        return named
+    day = (asked(text, now.date()) or asked(f"in {text}", now.date())).end if text else None
+    if day is None:
+        raise InputError(f'{text[:40]!r} is no date. Say 2026-06-01, 2026-06-01T12:00, or words such as "last march".')
+    return min(now.timestamp(), (dates.end_of(day.isoformat(), now.tzinfo) or math.inf) - INSTANT)
+
+
+def cut(query: str) -> str:
+    """As much of a query as is looked for, without the stump of a word at its end."""
+    if len(query) <= QUERY_CHARACTERS:
+        return query
+    kept = query[:QUERY_CHARACTERS]
+    whole = kept.rsplit(None, 1)[0] if not query[QUERY_CHARACTERS].isspace() else kept
+    return whole if len(whole) > QUERY_CHARACTERS // 2 else kept  # one endless word, or a script without spaces
+
+
+def foresee(ws: Workspace, query: str) -> None:
+    """Begin to compute the vector of a query that is about to be asked."""
+    ws.ask(cut(query))
+
+
+def get(ws: Workspace, identity: str) -> Entry:
+    """The one memory with this id, or this beginning of an id."""
+    require_vault(ws)
+    row = locate(ws, identity)
+    return _entries([row])[0]
+
+
+def list_memories(
+    ws: Workspace, *, project: str | None = None, general: bool = False, kind: str | None = None, limit: int = 50
+) -> list[Entry]:
+    """The memories themselves, the last changed first."""
+    require_vault(ws)
+    _check_limit(limit)
+    where, values = ["problem IS NULL"], list[str]()
+    projects = _projects(project, general=general)
+    if projects is not None:
+        where.append(f"project IN ({', '.join('?' * len(projects))})")
+        values += projects
+    if kind is not None:
+        where.append("kind = ?")
+        values.append(kind)
+    condition = " AND ".join(where) + " ORDER BY changed DESC, id"
+    return _entries(fresh_rows(ws, lambda: ws.index.rows(condition, values, limit)))
+
+
+def _projects(project: str | None, *, general: bool) -> tuple[str, ...] | None:
+    """The projects to look in; None for all of them."""
+    if project is None:
+        return None
+    name = normalise(project)
+    return (name, GENERAL) if general and name != GENERAL else (name,)
+
+
+def eligible(ws: Workspace, prompt: str, project: str) -> list[Hit]:
+    """All from which a slice would choose, best first."""
+    return find(ws, prompt, unasked(ws, project), MOST_HITS * 2, lambda found: rank(found, Leaning(project)))[1]
+
+
+def leaning(ws: Workspace, found: Found, query: str, project: str, files: Sequence[str] | None = None) -> Leaning:
+    """What else counts for those that were found: where one is, the time asked about, and what proved useful."""
+    when = asked(query, ws.clock().date())
+    named = mentioned(query) if files is None else files
+    ids = [match.memory.id for match in found.matches]
+    return Leaning(project, named, when, usefulness.factors(ws, ids), linked=ws.index.edges.strong(ids, STRONG))
+
+
+def about(ws: Workspace, file: str, project: str) -> list[Entry]:
+    """The memories about one file: by the patterns of their `paths`, then those that name it; by words alone."""
+    scope, name = unasked(ws, project), fold(file.rpartition("/")[2])
+
+    def stating() -> list[Row]:
+        return [row for row in ws.index.about(file, scope) if row.memory and matches_path(row.memory, (file,))]
+
+    def naming(found: Found) -> list[Hit]:
+        return [hit for hit in rank(found, Leaning(project, (file,)), KEYWORDS) if name in hit.terms]
+
+    stated = sorted(_entries(fresh_rows(ws, stating)), key=lambda entry: -entry.memory.importance)
+    named = find(ws, file, scope, LEAST_CANDIDATES, naming, by_words=TELLING)[1]
+    found = {entry.id: entry for entry in (*stated, *named)}
+    return [entry for entry in found.values() if not entry.memory.superseded_by]
+
+
+def unasked(ws: Workspace, project: str) -> Scope:
+    """What may be shown unasked: of this project and of none in particular, in force now, not archived."""
+    return Scope(tuple(sorted({project, GENERAL})), now=ws.clock().timestamp())
+
+
+def locate(ws: Workspace, identity: str) -> Row:
+    """The fresh row of one memory. Accepts an id, its first characters, or a link to the note."""
+    wanted = identity.strip().removeprefix("[[").removesuffix("]]").split("|")[0].removesuffix(".md")
+    if len(wanted) < SHORTEST_PREFIX:
+        raise InputError(f"{identity!r} is too short for an id: give at least {SHORTEST_PREFIX} characters.")
+    rows = fresh_rows(ws, lambda: ws.index.by_id(wanted))
+    id8 = wanted.rpartition("-")[2]
+    if not rows and len(id8) == ID8:  # a note's file name ends in it
+        rows = fresh_rows(ws, lambda: ws.index.by_id(id8))
+    if not rows and identity.strip().startswith("[["):  # a person may have given it another name
+        rows = fresh_rows(ws, lambda: ws.index.by_name(wanted.split("#")[0]))
+    if not rows:
+        _explain_unreadable(ws, wanted)
+        raise NotFound(f"No memory has the id {identity!r}. `memem list` and `memem search` show ids.")
+    if len(rows) > 1:
+        places = ", ".join(f"{row.memory.id if row.memory else '?'} in {row.path}" for row in rows[:4])
+        what = "Several files carry" if len({row.memory and row.memory.id for row in rows}) == 1 else "Several match"
+        raise Ambiguous(f"{what} the id {identity!r}: {places}. Give more of the id, or change one file's id.")
+    return rows[0]
+
+
+def _explain_unreadable(ws: Workspace, wanted: str) -> None:
+    """A note that cannot be read has no id, but its file name may still end in the beginning of one."""
+    beginnings = (wanted[:ID8], wanted[-ID8:])
+    for row in ws.index.rows("problem IS NOT NULL"):
+        if Path(row.path).stem.endswith(beginnings):
+            raise NoteUnreadable(f"{row.path} cannot be read: {row.problem}. Correct it in Obsidian.")
+
+
+def _entries(rows: list[Row]) -> list[Entry]:
+    return [Entry(row.memory, row.path) for row in rows if row.memory]
+
+
+def _check_limit(limit: int) -> None:
+    if not 1 <= limit <= MAX_LIMIT:
+        raise InputError(f"The limit is a number from 1 to {MAX_LIMIT:,}.")
+
+
+def find(
+    ws: Workspace,
+    query: str,
+    scope: Scope,
+    limit: int,
+    choose: Callable[[Found], list[Hit]],
+    *,
+    by_words: int | None = None,
+) -> tuple[Found, list[Hit]]:
+    """Search and choose, and again while what was found turns out to have changed, in the index or on disk.
+
+    `by_words`: by at most so many words, the rarest of the query, and without waiting for what it means.
+    """
+    query = cut(query)
+    for _ in range(MOST_LOOKS):
+        vector = None if by_words else ws.ask(query)
+        found, is_whole = _find_once(
+            ws, query, vector, scope, limit if by_words else max(limit, LEAST_CANDIDATES), by_words
+        )
+        hits = choose(found)
+        stamps = {match.path: match.stamp for match in found.matches}
+        if not refresh_stale(ws, ((hit.path, stamps[hit.path]) for hit in hits)) and is_whole:
+            break
+    return found, hits
+
+
+def _find_once(
+    ws: Workspace, query: str, asked: Asked | None, scope: Scope, limit: int, telling: int | None
+) -> tuple[Found, bool]:
+    """What is found, and whether all of it was still there when it was read."""
+    answer = ws.index.keywords(query, scope, limit, telling)  # while the query's vector is being computed
+    held = ws.index.held(list(answer.scores), answer, scope)
+    near = meaning.near(ws, asked, scope, limit, answer.scores)
+    matches = ws.index.matches(answer, near.cosines, scope, held)
+    found = Found(tuple(matches), answer.frequencies, answer.notes, near.multilingual, near.degraded)
+    return found, len(matches) == len(answer.scores | near.cosines)
+
+
+def mentioned(prompt: str) -> tuple[str, ...]:
+    """What looks like the path of a file."""
+    words = (word.rstrip(".") for word in _PATH.findall(prompt[:QUERY_CHARACTERS]))
+    return tuple(dict.fromkeys(word for word in words if _FILE.fullmatch(word)))
+
+
+def file_in(root: Path, path: Path) -> str:
+    """The path of a file as seen from `root`; empty when there is none, or it lies elsewhere."""
+    inside = path_in(root, path)
+    try:
+        return inside if inside and (root / inside).is_file() else ""
+    except OSError:  # a name too long
+        return ""
+
+
+def path_in(root: Path, path: Path) -> str:
+    """The same of a file that may not be there yet."""
+    try:
+        path = path.resolve()
+        str(path).encode()
+    except (OSError, RuntimeError, ValueError):  # a loop of links, not a name at all, or one that is no text
+        return ""
+    return path.relative_to(root).as_posix() if path.is_relative_to(root) and path != root else ""
+
+
+LEAST_IMPORTANCE = {"human": 3, "model": 4}
+"""What a convention must weigh to have earned its place in every session, by who wrote it."""
+
+
+def pinned(ws: Workspace, project: str) -> list[Entry]:
+    """What a project is, the most important first; then what is pinned for every project."""
+    own = _ordered(_of_layer(ws, PINNED, project))
+    return own if project == GENERAL else own + _ordered(_of_layer(ws, PINNED, GENERAL))
+
+
+def conventions(ws: Workspace, project: str) -> list[Entry]:
+    """Conventions and rules of a project and of none in particular: the most important first, a person's before a
+    machine's, the project's own before general ones, the newest before older ones."""
+    found = _of_layer(ws, CONVENTIONS, project) + (_of_layer(ws, CONVENTIONS, GENERAL) if project != GENERAL else [])
+    return _ordered(
+        [entry for entry in found if entry.memory.importance >= LEAST_IMPORTANCE.get(entry.memory.author, 4)]
+    )
+
+
+def count_in_force(ws: Workspace, project: str) -> int:
+    """How many memories of a project may be shown unasked."""
+    conditions, values = in_force(ws, project)
+    return ws.index.count_where(f"1{conditions}", values)
+
+
+def in_force(ws: Workspace, *projects: str) -> tuple[str, tuple[str | float, ...]]:
+    """As further conditions on rows, and their values: of these projects, holding now, not archived."""
+    return database.within(Scope(projects, now=ws.clock().timestamp()))
+
+
+def _of_layer(ws: Workspace, layer: int, project: str) -> list[Entry]:
+    conditions, values = in_force(ws, project)
+    ordered = f"layer = ?{conditions} ORDER BY changed DESC, id"
+    rows = fresh_rows(ws, lambda: ws.index.rows(ordered, (layer, *values)))
+    found = [Entry(row.memory, row.path) for row in rows if row.memory]
+    return [entry for entry in found if not entry.memory.superseded_by]
+
+
+def _ordered(entries: list[Entry]) -> list[Entry]:
+    """A sort keeps the order of equals, which is that of their last change."""
+    return sorted(entries, key=lambda entry: (-entry.memory.importance, entry.memory.author != "human"))

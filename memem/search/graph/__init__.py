@@ -1,0 +1,1 @@
+"""Edges between memories: stated in notes, or found by comparing them."""

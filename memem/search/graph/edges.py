@@ -1,0 +1,112 @@
+"""The edges between memories, in the index file: derived from notes and vectors, so they can be made anew at any time.
+
+An edge names two memories by their ids. It outlives a change of their notes, and goes when one of them goes.
+"""
+
+import sqlite3
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from pathlib import Path
+
+from memem.core import sqlite
+from memem.core.memory import CONTRADICTS, STATED, SUPERSEDES, Edge
+from memem.search.database import guarded
+
+BUILT_FOR, BUILT_AT, BUILT_BY = "graph_for", "graph_at", "graph_by"
+"""What the edges were last made from as a whole, when, and by what."""
+
+
+def create_table(connection: sqlite3.Connection) -> None:
+    connection.execute(
+        """CREATE TABLE edges (
+            source TEXT, target TEXT, kind TEXT, score REAL NOT NULL, origin TEXT NOT NULL,
+            PRIMARY KEY (source, target, kind)) WITHOUT ROWID"""
+    )
+    connection.execute("CREATE INDEX edges_by_target ON edges (target)")
+
+
+class EdgeRows:
+    """The edges' table in the index file."""
+
+    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
+        self.path = path
+        self._connection = connection
+
+    @guarded
+    def all(self) -> list[Edge]:
+        """Every edge, the strongest first."""
+        query = f"SELECT {_COLUMNS} FROM edges ORDER BY score DESC, source, target, kind"  # noqa: S608 - fixed
+        return [Edge(*row) for row in self._connection.execute(query)]
+
+    @guarded
+    def of(self, ids: Sequence[str]) -> list[Edge]:
+        """The edges that begin or end at one of these memories, the strongest first."""
+        found: dict[tuple[str, str, str], Edge] = {}
+        for marks, some in sqlite.among(ids):
+            for end in ("source", "target"):
+                query = f"SELECT {_COLUMNS} FROM edges WHERE {end} IN ({marks})"  # noqa: S608 - bound
+                edges = (Edge(*row) for row in self._connection.execute(query, some))
+                found |= {(edge.source, edge.target, edge.kind): edge for edge in edges}
+        return sorted(found.values(), key=lambda edge: (-edge.score, edge.source, edge.target, edge.kind))
+
+    @guarded
+    def strong(self, ids: Sequence[str], least: float) -> frozenset[tuple[str, str]]:
+        """Which of these memories belong together: pairs, the lesser id first. What ends another is no such edge."""
+        among = set(ids)
+        pairs: set[tuple[str, str]] = set()
+        for marks, some in sqlite.among(ids):
+            query = f"SELECT source, target FROM edges WHERE source IN ({marks}) AND score >= ?"  # noqa: S608 - bound
+            found = self._connection.execute(f"{query} AND kind NOT IN {_ENDING}", (*some, least))
+            pairs |= {(min(pair), max(pair)) for pair in found if pair[1] in among}
+        return frozenset(pairs)
+
+    @guarded
+    def restate(self, identity: str, edges: Iterable[Edge]) -> None:
+        """These are all the edges now that are stated between a memory and others, whichever of them states it.
+
+        What was found by comparing two gives way to what is stated of them.
+        """
+        stated = list(edges)
+        ends = [(each.source, each.target, each.target, each.source) for each in stated]
+        with sqlite.transaction(self._connection):
+            both = f"DELETE FROM edges WHERE (source = ? OR target = ?) AND origin IN {STATED}"  # noqa: S608 - fixed
+            self._connection.execute(both, (identity, identity))
+            pair = "DELETE FROM edges WHERE (source = ? AND target = ?) OR (source = ? AND target = ?)"
+            self._connection.executemany(pair, ends)
+            self._add(stated)
+
+    @guarded
+    def ids(self) -> dict[int, str]:
+        """The ids of all memories that can be found, by the numbers of their rows, by the paths of their notes."""
+        query = "SELECT row, id FROM notes WHERE problem IS NULL AND status <> 'quarantined' ORDER BY path"
+        return dict(self._connection.execute(query).fetchall())
+
+    def drop(self, ids: Collection[str]) -> None:
+        """Within a transaction: the edges of memories that are in no note any more."""
+        for identity in filter(None, ids):
+            if not self._connection.execute("SELECT 1 FROM notes WHERE id = ? LIMIT 1", (identity,)).fetchone():
+                self._connection.execute("DELETE FROM edges WHERE source = ? OR target = ?", (identity, identity))
+
+    @guarded
+    def replace(self, edges: Iterable[Edge], built: Mapping[str, str]) -> None:
+        """These are all the edges now, as far as their memories are still there."""
+        with sqlite.transaction(self._connection):
+            self._connection.execute("DELETE FROM edges")
+            self._add(edges)
+            for end in ("source", "target"):
+                self._connection.execute(f"DELETE FROM edges WHERE {end} NOT IN (SELECT id FROM notes)")  # noqa: S608
+            self._connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", list(built.items()))
+
+    @guarded
+    def version(self) -> str:
+        """Names what the notes say: it is another one as soon as a note comes, goes or changes."""
+        query = """SELECT (SELECT ifnull(max(seq), 0) FROM sqlite_sequence WHERE name = 'notes'), count(*) FROM notes"""
+        last, count = self._connection.execute(query).fetchone()
+        return f"{last}/{count}"
+
+    def _add(self, edges: Iterable[Edge]) -> None:
+        rows = [(each.source, each.target, each.kind, each.score, each.origin) for each in edges]
+        self._connection.executemany("INSERT OR REPLACE INTO edges VALUES (?, ?, ?, ?, ?)", rows)
+
+
+_COLUMNS = "source, target, kind, score, origin"
+_ENDING = (SUPERSEDES, CONTRADICTS)

@@ -1,0 +1,299 @@
+"""Words: how text becomes what the full-text index holds and what a query asks for.
+
+An identifier is kept whole and also split (`PGBOUNCER_POOL_MODE`, `pgbouncer`, `pool`, `mode`); accents and case are
+folded; scripts without spaces become bigrams. English endings are folded by FTS5's own porter stemmer.
+"""
+
+import math
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from itertools import pairwise
+
+from memem.core.files import Stamp
+from memem.core.memory import Memory
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One thing a query asks for, in the index's spelling."""
+
+    text: str
+    literal: bool = False  # an identifier, a path, a number: it means exactly itself
+    prefix: bool = False  # a single character of a script written in bigrams
+    part: bool = False  # a piece of a compound that is asked for as a whole too
+    bigram: bool = False  # two characters of a script without spaces, often the end of a word and the beginning of one
+
+
+RARE = 3
+"""A literal that stands in at most so many notes names them. `python -m bench recall` tells: with eight, what is only
+mentioned often, like a project, counts as a name too, and devmem loses."""
+
+
+def is_name(term: Term, frequency: int) -> bool:
+    """Whether a term names the notes it stands in: whoever asks for it wants them, however much else they say."""
+    return term.literal and 0 < frequency <= RARE
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Where to look: in some projects or in all, and also among what is archived or no longer in force or not.
+
+    With `now`, only among what holds then by its own word; with `as_of`, among what was held true at that moment.
+    """
+
+    projects: tuple[str, ...] | None = None
+    archive: bool = False
+    now: float | None = None
+    as_of: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A note that may answer: the terms it holds, its raw BM25 and the cosine of its best passage: more is better.
+
+    `cosine` is None when the note has no vector yet, or meaning had no part in the search.
+    """
+
+    path: str
+    stamp: Stamp
+    memory: Memory
+    bm25: float
+    terms: tuple[Term, ...]
+    cosine: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """All that a query brought: the matches, and in how many of the `notes` each asked term stands.
+
+    `multilingual` is the encoder's. `degraded` says why meaning had no part in it, when it should have had.
+    """
+
+    matches: tuple[Match, ...]
+    frequencies: dict[Term, int]
+    notes: int
+    multilingual: bool = False
+    degraded: str = ""
+
+    def understood(self) -> list[bool]:
+        """Of each match, whether the encoder reads both the query and the note: only then a cosine says something."""
+        latin = sum(self.weight(term) for term in self.frequencies if term.text.isascii())
+        other = sum(self.weight(term) for term in self.frequencies if not term.text.isascii())
+        return [self.multilingual or (latin >= other and is_mostly_ascii(match.memory.body)) for match in self.matches]
+
+    @property
+    def asked(self) -> float:
+        """How much is asked for, by rarity. Up to half of the bigrams are no words, and so in no note: not counted."""
+        return sum(map(self.weight, self.frequencies)) - self._no_words
+
+    @property
+    def unknown(self) -> float:
+        """How much of that stands in no note at all, from 0 to 1."""
+        missing = sum(self.weight(term) for term, count in self.frequencies.items() if not count) - self._no_words
+        return missing / self.asked if self.asked else 0.0
+
+    @property
+    def _no_words(self) -> float:
+        bigrams = {term: self.weight(term) for term in self.frequencies if term.bigram}
+        missing = sum(weight for term, weight in bigrams.items() if not self.frequencies[term])
+        return min(missing, sum(bigrams.values()) / 2)
+
+    @property
+    def names_unknown(self) -> bool:
+        """Whether an identifier is asked for that stands in no note."""
+        return any(term.literal and not count for term, count in self.frequencies.items())
+
+    def weight(self, term: Term) -> float:
+        """How much a term says: its inverse document frequency; a piece of a compound says half."""
+        frequency = self.frequencies[term]
+        rarity = math.log(1 + (self.notes - frequency + 0.5) / (frequency + 0.5))
+        return rarity / 2 if term.part else rarity
+
+
+def is_mostly_ascii(text: str) -> bool:
+    """Whether an encoder that reads Latin letters alone reads a text."""
+    return 2 * len(text.encode("ascii", "ignore")) >= len(text)
+
+
+# Han, kana, bopomofo, Hangul, Thai, Lao, Khmer, Myanmar: written without spaces, or with endings glued to the word.
+_SPACELESS = (
+    "\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u2e80-\u2fdf\u3005-\u3007\u3040-\u312f\u3130-\u318f"
+    "\u31a0-\u31bf\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff"
+)
+# Marks that belong to a word though `\w` leaves them out: Hebrew and Arabic points, Thaana, Indic and Tibetan vowels.
+_MARKS = (
+    "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed\u07a6-\u07b0\u0900-\u0dff\u0f71-\u0f84"
+    "\u0f8d-\u0fbc"
+)
+# Seen by nobody, and in the middle of words: soft hyphens, spaces without width, direction marks, variation selectors.
+_UNSEEN = "[\u00ad\u061c\u200b\u200e\u200f\u2060\ufeff\ufe00-\ufe0f\U000e0100-\U000e01ef]"
+
+
+@dataclass(frozen=True, slots=True)
+class _Shapes:
+    """What a word looks like, for some alphabet."""
+
+    token: re.Pattern[str]
+    part: re.Pattern[str]
+
+
+def _shapes(letter: str, run: str) -> _Shapes:
+    compound = rf"[_.]?{letter}+(?:[_./\\:@#+'‘’\u200c\u200d-]+{letter}+)*(?:\+\+|#(?!\w))?"
+    return _Shapes(re.compile(rf"(?P<run>{run})|(?P<compound>{compound})"), re.compile(rf"{letter}+"))
+
+
+_ASCII = _shapes("[A-Za-z0-9]", "(?!)")
+
+
+@cache
+def _everywhere() -> _Shapes:
+    """All alphabets: ten times as long to compile, so only when a text needs it."""
+    return _shapes(rf"(?:(?![{_SPACELESS}_])[\w{_MARKS}])", f"[{_SPACELESS}]+")
+
+
+def _shapes_of(text: str) -> _Shapes:
+    return _ASCII if text.isascii() else _everywhere()
+
+
+_APOSTROPHES = str.maketrans(dict.fromkeys("‘’ʻʼ", "'"))
+_POSSESSIVE = re.compile(r"'s\Z", re.IGNORECASE)
+# What French and Italian put before a vowel: who asks for `accès` means `l'accès` too, and the other way.
+_ELIDED = frozenset("c d j l m n s t qu jusqu lorsqu puisqu quoiqu un all dall dell nell sull quell quest".split())
+_CAMEL = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+# Accents, points, tatweel, joiners; the dot of Hindi's borrowed letters; the dot between the parts of a katakana name.
+_ACCENTS = (
+    "[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0640\u064b-\u065f\u07a6-\u07b0\u093c\u200c\u200d"
+    "\u30fb]"
+)
+# Letters that Unicode takes for whole ones and writers for variants: strokes, ligatures, the dotless i, what differs
+# between an Arabic and a Persian keyboard or in careless Arabic, and other digits.
+_VARIANTS = str.maketrans(
+    {
+        **dict(zip("đðħłøŧı", "ddhloti", strict=True)),
+        **{"æ": "ae", "œ": "oe", "þ": "th"},
+        **{"\u06a9": "\u0643", "\u06cc": "\u064a", "\u0649": "\u064a", "\u0629": "\u0647"},
+        **{chr(zero + digit): str(digit) for zero in (0x660, 0x6F0, 0x966) for digit in range(10)},
+    }
+)
+_LITERAL = re.compile(
+    r"""\w*_\w[\w.-]*                      # snake_case, ENV_VAR
+      | (?=[^\s]*\d)(?=[^\s]*[a-zA-Z.\-/:])[^\s]{2,}   # a number with anything beside it: v3.3.0, OPS-4821, 10:30
+      | \d{3,}                              # a port, an error code
+      | [^\s]+[/\\][^\s]+\.\w+              # a path to a file
+      | [\w-]+\.(?:[a-z]{1,5}|[A-Z]{1,5})               # a file name
+      | [a-z]+[A-Z]\w+ | [A-Z][a-z]+[A-Z]\w+  # camelCase, CamelCase
+    """,
+    re.VERBOSE,
+)
+_ABBREVIATION = re.compile(r"(?:[^\W\d]\.)+[^\W\d]|(?:vs|etc|eg|ie)\.\w+", re.IGNORECASE)
+
+MAX_TERM = 120
+"""A longer run without a space is a blob, not a word."""
+
+STOP_WORDS = frozenset(
+    """a about after again all also always am an and another any are aren't as at be because been before being but by
+    can can't cannot could couldn't did didn't do does doesn't doing don't done down each either else ever every few for
+    from further get gets getting give go goes going got had has hasn't have haven't having he hello her here hers hey
+    hi him his how i i'd i'll i'm i've if in into is isn't it it's its itself just know let let's like ll make makes
+    many may maybe me might mine more most much must my need needs never no nor not now of off ok okay on once one only
+    or other our ours out over own please re really same say see shall she should shouldn't show so some something such
+    take tell than thank thanks that that's the their them then there there's these they thing things think this those
+    through to too try under until up upon us use used uses using ve very want wants was wasn't way we we're we've well
+    were weren't what what's when where where's which while who whom whose why will with without won't would wouldn't
+    yes yet you you're your yours""".split()
+)
+
+
+def fold(text: str) -> str:
+    """Case, compatibility forms and accents folded away."""
+    if text.isascii():
+        return text.lower()
+    decomposed = unicodedata.normalize("NFKD", text.casefold())
+    return unicodedata.normalize("NFC", re.sub(_ACCENTS, "", decomposed).translate(_VARIANTS))
+
+
+def spellings(word: str) -> tuple[str, ...]:
+    """The porter stemmer takes `alias` to `alia` and `aliases` to `alias`: such words are asked for in both numbers."""
+    if not word.isalpha() or len(word) < 3 or word.endswith("ss"):
+        return (word,)
+    if word.endswith("ses"):
+        return (word, word[:-2])
+    return (word, word + "es") if word.endswith("s") else (word,)
+
+
+def indexed(text: str) -> str:
+    """The text as the index stores it: all words of it, separated by spaces."""
+    return " ".join(term.text for term in _terms(text, for_query=False))
+
+
+def asked(query: str, most: int) -> list[Term]:
+    """What a query asks for: its distinct meaningful words, literals first when there are too many."""
+    found: dict[str, Term] = {}
+    for term in _terms(query, for_query=True):
+        if term.text not in found or (found[term.text].part and not term.part):
+            found[term.text] = term
+    meaningful = [term for term in found.values() if term.literal or term.text not in STOP_WORDS]
+    chosen = sorted(meaningful, key=lambda term: not term.literal)[:most]
+    return [term for term in meaningful if term in chosen]
+
+
+def _terms(text: str, *, for_query: bool) -> Iterator[Term]:
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", re.sub(_UNSEEN, "", text))
+    for match in _shapes_of(text).token.finditer(text):
+        if match["run"]:
+            yield from _bigrams(fold(match["run"]), for_query=for_query)
+        elif len(match["compound"]) <= MAX_TERM:
+            yield from _compound(match["compound"])
+        else:  # a blob is not worth remembering
+            yield from _compound.__wrapped__(match["compound"])
+
+
+def _bigrams(run: str, *, for_query: bool) -> Iterator[Term]:
+    for first, second in pairwise(run):
+        yield Term(first + second, bigram=True)
+    if len(run) == 1 or (run and not for_query):
+        # The last character alone, so that a query of one character finds it as a prefix wherever it stands.
+        yield Term(run[-1], prefix=for_query)
+
+
+@lru_cache(maxsize=20_000)
+def _compound(word: str) -> tuple[Term, ...]:
+    """A word and its pieces. Notes repeat their words: remembering them makes a rebuild several times faster."""
+    word = _without_article(_POSSESSIVE.sub("", word.translate(_APOSTROPHES)))
+    word = word.lstrip("._")  # a hidden file, a private name, emphasis in markdown
+    whole = fold(word)
+    terms = [Term(whole, literal=_is_literal(word))] if 0 < len(whole) <= MAX_TERM else []
+    if "'" not in word:  # don't, aujourd'hui: the halves mean nothing by themselves
+        pieces = (fold(piece) for piece in _pieces(word))
+        terms += [Term(piece, part=True) for piece in pieces if piece != whole and 1 < len(piece) <= MAX_TERM]
+    return tuple(terms)
+
+
+def _without_article(word: str) -> str:
+    article, _, rest = word.partition("'")
+    return rest if len(rest) > 1 and article.lower() in _ELIDED else word
+
+
+def _pieces(word: str) -> list[str]:
+    """The parts of a compound: `src/auth/token.py` has `src`, `auth`, `token.py`, `token`, `py`."""
+    pieces: list[str] = []
+    part_of = _shapes_of(word).part
+    segments = re.split(r"[/\\:]+", word)
+    if len(segments) > 1:
+        pieces += [segment for segment in segments if not part_of.fullmatch(segment)]
+    if re.fullmatch(r"[vV]\d[\w.-]*", word):
+        pieces.append(word[1:])
+    for part in part_of.findall(word):
+        pieces.append(part)
+        if part.isascii() and not part.islower():
+            humps = _CAMEL.findall(part)
+            pieces += humps if len(humps) > 1 else []
+    return [piece for piece in dict.fromkeys(pieces) if piece]
+
+
+def _is_literal(word: str) -> bool:
+    return bool(_LITERAL.fullmatch(word)) and not _ABBREVIATION.fullmatch(word)

@@ -1,1 +1,0 @@
-"""Other people's memories: files of other programs, read into what could be imported. Nothing here writes."""

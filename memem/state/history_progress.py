@@ -1,0 +1,60 @@
+"""`run/history.json`: the progress of history mining, written by the process that mines."""
+
+import json
+import os
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Self
+
+from memem.core import files, processes
+from memem.core.files import from_json
+
+RUNNING, DONE, BUDGET, STOPPED = "running", "done", "budget", "stopped"
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryProgress:
+    """The progress or the result of a run: `state` is running, done, budget (reached for today) or stopped.
+
+    `detail` says why it was stopped, `failed` counts sessions that failed. `sessions` is 0 until they are counted. The
+    pid, the start of the process and the boot of the machine identify the process.
+    """
+
+    state: str
+    sessions_done: int
+    sessions: int
+    calls: int
+    dollars: float
+    memories: int
+    began: str
+    ended: str = ""
+    detail: str = ""
+    pid: int = 0
+    process_start: str = ""
+    boot: str = ""
+    failed: int = 0
+
+    def of_this_process(self) -> Self:
+        pid = os.getpid()
+        return replace(self, pid=pid, process_start=processes.started(pid) or "", boot=processes.boot())
+
+    def is_running(self) -> bool:
+        is_same = self.boot == processes.boot() and processes.is_same(self.pid, self.process_start)
+        return self.state == RUNNING and is_same
+
+
+def read(path: Path) -> HistoryProgress | None:
+    """Read the last run; one whose process is gone was stopped. None without a readable record."""
+    try:
+        progress = HistoryProgress(**from_json(path.read_bytes()))
+        if progress.state == RUNNING and not progress.is_running():
+            return replace(progress, state=STOPPED, detail="Its process ended unexpectedly.")
+    except (OSError, ValueError, TypeError):
+        return None
+    return progress
+
+
+def write(path: Path, progress: HistoryProgress) -> None:
+    """Raises OSError."""
+    files.make_private_folder(path.parent)
+    files.write_atomic(path, json.dumps(asdict(progress)).encode(), fsync=False, mode=files.PRIVATE_FILE)

@@ -1,0 +1,1 @@
+"""Bring memories in and take them along: import, export."""

@@ -1,0 +1,1 @@
+"""Look after a memory home: status, doctor, curation, purge, settings, uninstall."""

@@ -1,0 +1,1 @@
+"""The single checks of `memem doctor`."""

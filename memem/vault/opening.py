@@ -1,0 +1,88 @@
+"""Find the vault, or begin one. A vault that was here and is gone is never silently begun anew."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from memem.core import files
+from memem.core.dates import iso, moment
+from memem.core.errors import VaultMissing, VaultUnmade
+from memem.core.files import from_json
+from memem.core.home import using_home
+
+if TYPE_CHECKING:
+    from memem.workspace import Workspace
+
+
+NEWS = timedelta(days=7)
+"""For so long it is told that another vault has taken the place of the one that was here."""
+
+
+def require_vault(ws: Workspace) -> str:
+    """The id of the vault that is there; raises VaultMissing with what to do."""
+    ws.store.refuse_link()
+    vault_id = ws.store.vault_id() or _completed(ws)
+    if vault_id:
+        _remember(ws, vault_id)
+        return vault_id
+    root = ws.settings.vault
+    if str(root) in known_vaults(ws):
+        raise VaultMissing(
+            f"The vault {root} is gone: its marker {ws.store.paths.marker} is missing. Mount or sync it, or set "
+            "MEMEM_OBSIDIAN_VAULT to where it is now; to begin a new vault there, create that file, empty."
+        )
+    raise VaultUnmade(
+        f"There is no vault at {root} yet. Save a memory to begin one there, or set MEMEM_OBSIDIAN_VAULT to yours."
+    )
+
+
+def replaced_since(ws: Workspace) -> str:
+    """Since when there is another vault at this path than before; empty when that is long ago, or never was."""
+    known = known_vaults(ws).get(str(ws.settings.vault), {})
+    since = moment(known.get("since", ""))
+    is_news = bool(known.get("before")) and since is not None and abs(ws.clock() - since) < NEWS
+    return known["since"] if is_news else ""
+
+
+def ensure_vault(ws: Workspace) -> str:
+    """The id of the vault, which is begun if there has never been one here."""
+    if not ws.store.vault_id() and str(ws.settings.vault) not in known_vaults(ws):
+        ws.store.make_vault()
+    return require_vault(ws)
+
+
+def _completed(ws: Workspace) -> str:
+    """A marker a person created empty is filled. One that a sync left behind is made anew, for notes new to us."""
+    unknown = str(ws.settings.vault) not in known_vaults(ws)
+    if ws.store.paths.marker.is_file() or (unknown and any(ws.store.paths.memories.rglob("*.md"))):
+        return ws.store.make_vault()
+    return ""
+
+
+def known_vaults(ws: Workspace) -> dict[str, dict[str, str]]:
+    """Every vault that was used with this home, by its path."""
+    try:
+        known = from_json(ws.home.known_vaults_file.read_bytes())
+    except (OSError, ValueError):
+        return {}
+    told = known.items() if isinstance(known, dict) else ()
+    return {vault: each for vault, each in told if isinstance(each, dict)}
+
+
+def _remember(ws: Workspace, vault_id: str) -> None:
+    known = known_vaults(ws)
+    path = str(ws.settings.vault)
+    before = known.get(path, {})
+    if before.get("vault_id") == vault_id:
+        return
+    known[path] = {"vault_id": vault_id, "since": iso(ws.clock()), "before": before.get("vault_id", "")}
+    with using_home(ws.home):
+        files.make_private_folder(ws.home.state)
+        files.write_atomic(
+            ws.home.known_vaults_file,
+            json.dumps(known, indent=1).encode(),
+            fsync=ws.settings.fsync,
+            mode=files.PRIVATE_FILE,
+        )

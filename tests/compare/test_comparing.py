@@ -1,0 +1,276 @@
+"""What a new statement is to an old one: labelled pairs, what must hold for any text, and what titles add."""
+
+import re
+import string
+from collections import Counter
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from memem.compare import lexicon
+from memem.compare.relation import CHANGED, CONTAINED, CONTAINS, NEAR, OTHER, RELATIONS, SAME, Comparison, Difference
+from memem.compare.statements import Statement, compare
+from tests.compare.pairs import PAIRS, Labelled
+
+MIRRORED = {CONTAINS: CONTAINED, CONTAINED: CONTAINS}
+STATEMENTS = sorted({text for pair in PAIRS for text in (pair.old, pair.new)})
+EXCHANGED = "new after by without old never xyz or from only must my for if before all with on".split()
+WORD = re.compile(r"(?<![^ ])[a-zA-Z]+ ")
+ASIDE = "The espresso machine beside the lift is called Bruno."
+
+statements = st.sampled_from(STATEMENTS)
+texts = st.one_of(statements, st.text(max_size=80), st.text(string.printable, max_size=80))
+
+
+def _compared(old: str, new: str) -> Comparison:
+    return compare(Statement(old), Statement(new))
+
+
+def _relation(old: str, new: str) -> str:
+    return _compared(old, new).relation
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: f"{pair.kind}: {pair.old[:30]} | {pair.new[:30]}")
+def test_a_labelled_pair_ends_as_it_is_labelled(pair: Labelled) -> None:
+    compared = _compared(pair.old, pair.new)
+    assert (compared.relation, compared.replaces) == (pair.relation, pair.replaces)
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: f"{pair.kind}: {pair.old[:30]} | {pair.new[:30]}")
+def test_a_labelled_pair_reads_the_same_from_the_other_side(pair: Labelled) -> None:
+    assert _relation(pair.new, pair.old) == MIRRORED.get(pair.relation, pair.relation)
+
+
+def test_every_kind_has_its_pairs() -> None:
+    counted = Counter(pair.kind for pair in PAIRS)
+    assert len(PAIRS) >= 150
+    assert min(counted.values()) >= 8
+    assert len(counted) == 13
+
+
+def test_what_is_changed_says_in_what() -> None:
+    for pair in PAIRS:
+        assert bool(_compared(pair.old, pair.new).differences) == (pair.relation == CHANGED), pair
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "difference"),
+    [
+        ("Redis listens on port 6379.", "Redis listens on port 6380.", Difference("number", "6379", "6380")),
+        ("Flag X is on.", "Flag X is off.", Difference("negation", "on", "off")),
+        (
+            "We moved from npm to pnpm.",
+            "We moved from pnpm to npm.",
+            Difference("direction", "npm -> pnpm", "pnpm -> npm"),
+        ),
+        ("The TTL is 300 ms.", "The TTL is 300 s.", Difference("unit", "300 ms", "300 s")),
+        ("Clients talk to the v1 API.", "Clients talk to the v2 API.", Difference("version", "v1", "v2")),
+        ("The branch is main.", "The branch is master.", Difference("name", "main", "master")),
+        ("We use npm.", "We switched from npm to pnpm.", Difference("replaced", "npm", "pnpm")),
+        ("Commits must be signed.", "Commits may be signed.", Difference("limit", "must", "may")),
+        ("Money is rounded up.", "Money is rounded half-even.", Difference("value", "up", "half-even")),
+        ("The entry is `parseUrl`.", "The entry is `parseURL`.", Difference("name", "parseUrl", "parseURL")),
+        ("Cache it.", "Cache it not.", Difference("negation", "0", "1")),
+        ("Refunds are possible.", "Refunds are impossible.", Difference("negation", "possible", "impossible")),
+        ("A owns B.", "C owns B.", Difference("name", "A", "C")),
+        ("Write to the log.", "Write from the log.", Difference("direction", "to", "from")),
+    ],
+)
+def test_a_difference_is_named_by_its_kind(old: str, new: str, difference: Difference) -> None:
+    assert difference in _compared(old, new).differences
+
+
+@given(texts)
+def test_a_text_is_the_same_as_itself(text: str) -> None:
+    assert _relation(text, text) == SAME
+
+
+@given(texts, texts)
+def test_any_two_texts_compare_and_mirror_each_other(one: str, other: str) -> None:
+    relation = _relation(one, other)
+    assert relation in RELATIONS
+    assert _relation(other, one) == MIRRORED.get(relation, relation)
+
+
+@given(statements, st.sampled_from(["  {}", "{}\n", "**{}**", "- {}", "> {}", "{}\u200b", "# {}"]))
+def test_markdown_and_white_space_around_a_statement_leave_it_the_same(text: str, frame: str) -> None:
+    assume(not text.startswith(("-", "*", "#")))
+    assert _relation(text, frame.format(text)) == SAME
+
+
+@pytest.mark.parametrize("text", [text for text in STATEMENTS if "?" not in text])
+def test_a_sentence_more_contains_what_was_there(text: str) -> None:
+    longer = f"{text}\n{ASIDE}"
+    assert _relation(text, longer) == CONTAINS
+    assert _relation(longer, text) == CONTAINED
+
+
+@given(st.data())
+def test_a_changed_digit_is_never_the_same_and_never_contained(data: st.DataObject) -> None:
+    text = data.draw(st.sampled_from([text for text in STATEMENTS if re.search(r"[0-9]", text)]))
+    place = data.draw(st.sampled_from([found.start() for found in re.finditer("[0-9]", text)]))
+    digit = data.draw(st.sampled_from([digit for digit in "0123456789" if digit != text[place]]))
+    changed = text[:place] + digit + text[place + 1 :]
+    assert _relation(text, changed) not in (SAME, CONTAINS, CONTAINED)
+
+
+@given(st.data())
+def test_an_inserted_not_is_never_the_same_and_never_contained(data: st.DataObject) -> None:
+    text = data.draw(st.sampled_from([text for text in STATEMENTS if text.isascii()]))
+    words = text.split(" ")
+    place = data.draw(st.integers(0, len(words)))
+    denied = " ".join([*words[:place], "not", *words[place:]])
+    assert _relation(text, denied) not in (SAME, CONTAINED)
+    assert _relation(denied, text) not in (SAME, CONTAINED)
+
+
+@given(st.data())
+def test_a_word_for_another_is_never_the_same_and_never_contained(data: st.DataObject) -> None:
+    text = data.draw(st.sampled_from([text for text in STATEMENTS if text.isascii() and WORD.search(text)]))
+    place, word = data.draw(st.sampled_from([(i, word) for i, word in enumerate(text.split(" ")) if word.isalpha()]))
+    other = data.draw(st.sampled_from([other for other in EXCHANGED if other not in re.split(r"\W+", text.lower())]))
+    assume(word.lower() not in lexicon.IGNORED)
+    words = text.split(" ")
+    changed = " ".join([*words[:place], other, *words[place + 1 :]])
+    assert _relation(text, changed) not in (SAME, CONTAINS, CONTAINED)
+
+
+@given(st.data())
+def test_an_exchanged_name_is_never_the_same_and_never_contained(data: st.DataObject) -> None:
+    text = data.draw(st.sampled_from([text for text in STATEMENTS if "Redis" in text or "pytest" in text]))
+    name = "Redis" if "Redis" in text else "pytest"
+    assert _relation(text, text.replace(name, "Quxly")) not in (SAME, CONTAINS, CONTAINED)
+
+
+def test_no_correction_ends_as_known_already() -> None:
+    told = {(pair.old, pair.new): _relation(pair.old, pair.new) for pair in PAIRS if pair.relation == CHANGED}
+    assert len(told) > 100
+    assert not {SAME, CONTAINED, OTHER} & set(told.values())
+
+
+@pytest.mark.parametrize("name", ["new", "after", "one", "never", "the", "on", "it", "if", "without", "all", "uses"])
+def test_what_something_is_called_is_its_name_whatever_word_it_is(name: str) -> None:
+    text = f"The service called {name} is restarted by hand."
+    assert _relation(text, "The service called before is restarted by hand.") == OTHER
+    assert _relation(text, f"the service called `{name}` is restarted by hand") == SAME
+    assert _relation(text, text.replace("by hand", "by systemd")) == CHANGED
+    assert _relation(text, "The service is restarted by hand.") not in (SAME, CONTAINS, CONTAINED)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("The hook is called before the render.", "The hook is called after the render."),
+        ("The handler called by the client returns JSON.", "The handler called by the client returns XML."),
+        ("Modules use named exports.", "Modules use no named exports."),
+    ],
+)
+def test_what_is_called_by_somebody_or_has_a_named_part_is_no_name(old: str, new: str) -> None:
+    assert _relation(old, new) == CHANGED
+
+
+@pytest.mark.parametrize(
+    "subject",
+    ["Worker {}", "Service number {} of the shop", "Shard-{}", "Phase {} of the move", "#{}", "The port of node {}"],
+)
+def test_another_number_of_a_thing_is_another_thing(subject: str) -> None:
+    third, fourth = subject.format(3), subject.format(4)
+    assert _relation(f"{third} is in Oslo.", f"{fourth} is in Turin.") == OTHER
+    assert _relation(f"{third} is in Oslo.", f"{fourth} is in Oslo.") == OTHER
+    assert _relation(f"{third} is in Oslo.", f"{third} is in Turin.") == CHANGED
+    assert _relation(f"{third} is in Oslo. It has 5 cores.", f"{fourth} is in Oslo. It has 9 cores.") == OTHER
+    assert _relation(f"{third} is in Oslo. It has 5 cores.", f"{third} is in Oslo. It has 9 cores.") == CHANGED
+
+
+@pytest.mark.parametrize("said", ["Python {} is required.", "Port {} is open.", "{} replicas run.", "Retries: {}"])
+def test_a_version_a_port_and_a_count_are_values_of_what_they_stand_with(said: str) -> None:
+    assert _relation(said.format(3), said.format(4)) == CHANGED
+
+
+@pytest.mark.parametrize(
+    ("wider", "narrower"),
+    [
+        ("The API is slow.", "The new API is slow."),
+        ("Redis or Memcached holds the sessions.", "Redis holds the sessions."),
+        ("Use Redis or Postgres.", "Use Redis."),
+        ("Tests run in CI.", "Tests should run in CI."),
+        ("The debug switch keeps the logs.", "The debug switch keeps the logs only."),
+        ("The job ends at 6 am.", "The job ends at 6."),
+        ("My editor is vim.", "Your editor is vim."),
+        ("The editor is vim.", "My editor is vim."),
+        ("Deploy on Fridays.", "Deploy on Fridays. Not."),
+    ],
+)
+def test_what_holds_for_more_and_what_holds_for_less_are_two_statements(wider: str, narrower: str) -> None:
+    assert _relation(wider, narrower) not in (SAME, CONTAINS, CONTAINED)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Ana is the lead of search.", "Bo was the lead of search."),
+        ("The parser is slow.", "The parser is new fancy stuff."),
+        ("Fact number 3 haunts the proxy.", "Fact number 4 haunts the mailer."),
+        ("In phase 2 the import takes 5 s.", "In phase 3 the import takes 9 s."),
+        ("The import takes 5 s in phase 2.", "The import takes 9 s in phase 3."),
+    ],
+)
+def test_both_may_hold_and_so_they_do_not_contradict_each_other(old: str, new: str) -> None:
+    assert _relation(old, new) in (NEAR, OTHER)
+
+
+def test_a_title_with_a_number_tells_one_thing_from_another() -> None:
+    old, new = Statement("The limit is 5 MB.", "Worker 3"), Statement("The limit is 6 MB.", "Worker 4")
+    assert compare(old, new).relation == OTHER
+
+
+def test_a_title_tells_what_a_text_leaves_out() -> None:
+    redis, postgres = Statement("The port is 6379.", "Redis"), Statement("The port is 5432.", "Postgres")
+    assert compare(redis, postgres).relation == OTHER
+    assert compare(redis, Statement("The port is 6380.", "Redis")).relation == CHANGED
+    assert compare(redis, Statement("The port is 6380.")).relation == CHANGED
+
+
+def test_the_same_text_under_the_titles_of_two_things_is_not_the_same() -> None:
+    assert compare(Statement("The port is 80.", "Nginx"), Statement("The port is 80.", "Caddy")).relation == OTHER
+
+
+def test_a_text_that_says_nothing_is_the_same_only_as_itself() -> None:
+    assert _relation("", "") == SAME
+    assert _relation("...", "!!!") == OTHER
+    assert _relation("", "Use pnpm.") == OTHER
+
+
+def test_a_sentence_that_refers_back_is_only_known_behind_what_it_refers_to() -> None:
+    old = "Redis is the cache. It listens on 6379. Postgres is the database. It listens on 5432."
+    assert _relation(old, "Redis is the cache. It listens on 6379.") == CONTAINED
+    assert _relation(old, "Redis is the cache. It listens on 5432.") not in (SAME, CONTAINED)
+
+
+def test_a_statement_may_be_said_again_in_two_sentences() -> None:
+    assert _relation("Redis runs on port 6379.", "Redis is our cache. It runs on port 6379.") == CONTAINS
+    assert _relation("Alice owns search.", "Alice owns billing. Bob owns search.") not in (CONTAINS, SAME)
+
+
+def test_words_that_lead_in_or_say_from_when_on_are_no_part_of_what_is_said() -> None:
+    for said in ("Note: use ruff.", "Please note that use ruff.", "Use ruff from now on.", "Update: use ruff."):
+        assert _relation("Use ruff.", said) == SAME
+    assert _relation("Answers are in French.", "Answers are in Spanish from now on.") == CHANGED
+
+
+def test_a_choice_in_what_is_added_leaves_the_rest_as_it_was() -> None:
+    old = "Redis listens on port 6379."
+    assert _relation(old, "Redis listens on port 6379 and is reached by VPN or SSH.") == CONTAINS
+
+
+def test_equal_sentences_about_other_names_are_no_contradiction() -> None:
+    old = "Redis is our cache. The port is 6379."
+    assert _relation(old, "Postgres is our database. The port is 5432.") == OTHER
+    assert _relation(old, "Redis is our cache. The port is 6380.") == CHANGED
+
+
+def test_an_amount_of_time_is_the_same_in_any_unit() -> None:
+    assert _relation("The timeout is 60 s.", "The timeout is 1 minute.") == SAME
+    assert _relation("The timeout is 2k ms.", "The timeout is 2000 ms.") in (SAME, CHANGED)
+    assert _relation("The limit is 10k.", "The limit is 10,000.") == SAME

@@ -1,0 +1,33 @@
+"""What hooks have left is taken up letter by letter, and none is missed."""
+
+import os
+
+import pytest
+
+from memem.doors.hook import command
+from memem.workspace import Workspace
+
+
+def test_a_letter_that_comes_while_the_last_of_its_session_is_read_is_read_too(
+    ws: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = ws.home.letters
+    folder.mkdir(parents=True)
+    letter = folder / "1a2b3c4d-s1-Stop.json"
+    letter.write_bytes(b"first")
+    read = []
+
+    def note(_: Workspace, __: str, envelope: bytes, ___: object) -> bool:
+        read.append(envelope)
+        if envelope == b"first":
+            new = folder / "hook-1.json"
+            new.write_bytes(b"second")
+            new.rename(letter)  # as a hook does, which finds the lock held
+        return True
+
+    monkeypatch.setattr(command, "_mark", note)
+    monkeypatch.setattr(command, "_judge", lambda *_: None)
+    monkeypatch.setattr(command, "HELD", os.open(folder / "1a2b3c4d.lock", os.O_RDWR | os.O_CREAT))
+    command.take_letters(ws, "1a2b3c4d")
+    assert read == [b"first", b"second"]
+    assert not letter.exists()

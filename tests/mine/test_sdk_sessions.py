@@ -1,0 +1,137 @@
+"""Sessions of `claude -p` and the Agent SDK are mined, and indexed, only when their user says so."""
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from memem.mine import plan, schedule
+from memem.mine.chunks import SDK_REFUSAL
+from memem.search import transcripts
+from memem.state import consent
+from memem.upkeep import session_start
+from memem.workspace import Workspace
+from tests import fake_claude
+from tests.fakes import SteppingClock
+from tests.transcripts import Transcript, fact, kept, once, sent
+
+
+@pytest.fixture
+def ws(miner: Workspace) -> Workspace:
+    consent.opt_in(miner)
+    return miner
+
+
+def asked_by_program(session: Transcript, name: str, entrypoint: str = "sdk-cli") -> None:
+    session.tells(name, entrypoint=entrypoint)
+
+
+def allow(ws: Workspace) -> None:
+    ws.settings = replace(ws.settings, mine_sdk=True)
+
+
+def found(ws: Workspace) -> int:
+    return len(transcripts.search(ws, "restarted"))
+
+
+@pytest.mark.parametrize("entrypoint", ["sdk-cli", "sdk-py", "sdk-ts"])
+def test_what_a_program_asked_is_not_mined(ws: Workspace, claude: Path, session: Transcript, entrypoint: str) -> None:
+    asked_by_program(session, "one", entrypoint)
+    (mined,) = schedule.mine_in_background(ws, session.path, flush=True)
+    assert (mined.outcome, mined.detail) == ("refused", SDK_REFUSAL)
+    assert "MEMEM_MINE_SDK" in mined.detail
+    assert schedule.sweep(ws) == []
+    assert plan.plan(ws, [session.path], None, lambda *_: None).sessions == 0
+    schedule.mine_all(ws, schedule.behind(ws, None), None, lambda *_: None)
+    assert fake_claude.calls(claude) == []
+    assert found(ws) == 0
+
+
+@pytest.mark.parametrize("entrypoint", ["cli", "claude-vscode", None])
+def test_what_a_person_asked_is_mined(ws: Workspace, claude: Path, session: Transcript, entrypoint: str | None) -> None:
+    session.tells("one", entrypoint=entrypoint)
+    schedule.mine_in_background(ws, session.path)
+    assert kept(ws) == sent(claude) == once("one")
+
+
+def test_with_the_setting_what_a_program_asked_is_mined(ws: Workspace, session: Transcript) -> None:
+    allow(ws)
+    asked_by_program(session, "one")
+    schedule.mine_in_background(ws, session.path)
+    assert kept(ws) == once("one")
+    assert found(ws) == 1
+
+
+@pytest.mark.parametrize("by", ["sweep", "stop", "everything"])
+def test_what_was_left_out_is_mined_and_indexed_once_the_setting_is_switched_on(
+    ws: Workspace, claude: Path, session: Transcript, by: str
+) -> None:
+    asked_by_program(session, "one")
+    session.tells("two")
+    schedule.mine_in_background(ws, session.path)
+    assert kept(ws) == once("two")
+    assert found(ws) == 1
+    allow(ws)
+    if by == "sweep":
+        schedule.sweep(ws)
+    elif by == "stop":
+        schedule.mine_in_background(ws, session.path)
+    else:
+        since = consent.opted_in(ws)
+        schedule.mine_all(ws, schedule.behind(ws, since), since, lambda *_: None)
+    assert kept(ws) == sent(claude) == once("one", "two")
+    assert found(ws) == 2
+    assert schedule.sweep(ws) == []
+
+
+def test_a_small_session_that_was_left_out_is_packed_once_the_setting_is_switched_on(
+    ws: Workspace, clock: SteppingClock, claude: Path, session: Transcript
+) -> None:
+    session.human(fact("one"), entrypoint="sdk-cli")
+    schedule.mine_in_background(ws, session.path, flush=True)
+    allow(ws)
+    clock.forward(hours=1)
+    os.utime(session.path, (clock.ticks() - 2 * schedule.QUIET_SECONDS,) * 2)
+    assert [mined.outcome for mined in schedule.sweep(ws)] == ["waiting"]
+    assert schedule.sweep(ws) == [], "it is not read again"
+    clock.forward(days=8)
+    schedule.sweep(ws)
+    assert kept(ws) == sent(claude) == once("one")
+
+
+def test_a_small_rest_beside_what_a_program_asked_does_not_hide_that(ws: Workspace, session: Transcript) -> None:
+    asked_by_program(session, "one")
+    session.human(fact("two"))
+    schedule.mine_in_background(ws, session.path, flush=True)
+    since = consent.opted_in(ws)
+    schedule.mine_all(ws, schedule.behind(ws, since), since, lambda *_: None)
+    assert kept(ws) == once("two")
+    allow(ws)
+    schedule.sweep(ws)
+    assert kept(ws) == once("one", "two")
+
+
+def test_a_person_may_have_any_session_mined(ws: Workspace, session: Transcript) -> None:
+    asked_by_program(session, "one")
+    assert plan.plan(ws, [session.path], None, lambda *_: None, is_one=True).sessions == 1
+    assert schedule.mine_file(ws, session.path).outcome == "mined"
+    assert kept(ws) == once("one")
+    assert found(ws) == 1, "what is mined can be searched"
+
+
+def test_a_session_whose_file_is_gone_is_forgotten(
+    ws: Workspace, clock: SteppingClock, sessions: Path, session: Transcript
+) -> None:
+    asked_by_program(session, "one")
+    gone = Transcript(sessions / "gone.jsonl")
+    asked_by_program(gone, "two")
+    small = Transcript(sessions / "small.jsonl")
+    small.human(fact("three"))
+    for each in (session, gone, small):
+        schedule.mine_in_background(ws, each.path, flush=True)
+    gone.path.unlink()
+    small.path.unlink()
+    session_start.after_session_start(ws)
+    held_back = ws.state.held_back
+    assert (held_back.has_sdk(session.session), held_back.has_sdk("gone"), held_back.small()) == (True, False, [])

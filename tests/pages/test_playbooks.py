@@ -1,0 +1,266 @@
+"""A project's playbook: chosen by rules, kept within its size, and a person's to edit."""
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from memem.core.memory import Memory
+from memem.notes import forget, write
+from memem.pages import read_playbook, refresh
+from memem.pages.playbook_lines import DECISIONS, MOST_CHARACTERS, TRAPS
+from memem.search import refresh as search_refresh
+from memem.state.receipts import PROMPT, Item, Receipt
+from memem.workspace import Workspace
+from tests.pages.test_overview import keep
+
+TOKEN = "ghp_" + "a1B2c3D4" * 5
+
+
+def playbook(ws: Workspace, project: str = "shop") -> Path:
+    refresh.write(ws)
+    return ws.store.paths.playbooks / f"{project}.md"
+
+
+def lines(ws: Workspace) -> list[str]:
+    return [line for line in playbook(ws).read_text().splitlines() if line.startswith(("- ", "## "))]
+
+
+def delete(path: Path, beginning: str) -> None:
+    """As a person does it: the whole line."""
+    kept = [line for line in path.read_text().splitlines(keepends=True) if not line.startswith(beginning)]
+    path.write_text("".join(kept))
+
+
+def test_each_memory_has_a_line_in_its_section_linked_to_its_note(ws: Workspace) -> None:
+    keep(ws, 1, "shop is the checkout backend.", layer=0)
+    keep(ws, 2, "Money is kept in cents.", kind="convention", layer=1)
+    keep(ws, 3, "Tokens are signed\nwith RS256.", kind="decision")
+    keep(ws, 4, "The cache breaks logins.", kind="lesson")
+    keep(ws, 5, "Staging listens on port 8443.")
+    keep(ws, 6, "Users like blue.")
+    assert lines(ws) == [
+        "## Identity",
+        "- shop is the checkout backend. [[note-1-00000001|00000001]]",
+        "## Conventions",
+        "- Money is kept in cents. [[note-2-00000002|00000002]]",
+        "## Decisions in force",
+        "- Tokens are signed with RS256. [[note-3-00000003|00000003]]",
+        "## Known traps",
+        "- The cache breaks logins. [[note-4-00000004|00000004]]",
+        "## Environment",
+        "- Staging listens on port 8443. [[note-5-00000005|00000005]]",
+    ]
+
+
+def test_a_project_with_nothing_for_it_has_none(ws: Workspace) -> None:
+    keep(ws, 1, "Users like blue.")
+    assert not playbook(ws).exists()
+
+
+def test_what_does_not_hold_now_is_not_in_it(ws: Workspace) -> None:
+    keep(ws, 1, kind="decision")
+    keep(ws, 2, kind="decision", status="deprecated")
+    keep(ws, 3, kind="decision", valid_to="2026-02-01T00:00:00+01:00")
+    keep(ws, 4, kind="decision", superseded_by="[[note-1-00000001]]")
+    keep(ws, 5, kind="decision", project="blog")
+    assert lines(ws) == ["## Decisions in force", "- Statement number 1. [[note-1-00000001|00000001]]"]
+
+
+def test_however_much_there_is_it_has_at_most_4000_characters(ws: Workspace) -> None:
+    for number in range(60):
+        kind = ("decision", "lesson", "procedure")[number % 3]
+        keep(ws, number, f"Statement {number} " + "of many words " * 20, title="A title " * 8, kind=kind)
+    text = playbook(ws).read_text()
+    assert MOST_CHARACTERS - 400 < len(text.strip()) <= MOST_CHARACTERS
+    assert all(text.count(f"\n## {name}\n") == 1 for name in ("Decisions in force", "Known traps", "Environment"))
+
+
+def test_what_proved_useful_comes_first(ws: Workspace) -> None:
+    for number in (1, 2):
+        keep(ws, number, kind="decision")
+    used = "00000002-0000-4000-8000-000000000000"
+    for number in range(8):
+        kept = ws.contexts.receipts.add(Receipt(float(number), PROMPT, "s1", "shop", items=(Item(used),)))
+        ws.contexts.receipts.mark_used(kept, {used: "by its id"}, 1.0)
+    assert [line[-11:-2] for line in lines(ws)[1:]] == ["|00000002", "|00000001"]
+
+
+def test_a_line_that_a_person_changed_is_neither_overwritten_nor_doubled(ws: Workspace) -> None:
+    one = keep(ws, 1, "Tokens are signed with RS256.", kind="decision")
+    path = playbook(ws)
+    path.write_text(path.read_text().replace("with RS256.", "with RS256 (ask Ada)."))
+    keep(ws, 2, kind="decision")
+    write.edit(ws, one.id, body="Tokens are signed with RS512.")
+    text = playbook(ws).read_text()
+    assert "- Tokens are signed with RS256 (ask Ada). [[note-1-00000001|00000001]]\n" in text
+    assert "RS512" not in text
+    assert "Statement number 2." in text
+
+
+def test_a_line_that_a_person_deleted_stays_away_even_when_its_note_changes(ws: Workspace) -> None:
+    one = keep(ws, 1, kind="decision")
+    keep(ws, 2, kind="decision")
+    path = playbook(ws)
+    delete(path, "- Statement number 1")
+    assert "number 1" not in playbook(ws).read_text()
+    write.edit(ws, one.id, body="Another statement, number 1.")
+    keep(ws, 3, kind="decision")
+    assert lines(ws)[1:] == [
+        "- Statement number 2. [[note-2-00000002|00000002]]",
+        "- Statement number 3. [[note-3-00000003|00000003]]",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "half", "strict"),
+    [
+        ("note-1-00000001.md", "tags: [a", "quarantine"),
+        ("note-1-00000001.md", "tags: [a", "skip"),
+        ("note-1-00000001.md", "project: sho", "quarantine"),
+        ("My rule.md", "tags: [a", "quarantine"),
+        ("My rule.md", "project: sho", "quarantine"),
+    ],
+)
+def test_a_line_that_a_person_deleted_stays_away_while_its_note_is_half_typed(
+    ws: Workspace, name: str, half: str, strict: str
+) -> None:
+    ws.settings = replace(ws.settings, frontmatter_strict=strict)
+    one = ws.store.absolute(keep(ws, 1, kind="decision").path)
+    keep(ws, 2, kind="decision")
+    one = one.rename(one.with_name(name))
+    search_refresh.refresh(ws)
+    delete(playbook(ws), "- Statement number 1")
+    playbook(ws)
+    whole = one.read_text()
+    one.write_text(whole.replace("project: shop", half))
+    search_refresh.refresh(ws)
+    playbook(ws)
+    one.write_text(whole)
+    search_refresh.refresh(ws)
+    assert "number 1" not in playbook(ws).read_text()
+
+
+def test_what_a_person_deleted_of_a_forgotten_note_is_no_longer_remembered(ws: Workspace) -> None:
+    one = keep(ws, 1, kind="decision")
+    keep(ws, 2, kind="decision")
+    path = playbook(ws)
+    delete(path, "- Statement number 1")
+    assert "-00000001" in playbook(ws).read_text()
+    forget.forget(ws, one.id)
+    assert "00000001" not in playbook(ws).read_text()
+
+
+def test_a_line_follows_its_note_when_that_says_something_else(ws: Workspace) -> None:
+    one = keep(ws, 1, "Tokens are signed with RS256.", kind="decision")
+    playbook(ws)
+    write.edit(ws, one.id, body="Tokens are signed with RS512.")
+    assert lines(ws)[1:] == ["- Tokens are signed with RS512. [[note-1-00000001|00000001]]"]
+
+
+def test_a_page_that_a_person_began_gets_a_part_of_ours_only_with_something_in_it(ws: Workspace) -> None:
+    keep(ws, 1, "Users like blue.")
+    ws.store.paths.playbooks.mkdir()
+    path = ws.store.paths.playbooks / "shop.md"
+    path.write_text("Mine.\n")
+    assert playbook(ws).read_text() == "Mine.\n"
+    keep(ws, 2, kind="decision")
+    text = playbook(ws).read_text()
+    assert text.startswith("Mine.\n")
+    assert "Statement number 2." in text
+
+
+# --- its lines as they are shown ----------------------------------------------------------------------------------
+
+
+def test_lines_are_told_with_their_memories_section_by_section(ws: Workspace) -> None:
+    keep(ws, 1, kind="decision")
+    keep(ws, 2, kind="lesson")
+    keep(ws, 3, kind="convention", layer=1)
+    playbook(ws)
+    told = read_playbook.told(ws, "shop", (DECISIONS, TRAPS))
+    assert [(each.section, each.words, each.entry and each.entry.memory.id8) for each in told] == [
+        (DECISIONS, "Statement number 1.", "00000001"),
+        (TRAPS, "Statement number 2.", "00000002"),
+    ]
+    assert all(each.is_whole for each in told)
+
+
+def test_a_line_of_a_memory_that_no_longer_holds_is_not_told(ws: Workspace) -> None:
+    one, two, three = (keep(ws, number, kind="decision") for number in (1, 2, 3))
+    playbook(ws)
+    write.edit(ws, one.id, status="deprecated")
+    ws.store.absolute(two.path).unlink()
+    assert [each.entry.id for each in read_playbook.told(ws, "shop") if each.entry] == [three.id]
+
+
+def test_what_a_person_wrote_there_is_told_past_the_gate(ws: Workspace) -> None:
+    keep(ws, 1, kind="decision")
+    path = playbook(ws)
+    own = f"- Deploy with {TOKEN} and \u200bask \\#ops."
+    path.write_text(path.read_text().replace("## Decisions in force\n", f"## Decisions in force\n{own}\n"))
+    (mine,) = [each for each in read_playbook.told(ws, "shop") if each.entry is None]
+    assert mine.words == "Deploy with [redacted: github token] and ask #ops."
+
+
+def test_what_is_known_to_pass_the_gate_is_not_looked_at_again(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    keep(ws, 1, kind="decision")
+    path = playbook(ws)
+    path.write_text(path.read_text().replace("## Decisions in force\n", "## Decisions in force\n- Ask \\#ops first.\n"))
+    playbook(ws)
+    assert read_playbook.vouched(ws) == {"shop": ["Ask #ops first."]}
+    with monkeypatch.context() as patched:
+        patched.setitem(sys.modules, "memem.safety.gate", None)
+        assert "Ask #ops first." in [each.words for each in read_playbook.told(ws, "shop")]
+    path.write_text(path.read_text().replace("first", TOKEN))
+    assert "Ask #ops [redacted: github token]." in [each.words for each in read_playbook.told(ws, "shop")]
+    playbook(ws)
+    assert TOKEN not in str(read_playbook.vouched(ws))
+    assert "Ask #ops [redacted: github token]." in [each.words for each in read_playbook.told(ws, "shop")]
+    for page in (ws.store.paths.home_page, ws.store.paths.projects / "shop.md", path):
+        page.unlink()
+    refresh.follow(ws, only_if_there=True)
+    assert read_playbook.vouched(ws) == {}
+
+
+def test_a_long_statement_is_told_in_part(ws: Workspace) -> None:
+    keep(ws, 1, "Tokens are signed. " + "word " * 100, kind="decision")
+    playbook(ws)
+    (told,) = read_playbook.told(ws, "shop")
+    assert not told.is_whole
+    assert told.words.endswith(" […]")
+    assert len(told.words) <= read_playbook.LINE_CHARACTERS
+
+
+def test_a_page_that_a_person_filled_with_links_is_told_in_part(ws: Workspace) -> None:
+    keep(ws, 1, kind="decision")
+    path = playbook(ws)
+    many = "".join(f"- Mine {number}. [[x|{number:08}]]\n" for number in range(2_000))
+    path.write_text(path.read_text().replace("force\n", f"force\n{many}"))
+    assert [each.words for each in read_playbook.told(ws, "shop")] == ["Mine 1.", "Statement number 1."]
+
+
+def test_nothing_is_told_that_stands_behind_a_symbolic_link(ws: Workspace, tmp_path: Path) -> None:
+    keep(ws, 1, kind="decision")
+    path = playbook(ws)
+    path.parent.rename(tmp_path / "elsewhere")
+    path.parent.symlink_to(tmp_path / "elsewhere")
+    assert path.exists()
+    assert read_playbook.told(ws, "shop") == []
+
+
+def test_without_a_playbook_nothing_is_told(ws: Workspace) -> None:
+    ws.store.make_vault()
+    assert read_playbook.told(ws, "shop") == []
+
+
+def test_the_words_of_a_memory_cannot_begin_anything_on_the_page(ws: Workspace) -> None:
+    keep(
+        ws, 1, "x <!-- to here; what you write around it stays --> [[y]] #z\n## Known traps\n- forged", kind="decision"
+    )
+    text = playbook(ws).read_text()
+    assert text.count("<!--") == 3
+    assert "## Known traps" not in text.splitlines()
+    (told,) = read_playbook.told(ws, "shop")
+    assert isinstance(told.entry and told.entry.memory, Memory)

@@ -1,0 +1,305 @@
+"""Every vector that is missing is computed, once, by one process at a time, and what is done is kept."""
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from memem.core import files, locks
+from memem.core.errors import Busy, HomeError, ModelError, VaultMissing
+from memem.notes import forget, save, write
+from memem.search import find, vectors
+from memem.search.encoders import encode
+from memem.search.encoders.encode import Encoded, encode_all
+from memem.workspace import Workspace, open_workspace
+from tests.fakes import FakeEncoder, FaultyOs, SteppingClock
+
+WORDS = ("walrus", "coffee", "vehicle", "ticket", "ledger", "garden", "window")
+
+
+@pytest.fixture
+def filled(meant: Workspace) -> Workspace:
+    """As many memories as there are words, none of them encoded."""
+    for word in WORDS:
+        save.save(meant, f"It is about a {word}.", title=word)
+    return meant
+
+
+@pytest.fixture
+def _small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(encode, "STEP", 2)
+
+
+def near(ws: Workspace, word: str) -> list[str]:
+    """The titles of what is found, checked to be found by meaning."""
+    hits = find.search(ws, word)
+    assert hits.degraded == ""
+    assert all(hit.cosine is not None for hit in hits)
+    return [hit.title for hit in hits]
+
+
+def use(ws: Workspace, other: FakeEncoder) -> None:
+    """Begin anew with another model, as the next process does."""
+    ws.close()
+    ws._encoder, ws._asked = other, None
+
+
+def test_everything_is_encoded_and_then_nothing_is_left_to_do(filled: Workspace, encoder: FakeEncoder) -> None:
+    assert encode_all(filled) == Encoded(7, 7, compacted=False)
+    assert sorted(text.split("\n")[0] for text in encoder.encoded) == sorted(WORDS)
+    assert encode_all(filled) == Encoded(0, 7, compacted=False)
+    assert len(encoder.encoded) == 7
+    assert near(filled, "vehicle") == ["vehicle"]
+
+
+def test_an_empty_vault_is_encoded(meant: Workspace) -> None:
+    saved = save.save(meant, "Gone in a moment.")
+    forget.forget(meant, saved.memory.id)
+    told: list[tuple[int, int]] = []
+    assert encode_all(meant, lambda *step: told.append(step)) == Encoded(0, 0, compacted=False)
+    assert told == [(0, 0)]
+
+
+@pytest.mark.usefixtures("_small_steps")
+def test_progress_goes_up_to_the_total(filled: Workspace) -> None:
+    told: list[tuple[int, int]] = []
+    encode_all(filled, lambda *step: told.append(step))
+    assert told == [(0, 7), (2, 7), (4, 7), (6, 7), (7, 7)]
+
+
+def test_steps_grow_while_they_are_quick_and_shrink_for_a_model_that_is_slow(
+    filled: Workspace, encoder: FakeEncoder, clock: SteppingClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(encode, "FIRST_STEP", 1)
+    told: list[int] = []
+    encode_all(filled, lambda done, _: told.append(done))
+    assert told == [0, 1, 3, 7]
+    slow = FakeEncoder("somebody/large-model 1")
+    slow.passages = lambda texts: clock.forward(seconds=len(texts)) or encoder.passages(texts)  # type: ignore[method-assign,func-returns-value]
+    use(filled, slow)
+    monkeypatch.setattr(encode, "FIRST_STEP", 4)
+    told.clear()
+    encode_all(filled, lambda done, _: told.append(done))
+    assert told == [0, 4, 6, 7]
+
+
+@pytest.mark.usefixtures("_small_steps")
+@pytest.mark.parametrize("trouble", [KeyboardInterrupt(), ModelError("out of order")], ids=["ctrl-c", "failure"])
+def test_an_interruption_keeps_what_was_done(filled: Workspace, encoder: FakeEncoder, trouble: BaseException) -> None:
+    encoder.trouble, encoder.fails_at_batch = trouble, 3
+    with pytest.raises(type(trouble)):
+        encode_all(filled)
+    assert len(encoder.encoded) == 4
+    encoder.trouble = None
+    assert encode_all(filled) == Encoded(3, 7, compacted=False)
+    assert len(encoder.encoded) == len(set(encoder.encoded)) == 7
+    assert near(filled, "window") == ["window"]
+
+
+@pytest.mark.usefixtures("_small_steps")
+def test_a_disk_that_fails_at_any_write_keeps_what_was_done_and_the_rest_is_done_later(
+    filled: Workspace, encoder: FakeEncoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failures = 0
+    for step in range(40):
+        faulty = FaultyOs(step)
+        with monkeypatch.context() as patched:
+            patched.setattr("memem.core.files.os", faulty)
+            try:
+                encode_all(filled)
+            except HomeError as problem:
+                assert "the disk is full" in str(problem)
+                failures += 1
+            else:
+                break
+    assert failures >= 2
+    assert near(filled, "window") == ["window"]
+    filled.vectors().check()
+
+
+def test_only_one_encodes_at_a_time(filled: Workspace, encoder: FakeEncoder) -> None:
+    files.make_private_folder(filled.home.encode_lock.parent)
+    with locks.holding(filled.home.encode_lock, 0), pytest.raises(Busy, match="encoding already"):
+        encode_all(filled, wait=0)
+    assert encoder.encoded == []
+    assert encode_all(filled, wait=0).encoded == 7
+
+
+def test_another_that_encodes_is_waited_for_as_long_as_for_any_lock(filled: Workspace) -> None:
+    filled.settings = replace(filled.settings, lock_seconds=0)
+    files.make_private_folder(filled.home.encode_lock.parent)
+    with locks.holding(filled.home.encode_lock, 0), pytest.raises(Busy):
+        encode_all(filled)
+
+
+def test_encoding_does_not_keep_anybody_from_saving(filled: Workspace, encoder: FakeEncoder) -> None:
+    saved: list[write.Written] = []
+
+    def meanwhile(*_: int) -> None:
+        if not saved:
+            saved.append(save.save(filled, "It is about a lantern.", title="lantern"))
+
+    encode_all(filled, meanwhile)
+    assert near(filled, "lantern") == ["lantern"]
+    assert len(encoder.encoded) == 8
+
+
+@pytest.mark.usefixtures("_small_steps")
+def test_what_another_has_encoded_meanwhile_is_not_encoded_again(filled: Workspace, encoder: FakeEncoder) -> None:
+    def meanwhile(*_: int) -> None:
+        other = open_workspace(actor="other", home=filled.home.root, vault=filled.settings.vault, clock=filled.clock)
+        other.settings, other._encoder = filled.settings, encoder
+        find.search(other, "anything")
+        other.close()
+
+    encode_all(filled, meanwhile)
+    assert len(encoder.encoded) == len(set(encoder.encoded)) == 7
+
+
+def test_work_that_belongs_to_no_note_does_not_go_on_forever(filled: Workspace) -> None:
+    filled.index._connection.execute("INSERT INTO pending (key) VALUES (x'00')")
+    assert encode_all(filled).encoded == 7
+
+
+def test_without_a_model_it_says_what_to_do(filled: Workspace) -> None:
+    filled._encoder = None
+    with pytest.raises(ModelError, match="memem model fetch"):
+        encode_all(filled)
+
+
+def test_without_a_vault_it_says_what_to_do(meant: Workspace) -> None:
+    with pytest.raises(VaultMissing, match="Save a memory"):
+        encode_all(meant)
+
+
+def test_a_home_that_cannot_be_used_is_told_in_one_line(filled: Workspace) -> None:
+    filled.home.encode_lock.parent.mkdir(exist_ok=True)
+    filled.home.encode_lock.mkdir()
+    with pytest.raises(HomeError) as raised:
+        encode_all(filled)
+    assert "\n" not in str(raised.value)
+
+
+# --- vectors that nobody needs ------------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("_eager")
+def test_vectors_of_forgotten_memories_are_dropped_and_the_others_kept(filled: Workspace, encoder: FakeEncoder) -> None:
+    encode_all(filled)
+    for word in WORDS[:4]:
+        forget.forget(filled, find.search(filled, word)[0].id)
+    assert encode_all(filled) == Encoded(0, 3, compacted=True)
+    assert filled.vectors().count() == 3
+    assert [near(filled, word) for word in WORDS[4:]] == [[word] for word in WORDS[4:]]
+    assert encode_all(filled) == Encoded(0, 3, compacted=False)
+    assert len(encoder.encoded) == 7
+
+
+@pytest.mark.usefixtures("_eager")
+def test_a_dropped_vector_is_computed_again_when_its_text_returns(filled: Workspace, encoder: FakeEncoder) -> None:
+    encode_all(filled)
+    for word in WORDS[:4]:
+        forget.forget(filled, find.search(filled, word)[0].id)
+    encode_all(filled)
+    save.save(filled, f"It is about a {WORDS[0]}.", title=WORDS[0], anyway=True)
+    assert near(filled, WORDS[0]) == [WORDS[0]]
+    assert len(encoder.encoded) == 8
+
+
+@pytest.mark.usefixtures("_eager")
+@pytest.mark.parametrize("text", ["It is about a lantern.", "It is about a walrus."], ids=["new", "returned"])
+def test_a_memory_saved_while_others_are_dropped_keeps_its_vector(
+    filled: Workspace, encoder: FakeEncoder, clock: SteppingClock, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    encode_all(filled)
+    for word in WORDS[:4]:
+        forget.forget(filled, find.search(filled, word)[0].id)
+    title = text.removeprefix("It is about a ").rstrip(".")
+    compact = vectors.VectorStore.compact
+
+    def save_meanwhile(store: vectors.VectorStore, *held: object) -> bool:
+        other = open_workspace(actor="other", home=filled.home.root, vault=filled.settings.vault, clock=clock)
+        other.settings, other._encoder = filled.settings, encoder
+        save.save(other, text, title=title, anyway=True)
+        find.search(other, "anything")
+        other.close()
+        return compact(store, *held)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(vectors.VectorStore, "compact", save_meanwhile)
+    assert encode_all(filled).compacted
+    assert near(filled, title) == [title]
+
+
+# --- another model ------------------------------------------------------------------------------------------------
+
+
+def folders(ws: Workspace) -> list[Path]:
+    return sorted(ws.home.vectors.iterdir())
+
+
+def test_another_model_encodes_everything_into_a_folder_of_its_own(filled: Workspace, encoder: FakeEncoder) -> None:
+    encode_all(filled)
+    (first,) = folders(filled)
+    before = {path.name: path.read_bytes() for path in first.glob("rows-*")}
+    other = FakeEncoder("somebody/other-model 2")
+    use(filled, other)
+    assert encode_all(filled) == Encoded(7, 7, compacted=False)
+    assert len(other.encoded) == 7
+    assert len(folders(filled)) == 2
+    assert {path.name: path.read_bytes() for path in first.glob("rows-*")} == before
+
+
+def test_going_back_to_a_model_needs_nothing(filled: Workspace, encoder: FakeEncoder) -> None:
+    encode_all(filled)
+    other = FakeEncoder("somebody/other-model 2", means={"automobile": "window"})
+    use(filled, other)
+    encode_all(filled)
+    assert near(filled, "automobile") == ["window"]
+    use(filled, encoder)
+    assert near(filled, "automobile") == ["vehicle"]
+    assert encode_all(filled) == Encoded(0, 7, compacted=False)
+    assert len(encoder.encoded) == 7
+
+
+def test_a_memory_that_came_meanwhile_is_encoded_on_the_way_back(filled: Workspace, encoder: FakeEncoder) -> None:
+    encode_all(filled)
+    use(filled, FakeEncoder("somebody/other-model 2"))
+    encode_all(filled)
+    save.save(filled, "It is about a lantern.", title="lantern")
+    encode_all(filled)
+    use(filled, encoder)
+    assert near(filled, "lantern") == ["lantern"]
+    assert len(encoder.encoded) == 8
+
+
+def test_passages_that_no_note_gives_any_more_do_not_keep_it_going(
+    meant: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save.save(meant, "One two three four five. " * 60)
+    monkeypatch.setattr("memem.search.passages.PASSAGE_SIZE", 60)
+    assert encode_all(meant).encoded > 0
+
+
+def test_a_run_gives_signs_of_life_and_ends_the_complaints_of_those_before(filled: Workspace) -> None:
+    log = filled.home.encode_log
+    log.parent.mkdir(exist_ok=True)
+    log.write_text("memem: the disk is full\n")
+    os.utime(log, (0, 0))
+    ages: list[float] = []
+    encode_all(filled, lambda *_: ages.append(log.stat().st_mtime))
+    assert min(ages) > 0
+    assert log.read_text() == ""
+
+
+def test_a_child_is_told_every_path_from_the_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "model").mkdir()
+    environ = {"HOME": "home", "MEMEM_MODEL_DIR": "weights", "MEMEM_EMBED_MODEL": "model", "OTHER": "kept"}
+    ws = open_workspace(actor="test", home=Path("h"), vault=Path("v"), environ=environ)
+    assert ws.environ_for_children() == environ | {
+        "MEMEM_DIR": str(tmp_path / "h"),
+        "MEMEM_OBSIDIAN_VAULT": str(tmp_path / "v"),
+        "MEMEM_MODEL_DIR": str(tmp_path / "weights"),
+        "MEMEM_EMBED_MODEL": str(tmp_path / "model"),
+    }

@@ -1,0 +1,118 @@
+"""Which notes are linked for being near each other: few for each, none between projects, and nothing falls apart."""
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from memem.search.encoders.interface import Vectors
+from memem.search.graph import similar
+from memem.search.graph.rules import Clusters, Pair
+from tests.builders import examples
+
+NOWHERE = "general"
+LEAST, MOST = 0.5, 3
+
+
+def unit(rows: NDArray[Any]) -> Vectors:
+    return np.ascontiguousarray(rows / np.linalg.norm(rows, axis=1, keepdims=True), np.float32)
+
+
+def scattered(count: int, seed: int, *, topics: int = 4, spread: float = 0.25, dimensions: int = 12) -> Vectors:
+    """Vectors around a few directions."""
+    random = np.random.default_rng(seed)
+    middle = unit(random.standard_normal((topics, dimensions)))
+    return unit(middle[random.integers(0, topics, count)] + spread * random.standard_normal((count, dimensions)))
+
+
+def clusters(count: int, pairs: list[tuple[int, int]]) -> list[int]:
+    found = Clusters(count)
+    for one, other in pairs:
+        found.join(one, other)
+    return found.all()
+
+
+def ends(pairs: list[Pair]) -> list[tuple[int, int]]:
+    return [(one, other) for one, other, _ in pairs]
+
+
+def near(vectors: Vectors, projects: list[str]) -> list[tuple[int, int]]:
+    """All pairs of a project above the line, one by one."""
+    cosines = vectors @ vectors.T
+    count = range(len(vectors))
+    return [(i, j) for j in count for i in range(j) if projects[i] == projects[j] and cosines[i, j] >= LEAST]
+
+
+@settings(max_examples=examples(40))
+@given(st.integers(0, 10_000), st.integers(2, 60), st.integers(1, 3))
+def test_what_nearness_connects_in_a_project_stays_connected_however_few_links_are_kept(
+    seed: int, count: int, projects: int
+) -> None:
+    vectors = scattered(count, seed)
+    names = [f"p{number % projects}" for number in range(count)]
+    kept = similar.links(vectors, names, NOWHERE, LEAST, 1)
+    assert clusters(count, ends(kept)) == clusters(count, near(vectors, names))
+
+
+@settings(max_examples=examples(40))
+@given(st.integers(0, 10_000), st.integers(2, 60))
+def test_every_link_is_between_two_that_are_near_and_tells_how_near(seed: int, count: int) -> None:
+    vectors = scattered(count, seed)
+    kept = similar.links(vectors, ["p"] * count, NOWHERE, LEAST, MOST)
+    assert len(set(ends(kept))) == len(kept)
+    for one, other, score in kept:
+        assert one < other
+        assert score == pytest.approx(float(vectors[one] @ vectors[other]), abs=1e-3)
+        assert score >= LEAST - 1e-3
+
+
+def test_a_note_has_as_many_links_as_it_may_where_all_are_near_each_other() -> None:
+    vectors = scattered(60, 1, topics=1, spread=0.1)
+    degrees = Counter(end for pair in ends(similar.links(vectors, ["p"] * 60, NOWHERE, LEAST, MOST)) for end in pair)
+    assert len(degrees) == 60
+    assert sum(count <= MOST for count in degrees.values()) >= 50
+
+
+def test_two_crowds_that_one_pair_connects_stay_connected() -> None:
+    """Each end of the bridge has so many nearer ones that nobody would have looked that far."""
+    random = np.random.default_rng(3)
+    crowds = np.zeros((80, 64), np.float32)
+    crowds[:40, 0] = crowds[40:, 1] = 1
+    crowds += random.standard_normal(crowds.shape).astype(np.float32) * 0.03
+    crowds[0, 1] = crowds[40, 0] = 0.3
+    vectors = unit(crowds)
+    pairs = near(vectors, ["p"] * 80)
+    assert [pair for pair in pairs if (pair[0] < 40) != (pair[1] < 40)] == [(0, 40)]
+    assert (0, 40) in ends(similar.links(vectors, ["p"] * 80, NOWHERE, LEAST, MOST))
+
+
+def test_nothing_connects_two_projects() -> None:
+    vectors = scattered(40, 5, topics=1)
+    names = ["shop", "ledger"] * 20
+    assert all(names[one] == names[other] for one, other in ends(similar.links(vectors, names, NOWHERE, LEAST, MOST)))
+
+
+def test_what_belongs_to_no_project_is_linked_with_notes_of_any_that_have_room_for_it() -> None:
+    vectors = scattered(6, 5, topics=1, spread=0.01)
+    names = ["shop", "ledger", NOWHERE, "shop", "ledger", NOWHERE]
+    kept = ends(similar.links(vectors, names, NOWHERE, LEAST, MOST))
+    across = [pair for pair in kept if names[pair[0]] != names[pair[1]]]
+    assert across
+    assert all(NOWHERE in (names[one], names[other]) for one, other in across)
+    assert max(Counter(end for pair in kept for end in pair).values()) <= MOST
+
+
+def test_in_small_blocks_the_same_comes_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    vectors, names = scattered(50, 9), ["p"] * 50
+    whole = similar.links(vectors, names, NOWHERE, LEAST, MOST)
+    monkeypatch.setattr(similar, "BLOCK_ROWS", 7)
+    assert ends(similar.links(vectors, names, NOWHERE, LEAST, MOST)) == ends(whole)
+
+
+@pytest.mark.parametrize("count", [0, 1])
+def test_where_there_is_nothing_to_compare_there_are_no_links(count: int) -> None:
+    assert similar.links(scattered(4, 1)[:count], ["p"] * count, NOWHERE, LEAST, MOST) == []

@@ -1,0 +1,62 @@
+"""Of many links few are kept: a spanning forest first, then the strongest that there is room for."""
+
+from collections import Counter
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memem.search.graph.rules import Clusters, Pair, filled, forest
+
+PAIRS = st.lists(st.tuples(st.integers(0, 11), st.integers(0, 11), st.integers(1, 99)), max_size=60)
+
+
+def ordered(drawn: list[tuple[int, int, int]]) -> list[Pair]:
+    """Each pair once, the strongest first."""
+    found = {(min(one, other), max(one, other)): score / 100 for one, other, score in drawn if one != other}
+    return sorted(((*pair, score) for pair, score in found.items()), key=lambda pair: (-pair[2], pair))
+
+
+def clusters(pairs: list[Pair]) -> list[int]:
+    found = Clusters(12)
+    for one, other, _ in pairs:
+        found.join(one, other)
+    return found.all()
+
+
+@given(PAIRS)
+def test_a_forest_connects_what_the_pairs_connect_with_as_few_as_can_be(drawn: list[tuple[int, int, int]]) -> None:
+    pairs = ordered(drawn)
+    kept = forest(pairs, Clusters(12))
+    assert clusters(kept) == clusters(pairs)
+    assert len(kept) == 12 - len(set(clusters(pairs)))
+
+
+def test_of_a_circle_the_weakest_link_goes() -> None:
+    circle = [(0, 1, 0.9), (1, 2, 0.8), (0, 2, 0.7)]
+    assert forest(circle, Clusters(3)) == circle[:2]
+
+
+@given(PAIRS, st.integers(1, 4))
+def test_what_comes_on_top_gives_no_note_more_links_than_it_may_have(
+    drawn: list[tuple[int, int, int]], most: int
+) -> None:
+    pairs = ordered(drawn)
+    trunk = forest(pairs, Clusters(12))
+    degrees = [0] * 12
+    kept = list(filled(trunk, pairs, degrees, most))
+    assert kept[: len(trunk)] == trunk
+    assert len(set(kept)) == len(kept)
+    before = Counter(end for one, other, _ in trunk for end in (one, other))
+    after = Counter(end for one, other, _ in kept for end in (one, other))
+    assert degrees == [after[place] for place in range(12)]
+    assert all(after[place] <= max(most, before[place]) for place in range(12))
+
+
+@given(PAIRS)
+def test_what_is_left_out_had_no_room_at_one_of_its_ends(drawn: list[tuple[int, int, int]]) -> None:
+    degrees = [0] * 12
+    pairs = ordered(drawn)
+    kept = set(filled((), pairs, degrees, 2))
+    assert all(
+        degrees[one] >= 2 or degrees[other] >= 2 for one, other, score in pairs if (one, other, score) not in kept
+    )

@@ -1,0 +1,245 @@
+"""What holds now is shown unasked, and what was held true at a time is found by who asks for that time."""
+
+import sqlite3
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from memem.core.errors import InputError
+from memem.core.memory import Memory
+from memem.inject import session_start, slice
+from memem.notes import write
+from memem.search import database, find, refresh
+from memem.search.schema import MIGRATIONS
+from memem.search.words import Scope
+from memem.workspace import Workspace
+from tests.fakes import SteppingClock
+
+TODAY, YESTERDAY, TOMORROW = "2026-03-01", "2026-02-28", "2026-03-02"
+"""By the clock of the tests it is nine in the morning."""
+SIGNED = "Tokens of the gateway are signed with HS256."
+
+
+def keep(ws: Workspace, number: int, body: str = SIGNED, **properties: object) -> Memory:
+    """A memory of the shop, written down in January."""
+    identity = f"{number:08d}-0000-4000-8000-000000000000"
+    memory = Memory(identity, f"N{number}", f"{body} {number}", "shop", created="2026-01-10T09:00:00+01:00")
+    memory = replace(memory, **{"updated": memory.created, **properties})  # type: ignore[arg-type]
+    return write.keep(ws, memory).memory
+
+
+def found(ws: Workspace, as_of: str | None = None, query: str = "gateway tokens signed") -> set[str]:
+    return {hit.title for hit in find.search(ws, query, as_of=as_of)}
+
+
+def unasked(ws: Workspace) -> set[str]:
+    return {hit.title for hit in find.eligible(ws, "gateway tokens signed", "shop")}
+
+
+# --- what holds now -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("properties", "shown"),
+    [
+        ({}, True),
+        ({"valid_to": TODAY}, True),
+        ({"valid_to": YESTERDAY}, False),
+        ({"valid_to": "2026-03-01T08:59:00+01:00"}, False),
+        ({"valid_to": "2026-03-01T09:01:00+01:00"}, True),
+        ({"valid_from": TODAY}, True),
+        ({"valid_from": TOMORROW}, False),
+        ({"valid_from": "2026-03-01T09:01:00"}, False),
+        ({"created": "2030-01-01T09:00:00+01:00"}, True),  # of a machine whose clock is wrong
+        ({"valid_to": "never"}, True),
+        ({"valid_from": TOMORROW, "valid_to": TOMORROW}, False),
+    ],
+)
+def test_unasked_only_what_holds_by_its_own_word_is_shown(
+    ws: Workspace, properties: dict[str, str], shown: bool
+) -> None:
+    keep(ws, 1, **properties)
+    assert unasked(ws) == ({"N1"} if shown else set())
+    assert found(ws) == {"N1"}
+
+
+def test_it_is_shown_no_more_once_its_day_is_over_and_nothing_has_to_be_indexed_for_that(
+    ws: Workspace, clock: SteppingClock
+) -> None:
+    keep(ws, 1, valid_to=TODAY)
+    clock.forward(hours=15)
+    assert not unasked(ws)
+
+
+def test_a_slice_shows_only_what_holds(ws: Workspace, tmp_path: Path) -> None:
+    keep(ws, 1, valid_to=YESTERDAY)
+    keep(ws, 2)
+    shown = slice.slice_for(ws, "with what are gateway tokens signed, HS256?", cwd=tmp_path, project="shop")
+    assert [hit.title for hit in shown.hits] == ["N2"]
+
+
+def test_what_stands_for_a_project_is_what_holds(ws: Workspace) -> None:
+    for number, layer in enumerate((0, 1, 2, 0, 1, 2), 1):
+        keep(ws, number, layer=layer, importance=5, **({"valid_to": YESTERDAY} if number > 3 else {}))
+    assert [entry.title for entry in find.pinned(ws, "shop")] == ["N1"]
+    assert [entry.title for entry in find.conventions(ws, "shop")] == ["N2"]
+    assert find.count_in_force(ws, "shop") == 3
+
+
+def test_after_a_compaction_only_what_still_holds_is_told_again(
+    ws: Workspace, clock: SteppingClock, tmp_path: Path
+) -> None:
+    folder = tmp_path / "shop"
+    folder.mkdir()
+    ids = [keep(ws, 1, valid_to=TODAY).id, keep(ws, 2).id]
+    ws.contexts.add("s1", ids, clock.ticks())
+    clock.forward(days=1)
+    told = session_start.brief(ws, cwd=folder, session="s1", source="compact")
+    assert ("HS256. 1" in told, "HS256. 2" in told) == (False, True)
+
+
+def test_about_a_file_only_what_holds_is_told(ws: Workspace) -> None:
+    keep(ws, 1, paths=("src/auth.py",), valid_to=YESTERDAY)
+    keep(ws, 2, paths=("src/auth.py",))
+    assert [entry.title for entry in find.about(ws, "src/auth.py", "shop")] == ["N2"]
+
+
+# --- what held then -----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def thread(ws: Workspace) -> Workspace:
+    """Three that replaced each other, and one that was archived."""
+    keep(ws, 1, status="deprecated", superseded_by="[[n2-00000002]]", valid_to="2026-01-31T12:00:00+01:00")
+    keep(
+        ws,
+        2,
+        valid_from="2026-01-31T12:00:00+01:00",
+        status="deprecated",
+        supersedes="[[n1-00000001]]",
+        superseded_by="[[n3-00000003]]",
+        updated="2026-02-20T09:00:00+01:00",
+    )
+    keep(ws, 3, created="2026-02-20T09:00:00+01:00", supersedes="[[n2-00000002]]")
+    keep(ws, 4, layer=3, valid_to="2026-02-10")
+    return ws
+
+
+@pytest.mark.parametrize(
+    ("then", "titles"),
+    [
+        ("2026-01-09", set()),
+        ("2026-01-10", {"N1", "N4"}),
+        ("2026-01-31T11:59:59+01:00", {"N1", "N4"}),
+        ("2026-01-31T11:00:00Z", {"N2", "N4"}),
+        ("2026-01-31", {"N2", "N4"}),
+        ("2026-02-10", {"N2", "N4"}),
+        ("2026-02-11", {"N2"}),
+        ("2026-02-20T08:59:59+01:00", {"N2"}),
+        ("2026-02-20", {"N3"}),
+        ("2030-01-01", {"N3"}),
+        ("yesterday", {"N3"}),
+        ("last month", {"N3"}),
+        ("in January", {"N2", "N4"}),
+        ("January 2026", {"N2", "N4"}),
+        ("last year", set()),
+    ],
+)
+def test_a_search_as_of_a_time_finds_what_was_held_true_then(thread: Workspace, then: str, titles: set[str]) -> None:
+    assert found(thread, then) == titles
+
+
+def test_without_a_time_all_are_found(thread: Workspace) -> None:
+    assert found(thread) == {"N1", "N2", "N3", "N4"}
+
+
+def test_what_says_nothing_of_when_it_began_was_always_held(ws: Workspace, memories: Path) -> None:
+    keep(ws, 1)
+    (memories / "own.md").write_text("The gateway tokens are signed by hand.")
+    refresh.refresh(ws)
+    assert found(ws, "2020-01-01") == {"own"}
+
+
+def test_what_is_in_quarantine_was_never_held(ws: Workspace) -> None:
+    keep(ws, 1, status="quarantined")
+    assert found(ws, TODAY) == set()
+
+
+def test_what_a_person_set_aside_was_held_until_they_did(ws: Workspace, memories: Path, clock: SteppingClock) -> None:
+    keep(ws, 1)
+    clock.forward(days=10)
+    write.edit(ws, "00000001", status="deprecated")
+    assert (found(ws, "2026-03-10"), found(ws, "2026-03-11")) == ({"N1"}, set())
+
+
+def test_what_became_of_it_since_does_not_count_then(ws: Workspace) -> None:
+    aside = {"status": "deprecated", "valid_to": TODAY, "superseded_by": "[[n2-00000002]]"}
+    keep(ws, 1, **aside)
+    keep(ws, 2, supersedes="[[n1-00000001]]")
+    now = {hit.title: hit.score for hit in find.search(ws, "gateway tokens signed")}
+    then = {hit.title: hit.score for hit in find.search(ws, "gateway tokens signed", as_of="2026-02-01")}
+    assert now["N1"] < now["N2"]
+    assert then["N1"] == then["N2"]
+
+
+@pytest.mark.parametrize("text", ["", "soon", "2026-13-01", "since March", "the day the shop opened"])
+def test_what_names_no_time_is_refused_with_advice(ws: Workspace, text: str) -> None:
+    keep(ws, 1)
+    with pytest.raises(InputError, match=r"is no date\. Say 2026-06-01"):
+        found(ws, text)
+
+
+# --- in the index -------------------------------------------------------------------------------------------------
+
+
+def test_an_index_from_before_gets_the_columns_and_is_filled_anew(ws: Workspace) -> None:
+    keep(ws, 1, valid_to=YESTERDAY)
+    ws.close()
+    ws.index_file.unlink()
+    with closing(database.connect(ws.index_file, MIGRATIONS[:2])) as old:
+        old.execute("INSERT INTO meta VALUES ('built_for', 'a memem of before')")
+        old.execute("INSERT INTO notes (path, mtime, ctime, size, digest) VALUES ('x.md', 1, 1, 1, 'x')")
+    refresh.refresh(ws)
+    (row,) = ws.index.rows()
+    assert row.memory
+    assert row.stated.ends == row.held.ends
+    assert row.held.begins
+    with closing(sqlite3.connect(ws.index_file)) as file:
+        assert file.execute("PRAGMA user_version").fetchone() == (len(MIGRATIONS),)
+    assert not unasked(ws)
+
+
+def test_a_rebuilt_index_says_the_same(thread: Workspace) -> None:
+    before = [(row.path, row.stated, row.held) for row in thread.index.rows("1 ORDER BY path")]
+    thread.close()
+    thread.index_file.unlink()
+    refresh.refresh(thread)
+    assert [(row.path, row.stated, row.held) for row in thread.index.rows("1 ORDER BY path")] == before
+
+
+def test_a_scope_of_now_and_of_then_can_be_asked_together(thread: Workspace) -> None:
+    scope = Scope(("shop",), archive=True, now=thread.clock().timestamp(), as_of=find.moment_of(thread, "2026-02-05"))
+    conditions, values = database.within(scope)
+    assert thread.index.count_where(f"1{conditions}", values) == 1
+
+
+# --- when the successor is gone -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("status", "shown"), [("active", {"N2"}), ("deprecated", set()), ("stale", set())])
+def test_of_a_chain_that_leads_to_nothing_the_last_is_shown_unless_it_was_set_aside(
+    ws: Workspace, tmp_path: Path, status: str, shown: set[str]
+) -> None:
+    keep(ws, 1, superseded_by="[[n2-00000002]]")
+    keep(ws, 2, "Something else entirely.", superseded_by="[[gone-99999999]]", status=status)
+    prompt = "with what are the gateway tokens signed, HS256?"
+    assert {hit.title for hit in slice.slice_for(ws, prompt, cwd=tmp_path, project="shop").hits} == shown
+
+
+def test_a_successor_that_holds_no_longer_is_not_shown(ws: Workspace, tmp_path: Path) -> None:
+    keep(ws, 1, superseded_by="[[n2-00000002]]")
+    keep(ws, 2, "Something else entirely.", valid_to=YESTERDAY)
+    prompt = "with what are the gateway tokens signed, HS256?"
+    assert not slice.slice_for(ws, prompt, cwd=tmp_path, project="shop").hits

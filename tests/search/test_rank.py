@@ -1,0 +1,452 @@
+"""Relevance decides the order; everything else may only nudge it, within bounds."""
+
+from dataclasses import replace
+from itertools import permutations, product
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memem.core.memory import STATUSES, Hit, Memory
+from memem.search import ranking as module
+from memem.search.ranking import CHANCE, COSINE, FUSED, KEYWORDS, PASSAGE_CHARACTERS, Blend, Leaning, rank
+from memem.search.words import Found, Match, Term
+from tests.builders import examples
+
+ZEBRA, STRIPES, LITERAL = Term("zebra"), Term("stripes"), Term("ops-4821", literal=True)
+FREQUENCIES = {ZEBRA: 2, STRIPES: 1, LITERAL: 1}
+MOST = module.SAME_PROJECT * module.PATH_MATCH * (1 + 2 * module.IMPORTANCE_STEP)
+LEAST = module.SET_ASIDE * (1 - 2 * module.IMPORTANCE_STEP)
+
+
+def match(name: str, bm25: float = 1.0, terms: tuple[Term, ...] = (ZEBRA,), **fields: Any) -> Match:
+    return Match(f"{name}.md", (0, 0, 0), Memory(id=name, title=name, body="", **fields), bm25, terms)
+
+
+def found(*matches: Match, notes: int = 100) -> Found:
+    return Found(matches, FREQUENCIES, notes)
+
+
+def order(*matches: Match, project: str = "shop", files: tuple[str, ...] = ()) -> list[str]:
+    return [hit.id for hit in rank(found(*matches), Leaning(project, files))]
+
+
+def only(one: Match, **options: Any) -> Hit:
+    (hit,) = rank(found(one, **options), Leaning("shop"))
+    return hit
+
+
+# --- order --------------------------------------------------------------------------------------------------------
+
+
+def test_nothing_found_is_nothing_ranked() -> None:
+    assert rank(found(), Leaning("shop")) == []
+
+
+def test_the_more_relevant_comes_first() -> None:
+    assert order(match("weak", 1.0), match("strong", 3.0), match("middle", 2.0)) == ["strong", "middle", "weak"]
+
+
+@pytest.mark.parametrize(
+    ("ahead", "behind"),
+    [
+        ({"project": "shop"}, {"project": "general"}),
+        ({"importance": 5}, {"importance": 3}),
+        ({"importance": 3}, {"importance": 1}),
+        ({"paths": ("src/auth/*",)}, {"paths": ("docs/*",)}),
+        ({}, {"status": "deprecated"}),
+        ({}, {"status": "stale"}),
+        ({}, {"superseded_by": "[[newer-3f2c9a1e]]"}),
+        ({"importance": 1}, {"status": "deprecated", "importance": 5, "project": "shop", "paths": ("src/**",)}),
+    ],
+)
+def test_among_equals_what_fits_better_comes_first(ahead: dict[str, Any], behind: dict[str, Any]) -> None:
+    files = ("src/auth/token.py",)
+    for names in (("a", "b"), ("b", "a")):
+        assert order(match(names[0], **ahead), match(names[1], **behind), files=files)[0] == names[0]
+
+
+@pytest.mark.parametrize("relevance", list(permutations((0.1, 1.0, 10.0))))
+def test_what_was_superseded_is_behind_what_replaced_it_however_well_it_matches(
+    relevance: tuple[float, float, float],
+) -> None:
+    """The ids are such that by them alone the oldest would come first."""
+    oldest, older, newest = relevance
+    chain = (
+        match("a" * 8, oldest, superseded_by=f"[[older-{'b' * 8}]]"),
+        match("b" * 8, older, superseded_by=f"[[newest-{'c' * 8}]]"),
+        match("c" * 8, newest),
+    )
+    assert order(*chain) == ["c" * 8, "b" * 8, "a" * 8]
+
+
+def test_two_that_superseded_each_other_are_still_ranked() -> None:
+    one, other = match("a" * 8, superseded_by=f"[[b-{'b' * 8}]]"), match("b" * 8, superseded_by=f"[[a-{'a' * 8}]]")
+    assert order(one, other) == order(other, one) == ["a" * 8, "b" * 8]
+
+
+def test_ties_are_broken_by_id_whatever_order_they_come_in() -> None:
+    paths = {"a": "z.md", "b": "y.md", "c": "x.md"}
+    matches = [replace(match(name), path=path) for name, path in paths.items()]
+    assert {tuple(order(*ordered)) for ordered in permutations(matches)} == {("a", "b", "c")}
+
+
+def test_two_files_with_one_id_keep_the_order_of_their_paths() -> None:
+    twins = [replace(match("twin"), path=path) for path in ("b.md", "a.md")]
+    assert [hit.path for hit in rank(found(*twins), Leaning("shop"))] == ["a.md", "b.md"]
+
+
+# --- bounds -------------------------------------------------------------------------------------------------------
+
+_fields = st.fixed_dictionaries(
+    {
+        "project": st.sampled_from(("shop", "general", "other")),
+        "importance": st.integers(min_value=1, max_value=5),
+        "status": st.sampled_from(STATUSES),
+        "superseded_by": st.sampled_from(("", "[[x]]")),
+        "paths": st.sampled_from(((), ("src/**",), ("src/**", "*.py"))),
+    }
+)
+_bm25 = st.floats(min_value=1e-6, max_value=1e3)
+
+
+@settings(max_examples=examples(60))
+@given(_fields, _fields, _bm25, st.floats(min_value=1.01, max_value=1e3), st.sampled_from((1.0, 50.0, 1e6)))
+def test_nudges_together_cannot_overturn_a_clear_difference_in_relevance(
+    better: dict[str, Any], worse: dict[str, Any], bm25: float, factor: float, best: float
+) -> None:
+    """Whatever else was found, and however good it was."""
+    clear = bm25 * factor * MOST / LEAST
+    matches = (match("z", clear, **better), match("a", bm25, **worse), match("best", clear * best))
+    ordered = order(*matches, files=("src/x.py",))
+    assert ordered.index("z") < ordered.index("a")
+
+
+@given(st.lists(st.tuples(_bm25, _fields), min_size=1, max_size=8))
+def test_a_score_is_between_nothing_and_one(found_fields: list[tuple[float, dict[str, Any]]]) -> None:
+    matches = [match(str(n), bm25, **fields) for n, (bm25, fields) in enumerate(found_fields)]
+    hits = rank(found(*matches), Leaning("shop", ("src/x.py",)))
+    assert all(0 <= hit.score <= 1 for hit in hits)
+    assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+
+
+def test_the_best_match_with_everything_for_it_scores_one() -> None:
+    (hit,) = rank(found(match("a", project="shop", importance=5, paths=("*",))), Leaning("shop", ("x",)))
+    assert hit.score == 1
+
+
+# --- what a hit tells ---------------------------------------------------------------------------------------------
+
+
+def test_a_hit_tells_its_memory_its_place_and_its_words() -> None:
+    hit = only(match("a", terms=(ZEBRA, LITERAL)))
+    assert (hit.memory.id, hit.path, hit.terms) == ("a", "a.md", ("zebra", "ops-4821"))
+
+
+@pytest.mark.parametrize(("terms", "literal"), [((ZEBRA,), False), ((ZEBRA, LITERAL), True), ((), False)])
+def test_a_hit_is_literal_when_it_holds_something_exact(terms: tuple[Term, ...], literal: bool) -> None:
+    assert only(match("a", terms=terms)).literal == literal
+
+
+def test_coverage_is_the_share_of_what_was_asked_by_rarity() -> None:
+    nothing, common, rare, everything = (
+        only(match("a", terms=terms)).coverage for terms in ((), (ZEBRA,), (STRIPES,), tuple(FREQUENCIES))
+    )
+    assert nothing == 0 < common < rare < everything == 1
+
+
+def test_bigrams_that_are_no_words_are_not_missed_by_what_holds_the_others() -> None:
+    known, across = Term("连接", bigram=True), Term("库连", bigram=True)
+    hits = rank(Found((match("a", terms=(known,)),), {known: 1, across: 0}, 100))
+    assert hits[0].coverage > 0.85
+
+
+@pytest.mark.parametrize(
+    ("terms", "frequency", "named"), [((LITERAL,), 1, True), ((LITERAL,), 40, False), ((ZEBRA,), 1, False)]
+)
+def test_a_hit_is_named_when_it_holds_an_identifier_that_few_others_hold(
+    terms: tuple[Term, ...], frequency: int, named: bool
+) -> None:
+    (hit,) = rank(Found((match("a", terms=terms),), FREQUENCIES | {LITERAL: frequency}, 100))
+    assert hit.named == named
+
+
+def test_a_part_of_a_compound_covers_less_than_a_word() -> None:
+    whole, part = Term("pool"), Term("pool", part=True)
+    shares = []
+    for asked in (whole, part):
+        hits = rank(Found((match("a", terms=(asked,)),), {asked: 1, STRIPES: 1}, 100), Leaning("shop"))
+        shares.append(hits[0].coverage)
+    assert shares[1] < shares[0]
+
+
+@given(
+    st.dictionaries(
+        st.builds(Term, st.text("abc", min_size=1, max_size=3), part=st.booleans(), bigram=st.booleans()),
+        st.integers(min_value=0, max_value=50),
+        max_size=6,
+    ),
+    st.data(),
+)
+def test_coverage_is_between_nothing_and_one(frequencies: dict[Term, int], data: st.DataObject) -> None:
+    known = sorted((term for term, count in frequencies.items() if count), key=str)
+    held = data.draw(st.lists(st.sampled_from(known), unique=True)) if known else []
+    hits = rank(Found((match("a", terms=tuple(held)),), frequencies, 50), Leaning("shop"))
+    assert 0 <= hits[0].coverage <= 1
+
+
+@pytest.mark.parametrize(("projects", "statuses"), list(product((("shop",), ("general", "shop")), STATUSES[:2])))
+def test_ranking_is_the_same_every_time(projects: tuple[str, ...], statuses: str) -> None:
+    matches = [match(str(n), 1 + n % 3, project=projects[n % len(projects)], status=statuses) for n in range(9)]
+    assert rank(found(*matches), Leaning("shop")) == rank(found(*reversed(matches)), Leaning("shop"))
+
+
+# --- words and meaning --------------------------------------------------------------------------------------------
+
+
+def near(name: str, cosine: float | None, bm25: float = 0.0, **fields: Any) -> Match:
+    """A match with a vector; with a word too, if it has a BM25."""
+    return replace(match(name, bm25, (ZEBRA,) if bm25 else (), **fields), cosine=cosine)
+
+
+def relevance(*matches: Match, blend: Blend = FUSED, asked: tuple[Term, ...] = (ZEBRA,)) -> dict[str, Any]:
+    """What each scores, without the nudges, which are the same for all of them."""
+    frequencies = {term: FREQUENCIES[term] for term in asked}
+    hits = rank(Found(matches, frequencies, 100), Leaning("shop"), blend)
+    return {hit.id: pytest.approx(hit.score * MOST, abs=2e-4) for hit in hits}
+
+
+def test_relevance_is_seven_parts_meaning_and_three_parts_words() -> None:
+    found = relevance(near("a", 0.8, 1.0), near("b", 0.4, 2.0), near("c", 0.4))
+    assert found == {"a": 0.7 + 0.3 * 0.5, "b": 0.7 * 0.5 + 0.3, "c": 0.7 * 0.5}
+
+
+def test_a_literal_in_the_query_gives_words_their_half() -> None:
+    matches = (near("a", 0.8), near("b", 0.4, 2.0), near("c", 0.4, 1.0))
+    assert relevance(*matches, asked=(ZEBRA, LITERAL)) == {"a": 0.5, "b": 0.75, "c": 0.5}
+
+
+def test_an_exact_identifier_comes_before_what_is_merely_about_the_same() -> None:
+    exact = replace(near("exact", 0.5, 2.0), terms=(LITERAL,))
+    found = Found((near("about", 0.7), exact), {LITERAL: 1}, 100)
+    assert [hit.id for hit in rank(found, Leaning("shop"))] == ["exact", "about"]
+
+
+def test_meaning_is_measured_from_nothing_to_the_nearest_candidate() -> None:
+    found = relevance(near("nearest", 0.8), near("half", 0.4), near("against", -0.3, 1.0))
+    assert found == {"nearest": 0.7, "half": 0.35, "against": 0.3}
+
+
+def test_what_is_equally_near_is_ordered_by_words() -> None:
+    found = relevance(near("a", 0.4, 1.0), near("b", 0.4, 2.0), near("c", 0.4))
+    assert found == {"a": 0.7 + 0.15, "b": 1.0, "c": 0.7}
+
+
+def test_what_has_no_vector_yet_is_judged_by_its_words() -> None:
+    assert relevance(near("a", 0.8, 1.0), near("b", None, 2.0)) == {"a": 0.85, "b": 1.0}
+
+
+def test_where_meaning_had_no_part_words_decide_alone() -> None:
+    assert order(match("weak", 1.0), match("strong", 2.0)) == ["strong", "weak"]
+
+
+HALF = {Term(f"asked{number}"): 1 for number in range(10)}
+
+
+def covering(name: str, words: int, *, cosine: float | None, bm25: float = 1.0, **fields: Any) -> Match:
+    """A match that holds so many of ten words that are asked for."""
+    return replace(match(name, bm25, tuple(HALF)[:words], **fields), cosine=cosine)
+
+
+def of_ten(*matches: Match, blend: Blend = FUSED, more: dict[Term, int] | None = None) -> dict[str, Any]:
+    hits = rank(Found(matches, HALF | (more or {}), 100), Leaning("shop"), blend)
+    return {hit.id: pytest.approx(hit.score * MOST, abs=2e-4) for hit in hits}
+
+
+def test_words_that_are_a_small_part_of_what_is_asked_count_nothing_where_meaning_is_known() -> None:
+    ranked = of_ten(covering("few", 3, cosine=0.4), covering("enough", 4, cosine=0.4))
+    assert ranked == {"few": 0.7, "enough": 1.0}
+
+
+def test_without_a_vector_few_words_count_too() -> None:
+    assert of_ten(covering("few", 1, cosine=None), covering("enough", 4, cosine=0.4))["few"] == 1.0
+
+
+def test_in_a_script_the_encoder_does_not_read_few_words_count_too() -> None:
+    unread = covering("few", 1, cosine=0.4)
+    unread = replace(unread, memory=replace(unread.memory, body="海象在码头上睡觉"))
+    assert of_ten(unread) == {"few": 0.2 + 0.8}
+
+
+def test_a_name_counts_however_little_of_what_is_asked_it_is() -> None:
+    named = replace(covering("named", 0, cosine=0.4), terms=(LITERAL,))
+    ranked = of_ten(named, covering("few", 1, cosine=0.4), more={LITERAL: 1})
+    assert ranked == {"named": 0.5 + 0.5, "few": 0.5}
+    common = of_ten(named, covering("few", 1, cosine=0.4), more={LITERAL: 40})
+    assert common["named"] == common["few"]
+
+
+def test_how_small_a_part_counts_nothing_is_the_blends_to_say() -> None:
+    few = covering("few", 1, cosine=0.4)
+    assert of_ten(few, blend=replace(FUSED, least_coverage=0.0)) == {"few": 1.0}
+    assert of_ten(few, blend=KEYWORDS) == {"few": 1.0}
+
+
+def length_costs(characters: int, blend: Blend = FUSED) -> float:
+    """How much less relevant a note of this length is than a short one that is as near."""
+    long = near("long", 0.5)
+    ranked = of_ten(near("short", 0.5), replace(long, memory=replace(long.memory, body="x" * characters)), blend=blend)
+    return float(ranked["short"].expected - ranked["long"].expected)
+
+
+@pytest.mark.parametrize("characters", [0, 10, PASSAGE_CHARACTERS])
+def test_a_note_of_one_passage_loses_nothing_by_its_length(characters: int) -> None:
+    assert length_costs(characters) == 0
+
+
+def test_the_longer_a_note_the_more_of_its_nearness_it_loses_but_never_much() -> None:
+    costs = [length_costs(PASSAGE_CHARACTERS * passages) for passages in (2, 10, 100)]
+    assert 0 < costs[0] < costs[1] < costs[2] < 0.3
+    assert length_costs(50_000, COSINE) == 0
+
+
+def test_a_long_note_that_is_hardly_near_is_not_pushed_below_nothing() -> None:
+    long = near("long", 0.11)
+    long = replace(long, memory=replace(long.memory, body="x" * 500_000))
+    assert of_ten(near("short", 0.5), long) == {"short": 0.7, "long": 0.0}
+
+
+def test_a_hit_tells_its_whole_cosine_whatever_its_length() -> None:
+    long = near("long", 0.5)
+    (hit,) = rank(found(replace(long, memory=replace(long.memory, body="x" * 5_000))))
+    assert hit.cosine == 0.5
+
+
+def test_keywords_alone_know_nothing_of_what_is_near() -> None:
+    found = relevance(near("near", 0.9), near("weak", 0.8, 1.0), near("strong", 0.2, 2.0), blend=KEYWORDS)
+    assert found == {"strong": 1.0, "weak": 0.5}
+
+
+def test_the_cosine_alone_knows_nothing_of_words() -> None:
+    found = relevance(near("near", 0.8), near("weak", 0.4, 1.0), near("strong", 0.2, 2.0), blend=COSINE)
+    assert found == {"near": 1.0, "weak": 0.5, "strong": 0.25}
+
+
+@pytest.mark.parametrize(
+    ("cosine", "bm25", "kept"),
+    [(0.0999, 0.0, False), (CHANCE, 0.0, True), (0.0999, 1.0, True), (-0.5, 1.0, True), (None, 1.0, True)],
+)
+def test_without_a_word_in_common_a_note_must_be_nearer_than_chance(
+    cosine: float | None, bm25: float, kept: bool
+) -> None:
+    found = relevance(near("best", 0.9, 2.0), near("it", cosine, bm25))
+    assert ("it" in found) == kept
+
+
+@pytest.mark.parametrize(
+    ("cosine", "bm25", "source"), [(None, 1.0, "keyword"), (0.5, 0.0, "cosine"), (0.5, 1.0, "both")]
+)
+def test_a_hit_says_by_what_it_was_found(cosine: float | None, bm25: float, source: str) -> None:
+    (hit,) = rank(Found((near("a", cosine, bm25),), {ZEBRA: 1}, 100), Leaning("shop"))
+    assert (hit.source, hit.cosine) == (source, cosine)
+
+
+def test_every_hit_says_why_meaning_had_no_part() -> None:
+    hits = rank(Found((match("a"), match("b")), FREQUENCIES, 100, degraded="no weights"), Leaning("shop"))
+    assert [hit.degraded for hit in hits] == ["no weights", "no weights"]
+
+
+_links = st.fixed_dictionaries(
+    {
+        "superseded_by": st.sampled_from(("", "[[note-1-------]]", "[[note-2-------]]")),
+        "related": st.sampled_from(((), ("[[note-0-------]]",), ("[[note-1-------]]", "[[note-3-------]]"))),
+    }
+)
+_found = st.tuples(
+    st.one_of(st.none(), st.sampled_from((0.3, 0.5)), st.floats(-1, 1)),
+    st.sampled_from((0.0, 0.5, 2.0)),
+    st.tuples(_fields, _links).map(lambda both: both[0] | both[1]),
+)
+_blend = st.sampled_from((FUSED, KEYWORDS, COSINE))
+
+
+@settings(max_examples=examples(150))
+@given(st.lists(_found, min_size=1, max_size=8), st.randoms(use_true_random=False), _blend)
+def test_the_order_does_not_depend_on_the_order_of_finding_and_scores_are_between_nothing_and_one(
+    parts: list[tuple[float | None, float, dict[str, Any]]], random: Any, blend: Blend
+) -> None:
+    matches = [near(str(n).ljust(8, "-"), cosine, bm25, **fields) for n, (cosine, bm25, fields) in enumerate(parts)]
+    ranked = rank(Found(tuple(matches), FREQUENCIES, 100), Leaning("shop", ("src/x.py",)), blend)
+    random.shuffle(matches)
+    assert rank(Found(tuple(matches), FREQUENCIES, 100), Leaning("shop", ("src/x.py",)), blend) == ranked
+    assert all(0 <= hit.score <= 1 for hit in ranked)
+
+
+@given(_fields, _fields, st.floats(0.11, 0.4))
+def test_nudges_together_cannot_overturn_a_clear_difference_in_meaning(
+    better: dict[str, Any], worse: dict[str, Any], cosine: float
+) -> None:
+    matches = (near("z", cosine * 1.01 * MOST / LEAST, **better), near("a", cosine, **worse))
+    ordered = [hit.id for hit in rank(Found(matches, {}, 100), Leaning("shop", ("src/x.py",)))]
+    assert ordered == ["z", "a"]
+
+
+# --- names --------------------------------------------------------------------------------------------------------
+
+
+def test_a_note_asked_for_by_its_name_is_as_good_as_the_best_by_words() -> None:
+    ranked = rank(found(match("short", 9.0), match("long", 1.0, terms=(LITERAL,))), Leaning("shop"))
+    assert ranked[0].score == ranked[1].score
+
+
+@pytest.mark.parametrize("frequency", [4, 40])
+def test_a_literal_that_stands_in_many_notes_is_no_name(frequency: int) -> None:
+    matches = (match("short", 9.0), match("long", 1.0, terms=(LITERAL,)))
+    ranked = rank(Found(matches, FREQUENCIES | {LITERAL: frequency}, 100), Leaning("shop"))
+    assert ranked[0].score > 5 * ranked[1].score
+
+
+def test_of_two_names_a_note_must_hold_both() -> None:
+    other = Term("v3.3.0", literal=True)
+    matches = (match("short", 9.0), match("one", 1.0, terms=(LITERAL,)), match("both", 1.0, terms=(LITERAL, other)))
+    ranked = {hit.id: hit.score for hit in rank(Found(matches, FREQUENCIES | {other: 1}, 100), Leaning("shop"))}
+    assert ranked["short"] == ranked["both"] > ranked["one"]
+
+
+# --- scripts that the encoder does not read -----------------------------------------------------------------------
+
+HAN = Term("连接")
+
+
+def in_han(*matches: Match, multilingual: bool = False) -> Found:
+    return Found(matches, {HAN: 1}, 100, multilingual=multilingual)
+
+
+def test_in_a_script_the_encoder_does_not_read_words_decide() -> None:
+    said, near = replace(match("said", 2.0, (HAN,)), cosine=0.3), replace(match("near", 1.0, (HAN,)), cosine=0.9)
+    assert [hit.id for hit in rank(in_han(said, near), Leaning("shop"))] == ["said", "near"]
+    assert [hit.id for hit in rank(in_han(said, near, multilingual=True), Leaning("shop"))] == ["near", "said"]
+
+
+def test_in_a_script_the_encoder_does_not_read_nearness_alone_is_no_answer() -> None:
+    near = replace(match("near", 0.0, ()), cosine=0.9)
+    assert rank(in_han(near), Leaning("shop")) == []
+    (hit,) = rank(in_han(near, multilingual=True), Leaning("shop"))
+    assert hit.understood
+
+
+@pytest.mark.parametrize(
+    ("terms", "understood"), [((), True), ((ZEBRA,), True), ((HAN,), False), ((HAN, ZEBRA, STRIPES), True)]
+)
+def test_the_script_of_a_query_is_that_of_most_of_it(terms: tuple[Term, ...], understood: bool) -> None:
+    assert Found((match("a"),), dict.fromkeys(terms, 1), 100).understood() == [understood]
+
+
+def test_a_note_in_a_script_the_encoder_does_not_read_is_no_answer_by_nearness_alone() -> None:
+    unread = match("unread", 0.0, ())
+    unread = replace(unread, cosine=0.9, memory=replace(unread.memory, body="数据库连接池的大小"))
+    read = replace(match("read", 0.0, ()), cosine=0.4)
+    one = Found((unread, read), {ZEBRA: 0}, 100)
+    assert [hit.id for hit in rank(one, Leaning("shop"))] == ["read"]
+    assert [hit.id for hit in rank(replace(one, multilingual=True), Leaning("shop"))] == ["unread", "read"]

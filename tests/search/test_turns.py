@@ -1,0 +1,243 @@
+"""The index of what was said: each turn once, in its place, and no more of them than there is room for."""
+
+import sqlite3
+import stat
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from memem.core import sqlite
+from memem.core.errors import Busy, IndexDamaged, IndexTooNew
+from memem.search import turns, words
+from memem.search.turns import Match, Reading, Spoken, TurnIndex
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "cache" / "turns" / "turns.db"
+
+
+@pytest.fixture
+def index(path: Path) -> Iterator[TurnIndex]:
+    opened = TurnIndex(path)
+    yield opened
+    opened.close()
+
+
+def said(uuid: str, text: str = "", *, moment: float = 0.0, position: int = 0, project: str = "shop") -> Spoken:
+    """A turn whose text is its uuid, unless it is given one."""
+    return Spoken(uuid, "human", "2026-03-01T09:00:00Z", project, text or uuid, moment, position)
+
+
+def fill(index: TurnIndex, session: str, *spoken: Spoken) -> int:
+    return index.add(Reading(session, f"/srv/{session}.jsonl"), spoken)
+
+
+def found(index: TurnIndex, query: str, limit: int = 10, project: str | None = None) -> list[Match]:
+    return index.search(query, limit, project)[1]
+
+
+def uuids(index: TurnIndex, query: str, limit: int = 10, project: str | None = None) -> list[str]:
+    return [match.turn.uuid for match in found(index, query, limit, project)]
+
+
+def around(match: Match) -> tuple[str, str]:
+    """The neighbours' texts, empty where there is none."""
+    return match.before.text if match.before else "", match.after.text if match.after else ""
+
+
+# --- finding ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "query", ["pool", "PGBOUNCER_POOL_MODE", "pgbouncer_pool_mode", "restart", "the restarting of it"]
+)
+def test_a_turn_is_found_by_identifiers_by_their_parts_and_by_other_forms_of_its_words(
+    index: TurnIndex, query: str
+) -> None:
+    fill(index, "s1", said("a", "We restarted it after setting PGBOUNCER_POOL_MODE."), said("b", "Good morning."))
+    assert uuids(index, query) == ["a"]
+
+
+@pytest.mark.parametrize("query", ["数据库", "库", "連線"])
+def test_a_turn_in_a_script_without_spaces_is_found(index: TurnIndex, query: str) -> None:
+    fill(index, "s1", said("a", "我们把数据库換成新的連線池"), said("b", "今天天气很好"))
+    assert uuids(index, query) == ["a"]
+
+
+def test_a_query_is_an_or_of_its_words_and_the_rarer_count_more(index: TurnIndex) -> None:
+    fill(index, "s1", said("common", "the fox ran"), said("rare", "the badger slept"))
+    fill(index, "s1", *(said(f"n{number}", "another fox") for number in range(5)))
+    assert uuids(index, "fox or badger?")[0] == "rare"
+    assert "common" in uuids(index, "fox or badger?")
+
+
+def test_of_equals_the_later_comes_first(index: TurnIndex) -> None:
+    fill(index, "s1", said("early", "a fox", moment=1.0), said("late", "a fox", moment=2.0))
+    assert uuids(index, "fox") == ["late", "early"]
+
+
+def test_a_query_of_nothing_but_stop_words_finds_nothing(index: TurnIndex) -> None:
+    fill(index, "s1", said("a", "what is it"))
+    assert uuids(index, "what is it") == []
+
+
+def test_there_are_no_more_than_were_asked_for_even_among_equals(index: TurnIndex) -> None:
+    fill(index, "s1", *(said(f"n{number}", "a fox") for number in range(9)))
+    assert len(found(index, "fox", limit=4)) == 4
+
+
+def test_only_the_project_asked_for_is_searched(index: TurnIndex) -> None:
+    fill(index, "s1", said("a", "a fox"), said("b", "a fox", project="zoo"))
+    assert uuids(index, "fox", project="zoo") == ["b"]
+    assert uuids(index, "fox", project="elsewhere") == []
+
+
+# --- places -------------------------------------------------------------------------------------------------------
+
+
+def test_a_turn_is_shown_between_its_neighbours_in_time_and_then_in_the_file(index: TurnIndex) -> None:
+    early, late = said("early", moment=1.0, position=90), said("late", moment=3.0, position=10)
+    first, second = said("first", "one fox", moment=2.0, position=40), said("second", moment=2.0, position=50)
+    fill(index, "s1", late, second, first, early)
+    fill(index, "s2", said("elsewhere", moment=2.0, position=45))
+    (match,) = found(index, "fox")
+    assert (match.session, match.path) == ("s1", "/srv/s1.jsonl")
+    assert around(match) == ("early", "second")
+
+
+def test_at_the_ends_of_a_session_a_neighbour_is_missing(index: TurnIndex) -> None:
+    fill(index, "s1", said("fox"))
+    assert around(found(index, "fox")[0]) == ("", "")
+
+
+def test_what_is_added_again_is_there_once_and_in_its_new_place(index: TurnIndex) -> None:
+    assert fill(index, "s1", said("fox", position=5), said("hen", position=9)) == 2
+    assert fill(index, "s1", said("fox", position=15), said("hen", position=9)) == 0
+    assert index.count() == 2
+    assert around(found(index, "fox")[0]) == ("hen", "")
+
+
+def test_a_turn_that_forks_share_is_found_once_and_has_its_neighbours_in_both(index: TurnIndex) -> None:
+    shared = said("fox", moment=1.0)
+    fill(index, "origin", shared, said("hen", moment=2.0))
+    assert fill(index, "fork", shared, said("goose", moment=2.0)) == 1
+    (match,) = found(index, "fox")
+    assert match.session == "origin"
+    assert around(match) == ("", "hen")
+    assert around(found(index, "goose")[0]) == ("fox", "")
+
+
+def test_how_far_a_session_is_read_is_remembered_with_its_turns(index: TurnIndex) -> None:
+    reading = Reading("s1", "/srv/s1.jsonl", 1, 2, "abc", False, 3, 4)
+    index.add(reading)
+    assert index.reading("s1") == reading
+    assert index.reading("s2") is None
+    assert index.readings() == {"s1": reading}
+
+
+# --- room ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def small(path: Path) -> Iterator[TurnIndex]:
+    """One with room for twenty turns."""
+    opened = TurnIndex(path, most=20)
+    yield opened
+    opened.close()
+
+
+def numbered(name: str, moment: float, count: int) -> list[Spoken]:
+    return [said(f"{name}{number}", f"{name} fox", moment=moment, position=number) for number in range(count)]
+
+
+def test_when_there_are_too_many_the_sessions_that_ended_first_go(small: TurnIndex) -> None:
+    for name, moment in (("middle", 2.0), ("old", 1.0), ("new", 3.0)):
+        fill(small, name, *numbered(name, moment, 8))
+    assert small.count() == 16
+    assert uuids(small, "old") == []
+    assert len(uuids(small, "middle")) == 8
+
+
+def test_how_far_a_dropped_session_is_read_is_still_known(small: TurnIndex) -> None:
+    for moment, name in enumerate(("one", "two", "three")):
+        fill(small, name, *numbered(name, float(moment), 8))
+    assert small.readings().keys() == {"one", "two", "three"}
+
+
+def test_a_turn_that_a_later_session_holds_too_stays_with_it(small: TurnIndex) -> None:
+    old = numbered("old", 1.0, 8)
+    fill(small, "origin", *old)
+    fill(small, "fork", old[0], *numbered("fork", 2.0, 8))
+    fill(small, "third", *numbered("third", 3.0, 8))
+    assert [(match.turn.uuid, match.session) for match in found(small, "old")] == [("old0", "fork")]
+
+
+def test_the_last_session_stays_however_long_it_is(small: TurnIndex) -> None:
+    fill(small, "old", *numbered("old", 1.0, 5))
+    fill(small, "new", *numbered("new", 2.0, 30))
+    assert small.count() == 30
+
+
+def test_a_session_that_is_older_than_all_others_makes_no_room_for_itself(small: TurnIndex) -> None:
+    fill(small, "new", *numbered("new", 2.0, 18))
+    fill(small, "history", *numbered("history", 1.0, 8))
+    assert uuids(small, "history") == []
+    assert len(uuids(small, "new", limit=50)) == 18
+
+
+# --- the file -----------------------------------------------------------------------------------------------------
+
+
+def test_the_file_is_private(index: TurnIndex, path: Path) -> None:
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+
+
+def test_a_file_that_is_no_database_is_said_to_be_damaged(path: Path) -> None:
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"no database" * 1_000)
+    with pytest.raises(IndexDamaged, match=r"The index of sessions .*turns\.db is damaged"):
+        TurnIndex(path)
+
+
+def test_a_file_of_before_finds_other_languages_once_it_is_opened(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as before:
+        before.setattr(turns, "MIGRATIONS", turns.MIGRATIONS[:1])
+        before.setattr(words, "indexed", str.lower)
+        with closing(TurnIndex(path)) as old:
+            fill(old, "s1", said("a", "Gałąź wydania"), said("b", "The release branch"))
+            assert uuids(old, "galaz") == []
+    with closing(TurnIndex(path)) as index:
+        assert (uuids(index, "galaz"), uuids(index, "branch"), index.count()) == (["a"], ["b"], 2)
+
+
+def test_a_file_of_a_newer_memem_is_left_alone(path: Path) -> None:
+    TurnIndex(path).close()
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA user_version = 99")
+    with pytest.raises(IndexTooNew, match="upgrade memem"):
+        TurnIndex(path)
+
+
+def test_one_that_another_writes_to_is_said_to_be_in_use(
+    index: TurnIndex, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("memem.core.sqlite.BUSY_MILLISECONDS", 0)
+    with closing(TurnIndex(path)) as other, closing(sqlite3.connect(path)) as writing:
+        writing.execute("BEGIN IMMEDIATE")
+        with pytest.raises(Busy, match="index of sessions"):
+            fill(other, "s1", said("fox"))
+    assert index.count() == 0
+
+
+def test_what_is_dropped_leaves_nothing_behind(path: Path) -> None:
+    index = TurnIndex(path)
+    fill(index, "s1", said("fox"))
+    assert len(list(path.parent.iterdir())) == 3
+    sqlite.drop(path)
+    index.close()
+    sqlite.drop(path)
+    assert list(path.parent.iterdir()) == []

@@ -1,0 +1,241 @@
+"""What each session was shown, and how its last prompts went."""
+
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+
+from memem.core import sqlite
+from memem.core.errors import Busy, HomeError, StateTooNew, StateUnusable
+from memem.state import contexts
+from memem.state.contexts import Context, Contexts
+from memem.state.receipts import PROMPT, Receipt, Receipts
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "state" / "contexts.db"
+
+
+def damage(path: Path) -> None:
+    """Overwrite the middle of a file."""
+    size = path.stat().st_size
+    with path.open("r+b") as file:
+        file.seek(size // 2)
+        file.write(b"\xff" * (size // 4))
+
+
+@pytest.fixture
+def kept(path: Path) -> Iterator[Contexts]:
+    with closing(Contexts(path)) as opened:
+        yield opened
+
+
+def test_a_session_that_nobody_knows_was_shown_nothing(kept: Contexts) -> None:
+    assert kept.shown("s1") == []
+    assert kept.get("s1") == Context(since_slice=-1, empty=0, topic=b"")
+    assert not kept.is_known("s1")
+
+
+def test_what_was_shown_is_known_in_the_order_in_which_it_came(kept: Contexts) -> None:
+    kept.add("s1", ["b", "a"], 1)
+    kept.add("s1", ["c", "b"], 2)
+    assert kept.shown("s1") == ["b", "a", "c"]
+
+
+def test_a_session_that_was_shown_nothing_is_known_all_the_same(kept: Contexts) -> None:
+    kept.add("s1", [], 1)
+    assert kept.is_known("s1")
+    assert kept.shown("s1") == []
+
+
+def test_sessions_know_nothing_of_each_other(kept: Contexts) -> None:
+    kept.add("s1", ["a"], 1)
+    kept.put("s1", Context(0, 3, b"x"), 1)
+    assert kept.shown("s2") == []
+    assert kept.get("s2") == Context()
+    kept.add("s2", ["a"], 1)
+    kept.forget("s1")
+    assert kept.shown("s2") == ["a"]
+
+
+def test_how_the_last_prompts_went_is_kept_beside_what_was_shown(kept: Contexts) -> None:
+    kept.add("s1", ["a"], 1)
+    kept.put("s1", Context(2, 3, b"\0\xff"), 2)
+    kept.add("s1", ["b"], 3)
+    assert kept.get("s1") == Context(2, 3, b"\0\xff")
+    assert kept.shown("s1") == ["a", "b"]
+
+
+def test_a_session_that_is_forgotten_begins_anew(kept: Contexts) -> None:
+    kept.add("s1", ["a"], 1)
+    kept.put("s1", Context(2, 3, b"x"), 2)
+    kept.forget("s1")
+    assert not kept.is_known("s1")
+    assert (kept.shown("s1"), kept.get("s1")) == ([], Context())
+
+
+def test_sessions_that_nobody_has_touched_for_long_are_dropped(kept: Contexts) -> None:
+    kept.add("old", ["a"], 10)
+    kept.add("shown again", ["a"], 10)
+    kept.add("shown again", ["b"], 30)
+    kept.add("prompted again", ["a"], 10)
+    kept.put("prompted again", Context(), 30)
+    kept.prune(before=20)
+    assert [session for session in ("old", "shown again", "prompted again") if kept.shown(session)] == [
+        "shown again",
+        "prompted again",
+    ]
+    assert not kept.is_known("old")
+
+
+def test_of_a_session_without_a_name_nothing_is_noted(kept: Contexts) -> None:
+    kept.add("", ["a"], 1)
+    kept.put("", Context(2, 3, b"x"), 1)
+    assert (kept.is_known(""), kept.shown(""), kept.get("")) == (False, [], Context())
+
+
+@pytest.mark.parametrize("name", ["../../x", "'; DROP TABLE shown; --", "会话", "a\nb", "x" * 10_000])
+def test_any_name_will_do(kept: Contexts, name: str) -> None:
+    kept.add(name, [name], 1)
+    assert kept.shown(name) == [name]
+
+
+def test_what_was_shown_is_known_to_the_next_process(kept: Contexts, path: Path) -> None:
+    kept.add("s1", ["a"], 1)
+    with closing(Contexts(path)) as again:
+        assert again.shown("s1") == ["a"]
+
+
+def test_the_file_is_private(kept: Contexts, path: Path) -> None:
+    assert (path.stat().st_mode & 0o777, path.parent.stat().st_mode & 0o777) == (0o600, 0o700)
+
+
+@pytest.mark.parametrize("content", [b"not a database at all" * 100, b"SQLite format 3\0" + b"\xff" * 2_000])
+def test_a_file_that_is_no_database_is_made_anew(path: Path, content: bytes) -> None:
+    path.parent.mkdir()
+    path.write_bytes(content)
+    with closing(Contexts(path)) as kept:
+        kept.add("s1", ["a"], 1)
+        assert kept.shown("s1") == ["a"]
+
+
+def test_a_damaged_file_is_set_aside_and_only_the_last_of_them_is_kept(path: Path) -> None:
+    path.parent.mkdir()
+    for content in (b"not a database" * 100, b"nor this one" * 100):
+        path.write_bytes(content)
+        Contexts(path).close()
+        assert path.with_name("contexts.db.damaged").read_bytes() == content
+    assert sorted(each.name for each in path.parent.iterdir()) == ["contexts.db", "contexts.db.damaged"]
+
+
+def test_a_file_of_a_newer_memem_is_left_as_it_is(path: Path) -> None:
+    with closing(Contexts(path)) as kept:
+        kept.add("s1", ["a"], 1)
+    with closing(sqlite3.connect(path)) as newer:
+        newer.execute("PRAGMA user_version = 99")
+    before = path.read_bytes()
+    with pytest.raises(StateTooNew, match=r"made by a newer memem: upgrade memem"):
+        Contexts(path)
+    with pytest.raises(StateTooNew):
+        contexts.check(path, thorough=False)
+    assert path.read_bytes() == before
+    assert not path.with_name("contexts.db.damaged").exists()
+
+
+def test_nothing_of_it_is_synced(kept: Contexts) -> None:
+    assert kept._connection.execute("PRAGMA synchronous").fetchone() == (0,)
+
+
+@contextmanager
+def held(path: Path, how: str = "IMMEDIATE") -> Iterator[None]:
+    """The file, in use by somebody else; `EXCLUSIVE` for readers too."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute(f"PRAGMA locking_mode = {'EXCLUSIVE' if how == 'EXCLUSIVE' else 'NORMAL'}")
+        other.execute(f"BEGIN {how}")
+        yield
+        other.execute("ROLLBACK")
+
+
+def test_whoever_holds_it_is_waited_for_a_moment_only(kept: Contexts, path: Path) -> None:
+    with held(path):
+        began = time.monotonic()
+        with pytest.raises(Busy, match="in use by another memem"):
+            kept.add("s1", ["a"], 1)
+        assert 0.1 < time.monotonic() - began < 1
+        assert kept.shown("s1") == []
+    kept.add("s1", ["a"], 1)
+    assert kept.shown("s1") == ["a"]
+
+
+def test_what_cannot_be_opened_is_waited_for_once_and_used_once_it_can_be(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Contexts(path).close()
+    tried: list[Path] = []
+    connect = contexts._connected
+
+    def connected(path: Path) -> sqlite3.Connection:
+        tried.append(path)
+        return connect(path)
+
+    monkeypatch.setattr(contexts, "_connected", connected)
+    with held(path, "EXCLUSIVE"):
+        kept = Contexts(path)
+        for use in (lambda: kept.shown("s1"), lambda: kept.receipts, lambda: kept.add("s1", ["a"], 1)):
+            with pytest.raises(Busy, match="in use by another memem"):
+                use()
+        assert (len(tried), kept.is_current()) == (1, True)
+        kept.close()
+    monkeypatch.setattr(contexts, "AGAIN_SECONDS", 0)
+    kept._again = 0.0
+    kept.add("s1", ["a"], 1)
+    assert (kept.shown("s1"), kept.is_current()) == (["a"], True)
+    kept.close()
+
+
+def test_what_a_prompt_came_to_is_written_in_one_go_or_not_at_all(
+    kept: Contexts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    receipt = Receipt(1.0, PROMPT, "s1")
+    kept.add_all(receipt, ["a"], Context(0, 2, b"x"))
+    assert (kept.shown("s1"), kept.get("s1")) == (["a"], Context(0, 2, b"x"))
+    assert kept.receipts.last("s1")
+
+    def fails(*_: object) -> int:
+        raise Busy("x")
+
+    monkeypatch.setattr(Receipts, "add", fails)
+    with pytest.raises(Busy):
+        kept.add_all(receipt, ["b"], Context(5, 5, b"y"))
+    assert (kept.shown("s1"), kept.get("s1")) == (["a"], Context(0, 2, b"x"))
+
+
+def test_damage_within_is_told_in_our_words(path: Path) -> None:
+    with closing(Contexts(path)) as kept:
+        kept.add("s1", [f"memory {number}" for number in range(2_000)], 1)
+    damage(path)
+    with closing(Contexts(path)) as kept, pytest.raises(StateUnusable, match=r"damaged.*Delete the file"):
+        kept.shown("s1")
+
+
+def test_a_file_that_was_deleted_is_no_longer_the_current_one(kept: Contexts, path: Path) -> None:
+    assert kept.is_current()
+    sqlite.drop(path)
+    assert not kept.is_current()
+    assert list(path.parent.iterdir()) == []
+
+
+def test_a_file_that_cannot_be_removed_is_named(path: Path) -> None:
+    path.mkdir(parents=True)
+    with pytest.raises(HomeError, match=r"Cannot remove .*contexts.db"):
+        sqlite.drop(path)
+
+
+def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "state").write_text("a file")
+    with pytest.raises(HomeError, match=r"Cannot use .*state"):
+        Contexts(tmp_path / "state" / "contexts.db")

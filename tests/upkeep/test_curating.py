@@ -1,0 +1,573 @@
+"""What would tidy the vault is suggested, applied on demand as one batch, and loses nothing that any note says."""
+
+import uuid
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memem.core.dates import is_in_force
+from memem.core.memory import Entry, Memory
+from memem.notes import forget, history, undo, write
+from memem.search import find, refresh, timeline
+from memem.search.encoders import encode
+from memem.state.receipts import PROMPT, Item, Receipt
+from memem.upkeep import apply_curation, curation_rules, similar_notes
+from memem.upkeep import curate as upkeep_curate
+from memem.upkeep.apply_curation import Curated, curate
+from memem.upkeep.curate import Suggestion
+from memem.vault import note
+from memem.workspace import Workspace, open_workspace
+from tests.builders import examples
+from tests.fakes import SteppingClock
+
+PORT = "The search service listens on port 9200."
+PORT_AND_HOST = "The search service listens on port 9200. It runs on the host atlas."
+MANY = """- Invoices are rounded to whole cents before tax.
+- The staging cluster sleeps at night to save money.
+- Screenshots belong into the folder docs/img of every release."""
+OLD = "2025-03-01T09:00:00+01:00"
+
+
+def put(ws: Workspace, body: str, **stated: Any) -> Entry:
+    """A note as memem would have mined it, unless it is stated otherwise."""
+    ws.store.make_vault()
+    number = sum(1 for _ in ws.store.scan())
+    usual: dict[str, Any] = {"project": "shop", "author": "model", "source_type": "mined", "tags": ("memem",)}
+    usual |= {"created": OLD, "updated": OLD, "title": body.partition(".")[0][:60]}
+    memory = Memory(str(uuid.UUID(int=number + 1)), **{"body": body, **usual, **stated})
+    memory = replace(memory, id=f"{number + 1:08x}{memory.id[8:]}")
+    path = f"memories/{note.file_name(memory)}"
+    ws.store.absolute(path).write_bytes(note.new_text(memory).encode())
+    refresh.refresh(ws)
+    return Entry(memory, path)
+
+
+def by_hand(ws: Workspace, entry: Entry, line: str = "\nMine.\n") -> None:
+    path = ws.store.absolute(entry.path)
+    path.write_bytes(path.read_bytes() + line.encode())
+    refresh.refresh(ws)
+
+
+def only(result: Curated) -> Suggestion:
+    (suggestion,) = result.suggestions
+    return suggestion
+
+
+def now(ws: Workspace, entry: Entry) -> Memory:
+    return find.get(ws, entry.id).memory
+
+
+def in_force(ws: Workspace) -> list[Memory]:
+    entries = find.list_memories(ws, limit=1_000)
+    return [entry.memory for entry in entries if is_in_force(entry.memory, ws.clock())]
+
+
+def vault(ws: Workspace) -> dict[str, bytes]:
+    ours = ws.store.paths.ours
+    return {path.relative_to(ours).as_posix(): path.read_bytes() for path in ours.rglob("*") if path.is_file()}
+
+
+def prompts(ws: Workspace, count: int, project: str = "shop", *, show: Entry | None = None, used: bool = False) -> None:
+    """So many prompts came, and were told of a memory or nothing."""
+    for _ in range(count):
+        items = (Item(show.id),) if show else ()
+        time = ws.clock().timestamp()
+        number = ws.contexts.receipts.add(Receipt(time, PROMPT, session="s1", project=project, items=items))
+        if show:
+            ws.contexts.receipts.mark_used(number, {show.id: "named" if used else "no"}, time)
+
+
+# --- a look -------------------------------------------------------------------------------------------------------
+
+
+def test_a_look_changes_nothing(ws: Workspace) -> None:
+    put(ws, PORT)
+    put(ws, PORT_AND_HOST)
+    put(ws, MANY)
+    before = vault(ws)
+    assert len(curate(ws).suggestions) == 2
+    assert vault(ws) == before
+    assert history.log(ws) == []
+
+
+def test_an_orderly_vault_needs_nothing(ws: Workspace) -> None:
+    put(ws, PORT)
+    put(ws, "Invoices are rounded to whole cents before tax.")
+    assert curate(ws) == Curated((), memories=2)
+    assert curate(ws, apply=[]) == Curated((), memories=2)
+
+
+def test_an_id_is_that_of_what_it_is_about_until_a_statement_changes(ws: Workspace) -> None:
+    one = put(ws, PORT)
+    put(ws, PORT_AND_HOST)
+    first = only(curate(ws)).id
+    write.revise(ws, one.id, importance=1)
+    assert only(curate(ws)).id == first
+    write.revise(ws, one.id, body="The search service listens on port 9200 of atlas.")
+    assert first not in [each.id for each in curate(ws).suggestions]
+
+
+def test_a_look_may_be_at_one_project(ws: Workspace) -> None:
+    put(ws, MANY)
+    put(ws, MANY, project="garage")
+    assert only(curate(ws, project="Garage")).project == "garage"
+
+
+def test_no_more_are_told_of_than_anybody_reads(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(upkeep_curate, "MOST_OF_A_KIND", 2)
+    for number in range(3):
+        put(ws, MANY, project=f"p{number}")
+        put(ws, PORT, project=f"p{number}")
+        put(ws, PORT_AND_HOST, project=f"p{number}")
+    found = curate(ws)
+    assert [each.what for each in found.suggestions] == ["merge", "merge", "split", "split"]
+    assert found.more
+    curate(ws, apply=[])
+    assert [each.what for each in curate(ws).suggestions] == ["merge", "split"]
+    assert not curate(ws).more
+
+
+def test_no_more_is_compared_than_seconds_allow(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    for project in ("one", "two"):
+        put(ws, PORT, project=project)
+        put(ws, PORT_AND_HOST, project=project)
+    monkeypatch.setattr(similar_notes, "MOST_EFFORT", len(PORT) * len(PORT_AND_HOST))
+    assert (len(curate(ws).suggestions), curate(ws).more) == (1, True)
+    monkeypatch.setattr(similar_notes, "MOST_COMPARED", 0)
+    assert curate(ws).suggestions == ()
+
+
+# --- two that can be one ------------------------------------------------------------------------------------------
+
+
+def test_the_one_that_says_all_stays_and_the_other_says_what_replaced_it(ws: Workspace) -> None:
+    less = put(ws, PORT, keys=("es",), paths=("infra/**",), evidence="it is on 9200", importance=4)
+    more = put(ws, PORT_AND_HOST, keys=("elastic",), evidence="9200, on atlas")
+    suggestion = only(curate(ws))
+    assert (suggestion.what, [each.id for each in suggestion.notes]) == ("merge", [more.id, less.id])
+    assert "says nothing that is not in" in suggestion.reason
+    assert "gets its evidence, its keys, its paths" in suggestion.outcome
+    assert curate(ws, apply=[]).applied == (suggestion.id,)
+    kept, ended = now(ws, more), now(ws, less)
+    assert (kept.body, kept.importance, kept.supersedes) == (PORT_AND_HOST, 4, less.link)
+    assert (kept.keys, kept.paths) == (("elastic", "es"), ("infra/**",))
+    assert kept.evidence == "9200, on atlas\nit is on 9200"
+    assert (ended.status, ended.superseded_by, ended.body) == ("deprecated", more.link, PORT)
+    assert ended.valid_to == ws.clock().isoformat()
+    assert curate(ws).suggestions == ()
+
+
+def test_of_two_with_the_same_text_the_weightier_stays(ws: Workspace) -> None:
+    put(ws, PORT, title="Port")
+    weighty = put(ws, PORT, importance=5, title="Search")
+    curate(ws, apply=[])
+    assert [memory.id for memory in in_force(ws)] == [weighty.id]
+
+
+def test_long_copies_are_found_though_long_texts_are_not_compared(ws: Workspace) -> None:
+    long = " ".join(f"Step {number} of the story is told here." for number in range(100))
+    put(ws, long, title="One")
+    put(ws, long.replace(" ", "  "), title="Two")
+    put(ws, f"{long} It ends.", title="Three")
+    assert only(curate(ws)).what == "merge"
+
+
+def test_several_become_part_of_one(ws: Workspace) -> None:
+    for title in ("One", "Two", "Three"):
+        put(ws, PORT, title=title)
+    assert len(curate(ws, apply=[]).applied) == 2
+    assert len(in_force(ws)) == 1
+
+
+def test_nearly_the_same_words_are_one_note_with_both_sentences(ws: Workspace) -> None:
+    one = put(ws, "Log files of the search service on atlas rotate daily and stay on disk.", importance=4)
+    put(ws, "The log files of the search service at atlas rotate daily, and they stay on the disk.")
+    suggestion = only(curate(ws))
+    assert "in nearly the same words" in suggestion.reason
+    curate(ws, apply=[suggestion.id])
+    (left,) = in_force(ws)
+    assert left.id == one.id
+    assert "rotate daily and stay on disk." in left.body
+    assert "rotate daily, and they stay on the disk." in left.body
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "The search service listens on port 9201.",
+        "The search service does not listen on port 9200.",
+        "The login service listens on port 9200.",
+        "The search service of staging listens on port 9200.",
+    ],
+)
+def test_a_number_a_name_or_a_denial_keeps_two_apart(ws: Workspace, other: str) -> None:
+    put(ws, PORT, title="Port")
+    put(ws, other, title="Port")
+    assert curate(ws).suggestions == ()
+
+
+def test_a_direction_keeps_two_apart(ws: Workspace) -> None:
+    put(ws, "The nightly job copies orders from Postgres to BigQuery.", title="Job")
+    put(ws, "The nightly job copies orders from BigQuery to Postgres.", title="Job")
+    assert curate(ws).suggestions == ()
+
+
+def test_what_is_in_a_conflict_is_left_to_it(ws: Workspace) -> None:
+    one = put(ws, PORT)
+    put(ws, PORT_AND_HOST)
+    put(ws, "The search service listens on a socket.", contradicts=(one.link,))
+    assert curate(ws).suggestions == ()
+
+
+def test_two_projects_are_never_mixed(ws: Workspace) -> None:
+    put(ws, PORT)
+    put(ws, PORT, project="garage")
+    assert curate(ws).suggestions == ()
+
+
+def test_what_ends_on_another_day_is_another_statement(ws: Workspace) -> None:
+    put(ws, PORT, title="One")
+    put(ws, PORT, title="Two", valid_to="2026-12-31")
+    assert curate(ws).suggestions == ()
+
+
+def test_what_every_session_is_told_does_not_give_way_to_what_is_only_found(ws: Workspace) -> None:
+    put(ws, PORT, layer=0)
+    put(ws, PORT_AND_HOST)
+    assert curate(ws).suggestions == ()
+
+
+def test_what_no_longer_holds_is_not_looked_at(ws: Workspace) -> None:
+    put(ws, PORT, title="One", status="deprecated")
+    put(ws, PORT, title="Two", status="stale")
+    put(ws, PORT, title="Three")
+    assert curate(ws).suggestions == ()
+
+
+def test_what_is_near_by_meaning_is_compared_though_it_shares_few_rare_words(
+    meant: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(meant, PORT)
+    put(meant, PORT_AND_HOST)
+    encode.encode_all(meant)
+    monkeypatch.setattr("memem.upkeep.similar_notes.pairs_by_words", lambda _: iter(()))
+    monkeypatch.setattr(similar_notes, "LEAST_NEAR", 0.5)
+    assert only(curate(meant)).what == "merge"
+
+
+# --- one that says many things ------------------------------------------------------------------------------------
+
+
+def test_bullets_about_different_things_become_notes_of_their_own(ws: Workspace) -> None:
+    old = put(
+        ws,
+        MANY,
+        title="Notes",
+        keys=("rounding", "cents"),
+        paths=("docs/img",),
+        evidence="we said all that",
+        source_session="s7",
+        source_turn="t3",
+    )
+    suggestion = only(curate(ws))
+    assert suggestion.what == "split"
+    assert list(suggestion.into) == [line.removeprefix("- ") for line in MANY.splitlines()]
+    curate(ws, apply=[])
+    made = {memory.title: memory for memory in in_force(ws)}
+    cents = made["Invoices are rounded to whole cents before tax"]
+    shots = made["Screenshots belong into the folder docs/img of every release"]
+    assert len(made) == 3
+    assert {memory.supersedes for memory in made.values()} == {old.link}
+    assert {memory.source_session for memory in made.values()} == {"s7"}
+    assert {memory.evidence for memory in made.values()} == {"we said all that"}
+    assert (cents.keys, cents.paths) == (("rounding", "cents"), ())
+    assert (shots.keys, shots.paths) == (("rounding",), ("docs/img",))
+    ended = now(ws, old)
+    assert (ended.status, ended.superseded_by) == ("deprecated", find.get(ws, cents.id).link)
+    successors = {entry.id for entry in timeline.timeline(ws, old.id).successors}
+    assert successors == {memory.id for memory in made.values()}
+
+
+def test_a_split_that_was_applied_half_is_completed(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(ws, MANY)
+    with monkeypatch.context() as broken:
+        broken.setattr(write, "revise_same", lambda *_, **__: None)
+        assert curate(ws, apply=[]).left[0].reason == apply_curation.CHANGED
+    assert len(in_force(ws)) == 4
+    curate(ws, apply=[])
+    assert len(in_force(ws)) == 3
+
+
+def test_a_part_that_was_forgotten_elsewhere_does_not_become_a_note_again(ws: Workspace) -> None:
+    put(ws, MANY)
+    cents = put(ws, "Invoices are rounded to whole cents before tax.", project="garage")
+    forget.forget(ws, cents.id)
+    before = vault(ws)
+    (left,) = curate(ws, apply=[]).left
+    assert "was forgotten" in left.reason
+    assert vault(ws) == before
+
+
+def test_words_that_were_forgotten_elsewhere_do_not_come_along_as_evidence(ws: Workspace) -> None:
+    put(ws, PORT, evidence="the search service moved to atlas, which listens on 9200 for everybody in the office")
+    put(ws, PORT_AND_HOST)
+    source = put(
+        ws,
+        "Atlas is where everybody searches.",
+        evidence="the search service moved to atlas, which listens on 9200 for everybody in the office",
+    )
+    forget.forget(ws, source.id)
+    before = vault(ws)
+    done = curate(ws, apply=[])
+    assert (done.applied, len(done.left)) == ((), 1)
+    assert vault(ws) == before
+
+
+# --- one that nobody needs ----------------------------------------------------------------------------------------
+
+
+def test_what_nobody_needed_goes_to_the_archive(ws: Workspace) -> None:
+    entry = put(ws, PORT, importance=2)
+    prompts(ws, curation_rules.LEAST_PROMPTS)
+    suggestion = only(curate(ws))
+    assert "was never of use in 50 prompts, unchanged for 365 days, importance 2" in suggestion.reason
+    curate(ws, apply=[])
+    assert (now(ws, entry).layer, now(ws, entry).status) == (3, "active")
+
+
+def test_what_was_shown_in_vain_goes_too(ws: Workspace) -> None:
+    entry = put(ws, PORT, importance=1)
+    prompts(ws, curation_rules.LEAST_PROMPTS, show=entry)
+    assert "was shown 50 times and never used" in only(curate(ws)).reason
+
+
+@pytest.mark.parametrize(
+    "stated",
+    [
+        {"importance": 3},
+        {"layer": 0},
+        {"layer": 1},
+        {"kind": "convention"},
+        {"kind": "preference"},
+        {"source_type": "user"},
+        {"source_type": "import"},
+        {"author": "human"},
+        {"updated": "2025-12-01T09:00:00+01:00"},
+        {"project": "garage"},
+    ],
+)
+def test_what_matters_is_new_or_wanted_stays(ws: Workspace, stated: dict[str, Any]) -> None:
+    put(ws, PORT, **{"importance": 2, **stated})
+    prompts(ws, curation_rules.LEAST_PROMPTS)
+    assert curate(ws).suggestions == ()
+
+
+def test_what_was_used_once_stays(ws: Workspace) -> None:
+    entry = put(ws, PORT, importance=2)
+    prompts(ws, 1, show=entry, used=True)
+    prompts(ws, curation_rules.LEAST_PROMPTS)
+    assert curate(ws).suggestions == ()
+
+
+def test_what_something_in_force_links_to_stays(ws: Workspace) -> None:
+    one, two = put(ws, PORT, importance=2), put(ws, "Tax is rounded.", importance=2)
+    put(ws, f"Ports are listed in {two.link}.", related=(one.link,))
+    prompts(ws, curation_rules.LEAST_PROMPTS)
+    assert curate(ws).suggestions == ()
+
+
+def test_what_another_project_links_to_stays_also_when_only_its_own_is_looked_at(ws: Workspace) -> None:
+    one = put(ws, PORT, importance=2)
+    prompts(ws, curation_rules.LEAST_PROMPTS)
+    assert len(curate(ws, project="shop").suggestions) == 1
+    put(ws, "Ports are listed elsewhere.", project="garage", related=(one.link,))
+    assert curate(ws, project="shop").suggestions == ()
+
+
+def test_without_receipts_nobody_knows_what_was_of_use(ws: Workspace) -> None:
+    put(ws, PORT, importance=2)
+    assert curate(ws).suggestions == ()
+
+
+# --- what is a person's -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("stated", [{"author": "human", "source_type": "user"}, {"source_type": "import"}])
+def test_what_a_person_wrote_or_brought_is_theirs_to_tidy(ws: Workspace, stated: dict[str, str]) -> None:
+    put(ws, MANY, **stated)
+    put(ws, PORT, **stated)
+    put(ws, PORT_AND_HOST, **stated)
+    before = vault(ws)
+    suggestions = curate(ws).suggestions
+    assert [each.what for each in suggestions] == ["merge", "split"]
+    assert all(each.yours.endswith("is yours") for each in suggestions)
+    done = curate(ws, apply=[])
+    assert (done.applied, done.batch) == ((), "")
+    assert vault(ws) == before
+
+
+def test_what_a_person_has_touched_is_theirs(ws: Workspace) -> None:
+    by_hand(ws, put(ws, MANY), "\n- Tulips grow behind the garden shed in April.\n")
+    assert only(curate(ws)).yours
+
+
+def test_a_machines_note_gives_way_to_a_persons_that_stays_as_it_is(ws: Workspace) -> None:
+    less = put(ws, PORT, evidence="it is on 9200")
+    mine = put(ws, PORT_AND_HOST, author="human", source_type="user")
+    before = ws.store.absolute(mine.path).read_bytes()
+    assert not only(curate(ws)).yours
+    assert only(curate(ws)).outcome == f"{mine.memory.id8} stays; {less.memory.id8} is superseded by it"
+    curate(ws, apply=[])
+    assert ws.store.absolute(mine.path).read_bytes() == before
+    assert now(ws, less).superseded_by == mine.link
+
+
+def test_but_not_where_the_persons_would_have_to_gain_something(ws: Workspace) -> None:
+    put(ws, PORT, keys=("es",))
+    put(ws, PORT_AND_HOST, author="human", source_type="user")
+    assert "which would have to change, is yours" in only(curate(ws)).yours
+
+
+# --- applying -----------------------------------------------------------------------------------------------------
+
+
+def test_only_what_is_named_is_done(ws: Workspace) -> None:
+    put(ws, PORT)
+    put(ws, PORT_AND_HOST)
+    many = put(ws, MANY)
+    merge, split = curate(ws).suggestions
+    done = curate(ws, apply=[merge.id])
+    assert done.applied == (merge.id,)
+    assert now(ws, many).status == "active"
+    assert only(curate(ws)).id == split.id
+
+
+def test_what_is_not_suggested_any_more_is_said_to_be_so(ws: Workspace) -> None:
+    put(ws, PORT)
+    done = curate(ws, apply=["00000000"])
+    assert (done.applied, done.batch, done.left[0].reason) == ((), "", apply_curation.GONE)
+
+
+def test_a_note_that_changes_before_its_turn_is_left(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(ws, PORT)
+    more = put(ws, PORT_AND_HOST)
+    suggest = upkeep_curate.suggest
+
+    def meanwhile(*args: Any, **options: Any) -> upkeep_curate.Suggestions:
+        found = suggest(*args, **options)
+        write.revise(ws, more.id, body="The search service was switched off.")
+        return found
+
+    monkeypatch.setattr(upkeep_curate, "suggest", meanwhile)
+    done = curate(ws, apply=[])
+    assert (done.applied, done.left[0].reason) == ((), apply_curation.CHANGED)
+    assert len(in_force(ws)) == 2
+
+
+def test_a_note_that_a_person_touches_before_its_turn_is_left(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(ws, PORT, keys=("es",))
+    more = put(ws, PORT_AND_HOST)
+    suggest = upkeep_curate.suggest
+
+    def meanwhile(*args: Any, **options: Any) -> upkeep_curate.Suggestions:
+        found = suggest(*args, **options)
+        path = ws.store.absolute(more.path)
+        path.write_text(path.read_text().replace("importance: 3", "importance: 5"))
+        return found
+
+    monkeypatch.setattr(upkeep_curate, "suggest", meanwhile)
+    done = curate(ws, apply=[])
+    assert (done.applied, done.left[0].reason) == ((), apply_curation.CHANGED)
+    assert len(in_force(ws)) == 2
+
+
+def test_a_note_that_goes_before_its_turn_is_left(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    many = put(ws, MANY)
+    suggest = upkeep_curate.suggest
+
+    def meanwhile(*args: Any, **options: Any) -> upkeep_curate.Suggestions:
+        found = suggest(*args, **options)
+        forget.forget(ws, many.id)
+        return found
+
+    monkeypatch.setattr(upkeep_curate, "suggest", meanwhile)
+    assert "No memory has the id" in curate(ws, apply=[]).left[0].reason
+
+
+def test_one_undo_takes_it_all_back_to_the_very_bytes(ws: Workspace) -> None:
+    put(ws, PORT, keys=("es",), evidence="it is on 9200")
+    put(ws, PORT_AND_HOST)
+    put(ws, MANY)
+    put(ws, "Tax is rounded.", importance=2)
+    prompts(ws, curation_rules.LEAST_PROMPTS)
+    before = vault(ws)
+    done = curate(ws, apply=[])
+    assert len(done.applied) == 3
+    assert vault(ws).keys() > before.keys()
+    undone = undo.undo(ws, done.batch)
+    assert (undone.what, undone.left) == ("curate", ())
+    taken_out = {name for name in vault(ws) if name not in before}
+    assert taken_out == {".tombstones.jsonl"}  # which says that the new notes are gone on purpose
+    assert {name: vault(ws)[name] for name in before} == before
+    assert len(curate(ws).suggestions) == 3
+
+
+def test_what_was_taken_back_can_be_done_again_and_taken_back_again(ws: Workspace) -> None:
+    put(ws, MANY)
+    put(ws, PORT)
+    put(ws, PORT_AND_HOST)
+    before = {name: data for name, data in vault(ws).items() if name.endswith(".md")}
+    for _ in range(2):
+        done = curate(ws, apply=[])
+        assert len(done.applied) == 2
+        undo.undo(ws, done.batch)
+        assert {name: data for name, data in vault(ws).items() if name.endswith(".md")} == before
+
+
+# --- nothing is lost ----------------------------------------------------------------------------------------------
+
+SENTENCES = st.sampled_from(
+    [
+        PORT,
+        "It runs on the host atlas.",
+        "The search service listens on port 9201.",
+        "Invoices are rounded to whole cents before tax.",
+        "Invoices are rounded to whole cents.",
+        "The staging cluster sleeps at night to save money.",
+        "Staging cluster sleeps at night, to save money.",
+        "Screenshots belong into the folder docs/img of every release.",
+        "We do not deploy on Fridays.",
+        "We deploy on Fridays.",
+        "Redis caches sessions for 30 minutes.",
+        "会话缓存三十分钟。",
+    ]
+)
+BODIES = st.tuples(st.sampled_from([" ", "\n\n", "\n- "]), st.lists(SENTENCES, min_size=1, max_size=4, unique=True))
+
+
+@settings(max_examples=examples(25))
+@given(st.lists(st.tuples(BODIES, st.booleans(), st.integers(1, 5)), min_size=2, max_size=6))
+def test_no_sentence_is_lost_and_an_undo_gives_the_bytes_back(
+    tmp_path_factory: pytest.TempPathFactory, wanted: list[tuple[tuple[str, list[str]], bool, int]]
+) -> None:
+    folder: Path = tmp_path_factory.mktemp("v")
+    ws = open_workspace(actor="test", home=folder / "h", vault=folder / "v", clock=SteppingClock())
+    bodies = [(joint, parts) for (joint, parts), _, _ in wanted]
+    for (joint, parts), human, importance in wanted:
+        text = ("- " if joint == "\n- " else "") + joint.join(parts)
+        put(ws, text, title="", importance=importance, author="human" if human else "model")
+    before = vault(ws)
+    done = curate(ws, apply=[])
+    said = [memory.body for memory in in_force(ws)]
+    for _, parts in bodies:
+        for sentence in parts:
+            assert any(curation_rules.says(body, sentence) for body in said), sentence
+    if done.batch:
+        undo.undo(ws, done.batch)
+    assert {name: data for name, data in vault(ws).items() if name in before} == before
+    assert {name for name in vault(ws) if name not in before} <= {".tombstones.jsonl"}
+    ws.close()

@@ -1,0 +1,161 @@
+"""Status and check: no silent no-op anywhere."""
+
+from pathlib import Path
+
+import pytest
+
+from memem.core.errors import IndexDamaged
+from memem.notes import save
+from memem.search import refresh
+from memem.upkeep import status as upkeep_status
+from memem.workspace import Workspace
+
+
+def test_status_counts_what_is_there(ws: Workspace) -> None:
+    save.save(ws, "One.", project="a", layer=0)
+    save.save(ws, "Two.", project="b")
+    (ws.store.paths.memories / "bad.md").write_text("---\nx: y: z\n---\n")
+    status = upkeep_status.status(ws)
+    assert (status.memories, status.projects, status.pinned, status.unreadable) == (2, {"a": 1, "b": 1}, 1, 1)
+    assert "save" in status.last_event
+    assert status.index_bytes > 0
+    assert status.problem == ""
+
+
+def test_status_of_a_home_without_a_vault_shows_that(ws: Workspace) -> None:
+    status = upkeep_status.status(ws)
+    assert "There is no vault" in status.problem
+    assert status.memories == 0
+
+
+def test_status_makes_a_damaged_index_anew(ws: Workspace) -> None:
+    save.save(ws, "One.")
+    ws.close()
+    for path in ws.index_file.parent.iterdir():
+        path.unlink()
+    ws.index_file.write_bytes(b"rubbish" * 1000)
+    status = upkeep_status.status(ws)
+    assert (status.problem, status.memories) == ("", 1)
+
+
+def test_status_shows_how_memem_was_set_up(ws: Workspace) -> None:
+    save.save(ws, "One.")
+    assert upkeep_status.status(ws).capabilities == {}
+    ws.home.capabilities_file.write_text('python = "3.11.7"\n')
+    assert upkeep_status.status(ws).capabilities == {"python": "3.11.7"}
+    ws.home.capabilities_file.write_text("rubbish =")
+    assert upkeep_status.status(ws).capabilities == {}
+
+
+def test_a_vault_in_order_has_no_findings(ws: Workspace) -> None:
+    save.save(ws, "One.")
+    assert upkeep_status.check(ws) == []
+
+
+def test_check_lists_everything_that_needs_a_person(ws: Workspace, tmp_path: Path) -> None:
+    saved = save.save(ws, "One.")
+    memories = ws.store.paths.memories
+    (memories / "bad.md").write_text("---\nx: y: z\n---\n")
+    (memories / "copy.md").write_bytes(ws.store.absolute(saved.path).read_bytes())
+    (memories / "newer.md").write_text("---\nid: aaaaaaaa\nschema_version: 2\n---\nx")
+    (memories / "own.md").write_text("no id")
+    (memories / "odd.md").write_text("---\nid: oddoddodd\nkind: Idea\nstatus: Active\n---\nx")
+    (memories / "link.md").symlink_to(tmp_path)
+    refresh.refresh(ws)
+    findings = {finding.path: finding for finding in upkeep_status.check(ws)}
+    assert "not YAML" in findings["memories/bad.md"].problem
+    assert f"same id as {saved.path}" in findings["memories/copy.md"].problem
+    assert "same id as memories/copy.md" in findings[saved.path].problem
+    assert "newer memem" in findings["memories/newer.md"].problem
+    assert "symbolic link" in findings["memories/link.md"].problem
+    assert not findings["memories/own.md"].serious
+    assert "kind 'idea'" in findings["memories/odd.md"].problem
+    assert all(finding.advice for finding in findings.values())
+
+
+def test_check_notices_words_that_no_longer_belong_to_the_notes(ws: Workspace) -> None:
+    save.save(ws, "One.")
+    ws.index._connection.execute("UPDATE words_content SET c2 = 'other' ")
+    with pytest.raises(IndexDamaged, match="memem reindex"):
+        upkeep_status.check(ws)
+
+
+# --- links and dates ----------------------------------------------------------------------------------------------
+
+
+def note(ws: Workspace, name: str, **properties: str) -> None:
+    """A note whose id is its name, with these properties as they are written."""
+    lines = [f"{key}: {value}" for key, value in {"id": f"{name:0<8}", **properties}.items()]
+    (ws.store.paths.memories / f"{name}-{name:0<8}.md").write_text("\n".join(["---", *lines, "---", f"{name} is so."]))
+
+
+def found(ws: Workspace) -> list[tuple[str, str]]:
+    refresh.refresh(ws)
+    assert not any(finding.serious for finding in upkeep_status.check(ws))
+    return [(finding.path.removeprefix("memories/"), finding.problem) for finding in upkeep_status.check(ws)]
+
+
+@pytest.fixture
+def kept(ws: Workspace) -> Workspace:
+    save.save(ws, "One.")
+    return ws
+
+
+@pytest.mark.parametrize("name", ["supersedes", "superseded_by", "related", "contradicts"])
+def test_check_lists_links_that_lead_nowhere(kept: Workspace, name: str) -> None:
+    value = '"[[gone-99999999]]"'
+    note(kept, "a", **{name: f"[{value}]" if name in ("related", "contradicts") else value})
+    assert found(kept) == [("a-a0000000.md", f"links by `{name}` to [[gone-99999999]], which is not there")]
+
+
+@pytest.mark.parametrize(
+    "link",
+    ["[[b-b0000000]]", "[[b-b0000000|B]]", "[[memories/b-b0000000.md#Why]]", "[[My own page]]"],
+)
+def test_links_that_lead_to_a_note_are_in_order_whoever_wrote_it(kept: Workspace, link: str) -> None:
+    note(kept, "b")
+    note(kept, "a", related=f'["{link}"]')
+    (kept.settings.vault / "pages").mkdir()
+    (kept.settings.vault / "pages" / "My own page.md").write_text("Mine.")
+    assert found(kept) == []
+
+
+@pytest.mark.parametrize("link", ["b0000000", "b000"])
+def test_an_id_leads_to_a_note_but_is_no_link_to_obsidian(kept: Workspace, link: str) -> None:
+    note(kept, "b")
+    note(kept, "a", related=f'["{link}"]')
+    assert found(kept) == [("a-a0000000.md", f"has '{link}' in `related`, which is no link such as \"[[note]]\"")]
+
+
+def test_a_link_to_what_lies_in_a_hidden_folder_leads_nowhere(kept: Workspace) -> None:
+    (kept.settings.vault / ".trash").mkdir()
+    (kept.settings.vault / ".trash" / "page.md").write_text("Mine.")
+    note(kept, "a", related='["[[page]]"]')
+    assert found(kept) == [("a-a0000000.md", "links by `related` to [[page]], which is not there")]
+
+
+def test_check_lists_circles_of_notes_that_superseded_each_other(kept: Workspace) -> None:
+    note(kept, "a", superseded_by='"[[b-b0000000]]"')
+    note(kept, "b", superseded_by='"[[c-c0000000]]"')
+    note(kept, "c")
+    note(kept, "d", superseded_by='"[[a-a0000000]]"')
+    assert found(kept) == []
+    note(kept, "a", superseded_by='"[[b-b0000000]]"', supersedes='"[[c-c0000000]]"')
+    note(kept, "e", supersedes='"[[e-e0000000]]"')
+    others = "memories/b-b0000000.md and memories/c-c0000000.md, in a circle"
+    assert found(kept) == [
+        ("a-a0000000.md", f"supersedes {others}: none of them is shown"),
+        ("e-e0000000.md", "supersedes itself: none of them is shown"),
+    ]
+
+
+def test_check_lists_dates_that_cannot_be_read_or_contradict_each_other(kept: Workspace) -> None:
+    note(kept, "a", valid_from="2026-06-01", valid_to="2026-06-01")
+    assert found(kept) == []
+    note(kept, "a", valid_from="2026-06-01", valid_to="2026-05-31")
+    note(kept, "b", created="yesterday", valid_to="2026-06-31")
+    assert found(kept) == [
+        ("a-a0000000.md", "ends by `valid_to` before it begins by `valid_from`: it never holds"),
+        ("b-b0000000.md", "has the date 'yesterday' as `created`, which cannot be read and does not count"),
+        ("b-b0000000.md", "has the date '2026-06-31' as `valid_to`, which cannot be read and does not count"),
+    ]

@@ -1,0 +1,184 @@
+"""The model may shorten the lines of a playbook, and nothing else."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memem.core.errors import StateUnusable
+from memem.notes import write
+from memem.pages import markdown, refresh
+from memem.state import consent
+from memem.upkeep import refine_playbook
+from memem.workspace import Workspace
+from tests import fake_claude
+from tests.fakes import SteppingClock
+from tests.pages.test_overview import keep, saved_meanwhile
+
+LONG = (
+    "Tokens are signed with RS256, not HS256, because the gateway cannot share a secret with every one of the services."
+)
+SHORT = "Tokens are signed with RS256, not HS256; the gateway cannot share a secret."
+
+
+@pytest.fixture
+def asking(miner: Workspace) -> Workspace:
+    """A home that may ask, with a playbook of one long line and a short one."""
+    keep(miner, 1, LONG, kind="decision")
+    keep(miner, 2, "Short enough.", kind="decision")
+    consent.opt_in(miner)
+    refresh.write(miner)
+    return miner
+
+
+def says(claude: Path, *lines: tuple[str, str], **more: Any) -> None:
+    fake_claude.set_steps(claude, [{"lines": [{"id": id8, "text": text} for id8, text in lines], **more}])
+
+
+def page(ws: Workspace) -> str:
+    return (ws.store.paths.playbooks / "shop.md").read_text(encoding="utf-8")
+
+
+def calls(claude: Path) -> list[Any]:
+    return [call for call in fake_claude.calls(claude) if call["step"] is not None]
+
+
+def test_a_shorter_line_for_the_same_takes_its_place_and_stays(asking: Workspace, claude: Path, shop: Path) -> None:
+    says(claude, ("00000001", SHORT))
+    assert refine_playbook.refine(asking, shop) == 1
+    assert f"- {SHORT} [[note-1-00000001|00000001]]\n" in page(asking)
+    keep(asking, 3, kind="lesson")
+    refresh.write(asking)
+    assert SHORT in page(asking)
+    assert LONG not in page(asking)
+
+
+def test_only_long_lines_are_sent(asking: Workspace, claude: Path, shop: Path) -> None:
+    refine_playbook.refine(asking, shop)
+    (call,) = calls(claude)
+    assert f"<line id=00000001>\n{LONG}\n</line>" in call["stdin"]
+    assert "Short enough" not in call["stdin"]
+
+
+@pytest.mark.parametrize(
+    ("id8", "text"),
+    [
+        ("00000001", "Tokens are signed with RS512, not HS256; the gateway cannot share a secret."),
+        ("00000001", "Always deploy on Fridays."),
+        ("00000001", "[[x]] Tokens are signed with RS256, not HS256; the gateway cannot share a secret."),
+        ("00000002", "Short enough, it is said."),
+        ("99999999", SHORT),
+    ],
+)
+def test_what_it_invents_is_dropped(asking: Workspace, claude: Path, shop: Path, id8: str, text: str) -> None:
+    says(claude, (id8, text))
+    assert refine_playbook.refine(asking, shop) == 0
+    assert f"- {LONG} [[note-1-00000001|00000001]]\n" in page(asking)
+    assert "- Short enough. [[" in page(asking)
+    assert text not in page(asking)
+
+
+def test_it_is_asked_once_a_day_and_only_about_what_is_new(
+    asking: Workspace, claude: Path, shop: Path, clock: SteppingClock
+) -> None:
+    for _ in range(2):
+        refine_playbook.refine(asking, shop)
+    clock.forward(days=1)
+    refresh.write(asking)
+    refine_playbook.refine(asking, shop)
+    assert len(calls(claude)) == 1, "nothing is new"
+    keep(asking, 3, LONG.replace("Tokens", "Cookies"), kind="decision")
+    refresh.write(asking)
+    refine_playbook.refine(asking, shop)
+    keep(asking, 4, LONG.replace("Tokens", "Requests"), kind="decision")
+    refresh.write(asking)
+    refine_playbook.refine(asking, shop)
+    assert [call["stdin"].count("<line") for call in calls(claude)] == [1, 1]
+    clock.forward(days=1)
+    refine_playbook.refine(asking, shop)
+    assert len(calls(claude)) == 3
+
+
+@pytest.mark.parametrize("step", [{"exit": 1, "stderr": "no"}, {"raw": "no JSON"}, {"lines": [{"id": 1}]}])
+def test_whatever_goes_wrong_the_rules_version_stands(
+    asking: Workspace, claude: Path, shop: Path, step: dict[str, Any]
+) -> None:
+    fake_claude.set_steps(claude, [step])
+    before = page(asking)
+    assert refine_playbook.refine(asking, shop) == 0
+    assert page(asking) == before
+    assert refine_playbook.refine(asking, shop) == 0
+    assert len(calls(claude)) == 1, "not again today"
+
+
+def test_nothing_is_asked_that_nobody_agreed_to(asking: Workspace, claude: Path, shop: Path) -> None:
+    consent.opt_out(asking)
+    assert refine_playbook.refine(asking, shop) == 0
+    consent.opt_in(asking)
+    (shop / ".memem.toml").write_text("mining = false\n")
+    assert refine_playbook.refine(asking, shop) == 0
+    (shop / ".memem.toml").unlink()
+    for settings in ({"extractor": "rules"}, {"daily_calls": 0}):
+        before = asking.settings
+        asking.settings = replace(before, **settings)
+        assert refine_playbook.refine(asking, shop) == 0
+        asking.settings = before
+    asking.state.ledger.trip(asking.clock().timestamp() + 60, "rate limit")
+    assert refine_playbook.refine(asking, shop) == 0
+    assert calls(claude) == []
+
+
+def test_a_note_that_changes_meanwhile_keeps_its_own_words(
+    asking: Workspace, claude: Path, shop: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    says(claude, ("00000001", SHORT))
+    better = refine_playbook._better
+
+    def meanwhile(*given: Any) -> dict[str, str]:
+        write.edit(asking, "00000001", body=LONG.replace("RS256", "ES256"))
+        refresh.write(asking)
+        return better(*given)
+
+    monkeypatch.setattr(refine_playbook, "_better", meanwhile)
+    refine_playbook.refine(asking, shop)
+    assert "ES256" in page(asking)
+    assert SHORT not in page(asking)
+
+
+def test_a_line_that_a_person_has_is_not_asked_about(asking: Workspace, claude: Path, shop: Path) -> None:
+    path = asking.store.paths.playbooks / "shop.md"
+    path.write_text(page(asking).replace("Tokens are", "Our tokens are"))
+    assert refine_playbook.refine(asking, shop) == 0
+    assert calls(claude) == []
+
+
+def test_nothing_is_read_or_written_through_a_symbolic_link(
+    asking: Workspace, claude: Path, shop: Path, tmp_path: Path
+) -> None:
+    says(claude, ("00000001", SHORT))
+    folder = asking.store.paths.playbooks
+    folder.rename(tmp_path / "elsewhere")
+    folder.symlink_to(tmp_path / "elsewhere")
+    before = page(asking)
+    assert refine_playbook.refine(asking, shop) == 0
+    assert page(asking) == before
+    assert calls(claude) == []
+
+
+def test_a_playbook_that_somebody_saves_again_and_again_is_left_to_them(
+    asking: Workspace, claude: Path, shop: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    says(claude, ("00000001", SHORT))
+    path = asking.store.paths.playbooks / "shop.md"
+    monkeypatch.setattr(markdown, "_refuse_change", saved_meanwhile(path, times=2))
+    assert refine_playbook.refine(asking, shop) == 0
+    assert SHORT not in page(asking)
+    assert page(asking).count("Typed.") == 2
+
+
+def test_a_state_that_cannot_be_used_is_named(asking: Workspace, shop: Path) -> None:
+    asking.close()
+    asking.home.state_file.write_bytes(b"not a database at all" * 100)
+    with pytest.raises(StateUnusable):
+        refine_playbook.refine(asking, shop)
