@@ -11,13 +11,12 @@ from typing import Any
 from bench import fitting
 from bench.metrics import bootstrap, mean, resamples
 from bench.prompts import ABSTENTION, Case
-from memem.core.memory import Hit
+from memem.core.memory import MOST_HITS, Hit
 from memem.core.options import OPTIONS
 from memem.inject import confidence
 from memem.inject.confidence import Line, Weights
 from memem.inject.pack import distinct, pack
 from memem.safety import quote
-from memem.search.find import MOST_HITS
 
 FOLDS, REPEATS = 5, 4
 COST = 6.0

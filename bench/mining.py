@@ -140,7 +140,7 @@ class Scene:
                 cursor = transcript_session.cursor_at(file, turns[known][0])
             session = self._path.stem
             with ws.state.at_once():
-                ws.state.sessions.put(Session(session, str(self._path), cursor.inode, cursor.offset, cursor.check))
+                ws.state.sessions.put(Session(session, str(self._path), cursor.inode, cursor.offset, cursor.digest))
                 ws.state.sessions.finish([turn for _, turn in turns[:known]], session)
         ws.close()
         shutil.copytree(self._folder, self._folder.with_suffix(".ready"))

@@ -1,34 +1,37 @@
 """memem: a memory for Claude Code that its user owns.
 
-How a memory travels, and where to look:
+How a memory travels:
 
-    transcript -> extract -> gate -> vault -> index -> recall -> (the prompt)
-       read        ask       judge   keep     find     present
+    transcript -> mine -> safety + compare -> notes -> vault -> search -> inject -> the prompt
 
-    core/       values, errors, settings, paths, files, locks, SQLite, processes, the project resolver, the clock
-    transcript/ sessions of Claude Code: who said what, what is new in them
-    extract/    what is worth keeping: asked of a model through the user's own CLI, or found by rules
-    gate/       secrets and invisible characters out, size limits, what one statement is to another, what was forgotten
-    vault/      markdown notes with Obsidian properties, changed in place, never reformatted
-    index/      SQLite: a row per note and full text over them; vectors of their passages, and the encoders that make
-                them; the edges between memories; derived, can be deleted at any time
-    recall/     ranking, the decision to speak, the budget, the slice as text
-    jobs/       the event log and the undo store; the state database; locks of miners; work that is detached
-    sources/    files of other programs, read into what could be imported
-    workspace.py  one opened memory home: the only reader of the environment
-    flows/      what memem does: remember, reconcile, retrieve, forget, undo, import, export, mine, reindex, encode,
-                brief, doctor
-    doors/      the Python API (api/), the command line (cli/), Claude Code's hooks (hook/), the MCP server
-                (mcp_server/) and the engine that keeps it all warm (engine/)
-    serving.py  the last two in one process
-    serve.py    the MCP server's entry point, which answers before the rest is loaded, or even installed
+Packages are capabilities. Each imports only those above it:
 
-Stages (gate ... jobs) import only `core`; flows join stages; doors call flows. `docs/architecture.md` tells why.
+    core/         values, errors, settings, paths, files, locks, SQLite, the clock, the project resolver
+    state/        what cannot be rebuilt: events and undo, cursors, journal, ledger, receipts
+    transcript/   parses Claude Code sessions
+    safety/       redacts credentials, holds back orders to the model, quotes what is shown
+    compare/      how two statements relate: same, more specific, contradictory
+    vault/        memories as Markdown notes, changed in place
+    search/       the index, encoders, ranking, graph; find, get, list, timeline; derived from the vault
+    model/        asks a model through the user's own `claude`
+    notes/        save, reconcile, edit, forget, review, conflicts, staleness, history, undo
+    pages/        Home, project pages, playbooks and the graph's picture, for a person in Obsidian
+    inject/       what is put before Claude or the user: briefing, slices, receipts, notices
+    mine/         learns from sessions: when, which turns, what to ask, how answers become notes
+    transfer/     import and export
+    upkeep/       status, doctor, purge, curation, settings, uninstall
+    workspace.py  one opened memory home; the only reader of the environment
+    doors/        Python (api/), command line (cli/), hooks (hook/), MCP server (mcp/), warm engine (engine/)
+    serving.py    MCP server and engine in one process
+    serve.py      the server's entry point, which answers before the rest is loaded, or even installed
+
+Where to start: `notes/save.py` writes, `search/find.py` reads, `inject/prompt.py` decides what a prompt gets and
+`mine/session.py` learns. `docs/architecture.md` walks four requests through the code, function by function.
 """
 
 TYPE_CHECKING = False  # as type checkers know it; to import typing costs a hook as much as to start
 
-__version__ = "0.8.1"
+__version__ = "0.9.0"
 
 __all__ = ["Entry", "Hit", "Hits", "MememError", "Memory", "MemoryHome", "Mined", "Slice", "open"]
 
@@ -53,7 +56,7 @@ _EXPORTS = {
 
 
 def __getattr__(name: str) -> object:
-    # Lazy, so that a hook that needs one stage does not pay for all of them.
+    # Lazy, so that a hook that needs one module does not pay for all of them.
     if name not in _EXPORTS:
         raise AttributeError(f"module 'memem' has no attribute {name!r}")
     from importlib import import_module

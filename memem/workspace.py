@@ -1,4 +1,4 @@
-"""One opened memory home: the only place that builds stages from settings and reads the environment."""
+"""One opened memory home: builds the parts from settings, and is the only reader of the environment."""
 
 import os
 import sys
@@ -42,7 +42,7 @@ _BLAS_THREADS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THRE
 
 @dataclass
 class Workspace(Surroundings):
-    """Settings, paths and stages of one memory home. Stages are built when first needed."""
+    """Settings, paths and parts of one memory home. Parts are built when first needed."""
 
     settings: Settings
     clock: Clock

@@ -1,4 +1,4 @@
-"""The small words that comparing statements needs to know: what says nothing, what denies, limits, parts or opposes.
+"""Words that comparing needs to know: function words, negations, limits, opposites, and verbs.
 
 Plain data. A word that stands in no list is an ordinary one: it can be a subject or a value, and counts as itself.
 """

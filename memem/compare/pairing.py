@@ -1,4 +1,4 @@
-"""Two sentences side by side: what both say, and what only one of them says."""
+"""Two sentences side by side: what both say, what only one says, and whether one holds all of the other."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What one statement can be to another."""
+"""The relations that one statement can have to another."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""What one statement is to another: sentence beside sentence, a change in any of them a change of the whole."""
+"""Compare two statements sentence by sentence: a change in one sentence is a change of the whole."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Where two sentences give one subject different values: numbers, versions, names, or a few plain words."""
+"""Whether two sentences are about the same subject, and where they give it different values."""
 
 from collections.abc import Iterable
 

@@ -1,4 +1,4 @@
-"""A text as words: what each of them is, and what it is compared by."""
+"""A text as words and numbers: what each is, and what it is compared by."""
 
 import re
 import unicodedata

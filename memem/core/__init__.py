@@ -1,1 +1,1 @@
-"""What every stage may use: values, errors, settings, paths, files, locks, projects, the clock."""
+"""What every package may use: values, errors, settings, paths, files, locks, projects, the clock."""

@@ -1,6 +1,6 @@
-"""The values of mining: what was said, what is to become of the memories, and what asking a model cost."""
+"""The values of reading and mining sessions: cursors, turns, chunks, operations."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Self
 
 HUMAN, ASSISTANT = ROLES = ("human", "assistant")
@@ -10,6 +10,41 @@ PROJECT_SCOPE, GENERAL_SCOPE = SCOPES = ("project", "general")
 
 OWN_CALL = "memem-extract:"
 """What a question of ours begins with, so that a transcript of it is known for what it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """A place in a session file; `digest` is of the bytes before it, and tells whether the file was rewritten."""
+
+    inode: int = 0
+    offset: int = 0
+    digest: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadSession:
+    """How far a session file is read: by the miner, and by the index of what was said.
+
+    The cursor is `inode`, `offset` and `digest`; `whole` says that nothing before it was passed over. `size` and
+    `mtime` are the file's when it was last read to its end.
+    """
+
+    session: str
+    path: str
+    inode: int = 0
+    offset: int = 0
+    digest: str = ""
+    whole: bool = True
+    size: int = -1
+    mtime: int = 0
+
+    @property
+    def cursor(self) -> Cursor:
+        return Cursor(self.inode, self.offset, self.digest)
+
+    def placed(self, cursor: Cursor) -> Self:
+        """With the cursor there."""
+        return replace(self, inode=cursor.inode, offset=cursor.offset, digest=cursor.digest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +94,10 @@ class Chunk:
     offset: int
     digest: str
     known: tuple[str, ...] = ()
+
+    @property
+    def cursor(self) -> Cursor:
+        return Cursor(self.inode, self.offset, self.digest)
 
     @property
     def name(self) -> str:

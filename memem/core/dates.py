@@ -1,4 +1,4 @@
-"""The one place that reads the time, so that everything else can be tested with a time that is given."""
+"""The clock, and when a memory holds: the only place that reads the time, and the dates that notes state."""
 
 from collections.abc import Callable
 from datetime import UTC, date, datetime, time, timedelta, tzinfo

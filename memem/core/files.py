@@ -1,4 +1,4 @@
-"""Files that are whole or not there: atomic writes, private folders, lines that are appended in one piece."""
+"""Read and write files safely: atomic writes, private folders, appended lines, bounded logs, JSON and TOML."""
 
 import errno
 import os

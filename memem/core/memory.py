@@ -1,4 +1,4 @@
-"""The values that travel between stages. All of them are frozen, but for the list of hits."""
+"""The values that travel between packages: memories, entries, hits, slices, edges. Frozen, except the list of hits."""
 
 import unicodedata
 from collections.abc import Iterable
@@ -20,6 +20,8 @@ PINNED, CONVENTIONS, ORDINARY, ARCHIVE = LAYERS = (0, 1, 2, 3)
 
 PINNED_MAX_NOTES = 10
 PINNED_MAX_CHARACTERS = 2_000
+MOST_HITS = 8
+"""How many memories a slice shows at most."""
 
 SLICE_HEADING = "# Active Memory Slice"
 """The first line of what is put before Claude, by which it is known again in a transcript."""

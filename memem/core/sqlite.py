@@ -1,4 +1,4 @@
-"""The files that memem keeps with SQLite: opened, upgraded by numbered migrations, and its errors in our words."""
+"""SQLite files: open, migrate by numbered steps, check, scrub, and translate errors."""
 
 import functools
 import sqlite3

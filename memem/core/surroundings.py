@@ -1,4 +1,4 @@
-"""What the environment tells of where memem was started, and of the programs and folders around it."""
+"""Where memem was started, which programs and folders surround it, and how its commands are named to the user."""
 
 import os
 import re

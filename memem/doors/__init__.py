@@ -1,1 +1,1 @@
-"""The ways in: Python, the command line. Only doors print, parse arguments or speak a protocol."""
+"""The ways in: Python, command line, hooks, MCP, engine. Only doors print, parse arguments or speak a protocol."""

@@ -3,6 +3,8 @@
 What is shown is data. Every line of it stands under a quotation mark, as in a slice; what is ours stands outside.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -19,11 +21,11 @@ from memem.core.memory import (
     Memory,
 )
 from memem.safety import quote
-from memem.search.timeline import Timeline
-from memem.search.transcripts import Beside, Said
 
 if TYPE_CHECKING:
     from memem.search.graph.read import Neighborhood
+    from memem.search.timeline import Timeline
+    from memem.search.transcripts import Beside, Said
     from memem.upkeep.graph_audit import Audit
 
 
@@ -82,7 +84,7 @@ def time_line(found: Timeline) -> str:
     return _within(texts, "memory_get shows each of them")[0]
 
 
-def neighborhood(found: "Neighborhood") -> tuple[str, int]:
+def neighborhood(found: Neighborhood) -> tuple[str, int]:
     """A memory and what is around it, each with what leads there; and how many of them all there was room for."""
     texts = [_item("", found.entry)]
     for each in found.neighbors:
@@ -95,7 +97,7 @@ def neighborhood(found: "Neighborhood") -> tuple[str, int]:
     return text, min(count, 1 + len(found.neighbors))
 
 
-def audited(audit: "Audit", most: int) -> str:
+def audited(audit: Audit, most: int) -> str:
     """The graph in numbers, and up to so many of each kind of what is wrong with it."""
     stats = audit.stats
     shape = f"{stats.orphans:,} orphans, {stats.clusters:,} clusters, the largest of {stats.largest:,}"

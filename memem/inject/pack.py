@@ -4,9 +4,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from memem.core.memory import PINNED_MAX_CHARACTERS, PINNED_MAX_NOTES, Hit, Memory
+from memem.core.memory import MOST_HITS, PINNED_MAX_CHARACTERS, PINNED_MAX_NOTES, Hit, Memory
 from memem.safety import quote
-from memem.search.find import MOST_HITS
 
 BODY_CHARACTERS = 500
 SHORTER = (300, 150)

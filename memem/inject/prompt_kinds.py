@@ -1,7 +1,6 @@
-"""Prompts that can only be understood from what was said before: "and the other one?", "same for staging".
+"""What kind of prompt it is: trivial, a follow-up that needs the words before it, or a task.
 
-Searched for as they are, they find whatever happens to hold their few words; so the search is given the words that they
-point to as well.
+A follow-up ("and the other one?", "same for staging") is searched for with the words that it points to as well.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""Every decision to show something, or nothing, is written down, and told to whoever asks why."""
+"""Record every decision to show something or nothing, what a session was shown, and explain it when asked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The slice: what Claude should know for a prompt. Nothing, unless a memory deserves it."""
+"""The slice: what Claude should know for a prompt, and which part of a long memory. Often nothing."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from memem.core import dates
 from memem.core.errors import Ambiguous, InputError, MememError, NoteError, NotFound
-from memem.core.memory import ARCHIVE, GENERAL, PINNED, Entry, Hit, Slice
+from memem.core.memory import ARCHIVE, GENERAL, MOST_HITS, PINNED, Entry, Hit, Slice
 from memem.core.project import Project
 from memem.inject import confidence, prompt_kinds
 from memem.inject.confidence import Line, Prompt
@@ -20,7 +20,7 @@ from memem.safety import naming, quote
 from memem.safety.naming import project_named
 from memem.search import find
 from memem.search.dates import query
-from memem.search.find import MOST_HITS, cut
+from memem.search.find import cut
 from memem.search.passages import key, passages
 from memem.search.ranking import matches_path, rank
 from memem.search.words import Found, fold

@@ -1,4 +1,4 @@
-"""Whether Claude may use one of memem's own tools without asking the user first.
+"""What a tool use gets: whether Claude may use memem's tools unasked, and what is known of a file.
 
 Reading is allowed for the current project and for general memories; anything wider is left to Claude Code, which asks
 unless the user has allowed it. Forgetting always asks when there is somebody to ask, and names the memory.

@@ -1,4 +1,4 @@
-"""After a turn: which of the memories that it was shown were used, and what that counts for from then on."""
+"""Judge after a turn which of the memories it was shown were used."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ask about chunks, journal the answers and apply them; only then mark their turns as mined and move the cursors.
+"""Ask about chunks within the budget, journal the answers and apply them; only then move the cursors.
 
 After a crash a journaled answer is applied again, not asked for again. Chunks of several sessions may share a call;
 each is journaled, applied and finished by itself.
@@ -94,8 +94,10 @@ def _asked(ws: Workspace, claude: Claude, chunk: Chunk, question: Prompt) -> lis
 
 
 def _safe(operation: Operation, chunk: Chunk) -> Operation:
-    """What a model says is kept until it is applied, and it may say a secret of its own accord. Words of the text as it
-    was sent have none, and have to stay what they are."""
+    """The answer as it enters: a model may say a secret of its own accord, and its answer is journaled and cut.
+
+    Words of the text as it was sent have to stay what they are.
+    """
     quote = operation.quote
     return replace(
         operation,
@@ -281,7 +283,7 @@ def _finish(ws: Workspace, chunk: Chunk, outcome: str, detail: str) -> None:
     """Mark the turns of a chunk as mined and move the cursor behind them."""
     ws.state.sessions.finish([turn.uuid for turn in chunk.turns], chunk.session)
     known = ws.state.sessions.get(chunk.session) or Session(chunk.session, chunk.path)
-    placed = known.placed(chunk.inode, chunk.offset, chunk.digest).told(outcome, detail, iso(ws.clock()))
+    placed = known.placed(chunk.cursor).told(outcome, detail, iso(ws.clock()))
     ws.state.sessions.put(replace(placed, failures=0, not_before=0.0))
 
 

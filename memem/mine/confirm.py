@@ -1,4 +1,4 @@
-"""Have the model look at what comparison takes for a contradiction: in one call, after mining, within the budget.
+"""Have the model confirm suspected contradictions: one call after mining, within the budget.
 
 What it calls compatible is related from then on. Without a model a contradiction stays what it is: found, and listed.
 """

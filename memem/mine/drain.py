@@ -1,4 +1,4 @@
-"""Mine due sessions in the background: marked ones first, then small ones that are worth a call together."""
+"""Mine due sessions: marked ones first, then packs of small ones that are worth a call together."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def _read_to_end(ws: Workspace, part: LastPart) -> None:
     known, chunk = ask.known_session(ws, part.mark), part.chunk
     read = replace(known, size=part.size, mtime=part.mtime, whole=part.whole)
     with ws.state.at_once():
-        ws.state.sessions.put(read.placed(chunk.inode, chunk.offset, chunk.digest))
+        ws.state.sessions.put(read.placed(chunk.cursor))
         ws.state.held_back.remove_small(chunk.session)
 
 

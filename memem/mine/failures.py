@@ -1,4 +1,4 @@
-"""Postpone mining after a failure to extract: one session, sometimes all; put turns aside that keep failing."""
+"""After a failure to extract: postpone the session or all mining, set hopeless turns aside, and tell the user."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the model is sent. The system text is `prompt.md`; VERSION rises whenever what is sent changes."""
+"""What the model is sent and what its answer must be. The system text is `prompt.md`; VERSION rises with any change."""
 
 import re
 import unicodedata

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from memem.core import files, safe_open
-from memem.core.conversation import ASSISTANT, Chunk
+from memem.core.conversation import ASSISTANT, Chunk, Cursor
 from memem.core.dates import iso
 from memem.core.errors import BudgetSpent, ExtractError
 from memem.core.memory import fingerprint
@@ -27,7 +27,6 @@ from memem.search.refresh import look
 from memem.state.cursors import Session
 from memem.state.queue import Mark, SmallSession
 from memem.transcript import session
-from memem.transcript.session import Cursor
 from memem.vault.opening import ensure_vault
 
 if TYPE_CHECKING:
@@ -159,7 +158,7 @@ class _Mining:
         whole = (start == 0 or known.whole) and not gathered.passed and not self._left_to_others
         with self._ws.state.at_once():
             read = replace(self._known, size=status.st_size, mtime=status.st_mtime_ns, whole=whole)
-            self._ws.state.sessions.put(read.placed(*_cursor(self._file, gathered.end)))
+            self._ws.state.sessions.put(read.placed(_cursor_at(self._file, gathered.end)))
             held_back.remove_small(known.session)
             if gatherer.has_left_out_sdk:
                 held_back.add_sdk(known.session)
@@ -174,7 +173,7 @@ class _Mining:
         is_sdk_wanted = self._reading.sdk and self._ws.state.held_back.has_sdk(known.session)
         if is_sdk_wanted or (self._reading.since is None and not known.whole):
             return 0
-        return session.start_of(self._file, Cursor(known.inode, known.offset, known.digest))
+        return session.start_of(self._file, known.cursor)
 
     def _waits(self, gathered: Gathered) -> bool:
         """Whether the tail of a session is too small to be asked about now."""
@@ -213,7 +212,7 @@ class _Mining:
             if ws.state.held_back.has_sdk(known.session) and self._reading.sdk:
                 # The cursor may stand behind turns that were left out: read the file from its beginning.
                 ws.state.held_back.remove_sdk(known.session)
-                known = known.placed(0, 0, "")
+                known = known.placed(Cursor())
             known = replace(known, size=-1)  # it is not read to its end
             ws.state.sessions.put(known if known.outcome else known.told("waiting", detail, iso(now)))
 
@@ -225,7 +224,8 @@ class _Mining:
             ours = self._ws.state.sessions.claim([turn.uuid for turn in gathered.turns], known.session)
         turns = tuple(turn for turn in gathered.turns if turn.uuid in ours)
         self._left_to_others |= len(turns) < len(gathered.turns)
-        place = _cursor(self._file, gathered.end)
+        at = _cursor_at(self._file, gathered.end)
+        place = at.inode, at.offset, at.digest
         return Chunk(known.session, known.path, gathered.project, turns, gathered.work, *place)
 
     def _is_known(self, uuid: str) -> bool:
@@ -260,8 +260,8 @@ def _with_outcome(mined: Mined, refusals: list[str]) -> Mined:
     return replace(mined, outcome="refused", detail=refusals[0]) if refusals else mined
 
 
-def _cursor(file: BinaryIO, offset: int) -> tuple[int, int, str]:
+def _cursor_at(file: BinaryIO, offset: int) -> Cursor:
     place = file.tell()
     cursor = session.cursor_at(file, offset)
     file.seek(place)  # chunks are finished while the file is being read
-    return cursor.inode, cursor.offset, cursor.check
+    return cursor

@@ -1,4 +1,4 @@
-"""A question in the options that the installed claude CLI has: releases differ, and an unknown option ends the call."""
+"""Which options and which account the installed `claude` CLI has: releases differ, and an unknown option fails."""
 
 import json
 import re

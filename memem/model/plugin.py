@@ -1,4 +1,4 @@
-"""The plugin as Claude Code has it: which folder it runs, which one it keeps data in, and whether it is switched on."""
+"""The plugin in Claude Code: where it runs, where it keeps data, whether it is on, and commands that manage it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Memories that contradict each other: both in force, linked by `contradicts`, and nobody has said yet which holds."""
+"""Memories that contradict each other, and a person's decision which of them holds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is to be kept meets what is known: one flow for what was mined, saved or imported.
+"""A candidate meets what is known: one way for what was mined, saved or imported.
 
 A machine rewrites only what a machine has written; beside a person's note it puts one of its own, linked. Superseding
 deletes nothing: the old note says until when it held, and what holds now.

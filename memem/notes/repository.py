@@ -1,4 +1,4 @@
-"""What is in a project's folder: asked of git, or by a walk where there is none; bounded, and it may not know."""
+"""What is in a project's folder, asked of git or found by a bounded walk, and the names a statement anchors to."""
 
 import os
 import re

@@ -1,5 +1,4 @@
-"""What a machine is in doubt about waits as a note in `memem/review/` until a person accepts or rejects it; so does a
-note that reads like an instruction to the model, where it is."""
+"""Proposals and held notes that wait for a person, and the person's verdicts on them."""
 
 from __future__ import annotations
 

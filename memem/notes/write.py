@@ -1,4 +1,4 @@
-"""A new memory becomes a note: past the gate, under the lock, never twice, and with an event."""
+"""Create and edit notes: past the gate, under the lock, never twice, and with an event."""
 
 from __future__ import annotations
 
@@ -158,9 +158,6 @@ def title_of(body: str) -> str:
         return sentence or "Memory"
     cut, _, rest = sentence[:TITLE_CHARACTERS].rpartition(" ")
     return (cut or rest).rstrip(" ,;:") + "…"
-
-
-__all__ = ["EDITABLE", "edit", "edit_by_hand", "is_a_machines", "note_of", "revise", "revise_same"]
 
 
 def edit(ws: Workspace, identity: str, *, why: str = "", **changes: Any) -> Written:

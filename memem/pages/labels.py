@@ -1,4 +1,4 @@
-"""The words of the picture: made safe, cut, measured by a guess, and set beside their dots where there is room."""
+"""Layout and labels of the graph's picture: where dots and titles stand, without overlapping."""
 
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence

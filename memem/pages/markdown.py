@@ -1,4 +1,4 @@
-"""Pages that memem writes for a person to read: its own part stands between two marks, the text around it is theirs."""
+"""The Markdown of pages: memem's part stands between two marks, the text around it is the person's."""
 
 import re
 import unicodedata

@@ -1,4 +1,4 @@
-"""A playbook: what matters most of a project, a line for each memory, linked to its note.
+"""A playbook's lines: what matters most of a project, a line for each memory, linked to its note.
 
     # Playbook
 

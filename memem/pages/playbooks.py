@@ -1,5 +1,4 @@
-"""Each project's playbook, kept up to date by rules: what it is, how things are done, what is decided, what went wrong,
-where it runs. `refining` has a model word it better; `reciting` shows it."""
+"""Keep each project's playbook up to date by rules: which memories belong in it, in which section and order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The one gate: every text passes it on its way into the vault, and again on its way out of a hand-edited note."""
+"""The gate: every text passes it on its way into the vault, and again when a hand-edited note is shown."""
 
 import re
 from collections.abc import Collection

@@ -1,5 +1,7 @@
-"""Two machines have written one note, and a sync kept both: the original is recalled, the copy is reported, and it is
-for a person to say what becomes of it. Nothing here changes a file."""
+"""Notes kept out of recall: copies that a sync made, and notes that read like instructions until a person decides.
+
+Nothing here changes a file.
+"""
 
 from __future__ import annotations
 

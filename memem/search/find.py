@@ -1,4 +1,4 @@
-"""Read: search, get and list. One way to find, whoever asks."""
+"""Search, get and list memories, and those pinned for a project. One way to find, for every caller."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from memem.core import dates
 from memem.core.errors import Ambiguous, InputError, NoteUnreadable, NotFound
-from memem.core.memory import CONVENTIONS, GENERAL, ID8, PINNED, Entry, Hit, Hits
+from memem.core.memory import CONVENTIONS, GENERAL, ID8, MOST_HITS, PINNED, Entry, Hit, Hits
 from memem.core.project import normalise
 from memem.search import database, meaning
 from memem.search.dates.query import asked
@@ -26,8 +26,6 @@ from memem.vault.opening import require_vault
 if TYPE_CHECKING:
     from memem.workspace import Workspace
 
-
-MOST_HITS = 8
 
 MAX_LIMIT = 1_000
 QUERY_CHARACTERS = 8_000

@@ -1,4 +1,4 @@
-"""Full text in SQLite: an OR of a query's meaningful words, ranked by BM25, over any file that has a table of words."""
+"""Full-text search in SQLite: an OR of a query's meaningful words, ranked by BM25, over notes and turns."""
 
 import sqlite3
 from collections.abc import Collection, Iterable, Sequence
@@ -148,8 +148,6 @@ def _any_of(terms: Iterable[Term]) -> str:
 def _quoted(text: str, *, prefix: bool) -> str:
     return '"' + text.replace('"', '""') + '"' + ("*" if prefix else "")
 
-
-__all__ = ["Answer", "check", "count", "create_table", "held", "insert", "remove", "scored", "search"]
 
 NOTES = FullText(("title", "keys", "body"), (3.0, 3.0, 1.0))
 """A word in what names a note counts for three in what it says; `python -m bench ranking` has others."""

@@ -1,4 +1,4 @@
-"""The index file: a row for each note, its words (`keyword.py`), passages (`passage_rows.py`), edges (`graph.py`)."""
+"""The index file: a row for each note, with its words (`fulltext.py`), passages and edges (`graph/edges.py`)."""
 
 import json
 import sqlite3

@@ -1,4 +1,4 @@
-"""A note as the texts that get a vector: one for a short note, several for a long one, each under the note's title."""
+"""A note as passages that get a vector each, and which passages of the index have none yet."""
 
 import re
 import sqlite3

@@ -1,4 +1,4 @@
-"""Order what the index found, by its relevance: how near it is, and which of the words it holds.
+"""Rank what the index found by relevance, then by bounded boosts: project, time, path, links, use.
 
 Each number of a blend is a row of the table that `python -m bench ranking` prints, varied by itself.
 """

@@ -15,17 +15,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, TypeVar
 
 from memem.core import files, safe_open, sqlite
-from memem.core.conversation import Turn
+from memem.core.conversation import ReadSession, Turn
 from memem.core.dates import iso, moment
 from memem.core.errors import IndexDamaged, InputError, MememError
 from memem.core.project import normalise
 from memem.safety.gate import clean_line, clean_text
 from memem.search.readable_turns import OwnCall, Projects, conversation, cut, is_before
-from memem.search.turns import Match, Reading, Spoken, TurnIndex, beginning, excerpt
+from memem.search.turns import Match, Spoken, TurnIndex, beginning, excerpt
 from memem.search.words import Found
 from memem.state.consent import opted_in
 from memem.transcript import session
-from memem.transcript.session import Cursor, find_sessions
+from memem.transcript.session import find_sessions
 from memem.transcript.turns import Line
 
 if TYPE_CHECKING:
@@ -157,15 +157,15 @@ class _Indexing:
         """How many turns of a session are new to the index."""
         with safe_open.open_plain(path) as file:
             status = os.fstat(file.fileno())
-            known = self._index.reading(path.stem) or Reading(path.stem, str(path))
+            known = self._index.reading(path.stem) or ReadSession(path.stem, str(path))
             again = (again or self._since is None) and not known.whole
             if _is_read(known, status) and not again:
                 return 0
-            start = 0 if again else session.start_of(file, Cursor(known.inode, known.offset, known.digest))
+            start = 0 if again else session.start_of(file, known.cursor)
             known = replace(known, path=str(path), whole=known.whole or not start)
             return self._read(file, start, replace(known, size=-1), status)
 
-    def _read(self, file: BinaryIO, start: int, known: Reading, status: os.stat_result) -> int:
+    def _read(self, file: BinaryIO, start: int, known: ReadSession, status: os.stat_result) -> int:
         """Turns are kept as they come, and count as read with the last of them."""
         end, added, held = start, 0, dict[str, Spoken]()
         try:
@@ -183,9 +183,7 @@ class _Indexing:
                     added, held = added + self._index.add(known, held.values()), {}
         except OwnCall:
             end = 0
-        cursor = session.cursor_at(file, end)
-        read = replace(known, inode=cursor.inode, offset=cursor.offset, digest=cursor.check)
-        read = replace(read, size=status.st_size, mtime=status.st_mtime_ns)
+        read = replace(known, size=status.st_size, mtime=status.st_mtime_ns).placed(session.cursor_at(file, end))
         return added + self._index.add(read, held.values())
 
     def _kept(self, turn: Turn, line: Line, position: int) -> Spoken | None:
@@ -248,7 +246,7 @@ def _behind(ws: Workspace, index: TurnIndex, since: datetime) -> list[Path]:
     return [path for _, path in sorted(found, key=itemgetter(0), reverse=True)]
 
 
-def _is_read(known: Reading, status: os.stat_result) -> bool:
+def _is_read(known: ReadSession, status: os.stat_result) -> bool:
     return (known.size, known.mtime) == (status.st_size, status.st_mtime_ns)
 
 

@@ -1,4 +1,4 @@
-"""What was said in sessions, turn by turn, and full text over it: a file of its own beside the notes' index.
+"""The index of what was said in sessions: a file of its own, with full text, and the excerpt a query found.
 
 A turn that stands in several sessions, as in those that were forked or resumed, is kept once and has a place in each.
 How far each session is read is kept in the same file: whoever drops it reads them all again.
@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from memem.core import sqlite
+from memem.core.conversation import ReadSession
 from memem.core.errors import IndexDamaged, IndexTooNew
 from memem.core.sqlite import Migrations, among, snapshot, transaction
 from memem.search import fulltext, words
@@ -63,24 +64,6 @@ MIGRATIONS: Migrations = (_tables, _other_languages_anew)
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
-    """How far a session is read.
-
-    The cursor is `inode`, `offset` and `digest` (of the bytes before it). `size` and `mtime` are the file's when it was
-    last read to its end; `whole` says that nothing was passed over up to there.
-    """
-
-    session: str
-    path: str
-    inode: int = 0
-    offset: int = 0
-    digest: str = ""
-    whole: bool = True
-    size: int = -1
-    mtime: int = 0
-
-
-@dataclass(frozen=True, slots=True)
 class Spoken:
     """A turn as it is kept. In its session turns are in order of `moment`, in seconds, then of `position`."""
 
@@ -123,19 +106,19 @@ class TurnIndex:
         return fulltext.count(self._connection)
 
     @guarded
-    def reading(self, session: str) -> Reading | None:
+    def reading(self, session: str) -> ReadSession | None:
         query = f"SELECT {_READING} FROM sessions WHERE session = ?"  # noqa: S608 - fixed
         found = self._connection.execute(query, (session,)).fetchone()
         return _reading(found) if found else None
 
     @guarded
-    def readings(self) -> dict[str, Reading]:
+    def readings(self) -> dict[str, ReadSession]:
         """How far each session is read."""
         rows = self._connection.execute(f"SELECT {_READING} FROM sessions")  # noqa: S608 - fixed
         return {row[0]: _reading(row) for row in rows}
 
     @guarded
-    def add(self, reading: Reading, turns: Iterable[Spoken] = ()) -> int:
+    def add(self, reading: ReadSession, turns: Iterable[Spoken] = ()) -> int:
         """Give turns their places in a session that is read so far, and keep those that are new; how many were.
 
         When that makes too many, the oldest sessions go.
@@ -236,16 +219,16 @@ class TurnIndex:
         return len(rows)
 
 
-_READING = ", ".join(field.name for field in fields(Reading))
-_MARKS = ", ".join("?" for _ in fields(Reading))
+_READING = ", ".join(field.name for field in fields(ReadSession))
+_MARKS = ", ".join("?" for _ in fields(ReadSession))
 _SPOKEN = ", ".join(field.name for field in fields(Spoken))
 _PLACE = """INSERT INTO places (session, row, moment, position) VALUES (?, ?, ?, ?)
     ON CONFLICT (session, row) DO UPDATE SET moment = excluded.moment, position = excluded.position"""
 
 
-def _reading(row: Sequence[Any]) -> Reading:
+def _reading(row: Sequence[Any]) -> ReadSession:
     session, path, inode, offset, digest, whole, size, mtime = row
-    return Reading(session, path, inode, offset, digest, bool(whole), size, mtime)
+    return ReadSession(session, path, inode, offset, digest, bool(whole), size, mtime)
 
 
 LEAD = 120

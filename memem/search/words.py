@@ -1,4 +1,4 @@
-"""Words: how text becomes what the full-text index holds and what a query asks for.
+"""Words: what the full-text index holds, what a query asks for, and what was found.
 
 An identifier is kept whole and also split (`PGBOUNCER_POOL_MODE`, `pgbouncer`, `pool`, `mode`); accents and case are
 folded; scripts without spaces become bigrams. English endings are folded by FTS5's own porter stemmer.

@@ -6,36 +6,24 @@ from pathlib import Path
 from typing import Self
 
 from memem.core import sqlite
+from memem.core.conversation import ReadSession
 from memem.state.tables import LONGEST_PAUSE, Table, guarded
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
-    """What is known of a session file.
+class Session(ReadSession):
+    """What mining knows of a session file.
 
-    The cursor is `inode`, `offset` and `digest` (of the bytes before it). Not all before it is mined when `whole` is
-    False: what was said before the opt-in, or in a project that refuses, was passed over. `size` and `mtime` are the
-    file's when it was last read to its end. `own`: it is a call of ours, made at `mtime`, and never mined.
+    Not `whole`: what was said before the opt-in, or in a project that refuses, was passed over. `own`: it is a call of
+    ours, made at `mtime`, and never mined.
     """
 
-    session: str
-    path: str
-    inode: int = 0
-    offset: int = 0
-    digest: str = ""
-    whole: bool = True
-    size: int = -1
-    mtime: int = 0
     own: bool = False
     failures: int = 0
     not_before: float = 0.0
     outcome: str = ""
     detail: str = ""
     mined: str = ""  # when, as ISO
-
-    def placed(self, inode: int, offset: int, digest: str) -> Self:
-        """With the cursor there."""
-        return replace(self, inode=inode, offset=offset, digest=digest)
 
     def told(self, outcome: str, detail: str, mined: str) -> Self:
         """With what came of mining it, and when."""

@@ -1,6 +1,7 @@
-"""`stale.json`: what is known of notes that have nowhere to say it, since a person wrote them.
+"""`stale.json` and `vanished.json`: what is known of notes that cannot say it themselves.
 
-What they stand on, as found when they were first seen beside it; that it is gone; where the next look goes on.
+`stale.json` has what a person's note stands on and that it is gone; `vanished.json` has notes that went away without
+memem, each with the tombstone that it may become.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Which sessions have something new. A mark stays until whoever holds the session's lock takes it up."""
+"""Sessions with something new, and sessions held back. A mark stays until the holder of the session's lock takes it."""
 
 import sqlite3
 from contextlib import closing

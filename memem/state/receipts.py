@@ -1,4 +1,4 @@
-"""The receipts of what was decided, the last two thousand of them; and how often each memory was of use."""
+"""Receipts: one for each decision to show something or nothing, the last two thousand, and how each memory was used."""
 
 import json
 import sqlite3

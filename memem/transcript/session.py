@@ -1,7 +1,7 @@
-"""What is new in a transcript since it was last read.
+"""A session's file: find it, read what is new, tell whose words they are, digest the work, look at its end.
 
 A cursor is only a fast way back to where reading ended. It is trusted while the file is the same, and the bytes before
-it are; otherwise all is read again, and whoever reads knows by their uuids which turns are old.
+it are; otherwise all is read again, and the reader knows by their uuids which turns are old.
 """
 
 import hashlib
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from memem.core import safe_open
-from memem.core.conversation import HUMAN, Turn
+from memem.core.conversation import HUMAN, Cursor, Turn
 from memem.core.home import OWN_FOLDER
 from memem.transcript import turns as transcript_turns
 from memem.transcript.objects import objects
@@ -24,15 +24,6 @@ from memem.transcript.turns import LONGEST_ITEM, Line, Work, read
 
 CHECKED = 4096
 _SIGNED = 2**63 - 1  # some file systems have larger inodes than a database can hold
-
-
-@dataclass(frozen=True, slots=True)
-class Cursor:
-    """A place in a file; `check` is a digest of the bytes before it."""
-
-    inode: int
-    offset: int
-    check: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +37,8 @@ class Step:
 def cursor_at(file: BinaryIO, offset: int) -> Cursor:
     start = max(0, offset - CHECKED)
     file.seek(start)
-    check = hashlib.blake2b(file.read(offset - start), digest_size=16).hexdigest()
-    return Cursor(os.fstat(file.fileno()).st_ino & _SIGNED, offset, check)
+    digest = hashlib.blake2b(file.read(offset - start), digest_size=16).hexdigest()
+    return Cursor(os.fstat(file.fileno()).st_ino & _SIGNED, offset, digest)
 
 
 def start_of(file: BinaryIO, cursor: Cursor | None) -> int:

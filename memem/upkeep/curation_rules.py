@@ -1,4 +1,4 @@
-"""What would tidy a vault: which of two memories can go, and which one nobody needs any more. Nothing is lost by it.
+"""Rules of curation: which of two memories can go, which can be split, which nobody needs. Nothing is lost.
 
 Two become one when the one that stays says all that the other says. A number, name, version, denial or direction that
 differs, a contradiction, or another project keeps them apart, whatever else they have in common. In doubt both stay.

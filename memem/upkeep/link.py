@@ -1,4 +1,4 @@
-"""Make memem's command reachable as `memem`: a link in `~/.local/bin`. Files of others there are never changed.
+"""Link `memem` into `~/.local/bin`, and print the status line's setting. Other people's files are never changed.
 
 The link points to the environment's command, because the plugin's code moves with every version.
 """

@@ -1,7 +1,6 @@
-"""Have the model say the lines of a playbook in fewer words: one call for a project, at most once a day, within the
-budget, and only about lines that are new.
+"""Have the model shorten a playbook's new lines: one call a day and project, within the budget.
 
-What it makes of a line counts if that says the same; else, and whatever goes wrong, the line stays as it is.
+A shorter line counts if it says the same; else, and whatever goes wrong, the line stays as it is.
 """
 
 from __future__ import annotations

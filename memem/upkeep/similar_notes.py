@@ -1,4 +1,4 @@
-"""Which memories may say the same: pairs of a project, by their text, by what they mean, and by their words."""
+"""Find pairs of memories that may say the same: by text, by meaning, and by their rarest words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Leave: what memem has put on this machine is listed, then removed. The vault stays, unless it is asked for."""
+"""Uninstall: list what memem has put on this machine and into the vault, then remove it. The vault stays by default."""
 
 from __future__ import annotations
 

@@ -8,10 +8,9 @@ import pytest
 from bench import decisions, fitting
 from bench.decisions import at, by_kind, crossed, in_use, nearer, point, reliability
 from bench.prompts import ABSTENTION, OFF_TOPIC, Case
-from memem.core.memory import Hit, Memory
+from memem.core.memory import MOST_HITS, Hit, Memory
 from memem.core.options import OPTIONS
 from memem.inject.confidence import LEAST_COVERAGE, Line, Prompt, Weights
-from memem.search.find import MOST_HITS
 
 PROMPT = Prompt(question=False, unknown=0.0, names_unknown=False)
 HALF = Line(0.5, 0.0, 1.0)

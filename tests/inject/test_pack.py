@@ -8,11 +8,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from memem.core.memory import PINNED_MAX_CHARACTERS, PINNED_MAX_NOTES, Hit, Memory
+from memem.core.memory import MOST_HITS, PINNED_MAX_CHARACTERS, PINNED_MAX_NOTES, Hit, Memory
 from memem.core.options import OPTIONS
 from memem.inject.pack import SHORTER, Packed, distinct, pack
 from memem.safety import quote
-from memem.search.find import MOST_HITS
 from tests.builders import examples
 
 SMALLEST, USUAL, LARGEST = 500, 8_000, 9_500

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from memem.core import sqlite
+from memem.core.conversation import ReadSession
 from memem.core.errors import Busy, IndexDamaged, IndexTooNew
 from memem.search import turns, words
-from memem.search.turns import Match, Reading, Spoken, TurnIndex
+from memem.search.turns import Match, Spoken, TurnIndex
 
 
 @pytest.fixture
@@ -32,7 +33,7 @@ def said(uuid: str, text: str = "", *, moment: float = 0.0, position: int = 0, p
 
 
 def fill(index: TurnIndex, session: str, *spoken: Spoken) -> int:
-    return index.add(Reading(session, f"/srv/{session}.jsonl"), spoken)
+    return index.add(ReadSession(session, f"/srv/{session}.jsonl"), spoken)
 
 
 def found(index: TurnIndex, query: str, limit: int = 10, project: str | None = None) -> list[Match]:
@@ -131,7 +132,7 @@ def test_a_turn_that_forks_share_is_found_once_and_has_its_neighbours_in_both(in
 
 
 def test_how_far_a_session_is_read_is_remembered_with_its_turns(index: TurnIndex) -> None:
-    reading = Reading("s1", "/srv/s1.jsonl", 1, 2, "abc", False, 3, 4)
+    reading = ReadSession("s1", "/srv/s1.jsonl", 1, 2, "abc", False, 3, 4)
     index.add(reading)
     assert index.reading("s1") == reading
     assert index.reading("s2") is None

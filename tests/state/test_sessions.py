@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from memem.core.conversation import Cursor
 from memem.state.cursors import Session, Sessions
 from memem.state.database import State
 
@@ -41,7 +42,11 @@ def test_a_session_is_known_as_it_was_put_last(sessions: Sessions) -> None:
     first = Session("s1", "/a/s1.jsonl", 7, 100, "abc", whole=False, size=120, mtime=5, own=True, failures=2)
     sessions.put(first)
     assert sessions.get("s1") == first
-    later = replace(first, not_before=9.5).placed(8, 200, "def").told("mined", "2 kept", "2026-03-01T09:00:00+01:00")
+    later = (
+        replace(first, not_before=9.5)
+        .placed(Cursor(8, 200, "def"))
+        .told("mined", "2 kept", "2026-03-01T09:00:00+01:00")
+    )
     sessions.put(later)
     assert sessions.get("s1") == later
     assert (later.inode, later.offset, later.digest, later.outcome) == (8, 200, "def", "mined")

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memem.transcript.session import Cursor, cursor_at, find_turn, start_of, steps
+from memem.core.conversation import Cursor
+from memem.transcript.session import cursor_at, find_turn, start_of, steps
 
 
 def line(number: int, words: str = "Hello.", kind: str = "user") -> bytes:

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from memem.core.conversation import HUMAN
-from memem.transcript.session import Cursor, cursor_at, find_turn, start_of, steps
+from memem.core.conversation import HUMAN, Cursor
+from memem.transcript.session import cursor_at, find_turn, start_of, steps
 from tests.real_sessions import NEEDS_DATA, SESSIONS, grown, people, snapshots
 
 CUTS = 200

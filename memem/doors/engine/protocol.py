@@ -1,4 +1,4 @@
-"""What travels between those who ask and the one who answers: a line, then as many bytes as it says.
+"""The engine's protocol, and proof that both ends of the socket are the same user's.
 
     memem 1 hook UserPromptSubmit 120 512     then 120 bytes of facts, each NAME=value and a NUL, and 512 of body
     memem 1 done 2048                         then 2048 bytes: the answer
@@ -41,7 +41,7 @@ class ProtocolError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What is asked: by a `hook`, an event, or by a `tool`. The facts are about the asker, the body is for the flow."""
+    """What is asked: an event of a `hook`, or a `tool`. The facts are about the asker, the body is for the action."""
 
     kind: str
     name: str

@@ -101,7 +101,7 @@ def ask_engine(event: str, envelope: bytes) -> tuple[str, bytes]:
 
 
 def _is_ours(path: str) -> bool:
-    """Whether a socket is ours, in a folder of ours where nobody else can put one; as `engine/private.py` has it."""
+    """Whether a socket is ours, in a folder of ours where nobody else can put one; as `engine/protocol.py` has it."""
     folder = os.lstat(os.path.dirname(path))
     is_private = folder.st_uid == os.getuid() and folder.st_mode & 0o170022 == 0o040000
     return is_private and os.lstat(path).st_uid == os.getuid()

@@ -103,12 +103,12 @@ def _start_session(ws: Workspace, envelope: bytes) -> None:
 def _judge(ws: Workspace, event: str, envelope: bytes) -> None:
     if event not in JUDGED:
         return
+    from memem.inject.notices import DOCTOR_SESSION
     from memem.inject.usefulness import judge
-    from memem.upkeep.checks import hooks
 
     told = read(envelope)
     session, transcript = text_of(told, "session_id"), text_of(told, "transcript_path")
-    if session and session != hooks.SESSION:
+    if session and session != DOCTOR_SESSION:
         said = text_of(told, "last_assistant_message")
         judge(ws, session, Path(transcript) if transcript else None, said, ended=FLUSHES[event])
 
@@ -116,11 +116,11 @@ def _judge(ws: Workspace, event: str, envelope: bytes) -> None:
 def _mark(ws: Workspace, event: str, envelope: bytes, since: datetime | None) -> bool:
     """Mark a session as having something new; False when it is not to be mined. At its end, or that of its context,
     also what would otherwise wait for more of it is due."""
+    from memem.inject.notices import DOCTOR_SESSION
     from memem.mine import schedule
-    from memem.upkeep.checks import hooks
 
     told = read(envelope)
-    if event not in FLUSHES or text_of(told, "session_id") == hooks.SESSION:
+    if event not in FLUSHES or text_of(told, "session_id") == DOCTOR_SESSION:
         return False  # doctor wanted to see that we start
     transcript = text_of(told, "transcript_path")
     if since is None:

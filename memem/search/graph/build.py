@@ -1,4 +1,4 @@
-"""Make the whole graph anew: what the notes state, and what comparing them finds."""
+"""Build the graph: the edges that notes state, and those that comparing them finds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The graph that the memories are: which lead where, of which kind, how strongly; and what is around one of them."""
+"""Read the graph of memories: neighbours and statistics, and the links that lead to, from and nowhere."""
 
 from __future__ import annotations
 
@@ -20,8 +20,6 @@ from memem.search.refresh import fresh_rows
 if TYPE_CHECKING:
     from memem.workspace import Workspace
 
-
-__all__ = ["Edge", "Neighbor", "Neighborhood", "Stats", "edges", "memories", "neighbors", "stats"]
 
 MOST_STEPS, MOST_NEIGHBORS = 3, 100
 RULES = 1

@@ -1,4 +1,4 @@
-"""The user's own claude: where it is, which one, and whether it can be asked. Only mining needs it."""
+"""Check what mining needs: the user's `claude`, its account, and how mining stands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What recall needs: the vault, an index that is true to it, and the encoder with its vectors."""
+"""Check what recall needs: the vault, the index, the databases, the encoder and its vectors."""
 
 from __future__ import annotations
 
