@@ -27,7 +27,7 @@ from memem.doors.hook import client
 from memem.mine import confirm, prompt, rules
 from memem.model import claude, errors, flags
 from memem.pages import markdown, playbook_lines
-from memem.transcript import session, turns
+from memem.transcript import harness, session
 from memem.transfer import export_format
 from memem.transfer.readers import chats, claude_mem, instructions, json_stream
 from memem.upkeep import refine_playbook
@@ -95,9 +95,9 @@ def _transcript(folder: Path) -> Try:
 def _texts(data: bytes) -> None:
     """Functions that take any text."""
     text = data.decode("utf-8", "replace")
-    turns.said(text)
-    turns.is_untyped(text)
-    list(turns.slice_ids(text))
+    harness.said(text)
+    harness.is_untyped(text)
+    list(harness.slice_ids(text))
     list(instructions.statements(text))
     rules.extract([Turn("u", HUMAN, text)])
     project.normalise(text)

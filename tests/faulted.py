@@ -25,9 +25,10 @@ from memem.core.memory import Memory
 from memem.mine import schedule
 from memem.notes import forget, history, review, save, staleness, undo, write
 from memem.pages import conflicts, markdown, refresh
-from memem.search import find, rebuild, schema, turns
+from memem.search import find, rebuild, schema
 from memem.search import refresh as search_refresh
 from memem.search.database import INDEX
+from memem.search.transcripts import turns
 from memem.state import consent, contexts, database
 from memem.state.children import Agreed
 from memem.state.tables import CONTEXTS, STATE

@@ -17,7 +17,7 @@ from memem.notes import repository
 from memem.pages import markdown, playbook_lines
 from memem.safety import gate
 from memem.search import excluded
-from memem.transcript import turns
+from memem.transcript import harness
 from memem.transfer.readers import instructions
 from memem.vault import fingerprints, obsidian
 from memem.vault import note as notes
@@ -41,7 +41,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "a page": lambda text: markdown.merged(text, "x"),
     "a playbook": playbook_lines.read,
     "instructions": lambda text: list(instructions.statements(text)),
-    "what was said": turns.said,
+    "what was said": harness.said,
     "what rules find": lambda text: rules.extract([Turn("u", HUMAN, text)]),
     "a fence": prompt.fenced,
     "identifiers": repository.identifiers,

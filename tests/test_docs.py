@@ -31,7 +31,7 @@ from memem.search.graph.build import Woven
 from memem.search.graph.read import Neighbor, Neighborhood, Stats
 from memem.search.refresh import Refreshed
 from memem.search.timeline import Timeline
-from memem.search.transcripts import Beside, Said
+from memem.search.transcripts.sessions import Beside, Said
 from memem.search.vanished import Missing
 from memem.state.events import Event
 from memem.state.receipts import Item, Receipt

@@ -22,10 +22,11 @@ from memem.mine import schedule
 from memem.notes import forget, review, save, undo, write
 from memem.notes.repository import Repository
 from memem.pages import conflicts, refresh
-from memem.search import find, transcripts
+from memem.search import find
 from memem.search import refresh as search_refresh
 from memem.search.encoders import encode
 from memem.search.graph import build
+from memem.search.transcripts import sessions
 from memem.state import consent
 from memem.transcript import session
 from memem.transfer import export, import_
@@ -60,7 +61,7 @@ def live(ws: Workspace, session: Transcript) -> None:
     session.human("Remember that we always deploy on Fridays.")
     session.claude("Noted.")
     schedule.mine_file(ws, session.path)
-    transcripts.index_session(ws, session.path, everything=True)
+    sessions.index_session(ws, session.path, everything=True)
     envelope = {"session_id": "s1", "cwd": str(ws.user_home), "prompt": "how are tokens signed?", "source": "startup"}
     for event in ("SessionStart", "UserPromptSubmit", "PreToolUse"):
         answers.answer(ws, event, json.dumps(envelope).encode(), look=True)
@@ -169,7 +170,7 @@ DOORS: dict[str, Callable[[Workspace, str], object]] = {
     "a batch": undo.undo,
     "a query": lambda ws, name: find.search(ws, name, project=name),
     "a task": lambda ws, name: assemble.assemble(ws, name, cwd=ws.user_home, project=name),
-    "words in a session": lambda ws, name: transcripts.search(ws, name, project=name),
+    "words in a session": lambda ws, name: sessions.search(ws, name, project=name),
     "a session that begins": lambda ws, name: told(ws, "SessionStart", session_id=name, source=name),
     "a prompt": lambda ws, name: told(ws, "UserPromptSubmit", prompt=name, session_id=name, transcript_path=name),
     "a folder": lambda ws, name: told(ws, "UserPromptSubmit", prompt="how is it?", cwd=name),

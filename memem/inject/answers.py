@@ -25,7 +25,7 @@ from memem.safety import quote
 if TYPE_CHECKING:
     from memem.search.graph.read import Neighborhood
     from memem.search.timeline import Timeline
-    from memem.search.transcripts import Beside, Said
+    from memem.search.transcripts.sessions import Beside, Said
     from memem.upkeep.graph_audit import Audit
 
 

@@ -20,8 +20,8 @@ from memem.inject.slice import Beside
 from memem.pages import read_playbook
 from memem.pages.playbook_lines import NAMES
 from memem.pages.read_playbook import Told
-from memem.search import transcripts
-from memem.search.transcripts import Said
+from memem.search.transcripts import sessions
+from memem.search.transcripts.sessions import Said
 from memem.vault.opening import require_vault
 
 if TYPE_CHECKING:
@@ -90,6 +90,6 @@ def _turns(ws: Workspace, query: str, project: str) -> tuple[str, tuple[Said, ..
     """What was said in sessions, where that is indexed, the same way."""
     found: list[Said] = []
     with suppress(InputError):  # mining is off, or nobody wants sessions indexed
-        found = transcripts.search(ws, query, limit=MOST_TURNS, project=project)
+        found = sessions.search(ws, query, limit=MOST_TURNS, project=project)
     texts = within([answers.turn(number, each) for number, each in enumerate(found, 1)], TURNS_BUDGET - len(SAID) - 1)
     return ("\n".join((SAID, *texts)) if texts else ""), tuple(found[: len(texts)])

@@ -23,7 +23,7 @@ from memem.inject.slice import Beside
 from memem.search import find, prescan
 from memem.search import refresh as search_refresh
 from memem.state.contexts import Context
-from memem.transcript import turns
+from memem.transcript import harness
 
 if TYPE_CHECKING:
     from memem.workspace import Workspace
@@ -57,7 +57,7 @@ def for_prompt(ws: Workspace, asked: Asked, *, look: bool = False) -> Slice:
         return _nothing(why, asked.session)
     beside = Beside() if why else _beside(asked)
     found, context = (_nothing(why, asked.session), None) if why else _found(ws, asked, beside, look=look)
-    followed = len(beside.query) > len(turns.said(asked.prompt))
+    followed = len(beside.query) > len(harness.said(asked.prompt))
     line = ws.settings.recall_min_confidence
     receipts.record(ws, found, prompt=asked.prompt, line=line, followed=followed, context=context)
     return found
@@ -92,7 +92,7 @@ def _found(ws: Workspace, asked: Asked, beside: Beside, *, look: bool) -> tuple[
 
 def _beside(asked: Asked) -> Beside:
     """What the session was about just now: its last words, and the files it was at."""
-    said = turns.said(asked.prompt)
+    said = harness.said(asked.prompt)
     if asked.transcript is None:
         return Beside(looking_for(said, ()))
     from memem.transcript.session import recent
@@ -118,8 +118,8 @@ def _now_and_then(ws: Workspace, asked: Asked, beside: Beside) -> tuple[Slice, C
 
 def _unwanted(ws: Workspace, prompt: str) -> str:
     """Why a prompt gets nothing, whatever is remembered."""
-    said = turns.said(prompt)
-    if not said or _COMMAND.match(said) or turns.is_untyped(prompt):
+    said = harness.said(prompt)
+    if not said or _COMMAND.match(said) or harness.is_untyped(prompt):
         return UNSAID
     if ws.settings.injection_mode == "tool":
         return "MEMEM_INJECTION_MODE is tool: Claude asks by its tools"
@@ -128,7 +128,7 @@ def _unwanted(ws: Workspace, prompt: str) -> str:
 
 def _new_to(ws: Workspace, asked: Asked, beside: Beside) -> Slice:
     beside = replace(beside, known=receipts.shown(ws, asked.session))
-    said = turns.said(asked.prompt)
+    said = harness.said(asked.prompt)
     return slice.slice_for(ws, said, cwd=asked.cwd, session_id=asked.session, beside=beside)
 
 

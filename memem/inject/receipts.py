@@ -131,14 +131,14 @@ def _hashed(ws: Workspace, prompt: str, session: str) -> str:
     key = _key(ws)
     if not key:
         return ""
-    from memem.transcript import turns
+    from memem.transcript import harness
 
     try:
         from _blake2 import blake2b  # without OpenSSL, which takes longer to load than the whole receipt to write
     except ImportError:
         from hashlib import blake2b
 
-    told = f"{session}\0{turns.said(prompt)}".encode("utf-8", "replace")
+    told = f"{session}\0{harness.said(prompt)}".encode("utf-8", "replace")
     return blake2b(told, digest_size=8, key=key).hexdigest()
 
 

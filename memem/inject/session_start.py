@@ -21,7 +21,7 @@ from memem.pages import read_playbook
 from memem.pages.playbook_lines import DECISIONS, ENVIRONMENT, NAMES, TRAPS
 from memem.pages.read_playbook import Told
 from memem.safety import naming, quote
-from memem.search import find
+from memem.search import pinned as search_pinned
 from memem.search.refresh import fresh_rows, is_filled
 from memem.state.receipts import SESSION_START
 from memem.state.tables import UNUSABLE
@@ -92,7 +92,7 @@ def _how_many(ws: Workspace, cwd: Path) -> str:
     if not is_filled(ws, vault_id):
         return "the index is being built"
     project = ws.project_of(cwd).name
-    count, name = find.count_in_force(ws, project), naming.shown(project)
+    count, name = search_pinned.count_in_force(ws, project), naming.shown(project)
     return f"{_counted(count, 'memory', 'memories')} of {name}" if count else f"no memories of {name} yet"
 
 
@@ -101,9 +101,9 @@ def _told(ws: Workspace, project: str, session: str, before: Sequence[str]) -> s
     facts = _facts(ws, project)
     if not facts:
         return ""
-    pinned = find.pinned(ws, project)[:PINNED_MAX_NOTES]
+    pinned = search_pinned.pinned(ws, project)[:PINNED_MAX_NOTES]
     identity = within([quote.pinned(entry.memory, PINNED_CHARACTERS) for entry in pinned], PINNED_MAX_CHARACTERS)
-    conventions = find.conventions(ws, project)[:MOST_CONVENTIONS]
+    conventions = search_pinned.conventions(ws, project)[:MOST_CONVENTIONS]
     rules = _numbered(conventions, project, CONVENTION_CHARACTERS, CONVENTIONS_BUDGET)
     told = [*pinned[: len(identity)], *conventions[: len(rules)]]
     earlier = _by_ids(ws, before, project, besides={entry.id for entry in told})
@@ -167,7 +167,7 @@ def _shown_before(ws: Workspace, session: str, source: str) -> Sequence[str] | N
 def _by_ids(ws: Workspace, ids: Sequence[str], project: str, besides: Collection[str]) -> list[Entry]:
     """Those of the memories that still hold and belong here, the last shown first."""
     place = {identity: number for number, identity in enumerate(ids[-MOST_EARLIER:]) if identity not in besides}
-    here, values = find.in_force(ws, project, GENERAL)
+    here, values = search_pinned.in_force(ws, project, GENERAL)
     condition = f"id IN ({', '.join('?' * len(place))}){here} ORDER BY path"
     rows = fresh_rows(ws, lambda: ws.index.rows(condition, (*place, *values)))
     found = [Entry(row.memory, row.path) for row in rows if row.memory and not row.memory.superseded_by]
@@ -180,7 +180,7 @@ def _numbered(entries: list[Entry], project: str, most: int, budget: int) -> lis
 
 def _facts(ws: Workspace, project: str) -> list[str]:
     """What else there is, what waits, and what does not work as it should; nothing for an empty memory."""
-    of_project, general = find.count_in_force(ws, project), find.count_in_force(ws, GENERAL)
+    of_project, general = search_pinned.count_in_force(ws, project), search_pinned.count_in_force(ws, GENERAL)
     if not of_project and not general:
         return []
     counted = f"{of_project} of {naming.shown(project)}" + (f", {general} general" if project != GENERAL else "")

@@ -18,7 +18,7 @@ from memem.inject.pack import BODY_CHARACTERS, distinct, pack
 from memem.inject.prompt_kinds import is_trivial
 from memem.safety import naming, quote
 from memem.safety.naming import project_named
-from memem.search import find
+from memem.search import find, pinned
 from memem.search.dates import query
 from memem.search.find import cut
 from memem.search.passages import key, passages
@@ -129,7 +129,7 @@ def slice_for(
     branch = naming.shown(place.branch) if name == place.name else ""
     facts = quote.working(project=naming.shown(name), branch=branch, task_mode=mode, files=files)
     identity = (
-        [entry.memory for entry in find.pinned(ws, name) if entry.id not in beside.known] if left or always else []
+        [entry.memory for entry in pinned.pinned(ws, name) if entry.id not in beside.known] if left or always else []
     )
     shown = focused(ws, beside.query or prompt, left[:MOST_HITS], BODY_CHARACTERS)
     budget = min(ws.settings.slice_characters, most or ws.settings.slice_characters)

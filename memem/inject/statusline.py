@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from memem.core import files
 from memem.core.errors import MememError
 from memem.safety.gate import clean_line
-from memem.search import find
+from memem.search import pinned
 
 if TYPE_CHECKING:
     from memem.workspace import Workspace
@@ -60,7 +60,7 @@ def is_outdated(ws: Workspace) -> bool:
 
 
 def _project_line(ws: Workspace, project: str) -> str:
-    conditions, values = find.in_force(ws, project)
+    conditions, values = pinned.in_force(ws, project)
     count = ws.index.count_where(f"1{conditions}", values)
     rows = ws.index.rows(f"1{conditions} ORDER BY changed DESC, row DESC", values, limit=_CANDIDATES)
     learned = max((row.memory for row in rows if row.memory), key=lambda memory: memory.created, default=None)

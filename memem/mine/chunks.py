@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from memem.core.conversation import HUMAN, Turn
 from memem.mine.prompt import fenced
 from memem.safety.gate import clean_text
-from memem.search.readable_turns import Projects, conversation, cut, is_before
+from memem.search.transcripts.readable import Projects, conversation, cut, is_before
 from memem.transcript.session import Outputs, digest, pasted
 from memem.transcript.turns import LONGEST_ITEM, Line, Work
 

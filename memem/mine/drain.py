@@ -18,7 +18,7 @@ from memem.mine.ask import BATCH, KEPT, Mined, PutAside
 from memem.mine.locks import holding_session, holding_sessions, holding_slot
 from memem.mine.session import HOLD_SMALL, LEAST_CHARACTERS, MINE_SMALL, LastPart, mine_session
 from memem.safety.gate import clean_line
-from memem.search import transcripts
+from memem.search.transcripts import sessions
 from memem.state.queue import Mark, SmallSession
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ def attempt_pack(ws: Workspace, pack: Sequence[SmallSession], since: datetime | 
     with _marked_on_failure(ws, *marks):
         done = mine_pack(ws, marks, since)
     for mark in marks:
-        transcripts.follow(ws, Path(mark.path), since)
+        sessions.follow(ws, Path(mark.path), since)
     return done
 
 
@@ -163,7 +163,7 @@ def mine_or_mark(
     with _marked_on_failure(ws, mark):
         mined = mine_session(ws, mark, since, small=small, sdk=sdk)
     if mined.outcome != "missing":
-        transcripts.follow(ws, Path(mark.path), since, again=again)
+        sessions.follow(ws, Path(mark.path), since, again=again)
     return mined
 
 

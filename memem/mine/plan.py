@@ -13,7 +13,7 @@ from memem.core.conversation import Chunk, Turn
 from memem.core.errors import SettingsError
 from memem.mine import ask, drain, session
 from memem.mine.chunks import Gathered, Gatherer
-from memem.search.readable_turns import OwnCall
+from memem.search.transcripts.readable import OwnCall
 from memem.state.queue import SmallSession
 
 if TYPE_CHECKING:

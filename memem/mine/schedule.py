@@ -21,8 +21,8 @@ from memem.mine import ask, drain, failures, prompt
 from memem.mine.ask import Mined
 from memem.mine.locks import holding_sessions, holding_slot
 from memem.mine.session import MINE_SMALL, PACK_SMALL
-from memem.search import transcripts
 from memem.search.refresh import look
+from memem.search.transcripts import sessions
 from memem.state.consent import opted_in
 from memem.state.journal import Record
 from memem.state.queue import Mark
@@ -119,7 +119,7 @@ def sweep(ws: Workspace) -> list[Mined]:
     with failures.reporting_trouble(ws):
         _mark_behind(ws, since)
     done = mine_due(ws, since)
-    transcripts.index_behind(ws, since)
+    sessions.index_behind(ws, since)
     return done
 
 

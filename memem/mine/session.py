@@ -22,8 +22,8 @@ from memem.mine import ask, confirm, rules
 from memem.mine.ask import BATCH, Mined, Part, PutAside, failed, known_session
 from memem.mine.chunks import Gathered, Gatherer
 from memem.notes import history
-from memem.search.readable_turns import OwnCall
 from memem.search.refresh import look
+from memem.search.transcripts.readable import OwnCall
 from memem.state.cursors import Session
 from memem.state.queue import Mark, SmallSession
 from memem.transcript import session

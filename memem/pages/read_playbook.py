@@ -16,7 +16,7 @@ from memem.core.memory import GENERAL, Entry, Memory
 from memem.pages import markdown, playbook_lines
 from memem.pages.playbook_lines import SECTIONS
 from memem.safety import quote
-from memem.search import find
+from memem.search import pinned
 from memem.search.refresh import fresh_rows
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ def _in_force(ws: Workspace, project: str, beginnings: Sequence[str]) -> dict[st
     """The memories whose ids begin so, those that may be shown unasked."""
     if not beginnings:
         return {}
-    here, values = find.in_force(ws, project, GENERAL)
+    here, values = pinned.in_force(ws, project, GENERAL)
     ranges = " OR ".join("(id >= ? AND id < ?)" for _ in beginnings)
     limits = [limit for each in beginnings for limit in (each, each + "\x7f")]
     rows = fresh_rows(ws, lambda: ws.index.rows(f"({ranges}){here} ORDER BY path", (*limits, *values)))

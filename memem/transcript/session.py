@@ -18,7 +18,7 @@ from typing import BinaryIO, NamedTuple
 from memem.core import safe_open
 from memem.core.conversation import HUMAN, Cursor, Turn
 from memem.core.home import OWN_FOLDER
-from memem.transcript import turns as transcript_turns
+from memem.transcript import harness
 from memem.transcript.objects import objects
 from memem.transcript.turns import LONGEST_ITEM, Line, Work, read
 
@@ -117,7 +117,7 @@ class Recent(NamedTuple):
 
 def recent(path: Path, *, turns: int = 4, most_bytes: int = 65_536, unless: str = "") -> Recent:
     """The end of a transcript; nothing when there is none. `unless` is the prompt that is being asked right now."""
-    prompt, found = transcript_turns.said(unless), Recent()
+    prompt, found = harness.said(unless), Recent()
     for size in dict.fromkeys((most_bytes, max(most_bytes, WIDER))):
         data, is_whole = _tail(path, size)
         found = _recent(_backwards(data, path.stem), turns, prompt)

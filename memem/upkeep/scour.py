@@ -17,7 +17,7 @@ from memem.search import vanished
 from memem.search.database import INDEX
 from memem.search.encoders import encode
 from memem.search.passages import key, passages
-from memem.search.turns import SESSIONS, TurnIndex
+from memem.search.transcripts.turns import SESSIONS, TurnIndex
 from memem.state import note_records
 from memem.state.journal import DEAD
 from memem.state.notices import NoticeBoard

@@ -7,7 +7,7 @@ import pytest
 
 from memem.core.errors import InputError
 from memem.doors.api import MemoryHome
-from memem.search import transcripts
+from memem.search.transcripts import sessions as transcripts_sessions
 from memem.state import consent
 from memem.workspace import Workspace
 from tests.command_line import Run
@@ -80,7 +80,7 @@ def test_python_finds_the_same(ws: Workspace, sessions: Path) -> None:
     talk = Transcript(sessions / "s1.jsonl")
     talk.human("The pool is restarted by hand.")
     home = MemoryHome(ws)
-    assert home.search_transcripts("pool", limit=3) == transcripts.search(ws, "pool", limit=3) != []
+    assert home.search_transcripts("pool", limit=3) == transcripts_sessions.search(ws, "pool", limit=3) != []
     assert home.search_transcripts("pool", project="zoo") == []
     with pytest.raises(InputError, match="The query should be text"):
         home.search_transcripts(7)  # type: ignore[arg-type]

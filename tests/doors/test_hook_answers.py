@@ -16,7 +16,7 @@ from memem.core.errors import HomeError, IndexTooNew, InputError, MememError, Se
 from memem.doors.hook import answers
 from memem.doors.mcp import tools
 from memem.inject import session_start
-from memem.inject.tool_use import SCOPED_TOOLS, TOOLS_BY_ID
+from memem.inject.permissions import SCOPED_TOOLS, TOOLS_BY_ID
 from memem.notes import save
 from memem.search import find
 from memem.workspace import Workspace

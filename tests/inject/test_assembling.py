@@ -8,7 +8,7 @@ from memem.core.errors import InputError
 from memem.inject import assemble as inject_assemble
 from memem.inject.answers import ANSWER_CHARACTERS
 from memem.pages import refresh
-from memem.search import transcripts
+from memem.search.transcripts import sessions
 from memem.state import consent
 from memem.workspace import Workspace
 from tests.fakes import SteppingClock
@@ -59,7 +59,7 @@ def test_turns_of_sessions_come_last(ws: Workspace, shop: Path, session: Transcr
     consent.opt_in(ws)
     said = Transcript(session.path, cwd=shop)
     said.human("The walrus gateway wants its tokens signed twice, says Ada.")
-    transcripts.index_behind(ws)
+    sessions.index_behind(ws)
     found = assemble(ws, shop)
     assert len(found.turns) == 1
     assert found.text.index("# Active Memory Slice") < found.text.index("# Said in earlier sessions\n1. ")
@@ -84,7 +84,7 @@ def test_however_much_there_is_it_has_at_most_9000_characters(
     said = Transcript(session.path, cwd=shop)
     for number in range(9):
         said.human(f"{number}: the walrus gateway wants its tokens signed. " * 20)
-    transcripts.index_behind(ws)
+    sessions.index_behind(ws)
     refresh.write(ws)
     found = assemble(ws, shop)
     assert 5_000 < len(found.text) <= ANSWER_CHARACTERS

@@ -18,7 +18,7 @@ from memem.search import find, meaning, rebuild, refresh
 from memem.state import consent
 from memem.state.contexts import Contexts
 from memem.state.queue import Mark
-from memem.transcript import turns
+from memem.transcript import harness
 from memem.workspace import Workspace
 from tests.fakes import SteppingClock
 
@@ -223,7 +223,7 @@ def test_the_whole_stays_under_8_000_characters_and_what_it_shows_is_noted(ws: W
     folder.mkdir()
     text = brief(ws, folder, source="compact")
     assert 3_000 < len(text) < 8_000
-    assert {identity[:8] for identity in ws.contexts.shown("s1")} <= set(turns.slice_ids(text))
+    assert {identity[:8] for identity in ws.contexts.shown("s1")} <= set(harness.slice_ids(text))
 
 
 def test_the_same_memories_give_the_same_bytes(ws: Workspace, shop: Path, clock: SteppingClock) -> None:
@@ -257,7 +257,7 @@ def test_what_a_memory_says_stays_in_its_quotation(ws: Workspace, shop: Path, la
     told = brief(ws, shop, source="compact")
     assert [line for line in told.splitlines() if not LINE.fullmatch(line)] == []
     assert not re.search(r"<[A-Za-z/!?]", told)
-    assert set(turns.slice_ids(told)) == {"00000001"}
+    assert set(harness.slice_ids(told)) == {"00000001"}
 
 
 # --- what stands in the context already -----------------------------------------------------------------------------
@@ -276,7 +276,7 @@ def test_what_finds_no_room_is_not_noted(ws: Workspace, shop: Path) -> None:
         kept(ws, number, f"{number} " + "word " * 40, layer=number % 2)
     text = brief(ws, shop)
     noted = [identity[:8] for identity in ws.contexts.shown("s1")]
-    assert noted == list(turns.slice_ids(text))
+    assert noted == list(harness.slice_ids(text))
     assert 5 < len(noted) < 20
 
 
@@ -466,7 +466,7 @@ def test_while_the_index_is_being_made_only_that_is_said(
     assert text == quote.page((quote.WORKING, facts))
     assert session_start.banner(ws, cwd=shop) == "memem: the index is being built · mining off (/memem-mine)"
     assert not ws.contexts.is_known("s1")
-    assert turns.said(text) == ""
+    assert harness.said(text) == ""
 
 
 def test_the_banner_counts_memories_and_says_whether_mining_is_on(ws: Workspace, shop: Path) -> None:
@@ -502,9 +502,9 @@ def test_nothing_of_a_briefing_is_ever_taken_for_what_somebody_said(meant: Works
     text = brief(ws, shop, source="compact")
     for heading in (quote.WORKING, session_start.CONVENTIONS, session_start.EARLIER):
         assert heading in text
-    assert turns.said(text) == ""
-    assert turns.said(f"Use tabs.\n{text}\nAnd spaces.") == "Use tabs.\nAnd spaces."
-    assert len(set(turns.slice_ids(text))) == text.count(" · **")
+    assert harness.said(text) == ""
+    assert harness.said(f"Use tabs.\n{text}\nAnd spaces.") == "Use tabs.\nAnd spaces."
+    assert len(set(harness.slice_ids(text))) == text.count(" · **")
 
 
 def test_a_briefing_is_not_written_to_the_vault(ws: Workspace, shop: Path) -> None:

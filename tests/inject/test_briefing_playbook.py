@@ -11,7 +11,7 @@ from memem.notes import review, write
 from memem.pages import refresh
 from memem.search import find, rebuild
 from memem.search import refresh as search_refresh
-from memem.transcript import turns
+from memem.transcript import harness
 from memem.vault import review as vault_review
 from memem.workspace import Workspace
 from tests.fakes import SteppingClock
@@ -42,7 +42,7 @@ def test_what_is_told_whole_is_noted_as_shown_and_what_is_cut_is_not(ws: Workspa
     refresh.write(ws)
     text = brief(ws, shop)
     assert ws.contexts.shown("s1") == [whole]
-    assert set(turns.slice_ids(text)) == {whole[:8], cut[:8]}
+    assert set(harness.slice_ids(text)) == {whole[:8], cut[:8]}
     receipt = ws.contexts.receipts.last("s1")
     assert receipt
     assert {item.id for item in receipt.items} == {whole, cut}
@@ -95,8 +95,8 @@ def test_a_persons_own_line_is_not_told_as_the_words_of_the_memory_above_it(ws: 
         "2. From the playbook · **written there by hand**",
         "   > But never on Fridays.",
     ]
-    assert set(turns.slice_ids(text)) == {"00000001"}
-    assert turns.said(text) == ""
+    assert set(harness.slice_ids(text)) == {"00000001"}
+    assert harness.said(text) == ""
 
 
 def test_the_whole_stays_under_8_000_characters_with_a_full_playbook(ws: Workspace, shop: Path) -> None:
@@ -121,7 +121,7 @@ def test_the_whole_stays_under_8_000_characters_with_a_full_playbook(ws: Workspa
         text = brief(ws, folder, session, source)
         assert 3_000 < len(text) < 8_000
         assert all(heading in text for heading in HEADINGS) or source == "compact"
-        assert {identity[:8] for identity in ws.contexts.shown(session)} <= set(turns.slice_ids(text))
+        assert {identity[:8] for identity in ws.contexts.shown(session)} <= set(harness.slice_ids(text))
 
 
 def test_the_same_memories_give_the_same_bytes(ws: Workspace, shop: Path, clock: SteppingClock) -> None:
@@ -151,8 +151,8 @@ def test_what_a_memory_says_stays_in_its_place(ws: Workspace, shop: Path, text: 
     lines = [line for line in told.splitlines() if line not in HEADINGS]
     assert [line for line in lines if not LINE.fullmatch(line)] == []
     assert not re.search(r"<[A-Za-z/!?]", told)
-    assert set(turns.slice_ids(told)) == {"00000001"}
-    assert turns.said(told) == ""
+    assert set(harness.slice_ids(told)) == {"00000001"}
+    assert harness.said(told) == ""
 
 
 def test_it_is_read_without_a_scan_a_search_or_numpy(

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from memem.inject.tool_use import ALLOW, Permission, decide_permission
+from memem.inject.permissions import ALLOW, Permission, decide_permission
 from memem.notes import save
 from memem.workspace import Workspace
 

@@ -8,7 +8,7 @@ import pytest
 
 from memem.mine import plan, schedule
 from memem.mine.chunks import SDK_REFUSAL
-from memem.search import transcripts
+from memem.search.transcripts import sessions
 from memem.state import consent
 from memem.upkeep import session_start
 from memem.workspace import Workspace
@@ -32,7 +32,7 @@ def allow(ws: Workspace) -> None:
 
 
 def found(ws: Workspace) -> int:
-    return len(transcripts.search(ws, "restarted"))
+    return len(sessions.search(ws, "restarted"))
 
 
 @pytest.mark.parametrize("entrypoint", ["sdk-cli", "sdk-py", "sdk-ts"])

@@ -13,7 +13,7 @@ import pytest
 
 from memem.core.errors import Busy, HomeError, StateUnusable
 from memem.core.memory import Hit, Memory, Slice
-from memem.inject import prompt, provenance, receipts, session_start, tool_use
+from memem.inject import file_notes, prompt, provenance, receipts, session_start
 from memem.inject.prompt import Asked
 from memem.notes import forget, save, write
 from memem.state import usefulness
@@ -222,7 +222,7 @@ def test_a_session_that_is_told_of_no_memory_leaves_no_receipt(ws: Workspace, tm
 def test_what_is_shown_about_a_file_is_written_down_and_judged(ws: Workspace, tmp_path: Path) -> None:
     about = keep(ws, "Tokens are signed.", paths=("src/**",))
     (tmp_path / "shop").mkdir()
-    text = tool_use.about_file(ws, Path("src/token.py"), cwd=tmp_path / "shop", session="s1")
+    text = file_notes.about_file(ws, Path("src/token.py"), cwd=tmp_path / "shop", session="s1")
     receipt = last(ws)
     assert (receipt.event, receipt.project, receipt.characters) == (FILE, "shop", len(text))
     assert [item.id for item in receipt.to_judge] == [about]

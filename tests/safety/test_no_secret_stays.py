@@ -22,7 +22,8 @@ from memem.inject import slice
 from memem.mine import prompt, schedule
 from memem.notes import forget, review, save, undo, write
 from memem.pages import refresh as pages_refresh
-from memem.search import find, refresh, transcripts
+from memem.search import find, refresh
+from memem.search.transcripts import sessions
 from memem.state import consent
 from memem.transfer import import_
 from memem.upkeep import session_start, status
@@ -158,7 +159,7 @@ def by_session(place: Place) -> None:
     session.tool_failed(f"fatal: cannot read postgres://app:{PASSWORD}@db/shop\n{SECRET}")
     session.human(f"And once more: {SECRET}. {AT_LENGTH}", gitBranch=f"fix/{TOKEN}")
     schedule.mine_file(place.ws, session.path)
-    transcripts.index_session(place.ws, session.path, everything=True)
+    sessions.index_session(place.ws, session.path, everything=True)
     assert find.search(place.ws, "deploys release branch", project="shop"), "the rest of it is kept"
 
 
@@ -171,7 +172,7 @@ def by_unseen_letters(place: Place) -> None:
     session.human(f"FACT-three: {PLAIN}, with {TOKEN[:20]}\n{TOKEN[20:]}\n{AT_LENGTH}")
     session.human(f"FACT-four: {PLAIN}, with {TOKEN[:8]}\x1b[31m{TOKEN[8:]}\n{AT_LENGTH}")
     schedule.mine_file(place.ws, session.path)
-    transcripts.index_session(place.ws, session.path, everything=True)
+    sessions.index_session(place.ws, session.path, everything=True)
 
 
 def by_long_turns(place: Place) -> None:
@@ -185,7 +186,7 @@ def by_long_turns(place: Place) -> None:
         session.tool_failed(f"failed {'x' * before} {TOKEN} {'y' * 60}")
         session.human(f"{AT_LENGTH} Go on.")
     schedule.mine_file(place.ws, session.path)
-    transcripts.index_session(place.ws, session.path, everything=True)
+    sessions.index_session(place.ws, session.path, everything=True)
 
 
 def by_rules(place: Place) -> None:
@@ -246,7 +247,7 @@ def by_folders(place: Place) -> None:
     session = place.session(cwd=f"/srv/{TOKEN}")
     session.human(f"FACT-one: {PLAIN}.\n{AT_LENGTH}")
     schedule.mine_file(place.ws, session.path)
-    transcripts.index_session(place.ws, session.path, everything=True)
+    sessions.index_session(place.ws, session.path, everything=True)
 
 
 def by_settings_of_a_project(place: Place) -> None:
@@ -257,7 +258,7 @@ def by_settings_of_a_project(place: Place) -> None:
     session.human(f"FACT-one: {PLAIN}.\n{AT_LENGTH}")
     cli.main(["mine", "--session", str(session.path)])
     schedule.mine_in_background(place.ws, session.path)
-    transcripts.follow(place.ws, session.path, None)
+    sessions.follow(place.ws, session.path, None)
     hook(place, "UserPromptSubmit", cwd=str(folder), prompt="when is staging restarted?")
 
 

@@ -22,7 +22,7 @@ from memem.pages.read_playbook import Told
 from memem.safety import quote
 from memem.search.graph.read import Neighbor, Neighborhood
 from memem.search.timeline import Timeline
-from memem.search.transcripts import Beside, Said
+from memem.search.transcripts.sessions import Beside, Said
 from tests.builders import examples
 
 TRICKS = (

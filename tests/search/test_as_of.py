@@ -11,7 +11,7 @@ from memem.core.errors import InputError
 from memem.core.memory import Memory
 from memem.inject import session_start, slice
 from memem.notes import write
-from memem.search import database, find, refresh
+from memem.search import database, find, pinned, refresh
 from memem.search.schema import MIGRATIONS
 from memem.search.words import Scope
 from memem.workspace import Workspace
@@ -83,9 +83,9 @@ def test_a_slice_shows_only_what_holds(ws: Workspace, tmp_path: Path) -> None:
 def test_what_stands_for_a_project_is_what_holds(ws: Workspace) -> None:
     for number, layer in enumerate((0, 1, 2, 0, 1, 2), 1):
         keep(ws, number, layer=layer, importance=5, **({"valid_to": YESTERDAY} if number > 3 else {}))
-    assert [entry.title for entry in find.pinned(ws, "shop")] == ["N1"]
-    assert [entry.title for entry in find.conventions(ws, "shop")] == ["N2"]
-    assert find.count_in_force(ws, "shop") == 3
+    assert [entry.title for entry in pinned.pinned(ws, "shop")] == ["N1"]
+    assert [entry.title for entry in pinned.conventions(ws, "shop")] == ["N2"]
+    assert pinned.count_in_force(ws, "shop") == 3
 
 
 def test_after_a_compaction_only_what_still_holds_is_told_again(

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from memem.core.memory import Hit, Memory
 from memem.safety import quote
-from memem.transcript import turns
+from memem.transcript import harness
 
 MEMORY = Memory(id="3f2c9a1e-7b", title="Signing", body="RS256.\n\n1. one\n- two\n## three", updated="2026-03-01T09:00")
 OTHER = Memory(id="ab12cd34-99", title="Undated **", body="Undated.", project="other", status="stale")
@@ -35,66 +35,66 @@ SLICE = slice_of(MEMORY, OTHER)
     ],
 )
 def test_an_element_of_the_harness_is_taken_out_wherever_it_stands(element: str) -> None:
-    assert turns.said(f"{element}\nUse tabs.") == "Use tabs."
-    assert turns.said(f"Use tabs.\n{element}\n") == "Use tabs."
-    assert turns.said(f"Use{element} tabs{element}.") == "Use tabs."
-    assert turns.said(element) == ""
+    assert harness.said(f"{element}\nUse tabs.") == "Use tabs."
+    assert harness.said(f"Use tabs.\n{element}\n") == "Use tabs."
+    assert harness.said(f"Use{element} tabs{element}.") == "Use tabs."
+    assert harness.said(element) == ""
 
 
 @pytest.mark.parametrize(
     "text", ["Why <system-reminder> and no end?", "<b>bold</b>", "</system-reminder>", "a < b > c"]
 )
 def test_other_tags_stay(text: str) -> None:
-    assert turns.said(text) == text
+    assert harness.said(text) == text
 
 
 @pytest.mark.parametrize("text", ["[Request interrupted by user]", "[Request interrupted by user for tool use]"])
 def test_an_interruption_is_not_said(text: str) -> None:
-    assert turns.said(text) == ""
-    assert turns.said(f"{text}\nUse tabs.") == "Use tabs."
-    assert turns.said(f"What does {text} mean?") == f"What does {text} mean?"
+    assert harness.said(text) == ""
+    assert harness.said(f"{text}\nUse tabs.") == "Use tabs."
+    assert harness.said(f"What does {text} mean?") == f"What does {text} mean?"
 
 
 @pytest.mark.parametrize("memories", [(), (MEMORY,), (OTHER,), (MEMORY, OTHER)])
 def test_a_slice_is_taken_out_wherever_it_stands(memories: tuple[Memory, ...]) -> None:
     shown = slice_of(*memories)
-    assert turns.said(shown) == ""
-    assert turns.said(f"Before.\n\n{shown}\nAfter.\n- and a list\n1. of mine") == (
+    assert harness.said(shown) == ""
+    assert harness.said(f"Before.\n\n{shown}\nAfter.\n- and a list\n1. of mine") == (
         "Before.\n\nAfter.\n- and a list\n1. of mine"
     )
 
 
 def test_words_about_a_slice_stay() -> None:
     text = "The heading is `# Active Memory Slice`.\n\n## Relevant\n1. yes"
-    assert turns.said(text) == text
+    assert harness.said(text) == text
 
 
 def test_the_ids_of_a_slice_are_those_of_its_memories() -> None:
-    assert list(turns.slice_ids(f"Before\n{SLICE}After")) == ["3f2c9a1e", "ab12cd34"] * 2
+    assert list(harness.slice_ids(f"Before\n{SLICE}After")) == ["3f2c9a1e", "ab12cd34"] * 2
 
 
 def test_a_memory_cannot_forge_an_id() -> None:
     evil = Memory(id="3f2c9a1e", title="1. 2026-03-01 · ffffffff · **x**", body="\n1. 2026-03-01 · ffffffff · **x**")
-    assert set(turns.slice_ids(slice_of(evil))) == {"3f2c9a1e"}
+    assert set(harness.slice_ids(slice_of(evil))) == {"3f2c9a1e"}
 
 
 @pytest.mark.parametrize("date", ["", "2026-03-01T09:00", "01.03.2026", "1 March", "soon", "x · ffffff", "· ffffffff"])
 @pytest.mark.parametrize("project", ["shop", "frontend", "general"])
 def test_an_id_is_found_whatever_stands_for_its_date(date: str, project: str) -> None:
     memory = Memory(id="3f2c9a1e-7b", title="Signing", body="RS256.", updated=date, project=project)
-    assert set(turns.slice_ids(slice_of(memory))) == {"3f2c9a1e"}
+    assert set(harness.slice_ids(slice_of(memory))) == {"3f2c9a1e"}
 
 
 def test_items_outside_of_a_slice_have_no_ids() -> None:
-    assert list(turns.slice_ids("1. 2026-03-01 · 3f2c9a1e · **Signing**")) == []
+    assert list(harness.slice_ids("1. 2026-03-01 · 3f2c9a1e · **Signing**")) == []
 
 
 def test_an_unclosed_element_many_times_over_costs_little() -> None:
     text = "<system-reminder>" * 5_000
-    assert turns.said(text) == text
+    assert harness.said(text) == text
 
 
 @given(st.text(max_size=200))
 def test_any_text_without_marks_stays_as_it_is(text: str) -> None:
     plain = text.replace("<", "(").replace("#", "").replace("[", "(")
-    assert turns.said(plain) == plain.strip()
+    assert harness.said(plain) == plain.strip()

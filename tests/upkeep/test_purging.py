@@ -16,9 +16,10 @@ from memem.inject import notices
 from memem.mine import schedule
 from memem.notes import forget, history, review, undo, write
 from memem.pages import conflicts
-from memem.search import find, refresh, transcripts
+from memem.search import find, refresh
 from memem.search.encoders import encode
-from memem.search.turns import TurnIndex
+from memem.search.transcripts import sessions
+from memem.search.transcripts.turns import TurnIndex
 from memem.state import consent, note_records
 from memem.state.cursors import Session
 from memem.state.receipts import Item, Receipt
@@ -78,7 +79,7 @@ def spread(ws: Workspace, session: Transcript) -> None:
     session.human(QUOTE)
     session.claude(f"Noted: the code in Lyon is {VALUE}. {QUOTE}")
     session.human("The canteen opens at noon.")
-    transcripts.index_session(ws, session.path)
+    sessions.index_session(ws, session.path)
     write.edit(ws, ID, importance=5, why=f"since {VALUE} matters: {STATEMENT}")
     link = f"[[door-code-{VALUE}-66666666]]"
     other = Memory("99999999-aaaa-4aaa-8aaa-999999999999", "", "Doors have codes.", "shop", author="model")
@@ -155,7 +156,7 @@ def test_what_is_beside_it_stays(ws: Workspace, session: Transcript) -> None:
     (record,) = ws.state.journal.all()
     assert [each["op"] for each in record.answer] == ["NOOP", "ADD"]
     assert [turn["text"] for turn in record.chunk["turns"]] == ["Well. ", "The canteen is red."]
-    assert [said.text for said in transcripts.search(ws, "canteen noon")] == ["The canteen opens at noon."]
+    assert [said.text for said in sessions.search(ws, "canteen noon")] == ["The canteen opens at noon."]
     assert ws.home.mine_log.read_text() == "another line\n"
     assert refresh.refresh(ws).changed == 0
 
@@ -172,7 +173,7 @@ def test_its_turns_do_not_return_when_the_transcript_index_is_made_anew(ws: Work
     spread(ws, session)
     purge(ws, ID)
     ws.home.turns_file.unlink()
-    assert [said.text for said in transcripts.search(ws, "canteen door code lyon")] == ["The canteen opens at noon."]
+    assert [said.text for said in sessions.search(ws, "canteen door code lyon")] == ["The canteen opens at noon."]
     assert holding(ws) == []
 
 
@@ -361,11 +362,11 @@ def test_a_home_that_has_hardly_anything_is_purged_as_well(ws: Workspace) -> Non
 def test_a_turn_index_loses_turns_and_keeps_how_far_it_read(ws: Workspace, session: Transcript) -> None:
     session.human(QUOTE)
     session.human("The canteen opens at noon.")
-    transcripts.index_session(ws, session.path)
+    sessions.index_session(ws, session.path)
     with closing(TurnIndex(ws.home.turns_file)) as index:
         assert index.remove(["s1-0001", "unknown"]) == 1
         assert index.count() == 1
-    assert transcripts.index_session(ws, session.path) == 0
+    assert sessions.index_session(ws, session.path) == 0
 
 
 # --- no more than that --------------------------------------------------------------------------------------------

@@ -26,11 +26,12 @@ from memem.notes.conflicts import Conflict, Resolved
 from memem.notes.review import Proposal
 from memem.notes.write import Written
 from memem.pages.catch_up import catching_up
-from memem.search import find, transcripts
+from memem.search import find
 from memem.search.graph import build, read
 from memem.search.graph.read import Neighborhood
 from memem.search.timeline import Timeline, timeline
-from memem.search.transcripts import Said
+from memem.search.transcripts import sessions
+from memem.search.transcripts.sessions import Said
 from memem.upkeep import purge as upkeep_purge
 from memem.upkeep.purge import Purged
 from memem.workspace import open_workspace
@@ -182,7 +183,7 @@ class MemoryHome(Upkeep):
     def search_transcripts(self, query: str, *, project: str | None = None, limit: int = 10) -> Sayings:
         """What was said in sessions of Claude Code, as far as it may be mined. InputError while mining is off."""
         text_of(project or "", "project")
-        return transcripts.search(self._ws, text_of(query, "query"), limit=limit, project=project)
+        return sessions.search(self._ws, text_of(query, "query"), limit=limit, project=project)
 
     def conflicts(self, *, project: str | None = None) -> Conflicts:
         """Memories that contradict each other, the latest first."""

@@ -13,7 +13,7 @@ from memem.inject import notices
 from memem.workspace import Workspace, open_workspace, reach
 
 if TYPE_CHECKING:
-    from memem.inject.tool_use import Permission
+    from memem.inject.permissions import Permission
 
 
 OWN_TOOLS = "mcp__plugin_memem_memem__"
@@ -129,7 +129,7 @@ def _before_tool(ws: Workspace, envelope: Envelope, manner: _Manner) -> dict[str
     file = text_of(given, "file_path") if isinstance(given, dict) else ""
     if not ws.settings.pretool_gating or not file:
         return {}
-    from memem.inject.tool_use import about_file
+    from memem.inject.file_notes import about_file
 
     session = text_of(envelope, "session_id")
     return _context("PreToolUse", about_file(ws, Path(file), cwd=_cwd(ws, envelope), session=session))
@@ -150,7 +150,7 @@ def _own_tool(envelope: Envelope) -> str:
 
 def _permission(ws: Workspace, envelope: Envelope, tool: str, manner: _Manner) -> "Permission":
     """Decide by the folder the session was started in, as the server does, even if the session has left it."""
-    from memem.inject.tool_use import decide_permission
+    from memem.inject.permissions import decide_permission
 
     given = envelope.get("tool_input")
     arguments = given if isinstance(given, dict) else {}

@@ -11,8 +11,9 @@ from memem.core.project import normalise
 from memem.core.trust import SAVED
 from memem.inject import answers, assemble, receipts, slice
 from memem.notes import forget, save
-from memem.search import find, refresh, timeline, transcripts
+from memem.search import find, refresh, timeline
 from memem.search.graph import build, read
+from memem.search.transcripts import sessions
 from memem.upkeep import graph_audit
 from memem.workspace import Workspace
 
@@ -39,7 +40,7 @@ class Here:
     def scope(self, scope_id: str) -> tuple[str | None, bool]:
         """The project to look in, None for all of them, and whether general memories count too.
 
-        What Claude may read unasked ends with the current project (`inject/tool_use.py`), so that is the default.
+        What Claude may read unasked ends with the current project (`inject/permissions.py`), so that is the default.
         """
         if scope_id.strip().lower() == EVERY_PROJECT:
             return None, False
@@ -176,7 +177,7 @@ def memory_graph_rebuild(here: Here) -> str:
 
 def transcript_search(here: Here, *, query: str, limit: int = 10, scope_id: str = "") -> str:
     project, _ = here.scope(scope_id)
-    found = transcripts.search(here.ws, query, limit=limit, project=project)
+    found = sessions.search(here.ws, query, limit=limit, project=project)
     if not found:
         where = f"earlier sessions of {answers.line(normalise(project))}" if project else "earlier sessions"
         return f"Nothing found in {where}. Other words may find it; memory_search looks among memories."

@@ -16,7 +16,7 @@ from memem.search.database import INDEX
 from memem.search.encoders import model
 from memem.search.encoders.model import ModelState
 from memem.search.refresh import refresh
-from memem.search.turns import SESSIONS
+from memem.search.transcripts.turns import SESSIONS
 from memem.state import contexts
 from memem.state.tables import STATE
 from memem.upkeep import status

@@ -12,7 +12,7 @@ from memem.core import sqlite
 from memem.core.errors import Busy
 from memem.notes import save
 from memem.search.encoders import encode
-from memem.search.turns import TurnIndex
+from memem.search.transcripts.turns import TurnIndex
 from memem.state import consent
 from memem.upkeep import doctor
 from memem.upkeep.checks.recall import check_records

@@ -5,8 +5,8 @@ import textwrap
 
 from memem.doors.cli import output
 from memem.doors.cli.session import workspace
-from memem.search import transcripts
-from memem.search.transcripts import Beside, Said
+from memem.search.transcripts import sessions
+from memem.search.transcripts.sessions import Beside, Said
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -18,7 +18,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     with workspace() as ws:
-        found = transcripts.search(ws, options.query, limit=options.limit, project=options.project)
+        found = sessions.search(ws, options.query, limit=options.limit, project=options.project)
     if options.json:
         output.as_json(found)
     elif not found:

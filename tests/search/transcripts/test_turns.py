@@ -11,8 +11,9 @@ import pytest
 from memem.core import sqlite
 from memem.core.conversation import ReadSession
 from memem.core.errors import Busy, IndexDamaged, IndexTooNew
-from memem.search import turns, words
-from memem.search.turns import Match, Spoken, TurnIndex
+from memem.search import words
+from memem.search.transcripts import turns
+from memem.search.transcripts.turns import Match, Spoken, TurnIndex
 
 
 @pytest.fixture

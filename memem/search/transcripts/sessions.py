@@ -20,8 +20,8 @@ from memem.core.dates import iso, moment
 from memem.core.errors import IndexDamaged, InputError, MememError
 from memem.core.project import normalise
 from memem.safety.gate import clean_line, clean_text
-from memem.search.readable_turns import OwnCall, Projects, conversation, cut, is_before
-from memem.search.turns import Match, Spoken, TurnIndex, beginning, excerpt
+from memem.search.transcripts.readable import OwnCall, Projects, conversation, cut, is_before
+from memem.search.transcripts.turns import Match, Spoken, TurnIndex, beginning, excerpt
 from memem.search.words import Found
 from memem.state.consent import opted_in
 from memem.transcript import session

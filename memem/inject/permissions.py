@@ -1,4 +1,4 @@
-"""What a tool use gets: whether Claude may use memem's tools unasked, and what is known of a file.
+"""Whether Claude may use one of memem's own tools without asking the user first.
 
 Reading is allowed for the current project and for general memories; anything wider is left to Claude Code, which asks
 unless the user has allowed it. Forgetting always asks when there is somebody to ask, and names the memory.
@@ -12,14 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from memem.core.errors import MememError
-from memem.core.memory import EVERY_PROJECT, GENERAL, Entry
+from memem.core.memory import EVERY_PROJECT, GENERAL
 from memem.core.project import normalise
-from memem.inject import receipts
 from memem.inject.notices import shortened
-from memem.inject.pack import BODY_CHARACTERS, within
-from memem.safety import quote
-from memem.search import find, refresh
-from memem.state.receipts import FILE
 
 if TYPE_CHECKING:
     from memem.workspace import Workspace
@@ -98,33 +93,3 @@ def _project_of(ws: Workspace, identity: object) -> str:
         return get(ws, identity.strip()).project if isinstance(identity, str) else ""
     except MememError:
         return ""
-
-
-HEADING = "## About {file}"
-MOST_OF_FILE = 4
-BUDGET = 2_000
-
-
-def about_file(ws: Workspace, file: Path, *, cwd: Path, session: str) -> str:
-    """The memories about a file as text; empty when there are none, or this session has been told."""
-    if not refresh.is_at_hand(ws):
-        return ""
-    place = ws.project_of(cwd)
-    inside = find.path_in(place.root, cwd / file)
-    if not inside:
-        return ""
-    whole, known = str(place.root / inside), receipts.shown(ws, session)
-    if whole in known:
-        return ""
-    found = [entry for entry in find.about(ws, inside, place.name) if entry.id not in known][:MOST_OF_FILE]
-    items = within(_items(found, place.name), BUDGET)
-    if not items:
-        return ""
-    shown, text = found[: len(items)], quote.page((HEADING.format(file=quote.one_line(inside)), items))
-    receipts.note_shown(ws, session, [whole, *(entry.id for entry in shown)])
-    receipts.record_shown(ws, shown, event=FILE, session=session, project=place.name, text=text)
-    return text
-
-
-def _items(entries: list[Entry], project: str) -> list[str]:
-    return [quote.item(rank, entry, project, BODY_CHARACTERS) for rank, entry in enumerate(entries, 1)]

@@ -14,9 +14,10 @@ from memem.core.conversation import OWN_CALL
 from memem.core.errors import HomeError, IndexDamaged, InputError
 from memem.core.memory import SLICE_HEADING
 from memem.mine import schedule
-from memem.search import readable_turns, transcripts
-from memem.search.transcripts import EXCERPT, SHORT, Beside, Said
-from memem.search.turns import TurnIndex
+from memem.search.transcripts import readable, turns
+from memem.search.transcripts import sessions as transcripts_sessions
+from memem.search.transcripts.sessions import EXCERPT, SHORT, Beside, Said
+from memem.search.transcripts.turns import TurnIndex
 from memem.state import consent
 from memem.transcript import session as transcript_session
 from memem.workspace import Workspace
@@ -37,7 +38,7 @@ def ws(miner: Workspace) -> Workspace:
 
 
 def texts(ws: Workspace, query: str, project: str | None = None) -> list[str]:
-    return [said.text for said in transcripts.search(ws, query, project=project)]
+    return [said.text for said in transcripts_sessions.search(ws, query, project=project)]
 
 
 def count(ws: Workspace) -> int:
@@ -58,8 +59,8 @@ def test_a_turn_is_found_with_its_session_and_its_neighbours(ws: Workspace, sess
     session.human("Good morning.")
     session.claude("The pool is\nrestarted by hand.")
     session.human("And who does that?")
-    assert transcripts.index_session(ws, session.path) == 3
-    assert transcripts.search(ws, "who restarts the pool", limit=1) == [
+    assert transcripts_sessions.index_session(ws, session.path) == 3
+    assert transcripts_sessions.search(ws, "who restarts the pool", limit=1) == [
         Said(
             session="s1",
             time="2026-03-01T09:02:00.000+01:00",
@@ -77,8 +78,8 @@ def test_a_turn_is_found_with_its_session_and_its_neighbours(ws: Workspace, sess
 def test_scores_are_relative_to_the_best(ws: Workspace, session: Transcript) -> None:
     session.human("The pool has a filter.")
     session.human("The pool is restarted by hand, and that takes long.")
-    transcripts.index_session(ws, session.path)
-    first, second = transcripts.search(ws, "filter of the pool")
+    transcripts_sessions.index_session(ws, session.path)
+    first, second = transcripts_sessions.search(ws, "filter of the pool")
     assert first.score == 1.0
     assert 0 < second.score < 1
 
@@ -86,8 +87,8 @@ def test_scores_are_relative_to_the_best(ws: Workspace, session: Transcript) -> 
 def test_of_a_long_turn_the_part_that_answers_is_shown(ws: Workspace, session: Transcript) -> None:
     session.human("before " * 100)
     session.claude("Nothing of interest. " * 200 + "The pool is restarted by hand. " + "Nothing of interest. " * 200)
-    transcripts.index_session(ws, session.path)
-    (said,) = transcripts.search(ws, "pool")
+    transcripts_sessions.index_session(ws, session.path)
+    (said,) = transcripts_sessions.search(ws, "pool")
     assert "The pool is restarted by hand." in said.text
     assert len(said.text) <= EXCERPT + 2
     assert said.before
@@ -96,7 +97,7 @@ def test_of_a_long_turn_the_part_that_answers_is_shown(ws: Workspace, session: T
 
 def test_of_a_turn_that_is_far_too_long_beginning_and_end_are_kept(ws: Workspace, session: Transcript) -> None:
     session.human("alpha " + "padding " * 5_000 + "middle " + "padding " * 5_000 + "omega")
-    transcripts.index_session(ws, session.path)
+    transcripts_sessions.index_session(ws, session.path)
     assert [len(texts(ws, word)) for word in ("alpha", "middle", "omega")] == [1, 0, 1]
 
 
@@ -104,52 +105,52 @@ def test_only_the_project_asked_for_is_searched_however_it_is_spelled(ws: Worksp
     for name in ("shop", "zoo"):
         talk = Transcript(sessions / f"{name}.jsonl", cwd=f"/srv/{name}")
         talk.human(f"The pool of the {name}.")
-        transcripts.index_session(ws, talk.path)
+        transcripts_sessions.index_session(ws, talk.path)
     assert len(texts(ws, "pool")) == 2
     assert texts(ws, "pool", project=" Zoo ") == ["The pool of the zoo."]
 
 
 def test_a_session_whose_file_is_gone_is_found_all_the_same(ws: Workspace, session: Transcript) -> None:
     session.human("The pool is restarted by hand.")
-    transcripts.index_session(ws, session.path)
+    transcripts_sessions.index_session(ws, session.path)
     session.path.unlink()
-    (said,) = transcripts.search(ws, "pool")
+    (said,) = transcripts_sessions.search(ws, "pool")
     assert said.transcript == ""
 
 
 @pytest.mark.parametrize("limit", [0, -1, 101])
 def test_a_limit_out_of_bounds_is_refused(ws: Workspace, limit: int) -> None:
     with pytest.raises(InputError, match="The limit is a number from 1 to 100"):
-        transcripts.search(ws, "pool", limit=limit)
+        transcripts_sessions.search(ws, "pool", limit=limit)
 
 
 def test_no_more_are_found_than_the_limit_allows(ws: Workspace, session: Transcript) -> None:
     for number in range(5):
         session.human(f"The pool, number {number}.")
-    transcripts.index_session(ws, session.path)
-    assert len(transcripts.search(ws, "pool", limit=2)) == 2
+    transcripts_sessions.index_session(ws, session.path)
+    assert len(transcripts_sessions.search(ws, "pool", limit=2)) == 2
 
 
 def test_an_empty_query_is_refused(ws: Workspace) -> None:
     with pytest.raises(InputError, match="the query is empty"):
-        transcripts.search(ws, " \n")
+        transcripts_sessions.search(ws, " \n")
 
 
 def test_while_mining_is_off_a_search_says_how_to_switch_it_on(miner: Workspace) -> None:
     with pytest.raises(InputError, match=r"mining is off\. `memem mining on` switches it on"):
-        transcripts.search(miner, "pool")
+        transcripts_sessions.search(miner, "pool")
     assert not miner.home.turns_file.exists()
 
 
 def test_while_indexing_is_off_a_search_says_how_to_switch_it_on(ws: Workspace) -> None:
     ws.settings = replace(ws.settings, index_transcripts=False)
     with pytest.raises(InputError, match="`memem config index_transcripts true`"):
-        transcripts.search(ws, "pool")
+        transcripts_sessions.search(ws, "pool")
 
 
 def test_an_index_that_was_deleted_is_filled_by_the_next_search(ws: Workspace, session: Transcript) -> None:
     session.human("The pool is restarted by hand.")
-    transcripts.index_session(ws, session.path)
+    transcripts_sessions.index_session(ws, session.path)
     shutil.rmtree(ws.home.cache)
     assert len(texts(ws, "pool")) == 1
 
@@ -160,7 +161,7 @@ def test_an_index_that_was_deleted_is_filled_by_the_next_search(ws: Workspace, s
 def test_nothing_is_indexed_before_mining_is_switched_on(miner: Workspace, session: Transcript) -> None:
     session.tells("one")
     schedule.mine_file(miner, session.path)
-    assert transcripts.index_behind(miner) == 0
+    assert transcripts_sessions.index_behind(miner) == 0
     assert not miner.home.turns_file.exists()
 
 
@@ -175,8 +176,8 @@ def test_nothing_is_indexed_while_that_is_switched_off(ws: Workspace, session: T
 def test_no_call_of_ours_indexes_anything(ws: Workspace, tmp_path: Path, session: Transcript) -> None:
     session.human("The pool is restarted by hand.")
     with closing(open_miner(tmp_path, None, MEMEM_HOOKS_OFF="1")) as within:
-        assert transcripts.index_session(within, session.path) == 0
-        assert transcripts.index_behind(within) == 0
+        assert transcripts_sessions.index_session(within, session.path) == 0
+        assert transcripts_sessions.index_behind(within) == 0
 
 
 def test_what_was_said_before_the_opt_in_is_passed_over(
@@ -187,7 +188,7 @@ def test_what_was_said_before_the_opt_in_is_passed_over(
     consent.opt_in(miner)
     session.now += timedelta(minutes=5)
     session.human("The new pool.")
-    transcripts.index_session(miner, session.path)
+    transcripts_sessions.index_session(miner, session.path)
     assert texts(miner, "pool") == ["The new pool."]
 
 
@@ -195,7 +196,7 @@ def test_what_bears_no_time_has_that_of_what_is_before_it(ws: Workspace, session
     session.human("The first pool.", timestamp=None)
     session.human("The second pool.")
     session.human("The third pool.", timestamp=None)
-    transcripts.index_session(ws, session.path)
+    transcripts_sessions.index_session(ws, session.path)
     assert sorted(texts(ws, "pool")) == ["The second pool.", "The third pool."]
 
 
@@ -219,7 +220,7 @@ def test_history_that_is_mined_is_indexed_again_when_the_index_was_deleted(
     consent.opt_in(miner)
     schedule.mine_all(miner, [session.path], None, lambda *_: None)
     shutil.rmtree(miner.home.cache)
-    assert transcripts.index_behind(miner) == 1
+    assert transcripts_sessions.index_behind(miner) == 1
 
 
 def test_the_history_is_left_alone_unless_it_is_mined(
@@ -228,7 +229,7 @@ def test_the_history_is_left_alone_unless_it_is_mined(
     session.tells("old")
     clock.now = miner.clock() + timedelta(days=10_000)
     consent.opt_in(miner)
-    assert transcripts.index_behind(miner) == 0
+    assert transcripts_sessions.index_behind(miner) == 0
     with closing(TurnIndex(miner.home.turns_file)) as index:
         assert index.readings() == {}
 
@@ -239,25 +240,25 @@ def test_what_is_said_in_a_project_that_refuses_is_not_indexed(ws: Workspace, tm
     talk = Transcript(sessions / "s1.jsonl", cwd=tmp_path / "private")
     talk.human("The secret pool.")
     talk.human("The open pool.", cwd="/srv/shop")
-    transcripts.index_session(ws, talk.path)
+    transcripts_sessions.index_session(ws, talk.path)
     assert texts(ws, "pool") == ["The open pool."]
 
 
 def test_a_call_of_ours_is_not_indexed_whatever_stands_before_it(ws: Workspace, session: Transcript) -> None:
     session.add(type="summary", summary="Extraction")
-    assert transcripts.index_session(ws, session.path) == 0
+    assert transcripts_sessions.index_session(ws, session.path) == 0
     session.human(f"{OWN_CALL} The pool is restarted by hand.")
     session.claude("There is one memory about the pool.")
-    assert transcripts.index_session(ws, session.path) == 0
+    assert transcripts_sessions.index_session(ws, session.path) == 0
     session.claude("And another about the pool.")
-    assert transcripts.index_session(ws, session.path) == 0
+    assert transcripts_sessions.index_session(ws, session.path) == 0
 
 
 def test_who_quotes_a_call_of_ours_is_indexed_without_the_quotation(ws: Workspace, session: Transcript) -> None:
     session.human("Look at this pool.")
     session.human(f"{OWN_CALL} The pool is restarted by hand.")
     session.claude("A curious pool.")
-    transcripts.index_session(ws, session.path)
+    transcripts_sessions.index_session(ws, session.path)
     assert sorted(texts(ws, "pool")) == ["A curious pool.", "Look at this pool."]
 
 
@@ -268,7 +269,7 @@ def test_what_memem_showed_is_not_indexed(ws: Workspace, session: Transcript) ->
     session.shows(slice_text)
     session.human(f"<system-reminder>{slice_text}</system-reminder>Who restarts it?")
     session.human(f"{slice_text}\nThanks, about the heron.")
-    transcripts.index_session(ws, session.path)
+    transcripts_sessions.index_session(ws, session.path)
     assert texts(ws, "pool") == []
     assert texts(ws, "heron") == ["Thanks, about the heron."]
 
@@ -276,7 +277,7 @@ def test_what_memem_showed_is_not_indexed(ws: Workspace, session: Transcript) ->
 def test_what_tools_printed_is_not_indexed(ws: Workspace, session: Transcript) -> None:
     session.tool("Bash", command="cat pool.txt")
     session.tool_failed("the pool is empty")
-    assert transcripts.index_session(ws, session.path) == 0
+    assert transcripts_sessions.index_session(ws, session.path) == 0
 
 
 def test_secrets_and_invisible_characters_are_taken_out_before_anything_is_kept(
@@ -284,7 +285,7 @@ def test_secrets_and_invisible_characters_are_taken_out_before_anything_is_kept(
 ) -> None:
     ws.settings = replace(ws.settings, redact_before_model=False)
     session.human(f"The po\u200bol's token is {TOKEN}. \x1b[31mRed.")
-    transcripts.index_session(ws, session.path)
+    transcripts_sessions.index_session(ws, session.path)
     (text,) = texts(ws, "pool")
     assert TOKEN not in text
     assert "\x1b" not in text
@@ -297,7 +298,7 @@ def test_halves_of_characters_are_no_obstacle(ws: Workspace, session: Transcript
         rb' "message": {"role": "user", "content": "The \ud800 pool."}}' + b"\n"
     )
     session.human("Another pool.")
-    transcripts.index_session(ws, session.path, everything=True)
+    transcripts_sessions.index_session(ws, session.path, everything=True)
     assert len(texts(ws, "pool")) == 2
 
 
@@ -306,19 +307,19 @@ def test_halves_of_characters_are_no_obstacle(ws: Workspace, session: Transcript
 
 def test_only_what_is_new_is_read(ws: Workspace, session: Transcript, monkeypatch: pytest.MonkeyPatch) -> None:
     starts: list[int] = []
-    real = readable_turns.conversation
+    real = readable.conversation
 
     def watched(file: object, start: int, name: str) -> Iterator[object]:
         starts.append(start)
         return real(file, start, name)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(transcripts, "conversation", watched)
+    monkeypatch.setattr(readable, "conversation", watched)
     session.human("The first pool.")
-    assert transcripts.index_session(ws, session.path) == 1
+    assert transcripts_sessions.index_session(ws, session.path) == 1
     end = session.path.stat().st_size - len("\n")
-    assert transcripts.index_session(ws, session.path) == 0
+    assert transcripts_sessions.index_session(ws, session.path) == 0
     session.human("The second pool.")
-    assert transcripts.index_session(ws, session.path) == 1
+    assert transcripts_sessions.index_session(ws, session.path) == 1
     assert starts == [0, end]
 
 
@@ -326,21 +327,21 @@ def test_a_line_that_is_half_written_is_read_when_it_is_whole(ws: Workspace, ses
     session.human("The first pool.")
     data = session.path.read_bytes()
     session.path.write_bytes(data[:-40])
-    assert transcripts.index_session(ws, session.path) == 0
+    assert transcripts_sessions.index_session(ws, session.path) == 0
     session.raw(data[-40:])
-    assert transcripts.index_session(ws, session.path) == 1
+    assert transcripts_sessions.index_session(ws, session.path) == 1
 
 
 def test_a_file_that_was_rewritten_is_read_again_and_nothing_is_there_twice(ws: Workspace, session: Transcript) -> None:
     session.human("The first pool.")
     session.human("The second pool.")
-    transcripts.index_session(ws, session.path)
+    transcripts_sessions.index_session(ws, session.path)
     lines = session.path.read_bytes().splitlines(keepends=True)
     session.path.write_bytes(b'{"type": "summary", "summary": "Pools"}\n' + lines[1])
     session.human("The third pool.")
-    assert transcripts.index_session(ws, session.path) == 1
+    assert transcripts_sessions.index_session(ws, session.path) == 1
     assert sorted(texts(ws, "pool")) == ["The first pool.", "The second pool.", "The third pool."]
-    (said,) = transcripts.search(ws, "second")
+    (said,) = transcripts_sessions.search(ws, "second")
     assert said.before
     assert said.after
     assert (said.before.text, said.after.text) == ("The first pool.", "The third pool.")
@@ -348,13 +349,13 @@ def test_a_file_that_was_rewritten_is_read_again_and_nothing_is_there_twice(ws: 
 
 def test_a_turn_that_a_fork_repeats_is_found_once(ws: Workspace, session: Transcript, sessions: Path) -> None:
     session.human("The first pool.")
-    transcripts.index_session(ws, session.path)
+    transcripts_sessions.index_session(ws, session.path)
     shutil.copy(session.path, sessions / "fork.jsonl")
     fork = Transcript(sessions / "fork.jsonl", start=session.now)
     fork.human("Another heron.")
-    assert transcripts.index_session(ws, fork.path) == 1
-    assert [said.session for said in transcripts.search(ws, "pool")] == ["s1"]
-    (said,) = transcripts.search(ws, "heron")
+    assert transcripts_sessions.index_session(ws, fork.path) == 1
+    assert [said.session for said in transcripts_sessions.search(ws, "pool")] == ["s1"]
+    (said,) = transcripts_sessions.search(ws, "heron")
     assert said.session == "fork"
     assert said.before
     assert said.before.text == "The first pool."
@@ -363,13 +364,13 @@ def test_a_turn_that_a_fork_repeats_is_found_once(ws: Workspace, session: Transc
 def test_a_line_that_stands_twice_in_a_file_is_kept_once(ws: Workspace, session: Transcript) -> None:
     session.human("The pool.")
     session.raw(session.path.read_bytes())
-    assert transcripts.index_session(ws, session.path) == 1
+    assert transcripts_sessions.index_session(ws, session.path) == 1
 
 
 def test_a_long_session_is_kept_in_parts_of_which_an_interruption_leaves_the_first(
     ws: Workspace, session: Transcript, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(transcripts, "BATCH", 2)
+    monkeypatch.setattr(transcripts_sessions, "BATCH", 2)
     for number in range(5):
         session.human(f"The pool, number {number}.")
     real = TurnIndex.add
@@ -383,9 +384,9 @@ def test_a_long_session_is_kept_in_parts_of_which_an_interruption_leaves_the_fir
 
     monkeypatch.setattr(TurnIndex, "add", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        transcripts.index_session(ws, session.path)
+        transcripts_sessions.index_session(ws, session.path)
     assert count(ws) == 2
-    assert transcripts.index_session(ws, session.path) == 3
+    assert transcripts_sessions.index_session(ws, session.path) == 3
 
 
 # --- miners and sweeps --------------------------------------------------------------------------------------------
@@ -418,7 +419,7 @@ def test_an_index_that_fails_does_not_hold_mining_back(
     def fail(*_: object) -> None:
         raise HomeError("The disk is full.")
 
-    monkeypatch.setattr(transcripts, "TurnIndex", fail)
+    monkeypatch.setattr(turns, "TurnIndex", fail)
     session.tells("one")
     (mined,) = schedule.sweep(ws)
     assert mined.outcome == "mined"
@@ -432,7 +433,7 @@ def test_an_index_that_fails_does_not_hold_mining_back(
 def test_what_is_indexed_is_never_sent_to_a_model(ws: Workspace, claude: Path, session: Transcript) -> None:
     session.tells("one")
     schedule.mine_in_background(ws, session.path)
-    transcripts.search(ws, "restarted")
+    transcripts_sessions.search(ws, "restarted")
     session.tells("two")
     schedule.mine_in_background(ws, session.path)
     assert sent(claude) == once("one", "two")
@@ -460,10 +461,10 @@ def test_a_sweep_stops_when_its_time_is_up_and_begins_with_the_last_written(
         return clock.ticks()
 
     ws.ticks = ticking
-    assert transcripts.index_behind(ws, seconds=3) == 2
+    assert transcripts_sessions.index_behind(ws, seconds=3) == 2
     assert sorted(texts(ws, "pool")) == ["The pool, number 1.", "The pool, number 2."]
-    assert transcripts.index_behind(ws, seconds=100) == 2
-    assert transcripts.index_behind(ws, seconds=100) == 0
+    assert transcripts_sessions.index_behind(ws, seconds=100) == 2
+    assert transcripts_sessions.index_behind(ws, seconds=100) == 0
 
 
 def test_what_is_wrong_with_one_session_keeps_no_other_from_its_turn(
@@ -473,7 +474,7 @@ def test_what_is_wrong_with_one_session_keeps_no_other_from_its_turn(
     (tmp_path / "broken" / ".memem.toml").write_text("mining = perhaps\n")
     Transcript(sessions / "s2.jsonl", cwd=tmp_path / "broken").human("The pool of nobody.")
     Transcript(sessions / "s1.jsonl").human("The pool.")
-    assert transcripts.index_behind(ws) == 1
+    assert transcripts_sessions.index_behind(ws) == 1
     assert texts(ws, "pool") == ["The pool."]
     (line,) = not_indexed(ws)
     assert "s2 not indexed:" in line
@@ -485,7 +486,7 @@ def test_a_session_that_is_gone_meanwhile_is_passed_over(
 ) -> None:
     session.human("The pool.")
     monkeypatch.setattr(transcript_session, "find_sessions", lambda _: [tmp_path / "gone.jsonl", session.path])
-    assert transcripts.index_behind(ws) == 1
+    assert transcripts_sessions.index_behind(ws) == 1
     assert not_indexed(ws) == []
 
 
@@ -505,7 +506,7 @@ def test_a_damaged_index_is_begun_anew_by_the_next_miner(ws: Workspace, session:
 
 def test_a_damaged_index_is_begun_anew_by_the_next_search(ws: Workspace, session: Transcript) -> None:
     session.human("The pool is restarted by hand.")
-    transcripts.index_session(ws, session.path)
+    transcripts_sessions.index_session(ws, session.path)
     ws.home.turns_file.write_bytes(b"no database" * 1_000)
     assert len(texts(ws, "pool")) == 1
 
@@ -524,7 +525,7 @@ def test_damage_that_shows_while_a_sweep_reads_is_seen_to_as_well(
         return real(index, name)
 
     monkeypatch.setattr(TurnIndex, "reading", reading)
-    assert transcripts.index_behind(ws) == 1
+    assert transcripts_sessions.index_behind(ws) == 1
     assert not_indexed(ws) == []
 
 
@@ -553,7 +554,7 @@ def test_a_real_session_is_indexed_as_it_grows_each_turn_once(session: Path, ws:
 
     def index() -> None:
         nonlocal added
-        added += transcripts.index_session(ws, path, everything=True)
+        added += transcripts_sessions.index_session(ws, path, everything=True)
 
     for expected in grown(session, path, 40, index):
         index()

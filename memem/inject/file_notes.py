@@ -1,0 +1,46 @@
+"""What is known of a file that Claude is about to read or change: shown once for a file and session."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from memem.core.memory import Entry
+from memem.inject import receipts
+from memem.inject.pack import BODY_CHARACTERS, within
+from memem.safety import quote
+from memem.search import find, refresh
+from memem.state.receipts import FILE
+
+if TYPE_CHECKING:
+    from memem.workspace import Workspace
+
+
+HEADING = "## About {file}"
+MOST_OF_FILE = 4
+BUDGET = 2_000
+
+
+def about_file(ws: Workspace, file: Path, *, cwd: Path, session: str) -> str:
+    """The memories about a file as text; empty when there are none, or this session has been told."""
+    if not refresh.is_at_hand(ws):
+        return ""
+    place = ws.project_of(cwd)
+    inside = find.path_in(place.root, cwd / file)
+    if not inside:
+        return ""
+    whole, known = str(place.root / inside), receipts.shown(ws, session)
+    if whole in known:
+        return ""
+    found = [entry for entry in find.about(ws, inside, place.name) if entry.id not in known][:MOST_OF_FILE]
+    items = within(_items(found, place.name), BUDGET)
+    if not items:
+        return ""
+    shown, text = found[: len(items)], quote.page((HEADING.format(file=quote.one_line(inside)), items))
+    receipts.note_shown(ws, session, [whole, *(entry.id for entry in shown)])
+    receipts.record_shown(ws, shown, event=FILE, session=session, project=place.name, text=text)
+    return text
+
+
+def _items(entries: list[Entry], project: str) -> list[str]:
+    return [quote.item(rank, entry, project, BODY_CHARACTERS) for rank, entry in enumerate(entries, 1)]

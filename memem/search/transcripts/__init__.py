@@ -1,0 +1,1 @@
+"""Search in what was said in sessions: the index of turns, and which turns may be read."""

@@ -1,0 +1,70 @@
+"""What stands in a message and nobody said: the tags of Claude Code, and memem's own slice."""
+
+import re
+from collections.abc import Iterable, Iterator
+
+from memem.core.memory import SLICE_HEADING
+
+_NAMES = r"system-reminder|ide_\w+|new-diagnostics|[a-z-]+-hook"
+_TAG = re.compile(rf"<({_NAMES})>")
+_INTERRUPTED = re.compile(r"\A\s*\[Request interrupted by user[^\]\n]*\]")
+_UNTYPED = re.compile(
+    r"""\s*(?: <(?: command-(?:name|message|args) | local-command-(?:stdout|stderr|caveat) | bash-(?:stdout|stderr)
+                 | task-notification | teammate-message | cross-session-message | user-prompt-submit-hook )\b
+          | This\ session\ is\ being\ continued\ from\ a\ previous\ conversation
+          | Caveat:\ The\ messages\ below\ were\ generated\ by\ the\ user\ while\ running\ local\ commands )""",
+    re.VERBOSE,
+)
+_SHELL = re.compile(r"\s*<bash-input>(.*?)</bash-input>\s*", re.DOTALL)
+# A line of a slice behind its heading, and one that names a memory: behind its date, as a person may have written it.
+_SLICE_LINE = re.compile(r"## \S.*|- [A-Z]\w*: .*|- Pinned · .*|\d+\. .* · \*\*.*|  +>.*|\s*")
+_ID = re.compile(r"(?:\d+\. (?:.{1,10} · )??|- Pinned · )(\S{8}) · ")
+
+
+def said(text: str) -> str:
+    """What is left of a text once everything is taken out of it that the harness or memem put in."""
+    return _without_slices(_without_tags(_INTERRUPTED.sub("", text))).strip()
+
+
+def is_untyped(text: str) -> bool:
+    """Whether a user message was made by Claude Code: a slash command, its output, news of a task."""
+    return _UNTYPED.match(_without_tags(text)) is not None
+
+
+def shell_command(text: str) -> str | None:
+    """What a person ran with `!`, when the message is that."""
+    match = _SHELL.fullmatch(text)
+    return match[1] if match else None
+
+
+def slice_ids(text: str) -> Iterator[str]:
+    """The memories that the slices in a text show."""
+    for line, is_ours in _marked(text.splitlines() if SLICE_HEADING in text else []):
+        if is_ours and (match := _ID.match(line)):
+            yield match[1]
+
+
+def _without_tags(text: str) -> str:
+    """An element that is never closed is no element, and stays."""
+    kept, place = [], 0
+    for opening in _TAG.finditer(text):
+        closing = f"</{opening[1]}>"
+        if opening.start() >= place and (end := text.find(closing, opening.end())) >= 0:
+            kept.append(text[place : opening.start()])
+            place = end + len(closing)
+    return "".join(kept) + text[place:]
+
+
+def _without_slices(text: str) -> str:
+    if SLICE_HEADING not in text:
+        return text
+    return "".join(line for line, is_ours in _marked(text.splitlines(keepends=True)) if not is_ours)
+
+
+def _marked(lines: Iterable[str]) -> Iterator[tuple[str, bool]]:
+    """Every line, and whether it belongs to a slice."""
+    inside = False
+    for line in lines:
+        bare = line.rstrip()
+        inside = bare == SLICE_HEADING or (inside and _SLICE_LINE.fullmatch(bare) is not None)
+        yield line, inside
