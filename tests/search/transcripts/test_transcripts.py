@@ -14,7 +14,7 @@ from memem.core.conversation import OWN_CALL
 from memem.core.errors import HomeError, IndexDamaged, InputError
 from memem.core.memory import SLICE_HEADING
 from memem.mine import schedule
-from memem.search.transcripts import readable, turns
+from memem.search.transcripts import readable
 from memem.search.transcripts import sessions as transcripts_sessions
 from memem.search.transcripts.sessions import EXCERPT, SHORT, Beside, Said
 from memem.search.transcripts.turns import TurnIndex
@@ -313,7 +313,7 @@ def test_only_what_is_new_is_read(ws: Workspace, session: Transcript, monkeypatc
         starts.append(start)
         return real(file, start, name)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(readable, "conversation", watched)
+    monkeypatch.setattr(transcripts_sessions, "conversation", watched)
     session.human("The first pool.")
     assert transcripts_sessions.index_session(ws, session.path) == 1
     end = session.path.stat().st_size - len("\n")
@@ -419,7 +419,7 @@ def test_an_index_that_fails_does_not_hold_mining_back(
     def fail(*_: object) -> None:
         raise HomeError("The disk is full.")
 
-    monkeypatch.setattr(turns, "TurnIndex", fail)
+    monkeypatch.setattr(transcripts_sessions, "TurnIndex", fail)
     session.tells("one")
     (mined,) = schedule.sweep(ws)
     assert mined.outcome == "mined"
