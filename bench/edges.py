@@ -17,7 +17,7 @@ from memem.core.memory import GENERAL, Memory, id8_of
 from memem.search import find
 from memem.search.encoders import encode
 from memem.search.graph import build
-from memem.search.words import is_mostly_ascii
+from memem.search.query import is_mostly_ascii
 from memem.workspace import Workspace
 
 LINES = (0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7)

@@ -33,7 +33,7 @@ from memem.core.memory import GENERAL
 from memem.search import find, meaning, refresh
 from memem.search.encoders import model
 from memem.search.graph import build
-from memem.search.words import Scope
+from memem.search.query import Scope
 from memem.workspace import Workspace, load_numpy, open_workspace
 
 NOTES, TOPIC = 10_000, 12

@@ -25,8 +25,8 @@ from memem.search import find, fulltext, words
 from memem.search import ranking as search_ranking
 from memem.search.dates.query import asked
 from memem.search.encoders import encode
+from memem.search.query import Found, Scope
 from memem.search.ranking import FUSED, Blend, Leaning
-from memem.search.words import Found, Scope
 from memem.workspace import Workspace
 
 SHOWN = ("nDCG@10", "any@5")

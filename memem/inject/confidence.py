@@ -12,7 +12,7 @@ from operator import mul
 from typing import NamedTuple
 
 from memem.core.memory import Hit
-from memem.search.words import Found
+from memem.search.query import Found
 
 UNSURE = "it is not likely enough to help"
 FOREIGN = "too much of the prompt is in no memory"

@@ -22,8 +22,9 @@ from memem.search import find, pinned
 from memem.search.dates import query
 from memem.search.find import cut
 from memem.search.passages import key, passages
+from memem.search.query import Found
 from memem.search.ranking import matches_path, rank
-from memem.search.words import Found, fold
+from memem.search.words import fold
 from memem.state.receipts import RUNNERS_UP
 from memem.vault.opening import require_vault
 

@@ -17,7 +17,7 @@ from memem.core.errors import Busy
 from memem.core.memory import ID8, Memory
 from memem.inject import notices
 from memem.search import words
-from memem.search.words import RARE, Scope, Term
+from memem.search.query import RARE, Scope, Term
 from memem.state.receipts import UNUSED, Receipt
 from memem.state.tables import UNUSABLE
 

@@ -22,9 +22,9 @@ from memem.notes.decide import KNOWN, Decision, Neighbour
 from memem.notes.write import Written
 from memem.safety.gate import MAX_ITEMS, Verdict
 from memem.search import find
+from memem.search.query import Found, Scope
 from memem.search.ranking import Leaning, rank
 from memem.search.refresh import ready
-from memem.search.words import Found, Scope
 from memem.vault.write_lock import writing
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from memem.core.files import from_json
 from memem.core.memory import KINDS, PINNED, Entry
 from memem.notes import conflicts
 from memem.pages import markdown, playbooks, read_playbook
-from memem.pages import playbook_lines as vault_playbooks
+from memem.pages import playbook as vault_playbooks
 from memem.pages.read_playbook import is_theirs, path_of
 from memem.safety.gate import clean_line
 from memem.search import excluded

@@ -12,7 +12,8 @@ from memem.core.errors import HomeError, IndexDamaged, IndexTooNew
 from memem.core.sqlite import Migrations
 
 if TYPE_CHECKING:
-    from memem.search.words import Scope
+    from memem.search.query import Scope
+
 
 INDEX = sqlite.Purpose(
     "index", IndexDamaged, IndexTooNew, "Run `memem reindex` to rebuild it; your notes are not touched."

@@ -17,9 +17,10 @@ from memem.search import meaning
 from memem.search.dates.query import asked
 from memem.search.encoders.query_vector import Asked
 from memem.search.notes import Row
+from memem.search.query import Found, Scope
 from memem.search.ranking import FUSED, KEYWORDS, Blend, Leaning, matches_path, rank
 from memem.search.refresh import fresh_rows, refresh_stale
-from memem.search.words import Found, Scope, fold
+from memem.search.words import fold
 from memem.state import usefulness
 from memem.vault.opening import require_vault
 

@@ -8,7 +8,7 @@ from memem.core.memory import Memory
 from memem.core.sqlite import among
 from memem.search import words
 from memem.search.database import within
-from memem.search.words import Scope, Term, is_name
+from memem.search.query import Scope, Term, is_name
 
 MOST_TERMS = 32
 COMMON_SHARE = 0.2

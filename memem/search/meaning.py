@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from memem.core.errors import Busy, HomeError, IndexUnusable, MememError, ModelError
 from memem.search.encoders.query_vector import Asked
 from memem.search.passages import key, passages
-from memem.search.words import Scope
+from memem.search.query import Scope
 
 if TYPE_CHECKING:
     from memem.workspace import Workspace

@@ -6,8 +6,8 @@ import numpy as np
 
 from memem.search.encoders.interface import Vectors
 from memem.search.passages import PassageRows
+from memem.search.query import Scope
 from memem.search.vectors import View
-from memem.search.words import Scope
 
 FIRST_LOOK, LOOK_GROWS, DEEPEST_LOOK = 64, 4, 4_096
 """How many of the best passages are looked up at first, and at last, to learn whose they are."""

@@ -20,7 +20,7 @@ from memem.search.schema import MIGRATIONS
 
 if TYPE_CHECKING:
     from memem.search.fulltext import Answer
-    from memem.search.words import Match, Scope, Term
+    from memem.search.query import Match, Scope, Term
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +120,7 @@ class NoteIndex:
     @guarded
     def unread(self) -> int:
         """How many memories an encoder that reads Latin letters alone does not read."""
-        from memem.search.words import is_mostly_ascii
+        from memem.search.query import is_mostly_ascii
 
         # Most vaults hold few texts that are not ASCII: only those are looked into.
         query = """SELECT json_extract(memory, '$.body') FROM memories JOIN notes USING (row)
@@ -211,7 +211,7 @@ class NoteIndex:
         `held` is what the rows that words have found hold; the others are read now.
         """
         from memem.search import fulltext
-        from memem.search.words import Match
+        from memem.search.query import Match
 
         with self.one_state():
             near = [row for row in cosines if row not in answer.scores]

@@ -9,7 +9,7 @@ from memem.core import sqlite
 from memem.core.memory import Memory
 from memem.search import database
 from memem.search.database import guarded
-from memem.search.words import Scope
+from memem.search.query import Scope
 
 PASSAGE_SIZE = 120
 """In tokens, by a guess: about what the model was trained on, and half of what it reads."""

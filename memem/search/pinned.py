@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from memem.core.memory import CONVENTIONS, GENERAL, PINNED, Entry
 from memem.search import database
+from memem.search.query import Scope
 from memem.search.refresh import fresh_rows
-from memem.search.words import Scope
 
 if TYPE_CHECKING:
     from memem.workspace import Workspace

@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 
 from memem.core.memory import Hit, Memory, id8_of
 from memem.search.dates.query import When, fits
-from memem.search.words import Found, Match, Term, is_name
+from memem.search.query import Found, Match, Term, is_name
 
 SAME_PROJECT = 1.15
 PATH_MATCH = 1.10

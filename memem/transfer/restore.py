@@ -17,7 +17,8 @@ from memem.core.errors import InputError, NoteError, RewriteRefused
 from memem.core.memory import Memory
 from memem.core.tombstone import Tombstone
 from memem.notes import imported_tombstones
-from memem.pages import markdown, playbook_lines
+from memem.pages import markdown
+from memem.pages import playbook as pages_playbook
 from memem.safety.gate import Verdict, cleanse
 from memem.search.refresh import fresh_rows, ready, refresh_stale
 from memem.transfer import export_format
@@ -184,7 +185,7 @@ def _is_same_page(ws: Workspace, packed: Packed, there: bytes) -> bool:
 
 def _within(text: str) -> tuple[Mapping[int, tuple[str, ...]], frozenset[str]]:
     """What a person wrote between the marks of a playbook, and what they took out there."""
-    playbook = playbook_lines.read(text)
+    playbook = pages_playbook.read(text)
     return playbook.theirs, playbook.gone
 
 

@@ -24,7 +24,7 @@ from memem.inject.confidence import (
     Prompt,
     Weights,
 )
-from memem.search.words import Found, Term
+from memem.search.query import Found, Term
 from tests.builders import examples
 
 MEMORY = Memory(id="3f2c9a1e", title="t", body="b")

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from memem.core.memory import Memory
 from memem.inject.usefulness import Answered, describe_use, is_generic
-from memem.search.words import Term
+from memem.search.query import Term
 from memem.state.usefulness import multiplier
 
 ID = "3f2c9a1e-8d1b-4c55-9a43-1f0e6f0d7a11"

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memem.search.query import Term
 from memem.search.transcripts.turns import CUT, beginning, excerpt
-from memem.search.words import Term
 
 FILLER = "Nothing of interest is said here, and at some length. " * 40
 

@@ -15,7 +15,7 @@ from memem.core.memory import Memory
 from memem.search import words
 from memem.search.fulltext import COMMON_LEAST
 from memem.search.notes import NoteIndex, Row
-from memem.search.words import Found, Scope, Term
+from memem.search.query import Found, Scope, Term
 
 STAMP = (1, 2, 3)
 

@@ -16,8 +16,8 @@ from memem.search import passages
 from memem.search.encoders.interface import Vectors
 from memem.search.nearest import nearest
 from memem.search.notes import NoteIndex, Row
+from memem.search.query import Scope
 from memem.search.vectors import VectorStore
-from memem.search.words import Scope
 from tests.builders import examples
 
 DIMENSIONS = 3

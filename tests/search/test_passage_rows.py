@@ -13,7 +13,7 @@ from memem.core.memory import Memory
 from memem.search import passages
 from memem.search.notes import NoteIndex, Row
 from memem.search.passages import key
-from memem.search.words import Scope
+from memem.search.query import Scope
 
 ALL = Scope(archive=True)
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memem.core.memory import Memory
-from memem.search.words import RARE, Found, Match, Term, is_mostly_ascii, is_name
+from memem.search.query import RARE, Found, Match, Term, is_mostly_ascii, is_name
 from tests.builders import examples
 
 WALRUS, PIER, TICKET = Term("walrus"), Term("pier"), Term("ops-4821", literal=True)

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from memem.core.memory import STATUSES, Hit, Memory
 from memem.search import ranking as module
+from memem.search.query import Found, Match, Term
 from memem.search.ranking import CHANCE, COSINE, FUSED, KEYWORDS, PASSAGE_CHARACTERS, Blend, Leaning, rank
-from memem.search.words import Found, Match, Term
 from tests.builders import examples
 
 ZEBRA, STRIPES, LITERAL = Term("zebra"), Term("stripes"), Term("ops-4821", literal=True)

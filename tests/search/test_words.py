@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from memem.search import words
-from memem.search.words import Term
+from memem.search.query import Term
 
 MOST = 32
 HAN = st.characters(min_codepoint=0x4E00, max_codepoint=0x9FFF)

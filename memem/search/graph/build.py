@@ -29,7 +29,7 @@ from memem.search.graph import read
 from memem.search.graph.edges import BUILT_AT, BUILT_BY, BUILT_FOR
 from memem.search.graph.rules import Clusters, Pair, StatedLink, filled, forest, shared_edges, stated_links
 from memem.search.notes import Row
-from memem.search.words import Scope, is_mostly_ascii
+from memem.search.query import Scope, is_mostly_ascii
 from memem.vault.opening import require_vault
 
 if TYPE_CHECKING:

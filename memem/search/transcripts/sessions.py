@@ -20,9 +20,9 @@ from memem.core.dates import iso, moment
 from memem.core.errors import IndexDamaged, InputError, MememError
 from memem.core.project import normalise
 from memem.safety.gate import clean_line, clean_text
+from memem.search.query import Found
 from memem.search.transcripts.readable import OwnCall, Projects, conversation, cut, is_before
 from memem.search.transcripts.turns import Match, Spoken, TurnIndex, beginning, excerpt
-from memem.search.words import Found
 from memem.state.consent import opted_in
 from memem.transcript import session
 from memem.transcript.session import find_sessions

@@ -19,7 +19,7 @@ from memem.core.errors import IndexDamaged, IndexTooNew
 from memem.core.sqlite import Migrations, among, snapshot, transaction
 from memem.search import fulltext, words
 from memem.search.fulltext import Answer, FullText, Narrowed
-from memem.search.words import Term
+from memem.search.query import Term
 
 MOST_TURNS = 100_000
 """About 3,000 sessions as real ones are, in about 125 MB; a search in them takes less than a tenth of a second."""
