@@ -200,8 +200,8 @@ class Workspace(Surroundings):
 
     def twin(self) -> "Workspace":
         """The same home for another thread: what is opened is its own, what is loaded is shared."""
-        elder = self._elder or self
-        return replace(self, next_scan=float("-inf"), _encoder=None, _vectors=None, _asked=None, _elder=elder)
+        twin = replace(self, next_scan=float("-inf"), changed=ChangedProjects(), _elder=self._elder or self)
+        return replace(twin, _encoder=None, _vectors=None, _asked=None)
 
     def sharing(self, other: "Workspace") -> "Workspace":
         """This home with the encoder of another workspace, where both use the same."""

@@ -1,4 +1,4 @@
-"""Start memem as a process of its own, which nobody waits for. No other module knows how, or with which arguments."""
+"""Start memem as a process of its own, which nobody waits for. Beside the hook client, no module knows how."""
 
 import subprocess
 import sys
@@ -17,7 +17,7 @@ FETCH_MODEL = ("model", "fetch")
 MINE_HISTORY = ("mine", "--history", "--background")
 
 
-def mine_session(transcript: Path, *, flush: bool) -> tuple[str, ...]:
+def mine_arguments(transcript: Path, *, flush: bool) -> tuple[str, ...]:
     """The arguments that have one session mined."""
     wanted = ("mine", "--background", "--session", str(transcript.absolute()))
     return (*wanted, "--flush") if flush else wanted

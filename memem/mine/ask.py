@@ -237,7 +237,7 @@ def _note_failure(ws: Workspace, parts: Sequence[Part], problem: ExtractError | 
         is_hopeless = len(parts) == 1 and failures.is_hopeless(ws, sessions[0], problem)
         if is_hopeless:
             failures.bury(ws, chunk, problem)
-            _finish(ws, chunk, "buried", str(problem))
+            _move_cursor(ws, chunk, "buried", str(problem))
         else:
             failures.postpone(ws, problem, *sessions)
             for part in parts:
@@ -267,7 +267,7 @@ def apply(ws: Workspace, mined: Mined, record: Record, undone: Collection[str] =
         applied = mine_apply.apply_all(ws, chunk, operations, undone)
     mined = mined.with_chunk(chunk, applied)
     with ws.state.at_once():
-        _finish(ws, chunk, "mined", f"{mined.count(*KEPT)} kept of {len(mined.applied)}, {mined.turns} turns")
+        _move_cursor(ws, chunk, "mined", f"{mined.count(*KEPT)} kept of {len(mined.applied)}, {mined.turns} turns")
         ws.state.journal.finish(record.number)
     failures.clear_after_apply(ws)
     return mined
@@ -279,7 +279,7 @@ def failed(mined: Mined, problem: ExtractError | BudgetSpent) -> Mined:
     return replace(mined, outcome=outcome, detail=str(problem))
 
 
-def _finish(ws: Workspace, chunk: Chunk, outcome: str, detail: str) -> None:
+def _move_cursor(ws: Workspace, chunk: Chunk, outcome: str, detail: str) -> None:
     """Mark the turns of a chunk as mined and move the cursor behind them."""
     ws.state.sessions.finish([turn.uuid for turn in chunk.turns], chunk.session)
     known = ws.state.sessions.get(chunk.session) or Session(chunk.session, chunk.path)

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from memem.core.conversation import HUMAN, Turn
 from memem.mine.prompt import fenced
-from memem.safety.gate import clean_text
+from memem.mine.redact import redact_turn, redact_work
 from memem.search.transcripts.readable import Projects, conversation, cut, is_before
 from memem.transcript.session import Outputs, digest, pasted
-from memem.transcript.turns import LONGEST_ITEM, Line, Work
+from memem.transcript.turns import Line, Work
 
 if TYPE_CHECKING:
     from memem.workspace import Workspace
@@ -82,7 +82,8 @@ class Gatherer:
             held.injected.update(line.injected)
             outputs.add(line.output)
             if line.work:
-                works = [*works, self._redacted(line.work)][-MOST_WORKS:]
+                work = redact_work(line.work) if self._ws.settings.redact_before_model else line.work
+                works = [*works, work][-MOST_WORKS:]
             if line.turn is None:
                 continue
             turn = self._wanted(line.turn, line, held)
@@ -116,18 +117,5 @@ class Gatherer:
         if line.is_sdk and not self._sdk:
             held.passed = self.has_left_out_sdk = True
             return None
-        if self._ws.settings.redact_before_model:
-            text, cwd, branch = map(clean_text, (turn.text, turn.cwd, turn.branch))
-            turn = replace(turn, text=text, cwd=cwd, branch=branch)
+        turn = redact_turn(turn) if self._ws.settings.redact_before_model else turn
         return replace(turn, text=fenced(cut(turn.text)))
-
-    def _redacted(self, work: Work) -> Work:
-        if not self._ws.settings.redact_before_model:
-            return work
-        return Work(*(tuple(map(_redacted, items)) for items in (work.files, work.commands, work.errors)))
-
-
-def _redacted(item: str) -> str:
-    """What is known of an item ends somewhere: that may be within a secret, which is then not known for one."""
-    text = clean_text(item)
-    return text.rpartition(" ")[0] if len(item) >= LONGEST_ITEM else text

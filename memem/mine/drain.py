@@ -19,6 +19,7 @@ from memem.mine.locks import holding_session, holding_sessions, holding_slot
 from memem.mine.session import HOLD_SMALL, LEAST_CHARACTERS, MINE_SMALL, LastPart, mine_session
 from memem.safety.gate import clean_line
 from memem.search.transcripts import sessions
+from memem.state.consent import opted_in
 from memem.state.queue import Mark, SmallSession
 
 if TYPE_CHECKING:
@@ -209,7 +210,7 @@ def drain(ws: Workspace, since: datetime, done: list[Mined], marked_since: float
         with holding_slot(ws.home.mining_locks, ws.settings.max_miners) as room:
             while room and (_mine(ws, since, done, _marked(ws, done, marked_since)) or _mine_packs(ws, since, done)):
                 pass
-        if not room or not _is_something_left(ws, done, marked_since):
+        if not room or not _is_something_left(ws, since, done, marked_since):
             return done
 
 
@@ -217,7 +218,7 @@ def _mine(ws: Workspace, since: datetime, done: list[Mined], due: Iterable[Mark]
     """Mine marked sessions no other miner holds. Return whether there were any."""
     before = len(done)
     for mark in due:
-        if _must_stop(ws, done):
+        if _must_stop(ws, since, done):
             return False
         with holding_session(ws.home.mining_locks, mark.session) as held:
             taken = ws.state.queue.take(mark.session) if held else None
@@ -232,7 +233,7 @@ def _mine_packs(ws: Workspace, since: datetime, done: list[Mined]) -> bool:
     before, now = len(done), ws.clock().timestamp()
     tried = {mined.session for mined in done if mined.outcome != "waiting"}
     for pack in ready_packs((s for s in ws.state.held_back.small_due(now) if s.session not in tried), now):
-        if _must_stop(ws, done):
+        if _must_stop(ws, since, done):
             return False
         with holding_sessions(ws.home.mining_locks, (each.session for each in pack)) as held:
             for mined in attempt_pack(ws, pack, since) if held else ():
@@ -241,9 +242,9 @@ def _mine_packs(ws: Workspace, since: datetime, done: list[Mined]) -> bool:
     return len(done) > before
 
 
-def _must_stop(ws: Workspace, done: list[Mined]) -> bool:
-    """Whether the budget is spent, nothing works, or somebody has switched mining off meanwhile."""
-    return is_spent(done) or is_stopped(ws) or not ws.home.opt_in.exists()
+def _must_stop(ws: Workspace, since: datetime, done: list[Mined]) -> bool:
+    """Whether the budget is spent, nothing works, or the opt-in is no longer the one that this run began with."""
+    return is_spent(done) or is_stopped(ws) or opted_in(ws) != since
 
 
 def _report(ws: Workspace, mined: Mined) -> None:
@@ -254,9 +255,9 @@ def _report(ws: Workspace, mined: Mined) -> None:
         notices.announce_learned(ws, titles, session=mined.session, project=mined.project)
 
 
-def _is_something_left(ws: Workspace, done: list[Mined], marked_since: float) -> bool:
+def _is_something_left(ws: Workspace, since: datetime, done: list[Mined], marked_since: float) -> bool:
     """Whether a session is due that no other miner holds. A miner looks again after releasing its session."""
-    for mark in [] if _must_stop(ws, done) else _marked(ws, done, marked_since):
+    for mark in [] if _must_stop(ws, since, done) else _marked(ws, done, marked_since):
         with holding_session(ws.home.mining_locks, mark.session) as held:
             if held:
                 return True

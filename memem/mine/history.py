@@ -71,18 +71,14 @@ def mine(ws: Workspace, history: History, progress: schedule.Progress) -> list[M
         return run.mine(history, progress)
 
 
-def mine_in_background(ws: Workspace) -> list[Mined]:
+def mine_in_background(ws: Workspace, progress: schedule.Progress = lambda *_: None) -> list[Mined]:
     """Survey and mine the history, and announce the end. Raises InputError when another process mines it."""
     with _only_run(ws) as run:
         try:
             with run.recorded_errors():
-                return run.mine(look(ws, _show_nothing), _show_nothing)
+                return run.mine(look(ws, progress), progress)
         finally:
             notices.announce(ws, _announcement(run.progress))
-
-
-def _show_nothing(done: int, total: int) -> None:
-    """Progress for a run nobody watches; others read the record."""
 
 
 @contextmanager

@@ -52,7 +52,7 @@ def begin(ws: Workspace, transcript: Path, *, flush: bool = False) -> bool:
     """Have a session mined by a process of its own; False when that may not be."""
     if allowed_since(ws) is None:
         return False
-    arguments = background.mine_session(transcript, flush=flush)
+    arguments = background.mine_arguments(transcript, flush=flush)
     background.start_memem(arguments, ws.environ_for_children(), ws.home.mine_log, keep_log=True)
     return True
 
@@ -119,7 +119,8 @@ def sweep(ws: Workspace) -> list[Mined]:
     with failures.reporting_trouble(ws):
         _mark_behind(ws, since)
     done = mine_due(ws, since)
-    sessions.index_behind(ws, since)
+    if opted_in(ws) == since:  # it may have been withdrawn, or given anew, meanwhile
+        sessions.index_behind(ws, since)
     return done
 
 

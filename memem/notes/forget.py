@@ -23,7 +23,7 @@ from memem.search.vanished import Missing
 from memem.state import usefulness
 from memem.state.batches import VANISH
 from memem.state.note_records import Gone
-from memem.vault import recognise
+from memem.vault import forgotten as vault_forgotten
 from memem.vault.note import digest
 from memem.vault.opening import require_vault
 from memem.vault.tombstones import Known
@@ -64,7 +64,7 @@ def forget(ws: Workspace, identity: str, *, why: str = "") -> Written:
         ready(ws, require_vault(ws))
         note = note_of(ws, identity)
         ws.events.keep(note.digest, ws.store.unchanged_bytes(note))
-        recognise.bury(ws, note.memory)
+        vault_forgotten.bury(ws, note.memory)
         change = ws.store.set_aside(note)
         record(ws, "forget", note.memory.id, change, why)
         ws.index.update([], gone=[note.path])
@@ -92,10 +92,10 @@ def held(ws: Workspace, memory: Memory, *, session: str = "", said: str = "", pe
     at `said`, in `session`.
     """
     reason, known = "", ws.tombstones.known()
-    stones = recognise.matching(known, memory) if known else []
+    stones = vault_forgotten.matching(known, memory) if known else []
     if not stones and not _is_a_persons(memory):
         reason, known = "its note was missed first on", vanished.known(ws)
-        stones = recognise.matching(known, memory) if known else []
+        stones = vault_forgotten.matching(known, memory) if known else []
     if not stones:
         return None
     news = [_is_said_since(known, stone, session, said) and memory.source_turn not in stone.turns for stone in stones]
@@ -107,20 +107,20 @@ def held(ws: Workspace, memory: Memory, *, session: str = "", said: str = "", pe
 def lift(ws: Workspace, memory: Memory) -> None:
     """Somebody wants it after all: what was forgotten of it is as if it never had been."""
     forgotten = ws.tombstones.known()
-    stones = recognise.same(forgotten, memory) or recognise.matching(forgotten, memory)
+    stones = vault_forgotten.same(forgotten, memory) or vault_forgotten.matching(forgotten, memory)
     if stones:
         ws.tombstones.lift(stones, iso(ws.clock()))
     away = vanished.known(ws)
     if away:
-        vanished.drop(ws, memory.id, [stone.key for stone in recognise.same(away, memory)])
+        vanished.drop(ws, memory.id, [stone.key for stone in vault_forgotten.same(away, memory)])
 
 
 def was_forgotten(ws: Workspace, identity: str) -> bool:
     """Whether a note with this id, or this beginning of one, was forgotten, and nobody wanted it back."""
     known = ws.tombstones.known()
-    if recognise.standing_of(known, identity):
+    if vault_forgotten.standing_of(known, identity):
         return True
-    if recognise.of_id(known, known.lifted, identity):
+    if vault_forgotten.of_id(known, known.lifted, identity):
         return False
     # What was forgotten before there were tombstones is known by its file.
     folder, beginning = ws.store.paths.forgotten, identity[:ID8].lower()
@@ -140,7 +140,7 @@ def drop_old(ws: Workspace) -> None:
             memory = ws.store.read(f"{folder.name}/{path.name}").memory
         except NoteError:
             continue
-        times = [moment(stone.time) for stone in recognise.of_id(known, every, memory.id)]
+        times = [moment(stone.time) for stone in vault_forgotten.of_id(known, every, memory.id)]
         if times and all(time and time < before for time in times):
             files.remove_quietly(path)
 
@@ -150,7 +150,7 @@ def _is_said_since(known: Known, stone: Tombstone, session: str, said: str) -> b
     told, forgotten = moment(said), moment(stone.time)
     if stone.purged or not session or told is None or forgotten is None:
         return False
-    return told > forgotten and not recognise.is_of(known, stone, session)
+    return told > forgotten and not vault_forgotten.is_of(known, stone, session)
 
 
 def _is_a_persons(memory: Memory) -> bool:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from memem.core.dates import iso
 from memem.core.tombstone import Tombstone
 from memem.state.batches import BURY, UNBURY, VANISH, Step
+from memem.vault import forgotten
 from memem.vault import note as notes
-from memem.vault import recognise
 from memem.vault.fingerprints import Hasher
 from memem.vault.store import Change
 from memem.vault.tombstones import Known, led_to
@@ -62,7 +62,7 @@ def concerned(ws: Workspace, step: Step) -> tuple[Tombstone, ...] | None:
         return tuple(stone for stone in stones.standing if stone.key not in here)
     brought = [stone for stone in known.standing if stone.key in keys]
     # To forget here what was forgotten there adds no tombstone: the one that stands is of both.
-    again = {stone for each in _forgotten_since(ws, step) for stone in recognise.of_id(known, brought, each)}
+    again = {stone for each in _forgotten_since(ws, step) for stone in forgotten.of_id(known, brought, each)}
     return tuple(stone for stone in brought if stone not in again)
 
 

@@ -103,7 +103,7 @@ class Repository:
 
     def has_symbol(self, path: str, symbol: str) -> bool | None:
         """Whether a name stands in its file, or anywhere else."""
-        text = read_repository(self.root / path)
+        text = read_source(self.root / path)
         if text and stands_in(symbol, text):
             return True
         if symbol not in self._symbols:
@@ -149,7 +149,7 @@ class Repository:
         for path in walked or ():
             if self.is_over:
                 return None
-            text = "" if path.is_symlink() else read_repository(path)  # it may lead out of the project
+            text = "" if path.is_symlink() else read_source(path)  # it may lead out of the project
             if text and stands_in(symbol, text):
                 return True
         return None if walked is None else False
@@ -165,7 +165,7 @@ class Repository:
         return found
 
 
-def read_repository(path: Path) -> str:
+def read_source(path: Path) -> str:
     """The text of a file; empty when there is none, or it is too large to be looked into."""
     try:
         status = path.stat()

@@ -19,8 +19,8 @@ from memem.search.notes import Row
 from memem.search.refresh import ready, refresh_stale
 from memem.state.batches import ALLOW, ASK, REFUSE, WORDS
 from memem.state.events import Event
+from memem.vault import forgotten, restore, review, verdicts
 from memem.vault import note as notes
-from memem.vault import recognise, restore, review, verdicts
 from memem.vault.note import Note
 from memem.vault.opening import ensure_vault, require_vault
 from memem.vault.store import Change
@@ -147,7 +147,7 @@ def reject(ws: Workspace, identity: str, *, why: str = "") -> Written:
         if proposal is None:
             return _decided(ws, identity, REFUSE, why)
         ws.events.keep(proposal.digest, ws.store.unchanged_bytes(proposal))
-        recognise.bury(ws, proposal.memory)
+        forgotten.bury(ws, proposal.memory)
         change = ws.store.set_aside(proposal)
         record(ws, "reject", proposal.memory.id, change, why)
     return Written("rejected", cleanse(proposal.memory).memory, proposal.path)

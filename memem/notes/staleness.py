@@ -17,7 +17,7 @@ from memem.core.dates import iso, moment
 from memem.core.errors import Ambiguous, InputError, NoteError, NotFound
 from memem.core.memory import GENERAL, Memory
 from memem.notes import repository, write
-from memem.notes.repository import Repository, read_repository
+from memem.notes.repository import Repository, read_source
 from memem.search import find
 from memem.search.dates.announced import announced
 from memem.search.notes import Row
@@ -113,7 +113,7 @@ def _found(memory: Memory, root: Path) -> tuple[str, ...]:
     stated = [path for path in memory.paths if not any(sign in path for sign in "*?[")]
     inside = (find.file_in(root, root / name) for name in (*find.mentioned(memory.body), *stated))
     files = [path for path in dict.fromkeys(inside) if path][:MOST_FILES]
-    texts = {path: read_repository(root / path) for path in files}
+    texts = {path: read_source(root / path) for path in files}
     own = {part for path in files for part in (path, Path(path).name)}
     named = [name for name in repository.identifiers(memory.body) if name not in own]
     return tuple(dict.fromkeys((*files, *_symbols(named, texts))))[:MOST_ANCHORS]

@@ -21,8 +21,8 @@ from memem.search import vanished
 from memem.search.refresh import refresh, refresh_stale
 from memem.state import batches
 from memem.state.batches import IMPORT, VANISH, Step
+from memem.vault import forgotten, restore
 from memem.vault import note as notes
-from memem.vault import recognise, restore
 from memem.vault.opening import require_vault
 from memem.vault.store import RESERVED, Change
 from memem.vault.tombstones import Known, led_to
@@ -140,7 +140,7 @@ def _taken_back(ws: Workspace, step: Step, vault_id: str, why: str, *, dry_run: 
     if way.do in (RETURN, SETTLED) and step.last.action != REMOVE and not step.after:
         _lift(ws, step)
     if way.do == LIFT:
-        ws.tombstones.lift(recognise.standing_of(ws.tombstones.known(), step.id), iso(ws.clock()))
+        ws.tombstones.lift(forgotten.standing_of(ws.tombstones.known(), step.id), iso(ws.clock()))
     return way
 
 
@@ -170,12 +170,12 @@ def _go(ws: Workspace, step: Step, way: _Way, why: str) -> None:
         if way.do == ASK_AGAIN:
             _put(ws, _asked_at(ws, step), way.then or b"")
             review.ask_again(ws, memory := notes.parse(way.path, way.now or b"", step.id).memory)
-            recognise.bury_again(ws, memory)
+            forgotten.bury_again(ws, memory)
         # The row goes first: a note that is missing while it has one was deleted by a person.
         ws.index.update([], gone=[way.path])
         restore.take_out(ws.store, way.path, way.now or b"", fsync=ws.settings.fsync)
         ws.index.update([], gone=[way.path])
-        recognise.take_out(ws, step.id)
+        forgotten.take_out(ws, step.id)
 
 
 def _lift(ws: Workspace, step: Step) -> None:
@@ -272,8 +272,8 @@ def _doing(ws: Workspace, step: Step, path: str, data: bytes) -> str:
         memory = notes.parse(path, data, step.id).memory
     except NoteError:  # half-typed by a person, and so brought back by an import
         return REMOVE
-    stones = recognise.matching(led_to(known.salts, known.lifted), memory)
-    return FORGET if stones and not recognise.of_id(known, stones, memory.id) else REMOVE
+    stones = forgotten.matching(led_to(known.salts, known.lifted), memory)
+    return FORGET if stones and not forgotten.of_id(known, stones, memory.id) else REMOVE
 
 
 def _brings_back(ws: Workspace, step: Step, now: bytes | None) -> bool:
@@ -286,7 +286,7 @@ def _stones(known: Known, step: Step, data: bytes | None) -> set[str]:
     """The tombstones that a state of the note must not come past; none, where it is half-typed by a person, say."""
     with suppress(NoteError):
         memory = notes.parse(step.path, data or b"", step.id).memory
-        return {stone.key for stone in recognise.matching(known, memory)} if data else set()
+        return {stone.key for stone in forgotten.matching(known, memory)} if data else set()
     return set()
 
 

@@ -25,7 +25,7 @@ from memem.safety.gate import EVERYTHING, Verdict, cleanse, judge
 from memem.safety.naming import project_named
 from memem.search.find import locate
 from memem.search.refresh import claim, fresh_rows, index_note, ready, refresh
-from memem.vault import recognise
+from memem.vault import forgotten
 from memem.vault.note import Note, escape_evidence
 from memem.vault.opening import ensure_vault, require_vault
 from memem.vault.store import Change
@@ -242,8 +242,8 @@ def _refuse_forgotten(ws: Workspace, old: Memory, new: Memory) -> None:
     known = ws.tombstones.known()
     if not known or (old.body, old.title, old.evidence) == (new.body, new.title, new.evidence):
         return
-    own = recognise.matching(known, old)
-    again = [stone for stone in recognise.matching(known, new) if stone not in own]
+    own = forgotten.matching(known, old)
+    again = [stone for stone in forgotten.matching(known, new) if stone not in own]
     if again:
         day = max(stone.time for stone in again)[:10]
         raise Forgotten(f"Not changed: what it would say was forgotten on {day}. `memem save --anyway` keeps it.")

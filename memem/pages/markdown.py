@@ -201,6 +201,6 @@ def is_overview_line(line: str) -> bool:
     return _OURS.fullmatch(line) is not None
 
 
-def overview_type(text: str) -> str:
+def typed_in_overview(text: str) -> str:
     """What a person wrote between the marks of such a page."""
     return "\n".join(typed_within(text, "", is_overview_line))

@@ -147,7 +147,7 @@ class _Writing:
         undone = []
         for name in sorted(self._without_notes()):
             page, playbook = self._pages_of(name)
-            done = self._withdraw(page, markdown.overview_type)
+            done = self._withdraw(page, markdown.typed_in_overview)
             if not (self._withdraw(playbook, vault_playbooks.emptied) and done):
                 undone.append(name)
         return undone

@@ -1,4 +1,4 @@
-"""The slice as text. What a memory says is data: quoted line by line, so that it cannot leave its place.
+"""Memories as quoted text. What a memory says is data: quoted line by line, so that it cannot leave its place.
 
 Every character that could end a line ends it here, under a new quotation mark; whatever could open or close a tag, or
 looks as if it did, is written as an entity; what steers a terminal or turns the direction of writing goes; a title is

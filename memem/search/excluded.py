@@ -58,10 +58,10 @@ def _are_one(ws: Workspace, note: Note, copy: Copy) -> bool:
 def _is_forgotten(ws: Workspace, identity: str) -> bool:
     if not ws.store.paths.tombstones.exists():
         return False
-    from memem.vault import recognise
+    from memem.vault import forgotten
 
     with suppress(VaultError):
-        return bool(recognise.standing_of(ws.tombstones.known(), identity))
+        return bool(forgotten.standing_of(ws.tombstones.known(), identity))
     return False
 
 

@@ -21,7 +21,7 @@ from memem.core.tombstone import Removal, Tombstone
 from memem.search.notes import Row
 from memem.state import note_records, usefulness
 from memem.state.note_records import Away, Gone
-from memem.vault import recognise
+from memem.vault import forgotten as vault_forgotten
 from memem.vault.fingerprints import Hasher
 from memem.vault.opening import require_vault
 from memem.vault.tombstones import SALT_BYTES, Known, led_to, name_of
@@ -71,7 +71,7 @@ def note(ws: Workspace, vault_id: str, lost: Collection[str], arriving: Sequence
         fresh = {row.memory.id: row for row in gone if row.memory and row.memory.id not in there}
         for identity, row in fresh.items():
             if row.memory:
-                stone = replace(recognise.tombstone(row.memory, hasher, now), by_hand=True)
+                stone = replace(vault_forgotten.tombstone(row.memory, hasher, now), by_hand=True)
                 away.notes.append(Gone(identity, row.path, now, 0, stone, row.digest))
         together = len(away.notes)
         away.notes[:] = [replace(each, together=max(each.together, together)) for each in away.notes]
@@ -87,11 +87,15 @@ def _gone(ws: Workspace, lost: Collection[str], arriving: Sequence[Row]) -> list
         if row is None or row.memory is None or row.stamp == CLAIMED or ws.store.stamp(path) is not None:
             continue
         identity = row.memory.id
-        if identity in own or recognise.removals(known, identity) or not here.isdisjoint((identity, row.fingerprint)):
+        if (
+            identity in own
+            or vault_forgotten.removals(known, identity)
+            or not here.isdisjoint((identity, row.fingerprint))
+        ):
             continue
         twins = [each for each in ws.index.by_fingerprint(row.fingerprint) if _is_of(each, row.memory.project)]
         others = [*ws.index.rows("id = ?", (identity,)), *twins]
-        if all(other.path in lost for other in others) and not recognise.standing_of(known, identity):
+        if all(other.path in lost for other in others) and not vault_forgotten.standing_of(known, identity):
             found.append(row)
     return found
 
@@ -132,10 +136,10 @@ def welcome(ws: Workspace, arriving: Sequence[Row], *, anew: bool) -> None:
         memory = row.memory
         if memory is None or ws.index.count_where("id = ?", (memory.id,)):
             continue
-        lifted += recognise.removals(forgotten, memory.id)
+        lifted += vault_forgotten.removals(forgotten, memory.id)
         by_hand = memory.author == "human" and not anew
-        lifted += recognise.same(forgotten, memory, by_statement=by_hand)
-        back |= {stone.key for stone in recognise.same(away, memory, by_statement=by_hand)}
+        lifted += vault_forgotten.same(forgotten, memory, by_statement=by_hand)
+        back |= {stone.key for stone in vault_forgotten.same(away, memory, by_statement=by_hand)}
     if back:
         _drop(ws, lambda gone: gone.tombstone.key in back)
     if lifted:
@@ -145,7 +149,7 @@ def welcome(ws: Workspace, arriving: Sequence[Row], *, anew: bool) -> None:
 
 def returned(ws: Workspace, identity: str) -> None:
     """What an undo took out is there again, by whatever way."""
-    back = recognise.removals(_tombstones(ws), identity)
+    back = vault_forgotten.removals(_tombstones(ws), identity)
     if back:
         with suppress(MememError):  # as above
             ws.tombstones.lift(back, iso(ws.clock()))
@@ -159,7 +163,7 @@ def settle(ws: Workspace, vault_id: str) -> None:
     ):
         known = _tombstones(ws)
         away.notes[:] = [
-            each for each in away.notes if not _is_back(ws, each) and not recognise.removals(known, each.id)
+            each for each in away.notes if not _is_back(ws, each) and not vault_forgotten.removals(known, each.id)
         ]
         many = _many(ws, away)
         due = [each for each in away.notes if _is_plain(ws, each, many)]

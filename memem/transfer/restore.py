@@ -26,8 +26,8 @@ from memem.transfer.export_format import Element, Header, Packed
 from memem.transfer.items import CREATED, DIFFERS, EXISTS, REFUSED, ImportedFile
 from memem.transfer.readers import json_stream
 from memem.transfer.sources import Source
+from memem.vault import forgotten, restore
 from memem.vault import note as notes
-from memem.vault import recognise, restore
 from memem.vault import tombstones as vault_tombstones
 from memem.vault.note import Note
 from memem.vault.opening import ensure_vault
@@ -90,7 +90,7 @@ class Unpacking:
         if self._has_vault() and (known := self._there(packed, identity, is_note=is_note)):
             return known
         path = self._place(packed, note)
-        if note and is_memory and recognise.matching(ws.tombstones.known(), note.memory):
+        if note and is_memory and forgotten.matching(ws.tombstones.known(), note.memory):
             raise InputError("it was forgotten here; `memem save --anyway` keeps it all the same")
         data, verdict = _judged(note, packed)
         if not self.dry_run:

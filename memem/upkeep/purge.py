@@ -21,8 +21,8 @@ from memem.pages import refresh as pages_refresh
 from memem.search.refresh import index_note, ready, refresh
 from memem.upkeep import external_traces, scour
 from memem.upkeep.traces import Traces
+from memem.vault import forgotten
 from memem.vault import note as notes
-from memem.vault import recognise
 from memem.vault.note import Note
 from memem.vault.opening import require_vault
 from memem.vault.store import Change
@@ -79,7 +79,7 @@ def _clean(ws: Workspace, found: list[Note], traces: Traces) -> tuple[list[str],
     """Everything but the last copy of the note; what was removed, and what is left and where."""
     said = scour.turns(ws, traces)
     for memory in traces.memories:
-        recognise.bury(ws, memory, purged=True, also_in=said - traces.turns)
+        forgotten.bury(ws, memory, purged=True, also_in=said - traces.turns)
     for note in found:
         _record(ws, note, traces)  # first, so that a note without an id is known again where it is set aside
         if _is_live(ws, note):

@@ -361,8 +361,8 @@ STEPS: dict[str, tuple[Any, str, int, bool, int]] = {
     "before the first note": (write, "put", 1, False, 1),
     "between two notes": (write, "put", 2, False, 1),
     "after the last note": (write, "put", 3, True, 1),
-    "before the cursor": (ask, "_finish", 1, False, 1),
-    "within the cursor": (ask, "_finish", 1, True, 1),
+    "before the cursor": (ask, "_move_cursor", 1, False, 1),
+    "within the cursor": (ask, "_move_cursor", 1, True, 1),
     "journal not cleared": (Journal, "finish", 1, False, 1),
     "all but committed": (Journal, "finish", 1, True, 1),
 }

@@ -319,7 +319,7 @@ STEPS: dict[str, tuple[Any, str, int]] = {
     "the journal": (Journal, "answered", 4),
     "applying": (ask, "apply", 4),
     "the notes": (write, "put", 4),
-    "the cursors": (ask, "_finish", 4),
+    "the cursors": (ask, "_move_cursor", 4),
     "the end of the journal": (Journal, "finish", 4),
     "the ends of the files": (drain, "_read_to_end", 4),
     "what was held back": (HeldBack, "remove_small", 4),

@@ -590,7 +590,7 @@ def test_a_search_in_files_ends_with_its_time(shop: Path, clock: SteppingClock) 
 
 
 def test_what_is_no_file_is_not_read(tmp_path: Path) -> None:
-    assert repository.read_repository(tmp_path) == repository.read_repository(tmp_path / "a\0b") == ""
+    assert repository.read_source(tmp_path) == repository.read_source(tmp_path / "a\0b") == ""
 
 
 # --- what is kept -------------------------------------------------------------------------------------------------

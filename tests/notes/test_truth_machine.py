@@ -34,7 +34,7 @@ from memem.search import find, rebuild, refresh
 from memem.search.graph import read
 from memem.transfer import import_
 from memem.upkeep import purge, status
-from memem.vault import recognise
+from memem.vault import forgotten
 from memem.vault.note import Note
 from memem.workspace import Workspace, open_workspace
 from tests.builders import examples
@@ -527,7 +527,7 @@ class Home(RuleBasedStateMachine):
             assert forget.held(self.ws, memory), f"{gone.said!r} was deleted, and a machine may bring it back"
             plain = gone.together < FEW and (self.clock() - gone.since >= AWAY or gone.in_trash)
             before = [
-                each for each in recognise.matching(self.ws.tombstones.known(), memory) if each.key in self.stones
+                each for each in forgotten.matching(self.ws.tombstones.known(), memory) if each.key in self.stones
             ]
             if not before and not any(said in gone.said for said in self.burials):
                 held = forget.held(self.ws, replace(memory, author="human", source_type="user"))

@@ -1,4 +1,4 @@
-"""What every verb begins with: a workspace whose index has just looked at the vault."""
+"""What every verb runs in: a workspace that has just scanned the vault, and whose pages are current at the end."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

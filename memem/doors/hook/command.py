@@ -50,10 +50,10 @@ def work(ws: Workspace, event: str, envelope: bytes) -> None:
         return
     from memem.mine import schedule
 
-    since = schedule.allowed_since(ws)
     try:  # judging is quick, so it comes first; whatever becomes of it, what was said is mined
         _judge(ws, event, envelope)
     finally:
+        since = schedule.allowed_since(ws)
         if _mark(ws, event, envelope, since) and since:
             schedule.mine_due(ws, since)
 
@@ -65,8 +65,11 @@ def take_letters(ws: Workspace, name: str) -> None:
     """
     from memem.mine import schedule
 
-    since = schedule.allowed_since(ws)
-    problems: list[str] = []
+    since, problems = None, list[str]()
+    try:
+        since = schedule.allowed_since(ws)
+    except MememError as problem:  # what was shown is judged all the same
+        problems.append(str(problem))
     for event, path in Letters(ws.home.letters, name, HELD).taking_turns():
         try:
             _take_letter(ws, event, path, since)

@@ -97,8 +97,6 @@ def _is_past(text: str) -> bool:
     lowered = text.lower()
     if not any(cue in lowered for cue in _PAST) and _PAST_CHINESE.isdisjoint(text):
         return False
-    pass  # REMOVED IMPORT
-
     return asks_for_past(text)
 
 

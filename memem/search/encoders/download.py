@@ -48,7 +48,7 @@ def download(file: ModelFile, url: str, part: Path, progress: Progress) -> None:
     raise Unavailable(f"what {url} gives is wrong: {problem}")
 
 
-def describe_progress(error: Exception | str) -> str:
+def describe_problem(error: Exception | str) -> str:
     """An error, or somebody else's message, as a piece of one line."""
     cause = getattr(error, "reason", error)
     text = cause.strerror if isinstance(cause, OSError) and cause.strerror else str(cause)
@@ -122,9 +122,9 @@ class _Download:
             error.close()
             if error.code == 416 and start:
                 return None
-            raise Unavailable(f"{self.url} answers {error.code} {describe_progress(error)}") from None
+            raise Unavailable(f"{self.url} answers {error.code} {describe_problem(error)}") from None
         except (OSError, HTTPException, ValueError) as error:
-            raise Unavailable(f"{self.url} cannot be reached ({describe_progress(error)})") from None
+            raise Unavailable(f"{self.url} cannot be reached ({describe_problem(error)})") from None
         begin, size = _extent(response)
         if size not in (None, self.file.size):
             response.close()
@@ -145,7 +145,7 @@ def _pieces(response: HTTPResponse, most: int) -> Iterator[bytes]:
         try:
             piece = response.read1(min(most, 1 << 16))
         except (OSError, HTTPException) as error:
-            raise _CutOff(describe_progress(error)) from None
+            raise _CutOff(describe_problem(error)) from None
         if not piece:
             return
         most -= len(piece)
@@ -286,11 +286,11 @@ def _install(command: Sequence[str], seconds: float) -> str:
     except subprocess.TimeoutExpired:
         return f"it took longer than {seconds:g} seconds"
     except OSError as error:
-        return f"it cannot be started ({describe_progress(error)})"
+        return f"it cannot be started ({describe_problem(error)})"
     if not done.returncode:
         return ""
     lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
-    return describe_progress(lines[-1]) if lines else f"it ended with {done.returncode}"
+    return describe_problem(lines[-1]) if lines else f"it ended with {done.returncode}"
 
 
 def _take(unpacked: Path, folder: Path) -> str:

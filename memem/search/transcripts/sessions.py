@@ -113,8 +113,8 @@ def index_session(
     `since` is the opt-in, where that is decided already. `everything`: also what was said before it, because a person
     has the whole session mined. `again`: also what was left out before, since it may be read by now.
     """
-    since = since or opted_in(ws)
-    if since is None or not _may_index(ws):
+    since = (since or opted_in(ws)) if _may_index(ws) else None
+    if since is None:
         return 0
     return _using(ws, lambda index: _Indexing(ws, index, None if everything else since).run(path, again=again))
 
@@ -199,7 +199,7 @@ class _Indexing:
 
 
 def _may_index(ws: Workspace) -> bool:
-    return ws.settings.index_transcripts and not ws.is_a_call_of_ours
+    return ws.settings.index_transcripts and not ws.is_a_call_of_ours and ws.home.opt_in.exists()
 
 
 def _using(ws: Workspace, work: Callable[[TurnIndex], Result]) -> Result:

@@ -14,6 +14,7 @@ from memem.mine import drain, plan, schedule
 from memem.mine import history as mine_history
 from memem.mine.ask import KEPT, Mined
 from memem.mine.plan import Plan
+from memem.pages.catch_up import catching_up
 from memem.state import consent
 from memem.workspace import Workspace
 
@@ -63,7 +64,7 @@ def _unattended(ws: Workspace, options: argparse.Namespace) -> int:
         if options.sweep:
             schedule.sweep(ws)
         elif options.history:
-            mine_history.mine_in_background(ws)
+            mine_history.mine_in_background(ws, _with_pages(ws, lambda *_: None))
         else:
             schedule.mine_in_background(ws, options.session, flush=options.flush)
     except MememError as problem:
@@ -90,8 +91,18 @@ def _many(ws: Workspace, options: argparse.Namespace) -> int:
             planned = plan.plan(ws, paths, since, progress, is_one=bool(options.session))
         return _show_plan(ws, planned, json=options.json)
     with output.progress(_MINING, quiet=options.json) as progress:
-        done = schedule.mine_all(ws, paths, since, progress)
+        done = schedule.mine_all(ws, paths, since, _with_pages(ws, progress))
     return _show(done, options, nothing=_ALL_MINED)
+
+
+def _with_pages(ws: Workspace, progress: schedule.Progress) -> schedule.Progress:
+    """Show progress, and write the pages of what was mined so far: a long run may be interrupted."""
+
+    def step(done: int, total: int) -> None:
+        with catching_up(ws):
+            progress(done, total)
+
+    return step
 
 
 def _history(ws: Workspace, options: argparse.Namespace) -> int:
@@ -107,7 +118,7 @@ def _history(ws: Workspace, options: argparse.Namespace) -> int:
         output.aside(_UNDER_WAY)
         return 0
     with output.progress(_MINING, quiet=options.json) as progress:
-        done = mine_history.mine(ws, history, progress)
+        done = mine_history.mine(ws, history, _with_pages(ws, progress))
     return _show(done, options, nothing=_ALL_MINED)
 
 
