@@ -12,8 +12,8 @@ from typing import Any
 from memem.core.memory import Memory
 from memem.core.options import OPTIONS
 from memem.doors.mcp.tools import TOOLS
-from memem.pages import markdown, playbook
-from memem.pages.playbook import Line
+from memem.pages import markdown, playbook_format
+from memem.pages.playbook_format import Line
 from memem.vault import note as notes
 
 EVENTS = ("SessionStart", "UserPromptSubmit", "PreToolUse", "PermissionRequest", "Stop", "PreCompact", "SessionEnd")
@@ -66,7 +66,9 @@ def transcripts() -> list[bytes]:
 
 def note_texts() -> list[bytes]:
     page = markdown.merged("# Mine\n\nhello\n", "## Decisions\n\n- [[tokens-3f2c9a1e|Tokens]]")
-    book = playbook.part([Line(2, "3f2c9a1e", "Tokens are RS256.", "[[a-3f2c9a1e]]", "abcd")], playbook.read(""))
+    book = playbook_format.part(
+        [Line(2, "3f2c9a1e", "Tokens are RS256.", "[[a-3f2c9a1e]]", "abcd")], playbook_format.read("")
+    )
     return [
         notes.new_text(memory()).encode(),
         notes.new_text(memory(2, "Erste Zeile\n\n- a\n- b")).replace("\n", "\r\n").encode(),

@@ -26,7 +26,7 @@ from memem.doors.engine.protocol import ProtocolError, Reply, Request
 from memem.doors.hook import client
 from memem.mine import confirm, prompt, rules
 from memem.model import claude, errors, flags
-from memem.pages import markdown, playbook
+from memem.pages import markdown, playbook_format
 from memem.transcript import harness, session
 from memem.transfer import export_format
 from memem.transfer.readers import chats, claude_mem, instructions, json_stream
@@ -118,9 +118,9 @@ def _note(data: bytes) -> None:
     markdown.own_lines(text)
     merged = markdown.merged(text, "## New\n\n- line")
     hold(markdown.merged(merged, "## New\n\n- line") == merged, "a page that is written twice is the same")
-    kept = playbook.read(text)
-    playbook.part([], kept)
-    playbook.emptied(text)
+    kept = playbook_format.read(text)
+    playbook_format.part([], kept)
+    playbook_format.emptied(text)
 
 
 _CHANGES: tuple[tuple[str, frontmatter.Value], ...] = (

@@ -16,10 +16,10 @@ from memem.core.errors import IndexDamaged, InputError, MememError
 from memem.core.files import from_json
 from memem.core.home import socket_address
 from memem.core.surroundings import reachable
-from memem.doors.engine.engine import Engine
+from memem.doors.engine.election import Engine
 from memem.doors.engine.protocol import DONE, FAILED, OTHER, Reply, Request
 from memem.doors.engine.refresher import Refresher
-from memem.doors.engine.shared import SharedWorkspace
+from memem.doors.engine.shared_workspace import SharedWorkspace
 from memem.doors.mcp import tools
 from memem.workspace import Workspace, open_workspace, reach
 

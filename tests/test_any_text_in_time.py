@@ -14,7 +14,7 @@ from memem.core.memory import Memory
 from memem.mine import prompt, rules
 from memem.model import claude, flags
 from memem.notes import repository
-from memem.pages import markdown, playbook
+from memem.pages import markdown, playbook_format
 from memem.safety import gate
 from memem.search import excluded
 from memem.transcript import harness
@@ -39,7 +39,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "a check of a note": lambda text: obsidian.violations(text, obsidian.Names([])),
     "a half merged note": lambda text: excluded.is_half_merged(text.encode()),
     "a page": lambda text: markdown.merged(text, "x"),
-    "a playbook": playbook.read,
+    "a playbook": playbook_format.read,
     "instructions": lambda text: list(instructions.statements(text)),
     "what was said": harness.said,
     "what rules find": lambda text: rules.extract([Turn("u", HUMAN, text)]),

@@ -107,7 +107,7 @@ def test_the_network_is_asked_for_the_weights_alone() -> None:
     }
     assert who("memem.search.encoders.download") == {"search/encoders/model.py"}
     assert who("socket", "_socket", "socketserver") == {
-        "doors/engine/engine.py",
+        "doors/engine/election.py",
         "doors/engine/leader.py",
         "doors/engine/protocol.py",
         "doors/hook/client.py",

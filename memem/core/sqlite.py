@@ -61,7 +61,7 @@ def connect(path: Path, migrations: Migrations, purpose: Purpose, *, durable: bo
                 path.touch(mode=files.PRIVATE_FILE)
         except OSError as error:
             raise HomeError(f"Cannot use {path.parent}: {files.reason(error)}.") from None
-        # Threads of the engine use a workspace in turn (`doors/engine/shared.py`), never at once.
+        # Threads of the engine use a workspace in turn (`doors/engine/shared_workspace.py`), never at once.
         connection = sqlite3.connect(path, timeout=purpose.seconds, isolation_level=None, check_same_thread=False)
         try:
             _version(connection, path, migrations, purpose)

@@ -237,7 +237,7 @@ def _note_failure(ws: Workspace, parts: Sequence[Part], problem: ExtractError | 
         is_hopeless = len(parts) == 1 and failures.is_hopeless(ws, sessions[0], problem)
         if is_hopeless:
             failures.bury(ws, chunk, problem)
-            _move_cursor(ws, chunk, "buried", str(problem))
+            ws.state.sessions.move_cursor(chunk, "buried", str(problem), iso(ws.clock()))
         else:
             failures.postpone(ws, problem, *sessions)
             for part in parts:
@@ -267,7 +267,9 @@ def apply(ws: Workspace, mined: Mined, record: Record, undone: Collection[str] =
         applied = mine_apply.apply_all(ws, chunk, operations, undone)
     mined = mined.with_chunk(chunk, applied)
     with ws.state.at_once():
-        _move_cursor(ws, chunk, "mined", f"{mined.count(*KEPT)} kept of {len(mined.applied)}, {mined.turns} turns")
+        ws.state.sessions.move_cursor(
+            chunk, "mined", f"{mined.count(*KEPT)} kept of {len(mined.applied)}, {mined.turns} turns", iso(ws.clock())
+        )
         ws.state.journal.finish(record.number)
     failures.clear_after_apply(ws)
     return mined
@@ -277,14 +279,6 @@ def failed(mined: Mined, problem: ExtractError | BudgetSpent) -> Mined:
     """The result of a session that failed after the chunks in `mined`."""
     outcome = "spent" if isinstance(problem, BudgetSpent) else "failed"
     return replace(mined, outcome=outcome, detail=str(problem))
-
-
-def _move_cursor(ws: Workspace, chunk: Chunk, outcome: str, detail: str) -> None:
-    """Mark the turns of a chunk as mined and move the cursor behind them."""
-    ws.state.sessions.finish([turn.uuid for turn in chunk.turns], chunk.session)
-    known = ws.state.sessions.get(chunk.session) or Session(chunk.session, chunk.path)
-    placed = known.placed(chunk.cursor).told(outcome, detail, iso(ws.clock()))
-    ws.state.sessions.put(replace(placed, failures=0, not_before=0.0))
 
 
 def known_session(ws: Workspace, mark: Mark) -> Session:

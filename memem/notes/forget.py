@@ -85,7 +85,9 @@ def forget_vanished(ws: Workspace, *, why: str = "") -> list[Missing]:
         return vanished.bury_all(ws, noting)
 
 
-def held(ws: Workspace, memory: Memory, *, session: str = "", said: str = "", person: bool = False) -> Hold | None:
+def check_forgotten(
+    ws: Workspace, memory: Memory, *, session: str = "", said: str = "", person: bool = False
+) -> Hold | None:
     """Why a memory may not be kept, because it was forgotten; None when it may.
 
     What a machine wants to keep must not have been deleted by hand either. `person`: its words were said by a person,

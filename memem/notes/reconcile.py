@@ -90,7 +90,7 @@ def _held_back(ws: Workspace, candidate: Candidate, doubt: str) -> Written | Non
     if candidate.anyway:
         forget.lift(ws, memory)
         return None
-    hold = forget.held(
+    hold = forget.check_forgotten(
         ws, memory, session=memory.source_session, said=candidate.said, person=candidate.proven and not candidate.own
     )
     if hold is None:
@@ -132,7 +132,7 @@ def _put(ws: Workspace, candidate: Candidate, verdict: Verdict, why: str) -> Wri
     """A note of its own, unless somebody forgets it at this very moment."""
 
     def refuse_forgotten(memory: Memory) -> None:
-        hold = None if candidate.anyway else forget.held(ws, memory)
+        hold = None if candidate.anyway else forget.check_forgotten(ws, memory)
         if hold:
             raise Forgotten(hold.reason)
 

@@ -16,6 +16,7 @@ Part = str | Callable[[str], str]
 """What memem has to say on a page: as it is, or made from the page's text; nothing: the page is left as it is."""
 BEGIN = "<!-- memem writes from here -->"
 END = "<!-- to here; what you write around it stays -->"
+_BLANK_LINES = re.compile(r"\A(?:[^\S\n]*\n)+")
 _SEAL = "<!-- %08x -->"
 _SEALED = re.compile(r"<!-- [0-9a-f]{8} -->")
 _NAME_BYTES = 160  # file systems stop at 255; sync services add their own suffixes
@@ -74,7 +75,8 @@ def own_part(text: str) -> tuple[int, int] | None:
 def own_lines(text: str) -> list[str]:
     """What stands between the marks."""
     place = own_part(text)
-    return text[place[0] + len(BEGIN) : place[1] - len(END)].strip().splitlines() if place else []
+    own = text[place[0] + len(BEGIN) : place[1] - len(END)] if place else ""
+    return _BLANK_LINES.sub("", own).rstrip().splitlines()  # an indented first line is a person's
 
 
 def merged(text: str, part: str) -> str:

@@ -18,8 +18,8 @@ from memem.core.errors import MememError, NoteChanged
 from memem.core.files import from_json
 from memem.core.memory import KINDS, PINNED, Entry
 from memem.notes import conflicts
-from memem.pages import markdown, playbooks, read_playbook
-from memem.pages import playbook as vault_playbooks
+from memem.pages import choose_playbook, markdown, read_playbook
+from memem.pages import playbook_format as vault_playbooks
 from memem.pages.read_playbook import is_theirs, path_of
 from memem.safety.gate import clean_line
 from memem.search import excluded
@@ -139,7 +139,7 @@ class _Writing:
         page, playbook = self._pages_of(project.name)
         condition = "project = ? AND problem IS NULL ORDER BY changed DESC, id"
         rows = fresh_rows(self._ws, lambda: self._ws.index.rows(condition, (project.name,)))
-        done = self._put(playbook, partial(playbooks.renewed, self._ws, rows))
+        done = self._put(playbook, partial(choose_playbook.renewed, self._ws, rows))
         return self._put(page, _project(self._ws, project, rows)) and done
 
     def _withdraw_others(self) -> list[str]:

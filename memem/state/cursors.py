@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Self
 
 from memem.core import sqlite
-from memem.core.conversation import ReadSession
+from memem.core.conversation import Chunk, ReadSession
 from memem.state.tables import LONGEST_PAUSE, Table, guarded
 
 
@@ -116,6 +116,13 @@ class Sessions(Table):
         self._connection.executemany(
             "DELETE FROM turns WHERE uuid = ? AND session = ? AND NOT mined", [(uuid, session) for uuid in uuids]
         )
+
+    def move_cursor(self, chunk: Chunk, outcome: str, detail: str, mined: str) -> None:
+        """Mark the turns of a chunk as mined and move its session's cursor behind them."""
+        self.finish([turn.uuid for turn in chunk.turns], chunk.session)
+        known = self.get(chunk.session) or Session(chunk.session, chunk.path)
+        moved = known.placed(chunk.cursor).told(outcome, detail, mined)
+        self.put(replace(moved, failures=0, not_before=0.0))
 
     @guarded
     def finish(self, uuids: Iterable[str], session: str) -> None:

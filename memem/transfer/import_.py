@@ -191,7 +191,7 @@ def _foreseen(run: _Run, memory: Memory) -> Written:
         return new
     ready(ws, vault_id)
     known = _known(ws, memory)
-    hold = None if known else forget.held(ws, memory)
+    hold = None if known else forget.check_forgotten(ws, memory)
     if hold:
         raise Forgotten(hold.reason)
     rows = fresh_rows(ws, lambda: ws.index.by_fingerprint(said[1]))

@@ -18,7 +18,7 @@ from memem.core.memory import Memory
 from memem.core.tombstone import Tombstone
 from memem.notes import imported_tombstones
 from memem.pages import markdown
-from memem.pages import playbook as pages_playbook
+from memem.pages import playbook_format as pages_playbook
 from memem.safety.gate import Verdict, cleanse
 from memem.search.refresh import fresh_rows, ready, refresh_stale
 from memem.transfer import export_format

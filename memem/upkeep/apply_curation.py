@@ -196,7 +196,7 @@ def _about(items: Sequence[str], text: str, others: Sequence[str]) -> tuple[str,
 
 
 def _refuse_forgotten(ws: Workspace, memory: Memory) -> None:
-    hold = forget.held(ws, memory)
+    hold = forget.check_forgotten(ws, memory)
     if hold:
         raise Forgotten(hold.reason)
 

@@ -19,7 +19,7 @@ from memem.core.memory import ID8, Memory
 from memem.core.project import may_be_mined
 from memem.mine import ask
 from memem.mine.prompt import Prompt, fenced
-from memem.pages import markdown, playbooks
+from memem.pages import choose_playbook, markdown
 from memem.pages.read_playbook import LINE_CHARACTERS, flat, is_theirs, path_of
 from memem.safety import gate
 from memem.safety.credentials import redact
@@ -171,11 +171,11 @@ def refine(ws: Workspace, folder: Path) -> int:
     if answer is None:
         return 0
     better = _better(memories, answer)
-    asked = {id8: playbooks.digest(memory) for id8, memory in memories.items()}
+    asked = {id8: choose_playbook.digest(memory) for id8, memory in memories.items()}
     page = path_of(ws, project)
     try:
         with writing(ws):
-            markdown.write(page, lambda text: playbooks.reworded(text, better, asked), fsync=ws.settings.fsync)
+            markdown.write(page, lambda text: choose_playbook.reworded(text, better, asked), fsync=ws.settings.fsync)
     except NoteChanged:
         return 0  # whoever saves it now has the first word; the model is asked again another day
     return len(better)
@@ -192,14 +192,14 @@ def _unasked(ws: Workspace, project: str) -> dict[str, Memory]:
     """The memories whose lines are long and were never asked about, by the beginning of their ids."""
     page = path_of(ws, project)
     text = "" if is_theirs(ws, page) else markdown.read(page) or ""
-    lines = playbooks.unasked(text, WORTH_CHARACTERS)[:MOST_LINES]
+    lines = choose_playbook.unasked(text, WORTH_CHARACTERS)[:MOST_LINES]
     if not lines:
         return {}
     condition = f"substr(id, 1, {ID8}) IN ({', '.join('?' * len(lines))}) AND project = ? AND status = 'active'"
     rows = fresh_rows(ws, lambda: ws.index.rows(condition, (*(line.id8 for line in lines), project)))
     found = {row.memory.id8: row.memory for row in rows if row.memory}
     known = {line.id8: line.statement for line in lines}
-    return {id8: memory for id8, memory in found.items() if playbooks.digest(memory) == known[id8]}
+    return {id8: memory for id8, memory in found.items() if choose_playbook.digest(memory) == known[id8]}
 
 
 def _better(memories: Mapping[str, Memory], answer: Mapping[str, str]) -> dict[str, str]:

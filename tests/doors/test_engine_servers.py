@@ -16,10 +16,10 @@ import pytest
 
 import memem
 from memem.core.home import socket_address
-from memem.doors.engine import engine as engines
+from memem.doors.engine import election as engines
 from memem.doors.engine import leader as leading
 from memem.doors.engine import protocol
-from memem.doors.engine.engine import Engine
+from memem.doors.engine.election import Engine
 from memem.doors.engine.leader import Leader
 from memem.doors.engine.protocol import Reply, Request
 from tests.engines import LONG, asking, echo, never, short_folder
@@ -38,7 +38,7 @@ def run() -> Iterator[Path]:
 SERVER = """
 import os, sys
 from pathlib import Path
-from memem.doors.engine import engine
+from memem.doors.engine import election as engine
 from memem.doors.engine.protocol import Reply, Request
 engine.PATIENCE_SECONDS = 20
 run = Path(sys.argv[1])

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from memem.core.errors import Busy, InputError, SettingsError
-from memem.doors.engine import shared as shared_module
-from memem.doors.engine.shared import SharedWorkspace
+from memem.doors.engine import shared_workspace as shared_module
+from memem.doors.engine.shared_workspace import SharedWorkspace
 from memem.notes import save as notes_save
 from memem.search import find
 from memem.workspace import Workspace

@@ -20,6 +20,7 @@ from memem.mine.ask import Mined
 from memem.model import claude as claude_module
 from memem.notes import write
 from memem.state import consent
+from memem.state.cursors import Sessions
 from memem.state.journal import Journal
 from memem.workspace import Workspace
 from tests import fake_claude
@@ -361,8 +362,8 @@ STEPS: dict[str, tuple[Any, str, int, bool, int]] = {
     "before the first note": (write, "put", 1, False, 1),
     "between two notes": (write, "put", 2, False, 1),
     "after the last note": (write, "put", 3, True, 1),
-    "before the cursor": (ask, "_move_cursor", 1, False, 1),
-    "within the cursor": (ask, "_move_cursor", 1, True, 1),
+    "before the cursor": (Sessions, "move_cursor", 1, False, 1),
+    "within the cursor": (Sessions, "move_cursor", 1, True, 1),
     "journal not cleared": (Journal, "finish", 1, False, 1),
     "all but committed": (Journal, "finish", 1, True, 1),
 }

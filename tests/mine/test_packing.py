@@ -14,6 +14,7 @@ from memem.model import claude as claude_module
 from memem.notes import write
 from memem.search import find
 from memem.state import consent
+from memem.state.cursors import Sessions
 from memem.state.journal import Journal
 from memem.state.queue import HeldBack, SmallSession
 from memem.workspace import Workspace
@@ -319,7 +320,7 @@ STEPS: dict[str, tuple[Any, str, int]] = {
     "the journal": (Journal, "answered", 4),
     "applying": (ask, "apply", 4),
     "the notes": (write, "put", 4),
-    "the cursors": (ask, "_move_cursor", 4),
+    "the cursors": (Sessions, "move_cursor", 4),
     "the end of the journal": (Journal, "finish", 4),
     "the ends of the files": (drain, "_read_to_end", 4),
     "what was held back": (HeldBack, "remove_small", 4),

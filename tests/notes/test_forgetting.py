@@ -10,7 +10,7 @@ from memem.core.dates import iso
 from memem.core.memory import Memory
 from memem.notes import forget as notes_forget
 from memem.notes import write
-from memem.notes.forget import Hold, forget, held, lift, was_forgotten
+from memem.notes.forget import Hold, check_forgotten, forget, lift, was_forgotten
 from memem.notes.write import Written
 from memem.pages import conflicts
 from memem.pages.catch_up import catching_up
@@ -90,7 +90,7 @@ def test_a_killed_forget_never_loses_the_note_nor_forgets_without_a_tombstone(
         if is_live:
             forget(ws, memory.id)
         assert was_forgotten(ws, memory.id)
-        assert held(ws, mined(f"Fact {step} about walruses.", turn="later", quote=""))
+        assert check_forgotten(ws, mined(f"Fact {step} about walruses.", turn="later", quote=""))
         copies = [path for path in ws.store.paths.forgotten.iterdir() if memory.id in path.read_text()]
         assert len(copies) == 1
         assert not ws.home.vanished_file.exists(), "what memem took away is not a person's deletion"
@@ -109,9 +109,9 @@ def test_forgetting_twice_after_a_restore_writes_a_tombstone_each_time(ws: Works
     memory = kept(ws, mined()).memory
     for _ in range(2):
         forget(ws, memory.id)
-        assert held(ws, memory)
+        assert check_forgotten(ws, memory)
         lift(ws, memory)
-        assert held(ws, memory) is None
+        assert check_forgotten(ws, memory) is None
         copy = next(ws.store.paths.forgotten.iterdir())
         copy.rename(ws.store.paths.memories / copy.name)
         refresh.refresh(ws)
@@ -122,7 +122,7 @@ def test_forgetting_twice_after_a_restore_writes_a_tombstone_each_time(ws: Works
 
 def test_where_nothing_was_forgotten_nothing_is_held(ws: Workspace) -> None:
     kept(ws, mined())
-    assert held(ws, mined("Tokens are signed with ES256.")) is None
+    assert check_forgotten(ws, mined("Tokens are signed with ES256.")) is None
     assert not ws.store.paths.tombstones.exists()
 
 
@@ -142,7 +142,7 @@ def test_where_nothing_was_forgotten_nothing_is_held(ws: Workspace) -> None:
 def test_what_was_forgotten_is_held_by_whatever_way_it_comes(
     ws: Workspace, forgotten: Memory, candidate: Memory
 ) -> None:
-    assert held(ws, candidate) == Hold(ON, again=False)
+    assert check_forgotten(ws, candidate) == Hold(ON, again=False)
 
 
 @pytest.mark.parametrize(
@@ -155,23 +155,25 @@ def test_what_was_forgotten_is_held_by_whatever_way_it_comes(
     ],
 )
 def test_a_neighbouring_value_goes_through(ws: Workspace, forgotten: Memory, candidate: Memory) -> None:
-    assert held(ws, candidate) is None
+    assert check_forgotten(ws, candidate) is None
 
 
 def test_the_same_id_is_held_whatever_it_says(ws: Workspace, forgotten: Memory) -> None:
-    assert held(ws, mined("Quite another thing.", turn="t9", quote="", id=forgotten.id)) == Hold(ON, again=False)
+    assert check_forgotten(ws, mined("Quite another thing.", turn="t9", quote="", id=forgotten.id)) == Hold(
+        ON, again=False
+    )
 
 
 def test_a_short_answer_forgotten_once_holds_nothing_back_elsewhere(ws: Workspace) -> None:
     forget(ws, kept(ws, mined(quote="yes do that")).memory.id)
-    assert held(ws, mined("Use pnpm.", turn="t9", quote="yes do that")) is None
-    assert held(ws, mined("Reworded.", turn="t1", quote="Yes do that!"))
+    assert check_forgotten(ws, mined("Use pnpm.", turn="t9", quote="yes do that")) is None
+    assert check_forgotten(ws, mined("Reworded.", turn="t1", quote="Yes do that!"))
 
 
 def test_what_the_gate_takes_out_makes_no_difference(ws: Workspace) -> None:
     secret = "The token is ghp_" + "a1B2c3D4" * 5 + " for now."
     forget(ws, kept(ws, mined(secret, quote="")).memory.id)
-    assert held(ws, mined(secret, turn="t9", quote=""))
+    assert check_forgotten(ws, mined(secret, turn="t9", quote=""))
 
 
 def test_what_a_person_says_anew_in_a_later_session_is_to_be_asked_about(
@@ -179,7 +181,7 @@ def test_what_a_person_says_anew_in_a_later_session_is_to_be_asked_about(
 ) -> None:
     later = iso(clock.now + timedelta(hours=1))
     candidate = mined(turn="t9", session="s9", quote="")
-    assert held(ws, candidate, session="s9", said=later, person=True) == Hold(ON, again=True)
+    assert check_forgotten(ws, candidate, session="s9", said=later, person=True) == Hold(ON, again=True)
 
 
 @pytest.mark.parametrize(
@@ -192,24 +194,24 @@ def test_else_it_is_not(
 ) -> None:
     said = iso(clock.now + timedelta(hours=hours))
     candidate = mined(turn="t9", session=session, quote="")
-    assert held(ws, candidate, session=session, said=said, person=person) == Hold(ON, again=False)
+    assert check_forgotten(ws, candidate, session=session, said=said, person=person) == Hold(ON, again=False)
 
 
 def test_the_same_turn_in_a_fork_of_its_session_is_no_news(
     ws: Workspace, forgotten: Memory, clock: SteppingClock
 ) -> None:
     said = iso(clock.now + timedelta(hours=1))  # by a clock that is wrong
-    assert held(ws, mined(session="s2"), session="s2", said=said, person=True) == Hold(ON, again=False)
+    assert check_forgotten(ws, mined(session="s2"), session="s2", said=said, person=True) == Hold(ON, again=False)
 
 
 def test_a_time_that_cannot_be_read_is_no_later_one(ws: Workspace, forgotten: Memory) -> None:
-    assert held(ws, mined(turn="t9"), session="s9", said="soon", person=True) == Hold(ON, again=False)
+    assert check_forgotten(ws, mined(turn="t9"), session="s9", said="soon", person=True) == Hold(ON, again=False)
 
 
 def test_what_was_saved_by_hand_came_from_no_session(ws: Workspace, clock: SteppingClock) -> None:
     forget(ws, kept(ws, Memory("11111111-aaaa", "", STATEMENT)).memory.id)
     said = iso(clock.now + timedelta(hours=1))
-    assert held(ws, mined(), session="s1", said=said, person=True) == Hold(ON, again=True)
+    assert check_forgotten(ws, mined(), session="s1", said=said, person=True) == Hold(ON, again=True)
 
 
 def test_of_two_that_were_forgotten_both_must_be_older(ws: Workspace, forgotten: Memory, clock: SteppingClock) -> None:
@@ -217,7 +219,7 @@ def test_of_two_that_were_forgotten_both_must_be_older(ws: Workspace, forgotten:
     forget(ws, kept(ws, mined("The port is 8080, mind you.", turn="t5", session="s5", quote="")).memory.id)
     both = mined(f"{STATEMENT} The port is 8080, mind you.", turn="t9", session="s9", quote="")
     between = iso(clock.now - timedelta(days=1))
-    assert held(ws, both, session="s9", said=between, person=True) == Hold(
+    assert check_forgotten(ws, both, session="s9", said=between, person=True) == Hold(
         "it was forgotten on 2026-03-03", again=False
     )
 
@@ -227,21 +229,21 @@ def test_of_two_that_were_forgotten_both_must_be_older(ws: Workspace, forgotten:
 
 def test_what_is_wanted_after_all_is_held_no_longer(ws: Workspace, forgotten: Memory) -> None:
     lift(ws, Memory("some-other-id", "", STATEMENT))
-    assert held(ws, mined(turn="t9")) is None
+    assert check_forgotten(ws, mined(turn="t9")) is None
     assert not was_forgotten(ws, forgotten.id)
 
 
 def test_a_reworded_one_is_lifted_by_its_turn(ws: Workspace, forgotten: Memory) -> None:
     reworded = mined("Reworded.", turn="t1", quote="move signing to RS256, the gateway")
     lift(ws, reworded)
-    assert held(ws, reworded) is None
+    assert check_forgotten(ws, reworded) is None
 
 
 def test_lifting_one_leaves_its_neighbours_forgotten(ws: Workspace, forgotten: Memory) -> None:
     other = kept(ws, mined("The gateway has no secret.", turn="t1")).memory
     forget(ws, other.id)
     lift(ws, forgotten)
-    assert held(ws, mined("The gateway has no secret.", turn="t9", quote=""))
+    assert check_forgotten(ws, mined("The gateway has no secret.", turn="t9", quote=""))
 
 
 def test_to_lift_what_was_never_forgotten_writes_nothing(ws: Workspace) -> None:
@@ -285,7 +287,7 @@ def test_the_note_goes_after_thirty_days_and_its_tombstone_stays(
     clock.forward(days=2)
     notes_forget.drop_old(ws)
     assert sorted(ws.store.paths.forgotten.iterdir()) == [stray, unknown]
-    assert held(ws, mined(turn="t9"))
+    assert check_forgotten(ws, mined(turn="t9"))
 
 
 def test_one_that_was_forgotten_again_stays_as_long_again(ws: Workspace, clock: SteppingClock) -> None:

@@ -380,7 +380,7 @@ def test_undoing_the_forgetting_brings_it_back(place: Place) -> None:
     forget(place, "forgotten")
     undo.undo(place.ws)
     assert len(place.kept()) == 1
-    assert notes_forget.held(place.ws, MINED) is None
+    assert notes_forget.check_forgotten(place.ws, MINED) is None
 
 
 def test_undoing_the_return_forgets_it_again(place: Place) -> None:
@@ -480,7 +480,7 @@ def nothing_is_forgotten(ws: Workspace, count: int = 12) -> None:
     assert not ws.home.vanished_file.exists()
     assert len(find.search(ws, "walrus sleeps", limit=100)) == count
     memory = Memory("x", "", "Walrus number 3 sleeps.", author="model", source_type="mined")
-    assert notes_forget.held(ws, memory) is None
+    assert notes_forget.check_forgotten(ws, memory) is None
 
 
 @pytest.mark.parametrize("place", ["nothing", "an empty folder"])

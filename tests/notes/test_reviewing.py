@@ -102,9 +102,9 @@ def test_what_was_forgotten_of_it_is_lifted(ws: Workspace) -> None:
     kept = write.keep(ws, replace(DOUBTFUL, id="77777777-aaaa"))
     forget.forget(ws, kept.memory.id)
     propose(ws, DOUBTFUL, BECAUSE)
-    assert forget.held(ws, DOUBTFUL)
+    assert forget.check_forgotten(ws, DOUBTFUL)
     accept(ws, DOUBTFUL.id)
-    assert forget.held(ws, DOUBTFUL) is None
+    assert forget.check_forgotten(ws, DOUBTFUL) is None
 
 
 def test_what_a_person_added_to_a_proposal_is_kept(ws: Workspace, note: Path) -> None:
@@ -149,7 +149,7 @@ def test_a_rejected_one_is_forgotten(ws: Workspace, note: Path) -> None:
     assert written.outcome == "rejected"
     assert not note.exists()
     assert (ws.store.paths.forgotten / note.name).exists()
-    assert forget.held(ws, replace(DOUBTFUL, id="77777777-aaaa", source_turn="t9"))
+    assert forget.check_forgotten(ws, replace(DOUBTFUL, id="77777777-aaaa", source_turn="t9"))
     assert forget.was_forgotten(ws, DOUBTFUL.id)
     event = ws.events.last()
     assert event is not None
@@ -161,7 +161,7 @@ def test_a_rejection_can_be_undone(ws: Workspace, note: Path) -> None:
     reject(ws, DOUBTFUL.id)
     undo.undo(ws)
     assert note.read_bytes() == before
-    assert forget.held(ws, DOUBTFUL) is None
+    assert forget.check_forgotten(ws, DOUBTFUL) is None
 
 
 def test_a_proposal_can_be_undone(ws: Workspace, note: Path) -> None:

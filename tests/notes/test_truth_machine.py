@@ -524,13 +524,15 @@ class Home(RuleBasedStateMachine):
         for gone in away:
             assert gone.since
             memory = Memory("0" * 8, "", gone.said, "shop", author="model", source_type="mined")
-            assert forget.held(self.ws, memory), f"{gone.said!r} was deleted, and a machine may bring it back"
+            assert forget.check_forgotten(self.ws, memory), (
+                f"{gone.said!r} was deleted, and a machine may bring it back"
+            )
             plain = gone.together < FEW and (self.clock() - gone.since >= AWAY or gone.in_trash)
             before = [
                 each for each in forgotten.matching(self.ws.tombstones.known(), memory) if each.key in self.stones
             ]
             if not before and not any(said in gone.said for said in self.burials):
-                held = forget.held(self.ws, replace(memory, author="human", source_type="user"))
+                held = forget.check_forgotten(self.ws, replace(memory, author="human", source_type="user"))
                 assert bool(held) == plain, f"{gone.said!r} was deleted with {gone.together}, and is held: {held}"
             gone.plain = plain
         for gone in [gone for gone in away if gone.plain]:

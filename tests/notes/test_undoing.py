@@ -88,7 +88,7 @@ def test_a_forgotten_note_returns_to_its_place_and_its_copy_goes(ws: Workspace, 
 def test_what_is_no_longer_forgotten_may_be_said_again(ws: Workspace, saved: Written) -> None:
     forget.forget(ws, saved.memory.id)
     undo.undo(ws)
-    assert forget.held(ws, saved.memory) is None
+    assert forget.check_forgotten(ws, saved.memory) is None
 
 
 def test_a_forgotten_note_returns_from_where_it_was_set_aside_when_the_undo_store_is_empty(
@@ -136,10 +136,10 @@ def test_what_was_kept_in_spite_of_a_tombstone_is_forgotten_again(ws: Workspace,
     forget.forget(ws, saved.memory.id)
     again = save.save(ws, WALRUS, anyway=True)
     assert undo.undo(ws).removed == (again.path,)
-    assert forget.held(ws, saved.memory) is not None
+    assert forget.check_forgotten(ws, saved.memory) is not None
     undo.undo(ws, batch(ws).id)
     assert recalled(ws) == {WALRUS}
-    assert forget.held(ws, saved.memory) is None
+    assert forget.check_forgotten(ws, saved.memory) is None
 
 
 def test_a_note_that_was_forgotten_and_is_back_goes_with_its_save_and_leaves_no_tombstone(
@@ -151,7 +151,7 @@ def test_a_note_that_was_forgotten_and_is_back_goes_with_its_save_and_leaves_no_
     save.save(ws, SEAL)
     assert undo.undo(ws).removed
     assert undo.undo(ws, first).removed == (saved.path,)
-    assert forget.held(ws, saved.memory) is None
+    assert forget.check_forgotten(ws, saved.memory) is None
 
 
 def test_a_proposal_is_taken_back_and_a_rejected_one_waits_again(ws: Workspace, saved: Written) -> None:
@@ -171,15 +171,15 @@ def test_an_accepted_proposal_is_asked_about_again(ws: Workspace, saved: Written
     before = ws.store.absolute(proposed.path).read_bytes()
     review.accept(ws, proposed.memory.id)
     assert recalled(ws) == {WALRUS, SEAL}
-    assert forget.held(ws, proposed.memory) is None
+    assert forget.check_forgotten(ws, proposed.memory) is None
     undone = undo.undo(ws)
     assert recalled(ws) == {WALRUS}
     assert ws.store.absolute(proposed.path).read_bytes() == before
-    assert forget.held(ws, proposed.memory) is not None
+    assert forget.check_forgotten(ws, proposed.memory) is not None
     undo.undo(ws, undone.undo)
     assert recalled(ws) == {WALRUS, SEAL}
     assert review.proposals(ws) == []
-    assert forget.held(ws, proposed.memory) is None
+    assert forget.check_forgotten(ws, proposed.memory) is None
 
 
 def test_an_undo_of_an_acceptance_that_was_interrupted_is_completed(
@@ -279,7 +279,7 @@ def test_a_note_that_an_undo_took_out_is_neither_forgotten_nor_vanished(
     clock.forward(hours=1)
     refresh.refresh(ws)
     refresh.refresh(ws)
-    assert forget.held(ws, saved.memory) is None
+    assert forget.check_forgotten(ws, saved.memory) is None
 
 
 # --- what was written since ---------------------------------------------------------------------------------------
@@ -446,7 +446,7 @@ def test_what_was_forgotten_again_is_held_again(ws: Workspace, saved: Written) -
     forget.forget(ws, saved.memory.id)
     undone = undo.undo(ws)
     undo.undo(ws, undone.undo)
-    assert forget.held(ws, saved.memory) is not None
+    assert forget.check_forgotten(ws, saved.memory) is not None
 
 
 def test_a_redone_batch_can_be_undone_without_naming_it(ws: Workspace, saved: Written) -> None:

@@ -9,7 +9,7 @@ import pytest
 from memem.core.memory import Memory
 from memem.notes import forget, write
 from memem.pages import read_playbook, refresh
-from memem.pages.playbook import MOST_CHARACTERS
+from memem.pages.playbook_format import MOST_CHARACTERS
 from memem.pages.playbook_lines import DECISIONS, TRAPS
 from memem.search import refresh as search_refresh
 from memem.state.receipts import PROMPT, Item, Receipt

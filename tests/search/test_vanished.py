@@ -16,7 +16,7 @@ from memem.core.errors import Forgotten, InputError, VaultError, VaultMissing, V
 from memem.core.memory import Memory
 from memem.notes import forget, history, undo, write
 from memem.notes import save as notes_save
-from memem.notes.forget import Hold, held
+from memem.notes.forget import Hold, check_forgotten
 from memem.search import refresh as search_refresh
 from memem.search import vanished
 from memem.search.refresh import refresh
@@ -65,20 +65,20 @@ def deleted(ws: Workspace, *paths: Path) -> None:
 
 def test_what_a_person_deleted_is_held_against_machines_at_once(ws: Workspace, note: Path) -> None:
     deleted(ws, note)
-    assert held(ws, AGAIN) == Hold("its note was missed first on 2026-03-01", again=False, by_hand=True)
-    assert held(ws, replace(AGAIN, body="Tokens are signed with ES256.")) is None
+    assert check_forgotten(ws, AGAIN) == Hold("its note was missed first on 2026-03-01", again=False, by_hand=True)
+    assert check_forgotten(ws, replace(AGAIN, body="Tokens are signed with ES256.")) is None
     assert stones(ws) == 0
 
 
 def test_but_not_against_the_person(ws: Workspace, note: Path) -> None:
     deleted(ws, note)
-    assert held(ws, replace(AGAIN, author="human", source_type="user")) is None
+    assert check_forgotten(ws, replace(AGAIN, author="human", source_type="user")) is None
 
 
 def test_said_anew_in_a_later_session_it_is_to_be_asked_about(ws: Workspace, note: Path) -> None:
     deleted(ws, note)
     later = "2026-03-01T10:00:00+01:00"
-    assert held(ws, AGAIN, session="s2", said=later, person=True) == Hold(
+    assert check_forgotten(ws, AGAIN, session="s2", said=later, person=True) == Hold(
         "its note was missed first on 2026-03-01", again=True, by_hand=True
     )
 
@@ -92,7 +92,7 @@ def test_it_becomes_a_tombstone_when_it_stays_away_for_ten_minutes(
     passed(ws, clock, 2)
     assert stones(ws) == 1
     assert not ws.home.vanished_file.exists()
-    assert held(ws, replace(AGAIN, author="human", source_type="user")) == Hold(
+    assert check_forgotten(ws, replace(AGAIN, author="human", source_type="user")) == Hold(
         "its note was deleted by hand on 2026-03-01", again=False, by_hand=True
     )
 
@@ -112,7 +112,7 @@ def test_a_note_that_is_back_in_time_was_never_away(ws: Workspace, note: Path, c
     note.write_bytes(data)
     passed(ws, clock)
     assert stones(ws) == 0
-    assert held(ws, AGAIN) is None
+    assert check_forgotten(ws, AGAIN) is None
     assert not ws.home.vanished_file.exists()
 
 
@@ -123,7 +123,7 @@ def test_a_note_that_reappears_later_is_welcome(ws: Workspace, note: Path, clock
     (note.parent / "restored.md").write_bytes(data)
     refresh(ws)
     assert stones(ws) == 0
-    assert held(ws, AGAIN) is None
+    assert check_forgotten(ws, AGAIN) is None
 
 
 def test_so_is_its_statement_written_by_hand_and_not_by_a_machine(
@@ -176,7 +176,7 @@ def test_a_vault_that_cannot_be_written_is_tried_again(
     with monkeypatch.context() as patched:
         patched.setattr(Tombstones, "add", full)
         passed(ws, clock)
-    assert held(ws, AGAIN)
+    assert check_forgotten(ws, AGAIN)
     passed(ws, clock)
     assert stones(ws) == 1
     with monkeypatch.context() as patched:
@@ -255,7 +255,7 @@ def test_what_it_took_away_long_ago_and_a_person_brought_back_can_be_deleted(
     ws.events.record("remove", id=identity, path=f"memories/{note.name}", why="", before="x", after="", vault="")
     clock.forward(hours=1)
     deleted(ws, note)
-    assert held(ws, AGAIN)
+    assert check_forgotten(ws, AGAIN)
 
 
 def test_an_edit_is_no_deletion(ws: Workspace, note: Path) -> None:
@@ -276,7 +276,7 @@ def test_an_unmounted_vault_forgets_nothing(ws: Workspace, note: Path, clock: St
     (tmp_path / "unmounted").rename(ws.settings.vault)
     passed(ws, clock)
     assert (stones(ws), ws.home.vanished_file.exists()) == (0, False)
-    assert held(ws, AGAIN) is None
+    assert check_forgotten(ws, AGAIN) is None
 
 
 def test_a_moved_vault_forgets_nothing(ws: Workspace, note: Path, clock: SteppingClock, tmp_path: Path) -> None:
@@ -297,7 +297,7 @@ def test_a_half_synced_vault_forgets_nothing(ws: Workspace, note: Path, clock: S
     for _ in range(3):
         passed(ws, clock)
     assert stones(ws) == 0
-    assert held(ws, replace(AGAIN, body=_statement(next(iter(everything.values())))))
+    assert check_forgotten(ws, replace(AGAIN, body=_statement(next(iter(everything.values())))))
     for path, data in everything.items():
         path.write_bytes(data)
     passed(ws, clock)
@@ -352,7 +352,7 @@ def test_a_folder_of_notes_that_is_gone_forgets_nothing(ws: Workspace, clock: St
     refresh(ws)
     passed(ws, clock)
     assert stones(ws) == 0
-    assert held(ws, AGAIN)
+    assert check_forgotten(ws, AGAIN)
 
 
 def test_a_deleted_cache_forgets_nothing(ws: Workspace, note: Path, clock: SteppingClock) -> None:
@@ -369,7 +369,7 @@ def test_what_is_away_stays_known_when_the_cache_is_deleted(ws: Workspace, note:
     ws.close()
     shutil.rmtree(ws.home.cache)
     refresh(ws)
-    assert held(ws, AGAIN)
+    assert check_forgotten(ws, AGAIN)
     passed(ws, clock)
     assert stones(ws) == 1
 
@@ -382,8 +382,8 @@ def test_another_vault_of_the_home_is_not_concerned(
     try:
         notes_save.save(other, "Something else altogether.")
         passed(other, clock)
-        assert held(other, AGAIN) is None
-        assert held(ws, AGAIN)
+        assert check_forgotten(other, AGAIN) is None
+        assert check_forgotten(ws, AGAIN)
         assert not other.store.paths.tombstones.exists()
     finally:
         other.close()
@@ -393,7 +393,7 @@ def test_another_vault_of_the_home_is_not_concerned(
 def test_a_file_that_is_not_ours_to_read_is_begun_anew(ws: Workspace, note: Path, broken: str) -> None:
     ws.home.vanished_file.write_text(broken.replace("ID", ws.store.vault_id()))
     deleted(ws, note)
-    assert held(ws, AGAIN)
+    assert check_forgotten(ws, AGAIN)
 
 
 def test_where_the_system_has_no_such_lock_it_works_all_the_same(
@@ -401,7 +401,7 @@ def test_where_the_system_has_no_such_lock_it_works_all_the_same(
 ) -> None:
     monkeypatch.setitem(sys.modules, "fcntl", None)
     deleted(ws, note)
-    assert held(ws, AGAIN)
+    assert check_forgotten(ws, AGAIN)
 
 
 def test_tombstones_that_cannot_be_read_stop_nobody_who_only_looks(ws: Workspace, note: Path) -> None:
@@ -410,7 +410,7 @@ def test_tombstones_that_cannot_be_read_stop_nobody_who_only_looks(ws: Workspace
     deleted(ws, note)
     assert ws.index.count_where("1") == 11
     with pytest.raises(VaultError, match="Cannot read"):
-        held(ws, AGAIN)
+        check_forgotten(ws, AGAIN)
 
 
 # --- somebody is asked --------------------------------------------------------------------------------------------
@@ -449,7 +449,7 @@ def test_a_person_may_say_that_they_were_deleted_on_purpose(ws: Workspace, many:
 def test_what_is_wanted_after_all_is_no_longer_missed(ws: Workspace, note: Path) -> None:
     deleted(ws, note)
     forget.lift(ws, replace(AGAIN, author="human"))
-    assert held(ws, AGAIN) is None
+    assert check_forgotten(ws, AGAIN) is None
 
 
 def test_nothing_can_be_read_in_the_file(ws: Workspace, note: Path) -> None:
@@ -494,7 +494,7 @@ def test_what_an_undo_took_out_was_deleted_by_nobody(
 ) -> None:
     undone = undo.undo(ws)
     refresh(desktop)
-    assert held(desktop, AGAIN) is None
+    assert check_forgotten(desktop, AGAIN) is None
     passed(desktop, clock)
     assert stones(ws) == 0
     undo.undo(ws, undone.undo)
@@ -509,11 +509,11 @@ def test_nor_where_the_sync_brings_that_word_later(
     said = ws.store.paths.tombstones.read_bytes()
     ws.store.paths.tombstones.unlink()
     refresh(desktop)
-    assert held(desktop, AGAIN)
+    assert check_forgotten(desktop, AGAIN)
     ws.store.paths.tombstones.write_bytes(said)
     passed(desktop, clock)
     assert stones(ws) == 0
-    assert held(desktop, AGAIN) is None
+    assert check_forgotten(desktop, AGAIN) is None
 
 
 def test_once_it_is_back_it_can_be_deleted_by_hand(

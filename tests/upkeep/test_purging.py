@@ -164,9 +164,11 @@ def test_what_is_beside_it_stays(ws: Workspace, session: Transcript) -> None:
 def test_it_is_held_back_for_good(ws: Workspace) -> None:
     purge(ws, ID)
     again = replace(MEMORY, id="77777777-aaaa", source_session="s2", source_turn="t2", evidence="")
-    hold = forget.held(ws, again, session="s2", said="2027-01-01T00:00:00+01:00", person=True)
+    hold = forget.check_forgotten(ws, again, session="s2", said="2027-01-01T00:00:00+01:00", person=True)
     assert hold == forget.Hold("it was forgotten on 2026-03-01", again=False)
-    assert forget.held(ws, replace(again, body="The door code of the Lyon office is 4711, says Ann.")) is None
+    assert (
+        forget.check_forgotten(ws, replace(again, body="The door code of the Lyon office is 4711, says Ann.")) is None
+    )
 
 
 def test_its_turns_do_not_return_when_the_transcript_index_is_made_anew(ws: Workspace, session: Transcript) -> None:
@@ -191,7 +193,7 @@ def test_earlier_statements_of_it_go_too(ws: Workspace) -> None:
     assert holding(ws) != []
     purge(ws, ID)
     assert holding(ws) == []
-    assert forget.held(ws, replace(MEMORY, id="77777777-aaaa", source_turn="t2"))
+    assert forget.check_forgotten(ws, replace(MEMORY, id="77777777-aaaa", source_turn="t2"))
 
 
 def test_the_log_keeps_that_something_was_done(ws: Workspace) -> None:

@@ -14,8 +14,8 @@ from memem.core import memory as layers
 from memem.core import safe_open
 from memem.core.dates import is_in_force
 from memem.core.memory import Entry, Memory
-from memem.pages import markdown, playbook
-from memem.pages.playbook import Line, Playbook
+from memem.pages import markdown, playbook_format
+from memem.pages.playbook_format import Line, Playbook
 from memem.pages.playbook_lines import CONVENTIONS, DECISIONS, ENVIRONMENT, IDENTITY, SECTIONS, TRAPS
 from memem.pages.read_playbook import line_of
 from memem.search.notes import Row
@@ -100,37 +100,37 @@ def renewed(ws: Workspace, rows: Sequence[Row], text: str) -> str:
 
     Empty when there is nothing to say, and nothing was.
     """
-    kept = playbook.read(text)
+    kept = playbook_format.read(text)
     entries = {row.memory.id8: Entry(row.memory, row.path) for row in rows if row.memory}
     kept = replace(kept, gone=frozenset(name for name in kept.gone if name in entries or _may_return(ws, name)))
     order = chosen(_candidates(ws, rows))
     wanted = ((section, memory) for section, memory in order if _may_be_written(kept, section, memory.id8))
     lines = [_line(section, entries[memory.id8], kept) for section, memory in islice(wanted, MOST_CANDIDATES)]
-    taken = playbook.fitting(lines, kept)
-    return playbook.part(taken, kept) if taken or markdown.own_part(text) else ""
+    taken = playbook_format.fitting(lines, kept)
+    return playbook_format.part(taken, kept) if taken or markdown.own_part(text) else ""
 
 
 def unasked(text: str, least: int) -> list[Line]:
     """The lines of memem's on a page that are longer than `least` and that no model was asked about."""
-    return [line for line in playbook.read(text).ours.values() if not line.asked and len(line.words) > least]
+    return [line for line in playbook_format.read(text).ours.values() if not line.asked and len(line.words) > least]
 
 
 def reworded(text: str, words: Mapping[str, str], asked: Mapping[str, str]) -> str:
     """Memem's part of a page after a model was asked about some statements, by their digests: with its `words` for
     those lines that are still made of them."""
-    kept = playbook.read(text)
+    kept = playbook_format.read(text)
     lines = [
         replace(line, words=words.get(line.id8, line.words), asked=True)
         if asked.get(line.id8) == line.statement
         else line
         for line in kept.ours.values()
     ]
-    return playbook.part(lines, kept) if lines else ""
+    return playbook_format.part(lines, kept) if lines else ""
 
 
 def digest(memory: Memory) -> str:
     """By which a changed statement is known."""
-    return playbook.digest(memory.body)
+    return playbook_format.digest(memory.body)
 
 
 def _may_return(ws: Workspace, name: str) -> bool:
