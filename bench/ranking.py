@@ -21,7 +21,7 @@ from bench.measure import changed, machine, save_json, table
 from bench.metrics import METRICS, mean
 from bench.options import folder, shared
 from bench.recall import LABELLED, READERS
-from memem.search import find, fulltext, words
+from memem.search import find, fulltext, query
 from memem.search import ranking as search_ranking
 from memem.search.dates.query import asked
 from memem.search.encoders import encode
@@ -45,7 +45,7 @@ MODULE_VALUES: dict[tuple[ModuleType, str], tuple[float, ...]] = {
     (search_ranking, "RIGHT_TIME"): (1.0, 1.05, 1.1, 1.2, 1.4),
 }
 FINDING_VALUES: dict[tuple[ModuleType, str], tuple[int, ...]] = {
-    (words, "RARE"): (1, 3, 8),
+    (query, "RARE"): (1, 3, 8),
     (find, "LEAST_CANDIDATES"): (8, 16, 32, 64),
 }
 FIELD_VALUES = (1.0, 2.0, 3.0, 5.0)
