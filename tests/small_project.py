@@ -151,6 +151,11 @@ class Project:
         self.uv("echo no network; exit 2")
         self.env["PIP_NO_INDEX"] = "1"
 
+    @property
+    def set_up_has_failed(self) -> bool:
+        """Whether a set-up has failed and its process has ended: it writes when it failed as its last but one step."""
+        return (self.ours / "failed-at").exists() and not (self.ours / "under-way").exists()
+
     def forget_when_it_failed(self) -> None:
         """As if a failed set-up were long enough ago to be tried again."""
         (self.ours / "failed-at").unlink(missing_ok=True)

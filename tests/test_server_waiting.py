@@ -118,7 +118,7 @@ def test_server_says_why_the_set_up_failed_and_continues_once_another_one_worked
     project.go_offline()
     server = project.serve()
     server.client.begin()
-    wait_until((project.ours / "failed").exists, "the set-up does not fail")
+    wait_until(lambda: project.set_up_has_failed, "the set-up does not fail")
     text, is_error = server.client.call("memory_search", query="x")
     assert is_error
     assert text.startswith("memem could not be set up: the package index cannot be reached. Check the network")
@@ -166,7 +166,7 @@ def test_server_runs_on_an_old_python_and_says_what_is_missing(project: Project,
     server = project.serve()
     server.client.begin()
     assert len(server.client.ask("tools/list")["result"]["tools"]) == 8
-    wait_until((project.ours / "failed").exists, "the set-up does not fail")
+    wait_until(lambda: project.set_up_has_failed, "the set-up does not fail")
     text, is_error = server.client.call("memory_search", query="x")
     assert is_error
     assert f"memem needs Python 3.11 or newer; this computer has Python {version}" in text
@@ -190,7 +190,7 @@ def test_server_without_any_python_answers_and_continues_with_the_first_one(proj
     assert client.begin()["protocolVersion"] == "2025-06-18"
     assert client.ask("tools/list")["result"] == {"tools": []}
     assert client.ask("ping")["result"] == {}
-    wait_until((project.ours / "failed").exists, "the set-up does not fail")
+    wait_until(lambda: project.set_up_has_failed, "the set-up does not fail")
     text, is_error = client.call("memory_forget", id="77")
     assert is_error
     assert "memem needs Python 3.11 or newer; this computer has no working python3. Install one" in text
