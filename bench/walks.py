@@ -44,7 +44,7 @@ OF_0_8: Mapping[str, tuple[int, int]] = {
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """What one path entered and called."""
+    """The calls that one path made."""
 
     path: str
     calls: frozenset[tuple[str, str]]

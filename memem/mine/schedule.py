@@ -119,8 +119,7 @@ def sweep(ws: Workspace) -> list[Mined]:
     with failures.reporting_trouble(ws):
         _mark_behind(ws, since)
     done = mine_due(ws, since)
-    if opted_in(ws) == since:  # it may have been withdrawn, or given anew, meanwhile
-        sessions.index_behind(ws, since)
+    sessions.index_behind(ws)
     return done
 
 

@@ -105,39 +105,34 @@ def search(ws: Workspace, query: str, *, limit: int = 10, project: str | None = 
     return _using(ws, asked)
 
 
-def index_session(
-    ws: Workspace, path: Path, *, since: datetime | None = None, everything: bool = False, again: bool = False
-) -> int:
+def index_session(ws: Workspace, path: Path, *, everything: bool = False, again: bool = False) -> int:
     """Take in what is new in a session, as far as mining may read it; how many turns that were.
 
-    `since` is the opt-in, where that is decided already. `everything`: also what was said before it, because a person
-    has the whole session mined. `again`: also what was left out before, since it may be read by now.
+    `everything`: also what was said before the opt-in, because a person has the whole session mined. `again`: also what
+    was left out before, since it may be read by now.
     """
-    since = (since or opted_in(ws)) if _may_index(ws) else None
+    since = _allowed_since(ws)
     if since is None:
         return 0
     return _using(ws, lambda index: _Indexing(ws, index, None if everything else since).run(path, again=again))
 
 
-def follow(ws: Workspace, path: Path, since: datetime | None, *, again: bool = False) -> None:
-    """The same for a miner, who has nothing to fear from what goes wrong here: it is in the log.
-
-    Without `since` a person has the whole session mined.
-    """
+def follow(ws: Workspace, path: Path, *, everything: bool, again: bool = False) -> None:
+    """The same for a miner, who has nothing to fear from what goes wrong here: it is in the log."""
     try:
-        index_session(ws, path, since=since, everything=since is None, again=again)
+        index_session(ws, path, everything=everything, again=again)
     except _TROUBLE as problem:
         _note(ws, path.stem, problem)
 
 
-def index_behind(ws: Workspace, since: datetime | None = None, seconds: float = SWEEP_SECONDS) -> int:
+def index_behind(ws: Workspace, seconds: float = SWEEP_SECONDS) -> int:
     """For a sweep: take in the sessions that have something new, the last written first, until the time is up.
 
     Returns how many turns that were. What goes wrong is in the log.
     """
     try:
-        allowed = (since or opted_in(ws)) if _may_index(ws) else None
-        return _using(ws, lambda index: _catch_up(ws, index, allowed, seconds)) if allowed else 0
+        since = _allowed_since(ws)
+        return _using(ws, lambda index: _catch_up(ws, index, since, seconds)) if since else 0
     except _TROUBLE as problem:
         _note(ws, "sessions", problem)
         return 0
@@ -198,8 +193,9 @@ class _Indexing:
         return Spoken(uuid, turn.role, _encodable(time), name, text, said.timestamp() if said else 0.0, position)
 
 
-def _may_index(ws: Workspace) -> bool:
-    return ws.settings.index_transcripts and not ws.is_a_call_of_ours and ws.home.opt_in.exists()
+def _allowed_since(ws: Workspace) -> datetime | None:
+    """Since when turns may be indexed; None when none may. Asked anew: mining may be switched off during a run."""
+    return opted_in(ws) if ws.settings.index_transcripts and not ws.is_a_call_of_ours else None
 
 
 def _using(ws: Workspace, work: Callable[[TurnIndex], Result]) -> Result:
