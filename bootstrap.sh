@@ -118,7 +118,7 @@ is_complete() {
 # It was finished once, and what memem imports can still be imported.
 is_whole() {
   [ -f "$ours/requirements.lock" ] &&
-    "$venv/bin/python" -I -c 'import numpy, portalocker, rich, yaml' >/dev/null 2>&1
+    "$venv/bin/python" -I -c 'import frontmatter, ijson, numpy, portalocker, rapidfuzz, rich, yaml' >/dev/null 2>&1
 }
 
 # Prints the interpreter itself, not the shim or virtual environment it was reached through: what is built on those
