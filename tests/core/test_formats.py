@@ -1,11 +1,13 @@
 """Whatever a text of JSON or TOML holds, it is read, or it is a ValueError."""
 
 import json
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memem.core.data_files import load_table
 from memem.core.files import from_json, from_toml
 from tests.foreign import ANYTHING
 
@@ -44,3 +46,8 @@ def test_any_text_is_json_and_toml_or_a_value_error(text: str) -> None:
             read(text)
         except ValueError:
             continue
+
+
+def test_a_shipped_table_is_read_from_the_folder_of_its_module(tmp_path: Path) -> None:
+    (tmp_path / "words.toml").write_text('stop = ["a", "the"]\n', encoding="utf-8")
+    assert load_table(str(tmp_path / "words.py"), "words.toml") == {"stop": ["a", "the"]}
