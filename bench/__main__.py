@@ -19,6 +19,7 @@ BENCHES = (
     "plugin",
     "ranking",
     "recall",
+    "recording",
     "report",
     "rules",
     "secrets",
