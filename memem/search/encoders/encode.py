@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from memem.core import files, locks
-from memem.core.errors import Busy, MememError
+from memem.core.errors import Busy, MememError, ModelError
 from memem.core.home import using_home
-from memem.search.meaning import encode_some, look_up
+from memem.search.meaning import AT_ONCE, encode_some, look_up
 from memem.search.notes import NoteIndex
 from memem.vault.opening import require_vault
 
@@ -67,6 +67,21 @@ def encode_all(
             ws.home.encode_log.touch(mode=files.PRIVATE_FILE)
             ws.home.encode_log.write_bytes(b"")  # what an earlier run complained about is over
             return Encoded(encoded, total, compacted)
+
+
+def encode_pending(ws: Workspace, limit: int = AT_ONCE) -> int:
+    """Encode the passages that lack a vector, if there are at most `limit`; return how many were encoded.
+
+    Return 0 without an encoder. To be called after a save, so that the note can be found by meaning at once.
+    """
+    try:
+        missing = look_up(ws)
+        if not 0 < missing <= limit:
+            return 0
+        encode_some(ws, missing)
+        return missing - look_up(ws)
+    except ModelError:
+        return 0
 
 
 def _next_step(step: int, seconds: float) -> int:

@@ -11,7 +11,7 @@ from memem.core.errors import Busy, HomeError, ModelError, VaultMissing
 from memem.notes import forget, save, write
 from memem.search import find, vectors
 from memem.search.encoders import encode
-from memem.search.encoders.encode import Encoded, encode_all
+from memem.search.encoders.encode import Encoded, encode_all, encode_pending
 from memem.workspace import Workspace, open_workspace
 from tests.fakes import FakeEncoder, FaultyOs, SteppingClock
 
@@ -59,6 +59,25 @@ def test_an_empty_vault_is_encoded(meant: Workspace) -> None:
     told: list[tuple[int, int]] = []
     assert encode_all(meant, lambda *step: told.append(step)) == Encoded(0, 0, compacted=False)
     assert told == [(0, 0)]
+
+
+def test_pending_passages_are_encoded_right_after_a_save(filled: Workspace, encoder: FakeEncoder) -> None:
+    assert encode_pending(filled) == len(WORDS)
+    save.save(filled, "It is about a harbour.", title="harbour")
+    assert encode_pending(filled) == 1
+    assert len(encoder.encoded) == len(WORDS) + 1
+    assert encode_pending(filled) == 0
+
+
+def test_a_large_backlog_is_left_to_a_full_run(filled: Workspace, encoder: FakeEncoder) -> None:
+    assert encode_pending(filled, limit=len(WORDS) - 1) == 0
+    assert encoder.encoded == []
+
+
+def test_pending_passages_wait_without_an_encoder(filled: Workspace) -> None:
+    filled.settings = replace(filled.settings, encoder="none")
+    filled._encoder = None
+    assert encode_pending(filled) == 0
 
 
 @pytest.mark.usefixtures("_small_steps")
