@@ -28,7 +28,7 @@ from memem.core.conversation import ASSISTANT, HUMAN
 from memem.mine import schedule
 from memem.search import refresh
 from memem.state import consent
-from memem.state.cursors import Session
+from memem.state.cursors import SessionRecord
 from memem.transcript import session as transcript_session
 from memem.vault import opening
 from memem.workspace import Workspace, open_workspace
@@ -139,8 +139,10 @@ class Scene:
             with self._path.open("rb") as file:
                 cursor = transcript_session.cursor_at(file, turns[known][0])
             session = self._path.stem
-            with ws.state.at_once():
-                ws.state.sessions.put(Session(session, str(self._path), cursor.inode, cursor.offset, cursor.digest))
+            with ws.state.transaction():
+                ws.state.sessions.put(
+                    SessionRecord(session, str(self._path), cursor.inode, cursor.offset, cursor.digest)
+                )
                 ws.state.sessions.finish([turn for _, turn in turns[:known]], session)
         ws.close()
         shutil.copytree(self._folder, self._folder.with_suffix(".ready"))

@@ -11,7 +11,7 @@ from bench.soak_scene import Scene, cost_told
 from bench.soak_sessions import Person, Session, Talk
 from bench.soak_watch import CALL, COMMAND, HOOK, LATER, SERVER, Watch
 from memem.core.surroundings import ROOT
-from memem.state.ledger import DOLLARS_A_CALL
+from memem.state.ledger import MIN_CALL_DOLLARS
 from tests import fake_claude
 
 MINERS = 2
@@ -164,8 +164,8 @@ def calls(report: Report, scene: Scene, killed: dict[str, int]) -> None:
     agrees &= abs(mining["dollars_today"] - ledger.dollars) < 1e-4
     report.judge("calls: claude = ledger", same, f"{len(made)} seen, {ledger.calls} in the ledger")
     report.judge("ledger = status", agrees, f"{mining['calls_today']} calls, {mining['dollars_today']} dollars")
-    most = dollars + (ledger.calls - told + killed["miner"]) * DOLLARS_A_CALL
+    most = dollars + (ledger.calls - told + killed["miner"]) * MIN_CALL_DOLLARS
     cost = f"{told} told {dollars:.3f} dollars and {tokens:,} tokens; the ledger has {ledger.dollars:.3f}"
-    report.judge("cost as told", dollars - killed["miner"] * DOLLARS_A_CALL <= ledger.dollars <= most + 1e-6, cost)
+    report.judge("cost as told", dollars - killed["miner"] * MIN_CALL_DOLLARS <= ledger.dollars <= most + 1e-6, cost)
     at_once = fake_claude.most_at_once(scene.claude)
     report.figures.append(("calls at once, as the claude saw them", str(at_once)))

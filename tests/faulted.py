@@ -30,7 +30,7 @@ from memem.search import refresh as search_refresh
 from memem.search.database import INDEX
 from memem.search.transcripts import turns
 from memem.state import consent, contexts, database
-from memem.state.children import Agreed
+from memem.state.children import OptInRecord
 from memem.state.tables import CONTEXTS, STATE
 from memem.transfer import export, import_
 from memem.upkeep import apply_curation, doctor, purge, status
@@ -213,7 +213,7 @@ def _old_layout(ws: Workspace, folder: Path) -> Known:
         sqlite.drop(path)
         with closing(sqlite.connect(path, migrations[:1], purpose, durable=False)) as made:
             if path == home.state_file:
-                Agreed(path, made).put(since)
+                OptInRecord(path, made).put(since)
             if path == home.contexts_file:
                 made.execute("INSERT INTO shown VALUES (1, 's0', 'something')")
     return known
@@ -221,7 +221,7 @@ def _old_layout(ws: Workspace, folder: Path) -> Known:
 
 def _upgrade(ws: Workspace, _: Known) -> None:
     search_refresh.refresh(ws)
-    if ws.contexts.shown("s0") != ["something"] or ws.state.agreed.since() is None:
+    if ws.contexts.shown("s0") != ["something"] or ws.state.opt_in_record.since() is None:
         raise AssertionError("a migration has lost what was there")
     with closing(turns.TurnIndex(ws.home.turns_file)) as said:
         said.count()
@@ -442,7 +442,7 @@ def _mining(ws: Workspace) -> list[object]:
         return ["", 0, [], []]
     known = ws.state.sessions.get("s1")
     waiting = [ws.state.journal.sessions(), [mark.session for mark in ws.state.queue.marks()]]
-    return [ws.state.agreed.since(), known.offset if known else 0, *waiting]
+    return [ws.state.opt_in_record.since(), known.offset if known else 0, *waiting]
 
 
 def _keep_versions(folder: Path, name: str, path: Path) -> None:

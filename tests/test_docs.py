@@ -34,7 +34,7 @@ from memem.search.timeline import Timeline
 from memem.search.transcripts.sessions import Beside, Said
 from memem.search.vanished import Missing
 from memem.state.events import Event
-from memem.state.receipts import Item, Receipt
+from memem.state.receipts import Receipt, ReceiptItem
 from memem.state.usefulness import Usefulness
 from memem.transfer.export import Exported
 from memem.transfer.import_ import Imported
@@ -116,7 +116,7 @@ SHAPES: dict[str, Any] = {
     "usefulness": Usefulness,
     "decision": Decision,
     "receipt": Receipt,
-    "items": Item,
+    "items": ReceiptItem,
     "pages": Pages,
     "timeline": Timeline,
     "conflict": Conflict,

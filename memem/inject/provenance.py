@@ -48,7 +48,7 @@ def why(ws: Workspace, identity: str) -> Why:
         return Why(replace(entry, memory=answers.shown(entry.memory), path=""), note=answers.WAITS)
     proof = _proof(ws, entry)
     found = receipts.injections(ws, proof.entry.id)
-    return replace(proof, injections=found, usefulness=usefulness.of_memory(ws, proof.entry.id))
+    return replace(proof, injections=found, usefulness=usefulness.usefulness_of(ws, proof.entry.id))
 
 
 def _proof(ws: Workspace, entry: Entry) -> Why:

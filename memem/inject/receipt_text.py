@@ -6,7 +6,7 @@ from datetime import datetime, tzinfo
 
 from memem.core.memory import Entry, Hit, Slice
 from memem.safety.quote import one_line
-from memem.state.receipts import FILE, SESSION_START, UNUSED, Item, Receipt
+from memem.state.receipts import FILE, SESSION_START, UNUSED, Receipt, ReceiptItem
 
 TITLE_CHARACTERS = 80
 MOST_TERMS = 12
@@ -20,9 +20,9 @@ _WHOLE = 1e-9
 """How little a number may lack to a whole one: 0.29 times 100 is a little less than 29."""
 
 
-def of_slice(found: Slice) -> tuple[Item, ...]:
+def of_slice(found: Slice) -> tuple[ReceiptItem, ...]:
     """What a slice shows, by its relevance and by being pinned, and what it nearly showed."""
-    pinned = (Item(identity, pinned=True) for identity in found.pinned)
+    pinned = (ReceiptItem(identity, pinned=True) for identity in found.pinned)
     return (
         *(_of_hit(hit, shown=True) for hit in found.hits),
         *pinned,
@@ -30,13 +30,13 @@ def of_slice(found: Slice) -> tuple[Item, ...]:
     )
 
 
-def of_entry(entry: Entry) -> Item:
+def of_entry(entry: Entry) -> ReceiptItem:
     """A memory that was shown and had no rivals."""
-    return Item(entry.id, one_line(entry.title, TITLE_CHARACTERS))
+    return ReceiptItem(entry.id, one_line(entry.title, TITLE_CHARACTERS))
 
 
-def _of_hit(hit: Hit, *, shown: bool) -> Item:
-    return Item(
+def _of_hit(hit: Hit, *, shown: bool) -> ReceiptItem:
+    return ReceiptItem(
         id=hit.id,
         title=one_line(hit.title, TITLE_CHARACTERS),
         shown=shown,
@@ -85,22 +85,22 @@ def _when(seconds: float, zone: tzinfo | None) -> str:
     return f"On {moment:%Y-%m-%d} at {moment:%H:%M}"
 
 
-def _told(item: Item, receipt: Receipt) -> str:
+def _told(item: ReceiptItem, receipt: Receipt) -> str:
     """A memory in a few sentences: how sure, by what, and what came of it."""
     said = [_sure(item, receipt), _kept_out(item), _found_by(item, receipt), _use(item)]
     return f"{item.title or 'A memory'} ({item.id8}){': ' if any(said) else ''}{' '.join(filter(None, said))}"
 
 
-def _sure(item: Item, receipt: Receipt) -> str:
+def _sure(item: ReceiptItem, receipt: Receipt) -> str:
     return "" if item.confidence is None else f"{_percent(item.confidence, receipt.line)} likely to help."
 
 
-def _kept_out(item: Item) -> str:
+def _kept_out(item: ReceiptItem) -> str:
     """Why a memory was not shown; of an old receipt nobody can tell."""
     return f"Kept out: {_ended(item.kept_out)}" if item.kept_out else ""
 
 
-def _found_by(item: Item, receipt: Receipt) -> str:
+def _found_by(item: ReceiptItem, receipt: Receipt) -> str:
     """Through which words, and how near in meaning, where 1 would be the same."""
     asked = "the prompt, or with what was asked or said before" if receipt.followed else "the prompt"
     shared = f"shares {_listed(_joined(item.terms))} with {asked}" if item.terms else ""
@@ -113,7 +113,7 @@ def _nearness(cosine: float) -> str:
     return "near" if cosine >= NEAR else "half near" if cosine >= HALF_NEAR else "far"
 
 
-def _use(item: Item) -> str:
+def _use(item: ReceiptItem) -> str:
     if item.used == UNUSED:
         return "Nothing shows that it was used."
     return f"It was used: {_ended(item.used)}" if item.used else ""

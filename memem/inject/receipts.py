@@ -104,7 +104,7 @@ def injections(ws: Workspace, identity: str) -> tuple[Injection, ...]:
     if not ws.home.contexts_file.exists():
         return ()
     with suppress(*UNUSABLE):
-        found = ws.contexts.receipts.of_memory(identity, MOST_INJECTIONS)
+        found = ws.contexts.receipts.for_memory(identity, MOST_INJECTIONS)
         return tuple(_injection(ws, receipt, identity) for receipt in found)
     return ()
 

@@ -156,7 +156,7 @@ def _shown_before(ws: Workspace, session: str, source: str) -> Sequence[str] | N
     """What the session was shown and holds no longer; None when it still holds all of it."""
     before: Sequence[str] = []
     with suppress(*UNUSABLE):
-        if source in KEPT and ws.contexts.is_known(session):
+        if source in KEPT and ws.contexts.has_session(session):
             return None
         before = ws.contexts.shown(session) if source == "compact" else []
         if source in EMPTIED:

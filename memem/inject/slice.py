@@ -25,7 +25,7 @@ from memem.search.passages import key, passages
 from memem.search.query import Found
 from memem.search.ranking import matches_path, rank
 from memem.search.words import fold
-from memem.state.receipts import RUNNERS_UP
+from memem.state.receipts import MAX_RUNNERS_UP
 from memem.vault.opening import require_vault
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ def slice_for(
     shown = focused(ws, beside.query or prompt, left[:MOST_HITS], BODY_CHARACTERS)
     budget = min(ws.settings.slice_characters, most or ws.settings.slice_characters)
     packed = pack(shown, identity, facts, name, budget)
-    missed = _kept_out(sifted, packed.hits)[:RUNNERS_UP]
+    missed = _kept_out(sifted, packed.hits)[:MAX_RUNNERS_UP]
     if not packed.hits and not always:
         return Slice("", (), _why_not(found, missed), name, mode, session_id, found.degraded, runners_up=missed)
     why = f"{len(packed.hits)} of {len(found.matches)} memories found were relevant enough"

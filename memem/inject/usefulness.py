@@ -185,7 +185,7 @@ def _judge(ws: Workspace, session: str, transcript: Path | None, last_message: s
             used = [item.title for item in receipt.items if item.title and verdicts.get(item.id, UNUSED) != UNUSED]
             notices.announce_used(ws, used, session=session)
             judged += 1
-    kept.give_up(now - PATIENCE_SECONDS)
+    kept.expire_unjudged(now - PATIENCE_SECONDS)
     _tidy_mark(ws)
     return judged
 
@@ -197,7 +197,7 @@ def _tidy_mark(ws: Workspace) -> None:
         mark.unlink(missing_ok=True)
         is_any_left = True
         with suppress(Busy):
-            is_any_left = ws.contexts.receipts.is_any_unjudged()
+            is_any_left = ws.contexts.receipts.has_unjudged()
         if is_any_left:
             mark.touch(files.PRIVATE_FILE)
 

@@ -22,8 +22,8 @@ from memem.mine.prompt import Prompt
 from memem.model.claude import Claude
 from memem.safety.gate import clean_line, clean_text
 from memem.search import find
-from memem.state.cursors import Session
-from memem.state.journal import Record
+from memem.state.cursors import SessionRecord
+from memem.state.journal import JournalRecord
 from memem.state.ledger import Limits
 from memem.state.queue import Mark
 
@@ -63,7 +63,7 @@ def extract(ws: Workspace, *chunks: Chunk) -> list[tuple[Chunk, list[Operation]]
     claude = ws.claude() if ws.settings.extractor == "claude" else None
     if claude is None:
         return [(chunk, rules.extract(chunk.turns)) for chunk in chunks]
-    if used_up := ws.state.ledger.used_up(ws.today(), limits(ws)):
+    if used_up := ws.state.ledger.limit_reached(ws.today(), limits(ws)):
         raise BudgetSpent(used_up)
     whole = replace(chunks[0], turns=tuple(turn for chunk in chunks for turn in chunk.turns))
     memories = neighbours(ws, whole)
@@ -208,7 +208,7 @@ class PutAside(Exception):
     """A chunk has failed so often that it became a dead letter."""
 
 
-def ask_about(ws: Workspace, parts: Sequence[Part]) -> list[Record]:
+def ask_about(ws: Workspace, parts: Sequence[Part]) -> list[JournalRecord]:
     """Ask about chunks of one project in one call, and journal the answer to each.
 
     Raises ExtractError or BudgetSpent, after marking every session again. Raises PutAside when a chunk that was asked
@@ -220,11 +220,11 @@ def ask_about(ws: Workspace, parts: Sequence[Part]) -> list[Record]:
         _note_failure(ws, parts, problem)
         raise
     failures.clear_after_answer(ws)
-    with ws.state.at_once():
-        ws.state.ledger.worked()
+    with ws.state.transaction():
+        ws.state.ledger.reset_failures()
         now = iso(ws.clock())
         return [
-            ws.state.journal.answered(chunk.session, chunk.as_json(), prompt.operations_as_json(operations), now)
+            ws.state.journal.add_answer(chunk.session, chunk.as_json(), prompt.operations_as_json(operations), now)
             for chunk, operations in answered
         ]
 
@@ -233,7 +233,7 @@ def _note_failure(ws: Workspace, parts: Sequence[Part], problem: ExtractError | 
     """Postpone the sessions, or put a hopeless chunk aside: never several together, each is first asked about alone."""
     sessions = [known_session(ws, part.mark) for part in parts]
     chunk = parts[0].chunk
-    with ws.state.at_once():
+    with ws.state.transaction():
         is_hopeless = len(parts) == 1 and failures.is_hopeless(ws, sessions[0], problem)
         if is_hopeless:
             failures.bury(ws, chunk, problem)
@@ -251,12 +251,12 @@ def _note_failure(ws: Workspace, parts: Sequence[Part], problem: ExtractError | 
 def record_error(ws: Workspace, mark: Mark, problem: MememError) -> Mined:
     """Record an error of a session that is not the model's; the session stays marked."""
     failures.report_trouble(ws, problem)
-    known = ws.state.sessions.get(mark.session) or Session(mark.session, mark.path)
-    ws.state.sessions.put(known.told("failed", str(problem), iso(ws.clock())))
+    known = ws.state.sessions.get(mark.session) or SessionRecord(mark.session, mark.path)
+    ws.state.sessions.put(known.with_outcome("failed", str(problem), iso(ws.clock())))
     return Mined(mark.session, mark.path, "failed", str(problem))
 
 
-def apply(ws: Workspace, mined: Mined, record: Record, undone: Collection[str] = ()) -> Mined:
+def apply(ws: Workspace, mined: Mined, record: JournalRecord, undone: Collection[str] = ()) -> Mined:
     """Apply an answer to the vault; then, in one transaction, finish its turns and its journal record.
 
     `undone` are notes that somebody has taken back since a first attempt to apply it.
@@ -266,7 +266,7 @@ def apply(ws: Workspace, mined: Mined, record: Record, undone: Collection[str] =
     with ws.events.batch(BATCH):
         applied = mine_apply.apply_all(ws, chunk, operations, undone)
     mined = mined.with_chunk(chunk, applied)
-    with ws.state.at_once():
+    with ws.state.transaction():
         ws.state.sessions.move_cursor(
             chunk, "mined", f"{mined.count(*KEPT)} kept of {len(mined.applied)}, {mined.turns} turns", iso(ws.clock())
         )
@@ -281,5 +281,5 @@ def failed(mined: Mined, problem: ExtractError | BudgetSpent) -> Mined:
     return replace(mined, outcome=outcome, detail=str(problem))
 
 
-def known_session(ws: Workspace, mark: Mark) -> Session:
-    return replace(ws.state.sessions.get(mark.session) or Session(mark.session, ""), path=mark.path)
+def known_session(ws: Workspace, mark: Mark) -> SessionRecord:
+    return replace(ws.state.sessions.get(mark.session) or SessionRecord(mark.session, ""), path=mark.path)

@@ -95,9 +95,9 @@ def confirm(ws: Workspace, session: str) -> int:
     claude = ws.claude() if ws.settings.extractor == "claude" else None
     waiting = ws.state.suspicions.waiting(MOST_PAIRS) if claude else []
     pairs = [pair for pair in (_pair(ws, each) for each in waiting) if pair]
-    if not claude or not pairs or ws.state.ledger.used_up(ws.today(), ask.limits(ws)):
+    if not claude or not pairs or ws.state.ledger.limit_reached(ws.today(), ask.limits(ws)):
         return 0
-    ws.state.suspicions.tried([suspicion for suspicion, _, _ in pairs])
+    ws.state.suspicions.count_try([suspicion for suspicion, _, _ in pairs])
     question = build_question([(one.memory, other.memory) for _, one, other in pairs])
     verdicts = ask.asked_besides(ws, claude, session, question, SCHEMA, parse_verdicts) or {}
     for number, pair in enumerate(pairs, 1):
@@ -109,7 +109,7 @@ def confirm(ws: Workspace, session: str) -> int:
 def _pair(ws: Workspace, suspicion: Suspicion) -> Pair | None:
     """The two memories, the earlier first; None when the question has gone: one of them has changed, or is no more."""
     found = list(read.followed(ws, (suspicion.one, suspicion.other)))
-    if len(found) == 2 and conflicts.pair_of(found[0].memory, found[1].memory).said == suspicion.said:
+    if len(found) == 2 and conflicts.pair_of(found[0].memory, found[1].memory).statements == suspicion.statements:
         one, other = sorted(found, key=lambda entry: (entry.memory.valid_from or entry.memory.created, entry.id))
         if is_in_force(one.memory, ws.clock()) and is_in_force(other.memory, ws.clock()):
             return suspicion, one, other

@@ -127,9 +127,9 @@ def _read_to_end(ws: Workspace, part: LastPart) -> None:
     """Record that the session is mined to the end its file had when it was read."""
     known, chunk = ask.known_session(ws, part.mark), part.chunk
     read = replace(known, size=part.size, mtime=part.mtime, whole=part.whole)
-    with ws.state.at_once():
+    with ws.state.transaction():
         ws.state.sessions.put(read.placed(chunk.cursor))
-        ws.state.held_back.remove_small(chunk.session)
+        ws.state.deferred.remove_small(chunk.session)
 
 
 def _defer_tail(ws: Workspace, mark: Mark, problem: MememError) -> Mined:
@@ -160,7 +160,7 @@ def mine_or_mark(
     ws: Workspace, mark: Mark, since: datetime | None, small: str = MINE_SMALL, *, sdk: bool = False
 ) -> Mined:
     """Mine a session and index its text for search. After an error the session is marked again."""
-    again = ws.settings.mine_sdk and ws.state.held_back.has_sdk(mark.session)
+    again = ws.settings.mine_sdk and ws.state.deferred.has_sdk(mark.session)
     with _marked_on_failure(ws, mark):
         mined = mine_session(ws, mark, since, small=small, sdk=sdk)
     if mined.outcome != "missing":
@@ -232,7 +232,7 @@ def _mine_packs(ws: Workspace, since: datetime, done: list[Mined]) -> bool:
     """Mine ready packs of small sessions no other miner holds. Return whether there were any."""
     before, now = len(done), ws.clock().timestamp()
     tried = {mined.session for mined in done if mined.outcome != "waiting"}
-    for pack in ready_packs((s for s in ws.state.held_back.small_due(now) if s.session not in tried), now):
+    for pack in ready_packs((s for s in ws.state.deferred.small_due(now) if s.session not in tried), now):
         if _must_stop(ws, since, done):
             return False
         with holding_sessions(ws.home.mining_locks, (each.session for each in pack)) as held:
@@ -276,4 +276,4 @@ def is_spent(done: list[Mined]) -> bool:
 
 
 def is_stopped(ws: Workspace) -> bool:
-    return ws.state.ledger.stopped(ws.clock().timestamp()) is not None
+    return ws.state.ledger.pause(ws.clock().timestamp()) is not None

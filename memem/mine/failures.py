@@ -29,9 +29,9 @@ from memem.core.errors import (
 )
 from memem.inject import notices
 from memem.safety.gate import clean_line
-from memem.state.cursors import Session
+from memem.state.cursors import SessionRecord
 from memem.state.ledger import Limits
-from memem.state.tables import LONGEST_PAUSE
+from memem.state.tables import MAX_PAUSE_SECONDS
 
 if TYPE_CHECKING:
     from memem.workspace import Workspace
@@ -112,7 +112,7 @@ def clear_after_apply(ws: Workspace) -> None:
 def clear_budget_of_yesterday(ws: Workspace) -> None:
     """Clear the budget problem when there is budget left, even before the next call."""
     limits = Limits(ws.settings.daily_calls, ws.settings.daily_usd)
-    if BUDGET in notices.problems(ws) and not ws.state.ledger.used_up(ws.today(), limits):
+    if BUDGET in notices.problems(ws) and not ws.state.ledger.limit_reached(ws.today(), limits):
         notices.clear_problem(ws, BUDGET)
 
 
@@ -144,7 +144,7 @@ def is_of_the_service(problem: ExtractError) -> bool:
     return isinstance(problem, _OF_THE_SERVICE)
 
 
-def is_hopeless(ws: Workspace, known: Session, problem: ExtractError | BudgetSpent) -> bool:
+def is_hopeless(ws: Workspace, known: SessionRecord, problem: ExtractError | BudgetSpent) -> bool:
     """Whether the turns have failed so often that they are to be put aside."""
     counts = isinstance(problem, ExtractError) and not isinstance(problem, _OF_THE_SERVICE)
     return counts and known.failures + 1 >= ws.settings.max_failures
@@ -152,34 +152,34 @@ def is_hopeless(ws: Workspace, known: Session, problem: ExtractError | BudgetSpe
 
 def bury(ws: Workspace, chunk: Chunk, problem: ExtractError | BudgetSpent) -> None:
     """Keep the turns as a dead letter."""
-    ws.state.ledger.failed()
-    ws.state.journal.bury(chunk.session, chunk.as_json(), str(problem), iso(ws.clock()))
+    ws.state.ledger.count_failure()
+    ws.state.journal.add_dead_letter(chunk.session, chunk.as_json(), str(problem), iso(ws.clock()))
 
 
-def postpone(ws: Workspace, problem: ExtractError | BudgetSpent, *sessions: Session) -> None:
+def postpone(ws: Workspace, problem: ExtractError | BudgetSpent, *sessions: SessionRecord) -> None:
     """Record when the sessions of a failed call, and mining as a whole, may try again."""
     now = iso(ws.clock())
     if isinstance(problem, BudgetSpent):
         report_budget(ws, problem)
         for known in sessions:
-            ws.state.sessions.put(known.told("spent", str(problem), now))
+            ws.state.sessions.put(known.with_outcome("spent", str(problem), now))
         return
     one_more = not isinstance(problem, _OF_THE_SERVICE)
     until = warn(ws, problem, max(known.failures for known in sessions) + one_more)
     for known in sessions:
         waiting = replace(known, failures=known.failures + one_more, not_before=until.timestamp())
-        ws.state.sessions.put(waiting.told("failed", str(problem), now))
+        ws.state.sessions.put(waiting.with_outcome("failed", str(problem), now))
 
 
 def warn(ws: Workspace, problem: ExtractError, failures: int = 1) -> datetime:
     """Note a failure of the model for everybody; when whoever had it may try again, after so many of its own."""
     now = ws.clock()
-    in_a_row = ws.state.ledger.failed()
+    in_a_row = ws.state.ledger.count_failure()
     report_model_failure(ws, problem, is_repeated=in_a_row >= BREAKER_FAILURES)
     of_the_service = isinstance(problem, _OF_THE_SERVICE)
     until = _until(ws, now, in_a_row if of_the_service else failures, problem)
     if until > now and (of_the_service or in_a_row >= BREAKER_FAILURES):
-        ws.state.ledger.trip(until.timestamp(), str(problem))
+        ws.state.ledger.start_pause(until.timestamp(), str(problem))
     return until
 
 
@@ -190,4 +190,4 @@ def _until(ws: Workspace, now: datetime, times: int, problem: ExtractError) -> d
     longest = LONGEST_WAIT_FOR_LOGIN if isinstance(problem, CliMissing | NotLoggedIn) else LONGEST_WAIT
     until = now + min(timedelta(seconds=base * 2.0 ** min(times - 1, 16)), longest)
     retry_at = problem.retry_at if isinstance(problem, RateLimited) else None
-    return min(max(until, retry_at), now + timedelta(seconds=LONGEST_PAUSE)) if retry_at else until
+    return min(max(until, retry_at), now + timedelta(seconds=MAX_PAUSE_SECONDS)) if retry_at else until

@@ -85,7 +85,7 @@ def survey(
 
 def plan_retry(ws: Workspace) -> Plan:
     """The dead letters."""
-    chunks = [Chunk.from_json(record.chunk) for record in ws.state.journal.dead()]
+    chunks = [Chunk.from_json(record.chunk) for record in ws.state.journal.dead_letters()]
     return _plan(ws, [_Part(each.session, len(each.turns), _characters(each.turns)) for each in chunks])
 
 
@@ -111,7 +111,7 @@ def _unmined(ws: Workspace, path: Path, since: datetime | None, seen: set[str], 
     """The unmined parts of a session; their turns are added to `seen`."""
 
     def is_known(uuid: str) -> bool:
-        return uuid in seen or ws.state.sessions.is_known(uuid, path.stem)
+        return uuid in seen or ws.state.sessions.is_taken(uuid, path.stem)
 
     parts: list[_Part] = []
     try:

@@ -24,7 +24,7 @@ from memem.mine.session import MINE_SMALL, PACK_SMALL
 from memem.search.refresh import look
 from memem.search.transcripts import sessions
 from memem.state.consent import opted_in
-from memem.state.journal import Record
+from memem.state.journal import JournalRecord
 from memem.state.queue import Mark
 from memem.transcript.session import find_sessions
 from memem.vault.opening import ensure_vault
@@ -128,7 +128,7 @@ def _mark_behind(ws: Workspace, since: datetime) -> None:
     for session in ws.state.journal.sessions():
         known = ws.state.sessions.get(session)
         ws.state.queue.mark(Mark(session, known.path if known else "", flush=True), now)
-    small = {each.session: (each.size, each.mtime) for each in ws.state.held_back.small()}
+    small = {each.session: (each.size, each.mtime) for each in ws.state.deferred.small()}
     for path in behind(ws, since):
         with suppress(OSError):  # gone meanwhile
             status = path.stat()
@@ -153,7 +153,7 @@ def behind(ws: Workspace, since: datetime | None) -> list[Path]:
             continue
         known = ws.state.sessions.get(path.stem)
         done = known and (known.size, known.mtime) == (status.st_size, status.st_mtime_ns)
-        is_wanted = ws.settings.mine_sdk and ws.state.held_back.has_sdk(path.stem)
+        is_wanted = ws.settings.mine_sdk and ws.state.deferred.has_sdk(path.stem)
         if not (known and known.own) and (is_wanted or not (known and done and (since or known.whole))):
             found.append(path)
     return found
@@ -195,7 +195,7 @@ def _mine_small_of(
 ) -> None:
     """Mine the small tails of these sessions; in `done` each outcome replaces `waiting`."""
     sessions = {mined.session for mined in done}
-    for pack in drain.packs(each for each in ws.state.held_back.small() if each.session in sessions):
+    for pack in drain.packs(each for each in ws.state.deferred.small() if each.session in sessions):
         progress(_count_finished(done, wanted), len(wanted))
         names = [each.session for each in pack]
         packed = _patiently(ws, names, partial(drain.attempt_pack, ws, pack, since))
@@ -234,7 +234,7 @@ def retry(ws: Workspace) -> list[Mined]:
     began = ws.clock().timestamp()
     ws.state.children.end_orphans()
     done: list[Mined] = []
-    for record in ws.state.journal.dead():
+    for record in ws.state.journal.dead_letters():
         done.append(_patiently(ws, [record.session], partial(_retried, ws, record)))
         drain.note_mined(ws, done[-1])
         if done[-1].outcome == "spent" or drain.is_stopped(ws):
@@ -243,10 +243,10 @@ def retry(ws: Workspace) -> list[Mined]:
     return done
 
 
-def _retried(ws: Workspace, record: Record) -> Mined:
+def _retried(ws: Workspace, record: JournalRecord) -> Mined:
     chunk = Chunk.from_json(record.chunk)
     mined = Mined(chunk.session, chunk.path)
-    if record not in ws.state.journal.dead():
+    if record not in ws.state.journal.dead_letters():
         return mined  # somebody else has just done it
     try:
         ((chunk, operations),) = ask.extract(ws, chunk)
@@ -256,10 +256,10 @@ def _retried(ws: Workspace, record: Record) -> Mined:
         failures.warn(ws, problem)
         return ask.failed(mined, problem)
     failures.clear_after_answer(ws)
-    with ws.state.at_once():
-        ws.state.ledger.worked()
-        ws.state.journal.revive(record.number, chunk.as_json(), prompt.operations_as_json(operations))
-    for answered in ws.state.journal.open(chunk.session):
+    with ws.state.transaction():
+        ws.state.ledger.reset_failures()
+        ws.state.journal.answer_dead_letter(record.number, chunk.as_json(), prompt.operations_as_json(operations))
+    for answered in ws.state.journal.unapplied(chunk.session):
         mined = ask.apply(ws, mined, answered)
     return mined
 

@@ -24,7 +24,7 @@ from memem.mine.chunks import Gathered, Gatherer
 from memem.notes import history
 from memem.search.refresh import look
 from memem.search.transcripts.readable import OwnCall
-from memem.state.cursors import Session
+from memem.state.cursors import SessionRecord
 from memem.state.queue import Mark, SmallSession
 from memem.transcript import session
 from memem.vault.opening import ensure_vault
@@ -98,22 +98,22 @@ def _mine(ws: Workspace, mark: Mark, reading: _Reading) -> Mined:
     ensure_vault(ws)
     look(ws)
     mined = Mined(mark.session, mark.path)
-    for record in ws.state.journal.open(mark.session):
+    for record in ws.state.journal.unapplied(mark.session):
         mined = ask.apply(ws, mined, record, history.taken_back(ws))
     known = ws.state.sessions.get(mark.session)
     own = replace(mined, outcome="own", detail="It is a call of memem's own, which is never mined.")
     if known and known.own and known.path in ("", mark.path):
-        ws.state.held_back.remove_small(mark.session)
+        ws.state.deferred.remove_small(mark.session)
         return own
     try:
         with safe_open.open_plain(Path(mark.path)) as file:
             return _Mining(ws, mark, file, reading).run(mined)
     except OwnCall:
         ws.state.sessions.put_own(mark.session, mark.path, ws.clock().timestamp())
-        ws.state.held_back.remove_small(mark.session)
+        ws.state.deferred.remove_small(mark.session)
         return own
     except OSError as error:  # of the transcript: those of vault and home are told apart before they come here
-        ws.state.held_back.remove_small(mark.session)
+        ws.state.deferred.remove_small(mark.session)
         return replace(mined, outcome="missing", detail=f"{mark.path} cannot be read: {files.reason(error)}.")
 
 
@@ -128,12 +128,12 @@ class _Mining:
         self._left_to_others = False
 
     @property
-    def _known(self) -> Session:
+    def _known(self) -> SessionRecord:
         return known_session(self._ws, self._mark)
 
     def run(self, mined: Mined) -> Mined:
         """Mine chunk by chunk. The size and time of a file that was read to its end are recorded."""
-        known, held_back = self._known, self._ws.state.held_back
+        known, held_back = self._known, self._ws.state.deferred
         start = self._start(known)
         self._wait_for_expected(start)
         status = os.fstat(self._file.fileno())
@@ -156,7 +156,7 @@ class _Mining:
             else:
                 mined = ask.apply(self._ws, mined, record)
         whole = (start == 0 or known.whole) and not gathered.passed and not self._left_to_others
-        with self._ws.state.at_once():
+        with self._ws.state.transaction():
             read = replace(self._known, size=status.st_size, mtime=status.st_mtime_ns, whole=whole)
             self._ws.state.sessions.put(read.placed(_cursor_at(self._file, gathered.end)))
             held_back.remove_small(known.session)
@@ -168,9 +168,9 @@ class _Mining:
             return replace(mined, outcome="missing", detail=f"{self._mark.path} is no transcript of Claude Code.")
         return _with_outcome(mined, gatherer.refusals)
 
-    def _start(self, known: Session) -> int:
+    def _start(self, known: SessionRecord) -> int:
         """The offset to read from: the cursor, or 0 when turns before it were skipped and are wanted now."""
-        is_sdk_wanted = self._reading.sdk and self._ws.state.held_back.has_sdk(known.session)
+        is_sdk_wanted = self._reading.sdk and self._ws.state.deferred.has_sdk(known.session)
         if is_sdk_wanted or (self._reading.since is None and not known.whole):
             return 0
         return session.start_of(self._file, known.cursor)
@@ -193,7 +193,7 @@ class _Mining:
                 whole = is_whole and not gathered.passed and not self._left_to_others
                 self._reading.take(LastPart(self._mark, chunk, mined, status.st_size, status.st_mtime_ns, whole))
             else:
-                self._ws.state.held_back.remove_small(chunk.session)  # another session has them
+                self._ws.state.deferred.remove_small(chunk.session)  # another session has them
             return mined
         waiting = replace(mined, outcome="waiting", detail=f"{gathered.characters} characters wait for more.")
         if self._mark.flush:
@@ -207,19 +207,19 @@ class _Mining:
         small = SmallSession(
             known.session, known.path, gathered.project, gathered.characters, size, mtime, now.timestamp()
         )
-        with ws.state.at_once():
-            ws.state.held_back.add_small(small)
-            if ws.state.held_back.has_sdk(known.session) and self._reading.sdk:
+        with ws.state.transaction():
+            ws.state.deferred.add_small(small)
+            if ws.state.deferred.has_sdk(known.session) and self._reading.sdk:
                 # The cursor may stand behind turns that were left out: read the file from its beginning.
-                ws.state.held_back.remove_sdk(known.session)
+                ws.state.deferred.remove_sdk(known.session)
                 known = known.placed(Cursor())
             known = replace(known, size=-1)  # it is not read to its end
-            ws.state.sessions.put(known if known.outcome else known.told("waiting", detail, iso(now)))
+            ws.state.sessions.put(known if known.outcome else known.with_outcome("waiting", detail, iso(now)))
 
     def _claimed(self, gathered: Gathered) -> Chunk:
         """What is gathered, but for turns that another session, which holds them too, has begun to mine meanwhile."""
         known = self._known
-        with self._ws.state.at_once():
+        with self._ws.state.transaction():
             self._ws.state.sessions.put(replace(known, whole=known.whole and not gathered.passed))
             ours = self._ws.state.sessions.claim([turn.uuid for turn in gathered.turns], known.session)
         turns = tuple(turn for turn in gathered.turns if turn.uuid in ours)
@@ -230,7 +230,7 @@ class _Mining:
 
     def _is_known(self, uuid: str) -> bool:
         """Of what another session is to mine we cannot say that it will be: this one may be asked for it again."""
-        is_known = self._ws.state.sessions.is_known(uuid, self._mark.session)
+        is_known = self._ws.state.sessions.is_taken(uuid, self._mark.session)
         self._left_to_others |= is_known and not self._ws.state.sessions.is_mined(uuid)
         return is_known
 

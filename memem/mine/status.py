@@ -10,7 +10,7 @@ from memem.core.dates import iso
 from memem.core.errors import MememError
 from memem.mine import ask, history
 from memem.state.consent import opted_in
-from memem.state.ledger import Limits, Spent
+from memem.state.ledger import Limits, Spending
 
 if TYPE_CHECKING:
     from memem.workspace import Workspace
@@ -90,7 +90,7 @@ def _read(ws: Workspace) -> MiningState:
         pending=len(ws.state.queue.marks()),
         waiting=ws.state.sessions.waiting(now),
         stopped=_stopped(ws, now),
-        dead_letters=len(ws.state.journal.dead()),
+        dead_letters=len(ws.state.journal.dead_letters()),
         calls_today=today.calls,
         tokens_today=today.input_tokens + today.output_tokens,
         dollars_today=round(today.dollars, 4),
@@ -101,7 +101,7 @@ def _read(ws: Workspace) -> MiningState:
             for each in ws.state.sessions.last(SESSIONS_SHOWN)
         ),
         problem=LOST if lost else "",
-        held_back=len(ws.state.held_back.small()),
+        held_back=len(ws.state.deferred.small()),
         history=_history(ws),
     )
 
@@ -116,15 +116,15 @@ def _history(ws: Workspace) -> HistoryState | None:
 
 def _stopped(ws: Workspace, now: float) -> str:
     """Why nobody is asked at the moment, and until when."""
-    stopped = ws.state.ledger.stopped(now)
+    stopped = ws.state.ledger.pause(now)
     if stopped:
         reason, until = stopped
         return f"{reason} Until {iso(datetime.fromtimestamp(until, ws.clock().tzinfo))[:16].replace('T', ' ')}."
-    used_up = ws.state.ledger.used_up(ws.today(), Limits(ws.settings.daily_calls, ws.settings.daily_usd))
+    used_up = ws.state.ledger.limit_reached(ws.today(), Limits(ws.settings.daily_calls, ws.settings.daily_usd))
     return f"{used_up} It continues tomorrow." if used_up else ""
 
 
-def _cost(spent: Spent) -> tuple[int, float]:
+def _cost(spent: Spending) -> tuple[int, float]:
     return spent.calls, round(spent.dollars, 4)
 
 

@@ -64,7 +64,7 @@ def _found(ws: Workspace, project: str | None) -> list[_Pair]:
         for other in read.followed(ws, entry.memory.contradicts):
             pair = pair_of(entry.memory, other.memory)
             known = judged.get((pair.one, pair.other))
-            verdict = known if known and known.said == pair.said else None
+            verdict = known if known and known.statements == pair.statements else None
             if _may_conflict(ws, entry, other, only) and not (verdict and verdict.verdict == COMPATIBLE):
                 found.setdefault((pair.one, pair.other), (entry, other, verdict))
     return list(found.values())
@@ -116,7 +116,7 @@ def _suspicions(ws: Workspace) -> list[Suspicion]:
     if not ws.home.state_file.exists():
         return []
     with suppress(StateUnusable):
-        return ws.state.suspicions.all()
+        return ws.state.suspicions.pairs()
     return []
 
 

@@ -22,7 +22,7 @@ from memem.search.refresh import ready
 from memem.search.vanished import Missing
 from memem.state import usefulness
 from memem.state.batches import VANISH
-from memem.state.note_records import Gone
+from memem.state.note_records import VanishedNote
 from memem.vault import forgotten as vault_forgotten
 from memem.vault.note import digest
 from memem.vault.opening import require_vault
@@ -63,7 +63,7 @@ def forget(ws: Workspace, identity: str, *, why: str = "") -> Written:
     with writing(ws):
         ready(ws, require_vault(ws))
         note = note_of(ws, identity)
-        ws.events.keep(note.digest, ws.store.unchanged_bytes(note))
+        ws.events.store_undo(note.digest, ws.store.unchanged_bytes(note))
         vault_forgotten.bury(ws, note.memory)
         change = ws.store.set_aside(note)
         record(ws, "forget", note.memory.id, change, why)
@@ -77,7 +77,7 @@ def forget_vanished(ws: Workspace, *, why: str = "") -> list[Missing]:
     """A person says that what is gone from the vault was deleted on purpose; returns what that was."""
     vault_id = require_vault(ws)
 
-    def noting(gone: Gone) -> None:
+    def noting(gone: VanishedNote) -> None:
         before = gone.digest or digest(b"")  # of one that was missed before digests were noted
         ws.events.record(VANISH, id=gone.id, path=gone.path, why=why, before=before, after="", vault=vault_id)
 

@@ -12,7 +12,7 @@ from memem.core.memory import Memory
 from memem.safety.gate import clean_line, cleanse
 from memem.search.refresh import ready
 from memem.state import batches
-from memem.state.batches import Deed, Step
+from memem.state.batches import LoggedBatch, NoteChange
 from memem.state.events import UNDO_BYTES, UNDO_DAYS, Event
 from memem.vault import note as notes
 from memem.vault import restore
@@ -68,7 +68,7 @@ def log(ws: Workspace, limit: int = LIMIT) -> list[Batch]:
 def taken_back(ws: Workspace) -> frozenset[str]:
     """The ids of notes that an undo has taken out, and nothing has brought back."""
     last: dict[str, str] = {}
-    for event in ws.events.backwards():
+    for event in ws.events.read_backwards():
         last.setdefault(event.id, event.action)
     return frozenset(identity for identity, action in last.items() if action == REMOVE)
 
@@ -78,12 +78,12 @@ def events(ws: Workspace, batch: str) -> list[Event]:
     return list(named(ws, batch)[0].events)
 
 
-def named(ws: Workspace, batch: str) -> tuple[Deed, str]:
+def named(ws: Workspace, batch: str) -> tuple[LoggedBatch, str]:
     """The batch with this id, or this beginning of one, and the undo that took it back, if one did."""
     wanted = batch.strip().lower()
     if len(wanted) < SHORTEST_NAME:
         raise InputError(f"{batch!r} is too short for a batch: give at least {SHORTEST_NAME} characters.")
-    found: list[tuple[Deed, str]] = []
+    found: list[tuple[LoggedBatch, str]] = []
     for deed, undone_by in _standing(ws):
         if deed.id == wanted:
             return deed, undone_by
@@ -96,16 +96,16 @@ def named(ws: Workspace, batch: str) -> tuple[Deed, str]:
     return found[0]
 
 
-def last(ws: Workspace, vault_id: str) -> tuple[Deed, str]:
+def last(ws: Workspace, vault_id: str) -> tuple[LoggedBatch, str]:
     """The last batch in this vault that is not undone, and is no undo itself, nor done by memem of its own accord."""
     for deed, undone_by in _standing(ws):
-        here = any(step.last.vault in ("", vault_id) for step in deed.steps)
+        here = any(step.last.vault in ("", vault_id) for step in deed.changes)
         if here and not undone_by and deed.what not in UNASKED:
             return deed, ""
     raise NotFound("There is nothing to undo.")
 
 
-def hindrance(ws: Workspace, step: Step, vault_id: str) -> str:
+def hindrance(ws: Workspace, step: NoteChange, vault_id: str) -> str:
     """Why a step cannot be taken back, whatever the note is like now; empty when it can."""
     if not vault_id:
         return "the vault is not there"
@@ -120,16 +120,16 @@ def hindrance(ws: Workspace, step: Step, vault_id: str) -> str:
     return ""
 
 
-def kept(ws: Workspace, step: Step) -> bytes | None:
+def kept(ws: Workspace, step: NoteChange) -> bytes | None:
     """The bytes that the note had before: from the undo store, or where it was set aside."""
     if not step.before:
         return None
     copies = (data for _, data in restore.set_aside(ws.store, step.path, (step.before,)))
-    data = ws.events.kept(step.before)
+    data = ws.events.read_undo(step.before)
     return data if data is not None and digest(data) == step.before else next(copies, None)
 
 
-def places(ws: Workspace, step: Step) -> Iterator[tuple[str, bytes]]:
+def places(ws: Workspace, step: NoteChange) -> Iterator[tuple[str, bytes]]:
     """Where the note is now, with its bytes: at its path, or wherever the index knows its id."""
     rows = ws.index.rows("id = ? ORDER BY path", (step.id,))
     for path in dict.fromkeys((step.path, *(row.path for row in rows))):
@@ -138,7 +138,7 @@ def places(ws: Workspace, step: Step) -> Iterator[tuple[str, bytes]]:
             yield path, data
 
 
-def is_of(step: Step, path: str, data: bytes) -> bool:
+def is_of(step: NoteChange, path: str, data: bytes) -> bool:
     """Whether a file is still that note, and not another one that has taken its place."""
     try:
         return notes.parse(path, data, step.id).memory.id == step.id
@@ -146,23 +146,25 @@ def is_of(step: Step, path: str, data: bytes) -> bool:
         return True  # half-typed by a person, say
 
 
-def _standing(ws: Workspace) -> Iterator[tuple[Deed, str]]:
+def _standing(ws: Workspace) -> Iterator[tuple[LoggedBatch, str]]:
     """Every batch with the undo that took it back, if one did that is not itself taken back."""
     undone: dict[str, str] = {}
-    for deed in batches.deeds(ws.events.backwards()):
+    for deed in batches.read_batches(ws.events.read_backwards()):
         if deed.undoes and deed.id not in undone:
             undone.setdefault(deed.undoes, deed.id)
-        if deed.steps:
+        if deed.changes:
             yield deed, undone.get(deed.id, "")
 
 
-def _batch(ws: Workspace, deed: Deed, undone_by: str, vault_id: str) -> Batch:
-    problems = [problem for step in deed.steps if (problem := hindrance(ws, step, vault_id))]
-    undoable = not undone_by and len(problems) < len(deed.steps)
+def _batch(ws: Workspace, deed: LoggedBatch, undone_by: str, vault_id: str) -> Batch:
+    problems = [problem for step in deed.changes if (problem := hindrance(ws, step, vault_id))]
+    undoable = not undone_by and len(problems) < len(deed.changes)
     because = f"undone by {undone_by}" if undone_by else problems[0] if problems else ""
     if undoable and problems:
-        because = f"{len(problems)} of {len(deed.steps)} notes: {because}"
-    steps = [step for step in deed.steps if step.last.action not in (batches.BURY, batches.UNBURY)]
+        because = f"{len(problems)} of {len(deed.changes)} notes: {because}"
+    steps = [
+        step for step in deed.changes if step.last.action not in (batches.ADD_TOMBSTONES, batches.REMOVE_TOMBSTONES)
+    ]
     created = sum(not step.before for step in steps)
     forgotten = sum(not step.after for step in steps)
     counts = (created, len(steps) - created - forgotten, forgotten)
@@ -171,17 +173,17 @@ def _batch(ws: Workspace, deed: Deed, undone_by: str, vault_id: str) -> Batch:
     return Batch(deed.id, who.time, who.actor, deed.what, deed.events[0].why, *counts, notes, undoable, because)
 
 
-def _title(ws: Workspace, step: Step, vault_id: str) -> str:
+def _title(ws: Workspace, step: NoteChange, vault_id: str) -> str:
     rows = ws.index.rows("id = ?", (step.id,), 1) if vault_id else []
     memory = rows[0].memory if rows else _earlier(ws, step)
     return clean_line(memory.title if memory else step.path)
 
 
-def _earlier(ws: Workspace, step: Step) -> Memory | None:
+def _earlier(ws: Workspace, step: NoteChange) -> Memory | None:
     """What a note was that is there no longer, as far as the undo store knows."""
     for digest_of in filter(None, (step.after, step.before)):
         with suppress(NoteError):
-            data = ws.events.kept(digest_of)
+            data = ws.events.read_undo(digest_of)
             if data is not None:
                 return cleanse(notes.parse(step.path, data, step.id).memory).memory
     return None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from memem.core.dates import iso
 from memem.core.tombstone import Tombstone
-from memem.state.batches import BURY, UNBURY, VANISH, Step
+from memem.state.batches import ADD_TOMBSTONES, REMOVE_TOMBSTONES, VANISH, NoteChange
 from memem.vault import forgotten
 from memem.vault import note as notes
 from memem.vault.fingerprints import Hasher
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from memem.workspace import Workspace
 
 
-ACTIONS = (BURY, UNBURY)
+ACTIONS = (ADD_TOMBSTONES, REMOVE_TOMBSTONES)
 _FORGETTING = ("forget", "purge", "reject", VANISH)
 
 
@@ -29,7 +29,7 @@ def take_in(ws: Workspace, lines: Iterable[bytes], keys: Iterable[str], why: str
     """Add lines of another vault's tombstones, of which those with these keys are new. Called under the write lock."""
     new = list(keys)
     if new:
-        _record(ws, BURY, "", new, why)
+        _record(ws, ADD_TOMBSTONES, "", new, why)
     ws.tombstones.take_in(lines)
 
 
@@ -41,14 +41,14 @@ def remembered(ws: Workspace, known: Known) -> set[str]:
     return {stone.key for stone in known.standing if stone.ids and stone.ids[0] in hashes}
 
 
-def in_turn(steps: Sequence[Step]) -> list[Step]:
+def in_turn(steps: Sequence[NoteChange]) -> list[NoteChange]:
     """The steps of a batch as they are taken back, the last one first, but tombstones after all notes: one that stood
     beside a tombstone is not held to be forgotten for that."""
     last = [step for step in steps if step.last.action in ACTIONS]
     return [*(step for step in reversed(steps) if step not in last), *reversed(last)]
 
 
-def concerned(ws: Workspace, step: Step) -> tuple[Tombstone, ...] | None:
+def concerned(ws: Workspace, step: NoteChange) -> tuple[Tombstone, ...] | None:
     """Those that an undo of a step lifts, or, where an undo has lifted them, has stand again.
 
     None when it is no longer known which.
@@ -56,7 +56,7 @@ def concerned(ws: Workspace, step: Step) -> tuple[Tombstone, ...] | None:
     keys, known = _keys(ws, step.after or step.before), ws.tombstones.known()
     if keys is None:
         return None
-    if step.last.action == UNBURY:
+    if step.last.action == REMOVE_TOMBSTONES:
         stones = led_to(known.salts, tuple(stone for stone in known.lifted if stone.key in keys))
         here = remembered(ws, stones)
         return tuple(stone for stone in stones.standing if stone.key not in here)
@@ -66,15 +66,15 @@ def concerned(ws: Workspace, step: Step) -> tuple[Tombstone, ...] | None:
     return tuple(stone for stone in brought if stone not in again)
 
 
-def take_back(ws: Workspace, step: Step, stones: Sequence[Tombstone], why: str) -> None:
+def take_back(ws: Workspace, step: NoteChange, stones: Sequence[Tombstone], why: str) -> None:
     """Lift them, or have them stand again. Called under the write lock."""
-    if step.last.action == BURY:
+    if step.last.action == ADD_TOMBSTONES:
         keys = [stone.key for stone in stones]
-        _record(ws, UNBURY, step.path, keys, why)
+        _record(ws, REMOVE_TOMBSTONES, step.path, keys, why)
         ws.tombstones.lift(stones, iso(ws.clock()))
         return
     fresh = [replace(stone, key=os.urandom(8).hex()) for stone in stones]  # a key that was lifted is so for good
-    _record(ws, BURY, step.path, [stone.key for stone in fresh], why)
+    _record(ws, ADD_TOMBSTONES, step.path, [stone.key for stone in fresh], why)
     for name, salt in ws.tombstones.known().salts.items():
         ws.tombstones.add([stone for stone in fresh if stone.salt == name], salt)
 
@@ -83,20 +83,20 @@ def _record(ws: Workspace, action: str, path: str, keys: Iterable[str], why: str
     """The line comes first: an undo lifts only what stands."""
     data = "\n".join(sorted(keys)).encode("utf-8", "replace")
     digest = notes.digest(data)
-    ws.events.keep(digest, data)
+    ws.events.store_undo(digest, data)
     # An import may bring those of several vaults: each has a step of its own.
     path = path or f"{ws.store.paths.tombstones.name}#{digest[:8]}"
-    record(ws, action, "", Change(path, None, data) if action == BURY else Change(path, data, None), why)
+    record(ws, action, "", Change(path, None, data) if action == ADD_TOMBSTONES else Change(path, data, None), why)
 
 
 def _keys(ws: Workspace, digest: str) -> frozenset[str] | None:
-    data = ws.events.kept(digest)
+    data = ws.events.read_undo(digest)
     return None if data is None else frozenset(data.decode("utf-8", "replace").split("\n"))
 
 
-def _forgotten_since(ws: Workspace, step: Step) -> set[str]:
+def _forgotten_since(ws: Workspace, step: NoteChange) -> set[str]:
     found: set[str] = set()
-    for event in ws.events.backwards():
+    for event in ws.events.read_backwards():
         if event == step.last:
             break
         if event.action in _FORGETTING:

@@ -17,7 +17,7 @@ from memem.search import excluded
 from memem.search.excluded import follow_verdicts, why_held
 from memem.search.notes import Row
 from memem.search.refresh import ready, refresh_stale
-from memem.state.batches import ALLOW, ASK, REFUSE, WORDS
+from memem.state.batches import ALLOW, ASK, REFUSE, VERDICTS
 from memem.state.events import Event
 from memem.vault import forgotten, restore, review, verdicts
 from memem.vault import note as notes
@@ -42,7 +42,7 @@ def decide_held(ws: Workspace, row: Row, action: str, because: str) -> None:
 
 def record_word(ws: Workspace, action: str, note: Note, data: bytes, because: str) -> None:
     """The same of a note as it was read. Called under the write lock."""
-    ws.events.keep(note.digest, data)
+    ws.events.store_undo(note.digest, data)
     record(ws, action, note.memory.id, Change(note.path, data, data), because)
     say_held(ws, note.memory, action)
 
@@ -69,8 +69,8 @@ def ask_again(ws: Workspace, memory: Memory) -> None:
 
 def said_before(ws: Workspace, event: Event) -> str:
     """What undoes a decision: the one before it about the same bytes, or none."""
-    earlier = dropwhile(lambda each: each != event, ws.events.backwards())
-    words = (each for each in islice(earlier, 1, None) if each.action in WORDS)
+    earlier = dropwhile(lambda each: each != event, ws.events.read_backwards())
+    words = (each for each in islice(earlier, 1, None) if each.action in VERDICTS)
     return next((each.action for each in words if (each.id, each.after) == (event.id, event.after)), ASK)
 
 
@@ -123,7 +123,7 @@ def accept(ws: Workspace, identity: str, *, why: str = "") -> Written:
             path = ws.store.path_for(memory)
             known = ws.index.rows("id = ? OR (fingerprint = ? AND project = ? AND status = 'active')", _same(memory))
             before = ws.store.unchanged_bytes(proposal)
-            ws.events.keep(proposal.digest, before)
+            ws.events.store_undo(proposal.digest, before)
             if not known:
                 write.check_room(ws, memory)
                 if restore.plain_bytes(ws.store, path) != data:  # as one that was interrupted has left it
@@ -146,7 +146,7 @@ def reject(ws: Workspace, identity: str, *, why: str = "") -> Written:
         proposal = _found(ws, identity)
         if proposal is None:
             return _decided(ws, identity, REFUSE, why)
-        ws.events.keep(proposal.digest, ws.store.unchanged_bytes(proposal))
+        ws.events.store_undo(proposal.digest, ws.store.unchanged_bytes(proposal))
         forgotten.bury(ws, proposal.memory)
         change = ws.store.set_aside(proposal)
         record(ws, "reject", proposal.memory.id, change, why)

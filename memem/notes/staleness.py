@@ -23,7 +23,7 @@ from memem.search.dates.announced import announced
 from memem.search.notes import Row
 from memem.search.refresh import index_note
 from memem.state import note_records
-from memem.state.note_records import KnownStale, StaleRecord
+from memem.state.note_records import StaleNote, StaleRecord
 from memem.vault.opening import require_vault
 from memem.vault.write_lock import writing
 
@@ -199,7 +199,7 @@ def _anchors(record: StaleRecord, row: Row, memory: Memory, root: Path) -> tuple
     return tuple(dict.fromkeys((*_found(memory, root), *still)))
 
 
-def _is_vouched_for(known: KnownStale, row: Row) -> bool:
+def _is_vouched_for(known: StaleNote, row: Row) -> bool:
     """Whether a person has changed a note since it was found stale, but not its statement: then it holds for them."""
     return known.vouched or (bool(known.because) and known.digest != row.digest)
 
@@ -249,9 +249,9 @@ def _noted(record: StaleRecord, looked: Sequence[_Verdict], project: str, last: 
     notes = dict(record.notes)
     for each in looked:
         known, of = notes.get(each.memory.id), each.row.fingerprint
-        same = known if known and known.of == of else KnownStale(of)
+        same = known if known and known.of == of else StaleNote(of)
         if _is_vouched_for(same, each.row) and not each.because:
-            notes[each.memory.id] = KnownStale(of, because="", vouched=True)
+            notes[each.memory.id] = StaleNote(of, because="", vouched=True)
         elif each.anchors and each.anchors != each.memory.anchors and not same.anchors:
             notes[each.memory.id] = replace(same, anchors=each.anchors)
     kept = {name: why for name, why in record.withheld.items() if name != project}
@@ -265,7 +265,7 @@ def _declare(ws: Workspace, vault: str, before: StaleRecord, record: StaleRecord
     others = [each for each in news if not _revised(ws, each)]
     for each in others:
         known, of = notes.get(each.memory.id), each.row.fingerprint
-        same = known if known and known.of == of else KnownStale(of, each.anchors)
+        same = known if known and known.of == of else StaleNote(of, each.anchors)
         now, digest = iso(ws.clock()), each.row.digest
         notes[each.memory.id] = replace(same, because=each.because, since=now, digest=digest)
     record = replace(record, notes=notes)

@@ -20,7 +20,7 @@ from memem.notes.history import FORGET, PURGE, REMOVE, RESTORE, RETURN, hindranc
 from memem.search import vanished
 from memem.search.refresh import refresh, refresh_stale
 from memem.state import batches
-from memem.state.batches import IMPORT, VANISH, Step
+from memem.state.batches import IMPORT, VANISH, NoteChange
 from memem.vault import forgotten, restore
 from memem.vault import note as notes
 from memem.vault.opening import require_vault
@@ -90,14 +90,14 @@ def undo(ws: Workspace, batch: str | None = None, *, dry_run: bool = False) -> U
     if undone_by:
         again = "" if deed.what == VANISH else f" `memem undo {undone_by}` brings it back."
         raise InputError(f"Batch {deed.id} is undone already.{again}")
-    if any(step.last.action == PURGE for step in deed.steps):
+    if any(step.last.action == PURGE for step in deed.changes):
         raise InputError(
             f"Batch {deed.id} is a purge, which is final: nothing is kept of it. `memem log` shows others."
         )
     why = f"undo of {deed.id}"
     with ws.events.batch(batches.UNDO) as name:
         ways = [
-            _taken_back(ws, step, vault_id, why, dry_run=dry_run) for step in imported_tombstones.in_turn(deed.steps)
+            _taken_back(ws, step, vault_id, why, dry_run=dry_run) for step in imported_tombstones.in_turn(deed.changes)
         ]
         done = any(way.do != LEAVE for way in ways) and not dry_run
         if done:
@@ -107,7 +107,7 @@ def undo(ws: Workspace, batch: str | None = None, *, dry_run: bool = False) -> U
         deed.id,
         deed.what,
         name if done else "",
-        restored=tuple(way.path for way in ways if way.do in (RESTORE, RETURN, ACCEPT, *batches.WORDS)),
+        restored=tuple(way.path for way in ways if way.do in (RESTORE, RETURN, ACCEPT, *batches.VERDICTS)),
         removed=tuple(way.path for way in ways if way.do in (REMOVE, FORGET, ASK_AGAIN)),
         left=tuple(Left(way.path, way.reason) for way in ways if way.reason),
         dry_run=dry_run,
@@ -121,7 +121,7 @@ def _close(ws: Workspace, batch: str, vault_id: str, why: str) -> None:
         ws.events.record(batches.UNDONE, id="", path=batch, why=why, before="", after="", vault=vault_id)
 
 
-def _taken_back(ws: Workspace, step: Step, vault_id: str, why: str, *, dry_run: bool) -> _Way:
+def _taken_back(ws: Workspace, step: NoteChange, vault_id: str, why: str, *, dry_run: bool) -> _Way:
     """Bring one note back to what it was, as far as that may be."""
     way = _way(ws, step, vault_id)
     if dry_run:
@@ -144,15 +144,15 @@ def _taken_back(ws: Workspace, step: Step, vault_id: str, why: str, *, dry_run: 
     return way
 
 
-def _go(ws: Workspace, step: Step, way: _Way, why: str) -> None:
+def _go(ws: Workspace, step: NoteChange, way: _Way, why: str) -> None:
     if way.stones:
         imported_tombstones.take_back(ws, step, way.stones, why)
-    if step.last.action in batches.WORDS and way.now is not None:
+    if step.last.action in batches.VERDICTS and way.now is not None:
         review.record_word(ws, way.do, notes.parse(way.path, way.now, step.id), way.now, why)
     if way.do not in (REMOVE, RESTORE, RETURN, ACCEPT, ASK_AGAIN):
         return
     if way.now is not None:
-        ws.events.keep(notes.digest(way.now), way.now)
+        ws.events.store_undo(notes.digest(way.now), way.now)
     record(ws, way.do, step.id, Change(way.path, way.now, way.then), why)
     if way.do == ACCEPT:
         _put(ws, way.path, way.then or b"")
@@ -178,36 +178,36 @@ def _go(ws: Workspace, step: Step, way: _Way, why: str) -> None:
         forgotten.take_out(ws, step.id)
 
 
-def _lift(ws: Workspace, step: Step) -> None:
+def _lift(ws: Workspace, step: NoteChange) -> None:
     """What was forgotten is wanted after all; the copy that was set aside has served."""
     states = {event.before for event in step.events}
     with suppress(NoteError):
         forget.lift(ws, notes.parse(step.path, kept(ws, step) or b"", step.id).memory)
     with writing(ws):
         for path, data in list(restore.set_aside(ws.store, step.path, states)):
-            ws.events.keep(notes.digest(data), data)
+            ws.events.store_undo(notes.digest(data), data)
             restore.take_out(ws.store, path, data, fsync=ws.settings.fsync)
 
 
-def _way(ws: Workspace, step: Step, vault_id: str) -> _Way:
+def _way(ws: Workspace, step: NoteChange, vault_id: str) -> _Way:
     problem = hindrance(ws, step, vault_id)
     if problem:
         return _Way(LEAVE, step.path, reason=problem)
     if step.last.action in imported_tombstones.ACTIONS:
         stones = imported_tombstones.concerned(ws, step)
         return _Way(SETTLED, step.path, stones=stones) if stones is not None else _Way(LEAVE, step.path, reason=UNKNOWN)
-    if step.last.action in batches.WORDS:
+    if step.last.action in batches.VERDICTS:
         return _way_of_word(ws, step)
     return _way_accepted(ws, step) if step.last.action == ASK_AGAIN else _way_of_note(ws, step)
 
 
-def _way_of_word(ws: Workspace, step: Step) -> _Way:
+def _way_of_word(ws: Workspace, step: NoteChange) -> _Way:
     """Of what a person said about a note that was held back: the note itself was not changed."""
     same = [each for each in history.places(ws, step) if notes.digest(each[1]) == step.after]
     return _Way(review.said_before(ws, step.events[0]), *same[0]) if same else _Way(LEAVE, step.path, reason=GONE)
 
 
-def _way_of_note(ws: Workspace, step: Step) -> _Way:
+def _way_of_note(ws: Workspace, step: NoteChange) -> _Way:
     """By where the note is now, and what it says."""
     places = dict(history.places(ws, step))
     digests = {notes.digest(data): path for path, data in places.items()}
@@ -222,7 +222,7 @@ def _way_of_note(ws: Workspace, step: Step) -> _Way:
     return _Way(SETTLED, step.path, reason="it is gone already")
 
 
-def _way_from(ws: Workspace, step: Step, path: str, data: bytes) -> _Way:
+def _way_from(ws: Workspace, step: NoteChange, path: str, data: bytes) -> _Way:
     """Of a note that is still what the batch made of it."""
     if step.last.action == ACCEPT and step.before:
         if _is_in_the_way(ws, _asked_at(ws, step), step.before):
@@ -233,7 +233,7 @@ def _way_from(ws: Workspace, step: Step, path: str, data: bytes) -> _Way:
     return _Way(_doing(ws, step, path, data), path, data, kept(ws, step))
 
 
-def _way_accepted(ws: Workspace, step: Step) -> _Way:
+def _way_accepted(ws: Workspace, step: NoteChange) -> _Way:
     """Of a proposal that an undo has put up again."""
     data = restore.plain_bytes(ws.store, _asked_at(ws, step))
     if data is None or notes.digest(data) != step.after:
@@ -253,12 +253,12 @@ def _put(ws: Workspace, path: str, data: bytes) -> None:
         restore.put_back(ws.store, path, data, instead_of=None, fsync=ws.settings.fsync)
 
 
-def _asked_at(ws: Workspace, step: Step) -> str:
+def _asked_at(ws: Workspace, step: NoteChange) -> str:
     """Where a note is as long as it is a proposal."""
     return f"{ws.store.paths.review.name}/{PurePosixPath(step.path).name}"
 
 
-def _doing(ws: Workspace, step: Step, path: str, data: bytes) -> str:
+def _doing(ws: Workspace, step: NoteChange, path: str, data: bytes) -> str:
     """What takes back a note that the batch changed or made. One that was there in spite of a tombstone is forgotten
     again: the batch had lifted it."""
     if step.before:
@@ -276,13 +276,13 @@ def _doing(ws: Workspace, step: Step, path: str, data: bytes) -> str:
     return FORGET if stones and not forgotten.of_id(known, stones, memory.id) else REMOVE
 
 
-def _brings_back(ws: Workspace, step: Step, now: bytes | None) -> bool:
+def _brings_back(ws: Workspace, step: NoteChange, now: bytes | None) -> bool:
     """Whether the note once said what was forgotten since, and does not say it now."""
     known = ws.tombstones.known()
     return bool(known) and not _stones(known, step, kept(ws, step)) <= _stones(known, step, now)
 
 
-def _stones(known: Known, step: Step, data: bytes | None) -> set[str]:
+def _stones(known: Known, step: NoteChange, data: bytes | None) -> set[str]:
     """The tombstones that a state of the note must not come past; none, where it is half-typed by a person, say."""
     with suppress(NoteError):
         memory = notes.parse(step.path, data or b"", step.id).memory
@@ -290,7 +290,7 @@ def _stones(known: Known, step: Step, data: bytes | None) -> set[str]:
     return set()
 
 
-def _way_back(ws: Workspace, step: Step, *, is_there: bool) -> _Way:
+def _way_back(ws: Workspace, step: NoteChange, *, is_there: bool) -> _Way:
     """Of a note that the batch forgot or removed."""
     if is_there:
         return _Way(LEAVE, step.path, reason="it is there again, and was changed since")

@@ -194,7 +194,7 @@ def edit_by_hand(ws: Workspace, identity: str, open_editor: Callable[[Path], obj
     require_vault(ws)
     note = note_of(ws, identity)
     before = ws.store.unchanged_bytes(note)
-    ws.events.keep(note.digest, before)
+    ws.events.store_undo(note.digest, before)
     try:
         open_editor(ws.store.absolute(note.path))
     finally:
@@ -223,7 +223,7 @@ def _change(ws: Workspace, note: Note, changes: dict[str, Any], author: str, why
     _refuse_forgotten(ws, note.memory, memory)
     check_room(ws, memory)
     memory = replace(memory, updated=iso(ws.clock()), author=author)
-    ws.events.keep(note.digest, ws.store.unchanged_bytes(note))
+    ws.events.store_undo(note.digest, ws.store.unchanged_bytes(note))
     rewritten, change = ws.store.rewrite(note, memory)
     record(ws, "edit", memory.id, change, why)
     index_note(ws, rewritten)

@@ -164,5 +164,5 @@ def _line(section: int, entry: Entry, kept: Playbook) -> Line:
 def _candidates(ws: Workspace, rows: Sequence[Row]) -> list[Weighed]:
     now = ws.clock()
     alive = [row for row in rows if row.memory and is_in_force(row.memory, now)]
-    used = usefulness.factors(ws, [row.memory.id for row in alive if row.memory])
+    used = usefulness.boosts(ws, [row.memory.id for row in alive if row.memory])
     return [Weighed(row.memory, row.changed, used.get(row.memory.id, 1.0)) for row in alive if row.memory]

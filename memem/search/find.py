@@ -150,7 +150,7 @@ def leaning(ws: Workspace, found: Found, query: str, project: str, files: Sequen
     when = asked(query, ws.clock().date())
     named = mentioned(query) if files is None else files
     ids = [match.memory.id for match in found.matches]
-    return Leaning(project, named, when, usefulness.factors(ws, ids), linked=ws.index.edges.strong(ids, STRONG))
+    return Leaning(project, named, when, usefulness.boosts(ws, ids), linked=ws.index.edges.strong(ids, STRONG))
 
 
 def about(ws: Workspace, file: str, project: str) -> list[Entry]:

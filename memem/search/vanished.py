@@ -20,7 +20,7 @@ from memem.core.home import using_home
 from memem.core.tombstone import Removal, Tombstone
 from memem.search.notes import Row
 from memem.state import note_records, usefulness
-from memem.state.note_records import Away, Gone
+from memem.state.note_records import VanishedNote, VanishedNotes
 from memem.vault import forgotten as vault_forgotten
 from memem.vault.fingerprints import Hasher
 from memem.vault.opening import require_vault
@@ -62,7 +62,7 @@ def note(ws: Workspace, vault_id: str, lost: Collection[str], arriving: Sequence
     salts = _tombstones(ws).salts
     with (
         using_home(ws.home),
-        note_records.changing_vanished(ws.home.vanished_file, vault_id, fsync=ws.settings.fsync) as away,
+        note_records.edit_vanished(ws.home.vanished_file, vault_id, fsync=ws.settings.fsync) as away,
     ):
         salt = next(iter((*salts.values(), *away.salts.values(), os.urandom(SALT_BYTES))))
         hasher, now = Hasher(name_of(salt), salt), iso(ws.clock())
@@ -72,7 +72,7 @@ def note(ws: Workspace, vault_id: str, lost: Collection[str], arriving: Sequence
         for identity, row in fresh.items():
             if row.memory:
                 stone = replace(vault_forgotten.tombstone(row.memory, hasher, now), by_hand=True)
-                away.notes.append(Gone(identity, row.path, now, 0, stone, row.digest))
+                away.notes.append(VanishedNote(identity, row.path, now, 0, stone, row.digest))
         together = len(away.notes)
         away.notes[:] = [replace(each, together=max(each.together, together)) for each in away.notes]
 
@@ -114,7 +114,7 @@ def _tombstones(ws: Workspace) -> Known:
 def _removed_by_us(ws: Workspace) -> set[str]:
     """What memem has just taken away: its row may still be there."""
     since, last = ws.clock() - AWAY, dict[str, str]()
-    for event in ws.events.backwards():
+    for event in ws.events.read_backwards():
         at = moment(event.time)
         if at and at < since:
             break
@@ -159,7 +159,7 @@ def settle(ws: Workspace, vault_id: str) -> None:
     """After a look at the vault: drop what is back, and bury what is plainly deleted."""
     with (
         using_home(ws.home),
-        note_records.changing_vanished(ws.home.vanished_file, vault_id, fsync=ws.settings.fsync) as away,
+        note_records.edit_vanished(ws.home.vanished_file, vault_id, fsync=ws.settings.fsync) as away,
     ):
         known = _tombstones(ws)
         away.notes[:] = [
@@ -180,12 +180,12 @@ def undecided(ws: Workspace) -> list[Missing]:
     return [_missing(each) for each in away.notes if each.together >= many]
 
 
-def bury_all(ws: Workspace, noting: Callable[[Gone], None] = lambda _: None) -> list[Missing]:
+def bury_all(ws: Workspace, noting: Callable[[VanishedNote], None] = lambda _: None) -> list[Missing]:
     """A person says that what is away was deleted on purpose; `noting` is told each of it. Returns what that was."""
     vault_id = require_vault(ws)
     with (
         using_home(ws.home),
-        note_records.changing_vanished(ws.home.vanished_file, vault_id, fsync=ws.settings.fsync) as away,
+        note_records.edit_vanished(ws.home.vanished_file, vault_id, fsync=ws.settings.fsync) as away,
     ):
         buried = [each for each in away.notes if not _is_back(ws, each)]
         away.notes[:] = buried
@@ -200,19 +200,19 @@ def drop(ws: Workspace, identity: str, keys: Collection[str] = ()) -> None:
     _drop(ws, lambda gone: gone.id == identity or gone.tombstone.key in keys)
 
 
-def _drop(ws: Workspace, is_decided: Callable[[Gone], bool]) -> None:
+def _drop(ws: Workspace, is_decided: Callable[[VanishedNote], bool]) -> None:
     """At once, however many: the file is written anew each time."""
     if not ws.home.vanished_file.exists():
         return
     vault_id = ws.store.vault_id()
     with (
         using_home(ws.home),
-        note_records.changing_vanished(ws.home.vanished_file, vault_id, fsync=ws.settings.fsync) as away,
+        note_records.edit_vanished(ws.home.vanished_file, vault_id, fsync=ws.settings.fsync) as away,
     ):
         away.notes[:] = [each for each in away.notes if not is_decided(each)]
 
 
-def _bury(ws: Workspace, away: Away, due: list[Gone]) -> None:
+def _bury(ws: Workspace, away: VanishedNotes, due: list[VanishedNote]) -> None:
     for name in dict.fromkeys(each.tombstone.salt for each in due):
         ws.tombstones.add([each.tombstone for each in due if each.tombstone.salt == name], away.salts[name])
     for each in due:
@@ -220,15 +220,15 @@ def _bury(ws: Workspace, away: Away, due: list[Gone]) -> None:
     away.notes[:] = [each for each in away.notes if each not in due]
 
 
-def _missing(gone: Gone) -> Missing:
+def _missing(gone: VanishedNote) -> Missing:
     return Missing(gone.id, gone.path, gone.time)
 
 
-def _is_back(ws: Workspace, gone: Gone) -> bool:
+def _is_back(ws: Workspace, gone: VanishedNote) -> bool:
     return ws.index.count_where("id = ?", (gone.id,)) > 0
 
 
-def _is_plain(ws: Workspace, gone: Gone, many: float) -> bool:
+def _is_plain(ws: Workspace, gone: VanishedNote, many: float) -> bool:
     """Whether somebody must have wanted it."""
     if gone.together >= many or not ws.store.paths.memories.is_dir():
         return False
@@ -236,11 +236,11 @@ def _is_plain(ws: Workspace, gone: Gone, many: float) -> bool:
     return ws.clock() - since >= AWAY or _is_in_trash(ws, gone)
 
 
-def _many(ws: Workspace, away: Away) -> float:
+def _many(ws: Workspace, away: VanishedNotes) -> float:
     """How many would be too many to have been deleted by a person."""
     return max(FEW, SHARE * (ws.index.count_where("1") + len(away.notes)))
 
 
-def _is_in_trash(ws: Workspace, gone: Gone) -> bool:
+def _is_in_trash(ws: Workspace, gone: VanishedNote) -> bool:
     trash, path = ws.store.paths.trash, PurePosixPath(gone.path)
     return any((trash / each).is_file() for each in (path.name, path, PurePosixPath(ws.store.paths.ours.name, path)))

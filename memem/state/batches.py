@@ -12,17 +12,17 @@ UNDO, UNDONE = "undo", "undone"
 IMPORT = "import"
 VANISH = "vanish"
 """A person says that notes which are gone were deleted on purpose: memem took nothing away, and may have no copy."""
-BURY, UNBURY = "bury", "unbury"
+ADD_TOMBSTONES, REMOVE_TOMBSTONES = "bury", "unbury"
 """An import brought tombstones along, and an undo of it lifted them; `after` and `before` are of the list of their
 keys."""
 
 ALLOW, REFUSE, ASK = "allow", "refuse", "ask"
-WORDS = (ALLOW, REFUSE, ASK)
+VERDICTS = (ALLOW, REFUSE, ASK)
 """A person accepts a note that was held back, rejects it, or takes that back: its bytes stay as they are."""
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class NoteChange:
     """What a batch did to one note: its events, oldest first, each beginning where the one before it ended.
 
     `is_whole` is False when others changed the note between two events of the batch.
@@ -55,7 +55,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Deed:
+class LoggedBatch:
     """A batch of the log: its id and its events, oldest first."""
 
     id: str
@@ -75,17 +75,17 @@ class Deed:
         return self.last.path if self.last.action == UNDONE else ""
 
     @cached_property
-    def steps(self) -> tuple[Step, ...]:
+    def changes(self) -> tuple[NoteChange, ...]:
         """Of each note that is another one now, or that a person spoke of, in the order of their last events."""
         notes: dict[str, list[Event]] = {}
         for event in reversed(self.events):
             if event.action != UNDONE:
                 notes.setdefault(event.id or event.path, []).append(event)
         steps = [_step(events) for events in notes.values()]
-        return tuple(step for step in reversed(steps) if step.before != step.after or step.last.action in WORDS)
+        return tuple(step for step in reversed(steps) if step.before != step.after or step.last.action in VERDICTS)
 
 
-def deeds(newest_first: Iterable[Event]) -> Iterator[Deed]:
+def read_batches(newest_first: Iterable[Event]) -> Iterator[LoggedBatch]:
     """The batches, newest first. No more events are asked for than it takes to know a batch whole."""
     waiting: dict[str, list[Event]] = {}
     for event in newest_first:
@@ -100,17 +100,17 @@ def deeds(newest_first: Iterable[Event]) -> Iterator[Deed]:
         yield _deed(name, events)
 
 
-def _deed(name: str, newest_first: list[Event]) -> Deed:
-    return Deed(name, tuple(reversed(newest_first)))
+def _deed(name: str, newest_first: list[Event]) -> LoggedBatch:
+    return LoggedBatch(name, tuple(reversed(newest_first)))
 
 
-def _step(newest_first: list[Event]) -> Step:
+def _step(newest_first: list[Event]) -> NoteChange:
     chain = newest_first[:1]
     for event in newest_first[1:]:
         if event.after != chain[-1].before:
-            return Step(tuple(reversed(chain)), is_whole=False)
+            return NoteChange(tuple(reversed(chain)), is_whole=False)
         chain.append(event)
-    return Step(tuple(reversed(chain)))
+    return NoteChange(tuple(reversed(chain)))
 
 
 def _name(event: Event) -> str:

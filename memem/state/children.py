@@ -6,7 +6,7 @@ from memem.core import processes
 from memem.state.tables import Table, guarded
 
 
-class Agreed(Table):
+class OptInRecord(Table):
     """One row, or none."""
 
     TABLES = ("CREATE TABLE agreed (one INTEGER PRIMARY KEY CHECK (one = 1), since TEXT NOT NULL)",)

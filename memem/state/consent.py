@@ -30,7 +30,7 @@ def opted_in(ws: Workspace) -> datetime | None:
         since = datetime.fromisoformat(text)
     except (OSError, ValueError):
         return None
-    if not ws.home.state_file.exists() or ws.state.agreed.since() != text:
+    if not ws.home.state_file.exists() or ws.state.opt_in_record.since() != text:
         return None
     since = since if since.tzinfo else since.astimezone()
     # A clock that was wrong must not keep sessions from being mined until it would have been right.
@@ -46,7 +46,7 @@ def opt_in(ws: Workspace) -> datetime:
 def _begin(ws: Workspace) -> datetime:
     now = iso(ws.clock())
     with using_home(ws.home):
-        ws.state.agreed.put(now)
+        ws.state.opt_in_record.put(now)
         data = f"{now}\n".encode()
         files.write_atomic(ws.home.opt_in, data, fsync=ws.settings.fsync, mode=files.PRIVATE_FILE)
     return datetime.fromisoformat(now)

@@ -105,7 +105,7 @@ class Contexts:
             self._connection.execute("INSERT OR REPLACE INTO contexts VALUES (?, ?, ?, ?, ?)", values)
 
     @guarded
-    def is_known(self, session: str) -> bool:
+    def has_session(self, session: str) -> bool:
         """Whether anything was ever noted of a session."""
         return self._connection.execute("SELECT 1 FROM contexts WHERE session = ?", (session,)).fetchone() is not None
 

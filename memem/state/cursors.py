@@ -7,11 +7,11 @@ from typing import Self
 
 from memem.core import sqlite
 from memem.core.conversation import Chunk, ReadSession
-from memem.state.tables import LONGEST_PAUSE, Table, guarded
+from memem.state.tables import MAX_PAUSE_SECONDS, Table, guarded
 
 
 @dataclass(frozen=True, slots=True)
-class Session(ReadSession):
+class SessionRecord(ReadSession):
     """What mining knows of a session file.
 
     Not `whole`: what was said before the opt-in, or in a project that refuses, was passed over. `own`: it is a call of
@@ -25,13 +25,13 @@ class Session(ReadSession):
     detail: str = ""
     mined: str = ""  # when, as ISO
 
-    def told(self, outcome: str, detail: str, mined: str) -> Self:
+    def with_outcome(self, outcome: str, detail: str, mined: str) -> Self:
         """With what came of mining it, and when."""
         return replace(self, outcome=outcome, detail=detail, mined=mined)
 
 
-_COLUMNS = ", ".join(field.name for field in fields(Session))
-_MARKS = ", ".join("?" for _ in fields(Session))
+_COLUMNS = ", ".join(field.name for field in fields(SessionRecord))
+_MARKS = ", ".join("?" for _ in fields(SessionRecord))
 
 
 class Sessions(Table):
@@ -49,20 +49,20 @@ class Sessions(Table):
     )
 
     @guarded
-    def get(self, session: str) -> Session | None:
+    def get(self, session: str) -> SessionRecord | None:
         query = f"SELECT {_COLUMNS} FROM sessions WHERE session = ?"  # noqa: S608 - fixed
         found = self._connection.execute(query, (session,)).fetchone()
         return _session(found) if found else None
 
     @guarded
-    def put(self, session: Session) -> None:
+    def put(self, session: SessionRecord) -> None:
         values = tuple(getattr(session, field.name) for field in fields(session))
         self._connection.execute(f"INSERT OR REPLACE INTO sessions VALUES ({_MARKS})", values)  # noqa: S608 - fixed
 
     @guarded
     def put_own(self, session: str, path: str, now: float) -> None:
         """Note a call of ours, should the CLI keep it as a session, or have kept it."""
-        self.put(Session(session, path, own=True, mtime=int(now * 1e9)))
+        self.put(SessionRecord(session, path, own=True, mtime=int(now * 1e9)))
 
     @guarded
     def prune(self, before: float, mined_before: str) -> None:
@@ -73,7 +73,7 @@ class Sessions(Table):
             self._connection.execute(f"DELETE FROM injected WHERE session IN ({old})", (mined_before,))  # noqa: S608
 
     @guarded
-    def last(self, most: int) -> list[Session]:
+    def last(self, most: int) -> list[SessionRecord]:
         """Those that were mined or tried last."""
         query = f"SELECT {_COLUMNS} FROM sessions WHERE mined <> '' ORDER BY mined DESC, session LIMIT ?"  # noqa: S608
         return [_session(row) for row in self._connection.execute(query, (most,))]
@@ -82,10 +82,10 @@ class Sessions(Table):
     def waiting(self, now: float) -> int:
         """How many sessions wait after a failure."""
         query = "SELECT count(*) FROM sessions WHERE failures > 0 AND not_before > ? AND not_before <= ?"
-        return int(self._connection.execute(query, (now, now + LONGEST_PAUSE)).fetchone()[0])
+        return int(self._connection.execute(query, (now, now + MAX_PAUSE_SECONDS)).fetchone()[0])
 
     @guarded
-    def is_known(self, uuid: str, session: str) -> bool:
+    def is_taken(self, uuid: str, session: str) -> bool:
         """Whether a turn is mined, or is another session's to mine: one that still has its file."""
         query = "SELECT turns.session, turns.mined, path FROM turns LEFT JOIN sessions USING (session) WHERE uuid = ?"
         found = self._connection.execute(query, (uuid,)).fetchone()
@@ -104,7 +104,7 @@ class Sessions(Table):
     def claim(self, uuids: Sequence[str], session: str) -> frozenset[str]:
         """Take turns over, so that no other session mines them too; returns those that are ours now."""
         with sqlite.transaction(self._connection):
-            ours = [uuid for uuid in uuids if not self.is_known(uuid, session)]
+            ours = [uuid for uuid in uuids if not self.is_taken(uuid, session)]
             self._connection.executemany(
                 "INSERT OR REPLACE INTO turns VALUES (?, ?, 0)", [(uuid, session) for uuid in ours]
             )
@@ -120,8 +120,8 @@ class Sessions(Table):
     def move_cursor(self, chunk: Chunk, outcome: str, detail: str, mined: str) -> None:
         """Mark the turns of a chunk as mined and move its session's cursor behind them."""
         self.finish([turn.uuid for turn in chunk.turns], chunk.session)
-        known = self.get(chunk.session) or Session(chunk.session, chunk.path)
-        moved = known.placed(chunk.cursor).told(outcome, detail, mined)
+        known = self.get(chunk.session) or SessionRecord(chunk.session, chunk.path)
+        moved = known.placed(chunk.cursor).with_outcome(outcome, detail, mined)
         self.put(replace(moved, failures=0, not_before=0.0))
 
     @guarded
@@ -142,6 +142,6 @@ class Sessions(Table):
         return frozenset(identity for (identity,) in rows)
 
 
-def _session(row: Sequence[object]) -> Session:
-    session = Session(*row)  # type: ignore[arg-type]
+def _session(row: Sequence[object]) -> SessionRecord:
+    session = SessionRecord(*row)  # type: ignore[arg-type]
     return replace(session, whole=bool(session.whole), own=bool(session.own))

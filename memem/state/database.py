@@ -10,15 +10,15 @@ from functools import cached_property
 from pathlib import Path
 
 from memem.core import sqlite
-from memem.state.children import Agreed, Children
+from memem.state.children import Children, OptInRecord
 from memem.state.cursors import Sessions
 from memem.state.journal import Journal
 from memem.state.ledger import Ledger
-from memem.state.queue import HeldBack, Queue
+from memem.state.queue import DeferredSessions, Queue
 from memem.state.suspicions import Suspicions
 from memem.state.tables import STATE
 
-_OWNERS = (Agreed, Queue, Sessions, Journal, Ledger, Children)
+_OWNERS = (OptInRecord, Queue, Sessions, Journal, Ledger, Children)
 
 
 def _first_tables(connection: sqlite3.Connection) -> None:
@@ -33,7 +33,7 @@ def _suspicions(connection: sqlite3.Connection) -> None:
 
 
 def _held_back(connection: sqlite3.Connection) -> None:
-    for statement in HeldBack.TABLES:
+    for statement in DeferredSessions.TABLES:
         connection.execute(statement)
 
 
@@ -51,14 +51,14 @@ class State:
         self._connection.close()
 
     @contextmanager
-    def at_once(self) -> Iterator[None]:
+    def transaction(self) -> Iterator[None]:
         """What is changed within is changed together, or not at all."""
         with sqlite.translated(self.path, STATE), sqlite.transaction(self._connection):
             yield
 
     @cached_property
-    def agreed(self) -> Agreed:
-        return Agreed(self.path, self._connection)
+    def opt_in_record(self) -> OptInRecord:
+        return OptInRecord(self.path, self._connection)
 
     @cached_property
     def queue(self) -> Queue:
@@ -85,5 +85,5 @@ class State:
         return Suspicions(self.path, self._connection)
 
     @cached_property
-    def held_back(self) -> HeldBack:
-        return HeldBack(self.path, self._connection)
+    def deferred(self) -> DeferredSessions:
+        return DeferredSessions(self.path, self._connection)

@@ -22,8 +22,8 @@ UNDO_BYTES = 50_000_000
 EVENTS_BYTES = 50_000_000
 """A log that is longer loses its oldest batches, until the others are half of that."""
 _PRUNE_EVERY_BYTES = UNDO_BYTES // 10
-PRUNE_EVERY = timedelta(hours=6)
-A_LEAP = timedelta(days=3)
+PRUNE_INTERVAL = timedelta(hours=6)
+CLOCK_LEAP = timedelta(days=3)
 """When time went on by so much at once, somebody was away, or the clock is wrong: what is old is judged next time."""
 _COUNTER = ".pruned.json"
 _BLOCK_BYTES = 65_536
@@ -73,7 +73,7 @@ class EventLog:
         finally:
             self._batch = None
 
-    def keep(self, digest: str, data: bytes) -> None:
+    def store_undo(self, digest: str, data: bytes) -> None:
         """Store bytes that are about to be replaced, before they are."""
         try:
             files.make_private_folder(self._home.undo)
@@ -110,16 +110,16 @@ class EventLog:
         except FileNotFoundError:
             return
 
-    def backwards(self) -> Iterator[Event]:
+    def read_backwards(self) -> Iterator[Event]:
         """The same, newest first; no more of the log is read than is asked for."""
         for line in _lines_backwards(self._home.events_file):
             yield from _events(line)
 
     def last(self) -> Event | None:
         """The newest event."""
-        return next(self.backwards(), None)
+        return next(self.read_backwards(), None)
 
-    def kept(self, digest: str) -> bytes | None:
+    def read_undo(self, digest: str) -> bytes | None:
         """The bytes of an earlier state, while the undo store still has them."""
         try:
             return (self._home.undo / Path(digest).name).read_bytes()
@@ -141,9 +141,9 @@ class EventLog:
         now = self._clock().timestamp()
         last, grown = _read_counter(counter)
         grown += added
-        if grown >= _PRUNE_EVERY_BYTES or abs(now - last) >= PRUNE_EVERY.total_seconds():
+        if grown >= _PRUNE_EVERY_BYTES or abs(now - last) >= PRUNE_INTERVAL.total_seconds():
             # After a leap nothing is too old yet: it may be the clock that is wrong.
-            self._drop_old(now, by_age=not last or abs(now - last) < A_LEAP.total_seconds())
+            self._drop_old(now, by_age=not last or abs(now - last) < CLOCK_LEAP.total_seconds())
             last, grown = now, 0
         files.write_atomic(counter, json.dumps([last, grown]).encode(), fsync=False, mode=files.PRIVATE_FILE)
 

@@ -12,13 +12,13 @@ from pathlib import Path
 
 from memem.core import files
 
-HELD = 3
+LOCK_DESCRIPTOR = 3
 """The number under which a process is given the lock by the hook that has started it, which holds it already."""
-KEPT_SECONDS = 86_400.0
+EXPIRE_SECONDS = 86_400.0
 """What nobody has taken up for so long is dropped: a sweep finds its session by itself."""
 
 
-class Letters:
+class Inbox:
     """Those that one kind of settings has in a folder."""
 
     def __init__(self, folder: Path, name: str, held: int | None = None) -> None:
@@ -26,7 +26,7 @@ class Letters:
         self._name = Path(name).name
         self._held = held
 
-    def taking_turns(self) -> Iterator[tuple[str, Path]]:
+    def take_events(self) -> Iterator[tuple[str, Path]]:
         """Each letter's event and file, for as long as there are any and nobody else is at them."""
         while self._holds():
             yield from self._waiting()
@@ -59,7 +59,7 @@ class Letters:
         self._held = None
 
 
-def read_letter(path: Path) -> bytes | None:
+def read_event(path: Path) -> bytes | None:
     """What a letter says; None when somebody else has taken it."""
     try:
         return path.read_bytes()
@@ -71,7 +71,7 @@ def drop_old(folder: Path, now: float) -> None:
     """Those that nobody wants any more, and what a killed hook was writing."""
     with suppress(OSError):
         for entry in os.scandir(folder):
-            if not entry.name.endswith(".lock") and now - entry.stat().st_mtime > KEPT_SECONDS:
+            if not entry.name.endswith(".lock") and now - entry.stat().st_mtime > EXPIRE_SECONDS:
                 files.remove_quietly(Path(entry.path))
 
 

@@ -11,13 +11,13 @@ from memem.core import sqlite
 from memem.state.tables import Table, guarded
 
 ANSWERED, DEAD = "answered", "dead"
-MOST_DEAD = 500
+MAX_DEAD_LETTERS = 500
 """So many dead letters are kept, each of some turns: one that has failed for weeks, and that nobody has tried again,
 makes room."""
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class JournalRecord:
     """A chunk as it was sent, with the answer, or with the reason why there is none."""
 
     number: int
@@ -39,21 +39,21 @@ class Journal(Table):
     )
 
     @guarded
-    def answered(self, session: str, chunk: dict[str, Any], answer: list[dict[str, Any]], time: str) -> Record:
+    def add_answer(self, session: str, chunk: dict[str, Any], answer: list[dict[str, Any]], time: str) -> JournalRecord:
         """Keep an answer."""
         return self._add(session, ANSWERED, chunk, answer, "", time)
 
     @guarded
-    def bury(self, session: str, chunk: dict[str, Any], reason: str, time: str) -> Record:
+    def add_dead_letter(self, session: str, chunk: dict[str, Any], reason: str, time: str) -> JournalRecord:
         """Keep a dead letter, in the place of the oldest one when there are too many."""
         buried = self._add(session, DEAD, chunk, [], reason, time)
         newest = "SELECT number FROM journal WHERE state = ? ORDER BY number DESC LIMIT ?"
         drop = f"DELETE FROM journal WHERE state = ? AND number NOT IN ({newest})"  # noqa: S608 - fixed
-        self._connection.execute(drop, (DEAD, DEAD, MOST_DEAD))
+        self._connection.execute(drop, (DEAD, DEAD, MAX_DEAD_LETTERS))
         return buried
 
     @guarded
-    def revive(self, number: int, chunk: dict[str, Any], answer: list[dict[str, Any]]) -> None:
+    def answer_dead_letter(self, number: int, chunk: dict[str, Any], answer: list[dict[str, Any]]) -> None:
         """A dead letter that has its answer now."""
         statement = "UPDATE journal SET state = ?, chunk = ?, answer = ?, reason = '' WHERE number = ?"
         self._connection.execute(statement, (ANSWERED, json.dumps(chunk), json.dumps(answer), number))
@@ -64,7 +64,7 @@ class Journal(Table):
         self._connection.execute("DELETE FROM journal WHERE number = ?", (number,))
 
     @guarded
-    def open(self, session: str) -> list[Record]:
+    def unapplied(self, session: str) -> list[JournalRecord]:
         """A session's answers that are not applied, or not known to be."""
         return self._records("session = ? AND state = ?", (session, ANSWERED))
 
@@ -75,11 +75,11 @@ class Journal(Table):
         return [session for (session,) in self._connection.execute(query, (ANSWERED,))]
 
     @guarded
-    def dead(self) -> list[Record]:
+    def dead_letters(self) -> list[JournalRecord]:
         return self._records("state = ?", (DEAD,))
 
     @guarded
-    def all(self) -> list[Record]:
+    def records(self) -> list[JournalRecord]:
         return self._records("1", ())
 
     @guarded
@@ -90,16 +90,16 @@ class Journal(Table):
 
     def _add(
         self, session: str, state: str, chunk: dict[str, Any], answer: list[dict[str, Any]], reason: str, time: str
-    ) -> Record:
+    ) -> JournalRecord:
         added = self._connection.execute(
             "INSERT INTO journal (session, state, chunk, answer, reason, time) VALUES (?, ?, ?, ?, ?, ?)",
             (session, state, json.dumps(chunk), json.dumps(answer), reason, time),
         )
-        return Record(int(added.lastrowid or 0), session, state, chunk, answer, reason, time)
+        return JournalRecord(int(added.lastrowid or 0), session, state, chunk, answer, reason, time)
 
-    def _records(self, where: str, values: tuple[str, ...]) -> list[Record]:
+    def _records(self, where: str, values: tuple[str, ...]) -> list[JournalRecord]:
         query = f"SELECT * FROM journal WHERE {where} ORDER BY number"  # noqa: S608 - fixed conditions
         return [
-            Record(number, session, state, sqlite.stored(chunk, dict), sqlite.stored(answer, list), reason, time)
+            JournalRecord(number, session, state, sqlite.stored(chunk, dict), sqlite.stored(answer, list), reason, time)
             for number, session, state, chunk, answer, reason, time in self._connection.execute(query, values)
         ]

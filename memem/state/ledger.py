@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 from memem.core import sqlite
 from memem.core.errors import BudgetSpent, Usage
-from memem.state.tables import LONGEST_PAUSE, Table, guarded
+from memem.state.tables import MAX_PAUSE_SECONDS, Table, guarded
 
-DOLLARS_A_CALL = 0.01
+MIN_CALL_DOLLARS = 0.01
 """What a call counts for at least until its cost is known: 24,000 characters read and a dozen memories written by
 Haiku."""
 KEPT_DAYS = 90
@@ -23,7 +23,7 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Spent:
+class Spending:
     """What was spent, in a day or in a session."""
 
     calls: int = 0
@@ -48,14 +48,14 @@ class Ledger(Table):
     def reserve(self, day: str, session: str, limits: Limits) -> int:
         """Count a call that is about to be made; raises BudgetSpent instead when there is none left."""
         with sqlite.transaction(self._connection):
-            if used_up := self.used_up(day, limits):
+            if used_up := self.limit_reached(day, limits):
                 raise BudgetSpent(used_up)
             asked = "INSERT INTO calls VALUES (NULL, ?, ?, 'asked', 0, 0, ?)"
             row = self._connection.execute(asked, (day, session, self._next_one(day)))
             return int(row.lastrowid or 0)
 
     @guarded
-    def used_up(self, day: str, limits: Limits) -> str:
+    def limit_reached(self, day: str, limits: Limits) -> str:
         """Why there is no call left in a day; empty when there is one."""
         today = self.spent(day)
         if today.calls >= limits.calls:
@@ -80,11 +80,11 @@ class Ledger(Table):
         self._connection.execute("DELETE FROM calls WHERE day < ?", (before,))
 
     @guarded
-    def spent(self, day: str) -> Spent:
+    def spent(self, day: str) -> Spending:
         return self._sum("day = ?", day)
 
     @guarded
-    def spent_in(self, session: str) -> Spent:
+    def spent_in(self, session: str) -> Spending:
         return self._sum("session = ?", session)
 
     @guarded
@@ -93,10 +93,10 @@ class Ledger(Table):
         return int(self._connection.execute("SELECT ifnull(max(number), 0) FROM calls").fetchone()[0])
 
     @guarded
-    def spent_since(self, number: int) -> dict[str, Spent]:
+    def spent_since(self, number: int) -> dict[str, Spending]:
         """The spending of each session in calls after the one of this number."""
         query = f"SELECT session, {_SUMS} FROM calls WHERE number > ? GROUP BY session"  # noqa: S608 - fixed
-        return {session: Spent(*row) for session, *row in self._connection.execute(query, (number,))}
+        return {session: Spending(*row) for session, *row in self._connection.execute(query, (number,))}
 
     @guarded
     def has_call(self, day: str, session: str) -> bool:
@@ -105,26 +105,26 @@ class Ledger(Table):
         return self._connection.execute(query, (day, session)).fetchone() is not None
 
     @guarded
-    def trip(self, until: float, reason: str) -> None:
+    def start_pause(self, until: float, reason: str) -> None:
         """Nobody is to ask before `until`."""
         self._connection.execute("INSERT OR REPLACE INTO breaker VALUES (1, ?, ?, ?)", (self.failures(), until, reason))
 
     @guarded
-    def failed(self) -> int:
+    def count_failure(self) -> int:
         """One more call in a row has failed, whoever made it; how many that makes."""
         statement = """INSERT INTO breaker VALUES (1, 1, 0, '') ON CONFLICT (one) DO UPDATE SET failures = failures + 1
                        RETURNING failures"""
         return int(self._connection.execute(statement).fetchone()[0])
 
     @guarded
-    def worked(self) -> None:
+    def reset_failures(self) -> None:
         self._connection.execute("DELETE FROM breaker")
 
     @guarded
-    def stopped(self, now: float) -> tuple[str, float] | None:
+    def pause(self, now: float) -> tuple[str, float] | None:
         """Why nobody is to ask now, and until when; None when everybody may."""
         query = "SELECT reason, until FROM breaker WHERE until > ? AND until <= ?"
-        found: tuple[str, float] | None = self._connection.execute(query, (now, now + LONGEST_PAUSE)).fetchone()
+        found: tuple[str, float] | None = self._connection.execute(query, (now, now + MAX_PAUSE_SECONDS)).fetchone()
         return found
 
     @guarded
@@ -133,11 +133,11 @@ class Ledger(Table):
         found = self._connection.execute("SELECT failures FROM breaker").fetchone()
         return int(found[0]) if found else 0
 
-    def _sum(self, where: str, value: str) -> Spent:
+    def _sum(self, where: str, value: str) -> Spending:
         row = self._connection.execute(f"SELECT {_SUMS} FROM calls WHERE {where}", (value,)).fetchone()  # noqa: S608
-        return Spent(*row)
+        return Spending(*row)
 
     def _next_one(self, day: str) -> float:
         """What the next call of a day counts for: as much as the dearest before it, which may be under way still."""
         found = self._connection.execute("SELECT max(dollars) FROM calls WHERE day = ?", (day,)).fetchone()
-        return max(DOLLARS_A_CALL, found[0] or 0.0)
+        return max(MIN_CALL_DOLLARS, found[0] or 0.0)

@@ -20,7 +20,7 @@ from memem.core.tombstone import Tombstone
 
 
 @dataclass(frozen=True, slots=True)
-class KnownStale:
+class StaleNote:
     """Of a note whose statement has the fingerprint `of`: what it stands on, and why it is stale.
 
     `because` is None when nobody has found it so, and empty when it is not, whatever its file says. `digest` is of the
@@ -39,7 +39,7 @@ class KnownStale:
 class StaleRecord:
     """Of one vault: notes by id; by project, after which id the next look goes on, and what kept one from judging."""
 
-    notes: Mapping[str, KnownStale] = field(default_factory=dict)
+    notes: Mapping[str, StaleNote] = field(default_factory=dict)
     places: Mapping[str, str] = field(default_factory=dict)
     withheld: Mapping[str, str] = field(default_factory=dict)
 
@@ -71,7 +71,7 @@ def apply_stale(path: Path, memory: Memory, statement: str) -> tuple[Memory, str
     return memory, ""
 
 
-def _all_known(path: Path, id: str) -> list[KnownStale]:
+def _all_known(path: Path, id: str) -> list[StaleNote]:
     """In every vault: a note that a person wrote without an id is known by its path, which others may have too."""
     return [each.notes[id] for each in _records(path).values() if id in each.notes]
 
@@ -92,12 +92,12 @@ def _parsed(path: Path, stamp: Stamp) -> Mapping[str, StaleRecord]:
 
 
 def _record(told: dict[str, Any]) -> StaleRecord:
-    notes = {id: KnownStale(**{**each, "anchors": tuple(each["anchors"])}) for id, each in told["notes"].items()}
+    notes = {id: StaleNote(**{**each, "anchors": tuple(each["anchors"])}) for id, each in told["notes"].items()}
     return StaleRecord(notes, told["places"], told["withheld"])
 
 
 @dataclass(frozen=True, slots=True)
-class Gone:
+class VanishedNote:
     """A note that went away, when that was seen, and the most that were away with it at any time, itself included."""
 
     id: str
@@ -109,20 +109,20 @@ class Gone:
 
 
 @dataclass
-class Away:
+class VanishedNotes:
     """All that are away from one vault, and the salts of their tombstones."""
 
     salts: dict[str, bytes] = field(default_factory=dict)
-    notes: list[Gone] = field(default_factory=list)
+    notes: list[VanishedNote] = field(default_factory=list)
 
 
-def read_vanished(path: Path, vault_id: str) -> Away:
+def read_vanished(path: Path, vault_id: str) -> VanishedNotes:
     """Those of a vault."""
     return _away(_all(path).get(vault_id))
 
 
 @contextmanager
-def changing_vanished(path: Path, vault_id: str, *, fsync: bool) -> Iterator[Away]:
+def edit_vanished(path: Path, vault_id: str, *, fsync: bool) -> Iterator[VanishedNotes]:
     """Those of a vault, to be changed; nobody else does meanwhile. The file goes when nothing is left in it."""
     files.make_private_folder(path.parent)
     with _alone(path.with_suffix(".lock")):
@@ -149,12 +149,14 @@ def _all(path: Path) -> dict[str, Any]:
     return told if isinstance(told, dict) else {}
 
 
-def _away(told: Any) -> Away:
+def _away(told: Any) -> VanishedNotes:
     try:
         salts = {name: bytes.fromhex(salt) for name, salt in told["salts"].items()}
-        return Away(salts, [Gone(**{**each, "tombstone": _tombstone(each["tombstone"])}) for each in told["notes"]])
+        return VanishedNotes(
+            salts, [VanishedNote(**{**each, "tombstone": _tombstone(each["tombstone"])}) for each in told["notes"]]
+        )
     except (TypeError, ValueError, KeyError, AttributeError):
-        return Away()
+        return VanishedNotes()
 
 
 def _tombstone(told: dict[str, Any]) -> Tombstone:
@@ -162,7 +164,7 @@ def _tombstone(told: dict[str, Any]) -> Tombstone:
     return Tombstone(**stated)
 
 
-def _told(away: Away) -> dict[str, Any]:
+def _told(away: VanishedNotes) -> dict[str, Any]:
     used = {each.tombstone.salt for each in away.notes}
     salts = {name: salt.hex() for name, salt in away.salts.items() if name in used}
     return {"salts": salts, "notes": [asdict(each) for each in away.notes]}

@@ -6,7 +6,7 @@ from dataclasses import astuple, dataclass
 from pathlib import Path
 
 from memem.core import files, sqlite
-from memem.state.tables import LONGEST_PAUSE, STATE, Table, guarded
+from memem.state.tables import MAX_PAUSE_SECONDS, STATE, Table, guarded
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Queue(Table):
     def due(self, now: float, marked_since: float = 0.0) -> list[Mark]:
         """Those that may be taken up now: not of sessions that wait after a failure."""
         waits = "SELECT session FROM sessions WHERE not_before > ? AND not_before <= ?"
-        return self._marks(f"session NOT IN ({waits}) AND marked >= ?", (now, now + LONGEST_PAUSE, marked_since))
+        return self._marks(f"session NOT IN ({waits}) AND marked >= ?", (now, now + MAX_PAUSE_SECONDS, marked_since))
 
     def _marks(self, where: str, values: tuple[float, ...]) -> list[Mark]:
         query = f"SELECT session, path, flush, expected FROM queue WHERE {where} ORDER BY marked, session"  # noqa: S608
@@ -96,7 +96,7 @@ class SmallSession:
 _COLUMNS = "session, small_sessions.path, project, characters, small_sessions.size, small_sessions.mtime, since"
 
 
-class HeldBack(Table):
+class DeferredSessions(Table):
     """Small sessions until they are packed, and sessions with skipped SDK turns until those may be mined."""
 
     TABLES = (
@@ -124,7 +124,7 @@ class HeldBack(Table):
     @guarded
     def small_due(self, now: float) -> list[SmallSession]:
         """Small sessions that do not wait after a failure."""
-        return self._small("NOT (ifnull(not_before, 0) > ? AND not_before <= ?)", (now, now + LONGEST_PAUSE))
+        return self._small("NOT (ifnull(not_before, 0) > ? AND not_before <= ?)", (now, now + MAX_PAUSE_SECONDS))
 
     @guarded
     def remove_small(self, session: str) -> None:

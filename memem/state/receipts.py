@@ -12,12 +12,12 @@ from memem.state.tables import CONTEXTS, Table
 
 PROMPT, SESSION_START, FILE = "prompt", "session start", "file"
 UNUSED = "no"
-RUNNERS_UP = 3
+MAX_RUNNERS_UP = 3
 """So many of those that were not shown are told of."""
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class ReceiptItem:
     """A memory that was shown, or nearly was.
 
     `terms` are words of the prompt, or of what it refers to, that stand in the memory; of the others, which may be
@@ -69,20 +69,20 @@ class Receipt:
     characters: int = 0
     line: float = 0.0
     degraded: str = ""
-    items: tuple[Item, ...] = ()
+    items: tuple[ReceiptItem, ...] = ()
     number: int = 0  # given when it is kept
     followed: bool = False
 
     @property
-    def shown(self) -> tuple[Item, ...]:
+    def shown(self) -> tuple[ReceiptItem, ...]:
         return tuple(item for item in self.items if item.shown)
 
     @property
-    def runners_up(self) -> tuple[Item, ...]:
+    def runners_up(self) -> tuple[ReceiptItem, ...]:
         return tuple(item for item in self.items if not item.shown)
 
     @property
-    def to_judge(self) -> tuple[Item, ...]:
+    def to_judge(self) -> tuple[ReceiptItem, ...]:
         """What was shown since it was called for: only of that its use, or the want of it, says something."""
         called_for = self.event in (PROMPT, FILE) and bool(self.session)
         return tuple(item for item in self.shown if not item.pinned) if called_for else ()
@@ -123,7 +123,7 @@ class Receipts(Table):
     @guarded
     def add(self, receipt: Receipt) -> int:
         """Keep a receipt, instead of the oldest one when there are too many; returns its number."""
-        items = [*receipt.shown[:MOST_SHOWN], *receipt.runners_up[:RUNNERS_UP]]
+        items = [*receipt.shown[:MOST_SHOWN], *receipt.runners_up[:MAX_RUNNERS_UP]]
         values = (*_values(receipt), _as_json(items), not receipt.to_judge)
         with sqlite.transaction(self._connection):
             marks = ", ".join("?" * len(values))
@@ -140,7 +140,7 @@ class Receipts(Table):
         return next(iter(self._receipts(f"{where} ORDER BY number DESC LIMIT 1", values)), None)
 
     @guarded
-    def of_memory(self, identity: str, limit: int) -> list[Receipt]:
+    def for_memory(self, identity: str, limit: int) -> list[Receipt]:
         """The last receipts of a memory being shown, the newest first."""
         shows = "json_extract(value, '$.id') = ? AND json_extract(value, '$.shown') IS NULL"  # as an item states it
         # Most receipts do not hold the id at all, and need not be parsed.
@@ -153,11 +153,11 @@ class Receipts(Table):
         return self._receipts("judged = 0 AND session = ? ORDER BY number", (session,))
 
     @guarded
-    def is_any_unjudged(self) -> bool:
+    def has_unjudged(self) -> bool:
         return self._connection.execute("SELECT 1 FROM receipts WHERE judged = 0 LIMIT 1").fetchone() is not None
 
     @guarded
-    def give_up(self, before: float) -> None:
+    def expire_unjudged(self, before: float) -> None:
         """What was shown before a moment is not judged any more: its session was interrupted, or is gone."""
         self._connection.execute("UPDATE receipts SET judged = 1 WHERE judged = 0 AND time < ?", (before,))
 
@@ -229,16 +229,16 @@ def _values(receipt: Receipt) -> tuple[Any, ...]:
 def _receipt(columns: tuple[Any, ...]) -> Receipt:
     time, event, session, project, prompt, reason, characters, line, degraded, followed, items, number = columns
     try:
-        held = tuple(map(Item.from_json, sqlite.stored(items, list)))
+        held = tuple(map(ReceiptItem.from_json, sqlite.stored(items, list)))
     except (TypeError, AttributeError):
         raise sqlite3.DatabaseError(sqlite.NOT_OURS) from None
     stated = Receipt(time, event, session, project, prompt, reason, characters, line, degraded, held, number)
     return replace(stated, followed=True) if followed else stated
 
 
-def _without_words(item: Item, identity: str) -> Item:
+def _without_words(item: ReceiptItem, identity: str) -> ReceiptItem:
     return replace(item, title="", terms=(), used="") if item.id == identity else item
 
 
-def _as_json(items: Sequence[Item]) -> str:
+def _as_json(items: Sequence[ReceiptItem]) -> str:
     return json.dumps([item.as_json() for item in items], ensure_ascii=False, separators=(",", ":"))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from memem.state.tables import Table, guarded
 
 WAITING, CONTRADICT, COMPATIBLE = VERDICTS = ("waiting", "contradict", "compatible")
-MOST_TRIES = 3
+MAX_TRIES = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +15,7 @@ class Suspicion:
 
     one: str
     other: str
-    said: str
+    statements: str
     verdict: str = WAITING
     why: str = ""
 
@@ -34,7 +34,7 @@ class Suspicions(Table):
         self._connection.executemany(
             """INSERT INTO suspicions VALUES (?, ?, ?, ?, '', 0) ON CONFLICT (one, other) DO UPDATE SET
                said = excluded.said, verdict = excluded.verdict, why = '', tries = 0 WHERE said <> excluded.said""",
-            [(each.one, each.other, each.said, WAITING) for each in suspicions],
+            [(each.one, each.other, each.statements, WAITING) for each in suspicions],
         )
 
     @guarded
@@ -42,22 +42,22 @@ class Suspicions(Table):
         """Those that the model is to be asked about, the least tried first."""
         query = """SELECT one, other, said, verdict, why FROM suspicions WHERE verdict = ? AND tries < ?
             ORDER BY tries, one, other LIMIT ?"""
-        return [Suspicion(*row) for row in self._connection.execute(query, (WAITING, MOST_TRIES, most))]
+        return [Suspicion(*row) for row in self._connection.execute(query, (WAITING, MAX_TRIES, most))]
 
     @guarded
-    def tried(self, suspicions: Iterable[Suspicion]) -> None:
+    def count_try(self, suspicions: Iterable[Suspicion]) -> None:
         """Somebody is about to ask: what fails every time is not asked for ever."""
         pairs = [(each.one, each.other) for each in suspicions]
         self._connection.executemany("UPDATE suspicions SET tries = tries + 1 WHERE one = ? AND other = ?", pairs)
 
     @guarded
     def judge(self, suspicion: Suspicion, verdict: str, why: str) -> None:
-        changed = (verdict, why, suspicion.one, suspicion.other, suspicion.said)
+        changed = (verdict, why, suspicion.one, suspicion.other, suspicion.statements)
         statement = "UPDATE suspicions SET verdict = ?, why = ? WHERE one = ? AND other = ? AND said = ?"
         self._connection.execute(statement, changed)
 
     @guarded
-    def all(self) -> list[Suspicion]:
+    def pairs(self) -> list[Suspicion]:
         return [
             Suspicion(*row) for row in self._connection.execute("SELECT one, other, said, verdict, why FROM suspicions")
         ]

@@ -19,7 +19,7 @@ UNUSABLE = (StateUnusable, HomeError, Busy)
 """How the record of contexts may be found by those who do without it then."""
 guarded = sqlite.guarding(STATE)
 
-LONGEST_PAUSE = 8 * 86_400.0
+MAX_PAUSE_SECONDS = 8 * 86_400.0
 """In seconds. Nobody waits longer, not even for a weekly limit: a later moment is the work of a wrong clock."""
 
 

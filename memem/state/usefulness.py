@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from memem.workspace import Workspace
 
 
-MOST_FACTOR = 0.08
+MAX_BOOST = 0.08
 """How far use can lift or lower a memory. It is a hint: what was used may have been used for nothing, and what left no
 trace may have helped. So it decides between two that are about as relevant, and never overturns relevance."""
-PATIENCE = 4.0
+HALF_EFFECT_USES = 4.0
 """How much has to be seen before it counts: so many uses bring half of what use can bring at all."""
 UNUSED_WEIGHT = 0.25
 """To leave no trace says less than to leave one."""
@@ -25,7 +25,7 @@ UNUSED_WEIGHT = 0.25
 def multiplier(shown: int, used: int) -> float:
     """What a memory's use counts in ranking: 1 as long as nothing is known, and never far from it."""
     unused = UNUSED_WEIGHT * (shown - used)
-    return 1 + MOST_FACTOR * (used - unused) / (used + unused + PATIENCE)
+    return 1 + MAX_BOOST * (used - unused) / (used + unused + HALF_EFFECT_USES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +40,12 @@ class Usefulness:
 UNSEEN = Usefulness()
 
 
-def factors(ws: Workspace, ids: Sequence[str]) -> dict[str, float]:
+def boosts(ws: Workspace, ids: Sequence[str]) -> dict[str, float]:
     """What the use of memories counts in their ranking; of those without any, nothing."""
     return {identity: multiplier(*counted) for identity, counted in tally(ws, ids).items()}
 
 
-def of_memory(ws: Workspace, identity: str) -> Usefulness:
+def usefulness_of(ws: Workspace, identity: str) -> Usefulness:
     """How one memory fared."""
     counted = tally(ws, [identity]).get(identity, (0, 0))
     return Usefulness(*counted, round(multiplier(*counted), 4))

@@ -133,7 +133,7 @@ def _set_aside(ws: Workspace) -> Iterator[Note]:
 def _taken_out(ws: Workspace, wanted: str) -> list[Note]:
     """Notes that are in the undo store alone: an undo took them out, or somebody deleted them."""
     found: dict[str, Note] = {}
-    for event in ws.events.backwards():
+    for event in ws.events.read_backwards():
         if event.id.lower().startswith(wanted) and event.id not in found:
             note = _parsed(ws, event.after, event.path, event.id) or _parsed(ws, event.before, event.path, event.id)
             found |= {event.id: note} if note else {}
@@ -166,7 +166,7 @@ def _traces(ws: Workspace, found: list[Note]) -> Traces:
 
 def _parsed(ws: Workspace, digest: str, path: str, identity: str) -> Note | None:
     """A state that a note had, if the undo store still has it."""
-    data = ws.events.kept(digest) if digest else None
+    data = ws.events.read_undo(digest) if digest else None
     try:
         return notes.parse(path, data, identity) if data else None
     except NoteError:

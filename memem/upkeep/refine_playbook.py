@@ -164,7 +164,7 @@ def refine(ws: Workspace, folder: Path) -> int:
     memories = _unasked(ws, project)
     session, today = f"playbook {project}", ws.today()
     ledger = ws.state.ledger
-    if not memories or ledger.has_call(today, session) or ledger.used_up(today, ask.limits(ws)):
+    if not memories or ledger.has_call(today, session) or ledger.limit_reached(today, ask.limits(ws)):
         return 0
     question = build_question(project, list(memories.values()))
     answer = ask.asked_besides(ws, claude, session, question, SCHEMA, parse_lines)
@@ -185,7 +185,7 @@ def _may_ask(ws: Workspace, folder: Path) -> bool:
     """Whether its user has agreed that a model reads what is said here, and nobody waits for it to recover."""
     if ws.is_a_call_of_ours or not consent.opted_in(ws) or not may_be_mined(folder):
         return False
-    return ws.state.ledger.stopped(ws.clock().timestamp()) is None
+    return ws.state.ledger.pause(ws.clock().timestamp()) is None
 
 
 def _unasked(ws: Workspace, project: str) -> dict[str, Memory]:

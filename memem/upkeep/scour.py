@@ -42,7 +42,7 @@ def journal(ws: Workspace, traces: Traces) -> bool:
     if not ws.home.state_file.exists():
         return False
     changed = False
-    for record in ws.state.journal.all():
+    for record in ws.state.journal.records():
         turns = [_without(turn, traces) for turn in record.chunk["turns"]]
         answer = [_rest(each, traces) for each in record.answer]
         if turns == record.chunk["turns"] and answer == record.answer:

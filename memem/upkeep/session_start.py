@@ -29,7 +29,7 @@ from memem.search.encoders import model
 from memem.search.graph import build
 from memem.search.refresh import refresh
 from memem.state import contexts, inbox, ledger
-from memem.state.events import A_LEAP, PRUNE_EVERY
+from memem.state.events import CLOCK_LEAP, PRUNE_INTERVAL
 from memem.upkeep import refine_playbook
 
 if TYPE_CHECKING:
@@ -93,14 +93,14 @@ def _is_steady(ws: Workspace) -> bool:
     that is wrong, also when the next session begins at once."""
     mark, now = ws.home.upkeep_mark, ws.clock().timestamp()
     last = files.stamp(mark)
-    since = PRUNE_EVERY.total_seconds() if last is None else abs(now - last[0] / 1e9)
-    if since < PRUNE_EVERY.total_seconds():
+    since = PRUNE_INTERVAL.total_seconds() if last is None else abs(now - last[0] / 1e9)
+    if since < PRUNE_INTERVAL.total_seconds():
         return False
     with using_home(ws.home):
         files.make_private_folder(mark.parent)
         mark.touch(files.PRIVATE_FILE)
         os.utime(mark, (now, now))
-    return since < A_LEAP.total_seconds()
+    return since < CLOCK_LEAP.total_seconds()
 
 
 def check_recall(ws: Workspace) -> None:
@@ -185,7 +185,7 @@ def _tidy_state(ws: Workspace) -> None:
         ws.state.ledger.prune((now - timedelta(days=ledger.KEPT_DAYS)).date().isoformat())
         before = now - timedelta(days=OWN_CALL_DAYS)
         ws.state.sessions.prune(before.timestamp(), iso(before))
-        ws.state.held_back.prune()
+        ws.state.deferred.prune()
 
 
 def _look(ws: Workspace) -> None:

@@ -448,7 +448,7 @@ def test_the_client_and_the_engine_agree_on_what_says_that_it_was_late(
 
 
 def test_the_client_and_those_that_it_starts_agree_on_what_it_leaves_them(ws: Workspace) -> None:
-    assert client.HELD == inbox.HELD
+    assert client.LOCK_DESCRIPTOR == inbox.LOCK_DESCRIPTOR
     assert client.OWN_FOLDER == OWN_FOLDER
     assert set(client.LATER) == set(command.FLUSHES)
     assert client.JUDGING == command.JUDGED

@@ -73,7 +73,7 @@ def test_a_few_words_wait_for_more_and_at_the_end_for_other_sessions(
     session.human(fact("one"))
     work(miner, event, session)
     assert sent(claude) == {}
-    assert [each.session for each in miner.state.held_back.small()] == held
+    assert [each.session for each in miner.state.deferred.small()] == held
 
 
 def test_a_turn_is_mined_once_however_many_events_tell_of_it(
@@ -131,7 +131,7 @@ def test_what_was_shown_is_judged_once_the_turn_has_ended(
 ) -> None:
     identity = shown(ws, session)
     work(ws, event, session)
-    assert usefulness.of_memory(ws, identity).used == used
+    assert usefulness.usefulness_of(ws, identity).used == used
 
 
 @pytest.mark.parametrize("event", MINING)
@@ -173,7 +173,7 @@ def test_a_session_that_has_no_name_or_never_was_is_not_judged(
 def test_an_event_without_a_transcript_is_judged_by_the_last_message(ws: Workspace, session: Transcript) -> None:
     identity = shown(ws, session)
     work(ws, "Stop", session, transcript_path="", last_assistant_message=f"Yes, says {identity[:8]}.")
-    assert usefulness.of_memory(ws, identity).used == 1
+    assert usefulness.usefulness_of(ws, identity).used == 1
 
 
 @pytest.mark.parametrize(("event", "waits"), [("Stop", True), ("SessionEnd", False)])

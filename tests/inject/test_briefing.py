@@ -75,7 +75,7 @@ def test_an_empty_memory_says_nothing_and_notes_nothing(ws: Workspace, shop: Pat
     refresh.refresh(ws)
     assert brief(ws, shop) == ""
     assert session_start.banner(ws, cwd=shop) == "memem: no memories of shop yet · mining off (/memem-mine)"
-    assert not ws.contexts.is_known("s1")
+    assert not ws.contexts.has_session("s1")
 
 
 def test_memories_of_other_projects_alone_say_nothing(ws: Workspace, shop: Path) -> None:
@@ -465,7 +465,7 @@ def test_while_the_index_is_being_made_only_that_is_said(
     facts = ["- Project: shop", f"- Memories: {session_start.UNREAD}"]
     assert text == quote.page((quote.WORKING, facts))
     assert session_start.banner(ws, cwd=shop) == "memem: the index is being built · mining off (/memem-mine)"
-    assert not ws.contexts.is_known("s1")
+    assert not ws.contexts.has_session("s1")
     assert harness.said(text) == ""
 
 

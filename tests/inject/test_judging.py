@@ -228,7 +228,7 @@ def test_a_record_that_cannot_be_used_is_not_looked_for_after_every_turn(shop: W
     assert not shop.home.shown_unjudged.exists()
 
 
-@pytest.mark.parametrize("method", ["unjudged", "is_any_unjudged"])
+@pytest.mark.parametrize("method", ["unjudged", "has_unjudged"])
 def test_a_record_that_others_hold_is_looked_for_after_the_next_turn(
     shop: Workspace, session: Transcript, monkeypatch: pytest.MonkeyPatch, method: str
 ) -> None:
@@ -307,12 +307,12 @@ def test_what_was_used_counts_more_and_what_was_not_less(
     prompted(shop, clock, session, SIGNING, CARTS)
     session.claude("With RS256.")
     judge(shop, session)
-    counted = state_usefulness.factors(shop, [SIGNING.id, CARTS.id, "another"])
+    counted = state_usefulness.boosts(shop, [SIGNING.id, CARTS.id, "another"])
     assert counted[SIGNING.id] > 1 > counted[CARTS.id]
     assert set(counted) == {SIGNING.id, CARTS.id}
-    assert state_usefulness.of_memory(shop, SIGNING.id) == state_usefulness.Usefulness(1, 1, 1.016)
+    assert state_usefulness.usefulness_of(shop, SIGNING.id) == state_usefulness.Usefulness(1, 1, 1.016)
 
 
 def test_factors_of_nothing_cost_nothing(ws: Workspace) -> None:
-    assert state_usefulness.factors(ws, [SIGNING.id]) == {}
+    assert state_usefulness.boosts(ws, [SIGNING.id]) == {}
     assert not ws.home.contexts_file.exists()

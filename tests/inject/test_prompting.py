@@ -106,7 +106,7 @@ def test_a_prompt_that_needs_none_gets_silence_and_a_reason(
 def test_what_nobody_said_gets_nothing(filled: Workspace, shop: Path, mode: str, prompt: str) -> None:
     found = prompted(change_settings(filled, injection_mode=mode), prompt, shop)
     assert (found.text, found.reason) == ("", UNSAID)
-    assert not filled.contexts.is_known("s1")
+    assert not filled.contexts.has_session("s1")
 
 
 @pytest.mark.parametrize("prompt", ["/etc/keys: are access tokens signed with RS256?", "//RS256 access tokens signed"])
@@ -127,7 +127,7 @@ def test_in_the_mode_tool_nothing_is_said(filled: Workspace, shop: Path) -> None
     assert found.text == ""
     assert "MEMEM_INJECTION_MODE is tool" in found.reason
     assert filled.contexts.shown("s1") == []
-    assert not filled.contexts.is_known("s1")
+    assert not filled.contexts.has_session("s1")
 
 
 @pytest.mark.parametrize("mode", ["auto", "hybrid"])

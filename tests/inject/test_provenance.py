@@ -9,7 +9,7 @@ from memem.core.errors import NotFound
 from memem.core.memory import Memory
 from memem.inject import provenance
 from memem.notes import save, write
-from memem.state.cursors import Session
+from memem.state.cursors import SessionRecord
 from memem.workspace import Workspace
 from tests.transcripts import Transcript
 
@@ -68,14 +68,14 @@ def test_the_session_is_looked_for_where_it_was_mined(ws: Workspace, tmp_path: P
     elsewhere = tmp_path / "elsewhere" / "s1.jsonl"
     elsewhere.parent.mkdir()
     session.path.rename(elsewhere)
-    ws.state.sessions.put(Session("s1", str(elsewhere)))
+    ws.state.sessions.put(SessionRecord("s1", str(elsewhere)))
     assert provenance.why(ws, mined(ws)).transcript == str(elsewhere)
 
 
 def test_a_session_that_was_moved_since_is_looked_for_where_such_files_are(
     ws: Workspace, tmp_path: Path, session: Transcript
 ) -> None:
-    ws.state.sessions.put(Session("s1", str(tmp_path / "gone" / "s1.jsonl")))
+    ws.state.sessions.put(SessionRecord("s1", str(tmp_path / "gone" / "s1.jsonl")))
     assert provenance.why(ws, mined(ws)).transcript == str(session.path)
 
 

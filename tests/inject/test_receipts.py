@@ -10,15 +10,15 @@ from syrupy.assertion import SnapshotAssertion
 
 from memem.core.memory import Entry, Hit, Memory, Slice
 from memem.inject.receipt_text import in_words, of_entry, of_slice
-from memem.state.receipts import FILE, PROMPT, SESSION_START, Item, Receipt
+from memem.state.receipts import FILE, PROMPT, SESSION_START, Receipt, ReceiptItem
 
 ZONE = timezone(timedelta(hours=1))
 TIME = 1_772_352_000.0
-SIGNING = Item("3f2c9a1e-8d1b", "How tokens are signed", confidence=0.83, cosine=0.62, terms=("rs256", "tokens"))
-CARTS = Item(
+SIGNING = ReceiptItem("3f2c9a1e-8d1b", "How tokens are signed", confidence=0.83, cosine=0.62, terms=("rs256", "tokens"))
+CARTS = ReceiptItem(
     "00000002-8d1b", "When carts expire", shown=False, confidence=0.31, cosine=0.2, kept_out="not likely enough to help"
 )
-KNOWN = Item(
+KNOWN = ReceiptItem(
     "00000003-8d1b",
     "Where keys are",
     shown=False,
@@ -28,13 +28,13 @@ KNOWN = Item(
 )
 
 
-def told(*items: Item, **more: object) -> str:
+def told(*items: ReceiptItem, **more: object) -> str:
     known: dict[str, object] = {"project": "shop", "line": 0.5, "characters": 1_640}
     return "\n".join(in_words(Receipt(TIME, items=items, **({"event": PROMPT} | known | more)), ZONE))  # type: ignore[arg-type]
 
 
 def test_what_was_shown_is_explained_with_what_nearly_was(snapshot: SnapshotAssertion) -> None:
-    assert told(SIGNING, Item("00000009-0000", pinned=True), CARTS, KNOWN) == snapshot
+    assert told(SIGNING, ReceiptItem("00000009-0000", pinned=True), CARTS, KNOWN) == snapshot
 
 
 def test_why_nothing_was_said_is_explained(snapshot: SnapshotAssertion) -> None:
@@ -43,7 +43,7 @@ def test_why_nothing_was_said_is_explained(snapshot: SnapshotAssertion) -> None:
 
 
 def test_a_session_that_began_and_a_file_are_explained(snapshot: SnapshotAssertion) -> None:
-    item = Item("00000007-0000", "The shop is the checkout backend")
+    item = ReceiptItem("00000007-0000", "The shop is the checkout backend")
     assert [told(item, event=SESSION_START, line=0.0), told(item, SIGNING, event=FILE, line=0.0)] == snapshot
 
 
@@ -58,14 +58,14 @@ def test_an_occasion_of_another_kind_is_named_as_it_is() -> None:
 
 
 def test_what_came_of_it_is_told_once_it_is_known() -> None:
-    used = Item("00000001-0000", "A", used="its id stands in the answer")
+    used = ReceiptItem("00000001-0000", "A", used="its id stands in the answer")
     assert told(used).splitlines()[1] == "  A (00000001): It was used: its id stands in the answer."
-    assert told(Item("00000001-0000", "A", used="no")).endswith("A (00000001): Nothing shows that it was used.")
-    assert told(Item("00000001-0000", "A")).endswith("A (00000001)")
+    assert told(ReceiptItem("00000001-0000", "A", used="no")).endswith("A (00000001): Nothing shows that it was used.")
+    assert told(ReceiptItem("00000001-0000", "A")).endswith("A (00000001)")
 
 
 def test_how_near_a_memory_is_in_meaning_has_a_word_and_a_number() -> None:
-    near = [told(Item("00000001-0000", "A", cosine=cosine)).splitlines()[1] for cosine in (0.62, 0.41, 0.1)]
+    near = [told(ReceiptItem("00000001-0000", "A", cosine=cosine)).splitlines()[1] for cosine in (0.62, 0.41, 0.1)]
     assert [line.partition("It is ")[2] for line in near] == [
         "near in meaning (0.62).",
         "half near in meaning (0.41).",
@@ -74,21 +74,21 @@ def test_how_near_a_memory_is_in_meaning_has_a_word_and_a_number() -> None:
 
 
 def test_several_pinned_ones_are_counted_and_not_named() -> None:
-    pinned = [Item(f"0000000{number}-0000", pinned=True) for number in range(3)]
+    pinned = [ReceiptItem(f"0000000{number}-0000", pinned=True) for number in range(3)]
     assert told(*pinned).splitlines()[1:] == ["  3 pinned memories of the project came along."]
 
 
 def test_of_many_words_some_are_named() -> None:
     terms = tuple(f"word{number}" for number in range(9))
-    assert "“word5” and 3 more words with the prompt" in told(Item("00000001-0000", "A", terms=terms))
-    assert "“word5” and 1 more word with the prompt" in told(Item("00000001-0000", "A", terms=terms[:7]))
-    assert "It shares “word0” with the prompt." in told(Item("00000001-0000", "A", terms=terms[:1]))
+    assert "“word5” and 3 more words with the prompt" in told(ReceiptItem("00000001-0000", "A", terms=terms))
+    assert "“word5” and 1 more word with the prompt" in told(ReceiptItem("00000001-0000", "A", terms=terms[:7]))
+    assert "It shares “word0” with the prompt." in told(ReceiptItem("00000001-0000", "A", terms=terms[:1]))
 
 
 def test_what_kept_a_memory_out_is_told_as_it_was_and_never_guessed() -> None:
-    near = Item("00000001-0000", "A", shown=False, kept_out="no room.")
+    near = ReceiptItem("00000001-0000", "A", shown=False, kept_out="no room.")
     assert told(near).splitlines()[-1] == "  A (00000001): Kept out: no room."
-    old = Item("00000001-0000", "A", shown=False, confidence=0.2)
+    old = ReceiptItem("00000001-0000", "A", shown=False, confidence=0.2)
     assert told(old).splitlines()[2] == "  A (00000001): 20 % likely to help."
 
 
@@ -107,7 +107,7 @@ def test_what_kept_a_memory_out_is_told_as_it_was_and_never_guessed() -> None:
 def test_a_percentage_is_on_the_right_side_of_the_line(
     confidence: float, line: float, percent: str, least: str
 ) -> None:
-    lines = told(Item("00000001-0000", "A", shown=confidence >= line, confidence=confidence), line=line)
+    lines = told(ReceiptItem("00000001-0000", "A", shown=confidence >= line, confidence=confidence), line=line)
     assert f": {percent} likely to help." in lines
     assert f"at least {least} likely to help." in lines
 
@@ -115,11 +115,11 @@ def test_a_percentage_is_on_the_right_side_of_the_line(
 def test_a_full_stop_is_not_told_twice() -> None:
     lines = told(reason="nothing was found.", degraded="there are no weights.", characters=0).splitlines()
     assert [line[-7:] for line in lines] == [" found.", "eights."]
-    assert told(Item("00000001-0000", "A", used="it was cited.")).endswith("It was used: it was cited.")
+    assert told(ReceiptItem("00000001-0000", "A", used="it was cited.")).endswith("It was used: it was cited.")
 
 
 def test_words_of_earlier_turns_are_not_said_to_be_the_prompts_own() -> None:
-    item = Item("00000001-0000", "A", terms=("ledger",), cosine=0.6)
+    item = ReceiptItem("00000001-0000", "A", terms=("ledger",), cosine=0.6)
     assert told(item, followed=True).endswith(
         "It shares “ledger” with the prompt, or with what was asked or said before, and is near in meaning (0.60)."
     )
@@ -138,7 +138,7 @@ def test_words_of_earlier_turns_are_not_said_to_be_the_prompts_own() -> None:
 def test_pairs_of_characters_that_overlap_are_told_as_the_word_they_come_from(
     terms: tuple[str, ...], listed: str
 ) -> None:
-    assert f"It shares {listed} with the prompt." in told(Item("00000001-0000", "A", terms=terms))
+    assert f"It shares {listed} with the prompt." in told(ReceiptItem("00000001-0000", "A", terms=terms))
 
 
 # --- made of what was decided -------------------------------------------------------------------------------------
@@ -170,7 +170,7 @@ def test_a_title_is_one_short_line_and_terms_are_few() -> None:
     assert item.title.startswith("Title 1 long")
     assert len(item.title) <= 80
     assert len(item.terms) == 12
-    assert of_entry(Entry(hit(1).memory, "a.md")) == Item(item.id, item.title)
+    assert of_entry(Entry(hit(1).memory, "a.md")) == ReceiptItem(item.id, item.title)
 
 
 def test_a_cosine_that_says_nothing_is_not_told() -> None:
@@ -179,7 +179,7 @@ def test_a_cosine_that_says_nothing_is_not_told() -> None:
 
 
 def test_only_what_a_prompt_or_a_file_called_for_is_judged() -> None:
-    items = (SIGNING, Item("00000009-0000", pinned=True), CARTS)
+    items = (SIGNING, ReceiptItem("00000009-0000", pinned=True), CARTS)
     assert Receipt(TIME, PROMPT, "s1", items=items).to_judge == (SIGNING,)
     assert Receipt(TIME, FILE, "s1", items=items).to_judge == (SIGNING,)
     assert Receipt(TIME, SESSION_START, "s1", items=items).to_judge == ()
@@ -188,7 +188,7 @@ def test_only_what_a_prompt_or_a_file_called_for_is_judged() -> None:
 
 floats = st.none() | st.floats(0, 1)
 ITEMS = st.builds(
-    Item,
+    ReceiptItem,
     st.text(),
     st.text(),
     st.booleans(),
@@ -203,9 +203,9 @@ ITEMS = st.builds(
 
 
 @given(ITEMS)
-def test_an_item_survives_a_round_through_json(item: Item) -> None:
-    assert Item.from_json(json.loads(json.dumps(item.as_json()))) == item
+def test_an_item_survives_a_round_through_json(item: ReceiptItem) -> None:
+    assert ReceiptItem.from_json(json.loads(json.dumps(item.as_json()))) == item
 
 
 def test_an_item_states_only_what_it_knows() -> None:
-    assert Item("00000001-0000", "A").as_json() == {"id": "00000001-0000", "title": "A"}
+    assert ReceiptItem("00000001-0000", "A").as_json() == {"id": "00000001-0000", "title": "A"}

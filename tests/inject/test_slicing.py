@@ -14,7 +14,7 @@ from memem.inject.slice import Beside
 from memem.notes import forget, save, write
 from memem.search import find, rebuild, refresh
 from memem.search.encoders import encode
-from memem.state.receipts import RUNNERS_UP
+from memem.state.receipts import MAX_RUNNERS_UP
 from memem.workspace import Workspace
 from tests.builders import change_settings, list_titles, save_examples
 
@@ -368,7 +368,7 @@ def test_the_next_best_are_told_at_most_three_and_none_that_is_shown(ws: Workspa
         keep(ws, f"n{number}", f"A herring swims in basin {number}.")
     found = zoo(ws, FEEDING)
     assert list_titles(found) == ["best"]
-    assert len(found.runners_up) == RUNNERS_UP == 3
+    assert len(found.runners_up) == MAX_RUNNERS_UP == 3
     assert {hit.id for hit in found.runners_up}.isdisjoint(found.ids)
     assert all(hit.helps is not None for hit in (*found.hits, *found.runners_up))
     assert not any(hit.kept_out for hit in found.hits)

@@ -258,7 +258,7 @@ def test_the_bytes_from_before_are_kept(ws: Workspace, mined: Make) -> None:
     apply(ws, change(old), knowing(old))
     event = list(ws.events.read())[-1]
     assert (event.action, event.id, event.why) == ("edit", old.id, "mined from session s1")
-    assert ws.events.kept(event.before) == before
+    assert ws.events.read_undo(event.before) == before
 
 
 def test_an_update_without_a_title_keeps_the_one_there_is(ws: Workspace, mined: Make) -> None:
@@ -460,7 +460,7 @@ def test_of_what_no_longer_holds_nothing_is_deleted(ws: Workspace, mined: Make) 
     apply(ws, change(old, "SUPERSEDE"), knowing(old))
     assert OLD in note_file(ws, old.id).read_text()
     event = list(ws.events.read())[-1]
-    assert ws.events.kept(event.before) == before
+    assert ws.events.read_undo(event.before) == before
 
 
 def test_a_persons_note_is_contradicted_and_stays_in_force(ws: Workspace) -> None:

@@ -78,7 +78,7 @@ def test_a_pair_that_has_changed_is_no_question_any_more(
 ) -> None:
     write.edit(miner, pair[0].id, body="Redis of the shop is gone.")
     assert confirm.confirm(miner, "s1") == 0
-    assert miner.state.suspicions.all() == []
+    assert miner.state.suspicions.pairs() == []
     assert fake_claude.calls(claude) == []
 
 

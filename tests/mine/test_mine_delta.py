@@ -146,10 +146,10 @@ def test_a_session_that_has_been_quiet_for_long_has_ended_for_a_sweep(
     clock.forward(hours=1)
     os.utime(session.path, (clock.ticks() - 60,) * 2)
     assert [mined.outcome for mined in schedule.sweep(ws)] == ["waiting"]
-    assert ws.state.held_back.small() == [], "it may go on"
+    assert ws.state.deferred.small() == [], "it may go on"
     clock.forward(hours=1)
     assert [mined.outcome for mined in schedule.sweep(ws)] == ["waiting"]
-    assert [each.session for each in ws.state.held_back.small()] == ["s1"], "it has ended"
+    assert [each.session for each in ws.state.deferred.small()] == ["s1"], "it has ended"
 
 
 def test_a_wish_to_flush_outlives_later_marks(ws: Workspace, session: Transcript) -> None:
@@ -705,7 +705,7 @@ def test_a_budget_that_is_spent_is_no_failure_of_the_session(ws: Workspace, sess
     session.tells("one")
     for _ in range(3):
         assert schedule.mine_file(ws, session.path).outcome == "spent"
-    assert ws.state.journal.dead() == []
+    assert ws.state.journal.dead_letters() == []
 
 
 # Without a claude

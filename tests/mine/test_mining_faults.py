@@ -183,12 +183,12 @@ def test_three_failures_in_a_row_make_everybody_wait(
         stop(ws, other)
     stop(ws, session)
     assert len(fake_claude.calls(claude)) == 3
-    assert "exit code 1" in str(ws.state.ledger.stopped(clock.now.timestamp()))
+    assert "exit code 1" in str(ws.state.ledger.pause(clock.now.timestamp()))
     clock.forward(seconds=60)
     fake_claude.set_steps(claude, [ECHO])
     stop(ws, session)
     assert kept(ws) == once(*NAMES, "s2", "s3", "s4")
-    assert not ws.state.ledger.stopped(clock.now.timestamp())
+    assert not ws.state.ledger.pause(clock.now.timestamp())
 
 
 @pytest.mark.parametrize("name", OF_THE_SERVICE)
@@ -204,7 +204,7 @@ def test_a_failure_of_the_service_makes_everybody_wait_and_never_a_dead_letter(
         stop(ws, other)
         assert len(fake_claude.calls(claude)) == times
         clock.forward(days=1)
-    assert ws.state.journal.dead() == []
+    assert ws.state.journal.dead_letters() == []
     fake_claude.set_steps(claude, [ECHO])
     stop(ws, session)
     assert kept(ws) == once(*NAMES, "other")
@@ -217,9 +217,9 @@ def test_failures_of_the_service_do_not_count_against_the_turns(
     fake_claude.set_steps(claude, [*OF_THE_SERVICE.values(), OF_THE_TURNS["exit 1"]])
     for _ in range(4):
         stop(ws, session)
-    assert ws.state.journal.dead() == []
+    assert ws.state.journal.dead_letters() == []
     stop(ws, session)
-    assert len(ws.state.journal.dead()) == 1
+    assert len(ws.state.journal.dead_letters()) == 1
 
 
 def test_a_limit_is_waited_for_as_long_as_it_is_said_to_last(
@@ -242,7 +242,7 @@ def test_a_claude_that_cannot_be_started_makes_no_dead_letter(ws: Workspace, cla
     (claude / "claude").write_text("#!/nowhere/python\n")
     ws.settings = replace(ws.settings, max_failures=1)
     assert [mined.outcome for mined in stop(ws, session)] == ["failed"]
-    assert ws.state.journal.dead() == []
+    assert ws.state.journal.dead_letters() == []
     (claude / "claude").write_text(program, encoding="utf-8")
     stop(ws, session)
     assert kept(ws) == once(*NAMES)
@@ -310,7 +310,7 @@ def test_a_dead_letter_outlives_its_transcript(ws: Workspace, claude: Path, sess
 def test_a_dead_letter_that_fails_again_stays(ws: Workspace, claude: Path, session: Transcript) -> None:
     _bury(ws, claude, session)
     assert [mined.outcome for mined in schedule.retry(ws)] == ["failed"]
-    assert len(ws.state.journal.dead()) == 1
+    assert len(ws.state.journal.dead_letters()) == 1
 
 
 def test_a_miner_that_ends_within_a_retry_loses_nothing(
@@ -342,9 +342,9 @@ def test_a_retry_keeps_to_the_number_of_miners(
 def _bury(ws: Workspace, claude: Path, session: Transcript) -> None:
     fake_claude.set_steps(claude, [OF_THE_TURNS["exit 1"]])
     for _ in range(ws.settings.max_failures):
-        assert ws.state.journal.dead() == []
+        assert ws.state.journal.dead_letters() == []
         stop(ws, session)
-    assert len(ws.state.journal.dead()) == 1
+    assert len(ws.state.journal.dead_letters()) == 1
     assert ws.state.queue.marks() == []
 
 
@@ -356,8 +356,8 @@ STEPS: dict[str, tuple[Any, str, int, bool, int]] = {
     "before the call": (ask, "extract", 1, False, 1),
     "the call begun": (claude_module.Claude, "ask", 1, False, 1),
     "after the call": (claude_module.Claude, "ask", 1, True, 2),
-    "before the journal": (Journal, "answered", 1, False, 2),
-    "within the journal": (Journal, "answered", 1, True, 2),
+    "before the journal": (Journal, "add_answer", 1, False, 2),
+    "within the journal": (Journal, "add_answer", 1, True, 2),
     "journal written": (ask, "apply", 1, False, 1),
     "before the first note": (write, "put", 1, False, 1),
     "between two notes": (write, "put", 2, False, 1),
@@ -475,7 +475,7 @@ def test_a_call_that_outlived_its_miner_is_ended_by_the_next_one(
     gone = subprocess.Popen([sys.executable, "-IS", "-c", ""])
     gone.wait()
     ws.state.children.add(orphan.pid, processes.started(orphan.pid) or "")
-    with ws.state.at_once():
+    with ws.state.transaction():
         ws.state.children._connection.execute("UPDATE children SET miner = ?, miner_started = '1'", (gone.pid,))
     stop(ws, session)
     assert orphan.wait() != 0

@@ -92,7 +92,7 @@ def test_a_dead_letter_that_fails_again_does_not_keep_the_next_from_being_tried(
     fake_claude.set_steps(claude, [REFUSED, ECHO])
     assert [mined.outcome for mined in schedule.retry(ws)] == ["failed", "mined"]
     assert kept(ws) == once("n1")
-    assert len(ws.state.journal.dead()) == 1
+    assert len(ws.state.journal.dead_letters()) == 1
 
 
 def test_a_dead_letter_is_in_the_log(ws: Workspace, claude: Path, session: Transcript) -> None:

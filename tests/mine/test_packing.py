@@ -16,7 +16,7 @@ from memem.search import find
 from memem.state import consent
 from memem.state.cursors import Sessions
 from memem.state.journal import Journal
-from memem.state.queue import HeldBack, SmallSession
+from memem.state.queue import DeferredSessions, SmallSession
 from memem.workspace import Workspace
 from tests import fake_claude
 from tests.builders import Crash, crash_in_call
@@ -59,7 +59,7 @@ def end_all(ws: Workspace, folder: Path, *names: str) -> list[Mined]:
 
 
 def held(ws: Workspace) -> set[str]:
-    return {each.session for each in ws.state.held_back.small()}
+    return {each.session for each in ws.state.deferred.small()}
 
 
 def is_finished(ws: Workspace, folder: Path, *names: str) -> None:
@@ -251,10 +251,10 @@ def test_after_a_failure_each_is_asked_about_alone_and_only_the_culprit_is_put_a
     fake_claude.set_steps(claude, [REFUSED])
     done = end_all(ws, sessions, *NAMES)
     assert [mined.outcome for mined in done[-4:]] == ["failed"] * 4
-    assert ws.state.journal.dead() == []
+    assert ws.state.journal.dead_letters() == []
     fake_claude.set_steps(claude, [REFUSED, ECHO])
     schedule.mine_in_background(ws)
-    (dead,) = ws.state.journal.dead()
+    (dead,) = ws.state.journal.dead_letters()
     assert kept(ws) == once(*(name for name in NAMES if name != dead.session))
     assert held(ws) == set()
     assert ws.state.queue.marks() == []
@@ -317,13 +317,13 @@ STEPS: dict[str, tuple[Any, str, int]] = {
     "the tails": (session, "take_tail", 4),
     "the call": (ask, "extract", 1),
     "the answer": (claude_module.Claude, "ask", 1),
-    "the journal": (Journal, "answered", 4),
+    "the journal": (Journal, "add_answer", 4),
     "applying": (ask, "apply", 4),
     "the notes": (write, "put", 4),
     "the cursors": (Sessions, "move_cursor", 4),
     "the end of the journal": (Journal, "finish", 4),
     "the ends of the files": (drain, "_read_to_end", 4),
-    "what was held back": (HeldBack, "remove_small", 4),
+    "what was held back": (DeferredSessions, "remove_small", 4),
 }
 PLACES = [(step, number, after) for step in STEPS for number in sorted({1, STEPS[step][2]}) for after in (False, True)]
 

@@ -133,5 +133,5 @@ def test_a_session_whose_file_is_gone_is_forgotten(
     gone.path.unlink()
     small.path.unlink()
     session_start.after_session_start(ws)
-    held_back = ws.state.held_back
+    held_back = ws.state.deferred
     assert (held_back.has_sdk(session.session), held_back.has_sdk("gone"), held_back.small()) == (True, False, [])

@@ -13,7 +13,7 @@ from memem.core.conversation import Chunk, Turn
 from memem.mine import ask, schedule
 from memem.notes import save, undo
 from memem.state import batches, consent, events, inbox, journal, receipts
-from memem.state.receipts import PROMPT, Item, Receipt
+from memem.state.receipts import PROMPT, Receipt, ReceiptItem
 from memem.state.tables import STATE
 from memem.upkeep import session_start
 from memem.workspace import Workspace
@@ -57,7 +57,7 @@ def test_a_batch_of_the_log_is_kept_whole_or_not_at_all(ws: Workspace, short: in
         with ws.events.batch("mine"):
             for number in range(7):
                 record(ws, number)
-    found = list(batches.deeds(ws.events.backwards()))
+    found = list(batches.read_batches(ws.events.read_backwards()))
     assert {len(deed.events) for deed in found} == {7}
     assert ws.home.events_file.stat().st_size <= short + 7_000
 
@@ -87,11 +87,11 @@ def test_what_cannot_be_read_in_the_log_goes_with_the_oldest(ws: Workspace, shor
 
 
 def test_dead_letters_make_room_for_newer_ones_and_answers_stay(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(journal, "MOST_DEAD", 5)
-    ws.state.journal.answered("s0", CHUNK.as_json(), [], "now")
+    monkeypatch.setattr(journal, "MAX_DEAD_LETTERS", 5)
+    ws.state.journal.add_answer("s0", CHUNK.as_json(), [], "now")
     for number in range(20):
-        ws.state.journal.bury(f"s{number}", CHUNK.as_json(), "No.", "now")
-    assert [letter.session for letter in ws.state.journal.dead()] == ["s15", "s16", "s17", "s18", "s19"]
+        ws.state.journal.add_dead_letter(f"s{number}", CHUNK.as_json(), "No.", "now")
+    assert [letter.session for letter in ws.state.journal.dead_letters()] == ["s15", "s16", "s17", "s18", "s19"]
     assert ws.state.journal.sessions() == ["s0"]
 
 
@@ -165,7 +165,7 @@ def test_receipts_and_contexts_of_a_week_are_no_more_than_their_bound(
     for number in range(400):
         clock.forward(hours=3)
         shown = [f"id-{number % 30}"]
-        receipt = Receipt(clock().timestamp(), PROMPT, f"s{number // 4}", items=(Item(shown[0], "Title"),))
+        receipt = Receipt(clock().timestamp(), PROMPT, f"s{number // 4}", items=(ReceiptItem(shown[0], "Title"),))
         ws.contexts.add_all(receipt, shown, None)
         if number % 8 == 0:
             session_start.after_session_start(ws)
@@ -190,7 +190,7 @@ def aged(path: Path, ws: Workspace, seconds: float) -> Path:
 
 @pytest.mark.parametrize("name", ["1a2b3c4d-s1-Stop.json", "hook-77.json"])
 def test_letters_that_nobody_took_up_go_after_a_day(ws: Workspace, name: str) -> None:
-    old = aged(ws.home.letters / name, ws, inbox.KEPT_SECONDS + 1)
+    old = aged(ws.home.letters / name, ws, inbox.EXPIRE_SECONDS + 1)
     young = aged(ws.home.letters / f"a-{name}", ws, 60)
     lock = aged(ws.home.letters / "1a2b3c4d.lock", ws, 90 * DAY)
     session_start.after_session_start(ws)

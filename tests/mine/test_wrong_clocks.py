@@ -10,7 +10,7 @@ from memem.mine import failures, schedule
 from memem.notes import forget, save, undo
 from memem.search import find, refresh
 from memem.state import consent
-from memem.state.cursors import Session
+from memem.state.cursors import SessionRecord
 from memem.state.ledger import Limits
 from memem.state.queue import Mark
 from memem.upkeep import session_start
@@ -53,12 +53,12 @@ def test_a_failure_by_a_wrong_clock_keeps_no_session_waiting(ws: Workspace, cloc
 
     ws.settings = replace(ws.settings, retry_base_seconds=3_600)
     clock.forward(days=days)
-    failures.postpone(ws, CallFailed("no"), Session("s1", "/x"))
+    failures.postpone(ws, CallFailed("no"), SessionRecord("s1", "/x"))
     ws.state.queue.mark(Mark("s1", "/x"), clock().timestamp())
     clock.forward(days=-days)
     clock.forward(days=8, hours=1)
     assert [mark.session for mark in ws.state.queue.due(clock().timestamp())] == ["s1"]
-    assert ws.state.ledger.stopped(clock().timestamp()) is None
+    assert ws.state.ledger.pause(clock().timestamp()) is None
 
 
 def test_a_day_that_comes_again_has_only_what_is_left_of_it(ws: Workspace, clock: SteppingClock) -> None:
@@ -68,7 +68,7 @@ def test_a_day_that_comes_again_has_only_what_is_left_of_it(ws: Workspace, clock
     clock.forward(days=1)
     ws.state.ledger.reserve(ws.today(), "s1", limits)
     clock.forward(days=-1)
-    assert ws.state.ledger.used_up(ws.today(), limits)
+    assert ws.state.ledger.limit_reached(ws.today(), limits)
 
 
 def test_what_is_saved_while_the_clock_is_set_back_is_found_and_can_be_undone(

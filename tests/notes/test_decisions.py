@@ -18,7 +18,7 @@ from memem.inject.prompt import Asked
 from memem.notes import forget, save, write
 from memem.state import usefulness
 from memem.state.contexts import Context
-from memem.state.receipts import FILE, PROMPT, SESSION_START, Item, Receipt, Receipts
+from memem.state.receipts import FILE, PROMPT, SESSION_START, Receipt, ReceiptItem, Receipts
 from memem.state.usefulness import UNSEEN
 from memem.workspace import Workspace
 from tests.fakes import START, SteppingClock
@@ -58,8 +58,8 @@ def test_what_a_prompt_was_given_is_written_down(ws: Workspace) -> None:
         "shop",
     )
     assert (receipt.reason, receipt.characters, receipt.line) == ("1 of 2 were relevant enough", 22, 0.5)
-    assert receipt.shown == (Item(SIGNING.id, "Signing", True, False, 0.9, 0.8, 0.6, ("rs256",)),)
-    assert receipt.runners_up == (Item(CARTS.id, "Carts", False, False, 0.9, 0.2, 0.6, ("rs256",)),)
+    assert receipt.shown == (ReceiptItem(SIGNING.id, "Signing", True, False, 0.9, 0.8, 0.6, ("rs256",)),)
+    assert receipt.runners_up == (ReceiptItem(CARTS.id, "Carts", False, False, 0.9, 0.2, 0.6, ("rs256",)),)
 
 
 def test_that_a_prompt_was_given_nothing_is_written_down_too(ws: Workspace) -> None:
@@ -112,7 +112,7 @@ def test_with_a_receipt_it_is_noted_what_the_session_was_shown_and_how_its_promp
     receipts.record(ws, found(session="s2", shown=False), prompt="x", context=Context(-1, 1, b"y"))
     assert (ws.contexts.shown("s2"), ws.contexts.get("s2")) == ([], Context(-1, 1, b"y"))
     receipts.record(ws, found(session="s3", shown=False), prompt="x")
-    assert (ws.contexts.is_known("s3"), last(ws).followed) == (False, False)
+    assert (ws.contexts.has_session("s3"), last(ws).followed) == (False, False)
 
 
 @pytest.mark.parametrize("locking", ["NORMAL", "EXCLUSIVE"])
@@ -125,7 +125,7 @@ def test_a_record_that_others_hold_keeps_a_prompt_waiting_for_a_moment_only(ws: 
         began = time.monotonic()
         receipts.shown(ws, "s1")
         receipts.context_of(ws, "s1")
-        assert usefulness.factors(ws, [SIGNING.id]) == {}
+        assert usefulness.boosts(ws, [SIGNING.id]) == {}
         receipts.note_shown(ws, "s1", [SIGNING.id])
         receipts.record(ws, found(), prompt="x", context=Context())
         assert time.monotonic() - began < 0.5
@@ -257,7 +257,7 @@ def test_without_any_decision_the_words_say_so_and_nothing_is_made(ws: Workspace
     decision = receipts.last(ws, "s1")
     assert decision.receipt is None
     assert decision.words == ("Nothing was decided yet: no session of Claude Code has asked.",)
-    assert (receipts.injections(ws, SIGNING.id), usefulness.of_memory(ws, SIGNING.id)) == ((), UNSEEN)
+    assert (receipts.injections(ws, SIGNING.id), usefulness.usefulness_of(ws, SIGNING.id)) == ((), UNSEEN)
     assert not ws.home.contexts_file.exists()
 
 
@@ -283,7 +283,7 @@ def test_a_damaged_record_costs_a_memory_its_history_and_nothing_else(ws: Worksp
     receipts.record(ws, found(), prompt="x")
     for table in ("receipts", "usefulness"):
         ws.contexts.receipts._connection.execute(f"DROP TABLE {table}")
-    assert (provenance.why(ws, SIGNING.id).injections, usefulness.factors(ws, [SIGNING.id])) == ((), {})
+    assert (provenance.why(ws, SIGNING.id).injections, usefulness.boosts(ws, [SIGNING.id])) == ((), {})
 
 
 @pytest.mark.parametrize("how", ["a folder", "newer"])
@@ -314,5 +314,5 @@ def test_what_is_forgotten_leaves_no_words_in_receipts(ws: Workspace) -> None:
     (item,) = last(ws).shown
     assert (item.id, item.title, item.terms, item.used) == (SIGNING.id, "", (), "")
     assert last(ws).runners_up[0].title == "Carts"
-    assert usefulness.of_memory(ws, SIGNING.id) == UNSEEN
+    assert usefulness.usefulness_of(ws, SIGNING.id) == UNSEEN
     assert receipts.last(ws).words[1].startswith("  A memory (3f2c9a1e): 80 % likely")

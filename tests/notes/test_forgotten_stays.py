@@ -202,7 +202,7 @@ def by_journal(place: Place, text: str) -> None:
     session.human("Nothing new.")
     chunk = said(place, text)
     answer = prompt.operations_as_json([operation(text)])
-    place.ws.state.journal.answered(session.session, chunk.as_json(), answer, "2026-03-01T07:00:00+01:00")
+    place.ws.state.journal.add_answer(session.session, chunk.as_json(), answer, "2026-03-01T07:00:00+01:00")
     fake_claude.set_steps(place.claude, [{"operations": []}])
     schedule.mine_file(place.ws, session.path)
 
@@ -365,7 +365,7 @@ def test_undoing_an_older_batch_does_not_bring_it_back(place: Place) -> None:
         text = f"Also, in general: {STATEMENT.replace(VALUE, value)}"
         write.edit(place.ws, identity, body=text)
         write.edit(place.ws, identity, body=f"{BYSTANDER} Changed, {name}.")
-        batches[name] = next(place.ws.events.backwards()).batch
+        batches[name] = next(place.ws.events.read_backwards()).batch
     written = save.save(place.ws, f"Also, in general: {STATEMENT}", project="lab")
     notes_forget.forget(place.ws, written.memory.id)
     notes_forget.forget(place.ws, MINED.id)

@@ -197,7 +197,7 @@ def test_an_edit_changes_what_was_asked_and_leaves_the_previous_bytes_in_the_und
     assert edited.memory.updated == "2026-03-01T10:00:00+01:00"
     event = list(ws.events.read())[-1]
     assert (event.action, event.why) == ("edit", "clearer")
-    assert ws.events.kept(event.before) == before
+    assert ws.events.read_undo(event.before) == before
     assert find.get(ws, saved.memory.id).title == "Tabs"
 
 
@@ -321,7 +321,7 @@ def test_an_edit_by_hand_is_recorded_and_can_be_taken_back(ws: Workspace) -> Non
     assert (written.outcome, written.memory.body) == ("edited", "Use spaces.")
     event = list(ws.events.read())[-1]
     assert (event.action, event.why) == ("edit", "by hand")
-    assert ws.events.kept(event.before) == before
+    assert ws.events.read_undo(event.before) == before
     assert find.get(ws, saved.memory.id).body == "Use spaces."
     assert write.edit_by_hand(ws, saved.memory.id, lambda _: None).outcome == "unchanged"
 
@@ -356,7 +356,7 @@ def test_whatever_an_editor_does_is_recorded_and_kept(ws: Workspace, deed: str) 
             write.edit_by_hand(ws, saved.memory.id, editor)
     event = list(ws.events.read())[-1]
     assert (event.action, event.id) == ("edit", saved.memory.id)
-    assert ws.events.kept(event.before) == before
+    assert ws.events.read_undo(event.before) == before
 
 
 def test_pinned_notes_that_are_gone_or_out_of_force_leave_room(ws: Workspace) -> None:
@@ -455,7 +455,7 @@ def test_forgetting_moves_the_note_out_of_recall_and_destroys_nothing(ws: Worksp
     assert kept.read_bytes() == before
     event = list(ws.events.read())[-1]
     assert (event.action, event.after, event.why) == ("forget", "", "wrong")
-    assert ws.events.kept(event.before) == before
+    assert ws.events.read_undo(event.before) == before
 
 
 @pytest.mark.parametrize("identity", ["ffffffff", "no-such-thing", "[[slug-ffffffff]]"])

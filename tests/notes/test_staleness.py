@@ -173,7 +173,7 @@ def test_what_was_found_is_one_batch_that_says_why(ws: Workspace, shop: Path) ->
     event = ws.events.last()
     assert event
     assert (event.action, event.what, event.why) == ("edit", "staleness", "src/auth.py is gone from shop")
-    assert ws.events.kept(event.before)
+    assert ws.events.read_undo(event.before)
 
 
 def test_a_persons_note_is_left_as_it_is_and_is_stale_all_the_same(ws: Workspace, shop: Path, memories: Path) -> None:
@@ -626,7 +626,7 @@ def test_the_record_is_private_and_not_written_again_for_nothing(ws: Workspace, 
 
 def test_vaults_do_not_forget_what_is_known_of_each_other(tmp_path: Path) -> None:
     path = tmp_path / "stale.json"
-    one = note_records.StaleRecord({"x": note_records.KnownStale("f", ("a.py",))})
+    one = note_records.StaleRecord({"x": note_records.StaleNote("f", ("a.py",))})
     note_records.write_stale(path, "one", one, fsync=False)
     note_records.write_stale(path, "two", note_records.StaleRecord({}, {"shop": "x"}), fsync=False)
     assert note_records.read_stale(path, "one") == one

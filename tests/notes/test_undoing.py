@@ -389,7 +389,7 @@ def test_somebody_who_writes_at_that_moment_wins(
     ws: Workspace, saved: Written, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write.edit(ws, saved.memory.id, importance=5)
-    keep = ws.events.keep
+    keep = ws.events.store_undo
 
     def meanwhile(digest: str, data: bytes) -> None:
         keep(digest, data)

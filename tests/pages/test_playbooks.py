@@ -12,7 +12,7 @@ from memem.pages import read_playbook, refresh
 from memem.pages.playbook_format import MOST_CHARACTERS
 from memem.pages.playbook_lines import DECISIONS, TRAPS
 from memem.search import refresh as search_refresh
-from memem.state.receipts import PROMPT, Item, Receipt
+from memem.state.receipts import PROMPT, Receipt, ReceiptItem
 from memem.workspace import Workspace
 from tests.pages.test_overview import keep
 
@@ -83,7 +83,7 @@ def test_what_proved_useful_comes_first(ws: Workspace) -> None:
         keep(ws, number, kind="decision")
     used = "00000002-0000-4000-8000-000000000000"
     for number in range(8):
-        kept = ws.contexts.receipts.add(Receipt(float(number), PROMPT, "s1", "shop", items=(Item(used),)))
+        kept = ws.contexts.receipts.add(Receipt(float(number), PROMPT, "s1", "shop", items=(ReceiptItem(used),)))
         ws.contexts.receipts.mark_used(kept, {used: "by its id"}, 1.0)
     assert [line[-11:-2] for line in lines(ws)[1:]] == ["|00000002", "|00000001"]
 

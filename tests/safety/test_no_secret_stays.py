@@ -215,7 +215,7 @@ def by_answer_kept(place: Place) -> None:
         patch.setattr("memem.mine.apply.apply_all", _dies)
         with pytest.raises(KeyboardInterrupt):
             schedule.mine_file(place.ws, session.path)
-    assert place.ws.state.journal.all(), "it waits to be applied"
+    assert place.ws.state.journal.records(), "it waits to be applied"
 
 
 def _dies(*_: object, **__: object) -> None:
@@ -239,7 +239,7 @@ def by_failures(place: Place) -> None:
         session.human(f"{PLAIN} {number}. {AT_LENGTH}")
         place.answers(step)
         schedule.mine_file(place.ws, session.path)
-    assert place.ws.state.journal.dead(), "some of it is a dead letter"
+    assert place.ws.state.journal.dead_letters(), "some of it is a dead letter"
 
 
 def by_folders(place: Place) -> None:

@@ -224,7 +224,7 @@ def test_rows_of_the_index_are_made_behind_the_gate_alone() -> None:
 
 def test_a_reason_is_one_clean_line(place: Place) -> None:
     went(place, "the reason of an event", f"{DISGUISED}\n{TELLING}")
-    event = next(each for each in place.ws.events.backwards() if each.why)
+    event = next(each for each in place.ws.events.read_backwards() if each.why)
     assert len(event.why.splitlines()) == 1
     assert SECRET not in event.why
     assert not any(each in event.why for each in _HIDDEN)

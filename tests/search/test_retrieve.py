@@ -12,7 +12,7 @@ from memem.notes import save, write
 from memem.search import find, refresh
 from memem.search.graph import build
 from memem.search.ranking import LINKED
-from memem.state.receipts import PROMPT, Item, Receipt
+from memem.state.receipts import PROMPT, Receipt, ReceiptItem
 from memem.workspace import Workspace
 from tests.builders import save_examples
 from tests.fakes import START, SteppingClock
@@ -192,7 +192,7 @@ def test_what_proved_useful_comes_first_among_equals(ws: Workspace) -> None:
     keep(ws, "a", "The walrus sleeps on the pier at noon.")
     keep(ws, "b", "The walrus sleeps on the pier at dusk.")
     assert titles(ws, "walrus sleeps pier") == ["a", "b"]
-    number = ws.contexts.receipts.add(Receipt(1.0, PROMPT, "s1", items=(Item("b" * 8),)))
+    number = ws.contexts.receipts.add(Receipt(1.0, PROMPT, "s1", items=(ReceiptItem("b" * 8),)))
     ws.contexts.receipts.mark_used(number, {"b" * 8: "its id stands in the answer"}, 0)
     assert titles(ws, "walrus sleeps pier") == ["b", "a"]
 

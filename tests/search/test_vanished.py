@@ -558,7 +558,7 @@ def test_the_log_shows_what_a_person_called_deleted_and_undo_lifts_it(ws: Worksp
 
 def test_where_the_undo_store_has_its_bytes_they_come_back(ws: Workspace, note: Path) -> None:
     data = note.read_bytes()
-    ws.events.keep(notes.digest(data), data)
+    ws.events.store_undo(notes.digest(data), data)
     deleted(ws, note)
     forget.forget_vanished(ws)
     assert history.log(ws)[0].notes == (STATEMENT.rstrip("."),)

@@ -12,7 +12,7 @@ import pytest
 import memem
 from memem.core.errors import BudgetSpent, Usage
 from memem.state.database import State
-from memem.state.ledger import DOLLARS_A_CALL, Ledger, Limits, Spent
+from memem.state.ledger import MIN_CALL_DOLLARS, Ledger, Limits, Spending
 
 TODAY, TOMORROW = "2026-03-01", "2026-03-02"
 PLENTY = Limits(1_000, 1_000.0)
@@ -55,7 +55,7 @@ def test_a_day_has_so_many_dollars_and_no_more(ledger: Ledger) -> None:
 
 def test_a_limit_of_one_call_is_named_in_the_singular(ledger: Ledger) -> None:
     ask(ledger, 0.0, limits=Limits(1, 1.0))
-    assert ledger.used_up(TODAY, Limits(1, 1.0)) == "Today's limit of 1 call is reached (MEMEM_DAILY_CALLS)."
+    assert ledger.limit_reached(TODAY, Limits(1, 1.0)) == "Today's limit of 1 call is reached (MEMEM_DAILY_CALLS)."
 
 
 @pytest.mark.parametrize("limits", [Limits(0, 1.0), Limits(1, 0.0)])
@@ -72,7 +72,7 @@ def test_tomorrow_is_another_day(ledger: Ledger) -> None:
 
 def test_a_call_counts_from_before_it_is_made(ledger: Ledger) -> None:
     ledger.reserve(TODAY, "s1", PLENTY)
-    assert ledger.spent(TODAY) == Spent(1, 0, 0, DOLLARS_A_CALL)
+    assert ledger.spent(TODAY) == Spending(1, 0, 0, MIN_CALL_DOLLARS)
 
 
 def test_a_call_whose_miner_was_killed_still_counts(path: Path) -> None:
@@ -159,7 +159,7 @@ def test_a_call_counts_as_much_as_the_dearest_of_its_day_until_it_is_told(ledger
 
 def test_what_nobody_tells_the_cost_of_stays_what_it_was_reckoned_at(ledger: Ledger) -> None:
     ledger.settle(ledger.reserve(TODAY, "s1", PLENTY), "answered", Usage(7, 1, None))
-    assert ledger.spent(TODAY) == Spent(1, 7, 1, DOLLARS_A_CALL)
+    assert ledger.spent(TODAY) == Spending(1, 7, 1, MIN_CALL_DOLLARS)
 
 
 def test_a_cli_that_never_tells_what_it_costs_is_stopped_all_the_same(ledger: Ledger) -> None:
@@ -191,22 +191,22 @@ def test_what_is_told_after_midnight_counts_for_the_day_it_was_asked_on(ledger: 
     number = ledger.reserve(TODAY, "s1", PLENTY)
     ledger.reserve(TOMORROW, "s1", PLENTY)
     ledger.settle(number, "answered", Usage(1, 1, 0.5))
-    assert (ledger.spent(TODAY).dollars, ledger.spent(TOMORROW).dollars) == (0.5, DOLLARS_A_CALL)
+    assert (ledger.spent(TODAY).dollars, ledger.spent(TOMORROW).dollars) == (0.5, MIN_CALL_DOLLARS)
 
 
 # --- the ledger ---------------------------------------------------------------------------------------------------
 
 
 def test_nothing_asked_is_nothing_spent(ledger: Ledger) -> None:
-    assert ledger.spent(TODAY) == ledger.spent_in("s1") == Spent()
+    assert ledger.spent(TODAY) == ledger.spent_in("s1") == Spending()
 
 
 def test_what_is_spent_is_summed_by_day_and_by_session(ledger: Ledger) -> None:
     ask(ledger, 0.25, session="s1")
     ask(ledger, 0.5, session="s2")
     ask(ledger, 1.0, session="s1", day=TOMORROW)
-    assert ledger.spent(TODAY) == Spent(2, 200, 20, 0.75)
-    assert ledger.spent_in("s1") == Spent(2, 200, 20, 1.25)
+    assert ledger.spent(TODAY) == Spending(2, 200, 20, 0.75)
+    assert ledger.spent_in("s1") == Spending(2, 200, 20, 1.25)
 
 
 def test_old_days_are_dropped_and_the_others_kept(ledger: Ledger) -> None:
@@ -220,52 +220,52 @@ def test_old_days_are_dropped_and_the_others_kept(ledger: Ledger) -> None:
 
 
 def test_at_first_nobody_waits(ledger: Ledger) -> None:
-    assert ledger.stopped(0.0) is None
+    assert ledger.pause(0.0) is None
 
 
 def test_failures_in_a_row_are_counted_whoever_failed(ledger: Ledger, path: Path) -> None:
-    assert ledger.failed() == 1
+    assert ledger.count_failure() == 1
     with closing(State(path, fsync=False)) as other:
-        assert other.ledger.failed() == 2
-    assert ledger.failed() == 3
+        assert other.ledger.count_failure() == 2
+    assert ledger.count_failure() == 3
 
 
 def test_a_failure_alone_stops_nobody(ledger: Ledger) -> None:
-    ledger.failed()
-    assert ledger.stopped(0.0) is None
+    ledger.count_failure()
+    assert ledger.pause(0.0) is None
 
 
 def test_a_call_that_worked_ends_the_row_and_the_waiting(ledger: Ledger) -> None:
-    ledger.failed()
-    ledger.trip(100.0, "Claude is overloaded.")
-    ledger.worked()
-    assert ledger.stopped(50.0) is None
-    assert ledger.failed() == 1
+    ledger.count_failure()
+    ledger.start_pause(100.0, "Claude is overloaded.")
+    ledger.reset_failures()
+    assert ledger.pause(50.0) is None
+    assert ledger.count_failure() == 1
 
 
 def test_everybody_waits_until_the_time_has_come_and_knows_why(ledger: Ledger, path: Path) -> None:
-    ledger.trip(100.0, "Claude is overloaded.")
+    ledger.start_pause(100.0, "Claude is overloaded.")
     with closing(State(path, fsync=False)) as other:
-        assert other.ledger.stopped(99.9) == ("Claude is overloaded.", 100.0)
-        assert other.ledger.stopped(100.0) is None
+        assert other.ledger.pause(99.9) == ("Claude is overloaded.", 100.0)
+        assert other.ledger.pause(100.0) is None
 
 
 def test_waiting_does_not_make_the_failures_forgotten(ledger: Ledger) -> None:
-    ledger.failed()
-    ledger.failed()
-    ledger.trip(100.0, "Claude is overloaded.")
-    assert ledger.failed() == 3
-    assert ledger.stopped(50.0) == ("Claude is overloaded.", 100.0)
+    ledger.count_failure()
+    ledger.count_failure()
+    ledger.start_pause(100.0, "Claude is overloaded.")
+    assert ledger.count_failure() == 3
+    assert ledger.pause(50.0) == ("Claude is overloaded.", 100.0)
 
 
 def test_a_wait_that_a_wrong_clock_has_made_endless_is_none(ledger: Ledger) -> None:
-    ledger.trip(10 * 365 * 86_400.0, "Claude is overloaded.")
-    assert ledger.stopped(0.0) is None
+    ledger.start_pause(10 * 365 * 86_400.0, "Claude is overloaded.")
+    assert ledger.pause(0.0) is None
 
 
 def test_a_call_that_would_probably_be_too_much_is_not_made(ledger: Ledger) -> None:
     limits = Limits(1_000, 0.05)
     ask(ledger, 0.04, limits=limits)
-    assert "$0.05" in ledger.used_up(TODAY, limits)
+    assert "$0.05" in ledger.limit_reached(TODAY, limits)
     with pytest.raises(BudgetSpent):
         ledger.reserve(TODAY, "s1", limits)

@@ -37,7 +37,7 @@ def kept(path: Path) -> Iterator[Contexts]:
 def test_a_session_that_nobody_knows_was_shown_nothing(kept: Contexts) -> None:
     assert kept.shown("s1") == []
     assert kept.get("s1") == Context(since_slice=-1, empty=0, topic=b"")
-    assert not kept.is_known("s1")
+    assert not kept.has_session("s1")
 
 
 def test_what_was_shown_is_known_in_the_order_in_which_it_came(kept: Contexts) -> None:
@@ -48,7 +48,7 @@ def test_what_was_shown_is_known_in_the_order_in_which_it_came(kept: Contexts) -
 
 def test_a_session_that_was_shown_nothing_is_known_all_the_same(kept: Contexts) -> None:
     kept.add("s1", [], 1)
-    assert kept.is_known("s1")
+    assert kept.has_session("s1")
     assert kept.shown("s1") == []
 
 
@@ -74,7 +74,7 @@ def test_a_session_that_is_forgotten_begins_anew(kept: Contexts) -> None:
     kept.add("s1", ["a"], 1)
     kept.put("s1", Context(2, 3, b"x"), 2)
     kept.forget("s1")
-    assert not kept.is_known("s1")
+    assert not kept.has_session("s1")
     assert (kept.shown("s1"), kept.get("s1")) == ([], Context())
 
 
@@ -89,13 +89,13 @@ def test_sessions_that_nobody_has_touched_for_long_are_dropped(kept: Contexts) -
         "shown again",
         "prompted again",
     ]
-    assert not kept.is_known("old")
+    assert not kept.has_session("old")
 
 
 def test_of_a_session_without_a_name_nothing_is_noted(kept: Contexts) -> None:
     kept.add("", ["a"], 1)
     kept.put("", Context(2, 3, b"x"), 1)
-    assert (kept.is_known(""), kept.shown(""), kept.get("")) == (False, [], Context())
+    assert (kept.has_session(""), kept.shown(""), kept.get("")) == (False, [], Context())
 
 
 @pytest.mark.parametrize("name", ["../../x", "'; DROP TABLE shown; --", "会话", "a\nb", "x" * 10_000])

@@ -80,8 +80,8 @@ def test_events_are_read_backwards_whatever_the_blocks(
         record(log, number)
     with home.events_file.open("ab") as file:
         file.write(b'{"time": "2026-')
-    assert [event.id for event in log.backwards()] == [f"id-{number}" for number in reversed(range(5))]
-    assert list(log.backwards()) == list(log.read())[::-1]
+    assert [event.id for event in log.read_backwards()] == [f"id-{number}" for number in reversed(range(5))]
+    assert list(log.read_backwards()) == list(log.read())[::-1]
 
 
 def test_the_last_event_is_found_without_reading_all(log: EventLog, home: Home) -> None:
@@ -140,28 +140,28 @@ def test_a_line_from_before_there_were_batches_is_still_read(log: EventLog, home
 
 
 def test_what_was_replaced_is_kept_privately(log: EventLog, home: Home) -> None:
-    log.keep("digest", b"old bytes")
-    assert log.kept("digest") == b"old bytes"
-    assert log.kept("unknown") is None
+    log.store_undo("digest", b"old bytes")
+    assert log.read_undo("digest") == b"old bytes"
+    assert log.read_undo("unknown") is None
     assert (home.undo / "digest").stat().st_mode & 0o777 == 0o600
 
 
 def test_no_digest_leads_out_of_the_undo_store(log: EventLog, home: Home) -> None:
-    log.keep("digest", b"x")
+    log.store_undo("digest", b"x")
     (home.state / "secret").write_bytes(b"secret")
-    assert log.kept("../secret") is None
+    assert log.read_undo("../secret") is None
 
 
 def test_the_undo_store_forgets_after_thirty_days(log: EventLog, home: Home, clock: SteppingClock) -> None:
-    log.keep("old", b"x")
+    log.store_undo("old", b"x")
     os.utime(home.undo / "old", (clock.now.timestamp(), clock.now.timestamp()))
     clock.forward(days=29)
-    log.keep("newer", b"x")
-    assert log.kept("old") == b"x"
+    log.store_undo("newer", b"x")
+    assert log.read_undo("old") == b"x"
     clock.forward(days=2)
-    log.keep("newest", b"x")
-    assert log.kept("old") is None
-    assert log.kept("newest") == b"x"
+    log.store_undo("newest", b"x")
+    assert log.read_undo("old") is None
+    assert log.read_undo("newest") == b"x"
 
 
 def test_the_undo_store_never_exceeds_its_size(
@@ -170,26 +170,26 @@ def test_the_undo_store_never_exceeds_its_size(
     monkeypatch.setattr(module, "UNDO_BYTES", 10_000)
     monkeypatch.setattr(module, "_PRUNE_EVERY_BYTES", 1_000)
     for number in range(60):
-        log.keep(f"digest-{number}", b"x" * 300)
+        log.store_undo(f"digest-{number}", b"x" * 300)
         stamp = clock.now.timestamp() + number
         os.utime(home.undo / f"digest-{number}", (stamp, stamp))
         assert sum(path.stat().st_size for path in home.undo.glob("digest-*")) <= 10_000
-    assert log.kept("digest-59") is not None
-    assert log.kept("digest-0") is None
+    assert log.read_undo("digest-59") is not None
+    assert log.read_undo("digest-0") is None
 
 
 def test_a_spoilt_counter_only_means_pruning_now(log: EventLog, home: Home) -> None:
-    log.keep("one", b"x")
+    log.store_undo("one", b"x")
     (home.undo / ".pruned.json").write_text("rubbish")
-    log.keep("two", b"x")
-    assert log.kept("one") == b"x"
+    log.store_undo("two", b"x")
+    assert log.read_undo("one") == b"x"
 
 
 def test_a_home_that_cannot_be_written_says_so(tmp_path: Path, clock: SteppingClock) -> None:
     (tmp_path / "file").write_text("")
     log = EventLog(Home(tmp_path / "file"), clock, actor="test", fsync=False)
     with pytest.raises(HomeError, match="undo copy"):
-        log.keep("digest", b"x")
+        log.store_undo("digest", b"x")
     with pytest.raises(HomeError, match=r"The change to memories/x\.md cannot be written down"):
         record(log)
 
@@ -206,13 +206,13 @@ def test_a_line_with_something_else_than_a_text_in_it_is_passed_over(log: EventL
 
 @pytest.mark.parametrize("counted", ["[1, Infinity]", "[NaN, 1]", "[1]", "{}", "[" * 100_000, "[1, 1e999]"])
 def test_a_counter_that_was_damaged_is_begun_anew(log: EventLog, home: Home, counted: str) -> None:
-    log.keep("a", b"1")
+    log.store_undo("a", b"1")
     (home.undo / ".pruned.json").write_text(counted)
-    log.keep("b", b"2")
-    assert log.kept("b") == b"2"
+    log.store_undo("b", b"2")
+    assert log.read_undo("b") == b"2"
 
 
 @pytest.mark.parametrize("digest", ["..", ".", "", "a\0b", "x" * 5_000])
 def test_what_is_no_name_was_not_kept(log: EventLog, digest: str) -> None:
-    log.keep("a", b"1")
-    assert log.kept(digest) is None
+    log.store_undo("a", b"1")
+    assert log.read_undo(digest) is None

@@ -25,8 +25,8 @@ def journal(tmp_path: Path) -> Iterator[Journal]:
 
 
 def test_an_answer_is_open_until_it_is_finished(journal: Journal) -> None:
-    record = journal.answered("s1", CHUNK.as_json(), ANSWER, TIME)
-    (read,) = journal.open("s1")
+    record = journal.add_answer("s1", CHUNK.as_json(), ANSWER, TIME)
+    (read,) = journal.unapplied("s1")
     assert (read.number, read.session, read.state, read.answer, read.time) == (
         record.number,
         "s1",
@@ -35,12 +35,12 @@ def test_an_answer_is_open_until_it_is_finished(journal: Journal) -> None:
         TIME,
     )
     journal.finish(record.number)
-    assert journal.open("s1") == []
+    assert journal.unapplied("s1") == []
 
 
 def test_a_chunk_comes_back_as_it_was(journal: Journal) -> None:
-    journal.answered("s1", CHUNK.as_json(), ANSWER, TIME)
-    assert Chunk.from_json(journal.open("s1")[0].chunk) == CHUNK
+    journal.add_answer("s1", CHUNK.as_json(), ANSWER, TIME)
+    assert Chunk.from_json(journal.unapplied("s1")[0].chunk) == CHUNK
 
 
 def test_a_chunk_has_the_same_name_whenever_it_is_mined() -> None:
@@ -52,48 +52,48 @@ def test_a_chunk_has_the_same_name_whenever_it_is_mined() -> None:
 
 def test_answers_are_open_in_the_order_in_which_they_came(journal: Journal) -> None:
     for content in ("first", "second", "third"):
-        journal.answered("s1", CHUNK.as_json(), [{"content": content}], TIME)
-    assert [record.answer[0]["content"] for record in journal.open("s1")] == ["first", "second", "third"]
+        journal.add_answer("s1", CHUNK.as_json(), [{"content": content}], TIME)
+    assert [record.answer[0]["content"] for record in journal.unapplied("s1")] == ["first", "second", "third"]
 
 
 def test_an_answer_is_open_for_its_own_session_only(journal: Journal) -> None:
-    journal.answered("s1", CHUNK.as_json(), ANSWER, TIME)
-    journal.answered("s2", CHUNK.as_json(), [], TIME)
-    assert len(journal.open("s1")) == len(journal.open("s2")) == 1
+    journal.add_answer("s1", CHUNK.as_json(), ANSWER, TIME)
+    journal.add_answer("s2", CHUNK.as_json(), [], TIME)
+    assert len(journal.unapplied("s1")) == len(journal.unapplied("s2")) == 1
     assert journal.sessions() == ["s1", "s2"]
 
 
 def test_a_dead_letter_says_why_and_is_not_open(journal: Journal) -> None:
-    journal.bury("s1", CHUNK.as_json(), "The answer is not JSON.", TIME)
-    (letter,) = journal.dead()
+    journal.add_dead_letter("s1", CHUNK.as_json(), "The answer is not JSON.", TIME)
+    (letter,) = journal.dead_letters()
     assert (letter.state, letter.reason, letter.answer) == (DEAD, "The answer is not JSON.", [])
     assert Chunk.from_json(letter.chunk) == CHUNK
-    assert journal.open("s1") == []
+    assert journal.unapplied("s1") == []
     assert journal.sessions() == []
 
 
 def test_a_dead_letter_that_has_its_answer_is_open(journal: Journal) -> None:
-    letter = journal.bury("s1", CHUNK.as_json(), "No.", TIME)
+    letter = journal.add_dead_letter("s1", CHUNK.as_json(), "No.", TIME)
     answered = replace(CHUNK, known=("bbbbbbbb",))
-    journal.revive(letter.number, answered.as_json(), ANSWER)
-    (record,) = journal.open("s1")
+    journal.answer_dead_letter(letter.number, answered.as_json(), ANSWER)
+    (record,) = journal.unapplied("s1")
     assert (record.number, record.answer, record.reason) == (letter.number, ANSWER, "")
     assert Chunk.from_json(record.chunk) == answered, "with the memories that it was shown this time"
-    assert journal.dead() == []
+    assert journal.dead_letters() == []
 
 
 def test_a_number_is_never_given_twice(journal: Journal) -> None:
     """An answer that is finished twice must not finish another one."""
-    first = journal.answered("s1", CHUNK.as_json(), ANSWER, TIME)
+    first = journal.add_answer("s1", CHUNK.as_json(), ANSWER, TIME)
     journal.finish(first.number)
-    second = journal.answered("s1", CHUNK.as_json(), ANSWER, TIME)
+    second = journal.add_answer("s1", CHUNK.as_json(), ANSWER, TIME)
     journal.finish(first.number)
-    assert [record.number for record in journal.open("s1")] == [second.number]
+    assert [record.number for record in journal.unapplied("s1")] == [second.number]
 
 
 @pytest.mark.parametrize("damaged", ["", "{", "[1]", "null", "[" * 100_000, 5])
 def test_a_row_that_was_damaged_is_damage_of_the_state(journal: Journal, damaged: object) -> None:
-    journal.answered("s1", CHUNK.as_json(), ANSWER, TIME)
+    journal.add_answer("s1", CHUNK.as_json(), ANSWER, TIME)
     journal._connection.execute("UPDATE journal SET chunk = ?", (damaged,))
     with pytest.raises(StateUnusable, match="damaged"):
-        journal.open("s1")
+        journal.unapplied("s1")

@@ -11,12 +11,12 @@ import pytest
 from memem.core.errors import StateUnusable
 from memem.state import contexts, receipts
 from memem.state.contexts import Contexts
-from memem.state.receipts import FILE, PROMPT, SESSION_START, Item, Receipt, Receipts
+from memem.state.receipts import FILE, PROMPT, SESSION_START, Receipt, ReceiptItem, Receipts
 
 A, B = "aaaaaaaa-0000", "bbbbbbbb-0000"
 ITEMS = (
-    Item(A, "A “title”", score=0.9, confidence=0.8, cosine=0.7, terms=("rs256", "网关")),
-    Item(B, shown=False, terms=("carts",), kept_out="no room"),
+    ReceiptItem(A, "A “title”", score=0.9, confidence=0.8, cosine=0.7, terms=("rs256", "网关")),
+    ReceiptItem(B, shown=False, terms=("carts",), kept_out="no room"),
 )
 SHOWN = Receipt(1.5, PROMPT, "s1", "shop", "0123", "2 of 9", 640, 0.5, "no weights", ITEMS, followed=True)
 
@@ -33,7 +33,7 @@ def kept(path: Path) -> Iterator[Receipts]:
 
 
 def add(kept: Receipts, *, time: float = 1, event: str = PROMPT, session: str = "s1", shown: str = A) -> int:
-    return kept.add(Receipt(time, event, session, items=(Item(shown),) if shown else ()))
+    return kept.add(Receipt(time, event, session, items=(ReceiptItem(shown),) if shown else ()))
 
 
 def test_a_receipt_comes_back_as_it_was(kept: Receipts) -> None:
@@ -54,12 +54,12 @@ def test_the_last_one_is_of_a_session_or_of_all(kept: Receipts) -> None:
 def test_the_oldest_goes_when_there_are_too_many(kept: Receipts, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(receipts, "MOST_RECEIPTS", 3)
     numbers = [add(kept) for _ in range(9)]
-    assert [receipt.number for receipt in kept.of_memory(A, 99)] == numbers[:-4:-1]
+    assert [receipt.number for receipt in kept.for_memory(A, 99)] == numbers[:-4:-1]
 
 
 def test_a_receipt_holds_few_memories(kept: Receipts) -> None:
-    shown = [Item(f"shown {number}") for number in range(99)]
-    near = [Item(f"near {number}", shown=False) for number in range(9)]
+    shown = [ReceiptItem(f"shown {number}") for number in range(99)]
+    near = [ReceiptItem(f"near {number}", shown=False) for number in range(9)]
     kept.add(Receipt(1, PROMPT, "s1", items=(*near, *shown)))
     (receipt,) = kept.unjudged("s1")
     assert receipt.shown == tuple(shown[: receipts.MOST_SHOWN])
@@ -68,9 +68,9 @@ def test_a_receipt_holds_few_memories(kept: Receipts) -> None:
 
 def test_a_memory_finds_the_receipts_that_show_it_the_last_first(kept: Receipts) -> None:
     numbers = [kept.add(SHOWN), add(kept, shown=B), kept.add(SHOWN), kept.add(SHOWN)]
-    assert [receipt.number for receipt in kept.of_memory(A, 2)] == [numbers[3], numbers[2]]
-    assert [receipt.number for receipt in kept.of_memory(B, 9)] == [numbers[1]], "nearly shown is not shown"
-    assert kept.of_memory(A[:8], 9) == kept.of_memory("s1", 9) == []
+    assert [receipt.number for receipt in kept.for_memory(A, 2)] == [numbers[3], numbers[2]]
+    assert [receipt.number for receipt in kept.for_memory(B, 9)] == [numbers[1]], "nearly shown is not shown"
+    assert kept.for_memory(A[:8], 9) == kept.for_memory("s1", 9) == []
 
 
 # --- judged -------------------------------------------------------------------------------------------------------
@@ -87,11 +87,13 @@ def test_what_was_shown_waits_to_be_judged_and_nothing_else_does(kept: Receipts)
 
 
 def test_how_memories_were_used_is_written_down_and_counted(kept: Receipts) -> None:
-    number = kept.add(replace(SHOWN, items=(Item(A), Item(B), Item("c"), Item("d", shown=False))))
+    number = kept.add(
+        replace(SHOWN, items=(ReceiptItem(A), ReceiptItem(B), ReceiptItem("c"), ReceiptItem("d", shown=False)))
+    )
     kept.mark_used(number, {A: "cited", B: "no"}, now=7)
     assert [item.used for item in getattr(kept.last(), "items", ())] == ["cited", "no", "", ""]
     assert kept.tally([A, B, "c", "d"]) == {A: (1, 1), B: (1, 0)}
-    assert not kept.is_any_unjudged()
+    assert not kept.has_unjudged()
 
 
 def test_nothing_is_judged_or_counted_twice(kept: Receipts) -> None:
@@ -100,7 +102,7 @@ def test_nothing_is_judged_or_counted_twice(kept: Receipts) -> None:
         kept.mark_used(number, {A: used}, now=7)
     kept.mark_used(number + 1, {A: "cited"}, now=7)
     assert kept.tally([A]) == {A: (1, 0)}
-    assert kept.of_memory(A, 1)[0].items[0].used == "no"
+    assert kept.for_memory(A, 1)[0].items[0].used == "no"
 
 
 def test_what_cannot_be_judged_counts_for_nothing_and_is_not_tried_again(kept: Receipts) -> None:
@@ -111,9 +113,9 @@ def test_what_cannot_be_judged_counts_for_nothing_and_is_not_tried_again(kept: R
 def test_what_has_waited_too_long_is_given_up(kept: Receipts) -> None:
     add(kept, time=10)
     late = add(kept, time=20)
-    kept.give_up(before=20)
+    kept.expire_unjudged(before=20)
     assert [receipt.number for receipt in kept.unjudged("s1")] == [late]
-    assert kept.is_any_unjudged()
+    assert kept.has_unjudged()
 
 
 def test_uses_add_up_over_sessions(kept: Receipts) -> None:
@@ -133,7 +135,7 @@ def test_what_is_old_is_dropped(kept: Receipts) -> None:
         kept.mark_used(add(kept, time=time, shown=identity), {identity: "no"}, now=time)
     kept.prune(before=20)
     assert kept.tally([A, B]) == {B: (1, 0)}
-    assert (kept.of_memory(A, 9), len(kept.of_memory(B, 9))) == ([], 1)
+    assert (kept.for_memory(A, 9), len(kept.for_memory(B, 9))) == ([], 1)
 
 
 def test_a_session_that_is_forgotten_leaves_no_receipt(kept: Receipts) -> None:
@@ -144,11 +146,11 @@ def test_a_session_that_is_forgotten_leaves_no_receipt(kept: Receipts) -> None:
 
 
 def test_a_memory_that_is_forgotten_leaves_its_id_and_no_words(kept: Receipts) -> None:
-    number = kept.add(replace(SHOWN, items=(*ITEMS, Item("c", "Other", terms=("x",)))))
+    number = kept.add(replace(SHOWN, items=(*ITEMS, ReceiptItem("c", "Other", terms=("x",)))))
     kept.mark_used(number, {A: "the answer has its words (rs256)", "c": "cited"}, now=1)
-    before = kept.of_memory("c", 1)[0]
+    before = kept.for_memory("c", 1)[0]
     kept.forget_memory(A)
-    (after,) = kept.of_memory(A, 9)
+    (after,) = kept.for_memory(A, 9)
     assert after.items[0] == replace(before.items[0], title="", terms=(), used="")
     assert (after.items[1:], replace(after, items=())) == (before.items[1:], replace(before, items=()))
     assert kept.tally([A, "c"]) == {"c": (1, 1)}
@@ -184,7 +186,7 @@ def test_a_receipt_of_the_second_version_is_told_as_it_was(path: Path) -> None:
         connection.execute("PRAGMA user_version = 2")
         connection.commit()
     with closing(Contexts(path)) as opened:
-        item = Item("a", shown=False)
+        item = ReceiptItem("a", shown=False)
         assert opened.receipts.last() == Receipt(1.5, PROMPT, "s1", "shop", "0123", "why", 640, 0.5, "", (item,), 7)
 
 

@@ -139,7 +139,7 @@ def test_a_table_that_is_gone_is_told_as_damage(state: State) -> None:
 
 def test_what_is_done_at_once_is_done_together(state: State, path: Path) -> None:
     with closing(State(path, fsync=False)) as other:
-        with state.at_once():
+        with state.transaction():
             state.queue.mark(ONE, 0)
             state.queue.mark(TWO, 0)
             assert other.queue.marks() == []
@@ -148,7 +148,7 @@ def test_what_is_done_at_once_is_done_together(state: State, path: Path) -> None
 
 def test_what_fails_in_between_leaves_nothing(state: State) -> None:
     def fail() -> None:
-        with state.at_once():
+        with state.transaction():
             state.queue.mark(ONE, 0)
             raise ZeroDivisionError
 
@@ -161,8 +161,8 @@ def test_somebody_who_holds_the_file_for_too_long_is_told_as_busy(
     path: Path, state: State, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sqlite, "BUSY_MILLISECONDS", 1)
-    with closing(State(path, fsync=False)) as impatient, state.at_once():
+    with closing(State(path, fsync=False)) as impatient, state.transaction():
         with pytest.raises(Busy, match="in use by another memem"):
             impatient.queue.mark(ONE, 0)
-        with pytest.raises(Busy), impatient.at_once():
+        with pytest.raises(Busy), impatient.transaction():
             pytest.fail("two wrote at once")

@@ -14,7 +14,7 @@ from memem.core.memory import Entry, Memory
 from memem.notes import forget, history, undo, write
 from memem.search import find, refresh, timeline
 from memem.search.encoders import encode
-from memem.state.receipts import PROMPT, Item, Receipt
+from memem.state.receipts import PROMPT, Receipt, ReceiptItem
 from memem.upkeep import apply_curation, curation_rules, similar_notes
 from memem.upkeep import curate as upkeep_curate
 from memem.upkeep.apply_curation import Curated, curate
@@ -74,7 +74,7 @@ def vault(ws: Workspace) -> dict[str, bytes]:
 def prompts(ws: Workspace, count: int, project: str = "shop", *, show: Entry | None = None, used: bool = False) -> None:
     """So many prompts came, and were told of a memory or nothing."""
     for _ in range(count):
-        items = (Item(show.id),) if show else ()
+        items = (ReceiptItem(show.id),) if show else ()
         time = ws.clock().timestamp()
         number = ws.contexts.receipts.add(Receipt(time, PROMPT, session="s1", project=project, items=items))
         if show:

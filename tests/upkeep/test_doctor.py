@@ -331,8 +331,8 @@ def test_mining_without_a_claude_is_degraded_only_once_it_is_on(ws: Workspace) -
 
 def test_what_mining_put_aside_is_told_with_what_to_do(ws: Workspace) -> None:
     save.save(ws, "A fact.")
-    ws.state.journal.bury("s", {}, "too often", "2026-03-01")
-    ws.state.ledger.trip(ws.clock().timestamp() + 60, "the account has to wait")
+    ws.state.journal.add_dead_letter("s", {}, "too often", "2026-03-01")
+    ws.state.ledger.start_pause(ws.clock().timestamp() + 60, "the account has to wait")
     assert "memem mine --retry" in the(ws, "dead letters").fix
     assert "the account has to wait" in detail(ws, "model")
     assert "memem mine --all" in the(ws, "model").fix

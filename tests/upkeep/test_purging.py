@@ -21,8 +21,8 @@ from memem.search.encoders import encode
 from memem.search.transcripts import sessions
 from memem.search.transcripts.turns import TurnIndex
 from memem.state import consent, note_records
-from memem.state.cursors import Session
-from memem.state.receipts import Item, Receipt
+from memem.state.cursors import SessionRecord
+from memem.state.receipts import Receipt, ReceiptItem
 from memem.upkeep import purge as upkeep_purge
 from memem.upkeep.purge import Purged, purge
 from memem.upkeep.traces import Traces
@@ -84,7 +84,7 @@ def spread(ws: Workspace, session: Transcript) -> None:
     link = f"[[door-code-{VALUE}-66666666]]"
     other = Memory("99999999-aaaa-4aaa-8aaa-999999999999", "", "Doors have codes.", "shop", author="model")
     write.keep(ws, replace(other, related=(link,), contradicts=(link,), supersedes=link, superseded_by=link))
-    item = Item(ID, title=f"Door code {VALUE}", terms=("xylophone7731",), shown=True)
+    item = ReceiptItem(ID, title=f"Door code {VALUE}", terms=("xylophone7731",), shown=True)
     now = ws.clock().timestamp()
     ws.contexts.add_all(Receipt(now, "prompt", "s1", "shop", reason=STATEMENT, items=(item,)), [ID], None)
     turns = (Turn("s1-0001", "human", f"Well. {QUOTE}", session="s1"), Turn("s1-0003", "human", "The canteen is red."))
@@ -99,9 +99,9 @@ def spread(ws: Workspace, session: Transcript) -> None:
     }
     canteen = {**operation, "title": "Canteen", "content": "The canteen is red.", "quote": "The canteen is red."}
     rest = {"scope": "project", "importance": 3, "keys": [VALUE], "paths": []}
-    ws.state.journal.answered("s1", chunk, [{**operation, **rest}, {**canteen, **rest, "keys": []}], "2026")
-    ws.state.journal.bury("s1", chunk, "failed", "2026")
-    known = note_records.KnownStale("x", (f"src/{VALUE}.py",), f"src/{VALUE}.py is gone")
+    ws.state.journal.add_answer("s1", chunk, [{**operation, **rest}, {**canteen, **rest, "keys": []}], "2026")
+    ws.state.journal.add_dead_letter("s1", chunk, "failed", "2026")
+    known = note_records.StaleNote("x", (f"src/{VALUE}.py",), f"src/{VALUE}.py is gone")
     note_records.write_stale(
         ws.home.stale_file, ws.store.vault_id(), note_records.StaleRecord({ID: known}), fsync=False
     )
@@ -153,7 +153,7 @@ def test_what_is_beside_it_stays(ws: Workspace, session: Transcript) -> None:
     links = (other.memory.related, other.memory.contradicts, other.memory.supersedes, other.memory.superseded_by)
     assert links == ((), (), "", "")
     assert not other.touched_by_hand
-    (record,) = ws.state.journal.all()
+    (record,) = ws.state.journal.records()
     assert [each["op"] for each in record.answer] == ["NOOP", "ADD"]
     assert [turn["text"] for turn in record.chunk["turns"]] == ["Well. ", "The canteen is red."]
     assert [said.text for said in sessions.search(ws, "canteen noon")] == ["The canteen opens at noon."]
@@ -401,17 +401,17 @@ def test_one_without_an_id_is_purged_after_it_was_forgotten(ws: Workspace, short
 def test_short_names_and_common_titles_are_looked_for_nowhere(ws: Workspace, short: str, session: Transcript) -> None:
     write.edit(ws, NEIGHBOUR.id, body="The office in lyon opens at ten.", why="The office in lyon moved")
     kept = history.events(ws, history.log(ws)[0].id)[0].before
-    ws.state.sessions.put(Session("s7", "/srv/lyon/s7.jsonl"))
+    ws.state.sessions.put(SessionRecord("s7", "/srv/lyon/s7.jsonl"))
     turns = (Turn("s7-0001", "human", "The office of lyon has a red canteen.", session="s7"),)
     chunk = Chunk("s7", "/srv/lyon/s7.jsonl", "lyon", turns, "", 1, 1, "d").as_json()
-    ws.state.journal.bury("s7", chunk, "failed", "2026")
-    item = Item(NEIGHBOUR.id, title="The office", terms=("lyon",), shown=True)
+    ws.state.journal.add_dead_letter("s7", chunk, "failed", "2026")
+    item = ReceiptItem(NEIGHBOUR.id, title="The office", terms=("lyon",), shown=True)
     receipt = Receipt(ws.clock().timestamp(), "prompt", "s7", "lyon", reason="lyon", items=(item,))
     ws.contexts.add_all(receipt, [NEIGHBOUR.id], None)
     told = purge(ws, short).elsewhere
-    assert ws.events.kept(kept), "another note's undo copy"
-    assert ws.state.sessions.get("s7") == Session("s7", "/srv/lyon/s7.jsonl")
-    assert [record.chunk for record in ws.state.journal.all()] == [json.loads(json.dumps(chunk))]
+    assert ws.events.read_undo(kept), "another note's undo copy"
+    assert ws.state.sessions.get("s7") == SessionRecord("s7", "/srv/lyon/s7.jsonl")
+    assert [record.chunk for record in ws.state.journal.records()] == [json.loads(json.dumps(chunk))]
     last = ws.contexts.receipts.last("s7")
     assert last
     assert (last.items, last.reason) == ((item,), "lyon")
@@ -423,18 +423,18 @@ def test_a_title_like_its_own_goes_from_what_a_model_wants_done(ws: Workspace, s
     turns = (Turn("s7-0001", "human", "It has a long title: the door.", session="s7"),)
     chunk = Chunk("s7", "/srv/s7.jsonl", "shop", turns, "", 1, 1, "d").as_json()
     operation = {"op": "ADD", "title": "The office", "content": "It is red.", "quote": "It is red."}
-    ws.state.journal.answered("s7", chunk, [operation], "2026")
+    ws.state.journal.add_answer("s7", chunk, [operation], "2026")
     purge(ws, short)
-    (record,) = ws.state.journal.all()
+    (record,) = ws.state.journal.records()
     assert record.answer == [{**operation, "title": ""}]
 
 
 def test_a_dead_letter_that_names_a_long_title_loses_only_that(ws: Workspace) -> None:
     turns = (Turn("s7-0001", "human", f"Is {MEMORY.title} on the list?", session="s7"),)
     chunk = Chunk("s7", "/srv/s7.jsonl", "shop", turns, "", 1, 1, "d").as_json()
-    ws.state.journal.bury("s7", chunk, "failed", "2026")
+    ws.state.journal.add_dead_letter("s7", chunk, "failed", "2026")
     purge(ws, ID)
-    (record,) = ws.state.journal.all()
+    (record,) = ws.state.journal.records()
     assert [turn["text"] for turn in record.chunk["turns"]] == ["Is  on the list?"]
 
 

@@ -124,7 +124,7 @@ def test_nothing_is_asked_that_nobody_agreed_to(asking: Workspace, claude: Path,
         asking.settings = replace(before, **settings)
         assert refine_playbook.refine(asking, shop) == 0
         asking.settings = before
-    asking.state.ledger.trip(asking.clock().timestamp() + 60, "rate limit")
+    asking.state.ledger.start_pause(asking.clock().timestamp() + 60, "rate limit")
     assert refine_playbook.refine(asking, shop) == 0
     assert calls(claude) == []
 

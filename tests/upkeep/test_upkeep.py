@@ -19,7 +19,7 @@ from memem.notes import save
 from memem.search import find, meaning
 from memem.search.graph import read
 from memem.state import consent
-from memem.state.receipts import PROMPT, Item, Receipt
+from memem.state.receipts import PROMPT, Receipt, ReceiptItem
 from memem.upkeep import session_start
 from memem.vault import opening
 from memem.workspace import Workspace, open_workspace
@@ -303,17 +303,17 @@ def test_sessions_that_claude_code_no_longer_keeps_are_forgotten(ws: Workspace, 
     ws.contexts.add("new", ["a"], clock.ticks())
     clock.forward(days=11)
     session_start.after_session_start(ws)
-    assert (ws.contexts.is_known("old"), ws.contexts.is_known("new")) == (False, True)
+    assert (ws.contexts.has_session("old"), ws.contexts.has_session("new")) == (False, True)
 
 
 def test_receipts_and_what_memories_were_good_for_are_kept_for_a_year(ws: Workspace, clock: SteppingClock) -> None:
     for identity, days in (("old", 200), ("new", 200)):
-        number = ws.contexts.receipts.add(Receipt(clock.ticks(), PROMPT, "s1", items=(Item(identity),)))
+        number = ws.contexts.receipts.add(Receipt(clock.ticks(), PROMPT, "s1", items=(ReceiptItem(identity),)))
         ws.contexts.receipts.mark_used(number, {identity: "no"}, clock.ticks())
         clock.forward(days=days)
     session_start.after_session_start(ws)
     assert ws.contexts.receipts.tally(["old", "new"]) == {"new": (1, 0)}
-    assert (ws.contexts.receipts.of_memory("old", 9), len(ws.contexts.receipts.of_memory("new", 9))) == ([], 1)
+    assert (ws.contexts.receipts.for_memory("old", 9), len(ws.contexts.receipts.for_memory("new", 9))) == ([], 1)
 
 
 def test_a_record_that_is_damaged_within_is_made_anew(ws: Workspace, clock: SteppingClock) -> None:

@@ -31,7 +31,7 @@ LONGEST_NAME = 100
 LONGEST_LOG = 1_000_000
 OWN_FOLDER = "memem-calls"
 """Where our own calls of a model run; as `core/home.py` has it."""
-HELD = 3
+LOCK_DESCRIPTOR = 3
 """The number of the lock in the process that it is handed to; as `state/inbox.py` has it."""
 POLITE = 10
 """What nobody waits for gives way to prompts."""
@@ -196,7 +196,7 @@ def begin_later(event: str, envelope: bytes) -> None:
         _give_way()
         for target, source in enumerate((given, told, told, held)):
             os.dup2(source, target)
-        os.set_inheritable(HELD, True)  # which it is not where it had that number already
+        os.set_inheritable(LOCK_DESCRIPTOR, True)  # which it is not where it had that number already
         os.chdir(os.path.dirname(folder))
         os.execv(command[0], command)
     finally:

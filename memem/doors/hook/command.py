@@ -12,7 +12,7 @@ from memem.core.errors import InputError, MememError
 from memem.doors.hook import client
 from memem.doors.hook.answers import read, text_of
 from memem.pages.catch_up import catching_up
-from memem.state.inbox import HELD, Letters, read_letter
+from memem.state.inbox import LOCK_DESCRIPTOR, Inbox, read_event
 from memem.workspace import Workspace, open_workspace
 
 FLUSHES = {"Stop": False, "PreCompact": True, "SessionEnd": True}
@@ -70,7 +70,7 @@ def take_letters(ws: Workspace, name: str) -> None:
         since = schedule.allowed_since(ws)
     except MememError as problem:  # what was shown is judged all the same
         problems.append(str(problem))
-    for event, path in Letters(ws.home.letters, name, HELD).taking_turns():
+    for event, path in Inbox(ws.home.letters, name, LOCK_DESCRIPTOR).take_events():
         try:
             _take_letter(ws, event, path, since)
         except MememError as problem:
@@ -83,7 +83,7 @@ def take_letters(ws: Workspace, name: str) -> None:
 
 def _take_letter(ws: Workspace, event: str, path: Path, since: datetime | None) -> None:
     """A letter goes once its session is marked: whatever ends us while judging, it is not in the way of the next."""
-    letter, envelope = files.identity(path), read_letter(path)
+    letter, envelope = files.identity(path), read_event(path)
     if envelope is None:
         return
     try:

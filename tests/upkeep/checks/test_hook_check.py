@@ -240,7 +240,7 @@ def test_what_hooks_noted_of_a_session_that_never_was_is_forgotten(ws: Workspace
     ws.contexts.receipts.add(Receipt(0, PROMPT, SESSION))
     check(ws, root)
     assert ws.contexts.receipts.last() is None
-    assert (ws.contexts.is_known(SESSION), ws.contexts.is_known("another")) == (False, True)
+    assert (ws.contexts.has_session(SESSION), ws.contexts.has_session("another")) == (False, True)
     ws.close()
     ws.home.contexts_file.write_bytes(b"this is not a database " * 100)
     assert check(ws, root)["plugin"].state == FINE

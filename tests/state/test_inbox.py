@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from memem.state.inbox import Letters, read_letter
+from memem.state.inbox import Inbox, read_event
 
 
 @pytest.fixture
@@ -32,10 +32,10 @@ def held(folder: Path) -> Iterator[int]:
     yield lock
 
 
-def taken(letters: Letters) -> list[str]:
+def taken(letters: Inbox) -> list[str]:
     found = []
-    for event, path in letters.taking_turns():
-        found.append(f"{event} {(read_letter(path) or b'').decode()}")
+    for event, path in letters.take_events():
+        found.append(f"{event} {(read_event(path) or b'').decode()}")
         path.unlink()
     return found
 
@@ -44,31 +44,31 @@ def test_letters_are_taken_up_in_the_order_in_which_they_came(folder: Path) -> N
     leave(folder, "b", at=1)
     leave(folder, "a-b-c", "SessionEnd", at=3)
     leave(folder, "a", at=2)
-    assert taken(Letters(folder, "1a2b3c4d")) == ["Stop b", "Stop a", "SessionEnd a-b-c"]
+    assert taken(Inbox(folder, "1a2b3c4d")) == ["Stop b", "Stop a", "SessionEnd a-b-c"]
 
 
 def test_letters_of_other_settings_are_left_to_those_that_have_them(folder: Path) -> None:
     theirs = leave(folder, "s1", name="ffffffff")
-    assert taken(Letters(folder, "1a2b3c4d")) == []
+    assert taken(Inbox(folder, "1a2b3c4d")) == []
     assert theirs.exists()
 
 
 def test_who_finds_somebody_at_them_leaves_them_alone(folder: Path) -> None:
     leave(folder, "s1")
     with held(folder) as lock:
-        assert taken(Letters(folder, "1a2b3c4d")) == []
-        assert taken(Letters(folder, "1a2b3c4d", lock)) == ["Stop s1"]
+        assert taken(Inbox(folder, "1a2b3c4d")) == []
+        assert taken(Inbox(folder, "1a2b3c4d", lock)) == ["Stop s1"]
 
 
 def test_a_letter_that_comes_before_we_let_go_is_ours(folder: Path) -> None:
     leave(folder, "s1")
     with held(folder) as lock:
-        turns = Letters(folder, "1a2b3c4d", lock).taking_turns()
+        turns = Inbox(folder, "1a2b3c4d", lock).take_events()
         _, first = next(turns)
         first.unlink()
         leave(folder, "s2")  # by a hook that finds the lock held, and starts nobody
         _, second = next(turns)
-        assert read_letter(second) == b"s2"
+        assert read_event(second) == b"s2"
         second.unlink()
         assert list(turns) == []
 
@@ -76,15 +76,15 @@ def test_a_letter_that_comes_before_we_let_go_is_ours(folder: Path) -> None:
 def test_the_lock_is_free_once_nothing_is_left(folder: Path) -> None:
     leave(folder, "s1")
     with held(folder) as lock:
-        assert taken(Letters(folder, "1a2b3c4d", lock)) == ["Stop s1"]
+        assert taken(Inbox(folder, "1a2b3c4d", lock)) == ["Stop s1"]
     leave(folder, "s2")
-    assert taken(Letters(folder, "1a2b3c4d")) == ["Stop s2"]
+    assert taken(Inbox(folder, "1a2b3c4d")) == ["Stop s2"]
 
 
 def test_a_letter_that_somebody_took_meanwhile_is_no_trouble(folder: Path) -> None:
-    assert read_letter(folder / "gone.json") is None
+    assert read_event(folder / "gone.json") is None
 
 
 def test_a_name_never_becomes_a_path(folder: Path) -> None:
-    assert taken(Letters(folder, "../1a2b3c4d")) == []
+    assert taken(Inbox(folder, "../1a2b3c4d")) == []
     assert list(folder.parent.glob("*.lock")) == []
