@@ -10,7 +10,7 @@ from pathlib import Path
 
 from bench import labelled, vaults
 from memem.pages import draw as pages_draw
-from memem.pages.draw import Drawn
+from memem.pages.draw import GraphPicture
 from memem.search import refresh
 from memem.search.encoders import encode
 from memem.workspace import open_workspace
@@ -27,7 +27,7 @@ def run(arguments: list[str]) -> int:
     return 0
 
 
-def draw(file: Path, *, words: bool) -> Drawn:
+def draw(file: Path, *, words: bool) -> GraphPicture:
     """The labelled memories in a vault of their own, drawn."""
     with tempfile.TemporaryDirectory(prefix="memem-bench-") as name:
         folder = Path(name)

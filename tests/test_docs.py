@@ -23,7 +23,7 @@ from memem.notes.history import Batch
 from memem.notes.review import Proposal
 from memem.notes.undo import Left, Undone
 from memem.notes.write import Written
-from memem.pages.draw import Drawn
+from memem.pages.draw import GraphPicture
 from memem.pages.refresh import Pages
 from memem.search.encoders.encode import Encoded
 from memem.search.encoders.model import ModelState
@@ -131,7 +131,7 @@ SHAPES: dict[str, Any] = {
     "curated": Curated,
     "suggestion": Suggestion,
     "not applied": NotApplied,
-    "drawn": Drawn,
+    "drawn": GraphPicture,
     "turn": Turn,
     "said": Said,
     "beside": Beside,

@@ -18,7 +18,7 @@ def test_a_picture_is_drawn_and_said_where(run: Run, tmp_path: Path) -> None:
 
 
 def test_it_says_when_some_are_left_out(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(draw, "MOST_DRAWN", 1)
+    monkeypatch.setattr(draw, "MAX_DOTS", 1)
     run("save", "Tokens are signed with RS256.")
     run("save", "Tyres are changed in October.")
     done = run("graph", "draw", str(tmp_path / "graph.svg"))
@@ -30,4 +30,4 @@ def test_another_kind_of_file_is_refused(run: Run, tmp_path: Path) -> None:
     run("save", "Tokens are signed with RS256.")
     done = run("graph", "draw", str(tmp_path / "graph.png"))
     assert done.code == 1
-    assert "should end in .svg" in done.err
+    assert "must end in .svg" in done.err

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from memem.core.memory import Edge, Entry, Memory
 from memem.doors.cli import output
 from memem.inject import answers
-from memem.pages import labels, markdown, read_playbook
+from memem.pages import draw, markdown, read_playbook
 from memem.pages.read_playbook import Told
 from memem.safety import quote
 from memem.search.graph.read import Neighbor, Neighborhood
@@ -176,7 +176,7 @@ def test_a_page_in_obsidian_runs_and_embeds_nothing(text: str) -> None:
 @settings(max_examples=examples(60))
 @given(_hostile)
 def test_a_picture_holds_letters_only(text: str) -> None:
-    shown = labels.escaped(labels.cut(text, 200))
+    shown = draw.to_xml(text, 200)
     assert STEERING.search(shown) is None
     assert not re.search(r"[<>\"]", shown)
 
