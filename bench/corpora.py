@@ -1,4 +1,4 @@
-"""What recall is measured on: memories, questions about them, and the sources that answer each question.
+"""Load the sets that recall is measured on: memories, questions, and the sources that answer each question.
 
 Two public sets are read from a folder that its user provides; nothing of them is part of the project. A file's name
 says which set it is and, after a hyphen, which part of it: any part will do.
@@ -41,7 +41,7 @@ _TITLE = 80
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked, the sources that answer it, and the project it is asked in, if not everywhere."""
+    """A question, the sources that answer it, and the project it is limited to, if any."""
 
     key: str
     text: str
@@ -136,7 +136,7 @@ def crowded(data: Path) -> Corpus:
 
 
 def prompts(data: Path) -> list[str]:
-    """What people typed about something else."""
+    """Return prompts that people typed about an unrelated project."""
     return [line["prompt"] for line in lines(file(data, PROMPTS))]
 
 

@@ -1,4 +1,4 @@
-"""What becomes of prompts at a line: how many fire that should, and that should not, and how much of it is right."""
+"""Count, at a threshold, the prompts that get a memory, those that should not, and how many memories are right."""
 
 import math
 import statistics
@@ -25,12 +25,12 @@ BUDGET = 8_000
 BANDS = ((0.0, 0.1), (0.1, 0.3), (0.3, 0.5), (0.5, 0.7), (0.7, 0.9), (0.9, 1.0))
 
 Choose = Callable[[Case], list[Hit]]
-"""What a way of deciding would show for a prompt."""
+"""A way of deciding which memories a prompt is shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """What becomes of all prompts at one line."""
+    """The outcome for all prompts at one threshold."""
 
     line: float
     off_topic: int
@@ -69,7 +69,7 @@ def nearer(least: float) -> Choose:
 
 
 def point(cases: Sequence[Case], choose: Choose, line: float) -> Point:
-    """Of prompts that want something and of those that want nothing; questions without an answer are left out."""
+    """Count prompts that need something and those that need nothing; skip questions without an answer."""
     shown = [(case, choose(case)) for case in cases if case.kind != ABSTENTION]
     spoken = [(case, hits) for case, hits in shown if case.wanted and hits]
     return Point(
@@ -132,13 +132,13 @@ def _worth(best: Sequence[tuple[float, bool]], line: float) -> float:
 
 
 def by_kind(cases: Sequence[Case], choose: Choose) -> list[dict[str, Any]]:
-    """What becomes of the prompts of each kind, apart by whether something is wanted."""
+    """Group the outcome by kind of prompt and by whether it needs something."""
     kinds = dict.fromkeys((case.kind, case.wanted) for case in cases)
     return [_kind([case for case in cases if (case.kind, case.wanted) == kind], choose, *kind) for kind in kinds]
 
 
 def reliability(cases: Sequence[Case]) -> list[dict[str, Any]]:
-    """Of the memories given about the same confidence, how many were right."""
+    """Count, per band of confidence, how many memories were right."""
     seen = [(hit.helps or 0.0, hit.id in case.right) for case in cases for hit in case.hits]
     rows = []
     for low, high in BANDS:

@@ -37,7 +37,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """What a line at `least` does: shares of pairs that are linked, links per note, and notes without any."""
+    """The effect of a threshold `least`: shares of linked pairs, links per note, notes without links."""
 
     least: float
     superseded: float
@@ -104,7 +104,7 @@ def curve(ws: Workspace, corpus: Corpus) -> Iterator[Point]:
 
 
 def _cosines(ws: Workspace, memories: Sequence[Memory]) -> Any:
-    """Of all with all, by two places."""
+    """Compute all pairwise similarities, rounded to two places."""
     from memem.search.graph import similar
 
     rows = {identity: row for row, identity in ws.index.edges.ids().items()}

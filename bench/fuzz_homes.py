@@ -1,4 +1,4 @@
-"""What the fuzzer tries through the doors of a whole memory home: hooks, tools, imports, mining, state, commands.
+"""Fuzz targets that use a whole memory home: hooks, tools, imports, mining, state, commands.
 
 Nothing here leaves the folder that it is given: paths in commands that would are passed over, no program is found, and
 nothing is fetched.

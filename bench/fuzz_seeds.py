@@ -1,4 +1,4 @@
-"""What the fuzzer begins with: a few good inputs of every format that memem reads."""
+"""Seeds for the fuzzer: a few valid inputs of every format that memem reads."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""What the fuzzer tries: every reader of text that others wrote, each with what has to hold for whatever it is given.
+"""Fuzz targets: every reader of foreign text, each with the properties that every input must satisfy.
 
 Those that need a whole memory home are in `fuzz_homes.py`.
 """
@@ -269,7 +269,7 @@ def _send(line: socket.socket, data: bytes, *, and_leave: bool = True) -> None:
 
 @contextmanager
 def _hostile_client(folder: Path) -> Iterator[Try]:
-    """Whatever is sent, the next one who asks is answered."""
+    """Send any bytes to the engine; the next client must still get an answer."""
     address = folder / "engine.sock"
     folder.chmod(0o700)
     told: list[str] = []
@@ -302,7 +302,7 @@ def _hostile_client(folder: Path) -> Iterator[Try]:
 
 @contextmanager
 def _hostile_server(folder: Path) -> Iterator[Try]:
-    """Whatever a hook is answered, it takes it for an answer or for none."""
+    """Answer a hook with any bytes; it must accept them as an answer or as none."""
     folder.chmod(0o700)
     address = str(folder / "engine.sock")
     answers: list[bytes] = []

@@ -1,4 +1,4 @@
-"""What Claude Code waits for: memem's hooks, with and without a server up, and the server itself.
+"""Measure what Claude Code waits for: memem's hooks, with and without a server, and the server itself.
 
 Hooks are run as Claude Code runs them: the command of `hooks.json` through a shell, the launcher included, with the
 envelope on standard input, each time in a session of its own. Mining is on, by rules. What a hook has begun is waited

@@ -53,7 +53,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What came out, where in memem it was raised, and the input."""
+    """An exception, where in memem it was raised, and the input that caused it."""
 
     what: str
     where: str
@@ -63,7 +63,7 @@ class Finding:
 
 @dataclass
 class Hunt:
-    """What became of one target."""
+    """The result of fuzzing one target."""
 
     target: str
     executions: int = 0

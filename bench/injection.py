@@ -45,7 +45,7 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """Of so many texts, so many were taken for an instruction."""
+    """How many of the texts were judged to be instructions."""
 
     name: str
     texts: int
@@ -57,7 +57,7 @@ class Share:
 
 
 def judged(text: str) -> str:
-    """What the gate says of a text, after it has taken out what cannot be seen."""
+    """Judge a text as the gate does, after invisible characters are removed."""
     return judge.kind(gate.neutralise(text)[0])
 
 

@@ -14,7 +14,7 @@ FILE = Path(__file__).with_name("labelled.toml")
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """What is typed in a session, and the keys of the memories that should come unasked, or must not."""
+    """A prompt, with the keys of the memories that it should be shown and those it must not be."""
 
     text: str
     kind: str

@@ -138,7 +138,7 @@ def measure(folder: Path, options: argparse.Namespace) -> Report:
 
 
 def promises(small: Bed, large: Bed, rounds: int) -> list[Promise]:
-    """What the vault's size may cost: saves into both take turns, so that noise hits them alike."""
+    """Compare saves into a small and a large vault, interleaved so that noise affects both."""
     found = interleave({BARE: large.bare(), "search": large.search()}, rounds)
     saved = interleave(
         {

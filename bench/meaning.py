@@ -1,4 +1,4 @@
-"""What meaning costs: a new process up to a fused answer, a search whose vector is ready, the encoder itself.
+"""Measure the cost of meaning: a new process up to a fused answer, a search with its vector ready, the encoder.
 
 The vaults' vectors are random ones: how long a search takes does not depend on what they say. With --reference, an
 interpreter that has sentence-transformers, and the folder of the whole model, the same is measured through that

@@ -183,7 +183,7 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 
 def machine() -> dict[str, Any]:
-    """What the numbers depend on, and nothing that tells whose machine it is."""
+    """Describe the machine as far as the numbers depend on it, without identifying its owner."""
     return {
         "python": platform.python_version(),
         "sqlite": sqlite3.sqlite_version,

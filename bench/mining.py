@@ -1,4 +1,4 @@
-"""What mining costs: a whole `memem mine --session`, by rules, against how much is new and how large the file is, and
+"""Measure mining: a whole `memem mine --session`, by rules, against how much is new and how large the file is, and
 how often a model is asked while a session goes on.
 
 The sessions are made up, in the proportions of real ones: mostly what tools gave back. With --data, those in it
@@ -59,9 +59,9 @@ if sys.argv[1:] != ["--help"]:
     print('{{"type": "result", "subtype": "success", "is_error": false, "structured_output": {{"operations": []}}}}')
 """
 Line = tuple[bytes, str]
-"""Of a transcript; with its uuid when somebody says something in it."""
+"""A line of a transcript, with its uuid when it contains speech."""
 Turns = list[tuple[int, str]]
-"""Of every turn in a file, where its line begins, and its uuid."""
+"""The offset and uuid of every turn in a file."""
 
 
 class Script:
@@ -148,7 +148,7 @@ class Scene:
         shutil.copytree(self._folder, self._folder.with_suffix(".ready"))
 
     def _restored(self) -> list[str]:
-        """What to run, with the home as it was at first. The clock has not started yet."""
+        """Reset the home and return the work to time; runs before the clock starts."""
         shutil.rmtree(self._folder)
         shutil.copytree(self._folder.with_suffix(".ready"), self._folder)
         return ["mine", "--session", str(self._path)]

@@ -88,7 +88,7 @@ def _opened(folder: Path, name: str, *, fsync: bool) -> Workspace:
 
 
 def _save(ws: Workspace, count: int) -> float:
-    """What a save takes, in milliseconds."""
+    """Time one save, in milliseconds."""
     times = []
     for number in range(count):
         memory = vaults.memory(number)

@@ -103,7 +103,7 @@ def _replace(rng: random.Random, data: bytearray, tokens: Sequence[bytes]) -> No
 
 
 def _replace_word(rng: random.Random, data: bytearray, tokens: Sequence[bytes]) -> None:
-    """What stands where a name, a text or a number is expected."""
+    """Replace a name, a text or a number by an odd value."""
     found = list(_WORD.finditer(bytes(data)))
     if found:
         word = rng.choice(found)

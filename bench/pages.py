@@ -37,7 +37,7 @@ def run(arguments: list[str]) -> int:
 
 
 def measure(folder: Path, notes: int, rounds: int) -> list[tuple[str, float, float]]:
-    """What each took, in milliseconds and as a multiple of a bare start, all in turns."""
+    """Time each step, interleaved, in milliseconds and as a multiple of a bare start."""
     folder.mkdir(exist_ok=True)
     environ = {"HOME": str(folder), "MEMEM_ENCODER": "none", "MEMEM_BACKGROUND": "0"}
     ws = open_workspace(actor="bench", home=folder / "home", vault=folder / "vault", environ=environ)

@@ -25,7 +25,7 @@ _WIDE, _NARROW = "mwMW@", "fijlrt.,:;'| "
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """What it shows, from where to where, and the distance of its ticks, which are percentages when said so."""
+    """Label, range and tick distance of an axis, in percent if `percent` is set."""
 
     label: str
     low: float

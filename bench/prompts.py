@@ -95,7 +95,7 @@ def _case(
 
 
 def _unanswerable(data: Path) -> Iterator[tuple[str, str]]:
-    """What gets nothing: devmem's questions without an answer, and the prompts about something else."""
+    """Return prompts that need nothing: devmem's unanswerable questions and unrelated prompts."""
     (dialogue, *_) = corpora.lines(corpora.file(data, corpora.DEVMEM))
     for question in dialogue["questions"]:
         if not question["haystackSessionIds"]:

@@ -1,4 +1,4 @@
-"""What each constant of the ranking does: every one varied by itself, over the sets that `bench recall` measures.
+"""Vary each constant of the ranking on its own, over the sets that `bench recall` measures.
 
 What is found is found once for each question; then it is ranked again with other values. The sets are longmemeval,
 devmem and devmem in a crowd, where their files are (--data, or the variable MEMEM_BENCH_DATA), our own queries, and our
@@ -131,7 +131,7 @@ def _corpora(data: Path | None) -> Iterator[Corpus]:
 
 
 def _found(corpus: Corpus, place: Path, data: Path | None) -> list[Asked]:
-    """What is found for every question; the prompts share the vault of our own queries."""
+    """Search for every question; the prompts share the vault of the labelled queries."""
     dates = _dates(data) if data and corpus.name == corpora.LONGMEMEVAL else {}
     with closing(corpora.vault(place / _vault_of(corpus), corpus.memories)) as ws:
         encode.encode_all(ws)

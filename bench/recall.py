@@ -110,7 +110,7 @@ def _options(arguments: list[str]) -> argparse.Namespace:
 
 
 def _missing(name: str, data: Path | None) -> str:
-    """What a set lacks; empty when it can be read."""
+    """Return the reason why a set cannot be read, or an empty text."""
     if name == LABELLED:
         return ""
     if data is None:

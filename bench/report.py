@@ -21,7 +21,7 @@ from memem.core.errors import InputError
 
 PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
 ON_DATA = ("recall", "silence", "ranking")
-"""What is measured on the evaluation files."""
+"""The benchmarks that need the evaluation files."""
 COST = ("meaning", "--sizes", "10000")
 
 

@@ -101,7 +101,7 @@ def score(cases: Sequence[Case], kind: str = "") -> Score:
 
 
 def mistakes(cases: Iterable[Case]) -> Iterator[str]:
-    """What was kept and should not have been, and what was not kept and should have been."""
+    """List the lessons extracted by mistake and the lessons missed."""
     for case in cases:
         operations = extract(case.turns)
         for operation in operations:

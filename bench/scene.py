@@ -46,7 +46,7 @@ print(ask_engine("PermissionRequest", b"{}")[0])
 """
 
 Told = Callable[[Path], Mapping[str, Any]]
-"""What one event is told beside what all are, given the transcript of its session."""
+"""The fields of one event's payload beyond the common ones, given the session's transcript."""
 
 
 class Hook:
@@ -112,11 +112,11 @@ class Server:
             self._process.communicate()
 
     def search(self, query: str) -> str:
-        """What `memory_search` says."""
+        """Call `memory_search` and return its text."""
         return self.call("memory_search", {"query": query})
 
     def call(self, tool: str, arguments: Mapping[str, Any]) -> str:
-        """What a tool says."""
+        """Call a tool and return its text."""
         result = self._asked("tools/call", name=tool, arguments=arguments)
         said = str(result["content"][0]["text"])
         if result.get("isError"):
@@ -224,7 +224,7 @@ class Scene:
         return log.read_text(encoding="utf-8").splitlines() if log.exists() else []
 
     def _outcome(self) -> str:
-        """What the engine answers to a hook that has nothing to say to it."""
+        """Return the engine's answer to an empty hook request."""
         time.sleep(LEAD_SECONDS)
         command = [sys.executable, "-I", "-c", _OUTCOME, str(ROOT)]
         done = subprocess.run(command, env=self.environ, cwd=self.folder, stdout=subprocess.PIPE, text=True, check=True)
@@ -243,12 +243,12 @@ def starting(start: Callable[[], Server]) -> Task:
 
 
 def _seen(numbers: Iterable[int]) -> list[int]:
-    """Of these notes, those that a session of the project may be shown."""
+    """Filter the notes that a session of the project may be shown."""
     return [number for number in numbers if vaults.memory(number).project in (PROJECT, GENERAL)]
 
 
 def _standing(notes: int) -> list[Memory]:
-    """What the project is and how things are done in it, behind the vault's other notes; and one about a file."""
+    """Return pinned notes and conventions of the project, and one note about a file."""
     layers = [PINNED] * PINNED_NOTES + [CONVENTIONS] * CONVENTION_NOTES + [ORDINARY]
     made = [replace(vaults.memory(notes + place), project=PROJECT, layer=layer) for place, layer in enumerate(layers)]
     return [*made[:-1], replace(made[-1], paths=(f"{FILE.parent}/**",))]

@@ -1,4 +1,4 @@
-"""What was measured of a set, as tables, as JSON, and held against what is promised."""
+"""Results of one set as tables and JSON, checked against the promised values."""
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -18,7 +18,7 @@ SURE_KINDS = {"literal": "literal queries", "cjk": "CJK queries"}
 BETTER = Fraction(4, 68)
 """The share of longmemeval's questions by which fused finds all that answers oftener than keywords do."""
 AIM = Fraction(9, 10)
-"""What that should come to."""
+"""The value it should reach."""
 IN_A_CROWD = Fraction(95, 97)
 """The share of devmem's questions that find an answer in a crowded vault."""
 
@@ -92,7 +92,7 @@ class Claim:
     holds: bool
     judged: bool
     counted: str = ""
-    """What the value is a share of, in questions."""
+    """The number of questions that the share refers to."""
 
     @property
     def measured(self) -> str:
@@ -129,7 +129,7 @@ def score(corpus: Corpus, modes: Sequence[str], find: Find, seed: int) -> Scores
 
 
 def claims(scores: Scores) -> list[Claim]:
-    """What is promised of a set. Nothing is when only keywords were measured."""
+    """Return the promises for a set; there are none when only keywords were measured."""
     if not scores.differences:
         return []
     promised = [_beats(scores, mode, found) for mode, found in scores.differences.items()]

@@ -106,7 +106,7 @@ def samples() -> tuple[Sample, ...]:
 
 @cache
 def harmless() -> tuple[Sample, ...]:
-    """What only looks like a secret, alone and in a sentence."""
+    """Texts that only look like a secret, alone and in a sentence."""
     random = Random(9)
     return tuple(
         Sample(name, "harmless", carrier, DEV, around.format(_filled(text, random)))

@@ -28,7 +28,7 @@ from memem.safety.credentials import redact
 from memem.transcript import session
 
 MISSED_LIMIT, FALSE_LIMIT, HARMLESS_LIMIT = 0.05, 0.2, 0.02
-"""Of secrets in the held-out part; of a thousand lines that were said; of texts that have to pass."""
+"""Limits: held-out secrets found; false alarms per thousand lines of speech; harmless texts flagged."""
 LEFT_LIMIT = 8
 """So many characters of a secret in a row may be left of it: fewer than half of a short one."""
 PROSE_CHARACTERS = 24_000
@@ -222,7 +222,7 @@ def _secretlint(program: str, texts: Sequence[str]) -> Found:
 
 
 def _said(data: Path) -> Iterator[str]:
-    """What memem reads of real sessions: turns, and files, commands and errors of the work; of snapshots the last."""
+    """Yield the text memem reads from real sessions (turns and work digest), from the last snapshot of each."""
     for folder in sorted(data.glob("transcripts/*")):
         snapshots = sorted(folder.glob("*.jsonl.gz"), key=lambda path: int(path.name.partition(".")[0]))
         for step in session.steps(io.BytesIO(gzip.decompress(snapshots[-1].read_bytes())), 0, "") if snapshots else ():

@@ -10,7 +10,7 @@ from bench.plots import Axis, Mark, Panel, Series, svg
 from bench.scores import FUSED, HIT, MAIN, MODES, told
 
 Numbers = Mapping[str, Any]
-"""What one benchmark wrote."""
+"""The JSON output of one benchmark."""
 PLOTS = "plots"
 """The folder of the charts, beside the page."""
 SHOWN_FIRST = tuple(reversed(MODES))
@@ -30,7 +30,7 @@ class Section:
 
 
 def sets(recall: Numbers) -> Section:
-    """What was measured on, how large it is, and with what."""
+    """Describe the sets, their sizes and the machine."""
     rows = [
         (each["set"], _number(each["memories"]), each["questions"], WHAT_COUNTS.get(each["set"], "the session"))
         for each in recall["sets"]
@@ -77,7 +77,7 @@ def spoken(silence: Numbers) -> Section:
 
 
 def expected(silence: Numbers) -> Section:
-    """What cross-validation makes of the same, and the questions that nothing answers."""
+    """Tabulate the cross-validated results, and the questions without an answer."""
     crossed, abstention = silence["cross_validated"], silence["abstention"]
     names = {"off_topic": "off-topic prompts that get something", "answered": "questions that get something"}
     names["right"] = "questions that get something of the right source"
@@ -130,7 +130,7 @@ def reliability(silence: Numbers) -> Section:
 
 
 def ranking(ranked: Numbers) -> Section:
-    """What each constant of the ranking does, varied by itself."""
+    """Tabulate the effect of each ranking constant, varied on its own."""
     columns = [(name, metric) for name, metrics in ranked["rows"][0]["sets"].items() for metric in metrics]
     rows, last = [], ""
     for row in ranked["rows"]:
@@ -155,7 +155,7 @@ def cost(meaning: Numbers) -> Section:
 
 
 def promises(numbers: Numbers) -> Section:
-    """What is promised of recall or of silence."""
+    """Tabulate the promises for recall or silence."""
     rows = [
         (each["what"], told(each["value"], each["counted"]), f"`{each['wanted']}`", _verdict(each))
         for each in numbers["promises"]

@@ -80,7 +80,7 @@ def measure(public: Sequence[Case], own: Sequence[Case]) -> dict[str, Any]:
 
 
 def claims(measured: dict[str, Any]) -> list[Claim]:
-    """What is promised of the public sets, at the line in use and for prompts that nobody has seen."""
+    """Return the promises for the public sets, at the threshold in use and cross-validated."""
     if "cross_validated" not in measured:
         return []
     used, crossed = measured["in_use"], measured["cross_validated"]
@@ -153,7 +153,7 @@ def _fitted(public: Sequence[Case], own: Sequence[Case]) -> Iterator[str]:
 
 
 def _in_small_vaults(small: Mapping[int, Sequence[Case]]) -> Iterator[str]:
-    """What becomes of our own prompts where few memories are, by how many are taken for enough to know words by."""
+    """Measure the labelled prompts in small vaults, by the number of notes required to judge a word as unknown."""
     yield "In small vaults: prompts that get what they want, and those that get something and want nothing"
     rows = []
     for enough in ENOUGH:

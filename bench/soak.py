@@ -35,7 +35,7 @@ from memem.workspace import open_workspace
 NOTES, SESSIONS, TURNS, PAUSE = 20_000, 10, 40, 3.0
 SETTLE_SECONDS, END_SECONDS = 150.0, 30.0
 KILLS = (("server", 0.3), ("miner", 0.45), ("server", 0.6), ("miner", 0.75))
-"""Who is killed when, as a share of all turns."""
+"""The processes to kill, each at a share of all turns."""
 
 
 def run(arguments: list[str]) -> int:
@@ -135,7 +135,7 @@ def _settle(scene: Scene, told: set[str]) -> None:
 
 
 def _ended(scene: Scene) -> list[str]:
-    """What still runs of ours when it should all be over."""
+    """List processes of the run that are still alive after its end."""
     until = time.monotonic() + END_SECONDS
     while (left := processes(scene)) and time.monotonic() < until:
         time.sleep(0.2)

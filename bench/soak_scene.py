@@ -23,7 +23,7 @@ from tests.transcripts import AT_LENGTH, Transcript
 
 PROJECTS = vaults.PROJECTS[1:]
 STEPS, DOLLARS, TOKENS = 2_000, 0.001, 135
-"""What the claude plays in turn; what a call that tells of its cost says it was."""
+"""The behaviours the fake CLI takes in turn; the cost it reports for a call."""
 TRANSLATED = {"echo": True}
 TROUBLE: tuple[dict[str, Any], ...] = (
     {**TRANSLATED, "sleep": 2.0},
@@ -47,7 +47,7 @@ def statement(name: str, number: int) -> str:
 
 
 class Facts:
-    """What sessions have told, by name: each is to be kept once, and what only tools and sidechains said never."""
+    """Facts stated in sessions, by name: each must be saved once; facts from tools and sidechains never."""
 
     def __init__(self, initial: str) -> None:
         self.told: list[str] = []
@@ -187,7 +187,7 @@ def _steps() -> Iterator[dict[str, Any]]:
 
 
 def cost_told(calls: list[dict[str, Any]]) -> tuple[int, float, int]:
-    """Of these calls, how many said what they cost, and how much that was, in dollars and tokens."""
+    """Count the calls that reported a cost, and sum it in dollars and tokens."""
     steps = list(_steps())
     played = [steps[min(call["step"], STEPS - 1)] for call in calls]
     told = [step for step in played if "echo" in step or "words" in step]

@@ -1,4 +1,4 @@
-"""Who is at work in the soak: sessions of Claude Code, each with its server and hooks, and a person at the vault."""
+"""The actors of the soak: Claude Code sessions with server and hooks, and a person editing the vault."""
 
 import json
 import subprocess
@@ -39,7 +39,7 @@ class Ran:
 
 @dataclass
 class Talk:
-    """What all sessions have in common, and what came of their hooks."""
+    """State shared by all sessions, with the results of their hooks."""
 
     scene: Scene
     turns: int
@@ -113,7 +113,7 @@ class Session(threading.Thread):
         return known[turn // 4] if turn % 4 == 1 and turn // 4 < len(known) else ""
 
     def _between(self, turn: int) -> None:
-        """What may happen to a session while it goes on."""
+        """Apply one of the disturbances a running session may meet."""
         half = self._talk.turns // 2
         if turn and turn % COMPACT_EVERY == 0:
             self._hook("PreCompact", trigger="auto")

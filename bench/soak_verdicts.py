@@ -1,4 +1,4 @@
-"""What the soak has shown, property by property."""
+"""Judge the result of the soak, property by property."""
 
 import json
 import subprocess
@@ -19,7 +19,7 @@ MINERS = 2
 BACKGROUND = 5
 """Beside the miners: one at the letters, one that finds no room, one at the upkeep, one at vectors, one that ends."""
 FLAT, LEAST_LOOKS, WARM_UP = 1.25, 30, 5
-"""What counts as flat, over how many looks at least, after the first fifth: until then servers load what they need."""
+"""The growth that counts as flat, over a minimum of samples after the first fifth, in which servers still load."""
 BOUNDS = {
     "hooks.log": 1_100_000,
     "mine_delta.log": 1_100_000,
@@ -48,7 +48,7 @@ class Verdict:
 
 @dataclass
 class Report:
-    """What was measured, and what it says."""
+    """A measured property and its verdict."""
 
     seconds: float = 0.0
     hooks: list[dict[str, Any]] = field(default_factory=list)
@@ -144,7 +144,7 @@ def memories(report: Report, scene: Scene, sessions: list[Session], person: Pers
 
 
 def calls(report: Report, scene: Scene, killed: dict[str, int]) -> None:
-    """What the claude has seen, what the ledger says, and what `memem status` tells."""
+    """Compare the calls seen by the fake CLI with the ledger and with `memem status`."""
     made = fake_claude.calls(scene.claude)
     ws = scene.open()
     ledger = ws.state.ledger.spent(ws.today())

@@ -29,7 +29,7 @@ class Process:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What was seen at once."""
+    """One sample of all processes."""
 
     seconds: float
     kinds: Counter[str]
@@ -113,7 +113,7 @@ def _look(scene: Scene, seconds: float) -> Look:
 
 
 def _share(pid: int) -> int:
-    """What it holds of memory, a part for itself of what several map: each server maps the same weights and index."""
+    """Return a process's proportional memory: the servers map the same weights and index."""
     with suppress(OSError, IndexError, ValueError):
         told = Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="ascii")
         return int(told.partition("\nPss:")[2].split()[0]) * 1024

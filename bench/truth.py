@@ -22,7 +22,7 @@ Pair = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """What was found of the pairs that should be, what was found besides, and what was not kept at all."""
+    """The expected pairs found, other pairs found, and memories not saved at all."""
 
     expected: frozenset[Pair]
     found: frozenset[Pair]
@@ -60,7 +60,7 @@ def run(arguments: list[str]) -> int:
 
 
 def in_order(memories: tuple[Memory, ...]) -> list[Memory]:
-    """What was superseded comes before what superseded it."""
+    """Order memories so that each comes before the one that supersedes it."""
     by_id8 = {memory.id8: memory for memory in memories}
 
     def age(memory: Memory) -> int:
@@ -91,7 +91,7 @@ def measure(folder: Path, memories: list[Memory]) -> Truth:
 
 
 def _saved(ws: Workspace, memory: Memory) -> tuple[str, list[str]]:
-    """What became of it, and the beginnings of the ids of what it contradicts or replaces."""
+    """The outcome of a save, with short ids of the memories it contradicts or replaces."""
     new = Memory(memory.id, memory.title, memory.body, memory.project, memory.kind, author="model")
     written = reconcile.settle(ws, Candidate(new, SPEECH))
     links = (*written.memory.contradicts, written.memory.supersedes)

@@ -101,12 +101,12 @@ def literal(random: Random) -> str:
 
 
 def queries(count: int) -> list[str]:
-    """What people ask of the vault's first notes: questions, some words, a literal, a few Han characters."""
+    """Return queries about the vault's first notes: questions, words, a literal, a few Han characters."""
     return [_query(Random(SEED - number), memory(number)) for number in range(1, count + 1)]
 
 
 def prompts(count: int) -> list[str]:
-    """What people tell Claude: a question about a note and two sentences around it."""
+    """Return a prompt: a question about a note between two other sentences."""
     return [
         f"{query} {_sentence(Random(SEED - number))} {_sentence(Random(-number))}"
         for number, query in enumerate(queries(count))

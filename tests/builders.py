@@ -1,4 +1,4 @@
-"""What many tests build: homes, memories, notes written by hand, and calls of the command line."""
+"""Builders shared by many tests: homes, memories, hand-written notes, command-line calls."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace

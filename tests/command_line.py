@@ -1,4 +1,4 @@
-"""What the tests of commands share: how one ended and what it printed, and a person who answers."""
+"""Shared by the tests of commands: the result of a run, and a person who answers questions."""
 
 import io
 import json

@@ -78,7 +78,7 @@ def find_slow(items: list[pytest.Item]) -> set[pytest.Item]:
 
 
 def skip_or_fail(what: str, reason: str) -> NoReturn:
-    """What a test needs is not here: it is skipped, except where that has to be tested."""
+    """Skip a test whose requirement is missing; fail where CI requires it."""
     if what in REQUIRED:
         pytest.fail(reason)
     pytest.skip(reason)

@@ -1,4 +1,4 @@
-"""What tests of the warm engine share: a short folder for sockets, and a client that sends whatever it likes."""
+"""Shared by the engine tests: a short folder for sockets, and a client that sends any bytes."""
 
 import socket
 import tempfile
@@ -40,7 +40,7 @@ def connected(address: Path) -> Iterator[socket.socket]:
 
 
 def everything(client: socket.socket) -> bytes:
-    """What is sent until the other side closes."""
+    """Receive until the other side closes."""
     received = b""
     try:
         while part := client.recv(65_536):
@@ -51,7 +51,7 @@ def everything(client: socket.socket) -> bytes:
 
 
 def said(address: Path, data: bytes) -> bytes:
-    """What is answered to these bytes."""
+    """Send bytes and return the answer."""
     with connected(address) as client:
         with suppress(BrokenPipeError):  # it may close before it has read a word
             client.sendall(data)

@@ -209,7 +209,7 @@ def install(
 
 
 def set_steps(folder: Path, steps: Sequence[Step]) -> None:
-    """What the next calls play; those that have begun play on."""
+    """Set the behaviour of the next calls; running calls keep theirs."""
     path = folder / "steps.json"
     last = json.loads(path.read_text(encoding="utf-8"))["round"] if path.exists() else 0
     _write(path, {"round": last + 1, "steps": list(steps)})

@@ -1,5 +1,4 @@
-"""What memem does to a disk, action by action, and how it is judged after a fault: the old state or the new, and the
-same again heals.
+"""Every action that writes to disk, and the check after a fault: old or new state, and repeating the action heals.
 
     bed = Bed(folder, ACTIONS["save"])
     bed.prepare()
@@ -43,7 +42,7 @@ from tests.faults import Disk, Fault, unarmed
 from tests.transcripts import Transcript, open_miner, sent
 
 Known = dict[str, Any]
-"""What an action was prepared with: ids, paths."""
+"""The ids and paths an action was prepared with."""
 
 FIRST, SECOND, CHANGED = "The walrus sleeps on the beach.", "A second fact about walruses.", "The walrus swims at noon."
 _ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|\b(?:[0-9a-f]{64}|[0-9a-f]{16}|[0-9a-f]{8})\b")
@@ -73,7 +72,7 @@ class Picture:
 
 
 def picture(folder: Path) -> Picture:
-    """Of everything in the vault and in what was exported, also what is set aside."""
+    """Hash every file in the vault and the export, including those set aside."""
     found = []
     for root in (folder / "vault", folder / "out"):
         for path in sorted(root.rglob("*.md")) if root.exists() else ():
@@ -84,7 +83,7 @@ def picture(folder: Path) -> Picture:
 
 
 def names(texts: Iterable[tuple[str, str]]) -> set[str]:
-    """Of the files, wherever they stand."""
+    """Hash the files, wherever they are."""
     return {path.rpartition("/")[2] for path, _ in texts}
 
 
@@ -324,7 +323,7 @@ class Bed:
         self._wanted = self._state()
 
     def findings(self, fault: Fault) -> list[str]:
-        """What is not as it should be after this fault, and after the same was tried again."""
+        """Return the violations after this fault and after trying again."""
         shutil.rmtree(self.folder)
         shutil.copytree(self._begun, self.folder)
         ended = faults.run(self.folder, self._tried, fault)
@@ -462,7 +461,7 @@ def _shortened(now: Any, wanted: Any) -> str:
 
 
 def _grow_old(folder: Path) -> None:
-    """What a killed writer has left is of no use to anybody after an hour."""
+    """Age the leftovers of a killed writer by more than an hour."""
     long_ago = START.timestamp() - OLD_LEFTOVER
     for path in folder.rglob(f"{files.TEMPORARY_PREFIX}*"):
         os.utime(path, (long_ago, long_ago))

@@ -33,14 +33,14 @@ NEVER = -1
 _BY_PATH = ("replace", "rename", "link", "symlink", "unlink", "remove", "mkdir", "rmdir", "truncate", "chmod", "utime")
 _BY_FILE = ("write", "pwrite", "fsync", "fdatasync", "ftruncate", "fchmod")
 _NEED_ROOM = ("write", "pwrite", "mkdir", "open", "link", "symlink")
-"""What a full disk refuses: to take something away is always possible."""
+"""Operations that a full disk refuses; removing is always possible."""
 _SETTING = ("pragma synchronous",)
 """A statement that says something of a connection alone."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What goes wrong, and with which operation, the first being 0."""
+    """A fault and the operation it strikes, counted from 0."""
 
     mode: str
     at: int
@@ -259,7 +259,7 @@ def _as_a_child(writing: int, disk: Disk, work: Callable[[Disk], Any]) -> NoRetu
 
 @contextmanager
 def unarmed(disk: Disk) -> Iterator[None]:
-    """Whatever is done within is not counted, and does not fail."""
+    """Exclude the operations within from counting and failing."""
     disk.is_armed = False
     try:
         yield

@@ -1,4 +1,4 @@
-"""What other programs leave behind: any JSON, and a database of claude-mem."""
+"""Files of other programs: any JSON, and a claude-mem database."""
 
 from hypothesis import strategies as st
 

@@ -45,7 +45,7 @@ EVENTS = tuple(HOOKS)
 
 
 def command_of(event: str) -> str:
-    """What Claude Code gives to a shell."""
+    """The environment Claude Code gives to a shell."""
     return str(HOOKS[event][0]["hooks"][0]["command"])
 
 
@@ -77,18 +77,18 @@ def install(folder: Path) -> Plugin:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a hook printed."""
+    """The output of a hook."""
 
     told: dict[str, Any]
 
     @property
     def context(self) -> str:
-        """What is put before Claude."""
+        """Return the context for Claude."""
         return str(self.told.get("hookSpecificOutput", {}).get("additionalContext", ""))
 
     @property
     def message(self) -> str:
-        """What is shown to the person."""
+        """Return the message for the person."""
         return str(self.told.get("systemMessage", ""))
 
     @property
@@ -167,7 +167,7 @@ class Machine:
 
     @property
     def log(self) -> str:
-        """What went wrong in hooks."""
+        """Return the log of failed hooks."""
         path = self.home / "hooks.log"
         return path.read_text(encoding="utf-8") if path.exists() else ""
 
@@ -177,7 +177,7 @@ class Machine:
 
     @property
     def environ(self) -> dict[str, str]:
-        """What Claude Code tells everything that it starts for the plugin."""
+        """Return the variables Claude Code sets for the plugin's processes."""
         return {
             **self.env,
             "CLAUDECODE": "1",
@@ -222,7 +222,7 @@ class Machine:
         return json.dumps({**told, "hook_event_name": event, **usual[event], **more}).encode()
 
     def hook(self, event: str, **more: Any) -> Answer:
-        """What a hook answers, within its time."""
+        """Run a hook within its deadline and return its output."""
         done = self.run(event, ["/bin/sh", "-c", command_of(event)], **more)
         assert (done.returncode, done.stderr.decode()) == (0, ""), event
         assert not (done.stdout and event in SILENT), done.stdout
@@ -273,7 +273,7 @@ class Machine:
         assert process.returncode == 0, server.complaint
 
     def memem(self, *arguments: str) -> str:
-        """What a command prints, to either stream."""
+        """Run a command and return both of its streams."""
         done = subprocess.run(
             [*self.prefix, str(self.plugin.root / "hooks" / "memem"), *arguments],
             env=self.environ,
@@ -287,7 +287,7 @@ class Machine:
         return done.stdout.decode()
 
     def settle(self) -> None:
-        """What was begun in the background comes to its end."""
+        """Wait until all background processes have ended."""
         wait_until(quiet(self.processes), lambda: f"still running: {self.processes()}")
 
     def processes(self) -> list[str]:

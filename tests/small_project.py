@@ -35,7 +35,7 @@ print(json.dumps({"argv": sys.argv[1:], "module": __file__, "stdin": sys.stdin.r
 
 @dataclass(frozen=True)
 class Call:
-    """What a finished run printed."""
+    """The output of a finished run."""
 
     code: int
     stdout: str
@@ -123,7 +123,7 @@ class Project:
         return finish(self.start(*arguments, cwd=cwd, **env), stdin)
 
     def launch(self, *arguments: str, stdin: str = "", **env: str) -> Call:
-        """What Claude Code starts: hooks and the server."""
+        """Run as Claude Code does: hooks and the server."""
         return finish(self.start(*arguments, cwd=None, program="hooks/memem", **env), stdin)
 
     def use_real_server(self) -> None:

@@ -1,7 +1,6 @@
-"""Whatever goes wrong with whichever operation: afterwards there is the old state or the new, and the same again heals.
+"""After any failed disk operation the state is the old or the new one, and repeating the action heals it.
 
-A spread of the operations of every action fails, and every operation of a save and of a forgetting; every operation of
-every action fails in `python -m bench faults`.
+These tests fail a sample of each action's operations, and all of save and forget; `python -m bench faults` fails all.
 """
 
 import os

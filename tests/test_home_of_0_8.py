@@ -158,7 +158,7 @@ def test_a_command_answers_as_0_8_did(old: OldHome, number: int) -> None:
 
 
 def find_differences(expected: Any, found: Any, place: str = "") -> Iterator[str]:
-    """What is not as expected; keys may be added."""
+    """List differences from the recorded answer; additional keys are allowed."""
     if isinstance(expected, dict) and isinstance(found, dict):
         for key, value in expected.items():
             yield from find_differences(value, found.get(key, "(no such key)"), f"{place}.{key}")

@@ -1,4 +1,4 @@
-"""What memem keeps is its owner's alone, and nothing that it is told leads it out of its home and its vault."""
+"""memem's files belong to their owner alone, and no input leads it out of its home and its vault."""
 
 import json
 import os
@@ -295,7 +295,7 @@ def test_what_a_project_links_to_outside_is_not_looked_into(tmp_path: Path) -> N
 
 @pytest.fixture
 def pipe(tmp_path: Path) -> Path:
-    """Whoever opens it waits for somebody who writes."""
+    """Create a pipe; opening it blocks until a writer appears."""
     path = tmp_path / "user" / "pipe.jsonl"
     os.mkfifo(path)
     return path

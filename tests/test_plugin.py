@@ -1,4 +1,4 @@
-"""What Claude Code reads of the plugin: manifests, hooks, commands, the skill. tests/e2e shows them at work."""
+"""The plugin's files that Claude Code reads: manifests, hooks, commands, the skill. tests/e2e runs them."""
 
 import json
 import re

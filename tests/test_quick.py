@@ -55,7 +55,7 @@ def test_each_test_keeps_cases_of_its_own() -> None:
 
 
 def is_slow(decorator: ast.expr) -> bool:
-    """Whether it marks every case of a test as slow."""
+    """Tell whether a marker makes every case of a test slow."""
     words = ast.unparse(decorator)
     return words.startswith("pytest.mark.slow") and "keep=" not in words
 

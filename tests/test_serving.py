@@ -89,7 +89,7 @@ def tokens(ws: Workspace) -> str:
 
 
 def asked(event: str, cwd: Path, **more: Any) -> tuple[str, str]:
-    """What an engine answers a hook; the context, when there is one."""
+    """Return the engine's answer to a hook, and the context in it."""
     told = {"session_id": "s1", "cwd": str(cwd), "hook_event_name": event, **more}
     outcome, answer = hook.ask_engine(event, json.dumps(told).encode())
     if outcome != "done" or not answer:
@@ -98,7 +98,7 @@ def asked(event: str, cwd: Path, **more: Any) -> tuple[str, str]:
 
 
 def eventually(work: Callable[[], Any], wanted: Callable[[Any], bool]) -> Any:
-    """What `work` gives once it is what is wanted: an engine begins, or takes over, in its own time."""
+    """Repeat `work` until its result is the expected one: an engine takes its time to start or take over."""
     until = time.monotonic() + SECONDS
     while not wanted(found := work()):
         assert time.monotonic() < until, found
@@ -181,7 +181,7 @@ def test_when_the_leader_is_killed_the_next_one_answers(start: Callable[..., Ser
 def test_a_leader_that_was_late_and_is_done_is_asked_again_at_once(
     ws: Workspace, environ: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What takes long is mostly the first prompt, which loads the model: the second one need not do without it."""
+    """The first prompt is slow because it loads the model; the second must not fail for that."""
 
     def slow(ws: Workspace, *_: object, **__: object) -> bytes:
         ws.home.engine_late.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""What no module of memem does, or only those named here: found by reading the source, so that it stays so."""
+"""Rules for every module of memem, checked by reading the source; exceptions are named here."""
 
 import ast
 import re
@@ -151,7 +151,7 @@ PARTS = {
 
 
 def parts_of(module: str) -> set[str]:
-    """What is put into texts of SQL."""
+    """Yield the expressions interpolated into SQL."""
     texts = [node for node in ast.walk(tree(module)) if isinstance(node, ast.JoinedStr)]
     told = [node for node in texts if _SQL.search(_words(node))]
     return {ast.unparse(each.value) for node in told for each in node.values if isinstance(each, ast.FormattedValue)}

@@ -24,12 +24,12 @@ WRITING = {
     "mine.apply": {"apply_all", "apply_one"},
     "pages.markdown": {"write"},
 }
-"""What writes notes, or leads to what does, by module."""
+"""Functions that write notes, or lead to one that does, by module."""
 OF_STORE = {"create", "rewrite"}
-"""What of `ws.store` writes notes."""
+"""Methods of `ws.store` that write notes."""
 
 FILES = {"write_atomic", "append_line", "write_at", "write_text", "write_bytes", "move", "rename", "copyfile", "copy2"}
-"""What writes or moves files at all."""
+"""Functions that write or move files."""
 
 
 def writers() -> Iterator[str]:
@@ -74,7 +74,7 @@ def _using(is_meant: Callable[[ast.Attribute | ast.Name, Imports], bool]) -> Ite
 
 
 def _imports(tree: ast.Module) -> Imports:
-    """What each imported name stands for: a module of memem, or something in one."""
+    """Map each imported name to a module of memem or a symbol in one."""
     found = (part for part in ast.walk(tree) if isinstance(part, ast.ImportFrom) and part.module)
     return {each.asname or each.name: f"{part.module}.{each.name}" for part in found for each in part.names}
 

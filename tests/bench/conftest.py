@@ -1,4 +1,4 @@
-"""What the tests of several benches share."""
+"""Fixtures shared by the tests of several benches."""
 
 from collections.abc import Iterable
 from pathlib import Path

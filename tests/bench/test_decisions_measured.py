@@ -1,4 +1,4 @@
-"""What becomes of prompts at a line, counted on cases few enough to count by hand."""
+"""Outcomes of prompts at a threshold, on cases few enough to count by hand."""
 
 from collections.abc import Sequence
 from typing import Any

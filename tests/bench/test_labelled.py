@@ -62,7 +62,7 @@ def everything(memory: Memory) -> str:
 
 
 def content_words(text: str) -> set[str]:
-    """What a text asks for, endings cut off."""
+    """Return the stems of a text's words."""
     return {term.text[:STEM] if term.text.isascii() else term.text for term in words.asked(text, 10_000)}
 
 

@@ -24,7 +24,7 @@ def texts(chart: ElementTree.Element) -> list[str]:
 
 
 def points(chart: ElementTree.Element, colour: str) -> list[tuple[float, float]]:
-    """Of the last line in this colour: the first is in the legend."""
+    """Return the points of the last line in this colour; the first is in the legend."""
     lines = [each for each in chart.iter(f"{SVG}polyline") if each.get("stroke") == colour]
     pairs = [pair.split(",") for pair in lines[-1].get("points", "").split()]
     return [(float(x), float(y)) for x, y in pairs]

@@ -122,7 +122,7 @@ def saved(tmp_path: Path) -> Callable[..., str]:
 
 
 def part(page: Path, name: str) -> str:
-    """What stands between the markers of a section."""
+    """Return the text between the markers of a section."""
     return page.read_text(encoding="utf-8").partition(f"<!-- begin {name} -->")[2].partition(f"<!-- end {name} -->")[0]
 
 

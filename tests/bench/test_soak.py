@@ -16,7 +16,7 @@ from memem.transcript import session
 
 TINY = ("--notes", "30", "--sessions", "2", "--turns", "2", "--words", "--no-kill", "--pause", "0")
 OF_TIME = {"hooks within their deadlines", "answers missed"}
-"""What depends on how busy the machine is, and is for the bench alone to say."""
+"""Properties that depend on the load of the machine, judged by the bench alone."""
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="counts processes in /proc")
 

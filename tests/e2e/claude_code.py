@@ -37,7 +37,7 @@ def copy_of_the_plugin(folder: Path) -> Path:
 
 @dataclass(frozen=True)
 class Conversation:
-    """What `claude -p` reported while it ran."""
+    """The events `claude -p` reported."""
 
     events: list[dict[str, Any]]
 
@@ -58,7 +58,7 @@ class Conversation:
         return [event for event in self.events if event.get("subtype") == "hook_response"]
 
     def printed_by(self, event: str) -> list[str]:
-        """What the hooks of one event wrote to standard output, one after another."""
+        """Return the standard output of one event's hooks, in order."""
         return [hook["stdout"] for hook in self.hooks if hook["hook_event"] == event]
 
     def _last(self, kind: str, subtype: str | None = None) -> dict[str, Any]:
@@ -151,7 +151,7 @@ class Machine:
         return {path.stem for path in (self.home / ".claude" / "projects").rglob("*.jsonl")}
 
     def settle(self) -> None:
-        """Whatever was begun in the background comes to its end; at the latest now nothing may be left."""
+        """Wait for background processes to end, and fail if one is left."""
         wait_until(quiet(self.processes), lambda: f"still running: {self.processes()}")
 
     def processes(self) -> dict[int, str]:
@@ -160,7 +160,7 @@ class Machine:
         return {pid: command for pid, environ, command in _all_processes() if mark in environ.split(b"\0")}
 
     def trouble(self) -> str:
-        """What went wrong in hooks, which never say so themselves."""
+        """Return the log of failed hooks, which print nothing themselves."""
         log = self.memem_dir / "hooks.log"
         return log.read_text(encoding="utf-8") if log.exists() else ""
 

@@ -46,12 +46,12 @@ class Request:
 
     @property
     def said(self) -> str:
-        """What the user's last message says, with everything that was put beside it."""
+        """Return the user's last message with the context added to it."""
         return "\n".join(str(block.get("text", "")) for block in self._last)
 
     @property
     def tool_result(self) -> str:
-        """What the tool that was called last gave back; empty when the last message is no such thing."""
+        """Return the result of the last tool call, or an empty text."""
         found = [block["content"] for block in self._last if block["type"] == "tool_result"]
         return json.dumps(found, ensure_ascii=False) if found else ""
 

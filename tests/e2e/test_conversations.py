@@ -1,4 +1,4 @@
-"""What the plugin is for, in a real Claude Code with a stubbed model."""
+"""The plugin's main job in a real Claude Code with a stubbed model."""
 
 import json
 import threading

@@ -1,4 +1,4 @@
-"""What asking a model costs: what its service saw, what the ledger says and what status tells are the same."""
+"""The model service, the ledger and `memem status` agree on cost."""
 
 import json
 import os

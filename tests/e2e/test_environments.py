@@ -19,7 +19,7 @@ ASKED = "What are tokens of the shop signed with, RS256?"
 
 
 def told(conversation: Conversation) -> str:
-    """What the start of a session says to its user."""
+    """Return the message a session start shows to its user."""
     printed = filter(None, conversation.printed_by("SessionStart"))
     return "\n".join(json.loads(text).get("systemMessage", "") for text in printed)
 

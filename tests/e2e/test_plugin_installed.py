@@ -73,7 +73,7 @@ def published(fresh: Machine, tmp_path: Path) -> Published:
 
 
 def told(machine: Machine, project: Path) -> list[str]:
-    """What a session's start says to its user."""
+    """Return the message a session start shows to its user."""
     printed = machine.says("Hello.", cwd=project).printed_by("SessionStart")
     machine.settle()
     return [json.loads(text).get("systemMessage", "") for text in printed if text]

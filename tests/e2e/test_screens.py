@@ -1,4 +1,4 @@
-"""What a person sees of memem in the real Claude Code: signs of life, what was learned, and what is wrong."""
+"""Screens of the real Claude Code: signs of life, lessons learned, and problems."""
 
 import shutil
 import subprocess

@@ -36,7 +36,7 @@ def fresh(stub: ModelStub, runtime: str, tmp_path: Path) -> Iterator[Machine]:
 
 
 def messages(conversation: Conversation) -> list[str]:
-    """What the user was shown by the hooks, in order."""
+    """Return the messages hooks showed to the user, in order."""
     printed = [hook["stdout"] for hook in conversation.hooks if hook["stdout"]]
     return [told for text in printed if (told := json.loads(text).get("systemMessage"))]
 

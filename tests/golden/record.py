@@ -103,7 +103,7 @@ def build_notes(at: Scenario) -> None:
 
 
 def write_files_by_hand(at: Scenario) -> None:
-    """What a person and a sync service do to the vault's files."""
+    """Change the vault's files as a person and a sync service would."""
     run = at.recorder
     run.advance()
     at.write_by_hand(at.memories / "Deployment windows.md", BY_HAND)
@@ -209,7 +209,7 @@ def mine_sessions(at: Scenario) -> None:
 
 
 def operation(title: str, content: str, kind: str, quote: str = "") -> dict[str, Any]:
-    """What the model answers for one memory."""
+    """Build the model's answer for one memory."""
     common = {"op": "ADD", "target": None, "scope": "project", "importance": 3, "keys": ["golden"], "paths": []}
     return {**common, "title": title, "content": content, "kind": kind, "quote": quote or content}
 
@@ -581,7 +581,7 @@ def find_by_meaning(at: Scenario) -> None:
 
 
 def leave(at: Scenario) -> None:
-    """What an uninstall lists and removes, and the demo in a home of its own."""
+    """Record an uninstall, and the demo in a home of its own."""
     run = at.recorder
     run.record("cli/mining", "mining", "off")
     run.record("cli/uninstall", "uninstall")

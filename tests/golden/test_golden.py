@@ -32,7 +32,7 @@ PRINTED_BY_ARGPARSE = ("help/", "cli/errors", "hooks/PostToolUse", "hooks/unknow
 
 @pytest.fixture(scope="session")
 def recorded(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
-    """What memem says now: a folder like `expected/`."""
+    """Record the current outputs into a folder like `expected/`."""
     base = tmp_path_factory.getbasetemp()
     target = (base if worker_id == "master" else base.parent) / "golden"
     with target.with_suffix(".lock").open("w") as lock:
