@@ -110,7 +110,7 @@ def _cosines(ws: Workspace, memories: Sequence[Memory]) -> Any:
     rows = {identity: row for row, identity in ws.index.edges.ids().items()}
     order = [rows[memory.id] for memory in memories]
     with ws.vectors().reading() as view:
-        kept, vectors = similar.of_notes(view, ws.index.passages.of(order), order)
+        kept, vectors = similar.of_notes(view, ws.index.passages.of_rows(order), order)
     assert kept == order
     return vectors @ vectors.T
 
@@ -167,4 +167,4 @@ def _found(ws: Workspace, corpus: Corpus, asked: Asked) -> list[str]:
 
 def _strength(least: float) -> str:
     told = "none" if least > 1 else f">= {least:.2f}"
-    return f"{told} <- in use" if least == find.STRONG else told
+    return f"{told} <- in use" if least == find.STRONG_EDGE else told

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from bench import vaults
 from bench.measure import interleave, timed
-from memem.search.passages import passages
+from memem.search.passages import split_passages
 from memem.workspace import load_numpy
 
 TEXTS = 400
@@ -23,7 +23,7 @@ def main(folder: Path) -> None:
     from memem.search.encoders.minilm import MiniLM
     from memem.search.encoders.sentence import SentenceEncoder
 
-    texts = [text for number in range(TEXTS) for text in passages(vaults.memory(number))][:TEXTS]
+    texts = [text for number in range(TEXTS) for text in split_passages(vaults.memory(number))][:TEXTS]
     ours, reference = MiniLM(folder, "ours"), SentenceEncoder(str(folder))
     taken = interleave(
         {"ours": timed(ours.passages, repeat(texts)), "reference": timed(reference.passages, repeat(texts))}, ROUNDS

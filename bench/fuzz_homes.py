@@ -193,7 +193,7 @@ def _state(ws: Workspace, folder: Path) -> Try:
                 lambda: opening.ensure_vault(ws),
                 lambda: consent.opted_in(ws),
                 lambda: status.status(ws),
-                ws.tombstones.known,
+                ws.tombstones.load,
                 lambda: save.save(ws, f"At {iso(ws.clock())} all was well.", project="work"),
                 lambda: answers.answer(ws, "UserPromptSubmit", seeds.envelopes()[1].partition(b" ")[2]),
                 lambda: command.work(ws, "Stop", seeds.envelopes()[4].partition(b" ")[2]),

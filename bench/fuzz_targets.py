@@ -113,7 +113,7 @@ def _note(data: bytes) -> None:
         written = notes.escape_evidence(note.memory.body).strip()
         hold(again.memory.body == written or "\r" in written, "a statement is read as written")
         _ = note.touched_by_hand, notes.file_name(note.memory)
-        obsidian.violations(note.document.text, obsidian.Names([]))
+        obsidian.find_violations(note.document.text, obsidian.VaultNames([]))
     text = data.decode("utf-8", "replace")
     markdown.own_lines(text)
     merged = markdown.merged(text, "## New\n\n- line")
@@ -186,7 +186,7 @@ def _export(data: bytes) -> None:
 
 
 def _tombstones(data: bytes) -> None:
-    known = tombstones.gathered(data.splitlines())
+    known = tombstones.read_lines(data.splitlines())
     hash((known.standing, known.lifted))
     json.dumps([stone.key for stone in known.standing], ensure_ascii=False)
 

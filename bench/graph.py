@@ -46,7 +46,7 @@ PARTS = ("curve", "ranking", "cost")
 def run(arguments: list[str]) -> int:
     """Measure, print the tables, and write the JSON when asked; 1 when the promise is broken."""
     options = _options(arguments)
-    if not model.state(open_workspace(actor="bench")).folder:
+    if not model.model_state(open_workspace(actor="bench")).folder:
         print("There is no model: run `memem model fetch` first.", file=sys.stderr)
         return 1
     load_numpy()
@@ -64,7 +64,7 @@ def run(arguments: list[str]) -> int:
 
 def _cost(options: argparse.Namespace) -> list[Promise]:
     promises = []
-    where = model.state(open_workspace(actor="bench")).folder
+    where = model.model_state(open_workspace(actor="bench")).folder
     for name, project in (("eight projects", ""), ("one project", GENERAL)):
         with tempfile.TemporaryDirectory(prefix="memem-bench-", dir=options.folder) as place:
             bed = Bed(Path(place) / "bed", options.notes, count(10 * LARGE), MEMEM_MODEL_DIR=where)
@@ -94,11 +94,11 @@ def _fill(ws: Workspace, notes: int) -> None:
     dimensions = ws.encoder().dimensions
     topics = random.standard_normal((max(1, notes // TOPIC), dimensions)).astype(np.float32)
     topics /= np.linalg.norm(topics, axis=1, keepdims=True)
-    pairs = sorted(ws.index.passages.within(Scope(archive=True)))
+    pairs = sorted(ws.index.passages.in_scope(Scope(archive=True)))
     rows = topics[np.array([row for _, row in pairs]) % len(topics)]
     rows = rows + random.standard_normal(rows.shape).astype(np.float32) / np.sqrt(dimensions)
     ws.vectors().add([key for key, _ in pairs], rows / np.linalg.norm(rows, axis=1, keepdims=True))
-    assert meaning.look_up(ws) == 0
+    assert meaning.update_pending(ws) == 0
 
 
 def _measured(ws: Workspace, options: argparse.Namespace, name: str) -> Promise:
@@ -139,11 +139,11 @@ def whole_pass(ws: Workspace) -> None:
 
 def search_some(ws: Workspace) -> None:
     """A search by its own vector for each of a sample of the notes."""
-    from memem.search.nearest import nearest
+    from memem.search.nearest import find_closest
 
     with ws.vectors().reading() as view:
         for place in range(0, len(view.rows), max(1, len(view.rows) // SAMPLE))[:SAMPLE]:
-            nearest(ws.index.passages, view, view.rows[place], Scope(archive=True), find.LEAST_CANDIDATES, ())
+            find_closest(ws.index.passages, view, view.rows[place], Scope(archive=True), find.MIN_CANDIDATES, ())
 
 
 def _options(arguments: list[str]) -> argparse.Namespace:

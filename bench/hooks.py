@@ -60,7 +60,7 @@ class Report:
 def run(arguments: list[str]) -> int:
     """Measure, print the tables, and write the JSON when asked; 1 when a promise is broken, or a hook complained."""
     options = _options(arguments)
-    folder = model.state(open_workspace(actor="bench")).folder
+    folder = model.model_state(open_workspace(actor="bench")).folder
     if not folder:
         print("There is no model: run `memem model fetch` first.", file=sys.stderr)
         return 1

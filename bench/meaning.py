@@ -70,7 +70,7 @@ class Report:
 def run(arguments: list[str]) -> int:
     """Measure, print the tables, and write the JSON when asked; 1 when a promise is broken."""
     options = _options(arguments)
-    folder = model.state(open_workspace(actor="bench")).folder
+    folder = model.model_state(open_workspace(actor="bench")).folder
     if not folder:
         print("There is no model: run `memem model fetch` first.", file=sys.stderr)
         return 1
@@ -167,7 +167,7 @@ def fill(ws: Workspace) -> None:
         some = keys[start : start + PORTION]
         rows = random.standard_normal((len(some), ws.encoder().dimensions), dtype=np.float32)
         ws.vectors().add(some, rows / np.linalg.norm(rows, axis=1, keepdims=True))
-    assert meaning.look_up(ws) == 0
+    assert meaning.update_pending(ws) == 0
 
 
 def _prompts(ws: Workspace, data: Path) -> dict[str, float]:

@@ -59,7 +59,7 @@ def run(arguments: list[str]) -> int:
 def measure(place: Path, options: argparse.Namespace) -> Report:
     """Runs of Claude Code in all homes, then the server by itself."""
     report = Report()
-    homes = Homes(place, options.claude, model.state(open_workspace(actor="bench")).folder)
+    homes = Homes(place, options.claude, model.model_state(open_workspace(actor="bench")).folder)
     say(f"{options.notes:,} notes: writing and indexing")
     homes.prepare(options.notes)
     with ExitStack() as stack:

@@ -25,8 +25,8 @@ from memem.search import find, fulltext, query
 from memem.search import ranking as search_ranking
 from memem.search.dates.query import asked
 from memem.search.encoders import encode
-from memem.search.query import Found, Scope
-from memem.search.ranking import FUSED, Blend, Leaning
+from memem.search.query import Scope, SearchMatches
+from memem.search.ranking import FUSED, Blend, Boosts
 from memem.workspace import Workspace
 
 SHOWN = ("nDCG@10", "any@5")
@@ -46,7 +46,7 @@ MODULE_VALUES: dict[tuple[ModuleType, str], tuple[float, ...]] = {
 }
 FINDING_VALUES: dict[tuple[ModuleType, str], tuple[int, ...]] = {
     (query, "RARE"): (1, 3, 8),
-    (find, "LEAST_CANDIDATES"): (8, 16, 32, 64),
+    (find, "MIN_CANDIDATES"): (8, 16, 32, 64),
 }
 FIELD_VALUES = (1.0, 2.0, 3.0, 5.0)
 
@@ -56,8 +56,8 @@ class Asked:
     """A question with all that was found for it, and what the ranking leans to."""
 
     question: Question
-    found: Found
-    leaning: Leaning
+    found: SearchMatches
+    leaning: Boosts
 
 
 Sets = Mapping[str, tuple[Corpus, Sequence[Asked]]]
@@ -142,7 +142,7 @@ def _vault_of(corpus: Corpus) -> str:
     return LABELLED if corpus.name == PROMPTS else corpus.name
 
 
-def _find(ws: Workspace, corpus: Corpus, question: Question) -> Found:
+def _find(ws: Workspace, corpus: Corpus, question: Question) -> SearchMatches:
     """Within the question's project; a prompt is looked for everywhere."""
     narrowed = question.project and corpus.name != PROMPTS
     scope = Scope((str(question.project),) if narrowed else None, archive=True)
@@ -159,15 +159,15 @@ def _dates(data: Path) -> dict[str, date]:
     return dates
 
 
-def _asked(found: Found, question: Question, corpus: Corpus, dates: dict[str, date]) -> Asked:
+def _asked(found: SearchMatches, question: Question, corpus: Corpus, dates: dict[str, date]) -> Asked:
     today = dates.get(question.key)
     if today is None:
-        return Asked(question, found, Leaning(question.project or ""))
+        return Asked(question, found, Boosts(question.project or ""))
     dated = tuple(
         replace(match, memory=replace(match.memory, created=f"{dates[corpus.source_of[match.memory.id]]}T12:00:00Z"))
         for match in found.matches
     )
-    leaning = Leaning(question.project or "", when=asked(question.text, today))
+    leaning = Boosts(question.project or "", when=asked(question.text, today))
     return Asked(question, replace(found, matches=dated), leaning)
 
 

@@ -23,7 +23,7 @@ from memem.core.memory import CONVENTIONS, GENERAL, ORDINARY, PINNED, Memory
 from memem.core.surroundings import ROOT
 from memem.model.plugin import HOOKS
 from memem.search import refresh
-from memem.search.passages import key, passages
+from memem.search.passages import passage_key, split_passages
 from memem.state import consent
 from memem.upkeep.checks.hooks import ENVELOPES, SHELL, read_hooks
 
@@ -174,8 +174,8 @@ class Scene:
             vaults.write_note(self.ws, memory)
         refresh.refresh(self.ws)
         seen = _seen(range(min(self.notes, MEANT)))
-        texts = [text for number in seen for text in passages(vaults.memory(number))]
-        self.ws.vectors().add(list(map(key, texts)), self.ws.encoder().passages(texts))
+        texts = [text for number in seen for text in split_passages(vaults.memory(number))]
+        self.ws.vectors().add(list(map(passage_key, texts)), self.ws.encoder().passages(texts))
         fill(self.ws)
         agreed = replace(self.ws, clock=lambda: LONG_AGO)
         consent.opt_in(agreed)

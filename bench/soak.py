@@ -41,7 +41,7 @@ KILLS = (("server", 0.3), ("miner", 0.45), ("server", 0.6), ("miner", 0.75))
 def run(arguments: list[str]) -> int:
     """Soak, print the tables, and write the JSON when asked; 1 when a property does not hold."""
     options = _options(arguments)
-    chosen = None if options.words else model.state(open_workspace(actor="bench")).folder
+    chosen = None if options.words else model.model_state(open_workspace(actor="bench")).folder
     with tempfile.TemporaryDirectory(prefix="memem-soak-", dir=options.folder) as place:
         scene = Scene(Path(place), options.notes, str(chosen) if chosen else None)
         say(f"{options.notes:,} notes: writing and reading{', and filling in vectors' if chosen else ''}")

@@ -21,7 +21,7 @@ from memem.core.project import Project
 from memem.core.settings import Settings, stored_plugin_options
 from memem.core.surroundings import Reach, Surroundings, reach_in
 from memem.safety.naming import project_named
-from memem.search.encoders.query_vector import Asked
+from memem.search.encoders.query_vector import EncodedQuery
 from memem.search.notes import NoteIndex
 from memem.state.changed_projects import ChangedProjects
 from memem.vault.store import Store
@@ -59,7 +59,7 @@ class Workspace(Surroundings):
     _loading: threading.Lock = field(default_factory=threading.Lock, repr=False)
     _encoder: "Encoder | None" = field(default=None, repr=False)
     _vectors: "VectorStore | None" = field(default=None, repr=False)
-    _asked: Asked | None = field(default=None, repr=False)
+    _asked: EncodedQuery | None = field(default=None, repr=False)
     _elder: "Workspace | None" = field(default=None, repr=False)  # the one whose encoder this one shares
 
     @cached_property
@@ -160,12 +160,12 @@ class Workspace(Surroundings):
         """Whether it is loaded."""
         return (self._elder or self)._encoder is not None
 
-    def ask(self, text: str) -> Asked | None:
+    def ask(self, text: str) -> EncodedQuery | None:
         """Begin to compute the vector of a query, or go on with the same; None where there is no encoder."""
         if self.settings.encoder == "none":
             return None
         if self._asked is None or self._asked.text != text or self._asked.has_failed:
-            self._asked = Asked(text, self.encoder)
+            self._asked = EncodedQuery(text, self.encoder)
         return self._asked
 
     def vectors(self) -> "VectorStore":
@@ -177,7 +177,7 @@ class Workspace(Surroundings):
             known = (encoder.identity, encoder.dimensions)
             self._vectors = VectorStore(self.vectors_folder(), *known, fsync=self.settings.fsync)
             with suppress(MememError):  # for those who tell how it stands without loading it
-                self._vectors.note_scripts(multilingual=encoder.multilingual)
+                self._vectors.record_multilingual(multilingual=encoder.multilingual)
         return self._vectors
 
     def vectors_folder(self) -> Path:

@@ -163,7 +163,7 @@ def shop(tmp_path: Path) -> Path:
 @pytest.fixture
 def _eager(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let few unused vectors be enough to be dropped."""
-    monkeypatch.setattr(vectors, "LEAST_WASTE", 2)
+    monkeypatch.setattr(vectors, "MIN_WASTED_ROWS", 2)
 
 
 @pytest.fixture

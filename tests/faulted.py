@@ -417,7 +417,7 @@ class Bed:
             told["findings"] = sorted((alike(each.path), alike(each.problem)) for each in status.check(ws))
             told["index"] = _rows(ws)
             told["broken"] = [alike(each.detail) for each in doctor.integrity(ws) if each.state == BROKEN]
-            told["tombstones"] = len(ws.tombstones.known().standing)
+            told["tombstones"] = len(ws.tombstones.load().standing)
             told["mining"] = _mining(ws)
             _grow_old(self.folder)
             rebuild.rebuild(ws)

@@ -25,14 +25,14 @@ from memem.notes.undo import Left, Undone
 from memem.notes.write import Written
 from memem.pages.draw import GraphPicture
 from memem.pages.refresh import Pages
-from memem.search.encoders.encode import Encoded
+from memem.search.encoders.encode import EncodeReport
 from memem.search.encoders.model import ModelState
 from memem.search.graph.build import Woven
 from memem.search.graph.read import Neighbor, Neighborhood, Stats
 from memem.search.refresh import Refreshed
 from memem.search.timeline import Timeline
 from memem.search.transcripts.sessions import Beside, Said
-from memem.search.vanished import Missing
+from memem.search.vanished import MissingNote
 from memem.state.events import Event
 from memem.state.receipts import Receipt, ReceiptItem
 from memem.state.usefulness import Usefulness
@@ -87,7 +87,7 @@ SHAPES: dict[str, Any] = {
     "slice": Slice,
     "written": Written,
     "purged": Purged,
-    "missing": Missing,
+    "missing": MissingNote,
     "proposal": Proposal,
     "batch": Batch,
     "event": Event,
@@ -101,7 +101,7 @@ SHAPES: dict[str, Any] = {
     "status": Status,
     "finding": Finding,
     "model": ModelState,
-    "encoded": Encoded,
+    "encoded": EncodeReport,
     "diagnosis": Diagnosis,
     "read": Refreshed,
     "setting": Setting,

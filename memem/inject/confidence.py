@@ -12,7 +12,7 @@ from operator import mul
 from typing import NamedTuple
 
 from memem.core.memory import Hit
-from memem.search.query import Found
+from memem.search.query import SearchMatches
 
 UNSURE = "it is not likely enough to help"
 FOREIGN = "too much of the prompt is in no memory"
@@ -98,9 +98,9 @@ class Prompt:
         return self.unknown * min(1.0, self.notes / ENOUGH_NOTES)
 
 
-def read(prompt: str, found: Found) -> Prompt:
+def read(prompt: str, found: SearchMatches) -> Prompt:
     """What a prompt, and what was found for it, say of it."""
-    return Prompt(is_question(prompt), found.unknown, found.names_unknown, found.notes)
+    return Prompt(is_question(prompt), found.unknown_share, found.names_unknown, found.notes)
 
 
 def is_question(prompt: str) -> bool:

@@ -23,16 +23,16 @@ BUDGET = 2_000
 
 def about_file(ws: Workspace, file: Path, *, cwd: Path, session: str) -> str:
     """The memories about a file as text; empty when there are none, or this session has been told."""
-    if not refresh.is_at_hand(ws):
+    if not refresh.has_usable_index(ws):
         return ""
     place = ws.project_of(cwd)
-    inside = find.path_in(place.root, cwd / file)
+    inside = find.relative_path(place.root, cwd / file)
     if not inside:
         return ""
     whole, known = str(place.root / inside), receipts.shown(ws, session)
     if whole in known:
         return ""
-    found = [entry for entry in find.about(ws, inside, place.name) if entry.id not in known][:MOST_OF_FILE]
+    found = [entry for entry in find.find_about_file(ws, inside, place.name) if entry.id not in known][:MOST_OF_FILE]
     items = within(_items(found, place.name), BUDGET)
     if not items:
         return ""

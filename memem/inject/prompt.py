@@ -79,10 +79,10 @@ def looking_for(prompt: str, before: Sequence[str]) -> str:
 
 def _found(ws: Workspace, asked: Asked, beside: Beside, *, look: bool) -> tuple[Slice, Context | None]:
     """The slice, and how the session's prompts went, where that is counted."""
-    if not search_refresh.is_at_hand(ws):
+    if not search_refresh.has_usable_index(ws):
         return _nothing("the index is being made", asked.session), None
     refresh = prescan.refresher(ws) if look else None  # forks, so it comes before there is a second thread
-    find.foresee(ws, beside.query)
+    find.start_query_vector(ws, beside.query)
     if refresh:
         refresh()
     if ws.settings.injection_mode == "hybrid":
@@ -152,7 +152,7 @@ def _counted(context: Context, found: Slice, *, looked: bool) -> Context:
 def _topic(ws: Workspace, query: str) -> bytes:
     """The vector of what is looked for; empty where there is none to be had."""
     try:
-        vector = ws.ask(find.cut(query))
+        vector = ws.ask(find.truncate_query(query))
         answer = vector.wait(ws.settings.query_seconds) if vector else None
     except MememError:
         return b""

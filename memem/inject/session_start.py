@@ -203,7 +203,7 @@ def _proposed(ws: Workspace) -> int:
         return 0  # mostly; to read notes is not needed, and its import would be waited for
     from memem.vault import review
 
-    return review.count(ws.store)
+    return review.count_proposals(ws.store)
 
 
 def _waiting(ws: Workspace) -> int:

@@ -20,9 +20,9 @@ from memem.safety import naming, quote
 from memem.safety.naming import project_named
 from memem.search import find, pinned
 from memem.search.dates import query
-from memem.search.find import cut
-from memem.search.passages import key, passages
-from memem.search.query import Found
+from memem.search.find import truncate_query
+from memem.search.passages import passage_key, split_passages
+from memem.search.query import SearchMatches
 from memem.search.ranking import matches_path, rank
 from memem.search.words import fold
 from memem.state.receipts import MAX_RUNNERS_UP
@@ -39,7 +39,7 @@ def focused(ws: Workspace, query: str, hits: Sequence[Hit], most: int) -> list[H
 
 def _best(ws: Workspace, query: str, hit: Hit) -> str:
     """By its meaning, where that is known; else the one that has most of the words."""
-    texts = passages(hit.memory)
+    texts = split_passages(hit.memory)
     if hit.understood and hit.cosine is not None:
         with suppress(MememError):
             near = _nearest(ws, query, texts)
@@ -50,12 +50,12 @@ def _best(ws: Workspace, query: str, hit: Hit) -> str:
 
 
 def _nearest(ws: Workspace, query: str, texts: Sequence[str]) -> str:
-    asked = ws.ask(cut(query))  # what was looked for, whose vector is there
+    asked = ws.ask(truncate_query(query))  # what was looked for, whose vector is there
     answer = asked.wait(ws.settings.query_seconds) if asked else None
     if answer is None:
         return ""
     _, vector = answer
-    named = {key(text): text for text in texts}
+    named = {passage_key(text): text for text in texts}
     with ws.vectors().reading() as view:
         slots = view.slots(list(named))
         return named[max(slots, key=lambda each: float(view.rows[slots[each]] @ vector))] if slots else ""
@@ -168,7 +168,7 @@ def line(ws: Workspace) -> Line:
 
 def considered(
     ws: Workspace, prompt: str, project: str, *, query: str = "", named: Sequence[str] = (), files: Sequence[str] = ()
-) -> tuple[Found, Prompt, list[Hit]]:
+) -> tuple[SearchMatches, Prompt, list[Hit]]:
     """What was found, what the prompt says of itself, and the best hits that a slice may show, with how sure
     each is.
 
@@ -176,12 +176,12 @@ def considered(
     """
     query = query or prompt
 
-    def best(found: Found) -> list[Hit]:
-        ranked = rank(found, find.leaning(ws, found, query, project, (*named, *files)))
+    def best(found: SearchMatches) -> list[Hit]:
+        ranked = rank(found, find.collect_boosts(ws, found, query, project, (*named, *files)))
         own = [_about(hit, named, files) for hit in ranked if hit.memory.layer != PINNED][:CONSIDERED]
         return confidence.judged(own, confidence.read(prompt, found))
 
-    found, hits = find.find(ws, query, find.unasked(ws, project), CONSIDERED, best)
+    found, hits = find.find(ws, query, find.injection_scope(ws, project), CONSIDERED, best)
     return found, confidence.read(prompt, found), hits
 
 
@@ -243,7 +243,7 @@ def _asks_for_past(ws: Workspace, prompt: str) -> bool:
     return query.asked(prompt, ws.clock().date()).past
 
 
-def _why_not(found: Found, missed: Sequence[Hit]) -> str:
+def _why_not(found: SearchMatches, missed: Sequence[Hit]) -> str:
     """Why nothing is said: what keeps the best one out that was good enough, if there is one."""
     good = [hit.kept_out for hit in missed if hit.kept_out not in (confidence.UNSURE, confidence.FEW_WORDS)]
     if not missed:
@@ -254,9 +254,9 @@ def _why_not(found: Found, missed: Sequence[Hit]) -> str:
 def _in_play(prompt: str, cwd: Path, place: Project) -> tuple[str, ...]:
     """Files the prompt names that are there, as seen from the project's root."""
     found: dict[str, None] = {}
-    for name in find.mentioned(prompt)[:MOST_MENTIONED]:
+    for name in find.extract_paths(prompt)[:MOST_MENTIONED]:
         for base in (cwd, place.root):
-            inside = find.file_in(place.root, base / name)
+            inside = find.relative_file(place.root, base / name)
             if inside:
                 found[inside] = None
                 break
@@ -267,5 +267,5 @@ def _in_play(prompt: str, cwd: Path, place: Project) -> tuple[str, ...]:
 
 def _worked_on(files: Sequence[str], place: Project) -> tuple[str, ...]:
     """Files of the session, as seen from the project's root: those that lie in it."""
-    inside = (find.path_in(place.root, Path(file)) for file in files)
+    inside = (find.relative_path(place.root, Path(file)) for file in files)
     return tuple(file for file in inside if file)

@@ -267,14 +267,14 @@ def _time(step: Step) -> float:
 
 
 def _spelled(text: str) -> frozenset[str]:
-    return frozenset(words.indexed(text).split())
+    return frozenset(words.index_text(text).split())
 
 
 def _marks(ws: Workspace, memory: Memory, answered: Answered) -> list[Term]:
     """The words by which one can tell a memory from others: rare ones, whole ones, and not the person's own."""
     known: Collection[str] = _spelled(answered.asked)
     text = "\n".join((memory.title, *memory.keys, memory.body))
-    found = ws.index.keywords(text, Scope(archive=True), 1)
+    found = ws.index.search_words(text, Scope(archive=True), 1)
     most = max(RARE, found.notes * RARE_SHARE)
     return [
         term

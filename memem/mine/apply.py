@@ -163,7 +163,7 @@ def _is_an_echo(ws: Workspace, chunk: Chunk, operation: Operation) -> bool:
     shown = receipts.known_by(ws, chunk.session)
     if not shown:
         return False
-    nearest = find.eligible(ws, f"{operation.title}\n{operation.content}", chunk.project)[:1]
+    nearest = find.rank_candidates(ws, f"{operation.title}\n{operation.content}", chunk.project)[:1]
     return any(hit.memory.id8 in shown for hit in nearest)
 
 

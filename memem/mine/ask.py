@@ -43,7 +43,7 @@ def neighbours(ws: Workspace, chunk: Chunk) -> list[Memory]:
     queries = sorted(said or [chunk.turns[-1].text[:QUERY_CHARACTERS]], key=len, reverse=True)[:MOST_QUERIES]
     best: dict[str, tuple[float, Memory]] = {}
     for query in queries:
-        for hit in find.eligible(ws, query, chunk.project)[:MOST_NEIGHBOURS]:
+        for hit in find.rank_candidates(ws, query, chunk.project)[:MOST_NEIGHBOURS]:
             if hit.score > best.get(hit.memory.id, (0.0, None))[0]:
                 best[hit.memory.id] = (hit.score, hit.memory)
     ordered = sorted(best.values(), key=lambda each: (-each[0], each[1].id))

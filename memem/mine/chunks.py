@@ -65,7 +65,7 @@ class Gatherer:
         self._sdk = sdk
         self.has_left_out_sdk = False
         self._projects = Projects(ws)
-        self._met: set[str] = set(ws.tombstones.known().purged_turns)  # nobody is sent those again
+        self._met: set[str] = set(ws.tombstones.load().purged_turns)  # nobody is sent those again
         self.objects = 0
 
     @property

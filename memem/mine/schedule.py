@@ -21,7 +21,7 @@ from memem.mine import ask, drain, failures, prompt
 from memem.mine.ask import Mined
 from memem.mine.locks import holding_sessions, holding_slot
 from memem.mine.session import MINE_SMALL, PACK_SMALL
-from memem.search.refresh import look
+from memem.search.refresh import refresh_if_due
 from memem.search.transcripts import sessions
 from memem.state.consent import opted_in
 from memem.state.journal import JournalRecord
@@ -230,7 +230,7 @@ def _nothing_works(ws: Workspace, done: list[Mined]) -> bool:
 def retry(ws: Workspace) -> list[Mined]:
     """Ask again about every dead letter. That one fails says nothing of the next: each failed by itself."""
     ensure_vault(ws)
-    look(ws)
+    refresh_if_due(ws)
     began = ws.clock().timestamp()
     ws.state.children.end_orphans()
     done: list[Mined] = []

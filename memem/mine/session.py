@@ -22,7 +22,7 @@ from memem.mine import ask, confirm, rules
 from memem.mine.ask import BATCH, Mined, Part, PutAside, failed, known_session
 from memem.mine.chunks import Gathered, Gatherer
 from memem.notes import history
-from memem.search.refresh import look
+from memem.search.refresh import refresh_if_due
 from memem.search.transcripts.readable import OwnCall
 from memem.state.cursors import SessionRecord
 from memem.state.queue import Mark, SmallSession
@@ -96,7 +96,7 @@ class _Reading:
 
 def _mine(ws: Workspace, mark: Mark, reading: _Reading) -> Mined:
     ensure_vault(ws)
-    look(ws)
+    refresh_if_due(ws)
     mined = Mined(mark.session, mark.path)
     for record in ws.state.journal.unapplied(mark.session):
         mined = ask.apply(ws, mined, record, history.taken_back(ws))

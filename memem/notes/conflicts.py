@@ -14,7 +14,7 @@ from memem.core.project import normalise
 from memem.notes import write
 from memem.search import find
 from memem.search.graph import read
-from memem.search.refresh import fresh_rows, look
+from memem.search.refresh import fresh_rows, refresh_if_due
 from memem.state.suspicions import COMPATIBLE, CONTRADICT, WAITING, Suspicion
 from memem.vault.opening import require_vault
 
@@ -136,7 +136,7 @@ def resolve(ws: Workspace, identity: str, way: str, *, over: str | None = None) 
     """End the conflicts of a memory, or the one with `over`: it is kept and the others end, or both hold."""
     if way not in WAYS:
         raise InputError(f"There is no way {way!r} to resolve a conflict. Use {KEEP} or {BOTH}.")
-    look(ws)
+    refresh_if_due(ws)
     entry = find.get(ws, identity)
     others = _against(ws, entry, find.get(ws, over).id if over else None)
     if not others:

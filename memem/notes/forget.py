@@ -18,16 +18,16 @@ from memem.core.tombstone import Tombstone
 from memem.notes.write import Written, note_of
 from memem.safety.gate import cleanse
 from memem.search import vanished
-from memem.search.refresh import ready
-from memem.search.vanished import Missing
+from memem.search.refresh import ensure_filled
+from memem.search.vanished import MissingNote
 from memem.state import usefulness
 from memem.state.batches import VANISH
 from memem.state.note_records import VanishedNote
 from memem.vault import forgotten as vault_forgotten
 from memem.vault.note import digest
 from memem.vault.opening import require_vault
-from memem.vault.tombstones import Known
-from memem.vault.write_lock import record, writing
+from memem.vault.tombstones import TombstoneIndex
+from memem.vault.write_lock import record_change, writing
 
 if TYPE_CHECKING:
     from memem.workspace import Workspace
@@ -61,19 +61,19 @@ class Hold:
 def forget(ws: Workspace, identity: str, *, why: str = "") -> Written:
     """Take a memory out of recall for good, unless a person wants it back within 30 days, or says it again."""
     with writing(ws):
-        ready(ws, require_vault(ws))
+        ensure_filled(ws, require_vault(ws))
         note = note_of(ws, identity)
         ws.events.store_undo(note.digest, ws.store.unchanged_bytes(note))
-        vault_forgotten.bury(ws, note.memory)
+        vault_forgotten.write_tombstone(ws, note.memory)
         change = ws.store.set_aside(note)
-        record(ws, "forget", note.memory.id, change, why)
+        record_change(ws, "forget", note.memory.id, change, why)
         ws.index.update([], gone=[note.path])
     usefulness.forget(ws, note.memory.id)
     ws.changed.add(conflicts=ws.store.paths.conflicts.exists())
     return Written("forgotten", cleanse(note.memory).memory, note.path)
 
 
-def forget_vanished(ws: Workspace, *, why: str = "") -> list[Missing]:
+def forget_vanished(ws: Workspace, *, why: str = "") -> list[MissingNote]:
     """A person says that what is gone from the vault was deleted on purpose; returns what that was."""
     vault_id = require_vault(ws)
 
@@ -82,7 +82,7 @@ def forget_vanished(ws: Workspace, *, why: str = "") -> list[Missing]:
         ws.events.record(VANISH, id=gone.id, path=gone.path, why=why, before=before, after="", vault=vault_id)
 
     with ws.events.batch(VANISH), writing(ws):
-        return vanished.bury_all(ws, noting)
+        return vanished.confirm_deleted(ws, noting)
 
 
 def check_forgotten(
@@ -93,11 +93,11 @@ def check_forgotten(
     What a machine wants to keep must not have been deleted by hand either. `person`: its words were said by a person,
     at `said`, in `session`.
     """
-    reason, known = "", ws.tombstones.known()
-    stones = vault_forgotten.matching(known, memory) if known else []
+    reason, known = "", ws.tombstones.load()
+    stones = vault_forgotten.find_matching(known, memory) if known else []
     if not stones and not _is_a_persons(memory):
-        reason, known = "its note was missed first on", vanished.known(ws)
-        stones = vault_forgotten.matching(known, memory) if known else []
+        reason, known = "its note was missed first on", vanished.missing_tombstones(ws)
+        stones = vault_forgotten.find_matching(known, memory) if known else []
     if not stones:
         return None
     news = [_is_said_since(known, stone, session, said) and memory.source_turn not in stone.turns for stone in stones]
@@ -108,21 +108,21 @@ def check_forgotten(
 
 def lift(ws: Workspace, memory: Memory) -> None:
     """Somebody wants it after all: what was forgotten of it is as if it never had been."""
-    forgotten = ws.tombstones.known()
-    stones = vault_forgotten.same(forgotten, memory) or vault_forgotten.matching(forgotten, memory)
+    forgotten = ws.tombstones.load()
+    stones = vault_forgotten.find_same(forgotten, memory) or vault_forgotten.find_matching(forgotten, memory)
     if stones:
         ws.tombstones.lift(stones, iso(ws.clock()))
-    away = vanished.known(ws)
+    away = vanished.missing_tombstones(ws)
     if away:
-        vanished.drop(ws, memory.id, [stone.key for stone in vault_forgotten.same(away, memory)])
+        vanished.drop_missing(ws, memory.id, [stone.key for stone in vault_forgotten.find_same(away, memory)])
 
 
 def was_forgotten(ws: Workspace, identity: str) -> bool:
     """Whether a note with this id, or this beginning of one, was forgotten, and nobody wanted it back."""
-    known = ws.tombstones.known()
-    if vault_forgotten.standing_of(known, identity):
+    known = ws.tombstones.load()
+    if vault_forgotten.find_by_id(known, identity):
         return True
-    if vault_forgotten.of_id(known, known.lifted, identity):
+    if vault_forgotten.filter_by_id(known, known.lifted, identity):
         return False
     # What was forgotten before there were tombstones is known by its file.
     folder, beginning = ws.store.paths.forgotten, identity[:ID8].lower()
@@ -135,24 +135,24 @@ def drop_old(ws: Workspace) -> None:
     folder = ws.store.paths.forgotten
     if not folder.is_dir():
         return
-    known, before = ws.tombstones.known(), ws.clock() - timedelta(days=UNDO_DAYS)
+    known, before = ws.tombstones.load(), ws.clock() - timedelta(days=UNDO_DAYS)
     every = (*known.standing, *known.lifted)
     for path in sorted(folder.glob("*.md")):
         try:
             memory = ws.store.read(f"{folder.name}/{path.name}").memory
         except NoteError:
             continue
-        times = [moment(stone.time) for stone in vault_forgotten.of_id(known, every, memory.id)]
+        times = [moment(stone.time) for stone in vault_forgotten.filter_by_id(known, every, memory.id)]
         if times and all(time and time < before for time in times):
             files.remove_quietly(path)
 
 
-def _is_said_since(known: Known, stone: Tombstone, session: str, said: str) -> bool:
+def _is_said_since(known: TombstoneIndex, stone: Tombstone, session: str, said: str) -> bool:
     """Whether a person's words are news: of another session than the forgotten ones, and of a later time."""
     told, forgotten = moment(said), moment(stone.time)
     if stone.purged or not session or told is None or forgotten is None:
         return False
-    return told > forgotten and not vault_forgotten.is_of(known, stone, session)
+    return told > forgotten and not vault_forgotten.is_from_session(known, stone, session)
 
 
 def _is_a_persons(memory: Memory) -> bool:

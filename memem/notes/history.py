@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from memem.core.errors import Ambiguous, InputError, MememError, NoteError, NotFound
 from memem.core.memory import Memory
 from memem.safety.gate import clean_line, cleanse
-from memem.search.refresh import ready
+from memem.search.refresh import ensure_filled
 from memem.state import batches
 from memem.state.batches import LoggedBatch, NoteChange
 from memem.state.events import UNDO_BYTES, UNDO_DAYS, Event
@@ -124,7 +124,7 @@ def kept(ws: Workspace, step: NoteChange) -> bytes | None:
     """The bytes that the note had before: from the undo store, or where it was set aside."""
     if not step.before:
         return None
-    copies = (data for _, data in restore.set_aside(ws.store, step.path, (step.before,)))
+    copies = (data for _, data in restore.find_set_aside(ws.store, step.path, (step.before,)))
     data = ws.events.read_undo(step.before)
     return data if data is not None and digest(data) == step.before else next(copies, None)
 
@@ -193,7 +193,7 @@ def _vault(ws: Workspace) -> str:
     """The id of the vault, whose index can be asked; empty when it is away: the log can be read all the same."""
     try:
         vault_id = require_vault(ws)
-        ready(ws, vault_id)
+        ensure_filled(ws, vault_id)
     except MememError:
         return ""
     return vault_id

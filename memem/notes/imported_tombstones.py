@@ -14,8 +14,8 @@ from memem.vault import forgotten
 from memem.vault import note as notes
 from memem.vault.fingerprints import Hasher
 from memem.vault.store import Change
-from memem.vault.tombstones import Known, led_to
-from memem.vault.write_lock import record
+from memem.vault.tombstones import TombstoneIndex, index_tombstones
+from memem.vault.write_lock import record_change
 
 if TYPE_CHECKING:
     from memem.workspace import Workspace
@@ -33,7 +33,7 @@ def take_in(ws: Workspace, lines: Iterable[bytes], keys: Iterable[str], why: str
     ws.tombstones.take_in(lines)
 
 
-def remembered(ws: Workspace, known: Known) -> set[str]:
+def remembered(ws: Workspace, known: TombstoneIndex) -> set[str]:
     """The keys of those that are of a note which is here."""
     hashers = [Hasher(name, salt) for name, salt in known.salts.items()]
     ids = [row.memory.id for row in ws.index.rows("1") if row.memory] if known.standing else []
@@ -53,16 +53,16 @@ def concerned(ws: Workspace, step: NoteChange) -> tuple[Tombstone, ...] | None:
 
     None when it is no longer known which.
     """
-    keys, known = _keys(ws, step.after or step.before), ws.tombstones.known()
+    keys, known = _keys(ws, step.after or step.before), ws.tombstones.load()
     if keys is None:
         return None
     if step.last.action == REMOVE_TOMBSTONES:
-        stones = led_to(known.salts, tuple(stone for stone in known.lifted if stone.key in keys))
+        stones = index_tombstones(known.salts, tuple(stone for stone in known.lifted if stone.key in keys))
         here = remembered(ws, stones)
         return tuple(stone for stone in stones.standing if stone.key not in here)
     brought = [stone for stone in known.standing if stone.key in keys]
     # To forget here what was forgotten there adds no tombstone: the one that stands is of both.
-    again = {stone for each in _forgotten_since(ws, step) for stone in forgotten.of_id(known, brought, each)}
+    again = {stone for each in _forgotten_since(ws, step) for stone in forgotten.filter_by_id(known, brought, each)}
     return tuple(stone for stone in brought if stone not in again)
 
 
@@ -75,7 +75,7 @@ def take_back(ws: Workspace, step: NoteChange, stones: Sequence[Tombstone], why:
         return
     fresh = [replace(stone, key=os.urandom(8).hex()) for stone in stones]  # a key that was lifted is so for good
     _record(ws, ADD_TOMBSTONES, step.path, [stone.key for stone in fresh], why)
-    for name, salt in ws.tombstones.known().salts.items():
+    for name, salt in ws.tombstones.load().salts.items():
         ws.tombstones.add([stone for stone in fresh if stone.salt == name], salt)
 
 
@@ -86,7 +86,9 @@ def _record(ws: Workspace, action: str, path: str, keys: Iterable[str], why: str
     ws.events.store_undo(digest, data)
     # An import may bring those of several vaults: each has a step of its own.
     path = path or f"{ws.store.paths.tombstones.name}#{digest[:8]}"
-    record(ws, action, "", Change(path, None, data) if action == ADD_TOMBSTONES else Change(path, data, None), why)
+    record_change(
+        ws, action, "", Change(path, None, data) if action == ADD_TOMBSTONES else Change(path, data, None), why
+    )
 
 
 def _keys(ws: Workspace, digest: str) -> frozenset[str] | None:

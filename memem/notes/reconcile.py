@@ -22,9 +22,9 @@ from memem.notes.decide import KNOWN, Decision, Neighbour
 from memem.notes.write import Written
 from memem.safety.gate import MAX_ITEMS, Verdict
 from memem.search import find
-from memem.search.query import Found, Scope
-from memem.search.ranking import Leaning, rank
-from memem.search.refresh import ready
+from memem.search.query import Scope, SearchMatches
+from memem.search.ranking import Boosts, rank
+from memem.search.refresh import ensure_filled
 from memem.vault.write_lock import writing
 
 if TYPE_CHECKING:
@@ -145,14 +145,14 @@ def _neighbours(ws: Workspace, candidate: Candidate) -> list[Entry]:
     vault_id = ws.store.vault_id()
     if not vault_id:
         return []
-    ready(ws, vault_id)
+    ensure_filled(ws, vault_id)
 
-    def nearest(found: Found) -> list[Hit]:
-        return rank(found, Leaning(memory.project))[:NEIGHBOURS]
+    def nearest(found: SearchMatches) -> list[Hit]:
+        return rank(found, Boosts(memory.project))[:NEIGHBOURS]
 
     query, scope = f"{memory.title}\n{memory.body}", Scope((memory.project,), now=ws.clock().timestamp())
     # What can be compared shares words; no save waits for a model.
-    hits = find.find(ws, query, scope, NEIGHBOURS, nearest, by_words=find.TELLING)[1]
+    hits = find.find(ws, query, scope, NEIGHBOURS, nearest, by_words=find.MAX_RARE_TERMS)[1]
     held = [hit for hit in hits if is_in_force(hit.memory, ws.clock())]
     others = [hit for hit in held if hit.id not in (memory.id, target and target.id)]
     return [target, *others] if target else list(others)

@@ -14,9 +14,9 @@ from memem.notes import forget, write
 from memem.notes.write import Written
 from memem.safety.gate import clean_line, cleanse
 from memem.search import excluded
-from memem.search.excluded import follow_verdicts, why_held
-from memem.search.notes import Row
-from memem.search.refresh import ready, refresh_stale
+from memem.search.excluded import apply_verdicts, explain_quarantine
+from memem.search.notes import NoteRow
+from memem.search.refresh import ensure_filled, refresh_stale
 from memem.state.batches import ALLOW, ASK, REFUSE, VERDICTS
 from memem.state.events import Event
 from memem.vault import forgotten, restore, review, verdicts
@@ -25,7 +25,7 @@ from memem.vault.note import Note
 from memem.vault.opening import ensure_vault, require_vault
 from memem.vault.store import Change
 from memem.vault.verdicts import ACCEPTED, REJECTED, WAITING
-from memem.vault.write_lock import record, writing
+from memem.vault.write_lock import record_change, writing
 
 if TYPE_CHECKING:
     from memem.workspace import Workspace
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 _WORDS = {ALLOW: ACCEPTED, REFUSE: REJECTED, ASK: WAITING}
 
 
-def decide_held(ws: Workspace, row: Row, action: str, because: str) -> None:
+def decide_held(ws: Workspace, row: NoteRow, action: str, because: str) -> None:
     """A person allows or refuses a note. Called under the write lock."""
     data = ws.store.current_bytes(row.path) or b""
     record_word(ws, action, notes.parse(row.path, data, row.memory.id if row.memory else ""), data, because)
@@ -43,7 +43,7 @@ def decide_held(ws: Workspace, row: Row, action: str, because: str) -> None:
 def record_word(ws: Workspace, action: str, note: Note, data: bytes, because: str) -> None:
     """The same of a note as it was read. Called under the write lock."""
     ws.events.store_undo(note.digest, data)
-    record(ws, action, note.memory.id, Change(note.path, data, data), because)
+    record_change(ws, action, note.memory.id, Change(note.path, data, data), because)
     say_held(ws, note.memory, action)
 
 
@@ -52,18 +52,18 @@ def say_held(ws: Workspace, memory: Memory, action: str) -> None:
     words, now = cleanse(memory).memory, iso(ws.clock())
     if verdicts.verdict_on(ws.store.paths, words) != _WORDS[action]:
         verdicts.record_verdict(ws.store.paths, words, _WORDS[action], now, fsync=ws.settings.fsync)
-        follow_verdicts(ws)
+        apply_verdicts(ws)
 
 
 def allow_held(ws: Workspace, memory: Memory) -> None:
     """A person wants it kept, and has seen what it says. Called under the write lock."""
-    if why_held(memory):
+    if explain_quarantine(memory):
         say_held(ws, memory, ALLOW)
 
 
 def ask_again(ws: Workspace, memory: Memory) -> None:
     """It is a question again. Called under the write lock."""
-    if why_held(memory):
+    if explain_quarantine(memory):
         say_held(ws, memory, ASK)
 
 
@@ -98,15 +98,15 @@ def propose(ws: Workspace, memory: Memory, because: str) -> Written:
             path, data = review.path_for(ws.store, memory), review.new_text(memory, clean_line(because)).encode()
             proposed = notes.parse(path, data, memory.id)
             restore.put_back(ws.store, path, data, instead_of=None, fsync=ws.settings.fsync)
-            record(ws, "propose", memory.id, Change(path, None, data), because)
+            record_change(ws, "propose", memory.id, Change(path, None, data), because)
     return Written("proposed", proposed.memory, proposed.path, verdict.redacted, verdict.neutralised)
 
 
 def proposals(ws: Workspace) -> list[Proposal]:
     """What waits, the oldest first."""
-    ready(ws, require_vault(ws))
-    found = [_proposal(each) for each in review.proposals(ws.store)]
-    found += [_held(row) for row in excluded.held_notes(ws)]
+    ensure_filled(ws, require_vault(ws))
+    found = [_proposal(each) for each in review.read_proposals(ws.store)]
+    found += [_held(row) for row in excluded.list_quarantined(ws)]
     return sorted(found, key=lambda each: (each.memory.created, each.path))
 
 
@@ -114,7 +114,7 @@ def accept(ws: Workspace, identity: str, *, why: str = "") -> Written:
     """A person wants it remembered: the note moves among the others, and what was forgotten of it is lifted."""
     with ws.events.batch("review"):
         with writing(ws):
-            ready(ws, require_vault(ws))
+            ensure_filled(ws, require_vault(ws))
             proposal = _found(ws, identity)
             if proposal is None:
                 return _decided(ws, identity, ALLOW, why)
@@ -128,12 +128,12 @@ def accept(ws: Workspace, identity: str, *, why: str = "") -> Written:
                 write.check_room(ws, memory)
                 if restore.plain_bytes(ws.store, path) != data:  # as one that was interrupted has left it
                     restore.put_back(ws.store, path, data, instead_of=None, fsync=ws.settings.fsync)
-                record(ws, "accept", memory.id, Change(path, before, data), why)
+                record_change(ws, "accept", memory.id, Change(path, before, data), why)
             forget.lift(ws, memory)
             if not known:
                 allow_held(ws, notes.parse(path, data, memory.id).memory)
             refresh_stale(ws, [(path, _NO_STAMP)])
-            restore.take_out(ws.store, proposal.path, before, fsync=ws.settings.fsync)
+            restore.remove_file(ws.store, proposal.path, before, fsync=ws.settings.fsync)
         if known and known[0].memory:
             return Written("exists", known[0].memory, known[0].path)
         return Written("accepted", cleanse(notes.parse(path, data, memory.id).memory).memory, path)
@@ -142,20 +142,20 @@ def accept(ws: Workspace, identity: str, *, why: str = "") -> Written:
 def reject(ws: Workspace, identity: str, *, why: str = "") -> Written:
     """A person does not want it: it is forgotten like any other note. One of the vault stays, and stays held back."""
     with ws.events.batch("review"), writing(ws):
-        ready(ws, require_vault(ws))
+        ensure_filled(ws, require_vault(ws))
         proposal = _found(ws, identity)
         if proposal is None:
             return _decided(ws, identity, REFUSE, why)
         ws.events.store_undo(proposal.digest, ws.store.unchanged_bytes(proposal))
-        forgotten.bury(ws, proposal.memory)
+        forgotten.write_tombstone(ws, proposal.memory)
         change = ws.store.set_aside(proposal)
-        record(ws, "reject", proposal.memory.id, change, why)
+        record_change(ws, "reject", proposal.memory.id, change, why)
     return Written("rejected", cleanse(proposal.memory).memory, proposal.path)
 
 
 def _decided(ws: Workspace, identity: str, action: str, why: str) -> Written:
     """Of a note that is held back, wherever it is."""
-    row = excluded.find_held(ws, identity)
+    row = excluded.find_quarantined(ws, identity)
     decide_held(ws, row, action, why)
     memory = cleanse(ws.store.read(row.path).memory).memory
     return Written("accepted" if action == ALLOW else "rejected", memory, row.path)
@@ -164,7 +164,7 @@ def _decided(ws: Workspace, identity: str, action: str, why: str) -> Written:
 def _found(ws: Workspace, identity: str) -> Note | None:
     """The proposal with this id, or this beginning of one; None where a note that is held back may have it."""
     wanted = identity.strip().lower()
-    found = [each for each in review.proposals(ws.store) if wanted and each.memory.id.lower().startswith(wanted)]
+    found = [each for each in review.read_proposals(ws.store) if wanted and each.memory.id.lower().startswith(wanted)]
     if len(found) > 1:
         raise Ambiguous(f"{len(found)} proposals begin with {identity!r}. Use more of the id.")
     return found[0] if found else None
@@ -172,7 +172,7 @@ def _found(ws: Workspace, identity: str) -> Note | None:
 
 def _alike(ws: Workspace, memory: Memory) -> Iterator[Note]:
     statement = fingerprint(memory.body)
-    for each in review.proposals(ws.store):
+    for each in review.read_proposals(ws.store):
         same = fingerprint(each.memory.body) == statement and each.memory.project == memory.project
         if same or each.memory.id == memory.id:
             yield each
@@ -182,10 +182,10 @@ def _same(memory: Memory) -> tuple[str, str, str]:
     return memory.id, fingerprint(memory.body), memory.project
 
 
-def _held(row: Row) -> Proposal:
+def _held(row: NoteRow) -> Proposal:
     memory = row.memory or Memory("", "", "")
-    return Proposal(memory, row.path, excluded.why_held(memory), held=True)
+    return Proposal(memory, row.path, excluded.explain_quarantine(memory), held=True)
 
 
 def _proposal(each: Note) -> Proposal:
-    return Proposal(cleanse(each.memory).memory, each.path, clean_line(review.because(each)))
+    return Proposal(cleanse(each.memory).memory, each.path, clean_line(review.reason_of(each)))

@@ -20,7 +20,7 @@ from memem.notes import repository, write
 from memem.notes.repository import Repository, read_source
 from memem.search import find
 from memem.search.dates.announced import announced
-from memem.search.notes import Row
+from memem.search.notes import NoteRow
 from memem.search.refresh import index_note
 from memem.state import note_records
 from memem.state.note_records import StaleNote, StaleRecord
@@ -56,7 +56,7 @@ class Checked:
 class _Verdict:
     """Of a note that stands on some anchors, why it is stale: empty when it is not, None when nobody can tell."""
 
-    row: Row
+    row: NoteRow
     memory: Memory
     because: str | None
     anchors: tuple[str, ...] = ()
@@ -111,7 +111,7 @@ def withheld(ws: Workspace) -> tuple[str, ...]:
 def _found(memory: Memory, root: Path) -> tuple[str, ...]:
     """The files that a memory names and that are there, and the names in it that stand in them."""
     stated = [path for path in memory.paths if not any(sign in path for sign in "*?[")]
-    inside = (find.file_in(root, root / name) for name in (*find.mentioned(memory.body), *stated))
+    inside = (find.relative_file(root, root / name) for name in (*find.extract_paths(memory.body), *stated))
     files = [path for path in dict.fromkeys(inside) if path][:MOST_FILES]
     texts = {path: read_source(root / path) for path in files}
     own = {part for path in files for part in (path, Path(path).name)}
@@ -152,14 +152,14 @@ def _look(ws: Workspace, record: StaleRecord, repository: Repository, project: s
     return found, last
 
 
-def _in_turn(ws: Workspace, project: str, after: str) -> list[Row]:
+def _in_turn(ws: Workspace, project: str, after: str) -> list[NoteRow]:
     kept = "project = ? AND status IN ('active', 'stale')"
     later = ws.index.rows(f"{kept} AND id > ? ORDER BY id, path", (project, after), MOST_NOTES)
     room = MOST_NOTES - len(later)
     return later + ws.index.rows(f"{kept} AND id <= ? ORDER BY id, path", (project, after), room)
 
 
-def _dated_rows(ws: Workspace) -> list[Row]:
+def _dated_rows(ws: Workspace) -> list[NoteRow]:
     """Notes whose day has passed; and those that were found so, whose day was put off."""
     now = ws.clock().timestamp()
     over = ws.index.rows("valid_to <= ? AND status = 'active' ORDER BY id", (now,), MOST_NOTES)
@@ -167,7 +167,7 @@ def _dated_rows(ws: Workspace) -> list[Row]:
     return over + [row for row in off if row.memory and row.memory.stale_because.startswith(ANNOUNCED)]
 
 
-def _dated(ws: Workspace, row: Row, memory: Memory) -> str:
+def _dated(ws: Workspace, row: NoteRow, memory: Memory) -> str:
     """Why a note is over by the day that it states, or that its statement announces."""
     now = ws.clock()
     day, ends = memory.valid_to[:10], row.stated.ends
@@ -177,14 +177,14 @@ def _dated(ws: Workspace, row: Row, memory: Memory) -> str:
     return f"{ANNOUNCED}{day}" if ends is not None and ends <= now.timestamp() else ""
 
 
-def _ours(rows: Iterable[Row]) -> Iterator[tuple[Row, Memory]]:
+def _ours(rows: Iterable[NoteRow]) -> Iterator[tuple[NoteRow, Memory]]:
     """Those that are ours to judge: a person may call a note stale without our reason, or active in spite of it."""
     for row in rows:
         if row.memory and (row.memory.status == "stale") == bool(row.memory.stale_because):
             yield row, row.memory
 
 
-def _anchors(record: StaleRecord, row: Row, memory: Memory, root: Path) -> tuple[str, ...]:
+def _anchors(record: StaleRecord, row: NoteRow, memory: Memory, root: Path) -> tuple[str, ...]:
     """What a note stands on: as was found when it was first seen, or as it says itself, or as is found now."""
     known = record.notes.get(memory.id)
     if known and known.of == row.fingerprint:
@@ -192,14 +192,14 @@ def _anchors(record: StaleRecord, row: Row, memory: Memory, root: Path) -> tuple
             return ()
         if known.anchors:
             return known.anchors
-    stated = tuple(each for each in memory.anchors if find.path_in(root, root / each.partition("#")[0]))
+    stated = tuple(each for each in memory.anchors if find.relative_path(root, root / each.partition("#")[0]))
     if stated:
         return stated
     still = [each for each in known.anchors if each.rpartition("#")[2] in memory.body] if known else []
     return tuple(dict.fromkeys((*_found(memory, root), *still)))
 
 
-def _is_vouched_for(known: StaleNote, row: Row) -> bool:
+def _is_vouched_for(known: StaleNote, row: NoteRow) -> bool:
     """Whether a person has changed a note since it was found stale, but not its statement: then it holds for them."""
     return known.vouched or (bool(known.because) and known.digest != row.digest)
 

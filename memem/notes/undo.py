@@ -25,8 +25,8 @@ from memem.vault import forgotten, restore
 from memem.vault import note as notes
 from memem.vault.opening import require_vault
 from memem.vault.store import RESERVED, Change
-from memem.vault.tombstones import Known, led_to
-from memem.vault.write_lock import record, writing
+from memem.vault.tombstones import TombstoneIndex, index_tombstones
+from memem.vault.write_lock import record_change, writing
 
 if TYPE_CHECKING:
     from memem.workspace import Workspace
@@ -140,7 +140,7 @@ def _taken_back(ws: Workspace, step: NoteChange, vault_id: str, why: str, *, dry
     if way.do in (RETURN, SETTLED) and step.last.action != REMOVE and not step.after:
         _lift(ws, step)
     if way.do == LIFT:
-        ws.tombstones.lift(forgotten.standing_of(ws.tombstones.known(), step.id), iso(ws.clock()))
+        ws.tombstones.lift(forgotten.find_by_id(ws.tombstones.load(), step.id), iso(ws.clock()))
     return way
 
 
@@ -153,29 +153,29 @@ def _go(ws: Workspace, step: NoteChange, way: _Way, why: str) -> None:
         return
     if way.now is not None:
         ws.events.store_undo(notes.digest(way.now), way.now)
-    record(ws, way.do, step.id, Change(way.path, way.now, way.then), why)
+    record_change(ws, way.do, step.id, Change(way.path, way.now, way.then), why)
     if way.do == ACCEPT:
         _put(ws, way.path, way.then or b"")
         memory = notes.parse(way.path, way.then or b"", step.id).memory
         forget.lift(ws, memory)
         review.allow_held(ws, memory)
         _index(ws, way.path)
-        vanished.returned(ws, step.id)
-        restore.take_out(ws.store, _asked_at(ws, step), way.now or b"", fsync=ws.settings.fsync)
+        vanished.lift_removals(ws, step.id)
+        restore.remove_file(ws.store, _asked_at(ws, step), way.now or b"", fsync=ws.settings.fsync)
     elif way.do not in (REMOVE, ASK_AGAIN):
         restore.put_back(ws.store, way.path, way.then or b"", instead_of=way.now, fsync=ws.settings.fsync)
         _index(ws, way.path)
-        vanished.returned(ws, step.id)
+        vanished.lift_removals(ws, step.id)
     else:
         if way.do == ASK_AGAIN:
             _put(ws, _asked_at(ws, step), way.then or b"")
             review.ask_again(ws, memory := notes.parse(way.path, way.now or b"", step.id).memory)
-            forgotten.bury_again(ws, memory)
+            forgotten.restore_tombstones(ws, memory)
         # The row goes first: a note that is missing while it has one was deleted by a person.
         ws.index.update([], gone=[way.path])
-        restore.take_out(ws.store, way.path, way.now or b"", fsync=ws.settings.fsync)
+        restore.remove_file(ws.store, way.path, way.now or b"", fsync=ws.settings.fsync)
         ws.index.update([], gone=[way.path])
-        forgotten.take_out(ws, step.id)
+        forgotten.record_removal(ws, step.id)
 
 
 def _lift(ws: Workspace, step: NoteChange) -> None:
@@ -184,9 +184,9 @@ def _lift(ws: Workspace, step: NoteChange) -> None:
     with suppress(NoteError):
         forget.lift(ws, notes.parse(step.path, kept(ws, step) or b"", step.id).memory)
     with writing(ws):
-        for path, data in list(restore.set_aside(ws.store, step.path, states)):
+        for path, data in list(restore.find_set_aside(ws.store, step.path, states)):
             ws.events.store_undo(notes.digest(data), data)
-            restore.take_out(ws.store, path, data, fsync=ws.settings.fsync)
+            restore.remove_file(ws.store, path, data, fsync=ws.settings.fsync)
 
 
 def _way(ws: Workspace, step: NoteChange, vault_id: str) -> _Way:
@@ -265,28 +265,28 @@ def _doing(ws: Workspace, step: NoteChange, path: str, data: bytes) -> str:
         return RESTORE
     if step.last.action in _LIFTING:
         return FORGET
-    known = ws.tombstones.known()
+    known = ws.tombstones.load()
     if not known.lifted or step.last.what == IMPORT:  # that lifts nothing, but brings along what was lifted elsewhere
         return REMOVE
     try:
         memory = notes.parse(path, data, step.id).memory
     except NoteError:  # half-typed by a person, and so brought back by an import
         return REMOVE
-    stones = forgotten.matching(led_to(known.salts, known.lifted), memory)
-    return FORGET if stones and not forgotten.of_id(known, stones, memory.id) else REMOVE
+    stones = forgotten.find_matching(index_tombstones(known.salts, known.lifted), memory)
+    return FORGET if stones and not forgotten.filter_by_id(known, stones, memory.id) else REMOVE
 
 
 def _brings_back(ws: Workspace, step: NoteChange, now: bytes | None) -> bool:
     """Whether the note once said what was forgotten since, and does not say it now."""
-    known = ws.tombstones.known()
+    known = ws.tombstones.load()
     return bool(known) and not _stones(known, step, kept(ws, step)) <= _stones(known, step, now)
 
 
-def _stones(known: Known, step: NoteChange, data: bytes | None) -> set[str]:
+def _stones(known: TombstoneIndex, step: NoteChange, data: bytes | None) -> set[str]:
     """The tombstones that a state of the note must not come past; none, where it is half-typed by a person, say."""
     with suppress(NoteError):
         memory = notes.parse(step.path, data or b"", step.id).memory
-        return {stone.key for stone in forgotten.matching(known, memory)} if data else set()
+        return {stone.key for stone in forgotten.find_matching(known, memory)} if data else set()
     return set()
 
 

@@ -24,13 +24,13 @@ from memem.notes import decide
 from memem.safety.gate import EVERYTHING, Verdict, cleanse, judge
 from memem.safety.naming import project_named
 from memem.search.find import locate
-from memem.search.refresh import claim, fresh_rows, index_note, ready, refresh
+from memem.search.refresh import ensure_filled, fresh_rows, index_note, refresh, reserve_row
 from memem.vault import forgotten
 from memem.vault.note import Note, escape_evidence
 from memem.vault.opening import ensure_vault, require_vault
 from memem.vault.store import Change
 from memem.vault.verdicts import ACCEPTED
-from memem.vault.write_lock import record, writing
+from memem.vault.write_lock import record_change, writing
 
 if TYPE_CHECKING:
     from memem.workspace import Workspace
@@ -76,15 +76,15 @@ def put(
     """The same of one that has passed the gate; `at_last` raises, under the lock, when it may not be kept after all."""
     memory = verdict.memory
     with writing(ws):
-        ready(ws, ensure_vault(ws))
+        ensure_filled(ws, ensure_vault(ws))
         twin = _same(ws, memory.id) or _twin(ws, memory)
         at_last(memory)
         if twin:
             return replace(twin, redacted=verdict.redacted, neutralised=verdict.neutralised)
         check_room(ws, memory)
-        claim(ws, ws.store.path_for(memory), memory)
+        reserve_row(ws, ws.store.path_for(memory), memory)
         note, change = ws.store.create(memory)
-        record(ws, "save", memory.id, change, why)
+        record_change(ws, "save", memory.id, change, why)
         index_note(ws, note)
     return Written("created", note.memory, note.path, verdict.redacted, verdict.neutralised)
 
@@ -163,14 +163,14 @@ def title_of(body: str) -> str:
 def edit(ws: Workspace, identity: str, *, why: str = "", **changes: Any) -> Written:
     """Change some properties, or the statement, of a note; everything else in the file keeps its bytes."""
     with writing(ws):
-        ready(ws, require_vault(ws))
+        ensure_filled(ws, require_vault(ws))
         return _change(ws, note_of(ws, identity), changes, "human", why)
 
 
 def revise(ws: Workspace, identity: str, *, why: str = "", **changes: Any) -> Written | None:
     """The same by a machine, which never touches what a person has written or changed: None then."""
     with writing(ws):
-        ready(ws, require_vault(ws))
+        ensure_filled(ws, require_vault(ws))
         note = note_of(ws, identity)
         return _change(ws, note, changes, "model", why) if _is_a_machines(note) else None
 
@@ -178,7 +178,7 @@ def revise(ws: Workspace, identity: str, *, why: str = "", **changes: Any) -> Wr
 def revise_same(ws: Workspace, memory: Memory, *, why: str = "", **changes: Any) -> Written | None:
     """The same of a note that says exactly this: None also when it says anything else by now."""
     with writing(ws):
-        ready(ws, require_vault(ws))
+        ensure_filled(ws, require_vault(ws))
         note = note_of(ws, memory.id)
         is_same = _is_a_machines(note) and note.memory == memory
         return _change(ws, note, changes, "model", why) if is_same else None
@@ -201,7 +201,7 @@ def edit_by_hand(ws: Workspace, identity: str, open_editor: Callable[[Path], obj
         after = ws.store.current_bytes(note.path)
         if after != before:
             with writing(ws):
-                record(ws, "edit", note.memory.id, Change(note.path, before, after), why or "by hand")
+                record_change(ws, "edit", note.memory.id, Change(note.path, before, after), why or "by hand")
     refresh(ws)
     if after == before:
         return Written("unchanged", cleanse(note.memory).memory, note.path)
@@ -225,7 +225,7 @@ def _change(ws: Workspace, note: Note, changes: dict[str, Any], author: str, why
     memory = replace(memory, updated=iso(ws.clock()), author=author)
     ws.events.store_undo(note.digest, ws.store.unchanged_bytes(note))
     rewritten, change = ws.store.rewrite(note, memory)
-    record(ws, "edit", memory.id, change, why)
+    record_change(ws, "edit", memory.id, change, why)
     index_note(ws, rewritten)
     shown = cleanse(rewritten.memory).memory
     return Written("edited", shown, note.path, verdict.redacted, verdict.neutralised, _doubt(ws, note.path))
@@ -239,11 +239,11 @@ def _doubt(ws: Workspace, path: str) -> str:
 
 def _refuse_forgotten(ws: Workspace, old: Memory, new: Memory) -> None:
     """What was forgotten does not come back as the text of another note."""
-    known = ws.tombstones.known()
+    known = ws.tombstones.load()
     if not known or (old.body, old.title, old.evidence) == (new.body, new.title, new.evidence):
         return
-    own = forgotten.matching(known, old)
-    again = [stone for stone in forgotten.matching(known, new) if stone not in own]
+    own = forgotten.find_matching(known, old)
+    again = [stone for stone in forgotten.find_matching(known, new) if stone not in own]
     if again:
         day = max(stone.time for stone in again)[:10]
         raise Forgotten(f"Not changed: what it would say was forgotten on {day}. `memem save --anyway` keeps it.")

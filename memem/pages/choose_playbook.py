@@ -18,7 +18,7 @@ from memem.pages import markdown, playbook_format
 from memem.pages.playbook_format import Line, Playbook
 from memem.pages.playbook_lines import CONVENTIONS, DECISIONS, ENVIRONMENT, IDENTITY, SECTIONS, TRAPS
 from memem.pages.read_playbook import line_of
-from memem.search.notes import Row
+from memem.search.notes import NoteRow
 from memem.state import usefulness
 from memem.vault.store import MAX_NOTE_BYTES
 
@@ -95,7 +95,7 @@ MOST_CANDIDATES = 100
 """More than there is room for."""
 
 
-def renewed(ws: Workspace, rows: Sequence[Row], text: str) -> str:
+def renewed(ws: Workspace, rows: Sequence[NoteRow], text: str) -> str:
     """Memem's part of the playbook whose page says `text`: of these rows those that matter most.
 
     Empty when there is nothing to say, and nothing was.
@@ -161,7 +161,7 @@ def _line(section: int, entry: Entry, kept: Playbook) -> Line:
     return Line(section, memory.id8, line_of(memory), link, statement)
 
 
-def _candidates(ws: Workspace, rows: Sequence[Row]) -> list[Weighed]:
+def _candidates(ws: Workspace, rows: Sequence[NoteRow]) -> list[Weighed]:
     now = ws.clock()
     alive = [row for row in rows if row.memory and is_in_force(row.memory, now)]
     used = usefulness.boosts(ws, [row.memory.id for row in alive if row.memory])

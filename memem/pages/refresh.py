@@ -23,8 +23,8 @@ from memem.pages import playbook_format as vault_playbooks
 from memem.pages.read_playbook import is_theirs, path_of
 from memem.safety.gate import clean_line
 from memem.search import excluded
-from memem.search.notes import Row
-from memem.search.refresh import fresh_rows, ready
+from memem.search.notes import NoteRow
+from memem.search.refresh import ensure_filled, fresh_rows
 from memem.vault import review
 from memem.vault.opening import require_vault
 from memem.vault.write_lock import writing
@@ -73,7 +73,7 @@ class _Project:
 
 def write(ws: Workspace) -> Pages:
     """Bring all pages up to date."""
-    ready(ws, require_vault(ws))  # of an index that is not filled nobody knows which projects there are
+    ensure_filled(ws, require_vault(ws))  # of an index that is not filled nobody knows which projects there are
     found = [_Project(*each) for each in ws.index.projects(ws.clock().timestamp())]
     return _Writing(ws, found).run()
 
@@ -244,9 +244,11 @@ def _conflicts(ws: Workspace) -> Iterator[str]:
 
 
 def _waiting(ws: Workspace) -> Iterator[str]:
-    asked = [(each.path, each.memory.title, review.because(each)) for each in review.proposals(ws.store)]
+    asked = [(each.path, each.memory.title, review.reason_of(each)) for each in review.read_proposals(ws.store)]
     asked += [
-        (row.path, row.memory.title, excluded.why_held(row.memory)) for row in excluded.held_notes(ws) if row.memory
+        (row.path, row.memory.title, excluded.explain_quarantine(row.memory))
+        for row in excluded.list_quarantined(ws)
+        if row.memory
     ]
     lines = [_question(*each) for each in asked[:MOST_WAITING]]
     if lines:
@@ -269,7 +271,7 @@ def _changed(ws: Workspace) -> Iterator[str]:
         yield _list("Last changed", lines, len(lines))
 
 
-def _project(ws: Workspace, project: _Project, rows: Sequence[Row]) -> str:
+def _project(ws: Workspace, project: _Project, rows: Sequence[NoteRow]) -> str:
     """Pinned first, then by kind, the last changed first; folded, what no longer holds or is put away."""
     now = ws.clock()
     entries = [Entry(row.memory, row.path) for row in rows if row.memory]

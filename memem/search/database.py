@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 INDEX = sqlite.Purpose(
     "index", IndexDamaged, IndexTooNew, "Run `memem reindex` to rebuild it; your notes are not touched."
 )
-looked_at = sqlite.guarding(INDEX)
+translating_errors = sqlite.guarding(INDEX)
 """For methods that only look whether all is well: damage is told, and left for others to see."""
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -26,7 +26,7 @@ R = TypeVar("R")
 
 def guarded(method: Callable[P, R]) -> Callable[P, R]:
     """For the other methods: what is damaged is also set aside, so that whoever comes next begins a new one."""
-    translating = looked_at(method)
+    translating = translating_errors(method)
 
     @functools.wraps(method)
     def careful(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -65,7 +65,7 @@ def _setting_aside(path: Path) -> Iterator[None]:
         raise
 
 
-def within(scope: "Scope") -> tuple[str, tuple[str | float, ...]]:
+def scope_conditions(scope: "Scope") -> tuple[str, tuple[str | float, ...]]:
     """A scope as further conditions on the table `notes`, and their values; nothing, when everything is in it."""
     conditions = "" if scope.archive else " AND notes.layer < 3 AND notes.status = 'active'"
     values: list[str | float] = []

@@ -14,10 +14,10 @@ from memem.core import files
 from memem.core.errors import Ambiguous, NoteError, NotFound, VaultError
 from memem.core.memory import Memory
 from memem.safety.gate import cleanse
-from memem.search.notes import Row
+from memem.search.notes import NoteRow
 from memem.search.refresh import fresh_rows, read_row
 from memem.vault import verdicts
-from memem.vault.copies import Copy, copies_of
+from memem.vault.copies import SyncCopy, possible_originals
 
 if TYPE_CHECKING:
     from memem.vault.note import Note
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 
 COPY_MARK = "copy "
 """Before the digest of a copy's row: should it become a note of its own, it is read anew."""
-UNFINISHED_MERGE = "holds the marks of a merge that git could not finish (<<<<<<<, =======, >>>>>>>)"
+MERGE_CONFLICT = "holds the marks of a merge that git could not finish (<<<<<<<, =======, >>>>>>>)"
 
 
-def copy_problem(ws: Workspace, note: Note) -> str:
+def describe_copy_problem(ws: Workspace, note: Note) -> str:
     """Why a note is a copy, and not to be recalled beside its original; empty for any other."""
-    for copy in copies_of(note.path):
+    for copy in possible_originals(note.path):
         if ws.store.stamp(copy.original) is not None:
             if _are_one(ws, note, copy):
                 return f"is a copy that {copy.service} made of {copy.original} when two machines wrote it"
@@ -40,12 +40,12 @@ def copy_problem(ws: Workspace, note: Note) -> str:
     return ""
 
 
-def may_be_copied(ws: Workspace, path: str) -> bool:
+def may_be_copy(ws: Workspace, path: str) -> bool:
     """Whether a file has a name that only copies have, or one that persons use too and that of another file in it."""
-    return any(copy.certain or ws.store.stamp(copy.original) is not None for copy in copies_of(path))
+    return any(copy.certain or ws.store.stamp(copy.original) is not None for copy in possible_originals(path))
 
 
-def _are_one(ws: Workspace, note: Note, copy: Copy) -> bool:
+def _are_one(ws: Workspace, note: Note, copy: SyncCopy) -> bool:
     try:
         other = ws.store.read(copy.original)
     except NoteError:
@@ -61,11 +61,11 @@ def _is_forgotten(ws: Workspace, identity: str) -> bool:
     from memem.vault import forgotten
 
     with suppress(VaultError):
-        return bool(forgotten.standing_of(ws.tombstones.known(), identity))
+        return bool(forgotten.find_by_id(ws.tombstones.load(), identity))
     return False
 
 
-def is_half_merged(data: bytes) -> bool:
+def has_merge_conflict(data: bytes) -> bool:
     """Whether git has left both sides of a conflict in a file."""
     marks = [b"<<<<<<< ", b"=======", b">>>>>>> "]
     # Line by line: a pattern for all three would go through the rest of a file for each mark, and again for the next.
@@ -79,7 +79,7 @@ def is_half_merged(data: bytes) -> bool:
 
 def copy_advice(ws: Workspace, path: str) -> str:
     """What to do about a copy, and how it differs from its original."""
-    for copy in copies_of(path):
+    for copy in possible_originals(path):
         original, own = ws.store.absolute(copy.original), ws.store.absolute(path)
         if original.is_file():
             own_id = "or delete the line `id:` in it, and it is a note of its own."
@@ -104,47 +104,47 @@ def _lines(path: Path) -> set[bytes]:
         return set()
 
 
-def copies_beside_notes(ws: Workspace) -> Iterator[tuple[str, Copy]]:
+def copies_of_other_files(ws: Workspace) -> Iterator[tuple[str, SyncCopy]]:
     """Copies of memem's other files in the vault: its marker, pages, playbooks, proposals."""
     paths = ws.store.paths
     pages = [paths.ours.glob("*.md"), *(each.glob("*.md") for each in (paths.projects, paths.playbooks, paths.review))]
     for path in sorted(path for found in (paths.ours.glob(".vault*.toml"), *pages) for path in found):
         inside = path.relative_to(paths.ours).as_posix()
-        copy = next((each for each in copies_of(inside) if ws.store.absolute(each.original).is_file()), None)
+        copy = next((each for each in possible_originals(inside) if ws.store.absolute(each.original).is_file()), None)
         if copy and (paths.review in path.parents or not ws.store.is_memory(inside)):
             yield inside, copy
 
 
-def follow_verdicts(ws: Workspace) -> None:
+def apply_verdicts(ws: Workspace) -> None:
     """Read again those notes that a person may have said something of."""
     word = verdicts.verdicts_stamp(ws.store.paths)
     paths = [row.path for row in ws.index.rows("review IS NOT NULL")]
     ws.index.update([row for path in paths if (stamp := ws.store.stamp(path)) and (row := read_row(ws, path, stamp))])
-    ws.index.set_meta(verdicts.VERDICTS_KNOWN, word)
+    ws.index.set_meta(verdicts.VERDICTS_META, word)
 
 
-def held_notes(ws: Workspace, *, decided: bool = False) -> list[Row]:
+def list_quarantined(ws: Workspace, *, decided: bool = False) -> list[NoteRow]:
     """The notes that wait for a person; with `decided`, also those that were rejected."""
     some = "review IN ('waiting', 'rejected')" if decided else "review = 'waiting'"
     return [row for row in fresh_rows(ws, lambda: ws.index.rows(f"{some} ORDER BY path")) if row.memory]
 
 
-def count_held(ws: Workspace) -> int:
+def count_quarantined(ws: Workspace) -> int:
     """How many wait, as far as the index knows."""
     return ws.index.count_where("review = 'waiting'")
 
 
-def why_held(memory: Memory) -> str:
+def explain_quarantine(memory: Memory) -> str:
     """In which way it reads like an instruction."""
     return cleanse(memory).doubt
 
 
-def find_held(ws: Workspace, identity: str) -> Row:
+def find_quarantined(ws: Workspace, identity: str) -> NoteRow:
     """The one with this id, or this beginning of one."""
     wanted = identity.strip().lower()
     found = [
         row
-        for row in held_notes(ws, decided=True)
+        for row in list_quarantined(ws, decided=True)
         if row.memory and wanted and row.memory.id.lower().startswith(wanted)
     ]
     if not found:

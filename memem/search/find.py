@@ -15,10 +15,10 @@ from memem.core.memory import GENERAL, ID8, MOST_HITS, Entry, Hit, Hits
 from memem.core.project import normalise
 from memem.search import meaning
 from memem.search.dates.query import asked
-from memem.search.encoders.query_vector import Asked
-from memem.search.notes import Row
-from memem.search.query import Found, Scope
-from memem.search.ranking import FUSED, KEYWORDS, Blend, Leaning, matches_path, rank
+from memem.search.encoders.query_vector import EncodedQuery
+from memem.search.notes import NoteRow
+from memem.search.query import Scope, SearchMatches
+from memem.search.ranking import FUSED, KEYWORDS, Blend, Boosts, matches_path, rank
 from memem.search.refresh import fresh_rows, refresh_stale
 from memem.search.words import fold
 from memem.state import usefulness
@@ -29,17 +29,17 @@ if TYPE_CHECKING:
 
 
 MAX_LIMIT = 1_000
-QUERY_CHARACTERS = 8_000
+MAX_QUERY_CHARS = 8_000
 """A longer prompt is mostly pasted data; what it asks stands at its beginning."""
-LEAST_CANDIDATES = 32
+MIN_CANDIDATES = 32
 """Words and meaning each name so many, so that what both know a little of has its chance."""
-TELLING = 12
+MAX_RARE_TERMS = 12
 """So many of its rarest words tell what a text is about; more of them only take longer to look up."""
-STRONG = 0.8
+STRONG_EDGE = 0.8
 """An edge of the graph that is at least so strong counts in the ranking: what is stated, and what is nearly the same.
 That two are of one topic by their vectors is known to the ranking already; `python -m bench graph` measures it."""
-MOST_LOOKS = 4
-SHORTEST_PREFIX = 4
+MAX_ATTEMPTS = 4
+MIN_ID_CHARS = 4
 INSTANT = 1e-3
 """In seconds: how long before midnight a day ends."""
 _PATH = re.compile(r"[\w.~/-]+")
@@ -67,19 +67,19 @@ def search(
     if not query.strip():
         raise InputError("There is nothing to search for: the query is empty.")
     _check_limit(limit)
-    then = None if as_of is None else moment_of(ws, as_of)
+    then = None if as_of is None else parse_moment(ws, as_of)
     scope = Scope(_projects(project, general=general), archive=True, as_of=then)
     preferred = project or current
 
-    def best(found: Found) -> list[Hit]:
-        towards = leaning(ws, found, query, normalise(preferred) if preferred else "")
+    def best(found: SearchMatches) -> list[Hit]:
+        towards = collect_boosts(ws, found, query, normalise(preferred) if preferred else "")
         return rank(found, towards if then is None else replace(towards, as_of=True), blend)[:limit]
 
     found, hits = find(ws, query, scope, limit * 2, best)  # what is preferred may lie further down
     return Hits(hits, found.degraded)
 
 
-def moment_of(ws: Workspace, text: str) -> float:
+def parse_moment(ws: Workspace, text: str) -> float:
     """The moment that a date, a time or some words name: of a day, and of any other stretch, the end."""
     now, text = ws.clock(), text.strip()
     if dates.is_day(text):
@@ -93,18 +93,18 @@ def moment_of(ws: Workspace, text: str) -> float:
     return min(now.timestamp(), (dates.end_of(day.isoformat(), now.tzinfo) or math.inf) - INSTANT)
 
 
-def cut(query: str) -> str:
+def truncate_query(query: str) -> str:
     """As much of a query as is looked for, without the stump of a word at its end."""
-    if len(query) <= QUERY_CHARACTERS:
+    if len(query) <= MAX_QUERY_CHARS:
         return query
-    kept = query[:QUERY_CHARACTERS]
-    whole = kept.rsplit(None, 1)[0] if not query[QUERY_CHARACTERS].isspace() else kept
-    return whole if len(whole) > QUERY_CHARACTERS // 2 else kept  # one endless word, or a script without spaces
+    kept = query[:MAX_QUERY_CHARS]
+    whole = kept.rsplit(None, 1)[0] if not query[MAX_QUERY_CHARS].isspace() else kept
+    return whole if len(whole) > MAX_QUERY_CHARS // 2 else kept  # one endless word, or a script without spaces
 
 
-def foresee(ws: Workspace, query: str) -> None:
+def start_query_vector(ws: Workspace, query: str) -> None:
     """Begin to compute the vector of a query that is about to be asked."""
-    ws.ask(cut(query))
+    ws.ask(truncate_query(query))
 
 
 def get(ws: Workspace, identity: str) -> Entry:
@@ -140,45 +140,49 @@ def _projects(project: str | None, *, general: bool) -> tuple[str, ...] | None:
     return (name, GENERAL) if general and name != GENERAL else (name,)
 
 
-def eligible(ws: Workspace, prompt: str, project: str) -> list[Hit]:
+def rank_candidates(ws: Workspace, prompt: str, project: str) -> list[Hit]:
     """All from which a slice would choose, best first."""
-    return find(ws, prompt, unasked(ws, project), MOST_HITS * 2, lambda found: rank(found, Leaning(project)))[1]
+    return find(ws, prompt, injection_scope(ws, project), MOST_HITS * 2, lambda found: rank(found, Boosts(project)))[1]
 
 
-def leaning(ws: Workspace, found: Found, query: str, project: str, files: Sequence[str] | None = None) -> Leaning:
+def collect_boosts(
+    ws: Workspace, found: SearchMatches, query: str, project: str, files: Sequence[str] | None = None
+) -> Boosts:
     """What else counts for those that were found: where one is, the time asked about, and what proved useful."""
     when = asked(query, ws.clock().date())
-    named = mentioned(query) if files is None else files
+    named = extract_paths(query) if files is None else files
     ids = [match.memory.id for match in found.matches]
-    return Leaning(project, named, when, usefulness.boosts(ws, ids), linked=ws.index.edges.strong(ids, STRONG))
+    return Boosts(project, named, when, usefulness.boosts(ws, ids), linked=ws.index.edges.strong(ids, STRONG_EDGE))
 
 
-def about(ws: Workspace, file: str, project: str) -> list[Entry]:
+def find_about_file(ws: Workspace, file: str, project: str) -> list[Entry]:
     """The memories about one file: by the patterns of their `paths`, then those that name it; by words alone."""
-    scope, name = unasked(ws, project), fold(file.rpartition("/")[2])
+    scope, name = injection_scope(ws, project), fold(file.rpartition("/")[2])
 
-    def stating() -> list[Row]:
-        return [row for row in ws.index.about(file, scope) if row.memory and matches_path(row.memory, (file,))]
+    def stating() -> list[NoteRow]:
+        return [
+            row for row in ws.index.by_path_pattern(file, scope) if row.memory and matches_path(row.memory, (file,))
+        ]
 
-    def naming(found: Found) -> list[Hit]:
-        return [hit for hit in rank(found, Leaning(project, (file,)), KEYWORDS) if name in hit.terms]
+    def naming(found: SearchMatches) -> list[Hit]:
+        return [hit for hit in rank(found, Boosts(project, (file,)), KEYWORDS) if name in hit.terms]
 
     stated = sorted(_entries(fresh_rows(ws, stating)), key=lambda entry: -entry.memory.importance)
-    named = find(ws, file, scope, LEAST_CANDIDATES, naming, by_words=TELLING)[1]
+    named = find(ws, file, scope, MIN_CANDIDATES, naming, by_words=MAX_RARE_TERMS)[1]
     found = {entry.id: entry for entry in (*stated, *named)}
     return [entry for entry in found.values() if not entry.memory.superseded_by]
 
 
-def unasked(ws: Workspace, project: str) -> Scope:
+def injection_scope(ws: Workspace, project: str) -> Scope:
     """What may be shown unasked: of this project and of none in particular, in force now, not archived."""
     return Scope(tuple(sorted({project, GENERAL})), now=ws.clock().timestamp())
 
 
-def locate(ws: Workspace, identity: str) -> Row:
+def locate(ws: Workspace, identity: str) -> NoteRow:
     """The fresh row of one memory. Accepts an id, its first characters, or a link to the note."""
     wanted = identity.strip().removeprefix("[[").removesuffix("]]").split("|")[0].removesuffix(".md")
-    if len(wanted) < SHORTEST_PREFIX:
-        raise InputError(f"{identity!r} is too short for an id: give at least {SHORTEST_PREFIX} characters.")
+    if len(wanted) < MIN_ID_CHARS:
+        raise InputError(f"{identity!r} is too short for an id: give at least {MIN_ID_CHARS} characters.")
     rows = fresh_rows(ws, lambda: ws.index.by_id(wanted))
     id8 = wanted.rpartition("-")[2]
     if not rows and len(id8) == ID8:  # a note's file name ends in it
@@ -203,7 +207,7 @@ def _explain_unreadable(ws: Workspace, wanted: str) -> None:
             raise NoteUnreadable(f"{row.path} cannot be read: {row.problem}. Correct it in Obsidian.")
 
 
-def _entries(rows: list[Row]) -> list[Entry]:
+def _entries(rows: list[NoteRow]) -> list[Entry]:
     return [Entry(row.memory, row.path) for row in rows if row.memory]
 
 
@@ -217,19 +221,19 @@ def find(
     query: str,
     scope: Scope,
     limit: int,
-    choose: Callable[[Found], list[Hit]],
+    choose: Callable[[SearchMatches], list[Hit]],
     *,
     by_words: int | None = None,
-) -> tuple[Found, list[Hit]]:
+) -> tuple[SearchMatches, list[Hit]]:
     """Search and choose, and again while what was found turns out to have changed, in the index or on disk.
 
     `by_words`: by at most so many words, the rarest of the query, and without waiting for what it means.
     """
-    query = cut(query)
-    for _ in range(MOST_LOOKS):
+    query = truncate_query(query)
+    for _ in range(MAX_ATTEMPTS):
         vector = None if by_words else ws.ask(query)
         found, is_whole = _find_once(
-            ws, query, vector, scope, limit if by_words else max(limit, LEAST_CANDIDATES), by_words
+            ws, query, vector, scope, limit if by_words else max(limit, MIN_CANDIDATES), by_words
         )
         hits = choose(found)
         stamps = {match.path: match.stamp for match in found.matches}
@@ -239,33 +243,33 @@ def find(
 
 
 def _find_once(
-    ws: Workspace, query: str, asked: Asked | None, scope: Scope, limit: int, telling: int | None
-) -> tuple[Found, bool]:
+    ws: Workspace, query: str, asked: EncodedQuery | None, scope: Scope, limit: int, telling: int | None
+) -> tuple[SearchMatches, bool]:
     """What is found, and whether all of it was still there when it was read."""
-    answer = ws.index.keywords(query, scope, limit, telling)  # while the query's vector is being computed
-    held = ws.index.held(list(answer.scores), answer, scope)
-    near = meaning.near(ws, asked, scope, limit, answer.scores)
-    matches = ws.index.matches(answer, near.cosines, scope, held)
-    found = Found(tuple(matches), answer.frequencies, answer.notes, near.multilingual, near.degraded)
+    answer = ws.index.search_words(query, scope, limit, telling)  # while the query's vector is being computed
+    held = ws.index.read_matched(list(answer.scores), answer, scope)
+    near = meaning.find_by_meaning(ws, asked, scope, limit, answer.scores)
+    matches = ws.index.combine_matches(answer, near.cosines, scope, held)
+    found = SearchMatches(tuple(matches), answer.frequencies, answer.notes, near.multilingual, near.degraded)
     return found, len(matches) == len(answer.scores | near.cosines)
 
 
-def mentioned(prompt: str) -> tuple[str, ...]:
+def extract_paths(prompt: str) -> tuple[str, ...]:
     """What looks like the path of a file."""
-    words = (word.rstrip(".") for word in _PATH.findall(prompt[:QUERY_CHARACTERS]))
+    words = (word.rstrip(".") for word in _PATH.findall(prompt[:MAX_QUERY_CHARS]))
     return tuple(dict.fromkeys(word for word in words if _FILE.fullmatch(word)))
 
 
-def file_in(root: Path, path: Path) -> str:
+def relative_file(root: Path, path: Path) -> str:
     """The path of a file as seen from `root`; empty when there is none, or it lies elsewhere."""
-    inside = path_in(root, path)
+    inside = relative_path(root, path)
     try:
         return inside if inside and (root / inside).is_file() else ""
     except OSError:  # a name too long
         return ""
 
 
-def path_in(root: Path, path: Path) -> str:
+def relative_path(root: Path, path: Path) -> str:
     """The same of a file that may not be there yet."""
     try:
         path = path.resolve()

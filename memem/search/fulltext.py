@@ -7,29 +7,29 @@ from dataclasses import dataclass
 from memem.core.memory import Memory
 from memem.core.sqlite import among
 from memem.search import words
-from memem.search.database import within
+from memem.search.database import scope_conditions
 from memem.search.query import Scope, Term, is_name
 
-MOST_TERMS = 32
+MAX_TERMS = 32
 COMMON_SHARE = 0.2
 """A word in a larger part of the rows than this says little, and is dropped when a rarer one is asked for too."""
-COMMON_LEAST = 20
+MIN_COMMON = 20
 """Among so few nothing is common."""
-MOST_TIES = 20
+MAX_TIES = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class TextMatches:
     """The rows with their BM25, the terms they were asked for, and in how many of the notes each asked term stands."""
 
     scores: dict[int, float]
-    chosen: tuple[Term, ...]
+    terms: tuple[Term, ...]
     frequencies: dict[Term, int]
     notes: int
 
 
 @dataclass(frozen=True, slots=True)
-class Narrowed:
+class RowFilter:
     """Which rows may answer: a table joined to `words`, conditions on it, and their values. Without any, all may."""
 
     join: str = ""
@@ -55,13 +55,13 @@ class FullText:
         """The words of a row, one text for each column."""
         marks = ", ".join("?" * len(self.columns))
         statement = f"INSERT INTO words (rowid, {', '.join(self.columns)}) VALUES (?, {marks})"  # noqa: S608 - fixed
-        connection.execute(statement, (row, *map(words.indexed, texts)))
+        connection.execute(statement, (row, *map(words.index_text, texts)))
 
     def search(
-        self, connection: sqlite3.Connection, query: str, limit: int, within: Narrowed, telling: int | None = None
-    ) -> Answer:
+        self, connection: sqlite3.Connection, query: str, limit: int, within: RowFilter, telling: int | None = None
+    ) -> TextMatches:
         """The best rows for any of the query's words, or of so many of them that are rarest."""
-        asked = words.asked(query, MOST_TERMS)
+        asked = words.query_terms(query, MAX_TERMS)
         total = count(connection)
         frequencies = {term: _frequency(connection, term, total) for term in asked}
         known = [term for term in asked if frequencies[term]]
@@ -72,10 +72,12 @@ class FullText:
             scores = self._best(connection, chosen, limit, within)
         named = [term for term in chosen if is_name(term, frequencies[term])]
         others = self._best(connection, named, limit, within).keys() - scores.keys()
-        scores |= self.scored(connection, chosen, others)
-        return Answer(scores, tuple(chosen), frequencies, total)
+        scores |= self.score_rows(connection, chosen, others)
+        return TextMatches(scores, tuple(chosen), frequencies, total)
 
-    def scored(self, connection: sqlite3.Connection, chosen: Sequence[Term], rows: Collection[int]) -> dict[int, float]:
+    def score_rows(
+        self, connection: sqlite3.Connection, chosen: Sequence[Term], rows: Collection[int]
+    ) -> dict[int, float]:
         """The BM25 of given rows: of those that hold one of the terms."""
         if not chosen:
             return {}
@@ -87,14 +89,14 @@ class FullText:
         return scores
 
     def _best(
-        self, connection: sqlite3.Connection, chosen: Sequence[Term], limit: int, within: Narrowed
+        self, connection: sqlite3.Connection, chosen: Sequence[Term], limit: int, within: RowFilter
     ) -> dict[int, float]:
         """The best rows, and those that tie with the last of them, so that chance does not choose among equals."""
         if not chosen:
             return {}
         query = f"""SELECT words.rowid, {self._bm25} AS score FROM words {within.join}
                 WHERE words MATCH ?{within.conditions} ORDER BY score LIMIT ?"""  # noqa: S608 - bound values
-        rows = connection.execute(query, (_any_of(chosen), *within.values, limit + MOST_TIES)).fetchall()
+        rows = connection.execute(query, (_any_of(chosen), *within.values, limit + MAX_TIES)).fetchall()
         return {row: -score for row, score in rows if score <= rows[:limit][-1][1]}
 
     @property
@@ -111,7 +113,7 @@ def count(connection: sqlite3.Connection) -> int:
     return int(connection.execute("SELECT count(*) FROM words_docsize").fetchone()[0])
 
 
-def held(connection: sqlite3.Connection, rows: Sequence[int], chosen: Sequence[Term]) -> dict[int, list[Term]]:
+def matched_terms(connection: sqlite3.Connection, rows: Sequence[int], chosen: Sequence[Term]) -> dict[int, list[Term]]:
     """Which of the terms each row holds."""
     terms: dict[int, list[Term]] = {row: [] for row in rows}
     for marks, some in among(rows):
@@ -124,7 +126,7 @@ def held(connection: sqlite3.Connection, rows: Sequence[int], chosen: Sequence[T
 
 def _frequency(connection: sqlite3.Connection, term: Term, total: int) -> int:
     """In how many rows a term stands, counted no further than it takes to call it common."""
-    most = int(max(COMMON_LEAST, total * COMMON_SHARE)) + 1
+    most = int(max(MIN_COMMON, total * COMMON_SHARE)) + 1
     query = "SELECT count(*) FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT ?)"
     return int(connection.execute(query, (_any_of([term]), most)).fetchone()[0])
 
@@ -132,7 +134,7 @@ def _frequency(connection: sqlite3.Connection, term: Term, total: int) -> int:
 def _informative(frequencies: dict[Term, int], total: int) -> list[Term]:
     """The terms worth asking for: those that stand somewhere, without the common ones if a rarer one is left."""
     known = [term for term, frequency in frequencies.items() if frequency]
-    common = max(COMMON_LEAST, total * COMMON_SHARE)
+    common = max(MIN_COMMON, total * COMMON_SHARE)
     return [term for term in known if frequencies[term] <= common] or known
 
 
@@ -162,16 +164,18 @@ def insert(connection: sqlite3.Connection, row: int, memory: Memory) -> None:
     NOTES.insert(connection, row, (memory.title, keys, memory.body))
 
 
-def search(connection: sqlite3.Connection, query: str, limit: int, scope: Scope, telling: int | None = None) -> Answer:
+def search(
+    connection: sqlite3.Connection, query: str, limit: int, scope: Scope, telling: int | None = None
+) -> TextMatches:
     """The best rows for any of the query's words, or of so many of them that are rarest."""
-    conditions, values = within(scope)
+    conditions, values = scope_conditions(scope)
     join = "JOIN notes ON notes.row = words.rowid" if conditions else ""
-    return NOTES.search(connection, query, limit, Narrowed(join, conditions, values), telling)
+    return NOTES.search(connection, query, limit, RowFilter(join, conditions, values), telling)
 
 
 def scored(connection: sqlite3.Connection, chosen: Sequence[Term], rows: Collection[int]) -> dict[int, float]:
     """The BM25 of given rows: of those that hold one of the terms."""
-    return NOTES.scored(connection, chosen, rows)
+    return NOTES.score_rows(connection, chosen, rows)
 
 
 def check(connection: sqlite3.Connection, known: str) -> None:

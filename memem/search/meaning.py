@@ -8,26 +8,26 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from memem.core.errors import Busy, HomeError, IndexUnusable, MememError, ModelError
-from memem.search.encoders.query_vector import Asked
-from memem.search.passages import key, passages
+from memem.search.encoders.query_vector import EncodedQuery
+from memem.search.passages import passage_key, split_passages
 from memem.search.query import Scope
 
 if TYPE_CHECKING:
     from memem.workspace import Workspace
 
 
-AT_ONCE = 32
+MAX_INLINE_PASSAGES = 32
 """So many passages are encoded on the spot by whoever needs them: about half a second's work."""
-PROMPTLY = 4
+MAX_PROMPT_PASSAGES = 4
 """So many where somebody waits who will not for long: the engine has another thread that sees to the rest."""
 AGAIN_SECONDS = 60
 """A background run that gave no sign of life for so long is gone."""
-MOST_MISSING = 0.05
+MAX_MISSING_SHARE = 0.05
 """With a larger part of the passages still without a vector, comparing the others would be unfair: words decide."""
 
 
 @dataclass(frozen=True, slots=True)
-class Near:
+class MeaningMatches:
     """Rows with the cosine of their best passage; or none, and why, when there should have been some."""
 
     cosines: dict[int, float] = field(default_factory=dict)
@@ -35,48 +35,52 @@ class Near:
     degraded: str = ""
 
 
-def near(ws: Workspace, asked: Asked | None, scope: Scope, limit: int, also: Collection[int]) -> Near:
+def find_by_meaning(
+    ws: Workspace, asked: EncodedQuery | None, scope: Scope, limit: int, also: Collection[int]
+) -> MeaningMatches:
     """The nearest notes in the scope, and the rows in `also`, however near they are."""
     if asked is None:
-        return Near()
+        return MeaningMatches()
     try:
         seconds = ws.settings.query_seconds
         how_far = _how_far(ws) if asked.is_loaded(seconds) else ""  # while the vector is being computed
         answer = asked.wait(seconds)
         if answer is None:
-            return Near(degraded=f"the query's vector was not ready within {seconds:g} s")
+            return MeaningMatches(degraded=f"the query's vector was not ready within {seconds:g} s")
         if how_far:
-            return Near(degraded=how_far)
-        from memem.search.nearest import nearest
+            return MeaningMatches(degraded=how_far)
+        from memem.search.nearest import find_closest
 
         encoder, vector = answer
         with ws.vectors().reading() as view:
-            return Near(nearest(ws.index.passages, view, vector, scope, limit, also), encoder.multilingual)
+            return MeaningMatches(
+                find_closest(ws.index.passages, view, vector, scope, limit, also), encoder.multilingual
+            )
     except (ModelError, IndexUnusable, HomeError, Busy) as problem:
-        return Near(degraded=str(problem))
+        return MeaningMatches(degraded=str(problem))
 
 
-def suffice(missing: int, total: int) -> bool:
+def has_enough_vectors(missing: int, total: int) -> bool:
     """Whether so many passages have a vector that meaning may have its part."""
-    return missing <= max(AT_ONCE, MOST_MISSING * total)
+    return missing <= max(MAX_INLINE_PASSAGES, MAX_MISSING_SHARE * total)
 
 
 def _how_far(ws: Workspace) -> str:
     """Compute the vectors of a few passages, have those of many computed; tells how far it is, if not far enough."""
-    missing = look_up(ws)
-    if 0 < missing <= AT_ONCE:
-        if missing <= PROMPTLY or math.isinf(ws.wanted_until):
+    missing = update_pending(ws)
+    if 0 < missing <= MAX_INLINE_PASSAGES:
+        if missing <= MAX_PROMPT_PASSAGES or math.isinf(ws.wanted_until):
             encode_some(ws, missing)
     elif missing:
-        begun = begin_in_background(ws)
+        begun = encode_in_background(ws)
         total = ws.index.passages.count()
-        if not suffice(missing, total):
+        if not has_enough_vectors(missing, total):
             rest = "the rest is being computed" if begun else "`memem encode` computes the rest"
             return f"{total - missing:,} of {total:,} passages have a vector so far; {rest}"
     return ""
 
 
-def begin_in_background(ws: Workspace) -> bool:
+def encode_in_background(ws: Workspace) -> bool:
     """Have the rest computed by a process of its own, unless one is at it; False when that cannot be."""
     if not ws.settings.background:
         return False
@@ -92,30 +96,30 @@ def begin_in_background(ws: Workspace) -> bool:
     return True
 
 
-def look_up(ws: Workspace) -> int:
+def update_pending(ws: Workspace) -> int:
     """Compare what waits for a vector with the vectors there are; returns how many passages have none."""
     store, waiting = ws.vectors(), ws.index.passages
     identity = store.id
-    if waiting.store() != identity:
-        waiting.begin(identity)
+    if waiting.store_id() != identity:
+        waiting.reset_pending(identity)
     ws.index.set_meta("encoded_by", _chosen(ws))
     ws.index.set_meta("encoded_in", store.folder.name)
-    unknown = waiting.unknown()
+    unknown = waiting.unchecked()
     if unknown:
         with store.reading() as view:
             known = view.slots(unknown)
         waiting.mark(identity, known, [each for each in unknown if each not in known])
-    return waiting.pending()
+    return waiting.count_pending()
 
 
-def is_looked_up(ws: Workspace) -> bool:
+def is_pending_current(ws: Workspace) -> bool:
     """Whether what waits for a vector is known for the encoder in use, without loading it."""
     return ws.index.meta("encoded_by") == _chosen(ws)
 
 
-def looked_up_in(ws: Workspace) -> str:
+def last_vectors_folder(ws: Workspace) -> str:
     """The name of the folder of vectors that this was looked up in; empty when it is not known."""
-    return ws.index.meta("encoded_in") if is_looked_up(ws) else ""
+    return ws.index.meta("encoded_in") if is_pending_current(ws) else ""
 
 
 def _chosen(ws: Workspace) -> str:
@@ -129,8 +133,8 @@ def encode_some(ws: Workspace, most: int) -> None:
     done: set[bytes] = set()
     missing: dict[bytes, str] = {}
     with store.reading() as view:
-        for memory in ws.index.waiting(most):
-            texts = {key(text): text for text in passages(memory)}
+        for memory in ws.index.memories_without_vectors(most):
+            texts = {passage_key(text): text for text in split_passages(memory)}
             known = view.slots(list(texts))
             done |= texts.keys()
             missing |= {each: text for each, text in texts.items() if each not in known}

@@ -13,7 +13,7 @@ FIRST_LOOK, LOOK_GROWS, DEEPEST_LOOK = 64, 4, 4_096
 """How many of the best passages are looked up at first, and at last, to learn whose they are."""
 
 
-def nearest(
+def find_closest(
     passages: PassageRows, view: View, vector: Vectors, scope: Scope, limit: int, also: Collection[int]
 ) -> dict[int, float]:
     """The cosines of the `limit` nearest notes in the scope, and of the rows in `also`, whatever theirs are."""
@@ -23,9 +23,9 @@ def nearest(
     cosines = _from_the_top(passages, view, scores, scope, limit)
     if len(cosines) < limit and len(scores) > DEEPEST_LOOK:
         # The scope is so small a part of everything that its notes are found faster by themselves.
-        cosines = _top(_best(view, scores, passages.within(scope)), limit)
+        cosines = _top(_best(view, scores, passages.in_scope(scope)), limit)
     missing = [row for row in also if row not in cosines]
-    return cosines | _best(view, scores, passages.of(missing))
+    return cosines | _best(view, scores, passages.of_rows(missing))
 
 
 def _from_the_top(passages: PassageRows, view: View, scores: Vectors, scope: Scope, limit: int) -> dict[int, float]:

@@ -13,18 +13,18 @@ from memem.core.dates import ALWAYS, Span
 from memem.core.files import Stamp
 from memem.core.memory import Memory
 from memem.search import database
-from memem.search.database import guarded, looked_at
+from memem.search.database import guarded, translating_errors
 from memem.search.graph.edges import EdgeRows
 from memem.search.passages import PassageRows
 from memem.search.schema import MIGRATIONS
 
 if TYPE_CHECKING:
-    from memem.search.fulltext import Answer
-    from memem.search.query import Match, Scope, Term
+    from memem.search.fulltext import TextMatches
+    from memem.search.query import NoteMatch, Scope, Term
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class NoteRow:
     """A note as the index knows it. `memory` is None and `problem` says why when it could not be read."""
 
     path: str
@@ -39,7 +39,7 @@ class Row:
     review: str = ""  # of one that reads like an instruction to the model: waiting, accepted or rejected
 
 
-Held = tuple[str, Stamp, Memory, "tuple[Term, ...]"]
+MatchedNote = tuple[str, Stamp, Memory, "tuple[Term, ...]"]
 """Of a row: its note's path and stamp, the memory, and which of the terms that were asked for stand in it."""
 
 
@@ -71,7 +71,7 @@ class NoteIndex:
             self._connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
 
     @guarded
-    def begin(self, key: str) -> None:
+    def reset_for(self, key: str) -> None:
         """Make room for what `key` describes, unless the rows are already of it, whole or half-filled by somebody."""
         with sqlite.transaction(self._connection):
             if self.meta("filled_for") == key:
@@ -87,7 +87,9 @@ class NoteIndex:
         return {path: ((mtime, ctime, size), digest) for path, mtime, ctime, size, digest in rows}
 
     @guarded
-    def update(self, changed: Sequence[Row], gone: Sequence[str] = (), lost: Mapping[str, Stamp] | None = None) -> None:
+    def update(
+        self, changed: Sequence[NoteRow], gone: Sequence[str] = (), lost: Mapping[str, Stamp] | None = None
+    ) -> None:
         """Bring rows up to date, in one transaction. What a scan `lost` goes only if nobody has written it since."""
         if not changed and not gone and not lost:
             return
@@ -100,7 +102,7 @@ class NoteIndex:
             self.edges.drop(ids)
 
     @guarded
-    def restamp(self, rows: Sequence[Row]) -> None:
+    def restamp(self, rows: Sequence[NoteRow]) -> None:
         """The same bytes under a new stamp: touched, copied back, or renamed onto itself."""
         if not rows:
             return
@@ -118,7 +120,7 @@ class NoteIndex:
         return fulltext.count(self._connection)
 
     @guarded
-    def unread(self) -> int:
+    def count_unreadable_scripts(self) -> int:
         """How many memories an encoder that reads Latin letters alone does not read."""
         from memem.search.query import is_mostly_ascii
 
@@ -128,7 +130,7 @@ class NoteIndex:
         return sum(not is_mostly_ascii(body) for (body,) in self._connection.execute(query))
 
     @guarded
-    def rows(self, where: str = "1", values: Sequence[Any] = (), limit: int = -1) -> list[Row]:
+    def rows(self, where: str = "1", values: Sequence[Any] = (), limit: int = -1) -> list[NoteRow]:
         """Rows by a condition written by the caller's code, never by a user."""
         query = f"SELECT {_COLUMNS} FROM notes LEFT JOIN memories USING (row) WHERE {where} LIMIT ?"  # noqa: S608
         return [_row(columns) for columns in self._connection.execute(query, (*values, limit))]
@@ -147,30 +149,30 @@ class NoteIndex:
             WHERE problem IS NULL GROUP BY project ORDER BY project"""  # noqa: S608 - fixed
         return self._connection.execute(query, (now,)).fetchall()
 
-    def by_id(self, prefix: str) -> list[Row]:
+    def by_id(self, prefix: str) -> list[NoteRow]:
         """Rows whose id starts so. An exact id wins over longer ones."""
         exact = self.rows("id = ? ORDER BY path", (prefix,))
         return exact or self.rows("id >= ? AND id < ? ORDER BY id, path", (prefix, prefix + "\x7f"))
 
-    def by_fingerprint(self, fingerprint: str) -> list[Row]:
+    def by_fingerprint(self, fingerprint: str) -> list[NoteRow]:
         return self.rows("fingerprint = ? ORDER BY path", (fingerprint,))
 
-    def by_name(self, name: str) -> list[Row]:
+    def by_name(self, name: str) -> list[NoteRow]:
         """Rows of files of this name, which may begin with the folders they are in."""
         end = f"/{name}.md"
         return self.rows("problem IS NULL AND substr('/' || path, -?) = ? ORDER BY path", (len(end), end))
 
-    def by_path(self, path: str) -> Row | None:
+    def by_path(self, path: str) -> NoteRow | None:
         return next(iter(self.rows("path = ?", (path,))), None)
 
-    def about(self, file: str, scope: "Scope") -> list[Row]:
+    def by_path_pattern(self, file: str, scope: "Scope") -> list[NoteRow]:
         """Rows of memories that are about a file by the patterns of their `paths`, the last changed first."""
-        conditions, values = database.within(scope)
+        conditions, values = database.scope_conditions(scope)
         pattern = "? = value OR ? GLOB replace(value, '[!', '[^')"
         where = f"EXISTS (SELECT 1 FROM json_each(memory, '$.paths') WHERE {pattern}){conditions}"  # noqa: S608 - fixed
         return self.rows(f"{where} ORDER BY changed DESC, id", (file, file, *values))
 
-    def waiting(self, limit: int) -> list[Memory]:
+    def memories_without_vectors(self, limit: int) -> list[Memory]:
         """Memories of which some passage has no vector yet."""
         held = "SELECT passages.row FROM pending JOIN passages USING (key)"
         return [row.memory for row in self.rows(f"row IN ({held}) ORDER BY row", limit=limit) if row.memory]
@@ -180,7 +182,7 @@ class NoteIndex:
         return sqlite.snapshot(self._connection)
 
     @guarded
-    def keywords(self, query: str, scope: "Scope", limit: int, telling: int | None = None) -> "Answer":
+    def search_words(self, query: str, scope: "Scope", limit: int, telling: int | None = None) -> "TextMatches":
         """The best rows for any of the query's words, or of so many of them that are rarest."""
         from memem.search import fulltext
 
@@ -188,14 +190,14 @@ class NoteIndex:
             return fulltext.search(self._connection, query, limit, scope, telling)
 
     @guarded
-    def held(self, rows: Sequence[int], answer: "Answer", scope: "Scope") -> dict[int, Held]:
+    def read_matched(self, rows: Sequence[int], answer: "TextMatches", scope: "Scope") -> dict[int, MatchedNote]:
         """What rows hold, of those in the scope. A row stands for one version of a note: after a change it is gone."""
         from memem.search import fulltext
 
         with self.one_state():
-            terms = fulltext.held(self._connection, rows, answer.chosen)
-            conditions, values = database.within(scope)
-            found: dict[int, Held] = {}
+            terms = fulltext.matched_terms(self._connection, rows, answer.terms)
+            conditions, values = database.scope_conditions(scope)
+            found: dict[int, MatchedNote] = {}
             for marks, some in sqlite.among(rows):
                 query = _MATCHES.format(marks) + conditions
                 for row, path, *stamp, memory in self._connection.execute(query, (*some, *values)):
@@ -203,26 +205,26 @@ class NoteIndex:
             return found
 
     @guarded
-    def matches(
-        self, answer: "Answer", cosines: Mapping[int, float], scope: "Scope", held: Mapping[int, Held]
-    ) -> "list[Match]":
+    def combine_matches(
+        self, answer: "TextMatches", cosines: Mapping[int, float], scope: "Scope", held: Mapping[int, MatchedNote]
+    ) -> "list[NoteMatch]":
         """What words or meaning have found, with all that is known of each, the one as of the other.
 
         `held` is what the rows that words have found hold; the others are read now.
         """
         from memem.search import fulltext
-        from memem.search.query import Match
+        from memem.search.query import NoteMatch
 
         with self.one_state():
             near = [row for row in cosines if row not in answer.scores]
-            scores = dict.fromkeys(near, 0.0) | answer.scores | fulltext.scored(self._connection, answer.chosen, near)
-            known = {**held, **self.held(near, answer, scope)}
+            scores = dict.fromkeys(near, 0.0) | answer.scores | fulltext.scored(self._connection, answer.terms, near)
+            known = {**held, **self.read_matched(near, answer, scope)}
         return [
-            Match(path, stamp, memory, scores[row], terms, cosines.get(row))
+            NoteMatch(path, stamp, memory, scores[row], terms, cosines.get(row))
             for row, (path, stamp, memory, terms) in known.items()
         ]
 
-    @looked_at
+    @translating_errors
     def check(self) -> None:
         """Raise when the file is damaged, or when the words no longer belong to the notes."""
         from memem.search import fulltext
@@ -253,7 +255,7 @@ class NoteIndex:
             self._connection.execute("DELETE FROM notes WHERE row = ?", (row,))
         return identity or ""
 
-    def _insert(self, row: Row) -> None:
+    def _insert(self, row: NoteRow) -> None:
         from memem.search import fulltext
 
         memory = row.memory
@@ -283,13 +285,13 @@ _SPANS = ("valid_from", "valid_to", "since", "until")
 _COLUMNS = f"path, mtime, ctime, size, digest, memory, fingerprint, changed, problem, review, {', '.join(_SPANS)}"
 
 
-def _row(columns: tuple[Any, ...]) -> Row:
+def _row(columns: tuple[Any, ...]) -> NoteRow:
     path, mtime, ctime, size, digest, memory, fingerprint, changed, problem, review, *spans = columns
     if not isinstance(path, str):
         raise sqlite3.DatabaseError("a path in it cannot be read")
     known = _memory(memory) if memory else None
     told = (fingerprint or "", changed or 0.0, problem or "", Span(*spans[:2]), Span(*spans[2:]), review or "")
-    return Row(path, (mtime, ctime, size), digest, known, *told)
+    return NoteRow(path, (mtime, ctime, size), digest, known, *told)
 
 
 def _memory(text: str) -> Memory:

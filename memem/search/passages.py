@@ -20,14 +20,14 @@ _PLACES = tuple(map(re.compile, (r"(?<=\n\n)", r"(?<=\n)", r"(?<=[.!?;])(?=\s)|(
 _MARKS = re.compile(r"[!-@\[-`{-~]")
 
 
-def passages(memory: Memory) -> list[str]:
+def split_passages(memory: Memory) -> list[str]:
     """The texts of a memory, in order."""
     title = " ".join(memory.title.split())
     texts = [text if text.startswith(title) else f"{title}\n{text}" for text in _gathered(_pieces(memory.body))]
     return list(dict.fromkeys(texts)) or [title]
 
 
-def key(passage: str) -> bytes:
+def passage_key(passage: str) -> bytes:
     """What a vector is filed under: the same text is never encoded twice."""
     import hashlib  # 4 ms, which a query that reads no note is spared
 
@@ -79,7 +79,7 @@ class PassageRows:
         self._connection = connection
 
     def insert(self, row: int, memory: Memory) -> None:
-        keys = list(map(key, passages(memory)))
+        keys = list(map(passage_key, split_passages(memory)))
         self._connection.executemany("INSERT INTO passages VALUES (?, ?)", [(each, row) for each in keys])
         self._connection.executemany("INSERT OR IGNORE INTO pending (key) VALUES (?)", [(each,) for each in keys])
 
@@ -101,7 +101,7 @@ class PassageRows:
     @guarded
     def holders(self, keys: Sequence[bytes], scope: Scope) -> list[tuple[bytes, int]]:
         """Which rows in the scope hold the given passages."""
-        conditions, values = database.within(scope)
+        conditions, values = database.scope_conditions(scope)
         # CROSS keeps SQLite from going through all notes of the scope instead of the few passages asked for.
         join = "CROSS JOIN notes USING (row)" if conditions else ""
         pairs: list[tuple[bytes, int]] = []
@@ -111,14 +111,14 @@ class PassageRows:
         return pairs
 
     @guarded
-    def within(self, scope: Scope) -> list[tuple[bytes, int]]:
+    def in_scope(self, scope: Scope) -> list[tuple[bytes, int]]:
         """All passages of the scope, with the rows that hold them."""
-        conditions, values = database.within(scope)
+        conditions, values = database.scope_conditions(scope)
         query = f"SELECT key, row FROM notes CROSS JOIN passages USING (row) WHERE 1{conditions}"  # noqa: S608 - bound
         return self._connection.execute(query, values).fetchall()
 
     @guarded
-    def of(self, rows: Sequence[int]) -> list[tuple[bytes, int]]:
+    def of_rows(self, rows: Sequence[int]) -> list[tuple[bytes, int]]:
         """The passages of given rows."""
         pairs: list[tuple[bytes, int]] = []
         for marks, some in sqlite.among(rows):
@@ -127,24 +127,24 @@ class PassageRows:
         return pairs
 
     @guarded
-    def pending(self) -> int:
+    def count_pending(self) -> int:
         """How many passages wait for a vector, or for somebody to look whether there is one."""
         return int(self._connection.execute("SELECT count(*) FROM pending").fetchone()[0])
 
     @guarded
-    def store(self) -> str:
+    def store_id(self) -> str:
         """The id of the store of vectors that all of this is about."""
         return self._store()
 
     @guarded
-    def begin(self, store: str) -> None:
+    def reset_pending(self, store: str) -> None:
         """Nothing is known yet about the vectors of this store: the model is another, or they are new."""
         with sqlite.transaction(self._connection):
             self._connection.execute("INSERT OR REPLACE INTO pending (key) SELECT DISTINCT key FROM passages")
             self._connection.execute("INSERT OR REPLACE INTO meta VALUES ('encoded_for', ?)", (store,))
 
     @guarded
-    def unknown(self) -> list[bytes]:
+    def unchecked(self) -> list[bytes]:
         """Those of which nobody has looked up yet whether there is a vector."""
         return [key for (key,) in self._connection.execute("SELECT key FROM pending WHERE NOT looked_up")]
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from memem.workspace import Workspace
 
 
-LEAST_IMPORTANCE = {"human": 3, "model": 4}
+MIN_IMPORTANCE = {"human": 3, "model": 4}
 """What a convention must weigh to have earned its place in every session, by who wrote it."""
 
 
@@ -27,9 +27,7 @@ def conventions(ws: Workspace, project: str) -> list[Entry]:
     """Conventions and rules of a project and of none in particular: the most important first, a person's before a
     machine's, the project's own before general ones, the newest before older ones."""
     found = _of_layer(ws, CONVENTIONS, project) + (_of_layer(ws, CONVENTIONS, GENERAL) if project != GENERAL else [])
-    return _ordered(
-        [entry for entry in found if entry.memory.importance >= LEAST_IMPORTANCE.get(entry.memory.author, 4)]
-    )
+    return _ordered([entry for entry in found if entry.memory.importance >= MIN_IMPORTANCE.get(entry.memory.author, 4)])
 
 
 def count_in_force(ws: Workspace, project: str) -> int:
@@ -40,7 +38,7 @@ def count_in_force(ws: Workspace, project: str) -> int:
 
 def in_force(ws: Workspace, *projects: str) -> tuple[str, tuple[str | float, ...]]:
     """As further conditions on rows, and their values: of these projects, holding now, not archived."""
-    return database.within(Scope(projects, now=ws.clock().timestamp()))
+    return database.scope_conditions(Scope(projects, now=ws.clock().timestamp()))
 
 
 def _of_layer(ws: Workspace, layer: int, project: str) -> list[Entry]:

@@ -64,9 +64,9 @@ def _stand_alone() -> None:
 
 def _is_unchanged(ws: Workspace) -> bool:
     """Whether a refresh would find nothing to do."""
-    if not refresh.is_filled(ws, require_vault(ws)) or ws.index.meta(
-        verdicts.VERDICTS_KNOWN
-    ) != verdicts.verdicts_stamp(ws.store.paths):
+    if not refresh.is_filled(ws, require_vault(ws)) or ws.index.meta(verdicts.VERDICTS_META) != verdicts.verdicts_stamp(
+        ws.store.paths
+    ):
         return False
     known = ws.index.stamps()
     for path, stamp in ws.store.scan():

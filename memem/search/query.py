@@ -42,7 +42,7 @@ class Scope:
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
+class NoteMatch:
     """A note that may answer: the terms it holds, its raw BM25 and the cosine of its best passage: more is better.
 
     `cosine` is None when the note has no vector yet, or meaning had no part in the search.
@@ -57,34 +57,34 @@ class Match:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SearchMatches:
     """All that a query brought: the matches, and in how many of the `notes` each asked term stands.
 
     `multilingual` is the encoder's. `degraded` says why meaning had no part in it, when it should have had.
     """
 
-    matches: tuple[Match, ...]
+    matches: tuple[NoteMatch, ...]
     frequencies: dict[Term, int]
     notes: int
     multilingual: bool = False
     degraded: str = ""
 
-    def understood(self) -> list[bool]:
+    def encoder_reads(self) -> list[bool]:
         """Of each match, whether the encoder reads both the query and the note: only then a cosine says something."""
         latin = sum(self.weight(term) for term in self.frequencies if term.text.isascii())
         other = sum(self.weight(term) for term in self.frequencies if not term.text.isascii())
         return [self.multilingual or (latin >= other and is_mostly_ascii(match.memory.body)) for match in self.matches]
 
     @property
-    def asked(self) -> float:
+    def total_weight(self) -> float:
         """How much is asked for, by rarity. Up to half of the bigrams are no words, and so in no note: not counted."""
         return sum(map(self.weight, self.frequencies)) - self._no_words
 
     @property
-    def unknown(self) -> float:
+    def unknown_share(self) -> float:
         """How much of that stands in no note at all, from 0 to 1."""
         missing = sum(self.weight(term) for term, count in self.frequencies.items() if not count) - self._no_words
-        return missing / self.asked if self.asked else 0.0
+        return missing / self.total_weight if self.total_weight else 0.0
 
     @property
     def _no_words(self) -> float:

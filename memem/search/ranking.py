@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 
 from memem.core.memory import Hit, Memory, id8_of
 from memem.search.dates.query import When, fits
-from memem.search.query import Found, Match, Term, is_name
+from memem.search.query import NoteMatch, SearchMatches, Term, is_name
 
 SAME_PROJECT = 1.15
 PATH_MATCH = 1.10
@@ -21,14 +21,14 @@ BEST = 3
 IMPORTANCE_STEP = 0.03
 SET_ASIDE = 0.6
 """Deprecated, stale or superseded: shown when asked for, behind what holds now."""
-BEHIND = 0.999
+SUPERSEDED_CAP = 0.999
 """How much of its successor's score a superseded memory can have at most."""
 _USUAL = SAME_PROJECT * PATH_MATCH * (1 + 2 * IMPORTANCE_STEP)
 """What has all of these scores its relevance; the rest comes on top, up to 1."""
 
 
 @dataclass(frozen=True, slots=True)
-class Leaning:
+class Boosts:
     """The project and files at hand, the time that is asked about, and factors around 1, by id, for what was used.
 
     With `as_of`, all that was found held at the time in question: what became of it since counts nothing. `linked` are
@@ -43,10 +43,10 @@ class Leaning:
     linked: Collection[tuple[str, str]] = frozenset()
 
 
-NONE = Leaning()
+NO_BOOSTS = Boosts()
 
 
-def leaned(scores: Sequence[float], memories: Sequence[Memory], leaning: Leaning) -> list[float]:
+def apply_boosts(scores: Sequence[float], memories: Sequence[Memory], leaning: Boosts) -> list[float]:
     """The scores of memories after all nudges, none above 1; what was superseded never scores above its successor."""
     nudged = [score * _nudge(memory, leaning) for score, memory in zip(scores, memories, strict=True)]
     _raise_linked(nudged, memories, leaning.linked)
@@ -60,7 +60,7 @@ def matches_path(memory: Memory, files: Sequence[str]) -> bool:
     return any(file == pattern or fnmatchcase(file, pattern) for file in files for pattern in memory.paths)
 
 
-def _nudge(memory: Memory, leaning: Leaning) -> float:
+def _nudge(memory: Memory, leaning: Boosts) -> float:
     factor = leaning.useful.get(memory.id, 1.0) * (1 + IMPORTANCE_STEP * (memory.importance - 3))
     if memory.project == leaning.project:
         factor *= SAME_PROJECT
@@ -96,7 +96,7 @@ def _cap_superseded(scores: list[float], memories: Sequence[Memory]) -> None:
             scores[place] = min(scores[each] for each in circle)
     for chain, _ in chains:
         for older, newer in zip(chain[-2::-1], chain[:0:-1], strict=True):
-            scores[older] = min(scores[older], BEHIND * scores[newer])
+            scores[older] = min(scores[older], SUPERSEDED_CAP * scores[newer])
 
 
 def _chain(start: int, after: Mapping[int, int | None]) -> tuple[list[int], list[int]]:
@@ -147,33 +147,33 @@ COSINE = Blend(meaning=1.0, meaning_with_literal=1.0, meaning_guessed=1.0, lengt
 class _Candidate:
     """A match, whether the encoder reads it and the query, and how much of what is asked it holds."""
 
-    match: Match
+    match: NoteMatch
     understood: bool
     coverage: float
 
 
-def rank(found: Found, leaning: Leaning = NONE, blend: Blend = FUSED) -> list[Hit]:
+def rank(found: SearchMatches, leaning: Boosts = NO_BOOSTS, blend: Blend = FUSED) -> list[Hit]:
     """Hits, best first; ties are broken by id, so that the order never depends on anything else."""
     weights = {term: found.weight(term) for term in found.frequencies}
     candidates = _candidates(found, weights)
     relevance = _relevance(found, candidates, blend)
     scored = [(score, each) for score, each in zip(relevance, candidates, strict=True) if _answers(each, blend)]
-    scores = leaned([score for score, _ in scored], [each.match.memory for _, each in scored], leaning)
+    scores = apply_boosts([score for score, _ in scored], [each.match.memory for _, each in scored], leaning)
     ranked = [
         (-score, each.match.memory.id, each.match.path, each) for score, (_, each) in zip(scores, scored, strict=True)
     ]
     return [_hit(each, found, -score) for score, _, _, each in sorted(ranked, key=lambda row: row[:3])]
 
 
-def _candidates(found: Found, weights: Mapping[Term, float]) -> list[_Candidate]:
-    asked = found.asked
+def _candidates(found: SearchMatches, weights: Mapping[Term, float]) -> list[_Candidate]:
+    asked = found.total_weight
     return [
         _Candidate(match, read, sum(map(weights.__getitem__, match.terms)) / asked if asked else 0.0)
-        for match, read in zip(found.matches, found.understood(), strict=True)
+        for match, read in zip(found.matches, found.encoder_reads(), strict=True)
     ]
 
 
-def _relevance(found: Found, candidates: Sequence[_Candidate], blend: Blend) -> list[float]:
+def _relevance(found: SearchMatches, candidates: Sequence[_Candidate], blend: Blend) -> list[float]:
     """How well each match answers, from 0 to 1: its cosine and its BM25, each over the best of this query.
 
     What has no vector yet is judged by its words alone.
@@ -195,7 +195,7 @@ def _relevance(found: Found, candidates: Sequence[_Candidate], blend: Blend) -> 
     return values
 
 
-def _cosine(match: Match, blend: Blend) -> float:
+def _cosine(match: NoteMatch, blend: Blend) -> float:
     """Of the best passage, without what a long note owes to having many; never below 0."""
     if match.cosine is None:
         return 0.0
@@ -203,7 +203,7 @@ def _cosine(match: Match, blend: Blend) -> float:
     return max(0.0, match.cosine - blend.length * math.log(passages))
 
 
-def _by_words(found: Found, names: set[Term]) -> list[float]:
+def _by_words(found: SearchMatches, names: set[Term]) -> list[float]:
     """The BM25 of each match over the best one; a note that is asked for by a name it holds is as good as that.
 
     BM25 thinks little of a word in a long note.
@@ -221,11 +221,11 @@ def _answers(each: _Candidate, blend: Blend) -> bool:
     return (said and blend != COSINE) or (near and blend != KEYWORDS)
 
 
-def _is_near(match: Match, *, understood: bool) -> bool:
+def _is_near(match: NoteMatch, *, understood: bool) -> bool:
     return understood and match.cosine is not None and match.cosine >= CHANCE
 
 
-def _hit(each: _Candidate, found: Found, score: float) -> Hit:
+def _hit(each: _Candidate, found: SearchMatches, score: float) -> Hit:
     match = each.match
     return Hit(
         memory=match.memory,
@@ -242,7 +242,7 @@ def _hit(each: _Candidate, found: Found, score: float) -> Hit:
     )
 
 
-def _source(match: Match, *, understood: bool) -> str:
+def _source(match: NoteMatch, *, understood: bool) -> str:
     """What a match was found by; a cosine that is no more than chance has found nothing."""
     if match.terms or match.cosine is None:
         return "both" if _is_near(match, understood=understood) else "keyword"

@@ -76,7 +76,7 @@ def _wanted_vectors(ws: Workspace) -> set[str] | None:
         used = path.parent.stat()
         try:
             with closing(NoteIndex(path)) as index:
-                complete = not index.passages.pending()
+                complete = not index.passages.count_pending()
                 wanted.add(index.meta("encoded_in") if complete else "")
         except MememError:
             return None
@@ -92,7 +92,7 @@ def leftovers(ws: Workspace) -> list[Path]:
     return [path for path, stamp in stamps if stamp and now - stamp[0] / 1e9 > LEFTOVER_SECONDS]
 
 
-def sweep_up(ws: Workspace) -> None:
+def remove_leftovers(ws: Workspace) -> None:
     """Remove those."""
     for leftover in leftovers(ws):
         files.remove_quietly(leftover)
@@ -100,7 +100,7 @@ def sweep_up(ws: Workspace) -> None:
 
 def _sweep(ws: Workspace) -> None:
     """Remove what killed writers, a killed rebuild or an earlier version of memem left."""
-    sweep_up(ws)
+    remove_leftovers(ws)
     for pattern in LEFT_IN_CACHE:
         for path in ws.home.cache.glob(pattern):
             _remove(path)

@@ -13,7 +13,7 @@ from memem.core import dates
 from memem.core.errors import IndexDamaged, NoteChanged, NoteError, NoteUnreadable
 from memem.core.files import Stamp
 from memem.core.memory import QUARANTINED, Entry, Memory, fingerprint
-from memem.search.notes import Row
+from memem.search.notes import NoteRow
 from memem.vault import verdicts
 from memem.vault.opening import require_vault
 from memem.vault.store import MAX_NOTE_BYTES
@@ -30,7 +30,7 @@ RACY_SECONDS = 0.1
 DERIVATION = 5
 """Raised whenever gate, words, passages or validity make something else of the same note: the index is then rebuilt."""
 BATCH = 500
-MOST_AT_ONCE = 300
+MAX_INLINE_NOTES = 300
 """So many notes are read in the time that a prompt may take."""
 AGAIN_SECONDS = 60
 RESCAN_SECONDS = 2.0
@@ -47,7 +47,7 @@ class Refreshed:
     files: int
 
 
-def mended(ws: Workspace, work: Callable[[], R]) -> R:
+def retry_when_damaged(ws: Workspace, work: Callable[[], R]) -> R:
     """What `work` makes of the index. One that turns out to be damaged is set aside by whoever comes upon that; here
     it is made anew, and asked again."""
     try:
@@ -59,7 +59,7 @@ def mended(ws: Workspace, work: Callable[[], R]) -> R:
 
 def refresh(ws: Workspace) -> Refreshed:
     """Scan the vault and read what changed since the index last saw it."""
-    return mended(ws, lambda: _refreshed(ws))
+    return retry_when_damaged(ws, lambda: _refreshed(ws))
 
 
 def _refreshed(ws: Workspace) -> Refreshed:
@@ -69,15 +69,15 @@ def _refreshed(ws: Workspace) -> Refreshed:
     index = ws.index
     anew = index.meta("built_for") != origin
     if anew:
-        index.begin(origin)
-    if index.meta(verdicts.VERDICTS_KNOWN) != verdicts.verdicts_stamp(ws.store.paths):
+        index.reset_for(origin)
+    if index.meta(verdicts.VERDICTS_META) != verdicts.verdicts_stamp(ws.store.paths):
         from memem.search import excluded
 
-        excluded.follow_verdicts(ws)
+        excluded.apply_verdicts(ws)
     known = index.stamps()
     changed = seen = 0
-    batch: list[Row] = []
-    same: list[Row] = []
+    batch: list[NoteRow] = []
+    same: list[NoteRow] = []
     for path, stamp in ws.store.scan():
         seen += 1
         before, digest = known.pop(path, (None, ""))
@@ -101,26 +101,26 @@ def _refreshed(ws: Workspace) -> Refreshed:
     if known:
         from memem.search import vanished
 
-        vanished.note(ws, vault_id, known, batch)
+        vanished.record_missing(ws, vault_id, known, batch)
     # Gone last and together with the rest of the new: a moved note is never missing in between.
     index.update(batch, lost={path: stamp for path, (stamp, _) in known.items()})
     index.set_meta("built_for", origin)
     if ws.home.vanished_file.exists():
         from memem.search import vanished
 
-        vanished.settle(ws, vault_id)
+        vanished.settle_missing(ws, vault_id)
     return Refreshed(changed, len(known), seen)
 
 
-def _welcome(ws: Workspace, arriving: list[Row], *, anew: bool) -> None:
+def _welcome(ws: Workspace, arriving: list[NoteRow], *, anew: bool) -> None:
     """What a person has put back was not forgotten after all."""
     if arriving and (ws.store.paths.tombstones.exists() or ws.home.vanished_file.exists()):
         from memem.search import vanished
 
-        vanished.welcome(ws, arriving, anew=anew)
+        vanished.lift_for_arrivals(ws, arriving, anew=anew)
 
 
-def look(ws: Workspace) -> None:
+def refresh_if_due(ws: Workspace) -> None:
     """Refresh when it is time: whoever lives long sees outside edits, and spends little on it."""
     before = ws.ticks()
     if before < ws.next_scan:
@@ -130,28 +130,28 @@ def look(ws: Workspace) -> None:
     ws.next_scan = after + max(RESCAN_SECONDS, RESCAN_SHARE * (after - before))
 
 
-def ready(ws: Workspace, vault_id: str) -> None:
+def ensure_filled(ws: Workspace, vault_id: str) -> None:
     """An index that writers can rely on: the one on disk now, filled from this vault, under these rules."""
     ws.follow_index()
-    if not mended(ws, lambda: is_filled(ws, vault_id)):
+    if not retry_when_damaged(ws, lambda: is_filled(ws, vault_id)):
         refresh(ws)
 
 
-def is_at_hand(ws: Workspace) -> bool:
+def has_usable_index(ws: Workspace) -> bool:
     """Whether there is an index that a prompt can use now. A small one that is missing is made on the spot; a large one
     is left to whoever works in the background, as no prompt waits for it."""
     vault_id = require_vault(ws)
     ws.follow_index()
-    if mended(ws, lambda: is_filled(ws, vault_id)):
+    if retry_when_damaged(ws, lambda: is_filled(ws, vault_id)):
         return True
-    if sum(1 for _ in islice(ws.store.scan(), MOST_AT_ONCE + 1)) > MOST_AT_ONCE:
-        begin_in_background(ws)
+    if sum(1 for _ in islice(ws.store.scan(), MAX_INLINE_NOTES + 1)) > MAX_INLINE_NOTES:
+        refresh_in_background(ws)
         return False
     refresh(ws)
     return True
 
 
-def begin_in_background(ws: Workspace) -> None:
+def refresh_in_background(ws: Workspace) -> None:
     """Have the vault read by a process of its own, unless one has just begun."""
     log = ws.home.refresh_log
     with suppress(OSError):
@@ -191,7 +191,7 @@ def _reread(ws: Workspace, path: str, stamp: Stamp) -> bool:
     return True
 
 
-def fresh_rows(ws: Workspace, query: Callable[[], list[Row]]) -> list[Row]:
+def fresh_rows(ws: Workspace, query: Callable[[], list[NoteRow]]) -> list[NoteRow]:
     """The rows of a query, asked again if one of them had changed on disk."""
     rows = query()
     return query() if refresh_stale(ws, ((row.path, row.stamp) for row in rows)) else rows
@@ -207,10 +207,10 @@ def index_note(ws: Workspace, note: Note) -> None:
     if stamp is not None and ws.store.paths.tombstones.exists():
         from memem.search import vanished
 
-        vanished.returned(ws, note.memory.id)
+        vanished.lift_removals(ws, note.memory.id)
 
 
-def _state(ws: Workspace, row: Row) -> None:
+def _state(ws: Workspace, row: NoteRow) -> None:
     """What the note says of others, in the graph at once; what comparing finds waits until that is made anew."""
     if row.memory:
         from memem.search.graph import build
@@ -218,12 +218,12 @@ def _state(ws: Workspace, row: Row) -> None:
         build.restate(ws, Entry(row.memory, row.path))
 
 
-def claim(ws: Workspace, path: str, memory: Memory) -> None:
+def reserve_row(ws: Workspace, path: str, memory: Memory) -> None:
     """A row before its note, with a stamp that never matches: a save tried again after a crash finds what it left."""
-    ws.index.update([Row(path, (0, 0, -1), "", memory, fingerprint(memory.body))])
+    ws.index.update([NoteRow(path, (0, 0, -1), "", memory, fingerprint(memory.body))])
 
 
-def read_row(ws: Workspace, path: str, stamp: Stamp) -> Row | None:
+def read_row(ws: Workspace, path: str, stamp: Stamp) -> NoteRow | None:
     """The row of a file; None for a file that is not a memory, or is to be left out."""
     strict = ws.settings.frontmatter_strict
     if not ws.store.is_memory(path):
@@ -233,17 +233,17 @@ def read_row(ws: Workspace, path: str, stamp: Stamp) -> Row | None:
     again = (*stamp[:2], -1)
     try:
         note = ws.store.read(path)
-        copied = excluded.copy_problem(ws, note)
+        copied = excluded.describe_copy_problem(ws, note)
         # What may be a copy is looked at again by every scan: others may have come or gone.
         if copied:
-            return Row(path, again, f"{excluded.COPY_MARK}{note.digest} {copied}", None, problem=copied)
+            return NoteRow(path, again, f"{excluded.COPY_MARK}{note.digest} {copied}", None, problem=copied)
         row = _row(ws, note, stamp)
-        return replace(row, stamp=again) if excluded.may_be_copied(ws, path) else row
+        return replace(row, stamp=again) if excluded.may_be_copy(ws, path) else row
     except NoteChanged:
         return None  # it went away between the scan and now
     except NoteError as error:
         read = ws.store.current_bytes(path, MAX_NOTE_BYTES) or b""
-        problem = excluded.UNFINISHED_MERGE if excluded.is_half_merged(read) else str(error)
+        problem = excluded.MERGE_CONFLICT if excluded.has_merge_conflict(read) else str(error)
         if strict == "raise":
             raise NoteUnreadable(
                 f"{ws.store.absolute(path)} cannot be read: {problem}. Correct it in Obsidian, or set "
@@ -252,10 +252,10 @@ def read_row(ws: Workspace, path: str, stamp: Stamp) -> Row | None:
         # A skipped note is as absent from the index as from recall; it is read again at each scan. So is one that the
         # disk or the system would not give us: that passes, and leaves the file as it is.
         kept = _settled(ws, stamp) if isinstance(error, NoteUnreadable) else again
-        return None if strict == "skip" else Row(path, kept, "", None, problem=problem)
+        return None if strict == "skip" else NoteRow(path, kept, "", None, problem=problem)
 
 
-def _row(ws: Workspace, note: Note, stamp: Stamp) -> Row:
+def _row(ws: Workspace, note: Note, stamp: Stamp) -> NoteRow:
     from memem.safety.gate import cleanse  # neither is needed by a query that finds every note unchanged
     from memem.state import note_records
 
@@ -268,7 +268,7 @@ def _row(ws: Workspace, note: Note, stamp: Stamp) -> Row:
     spans = dates.stated_span(memory, zone), held
     if review not in ("", verdicts.ACCEPTED):  # whoever put it there: a person is asked before anybody is shown it
         memory = replace(memory, status=QUARANTINED)
-    return Row(note.path, _settled(ws, stamp), note.digest, memory, statement, changed, "", *spans, review)
+    return NoteRow(note.path, _settled(ws, stamp), note.digest, memory, statement, changed, "", *spans, review)
 
 
 def _changed(note: Note, stamp: Stamp) -> float:

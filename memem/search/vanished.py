@@ -18,13 +18,13 @@ from memem.core.dates import iso, moment
 from memem.core.errors import MememError, VaultError
 from memem.core.home import using_home
 from memem.core.tombstone import Removal, Tombstone
-from memem.search.notes import Row
+from memem.search.notes import NoteRow
 from memem.state import note_records, usefulness
 from memem.state.note_records import VanishedNote, VanishedNotes
 from memem.vault import forgotten as vault_forgotten
 from memem.vault.fingerprints import Hasher
 from memem.vault.opening import require_vault
-from memem.vault.tombstones import SALT_BYTES, Known, led_to, name_of
+from memem.vault.tombstones import SALT_BYTES, TombstoneIndex, index_tombstones, name_of
 
 if TYPE_CHECKING:
     from memem.workspace import Workspace
@@ -38,7 +38,7 @@ CLAIMED = (0, 0, -1)
 
 
 @dataclass(frozen=True, slots=True)
-class Missing:
+class MissingNote:
     """A note that is away, where it was, and when it was missed."""
 
     id: str
@@ -46,15 +46,15 @@ class Missing:
     time: str
 
 
-def known(ws: Workspace) -> Known:
+def missing_tombstones(ws: Workspace) -> TombstoneIndex:
     """What is away, as if it were forgotten already."""
     if not ws.home.vanished_file.exists():
-        return Known()
+        return TombstoneIndex()
     away = note_records.read_vanished(ws.home.vanished_file, ws.store.vault_id())
-    return led_to(away.salts, tuple(each.tombstone for each in away.notes))
+    return index_tombstones(away.salts, tuple(each.tombstone for each in away.notes))
 
 
-def note(ws: Workspace, vault_id: str, lost: Collection[str], arriving: Sequence[Row]) -> None:
+def record_missing(ws: Workspace, vault_id: str, lost: Collection[str], arriving: Sequence[NoteRow]) -> None:
     """Before rows go: write down those whose notes are nowhere any more, and were not taken away by memem itself."""
     gone = _gone(ws, lost, arriving)
     if not gone:
@@ -71,13 +71,13 @@ def note(ws: Workspace, vault_id: str, lost: Collection[str], arriving: Sequence
         fresh = {row.memory.id: row for row in gone if row.memory and row.memory.id not in there}
         for identity, row in fresh.items():
             if row.memory:
-                stone = replace(vault_forgotten.tombstone(row.memory, hasher, now), by_hand=True)
+                stone = replace(vault_forgotten.make_tombstone(row.memory, hasher, now), by_hand=True)
                 away.notes.append(VanishedNote(identity, row.path, now, 0, stone, row.digest))
         together = len(away.notes)
         away.notes[:] = [replace(each, together=max(each.together, together)) for each in away.notes]
 
 
-def _gone(ws: Workspace, lost: Collection[str], arriving: Sequence[Row]) -> list[Row]:
+def _gone(ws: Workspace, lost: Collection[str], arriving: Sequence[NoteRow]) -> list[NoteRow]:
     """The rows whose notes are nowhere: not under another name, and not by another id, as one has that states none."""
     here = {row.memory.id for row in arriving if row.memory} | {row.fingerprint for row in arriving}
     own, known = _removed_by_us(ws), _tombstones(ws)
@@ -89,26 +89,26 @@ def _gone(ws: Workspace, lost: Collection[str], arriving: Sequence[Row]) -> list
         identity = row.memory.id
         if (
             identity in own
-            or vault_forgotten.removals(known, identity)
+            or vault_forgotten.find_removals(known, identity)
             or not here.isdisjoint((identity, row.fingerprint))
         ):
             continue
         twins = [each for each in ws.index.by_fingerprint(row.fingerprint) if _is_of(each, row.memory.project)]
         others = [*ws.index.rows("id = ?", (identity,)), *twins]
-        if all(other.path in lost for other in others) and not vault_forgotten.standing_of(known, identity):
+        if all(other.path in lost for other in others) and not vault_forgotten.find_by_id(known, identity):
             found.append(row)
     return found
 
 
-def _is_of(row: Row, project: str) -> bool:
+def _is_of(row: NoteRow, project: str) -> bool:
     return row.memory is not None and row.memory.project == project
 
 
-def _tombstones(ws: Workspace) -> Known:
+def _tombstones(ws: Workspace) -> TombstoneIndex:
     """Those that can be read: whoever only looks is not stopped by the others."""
     with suppress(VaultError):
-        return ws.tombstones.known()
-    return Known()
+        return ws.tombstones.load()
+    return TombstoneIndex()
 
 
 def _removed_by_us(ws: Workspace) -> set[str]:
@@ -122,12 +122,12 @@ def _removed_by_us(ws: Workspace) -> set[str]:
     return {identity for identity, after in last.items() if not after}
 
 
-def welcome(ws: Workspace, arriving: Sequence[Row], *, anew: bool) -> None:
+def lift_for_arrivals(ws: Workspace, arriving: Sequence[NoteRow], *, anew: bool) -> None:
     """Before rows come: lift the tombstones of notes that are back, or that a person has written again.
 
     In an index that is filled `anew` all notes arrive, and only their ids tell which were away.
     """
-    forgotten, away = _tombstones(ws), known(ws)
+    forgotten, away = _tombstones(ws), missing_tombstones(ws)
     if not forgotten and not forgotten.removed and not away:
         return
     lifted: list[Tombstone | Removal] = []
@@ -136,10 +136,10 @@ def welcome(ws: Workspace, arriving: Sequence[Row], *, anew: bool) -> None:
         memory = row.memory
         if memory is None or ws.index.count_where("id = ?", (memory.id,)):
             continue
-        lifted += vault_forgotten.removals(forgotten, memory.id)
+        lifted += vault_forgotten.find_removals(forgotten, memory.id)
         by_hand = memory.author == "human" and not anew
-        lifted += vault_forgotten.same(forgotten, memory, by_statement=by_hand)
-        back |= {stone.key for stone in vault_forgotten.same(away, memory, by_statement=by_hand)}
+        lifted += vault_forgotten.find_same(forgotten, memory, by_statement=by_hand)
+        back |= {stone.key for stone in vault_forgotten.find_same(away, memory, by_statement=by_hand)}
     if back:
         _drop(ws, lambda gone: gone.tombstone.key in back)
     if lifted:
@@ -147,15 +147,15 @@ def welcome(ws: Workspace, arriving: Sequence[Row], *, anew: bool) -> None:
             ws.tombstones.lift(lifted, iso(ws.clock()))
 
 
-def returned(ws: Workspace, identity: str) -> None:
+def lift_removals(ws: Workspace, identity: str) -> None:
     """What an undo took out is there again, by whatever way."""
-    back = vault_forgotten.removals(_tombstones(ws), identity)
+    back = vault_forgotten.find_removals(_tombstones(ws), identity)
     if back:
         with suppress(MememError):  # as above
             ws.tombstones.lift(back, iso(ws.clock()))
 
 
-def settle(ws: Workspace, vault_id: str) -> None:
+def settle_missing(ws: Workspace, vault_id: str) -> None:
     """After a look at the vault: drop what is back, and bury what is plainly deleted."""
     with (
         using_home(ws.home),
@@ -163,7 +163,7 @@ def settle(ws: Workspace, vault_id: str) -> None:
     ):
         known = _tombstones(ws)
         away.notes[:] = [
-            each for each in away.notes if not _is_back(ws, each) and not vault_forgotten.removals(known, each.id)
+            each for each in away.notes if not _is_back(ws, each) and not vault_forgotten.find_removals(known, each.id)
         ]
         many = _many(ws, away)
         due = [each for each in away.notes if _is_plain(ws, each, many)]
@@ -171,7 +171,7 @@ def settle(ws: Workspace, vault_id: str) -> None:
             _bury(ws, away, due)
 
 
-def undecided(ws: Workspace) -> list[Missing]:
+def list_undecided(ws: Workspace) -> list[MissingNote]:
     """What is away, and will not be taken for deleted unless somebody says so."""
     if not ws.home.vanished_file.exists():
         return []
@@ -180,7 +180,7 @@ def undecided(ws: Workspace) -> list[Missing]:
     return [_missing(each) for each in away.notes if each.together >= many]
 
 
-def bury_all(ws: Workspace, noting: Callable[[VanishedNote], None] = lambda _: None) -> list[Missing]:
+def confirm_deleted(ws: Workspace, noting: Callable[[VanishedNote], None] = lambda _: None) -> list[MissingNote]:
     """A person says that what is away was deleted on purpose; `noting` is told each of it. Returns what that was."""
     vault_id = require_vault(ws)
     with (
@@ -195,7 +195,7 @@ def bury_all(ws: Workspace, noting: Callable[[VanishedNote], None] = lambda _: N
         return [_missing(each) for each in buried]
 
 
-def drop(ws: Workspace, identity: str, keys: Collection[str] = ()) -> None:
+def drop_missing(ws: Workspace, identity: str, keys: Collection[str] = ()) -> None:
     """Somebody has decided on a note by other means."""
     _drop(ws, lambda gone: gone.id == identity or gone.tombstone.key in keys)
 
@@ -220,8 +220,8 @@ def _bury(ws: Workspace, away: VanishedNotes, due: list[VanishedNote]) -> None:
     away.notes[:] = [each for each in away.notes if each not in due]
 
 
-def _missing(gone: VanishedNote) -> Missing:
-    return Missing(gone.id, gone.path, gone.time)
+def _missing(gone: VanishedNote) -> MissingNote:
+    return MissingNote(gone.id, gone.path, gone.time)
 
 
 def _is_back(ws: Workspace, gone: VanishedNote) -> bool:

@@ -21,13 +21,13 @@ import numpy as np
 from memem.core import files, sqlite
 from memem.core.errors import HomeError, IndexDamaged
 from memem.search import database
-from memem.search.database import guarded, looked_at
+from memem.search.database import guarded, translating_errors
 from memem.search.encoders.interface import Vectors
 
 DTYPE = np.dtype("<f4")
 WASTE = 0.25
 """The share of rows that nobody holds any more at which a file is written anew."""
-LEAST_WASTE = 256
+MIN_WASTED_ROWS = 256
 _LOOKS = 5
 
 
@@ -44,7 +44,7 @@ def folder_name(identity: str, dimensions: int) -> str:
     return f"{_readable(identity)}-{zlib.crc32(identity.encode()):08x}-{dimensions}-{DTYPE.name}"
 
 
-def folders_of(model: str, root: Path) -> list[Path]:
+def find_folders(model: str, root: Path) -> list[Path]:
     """The folders that may hold vectors of a model, whichever weights it had, the last used first."""
     found = root.glob(f"{_readable(model)}-{'[0-9a-f]' * 8}-*-{DTYPE.name}")
     return sorted(found, key=lambda folder: folder.stat().st_mtime, reverse=True)
@@ -113,7 +113,7 @@ class VectorStore:
         return self._count()
 
     @guarded
-    def note_scripts(self, *, multilingual: bool) -> None:
+    def record_multilingual(self, *, multilingual: bool) -> None:
         """Write down whether the model reads other scripts, for those who do not load it."""
         told = str(int(multilingual))
         if self._meta("multilingual") != told:
@@ -153,7 +153,7 @@ class VectorStore:
         with sqlite.transaction(self._connection):
             slots = self._connection.execute("SELECT slot, key FROM slots ORDER BY slot").fetchall()
             kept = [(slot, key) for slot, key in slots if key in held]
-            if len(slots) - len(kept) < (1 if even_few else max(LEAST_WASTE, WASTE * len(slots))):
+            if len(slots) - len(kept) < (1 if even_few else max(MIN_WASTED_ROWS, WASTE * len(slots))):
                 return False
             # Another id: what was looked up before may be gone now, dropped while its note was being written.
             fresh = os.urandom(16).hex()
@@ -165,7 +165,7 @@ class VectorStore:
         self._drop_rows_but(fresh)
         return True
 
-    @looked_at
+    @translating_errors
     def check(self) -> None:
         """Raise when the database or a row is damaged: every row is a vector of length one."""
         problems = [line for (line,) in self._connection.execute("PRAGMA quick_check") if line != "ok"]
@@ -239,7 +239,7 @@ class VectorStore:
 
 
 @dataclass(frozen=True, slots=True)
-class Described:
+class VectorFolder:
     """What a folder of vectors says of itself. `multilingual` is None when nobody has written it down yet."""
 
     folder: Path
@@ -253,7 +253,7 @@ class Described:
         return VectorStore(self.folder, self.identity, self.dimensions, fsync=fsync)
 
 
-def describe(folder: Path) -> Described | None:
+def describe_folder(folder: Path) -> VectorFolder | None:
     """Whose vectors are in a folder; None when nobody has put any there. To look at them is to have used them."""
     path = folder / "vectors.db"
     with database.translated(path), closing(database.connect(path, MIGRATIONS)) as connection:
@@ -261,12 +261,12 @@ def describe(folder: Path) -> Described | None:
     if not told.get("identity"):
         return None
     multilingual = bool(int(told["multilingual"])) if "multilingual" in told else None
-    return Described(folder, told["id"], told["identity"], int(told.get("dimensions", 0)), multilingual)
+    return VectorFolder(folder, told["id"], told["identity"], int(told.get("dimensions", 0)), multilingual)
 
 
 def check_folder(folder: Path) -> None:
     """Raise when the vectors in a folder are damaged, whatever model they are of: it is not needed for that."""
-    described = describe(folder)
+    described = describe_folder(folder)
     if described:
         with closing(described.open()) as store:
             store.check()

@@ -119,12 +119,12 @@ def spellings(word: str) -> tuple[str, ...]:
     return (word, word + "es") if word.endswith("s") else (word,)
 
 
-def indexed(text: str) -> str:
+def index_text(text: str) -> str:
     """The text as the index stores it: all words of it, separated by spaces."""
     return " ".join(term.text for term in _terms(text, for_query=False))
 
 
-def asked(query: str, most: int) -> list[Term]:
+def query_terms(query: str, most: int) -> list[Term]:
     """What a query asks for: its distinct meaningful words, literals first when there are too many."""
     found: dict[str, Term] = {}
     for term in _terms(query, for_query=True):

@@ -63,7 +63,7 @@ def export(
     with writing(ws):
         paths = _paths(ws, only)
         lines = ws.tombstones.lines() if only is None else []
-        stones = len(ws.tombstones.known().standing) if lines else 0
+        stones = len(ws.tombstones.load().standing) if lines else 0
         header = Header(
             export_format.MARK, export_format.VERSION, __version__, iso(ws.clock()), only or "", len(paths), len(lines)
         )

@@ -25,7 +25,7 @@ from memem.notes.write import Written
 from memem.pages import conflicts, refresh
 from memem.safety.credentials import redact
 from memem.safety.naming import project_named
-from memem.search.refresh import fresh_rows, ready
+from memem.search.refresh import ensure_filled, fresh_rows
 from memem.state.batches import IMPORT
 from memem.transfer import links, read, restore
 from memem.transfer import sources as transfer_sources
@@ -174,7 +174,7 @@ def _memory(ws: Workspace, item: Item, project: str) -> Memory:
 
 def _settled(ws: Workspace, memory: Memory, item: Item) -> Written:
     """Keep it, like every other candidate. It may be older than what is known: it rewrites nothing."""
-    ready(ws, ensure_vault(ws))
+    ensure_filled(ws, ensure_vault(ws))
     candidate = Candidate(memory, IMPORTED)
     return _known(ws, memory) or reconcile.settle(ws, candidate, why=f"imported from {item.place}")
 
@@ -189,7 +189,7 @@ def _foreseen(run: _Run, memory: Memory) -> Written:
     vault_id = ws.store.vault_id()
     if not vault_id:
         return new
-    ready(ws, vault_id)
+    ensure_filled(ws, vault_id)
     known = _known(ws, memory)
     hold = None if known else forget.check_forgotten(ws, memory)
     if hold:

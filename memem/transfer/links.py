@@ -20,7 +20,7 @@ from memem.notes import write
 from memem.notes.write import Written
 from memem.safety.gate import MAX_ITEMS
 from memem.search.graph import read
-from memem.search.refresh import ready
+from memem.search.refresh import ensure_filled
 from memem.transfer import read as transfer_read
 from memem.transfer.items import Item
 from memem.transfer.read import Tally
@@ -137,7 +137,7 @@ def _is_in_vault(ws: Workspace, stem: str) -> bool:
     vault_id = ws.store.vault_id()
     if not vault_id:
         return False
-    ready(ws, vault_id)
+    ensure_filled(ws, vault_id)
     if ws.index.by_path(f"{ws.store.paths.memories.name}/{stem}.md"):
         return True
     end = f"/{stem}.md"

@@ -20,7 +20,7 @@ from memem.notes import imported_tombstones
 from memem.pages import markdown
 from memem.pages import playbook_format as pages_playbook
 from memem.safety.gate import Verdict, cleanse
-from memem.search.refresh import fresh_rows, ready, refresh_stale
+from memem.search.refresh import ensure_filled, fresh_rows, refresh_stale
 from memem.transfer import export_format
 from memem.transfer.export_format import Element, Header, Packed
 from memem.transfer.items import CREATED, DIFFERS, EXISTS, REFUSED, ImportedFile
@@ -31,8 +31,8 @@ from memem.vault import note as notes
 from memem.vault import tombstones as vault_tombstones
 from memem.vault.note import Note
 from memem.vault.opening import ensure_vault
-from memem.vault.store import PAGED, RESERVED, Change
-from memem.vault.write_lock import record, writing
+from memem.vault.store import PAGE_NAMES, RESERVED, Change
+from memem.vault.write_lock import record_change, writing
 
 if TYPE_CHECKING:
     from memem.workspace import Workspace
@@ -84,13 +84,13 @@ class Unpacking:
     def _kept(self, packed: Packed) -> ImportedFile:
         ws, top = self.ws, PurePosixPath(packed.path).parts[0]
         note = _read(ws, packed)
-        is_note = top not in RESERVED and not (top.lower() in PAGED and not (note and note.has_id))
+        is_note = top not in RESERVED and not (top.lower() in PAGE_NAMES and not (note and note.has_id))
         is_memory = note is not None and (is_note or top == ws.store.paths.review.name)
         identity = note.memory.id if note and is_memory else ""
         if self._has_vault() and (known := self._there(packed, identity, is_note=is_note)):
             return known
         path = self._place(packed, note)
-        if note and is_memory and forgotten.matching(ws.tombstones.known(), note.memory):
+        if note and is_memory and forgotten.find_matching(ws.tombstones.load(), note.memory):
             raise InputError("it was forgotten here; `memem save --anyway` keeps it all the same")
         data, verdict = _judged(note, packed)
         if not self.dry_run:
@@ -123,7 +123,7 @@ class Unpacking:
     def _has_vault(self) -> bool:
         vault_id = self.ws.store.vault_id() if self.dry_run else ensure_vault(self.ws)
         if vault_id:
-            ready(self.ws, vault_id)
+            ensure_filled(self.ws, vault_id)
         return bool(vault_id)
 
     def _place(self, packed: Packed, note: Note | None) -> str:
@@ -144,7 +144,9 @@ class Unpacking:
                 with suppress(OSError):  # when a person changed it last counts for what was held true then
                     os.utime(ws.store.absolute(packed.path), ns=(packed.modified, packed.modified))
             action = "propose" if top == ws.store.paths.review.name else "save"
-            record(ws, action, identity, Change(packed.path, None, packed.data), f"imported from {self.source.inside}")
+            record_change(
+                ws, action, identity, Change(packed.path, None, packed.data), f"imported from {self.source.inside}"
+            )
             if top not in RESERVED and not ws.store.is_page(packed.path):
                 refresh_stale(ws, [(packed.path, _NO_STAMP)])
 
@@ -155,11 +157,11 @@ class Unpacking:
 
     def _bury(self, lines: list[bytes]) -> None:
         """Take in what was forgotten there, but for what is remembered here; what was lifted there may stand here."""
-        theirs = vault_tombstones.gathered(lines)
+        theirs = vault_tombstones.read_lines(lines)
         if not lines or not self._has_vault():
             self.tombstones = len(theirs.standing)
             return
-        ours = self.ws.tombstones.known()
+        ours = self.ws.tombstones.load()
         here = {stone.key for stone in (*ours.standing, *ours.lifted)}
         remembered = imported_tombstones.remembered(self.ws, theirs)
         standing = {stone.key for stone in ours.standing}
@@ -191,7 +193,7 @@ def _within(text: str) -> tuple[Mapping[int, tuple[str, ...]], frozenset[str]]:
 
 def _is_news(line: bytes, keys: set[str]) -> bool:
     """Whether a line is one of tombstones, and neither one with these keys nor the lifting of one."""
-    told = vault_tombstones.told_by(line)
+    told = vault_tombstones.parse_line(line)
     key = told.key if isinstance(told, Tombstone) else told
     return told is not None and key not in keys
 
@@ -217,6 +219,6 @@ def _judged(note: Note | None, packed: Packed) -> tuple[bytes, Verdict]:
     if not verdict.redacted and not verdict.neutralised:
         return packed.data, verdict
     try:
-        return notes.rewritten(note, verdict.memory).encode(), verdict
+        return notes.rewrite_text(note, verdict.memory).encode(), verdict
     except RewriteRefused as refusal:
         raise InputError(f"it holds {', '.join(verdict.redacted) or 'invisible characters'}, and {refusal}") from None

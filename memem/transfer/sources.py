@@ -16,7 +16,7 @@ from memem.core.errors import InputError, NotFound
 from memem.core.home import VaultPaths
 from memem.transfer import export_format
 from memem.transfer.readers import claude_mem
-from memem.vault.store import PAGED, RESERVED, Store
+from memem.vault.store import PAGE_NAMES, RESERVED, Store
 
 if TYPE_CHECKING:
     from memem.workspace import Workspace
@@ -131,7 +131,7 @@ def _walk(ws: Workspace, root: Path, format: str) -> Iterator[Source]:
         apart = RESERVED if is_a_vault else _made_by_others(folder)
         folders[:] = sorted(each for each in folders if not each.startswith(".") and each not in apart)
         folders[:] = [each for each in folders if (folder / each).resolve() != ours]
-        paged = folder.name.lower() in PAGED and (folder.parent / marker).exists()
+        paged = folder.name.lower() in PAGE_NAMES and (folder.parent / marker).exists()
         base = folder.parent if paged else folder
         store = Store(VaultPaths(base.parent), fsync=False)
         for each in sorted(names):

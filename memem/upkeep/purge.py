@@ -18,7 +18,7 @@ from memem.core.memory import Entry, Memory
 from memem.inject import statusline
 from memem.pages import conflicts
 from memem.pages import refresh as pages_refresh
-from memem.search.refresh import index_note, ready, refresh
+from memem.search.refresh import ensure_filled, index_note, refresh
 from memem.upkeep import external_traces, scour
 from memem.upkeep.traces import Traces
 from memem.vault import forgotten
@@ -26,7 +26,7 @@ from memem.vault import note as notes
 from memem.vault.note import Note
 from memem.vault.opening import require_vault
 from memem.vault.store import Change
-from memem.vault.write_lock import record, writing
+from memem.vault.write_lock import record_change, writing
 
 if TYPE_CHECKING:
     from memem.workspace import Workspace
@@ -58,7 +58,7 @@ def purge(ws: Workspace, identity: str) -> Purged:
     refresh(ws)
     with ws.events.batch(PURGE):
         with writing(ws):
-            ready(ws, require_vault(ws))
+            ensure_filled(ws, require_vault(ws))
             found = _found(ws, identity)
             traces = _traces(ws, found)
             removed, left = _clean(ws, found, traces)
@@ -79,7 +79,7 @@ def _clean(ws: Workspace, found: list[Note], traces: Traces) -> tuple[list[str],
     """Everything but the last copy of the note; what was removed, and what is left and where."""
     said = scour.turns(ws, traces)
     for memory in traces.memories:
-        forgotten.bury(ws, memory, purged=True, also_in=said - traces.turns)
+        forgotten.write_tombstone(ws, memory, purged=True, also_in=said - traces.turns)
     for note in found:
         _record(ws, note, traces)  # first, so that a note without an id is known again where it is set aside
         if _is_live(ws, note):
@@ -175,7 +175,7 @@ def _parsed(ws: Workspace, digest: str, path: str, identity: str) -> Note | None
 
 def _record(ws: Workspace, note: Note, traces: Traces) -> None:
     path = str(PurePosixPath(note.path).with_name(traces.placeholder))
-    record(ws, PURGE, traces.id, Change(path, note.document.text.encode(), None), "")
+    record_change(ws, PURGE, traces.id, Change(path, note.document.text.encode(), None), "")
 
 
 def _unlink(ws: Workspace, traces: Traces) -> Iterator[str]:
@@ -199,7 +199,7 @@ def _unlink(ws: Workspace, traces: Traces) -> Iterator[str]:
         )
         # No undo copy: it would hold the link, and that tells the title.
         rewritten, change = ws.store.rewrite(note, changed)
-        record(ws, "edit", memory.id, change, "a link to what was purged")
+        record_change(ws, "edit", memory.id, change, "a link to what was purged")
         index_note(ws, rewritten)
 
 

@@ -16,7 +16,7 @@ from memem.core.sqlite import Purpose
 from memem.search import vanished
 from memem.search.database import INDEX
 from memem.search.encoders import encode
-from memem.search.passages import key, passages
+from memem.search.passages import passage_key, split_passages
 from memem.search.transcripts.turns import SESSIONS, TurnIndex
 from memem.state import note_records
 from memem.state.journal import DEAD
@@ -152,15 +152,15 @@ def vectors(ws: Workspace, traces: Traces) -> list[Path]:
     if not folders:
         return []
     ws.load_numpy()
-    from memem.search.vectors import describe
+    from memem.search.vectors import describe_folder
 
-    wanted = [key(text) for memory in traces.memories for text in passages(memory)]
+    wanted = [passage_key(text) for memory in traces.memories for text in split_passages(memory)]
     left = []
     for folder in folders:
         try:
-            described = describe(folder)
-            held = encode.held_passages(ws)
-            with encode.alone(ws, ws.settings.lock_seconds):
+            described = describe_folder(folder)
+            held = encode.passages_in_use(ws)
+            with encode.encode_lock(ws, ws.settings.lock_seconds):
                 if described:
                     with closing(described.open(fsync=ws.settings.fsync)) as store:
                         if held is not None:
@@ -175,7 +175,7 @@ def vectors(ws: Workspace, traces: Traces) -> list[Path]:
 
 def small_files(ws: Workspace, traces: Traces) -> None:
     """What else is written down of notes, and logs."""
-    vanished.drop(ws, traces.id)
+    vanished.drop_missing(ws, traces.id)
     _stale(ws, traces)
     damaged = [*ws.home.state.glob("*.damaged"), *ws.home.cache.rglob("*.damaged")]
     leftovers = [*ws.home.root.rglob(_TEMPORARY), *ws.store.leftovers()]

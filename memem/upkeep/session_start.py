@@ -75,7 +75,7 @@ def _all_of_it(ws: Workspace, folder: Path | None) -> None:
         _follow_with_the_graph,
         partial(_write_pages, folder=folder),
         *((_prune_contexts, _tidy_state, forget.drop_old, rebuild.drop_unused) if steady else ()),
-        rebuild.sweep_up,
+        rebuild.remove_leftovers,
         statusline.update,
         schedule.sweep,
         check_recall,
@@ -105,7 +105,7 @@ def _is_steady(ws: Workspace) -> bool:
 
 def check_recall(ws: Workspace) -> None:
     """Have the user told when memories are found by keywords alone, and when that is over."""
-    if model.state(ws).problem:
+    if model.model_state(ws).problem:
         text = "memem finds memories by keywords only: the embedding model cannot be used."
         notices.raise_problem(ws, "recall", f"{text} See /memem-doctor.")
     else:
@@ -246,8 +246,8 @@ def _see_to_meaning(ws: Workspace) -> None:
         return
     try:
         _mend_vectors(ws)
-        if meaning.look_up(ws) > meaning.AT_ONCE:
-            meaning.begin_in_background(ws)
+        if meaning.update_pending(ws) > meaning.MAX_INLINE_PASSAGES:
+            meaning.encode_in_background(ws)
     except WeightsMissing:
         _fetch(ws)
     except MememError:

@@ -137,9 +137,9 @@ def _cosines(ws: Workspace, entries: Sequence[Entry]) -> dict[tuple[int, int], f
     """How near notes are whose passages have vectors; none where there is no encoder."""
     if ws.settings.encoder == "none":
         return {}
-    from memem.search.passages import key, passages
+    from memem.search.passages import passage_key, split_passages
 
-    keys = [(key(text), place) for place, entry in enumerate(entries) for text in passages(entry.memory)]
+    keys = [(passage_key(text), place) for place, entry in enumerate(entries) for text in split_passages(entry.memory)]
     try:
         with ws.vectors().reading() as view:
             slots = view.slots(list({each for each, _ in keys}))

@@ -17,9 +17,9 @@ from memem.mine.status import MiningState, mining_state
 from memem.notes import conflicts
 from memem.pages import markdown, read_playbook
 from memem.search import excluded, meaning, vanished
-from memem.search.encoders.model import ModelState, state
+from memem.search.encoders.model import ModelState, model_state
 from memem.search.graph import read
-from memem.search.notes import Row
+from memem.search.notes import NoteRow
 from memem.search.refresh import refresh
 from memem.vault import obsidian, review
 from memem.vault.note import SCHEMA_VERSION, Note
@@ -67,16 +67,16 @@ class Finding:
 def status(ws: Workspace) -> Status:
     """Counts after a look at the vault. A vault that cannot be used is a state to show, not a failure."""
     problem = ""
-    rows: list[Row] = []
+    rows: list[NoteRow] = []
     try:
         refresh(ws)
         rows = ws.index.rows()
     except (VaultError, IndexUnusable, HomeError) as error:
         problem = str(error)
     memories = [row.memory for row in rows if row.memory]
-    model = state(ws) if not problem else ModelState(ws.settings.encoder)
+    model = model_state(ws) if not problem else ModelState(ws.settings.encoder)
     usable = model.encoder != "none" and not model.problem
-    meant = usable and meaning.suffice(model.passages - model.encoded, model.passages)
+    meant = usable and meaning.has_enough_vectors(model.passages - model.encoded, model.passages)
     last = ws.events.last()
     return Status(
         home=ws.home.root,
@@ -87,9 +87,9 @@ def status(ws: Workspace) -> Status:
         pinned=sum(memory.layer == PINNED for memory in memories),
         stale=sum(memory.status == "stale" for memory in memories),
         conflicts=conflicts.count(ws) if not problem else 0,
-        proposals=review.count(ws.store),
+        proposals=review.count_proposals(ws.store),
         held=sum(row.review == WAITING for row in rows),
-        vanished=len(vanished.undecided(ws)) if not problem else 0,
+        vanished=len(vanished.list_undecided(ws)) if not problem else 0,
         unreadable=len(rows) - len(memories),
         recall="meaning and keywords" if meant else "keywords",
         model=model,
@@ -108,14 +108,14 @@ def check(ws: Workspace) -> list[Finding]:
     findings = [Finding(row.path, row.problem, _advice(ws, row)) for row in rows if row.problem]
     findings += [
         Finding(path, f"is a copy that {copy.service} made of {copy.original}", excluded.copy_advice(ws, path), False)
-        for path, copy in excluded.copies_beside_notes(ws)
+        for path, copy in excluded.copies_of_other_files(ws)
     ]
     readable = {row.path: row.memory for row in rows if row.memory}
     findings += _shared_ids(readable)
     findings += _held_back(rows)
     findings += _of_links(readable, ws.settings.vault)
     findings += [Finding(path, problem, advice, False) for path, problem, advice in _no_longer_true(ws, readable)]
-    names = obsidian.Names(read.link_names(ws.settings.vault))
+    names = obsidian.VaultNames(read.link_names(ws.settings.vault))
     told: dict[str, list[str]] = {}
     for finding in findings:
         told.setdefault(finding.path, []).append(finding.problem)
@@ -127,21 +127,21 @@ def check(ws: Workspace) -> list[Finding]:
             seen = obsidian.property_types(note.document)
             types[path] = {name: kind for name, kind in seen.items() if name not in obsidian.TYPES}
     one = "Give it one type in all notes: Obsidian knows one for each property."
-    findings += [Finding(path, each.problem, one, False) for path, each in obsidian.clashes(types)]
+    findings += [Finding(path, each.problem, one, False) for path, each in obsidian.find_type_clashes(types)]
     for page in _pages(ws, {memory.project for memory in readable.values()}):
         findings += _of_page(ws, page, names)
     findings += [
-        Finding(path, problem, "Rename it, or move the file itself here.") for path, problem in ws.store.passed_over()
+        Finding(path, problem, "Rename it, or move the file itself here.") for path, problem in ws.store.list_skipped()
     ]
     return sorted(findings, key=lambda finding: (not finding.serious, finding.path))
 
 
-def _held_back(rows: Collection[Row]) -> list[Finding]:
+def _held_back(rows: Collection[NoteRow]) -> list[Finding]:
     """Notes that nobody is shown, since they read like an instruction to the model."""
     return [
         Finding(
             row.path,
-            f"{excluded.why_held(row.memory)}; it is not recalled"
+            f"{excluded.explain_quarantine(row.memory)}; it is not recalled"
             + (", as you decided" if row.review == REJECTED else ""),
             f"Reword it, or let it be recalled: `memem review accept {row.memory.id8}`.",
             row.review == WAITING,
@@ -151,7 +151,7 @@ def _held_back(rows: Collection[Row]) -> list[Finding]:
     ]
 
 
-def _advice(ws: Workspace, row: Row) -> str:
+def _advice(ws: Workspace, row: NoteRow) -> str:
     is_copy = row.digest.startswith(excluded.COPY_MARK)
     return excluded.copy_advice(ws, row.path) if is_copy else "Correct it in Obsidian; it returns by itself."
 
@@ -213,21 +213,21 @@ def _pages(ws: Workspace, projects: Collection[str]) -> list[Path]:
     ]
 
 
-def _of_page(ws: Workspace, page: Path, names: obsidian.Names) -> list[Finding]:
+def _of_page(ws: Workspace, page: Path, names: obsidian.VaultNames) -> list[Finding]:
     path = page.relative_to(ws.store.paths.ours).as_posix()
     text = "" if ws.store.is_memory(path) else markdown.read(page) or ""
-    found = obsidian.violations(text, names) if markdown.own_part(text) else []
+    found = obsidian.find_violations(text, names) if markdown.own_part(text) else []
     findings = [Finding(path, each.problem, "`memem pages` renews what memem wrote there.", False) for each in found]
     spoken = [words for words in read_playbook.unspoken(text) if page.parent == ws.store.paths.playbooks]
     told = "has a line that speaks to the model, which no session is told: {!r}"
     return findings + [Finding(path, told.format(words[:60]), "Reword it as a fact.") for words in spoken]
 
 
-def _of_note(note: Note, names: obsidian.Names, told: Collection[str]) -> list[Finding]:
+def _of_note(note: Note, names: obsidian.VaultNames, told: Collection[str]) -> list[Finding]:
     path = note.path
     findings = [
         Finding(path, each.problem, "Correct it in Obsidian.", False)
-        for each in obsidian.of_document(note.document, names)
+        for each in obsidian.check_document(note.document, names)
         if not any(each.about in problem for problem in told)  # a link that leads nowhere at all, a date that is none
     ]
     if not note.has_id:
@@ -243,8 +243,8 @@ def _of_note(note: Note, names: obsidian.Names, told: Collection[str]) -> list[F
         if value not in known:
             advice = f"Use one of {', '.join(known)}."
             findings.append(Finding(path, f"has the {name} {value!r}, which means nothing to memem", advice, False))
-    if excluded.is_half_merged(note.document.text.encode()):
-        findings.append(Finding(path, excluded.UNFINISHED_MERGE, "Keep one side, and delete the marks.", False))
+    if excluded.has_merge_conflict(note.document.text.encode()):
+        findings.append(Finding(path, excluded.MERGE_CONFLICT, "Keep one side, and delete the marks.", False))
     if note.schema_version > SCHEMA_VERSION:
         findings.append(Finding(path, "was written by a newer memem", "Upgrade memem to change it."))
     return findings

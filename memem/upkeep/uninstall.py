@@ -16,7 +16,7 @@ from memem.core.surroundings import ROOT
 from memem.model import plugin
 from memem.state import consent
 from memem.upkeep import link
-from memem.vault.opening import known_vaults
+from memem.vault.opening import vault_history
 
 if TYPE_CHECKING:
     from memem.workspace import Workspace
@@ -123,7 +123,7 @@ def leave(ws: Workspace, *, vault: bool = False) -> Leaving:
 def _kept(ws: Workspace) -> list[Part]:
     """What others have made, and what is the person's own."""
     cache = ws.claude_folder / "plugins" / "cache" / plugin.MARKETPLACE
-    known = [Path(path) for path in known_vaults(ws) if path != str(ws.settings.vault)]
+    known = [Path(path) for path in vault_history(ws) if path != str(ws.settings.vault)]
     return [
         *([Part("Claude Code's copy of the plugin, which it removes by itself", str(cache))] if cache.is_dir() else []),
         *([Part("the folder that memem runs from", str(ROOT))] if (ROOT / ".git").exists() else []),

@@ -28,7 +28,7 @@ _PATTERNS = tuple(
 
 
 @dataclass(frozen=True, slots=True)
-class Copy:
+class SyncCopy:
     """Of which file, by its path, a file would be a copy, and whose doing that is; `certain`: nobody else names so."""
 
     original: str
@@ -36,9 +36,9 @@ class Copy:
     certain: bool
 
 
-def copies_of(path: str) -> Iterator[Copy]:
+def possible_originals(path: str) -> Iterator[SyncCopy]:
     """What a file of this name may be a copy of, the most certain first."""
     pure = PurePosixPath(path)
     for service, pattern, certain in _PATTERNS:
         if found := pattern.fullmatch(pure.stem):
-            yield Copy(pure.with_name(found["stem"] + pure.suffix).as_posix(), service, certain)
+            yield SyncCopy(pure.with_name(found["stem"] + pure.suffix).as_posix(), service, certain)

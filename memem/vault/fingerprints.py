@@ -23,7 +23,7 @@ SHORTEST_PART = 12
 """Characters of a statement that is known again within a longer text; a shorter one has to be all of it."""
 OVERLAP = 1 / 3
 """The share of the shorter of two quotes of one turn that has to stand in the other."""
-MOST_SENTENCES = 40
+MAX_SENTENCES = 40
 
 Sentences = tuple[str, ...]
 """A text as its folded sentences."""
@@ -42,7 +42,7 @@ def fold(text: str) -> str:
     return _folded(text, LOOK_ALIKE)
 
 
-def folds(text: str) -> tuple[str, ...]:
+def fold_variants(text: str) -> tuple[str, ...]:
     """The ways to read it: two where it has Greek letters, else one."""
     small = _folded(text, LOOK_ALIKE)
     return (small,) if text.isascii() else tuple(dict.fromkeys((small, _folded(text, LOOK_ALIKE_LARGE))))
@@ -84,7 +84,7 @@ def _trimmed(text: str) -> str:
     return text.lstrip(_LEADING).rstrip(_TRAILING)
 
 
-def sentences(text: str) -> list[Sentences]:
+def split_sentences(text: str) -> list[Sentences]:
     """The folded sentences of a text, in each way to read it: line by line, and as paragraphs that may be wrapped."""
     visible = gate.neutralise(text)[0]
     lines = [_BULLET.sub("", line) for line in visible.splitlines()]
@@ -119,7 +119,7 @@ class Hasher:
 
     def tombstone(self, memory: Memory, *, key: str, time: str, purged: bool = False) -> Tombstone:
         """What is left of a memory."""
-        statements, quotes = sentences(memory.body), _quotes(memory.evidence)
+        statements, quotes = split_sentences(memory.body), _quotes(memory.evidence)
         telling = [each for each in quotes if len(" ".join(each)) >= SHORTEST_QUOTE]
         return Tombstone(
             key=key,
@@ -127,7 +127,7 @@ class Hasher:
             time=time,
             ids=(self.of("id", memory.id), self.of("id", memory.id[:ID8].lower())),
             statements=tuple(dict.fromkeys(map(self.statement, statements))),
-            sizes=tuple(sorted({len(each) for each in (*statements, *telling) if len(each) <= MOST_SENTENCES})),
+            sizes=tuple(sorted({len(each) for each in (*statements, *telling) if len(each) <= MAX_SENTENCES})),
             quotes=tuple(dict.fromkeys(map(self.statement, telling))),
             vague=tuple(self.vague(each) for each in quotes if each not in telling),
             pieces=tuple(self.pieces(memory.evidence)),
@@ -138,18 +138,20 @@ class Hasher:
 
     def pieces(self, quote: str) -> Iterator[str]:
         """Of a quote that was forgotten: every fourth window."""
-        windows = [text[at : at + WINDOW] for text in folds(quote) for at in range(0, len(text) - WINDOW + 1, STEP)]
+        windows = [
+            text[at : at + WINDOW] for text in fold_variants(quote) for at in range(0, len(text) - WINDOW + 1, STEP)
+        ]
         for window in list(dict.fromkeys(windows))[:MOST_PIECES]:
             yield self.of("piece", window, 5)
 
 
 def _quotes(evidence: str) -> list[Sentences]:
     """All of it, and each line: an update puts the words of another turn below the first."""
-    lines = evidence.splitlines()[:MOST_SENTENCES]
-    return list(dict.fromkeys(each for part in (evidence, *lines) for each in sentences(part)))
+    lines = evidence.splitlines()[:MAX_SENTENCES]
+    return list(dict.fromkeys(each for part in (evidence, *lines) for each in split_sentences(part)))
 
 
-class Candidate:
+class MemoryHashes:
     """A memory that somebody wants to keep, as the tombstones of one salt would know it."""
 
     def __init__(self, memory: Memory, hasher: Hasher) -> None:
@@ -163,13 +165,13 @@ class Candidate:
     @cached_property
     def wholes(self) -> frozenset[str]:
         """Hashes of the statement as a whole."""
-        return frozenset(map(self._hasher.statement, sentences(self.memory.body)))
+        return frozenset(map(self._hasher.statement, split_sentences(self.memory.body)))
 
     def texts(self, sizes: Collection[int]) -> frozenset[str]:
         """Hashes of everything it says: statement, title and quote, whole and in runs of so many sentences."""
         found = set(self.wholes)
         for text in (self.memory.body, self.memory.title, self.memory.evidence):
-            for parts in sentences(text):
+            for parts in split_sentences(text):
                 runs = {parts, *_runs(parts, {1, *sizes})}
                 found.update(self._hasher.statement(run) for run in runs if len(" ".join(run)) >= SHORTEST_PART)
         return frozenset(found)
@@ -183,7 +185,7 @@ class Candidate:
     @cached_property
     def windows(self) -> frozenset[str]:
         """Hashes of every window of its quote."""
-        texts = folds(self.memory.evidence)
+        texts = fold_variants(self.memory.evidence)
         windows = {text[at : at + WINDOW] for text in texts for at in range(len(text) - WINDOW + 1)}
         return frozenset(self._hasher.of("piece", window, 5) for window in windows)
 

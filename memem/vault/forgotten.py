@@ -11,54 +11,54 @@ from memem.core.dates import iso
 from memem.core.memory import ID8, Memory
 from memem.core.tombstone import Removal, Tombstone
 from memem.safety.gate import cleanse
-from memem.vault.fingerprints import Candidate, Hasher
-from memem.vault.tombstones import Known, led_to
+from memem.vault.fingerprints import Hasher, MemoryHashes
+from memem.vault.tombstones import TombstoneIndex, index_tombstones
 
 if TYPE_CHECKING:
     from memem.workspace import Workspace
 
 
-def bury(ws: Workspace, memory: Memory, *, purged: bool = False, also_in: Iterable[str] = ()) -> None:
+def write_tombstone(ws: Workspace, memory: Memory, *, purged: bool = False, also_in: Iterable[str] = ()) -> None:
     """Write a memory's tombstone, unless one stands that says the same. `also_in` are further turns that hold it."""
     name, salt = ws.tombstones.salt()
-    stone = tombstone(memory, Hasher(name, salt), iso(ws.clock()), purged=purged)
+    stone = make_tombstone(memory, Hasher(name, salt), iso(ws.clock()), purged=purged)
     stone = replace(stone, turns=(*stone.turns, *also_in))
-    standing = ws.tombstones.known().by_id.get(stone.ids[0], ())
+    standing = ws.tombstones.load().by_id.get(stone.ids[0], ())
     if not any(_covers(each, stone) for each in standing):
         ws.tombstones.add([stone], salt)
 
 
-def bury_again(ws: Workspace, memory: Memory) -> None:
+def restore_tombstones(ws: Workspace, memory: Memory) -> None:
     """Have the tombstones of a memory stand that were lifted for it."""
-    known = ws.tombstones.known()
-    for stone in matching(led_to(known.salts, known.lifted), memory) if known.lifted else ():
+    known = ws.tombstones.load()
+    for stone in find_matching(index_tombstones(known.salts, known.lifted), memory) if known.lifted else ():
         ws.tombstones.add([replace(stone, key=os.urandom(8).hex())], known.salts[stone.salt])
 
 
-def tombstone(memory: Memory, hasher: Hasher, time: str, *, purged: bool = False) -> Tombstone:
+def make_tombstone(memory: Memory, hasher: Hasher, time: str, *, purged: bool = False) -> Tombstone:
     """What is left of a memory, as the gate lets it pass: so does whatever is compared with it."""
     return hasher.tombstone(cleanse(memory).memory, key=os.urandom(8).hex(), time=time, purged=purged)
 
 
-def take_out(ws: Workspace, identity: str) -> None:
+def record_removal(ws: Workspace, identity: str) -> None:
     """Say in the vault that an undo took a note out, so that no other home takes it for deleted by hand."""
     name, salt = ws.tombstones.salt()
     ws.tombstones.remove(Removal(os.urandom(8).hex(), Hasher(name, salt).of("id", identity), iso(ws.clock())))
 
 
-def removals(known: Known, identity: str) -> list[Removal]:
+def find_removals(known: TombstoneIndex, identity: str) -> list[Removal]:
     """What undos have said of an id, while its note is not back."""
     if not known.removed:
         return []
     return [each for name in _ids(known, identity) for each in known.removed.get(name, ())]
 
 
-def matching(known: Known, memory: Memory) -> list[Tombstone]:
+def find_matching(known: TombstoneIndex, memory: Memory) -> list[Tombstone]:
     """The tombstones that a memory must not come past, however it is worded."""
     return _unique(stone for each in _candidates(known, memory) for stone in _found(known, memory, each))
 
 
-def same(known: Known, memory: Memory, *, by_statement: bool = True) -> list[Tombstone]:
+def find_same(known: TombstoneIndex, memory: Memory, *, by_statement: bool = True) -> list[Tombstone]:
     """Those of the memory itself: of its id, or of its very statement."""
     found: list[Tombstone] = []
     for each in _candidates(known, memory):
@@ -68,35 +68,35 @@ def same(known: Known, memory: Memory, *, by_statement: bool = True) -> list[Tom
     return _unique(found)
 
 
-def standing_of(known: Known, identity: str) -> list[Tombstone]:
+def find_by_id(known: TombstoneIndex, identity: str) -> list[Tombstone]:
     """The tombstones of an id, or of its first characters, that were not lifted."""
     return _unique(stone for each in _ids(known, identity) for stone in known.by_id.get(each, ()))
 
 
-def of_id(known: Known, stones: Iterable[Tombstone], identity: str) -> list[Tombstone]:
+def filter_by_id(known: TombstoneIndex, stones: Iterable[Tombstone], identity: str) -> list[Tombstone]:
     """Those among tombstones that are of an id, or of its first characters."""
     hashes = _ids(known, identity)
     return [stone for stone in stones if not hashes.isdisjoint(stone.ids)]
 
 
-def _ids(known: Known, identity: str) -> set[str]:
+def _ids(known: TombstoneIndex, identity: str) -> set[str]:
     wanted = identity.lower() if len(identity) <= ID8 else identity
     return {Hasher(name, salt).of("id", wanted) for name, salt in known.salts.items()}
 
 
-def is_of(known: Known, stone: Tombstone, session: str) -> bool:
+def is_from_session(known: TombstoneIndex, stone: Tombstone, session: str) -> bool:
     """Whether a forgotten memory came from a session."""
     return stone.session == Hasher(stone.salt, known.salts[stone.salt]).of("session", session)
 
 
-def _candidates(known: Known, memory: Memory) -> list[Candidate]:
+def _candidates(known: TombstoneIndex, memory: Memory) -> list[MemoryHashes]:
     if not known.salts:
         return []
     clean = cleanse(memory).memory
-    return [Candidate(clean, Hasher(name, salt)) for name, salt in known.salts.items()]
+    return [MemoryHashes(clean, Hasher(name, salt)) for name, salt in known.salts.items()]
 
 
-def _found(known: Known, memory: Memory, candidate: Candidate) -> Iterable[Tombstone]:
+def _found(known: TombstoneIndex, memory: Memory, candidate: MemoryHashes) -> Iterable[Tombstone]:
     yield from known.by_id.get(candidate.id, ())
     for text in candidate.texts(known.sizes):
         yield from known.by_text.get(text, ())

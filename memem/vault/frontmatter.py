@@ -15,8 +15,8 @@ from memem.core.errors import NoteUnreadable, RewriteRefused
 
 Value = str | tuple[str, ...]
 
-MOST_VALUES = 20_000
-MOST_DEEP = 50
+MAX_VALUES = 20_000
+MAX_DEPTH = 50
 SHALLOW_CHARACTERS = 4_000
 """So few characters cannot nest deep enough to overflow the composer's stack, which nothing else guards."""
 _TOO_MUCH = "the frontmatter is nested too deeply or holds too much"
@@ -155,7 +155,7 @@ def _compose(head: str, offset: int) -> dict[str, _Entry]:
     if root.id != "mapping":
         raise NoteUnreadable("the frontmatter is not a list of properties")
     entries: dict[str, _Entry] = {}
-    budget = iter(range(MOST_VALUES))
+    budget = iter(range(MAX_VALUES))
     for key, node in root.value:
         if key.id != "scalar":
             raise NoteUnreadable("the frontmatter has a property whose name is not text")
@@ -171,14 +171,14 @@ def _is_deep(events: Iterator[Any]) -> bool:
         kind = type(event).__name__
         depth += kind in ("SequenceStartEvent", "MappingStartEvent")
         depth -= kind in ("SequenceEndEvent", "MappingEndEvent")
-        if depth > MOST_DEEP:
+        if depth > MAX_DEPTH:
             return True
     return False
 
 
 def _plain(node: Any, budget: Iterator[int], depth: int = 0) -> Any:
     """The value as lists and texts. Aliases let a few hundred bytes stand for billions of values: hence the budget."""
-    if depth > MOST_DEEP or next(budget, None) is None:
+    if depth > MAX_DEPTH or next(budget, None) is None:
         raise NoteUnreadable(_TOO_MUCH)
     if node.id == "scalar":
         return node.value

@@ -76,7 +76,7 @@ def new_text(memory: Memory) -> str:
     body = escape_evidence(memory.body)
     if memory.evidence:
         body += f"\n\n{_evidence_block(memory.evidence)}"
-    return sealed(frontmatter.render(properties | {WRITTEN_HASH: ""}, body))
+    return seal(frontmatter.render(properties | {WRITTEN_HASH: ""}, body))
 
 
 def parse(path: str, data: bytes, derived_id: str) -> Note:
@@ -100,7 +100,7 @@ def parse(path: str, data: bytes, derived_id: str) -> Note:
     )
 
 
-def rewritten(note: Note, memory: Memory) -> str:
+def rewrite_text(note: Note, memory: Memory) -> str:
     """The note's text after a change from `note.memory` to `memory`; everything else keeps its bytes."""
     try:
         return _rewritten(note, memory)
@@ -121,7 +121,7 @@ def _rewritten(note: Note, memory: Memory) -> str:
     if memory.evidence != note.memory.evidence:
         text = _replace_evidence(text, memory.evidence)
     # What a person has touched is theirs from then on: it is never sealed again.
-    return text if note.touched_by_hand else sealed(text)
+    return text if note.touched_by_hand else seal(text)
 
 
 def properties_of(memory: Memory) -> dict[str, Value]:
@@ -284,7 +284,7 @@ def _replace_evidence(text: str, evidence: str) -> str:
     return text[: document.body_start] + before + block.replace("\n", document.newline) + after
 
 
-def sealed(text: str) -> str:
+def seal(text: str) -> str:
     """The text with `written_hash` set to its own hash; the line itself does not count."""
     return frontmatter.patch(frontmatter.parse(text), {WRITTEN_HASH: _written_hash(text)})
 

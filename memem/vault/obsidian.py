@@ -50,7 +50,7 @@ class Violation:
     about: str = ""
 
 
-class Names:
+class VaultNames:
     """The files of a vault as links name them: by their name, or by as much of their path as one likes."""
 
     def __init__(self, paths: Iterable[str]) -> None:
@@ -63,15 +63,15 @@ class Names:
         return target.strip().strip("/").removesuffix(".md").lower() in self._known
 
 
-def violations(text: str, names: Names) -> list[Violation]:
+def find_violations(text: str, names: VaultNames) -> list[Violation]:
     """Everything that is wrong with a note."""
     try:
-        return of_document(frontmatter.parse(text), names)
+        return check_document(frontmatter.parse(text), names)
     except NoteUnreadable as problem:
         return [Violation(f"has properties that cannot be read: {problem}")]
 
 
-def of_document(document: Document, names: Names) -> list[Violation]:
+def check_document(document: Document, names: VaultNames) -> list[Violation]:
     """The same of one that is parsed already."""
     return [*_of_properties(document), *_of_links(document, names)]
 
@@ -81,7 +81,7 @@ def property_types(document: Document) -> dict[str, str]:
     return {name: _seen(name, entry.node) for name, entry in document.entries.items()}
 
 
-def clashes(notes: Mapping[str, Mapping[str, str]]) -> Iterator[tuple[str, Violation]]:
+def find_type_clashes(notes: Mapping[str, Mapping[str, str]]) -> Iterator[tuple[str, Violation]]:
     """Properties that are not of one type in all of these notes, given by their paths with what `property_types` says:
     of each type but the usual one a note that has it."""
     seen: dict[str, dict[str, list[str]]] = {}
@@ -114,7 +114,7 @@ def _of_properties(document: Document) -> Iterator[Violation]:
             yield Violation(f'has {bad[0][:60]!r} in {about}, which is no link such as "[[note]]"', about)
 
 
-def _of_links(document: Document, names: Names) -> Iterator[Violation]:
+def _of_links(document: Document, names: VaultNames) -> Iterator[Violation]:
     for name in RELATIONS:
         entry = document.entries.get(name)
         for link in _texts(entry.value) if entry else ():

@@ -22,13 +22,13 @@ NEWS = timedelta(days=7)
 
 def require_vault(ws: Workspace) -> str:
     """The id of the vault that is there; raises VaultMissing with what to do."""
-    ws.store.refuse_link()
+    ws.store.refuse_links()
     vault_id = ws.store.vault_id() or _completed(ws)
     if vault_id:
         _remember(ws, vault_id)
         return vault_id
     root = ws.settings.vault
-    if str(root) in known_vaults(ws):
+    if str(root) in vault_history(ws):
         raise VaultMissing(
             f"The vault {root} is gone: its marker {ws.store.paths.marker} is missing. Mount or sync it, or set "
             "MEMEM_OBSIDIAN_VAULT to where it is now; to begin a new vault there, create that file, empty."
@@ -40,7 +40,7 @@ def require_vault(ws: Workspace) -> str:
 
 def replaced_since(ws: Workspace) -> str:
     """Since when there is another vault at this path than before; empty when that is long ago, or never was."""
-    known = known_vaults(ws).get(str(ws.settings.vault), {})
+    known = vault_history(ws).get(str(ws.settings.vault), {})
     since = moment(known.get("since", ""))
     is_news = bool(known.get("before")) and since is not None and abs(ws.clock() - since) < NEWS
     return known["since"] if is_news else ""
@@ -48,20 +48,20 @@ def replaced_since(ws: Workspace) -> str:
 
 def ensure_vault(ws: Workspace) -> str:
     """The id of the vault, which is begun if there has never been one here."""
-    if not ws.store.vault_id() and str(ws.settings.vault) not in known_vaults(ws):
+    if not ws.store.vault_id() and str(ws.settings.vault) not in vault_history(ws):
         ws.store.make_vault()
     return require_vault(ws)
 
 
 def _completed(ws: Workspace) -> str:
     """A marker a person created empty is filled. One that a sync left behind is made anew, for notes new to us."""
-    unknown = str(ws.settings.vault) not in known_vaults(ws)
+    unknown = str(ws.settings.vault) not in vault_history(ws)
     if ws.store.paths.marker.is_file() or (unknown and any(ws.store.paths.memories.rglob("*.md"))):
         return ws.store.make_vault()
     return ""
 
 
-def known_vaults(ws: Workspace) -> dict[str, dict[str, str]]:
+def vault_history(ws: Workspace) -> dict[str, dict[str, str]]:
     """Every vault that was used with this home, by its path."""
     try:
         known = from_json(ws.home.known_vaults_file.read_bytes())
@@ -72,7 +72,7 @@ def known_vaults(ws: Workspace) -> dict[str, dict[str, str]]:
 
 
 def _remember(ws: Workspace, vault_id: str) -> None:
-    known = known_vaults(ws)
+    known = vault_history(ws)
     path = str(ws.settings.vault)
     before = known.get(path, {})
     if before.get("vault_id") == vault_id:

@@ -49,7 +49,7 @@ def put_back(store: Store, path: str, data: bytes, *, instead_of: bytes | None, 
         files.write_atomic(target, data, fsync=fsync, mode=mode, just_before=check)
 
 
-def take_out(store: Store, path: str, expected: bytes, *, fsync: bool) -> None:
+def remove_file(store: Store, path: str, expected: bytes, *, fsync: bool) -> None:
     """Remove a file whose bytes somebody keeps. Raises NoteChanged when they are no longer those."""
     target = store.absolute(path)
     with _writing(target):
@@ -58,7 +58,7 @@ def take_out(store: Store, path: str, expected: bytes, *, fsync: bool) -> None:
         files.remove(target, fsync=fsync)
 
 
-def set_aside(store: Store, path: str, digests: Collection[str]) -> Iterator[tuple[str, bytes]]:
+def find_set_aside(store: Store, path: str, digests: Collection[str]) -> Iterator[tuple[str, bytes]]:
     """The copies in `.forgotten/` of a note that was at `path`, with such bytes."""
     from memem.vault.note import digest
 

@@ -8,13 +8,13 @@ from pathlib import Path
 from memem.core.errors import NoteError
 from memem.core.memory import QUARANTINED, Memory
 from memem.vault import frontmatter, note
-from memem.vault.copies import copies_of
+from memem.vault.copies import possible_originals
 from memem.vault.note import Note
 from memem.vault.store import Store
 
-BECAUSE = "review_because"
+REASON = "review_because"
 PROPOSED = QUARANTINED
-_BECAUSE_LINE = re.compile(rf"^{BECAUSE}:.*\r?\n", re.MULTILINE)
+_BECAUSE_LINE = re.compile(rf"^{REASON}:.*\r?\n", re.MULTILINE)
 
 
 def path_for(store: Store, memory: Memory) -> str:
@@ -24,27 +24,27 @@ def path_for(store: Store, memory: Memory) -> str:
 def new_text(memory: Memory, because: str) -> str:
     """The note of a proposal."""
     text = note.new_text(replace(memory, status=PROPOSED))
-    return note.sealed(frontmatter.patch(frontmatter.parse(text), {BECAUSE: because}))
+    return note.seal(frontmatter.patch(frontmatter.parse(text), {REASON: because}))
 
 
 def accepted_text(proposal: Note) -> str:
     """The note that a proposal becomes: active, without the question, everything else as it is."""
-    text = note.rewritten(proposal, replace(proposal.memory, status="active"))
+    text = note.rewrite_text(proposal, replace(proposal.memory, status="active"))
     head = frontmatter.parse(text).body_start
     text = _BECAUSE_LINE.sub("", text[:head], count=1) + text[head:]
-    return text if proposal.touched_by_hand else note.sealed(text)
+    return text if proposal.touched_by_hand else note.seal(text)
 
 
-def because(proposal: Note) -> str:
-    return proposal.document.one(BECAUSE)
+def reason_of(proposal: Note) -> str:
+    return proposal.document.one(REASON)
 
 
-def count(store: Store) -> int:
+def count_proposals(store: Store) -> int:
     """How many wait."""
     return len(_files(store))
 
 
-def proposals(store: Store) -> Iterator[Note]:
+def read_proposals(store: Store) -> Iterator[Note]:
     """What waits, in the order of the files' names; one that a person has left half-typed is passed over."""
     for path in _files(store):
         try:
@@ -56,4 +56,6 @@ def proposals(store: Store) -> Iterator[Note]:
 def _files(store: Store) -> list[Path]:
     """Without copies that a sync made of others: one question is asked once."""
     found = {path.name: path for path in sorted(store.paths.review.glob("*.md"))}
-    return [path for name, path in found.items() if not any(each.original in found for each in copies_of(name))]
+    return [
+        path for name, path in found.items() if not any(each.original in found for each in possible_originals(name))
+    ]

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 RESERVED = frozenset(("review", "playbooks", "Conflicts.md"))
 """Folders in `memem/`, and pages, that are no memories."""
-PAGED = frozenset(("home.md", "projects"))
+PAGE_NAMES = frozenset(("home.md", "projects"))
 """The same, but for notes with an id, which a person may have had there before there were pages."""
 
 MAX_NOTE_BYTES = 1_000_000
@@ -81,7 +81,7 @@ class Store:
 
     def make_vault(self) -> str:
         """Create the vault's folders and marker, or complete them; returns its id."""
-        self.refuse_link()
+        self.refuse_links()
         with self._writing(self.paths.root):
             self.paths.memories.mkdir(parents=True, exist_ok=True)
             vault_id = self.vault_id()
@@ -92,7 +92,7 @@ class Store:
                 files.write_atomic(self.paths.marker, (_MARKER_TEXT % vault_id).encode(), fsync=self._fsync)
         return vault_id
 
-    def refuse_link(self) -> None:
+    def refuse_links(self) -> None:
         """Notes written through a link would never be read again, and may be somewhere else altogether."""
         paths = self.paths
         for place in (paths.memories, paths.review, paths.forgotten, paths.tombstones, paths.reviewed):
@@ -115,7 +115,7 @@ class Store:
     def _scan_folder(self, folder: str, pending: list[str]) -> Iterator[tuple[str, Stamp]]:
         """The files of one folder; its folders join those that are `pending`. Every command waits for this loop."""
         prefix = f"{folder}/" if folder else ""
-        among_pages = not folder or folder.partition("/")[0].lower() in PAGED
+        among_pages = not folder or folder.partition("/")[0].lower() in PAGE_NAMES
         with _listing(self.paths.ours / folder) as entries:
             for entry in entries:
                 name = entry.name
@@ -129,7 +129,7 @@ class Store:
                         if _is_plain(status.st_mode):
                             yield prefix + name, _stamp(status)
 
-    def passed_over(self) -> Iterator[tuple[str, str]]:
+    def list_skipped(self) -> Iterator[tuple[str, str]]:
         """What a scan leaves out though a person may expect it to be read, and why."""
         for folder, folders, names in os.walk(self.paths.ours):
             for name in sorted(folders + names):
@@ -163,7 +163,7 @@ class Store:
 
     def is_page(self, path: str) -> bool:
         """Whether a file stands where pages do, and is no memory."""
-        return path.partition("/")[0].lower() in PAGED and not self.is_memory(path)
+        return path.partition("/")[0].lower() in PAGE_NAMES and not self.is_memory(path)
 
     def is_memory(self, path: str) -> bool:
         """Whether a file is ours: everything in `memories/`, and elsewhere in `memem/` what carries an id."""
@@ -201,7 +201,7 @@ class Store:
         """Change a note as it was read into `memory`; refuses when the file is no longer what was read."""
         from memem.vault import note as vault_note
 
-        data = vault_note.rewritten(note, memory).encode()
+        data = vault_note.rewrite_text(note, memory).encode()
         if len(data) > MAX_NOTE_BYTES:
             raise RewriteRefused(f"{note.path} is left as it is: it would grow over {MAX_NOTE_BYTES // 1000} KB.")
         target = self.absolute(note.path)

@@ -24,12 +24,12 @@ _NAMES = frozenset(each.name for each in fields(Tombstone))
 _TYPES: dict[str, type] = {"sizes": int, "purged": bool, "by_hand": bool}
 """Of what a tombstone states, one by one, where that is not text."""
 
-Told = bytes | Tombstone | Removal | str
+TombstoneLine = bytes | Tombstone | Removal | str
 """What a line says: a salt, a tombstone, that an undo took a note out, or the key of what was lifted."""
 
 
 @dataclass(frozen=True)
-class Known:
+class TombstoneIndex:
     """All tombstones, and what leads to them. Those that were lifted are in `lifted` alone."""
 
     salts: dict[str, bytes] = field(default_factory=dict)
@@ -46,7 +46,7 @@ class Known:
         return bool(self.standing)
 
 
-NONE = Known()
+NO_TOMBSTONES = TombstoneIndex()
 
 
 class Tombstones:
@@ -55,21 +55,21 @@ class Tombstones:
     def __init__(self, paths: VaultPaths, *, fsync: bool) -> None:
         self._path = paths.tombstones
         self._fsync = fsync
-        self._read: tuple[object, Known] = (None, NONE)
+        self._read: tuple[object, TombstoneIndex] = (None, NO_TOMBSTONES)
 
-    def known(self) -> Known:
+    def load(self) -> TombstoneIndex:
         """What is known to be forgotten; costs one look at the folder when that has not changed."""
         stamps = self._stamps()
         if not stamps:
-            return NONE
+            return NO_TOMBSTONES
         if self._read[0] != stamps:
             lines = [line for path in stamps for line in _lines(path)]
-            self._read = (stamps, gathered(lines))
+            self._read = (stamps, read_lines(lines))
         return self._read[1]
 
     def salt(self) -> tuple[str, bytes]:
         """The name of the vault's salt and the salt; it is made when there is none yet."""
-        known = self.known().salts
+        known = self.load().salts
         if known:
             return next(iter(known.items()))
         salt = os.urandom(SALT_BYTES)
@@ -78,7 +78,7 @@ class Tombstones:
 
     def add(self, tombstones: Iterable[Tombstone], salt: bytes) -> None:
         """Add tombstones that were made with a salt, which is added too where it is unknown."""
-        known = name_of(salt) in self.known().salts
+        known = name_of(salt) in self.load().salts
         lines = [{"tombstone": asdict(each)} for each in tombstones]
         if lines:
             self._add([*([] if known else [_salt_line(salt)]), *lines])
@@ -161,7 +161,7 @@ def _typed(name: str, value: Any) -> Any:
     return tuple(each) if name in _LISTS else value
 
 
-def told_by(line: bytes) -> Told | None:
+def parse_line(line: bytes) -> TombstoneLine | None:
     """What one line says; nothing where it is torn, or is not understood."""
     try:
         told = files.from_json(line)
@@ -179,13 +179,13 @@ def told_by(line: bytes) -> Told | None:
         return None
 
 
-def gathered(lines: Iterable[bytes]) -> Known:
+def read_lines(lines: Iterable[bytes]) -> TombstoneIndex:
     """What lines say."""
     salts: dict[str, bytes] = {}
     stones: dict[str, Tombstone] = {}
     removals: list[Removal] = []
     lifted: set[str] = set()
-    for told in map(told_by, lines):
+    for told in map(parse_line, lines):
         if isinstance(told, bytes):
             salts[name_of(told)] = told
         elif isinstance(told, Tombstone):
@@ -196,16 +196,18 @@ def gathered(lines: Iterable[bytes]) -> Known:
             lifted.add(told)
     usable = [stone for stone in stones.values() if stone.salt in salts]
     standing = tuple(stone for stone in usable if stone.key not in lifted)
-    known = led_to(salts, standing, tuple(stone for stone in usable if stone.key in lifted))
+    known = index_tombstones(salts, standing, tuple(stone for stone in usable if stone.key in lifted))
     for removal in removals:
         if removal.key not in lifted:
             known.removed.setdefault(removal.id, []).append(removal)
     return known
 
 
-def led_to(salts: dict[str, bytes], standing: tuple[Tombstone, ...], lifted: tuple[Tombstone, ...] = ()) -> Known:
+def index_tombstones(
+    salts: dict[str, bytes], standing: tuple[Tombstone, ...], lifted: tuple[Tombstone, ...] = ()
+) -> TombstoneIndex:
     """Tombstones with all that leads to them."""
-    known = Known(
+    known = TombstoneIndex(
         salts,
         standing,
         lifted,

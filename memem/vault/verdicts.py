@@ -11,7 +11,7 @@ from memem.core.files import Stamp, from_json
 from memem.core.home import VaultPaths
 from memem.core.memory import Memory
 
-VERDICTS_KNOWN = "reviewed"
+VERDICTS_META = "reviewed"
 """Under this name an index keeps the stamp of what it knows of the file."""
 ACCEPTED, REJECTED, WAITING = "accepted", "rejected", "waiting"
 
@@ -24,12 +24,12 @@ def verdicts_stamp(paths: VaultPaths) -> str:
 
 def verdict_on(paths: VaultPaths, memory: Memory) -> str:
     """What a person said of these words: accepted or rejected; waiting, when nothing yet."""
-    return _last(paths, hash_of(memory))[0]
+    return _last(paths, hash_words(memory))[0]
 
 
 def record_verdict(paths: VaultPaths, memory: Memory, word: str, time: str, *, fsync: bool) -> None:
     """A person accepts or rejects these words, or takes that back (waiting)."""
-    words = hash_of(memory)
+    words = hash_words(memory)
     # What was said by a clock that was ahead is not the last word for that.
     line = {"of": words, "said": word, "time": max(time, _last(paths, words)[1])}
     try:
@@ -38,7 +38,7 @@ def record_verdict(paths: VaultPaths, memory: Memory, word: str, time: str, *, f
         raise VaultUnwritable(f"Cannot write {paths.reviewed}: {files.reason(error)}. Nothing was decided.") from None
 
 
-def hash_of(memory: Memory) -> str:
+def hash_words(memory: Memory) -> str:
     """Of all words of a memory that are shown: another statement, title or quote is another one."""
     from hashlib import blake2b
 

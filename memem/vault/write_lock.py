@@ -27,7 +27,7 @@ def writing(ws: Workspace) -> Iterator[None]:
             yield
 
 
-def record(ws: Workspace, action: str, identity: str, change: Change, why: str) -> None:
+def record_change(ws: Workspace, action: str, identity: str, change: Change, why: str) -> None:
     """Write down a mutation: one that has happened, or that an undo is about to make."""
     ws.events.record(
         action,

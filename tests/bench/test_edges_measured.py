@@ -42,16 +42,16 @@ def test_the_share_by_chance_is_that_of_pairs_with_nothing_in_common() -> None:
 @pytest.mark.slow
 def test_the_ranking_is_measured_with_every_strength_and_leaves_the_one_in_use(set_up: Workspace) -> None:
     build.rebuild(set_up)
-    used, corpus = find.STRONG, labelled.load().sample(10, 1)
+    used, corpus = find.STRONG_EDGE, labelled.load().sample(10, 1)
     rows = list(edges.ranked(set_up, corpus))
     assert [row["least"] for row in rows] == list(edges.STRENGTHS)
     assert all(0 < row[name] <= 1 for row in rows for name in edges.SHOWN)
-    assert used == find.STRONG
+    assert used == find.STRONG_EDGE
 
 
 def test_a_vault_is_made_with_a_vector_for_every_passage_and_topics_to_find(meant: Workspace) -> None:
     graph.prepare(meant, 60, "general")
-    assert meant.index.passages.pending() == 0
+    assert meant.index.passages.count_pending() == 0
     assert build.rebuild(meant).origins["meaning"] > 30
     graph.whole_pass(meant)
     graph.search_some(meant)

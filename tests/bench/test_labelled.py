@@ -63,7 +63,7 @@ def everything(memory: Memory) -> str:
 
 def content_words(text: str) -> set[str]:
     """Return the stems of a text's words."""
-    return {term.text[:STEM] if term.text.isascii() else term.text for term in words.asked(text, 10_000)}
+    return {term.text[:STEM] if term.text.isascii() else term.text for term in words.query_terms(text, 10_000)}
 
 
 def test_there_are_enough_queries_of_every_kind(corpus: Corpus) -> None:

@@ -15,7 +15,7 @@ from memem.doors import cli
 from memem.doors.cli import output
 from memem.search import meaning
 from memem.search.encoders import encode, model, weights
-from memem.search.encoders.weights import Weights
+from memem.search.encoders.weights import WeightsFolder
 from memem.workspace import Workspace
 from tests.command_line import Outcome, Run, assert_failed
 from tests.fakes import FakeEncoder
@@ -247,10 +247,10 @@ def test_model_fetch_gets_the_weights_and_shows_the_result(
     away = tmp_path / "away"
     small_weights.rename(away)
 
-    def fetch(ws: Workspace, progress: Callable[[str, int, int], object]) -> Weights:
+    def fetch(ws: Workspace, progress: Callable[[str, int, int], object]) -> WeightsFolder:
         progress("vocab.txt", 1, 2)
         away.rename(small_weights)
-        return Weights(small_weights, "hub cache")
+        return WeightsFolder(small_weights, "hub cache")
 
     monkeypatch.setattr(model, "fetch", fetch)
     assert run("model", "fetch", "--json").data["folder"] == str(small_weights)
@@ -268,7 +268,7 @@ def recall(outcome: Outcome) -> str:
 def test_status_tells_how_memories_are_found(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     none_yet = f"0 of 2 passages have a vector of {weights.MODEL} (`memem encode`)"
     assert recall(run("status")) == f"meaning and keywords; {none_yet}"
-    monkeypatch.setattr(meaning, "AT_ONCE", 1)
+    monkeypatch.setattr(meaning, "MAX_INLINE_PASSAGES", 1)
     assert recall(run("status")) == f"keywords; {none_yet}"
     run("encode")
     described = f"{weights.MODEL}, 2048 dimensions, reads other scripts"
@@ -310,7 +310,7 @@ def test_reindex_computes_the_vectors_of_another_model_and_search_uses_them(
 ) -> None:
     run("encode")
     migrate(monkeypatch, "intfloat/multilingual-e5-small")
-    monkeypatch.setattr(meaning, "AT_ONCE", 0)
+    monkeypatch.setattr(meaning, "MAX_INLINE_PASSAGES", 0)
     assert run("search", PARAPHRASE).err.startswith("(keywords only: 0 of 2 passages have a vector so far")
     done = run("reindex")
     described = "intfloat/multilingual-e5-small, 2048 dimensions, reads other scripts"

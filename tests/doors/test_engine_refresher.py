@@ -235,13 +235,13 @@ def test_what_is_new_has_its_vectors_before_somebody_asks(
     encoding()
     assert len(encoder.encoded) == 21
     assert encoder.batches == 3  # of eight each
-    assert meaning.look_up(meant) == 0
+    assert meaning.update_pending(meant) == 0
 
 
 def test_more_than_a_query_would_encode_is_left_to_a_process_of_its_own(
     encoding: Callable[[], None], encoder: FakeEncoder, memories: Path
 ) -> None:
-    for number in range(meaning.AT_ONCE + 1):
+    for number in range(meaning.MAX_INLINE_PASSAGES + 1):
         (memories / f"{number}.md").write_text(f"Pier number {number} belongs to the harbour.")
     encoding()
     assert encoder.encoded == []

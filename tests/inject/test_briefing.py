@@ -431,7 +431,7 @@ def test_that_keywords_are_alone_is_said_until_there_are_vectors(meant: Workspac
     kept(meant, 1, "A fact.")
     degraded = "- Trouble: recall is by keywords alone so far; /memem-doctor says what is missing\n"
     assert degraded in brief(meant, shop)
-    meaning.look_up(meant)
+    meaning.update_pending(meant)
     assert "Trouble" not in brief(meant, shop, "s2")
 
 

@@ -166,8 +166,8 @@ def test_it_is_read_without_a_scan_a_search_or_numpy(
 
     monkeypatch.setattr(search_refresh, "refresh", refuse)
     monkeypatch.setattr(type(ws.store), "scan", refuse)
-    monkeypatch.setattr(type(ws.index), "keywords", refuse)
-    monkeypatch.setattr(vault_review, "count", refuse)
+    monkeypatch.setattr(type(ws.index), "search_words", refuse)
+    monkeypatch.setattr(vault_review, "count_proposals", refuse)
     monkeypatch.setitem(sys.modules, "memem.safety.gate", None)
     monkeypatch.setitem(sys.modules, "memem.pages.choose_playbook", None)
     assert "RS256" in session_start.brief(ws, cwd=shop, session="s1", source="startup")

@@ -24,7 +24,7 @@ from memem.inject.confidence import (
     Prompt,
     Weights,
 )
-from memem.search.query import Found, Term
+from memem.search.query import SearchMatches, Term
 from tests.builders import examples
 
 MEMORY = Memory(id="3f2c9a1e", title="t", body="b")
@@ -105,8 +105,8 @@ def test_any_prompt_asks_or_does_not_and_a_mark_at_its_end_makes_it_ask(prompt: 
 
 def test_a_prompt_is_read_with_what_was_found_for_it() -> None:
     known, missing = Term("walrus"), Term("ops-4821", literal=True)
-    found = Found((), {known: 1, missing: 0}, 100)
-    assert confidence.read("where is the walrus", found) == Prompt(True, found.unknown, names_unknown=True)
+    found = SearchMatches((), {known: 1, missing: 0}, 100)
+    assert confidence.read("where is the walrus", found) == Prompt(True, found.unknown_share, names_unknown=True)
     assert confidence.read("feed the walrus", replace(found, frequencies={known: 1})) == ORDERING
 
 

@@ -15,7 +15,7 @@ from memem.search.graph import read
 from memem.transfer import import_
 from memem.upkeep import status
 from memem.vault import frontmatter, obsidian
-from memem.vault.obsidian import Names
+from memem.vault.obsidian import VaultNames
 from memem.workspace import Workspace
 
 Choice = TypeVar("Choice")
@@ -79,18 +79,18 @@ def generated(number: int, before: Sequence[str]) -> Memory:
 
 def violations(ws: Workspace) -> list[str]:
     """What is wrong in any file of memem's that a person sees."""
-    names = Names(read.link_names(ws.settings.vault))
+    names = VaultNames(read.link_names(ws.settings.vault))
     found = []
     for path in sorted(ws.store.paths.ours.rglob("*.md")):
         if ".forgotten" not in path.parts:
             text = path.read_text(encoding="utf-8")
-            found += [f"{path.name}: {each.problem}" for each in obsidian.violations(text, names)]
+            found += [f"{path.name}: {each.problem}" for each in obsidian.find_violations(text, names)]
     return found
 
 
-def clashes(notes: Sequence[Path]) -> list[str]:
+def find_type_clashes(notes: Sequence[Path]) -> list[str]:
     types = {path.name: obsidian.property_types(frontmatter.parse(path.read_text(encoding="utf-8"))) for path in notes}
-    return [f"{path}: {each.problem}" for path, each in obsidian.clashes(types)]
+    return [f"{path}: {each.problem}" for path, each in obsidian.find_type_clashes(types)]
 
 
 @pytest.mark.slow(keep=1)
@@ -107,7 +107,7 @@ def test_notes_of_every_sort_and_all_pages_keep_to_the_conventions(ws: Workspace
     notes = sorted(ws.store.paths.memories.glob("*.md"))
     assert len(notes) == count
     assert violations(ws) == []
-    assert clashes(notes) == []
+    assert find_type_clashes(notes) == []
 
 
 def test_what_is_saved_imported_and_mined_by_date_keeps_to_them(ws: Workspace, tmp_path: Path) -> None:
@@ -118,7 +118,7 @@ def test_what_is_saved_imported_and_mined_by_date_keeps_to_them(ws: Workspace, t
     import_.import_notes(ws, [tmp_path / "old.md"])
     notes = sorted(ws.store.paths.memories.glob("*.md"))
     assert len(notes) == 2
-    assert clashes(notes) == []
+    assert find_type_clashes(notes) == []
     assert violations(ws) == []
     assert status.check(ws) == []
 

@@ -79,7 +79,7 @@ def test_a_pattern_that_looks_like_a_choice_of_letters_is_also_a_name(ws: Worksp
 def test_other_patterns_name_other_files(ws: Workspace, shop: Path, pattern: str) -> None:
     keep(ws, 1, "A walrus sleeps.", paths=(pattern,) if pattern else ())
     keep(ws, 2, "A note is there.")
-    assert find.about(ws, "src/auth/other.py", "shop") == []
+    assert find.find_about_file(ws, "src/auth/other.py", "shop") == []
 
 
 @pytest.mark.parametrize("body", ["See token.py.", "In `src/auth/token.py` keys are read.", "TOKEN.PY is old."])

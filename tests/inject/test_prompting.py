@@ -223,7 +223,7 @@ def test_a_nod_gets_nothing_and_is_not_looked_up(
     filled: Workspace, shop: Path, monkeypatch: pytest.MonkeyPatch, mode: str, nod: str
 ) -> None:
     monkeypatch.setattr(find, "find", None)
-    monkeypatch.setattr(find, "foresee", None)
+    monkeypatch.setattr(find, "start_query_vector", None)
     found = prompted(
         change_settings(filled, injection_mode=mode), nod, shop, transcript=shop / "not looked at either.jsonl"
     )
@@ -427,14 +427,14 @@ def test_no_prompt_waits_for_a_large_index_to_be_made(
         os.utime(log, (filled.ticks(), filled.ticks()))
 
     monkeypatch.setattr("memem.core.background.start_memem", start)
-    monkeypatch.setattr(refresh, "MOST_AT_ONCE", 2)
+    monkeypatch.setattr(refresh, "MAX_INLINE_NOTES", 2)
     filled.close()
     shutil.rmtree(filled.home.cache)
     filled.home.refresh_log.parent.mkdir(exist_ok=True)
     for _ in range(2):
         assert looked(filled, SIGNING, shop).reason == "the index is being made"
     assert begun == [("hook", "SessionStart", "--later")]
-    monkeypatch.setattr(refresh, "MOST_AT_ONCE", 300)
+    monkeypatch.setattr(refresh, "MAX_INLINE_NOTES", 300)
     assert prompted(filled, SIGNING, shop).text
 
 
@@ -524,7 +524,7 @@ def test_any_other_prompt_is_looked_for_as_it_is(prompt: str) -> None:
 
 def test_a_question_under_what_is_longer_than_any_query_is_answered(filled: Workspace, shop: Path) -> None:
     """Of so much the beginning alone is looked for."""
-    pasted = "The walrus sleeps. " * (find.QUERY_CHARACTERS // 10)
+    pasted = "The walrus sleeps. " * (find.MAX_QUERY_CHARS // 10)
     assert "Signing" in list_titles(prompted(filled, f"{pasted}\n{SIGNING}", shop))
     assert "Signing" not in list_titles(prompted(filled, f"{pasted} {SIGNING}", shop, "s2"))
 

@@ -323,7 +323,7 @@ def test_a_note_in_a_form_that_we_cannot_keep_gets_one_beside_it(ws: Workspace, 
     old = mined()
     path = note_file(ws, old.id)
     newer = ws.store.read(find.get(ws, old.id).path).document.text.replace("schema_version: 1", "schema_version: 2")
-    path.write_text(note.sealed(newer), encoding="utf-8")
+    path.write_text(note.seal(newer), encoding="utf-8")
     assert write.is_a_machines(ws, old.id)
     before = path.read_bytes()
     assert apply(ws, change(old), knowing(old)).outcome == "added"
@@ -451,7 +451,7 @@ def test_what_no_longer_holds_points_to_what_does(ws: Workspace, mined: Make) ->
     assert (new.body, new.status, new.supersedes) == (NEW, "active", link(ws, old.id))
     assert (gone.body, gone.status, gone.superseded_by) == (OLD, "deprecated", link(ws, new.id))
     assert gone.valid_to == new.valid_from == "2026-03-01T08:59:00+01:00", "when it was said"
-    assert [hit.id for hit in find.eligible(ws, "how is the shop built?", "shop")] == [new.id]
+    assert [hit.id for hit in find.rank_candidates(ws, "how is the shop built?", "shop")] == [new.id]
 
 
 def test_of_what_no_longer_holds_nothing_is_deleted(ws: Workspace, mined: Make) -> None:

@@ -118,4 +118,4 @@ def test_a_note_deleted_by_hand_under_a_wrong_clock_is_not_forgotten_too_early(
     refresh.refresh(ws)
     clock.now -= timedelta(days=YEARS)
     refresh.refresh(ws)
-    assert not ws.tombstones.known().standing
+    assert not ws.tombstones.load().standing

@@ -53,7 +53,7 @@ def forgotten(ws: Workspace) -> Memory:
 def test_a_forgotten_note_lies_in_its_folder_and_is_found_by_nothing(ws: Workspace, forgotten: Memory) -> None:
     assert [path.name for path in ws.store.paths.forgotten.iterdir()] == [f"{ws.store.path_for(forgotten)[9:]}"]
     assert find.search(ws, "tokens signed RS256") == []
-    assert len(ws.tombstones.known().standing) == 1
+    assert len(ws.tombstones.load().standing) == 1
 
 
 def test_the_page_of_conflicts_does_not_tell_it_any_more(ws: Workspace) -> None:

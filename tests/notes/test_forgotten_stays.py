@@ -584,7 +584,7 @@ def test_a_vault_that_moves_while_half_of_it_is_missing(
     moved = open_workspace(actor="test", home=ws.home.root, vault=new, clock=clock, ticks=clock.ticks)
     try:
         looked(moved, clock)
-        assert len(vanished.undecided(moved)) == 6
+        assert len(vanished.list_undecided(moved)) == 6
         for path, data in everything.items():
             (new / path.relative_to(ws.settings.vault)).write_bytes(data)
         looked(moved, clock)

@@ -135,7 +135,7 @@ def test_an_acceptance_that_was_interrupted_is_completed(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr("memem.vault.restore.take_out", killed)
+        patched.setattr("memem.vault.restore.remove_file", killed)
         with pytest.raises(KeyboardInterrupt):
             accept(ws, DOUBTFUL.id)
     assert note.exists()

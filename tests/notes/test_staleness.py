@@ -158,12 +158,12 @@ def test_a_machines_note_says_that_it_is_stale_and_why_and_recovers(ws: Workspac
     note = write.note_of(ws, "00000001")
     assert (note.memory.status, note.memory.stale_because) == GONE
     assert not note.touched_by_hand
-    assert not find.eligible(ws, "tokens checked", "shop")
+    assert not find.rank_candidates(ws, "tokens checked", "shop")
     assert staleness.check(ws, shop) == staleness.Checked(1)
     files(shop, {"src/auth.py": AUTH})
     assert staleness.check(ws, shop) == staleness.Checked(1, recovered=1)
     assert (write.note_of(ws, "00000001").memory.status, states(ws)) == ("active", {"N1": THERE})
-    assert len(find.eligible(ws, "tokens checked", "shop")) == 1
+    assert len(find.rank_candidates(ws, "tokens checked", "shop")) == 1
 
 
 def test_what_was_found_is_one_batch_that_says_why(ws: Workspace, shop: Path) -> None:
@@ -183,7 +183,7 @@ def test_a_persons_note_is_left_as_it_is_and_is_stale_all_the_same(ws: Workspace
     (shop / "src/auth.py").unlink()
     assert staleness.check(ws, shop).stale == 1
     assert (note.read_bytes(), states(ws)) == (before, {"own": GONE})
-    assert not find.eligible(ws, "tokens checked", "shop")
+    assert not find.rank_candidates(ws, "tokens checked", "shop")
     files(shop, {"src/auth.py": AUTH})
     assert staleness.check(ws, shop).recovered == 1
     assert (note.read_bytes(), states(ws)) == (before, {"own": THERE})

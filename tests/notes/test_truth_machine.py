@@ -529,7 +529,7 @@ class Home(RuleBasedStateMachine):
             )
             plain = gone.together < FEW and (self.clock() - gone.since >= AWAY or gone.in_trash)
             before = [
-                each for each in forgotten.matching(self.ws.tombstones.known(), memory) if each.key in self.stones
+                each for each in forgotten.find_matching(self.ws.tombstones.load(), memory) if each.key in self.stones
             ]
             if not before and not any(said in gone.said for said in self.burials):
                 held = forget.check_forgotten(self.ws, replace(memory, author="human", source_type="user"))
@@ -539,7 +539,7 @@ class Home(RuleBasedStateMachine):
             batches = self.burials.setdefault(gone.said, set())
             if not any(gone.said in said for said in live):
                 self.forgotten[gone.said] = Burial(frozenset(), batches)
-        self.stones = {stone.key for stone in self.ws.tombstones.known().standing}
+        self.stones = {stone.key for stone in self.ws.tombstones.load().standing}
 
     def _the_index_is_the_vault(self) -> None:
         rows = self.ws.index.rows()

@@ -192,7 +192,7 @@ def test_an_undo_of_an_acceptance_that_was_interrupted_is_completed(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr("memem.vault.restore.take_out", fails)
+        patched.setattr("memem.vault.restore.remove_file", fails)
         with pytest.raises(KeyboardInterrupt):
             undo.undo(ws)
     batch = next(each.id for each in history.log(ws) if each.what == "review")
@@ -689,7 +689,7 @@ def test_a_row_is_gone_before_its_note_is(ws: Workspace, saved: Written, monkeyp
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(restore, "take_out", killed)
+        patched.setattr(restore, "remove_file", killed)
         with pytest.raises(KeyboardInterrupt):
             undo.undo(ws)
     assert recalled(ws) == {WALRUS}

@@ -10,7 +10,7 @@ from memem.core.errors import NoteChanged, VaultUnwritable
 from memem.core.project import normalise
 from memem.pages import markdown
 from memem.pages.markdown import BEGIN, END, file_stem, merged, withdraw, write
-from memem.vault.obsidian import Names, violations
+from memem.vault.obsidian import VaultNames, find_violations
 
 text = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r"), max_size=80)
 
@@ -200,7 +200,7 @@ def test_any_name_of_a_project_is_the_name_of_a_file_and_of_one_project(one: str
 def test_somebodys_words_begin_nothing_in_a_page(words: str) -> None:
     for said in (words, f"[[{words}]]", f"![[{words}]]", f"[x]({words})", f"<!-- {words}", f"{words} {END}"):
         line = markdown.plain(said)
-        assert violations(line, Names([])) == []
+        assert find_violations(line, VaultNames([])) == []
         assert "<!--" not in line
         assert markdown.own_part(f"{BEGIN}\n{line}\n{END}") == (0, len(f"{BEGIN}\n{line}\n{END}"))
 

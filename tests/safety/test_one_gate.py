@@ -18,7 +18,7 @@ from memem.notes import forget, review, undo, write
 from memem.pages import read_playbook
 from memem.pages import refresh as pages_refresh
 from memem.search import excluded, find, refresh
-from memem.search.notes import Row
+from memem.search.notes import NoteRow
 from memem.upkeep import refine_playbook, status
 from memem.vault import note as notes
 from memem.workspace import Workspace
@@ -131,7 +131,7 @@ def is_clean(place: Place, name: str) -> None:
         assert SECRET.encode() not in cache
 
 
-def _words(row: Row) -> str:
+def _words(row: NoteRow) -> str:
     memory = row.memory
     return f"{memory.title}{memory.body}{memory.evidence}{memory.keys}" if memory else ""
 
@@ -233,7 +233,7 @@ def test_a_reason_is_one_clean_line(place: Place) -> None:
 
 def test_why_it_is_held_is_told_of_the_words_as_they_are(place: Place) -> None:
     went(place, "a note by hand", ORDER)
-    (row,) = excluded.held_notes(place.ws)
+    (row,) = excluded.list_quarantined(place.ws)
     assert row.memory
-    assert excluded.why_held(row.memory).startswith("reads like an instruction")
+    assert excluded.explain_quarantine(row.memory).startswith("reads like an instruction")
     assert notes.parse(row.path, place.ws.store.current_bytes(row.path) or b"", "x").memory.body == ORDER

@@ -35,7 +35,7 @@ def found(ws: Workspace, as_of: str | None = None, query: str = "gateway tokens 
 
 
 def unasked(ws: Workspace) -> set[str]:
-    return {hit.title for hit in find.eligible(ws, "gateway tokens signed", "shop")}
+    return {hit.title for hit in find.rank_candidates(ws, "gateway tokens signed", "shop")}
 
 
 # --- what holds now -----------------------------------------------------------------------------------------------
@@ -103,7 +103,7 @@ def test_after_a_compaction_only_what_still_holds_is_told_again(
 def test_about_a_file_only_what_holds_is_told(ws: Workspace) -> None:
     keep(ws, 1, paths=("src/auth.py",), valid_to=YESTERDAY)
     keep(ws, 2, paths=("src/auth.py",))
-    assert [entry.title for entry in find.about(ws, "src/auth.py", "shop")] == ["N2"]
+    assert [entry.title for entry in find.find_about_file(ws, "src/auth.py", "shop")] == ["N2"]
 
 
 # --- what held then -----------------------------------------------------------------------------------------------
@@ -220,8 +220,10 @@ def test_a_rebuilt_index_says_the_same(thread: Workspace) -> None:
 
 
 def test_a_scope_of_now_and_of_then_can_be_asked_together(thread: Workspace) -> None:
-    scope = Scope(("shop",), archive=True, now=thread.clock().timestamp(), as_of=find.moment_of(thread, "2026-02-05"))
-    conditions, values = database.within(scope)
+    scope = Scope(
+        ("shop",), archive=True, now=thread.clock().timestamp(), as_of=find.parse_moment(thread, "2026-02-05")
+    )
+    conditions, values = database.scope_conditions(scope)
     assert thread.index.count_where(f"1{conditions}", values) == 1
 
 

@@ -7,14 +7,14 @@ import pytest
 
 from memem.core.errors import ModelError, WeightsMissing
 from memem.search.encoders.interface import Encoder
-from memem.search.encoders.query_vector import Asked
+from memem.search.encoders.query_vector import EncodedQuery
 from tests.fakes import FakeEncoder
 
 LONG = 60.0
 
 
 def test_the_answer_is_the_encoder_and_the_vector_of_the_text(encoder: FakeEncoder) -> None:
-    asked = Asked("about walruses", lambda: encoder)
+    asked = EncodedQuery("about walruses", lambda: encoder)
     answer = asked.wait(LONG)
     assert answer is not None
     assert answer[0] is encoder
@@ -31,7 +31,7 @@ def test_whoever_asks_goes_on_while_the_model_is_loaded() -> None:
         loaded.wait()
         return FakeEncoder()
 
-    asked = Asked("text", load)
+    asked = EncodedQuery("text", load)
     assert asked.wait(0) is None
     loaded.set()
     assert asked.wait(LONG) is not None
@@ -41,7 +41,7 @@ def test_whoever_asks_goes_on_while_the_model_is_loaded() -> None:
 
 def test_an_answer_that_is_late_is_none_and_there_the_next_time(encoder: FakeEncoder) -> None:
     encoder.gate.clear()
-    asked = Asked("text", lambda: encoder)
+    asked = EncodedQuery("text", lambda: encoder)
     assert asked.wait(0) is None
     encoder.gate.set()
     assert asked.wait(LONG) is not None
@@ -51,7 +51,7 @@ def test_a_model_that_cannot_be_loaded_is_told_to_whoever_waits() -> None:
     def load() -> Encoder:
         raise WeightsMissing("nowhere")
 
-    asked = Asked("text", load)
+    asked = EncodedQuery("text", load)
     for _ in range(2):
         with pytest.raises(WeightsMissing, match="nowhere"):
             asked.wait(LONG)
@@ -60,7 +60,7 @@ def test_a_model_that_cannot_be_loaded_is_told_to_whoever_waits() -> None:
 def test_a_model_that_fails_is_told_to_whoever_waits(encoder: FakeEncoder) -> None:
     encoder.trouble = ModelError("out of order")
     with pytest.raises(ModelError, match="out of order"):
-        Asked("text", lambda: encoder).wait(LONG)
+        EncodedQuery("text", lambda: encoder).wait(LONG)
 
 
 def test_the_time_counts_from_the_question(encoder: FakeEncoder, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -68,7 +68,7 @@ def test_the_time_counts_from_the_question(encoder: FakeEncoder, monkeypatch: py
     waits: list[float | None] = []
     monkeypatch.setattr("memem.search.encoders.query_vector.time", SimpleNamespace(monotonic=lambda: now[0]))
     encoder.gate.clear()
-    asked = Asked("text", lambda: encoder)
+    asked = EncodedQuery("text", lambda: encoder)
 
     def join(timeout: float | None = None) -> None:
         waits.append(timeout)

@@ -177,7 +177,7 @@ def test_a_file_cannot_vouch_for_itself(ws: Workspace, note: Path) -> None:
 
 
 def test_nor_can_an_export(ws: Workspace, note: Path, tmp_path: Path) -> None:
-    line = {"of": verdicts.hash_of(find.get(ws, IDENTITY).memory), "said": "accepted", "time": "2099"}
+    line = {"of": verdicts.hash_words(find.get(ws, IDENTITY).memory), "said": "accepted", "time": "2099"}
     packed = {"path": ".reviewed.jsonl", "modified": 1, "text": json.dumps(line)}
     path = tmp_path / "export.json"
     path.write_text(json.dumps([{"format": "memem-export", "version": 1}, packed]))
@@ -231,7 +231,7 @@ def test_a_machines_note_is_held_back_as_well(ws: Workspace) -> None:
     """Past every other check, an order cannot be recalled."""
     write.keep(ws, Memory(IDENTITY, "Door", ORDER, "shop", author="model"))
     assert found(ws) == []
-    assert excluded.count_held(ws) == 1
+    assert excluded.count_quarantined(ws) == 1
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,9 @@ from memem.core import sqlite
 from memem.core.errors import Busy, HomeError, IndexDamaged
 from memem.core.memory import Memory
 from memem.search import words
-from memem.search.fulltext import COMMON_LEAST
-from memem.search.notes import NoteIndex, Row
-from memem.search.query import Found, Scope, Term
+from memem.search.fulltext import MIN_COMMON
+from memem.search.notes import NoteIndex, NoteRow
+from memem.search.query import Scope, SearchMatches, Term
 
 STAMP = (1, 2, 3)
 
@@ -27,23 +27,23 @@ def index(tmp_path: Path) -> Iterator[NoteIndex]:
     opened.close()
 
 
-def row(name: str, body: str = "", **fields: Any) -> Row:
+def row(name: str, body: str = "", **fields: Any) -> NoteRow:
     """The row of a note whose path and id are its name."""
-    return Row(f"memories/{name}.md", STAMP, f"digest of {body}", Memory(id=name, title="", body=body, **fields))
+    return NoteRow(f"memories/{name}.md", STAMP, f"digest of {body}", Memory(id=name, title="", body=body, **fields))
 
 
-def fill(index: NoteIndex, *rows: Row, **bodies: str) -> None:
+def fill(index: NoteIndex, *rows: NoteRow, **bodies: str) -> None:
     index.update([*rows, *(row(name, body) for name, body in bodies.items())])
 
 
 def search(
     index: NoteIndex, query: str, *, projects: list[str] | None = None, limit: int = 50, archive: bool = False
-) -> Found:
+) -> SearchMatches:
     scope = Scope(None if projects is None else tuple(projects), archive)
-    answer = index.keywords(query, scope, limit)
-    held = index.held(list(answer.scores), answer, scope)
-    matches = sorted(index.matches(answer, {}, scope, held), key=lambda match: (-match.bm25, match.path))
-    return Found(tuple(matches[:limit]), answer.frequencies, answer.notes)
+    answer = index.search_words(query, scope, limit)
+    held = index.read_matched(list(answer.scores), answer, scope)
+    matches = sorted(index.combine_matches(answer, {}, scope, held), key=lambda match: (-match.bm25, match.path))
+    return SearchMatches(tuple(matches[:limit]), answer.frequencies, answer.notes)
 
 
 def names(index: NoteIndex, query: str, **options: Any) -> list[str]:
@@ -157,7 +157,7 @@ def test_keys_tags_paths_and_the_project_are_words_too(index: NoteIndex, fields:
 def test_a_word_in_the_title_weighs_more_than_one_in_the_body(index: NoteIndex) -> None:
     in_title = Memory(id="title", title="zebra", body="one two three four")
     in_body = Memory(id="body", title="one", body="zebra two three four")
-    index.update([Row("a.md", STAMP, "", in_body), Row("b.md", STAMP, "", in_title)])
+    index.update([NoteRow("a.md", STAMP, "", in_body), NoteRow("b.md", STAMP, "", in_title)])
     assert names(index, "zebra") == ["title", "body"]
 
 
@@ -194,23 +194,23 @@ def test_a_common_word_is_kept_when_the_rarer_one_stands_only_where_the_query_do
 
 def test_of_many_words_the_rarest_can_be_asked_for_alone(index: NoteIndex) -> None:
     fill(index, one="walrus harbour", two="harbour pier", three="pier harbour ice", four="ice pier")
-    answer = index.keywords("harbour pier walrus ice", Scope(), 10, telling=2)
-    assert [term.text for term in answer.chosen] == ["walrus", "ice"]
+    answer = index.search_words("harbour pier walrus ice", Scope(), 10, telling=2)
+    assert [term.text for term in answer.terms] == ["walrus", "ice"]
     assert len(answer.scores) == 3
-    assert len(index.keywords("harbour pier walrus ice", Scope(), 10).scores) == 4
+    assert len(index.search_words("harbour pier walrus ice", Scope(), 10).scores) == 4
 
 
 def test_words_that_stand_only_elsewhere_give_way_to_others(index: NoteIndex) -> None:
     fill(index, row("here", "harbour pier", project="a"), row("there", "walrus harbour pier", project="b"))
     fill(index, row("again", "harbour pier", project="b"))
-    answer = index.keywords("walrus harbour pier", Scope(("a",)), 10, telling=1)
+    answer = index.search_words("walrus harbour pier", Scope(("a",)), 10, telling=1)
     assert len(answer.scores) == 1
 
 
 def test_nothing_is_common_among_few_notes(index: NoteIndex) -> None:
-    fill_with_common(index, COMMON_LEAST - 1)
+    fill_with_common(index, MIN_COMMON - 1)
     fill(index, both="deploy a zebra")
-    assert len(names(index, "deploy zebra")) == COMMON_LEAST
+    assert len(names(index, "deploy zebra")) == MIN_COMMON
 
 
 # --- what may be seen ---------------------------------------------------------------------------------------------
@@ -254,7 +254,7 @@ def test_what_is_not_in_force_is_seen_only_in_the_archive_and_quarantine_never(
 
 
 def test_a_note_that_could_not_be_read_is_known_and_never_found(index: NoteIndex) -> None:
-    index.update([Row("memories/zebra.md", STAMP, "", None, problem="its frontmatter is not closed")])
+    index.update([NoteRow("memories/zebra.md", STAMP, "", None, problem="its frontmatter is not closed")])
     assert names(index, "zebra", archive=True) == []
     assert index.count() == 0
     unread = index.by_path("memories/zebra.md")
@@ -284,7 +284,7 @@ def test_a_search_tells_in_how_many_notes_each_word_stands(index: NoteIndex) -> 
 
 def test_the_frequencies_are_told_when_nothing_is_found(index: NoteIndex) -> None:
     fill(index, a="zebra")
-    assert search(index, "unicorn") == Found((), {Term("unicorn"): 0}, 1)
+    assert search(index, "unicorn") == SearchMatches((), {Term("unicorn"): 0}, 1)
 
 
 def test_a_memory_comes_back_as_it_went_in(index: NoteIndex) -> None:
@@ -304,9 +304,9 @@ def test_a_memory_comes_back_as_it_went_in(index: NoteIndex) -> None:
         confidence=0.5,
         evidence="they said so",
     )
-    index.update([Row("a.md", STAMP, "d", memory, fingerprint="f")])
+    index.update([NoteRow("a.md", STAMP, "d", memory, fingerprint="f")])
     assert search(index, "zebra").matches[0].memory == memory
-    assert index.by_path("a.md") == Row("a.md", STAMP, "d", memory, fingerprint="f")
+    assert index.by_path("a.md") == NoteRow("a.md", STAMP, "d", memory, fingerprint="f")
 
 
 def test_a_search_gives_no_more_than_its_limit_and_the_best_ones(index: NoteIndex) -> None:
@@ -351,7 +351,7 @@ def test_the_syntax_of_the_full_text_index_means_nothing_in_a_query(index: NoteI
 @given(st.text(st.characters(categories=["L"]), min_size=1, max_size=10))
 def test_a_note_is_found_by_any_word_in_it_that_means_something(index: NoteIndex, word: str) -> None:
     index.update([row("it", f"before {word} after")])
-    if any(term.text.strip() for term in words.asked(word, 32)):
+    if any(term.text.strip() for term in words.query_terms(word, 32)):
         assert names(index, word) == ["it"]
 
 
@@ -374,14 +374,14 @@ def test_a_note_that_is_gone_is_not_found(index: NoteIndex) -> None:
 
 def test_a_moved_note_is_found_once_at_its_new_place(index: NoteIndex) -> None:
     fill(index, it="zebra")
-    moved = Row("elsewhere/it.md", STAMP, "d", row("it", "zebra").memory)
+    moved = NoteRow("elsewhere/it.md", STAMP, "d", row("it", "zebra").memory)
     index.update([moved], gone=["memories/it.md"])
     assert [match.path for match in search(index, "zebra").matches] == ["elsewhere/it.md"]
 
 
 def test_a_note_that_became_unreadable_is_found_no_more(index: NoteIndex) -> None:
     fill(index, it="zebra")
-    index.update([Row("memories/it.md", STAMP, "", None, problem="half-typed")])
+    index.update([NoteRow("memories/it.md", STAMP, "", None, problem="half-typed")])
     assert names(index, "zebra") == []
     assert index.by_id("it") == []
 
@@ -397,7 +397,7 @@ def test_an_update_that_fails_changes_nothing(index: NoteIndex) -> None:
 def test_a_new_stamp_changes_nothing_else(index: NoteIndex) -> None:
     fill(index, it="zebra", other="lion")
     before = index.stamps()
-    index.restamp([Row("memories/it.md", (7, 8, 9), "ignored", None)])
+    index.restamp([NoteRow("memories/it.md", (7, 8, 9), "ignored", None)])
     assert index.stamps() == before | {"memories/it.md": ((7, 8, 9), "digest of zebra")}
     assert names(index, "zebra") == ["it"]
 
@@ -410,20 +410,20 @@ def test_what_one_connection_writes_another_finds(index: NoteIndex) -> None:
 
 
 def test_an_index_begun_for_something_else_is_emptied(index: NoteIndex) -> None:
-    index.begin("one vault")
+    index.reset_for("one vault")
     fill(index, it="zebra")
     index.set_meta("built_for", "x")
-    index.begin("another vault")
+    index.reset_for("another vault")
     assert (index.count(), index.stamps(), index.meta("built_for"), names(index, "zebra")) == (0, {}, "", [])
     fill(index, it="zebra")
     assert names(index, "zebra") == ["it"]
 
 
 def test_an_index_begun_by_somebody_else_for_the_same_is_completed_not_emptied(index: NoteIndex) -> None:
-    index.begin("one vault")
+    index.reset_for("one vault")
     fill(index, it="zebra")
     other = NoteIndex(index.path)
-    other.begin("one vault")
+    other.reset_for("one vault")
     assert names(other, "zebra") == ["it"]
     other.close()
 
@@ -445,7 +445,7 @@ def test_what_is_noted_about_the_index_is_kept(index: NoteIndex) -> None:
 # --- by id --------------------------------------------------------------------------------------------------------
 
 
-def ids(rows: list[Row]) -> list[str]:
+def ids(rows: list[NoteRow]) -> list[str]:
     return [each.memory.id for each in rows if each.memory]
 
 
@@ -472,12 +472,12 @@ def test_a_note_is_known_by_the_beginning_of_its_id(index: NoteIndex, prefix: st
 
 def test_two_files_with_one_id_are_both_known(index: NoteIndex) -> None:
     twin = row("3f2c9a1e-aaaa", "zebra").memory
-    index.update([Row("b.md", STAMP, "", twin), Row("a.md", STAMP, "", twin)])
+    index.update([NoteRow("b.md", STAMP, "", twin), NoteRow("a.md", STAMP, "", twin)])
     assert [each.path for each in index.by_id("3f2c9a1e-aaaa")] == ["a.md", "b.md"]
 
 
 def test_a_note_is_known_by_the_fingerprint_of_its_statement(index: NoteIndex) -> None:
-    index.update([Row("a.md", STAMP, "", row("it", "zebra").memory, fingerprint="f")])
+    index.update([NoteRow("a.md", STAMP, "", row("it", "zebra").memory, fingerprint="f")])
     assert ids(index.by_fingerprint("f")) == ["it"]
     assert index.by_fingerprint("g") == []
 

@@ -115,7 +115,7 @@ def test_what_is_a_matter_of_spelling_rather_than_of_marks_is_not_folded(vault: 
 
 
 def test_what_the_index_holds_of_these_notes_is_what_this_derivation_makes_of_them() -> None:
-    held = "\n".join(map(words.indexed, NOTES.values()))
+    held = "\n".join(map(words.index_text, NOTES.values()))
     assert (refresh.DERIVATION, zlib.crc32(held.encode())) == (5, 0x9707293E), (
         "other words: raise DERIVATION, then change this"
     )

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from memem.core.memory import Memory, id8_of
 from memem.search import ranking as module
 from memem.search.dates.query import When
-from memem.search.ranking import BEST, LINKED, NONE, Leaning, leaned, matches_path
+from memem.search.ranking import BEST, LINKED, NO_BOOSTS, Boosts, apply_boosts, matches_path
 from memem.state import usefulness
 from tests.builders import examples
 
 MARCH = When(date(2026, 3, 1), date(2026, 3, 31))
-EVERYTHING = Leaning("shop", ("src/auth/token.py",), MARCH)
+EVERYTHING = Boosts("shop", ("src/auth/token.py",), MARCH)
 LEAST_USE, MOST_USE = usefulness.multiplier(1_000_000, 0), usefulness.multiplier(1_000_000, 1_000_000)
 
 
@@ -29,8 +29,8 @@ def link(name: str) -> str:
     return f"[[a-note-{name.ljust(8, '-')}]]"
 
 
-def nudged(one: Memory, leaning: Leaning = EVERYTHING, score: float = 0.5) -> float:
-    return leaned([score], [one], leaning)[0]
+def nudged(one: Memory, leaning: Boosts = EVERYTHING, score: float = 0.5) -> float:
+    return apply_boosts([score], [one], leaning)[0]
 
 
 # --- each nudge ---------------------------------------------------------------------------------------------------
@@ -58,30 +58,32 @@ def test_each_nudge_counts_what_it_says(fields: dict[str, Any], factor: float) -
 
 
 def test_usefulness_is_a_factor_of_the_memory_that_has_one() -> None:
-    useful = Leaning(useful={memory("a").id: 1.05, memory("b").id: 0.95})
+    useful = Boosts(useful={memory("a").id: 1.05, memory("b").id: 0.95})
     plain, better, worse = (nudged(memory(name), useful) for name in ("c", "a", "b"))
     assert better == pytest.approx(plain * 1.05)
     assert worse == pytest.approx(plain * 0.95)
 
 
 def test_where_nothing_is_known_nothing_is_nudged() -> None:
-    scores = leaned([0.4, 0.2], [memory("a"), memory("b", project="shop", paths=("x.py",), created="2026-03-09")], NONE)
+    scores = apply_boosts(
+        [0.4, 0.2], [memory("a"), memory("b", project="shop", paths=("x.py",), created="2026-03-09")], NO_BOOSTS
+    )
     assert scores[0] == pytest.approx(2 * scores[1])
 
 
 def test_the_time_that_is_asked_about_puts_what_held_then_before_what_did_not() -> None:
     then, later = memory("then", created="2026-03-09"), memory("later", created="2026-05-09")
-    scores = leaned([0.5, 0.5], [then, later], EVERYTHING)
+    scores = apply_boosts([0.5, 0.5], [then, later], EVERYTHING)
     assert scores[0] > scores[1]
 
 
 def test_whoever_asks_for_the_past_is_shown_what_is_over_but_not_before_what_replaced_it() -> None:
     old, new = memory("old", superseded_by=link("new"), status="deprecated"), memory("new")
     for relevance in ([0.9, 0.3], [0.3, 0.9]):
-        now, past = (leaned(relevance, [old, new], Leaning(when=When(past=is_past))) for is_past in (False, True))
+        now, past = (apply_boosts(relevance, [old, new], Boosts(when=When(past=is_past))) for is_past in (False, True))
         assert past[0] <= past[1] == now[1]
         assert past[0] >= now[0]
-    assert nudged(old, Leaning(when=When(past=True))) == nudged(new, Leaning())
+    assert nudged(old, Boosts(when=When(past=True))) == nudged(new, Boosts())
 
 
 @pytest.mark.parametrize(
@@ -145,10 +147,10 @@ def test_whatever_speaks_for_another_twice_the_relevance_wins(
     ours, theirs = memory("z", **better), memory("a", **worse)
     useful = {ours.id: use[0], theirs.id: use[1]}
     others = [memory(f"best{number}" if number else "best") for number in range(BEST if more else 0)]
-    scores = leaned(
+    scores = apply_boosts(
         [2 * relevance, relevance, *(2 * relevance for _ in others)],
         [ours, theirs, *others],
-        Leaning("shop", ("src/x.py",), MARCH, useful),
+        Boosts("shop", ("src/x.py",), MARCH, useful),
     )
     assert scores[0] > scores[1]
 
@@ -157,7 +159,7 @@ def test_whatever_speaks_for_another_twice_the_relevance_wins(
 def test_no_score_is_below_nothing_or_above_one(parts: list[tuple[float, dict[str, Any], float]]) -> None:
     memories = [memory(str(number), **fields) for number, (_, fields, _) in enumerate(parts)]
     useful = {each.id: use for each, (_, _, use) in zip(memories, parts, strict=True)}
-    scores = leaned([score for score, *_ in parts], memories, Leaning("shop", ("src/x.py",), MARCH, useful))
+    scores = apply_boosts([score for score, *_ in parts], memories, Boosts("shop", ("src/x.py",), MARCH, useful))
     assert all(0 <= score <= 1 for score in scores)
 
 
@@ -167,7 +169,7 @@ def test_no_score_is_below_nothing_or_above_one(parts: list[tuple[float, dict[st
 def raised(*memories: Memory, scores: Sequence[float] = (0.9, 0.8, 0.7, 0.3)) -> float:
     """By how much the last of four is raised."""
     plain = [memory(each.title) for each in memories]
-    return leaned(scores, memories, NONE)[-1] / leaned(scores, plain, NONE)[-1]
+    return apply_boosts(scores, memories, NO_BOOSTS)[-1] / apply_boosts(scores, plain, NO_BOOSTS)[-1]
 
 
 @pytest.mark.parametrize("best", range(BEST))
@@ -184,17 +186,17 @@ def pair(one: str, other: str) -> tuple[str, str]:
 @pytest.mark.parametrize("best", "abc")
 def test_what_the_graph_holds_together_with_one_of_the_best_is_raised_as_much_as_by_a_link(best: str) -> None:
     memories, scores = list(map(memory, "abcd")), (0.9, 0.8, 0.7, 0.3)
-    alone = leaned(scores, memories, NONE)
-    held = leaned(scores, memories, Leaning(linked={pair(best, "d")}))
+    alone = apply_boosts(scores, memories, NO_BOOSTS)
+    held = apply_boosts(scores, memories, Boosts(linked={pair(best, "d")}))
     assert held == [*alone[:3], pytest.approx(alone[3] * LINKED)]
     also = [*memories[:3], memory("d", related=(link(best),))]
-    assert leaned(scores, also, Leaning(linked={pair(best, "d")})) == held
+    assert apply_boosts(scores, also, Boosts(linked={pair(best, "d")})) == held
 
 
 def test_what_the_graph_holds_together_among_the_others_or_the_best_raises_nothing() -> None:
     memories, scores = list(map(memory, "abcde")), (0.9, 0.8, 0.7, 0.3, 0.3)
-    held = Leaning(linked={pair("d", "e"), pair("a", "b"), pair("a", "z")})
-    assert leaned(scores, memories, held) == leaned(scores, memories, NONE)
+    held = Boosts(linked={pair("d", "e"), pair("a", "b"), pair("a", "z")})
+    assert apply_boosts(scores, memories, held) == apply_boosts(scores, memories, NO_BOOSTS)
 
 
 def test_a_link_to_what_is_not_among_the_best_raises_nothing() -> None:
@@ -210,7 +212,7 @@ def test_several_links_raise_no_more_than_one() -> None:
 def test_the_best_do_not_raise_each_other() -> None:
     linked = [memory("a", related=(link("b"),)), memory("b", related=(link("a"),)), memory("c"), memory("d")]
     scores = (0.5, 0.4, 0.3, 0.2)
-    assert leaned(scores, linked, NONE) == leaned(scores, list(map(memory, "abcd")), NONE)
+    assert apply_boosts(scores, linked, NO_BOOSTS) == apply_boosts(scores, list(map(memory, "abcd")), NO_BOOSTS)
 
 
 @settings(max_examples=examples(60))
@@ -221,8 +223,8 @@ def test_what_is_raised_comes_at_most_that_much_before_what_it_is_linked_with(
     names = [str(number) for number in range(len(scores))]
     links = [data.draw(st.lists(st.sampled_from(names), max_size=2)) for _ in names]
     memories = [memory(name, related=tuple(map(link, each))) for name, each in zip(names, links, strict=True)]
-    plain = leaned(scores, [memory(name) for name in names], NONE)
-    linked = leaned(scores, memories, NONE)
+    plain = apply_boosts(scores, [memory(name) for name in names], NO_BOOSTS)
+    linked = apply_boosts(scores, memories, NO_BOOSTS)
     best = sorted(plain)[-BEST:]
     for before, after in zip(plain, linked, strict=True):
         assert before <= after <= before * LINKED + 1e-12
@@ -234,9 +236,9 @@ def test_which_are_the_best_of_equals_does_not_depend_on_the_order_they_come_in(
     names = ("a", "b", "c", "d")
     memories = [*map(memory, names), memory("e", related=(link("d"),))]
     scores = [0.5, 0.5, 0.5, 0.5, 0.3]
-    plain = dict(zip(memories, leaned(scores, memories, NONE), strict=True))
+    plain = dict(zip(memories, apply_boosts(scores, memories, NO_BOOSTS), strict=True))
     mixed = [memories[place] for place in order]
-    assert dict(zip(mixed, leaned([scores[place] for place in order], mixed, NONE), strict=True)) == plain
+    assert dict(zip(mixed, apply_boosts([scores[place] for place in order], mixed, NO_BOOSTS), strict=True)) == plain
 
 
 # --- what was superseded ------------------------------------------------------------------------------------------
@@ -256,11 +258,11 @@ def test_what_was_superseded_never_scores_above_its_successor_in_a_chain_of_any_
     ]
     found = list(zip(scores, chain, strict=True))
     random.shuffle(found)
-    leaning = Leaning("shop", ("src/x.py",), When(past=past))
-    leant = leaned([score for score, _ in found], [each for _, each in found], leaning)
+    leaning = Boosts("shop", ("src/x.py",), When(past=past))
+    leant = apply_boosts([score for score, _ in found], [each for _, each in found], leaning)
     by_name = dict(zip((each.title for _, each in found), leant, strict=True))
     in_order = [by_name[str(at)] for at in range(len(scores))]
-    assert all(older <= module.BEHIND * newer for older, newer in pairwise(in_order))
+    assert all(older <= module.SUPERSEDED_CAP * newer for older, newer in pairwise(in_order))
 
 
 @pytest.mark.parametrize("length", [1, 2, 3])
@@ -268,9 +270,9 @@ def test_notes_that_superseded_each_other_in_a_loop_are_all_as_good_as_the_least
     names = "abc"[:length]
     loop = [memory(name, superseded_by=link(names[(at + 1) % length])) for at, name in enumerate(names)]
     outside = memory("before", superseded_by=link("a"))
-    scores = leaned([*(0.9, 0.5, 0.2)[:length], 0.8], [*loop, outside], NONE)
+    scores = apply_boosts([*(0.9, 0.5, 0.2)[:length], 0.8], [*loop, outside], NO_BOOSTS)
     assert len(set(scores[:length])) == 1
-    assert scores[-1] <= module.BEHIND * scores[0]
+    assert scores[-1] <= module.SUPERSEDED_CAP * scores[0]
 
 
 @given(st.lists(st.floats(0.01, 1), min_size=6, max_size=6), st.permutations(range(6)))
@@ -279,18 +281,20 @@ def test_what_leads_into_a_loop_is_behind_it_in_whichever_order_they_come(
 ) -> None:
     after = {"a": "b", "b": "c", "c": "d", "d": "e", "e": "c", "z": ""}
     memories = [memory(name, superseded_by=link(then) if then else "") for name, then in after.items()]
-    leant = leaned([scores[at] for at in order], [memories[at] for at in order], NONE)
+    leant = apply_boosts([scores[at] for at in order], [memories[at] for at in order], NO_BOOSTS)
     found = {memories[at].title: score for at, score in zip(order, leant, strict=True)}
     assert found["c"] == found["d"] == found["e"]
-    assert found["a"] <= module.BEHIND * found["b"]
-    assert found["b"] <= module.BEHIND * found["c"]
+    assert found["a"] <= module.SUPERSEDED_CAP * found["b"]
+    assert found["b"] <= module.SUPERSEDED_CAP * found["c"]
 
 
 def test_two_that_one_memory_superseded_are_both_behind_it() -> None:
     memories = [memory("a", superseded_by=link("c")), memory("b", superseded_by=link("c")), memory("c")]
-    first, second, last = leaned([1.0, 0.9, 0.2], memories, NONE)
-    assert first == second == module.BEHIND * last
+    first, second, last = apply_boosts([1.0, 0.9, 0.2], memories, NO_BOOSTS)
+    assert first == second == module.SUPERSEDED_CAP * last
 
 
 def test_a_successor_that_was_not_found_bounds_nothing() -> None:
-    assert nudged(memory(superseded_by=link("gone")), NONE) == pytest.approx(nudged(memory(), NONE) * module.SET_ASIDE)
+    assert nudged(memory(superseded_by=link("gone")), NO_BOOSTS) == pytest.approx(
+        nudged(memory(), NO_BOOSTS) * module.SET_ASIDE
+    )

@@ -103,14 +103,14 @@ def test_an_empty_query_is_refused_before_anything_is_encoded(garage: Workspace,
 
 
 def test_a_query_foreseen_is_computed_once(garage: Workspace, encoder: FakeEncoder) -> None:
-    find.foresee(garage, PARAPHRASE)
+    find.start_query_vector(garage, PARAPHRASE)
     assert found(garage) == [MENDED]
     assert encoder.queries == [PARAPHRASE]
 
 
 def test_the_beginning_of_an_endless_prompt_is_what_is_asked(garage: Workspace, encoder: FakeEncoder) -> None:
     find.search(garage, "automobile " * 10_000)
-    assert encoder.queries == [("automobile " * (find.QUERY_CHARACTERS // 11)).rstrip()]
+    assert encoder.queries == [("automobile " * (find.MAX_QUERY_CHARS // 11)).rstrip()]
 
 
 # --- what may be seen ---------------------------------------------------------------------------------------------
@@ -142,7 +142,7 @@ def test_meaning_sees_what_words_may_see(
     if changes:
         write.edit(garage, hit.id, **changes)
     assert found(garage) == [MENDED] * searched
-    assert [each.body for each in find.eligible(garage, PARAPHRASE, "shop")] == [MENDED] * unasked
+    assert [each.body for each in find.rank_candidates(garage, PARAPHRASE, "shop")] == [MENDED] * unasked
 
 
 @pytest.mark.parametrize("change", [{"status": "deprecated"}, {"status": "stale"}])
@@ -290,10 +290,12 @@ def started(monkeypatch: pytest.MonkeyPatch, meant: Workspace, clock: SteppingCl
 @pytest.fixture
 def _much(monkeypatch: pytest.MonkeyPatch) -> None:
     """Three passages are too many to be encoded on the spot."""
-    monkeypatch.setattr(meaning, "AT_ONCE", 2)
+    monkeypatch.setattr(meaning, "MAX_INLINE_PASSAGES", 2)
 
 
-@pytest.mark.parametrize(("new", "encoded"), [(meaning.PROMPTLY, True), (meaning.PROMPTLY + 1, False)])
+@pytest.mark.parametrize(
+    ("new", "encoded"), [(meaning.MAX_PROMPT_PASSAGES, True), (meaning.MAX_PROMPT_PASSAGES + 1, False)]
+)
 def test_a_prompt_that_will_not_wait_for_long_leaves_all_but_a_few_passages_to_others(
     meant: Workspace, encoder: FakeEncoder, new: int, encoded: bool
 ) -> None:
@@ -306,7 +308,7 @@ def test_a_prompt_that_will_not_wait_for_long_leaves_all_but_a_few_passages_to_o
     assert not hits.degraded
     meant.wanted_until = float("inf")
     find.search(meant, "an automobile that was mended")
-    assert meaning.look_up(meant) == 0, "whoever has time sees to the rest"
+    assert meaning.update_pending(meant) == 0, "whoever has time sees to the rest"
 
 
 @pytest.mark.usefixtures("_much", "started")
@@ -357,8 +359,8 @@ def test_with_a_few_missing_among_many_meaning_keeps_its_part(
     garage: Workspace, started: list[tuple[str, ...]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert found(garage) == [MENDED]
-    monkeypatch.setattr(meaning, "AT_ONCE", 2)
-    monkeypatch.setattr(meaning, "MOST_MISSING", 0.5)
+    monkeypatch.setattr(meaning, "MAX_INLINE_PASSAGES", 2)
+    monkeypatch.setattr(meaning, "MAX_MISSING_SHARE", 0.5)
     for number in range(3):
         save.save(garage, f"Beach number {number} is sandy.")
     hits = find.search(garage, "walrus beach")
@@ -373,7 +375,7 @@ def test_with_a_few_missing_among_many_meaning_keeps_its_part(
     [(0, 0, True), (32, 32, True), (33, 600, False), (33, 660, True), (500, 10_000, True), (501, 10_000, False)],
 )
 def test_meaning_has_its_part_while_few_or_a_twentieth_are_missing(missing: int, total: int, enough: bool) -> None:
-    assert meaning.suffice(missing, total) == enough
+    assert meaning.has_enough_vectors(missing, total) == enough
 
 
 # --- what goes wrong ----------------------------------------------------------------------------------------------
@@ -548,15 +550,15 @@ def meanwhile(garage: Workspace, monkeypatch: pytest.MonkeyPatch) -> Iterator[li
     found(garage)
     doing: list[Callable[[Workspace], object]] = []
     other = open_workspace(actor="other", home=garage.settings.home, vault=garage.settings.vault, clock=garage.clock)
-    real = meaning.near
+    real = meaning.find_by_meaning
 
-    def near(*arguments: Any) -> meaning.Near:
+    def near(*arguments: Any) -> meaning.MeaningMatches:
         result = real(*arguments)
         while doing:
             doing.pop()(other)
         return result
 
-    monkeypatch.setattr(meaning, "near", near)
+    monkeypatch.setattr(meaning, "find_by_meaning", near)
     yield doing
     other.close()
 
@@ -607,15 +609,15 @@ def test_what_one_model_has_encoded_is_not_taken_for_done_by_another(
     real = encoder.passages
 
     def passages(texts: Sequence[str]) -> Any:
-        meaning.look_up(other)  # now everything is about the other model
+        meaning.update_pending(other)  # now everything is about the other model
         return real(texts)
 
     monkeypatch.setattr(encoder, "passages", passages)
-    meaning.look_up(garage)
+    meaning.update_pending(garage)
     meaning.encode_some(garage, 10)
-    assert meaning.look_up(other) == len(OTHERS) + 1
+    assert meaning.update_pending(other) == len(OTHERS) + 1
     other.close()
-    assert meaning.look_up(garage) == 0
+    assert meaning.update_pending(garage) == 0
 
 
 def test_an_encoder_that_fails_on_notes_leaves_keywords(

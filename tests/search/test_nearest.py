@@ -14,8 +14,8 @@ from memem.core.memory import Memory
 from memem.search import nearest as nearest_module
 from memem.search import passages
 from memem.search.encoders.interface import Vectors
-from memem.search.nearest import nearest
-from memem.search.notes import NoteIndex, Row
+from memem.search.nearest import find_closest
+from memem.search.notes import NoteIndex, NoteRow
 from memem.search.query import Scope
 from memem.search.vectors import VectorStore
 from tests.builders import examples
@@ -42,8 +42,8 @@ class Library:
         """A note with these passages; returns its row."""
         body = "\n\n".join(map(_text, numbers))
         memory = Memory(id=str(len(self.notes)), title="", body=body, **fields)
-        self.index.update([Row(f"{memory.id}.md", (1, 2, 3), "", memory)])
-        assert passages.passages(memory) == list(dict.fromkeys(map(_text, numbers)))
+        self.index.update([NoteRow(f"{memory.id}.md", (1, 2, 3), "", memory)])
+        assert passages.split_passages(memory) == list(dict.fromkeys(map(_text, numbers)))
         row = self.row(memory.id)
         self.notes[row] = (memory, numbers)
         return row
@@ -54,7 +54,7 @@ class Library:
 
     def encode(self, given: Mapping[int, Any]) -> None:
         rows = np.array([_unit(each) for each in given.values()], np.float32).reshape(-1, DIMENSIONS)
-        self.store.add([passages.key(_text(number)) for number in given], rows)
+        self.store.add([passages.passage_key(_text(number)) for number in given], rows)
         self.vectors |= dict(zip(given, rows, strict=True))
 
     def row(self, identity: str) -> int:
@@ -65,7 +65,7 @@ class Library:
         self, query: Vectors = QUERY, scope: Scope = ALL, limit: int = 10, also: Collection[int] = ()
     ) -> dict[int, float]:
         with self.store.reading() as view:
-            return nearest(self.index.passages, view, query, scope, limit, also)
+            return find_closest(self.index.passages, view, query, scope, limit, also)
 
     def cosine(self, row: int, query: Vectors) -> float | None:
         """That of the note's best passage, the slow way; None when none of them has a vector."""
@@ -207,13 +207,13 @@ def test_a_scope_too_small_to_be_met_on_the_way_down_is_asked_by_itself(
 ) -> None:
     monkeypatch.setattr(nearest_module, "DEEPEST_LOOK", 3)
     scopes: list[Scope] = []
-    real = library.index.passages.within
+    real = library.index.passages.in_scope
 
     def within(scope: Scope) -> list[tuple[bytes, int]]:
         scopes.append(scope)
         return real(scope)
 
-    monkeypatch.setattr(library.index.passages, "within", within)
+    monkeypatch.setattr(library.index.passages, "in_scope", within)
     library.encode({number: (10, number, 0) for number in range(notes)})
     rows = [library.note(number, project="zoo" if number == notes - 1 else "shop") for number in range(notes)]
     near = library.near(scope=Scope(("zoo",)), limit=2)

@@ -11,8 +11,8 @@ from memem.core import sqlite
 from memem.core.errors import IndexDamaged
 from memem.core.memory import Memory
 from memem.search import passages
-from memem.search.notes import NoteIndex, Row
-from memem.search.passages import key
+from memem.search.notes import NoteIndex, NoteRow
+from memem.search.passages import passage_key
 from memem.search.query import Scope
 
 ALL = Scope(archive=True)
@@ -22,7 +22,7 @@ ALL = Scope(archive=True)
 def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[NoteIndex]:
     monkeypatch.setattr(passages, "PASSAGE_SIZE", 4)  # a paragraph of one word is a passage
     opened = NoteIndex(tmp_path / "cache" / "index.db")
-    opened.passages.begin("s")
+    opened.passages.reset_pending("s")
     yield opened
     opened.close()
 
@@ -30,7 +30,7 @@ def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[NoteIndex
 def save(index: NoteIndex, name: str, *words: str, **fields: Any) -> int:
     """A note with a passage for each of the (ten-letter) words; returns its row."""
     memory = Memory(id=name, title="", body="\n\n".join(words), **fields)
-    index.update([Row(f"{name}.md", (1, 2, 3), "", memory)])
+    index.update([NoteRow(f"{name}.md", (1, 2, 3), "", memory)])
     query = "SELECT row FROM notes WHERE id = ?"
     return int(index._connection.execute(query, (name,)).fetchone()[0])
 
@@ -40,7 +40,7 @@ def remove(index: NoteIndex, name: str) -> None:
 
 
 def keys(*words: str) -> set[bytes]:
-    return {key(word) for word in words}
+    return {passage_key(word) for word in words}
 
 
 def pending(index: NoteIndex) -> set[bytes]:
@@ -80,13 +80,13 @@ def test_a_passage_of_two_notes_stays_when_one_of_them_goes(index: NoteIndex) ->
 )
 def test_a_note_that_is_never_found_holds_nothing(index: NoteIndex, memory: Memory | None) -> None:
     save(index, "a", ONE)
-    index.update([Row("a.md", (1, 2, 3), "", memory, problem="" if memory else "half-typed")])
+    index.update([NoteRow("a.md", (1, 2, 3), "", memory, problem="" if memory else "half-typed")])
     assert index.passages.keys() == pending(index) == set()
 
 
 def test_an_index_begun_anew_holds_nothing(index: NoteIndex) -> None:
     save(index, "a", ONE)
-    index.begin("another vault")
+    index.reset_for("another vault")
     assert index.passages.keys() == pending(index) == set()
 
 
@@ -118,8 +118,8 @@ def rows(index: NoteIndex) -> dict[str, int]:
 def test_the_holders_of_passages_are_those_in_the_scope(
     index: NoteIndex, rows: dict[str, int], scope: Scope, expected: set[tuple[str, str]]
 ) -> None:
-    pairs = index.passages.holders([key(TWO), key(THREE), key("nobody's")], scope)
-    assert sorted(pairs) == sorted((key(text), rows[name]) for name, text in expected)
+    pairs = index.passages.holders([passage_key(TWO), passage_key(THREE), passage_key("nobody's")], scope)
+    assert sorted(pairs) == sorted((passage_key(text), rows[name]) for name, text in expected)
 
 
 @pytest.mark.parametrize(
@@ -135,21 +135,27 @@ def test_the_holders_of_passages_are_those_in_the_scope(
 def test_all_passages_of_a_scope_are_given_with_their_rows(
     index: NoteIndex, rows: dict[str, int], scope: Scope, expected: set[tuple[str, str]]
 ) -> None:
-    assert sorted(index.passages.within(scope)) == sorted((key(text), rows[name]) for name, text in expected)
+    assert sorted(index.passages.in_scope(scope)) == sorted((passage_key(text), rows[name]) for name, text in expected)
 
 
 def test_the_passages_of_given_rows_are_theirs(index: NoteIndex, rows: dict[str, int]) -> None:
-    pairs = index.passages.of([rows["a"], rows["d"], 999])
-    assert sorted(pairs) == sorted([(key(ONE), rows["a"]), (key(TWO), rows["a"]), (key(FOUR), rows["d"])])
-    assert index.passages.of([]) == []
+    pairs = index.passages.of_rows([rows["a"], rows["d"], 999])
+    assert sorted(pairs) == sorted(
+        [(passage_key(ONE), rows["a"]), (passage_key(TWO), rows["a"]), (passage_key(FOUR), rows["d"])]
+    )
+    assert index.passages.of_rows([]) == []
 
 
 def test_more_are_asked_for_than_one_statement_takes(index: NoteIndex, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sqlite, "MOST_VALUES", 2)
     words = [f"number{number:04}" for number in range(5)]
     rows = [save(index, word, word) for word in words]
-    expected = sorted(zip(map(key, words), rows, strict=True))
-    assert sorted(index.passages.of(rows)) == sorted(index.passages.holders(list(map(key, words)), Scope())) == expected
+    expected = sorted(zip(map(passage_key, words), rows, strict=True))
+    assert (
+        sorted(index.passages.of_rows(rows))
+        == sorted(index.passages.holders(list(map(passage_key, words)), Scope()))
+        == expected
+    )
 
 
 # --- what waits for a vector --------------------------------------------------------------------------------------
@@ -157,76 +163,76 @@ def test_more_are_asked_for_than_one_statement_takes(index: NoteIndex, monkeypat
 
 def test_whatever_comes_in_waits_and_nobody_has_looked_it_up(index: NoteIndex) -> None:
     save(index, "a", ONE, TWO)
-    assert index.passages.pending() == 2
-    assert set(index.passages.unknown()) == keys(ONE, TWO)
+    assert index.passages.count_pending() == 2
+    assert set(index.passages.unchecked()) == keys(ONE, TWO)
 
 
 def test_what_has_a_vector_waits_no_more_and_what_has_none_is_not_looked_up_again(index: NoteIndex) -> None:
     save(index, "a", ONE, TWO, THREE)
-    index.passages.mark("s", [key(ONE)], [key(TWO)])
+    index.passages.mark("s", [passage_key(ONE)], [passage_key(TWO)])
     assert pending(index) == keys(TWO, THREE)
-    assert set(index.passages.unknown()) == keys(THREE)
+    assert set(index.passages.unchecked()) == keys(THREE)
     assert index.passages.keys() == keys(ONE, TWO, THREE)
 
 
 def test_an_updated_note_waits_again_for_all_its_passages_and_no_longer_for_the_old(index: NoteIndex) -> None:
     save(index, "a", ONE, TWO)
-    index.passages.mark("s", [key(ONE)], [key(TWO)])
+    index.passages.mark("s", [passage_key(ONE)], [passage_key(TWO)])
     save(index, "a", ONE, THREE)
-    assert pending(index) == set(index.passages.unknown()) == keys(ONE, THREE)
+    assert pending(index) == set(index.passages.unchecked()) == keys(ONE, THREE)
 
 
 def test_what_is_known_to_have_no_vector_stays_so_when_another_note_holds_it_too(index: NoteIndex) -> None:
     save(index, "a", ONE)
-    index.passages.mark("s", [], [key(ONE)])
+    index.passages.mark("s", [], [passage_key(ONE)])
     save(index, "b", ONE)
-    assert (index.passages.pending(), index.passages.unknown()) == (1, [])
+    assert (index.passages.count_pending(), index.passages.unchecked()) == (1, [])
 
 
 def test_a_note_that_goes_waits_for_nothing(index: NoteIndex) -> None:
     save(index, "a", ONE, TWO)
-    index.passages.mark("s", [key(ONE)])
+    index.passages.mark("s", [passage_key(ONE)])
     remove(index, "a")
-    assert index.passages.pending() == 0
+    assert index.passages.count_pending() == 0
 
 
 def test_for_another_model_everything_waits_again(index: NoteIndex) -> None:
     save(index, "a", ONE, TWO)
     save(index, "b", TWO, THREE)
-    index.passages.mark("s", [key(ONE)], [key(TWO)])
-    index.passages.begin("s")
-    assert pending(index) == set(index.passages.unknown()) == keys(ONE, TWO, THREE)
+    index.passages.mark("s", [passage_key(ONE)], [passage_key(TWO)])
+    index.passages.reset_pending("s")
+    assert pending(index) == set(index.passages.unchecked()) == keys(ONE, TWO, THREE)
 
 
 def test_what_is_marked_that_nobody_holds_changes_nothing(index: NoteIndex) -> None:
     save(index, "a", ONE)
-    index.passages.mark("s", [key(TWO)], [key(THREE)])
-    assert pending(index) == set(index.passages.unknown()) == keys(ONE)
+    index.passages.mark("s", [passage_key(TWO)], [passage_key(THREE)])
+    assert pending(index) == set(index.passages.unchecked()) == keys(ONE)
 
 
 def test_what_was_seen_in_another_store_is_worth_nothing(index: NoteIndex) -> None:
     save(index, "a", ONE, TWO)
-    index.passages.mark("another", [key(ONE)], [key(TWO)])
-    assert pending(index) == set(index.passages.unknown()) == keys(ONE, TWO)
-    index.passages.begin("another")
-    assert index.passages.store() == "another"
-    index.passages.mark("another", [key(ONE)])
+    index.passages.mark("another", [passage_key(ONE)], [passage_key(TWO)])
+    assert pending(index) == set(index.passages.unchecked()) == keys(ONE, TWO)
+    index.passages.reset_pending("another")
+    assert index.passages.store_id() == "another"
+    index.passages.mark("another", [passage_key(ONE)])
     assert pending(index) == keys(TWO)
 
 
 def test_the_notes_that_wait_are_those_with_a_passage_that_waits(index: NoteIndex) -> None:
     for name, words in (("a", (ONE, TWO)), ("b", (TWO,)), ("c", (THREE,)), ("d", (FOUR,))):
         save(index, name, *words)
-    index.passages.mark("s", [key(ONE), key(THREE)])
-    assert [memory.id for memory in index.waiting(10)] == ["a", "b", "d"]
-    assert [memory.id for memory in index.waiting(2)] == ["a", "b"]
+    index.passages.mark("s", [passage_key(ONE), passage_key(THREE)])
+    assert [memory.id for memory in index.memories_without_vectors(10)] == ["a", "b", "d"]
+    assert [memory.id for memory in index.memories_without_vectors(2)] == ["a", "b"]
 
 
 def test_a_failed_update_leaves_passages_and_work_as_they_were(index: NoteIndex) -> None:
     save(index, "a", ONE)
     unfit = Memory(id="b", title="", body=TWO, tags=(object(),))  # type: ignore[arg-type]
     with pytest.raises(TypeError):
-        index.update([Row("b.md", (1, 2, 3), "", unfit)], gone=["a.md"])
+        index.update([NoteRow("b.md", (1, 2, 3), "", unfit)], gone=["a.md"])
     assert index.passages.keys() == pending(index) == keys(ONE)
 
 
@@ -239,13 +245,13 @@ def test_lost_tables_are_damage(index: NoteIndex) -> None:
     uses = (
         index.passages.count,
         index.passages.keys,
-        index.passages.pending,
-        lambda: index.passages.begin("s"),
-        index.passages.unknown,
-        lambda: index.passages.holders([key(ONE)], ALL),
-        lambda: index.passages.within(ALL),
-        lambda: index.passages.of([1]),
-        lambda: index.passages.mark("s", [key(ONE)]),
+        index.passages.count_pending,
+        lambda: index.passages.reset_pending("s"),
+        index.passages.unchecked,
+        lambda: index.passages.holders([passage_key(ONE)], ALL),
+        lambda: index.passages.in_scope(ALL),
+        lambda: index.passages.of_rows([1]),
+        lambda: index.passages.mark("s", [passage_key(ONE)]),
     )
     for use in uses:
         with pytest.raises(IndexDamaged, match="memem reindex"):

@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memem.core.memory import Memory
-from memem.search.passages import PASSAGE_SIZE, key, passages
+from memem.search.passages import PASSAGE_SIZE, passage_key, split_passages
 
 
 def texts(body: str, title: str = "") -> list[str]:
-    return passages(Memory(id="x", title=title, body=body))
+    return split_passages(Memory(id="x", title=title, body=body))
 
 
 def size(text: str) -> float:
@@ -131,17 +131,17 @@ def test_nothing_of_a_text_is_lost_and_no_passage_is_too_long(parts: list[tuple[
 def test_any_text_has_passages_that_are_all_different_and_have_keys(body: str, title: str) -> None:
     found = texts(body, title)
     assert found
-    assert len({key(text) for text in found}) == len(found)
+    assert len({passage_key(text) for text in found}) == len(found)
 
 
 # --- keys ---------------------------------------------------------------------------------------------------------
 
 
 def test_a_key_is_the_same_in_every_process_and_version() -> None:
-    assert key("Tokens are signed with RS256.").hex() == "a3064d280832b81bc81e873566f14de7"
+    assert passage_key("Tokens are signed with RS256.").hex() == "a3064d280832b81bc81e873566f14de7"
 
 
 def test_texts_that_differ_at_all_have_different_keys() -> None:
     different = ("", " ", "a", "A", "a ", "á", "a\u0301", "\ud800", "\udfff", "�")
-    assert len({key(text) for text in different}) == len(different)
-    assert {len(key(text)) for text in different} == {16}
+    assert len({passage_key(text) for text in different}) == len(different)
+    assert {len(passage_key(text)) for text in different} == {16}

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memem.core.memory import Memory
-from memem.search.query import RARE, Found, Match, Term, is_mostly_ascii, is_name
+from memem.search.query import RARE, NoteMatch, SearchMatches, Term, is_mostly_ascii, is_name
 from tests.builders import examples
 
 WALRUS, PIER, TICKET = Term("walrus"), Term("pier"), Term("ops-4821", literal=True)
@@ -21,9 +21,11 @@ _terms = st.builds(
 _frequencies = st.dictionaries(_terms, st.integers(min_value=0, max_value=50), max_size=8)
 
 
-def found(frequencies: dict[Term, int], notes: int = 100, *, multilingual: bool = False, body: str = "") -> Found:
-    match = Match("a.md", (0, 0, 0), Memory("3f2c9a1e", "", body), 1.0, ())
-    return Found((match,), frequencies, notes, multilingual)
+def found(
+    frequencies: dict[Term, int], notes: int = 100, *, multilingual: bool = False, body: str = ""
+) -> SearchMatches:
+    match = NoteMatch("a.md", (0, 0, 0), Memory("3f2c9a1e", "", body), 1.0, ())
+    return SearchMatches((match,), frequencies, notes, multilingual)
 
 
 def bigrams(*texts: str) -> list[Term]:
@@ -65,7 +67,7 @@ def test_a_name_is_an_identifier_that_stands_in_few_notes(term: Term, frequency:
 
 def test_where_nothing_is_asked_nothing_is_unknown() -> None:
     nothing = found({})
-    assert (nothing.asked, nothing.unknown, nothing.names_unknown) == (0, 0, False)
+    assert (nothing.total_weight, nothing.unknown_share, nothing.names_unknown) == (0, 0, False)
 
 
 @pytest.mark.parametrize(
@@ -75,11 +77,11 @@ def test_where_nothing_is_asked_nothing_is_unknown() -> None:
 def test_unknown_is_the_share_by_rarity_that_stands_in_no_note(
     frequencies: dict[Term, int], least: float, most: float
 ) -> None:
-    assert least <= found(frequencies).unknown <= most
+    assert least <= found(frequencies).unknown_share <= most
 
 
 def test_a_common_word_makes_up_for_less_than_a_rare_one() -> None:
-    assert found({WALRUS: 90, PIER: 0}).unknown > found({WALRUS: 1, PIER: 0}).unknown
+    assert found({WALRUS: 90, PIER: 0}).unknown_share > found({WALRUS: 1, PIER: 0}).unknown_share
 
 
 @pytest.mark.parametrize(
@@ -94,23 +96,23 @@ def test_of_a_script_without_spaces_as_many_missing_bigrams_as_could_be_no_words
     """数据库连接: 数据 and 连接 are words, the bigrams across them, 据库 and 库连, may be none."""
     said, across = bigrams("数据", "连接"), bigrams("据库", "库连")
     frequencies = dict.fromkeys(said, 1) | dict.fromkeys(across, 0)
-    assert found(frequencies).unknown < 0.15
-    assert found({replace(term, bigram=False): count for term, count in frequencies.items()}).unknown > 0.5
+    assert found(frequencies).unknown_share < 0.15
+    assert found({replace(term, bigram=False): count for term, count in frequencies.items()}).unknown_share > 0.5
 
 
 def test_of_a_prompt_whose_bigrams_are_all_unknown_everything_is_unknown() -> None:
-    assert found(dict.fromkeys(bigrams("数据", "据库", "库连", "连接"), 0)).unknown == pytest.approx(1)
+    assert found(dict.fromkeys(bigrams("数据", "据库", "库连", "连接"), 0)).unknown_share == pytest.approx(1)
 
 
 def test_what_does_not_count_covers_nothing_either_so_that_a_memory_may_hold_all_that_is_asked() -> None:
     said, across = bigrams("数据", "连接"), bigrams("据库")
     asked = found(dict.fromkeys(said, 1) | dict.fromkeys(across, 0))
-    assert sum(map(asked.weight, said)) == pytest.approx(asked.asked)
+    assert sum(map(asked.weight, said)) == pytest.approx(asked.total_weight)
 
 
 def test_missing_words_of_other_scripts_count_beside_bigrams() -> None:
     known = dict.fromkeys(bigrams("数据", "据库"), 1)
-    assert found(known | {WALRUS: 0}).unknown > 0.3 > found(known).unknown
+    assert found(known | {WALRUS: 0}).unknown_share > 0.3 > found(known).unknown_share
 
 
 @settings(max_examples=examples(60))
@@ -120,8 +122,8 @@ def test_what_is_unknown_is_between_nothing_and_all_and_what_is_asked_is_no_less
 ) -> None:
     asked = found(frequencies, notes=50)
     known = sum(asked.weight(term) for term, count in frequencies.items() if count)
-    assert -1e-9 <= asked.unknown <= 1 + 1e-9
-    assert asked.asked >= known - 1e-9
+    assert -1e-9 <= asked.unknown_share <= 1 + 1e-9
+    assert asked.total_weight >= known - 1e-9
 
 
 # --- scripts ------------------------------------------------------------------------------------------------------
@@ -141,7 +143,7 @@ def test_what_is_unknown_is_between_nothing_and_all_and_what_is_asked_is_no_less
 def test_the_encoder_has_to_read_both_the_query_and_the_note(
     query: str, body: str, multilingual: bool, expected: bool
 ) -> None:
-    assert found({Term(query): 1}, multilingual=multilingual, body=body).understood() == [expected]
+    assert found({Term(query): 1}, multilingual=multilingual, body=body).encoder_reads() == [expected]
 
 
 @pytest.mark.parametrize(

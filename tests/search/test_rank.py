@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from memem.core.memory import STATUSES, Hit, Memory
 from memem.search import ranking as module
-from memem.search.query import Found, Match, Term
-from memem.search.ranking import CHANCE, COSINE, FUSED, KEYWORDS, PASSAGE_CHARACTERS, Blend, Leaning, rank
+from memem.search.query import NoteMatch, SearchMatches, Term
+from memem.search.ranking import CHANCE, COSINE, FUSED, KEYWORDS, PASSAGE_CHARACTERS, Blend, Boosts, rank
 from tests.builders import examples
 
 ZEBRA, STRIPES, LITERAL = Term("zebra"), Term("stripes"), Term("ops-4821", literal=True)
@@ -20,20 +20,20 @@ MOST = module.SAME_PROJECT * module.PATH_MATCH * (1 + 2 * module.IMPORTANCE_STEP
 LEAST = module.SET_ASIDE * (1 - 2 * module.IMPORTANCE_STEP)
 
 
-def match(name: str, bm25: float = 1.0, terms: tuple[Term, ...] = (ZEBRA,), **fields: Any) -> Match:
-    return Match(f"{name}.md", (0, 0, 0), Memory(id=name, title=name, body="", **fields), bm25, terms)
+def match(name: str, bm25: float = 1.0, terms: tuple[Term, ...] = (ZEBRA,), **fields: Any) -> NoteMatch:
+    return NoteMatch(f"{name}.md", (0, 0, 0), Memory(id=name, title=name, body="", **fields), bm25, terms)
 
 
-def found(*matches: Match, notes: int = 100) -> Found:
-    return Found(matches, FREQUENCIES, notes)
+def found(*matches: NoteMatch, notes: int = 100) -> SearchMatches:
+    return SearchMatches(matches, FREQUENCIES, notes)
 
 
-def order(*matches: Match, project: str = "shop", files: tuple[str, ...] = ()) -> list[str]:
-    return [hit.id for hit in rank(found(*matches), Leaning(project, files))]
+def order(*matches: NoteMatch, project: str = "shop", files: tuple[str, ...] = ()) -> list[str]:
+    return [hit.id for hit in rank(found(*matches), Boosts(project, files))]
 
 
-def only(one: Match, **options: Any) -> Hit:
-    (hit,) = rank(found(one, **options), Leaning("shop"))
+def only(one: NoteMatch, **options: Any) -> Hit:
+    (hit,) = rank(found(one, **options), Boosts("shop"))
     return hit
 
 
@@ -41,7 +41,7 @@ def only(one: Match, **options: Any) -> Hit:
 
 
 def test_nothing_found_is_nothing_ranked() -> None:
-    assert rank(found(), Leaning("shop")) == []
+    assert rank(found(), Boosts("shop")) == []
 
 
 def test_the_more_relevant_comes_first() -> None:
@@ -94,7 +94,7 @@ def test_ties_are_broken_by_id_whatever_order_they_come_in() -> None:
 
 def test_two_files_with_one_id_keep_the_order_of_their_paths() -> None:
     twins = [replace(match("twin"), path=path) for path in ("b.md", "a.md")]
-    assert [hit.path for hit in rank(found(*twins), Leaning("shop"))] == ["a.md", "b.md"]
+    assert [hit.path for hit in rank(found(*twins), Boosts("shop"))] == ["a.md", "b.md"]
 
 
 # --- bounds -------------------------------------------------------------------------------------------------------
@@ -126,13 +126,13 @@ def test_nudges_together_cannot_overturn_a_clear_difference_in_relevance(
 @given(st.lists(st.tuples(_bm25, _fields), min_size=1, max_size=8))
 def test_a_score_is_between_nothing_and_one(found_fields: list[tuple[float, dict[str, Any]]]) -> None:
     matches = [match(str(n), bm25, **fields) for n, (bm25, fields) in enumerate(found_fields)]
-    hits = rank(found(*matches), Leaning("shop", ("src/x.py",)))
+    hits = rank(found(*matches), Boosts("shop", ("src/x.py",)))
     assert all(0 <= hit.score <= 1 for hit in hits)
     assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
 
 
 def test_the_best_match_with_everything_for_it_scores_one() -> None:
-    (hit,) = rank(found(match("a", project="shop", importance=5, paths=("*",))), Leaning("shop", ("x",)))
+    (hit,) = rank(found(match("a", project="shop", importance=5, paths=("*",))), Boosts("shop", ("x",)))
     assert hit.score == 1
 
 
@@ -158,7 +158,7 @@ def test_coverage_is_the_share_of_what_was_asked_by_rarity() -> None:
 
 def test_bigrams_that_are_no_words_are_not_missed_by_what_holds_the_others() -> None:
     known, across = Term("连接", bigram=True), Term("库连", bigram=True)
-    hits = rank(Found((match("a", terms=(known,)),), {known: 1, across: 0}, 100))
+    hits = rank(SearchMatches((match("a", terms=(known,)),), {known: 1, across: 0}, 100))
     assert hits[0].coverage > 0.85
 
 
@@ -168,7 +168,7 @@ def test_bigrams_that_are_no_words_are_not_missed_by_what_holds_the_others() -> 
 def test_a_hit_is_named_when_it_holds_an_identifier_that_few_others_hold(
     terms: tuple[Term, ...], frequency: int, named: bool
 ) -> None:
-    (hit,) = rank(Found((match("a", terms=terms),), FREQUENCIES | {LITERAL: frequency}, 100))
+    (hit,) = rank(SearchMatches((match("a", terms=terms),), FREQUENCIES | {LITERAL: frequency}, 100))
     assert hit.named == named
 
 
@@ -176,7 +176,7 @@ def test_a_part_of_a_compound_covers_less_than_a_word() -> None:
     whole, part = Term("pool"), Term("pool", part=True)
     shares = []
     for asked in (whole, part):
-        hits = rank(Found((match("a", terms=(asked,)),), {asked: 1, STRIPES: 1}, 100), Leaning("shop"))
+        hits = rank(SearchMatches((match("a", terms=(asked,)),), {asked: 1, STRIPES: 1}, 100), Boosts("shop"))
         shares.append(hits[0].coverage)
     assert shares[1] < shares[0]
 
@@ -192,28 +192,28 @@ def test_a_part_of_a_compound_covers_less_than_a_word() -> None:
 def test_coverage_is_between_nothing_and_one(frequencies: dict[Term, int], data: st.DataObject) -> None:
     known = sorted((term for term, count in frequencies.items() if count), key=str)
     held = data.draw(st.lists(st.sampled_from(known), unique=True)) if known else []
-    hits = rank(Found((match("a", terms=tuple(held)),), frequencies, 50), Leaning("shop"))
+    hits = rank(SearchMatches((match("a", terms=tuple(held)),), frequencies, 50), Boosts("shop"))
     assert 0 <= hits[0].coverage <= 1
 
 
 @pytest.mark.parametrize(("projects", "statuses"), list(product((("shop",), ("general", "shop")), STATUSES[:2])))
 def test_ranking_is_the_same_every_time(projects: tuple[str, ...], statuses: str) -> None:
     matches = [match(str(n), 1 + n % 3, project=projects[n % len(projects)], status=statuses) for n in range(9)]
-    assert rank(found(*matches), Leaning("shop")) == rank(found(*reversed(matches)), Leaning("shop"))
+    assert rank(found(*matches), Boosts("shop")) == rank(found(*reversed(matches)), Boosts("shop"))
 
 
 # --- words and meaning --------------------------------------------------------------------------------------------
 
 
-def near(name: str, cosine: float | None, bm25: float = 0.0, **fields: Any) -> Match:
+def near(name: str, cosine: float | None, bm25: float = 0.0, **fields: Any) -> NoteMatch:
     """A match with a vector; with a word too, if it has a BM25."""
     return replace(match(name, bm25, (ZEBRA,) if bm25 else (), **fields), cosine=cosine)
 
 
-def relevance(*matches: Match, blend: Blend = FUSED, asked: tuple[Term, ...] = (ZEBRA,)) -> dict[str, Any]:
+def relevance(*matches: NoteMatch, blend: Blend = FUSED, asked: tuple[Term, ...] = (ZEBRA,)) -> dict[str, Any]:
     """What each scores, without the nudges, which are the same for all of them."""
     frequencies = {term: FREQUENCIES[term] for term in asked}
-    hits = rank(Found(matches, frequencies, 100), Leaning("shop"), blend)
+    hits = rank(SearchMatches(matches, frequencies, 100), Boosts("shop"), blend)
     return {hit.id: pytest.approx(hit.score * MOST, abs=2e-4) for hit in hits}
 
 
@@ -229,8 +229,8 @@ def test_a_literal_in_the_query_gives_words_their_half() -> None:
 
 def test_an_exact_identifier_comes_before_what_is_merely_about_the_same() -> None:
     exact = replace(near("exact", 0.5, 2.0), terms=(LITERAL,))
-    found = Found((near("about", 0.7), exact), {LITERAL: 1}, 100)
-    assert [hit.id for hit in rank(found, Leaning("shop"))] == ["exact", "about"]
+    found = SearchMatches((near("about", 0.7), exact), {LITERAL: 1}, 100)
+    assert [hit.id for hit in rank(found, Boosts("shop"))] == ["exact", "about"]
 
 
 def test_meaning_is_measured_from_nothing_to_the_nearest_candidate() -> None:
@@ -254,13 +254,13 @@ def test_where_meaning_had_no_part_words_decide_alone() -> None:
 HALF = {Term(f"asked{number}"): 1 for number in range(10)}
 
 
-def covering(name: str, words: int, *, cosine: float | None, bm25: float = 1.0, **fields: Any) -> Match:
+def covering(name: str, words: int, *, cosine: float | None, bm25: float = 1.0, **fields: Any) -> NoteMatch:
     """A match that holds so many of ten words that are asked for."""
     return replace(match(name, bm25, tuple(HALF)[:words], **fields), cosine=cosine)
 
 
-def of_ten(*matches: Match, blend: Blend = FUSED, more: dict[Term, int] | None = None) -> dict[str, Any]:
-    hits = rank(Found(matches, HALF | (more or {}), 100), Leaning("shop"), blend)
+def of_ten(*matches: NoteMatch, blend: Blend = FUSED, more: dict[Term, int] | None = None) -> dict[str, Any]:
+    hits = rank(SearchMatches(matches, HALF | (more or {}), 100), Boosts("shop"), blend)
     return {hit.id: pytest.approx(hit.score * MOST, abs=2e-4) for hit in hits}
 
 
@@ -348,12 +348,12 @@ def test_without_a_word_in_common_a_note_must_be_nearer_than_chance(
     ("cosine", "bm25", "source"), [(None, 1.0, "keyword"), (0.5, 0.0, "cosine"), (0.5, 1.0, "both")]
 )
 def test_a_hit_says_by_what_it_was_found(cosine: float | None, bm25: float, source: str) -> None:
-    (hit,) = rank(Found((near("a", cosine, bm25),), {ZEBRA: 1}, 100), Leaning("shop"))
+    (hit,) = rank(SearchMatches((near("a", cosine, bm25),), {ZEBRA: 1}, 100), Boosts("shop"))
     assert (hit.source, hit.cosine) == (source, cosine)
 
 
 def test_every_hit_says_why_meaning_had_no_part() -> None:
-    hits = rank(Found((match("a"), match("b")), FREQUENCIES, 100, degraded="no weights"), Leaning("shop"))
+    hits = rank(SearchMatches((match("a"), match("b")), FREQUENCIES, 100, degraded="no weights"), Boosts("shop"))
     assert [hit.degraded for hit in hits] == ["no weights", "no weights"]
 
 
@@ -377,9 +377,9 @@ def test_the_order_does_not_depend_on_the_order_of_finding_and_scores_are_betwee
     parts: list[tuple[float | None, float, dict[str, Any]]], random: Any, blend: Blend
 ) -> None:
     matches = [near(str(n).ljust(8, "-"), cosine, bm25, **fields) for n, (cosine, bm25, fields) in enumerate(parts)]
-    ranked = rank(Found(tuple(matches), FREQUENCIES, 100), Leaning("shop", ("src/x.py",)), blend)
+    ranked = rank(SearchMatches(tuple(matches), FREQUENCIES, 100), Boosts("shop", ("src/x.py",)), blend)
     random.shuffle(matches)
-    assert rank(Found(tuple(matches), FREQUENCIES, 100), Leaning("shop", ("src/x.py",)), blend) == ranked
+    assert rank(SearchMatches(tuple(matches), FREQUENCIES, 100), Boosts("shop", ("src/x.py",)), blend) == ranked
     assert all(0 <= hit.score <= 1 for hit in ranked)
 
 
@@ -388,7 +388,7 @@ def test_nudges_together_cannot_overturn_a_clear_difference_in_meaning(
     better: dict[str, Any], worse: dict[str, Any], cosine: float
 ) -> None:
     matches = (near("z", cosine * 1.01 * MOST / LEAST, **better), near("a", cosine, **worse))
-    ordered = [hit.id for hit in rank(Found(matches, {}, 100), Leaning("shop", ("src/x.py",)))]
+    ordered = [hit.id for hit in rank(SearchMatches(matches, {}, 100), Boosts("shop", ("src/x.py",)))]
     assert ordered == ["z", "a"]
 
 
@@ -396,21 +396,21 @@ def test_nudges_together_cannot_overturn_a_clear_difference_in_meaning(
 
 
 def test_a_note_asked_for_by_its_name_is_as_good_as_the_best_by_words() -> None:
-    ranked = rank(found(match("short", 9.0), match("long", 1.0, terms=(LITERAL,))), Leaning("shop"))
+    ranked = rank(found(match("short", 9.0), match("long", 1.0, terms=(LITERAL,))), Boosts("shop"))
     assert ranked[0].score == ranked[1].score
 
 
 @pytest.mark.parametrize("frequency", [4, 40])
 def test_a_literal_that_stands_in_many_notes_is_no_name(frequency: int) -> None:
     matches = (match("short", 9.0), match("long", 1.0, terms=(LITERAL,)))
-    ranked = rank(Found(matches, FREQUENCIES | {LITERAL: frequency}, 100), Leaning("shop"))
+    ranked = rank(SearchMatches(matches, FREQUENCIES | {LITERAL: frequency}, 100), Boosts("shop"))
     assert ranked[0].score > 5 * ranked[1].score
 
 
 def test_of_two_names_a_note_must_hold_both() -> None:
     other = Term("v3.3.0", literal=True)
     matches = (match("short", 9.0), match("one", 1.0, terms=(LITERAL,)), match("both", 1.0, terms=(LITERAL, other)))
-    ranked = {hit.id: hit.score for hit in rank(Found(matches, FREQUENCIES | {other: 1}, 100), Leaning("shop"))}
+    ranked = {hit.id: hit.score for hit in rank(SearchMatches(matches, FREQUENCIES | {other: 1}, 100), Boosts("shop"))}
     assert ranked["short"] == ranked["both"] > ranked["one"]
 
 
@@ -419,20 +419,20 @@ def test_of_two_names_a_note_must_hold_both() -> None:
 HAN = Term("连接")
 
 
-def in_han(*matches: Match, multilingual: bool = False) -> Found:
-    return Found(matches, {HAN: 1}, 100, multilingual=multilingual)
+def in_han(*matches: NoteMatch, multilingual: bool = False) -> SearchMatches:
+    return SearchMatches(matches, {HAN: 1}, 100, multilingual=multilingual)
 
 
 def test_in_a_script_the_encoder_does_not_read_words_decide() -> None:
     said, near = replace(match("said", 2.0, (HAN,)), cosine=0.3), replace(match("near", 1.0, (HAN,)), cosine=0.9)
-    assert [hit.id for hit in rank(in_han(said, near), Leaning("shop"))] == ["said", "near"]
-    assert [hit.id for hit in rank(in_han(said, near, multilingual=True), Leaning("shop"))] == ["near", "said"]
+    assert [hit.id for hit in rank(in_han(said, near), Boosts("shop"))] == ["said", "near"]
+    assert [hit.id for hit in rank(in_han(said, near, multilingual=True), Boosts("shop"))] == ["near", "said"]
 
 
 def test_in_a_script_the_encoder_does_not_read_nearness_alone_is_no_answer() -> None:
     near = replace(match("near", 0.0, ()), cosine=0.9)
-    assert rank(in_han(near), Leaning("shop")) == []
-    (hit,) = rank(in_han(near, multilingual=True), Leaning("shop"))
+    assert rank(in_han(near), Boosts("shop")) == []
+    (hit,) = rank(in_han(near, multilingual=True), Boosts("shop"))
     assert hit.understood
 
 
@@ -440,13 +440,13 @@ def test_in_a_script_the_encoder_does_not_read_nearness_alone_is_no_answer() -> 
     ("terms", "understood"), [((), True), ((ZEBRA,), True), ((HAN,), False), ((HAN, ZEBRA, STRIPES), True)]
 )
 def test_the_script_of_a_query_is_that_of_most_of_it(terms: tuple[Term, ...], understood: bool) -> None:
-    assert Found((match("a"),), dict.fromkeys(terms, 1), 100).understood() == [understood]
+    assert SearchMatches((match("a"),), dict.fromkeys(terms, 1), 100).encoder_reads() == [understood]
 
 
 def test_a_note_in_a_script_the_encoder_does_not_read_is_no_answer_by_nearness_alone() -> None:
     unread = match("unread", 0.0, ())
     unread = replace(unread, cosine=0.9, memory=replace(unread.memory, body="数据库连接池的大小"))
     read = replace(match("read", 0.0, ()), cosine=0.4)
-    one = Found((unread, read), {ZEBRA: 0}, 100)
-    assert [hit.id for hit in rank(one, Leaning("shop"))] == ["read"]
-    assert [hit.id for hit in rank(replace(one, multilingual=True), Leaning("shop"))] == ["unread", "read"]
+    one = SearchMatches((unread, read), {ZEBRA: 0}, 100)
+    assert [hit.id for hit in rank(one, Boosts("shop"))] == ["read"]
+    assert [hit.id for hit in rank(replace(one, multilingual=True), Boosts("shop"))] == ["unread", "read"]

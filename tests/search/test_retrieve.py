@@ -208,7 +208,7 @@ def test_what_proved_useful_comes_first_among_equals(ws: Workspace) -> None:
     ],
 )
 def test_what_looks_like_a_path_is_mentioned(prompt: str, files: tuple[str, ...]) -> None:
-    assert find.mentioned(prompt) == files
+    assert find.extract_paths(prompt) == files
 
 
 @pytest.mark.parametrize(
@@ -221,4 +221,4 @@ def test_what_looks_like_a_path_is_mentioned(prompt: str, files: tuple[str, ...]
     ],
 )
 def test_a_long_query_is_cut_between_two_words(query: str, kept: str) -> None:
-    assert find.cut(query) == kept
+    assert find.truncate_query(query) == kept

@@ -51,7 +51,7 @@ def passed(ws: Workspace, clock: SteppingClock, minutes: float = 11) -> None:
 
 
 def stones(ws: Workspace) -> int:
-    return len(ws.tombstones.known().standing)
+    return len(ws.tombstones.load().standing)
 
 
 def deleted(ws: Workspace, *paths: Path) -> None:
@@ -235,7 +235,7 @@ def test_a_note_that_cannot_be_read_any_more_is_not_gone(ws: Workspace, note: Pa
 
 def test_a_save_that_was_interrupted_is_no_deletion(ws: Workspace, note: Path) -> None:
     memory = Memory("55555555-aaaa", "Claimed", "It was claimed and never written.")
-    search_refresh.claim(ws, ws.store.path_for(memory), memory)
+    search_refresh.reserve_row(ws, ws.store.path_for(memory), memory)
     refresh(ws)
     assert not ws.home.vanished_file.exists()
     assert write.keep(ws, memory).outcome == "created"
@@ -318,7 +318,7 @@ def test_what_vanished_with_many_is_not_forgotten_when_most_are_back(
     passed(ws, clock)
     passed(ws, clock)
     assert stones(ws) == 0
-    assert len(vanished.undecided(ws)) == 2
+    assert len(vanished.list_undecided(ws)) == 2
 
 
 def test_notes_that_go_one_by_one_count_together(ws: Workspace, note: Path, clock: SteppingClock) -> None:
@@ -327,7 +327,7 @@ def test_notes_that_go_one_by_one_count_together(ws: Workspace, note: Path, cloc
         clock.forward(minutes=1)
     passed(ws, clock)
     assert stones(ws) == 0
-    assert len(vanished.undecided(ws)) == 5
+    assert len(vanished.list_undecided(ws)) == 5
 
 
 def test_four_of_a_few_are_a_persons_deletions(ws: Workspace, note: Path, clock: SteppingClock) -> None:
@@ -438,12 +438,12 @@ def test_doctor_has_nothing_to_ask_where_few_went(ws: Workspace, note: Path) -> 
 
 
 def test_a_person_may_say_that_they_were_deleted_on_purpose(ws: Workspace, many: list[Path]) -> None:
-    many[0].write_text(f"---\nid: {vanished.undecided(ws)[0].id}\n---\nBack again.\n")
+    many[0].write_text(f"---\nid: {vanished.list_undecided(ws)[0].id}\n---\nBack again.\n")
     refresh(ws)
-    assert len(vanished.bury_all(ws)) == 5
+    assert len(vanished.confirm_deleted(ws)) == 5
     assert stones(ws) == 5
     assert recall.check_vault(ws) == []
-    assert vanished.bury_all(ws) == []
+    assert vanished.confirm_deleted(ws) == []
 
 
 def test_what_is_wanted_after_all_is_no_longer_missed(ws: Workspace, note: Path) -> None:
@@ -468,7 +468,7 @@ def test_a_scan_that_loses_nothing_imports_and_reads_nothing_of_this(
     def never(*_: object, **__: object) -> None:
         raise AssertionError
 
-    for name in ("note", "settle", "welcome"):
+    for name in ("record_missing", "settle_missing", "lift_for_arrivals"):
         monkeypatch.setattr(vanished, name, never)
     (note.parent / "new.md").write_text("Something new.\n")
     refresh(ws)
@@ -521,7 +521,7 @@ def test_once_it_is_back_it_can_be_deleted_by_hand(
 ) -> None:
     undo.undo(ws, undo.undo(ws).undo)
     refresh(desktop)
-    assert not ws.tombstones.known().removed
+    assert not ws.tombstones.load().removed
     clock.forward(minutes=11)
     deleted(desktop, note)
     passed(desktop, clock)
@@ -574,7 +574,7 @@ def test_many_that_return_are_dropped_at_once(ws: Workspace, monkeypatch: pytest
     ws.store.paths.memories.rename(away)
     ws.store.paths.memories.mkdir()
     refresh(ws)
-    assert len(vanished.undecided(ws)) == 30
+    assert len(vanished.list_undecided(ws)) == 30
     ws.store.paths.memories.rmdir()
     away.rename(ws.store.paths.memories)
     written: list[object] = []
@@ -587,4 +587,4 @@ def test_many_that_return_are_dropped_at_once(ws: Workspace, monkeypatch: pytest
     monkeypatch.setattr(files, "write_atomic", counting)
     refresh(ws)
     assert written.count(ws.home.vanished_file) <= 2
-    assert vanished.undecided(ws) == []
+    assert vanished.list_undecided(ws) == []

@@ -557,18 +557,18 @@ def test_a_deleted_folder_is_noticed(store: VectorStore, folder: Path, open_stor
 def test_a_folder_says_whose_vectors_it_holds_and_can_be_opened_without_the_model(
     folder: Path, store: VectorStore
 ) -> None:
-    described = vectors.describe(folder)
-    assert described == vectors.Described(folder, store.id, IDENTITY, DIMENSIONS, None)
-    store.note_scripts(multilingual=True)
-    assert vectors.describe(folder) == replace(described, multilingual=True)
-    store.note_scripts(multilingual=False)
-    assert vectors.describe(folder) == replace(described, multilingual=False)
+    described = vectors.describe_folder(folder)
+    assert described == vectors.VectorFolder(folder, store.id, IDENTITY, DIMENSIONS, None)
+    store.record_multilingual(multilingual=True)
+    assert vectors.describe_folder(folder) == replace(described, multilingual=True)
+    store.record_multilingual(multilingual=False)
+    assert vectors.describe_folder(folder) == replace(described, multilingual=False)
     with closing(described.open()) as again:
         assert again.id == store.id
 
 
 def test_a_folder_that_nobody_has_filled_says_nothing(folder: Path) -> None:
-    assert vectors.describe(folder) is None
+    assert vectors.describe_folder(folder) is None
 
 
 def test_the_folders_of_a_model_are_found_by_its_name_the_last_used_first(tmp_path: Path) -> None:
@@ -577,4 +577,4 @@ def test_the_folders_of_a_model_are_found_by_its_name_the_last_used_first(tmp_pa
     for age, name in enumerate([*names, *others]):
         (tmp_path / name).mkdir()
         os.utime(tmp_path / name, (age, age))
-    assert [found.name for found in vectors.folders_of("somebody/a-model", tmp_path)] == names[::-1]
+    assert [found.name for found in vectors.find_folders("somebody/a-model", tmp_path)] == names[::-1]

@@ -55,7 +55,7 @@ def content(ws: Workspace) -> dict[str, tuple[bytes, int]]:
 
 
 def standing(ws: Workspace) -> set[Any]:
-    return set(ws.tombstones.known().standing)
+    return set(ws.tombstones.load().standing)
 
 
 # --- there and back -----------------------------------------------------------------------------------------------

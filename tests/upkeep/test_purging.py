@@ -216,7 +216,7 @@ def test_the_vectors_of_it_go(meant: Workspace) -> None:
 
 def test_vectors_that_others_are_at_are_named(meant: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     encode.encode_all(meant)
-    monkeypatch.setattr(encode, "held_passages", lambda _: None)
+    monkeypatch.setattr(encode, "passages_in_use", lambda _: None)
     purged = purge(meant, ID)
     assert any("may hold a vector of it, but no words" in place for place in purged.elsewhere)
 
@@ -243,7 +243,7 @@ def test_a_note_that_an_undo_has_taken_out_goes_from_the_undo_store_too(ws: Work
     assert holding(ws), "it could be brought back"
     assert purge(ws, ID[:8]).title == MEMORY.title
     assert not holding(ws)
-    assert ws.tombstones.known().standing
+    assert ws.tombstones.load().standing
 
 
 def test_a_killed_purge_can_be_run_again(ws: Workspace, session: Transcript, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -268,13 +268,13 @@ def test_nothing_is_fetched_or_computed_when_all_is_there(meant: Workspace, star
     save.save(meant, "A fact.")
     session_start.after_session_start(change_settings(meant, background=True))
     assert started == []
-    assert meaning.is_looked_up(meant)
+    assert meaning.is_pending_current(meant)
 
 
 def test_many_vectors_are_computed_in_the_background(
     meant: Workspace, started: list[tuple[str, ...]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(meaning, "AT_ONCE", 1)
+    monkeypatch.setattr(meaning, "MAX_INLINE_PASSAGES", 1)
     for number in range(3):
         save.save(meant, f"Fact number {number}.")
     session_start.after_session_start(change_settings(meant, background=True))
@@ -289,7 +289,7 @@ def test_an_encoder_that_cannot_be_used_is_left_to_doctor(
     def broken(_: Workspace) -> int:
         raise ModelError("The encoder is ill.")
 
-    monkeypatch.setattr(meaning, "look_up", broken)
+    monkeypatch.setattr(meaning, "update_pending", broken)
     session_start.after_session_start(change_settings(meant, background=True))
     assert started == []
 

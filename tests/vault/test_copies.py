@@ -2,7 +2,7 @@
 
 import pytest
 
-from memem.vault.copies import copies_of
+from memem.vault.copies import possible_originals
 
 ORIGINAL = "memories/tokens-3f2c9a1e.md"
 NAMES = {
@@ -25,11 +25,11 @@ NAMES = {
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_copy_names_its_original_and_whose_doing_it_is(name: str) -> None:
-    found = next(copies_of(f"memories/{name}"), None)
+    found = next(possible_originals(f"memories/{name}"), None)
     assert (found.service if found else "") == NAMES[name]
     assert found is None or found.original == ORIGINAL
 
 
 def test_names_that_people_give_too_are_not_certain() -> None:
-    doubtful = [name for name in NAMES for copy in list(copies_of(name))[:1] if not copy.certain]
+    doubtful = [name for name in NAMES for copy in list(possible_originals(name))[:1] if not copy.certain]
     assert doubtful == ["tokens-3f2c9a1e (1).md", "tokens-3f2c9a1e 2.md", "tokens-3f2c9a1e-LAPTOP-7.md"]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from memem.core.memory import Memory
 from memem.core.tombstone import Tombstone
-from memem.vault.fingerprints import MOST_PIECES, Candidate, Hasher, fold, folds, sentences
+from memem.vault.fingerprints import MOST_PIECES, Hasher, MemoryHashes, fold, fold_variants, split_sentences
 
 HASHER = Hasher("salt", b"0123456789abcdef")
 STATEMENT = "Tokens are signed with RS256."
@@ -28,12 +28,12 @@ def stone(**given: str) -> Tombstone:
 
 def is_known(body: str, tombstone: Tombstone, evidence: str = "") -> bool:
     """By its texts alone."""
-    candidate = Candidate(memory(body, evidence), HASHER)
+    candidate = MemoryHashes(memory(body, evidence), HASHER)
     return bool(candidate.texts(tombstone.sizes) & {*tombstone.statements, *tombstone.quotes})
 
 
 def repeats(quote: str, tombstone: Tombstone) -> bool:
-    return Candidate(memory("Something else.", quote, TURN), HASHER).repeats(tombstone)
+    return MemoryHashes(memory("Something else.", quote, TURN), HASHER).repeats(tombstone)
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_a_short_statement_is_known_as_a_whole_and_not_as_a_part() -> None:
 
 
 def test_title_and_quote_of_a_candidate_count_too() -> None:
-    candidate = Candidate(replace(memory("See the title."), title="Tokens are signed with RS256"), HASHER)
+    candidate = MemoryHashes(replace(memory("See the title."), title="Tokens are signed with RS256"), HASHER)
     assert candidate.texts(()) & set(stone().statements)
     assert is_known("Something else.", stone(), evidence="well: yes.\nTokens are signed with RS256.")
 
@@ -161,10 +161,10 @@ def test_another_salt_gives_other_hashes() -> None:
 
 
 def test_greek_letters_are_read_both_ways() -> None:
-    assert "never" in folds("neνer")
-    assert "no" in folds("Νo")
-    assert len(folds("ΝΟΥΣ")) == 2
-    assert folds("ΝΟΥΣ") == folds("νους")
+    assert "never" in fold_variants("neνer")
+    assert "no" in fold_variants("Νo")
+    assert len(fold_variants("ΝΟΥΣ")) == 2
+    assert fold_variants("ΝΟΥΣ") == fold_variants("νους")
 
 
 def test_joiners_that_an_emoji_needs_do_not_count() -> None:
@@ -172,7 +172,7 @@ def test_joiners_that_an_emoji_needs_do_not_count() -> None:
 
 
 def test_a_text_of_nothing_has_no_sentences() -> None:
-    assert sentences(" \u200b\n...\n") == []
+    assert split_sentences(" \u200b\n...\n") == []
 
 
 TEXTS = st.text(min_size=0, max_size=60)
@@ -180,8 +180,8 @@ TEXTS = st.text(min_size=0, max_size=60)
 
 @given(TEXTS)
 def test_folding_twice_is_folding_once(text: str) -> None:
-    for folded in folds(text):
-        assert folded in folds(folded)
+    for folded in fold_variants(text):
+        assert folded in fold_variants(folded)
     assert fold(fold(text)) == fold(text)
 
 

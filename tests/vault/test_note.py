@@ -82,7 +82,7 @@ def test_a_note_reads_back_as_the_memory_it_was_made_from(memory: Memory) -> Non
 def test_a_rewrite_changes_what_was_asked_and_nothing_else(memory: Memory, importance: int, title: str) -> None:
     before = read(note.new_text(memory))
     wanted = replace(memory, importance=importance, title=title)
-    after = read(note.rewritten(before, wanted))
+    after = read(note.rewrite_text(before, wanted))
     assert after.memory == wanted
     kept = [line for line in before.document.text.splitlines() if not line.startswith(_CHANGED)]
     assert [line for line in after.document.text.splitlines() if not line.startswith(_CHANGED)] == kept
@@ -93,7 +93,7 @@ _CHANGED = ("importance:", "title:", "written_hash:")
 
 def test_evidence_survives_a_new_statement() -> None:
     before = read(note.new_text(FULL))
-    after = read(note.rewritten(before, replace(FULL, body="Tokens are signed with ES256.")))
+    after = read(note.rewrite_text(before, replace(FULL, body="Tokens are signed with ES256.")))
     assert after.memory.body == "Tokens are signed with ES256."
     assert after.memory.evidence == FULL.evidence
 
@@ -110,19 +110,19 @@ _evidence = (
 def test_new_evidence_takes_the_place_of_the_old_and_of_nothing_else(memory: Memory, old: str, new: str) -> None:
     before = read(note.new_text(replace(memory, evidence=old)))
     assert before.memory.evidence == old
-    after = read(note.rewritten(before, replace(before.memory, evidence=new)))
+    after = read(note.rewrite_text(before, replace(before.memory, evidence=new)))
     assert after.memory == replace(memory, evidence=new)
     assert not after.touched_by_hand
 
 
 def test_evidence_is_added_to_a_note_that_had_none() -> None:
-    after = note.rewritten(read(note.new_text(MINIMAL)), replace(MINIMAL, evidence="said so"))
+    after = note.rewrite_text(read(note.new_text(MINIMAL)), replace(MINIMAL, evidence="said so"))
     assert after.endswith("---\n\nA fact.\n\n> [!quote]- Evidence\n> said so\n")
 
 
 def test_a_statement_and_its_evidence_can_change_together() -> None:
     wanted = replace(FULL, body="Tokens are signed with ES256.", evidence="use ES256\n\nplease")
-    after = note.rewritten(read(note.new_text(FULL)), wanted)
+    after = note.rewrite_text(read(note.new_text(FULL)), wanted)
     assert after.endswith("\n\nTokens are signed with ES256.\n\n> [!quote]- Evidence\n> use ES256\n>\n> please\n")
     assert read(after).memory == wanted
 
@@ -132,13 +132,13 @@ def test_a_statement_and_its_evidence_can_change_together() -> None:
 )
 def test_what_a_person_wrote_below_the_evidence_stays_below_it(below: str) -> None:
     added = read(note.new_text(FULL) + below)
-    after = note.rewritten(added, replace(added.memory, evidence="new words"))
+    after = note.rewrite_text(added, replace(added.memory, evidence="new words"))
     assert after.endswith(f"\n\n> [!quote]- Evidence\n> new words\n{below}")
     assert read(after).memory.body == added.memory.body
 
 
 def test_evidence_that_is_taken_away_leaves_no_callout() -> None:
-    after = note.rewritten(read(note.new_text(FULL)), replace(FULL, evidence=""))
+    after = note.rewrite_text(read(note.new_text(FULL)), replace(FULL, evidence=""))
     assert after.endswith("\n\nThe gateway cannot share a secret.\n")
     assert read(after).memory.evidence == ""
 
@@ -146,7 +146,7 @@ def test_evidence_that_is_taken_away_leaves_no_callout() -> None:
 def test_evidence_is_written_with_the_line_endings_of_its_note() -> None:
     synced = read(note.new_text(FULL).replace("\n", "\r\n"))
     assert synced.memory == FULL
-    after = note.rewritten(synced, replace(FULL, evidence="one\ntwo"))
+    after = note.rewrite_text(synced, replace(FULL, evidence="one\ntwo"))
     assert after.endswith("\r\n\r\n> [!quote]- Evidence\r\n> one\r\n> two\r\n")
     assert "\n" not in after.replace("\r\n", "")
     assert not read(after).touched_by_hand
@@ -162,10 +162,10 @@ def test_text_a_person_added_below_the_evidence_is_part_of_the_memory_and_stays(
     added = read(note.new_text(FULL) + "\n## My own section\n\nwith words\n")
     assert "with words" in added.memory.body
     assert added.memory.evidence == FULL.evidence
-    after = note.rewritten(added, replace(added.memory, importance=1))
+    after = note.rewrite_text(added, replace(added.memory, importance=1))
     assert after.endswith("\n## My own section\n\nwith words\n")
     with pytest.raises(RewriteRefused, match="below its evidence"):
-        note.rewritten(added, replace(added.memory, body="new"))
+        note.rewrite_text(added, replace(added.memory, body="new"))
 
 
 def test_a_change_by_hand_is_seen_without_any_state() -> None:
@@ -183,7 +183,7 @@ def test_line_endings_changed_by_a_sync_are_not_a_persons_change() -> None:
 def test_a_hand_changed_note_stays_a_persons_after_memem_rewrites_it() -> None:
     model = replace(MINIMAL, author="model")
     edited = read(note.new_text(model).replace("A fact.", "My fact."))
-    after = read(note.rewritten(edited, replace(edited.memory, importance=5)))
+    after = read(note.rewrite_text(edited, replace(edited.memory, importance=5)))
     assert after.memory.importance == 5
     assert after.touched_by_hand
 
@@ -211,7 +211,7 @@ Body with trailing spaces{"   "}
 
 def test_what_memem_does_not_understand_survives_a_rewrite() -> None:
     before = read(UNKNOWN)
-    after = note.rewritten(before, replace(before.memory, importance=5))
+    after = note.rewrite_text(before, replace(before.memory, importance=5))
     assert "importance: 5 # why\n" in after
     expected = UNKNOWN.replace("importance: 2 # why\n", "importance: 5 # why\n")
     assert after == expected
@@ -284,7 +284,7 @@ def test_a_note_written_by_a_newer_memem_is_readable_but_not_rewritten() -> None
     newer = read("---\nid: aaaaaaaa\nschema_version: 2\n---\nfrom the future")
     assert newer.memory.body == "from the future"
     with pytest.raises(RewriteRefused, match="newer memem"):
-        note.rewritten(newer, replace(newer.memory, importance=1))
+        note.rewrite_text(newer, replace(newer.memory, importance=1))
 
 
 @pytest.mark.parametrize(

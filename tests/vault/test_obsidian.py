@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 
 from memem.vault import frontmatter
-from memem.vault.obsidian import Names, clashes, property_types, violations
+from memem.vault.obsidian import VaultNames, find_type_clashes, find_violations, property_types
 
-NAMES = Names(["memem/memories/older-87654321.md", "pages/My own page.md", "img/plan.png", "memem/projects/shop.md"])
+NAMES = VaultNames(
+    ["memem/memories/older-87654321.md", "pages/My own page.md", "img/plan.png", "memem/projects/shop.md"]
+)
 
 
 IN_LIST = 'holds a list in a list: a link has to be in quotes, as in "[[note]]"'
@@ -20,7 +22,7 @@ def note(properties: str, body: str = "A fact.") -> str:
 
 
 def problems(text: str) -> list[str]:
-    return [each.problem for each in violations(text, NAMES)]
+    return [each.problem for each in find_violations(text, NAMES)]
 
 
 GOLDEN = re.findall(
@@ -33,7 +35,7 @@ GOLDEN = re.findall(
 @pytest.mark.parametrize("golden", [re.sub(r"^  ", "", text, flags=re.MULTILINE) for text in GOLDEN])
 def test_every_golden_note_keeps_to_the_conventions(golden: str) -> None:
     assert golden.startswith("---\nid: ")
-    assert violations(golden, Names(["other-note-12345678.md", "older-87654321.md"])) == []
+    assert find_violations(golden, VaultNames(["other-note-12345678.md", "older-87654321.md"])) == []
 
 
 def test_golden_notes_agree_on_types() -> None:
@@ -44,7 +46,7 @@ def test_golden_notes_agree_on_types() -> None:
 
 def problems_over(texts: Mapping[str, str]) -> list[tuple[str, str]]:
     types = {path: property_types(frontmatter.parse(text)) for path, text in texts.items()}
-    return [(path, each.problem) for path, each in clashes(types)]
+    return [(path, each.problem) for path, each in find_type_clashes(types)]
 
 
 # --- properties ---------------------------------------------------------------------------------------------------
@@ -142,6 +144,6 @@ def test_links_that_lead_somewhere_or_are_none_are_in_order(body: str) -> None:
 
 @pytest.mark.parametrize("link", ["[[gone]]", "![[gone.png]]", "[[other/shop]]", "[x](gone.md)", "[[gone#Here|there]]"])
 def test_a_link_that_leads_nowhere_is_named(link: str) -> None:
-    (found,) = violations(note("x: y", f"See {link}."), NAMES)
+    (found,) = find_violations(note("x: y", f"See {link}."), NAMES)
     assert found.about in link
     assert "which Obsidian does not find" in found.problem

@@ -245,7 +245,7 @@ def test_while_an_index_cannot_tell_what_it_needs_nothing_is_dropped(
         there.close()
         there.index_file.write_bytes(b"this is not a database " * 100)
     else:
-        there.index.begin("another vault, or other rules")
+        there.index.reset_for("another vault, or other rules")
     assert not encode_all(here).compacted
     rebuild.rebuild(there)
     forget(there, *THERE[:3])

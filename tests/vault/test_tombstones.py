@@ -11,7 +11,7 @@ from memem.core import files
 from memem.core.errors import VaultError, VaultUnwritable
 from memem.core.home import VaultPaths
 from memem.core.tombstone import Removal, Tombstone
-from memem.vault.tombstones import Tombstones, gathered, name_of
+from memem.vault.tombstones import Tombstones, name_of, read_lines
 from tests.fakes import FaultyOs
 
 
@@ -33,7 +33,7 @@ def tombstones(paths: VaultPaths) -> Tombstones:
 
 
 def test_a_vault_without_any_has_none(tombstones: Tombstones, paths: VaultPaths) -> None:
-    assert not tombstones.known()
+    assert not tombstones.load()
     assert not paths.tombstones.exists()
 
 
@@ -48,7 +48,7 @@ def test_what_is_added_is_known_by_text_id_and_turn(tombstones: Tombstones) -> N
     name, salt = tombstones.salt()
     made = stone("1", name, purged=True)
     tombstones.add([made], salt)
-    known = tombstones.known()
+    known = tombstones.load()
     assert known.standing == (made,)
     assert known.by_text == {"s1": [made]}
     assert known.by_id == {"i1": [made]}
@@ -62,7 +62,7 @@ def test_a_lifting_ends_one_tombstone_and_leaves_a_later_one_of_the_same(tombsto
     first, second = stone("1", name, purged=True), stone("2", name, ids=("i1",))
     tombstones.add([first, second], salt)
     tombstones.lift([first], "2026-03-02")
-    known = tombstones.known()
+    known = tombstones.load()
     assert known.standing == (second,)
     assert known.lifted == (first,)
     assert known.purged_turns == {"t1"}, "what was purged does not return to the transcript index"
@@ -71,32 +71,32 @@ def test_a_lifting_ends_one_tombstone_and_leaves_a_later_one_of_the_same(tombsto
 def test_it_is_read_again_only_when_it_changed(tombstones: Tombstones, monkeypatch: pytest.MonkeyPatch) -> None:
     name, salt = tombstones.salt()
     tombstones.add([stone("1", name)], salt)
-    known = tombstones.known()
-    assert tombstones.known() is known
+    known = tombstones.load()
+    assert tombstones.load() is known
     tombstones.add([stone("2", name)], salt)
-    assert len(tombstones.known().standing) == 2
+    assert len(tombstones.load().standing) == 2
 
 
 def test_what_was_taken_out_is_known_without_reading_all_again(
     tombstones: Tombstones, paths: VaultPaths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tombstones.salt()
-    tombstones.known()
+    tombstones.load()
     with monkeypatch.context() as patched:
         patched.setattr("memem.vault.tombstones._lines", lambda _: pytest.fail("it was read again"))
         for number in range(3):
             tombstones.remove(Removal(f"k{number}", "hash", "2026-03-01T09:00:00+01:00"))
-        assert [each.key for each in tombstones.known().removed["hash"]] == ["k0", "k1", "k2"]
-    assert Tombstones(paths, fsync=False).known() == tombstones.known()
+        assert [each.key for each in tombstones.load().removed["hash"]] == ["k0", "k1", "k2"]
+    assert Tombstones(paths, fsync=False).load() == tombstones.load()
 
 
 def test_what_another_wrote_in_between_is_known_too(tombstones: Tombstones, paths: VaultPaths) -> None:
     tombstones.salt()
-    tombstones.known()
+    tombstones.load()
     other = Tombstones(paths, fsync=False)
     other.remove(Removal("k1", "one", "2026-03-01T09:00:00+01:00"))
     tombstones.remove(Removal("k2", "two", "2026-03-01T09:00:00+01:00"))
-    assert set(tombstones.known().removed) == {"one", "two"}
+    assert set(tombstones.load().removed) == {"one", "two"}
 
 
 def test_lines_of_another_file_are_taken_in_as_they_are(tombstones: Tombstones, tmp_path: Path) -> None:
@@ -105,7 +105,7 @@ def test_lines_of_another_file_are_taken_in_as_they_are(tombstones: Tombstones, 
     (tmp_path / "other" / "memem").mkdir(parents=True)
     other = Tombstones(VaultPaths(tmp_path / "other"), fsync=False)
     other.take_in(tombstones.lines())
-    assert (other.lines(), other.known()) == (tombstones.lines(), tombstones.known())
+    assert (other.lines(), other.load()) == (tombstones.lines(), tombstones.load())
 
 
 def test_a_torn_last_line_costs_that_line_alone(tombstones: Tombstones, paths: VaultPaths) -> None:
@@ -114,7 +114,7 @@ def test_a_torn_last_line_costs_that_line_alone(tombstones: Tombstones, paths: V
     with paths.tombstones.open("ab") as file:
         file.write(b'{"tombstone": {"key": "2", "sal')
     tombstones.add([stone("3", name)], salt)
-    assert [each.key for each in tombstones.known().standing] == ["1", "3"]
+    assert [each.key for each in tombstones.load().standing] == ["1", "3"]
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ def test_what_is_not_understood_is_passed_over_and_survives(
     with paths.tombstones.open("a") as file:
         file.write(f"{line}\n")
     tombstones.add([stone("1", name)], salt)
-    assert [each.key for each in tombstones.known().standing] == ["1"]
+    assert [each.key for each in tombstones.load().standing] == ["1"]
     assert line in paths.tombstones.read_text().splitlines()
 
 
@@ -167,7 +167,7 @@ def test_what_is_not_of_its_type_is_passed_over(tombstones: Tombstones, paths: V
     line = odd_lines(name)[number]
     tombstones.take_in([line])
     tombstones.add([stone("1", name)], salt)
-    known = tombstones.known()
+    known = tombstones.load()
     assert ([each.key for each in known.standing], list(known.salts)) == (["1"], [name])
     assert line in paths.tombstones.read_bytes().splitlines()
 
@@ -177,7 +177,7 @@ def test_what_a_newer_memem_says_of_one_does_not_hide_it(tombstones: Tombstones,
     tombstones.add([stone("1", name)], salt)
     text = paths.tombstones.read_text().replace('"purged":false', '"purged":false,"shade":"blue"')
     paths.tombstones.write_text(text)
-    assert [each.key for each in tombstones.known().standing] == ["1"]
+    assert [each.key for each in tombstones.load().standing] == ["1"]
 
 
 def test_copies_that_a_sync_made_all_count_with_their_own_salts(tombstones: Tombstones, paths: VaultPaths) -> None:
@@ -189,7 +189,7 @@ def test_copies_that_a_sync_made_all_count_with_their_own_salts(tombstones: Tomb
     copy.add([stone("2", name_of(other))], other)
     written = paths.root / "elsewhere" / "memem" / ".tombstones.jsonl"
     written.rename(paths.ours / ".tombstones.sync-conflict-20260301.jsonl")
-    known = tombstones.known()
+    known = tombstones.load()
     assert {each.key for each in known.standing} == {"1", "2"}
     assert known.salts == {name: salt, name_of(other): other}
 
@@ -198,13 +198,13 @@ def test_merged_lines_count_in_any_order() -> None:
     salt = bytes(16)
     made = {"tombstone": {"key": "1", "salt": name_of(salt), "time": "", "ids": ["i"], "statements": ["s"]}}
     lines = [json.dumps(each).encode() for each in ({"lifted": "1", "time": ""}, made, {"salt": salt.hex()})]
-    assert [each.key for each in gathered(lines).lifted] == ["1"]
-    assert [each.key for each in gathered(reversed(lines[1:])).standing] == ["1"]
+    assert [each.key for each in read_lines(lines).lifted] == ["1"]
+    assert [each.key for each in read_lines(reversed(lines[1:])).standing] == ["1"]
 
 
 def test_a_tombstone_whose_salt_is_lost_tells_nothing() -> None:
     made = {"tombstone": {"key": "1", "salt": "x", "time": "", "ids": ["i"], "statements": ["s"]}}
-    assert not gathered([json.dumps(made).encode()])
+    assert not read_lines([json.dumps(made).encode()])
 
 
 def test_one_that_cannot_be_read_is_no_reason_to_go_on_without(tombstones: Tombstones, paths: VaultPaths) -> None:
@@ -212,7 +212,7 @@ def test_one_that_cannot_be_read_is_no_reason_to_go_on_without(tombstones: Tombs
     paths.tombstones.unlink()
     paths.tombstones.mkdir()
     with pytest.raises(VaultError, match=r"Cannot read .*\.tombstones\.jsonl"):
-        tombstones.known()
+        tombstones.load()
 
 
 def test_a_full_disk_says_so(tombstones: Tombstones, monkeypatch: pytest.MonkeyPatch) -> None:

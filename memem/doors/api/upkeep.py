@@ -15,7 +15,7 @@ from memem.pages.refresh import Pages
 from memem.search import rebuild
 from memem.search import refresh as search_refresh
 from memem.search.encoders import encode
-from memem.search.encoders.encode import Encoded
+from memem.search.encoders.encode import EncodeReport
 from memem.search.graph import build
 from memem.search.refresh import Refreshed
 from memem.transfer import export, import_
@@ -81,7 +81,7 @@ class Upkeep:
         build.follow_notes(self._ws)
         return read
 
-    def encode(self, progress: Callable[[int, int], object] = lambda *_: None) -> Encoded:
+    def encode(self, progress: Callable[[int, int], object] = lambda *_: None) -> EncodeReport:
         """Compute the vectors that are missing; `progress` is told how many passages have one, and of how many."""
         self._look()
         return encode.encode_all(self._ws, progress)
@@ -113,4 +113,4 @@ class Upkeep:
 
     def _look(self) -> None:
         """Scan for outside edits, when it is time."""
-        search_refresh.look(self._ws)
+        search_refresh.refresh_if_due(self._ws)

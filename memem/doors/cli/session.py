@@ -31,7 +31,7 @@ def fresh_workspace(query: str = "") -> Iterator[Workspace]:
     with workspace() as ws:
         if query.strip() and ws.settings.encoder != "none":
             refresh = prescan.refresher(ws)
-            find.foresee(ws, query)
+            find.start_query_vector(ws, query)
             refresh()
         else:
             search_refresh.refresh(ws)

@@ -78,10 +78,10 @@ class Refresher:
         """Compute the vectors of what is new, else the next prompt would. Many are left to a process of their own."""
         if not ws.has_encoder:
             return  # nobody has asked for meaning yet: the model is not loaded for the sake of this
-        missing = meaning.look_up(ws)
-        while 0 < missing <= meaning.AT_ONCE and not self._is_stopped:
+        missing = meaning.update_pending(ws)
+        while 0 < missing <= meaning.MAX_INLINE_PASSAGES and not self._is_stopped:
             meaning.encode_some(ws, PORTION)
-            before, missing = missing, meaning.look_up(ws)
+            before, missing = missing, meaning.update_pending(ws)
             if missing >= before:
                 return  # what is left is in no note any more, or comes as fast as it goes
 

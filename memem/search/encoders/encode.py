@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from memem.core import files, locks
 from memem.core.errors import Busy, MememError, ModelError
 from memem.core.home import using_home
-from memem.search.meaning import AT_ONCE, encode_some, look_up
+from memem.search.meaning import MAX_INLINE_PASSAGES, encode_some, update_pending
 from memem.search.notes import NoteIndex
 from memem.vault.opening import require_vault
 
@@ -26,7 +26,7 @@ smaller steps."""
 
 
 @dataclass(frozen=True, slots=True)
-class Encoded:
+class EncodeReport:
     """What was done: passages encoded now, passages there are, and whether vectors that nobody needs were dropped."""
 
     encoded: int
@@ -36,7 +36,7 @@ class Encoded:
 
 def encode_all(
     ws: Workspace, progress: Callable[[int, int], object] = lambda *_: None, *, wait: float | None = None
-) -> Encoded:
+) -> EncodeReport:
     """Vectors for everything in the index. `progress` is told how many passages have one, and how many there are.
 
     Raises ModelError without a model, and Busy when another memem is at it for longer than `wait` seconds.
@@ -45,8 +45,8 @@ def encode_all(
     ws.encoder()
     with using_home(ws.home):
         files.make_private_folder(ws.home.encode_lock.parent)
-        with alone(ws, ws.settings.lock_seconds if wait is None else wait):
-            missing = look_up(ws)
+        with encode_lock(ws, ws.settings.lock_seconds if wait is None else wait):
+            missing = update_pending(ws)
             total = ws.index.passages.count()
             before = ws.vectors().count()
             step = min(FIRST_STEP, STEP)
@@ -56,30 +56,30 @@ def encode_all(
                 begun = ws.ticks()
                 encode_some(ws, step)
                 step = _next_step(step, ws.ticks() - begun)
-                left = look_up(ws)
+                left = update_pending(ws)
                 if left >= missing:
                     break  # what is left is no longer in any note, or comes as fast as it goes: the next run sees
                 missing = left
             progress(total - missing, total)
             encoded = ws.vectors().count() - before
-            held = held_passages(ws)
+            held = passages_in_use(ws)
             compacted = held is not None and ws.vectors().compact(held)
             ws.home.encode_log.touch(mode=files.PRIVATE_FILE)
             ws.home.encode_log.write_bytes(b"")  # what an earlier run complained about is over
-            return Encoded(encoded, total, compacted)
+            return EncodeReport(encoded, total, compacted)
 
 
-def encode_pending(ws: Workspace, limit: int = AT_ONCE) -> int:
+def encode_pending(ws: Workspace, limit: int = MAX_INLINE_PASSAGES) -> int:
     """Encode the passages that lack a vector, if there are at most `limit`; return how many were encoded.
 
     Return 0 without an encoder. To be called after a save, so that the note can be found by meaning at once.
     """
     try:
-        missing = look_up(ws)
+        missing = update_pending(ws)
         if not 0 < missing <= limit:
             return 0
         encode_some(ws, missing)
-        return missing - look_up(ws)
+        return missing - update_pending(ws)
     except ModelError:
         return 0
 
@@ -90,7 +90,7 @@ def _next_step(step: int, seconds: float) -> int:
     return min(STEP, step * 2) if seconds < STEP_SECONDS / 4 else step
 
 
-def held_passages(ws: Workspace) -> set[bytes] | None:
+def passages_in_use(ws: Workspace) -> set[bytes] | None:
     """The passages of all vaults, which share their vectors; None when one of their indexes cannot tell, or not yet."""
     held: set[bytes] = set()
     for path in ws.home.indexes.glob("*/index.db"):
@@ -106,7 +106,7 @@ def held_passages(ws: Workspace) -> set[bytes] | None:
 
 
 @contextmanager
-def alone(ws: Workspace, seconds: float) -> Iterator[None]:
+def encode_lock(ws: Workspace, seconds: float) -> Iterator[None]:
     with ExitStack() as held:
         try:
             held.enter_context(locks.holding(ws.home.encode_lock, seconds))

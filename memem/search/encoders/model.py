@@ -12,7 +12,7 @@ from memem.search.encoders import weights
 
 if TYPE_CHECKING:
     from memem.search.encoders.download import Progress
-    from memem.search.vectors import Described
+    from memem.search.vectors import VectorFolder
     from memem.workspace import Workspace
 
 
@@ -44,7 +44,7 @@ class ModelState:
         return ", ".join(filter(None, (self.model, size, scripts)))
 
 
-def state(ws: Workspace) -> ModelState:
+def model_state(ws: Workspace) -> ModelState:
     """How it stands with meaning. Loads our own encoder, but not sentence-transformers, which takes seconds."""
     if ws.settings.encoder == "none":
         return ModelState("none")
@@ -59,13 +59,13 @@ def state(ws: Workspace) -> ModelState:
             _require_library()
         known = replace(known, passages=ws.index.passages.count())
         known = _of_loaded(ws, known) if ours else _of_kept(ws, known)
-        return replace(known, unread=ws.index.unread() if known.multilingual is False else 0)
+        return replace(known, unread=ws.index.count_unreadable_scripts() if known.multilingual is False else 0)
     except MememError as trouble:
         return replace(known, problem=str(trouble))
 
 
 def _of_loaded(ws: Workspace, known: ModelState) -> ModelState:
-    missing = meaning.look_up(ws)
+    missing = meaning.update_pending(ws)
     encoder = ws.encoder()
     return replace(
         known,
@@ -80,26 +80,26 @@ def _of_kept(ws: Workspace, known: ModelState) -> ModelState:
     kept = _kept(ws)
     if kept is None:
         return known
-    if meaning.is_looked_up(ws):
-        encoded = known.passages - ws.index.passages.pending()
+    if meaning.is_pending_current(ws):
+        encoded = known.passages - ws.index.passages.count_pending()
     else:
         with closing(kept.open()) as store, store.reading() as view:
             encoded = len(view.slots(list(ws.index.passages.keys())))
     return replace(known, encoded=encoded, dimensions=kept.dimensions, multilingual=kept.multilingual)
 
 
-def _kept(ws: Workspace) -> Described | None:
+def _kept(ws: Workspace) -> VectorFolder | None:
     ws.load_numpy()
     from memem.search import vectors
 
-    name, model = meaning.looked_up_in(ws), ws.settings.embed_model
-    folders = [ws.home.vectors / name] if name else vectors.folders_of(model, ws.home.vectors)
-    there = [vectors.describe(folder) for folder in folders if (folder / "vectors.db").exists()]
+    name, model = meaning.last_vectors_folder(ws), ws.settings.embed_model
+    folders = [ws.home.vectors / name] if name else vectors.find_folders(model, ws.home.vectors)
+    there = [vectors.describe_folder(folder) for folder in folders if (folder / "vectors.db").exists()]
     its_own = (f"{model} ", f"sentence-transformers/{model} ")
     return next((each for each in there if each and (name or each.identity.startswith(its_own))), None)
 
 
-def folder(ws: Workspace) -> str:
+def weights_folder(ws: Workspace) -> str:
     """Where the weights of our own encoder are. Raises ModelError."""
     if ws.settings.encoder != "minilm":
         raise ModelError(f"The encoder {ws.settings.encoder} uses no weights of ours.")

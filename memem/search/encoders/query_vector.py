@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from memem.search.encoders.interface import Encoder, Vectors
 
 
-class Asked:
+class EncodedQuery:
     """One query on its way to a vector. Loading the model counts too: it is most of the time in a new process."""
 
     def __init__(self, text: str, encoder: "Callable[[], Encoder]") -> None:

@@ -37,7 +37,7 @@ IDENTITY = f"{MODEL} {FILES[-1].sha256}"
 
 
 @dataclass(frozen=True, slots=True)
-class Weights:
+class WeightsFolder:
     """A folder that holds the model's files, each proven; `problems` tells of the places before it that do not."""
 
     folder: Path
@@ -81,7 +81,7 @@ def _in(models: Path) -> Path:
     return models / MODEL.rpartition("/")[2]
 
 
-def find(places: Places) -> Weights:
+def find(places: Places) -> WeightsFolder:
     """The first place whose files are all as published. Raises WeightsMissing when there is none."""
     checksums = _Checksums(places.record)
     problems: list[str] = []
@@ -92,7 +92,7 @@ def find(places: Places) -> Weights:
                 continue
             problem = _problem_in(folder, checksums.of)
             if not problem:
-                return Weights(folder, source, tuple(problems))
+                return WeightsFolder(folder, source, tuple(problems))
             problems.append(f"{source}: {problem}")
     finally:
         checksums.keep()

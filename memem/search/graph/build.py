@@ -28,7 +28,7 @@ from memem.search import meaning
 from memem.search.graph import read
 from memem.search.graph.edges import BUILT_AT, BUILT_BY, BUILT_FOR
 from memem.search.graph.rules import Clusters, Pair, StatedLink, filled, forest, shared_edges, stated_links
-from memem.search.notes import Row
+from memem.search.notes import NoteRow
 from memem.search.query import Scope, is_mostly_ascii
 from memem.vault.opening import require_vault
 
@@ -95,7 +95,7 @@ def _edge(memory: Memory, other: str, link: StatedLink) -> Edge | None:
     return edge(source, target, link.kind, link.score, link.origin)
 
 
-def _leading_to(entry: Entry, row: Row) -> Iterator[Edge | None]:
+def _leading_to(entry: Entry, row: NoteRow) -> Iterator[Edge | None]:
     if row.memory:
         yield from (
             _edge(row.memory, entry.id, each) for each in stated_links(row.memory) if entry.is_named_by(each.link)
@@ -170,7 +170,7 @@ def _is_encoded(ws: Workspace) -> bool:
     if ws.settings.encoder == "none":
         return True
     with suppress(*_UNUSABLE):
-        return meaning.suffice(meaning.look_up(ws), ws.index.passages.count())
+        return meaning.has_enough_vectors(meaning.update_pending(ws), ws.index.passages.count())
     return False
 
 
@@ -179,8 +179,8 @@ def _see_to_vectors(ws: Workspace) -> str:
     if ws.settings.encoder == "none":
         return "MEMEM_ENCODER is none"
     try:
-        missing = meaning.look_up(ws)
-        if 0 < missing <= meaning.AT_ONCE:
+        missing = meaning.update_pending(ws)
+        if 0 < missing <= meaning.MAX_INLINE_PASSAGES:
             meaning.encode_some(ws, missing)
     except _UNUSABLE as problem:
         return str(problem)
@@ -197,7 +197,7 @@ def _near(ws: Workspace, standing: Mapping[str, Memory]) -> tuple[list[Edge], se
         if identity in standing and (every or is_mostly_ascii(standing[identity].body)):
             rows.setdefault(identity, row)
     ids = {rows[identity]: identity for identity in sorted(rows)}  # in their order, whenever each note was written
-    passages = [(key, row) for key, row in ws.index.passages.within(Scope(archive=True)) if row in ids]
+    passages = [(key, row) for key, row in ws.index.passages.in_scope(Scope(archive=True)) if row in ids]
     with ws.vectors().reading() as view:
         order, vectors = similar.of_notes(view, passages, list(ids))
     memories = [standing[ids[row]] for row in order]

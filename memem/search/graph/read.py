@@ -141,7 +141,7 @@ def degrees_of(edges: Iterable[Edge]) -> Counter[str]:
 def state(ws: Workspace) -> str:
     """What the graph is made of, in a word: another one as soon as a note, or what is known of its meaning, is."""
     passages, words = ws.index.passages, ws.settings.encoder == "none"
-    meant = "words" if words else f"{passages.store()}/{passages.pending()}"
+    meant = "words" if words else f"{passages.store_id()}/{passages.count_pending()}"
     return f"{RULES} {ws.index.edges.version()} {meant}"
 
 

@@ -20,7 +20,7 @@ from memem.core.dates import iso, moment
 from memem.core.errors import IndexDamaged, InputError, MememError
 from memem.core.project import normalise
 from memem.safety.gate import clean_line, clean_text
-from memem.search.query import Found
+from memem.search.query import SearchMatches
 from memem.search.transcripts.readable import OwnCall, Projects, conversation, cut, is_before
 from memem.search.transcripts.turns import Match, Spoken, TurnIndex, beginning, excerpt
 from memem.state.consent import opted_in
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 EXCERPT, SHORT = 600, 200
 """Characters of a turn that is found, and of what was said before and after it."""
 MOST_FOUND = 100
-QUERY_CHARACTERS = 8_000
+MAX_QUERY_CHARS = 8_000
 BATCH = 500
 """Turns that are kept at once: others who write wait no longer than that takes."""
 SWEEP_SECONDS = 20.0
@@ -96,9 +96,9 @@ def search(ws: Workspace, query: str, *, limit: int = 10, project: str | None = 
     def asked(index: TurnIndex) -> list[Said]:
         if not index.count():
             _catch_up(ws, index, since, FIRST_SECONDS)
-        answer, matches = index.search(query[:QUERY_CHARACTERS], limit, name)
-        rarity = Found((), answer.frequencies, answer.notes)
-        weights = {term: rarity.weight(term) for term in answer.chosen}
+        answer, matches = index.search(query[:MAX_QUERY_CHARS], limit, name)
+        rarity = SearchMatches((), answer.frequencies, answer.notes)
+        weights = {term: rarity.weight(term) for term in answer.terms}
         best = max((match.bm25 for match in matches), default=0.0)
         return [_said(match, excerpt(match.turn.text, weights, EXCERPT), best) for match in matches]
 
@@ -146,7 +146,7 @@ class _Indexing:
         self._index = index
         self._since = since
         self._projects = Projects(ws)
-        self._purged = ws.tombstones.known().purged_turns
+        self._purged = ws.tombstones.load().purged_turns
 
     def run(self, path: Path, *, again: bool = False) -> int:
         """How many turns of a session are new to the index."""

@@ -18,7 +18,7 @@ from memem.core.conversation import ReadSession
 from memem.core.errors import IndexDamaged, IndexTooNew
 from memem.core.sqlite import Migrations, among, snapshot, transaction
 from memem.search import fulltext, words
-from memem.search.fulltext import Answer, FullText, Narrowed
+from memem.search.fulltext import FullText, RowFilter, TextMatches
 from memem.search.query import Term
 
 MOST_TURNS = 100_000
@@ -136,11 +136,11 @@ class TurnIndex:
         return new
 
     @guarded
-    def search(self, query: str, limit: int, project: str | None = None) -> tuple[Answer, list[Match]]:
+    def search(self, query: str, limit: int, project: str | None = None) -> tuple[TextMatches, list[Match]]:
         """The best turns for any of the query's words, the later of equals first; and how rare those words are."""
-        narrowed = Narrowed()
+        narrowed = RowFilter()
         if project is not None:
-            narrowed = Narrowed("JOIN turns ON turns.row = words.rowid", " AND turns.project = ?", (project,))
+            narrowed = RowFilter("JOIN turns ON turns.row = words.rowid", " AND turns.project = ?", (project,))
         with snapshot(self._connection):
             answer = _TEXT.search(self._connection, query, limit, narrowed)
             matches = [self._match(row, score) for row, score in answer.scores.items()]

@@ -135,7 +135,7 @@ def _staleness(ws: Workspace) -> list[Diagnosis]:
 
 
 def _meaning(ws: Workspace) -> list[Diagnosis]:
-    state = model.state(ws)
+    state = model.model_state(ws)
     if state.encoder == "none":
         alone = "none, as MEMEM_ENCODER says: recall is by keywords alone"
         return [degraded("encoder", alone, "`memem config encoder minilm` finds by meaning too.")]
@@ -196,7 +196,7 @@ def check_vault(ws: Workspace) -> list[Diagnosis]:
 
 
 def _vanished(ws: Workspace) -> list[Diagnosis]:
-    gone = vanished.undecided(ws)
+    gone = vanished.list_undecided(ws)
     if not gone:
         return []
     first = ", ".join(f"memem/{each.path}" for each in gone[:MOST_SHOWN])
@@ -206,9 +206,9 @@ def _vanished(ws: Workspace) -> list[Diagnosis]:
 
 
 def _proposals(ws: Workspace) -> list[Diagnosis]:
-    waiting, held = review.count(ws.store), 0
+    waiting, held = review.count_proposals(ws.store), 0
     with suppress(IndexUnusable):  # told of by those who look at the index
-        held = excluded.count_held(ws)
+        held = excluded.count_quarantined(ws)
     found = [fine("review", f"{waiting} proposals wait for you: `memem review`")] if waiting else []
     if held:
         told = f"{held} notes read like an instruction to the model, and are not recalled until you have looked at them"

@@ -11,7 +11,7 @@ from memem.core.errors import Busy, HomeError, ModelError, VaultMissing
 from memem.notes import forget, save, write
 from memem.search import find, vectors
 from memem.search.encoders import encode
-from memem.search.encoders.encode import Encoded, encode_all, encode_pending
+from memem.search.encoders.encode import EncodeReport, encode_all, encode_pending
 from memem.workspace import Workspace, open_workspace
 from tests.fakes import FakeEncoder, FaultyOs, SteppingClock
 
@@ -46,9 +46,9 @@ def use(ws: Workspace, other: FakeEncoder) -> None:
 
 
 def test_everything_is_encoded_and_then_nothing_is_left_to_do(filled: Workspace, encoder: FakeEncoder) -> None:
-    assert encode_all(filled) == Encoded(7, 7, compacted=False)
+    assert encode_all(filled) == EncodeReport(7, 7, compacted=False)
     assert sorted(text.split("\n")[0] for text in encoder.encoded) == sorted(WORDS)
-    assert encode_all(filled) == Encoded(0, 7, compacted=False)
+    assert encode_all(filled) == EncodeReport(0, 7, compacted=False)
     assert len(encoder.encoded) == 7
     assert near(filled, "vehicle") == ["vehicle"]
 
@@ -57,7 +57,7 @@ def test_an_empty_vault_is_encoded(meant: Workspace) -> None:
     saved = save.save(meant, "Gone in a moment.")
     forget.forget(meant, saved.memory.id)
     told: list[tuple[int, int]] = []
-    assert encode_all(meant, lambda *step: told.append(step)) == Encoded(0, 0, compacted=False)
+    assert encode_all(meant, lambda *step: told.append(step)) == EncodeReport(0, 0, compacted=False)
     assert told == [(0, 0)]
 
 
@@ -111,7 +111,7 @@ def test_an_interruption_keeps_what_was_done(filled: Workspace, encoder: FakeEnc
         encode_all(filled)
     assert len(encoder.encoded) == 4
     encoder.trouble = None
-    assert encode_all(filled) == Encoded(3, 7, compacted=False)
+    assert encode_all(filled) == EncodeReport(3, 7, compacted=False)
     assert len(encoder.encoded) == len(set(encoder.encoded)) == 7
     assert near(filled, "window") == ["window"]
 
@@ -208,10 +208,10 @@ def test_vectors_of_forgotten_memories_are_dropped_and_the_others_kept(filled: W
     encode_all(filled)
     for word in WORDS[:4]:
         forget.forget(filled, find.search(filled, word)[0].id)
-    assert encode_all(filled) == Encoded(0, 3, compacted=True)
+    assert encode_all(filled) == EncodeReport(0, 3, compacted=True)
     assert filled.vectors().count() == 3
     assert [near(filled, word) for word in WORDS[4:]] == [[word] for word in WORDS[4:]]
-    assert encode_all(filled) == Encoded(0, 3, compacted=False)
+    assert encode_all(filled) == EncodeReport(0, 3, compacted=False)
     assert len(encoder.encoded) == 7
 
 
@@ -263,7 +263,7 @@ def test_another_model_encodes_everything_into_a_folder_of_its_own(filled: Works
     before = {path.name: path.read_bytes() for path in first.glob("rows-*")}
     other = FakeEncoder("somebody/other-model 2")
     use(filled, other)
-    assert encode_all(filled) == Encoded(7, 7, compacted=False)
+    assert encode_all(filled) == EncodeReport(7, 7, compacted=False)
     assert len(other.encoded) == 7
     assert len(folders(filled)) == 2
     assert {path.name: path.read_bytes() for path in first.glob("rows-*")} == before
@@ -277,7 +277,7 @@ def test_going_back_to_a_model_needs_nothing(filled: Workspace, encoder: FakeEnc
     assert near(filled, "automobile") == ["window"]
     use(filled, encoder)
     assert near(filled, "automobile") == ["vehicle"]
-    assert encode_all(filled) == Encoded(0, 7, compacted=False)
+    assert encode_all(filled) == EncodeReport(0, 7, compacted=False)
     assert len(encoder.encoded) == 7
 
 

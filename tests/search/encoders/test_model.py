@@ -13,7 +13,7 @@ from memem.notes import save
 from memem.search import find
 from memem.search.encoders import download, encode, model, weights
 from memem.search.encoders.model import ModelState
-from memem.search.encoders.weights import Weights
+from memem.search.encoders.weights import WeightsFolder
 from memem.workspace import Workspace
 from tests.fakes import FakeEncoder
 
@@ -31,7 +31,7 @@ def sentence_transformers(ws: Workspace, monkeypatch: pytest.MonkeyPatch, *, ins
 
 def test_no_encoder_is_a_state_without_a_problem(ws: Workspace) -> None:
     save.save(ws, "A fact.")
-    assert model.state(ws) == ModelState("none")
+    assert model.model_state(ws) == ModelState("none")
 
 
 def test_the_state_tells_where_the_weights_are_and_how_far_the_vectors(meant: Workspace, small_weights: Path) -> None:
@@ -40,11 +40,11 @@ def test_the_state_tells_where_the_weights_are_and_how_far_the_vectors(meant: Wo
     known = ModelState(
         "minilm", weights.MODEL, str(small_weights), "hub cache", passages=2, dimensions=2_048, multilingual=True
     )
-    assert model.state(meant) == known
+    assert model.model_state(meant) == known
     encode.encode_all(meant)
-    assert model.state(meant) == replace(known, encoded=2)
+    assert model.model_state(meant) == replace(known, encoded=2)
     save.save(meant, "A third fact.")
-    assert model.state(meant) == replace(known, passages=3, encoded=2)
+    assert model.model_state(meant) == replace(known, passages=3, encoded=2)
 
 
 def test_a_folder_that_should_hold_the_weights_and_does_not_is_noticed(
@@ -52,14 +52,14 @@ def test_a_folder_that_should_hold_the_weights_and_does_not_is_noticed(
 ) -> None:
     save.save(meant, "A fact.")
     meant.settings = replace(meant.settings, model_dir=tmp_path / "nowhere")
-    state = model.state(meant)
+    state = model.model_state(meant)
     assert state.notice == f"MEMEM_MODEL_DIR: {tmp_path / 'nowhere' / 'vocab.txt'} is missing"
     assert (state.folder, state.problem) == (str(small_weights), "")
 
 
 def test_missing_weights_are_the_problem(meant: Workspace) -> None:
     save.save(meant, "A fact.")
-    state = model.state(meant)
+    state = model.model_state(meant)
     assert "memem model fetch" in state.problem
     assert (state.model, state.folder, state.encoded) == (weights.MODEL, "", 0)
 
@@ -71,14 +71,14 @@ def test_vectors_that_were_damaged_are_missing(meant: Workspace) -> None:
     meant.close()
     (path,) = meant.home.vectors.glob("*/vectors.db")
     path.write_bytes(b"this is not a database " * 100)
-    state = model.state(meant)
+    state = model.model_state(meant)
     assert (state.problem, state.passages, state.encoded) == ("", 1, 0)
 
 
 def test_a_library_that_is_not_installed_is_the_problem(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     save.save(ws, "A fact.")
     sentence_transformers(ws, monkeypatch, installed=False)
-    state = model.state(ws)
+    state = model.model_state(ws)
     assert "sentence-transformers is not installed" in state.problem
     assert (state.encoder, state.model) == ("sentence-transformers", "somebody/a-model")
 
@@ -86,7 +86,7 @@ def test_a_library_that_is_not_installed_is_the_problem(ws: Workspace, monkeypat
 def test_the_library_is_not_loaded_to_tell_the_state(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     save.save(ws, "A fact.")
     sentence_transformers(ws, monkeypatch, installed=True)
-    assert model.state(ws) == ModelState("sentence-transformers", "somebody/a-model", passages=1, encoded=0)
+    assert model.model_state(ws) == ModelState("sentence-transformers", "somebody/a-model", passages=1, encoded=0)
     assert "sentence_transformers" not in sys.modules
 
 
@@ -103,11 +103,11 @@ def test_a_model_that_is_not_loaded_is_described_by_its_vectors(ws: Workspace, m
     save.save(ws, "A fact.")
     sentence_transformers(ws, monkeypatch, installed=True)
     encode_with(ws, "somebody/a-model")
-    state = model.state(ws)
+    state = model.model_state(ws)
     assert (state.encoded, state.passages, state.dimensions, state.multilingual) == (1, 1, 2_048, True)
     assert state.described == "somebody/a-model, 2048 dimensions, reads other scripts"
     save.save(ws, "Another fact.")
-    assert (model.state(ws).encoded, model.state(ws).passages) == (1, 2)
+    assert (model.model_state(ws).encoded, model.model_state(ws).passages) == (1, 2)
 
 
 def test_going_back_to_a_model_its_vectors_are_counted_before_it_is_loaded(
@@ -119,9 +119,11 @@ def test_going_back_to_a_model_its_vectors_are_counted_before_it_is_loaded(
     save.save(ws, "Another fact.")
     encode_with(ws, "else/b-model")
     ws.settings = replace(ws.settings, embed_model="somebody/a-model")
-    assert (model.state(ws).encoded, model.state(ws).passages) == (1, 2)
+    assert (model.model_state(ws).encoded, model.model_state(ws).passages) == (1, 2)
     ws.settings = replace(ws.settings, embed_model="else/a-model")
-    assert (model.state(ws).encoded, model.state(ws).dimensions) == (0, 0), "of the same name, by somebody else"
+    assert (model.model_state(ws).encoded, model.model_state(ws).dimensions) == (0, 0), (
+        "of the same name, by somebody else"
+    )
 
 
 def test_memories_in_scripts_that_the_model_does_not_read_are_counted(
@@ -129,10 +131,10 @@ def test_memories_in_scripts_that_the_model_does_not_read_are_counted(
 ) -> None:
     for text in ("The pool.", "L'été à Łódź.", "连接池的大小是二十。", "Пароль базы данных."):
         save.save(meant, text)
-    assert model.state(meant).unread == 0
+    assert model.model_state(meant).unread == 0
     encoder.multilingual = False
-    assert model.state(meant).unread == 2
-    assert model.state(meant).described.endswith("reads Latin letters alone")
+    assert model.model_state(meant).unread == 2
+    assert model.model_state(meant).described.endswith("reads Latin letters alone")
 
 
 # --- fetching -----------------------------------------------------------------------------------------------------
@@ -144,9 +146,9 @@ def asked(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     ws.settings = replace(ws.settings, encoder="minilm")
     given: dict[str, Any] = {}
 
-    def fetch(places: object, **options: Any) -> Weights:
+    def fetch(places: object, **options: Any) -> WeightsFolder:
         given.update(options, places=places)
-        return Weights(Path("here"), "models")
+        return WeightsFolder(Path("here"), "models")
 
     monkeypatch.setattr(download, "fetch", fetch)
     monkeypatch.setattr(download, "find_installers", lambda uv: [[uv]])

@@ -13,7 +13,7 @@ import pytest
 
 from memem.core.errors import WeightsMissing
 from memem.search.encoders import weights
-from memem.search.encoders.weights import ModelFile, Places, Weights, find
+from memem.search.encoders.weights import ModelFile, Places, WeightsFolder, find
 
 CONTENT = {"vocab.txt": b"[PAD]\n[UNK]\n", "model.safetensors": b"tensors " * 10}
 NAMES = tuple(CONTENT)
@@ -85,7 +85,7 @@ def test_the_hub_cache_is_read_as_the_hubs_tools_fill_it(places: Places) -> None
     for name, data in CONTENT.items():
         (repository / "blobs" / f"blob-of-{name}").write_bytes(data)
         (snapshot / name).symlink_to(Path("..", "..", "blobs", f"blob-of-{name}"))
-    assert find(Places(None, places.hub_cache, places.models)) == Weights(snapshot, "hub cache")
+    assert find(Places(None, places.hub_cache, places.models)) == WeightsFolder(snapshot, "hub cache")
 
 
 def test_another_revision_in_the_hub_cache_is_not_used(places: Places) -> None:

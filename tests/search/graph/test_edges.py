@@ -8,16 +8,16 @@ import pytest
 
 from memem.core.memory import Edge, Memory
 from memem.search.graph.edges import BUILT_FOR
-from memem.search.notes import NoteIndex, Row
+from memem.search.notes import NoteIndex, NoteRow
 from memem.search.schema import MIGRATIONS
 
 BEFORE = 3
 """Migrations there were before edges."""
 
 
-def row(name: str, **fields: Any) -> Row:
+def row(name: str, **fields: Any) -> NoteRow:
     memory = Memory(name, f"Title {name}", f"Statement {name}.", **fields)
-    return Row(f"memories/{name}.md", (1, 1, 1), f"digest {name}", memory)
+    return NoteRow(f"memories/{name}.md", (1, 1, 1), f"digest {name}", memory)
 
 
 def edge(source: str, target: str, kind: str = "same_topic", score: float = 0.5, origin: str = "meaning") -> Edge:
@@ -97,7 +97,9 @@ def test_a_note_that_was_changed_or_moved_keeps_its_edges(index: NoteIndex) -> N
     index.edges.replace([edge("a", "b")], {})
     index.update([row("a", importance=5)])
     moved = row("b")
-    index.update([Row("elsewhere/b.md", moved.stamp, moved.digest, moved.memory)], lost={"memories/b.md": (1, 1, 1)})
+    index.update(
+        [NoteRow("elsewhere/b.md", moved.stamp, moved.digest, moved.memory)], lost={"memories/b.md": (1, 1, 1)}
+    )
     assert index.edges.all() == [edge("a", "b")]
 
 
@@ -130,5 +132,5 @@ def test_the_version_changes_whenever_a_note_comes_changes_or_goes(index: NoteIn
 
 def test_an_index_that_is_begun_anew_has_no_edges(index: NoteIndex) -> None:
     index.edges.replace([edge("a", "b")], {})
-    index.begin("another vault")
+    index.reset_for("another vault")
     assert index.edges.all() == []

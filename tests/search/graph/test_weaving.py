@@ -127,7 +127,7 @@ def test_without_a_model_words_connect_and_the_reason_is_told(
     def broken(ws: Workspace) -> int:
         raise ModelError("The weights are not here.")
 
-    monkeypatch.setattr(meaning, "look_up", broken)
+    monkeypatch.setattr(meaning, "update_pending", broken)
     assert build.rebuild(garage).by.endswith("two share): The weights are not here")
 
 
@@ -193,7 +193,7 @@ def test_the_background_waits_for_vectors_that_are_being_computed(
 ) -> None:
     build.follow_notes(garage)
     before = read.edges(garage)
-    monkeypatch.setattr(meaning, "AT_ONCE", 0)
+    monkeypatch.setattr(meaning, "MAX_INLINE_PASSAGES", 0)
     keep(garage, "Damaged brakes of vehicles belong into another garage.")
     build.follow_notes(garage)
     assert read.is_behind(garage)

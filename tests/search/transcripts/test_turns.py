@@ -208,7 +208,7 @@ def test_a_file_that_is_no_database_is_said_to_be_damaged(path: Path) -> None:
 def test_a_file_of_before_finds_other_languages_once_it_is_opened(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as before:
         before.setattr(turns, "MIGRATIONS", turns.MIGRATIONS[:1])
-        before.setattr(words, "indexed", str.lower)
+        before.setattr(words, "index_text", str.lower)
         with closing(TurnIndex(path)) as old:
             fill(old, "s1", said("a", "Gałąź wydania"), said("b", "The release branch"))
             assert uuids(old, "galaz") == []

@@ -15,7 +15,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     with workspace() as ws:
         if options.what == "path":
-            output.say(model.folder(ws))
+            output.say(model.weights_folder(ws))
             return 0
         if options.what == "fetch":
             with output.progress("Fetching the model", quiet=options.json) as progress:
@@ -23,7 +23,7 @@ def run(options: argparse.Namespace) -> int:
             if not options.json:
                 output.say(where)
                 return 0
-        state = model.state(ws)
+        state = model.model_state(ws)
     if options.json:
         output.as_json(state)
         return 0

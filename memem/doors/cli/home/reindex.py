@@ -44,5 +44,5 @@ def _encode(ws: Workspace, *, quiet: bool) -> None:
         raise
     else:
         if not quiet:
-            used = model.state(ws).described
+            used = model.model_state(ws).described
             output.say(f"Encoded {result.encoded:,} of {result.passages:,} passages; the model is {used}.")
