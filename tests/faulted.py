@@ -1,9 +1,9 @@
 """Every action that writes to disk, and the check after a fault: old or new state, and repeating the action heals.
 
-    bed = Bed(folder, ACTIONS["save"])
-    bed.prepare()
-    for number in range(len(bed.operations)):
-        bed.findings(Fault("tear", number))     # -> [] when all is well
+bed = Bed(folder, ACTIONS["save"])
+bed.prepare()
+for number in range(len(bed.operations)):
+    bed.findings(Fault("tear", number))     # -> [] when all is well
 """
 
 import os
