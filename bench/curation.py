@@ -60,7 +60,7 @@ def measure(notes: int, rounds: int) -> Looked:
             refresh.refresh(ws)
             tasks: dict[str, Task] = {BARE: bare_start(environ, folder), LOOK: timed(curate.suggest, repeat(ws))}
             taken = interleave(tasks, rounds)
-            return Looked(notes, ratio(taken, LOOK, BARE), len(planted), _found(ws, planted))
+            return Looked(notes, ratio(taken, LOOK, BARE), len(planted), _count_suggested(ws, planted))
         finally:
             ws.close()
 
@@ -89,7 +89,7 @@ def _put(ws: Workspace, memory: Memory, sort: str, text: str, number: int) -> st
     return identity
 
 
-def _found(ws: Workspace, planted: Sequence[dict[str, tuple[str, str]]]) -> dict[str, int]:
+def _count_suggested(ws: Workspace, planted: Sequence[dict[str, tuple[str, str]]]) -> dict[str, int]:
     """How many planted pairs of each sort are suggested as one."""
     most, curate.MOST_OF_A_KIND = curate.MOST_OF_A_KIND, 1_000_000
     try:

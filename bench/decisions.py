@@ -63,7 +63,7 @@ def at(line: Line, weights: Weights | None = None) -> Choose:
     return choose
 
 
-def nearer(least: float) -> Choose:
+def above_cosine(least: float) -> Choose:
     """The plain way: to show what is near enough."""
     return lambda case: [hit for hit in case.hits if (hit.cosine or 0.0) >= least][:MOST_HITS]
 

@@ -147,7 +147,7 @@ def ranked(ws: Workspace, corpus: Corpus) -> Iterator[dict[str, Any]]:
     """How well the questions of a set are answered when edges of at least some strength count."""
     for least in STRENGTHS:
         with changed(find, "STRONG", least):
-            rankings = [(_found(ws, corpus, asked), asked.wanted) for asked in _questions(corpus)]
+            rankings = [(_search(ws, corpus, asked), asked.wanted) for asked in _questions(corpus)]
         scores = {name: mean([METRICS[name](found, wanted) for found, wanted in rankings]) for name in SHOWN}
         yield {"set": corpus.name, "least": least, **scores}
 
@@ -160,7 +160,7 @@ def _questions(corpus: Corpus) -> Iterator[Asked]:
         yield from (Asked(each.text, each.wanted, current=each.project) for each in wanting)
 
 
-def _found(ws: Workspace, corpus: Corpus, asked: Asked) -> list[str]:
+def _search(ws: Workspace, corpus: Corpus, asked: Asked) -> list[str]:
     hits = find.search(ws, asked.text, project=asked.project, current=asked.current, limit=corpus.depth)
     return corpus.ranking(hit.id for hit in hits)
 

@@ -39,7 +39,7 @@ def run(arguments: list[str]) -> int:
         with tempfile.TemporaryDirectory(prefix="fuzz-") as folder, _bounded_memory():
             done = hunt(ALL[name], Path(folder), seconds=options.seconds, seed=options.seed, most=options.inputs)
         print(_row(done), flush=True)
-        for line in _told(done, with_trace=options.trace):
+        for line in _format_findings(done, with_trace=options.trace):
             print(line, flush=True)
         found += len(done.findings)
     return 1 if found else 0
@@ -51,7 +51,7 @@ def _row(done: Hunt) -> str:
     return f"{done.target:<16}{counts}{slowest:>9}{len(done.findings):>9}"
 
 
-def _told(done: Hunt, *, with_trace: bool) -> Iterator[str]:
+def _format_findings(done: Hunt, *, with_trace: bool) -> Iterator[str]:
     for finding in done.findings.values():
         yield f"  {finding.what}\n    at {finding.where}\n    {ascii(finding.data[:LONGEST_SHOWN])[1:]}"
         if with_trace:

@@ -123,10 +123,10 @@ def _legend(styles: Mapping[str, Style]) -> Iterator[str]:
     for name, style in styles.items():
         yield from _drawn([(x, 56), (x + 34, 56)], [(x + 17, 56)], style)
         yield _text(x + 42, 60, name, colour=INK)
-        x += 42 + sum(_letter(letter) for letter in name) + 22
+        x += 42 + sum(_char_width(letter) for letter in name) + 22
 
 
-def _letter(letter: str) -> float:
+def _char_width(letter: str) -> float:
     """About how wide it is, in whatever font."""
     return 12.5 if letter in _WIDE else 5.0 if letter in _NARROW else 8.0
 
@@ -171,7 +171,7 @@ def _marked(mark: Mark, panel: Panel, frame: _Frame) -> Iterator[str]:
     x, y = frame.x(panel, mark.x), frame.y(panel, mark.y)
     side = 1 if x < frame.left + frame.width / 2 else -1
     down = 1 if y > frame.top + frame.height / 2 else -1
-    width = sum(map(_letter, mark.label)) + 8
+    width = sum(map(_char_width, mark.label)) + 8
     left = x + 16 if side > 0 else x - 16 - width
     middle = y + down * 26
     yield f'<circle cx="{_n(x)}" cy="{_n(y)}" r="8" fill="none" stroke="{INK}" stroke-width="2"/>'

@@ -71,10 +71,10 @@ def run(arguments: list[str]) -> int:
     with folder(options.cache) as place:
 
         def find() -> Sets:
-            return {corpus.name: (corpus, _found(corpus, Path(place), options.data)) for corpus in known}
+            return {corpus.name: (corpus, _search_all(corpus, Path(place), options.data)) for corpus in known}
 
         sets = find()
-        rows = [*measured(sets), *found_anew(find)]
+        rows = [*measured(sets), *vary_finding(find)]
     print(table(("constant", "value", *_headings(sets)), [_row(each, list(sets)) for each in rows]))
     if options.json:
         save_json(options.json, {"bench": "ranking", "machine": machine(), "rows": rows})
@@ -93,7 +93,7 @@ def measured(sets: Sets) -> Iterator[dict[str, Any]]:
                 yield _measured(sets, name, value, FUSED, used)
 
 
-def found_anew(find: Callable[[], Sets]) -> Iterator[dict[str, Any]]:
+def vary_finding(find: Callable[[], Sets]) -> Iterator[dict[str, Any]]:
     """The same for what decides what is found at all."""
     for (module, name), values in FINDING_VALUES.items():
         used = getattr(module, name)
@@ -130,12 +130,12 @@ def _corpora(data: Path | None) -> Iterator[Corpus]:
         yield from (read(data) for read in READERS.values())
 
 
-def _found(corpus: Corpus, place: Path, data: Path | None) -> list[Asked]:
+def _search_all(corpus: Corpus, place: Path, data: Path | None) -> list[Asked]:
     """Search for every question; the prompts share the vault of the labelled queries."""
     dates = _dates(data) if data and corpus.name == corpora.LONGMEMEVAL else {}
     with closing(corpora.vault(place / _vault_of(corpus), corpus.memories)) as ws:
         encode.encode_all(ws)
-        return [_asked(_find(ws, corpus, each), each, corpus, dates) for each in corpus.questions]
+        return [_dated_question(_find(ws, corpus, each), each, corpus, dates) for each in corpus.questions]
 
 
 def _vault_of(corpus: Corpus) -> str:
@@ -159,7 +159,7 @@ def _dates(data: Path) -> dict[str, date]:
     return dates
 
 
-def _asked(found: SearchMatches, question: Question, corpus: Corpus, dates: dict[str, date]) -> Asked:
+def _dated_question(found: SearchMatches, question: Question, corpus: Corpus, dates: dict[str, date]) -> Asked:
     today = dates.get(question.key)
     if today is None:
         return Asked(question, found, Boosts(question.project or ""))

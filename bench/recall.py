@@ -17,7 +17,20 @@ from bench.corpora import Corpus, Question
 from bench.measure import machine, save_json
 from bench.metrics import RESAMPLES
 from bench.options import DATA_VARIABLE, folder, shared
-from bench.scores import COSINE, FUSED, KEYWORD, MODES, Claim, Scores, as_json, claims, kept, score, shown, shown_claims
+from bench.scores import (
+    COSINE,
+    FUSED,
+    KEYWORD,
+    MODES,
+    Claim,
+    Scores,
+    all_promises_hold,
+    as_json,
+    claims,
+    score,
+    shown,
+    shown_claims,
+)
 from memem.core.errors import InputError, ModelError
 from memem.search import find as search_find
 from memem.search import ranking
@@ -56,7 +69,7 @@ def report(options: argparse.Namespace, measured: Measure) -> int:
     print(shown_claims(promised) if promised else "No promise was judged: they are about the fused ranking.")
     if options.json:
         save_json(options.json, _as_json(found, promised, options))
-    return 0 if kept(promised) else 1
+    return 0 if all_promises_hold(promised) else 1
 
 
 def measure(corpus: Corpus, folder: Path, seed: int) -> Scores:

@@ -91,11 +91,11 @@ class Server:
         self._process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={**environ, **unset}, cwd=folder
         )
-        self._asked(
+        self._request(
             "initialize", protocolVersion=VERSION, capabilities={}, clientInfo={"name": "bench", "version": "1"}
         )
         self._send({"method": "notifications/initialized"})
-        self.tools = [tool["name"] for tool in self._asked("tools/list")["tools"]]
+        self.tools = [tool["name"] for tool in self._request("tools/list")["tools"]]
 
     def __enter__(self) -> Self:
         return self
@@ -117,7 +117,7 @@ class Server:
 
     def call(self, tool: str, arguments: Mapping[str, Any]) -> str:
         """Call a tool and return its text."""
-        result = self._asked("tools/call", name=tool, arguments=arguments)
+        result = self._request("tools/call", name=tool, arguments=arguments)
         said = str(result["content"][0]["text"])
         if result.get("isError"):
             raise RuntimeError(f"{tool} failed: {said}")
@@ -132,7 +132,7 @@ class Server:
         shown = subprocess.run(["ps", "-o", "rss=", "-p", str(self._process.pid)], stdout=subprocess.PIPE, check=True)
         return int(shown.stdout) * 1024
 
-    def _asked(self, method: str, **params: Any) -> dict[str, Any]:
+    def _request(self, method: str, **params: Any) -> dict[str, Any]:
         number = next(self._numbers)
         self._send({"id": number, "method": method, "params": params})
         assert self._process.stdout

@@ -96,7 +96,7 @@ class Claim:
 
     @property
     def measured(self) -> str:
-        return told(self.value, self.counted)
+        return format_value(self.value, self.counted)
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -108,7 +108,7 @@ class Claim:
         }
 
 
-def told(value: float, counted: str = "") -> str:
+def format_value(value: float, counted: str = "") -> str:
     """A share or a difference to three places, anything larger as a whole number; in questions too where counted."""
     shown = f"{value:.3f}" if abs(value) < 10 else f"{value:,.0f}"
     return f"{shown} ({counted})" if counted else shown
@@ -179,7 +179,7 @@ def _better(scores: Scores) -> Claim:
     return Claim(name, ours / questions, wanted, holds, scores.complete, f"{ours} of {questions}")
 
 
-def kept(promised: Iterable[Claim]) -> bool:
+def all_promises_hold(promised: Iterable[Claim]) -> bool:
     """Whether no promise that was judged is broken."""
     return all(claim.holds or not claim.judged for claim in promised)
 

@@ -140,14 +140,14 @@ def _of_sort(sort: str) -> Iterator[Sample]:
 
 
 def _filled(template: str, random: Random) -> str:
-    def letters(blank: re.Match[str]) -> str:
+    def fill_blank(blank: re.Match[str]) -> str:
         if blank[1]:
             return str(uuid.UUID(int=random.getrandbits(128), version=4))
         if blank[2] == "p":
             return f"{random.choice(_PASSWORDS)}{random.randrange(10, 99)}{random.choice('!#%-.')}"
         return "".join(random.choices(_ALPHABETS[blank[2]], k=int(blank[3])))
 
-    return _BRACES.sub(lambda pair: pair.group()[0], _BLANK.sub(letters, template))
+    return _BRACES.sub(lambda pair: pair.group()[0], _BLANK.sub(fill_blank, template))
 
 
 @cache

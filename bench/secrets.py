@@ -45,7 +45,7 @@ def run(arguments: list[str]) -> int:
     promises: list[Promise] = []
     _recall(wanted, report, promises, show=chosen.show)
     _harmless(report, promises, show=chosen.show)
-    texts = list(_said(chosen.data)) if chosen.data else []
+    texts = list(_read_sessions(chosen.data)) if chosen.data else []
     if texts:
         _false_positives(texts, report, promises)
     else:
@@ -221,7 +221,7 @@ def _secretlint(program: str, texts: Sequence[str]) -> Found:
 # --- what was said --------------------------------------------------------------------------------------------------
 
 
-def _said(data: Path) -> Iterator[str]:
+def _read_sessions(data: Path) -> Iterator[str]:
     """Yield the text memem reads from real sessions (turns and work digest), from the last snapshot of each."""
     for folder in sorted(data.glob("transcripts/*")):
         snapshots = sorted(folder.glob("*.jsonl.gz"), key=lambda path: int(path.name.partition(".")[0]))

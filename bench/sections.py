@@ -7,7 +7,7 @@ from typing import Any
 
 from bench.metrics import CURVES, METRICS, PLACES
 from bench.plots import Axis, Mark, Panel, Series, svg
-from bench.scores import FUSED, HIT, MAIN, MODES, told
+from bench.scores import FUSED, HIT, MAIN, MODES, format_value
 
 Numbers = Mapping[str, Any]
 """The JSON output of one benchmark."""
@@ -157,7 +157,7 @@ def cost(meaning: Numbers) -> Section:
 def promises(numbers: Numbers) -> Section:
     """Tabulate the promises for recall or silence."""
     rows = [
-        (each["what"], told(each["value"], each["counted"]), f"`{each['wanted']}`", _verdict(each))
+        (each["what"], format_value(each["value"], each["counted"]), f"`{each['wanted']}`", _verdict(each))
         for each in numbers["promises"]
     ]
     return Section(_table(("promise", "measured", "wanted", ""), rows))

@@ -16,7 +16,7 @@ from bench.decisions import at, in_use, point
 from bench.measure import changed, machine, save_json, table
 from bench.options import DATA_VARIABLE, folder, shared
 from bench.prompts import ABSTENTION, Case
-from bench.scores import Claim, kept, shown_claims
+from bench.scores import Claim, all_promises_hold, shown_claims
 from memem.inject import confidence
 from memem.inject.confidence import Weights
 
@@ -55,7 +55,7 @@ def run(arguments: list[str]) -> int:
     if options.json:
         told = {"bench": "silence", "machine": machine(), **measured}
         save_json(options.json, told | {"promises": [claim.as_json() for claim in promised]})
-    return 0 if kept(promised) else 1
+    return 0 if all_promises_hold(promised) else 1
 
 
 def measure(public: Sequence[Case], own: Sequence[Case]) -> dict[str, Any]:
@@ -68,7 +68,7 @@ def measure(public: Sequence[Case], own: Sequence[Case]) -> dict[str, Any]:
     if not public:
         return found
     curve = [point(public, at(replace(line, confidence=each)), each) for each in LINES]
-    plain = [point(public, decisions.nearer(each), each) for each in COSINES]
+    plain = [point(public, decisions.above_cosine(each), each) for each in COSINES]
     abstaining = [case for case in public if case.kind == ABSTENTION]
     return found | {
         "curve": [each.as_json() for each in curve],
@@ -129,13 +129,13 @@ def _fitted(public: Sequence[Case], own: Sequence[Case]) -> Iterator[str]:
     weights, words = fitting.fit(cases, fitting.OF_MEANING), fitting.fit(cases, fitting.OF_WORDS)
     calibrated = fitting.calibrated(weights, [*cases, *own])
     line = decisions.best_line(cases, calibrated).confidence
-    yield f"Weights:         {_told(weights)}"
-    yield f"calibrated:      {_told(calibrated)}; their best line is {line:.3f}"
+    yield f"Weights:         {_format_weights(weights)}"
+    yield f"calibrated:      {_format_weights(calibrated)}; their best line is {line:.3f}"
     by_words = fitting.calibrated(words, [*cases, *own])
     at_words = decisions.best_line(cases, by_words).confidence
     shift = fitting.log_odds(line) - fitting.log_odds(at_words)
     shifted = by_words._replace(always=by_words.always + shift)
-    yield f"by words alone:  {_told(shifted)}; shifted by {shift:.2f} to the same line"
+    yield f"by words alone:  {_format_weights(shifted)}; shifted by {shift:.2f} to the same line"
     tried = [{**fitting.HELD, "question": value} for value in QUESTIONS]
     tried += [{**fitting.HELD, "name": value} for value in NAMES]
     headings = (
@@ -180,7 +180,7 @@ def _with(held: dict[str, float], public: Sequence[Case], own: Sequence[Case]) -
     return held["question"], held["name"], f"{there.answered} of {there.of_on}", *right, *fired
 
 
-def _told(weights: Weights) -> str:
+def _format_weights(weights: Weights) -> str:
     return ", ".join(f"{name}={value:.2f}" for name, value in weights._asdict().items() if value)
 
 

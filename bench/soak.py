@@ -130,7 +130,7 @@ def _settle(scene: Scene, told: set[str]) -> None:
         ws = scene.open()
         idle = not ws.state.queue.marks() and not ws.state.journal.sessions()
         ws.close()
-        if idle and told <= set(scene.kept()):
+        if idle and told <= set(scene.count_saved_facts()):
             return
 
 

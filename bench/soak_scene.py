@@ -57,13 +57,13 @@ class Facts:
         self._numbers = count()
 
     def tell(self) -> str:
-        return self._said(self.told)
+        return self._state_fact(self.told)
 
     def mutter(self) -> str:
         """Where nobody is to hear it."""
-        return self._said(self.untold)
+        return self._state_fact(self.untold)
 
-    def _said(self, names: list[str]) -> str:
+    def _state_fact(self, names: list[str]) -> str:
         number = next(self._numbers)
         names.append(f"fact-{self._initial}n{number:04}")
         return f"FACT-{self._initial}n{number:04}: {statement(names[-1], self._first + number)}"
@@ -170,7 +170,7 @@ class Scene:
         projects = self.user / ".claude" / "projects" / str(cwd).replace("/", "-")
         return Script(projects / f"{name}.jsonl", cwd=cwd, start=system_clock())
 
-    def kept(self) -> Counter[str]:
+    def count_saved_facts(self) -> Counter[str]:
         """How many notes there are of each fact, those that wait for a person included."""
         found: Counter[str] = Counter()
         for path in (self.folder / "vault" / "memem").rglob("*.md"):

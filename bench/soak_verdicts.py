@@ -125,7 +125,7 @@ def resources(report: Report, watch: Watch, worked: int, left: list[str], killed
 def memories(report: Report, scene: Scene, sessions: list[Session], person: Person) -> None:
     told = [name for facts in (person.facts, *(each.facts for each in sessions)) for name in facts.told]
     untold = {name for session in sessions for name in session.facts.untold}
-    kept = scene.kept()
+    kept = scene.count_saved_facts()
     lost = [name for name in told if not kept[name]]
     doubled = [name for name in told if kept[name] > 1]
     heard = [name for name in untold if kept[name]]

@@ -50,7 +50,7 @@ def everything(client: socket.socket) -> bytes:
     return received
 
 
-def said(address: Path, data: bytes) -> bytes:
+def send_and_receive(address: Path, data: bytes) -> bytes:
     """Send bytes and return the answer."""
     with connected(address) as client:
         with suppress(BrokenPipeError):  # it may close before it has read a word

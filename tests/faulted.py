@@ -172,7 +172,7 @@ def _exported(ws: Workspace, folder: Path) -> Known:
     return {**known, "source": str(target)}
 
 
-def _told(ws: Workspace, folder: Path) -> Known:
+def _session_with_facts(ws: Workspace, folder: Path) -> Known:
     """A session with three facts that nobody has mined."""
     _notes(ws, folder)
     consent.opt_in(ws)
@@ -198,7 +198,7 @@ def _changed_outside(ws: Workspace, folder: Path) -> Known:
 
 def _old_layout(ws: Workspace, folder: Path) -> Known:
     """Databases as the first versions had them."""
-    known = _told(ws, folder)
+    known = _session_with_facts(ws, folder)
     since = ws.home.opt_in.read_text().strip()
     ws.close()
     home = ws.home
@@ -270,7 +270,7 @@ ACTIONS: Mapping[str, Action] = {
         lambda ws, folder: {**_notes(ws, folder), "more": save.save(ws, SECOND, project="pond").path},
         lambda ws, _: refresh.write(ws),
     ),
-    "mine": Action(_told, lambda ws, known: schedule.mine_file(ws, Path(known["session"]))),
+    "mine": Action(_session_with_facts, lambda ws, known: schedule.mine_file(ws, Path(known["session"]))),
     "refresh": Action(_changed_outside, lambda ws, _: search_refresh.refresh(ws)),
     "rebuild": Action(_changed_outside, lambda ws, _: rebuild.rebuild(ws)),
     "migrate": Action(_old_layout, _upgrade),

@@ -144,7 +144,7 @@ NAMES = (
 )
 
 
-def told(ws: Workspace, event: str, **more: object) -> bytes:
+def run_hook(ws: Workspace, event: str, **more: object) -> bytes:
     return answers.answer(ws, event, json.dumps({"session_id": "s1", "cwd": str(ws.user_home), **more}).encode())
 
 
@@ -171,10 +171,10 @@ DOORS: dict[str, Callable[[Workspace, str], object]] = {
     "a query": lambda ws, name: find.search(ws, name, project=name),
     "a task": lambda ws, name: assemble.assemble(ws, name, cwd=ws.user_home, project=name),
     "words in a session": lambda ws, name: sessions.search(ws, name, project=name),
-    "a session that begins": lambda ws, name: told(ws, "SessionStart", session_id=name, source=name),
-    "a prompt": lambda ws, name: told(ws, "UserPromptSubmit", prompt=name, session_id=name, transcript_path=name),
-    "a folder": lambda ws, name: told(ws, "UserPromptSubmit", prompt="how is it?", cwd=name),
-    "a file": lambda ws, name: told(ws, "PreToolUse", tool_input={"file_path": name}),
+    "a session that begins": lambda ws, name: run_hook(ws, "SessionStart", session_id=name, source=name),
+    "a prompt": lambda ws, name: run_hook(ws, "UserPromptSubmit", prompt=name, session_id=name, transcript_path=name),
+    "a folder": lambda ws, name: run_hook(ws, "UserPromptSubmit", prompt="how is it?", cwd=name),
+    "a file": lambda ws, name: run_hook(ws, "PreToolUse", tool_input={"file_path": name}),
     "a turn that ended": lambda ws, name: work(ws, "Stop", session_id=name, transcript_path=name),
     "a session that ended": lambda ws, name: work(ws, "SessionEnd", session_id=name, transcript_path=name, cwd=name),
     "a folder to look after": lambda ws, name: work(ws, "SessionStart", cwd=name),
@@ -308,7 +308,7 @@ def test_a_transcript_that_is_no_file_is_no_transcript(settled: Workspace, pipe:
     assert session.find_turn(path, "u1") is None
     assert usefulness.judge(settled, "s1", path, "It is so.") == 0
     work(settled, "Stop", transcript_path=str(path))
-    told(settled, "UserPromptSubmit", prompt="how is it?", transcript_path=str(path))
+    run_hook(settled, "UserPromptSubmit", prompt="how is it?", transcript_path=str(path))
     with pytest.raises(MememError):
         schedule.mine_file(settled, path)
 

@@ -88,7 +88,7 @@ def tokens(ws: Workspace) -> str:
     return save.save(ws, text, title="Token signing", project="shop").memory.id8
 
 
-def asked(event: str, cwd: Path, **more: Any) -> tuple[str, str]:
+def ask_engine(event: str, cwd: Path, **more: Any) -> tuple[str, str]:
     """Return the engine's answer to a hook, and the context in it."""
     told = {"session_id": "s1", "cwd": str(cwd), "hook_event_name": event, **more}
     outcome, answer = hook.ask_engine(event, json.dumps(told).encode())
@@ -109,10 +109,10 @@ def eventually(work: Callable[[], Any], wanted: Callable[[Any], bool]) -> Any:
 def test_a_hook_is_answered_by_the_server_that_runs(start: Callable[..., Server], shop: Path, tokens: str) -> None:
     start()
     prompt = "how are tokens signed with RS256 in the gateway?"
-    found = eventually(lambda: asked("UserPromptSubmit", shop, prompt=prompt), lambda found: found[0] == "done")
+    found = eventually(lambda: ask_engine("UserPromptSubmit", shop, prompt=prompt), lambda found: found[0] == "done")
     assert tokens in found[1]
-    assert asked("UserPromptSubmit", shop, prompt=prompt) == ("done", "")  # it stands in the context already
-    assert asked("UserPromptSubmit", shop, prompt=prompt, session_id="s2")[1] == found[1]
+    assert ask_engine("UserPromptSubmit", shop, prompt=prompt) == ("done", "")  # it stands in the context already
+    assert ask_engine("UserPromptSubmit", shop, prompt=prompt, session_id="s2")[1] == found[1]
 
 
 def test_a_session_that_begins_is_briefed_by_the_server_of_another(
@@ -120,7 +120,7 @@ def test_a_session_that_begins_is_briefed_by_the_server_of_another(
 ) -> None:
     save.save(ws, "shop is a FastAPI service.", title="What shop is", project="shop", layer=0)
     start()
-    ask = lambda: asked("SessionStart", shop, source="startup")  # noqa: E731
+    ask = lambda: ask_engine("SessionStart", shop, source="startup")  # noqa: E731
     assert "FastAPI" in eventually(ask, lambda found: found[0] == "done")[1]
 
 
@@ -140,19 +140,19 @@ def test_a_hook_with_other_settings_is_sent_away(
     start: Callable[..., Server], shop: Path, tokens: str, monkeypatch: pytest.MonkeyPatch, other: dict[str, str]
 ) -> None:
     start()
-    eventually(lambda: asked("UserPromptSubmit", shop, prompt="hello"), lambda found: found[0] == "done")
+    eventually(lambda: ask_engine("UserPromptSubmit", shop, prompt="hello"), lambda found: found[0] == "done")
     for name, value in other.items():
         monkeypatch.setenv(name, value)
-    assert asked("UserPromptSubmit", shop, prompt="hello") == ("other", "")
+    assert ask_engine("UserPromptSubmit", shop, prompt="hello") == ("other", "")
 
 
 def test_a_hook_of_another_version_is_sent_away(
     start: Callable[..., Server], shop: Path, tokens: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     start()
-    eventually(lambda: asked("UserPromptSubmit", shop, prompt="hello"), lambda found: found[0] == "done")
+    eventually(lambda: ask_engine("UserPromptSubmit", shop, prompt="hello"), lambda found: found[0] == "done")
     monkeypatch.setattr(hook, "ROOT", "/srv/plugins/memem/0.0.1")
-    assert asked("UserPromptSubmit", shop, prompt="hello") == ("other", "")
+    assert ask_engine("UserPromptSubmit", shop, prompt="hello") == ("other", "")
 
 
 def test_settings_that_change_are_obeyed_by_a_server_that_runs(
@@ -170,10 +170,10 @@ def test_settings_that_change_are_obeyed_by_a_server_that_runs(
 
 def test_when_the_leader_is_killed_the_next_one_answers(start: Callable[..., Server], shop: Path, tokens: str) -> None:
     first, second = start(), start()
-    eventually(lambda: asked("UserPromptSubmit", shop, prompt="hello"), lambda found: found[0] == "done")
+    eventually(lambda: ask_engine("UserPromptSubmit", shop, prompt="hello"), lambda found: found[0] == "done")
     first.process.send_signal(signal.SIGKILL)
     first.process.wait()
-    ask = lambda: asked("UserPromptSubmit", shop, prompt="tokens signed RS256 gateway")  # noqa: E731
+    ask = lambda: ask_engine("UserPromptSubmit", shop, prompt="tokens signed RS256 gateway")  # noqa: E731
     assert tokens in eventually(ask, lambda found: found[0] == "done")[1]
     assert tokens in second.says("memory_search", query="RS256")
 
@@ -238,7 +238,7 @@ def test_however_many_servers_run_there_is_one_encoder(
 ) -> None:
     with_model = {"MEMEM_ENCODER": "minilm", "MEMEM_MODEL_DIR": str(weights_folder)}
     leader = start(**with_model)
-    eventually(lambda: asked("PermissionRequest", shop)[0], lambda outcome: outcome in ("done", "other"))
+    eventually(lambda: ask_engine("PermissionRequest", shop)[0], lambda outcome: outcome in ("done", "other"))
     followers = [start(**with_model) for _ in range(2)]
     for follower in followers:
         assert tokens in follower.says("memory_search", query="which algorithm do we use for signatures?")

@@ -111,7 +111,7 @@ def open_miner(
     return opened
 
 
-def kept(ws: Workspace) -> dict[str, int]:
+def count_saved(ws: Workspace) -> dict[str, int]:
     """How many memories there are of each fact."""
     refresh.refresh(ws)
     return Counter(entry.memory.keys[0] for entry in find.list_memories(ws, limit=1_000))

@@ -36,7 +36,7 @@ DEVMEM = {
 }
 
 
-def asked(key: str, wanted: str, *sessions: dict[str, Any]) -> dict[str, Any]:
+def question_line(key: str, wanted: str, *sessions: dict[str, Any]) -> dict[str, Any]:
     return {
         "question_id": key,
         "question_type": "multi-session",
@@ -54,7 +54,7 @@ SOLD = {
     "id": "s-sold",
     "turns": [{"role": "assistant", "content": "Hello."}, {"role": "user", "content": "I sold it."}],
 }
-LONGMEMEVAL = [asked("ab12", "s-bought", BOUGHT, SOLD, BOUGHT), asked("CD34_abs", "s-sold", SOLD)]
+LONGMEMEVAL = [question_line("ab12", "s-bought", BOUGHT, SOLD, BOUGHT), question_line("CD34_abs", "s-sold", SOLD)]
 
 
 @pytest.fixture
@@ -69,7 +69,7 @@ def write(path: Path, lines: list[dict[str, Any]]) -> None:
         file.writelines(json.dumps(line) + "\n" for line in lines)
 
 
-def said(*texts: str) -> dict[str, Any]:
+def session_line(*texts: str) -> dict[str, Any]:
     return {"id": "s-said", "turns": [{"role": "user", "content": text} for text in texts]}
 
 
@@ -97,7 +97,7 @@ def test_the_prompts_are_what_people_typed(tmp_path: Path) -> None:
 
 
 def crowd(data: Path, *texts: str) -> None:
-    write(data / "longmemeval-dev.jsonl.gz", [asked("ab12", "s-said", said(*texts), BOUGHT)])
+    write(data / "longmemeval-dev.jsonl.gz", [question_line("ab12", "s-said", session_line(*texts), BOUGHT)])
 
 
 def test_a_crowded_vault_holds_devmem_and_what_was_said_of_other_things(

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from bench import decisions, fitting
-from bench.decisions import at, by_kind, crossed, in_use, nearer, point, reliability
+from bench.decisions import above_cosine, at, by_kind, crossed, in_use, point, reliability
 from bench.prompts import ABSTENTION, OFF_TOPIC, Case
 from memem.core.memory import MOST_HITS, Hit, Memory
 from memem.core.options import OPTIONS
@@ -54,8 +54,8 @@ def test_at_a_line_that_nothing_reaches_nothing_fires() -> None:
 
 def test_a_plain_threshold_looks_at_the_cosine_alone() -> None:
     cases = [case(hit("a", 0.0, cosine=0.6), hit("b", 1.0, cosine=0.4), hit("c", 1.0), right="a")]
-    assert [each.id for each in nearer(0.5)(cases[0])] == ["a"]
-    assert point(cases, nearer(0.5), 0.5).right == 1
+    assert [each.id for each in above_cosine(0.5)(cases[0])] == ["a"]
+    assert point(cases, above_cosine(0.5), 0.5).right == 1
 
 
 def test_what_would_be_shown_is_what_a_slice_would_show() -> None:
@@ -95,7 +95,7 @@ def test_the_line_in_use_is_that_of_the_defaults() -> None:
 # --- the best line ------------------------------------------------------------------------------------------------
 
 
-def nears(cosines: Sequence[float], *, wanted: bool) -> list[Case]:
+def cases_with_cosines(cosines: Sequence[float], *, wanted: bool) -> list[Case]:
     kind = "task" if wanted else OFF_TOPIC
     return [
         case(hit(f"n{number}", 0.0, cosine=each), right=(f"n{number}",) if wanted else (), wanted=wanted, kind=kind)
@@ -110,14 +110,14 @@ def likely(cosine: float) -> float:
 
 
 def test_where_prompts_can_be_told_apart_the_line_lies_in_the_middle_between_them() -> None:
-    cases = nears((0.7, 0.8, 0.9), wanted=True) + nears((0.1, 0.2, 0.3), wanted=False)
+    cases = cases_with_cosines((0.7, 0.8, 0.9), wanted=True) + cases_with_cosines((0.1, 0.2, 0.3), wanted=False)
     line = decisions.best_line(cases, BY_COSINE)
     assert line.confidence == pytest.approx((likely(0.3) + likely(0.7)) / 2)
     assert (line.score, line.unknown) == (in_use().score, in_use().unknown)
 
 
 def test_where_they_cannot_silence_is_worth_more_than_an_answer() -> None:
-    cases = nears((0.5, 0.9), wanted=True) + nears((0.1, 0.6), wanted=False)
+    cases = cases_with_cosines((0.5, 0.9), wanted=True) + cases_with_cosines((0.1, 0.6), wanted=False)
     assert likely(0.6) < decisions.best_line(cases, BY_COSINE).confidence < likely(0.9)
 
 
@@ -132,8 +132,8 @@ def test_prompts_for_which_nothing_was_found_have_a_line_too() -> None:
 @pytest.fixture(scope="module")
 def apart() -> list[Case]:
     """Ten prompts that want something and fifteen that do not, as easily told apart as can be."""
-    on = nears([0.7 + number / 100 for number in range(10)], wanted=True)
-    return on + nears([0.1 + number / 100 for number in range(15)], wanted=False)
+    on = cases_with_cosines([0.7 + number / 100 for number in range(10)], wanted=True)
+    return on + cases_with_cosines([0.1 + number / 100 for number in range(15)], wanted=False)
 
 
 def test_what_can_be_told_apart_is_told_apart_on_prompts_that_were_not_seen(apart: list[Case]) -> None:
@@ -150,8 +150,8 @@ def test_what_fires_with_a_wrong_memory_is_answered_and_not_right(apart: list[Ca
 
 
 def test_the_same_seed_gives_the_same_numbers_and_another_may_not() -> None:
-    mixed = nears([number / 20 for number in range(20)], wanted=True)
-    mixed += nears([number / 25 for number in range(20)], wanted=False)
+    mixed = cases_with_cosines([number / 20 for number in range(20)], wanted=True)
+    mixed += cases_with_cosines([number / 25 for number in range(20)], wanted=False)
     assert crossed(mixed, seed=1) == crossed(mixed, seed=1)
     assert crossed(mixed, seed=1) != crossed(mixed, seed=5)
 

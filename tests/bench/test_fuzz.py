@@ -30,7 +30,7 @@ def aimed(attempt: Try) -> Target:
     return Target("aimed", opened, lambda: [b"one", b"two"])
 
 
-def found_by(attempt: Try, folder: Path) -> list[str]:
+def findings_of(attempt: Try, folder: Path) -> list[str]:
     return [each.what for each in hunt(aimed(attempt), folder, seconds=0, seed=0, most=3).findings.values()]
 
 
@@ -38,7 +38,7 @@ def test_an_error_of_our_own_is_a_refusal(tmp_path: Path) -> None:
     def refuse(_: bytes) -> None:
         raise InputError("no")
 
-    assert found_by(refuse, tmp_path) == []
+    assert findings_of(refuse, tmp_path) == []
 
 
 @pytest.mark.parametrize("problem", [KeyError("x"), RecursionError("deep"), MemoryError(), SystemExit(1)])
@@ -46,7 +46,7 @@ def test_any_other_is_a_finding_and_counts_once(tmp_path: Path, problem: BaseExc
     def fail(_: bytes) -> None:
         raise problem
 
-    assert len(found_by(fail, tmp_path)) == 1
+    assert len(findings_of(fail, tmp_path)) == 1
 
 
 def test_what_does_not_end_is_ended_and_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -56,7 +56,7 @@ def test_what_does_not_end_is_ended_and_found(tmp_path: Path, monkeypatch: pytes
         while data == b"two":
             pass
 
-    assert found_by(hang, tmp_path) == ["Hang: not done within 0.05 s"]
+    assert findings_of(hang, tmp_path) == ["Hang: not done within 0.05 s"]
 
 
 def test_the_same_seed_makes_the_same_inputs() -> None:

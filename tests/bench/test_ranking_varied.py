@@ -148,7 +148,7 @@ def test_whoever_stops_in_the_middle_leaves_every_constant_as_it_was() -> None:
 
 def test_what_is_found_is_found_again_with_each_value() -> None:
     seen: list[Any] = []
-    list(ranking.found_anew(lambda: seen.append(in_use()) or {}))  # type: ignore[func-returns-value]
+    list(ranking.vary_finding(lambda: seen.append(in_use()) or {}))  # type: ignore[func-returns-value]
     changes = [{name for name, value in each.items() if value != in_use()[name]} for each in seen]
     assert set().union(*changes) == {"RARE", "MIN_CANDIDATES", "NOTES"}
     assert all(len(each) <= 1 for each in changes)

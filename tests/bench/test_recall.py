@@ -12,7 +12,19 @@ import pytest
 from bench import labelled, recall
 from bench.corpora import Corpus, Question, identity
 from bench.options import DATA_VARIABLE
-from bench.scores import COSINE, FUSED, KEYWORD, MODES, Claim, Scores, claims, kept, score, shown, shown_claims
+from bench.scores import (
+    COSINE,
+    FUSED,
+    KEYWORD,
+    MODES,
+    Claim,
+    Scores,
+    all_promises_hold,
+    claims,
+    score,
+    shown,
+    shown_claims,
+)
 from memem.core.errors import ModelError
 from memem.core.memory import Hit, Memory
 from memem.search import find, ranking
@@ -32,7 +44,7 @@ PLACES = {KEYWORD: 2, COSINE: 3, FUSED: 1}
 """Where each mode ranks the first wanted memory."""
 
 
-def found_at(places: Mapping[str, int], corpus: Corpus = CORPUS) -> Callable[[str, Question], list[str]]:
+def ranked_at(places: Mapping[str, int], corpus: Corpus = CORPUS) -> Callable[[str, Question], list[str]]:
     """A searcher that puts what is wanted at a mode's place, behind what is not."""
     ids = {source: each for each, source in corpus.source_of.items()}
 
@@ -46,11 +58,11 @@ def found_at(places: Mapping[str, int], corpus: Corpus = CORPUS) -> Callable[[st
 
 
 def scored(places: Mapping[str, int] = PLACES, modes: tuple[str, ...] = MODES, corpus: Corpus = CORPUS) -> Scores:
-    return score(corpus, modes, found_at(places, corpus), seed=1)
+    return score(corpus, modes, ranked_at(places, corpus), seed=1)
 
 
 def fake(places: Mapping[str, int] = PLACES, modes: tuple[str, ...] = MODES) -> recall.Measure:
-    return lambda corpus, _folder, seed: score(corpus, modes, found_at(places, corpus), seed)
+    return lambda corpus, _folder, seed: score(corpus, modes, ranked_at(places, corpus), seed)
 
 
 def reported(arguments: list[str], measure: recall.Measure, monkeypatch: pytest.MonkeyPatch) -> int:
@@ -130,13 +142,13 @@ def test_being_equal_is_not_beating() -> None:
 
 def test_one_sure_query_that_is_not_found_breaks_the_promise_of_its_kind() -> None:
     def find(mode: str, question: Question) -> list[str]:
-        return [] if question.key == "q2" else found_at(PLACES)(mode, question)
+        return [] if question.key == "q2" else ranked_at(PLACES)(mode, question)
 
     broken = [claim for claim in claims(score(CORPUS, MODES, find, seed=1)) if not claim.holds]
     assert [(claim.what, claim.value) for claim in broken] == [("zoo: literal queries hit@5", 0.5)]
 
 
-def found_by(hits: Mapping[str, int], name: str, questions: int, kind: str = "multi") -> list[Claim]:
+def claims_for(hits: Mapping[str, int], name: str, questions: int, kind: str = "multi") -> list[Claim]:
     """The promises of a set in which each mode answers so many of the questions, at the first place."""
     asked = tuple(Question(f"q{number}", "walrus", kind, frozenset({"walrus"})) for number in range(questions))
     corpus = Corpus(name, MEMORIES, CORPUS.source_of, asked)
@@ -148,42 +160,42 @@ def found_by(hits: Mapping[str, int], name: str, questions: int, kind: str = "mu
     return claims(score(corpus, MODES, find, seed=1))
 
 
-def told(claim: Claim) -> tuple[str, str, str, bool]:
+def claim_row(claim: Claim) -> tuple[str, str, str, bool]:
     return (claim.what, claim.measured, claim.wanted, claim.holds)
 
 
 @pytest.mark.parametrize(("found", "holds"), [(41, False), (42, True)])
 def test_paraphrases_are_found_no_less_than_by_meaning_alone(found: int, holds: bool) -> None:
-    promised = found_by({KEYWORD: 8, COSINE: 42, FUSED: found}, "zoo", 52, kind="paraphrase")
+    promised = claims_for({KEYWORD: 8, COSINE: 42, FUSED: found}, "zoo", 52, kind="paraphrase")
     what = "zoo: paraphrase queries hit@5, no worse than cosine"
-    assert told(promised[-1]) == (what, f"{found / 52:.3f} ({found} of 52)", ">= 42 of 52", holds)
+    assert claim_row(promised[-1]) == (what, f"{found / 52:.3f} ({found} of 52)", ">= 42 of 52", holds)
 
 
 @pytest.mark.parametrize(("found", "holds"), [(94, False), (95, True)])
 def test_nearly_every_question_finds_its_answer_in_a_crowd(found: int, holds: bool) -> None:
-    promised = found_by({KEYWORD: 80, COSINE: 90, FUSED: found}, "crowded", 97)
-    assert told(promised[-1]) == ("crowded: any@5", f"{found / 97:.3f} ({found} of 97)", ">= 95 of 97", holds)
+    promised = claims_for({KEYWORD: 80, COSINE: 90, FUSED: found}, "crowded", 97)
+    assert claim_row(promised[-1]) == ("crowded: any@5", f"{found / 97:.3f} ({found} of 97)", ">= 95 of 97", holds)
 
 
 def test_another_number_of_questions_has_to_find_the_same_share_in_a_crowd() -> None:
-    promised = found_by({KEYWORD: 80, COSINE: 90, FUSED: 190}, "crowded", 194)
+    promised = claims_for({KEYWORD: 80, COSINE: 90, FUSED: 190}, "crowded", 194)
     assert (promised[-1].wanted, promised[-1].holds) == (">= 190 of 194", True)
 
 
 def test_longmemeval_finds_something_no_less_than_keywords_do() -> None:
-    worse, *_ = found_by({KEYWORD: 60, COSINE: 50, FUSED: 59}, "longmemeval", 68)[2:]
-    assert told(worse) == ("longmemeval: any@5, no worse than keyword", "0.868 (59 of 68)", ">= 60 of 68", False)
+    worse, *_ = claims_for({KEYWORD: 60, COSINE: 50, FUSED: 59}, "longmemeval", 68)[2:]
+    assert claim_row(worse) == ("longmemeval: any@5, no worse than keyword", "0.868 (59 of 68)", ">= 60 of 68", False)
 
 
 @pytest.mark.parametrize(("found", "holds"), [(58, False), (59, True)])
 def test_longmemeval_finds_all_for_four_questions_more_than_keywords(found: int, holds: bool) -> None:
-    promised = found_by({KEYWORD: 55, COSINE: 50, FUSED: found}, "longmemeval", 68)
+    promised = claims_for({KEYWORD: 55, COSINE: 50, FUSED: found}, "longmemeval", 68)
     what, measured = "longmemeval: all@5, 4 better than keyword", f"{found / 68:.3f} ({found} of 68)"
-    assert told(promised[-1]) == (what, measured, ">= 59 (aim 62)", holds)
+    assert claim_row(promised[-1]) == (what, measured, ">= 59 (aim 62)", holds)
 
 
 def test_of_more_questions_longmemeval_finds_all_for_the_same_share_more() -> None:
-    promised = found_by({KEYWORD: 100, COSINE: 50, FUSED: 108}, "longmemeval", 136)
+    promised = claims_for({KEYWORD: 100, COSINE: 50, FUSED: 108}, "longmemeval", 136)
     assert (promised[-1].what, promised[-1].holds) == ("longmemeval: all@5, 8 better than keyword", True)
 
 
@@ -198,8 +210,8 @@ def test_nothing_is_promised_of_keywords_alone() -> None:
 
 def test_a_broken_promise_counts_only_when_it_was_judged() -> None:
     broken, sampled = (Claim("zoo", -0.1, "> 0", holds=False, judged=judged) for judged in (True, False))
-    assert not kept([broken])
-    assert kept([sampled])
+    assert not all_promises_hold([broken])
+    assert all_promises_hold([sampled])
 
 
 def test_the_table_of_promises_says_which_are_broken() -> None:

@@ -65,7 +65,7 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:
     return code, capsys.readouterr().out
 
 
-def told(path: Path) -> dict[str, Any]:
+def read_results(path: Path) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(path.read_text())
     return found
 
@@ -93,7 +93,7 @@ def test_with_a_model_every_table_is_printed_and_every_promise_judged(
 @pytest.mark.usefixtures("with_model")
 def test_the_json_has_all_of_it(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run(capsys, "--data", str(data), "--json", str(tmp_path / "told.json"))
-    found = told(tmp_path / "told.json")
+    found = read_results(tmp_path / "told.json")
     assert found.keys() == {"bench", "machine", "promises"} | ALWAYS | WITH_DATA
     assert found["bench"] == "silence"
     assert [point["line"] for point in found["curve"]] == list(silence.LINES)
@@ -131,7 +131,7 @@ def test_without_a_model_words_are_measured_alone(
     code, out = run(capsys, "--data", str(data), "--json", str(tmp_path / "told.json"))
     assert out.startswith("By words alone, there is no model:")
     assert "Our own prompts, at the line in use" in out
-    found = told(tmp_path / "told.json")
+    found = read_results(tmp_path / "told.json")
     assert found["in_use"]["answered"] == 6
     assert "cross_validated" not in found
     assert found["promises"] == []
@@ -164,7 +164,7 @@ def test_without_data_our_own_prompts_are_measured_and_nothing_is_promised(
     code, out = run(capsys, "--json", str(tmp_path / "told.json"))
     assert code == 0
     assert f"Nothing is promised without a model, and --data DIR or {DATA_VARIABLE}." in out
-    found = told(tmp_path / "told.json")
+    found = read_results(tmp_path / "told.json")
     assert found.keys() == {"bench", "machine", "promises"} | ALWAYS
     assert found["promises"] == []
 
@@ -175,7 +175,7 @@ def test_the_folder_with_the_data_may_be_named_by_a_variable(
     monkeypatch.setenv(DATA_VARIABLE, str(data))
     monkeypatch.setattr(silence, "measure", lambda public, _own: {"labelled": [], "reliability": [], "n": len(public)})
     run(capsys, "--json", str(tmp_path / "told.json"), "--cache", str(tmp_path / "cache"))
-    assert told(tmp_path / "told.json")["n"] == 14
+    assert read_results(tmp_path / "told.json")["n"] == 14
     assert (tmp_path / "cache" / "devmem" / "vault").is_dir()
 
 

@@ -142,7 +142,7 @@ def test_facts_are_counted_by_what_notes_say_and_not_by_what_they_quote(scene: S
     for name in ("one", "two"):
         text = "---\nrelated: [fact-s01n0009]\n---\nThe service fact-s01n0001 is.\n\n> [!quote]- E\n> fact-s01n0002\n"
         (memories / f"{name}.md").write_text(text)
-    assert scene.kept() == {"fact-s01n0001": 2}
+    assert scene.count_saved_facts() == {"fact-s01n0001": 2}
 
 
 def test_files_are_measured_by_what_they_are_for(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from memem.doors.engine import leader as leading
 from memem.doors.engine import protocol
 from memem.doors.engine.leader import Leader
 from memem.doors.engine.protocol import Reply, Request
-from tests.engines import LONG, asking, connected, echo, everything, never, said, short_folder
+from tests.engines import LONG, asking, connected, echo, everything, never, send_and_receive, short_folder
 
 pytestmark = pytest.mark.skipif(not hasattr(socket, "AF_UNIX"), reason="needs Unix sockets")
 PING = protocol.encode_request(asking(body=b"ping"))
@@ -59,14 +59,14 @@ def test_a_request_is_answered_with_the_facts_and_the_body_at_hand(address: Path
 
     with answering(address, answer):
         asked = protocol.encode_request(Request("hook", "UserPromptSubmit", {"cwd": "/srv/shop"}, b"{}"))
-        assert said(address, asked) == b"memem 1 done 34\nhook UserPromptSubmit /srv/shop {}"
+        assert send_and_receive(address, asked) == b"memem 1 done 34\nhook UserPromptSubmit /srv/shop {}"
 
 
 @pytest.mark.parametrize("data", [b"GET / HTTP/1.1\r\n\r\n", bytes(500), b"memem 2 hook Stop 0 0\n"])
 def test_garbage_ends_its_own_connection_and_no_other(address: Path, data: bytes) -> None:
     with answering(address):
-        assert said(address, data) == b""
-        assert said(address, PING) == PONG
+        assert send_and_receive(address, data) == b""
+        assert send_and_receive(address, PING) == PONG
 
 
 def test_half_a_request_ends_its_own_connection_and_no_other(address: Path) -> None:
@@ -75,13 +75,13 @@ def test_half_a_request_ends_its_own_connection_and_no_other(address: Path) -> N
             client.sendall(PING[:-1])
             client.shutdown(socket.SHUT_WR)
             assert everything(client) == b""
-        assert said(address, PING) == PONG
+        assert send_and_receive(address, PING) == PONG
 
 
 def test_who_is_slow_holds_up_nobody(address: Path) -> None:
     with answering(address), connected(address) as slow:
         slow.sendall(PING[:10])
-        assert said(address, PING) == PONG
+        assert send_and_receive(address, PING) == PONG
         slow.sendall(PING[10:])
         assert everything(slow) == PONG
 
@@ -95,12 +95,12 @@ def test_who_is_too_slow_is_cut_off(address: Path, monkeypatch: pytest.MonkeyPat
 
 def test_a_request_whose_time_is_over_is_dropped_unanswered(address: Path) -> None:
     with answering(address, never):
-        assert said(address, protocol.encode_request(asking(seconds="0"))) == b""
+        assert send_and_receive(address, protocol.encode_request(asking(seconds="0"))) == b""
 
 
 def test_a_request_in_time_is_answered(address: Path) -> None:
     with answering(address):
-        assert said(address, protocol.encode_request(asking(seconds="20"))) == b"memem 1 done 0\n"
+        assert send_and_receive(address, protocol.encode_request(asking(seconds="20"))) == b"memem 1 done 0\n"
 
 
 def test_who_has_left_is_not_worked_for(address: Path) -> None:
@@ -114,7 +114,7 @@ def test_who_has_left_is_not_worked_for(address: Path) -> None:
     with connected(address) as client:
         client.sendall(PING)
     with serving(made):
-        said(address, protocol.encode_request(asking(body=b"here")))
+        send_and_receive(address, protocol.encode_request(asking(body=b"here")))
     assert worked == [b"here"]
 
 
@@ -123,7 +123,7 @@ def test_a_failure_is_told_in_one_line(address: Path) -> None:
         raise InputError("There is nothing\nto search for.")
 
     with answering(address, answer):
-        assert said(address, PING) == b"memem 1 failed 31\nThere is nothing to search for."
+        assert send_and_receive(address, PING) == b"memem 1 failed 31\nThere is nothing to search for."
 
 
 def test_a_failure_of_ours_is_told_and_logged_and_the_next_request_answered(address: Path) -> None:
@@ -133,22 +133,22 @@ def test_a_failure_of_ours_is_told_and_logged_and_the_next_request_answered(addr
         return Reply("done", b"%d" % (1 // len(request.body)))
 
     with answering(address, answer, logged.append):
-        assert said(address, protocol.encode_request(asking())).startswith(b"memem 1 failed ")
-        assert said(address, PING) == b"memem 1 done 1\n0"
+        assert send_and_receive(address, protocol.encode_request(asking())).startswith(b"memem 1 failed ")
+        assert send_and_receive(address, PING) == b"memem 1 done 1\n0"
     assert len(logged) == 1
     assert "ZeroDivisionError" in logged[0]
 
 
 def test_an_answer_that_is_too_long_is_a_failure(address: Path) -> None:
     with answering(address, lambda _: Reply("done", bytes(protocol.MOST_REPLY + 1))):
-        told = said(address, PING)
+        told = send_and_receive(address, PING)
     assert told.startswith(b"memem 1 failed ")
     assert b"1,048,577 bytes" in told
 
 
 def test_the_longest_answer_arrives_whole(address: Path) -> None:
     with answering(address, lambda _: Reply("done", b"x" * protocol.MOST_REPLY)):
-        assert len(said(address, PING)) == len("memem 1 done 1048576\n") + protocol.MOST_REPLY
+        assert len(send_and_receive(address, PING)) == len("memem 1 done 1048576\n") + protocol.MOST_REPLY
 
 
 def test_who_comes_when_there_is_no_room_is_sent_away(address: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -163,7 +163,7 @@ def test_who_comes_when_there_is_no_room_is_sent_away(address: Path, monkeypatch
     with answering(address, answer), connected(address) as first:
         first.sendall(PING)
         assert begun.wait(LONG)
-        assert said(address, b"") == b""
+        assert send_and_receive(address, b"") == b""
         go_on.set()
         assert everything(first) == PONG
 
@@ -171,7 +171,7 @@ def test_who_comes_when_there_is_no_room_is_sent_away(address: Path, monkeypatch
 def test_a_stranger_gets_no_answer(address: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(protocol, "_peer_uid", lambda _: os.geteuid() + 1)
     with answering(address, never):
-        assert said(address, PING) == b""
+        assert send_and_receive(address, PING) == b""
 
 
 def test_the_kernel_tells_who_is_at_the_other_end() -> None:
@@ -239,7 +239,7 @@ def test_what_a_dead_leader_left_is_replaced(address: Path) -> None:
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as dead:
         dead.bind(str(address))
     with answering(address):
-        assert said(address, PING) == PONG
+        assert send_and_receive(address, PING) == PONG
 
 
 def test_a_socket_that_cannot_be_bound_is_not_left_open(address: Path) -> None:
@@ -251,7 +251,7 @@ def test_a_socket_that_cannot_be_bound_is_not_left_open(address: Path) -> None:
 def test_nothing_is_left_of_a_leader_that_stopped(address: Path) -> None:
     before = threading.enumerate()
     with answering(address):
-        said(address, PING)
+        send_and_receive(address, PING)
     assert not address.exists()
     assert threading.enumerate() == before
 
@@ -290,7 +290,7 @@ def test_who_has_not_asked_yet_when_the_leader_stops_is_not_waited_for(address: 
     made = Leader(address, echo, log=pytest.fail)
     with connected(address) as client:
         with serving(made):
-            said(address, PING)  # by then the first has a thread, too
+            send_and_receive(address, PING)  # by then the first has a thread, too
         assert everything(client) == b""
 
 
@@ -316,7 +316,7 @@ def test_too_many_open_files_are_told_once_and_waited_out(address: Path, monkeyp
     problems = [OSError(24, "Too many open files"), OSError(24, "Too many open files"), BlockingIOError()]
     made._listener = Failing(made._listener, problems)  # type: ignore[assignment]
     with serving(made):
-        assert said(address, PING) == PONG
+        assert send_and_receive(address, PING) == PONG
     assert logged == ["The engine cannot take a request: [Errno 24] Too many open files"]
 
 

@@ -69,14 +69,14 @@ class Server:
         assert select.select([self.process.stdout], [], [], 60)[0], "the server says nothing"
         return self.process.stdout.readline().decode().strip()
 
-    def told(self, what: str) -> str:
+    def tell(self, what: str) -> str:
         assert self.process.stdin
         self.process.stdin.write(f"{what}\n".encode())
         return self.hear()
 
     def leader(self) -> str:
         """Who leads, as this one sees it."""
-        return self.told("ask")
+        return self.tell("ask")
 
 
 @contextmanager
@@ -120,7 +120,7 @@ def test_when_the_leader_is_killed_the_next_one_takes_over(run: Path) -> None:
 def test_when_the_leader_stops_the_next_one_takes_over(run: Path) -> None:
     with servers(run, 2) as running:
         first, (second,) = parted(running)
-        assert first.told("stop") == "stopped"
+        assert first.tell("stop") == "stopped"
         assert second.leader() == second.id
         assert first.leader() == second.id
 
@@ -137,7 +137,7 @@ def test_when_the_leader_ends_the_next_one_takes_over(run: Path) -> None:
 def test_a_server_that_waits_for_its_turn_ends_at_once(run: Path) -> None:
     with servers(run, 2) as running:
         _, (second,) = parted(running)
-        assert second.told("stop") == "stopped"
+        assert second.tell("stop") == "stopped"
         assert second.process.stdin
         second.process.stdin.close()
         assert second.process.wait(LONG) == 0

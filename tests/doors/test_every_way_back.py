@@ -19,7 +19,7 @@ from memem.transfer import import_
 from memem.upkeep import purge
 from memem.workspace import Workspace, open_workspace
 from tests.fakes import START, SteppingClock
-from tests.transcripts import Transcript, fact, kept, once, open_miner
+from tests.transcripts import Transcript, count_saved, fact, once, open_miner
 
 FORGOTTEN = "The gateway of the shop listens on port 8443."
 NEIGHBOUR = "The gateway of the shop listens on port 9443."
@@ -120,13 +120,13 @@ def test_mining_again_does_not_bring_it_back_in_other_words(miner: Workspace, se
     session.tells("one")
     session.tells("two")
     schedule.mine_file(miner, session.path)
-    assert kept(miner) == once("one", "two")
+    assert count_saved(miner) == once("one", "two")
     (note,) = [entry for entry in find.list_memories(miner) if entry.memory.keys[0] == "one"]
     forget.forget(miner, note.id)
     lose_state(miner)
     session.tells("three")
     schedule.mine_file(miner, session.path)
-    assert set(kept(miner)) == {"two", "three"}
+    assert set(count_saved(miner)) == {"two", "three"}
 
 
 def test_nor_does_a_fork_of_the_session(miner: Workspace, session: Transcript, sessions: Path) -> None:
@@ -138,7 +138,7 @@ def test_nor_does_a_fork_of_the_session(miner: Workspace, session: Transcript, s
     fork.raw(session.path.read_bytes().replace(b'"s1"', b'"s2"'))
     fork.tells("two")
     schedule.mine_file(miner, fork.path)
-    assert kept(miner) == once("two")
+    assert count_saved(miner) == once("two")
     assert review.proposals(miner) == []
 
 
@@ -153,11 +153,11 @@ def test_what_a_person_says_anew_in_a_later_session_is_proposed(
     later.tells("one")
     later.tells("two")
     schedule.mine_file(miner, later.path)
-    assert kept(miner) == once("two")
+    assert count_saved(miner) == once("two")
     (proposal,) = review.proposals(miner)
     assert proposal.because == "it was forgotten on 2026-03-01"
     review.accept(miner, proposal.memory.id)
-    assert kept(miner) == once("one", "two")
+    assert count_saved(miner) == once("one", "two")
 
 
 def test_what_was_deleted_by_hand_is_not_mined_again(miner: Workspace, session: Transcript) -> None:
@@ -171,7 +171,7 @@ def test_what_was_deleted_by_hand_is_not_mined_again(miner: Workspace, session: 
     for name in ("state.db", "state.db-wal", "state.db-shm"):
         (miner.home.state / name).unlink(missing_ok=True)
     schedule.mine_file(miner, session.path)
-    assert kept(miner) == once("two")
+    assert count_saved(miner) == once("two")
 
 
 def test_rules_do_not_bring_it_back_either(tmp_path: Path, clock: SteppingClock, session: Transcript) -> None:

@@ -21,7 +21,7 @@ from memem.upkeep import session_start
 from memem.upkeep.checks import hooks
 from memem.workspace import Workspace
 from tests.builders import examples
-from tests.transcripts import Transcript, fact, kept, once, sent
+from tests.transcripts import Transcript, count_saved, fact, once, sent
 
 MINING = ["Stop", "PreCompact", "SessionEnd"]
 
@@ -36,7 +36,7 @@ def test_what_was_said_is_mined(miner: Workspace, session: Transcript, event: st
     consent.opt_in(miner)
     session.tells("one")
     work(miner, event, session)
-    assert kept(miner) == once("one")
+    assert count_saved(miner) == once("one")
 
 
 @pytest.mark.parametrize("event", MINING)
@@ -99,7 +99,7 @@ def test_an_answer_that_is_not_in_the_file_yet_is_waited_for(miner: Workspace, s
     miner.pause = pause
     work(miner, "Stop", session, last_assistant_message=f"Noted. {fact('two')}")
     assert pauses
-    assert kept(miner) == once("one", "two")
+    assert count_saved(miner) == once("one", "two")
 
 
 @pytest.mark.parametrize("event", MINING)
@@ -159,7 +159,7 @@ def test_what_is_wrong_with_judging_is_told_and_keeps_nothing_from_being_mined(
     session.tells("one")
     with pytest.raises(type(problem), match=str(problem)):
         work(miner, "Stop", session)
-    assert kept(miner) == once("one")
+    assert count_saved(miner) == once("one")
 
 
 @pytest.mark.parametrize("told", [{"session_id": ""}, {"session_id": hooks.SESSION}])

@@ -21,7 +21,7 @@ from memem.mine.status import mining_state
 from memem.state import consent
 from memem.workspace import Workspace
 from tests import fake_claude
-from tests.transcripts import ECHO, Transcript, kept, once, open_miner, sent
+from tests.transcripts import ECHO, Transcript, count_saved, once, open_miner, sent
 
 CLIENT = Path(client.__file__)
 SECONDS = 120
@@ -132,7 +132,7 @@ def test_two_hundred_stops_at_once_and_a_cli_that_runs_our_hooks_in_its_calls(
         settles(lambda: is_over(ws, name))
     assert max(counts) <= ws.settings.max_miners + TRANSIENT
     calls = fake_claude.calls(claude)
-    assert kept(ws) == sent(claude) == once(*(f"n{number}" for number in range(10)))
+    assert count_saved(ws) == sent(claude) == once(*(f"n{number}" for number in range(10)))
     assert mining_state(ws).calls_today == ws.state.ledger.spent(ws.today()).calls == len(calls) == 10
     assert fake_claude.most_at_once(claude) <= ws.settings.max_miners
     assert len(fake_claude.nested(claude)) == 4 * len(calls), "each call has run its hooks"
@@ -149,7 +149,7 @@ def test_hooks_of_a_call_that_has_lost_its_mark_and_its_folder_begin_no_call(
     assert stopping(session, environ, "SessionEnd").wait(SECONDS) == 0
     name = named(environ)
     settles(lambda: bool(fake_claude.nested(claude)) and is_over(ws, name) and not upkeeping(ws))
-    assert kept(ws) == sent(claude) == once("one")
+    assert count_saved(ws) == sent(claude) == once("one")
     assert len(fake_claude.calls(claude)) == ws.state.ledger.spent(ws.today()).calls == 1
 
 
@@ -188,4 +188,4 @@ def test_a_plugin_that_is_enabled_twice_mines_once(
         twice = [stopping(session, environ), stopping(session, environ)]
         assert {hook.wait(SECONDS) for hook in twice} == {0}
     settles(lambda: is_over(ws, name))
-    assert kept(ws) == sent(claude) == once("one", "two", "three")
+    assert count_saved(ws) == sent(claude) == once("one", "two", "three")

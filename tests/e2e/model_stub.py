@@ -1,7 +1,7 @@
 """A stub of the Messages API on loopback, so that a real Claude Code can be driven without a model.
 
     with model_stub() as stub:
-        stub.answers(lambda request: "deploy" in request.said, text("Done."))
+        stub.answers(lambda request: "deploy" in request.last_message, text("Done."))
         ...                       # run Claude Code with ANTHROPIC_BASE_URL=stub.url
         stub.requests             # what it was asked, in order
 
@@ -45,7 +45,7 @@ class Request:
         return json.dumps([self.body.get("system", ""), self.body["messages"]], ensure_ascii=False)
 
     @property
-    def said(self) -> str:
+    def last_message(self) -> str:
         """Return the user's last message with the context added to it."""
         return "\n".join(str(block.get("text", "")) for block in self._last)
 

@@ -34,7 +34,7 @@ def mined(stub: ModelStub) -> ModelStub:
     return stub
 
 
-def asked(stub: ModelStub, words: str) -> Request:
+def request_containing(stub: ModelStub, words: str) -> Request:
     """The question to the model that carries a prompt."""
     return next(each for each in stub.requests if words in each.everything and not each.is_mining)
 
@@ -52,7 +52,7 @@ def test_what_one_conversation_settles_is_in_front_of_the_next(
     assert FACT in machine.notes()
     second = machine.says(ASKED, cwd=project)
     machine.settle()
-    assert f"All {FACT}" in asked(mined, ASKED).everything
+    assert f"All {FACT}" in request_containing(mined, ASKED).everything
     assert machine.sessions() - before == {first.session, second.session}
 
 
@@ -61,9 +61,9 @@ def test_newest_version_shows_a_memory_and_calls_a_tool(
 ) -> None:
     machine = machine_of("2.1.326")
     machine.memem(plugin, "save", f"All {FACT}.", "--title", "Signing", cwd=project)
-    stub.answers(lambda request: ASKED in request.said, tool_use(f"{TOOL}memory_search", query="signed tokens"))
+    stub.answers(lambda request: ASKED in request.last_message, tool_use(f"{TOOL}memory_search", query="signed tokens"))
     assert machine.says(ASKED, cwd=project).servers == {"plugin:memem:memem": "connected"}
-    assert f"All {FACT}" in asked(stub, ASKED).everything
+    assert f"All {FACT}" in request_containing(stub, ASKED).everything
     assert f"All {FACT}" in stub.requests[-1].tool_result
 
 
@@ -79,7 +79,9 @@ def test_mining_is_switched_on_and_off_by_its_command(
 ) -> None:
     for argument, switch in (("", "on"), ("off", "off")):
         line = f'CLAUDE_PLUGIN_DATA="{machine.data}" "{plugin}/hooks/memem" mining {switch}'
-        stub.answers(lambda request: "memem-mine" in request.said, tool_use("Bash", command=line, description="x"))
+        stub.answers(
+            lambda request: "memem-mine" in request.last_message, tool_use("Bash", command=line, description="x")
+        )
         machine.says(f"/memem-mine {argument}".strip(), cwd=project)
         machine.settle()
         assert any(f"Mining is {switch}" in request.tool_result for request in stub.requests)
@@ -106,7 +108,9 @@ def test_memories_are_found_by_tool_without_asking_for_permission(
     machine: Machine, stub: ModelStub, plugin: Path, project: Path, allowed: tuple[str, ...]
 ) -> None:
     machine.memem(plugin, "save", f"All {FACT}.", "--title", "Signing", cwd=project)
-    stub.answers(lambda request: "Look it up" in request.said, tool_use(f"{TOOL}memory_search", query="signed tokens"))
+    stub.answers(
+        lambda request: "Look it up" in request.last_message, tool_use(f"{TOOL}memory_search", query="signed tokens")
+    )
     machine.says("Look it up.", *allowed, cwd=project)
     assert f"All {FACT}" in stub.requests[-1].tool_result
 
@@ -116,14 +120,16 @@ def test_permission_for_reading_is_asked_where_the_user_wants_it(
 ) -> None:
     machine.memem(plugin, "save", f"All {FACT}.", "--title", "Signing", cwd=project)
     machine.more["MEMEM_ALLOW_READING"] = "0"
-    stub.answers(lambda request: "Look it up" in request.said, tool_use(f"{TOOL}memory_search", query="signed tokens"))
+    stub.answers(
+        lambda request: "Look it up" in request.last_message, tool_use(f"{TOOL}memory_search", query="signed tokens")
+    )
     machine.says("Look it up.", cwd=project)
     assert "permission" in stub.requests[-1].tool_result
 
 
 def test_memory_is_saved_by_tool_where_that_is_allowed(machine: Machine, stub: ModelStub, project: Path) -> None:
     save = tool_use(f"{TOOL}memory_save", content=f"All {FACT}.", title="How tokens are signed", tags=[])
-    stub.answers(lambda request: "Keep it" in request.said, save)
+    stub.answers(lambda request: "Keep it" in request.last_message, save)
     machine.says("Keep it.", cwd=project)
     assert machine.notes() == ""
     machine.says("Keep it.", "--allowedTools", f"{TOOL}memory_save", cwd=project)
@@ -135,7 +141,7 @@ def test_compaction_brings_back_what_was_shown_before(
 ) -> None:
     machine.memem(plugin, "save", f"All {FACT}.", "--title", "Signing", cwd=project)
     first = machine.says(ASKED, cwd=project)
-    assert f"All {FACT}" in asked(stub, ASKED).everything
+    assert f"All {FACT}" in request_containing(stub, ASKED).everything
     compacted = machine.says("/compact", "--resume", first.session, cwd=project)
     (told,) = [hook for hook in compacted.hooks if hook["hook_name"] == "SessionStart:compact"]
     assert f"All {FACT}" in json.loads(told["stdout"])["hookSpecificOutput"]["additionalContext"]

@@ -18,7 +18,7 @@ FACT = "Tokens of the shop are signed with RS256."
 ASKED = "What are tokens of the shop signed with, RS256?"
 
 
-def told(conversation: Conversation) -> str:
+def shown_to_user(conversation: Conversation) -> str:
     """Return the message a session start shows to its user."""
     printed = filter(None, conversation.printed_by("SessionStart"))
     return "\n".join(json.loads(text).get("systemMessage", "") for text in printed)
@@ -32,10 +32,12 @@ def test_home_that_cannot_be_used_is_told_to_the_user_and_keeps_nothing_from_goi
     machine.memem(plugin, "save", FACT, "--title", "Signing", cwd=project)
     (project.parent / "file").touch()
     machine.more["MEMEM_DIR"] = str(project.parent / "file" / "memem")
-    stub.answers(lambda request: "Look it up" in request.said, tool_use(f"{TOOL}memory_search", query="signed tokens"))
+    stub.answers(
+        lambda request: "Look it up" in request.last_message, tool_use(f"{TOOL}memory_search", query="signed tokens")
+    )
     conversation = machine.says("Look it up.", "--allowedTools", f"{TOOL}memory_search", cwd=project)
     assert conversation.result == "All right."
-    assert "a part of the path is a file, not a folder; move it away" in told(conversation)
+    assert "a part of the path is a file, not a folder; move it away" in shown_to_user(conversation)
     assert "MEMEM_DIR can name another folder" in stub.requests[-1].tool_result
 
 
@@ -44,10 +46,12 @@ def test_vault_that_is_gone_is_told_to_the_user_and_to_the_model_and_is_welcome_
 ) -> None:
     machine.memem(plugin, "save", FACT, "--title", "Signing", cwd=project)
     away = machine.vault.rename(machine.vault.with_name("unmounted"))
-    stub.answers(lambda request: "Look it up" in request.said, tool_use(f"{TOOL}memory_search", query="signed tokens"))
+    stub.answers(
+        lambda request: "Look it up" in request.last_message, tool_use(f"{TOOL}memory_search", query="signed tokens")
+    )
     conversation = machine.says("Look it up.", cwd=project)
     assert conversation.result == "All right."
-    assert "is gone: its marker" in told(conversation)
+    assert "is gone: its marker" in shown_to_user(conversation)
     assert "Mount or sync it" in stub.requests[-1].tool_result
     machine.settle()
     assert re.search(r"UserPromptSubmit: (VaultMissing: )?The vault", machine.trouble())  # by the engine, or without it

@@ -72,7 +72,7 @@ def published(fresh: Machine, tmp_path: Path) -> Published:
     return made
 
 
-def told(machine: Machine, project: Path) -> list[str]:
+def shown_to_user(machine: Machine, project: Path) -> list[str]:
     """Return the message a session start shows to its user."""
     printed = machine.says("Hello.", cwd=project).printed_by("SessionStart")
     machine.settle()
@@ -92,21 +92,21 @@ def test_plugin_sets_itself_up_in_the_background_of_the_first_session_and_says_s
     fresh: Machine, published: Published, project: Path
 ) -> None:
     install(fresh, published.url)
-    (first,) = told(fresh, project)
+    (first,) = shown_to_user(fresh, project)
     assert "is being set up in the background" in first
     assert built_for(fresh) == str(root_of(fresh, "0.0.1"))
-    assert told(fresh, project) == []
+    assert shown_to_user(fresh, project) == []
 
 
 def test_new_version_works_at_once_and_takes_over_the_environment(
     fresh: Machine, published: Published, project: Path
 ) -> None:
     install(fresh, published.url)
-    told(fresh, project)
+    shown_to_user(fresh, project)
     published.publish("0.0.2")
     fresh.run("plugin", "marketplace", "update", MARKETPLACE)
     fresh.run("plugin", "update", INSTALLED)
-    assert told(fresh, project) == []
+    assert shown_to_user(fresh, project) == []
     assert built_for(fresh) == str(root_of(fresh, "0.0.2")), "the new version has not taken over the environment"
 
 
@@ -147,7 +147,7 @@ def test_options_set_at_the_installation_hold_for_hooks_server_and_commands(
     fresh.set_up(plugin)
     fresh.more |= PATIENT
     save = tool_use(f"{TOOL}memory_save", content=FACT, title="Signing", tags=[])
-    stub.answers(lambda request: "Keep it" in request.said, save)
+    stub.answers(lambda request: "Keep it" in request.last_message, save)
     fresh.says("Keep it.", "--allowedTools", f"{TOOL}memory_save", cwd=project)
     fresh.settle()
     (note,) = vault.rglob("memories/*.md")

@@ -93,7 +93,7 @@ def test_signs_of_life_name_what_was_learned_shown_and_used(
     # One that is not on the playbook yet, which every session is told at its start.
     machine.memem(plugin, "save", "Tokens of the shop are signed with RS256.", "--title", "Signing", cwd=project)
     (note,) = machine.vault.rglob("memem/memories/signing-*.md")
-    stub.answers(lambda request: ASKED in request.said, text(f"With RS256 ({note.stem[-8:]}). All right."))
+    stub.answers(lambda request: ASKED in request.last_message, text(f"With RS256 ({note.stem[-8:]}). All right."))
     with terminal(machine, project) as screen:
         screen.wait_for("memem: 2 memories of shop · mining on")
         say(screen, ASKED)
@@ -138,7 +138,7 @@ def test_a_vault_that_takes_no_notes_is_named_and_so_is_its_return(
     machine.memem(plugin, "save", "Tokens of the shop are signed with RS256.", "--title", "Signing", cwd=project)
     machine.settle()
     stub.answers(
-        lambda request: "Save it" in request.said and not request.tool_result,
+        lambda request: "Save it" in request.last_message and not request.tool_result,
         tool_use(f"{TOOL}memory_save", content="The shop closes at eight.", title="Closing time"),
     )
     allowed = ("--allowedTools", f"{TOOL}memory_save")
@@ -195,6 +195,6 @@ def test_reading_needs_no_permission_and_forgetting_asks_with_the_title(
 
 def _is_asked(words: str) -> Callable[[Request], bool]:
     def is_asked(request: Request) -> bool:
-        return words in request.said and not request.tool_result
+        return words in request.last_message and not request.tool_result
 
     return is_asked

@@ -52,7 +52,7 @@ def let_retry(machine: Machine) -> None:
 
 
 def asks_to_save(request: Request) -> bool:
-    return "Save it" in request.said and not request.tool_result
+    return "Save it" in request.last_message and not request.tool_result
 
 
 def save(machine: Machine, stub: ModelStub, project: Path) -> tuple[Conversation, str]:

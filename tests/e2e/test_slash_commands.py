@@ -38,7 +38,7 @@ def fixed_lines(command: str) -> list[str]:
 
 def check_request(request: Request, command: str, arguments: str) -> None:
     """The model got the whole text with the arguments as typed, and the output of the calls instead of the calls."""
-    sent = request.said
+    sent = request.last_message
     assert f"<command-name>/memem:{command}</command-name>" in request.everything, command
     assert arguments in sent, command
     assert [line for line in fixed_lines(command) if line not in sent] == [], command
@@ -99,9 +99,9 @@ def test_commands_list_what_waits_by_title_and_keep_held_back_text_from_the_mode
     machine.memem(plugin, "save", SIGNED.replace("RS256", "HS256"), "--title", "Signing of tokens", cwd=project)
     (machine.vault / "memem" / "memories" / "greeting.md").write_text(f"# Greeting\n\n{INSTRUCTION}\n", "utf-8")
     with terminal(machine, project) as screen:
-        conflicts = run_in_terminal(screen, stub, "/memem-conflicts").said
-        review = run_in_terminal(screen, stub, "/memem-review").said
-        undo = run_in_terminal(screen, stub, "/memem-undo").said
+        conflicts = run_in_terminal(screen, stub, "/memem-conflicts").last_message
+        review = run_in_terminal(screen, stub, "/memem-review").last_message
+        undo = run_in_terminal(screen, stub, "/memem-undo").last_message
     assert SIGNED in conflicts
     assert "Signing of tokens" in conflicts
     assert "Greeting" in review or "greeting" in review
@@ -171,7 +171,7 @@ def test_command_says_so_while_memem_is_not_set_up(
 ) -> None:
     install(without_environment, plugin)
     without_environment.says(f"/{command}", cwd=project)
-    sent = stub.requests[0].said
+    sent = stub.requests[0].last_message
     assert "memem is being set up" in sent or "memem could not" in sent
     assert "Traceback" not in sent
 
@@ -183,5 +183,5 @@ def test_own_command_of_the_same_name_wins_and_the_long_name_still_works(
     own.parent.mkdir(parents=True)
     own.write_text("Write this to the project's diary: $ARGUMENTS\n", encoding="utf-8")
     with terminal(machine, project) as screen:
-        assert "project's diary: tea" in run_in_terminal(screen, stub, "/remember tea").said
+        assert "project's diary: tea" in run_in_terminal(screen, stub, "/remember tea").last_message
         check_request(run_in_terminal(screen, stub, "/memem:remember tea"), "remember", "tea")

@@ -27,7 +27,7 @@ def asks(quote: str, pairs: bool = False) -> Any:
 
 
 def _says(words: str, request: Request) -> bool:
-    return words in request.said
+    return words in request.last_message
 
 
 @pytest.fixture

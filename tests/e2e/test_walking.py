@@ -35,7 +35,7 @@ def test_claude_can_have_everything_for_a_task_assembled(
     name = f"{TOOL}context_assemble"
 
     def is_asked(request: Request) -> bool:
-        return "how do orders leave" in request.said
+        return "how do orders leave" in request.last_message
 
     stub.answers(is_asked, tool_use(name, query="how do orders leave the shop?"))
     machine.says("Look up how do orders leave.", "--allowedTools", name, cwd=project)

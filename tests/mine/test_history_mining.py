@@ -20,7 +20,7 @@ from memem.state.history_progress import HistoryProgress
 from memem.workspace import Workspace
 from tests import fake_claude
 from tests.fakes import SteppingClock
-from tests.transcripts import ECHO, Transcript, fact, kept, once
+from tests.transcripts import ECHO, Transcript, count_saved, fact, once
 
 FAILING = {"exit": 1, "stderr": "error: something broke"}
 
@@ -109,7 +109,7 @@ def test_when_the_budget_is_spent_it_says_so_and_goes_on_another_day(
     clock.forward(days=1)
     mine(ws)
     assert (last(ws).state, last(ws).sessions) == ("done", 1)
-    assert kept(ws) == once("one", "two")
+    assert count_saved(ws) == once("one", "two")
 
 
 def test_when_nothing_works_it_stops_and_says_why(ws: Workspace, claude: Path, sessions: Path) -> None:
@@ -138,7 +138,7 @@ def test_one_session_that_fails_does_not_stop_it_and_is_counted(ws: Workspace, c
     assert mine_history.in_words(last(ws)) == summary
     mine(ws)
     assert shown(ws) == "memem mined your history: 1 session, 1 memory, $0.00."
-    assert kept(ws) == once("one", "two", "three")
+    assert count_saved(ws) == once("one", "two", "three")
 
 
 def test_several_failed_sessions_are_named_in_the_plural(ws: Workspace, claude: Path, sessions: Path) -> None:
@@ -195,7 +195,7 @@ def test_an_error_that_ends_it_is_recorded_and_announced(
     assert shown(ws) == f"{stopped} See /memem-doctor; /memem-mine-history resumes it."
     mine(ws)
     assert last(ws).state == "done"
-    assert kept(ws) == once("one")
+    assert count_saved(ws) == once("one")
 
 
 def test_an_error_that_ends_the_survey_is_announced(
@@ -211,7 +211,7 @@ def test_an_error_that_ends_the_survey_is_announced(
     assert shown(ws).startswith("memem stopped mining your history. The state is damaged. ")
     told(sessions, "one")
     mine(ws)
-    assert kept(ws) == once("one")
+    assert count_saved(ws) == once("one")
 
 
 def test_an_error_that_ends_a_watched_run_is_recorded_and_not_announced(
@@ -275,7 +275,7 @@ def test_a_second_run_ends_at_once_and_leaves_the_record_of_the_first(
     assert shown(ws) == ""
     assert fake_claude.calls(claude) == []
     mine_second(ws)
-    assert kept(ws) == once("one")
+    assert count_saved(ws) == once("one")
 
 
 def test_none_is_started_while_one_runs(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -294,7 +294,7 @@ def test_a_record_that_cannot_be_written_stops_nothing(ws: Workspace, sessions: 
     ws.home.history_file.mkdir(parents=True)
     told(sessions, "one")
     mine(ws)
-    assert kept(ws) == once("one")
+    assert count_saved(ws) == once("one")
 
 
 def test_small_sessions_count_when_they_are_packed(ws: Workspace, claude: Path, sessions: Path) -> None:

@@ -21,7 +21,7 @@ from memem.state.queue import Mark
 from memem.workspace import Workspace
 from tests import fake_claude
 from tests.fakes import START, SteppingClock
-from tests.transcripts import AT_LENGTH, ECHO, Transcript, fact, kept, once, open_miner, sent
+from tests.transcripts import AT_LENGTH, ECHO, Transcript, count_saved, fact, once, open_miner, sent
 
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 
@@ -56,7 +56,7 @@ def test_a_session_is_mined_and_then_only_what_is_new_in_it(ws: Workspace, claud
     session.tells("two")
     assert schedule.mine_file(ws, session.path).turns == 1
     assert schedule.mine_file(ws, session.path).outcome == "nothing"
-    assert kept(ws) == sent(claude) == once("one", "two")
+    assert count_saved(ws) == sent(claude) == once("one", "two")
 
 
 def test_a_memory_names_its_session_and_turn_and_carries_the_words(ws: Workspace, session: Transcript) -> None:
@@ -79,7 +79,7 @@ def test_what_nobody_said_is_never_sent(ws: Workspace, claude: Path, session: Tr
     session.human(f"<command-name>/x</command-name>\n{fact('command')}")
     session.add(type="queue-operation", content=fact("queued"))
     schedule.mine_file(ws, session.path)
-    assert kept(ws) == sent(claude) == once("one")
+    assert count_saved(ws) == sent(claude) == once("one")
 
 
 def test_the_work_between_the_words_is_told_in_a_few(ws: Workspace, claude: Path, session: Transcript) -> None:
@@ -101,10 +101,10 @@ def test_a_long_session_is_mined_in_chunks_each_finished_by_itself(
         session.human(f"{fact(name)}\n{'word ' * 1_000}")
     fake_claude.set_steps(claude, [ECHO] * failing + [{"exit": 1}])
     assert schedule.mine_file(ws, session.path).outcome == "failed"
-    assert kept(ws) == once(*names[: 4 * failing])
+    assert count_saved(ws) == once(*names[: 4 * failing])
     fake_claude.set_steps(claude, [ECHO])
     schedule.mine_file(ws, session.path)
-    assert kept(ws) == once(*names)
+    assert count_saved(ws) == once(*names)
     assert sum(sent(claude).values()) == len(names) + 4  # those that failed, twice
 
 
@@ -127,7 +127,7 @@ def test_a_few_words_wait_for_more(ws: Workspace, claude: Path, session: Transcr
     assert fake_claude.calls(claude) == []
     session.tells("two")
     stop(ws, session)
-    assert kept(ws) == sent(claude) == once("one", "two")
+    assert count_saved(ws) == sent(claude) == once("one", "two")
 
 
 def test_a_person_has_a_session_mined_however_short_it_is(ws: Workspace, session: Transcript) -> None:
@@ -135,7 +135,7 @@ def test_a_person_has_a_session_mined_however_short_it_is(ws: Workspace, session
     session.human(fact("one"))
     stop(ws, session)
     assert schedule.mine_file(ws, session.path).outcome == "mined"
-    assert kept(ws) == once("one")
+    assert count_saved(ws) == once("one")
 
 
 def test_a_session_that_has_been_quiet_for_long_has_ended_for_a_sweep(
@@ -174,7 +174,7 @@ def test_an_answer_that_is_not_in_the_file_yet_is_waited_for(
     ws.pause = pause
     stop(ws, session, said=fact("two"))
     assert len(pauses) == 3
-    assert kept(ws) == once("one", "two")
+    assert count_saved(ws) == once("one", "two")
 
 
 def test_an_answer_that_never_comes_is_waited_for_two_seconds(
@@ -185,7 +185,7 @@ def test_an_answer_that_never_comes_is_waited_for_two_seconds(
     before = clock.now
     stop(ws, session, said="Never said.")
     assert timedelta(seconds=2) <= clock.now - before < timedelta(seconds=2.2)
-    assert kept(ws) == once("one")
+    assert count_saved(ws) == once("one")
 
 
 def test_deltas_without_anything_to_mine_do_not_switch_mining_off(
@@ -202,7 +202,7 @@ def test_deltas_without_anything_to_mine_do_not_switch_mining_off(
     fake_claude.set_steps(claude, [ECHO])
     session.tells("one")
     stop(ws, session)
-    assert kept(ws) == once("one")
+    assert count_saved(ws) == once("one")
 
 
 def test_a_sweep_finds_a_session_that_no_stop_told_of(ws: Workspace, claude: Path, session: Transcript) -> None:
@@ -212,7 +212,7 @@ def test_a_sweep_finds_a_session_that_no_stop_told_of(ws: Workspace, claude: Pat
     assert schedule.sweep(ws) == []
     session.tells("two")
     schedule.sweep(ws)
-    assert kept(ws) == sent(claude) == once("one", "two")
+    assert count_saved(ws) == sent(claude) == once("one", "two")
 
 
 # What state a file is in
@@ -227,11 +227,11 @@ def test_a_line_that_is_half_written_is_mined_once_it_is_whole(
     for end in (1, len(line) // 2, len(line) - 2):
         session.raw(line[:end])
         schedule.mine_file(ws, session.path)
-        assert kept(ws) == once("one")
+        assert count_saved(ws) == once("one")
         os.truncate(session.path, session.path.stat().st_size - end)
     session.raw(line)
     schedule.mine_file(ws, session.path)
-    assert kept(ws) == sent(claude) == once("one", "two")
+    assert count_saved(ws) == sent(claude) == once("one", "two")
 
 
 def test_a_line_that_grows_while_it_is_mined_is_mined_once(ws: Workspace, claude: Path, session: Transcript) -> None:
@@ -241,7 +241,7 @@ def test_a_line_that_grows_while_it_is_mined_is_mined_once(ws: Workspace, claude
     for start in range(0, len(line), step):
         session.raw(line[start : start + step])
         schedule.mine_file(ws, session.path)
-    assert kept(ws) == sent(claude) == once("one")
+    assert count_saved(ws) == sent(claude) == once("one")
 
 
 def test_a_file_that_is_begun_anew_is_mined_on(ws: Workspace, claude: Path, session: Transcript) -> None:
@@ -251,7 +251,7 @@ def test_a_file_that_is_begun_anew_is_mined_on(ws: Workspace, claude: Path, sess
     session.path.write_bytes(b"")
     session.tells("three")
     schedule.mine_file(ws, session.path)
-    assert kept(ws) == sent(claude) == once("one", "two", "three")
+    assert count_saved(ws) == sent(claude) == once("one", "two", "three")
 
 
 def test_a_file_that_is_shortened_and_grows_again_is_mined_on(ws: Workspace, claude: Path, session: Transcript) -> None:
@@ -263,7 +263,7 @@ def test_a_file_that_is_shortened_and_grows_again_is_mined_on(ws: Workspace, cla
     schedule.mine_file(ws, session.path)
     session.tells("three")
     schedule.mine_file(ws, session.path)
-    assert kept(ws) == sent(claude) == once("one", "two", "three")
+    assert count_saved(ws) == sent(claude) == once("one", "two", "three")
 
 
 def test_of_a_file_that_is_rewritten_only_new_turns_are_mined(ws: Workspace, claude: Path, session: Transcript) -> None:
@@ -274,7 +274,7 @@ def test_of_a_file_that_is_rewritten_only_new_turns_are_mined(ws: Workspace, cla
     session.path.write_bytes(b'{"type": "summary", "summary": "About services"}\n' + b"".join(reversed(lines)))
     session.tells("three")
     schedule.mine_file(ws, session.path)
-    assert kept(ws) == sent(claude) == once("one", "two", "three")
+    assert count_saved(ws) == sent(claude) == once("one", "two", "three")
 
 
 def test_a_file_that_is_replaced_by_a_copy_is_not_mined_again(ws: Workspace, claude: Path, session: Transcript) -> None:
@@ -286,7 +286,7 @@ def test_a_file_that_is_replaced_by_a_copy_is_not_mined_again(ws: Workspace, cla
     assert schedule.mine_file(ws, session.path).outcome == "nothing"
     session.tells("two")
     schedule.mine_file(ws, session.path)
-    assert kept(ws) == sent(claude) == once("one", "two")
+    assert count_saved(ws) == sent(claude) == once("one", "two")
 
 
 def test_a_session_that_is_resumed_under_another_name_is_mined_from_where_it_goes_on(
@@ -298,7 +298,7 @@ def test_a_session_that_is_resumed_under_another_name_is_mined_from_where_it_goe
     resumed.raw(session.path.read_bytes().replace(b'"sessionId": "s1"', b'"sessionId": "s2"'))
     resumed.tells("two")
     schedule.mine_file(ws, resumed.path)
-    assert kept(ws) == sent(claude) == once("one", "two")
+    assert count_saved(ws) == sent(claude) == once("one", "two")
 
 
 def test_a_fork_of_a_session_that_waits_after_a_failure_is_mined_and_nothing_twice(
@@ -314,7 +314,7 @@ def test_a_fork_of_a_session_that_waits_after_a_failure_is_mined_and_nothing_twi
     fake_claude.set_steps(claude, [ECHO])
     schedule.mine_file(ws, fork.path)
     schedule.mine_file(ws, session.path)
-    assert kept(ws) == once("one", "two", "three")
+    assert count_saved(ws) == once("one", "two", "three")
 
 
 def test_what_a_session_that_is_gone_had_not_mined_is_mined_from_its_fork(
@@ -330,7 +330,7 @@ def test_what_a_session_that_is_gone_had_not_mined_is_mined_from_its_fork(
     schedule.mine_file(ws, fork.path)  # the turn is still the first session's
     session.path.unlink()
     schedule.mine_file(ws, fork.path)
-    assert kept(ws) == once("one", "two")
+    assert count_saved(ws) == once("one", "two")
 
 
 @pytest.mark.parametrize("bad", ["\\ud83d", "\\u0000", "\\udc00\\ud800"])
@@ -340,7 +340,7 @@ def test_half_characters_and_nul_lose_nothing(ws: Workspace, claude: Path, sessi
     session.tells("two")
     session.path.write_text(session.path.read_text().replace("The service called two", f"The {bad} service called two"))
     schedule.mine_file(ws, session.path)
-    assert kept(ws) == sent(claude) == once("one", "two")
+    assert count_saved(ws) == sent(claude) == once("one", "two")
 
 
 def test_bytes_that_are_no_text_lose_nothing(ws: Workspace, claude: Path, session: Transcript) -> None:
@@ -349,7 +349,7 @@ def test_bytes_that_are_no_text_lose_nothing(ws: Workspace, claude: Path, sessio
     session.path.write_bytes(session.path.read_bytes().replace(b"at some length", b"at \xff\0 length"))
     session.tells("two")
     schedule.mine_file(ws, session.path)
-    assert kept(ws) == sent(claude) == once("one", "two")
+    assert count_saved(ws) == sent(claude) == once("one", "two")
 
 
 @pytest.mark.parametrize("cwd", ["", "relative", "/srv/\0/shop", "/srv/" + "x" * 300, "/srv/\udcff", "C:\\srv\\shop"])
@@ -359,7 +359,7 @@ def test_whatever_folder_a_line_names_its_turn_is_mined(
     session.cwd = cwd
     session.tells("one")
     schedule.mine_file(ws, session.path)
-    assert kept(ws) == sent(claude) == once("one")
+    assert count_saved(ws) == sent(claude) == once("one")
 
 
 def test_a_transcript_that_is_not_there_is_not_marked_as_mined(
@@ -373,7 +373,7 @@ def test_a_transcript_that_is_not_there_is_not_marked_as_mined(
     assert [mined.outcome for mined in stop(ws, session)] == ["missing"]
     elsewhere.rename(session.path)
     stop(ws, session)
-    assert kept(ws) == sent(claude) == once("one")
+    assert count_saved(ws) == sent(claude) == once("one")
 
 
 @pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="needs permissions that hold")
@@ -386,7 +386,7 @@ def test_a_transcript_that_cannot_be_read_keeps_nobody_else_waiting(
     _is_in_nobodys_way(ws, session)
     session.path.chmod(stat.S_IRUSR | stat.S_IWUSR)
     stop(ws, session)
-    assert kept(ws) == sent(claude) == once("one", "two")
+    assert count_saved(ws) == sent(claude) == once("one", "two")
 
 
 def test_a_folder_in_place_of_a_transcript_keeps_nobody_else_waiting(ws: Workspace, session: Transcript) -> None:
@@ -407,7 +407,7 @@ def test_a_project_with_a_broken_setting_keeps_nobody_else_waiting(
     assert "is not valid TOML" in ws.home.mine_log.read_text(encoding="utf-8")
     (project / ".memem.toml").write_text("mining = true")
     stop(ws, session)
-    assert kept(ws) == sent(claude) == once("one", "two")
+    assert count_saved(ws) == sent(claude) == once("one", "two")
 
 
 def _is_in_nobodys_way(ws: Workspace, session: Transcript) -> None:
@@ -415,7 +415,7 @@ def _is_in_nobodys_way(ws: Workspace, session: Transcript) -> None:
     other.tells("two")
     ws.state.queue.mark(Mark(session.session, str(session.path)), 0)
     stop(ws, other)
-    assert kept(ws) == once("two")
+    assert count_saved(ws) == once("two")
 
 
 @pytest.mark.parametrize("name", ["../../x", "..", "/etc/x", "a\\..\\b", "-rf", "x" * 200])
@@ -441,7 +441,7 @@ def test_a_file_with_a_name_that_is_no_text_is_no_session(ws: Workspace, session
         pytest.skip("this file system takes no such name")
     session.tells("one")
     schedule.sweep(ws)
-    assert kept(ws) == once("one")
+    assert count_saved(ws) == once("one")
 
 
 # What may be mined
@@ -483,11 +483,11 @@ def test_what_was_said_before_the_opt_in_is_passed_over_and_history_gets_it_late
     session.now = clock.now
     session.tells("after")
     stop(ws, session)
-    assert kept(ws) == sent(claude) == once("after")
+    assert count_saved(ws) == sent(claude) == once("after")
     assert schedule.behind(ws, since) == []
     assert schedule.behind(ws, None) == [session.path]
     schedule.mine_all(ws, schedule.behind(ws, None), None, lambda *_: None)
-    assert kept(ws) == sent(claude) == once("after", "before")
+    assert count_saved(ws) == sent(claude) == once("after", "before")
     assert schedule.behind(ws, None) == []
 
 
@@ -519,7 +519,7 @@ def test_a_state_that_is_lost_stops_mining_until_the_next_opt_in_and_nothing_is_
     session.now = clock.now
     session.tells("three")
     stop(ws, session)
-    assert kept(ws) == sent(claude) == once("one", "three")
+    assert count_saved(ws) == sent(claude) == once("one", "three")
 
 
 def test_opting_in_again_does_not_move_the_moment(ws: Workspace, clock: SteppingClock) -> None:
@@ -544,7 +544,7 @@ def test_a_project_that_refuses_is_never_sent_until_it_agrees(
     assert b"private" not in state_bytes(ws)
     (project / ".memem.toml").write_text("mining = true")
     schedule.mine_all(ws, schedule.behind(ws, None), None, lambda *_: None)
-    assert kept(ws) == sent(claude) == once("one", "private")
+    assert count_saved(ws) == sent(claude) == once("one", "private")
 
 
 # Memem's own calls
@@ -594,7 +594,7 @@ def test_a_person_who_quotes_a_call_of_ours_goes_on_being_mined(
     session.human(f"{OWN_CALL} version 1\nThis again.")
     session.tells("three")
     schedule.mine_file(ws, session.path)
-    assert kept(ws) == sent(claude) == once("one", "two", "three")
+    assert count_saved(ws) == sent(claude) == once("one", "two", "three")
 
 
 # Memory must not feed on itself
@@ -681,7 +681,7 @@ def test_the_calls_of_a_day_are_a_hard_limit_and_the_rest_is_mined_the_next_day(
     assert len(fake_claude.calls(claude)) == 2
     clock.forward(days=1)
     schedule.sweep(ws)
-    assert kept(ws) == sent(claude) == once("n0", "n1", "n2", "n3")
+    assert count_saved(ws) == sent(claude) == once("n0", "n1", "n2", "n3")
 
 
 def test_the_dollars_of_a_day_are_a_hard_limit(
@@ -697,7 +697,7 @@ def test_the_dollars_of_a_day_are_a_hard_limit(
     assert len(fake_claude.calls(claude)) == 2
     clock.forward(days=1)
     schedule.mine_all(ws, paths, None, lambda *_: None)
-    assert kept(ws) == sent(claude) == once("n0", "n1", "n2", "n3")
+    assert count_saved(ws) == sent(claude) == once("n0", "n1", "n2", "n3")
 
 
 def test_a_budget_that_is_spent_is_no_failure_of_the_session(ws: Workspace, session: Transcript) -> None:

@@ -26,7 +26,7 @@ from memem.workspace import Workspace
 from tests import fake_claude
 from tests.builders import Crash, crash_in_call
 from tests.fakes import SteppingClock
-from tests.transcripts import ECHO, Transcript, kept, once, sent
+from tests.transcripts import ECHO, Transcript, count_saved, once, sent
 
 NAMES = ("one", "two", "three")
 
@@ -91,7 +91,7 @@ def test_after_a_failed_call_every_fact_is_kept_once(
     ws.settings = replace(ws.settings, model_timeout=0.3 if name == "timeout" else 30)
     fake_claude.set_steps(claude, [(OF_THE_TURNS | OF_THE_SERVICE)[name]])
     assert [mined.outcome for mined in stop(ws, session)] == ["failed"]
-    assert (kept(ws), offset(ws)) == ({}, 0)
+    assert (count_saved(ws), offset(ws)) == ({}, 0)
     assert ws.state.queue.marks() != []
     known = ws.state.sessions.get("s1")
     assert known is not None
@@ -101,7 +101,7 @@ def test_after_a_failed_call_every_fact_is_kept_once(
     fake_claude.set_steps(claude, [ECHO])
     session.tells("four")
     assert [mined.outcome for mined in stop(ws, session)] == ["mined"]
-    assert kept(ws) == once(*NAMES, "four")
+    assert count_saved(ws) == once(*NAMES, "four")
     assert ws.state.queue.marks() == []
     assert offset(ws) == session.path.stat().st_size - len(b"\n")
     assert all(fake_claude.ends(call["pid"]) for call in fake_claude.calls(claude))
@@ -116,7 +116,7 @@ def test_a_bad_answer_is_corrected_once_and_told_what_was_wrong(
     first, second = (call["argv"][-1] for call in fake_claude.calls(claude))
     assert second.startswith(first)
     assert "Your last answer could not be used: " in second
-    assert kept(ws) == once(*NAMES)
+    assert count_saved(ws) == once(*NAMES)
     assert ws.state.ledger.spent_in("s1").calls == 2
 
 
@@ -159,7 +159,7 @@ def test_a_session_waits_twice_as_long_after_each_failure(
         clock.forward(seconds=1)
     fake_claude.set_steps(claude, [ECHO])
     stop(ws, session)
-    assert kept(ws) == once(*NAMES)
+    assert count_saved(ws) == once(*NAMES)
 
 
 def test_a_session_that_waits_keeps_no_other_waiting(ws: Workspace, claude: Path, session: Transcript) -> None:
@@ -169,7 +169,7 @@ def test_a_session_that_waits_keeps_no_other_waiting(ws: Workspace, claude: Path
     other = Transcript(session.path.with_name("s2.jsonl"))
     other.tells("other")
     stop(ws, other)
-    assert kept(ws) == once("other")
+    assert count_saved(ws) == once("other")
 
 
 def test_three_failures_in_a_row_make_everybody_wait(
@@ -187,7 +187,7 @@ def test_three_failures_in_a_row_make_everybody_wait(
     clock.forward(seconds=60)
     fake_claude.set_steps(claude, [ECHO])
     stop(ws, session)
-    assert kept(ws) == once(*NAMES, "s2", "s3", "s4")
+    assert count_saved(ws) == once(*NAMES, "s2", "s3", "s4")
     assert not ws.state.ledger.pause(clock.now.timestamp())
 
 
@@ -207,7 +207,7 @@ def test_a_failure_of_the_service_makes_everybody_wait_and_never_a_dead_letter(
     assert ws.state.journal.dead_letters() == []
     fake_claude.set_steps(claude, [ECHO])
     stop(ws, session)
-    assert kept(ws) == once(*NAMES, "other")
+    assert count_saved(ws) == once(*NAMES, "other")
 
 
 def test_failures_of_the_service_do_not_count_against_the_turns(
@@ -234,7 +234,7 @@ def test_a_limit_is_waited_for_as_long_as_it_is_said_to_last(
         assert len(fake_claude.calls(claude)) == 1
     clock.forward(hours=1, minutes=2)
     stop(ws, session)
-    assert kept(ws) == once(*NAMES)
+    assert count_saved(ws) == once(*NAMES)
 
 
 def test_a_claude_that_cannot_be_started_makes_no_dead_letter(ws: Workspace, claude: Path, session: Transcript) -> None:
@@ -245,7 +245,7 @@ def test_a_claude_that_cannot_be_started_makes_no_dead_letter(ws: Workspace, cla
     assert ws.state.journal.dead_letters() == []
     (claude / "claude").write_text(program, encoding="utf-8")
     stop(ws, session)
-    assert kept(ws) == once(*NAMES)
+    assert count_saved(ws) == once(*NAMES)
 
 
 def test_a_session_that_fails_keeps_no_other_from_being_mined_with_everything(
@@ -256,7 +256,7 @@ def test_a_session_that_fails_keeps_no_other_from_being_mined_with_everything(
     fake_claude.set_steps(claude, [OF_THE_TURNS["refused"], ECHO])
     done = schedule.mine_all(ws, [session.path, other.path], None, lambda *_: None)
     assert [mined.outcome for mined in done] == ["failed", "mined"]
-    assert kept(ws) == once("other")
+    assert count_saved(ws) == once("other")
 
 
 def test_mining_everything_ends_when_nothing_works(ws: Workspace, claude: Path, session: Transcript) -> None:
@@ -288,14 +288,14 @@ def test_what_fails_too_often_is_put_aside_and_kept_once_when_it_is_retried(
     session.tells("four")
     fake_claude.set_steps(claude, [ECHO])
     stop(ws, session)
-    assert kept(ws) == once("four")
+    assert count_saved(ws) == once("four")
     assert [mined.outcome for mined in schedule.retry(ws)] == ["mined"]
     assert schedule.retry(ws) == []
     stop(ws, session)
     schedule.mine_file(ws, session.path)
     session.tells("five")
     stop(ws, session)
-    assert kept(ws) == once(*NAMES, "four", "five")
+    assert count_saved(ws) == once(*NAMES, "four", "five")
     assert sent(claude) == {"four": 1, "five": 1} | dict.fromkeys(NAMES, ws.settings.max_failures + 1)
 
 
@@ -304,7 +304,7 @@ def test_a_dead_letter_outlives_its_transcript(ws: Workspace, claude: Path, sess
     session.path.unlink()
     fake_claude.set_steps(claude, [ECHO])
     schedule.retry(ws)
-    assert kept(ws) == once(*NAMES)
+    assert count_saved(ws) == once(*NAMES)
 
 
 def test_a_dead_letter_that_fails_again_stays(ws: Workspace, claude: Path, session: Transcript) -> None:
@@ -324,7 +324,7 @@ def test_a_miner_that_ends_within_a_retry_loses_nothing(
             schedule.retry(ws)
     schedule.sweep(ws)
     assert schedule.retry(ws) == []
-    assert kept(ws) == once(*NAMES)
+    assert count_saved(ws) == once(*NAMES)
 
 
 def test_a_retry_keeps_to_the_number_of_miners(
@@ -397,7 +397,7 @@ def test_a_miner_that_ends_at_any_step_loses_nothing_and_keeps_nothing_twice(
         schedule.sweep(ws)
     else:
         schedule.mine_file(ws, session.path)
-    assert kept(ws) == once(*NAMES, *(["four"] if recovery == "stop" else []))
+    assert count_saved(ws) == once(*NAMES, *(["four"] if recovery == "stop" else []))
     assert ws.state.journal.sessions() == []
     assert max(sent(claude).values()) == calls
     assert offset(ws) == session.path.stat().st_size - len(b"\n")
@@ -422,7 +422,7 @@ def test_an_answer_that_was_written_down_needs_no_transcript(
             stop(ws, session)
     session.path.unlink()
     schedule.sweep(ws)
-    assert kept(ws) == sent(claude) == once(*NAMES)
+    assert count_saved(ws) == sent(claude) == once(*NAMES)
 
 
 # Miners that are killed
@@ -449,7 +449,7 @@ def test_twenty_miners_killed_at_any_moment_lose_nothing_and_leave_nothing(
             miner.wait()
             killed += 1
     assert _started(ws, session).wait() == 0
-    assert kept(ws) == once(*names)
+    assert count_saved(ws) == once(*names)
     assert ws.state.journal.sessions() == []
     assert all(fake_claude.ends(call["pid"]) for call in fake_claude.calls(claude, questions=True))
 
@@ -465,7 +465,7 @@ def test_a_call_whose_miner_is_killed_ends_with_it(ws: Workspace, claude: Path, 
     assert fake_claude.ends(call["pid"])
     fake_claude.set_steps(claude, [ECHO])
     schedule.sweep(ws)
-    assert kept(ws) == once(*NAMES)
+    assert count_saved(ws) == once(*NAMES)
 
 
 def test_a_call_that_outlived_its_miner_is_ended_by_the_next_one(

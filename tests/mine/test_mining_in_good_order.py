@@ -13,7 +13,7 @@ from memem.state.queue import Mark
 from memem.workspace import Workspace
 from tests import fake_claude
 from tests.fakes import SteppingClock
-from tests.transcripts import AT_LENGTH, ECHO, Transcript, fact, kept, once, open_miner, sent
+from tests.transcripts import AT_LENGTH, ECHO, Transcript, count_saved, fact, once, open_miner, sent
 
 REFUSED = {"result": {"type": "result", "is_error": True, "result": "API Error: this violates our Usage Policy"}}
 
@@ -49,7 +49,7 @@ def test_when_the_state_is_lost_mining_is_off_and_nothing_is_kept_twice(
     consent.opt_in(ws)
     session.tells("two")
     schedule.mine_in_background(ws, session.path)
-    assert kept(ws) == once("one", "two")
+    assert count_saved(ws) == once("one", "two")
 
 
 def test_a_miner_at_work_stops_when_mining_is_switched_off(
@@ -76,7 +76,7 @@ def test_what_bears_no_time_may_have_been_said_before_the_opt_in(
     schedule.mine_in_background(ws, session.path)
     assert sent(claude) == once("new", "after")
     schedule.mine_file(ws, session.path)
-    assert kept(ws) == sent(claude) == once("old", "new", "after")
+    assert count_saved(ws) == sent(claude) == once("old", "new", "after")
 
 
 # --- one in another's way -----------------------------------------------------------------------------------------
@@ -91,7 +91,7 @@ def test_a_dead_letter_that_fails_again_does_not_keep_the_next_from_being_tried(
         schedule.mine_in_background(ws, each.path)
     fake_claude.set_steps(claude, [REFUSED, ECHO])
     assert [mined.outcome for mined in schedule.retry(ws)] == ["failed", "mined"]
-    assert kept(ws) == once("n1")
+    assert count_saved(ws) == once("n1")
     assert len(ws.state.journal.dead_letters()) == 1
 
 
@@ -141,7 +141,7 @@ def test_turns_that_one_session_could_not_mine_are_free_for_another(
     schedule.mine_in_background(ws, session.path)
     session.path.unlink()
     schedule.mine_in_background(ws, fork.path)
-    assert kept(ws) == once("one")
+    assert count_saved(ws) == once("one")
 
 
 def test_whoever_asks_for_one_session_does_not_work_off_what_others_left(ws: Workspace, sessions: Path) -> None:
@@ -150,7 +150,7 @@ def test_whoever_asks_for_one_session_does_not_work_off_what_others_left(ws: Wor
         ws.state.queue.mark(Mark(other.session, str(other.path)), 0)
     schedule.mine_file(ws, asked.path)
     assert len(ws.state.queue.marks()) == 3
-    assert kept(ws) == once("n0")
+    assert count_saved(ws) == once("n0")
 
 
 # --- what is there to be mined ------------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ from memem.state import consent
 from memem.workspace import Workspace
 from tests import fake_claude
 from tests.fakes import SteppingClock
-from tests.transcripts import ECHO, Transcript, fact, kept, once
+from tests.transcripts import ECHO, Transcript, count_saved, fact, once
 
 BROKEN = {"exit": 1, "stderr": "something broke"}
 GAVE_UP = "memem gave up on part of a session after repeated failures. It is kept; /memem-status says how to retry."
@@ -79,7 +79,7 @@ def test_a_claude_without_an_account_is_told_once_and_when_it_is_over(
     fake_claude.set_steps(claude, [ECHO])
     stop(ws, session)
     assert "memem can ask claude again." in shown(ws).splitlines()
-    assert kept(ws) == once("one")
+    assert count_saved(ws) == once("one")
 
 
 def test_after_a_login_nobody_waits_for_hours(
@@ -95,7 +95,7 @@ def test_after_a_login_nobody_waits_for_hours(
     fake_claude.set_steps(claude, [ECHO])
     clock.forward(minutes=10)
     stop(ws, session)
-    assert kept(ws) == once("one")
+    assert count_saved(ws) == once("one")
 
 
 def test_a_claude_that_does_not_start_is_told(ws: Workspace, claude: Path, session: Transcript) -> None:
@@ -188,7 +188,7 @@ def test_a_vault_that_takes_no_notes_is_told_until_it_does(
     assert str(ws.settings.vault) in notices.problems(ws)["capture"]
     stop(ws, session)
     assert notices.problems(ws) == {}
-    assert kept(ws) == once("one")
+    assert count_saved(ws) == once("one")
 
 
 def full(kind: type[MememError]) -> MememError:
@@ -232,7 +232,7 @@ def test_notices_that_cannot_be_kept_stop_nothing(ws: Workspace, claude: Path, s
     session.tells("one")
     stop(ws, session)
     stop(ws, session)
-    assert kept(ws) == once("one")
+    assert count_saved(ws) == once("one")
 
 
 def test_a_miner_and_a_hook_say_the_same_of_a_read_only_vault(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:

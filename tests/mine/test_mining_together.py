@@ -22,7 +22,7 @@ from memem.state.queue import Mark
 from memem.workspace import Workspace
 from tests import fake_claude
 from tests.fakes import SteppingClock
-from tests.transcripts import ECHO, Transcript, kept, once, open_miner, sent
+from tests.transcripts import ECHO, Transcript, count_saved, once, open_miner, sent
 
 Miner = subprocess.Popen[bytes]
 
@@ -77,7 +77,7 @@ def test_fifty_stops_at_once_mine_a_session_once(ws: Workspace, claude: Path, se
     for name in ("one", "two", "three"):
         session.tells(name)
     all_end([started(ws, session) for _ in range(50)])
-    assert kept(ws) == sent(claude) == once("one", "two", "three")
+    assert count_saved(ws) == sent(claude) == once("one", "two", "three")
     is_quiet(ws, claude)
 
 
@@ -93,7 +93,7 @@ def test_stops_one_turn_apart_while_others_are_at_it_miss_no_turn(
         with suppress(subprocess.TimeoutExpired):
             miners[-1].wait(0.15)
     all_end(miners)
-    assert kept(ws) == sent(claude) == once(*names)
+    assert count_saved(ws) == sent(claude) == once(*names)
     assert fake_claude.most_at_once(claude) == 1
     is_quiet(ws, claude)
 
@@ -107,7 +107,7 @@ def test_thirty_sessions_at_once_are_mined_by_two_at_a_time(ws: Workspace, claud
         session.tells(name)
         miners.append(started(ws, session))
     all_end(miners)
-    assert kept(ws) == sent(claude) == once(*names)
+    assert count_saved(ws) == sent(claude) == once(*names)
     assert fake_claude.most_at_once(claude) == 2
     is_quiet(ws, claude)
 
@@ -124,7 +124,7 @@ def test_forks_of_a_session_that_are_mined_at_the_same_time_share_their_turns(
         fork.raw(session.path.read_bytes())
         fork.tells(fork.session)
     all_end([started(ws, each, MEMEM_MAX_MINERS="6") for each in (session, *forks)])
-    assert kept(ws) == sent(claude) == once("one", "two", *(fork.session for fork in forks))
+    assert count_saved(ws) == sent(claude) == once("one", "two", *(fork.session for fork in forks))
     is_quiet(ws, claude)
 
 
@@ -138,13 +138,13 @@ def test_the_budget_is_hard_for_many_miners_and_the_rest_is_mined_the_next_day(
         transcript.tells(transcript.session)
     all_end([started(ws, each, MEMEM_MAX_MINERS="8", MEMEM_DAILY_CALLS="3") for each in transcripts])
     assert len(fake_claude.calls(claude)) == 3
-    assert len(kept(ws)) == 3
+    assert len(count_saved(ws)) == 3
     tomorrow = SteppingClock()
     tomorrow.now = system_clock() + timedelta(days=1)
     later = open_miner(tmp_path, tomorrow)
     schedule.mine_in_background(later, None)
     later.close()
-    assert kept(ws) == sent(claude) == once(*(each.session for each in transcripts))
+    assert count_saved(ws) == sent(claude) == once(*(each.session for each in transcripts))
 
 
 def test_a_miner_that_is_killed_while_others_stop_loses_nothing_and_leaves_nothing(
@@ -162,7 +162,7 @@ def test_a_miner_that_is_killed_while_others_stop_loses_nothing_and_leaves_nothi
     os.kill(killed.pid, signal.SIGKILL)
     killed.wait()
     all_end([started(ws, session)])
-    assert kept(ws) == once("one", "two")
+    assert count_saved(ws) == once("one", "two")
     is_quiet(ws, claude)
 
 
@@ -173,7 +173,7 @@ def test_a_session_is_mined_by_a_process_of_its_own(ws: Workspace, claude: Path,
     while not (ws.home.mine_log.exists() and "1 kept" in ws.home.mine_log.read_text(encoding="utf-8")):
         assert time.monotonic() < until
         time.sleep(0.05)
-    assert kept(ws) == sent(claude) == once("one")
+    assert count_saved(ws) == sent(claude) == once("one")
     is_quiet(ws, claude)
 
 
@@ -229,7 +229,7 @@ def test_a_turn_that_comes_while_its_session_is_mined_needs_no_other_stop(
     else:
         schedule.sweep(ws)
     assert found == [[]]
-    assert kept(ws) == sent(claude) == once("one", "two")
+    assert count_saved(ws) == sent(claude) == once("one", "two")
     assert ws.state.queue.marks() == []
 
 
@@ -253,7 +253,7 @@ def test_a_session_that_found_no_room_is_mined_by_whoever_has_it(
     else:
         schedule.mine_file(ws, session.path)
     assert found == [[]]
-    assert kept(ws) == sent(claude) == once("one", "two")
+    assert count_saved(ws) == sent(claude) == once("one", "two")
 
 
 def test_a_session_that_found_no_room_stays_marked(ws: Workspace, claude: Path, session: Transcript) -> None:
@@ -264,7 +264,7 @@ def test_a_session_that_found_no_room_stays_marked(ws: Workspace, claude: Path, 
         assert schedule.mine_in_background(ws, session.path) == []
     assert [mark.session for mark in ws.state.queue.marks()] == ["s1"]
     schedule.mine_in_background(ws, None)
-    assert kept(ws) == sent(claude) == once("one")
+    assert count_saved(ws) == sent(claude) == once("one")
 
 
 def test_whoever_finds_all_that_is_due_taken_does_not_wait_for_it(
@@ -302,7 +302,7 @@ def test_a_mark_that_comes_after_the_last_look_is_seen(
     monkeypatch.setattr(drain, "_mine_packs", last_look)
     schedule.mine_in_background(ws, session.path)
     assert found == [[]]
-    assert kept(ws) == sent(claude) == once("one", "two")
+    assert count_saved(ws) == sent(claude) == once("one", "two")
 
 
 def test_a_fork_leaves_turns_to_the_session_that_has_begun_to_mine_them(
@@ -318,7 +318,7 @@ def test_a_fork_leaves_turns_to_the_session_that_has_begun_to_mine_them(
     fork.tells("two")
     meanwhile(lambda: schedule.mine_in_background(other, fork.path))
     schedule.mine_in_background(ws, session.path)
-    assert kept(ws) == sent(claude) == once("one", "two")
+    assert count_saved(ws) == sent(claude) == once("one", "two")
 
 
 def test_sessions_that_share_a_lock_are_mined_one_after_the_other(ws: Workspace, claude: Path, sessions: Path) -> None:
@@ -331,5 +331,5 @@ def test_sessions_that_share_a_lock_are_mined_one_after_the_other(ws: Workspace,
     first.tells("one")
     second.tells("two")
     all_end([started(ws, first), started(ws, second)])
-    assert kept(ws) == sent(claude) == once("one", "two")
+    assert count_saved(ws) == sent(claude) == once("one", "two")
     assert fake_claude.most_at_once(claude) == 1

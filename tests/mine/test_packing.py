@@ -21,7 +21,7 @@ from memem.workspace import Workspace
 from tests import fake_claude
 from tests.builders import Crash, crash_in_call
 from tests.fakes import SteppingClock
-from tests.transcripts import ECHO, Transcript, fact, kept, once, open_miner, sent
+from tests.transcripts import ECHO, Transcript, count_saved, fact, once, open_miner, sent
 
 NAMES = ("one", "two", "three", "four")
 """Four facts pass the floor together; three do not."""
@@ -118,7 +118,7 @@ def test_a_session_that_goes_on_is_mined_by_itself(ws: Workspace, claude: Path, 
     end(ws, session)
     session.tells("more")
     schedule.mine_in_background(ws, session.path)
-    assert kept(ws) == sent(claude) == once("one", "more")
+    assert count_saved(ws) == sent(claude) == once("one", "more")
     is_finished(ws, sessions, "one")
 
 
@@ -139,7 +139,7 @@ def test_a_session_whose_file_is_gone_is_held_back_no_longer(ws: Workspace, clau
     end(ws, gone)
     gone.path.unlink()
     end_all(ws, sessions, *NAMES)
-    assert kept(ws) == sent(claude) == once(*NAMES[:3])
+    assert count_saved(ws) == sent(claude) == once(*NAMES[:3])
     assert held(ws) == {"four"}
 
 
@@ -152,7 +152,7 @@ def test_small_sessions_share_a_call_once_they_pass_the_floor_together(
     done = end_all(ws, sessions, *NAMES)
     assert len(fake_claude.calls(claude)) == 1
     assert {mined.session for mined in done if mined.outcome == "mined"} == set(NAMES)
-    assert kept(ws) == sent(claude) == once(*NAMES)
+    assert count_saved(ws) == sent(claude) == once(*NAMES)
     is_finished(ws, sessions, *NAMES)
 
 
@@ -202,7 +202,7 @@ def test_nothing_is_held_back_for_longer_than_a_week(
     assert fake_claude.calls(claude) == []
     clock.forward(days=1)
     schedule.sweep(ws)
-    assert kept(ws) == sent(claude) == once("one")
+    assert count_saved(ws) == sent(claude) == once("one")
     is_finished(ws, sessions, "one")
 
 
@@ -228,7 +228,7 @@ def test_a_pack_with_a_session_that_somebody_else_is_at_waits(ws: Workspace, cla
         end(ws, short(sessions, "four"))
         assert fake_claude.calls(claude) == []
     schedule.mine_in_background(ws)
-    assert kept(ws) == sent(claude) == once(*NAMES)
+    assert count_saved(ws) == sent(claude) == once(*NAMES)
 
 
 def test_a_turn_that_two_small_sessions_hold_is_sent_once(ws: Workspace, claude: Path, sessions: Path) -> None:
@@ -237,7 +237,7 @@ def test_a_turn_that_two_small_sessions_hold_is_sent_once(ws: Workspace, claude:
     fork.raw((sessions / "one.jsonl").read_bytes())
     fork.human(fact("fork"))
     end(ws, fork)
-    assert kept(ws) == sent(claude) == once(*NAMES[:2], "fork")
+    assert count_saved(ws) == sent(claude) == once(*NAMES[:2], "fork")
     assert held(ws) == set()
 
 
@@ -255,11 +255,11 @@ def test_after_a_failure_each_is_asked_about_alone_and_only_the_culprit_is_put_a
     fake_claude.set_steps(claude, [REFUSED, ECHO])
     schedule.mine_in_background(ws)
     (dead,) = ws.state.journal.dead_letters()
-    assert kept(ws) == once(*(name for name in NAMES if name != dead.session))
+    assert count_saved(ws) == once(*(name for name in NAMES if name != dead.session))
     assert held(ws) == set()
     assert ws.state.queue.marks() == []
     schedule.retry(ws)
-    assert kept(ws) == once(*NAMES)
+    assert count_saved(ws) == once(*NAMES)
 
 
 def test_a_failure_postpones_all_of_them(ws: Workspace, clock: SteppingClock, claude: Path, sessions: Path) -> None:
@@ -272,7 +272,7 @@ def test_a_failure_postpones_all_of_them(ws: Workspace, clock: SteppingClock, cl
     assert len(fake_claude.calls(claude)) == 1
     clock.forward(seconds=1)
     schedule.sweep(ws)
-    assert kept(ws) == once(*NAMES)
+    assert count_saved(ws) == once(*NAMES)
     is_finished(ws, sessions, *NAMES)
 
 
@@ -285,7 +285,7 @@ def test_after_a_failure_of_the_service_they_still_share_a_call(
     clock.forward(hours=1)
     schedule.sweep(ws)
     assert len(fake_claude.calls(claude)) == 2
-    assert kept(ws) == once(*NAMES)
+    assert count_saved(ws) == once(*NAMES)
 
 
 def test_when_the_budget_is_spent_they_wait_for_tomorrow(
@@ -296,7 +296,7 @@ def test_when_the_budget_is_spent_they_wait_for_tomorrow(
     ws.settings = replace(ws.settings, daily_calls=1)
     clock.forward(days=1)
     schedule.sweep(ws)
-    assert kept(ws) == sent(claude) == once(*NAMES)
+    assert count_saved(ws) == sent(claude) == once(*NAMES)
     is_finished(ws, sessions, *NAMES)
 
 
@@ -308,7 +308,7 @@ def test_a_wrong_setting_of_one_session_keeps_no_other_of_the_pack_from_being_mi
     end(ws, short(sessions, "four", cwd=folder))
     (folder / ".memem.toml").write_text("mining = flase\n")
     end_all(ws, sessions, *NAMES[:3])
-    assert kept(ws) == once(*NAMES[:3])
+    assert count_saved(ws) == once(*NAMES[:3])
     assert held(ws) == {"four"}
 
 
@@ -362,7 +362,7 @@ def test_a_miner_that_ends_at_any_step_of_a_pack_loses_nothing_and_keeps_nothing
         schedule.sweep(ws)
         clock.forward(days=8)
         schedule.sweep(ws)
-    assert kept(ws) == once(*NAMES)
+    assert count_saved(ws) == once(*NAMES)
     is_finished(ws, sessions, *NAMES)
     assert max(sent(claude).values()) <= 2
 
@@ -376,7 +376,7 @@ def test_a_person_who_has_everything_mined_waits_for_no_floor(ws: Workspace, cla
     assert sorted(mined.session for mined in done) == sorted(NAMES[:2])
     assert {mined.outcome for mined in done} == {"mined"}
     assert len(fake_claude.calls(claude)) == 1
-    assert kept(ws) == once(*NAMES[:2])
+    assert count_saved(ws) == once(*NAMES[:2])
 
 
 def test_the_plan_says_how_many_calls_there_will_be(ws: Workspace, claude: Path, sessions: Path) -> None:
@@ -389,7 +389,7 @@ def test_the_plan_says_how_many_calls_there_will_be(ws: Workspace, claude: Path,
     planned = plan.plan(ws, paths, None, lambda *_: None)
     schedule.mine_all(ws, paths, None, lambda *_: None)
     assert planned.calls == len(fake_claude.calls(claude)) == 2 + 1 + 3
-    assert planned.sessions == sum(kept(ws).values()) == drain.MOST_PACKED + 7
+    assert planned.sessions == sum(count_saved(ws).values()) == drain.MOST_PACKED + 7
 
 
 def test_what_waits_already_is_mined_with_everything(ws: Workspace, claude: Path, sessions: Path) -> None:
@@ -397,7 +397,7 @@ def test_what_waits_already_is_mined_with_everything(ws: Workspace, claude: Path
     since = consent.opted_in(ws)
     assert schedule.behind(ws, since) == [sessions / "one.jsonl"]
     schedule.mine_all(ws, schedule.behind(ws, since), since, lambda *_: None)
-    assert kept(ws) == once("one")
+    assert count_saved(ws) == once("one")
     assert schedule.behind(ws, None) == []
 
 

@@ -14,7 +14,7 @@ from memem.upkeep import session_start
 from memem.workspace import Workspace
 from tests import fake_claude
 from tests.fakes import SteppingClock
-from tests.transcripts import Transcript, fact, kept, once, sent
+from tests.transcripts import Transcript, count_saved, fact, once, sent
 
 
 @pytest.fixture
@@ -52,14 +52,14 @@ def test_what_a_program_asked_is_not_mined(ws: Workspace, claude: Path, session:
 def test_what_a_person_asked_is_mined(ws: Workspace, claude: Path, session: Transcript, entrypoint: str | None) -> None:
     session.tells("one", entrypoint=entrypoint)
     schedule.mine_in_background(ws, session.path)
-    assert kept(ws) == sent(claude) == once("one")
+    assert count_saved(ws) == sent(claude) == once("one")
 
 
 def test_with_the_setting_what_a_program_asked_is_mined(ws: Workspace, session: Transcript) -> None:
     allow(ws)
     asked_by_program(session, "one")
     schedule.mine_in_background(ws, session.path)
-    assert kept(ws) == once("one")
+    assert count_saved(ws) == once("one")
     assert found(ws) == 1
 
 
@@ -70,7 +70,7 @@ def test_what_was_left_out_is_mined_and_indexed_once_the_setting_is_switched_on(
     asked_by_program(session, "one")
     session.tells("two")
     schedule.mine_in_background(ws, session.path)
-    assert kept(ws) == once("two")
+    assert count_saved(ws) == once("two")
     assert found(ws) == 1
     allow(ws)
     if by == "sweep":
@@ -80,7 +80,7 @@ def test_what_was_left_out_is_mined_and_indexed_once_the_setting_is_switched_on(
     else:
         since = consent.opted_in(ws)
         schedule.mine_all(ws, schedule.behind(ws, since), since, lambda *_: None)
-    assert kept(ws) == sent(claude) == once("one", "two")
+    assert count_saved(ws) == sent(claude) == once("one", "two")
     assert found(ws) == 2
     assert schedule.sweep(ws) == []
 
@@ -97,7 +97,7 @@ def test_a_small_session_that_was_left_out_is_packed_once_the_setting_is_switche
     assert schedule.sweep(ws) == [], "it is not read again"
     clock.forward(days=8)
     schedule.sweep(ws)
-    assert kept(ws) == sent(claude) == once("one")
+    assert count_saved(ws) == sent(claude) == once("one")
 
 
 def test_a_small_rest_beside_what_a_program_asked_does_not_hide_that(ws: Workspace, session: Transcript) -> None:
@@ -106,17 +106,17 @@ def test_a_small_rest_beside_what_a_program_asked_does_not_hide_that(ws: Workspa
     schedule.mine_in_background(ws, session.path, flush=True)
     since = consent.opted_in(ws)
     schedule.mine_all(ws, schedule.behind(ws, since), since, lambda *_: None)
-    assert kept(ws) == once("two")
+    assert count_saved(ws) == once("two")
     allow(ws)
     schedule.sweep(ws)
-    assert kept(ws) == once("one", "two")
+    assert count_saved(ws) == once("one", "two")
 
 
 def test_a_person_may_have_any_session_mined(ws: Workspace, session: Transcript) -> None:
     asked_by_program(session, "one")
     assert plan.plan(ws, [session.path], None, lambda *_: None, is_one=True).sessions == 1
     assert schedule.mine_file(ws, session.path).outcome == "mined"
-    assert kept(ws) == once("one")
+    assert count_saved(ws) == once("one")
     assert found(ws) == 1, "what is mined can be searched"
 
 

@@ -16,7 +16,7 @@ from memem.state.queue import Mark
 from memem.upkeep import session_start
 from memem.workspace import Workspace
 from tests.fakes import SteppingClock
-from tests.transcripts import Transcript, kept, once
+from tests.transcripts import Transcript, count_saved, once
 
 YEARS = 3_650
 
@@ -38,7 +38,7 @@ def test_an_opt_in_by_a_clock_that_was_ahead_counts_from_when_that_is_seen(
     session.tells("one")
     clock.forward(minutes=5)
     schedule.mine_in_background(ws, session.path)
-    assert kept(ws) == once("one")
+    assert count_saved(ws) == once("one")
 
 
 def test_an_opt_in_of_yesterday_stays_when_the_clock_is_set_back_a_little(ws: Workspace, clock: SteppingClock) -> None:

@@ -18,7 +18,7 @@ from memem.upkeep import purge, status
 from memem.vault import restore
 from memem.workspace import Workspace, open_workspace
 from tests.fakes import FaultyOs, SteppingClock
-from tests.transcripts import Transcript, kept, once
+from tests.transcripts import Transcript, count_saved, once
 
 WALRUS, SEAL = "The walrus is fed with clams.", "The seal is fed with herring."
 
@@ -243,11 +243,11 @@ def test_a_mining_run_is_one_batch_and_its_turns_are_not_mined_again(miner: Work
     done = batch(miner)
     assert (done.what, done.created, done.why) == ("mine", 2, "mined from session s1")
     assert len(undo.undo(miner).removed) == 2
-    assert kept(miner) == {}
+    assert count_saved(miner) == {}
     schedule.mine_file(miner, session.path)
     session.tells("three")
     schedule.mine_file(miner, session.path)
-    assert kept(miner) == once("three")
+    assert count_saved(miner) == once("three")
 
 
 def test_each_run_over_a_session_is_taken_back_by_itself(miner: Workspace, session: Transcript) -> None:
@@ -255,7 +255,7 @@ def test_each_run_over_a_session_is_taken_back_by_itself(miner: Workspace, sessi
         session.tells(name)
         schedule.mine_file(miner, session.path)
     undo.undo(miner, batch(miner, 1).id)
-    assert kept(miner) == once("two")
+    assert count_saved(miner) == once("two")
 
 
 def test_an_import_of_fifty_files_is_taken_back_and_brought_back(ws: Workspace, tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from memem.upkeep import doctor, session_start, status
 from memem.upkeep.checks.result import BROKEN
 from memem.workspace import Workspace
 from tests.fakes import SteppingClock
-from tests.transcripts import Transcript, kept, once
+from tests.transcripts import Transcript, count_saved, once
 
 PAGE = 4_096
 Wrong = Callable[[bytearray, random.Random], None]
@@ -130,7 +130,7 @@ def mined(miner: Workspace, session: Transcript) -> Workspace:
     consent.opt_in(miner)
     session.tells("one")
     schedule.mine_in_background(miner, session.path)
-    assert kept(miner) == once("one")
+    assert count_saved(miner) == once("one")
     return miner
 
 
@@ -157,12 +157,12 @@ def test_a_state_that_is_lost_stops_mining_until_the_next_opt_in_and_doubles_not
     assert [each.what for each in doctor.diagnose(mined) if each.state == BROKEN and each.what == "mining"] == [
         "mining"
     ]
-    assert kept(mined) == once("one")
+    assert count_saved(mined) == once("one")
     clock.forward(hours=1)
     consent.opt_in(mined)
     assert mine_status.mining_state(mined).problem == ""
     schedule.mine_in_background(mined, session.path)
-    assert kept(mined) == once("one")
+    assert count_saved(mined) == once("one")
 
 
 def test_a_page_of_the_state_that_is_wrong_is_seen_when_somebody_opts_in(mined: Workspace) -> None:

@@ -25,7 +25,7 @@ from memem.vault import opening
 from memem.workspace import Workspace, open_workspace
 from tests.builders import change_settings
 from tests.fakes import SteppingClock
-from tests.transcripts import Transcript, kept, once
+from tests.transcripts import Transcript, count_saved, once
 
 HOUR = 3_600
 RENEW: Callable[[Workspace, Path, str], bool] = session_start.renew_environment
@@ -348,7 +348,7 @@ def test_a_session_that_no_hook_told_of_is_mined(miner: Workspace, session: Tran
     consent.opt_in(miner)
     session.tells("one")
     session_start.after_session_start(miner)
-    assert kept(miner) == once("one")
+    assert count_saved(miner) == once("one")
 
 
 def test_nothing_is_mined_before_its_user_says_so(miner: Workspace, session: Transcript) -> None:

@@ -24,7 +24,7 @@ from memem.workspace import Workspace
 from tests import fake_claude
 from tests.fakes import SteppingClock
 from tests.real_sessions import NEEDS_DATA, SESSIONS, grown, people
-from tests.transcripts import Transcript, kept, once, open_miner, sent
+from tests.transcripts import Transcript, count_saved, once, open_miner, sent
 
 TOKEN = "ghp_" + "a1B2c3D4" * 5
 FAILING = {"exit": 1, "stderr": "error: something broke"}
@@ -169,7 +169,7 @@ def test_nothing_is_indexed_while_that_is_switched_off(ws: Workspace, session: T
     ws.settings = replace(ws.settings, index_transcripts=False)
     session.tells("one")
     schedule.mine_in_background(ws, session.path, flush=True)
-    assert kept(ws) == once("one")
+    assert count_saved(ws) == once("one")
     assert not ws.home.turns_file.exists()
 
 
@@ -423,7 +423,7 @@ def test_an_index_that_fails_does_not_hold_mining_back(
     session.tells("one")
     (mined,) = schedule.sweep(ws)
     assert mined.outcome == "mined"
-    assert kept(ws) == once("one")
+    assert count_saved(ws) == once("one")
     assert [line.split(" ", 1)[1] for line in not_indexed(ws)] == [
         "s1 not indexed: The disk is full.",
         "sessions not indexed: The disk is full.",
