@@ -23,7 +23,7 @@ from bench.options import folder, shared
 from bench.recall import LABELLED, READERS
 from memem.search import find, fulltext, query
 from memem.search import ranking as search_ranking
-from memem.search.dates.query import asked
+from memem.search.dates.query import parse_time
 from memem.search.encoders import encode
 from memem.search.query import Scope, SearchMatches
 from memem.search.ranking import FUSED, Blend, Boosts
@@ -167,7 +167,7 @@ def _dated_question(found: SearchMatches, question: Question, corpus: Corpus, da
         replace(match, memory=replace(match.memory, created=f"{dates[corpus.source_of[match.memory.id]]}T12:00:00Z"))
         for match in found.matches
     )
-    leaning = Boosts(question.project or "", when=asked(question.text, today))
+    leaning = Boosts(question.project or "", when=parse_time(question.text, today))
     return Asked(question, replace(found, matches=dated), leaning)
 
 

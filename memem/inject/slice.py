@@ -240,7 +240,7 @@ def _may_be_shown(ws: Workspace, entry: Entry) -> bool:
 
 
 def _asks_for_past(ws: Workspace, prompt: str) -> bool:
-    return query.asked(prompt, ws.clock().date()).past
+    return query.parse_time(prompt, ws.clock().date()).past
 
 
 def _why_not(found: SearchMatches, missed: Sequence[Hit]) -> str:

@@ -19,7 +19,7 @@ from memem.core.memory import GENERAL, Memory
 from memem.notes import repository, write
 from memem.notes.repository import Repository, read_source
 from memem.search import find
-from memem.search.dates.announced import announced
+from memem.search.dates.deadlines import find_deadline
 from memem.search.notes import NoteRow
 from memem.search.refresh import index_note
 from memem.state import note_records
@@ -130,7 +130,7 @@ def _symbols(named: Iterable[str], texts: Mapping[str, str]) -> Iterator[str]:
 
 
 def _announced(memory: Memory, written: datetime) -> str:
-    day = announced(memory.body, written.date())
+    day = find_deadline(memory.body, written.date())
     return day.isoformat() if day else ""
 
 

@@ -14,7 +14,7 @@ from memem.core.errors import Ambiguous, InputError, NoteUnreadable, NotFound
 from memem.core.memory import GENERAL, ID8, MOST_HITS, Entry, Hit, Hits
 from memem.core.project import normalise
 from memem.search import meaning
-from memem.search.dates.query import asked
+from memem.search.dates.query import parse_time
 from memem.search.encoders.query_vector import EncodedQuery
 from memem.search.notes import NoteRow
 from memem.search.query import Scope, SearchMatches
@@ -87,7 +87,7 @@ def parse_moment(ws: Workspace, text: str) -> float:
     named = dates.begin_of(text, now.tzinfo)
     if named is not None:
         return named
-    day = (asked(text, now.date()) or asked(f"in {text}", now.date())).end if text else None
+    day = (parse_time(text, now.date()) or parse_time(f"in {text}", now.date())).end if text else None
     if day is None:
         raise InputError(f'{text[:40]!r} is no date. Say 2026-06-01, 2026-06-01T12:00, or words such as "last march".')
     return min(now.timestamp(), (dates.end_of(day.isoformat(), now.tzinfo) or math.inf) - INSTANT)
@@ -149,7 +149,7 @@ def collect_boosts(
     ws: Workspace, found: SearchMatches, query: str, project: str, files: Sequence[str] | None = None
 ) -> Boosts:
     """What else counts for those that were found: where one is, the time asked about, and what proved useful."""
-    when = asked(query, ws.clock().date())
+    when = parse_time(query, ws.clock().date())
     named = extract_paths(query) if files is None else files
     ids = [match.memory.id for match in found.matches]
     return Boosts(project, named, when, usefulness.boosts(ws, ids), linked=ws.index.edges.strong(ids, STRONG_EDGE))

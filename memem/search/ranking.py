@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
 from memem.core.memory import Hit, Memory, id8_of
-from memem.search.dates.query import When, fits
+from memem.search.dates.query import When, is_within
 from memem.search.query import NoteMatch, SearchMatches, Term, is_name
 
 SAME_PROJECT = 1.15
@@ -66,7 +66,7 @@ def _nudge(memory: Memory, leaning: Boosts) -> float:
         factor *= SAME_PROJECT
     if matches_path(memory, leaning.files):
         factor *= PATH_MATCH
-    if leaning.when.is_set and fits(leaning.when, memory.valid_from, memory.valid_to, memory.created):
+    if leaning.when and is_within(leaning.when, memory.valid_from, memory.valid_to, memory.created):
         factor *= RIGHT_TIME
     if (memory.status != "active" or memory.superseded_by) and not (leaning.when.past or leaning.as_of):
         factor *= SET_ASIDE

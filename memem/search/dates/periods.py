@@ -1,123 +1,85 @@
-"""Stretches of days, counted from a today that is given. A day before the calendar begins is its first one."""
+"""Periods of days, counted from a given today and kept within the calendar."""
 
 from collections.abc import Iterator
 from datetime import date, timedelta
 
-Period = tuple[date, date]
-"""A first and a last day; both belong to it."""
-Span = tuple[date | None, date | None]
-"""The same, with a side open or not."""
+Period = tuple[date, date]  # first and last day, both included
+Span = tuple[date | None, date | None]  # the same, with either side open
 
-RECENT = 30
-"""In days: what "recently" means."""
-
-MONTHS = "january february march april may june july august september october november december".split()
-WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
-_SLACK = {"day": 1, "week": 3, "month": 15, "year": 183}
-"""In days: who says "two weeks ago" did not count."""
-_LEAP = 8
-"""In so many years there is a 29th of February, whatever the century."""
+RECENT_DAYS = 30
+LEAP_YEARS = 8  # within so many years there is a 29 February, whatever the century
+_SLACK_DAYS = {"day": 1, "week": 3, "month": 15, "year": 183}  # "two weeks ago" is rarely exact
+_UNIT_DAYS = {"day": 1, "week": 7, "month": 30.44, "year": 365.25}
 
 
-def plus(day: date, days: int) -> date:
+def add_days(day: date, days: int) -> date:
     return date.fromordinal(min(max(1, day.toordinal() + days), date.max.toordinal()))
 
 
-def since(period: Period, today: date) -> Iterator[Span]:
-    """All that is not before a period. What lies ahead cannot be remembered yet, and is not asked for."""
-    if period[0] <= today:
-        yield period[0], None
+def get_bounded(bound: str, period: Period, today: date) -> Iterator[Span]:
+    """The span since, after, before, until or within a period, unless it lies in the future."""
+    first, last = period
+    if bound in ("after", "before"):
+        first, last = add_days(last, 1), add_days(first, -1)
+    if bound in ("until", "before"):
+        if last <= today:
+            yield None, last
+    elif first <= today:
+        yield first, None if bound in ("since", "after") else last
 
 
-def after(period: Period, today: date) -> Iterator[Span]:
-    return since(day_before(period[1], -1), today)
+def get_day(today: date, days_ago: int) -> Period:
+    return (add_days(today, -days_ago),) * 2
 
 
-def until(period: Period, today: date) -> Iterator[Span]:
-    if period[1] <= today:
-        yield None, period[1]
-
-
-def before(period: Period, today: date) -> Iterator[Span]:
-    return until(day_before(period[0], 1), today)
-
-
-def within(period: Period, today: date) -> Iterator[Span]:
-    if period[0] <= today:
-        yield period
-
-
-def day_before(today: date, days: int) -> Period:
-    return (plus(today, -days),) * 2
-
-
-def month(year: int, number: int) -> Period | None:
-    if not (1 <= number <= 12 and date.min.year <= year < date.max.year):
+def get_month(year: int, month: int) -> Period | None:
+    if not (1 <= month <= 12 and date.min.year <= year < date.max.year):
         return None
-    following = date(year + number // 12, number % 12 + 1, 1)
-    return date(year, number, 1), following - timedelta(days=1)
+    return date(year, month, 1), date(year + month // 12, month % 12 + 1, 1) - timedelta(days=1)
 
 
-def last_month_named(number: int, today: date, *, over: bool = False) -> Period | None:
-    """The last one of this name that has begun; with `over`, that has ended."""
-    begun = number < today.month if over else number <= today.month
-    return month(today.year - (not begun), number)
-
-
-def year(number: int) -> Period:
-    return date(max(1, number), 1, 1), date(max(1, number), 12, 31)
-
-
-def one_day(year: int | None, month: int, day: int, today: date) -> Period | None:
-    """A day of the calendar; without a year the last one that was."""
-    for tried in [year] if year else range(today.year, max(0, today.year - _LEAP), -1):
-        try:
-            found = date(tried, month, day)
-        except ValueError:
-            continue
-        if year or found <= today:
+def get_date(
+    year: int | None, month: int | None, day: int | None, today: date, *, is_over: bool = False
+) -> Period | None:
+    """A year, a month or a day; without a year the last one that has begun or, with `is_over`, has ended."""
+    if month is None:
+        first_year = max(1, year or 1)
+        return date(first_year, 1, 1), date(first_year, 12, 31)
+    if day is None:
+        has_begun = month < today.month if is_over else month <= today.month
+        return get_month(today.year - (not has_begun) if year is None else year, month)
+    for tried in range(today.year, max(0, today.year - LEAP_YEARS), -1) if year is None else [year]:
+        if (found := to_date(tried, month, day)) and (year is not None or found <= today):
             return found, found
     return None
 
 
-def weekday(number: int, today: date) -> Period:
-    """The last Monday, or whichever, before today."""
-    return day_before(today, (today.weekday() - number - 1) % 7 + 1)
+def to_date(year: int, month: int, day: int) -> date | None:
+    try:
+        return date(year, month, day)
+    except ValueError:
+        return None
 
 
-def weekday_of_last_week(number: int, today: date) -> Period:
-    return day_before(today, today.weekday() + 7 - number)
-
-
-def calendar(unit: str, today: date, *, last: bool) -> Period | None:
+def get_calendar_unit(unit: str, today: date, *, last: bool) -> Period | None:
     """This week, month, quarter or year, or the one before it."""
     if unit == "week":
-        monday = plus(today, -today.weekday() - 7 * last)
-        return monday, plus(monday, 6)
-    if unit == "month":
-        return _months(today, (today.month - 1) - last, 1)
-    if unit == "quarter":
-        return _months(today, 3 * ((today.month - 1) // 3 - last), 3)
-    return year(today.year - last)
+        monday = add_days(today, -today.weekday() - 7 * last)
+        return monday, add_days(monday, 6)
+    if unit == "year":
+        return get_date(today.year - last, None, None, today)
+    count = 3 if unit == "quarter" else 1
+    first_month = today.year * 12 + ((today.month - 1) // count - last) * count
+    first, final = (get_month(number // 12, number % 12 + 1) for number in (first_month, first_month + count - 1))
+    return (first[0], final[1]) if first and final else None
 
 
-def ago(least: int, most: int, unit: str, today: date) -> Period:
-    """About so many units back. One day and two are what they are."""
-    slack = 0 if unit == "day" and most <= 2 else _SLACK[unit]
-    return plus(_back(most, unit, today), -slack), plus(_back(least, unit, today), min(slack, least * _SLACK[unit]))
+def get_ago(least: int, most: int, unit: str, today: date) -> Period:
+    """About `least` to `most` units back; one and two days are exact."""
+    slack = 0 if unit == "day" and most <= 2 else _SLACK_DAYS[unit]
+    first, last = (add_days(today, -round(count * _UNIT_DAYS[unit])) for count in (most, least))
+    return add_days(first, -slack), add_days(last, min(slack, least * _SLACK_DAYS[unit]))
 
 
-def lately(most: int, unit: str, today: date) -> Period:
-    """From so many units back until today."""
-    return _back(most, unit, today), today
-
-
-def _back(count: int, unit: str, today: date) -> date:
-    return plus(today, -round(count * {"day": 1, "week": 7, "month": 30.44, "year": 365.25}[unit]))
-
-
-def _months(today: date, first: int, count: int) -> Period | None:
-    """Some months from one on, counted from January of this year."""
-    begin = month(today.year + first // 12, first % 12 + 1)
-    end = month(today.year + (first + count - 1) // 12, (first + count - 1) % 12 + 1)
-    return (begin[0], end[1]) if begin and end else None
+def get_recent(count: int, unit: str, today: date) -> Period:
+    return add_days(today, -round(count * _UNIT_DAYS[unit])), today

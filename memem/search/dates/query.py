@@ -1,35 +1,33 @@
-"""What a query says of time: "last week", "in March", "before 2024", or only that it asks how things were.
+"""Read the time that a query asks about: "last week", "in March", "before 2024", or how things used to be.
 
-In doubt it says nothing: a "may" that is a verb, a version, a number of files, a moment of the work to come. Most
-prompts have no word of time in them at all; the patterns are loaded and compiled for one that has.
+In doubt it asks about none: a "may" that is a verb, a version, a number of files, work still to be done. Most prompts
+have no word of time at all; the patterns are loaded only for one that has.
 """
 
 import re
 from datetime import date
-from functools import cache
 from typing import NamedTuple
 
 from memem.core.dates import moment
 
-LONGEST = 1_000
-"""In characters. Dates in a longer text are mostly those of a log, or of something else that was pasted."""
+MAX_QUERY_CHARS = 1_000  # dates in a longer text are mostly those of a log that was pasted
 _QUOTED = r'`[^`]*`|"[^"]*"|“[^”]*”'  # code, and the words on a button
-_ENGLISH = frozenset(
+_TIME_WORDS = frozenset(
     """day week weeks month months quarter year years days yesterday today night morning recently lately monday tuesday
     wednesday thursday friday saturday sunday january february march april may june july august september october
     november december jan feb mar apr jun jul aug sep sept oct nov dec""".split()
 )
-_CHINESE = frozenset("天日昨周週期拜月季年近")
-_PAST = tuple(
+_TIME_SIGNS = frozenset("天日昨周週期拜月季年近")
+_PAST_WORDS = tuple(
     "original|former|historical|previous|initial|before| old |used to|at first|back then|in the past".split("|")
 )
-_PAST_CHINESE = frozenset("前原初始")
+_PAST_SIGNS = frozenset("前原初始")
 
 
 class When(NamedTuple):
-    """The first and the last day that are asked about, either of them open, or that the query asks for the past.
+    """The first and last day asked about, either of them open, or that the query asks about the past.
 
-    A tuple, since a dataclass would cost a prompt a millisecond more.
+    A tuple, since importing dataclasses would cost a prompt a millisecond.
     """
 
     start: date | None = None
@@ -40,35 +38,30 @@ class When(NamedTuple):
     def has_period(self) -> bool:
         return self.start is not None or self.end is not None
 
-    @property
-    def is_set(self) -> bool:
+    def __bool__(self) -> bool:
         return self.has_period or self.past
 
-    def __bool__(self) -> bool:
-        return self.is_set
+
+ANY_TIME = When()
 
 
-UNSAID = When()
+def parse_time(text: str, today: date) -> When:
+    """The days that all periods of a query share; mostly it names none."""
+    if len(text) > MAX_QUERY_CHARS:
+        return ANY_TIME
+    text = " ".join(re.sub(_QUOTED, " … ", text).split())
+    spans = _find_spans(text, today)
+    if not spans:
+        return When(past=_asks_for_past(text))
+    start = max((first for first, _ in spans if first), default=None)
+    end = min((last for _, last in spans if last), default=None)
+    return ANY_TIME if start and end and start > end else When(start, end)
 
 
-def asked(text: str, today: date) -> When:
-    """What a query says of time, most often nothing. Of several periods it is the days that they share."""
-    if len(text) > LONGEST:
-        return UNSAID
-    bare = " ".join(re.sub(_QUOTED, " … ", text).split())
-    words = set(re.findall(r"[a-z]+|(?:19|20)\d\d", bare.lower()))
-    said = _spans(bare, words, today)
-    if not said:
-        return When(past=_is_past(bare))
-    start = max((first for first, _ in said if first), default=None)
-    end = min((last for _, last in said if last), default=None)
-    return UNSAID if start and end and start > end else When(start, end)
+def is_within(when: When, valid_from: str, valid_to: str, dated: str) -> bool:
+    """Whether a memory was valid within the period or, where it does not say, was written in it.
 
-
-def fits(when: When, valid_from: str, valid_to: str, dated: str) -> bool:
-    """Whether what a memory states held within the period; where it does not say, whether it was written down in it.
-
-    Without a period nothing fits, nor does a memory with a date that cannot be read.
+    False without a period, and for a memory with an unreadable date.
     """
     begins = valid_from or dated
     stated = [text for text in (begins, valid_to) if text]
@@ -80,64 +73,22 @@ def fits(when: When, valid_from: str, valid_to: str, dated: str) -> bool:
     return first <= (when.end or date.max) and last >= (when.start or date.min)
 
 
-def _spans(text: str, words: set[str], today: date) -> list[tuple[date | None, date | None]]:
-    said: list[tuple[date | None, date | None]] = []
-    if not words.isdisjoint(_ENGLISH) or any(word.isdigit() for word in words):
-        from memem.search.dates import english
+def _find_spans(text: str, today: date) -> list[tuple[date | None, date | None]]:
+    words = re.findall(r"[a-z]+|(?:19|20)\d\d", text.lower())
+    is_english = any(word in _TIME_WORDS or word.isdigit() for word in words)
+    is_chinese = not _TIME_SIGNS.isdisjoint(text)
+    if not is_english and not is_chinese:
+        return []
+    from memem.search.dates import parse
 
-        said += english.spans(text, today)
-    if not _CHINESE.isdisjoint(text):
-        from memem.search.dates import chinese
-
-        said += chinese.spans(text, today)
-    return said
+    spans = list(parse.find_english(text, today)) if is_english else []
+    return [*spans, *parse.find_chinese(text, today)] if is_chinese else spans
 
 
-def _is_past(text: str) -> bool:
+def _asks_for_past(text: str) -> bool:
     lowered = text.lower()
-    if not any(cue in lowered for cue in _PAST) and _PAST_CHINESE.isdisjoint(text):
+    if not any(word in lowered for word in _PAST_WORDS) and _PAST_SIGNS.isdisjoint(text):
         return False
-    return asks_for_past(text)
+    from memem.search.dates import parse
 
-
-def asks_for_past(text: str) -> bool:
-    return _in_english(text.lower()) or (not text.isascii() and _chinese().search(text) is not None)
-
-
-def _in_english(text: str) -> bool:
-    """Some words are enough; others are as often about what is to be done, and need a verb in the past beside them."""
-    clear, doubtful, happened = _english()
-    return bool(clear.search(text) or (doubtful.search(text) and happened.search(text)))
-
-
-@cache
-def _english() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
-    changed = (
-        r"(?:moved|migrated|upgraded|switched|changed|replaced|rewrote|refactored|released|introduced|added|split)"
-    )
-    change = r"(?:release|migration|upgrade|rewrite|refactor(?:ing)?|switch|redesign|rollout|split|cut-?over|move)"
-    talk = r"(?:conversation|chat|session|message|commit|answer|question|command|step|discussion|turn|one|page)"
-    old = "(?:old|former|previous|original|initial)"
-    clear = rf"""\b(?: originally | formerly | historically | back\ then | in\ the\ old\ days
-          | (?:we|it|they|i|there|things|everything|that)\ used\ to\b(?!\ (?:it|this|that|the)\b)
-          | (?<!is\ )(?<!are\ )(?<!be\ )(?<!was\ )(?<!were\ )(?<!been\ )(?<!get\ )(?<!got\ )(?<!being\ )
-            used\ to\ (?:be|have|work|live|exist|look|contain|fail|pass|support|return)
-          | before\ (?:we|i|they|you)\ {changed}
-          | what(?:\ (?:was|were|is|are)|['’]s)\ (?:the|our|my|its)\ {old}\ (?!{talk})
-        )\b"""
-    doubtful = rf"""\b(?: previously | initially | at\ first(?=\s*(?:[,.;:?!]|$|(?:we|i|it|they|but|and)\b))
-          | before\ (?:the|that|this)\ (?:[\w.-]+\ )?{change} | the\ old | in\ the\ past | before(?=\W*$) )"""
-    asks = r"(?:how|what|which|where|why|who)\b[^.;]*\bdid"
-    happened = rf"\b(?:was|were|wasn['’]?t|weren['’]?t|had|hadn['’]?t|{asks}|(?:we|i|they)\ \w+ed)\b"
-    return re.compile(clear, re.VERBOSE), re.compile(doubtful, re.VERBOSE), re.compile(happened)
-
-
-@cache
-def _chinese() -> re.Pattern[str]:
-    """ "Before" behind a verb is mostly a moment to come (提交之前), and 原来如此 is only an "I see"."""
-    return re.compile(
-        r"""(?:^|[我咱他]们|[我咱他]們|[，,。；、\s])(?:[之以]前(?!要|先|需|必)) | [之以]前的
-          | 原来(?!如此|是|你|这) | 原來(?!如此|是|你|這) | 原先 | 最初 | 起初 | 一[开開]始(?:[我用就是采採为為选選的])
-          | (?:迁移|升[级級]|重[构構]|改版|切[换換]|遷移|[发發]布)[之以]?前.{0,20}?(?:用的|是怎|是什|是多少|的做法)""",
-        re.VERBOSE,
-    )
+    return parse.asks_for_past(text)

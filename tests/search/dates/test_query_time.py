@@ -1,4 +1,4 @@
-"""What a query says of time, and that it says nothing where that could be meant otherwise."""
+"""The time a query asks about; in doubt it asks about none."""
 
 from datetime import date
 
@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memem.search.dates.query import LONGEST, UNSAID, When, asked, fits
+from memem.search.dates.query import ANY_TIME, MAX_QUERY_CHARS, When, is_within, parse_time
 
 TODAY = date(2026, 5, 20)  # a Wednesday
-SAID = """
+PERIODS = """
     what did we decide yesterday       | 2026-05-19 | 2026-05-19
     the day before yesterday           | 2026-05-18 | 2026-05-18
     what did we do today?              | 2026-05-20 | 2026-05-20
@@ -78,7 +78,7 @@ SAID = """
     since March but before last month  | 2026-03-01 | 2026-03-31
     what changed recently?             | 2026-04-20 | 2026-05-20
     lately                             | 2026-04-20 | 2026-05-20"""
-SAID_IN_CHINESE = """
+PERIODS_IN_CHINESE = """
     昨天决定了什么 | 2026-05-19 | 2026-05-19
     前天的会议 | 2026-05-18 | 2026-05-18
     今天改了什么 | 2026-05-20 | 2026-05-20
@@ -108,7 +108,7 @@ SAID_IN_CHINESE = """
     2024年之后 | 2025-01-01 |
     2024年之前 | | 2023-12-31
     到上周为止 | | 2026-05-17"""
-UNSAID_ANYWHERE = """
+NO_TIME = """
     you may want to rename it | march through the list | the second one | May we drop it? | step 3 may fail |
     this may take a while | and may break | ship it today | finish the form this week |
     write and march on |
@@ -147,47 +147,47 @@ def lines(table: str) -> list[list[str]]:
     return [[cell.strip() for cell in line.split("|")] for line in table.strip().splitlines()]
 
 
-@pytest.mark.parametrize(("text", "start", "end"), lines(SAID) + lines(SAID_IN_CHINESE))
+@pytest.mark.parametrize(("text", "start", "end"), lines(PERIODS) + lines(PERIODS_IN_CHINESE))
 def test_a_period_is_understood(text: str, start: str, end: str) -> None:
-    when = asked(text, TODAY)
+    when = parse_time(text, TODAY)
     assert [str(day or "") for day in (when.start, when.end)] == [start, end]
     assert when
     assert not when.past
 
 
-@pytest.mark.parametrize("text", rows(UNSAID_ANYWHERE))
-def test_what_may_be_no_time_says_nothing(text: str) -> None:
-    assert asked(text, TODAY) == UNSAID
-    assert not asked(text, TODAY).is_set
+@pytest.mark.parametrize("text", rows(NO_TIME))
+def test_doubtful_words_are_not_a_time(text: str) -> None:
+    assert parse_time(text, TODAY) == ANY_TIME
+    assert not parse_time(text, TODAY)
 
 
 @pytest.mark.parametrize("text", rows(PAST))
-def test_a_question_about_how_it_was_has_no_dates(text: str) -> None:
-    assert asked(text, TODAY) == When(past=True)
-    assert asked(text, TODAY).is_set
+def test_question_about_the_past_has_no_dates(text: str) -> None:
+    assert parse_time(text, TODAY) == When(past=True)
+    assert parse_time(text, TODAY)
 
 
 @pytest.mark.parametrize("text", rows(NOT_PAST))
-def test_what_is_still_to_be_done_is_not_the_past(text: str) -> None:
-    assert asked(text, TODAY) == UNSAID
+def test_work_to_come_is_not_the_past(text: str) -> None:
+    assert parse_time(text, TODAY) == ANY_TIME
 
 
-def test_with_a_date_the_past_is_that_date() -> None:
-    assert asked("what port was it originally, in 2024?", TODAY) == When(date(2024, 1, 1), date(2024, 12, 31))
+def test_a_date_takes_precedence_over_the_past() -> None:
+    assert parse_time("what port was it originally, in 2024?", TODAY) == When(date(2024, 1, 1), date(2024, 12, 31))
 
 
-def test_periods_without_a_day_in_common_say_nothing() -> None:
-    assert asked("last week", TODAY).is_set
-    assert not asked("last week, not like in 2019", TODAY).is_set
+def test_periods_without_a_common_day_are_ignored() -> None:
+    assert parse_time("last week", TODAY)
+    assert not parse_time("last week, not like in 2019", TODAY)
 
 
-def test_a_long_text_is_data() -> None:
-    assert asked("x" * (LONGEST - 10) + " last week", TODAY)
-    assert not asked("x" * LONGEST + " last week", TODAY)
+def test_long_text_is_not_searched_for_dates() -> None:
+    assert parse_time("x" * (MAX_QUERY_CHARS - 10) + " last week", TODAY)
+    assert not parse_time("x" * MAX_QUERY_CHARS + " last week", TODAY)
 
 
 def test_line_breaks_are_spaces() -> None:
-    assert asked("what did we do last\n  week", TODAY) == asked("last week", TODAY)
+    assert parse_time("what did we do last\n  week", TODAY) == parse_time("last week", TODAY)
 
 
 PIECES = st.sampled_from(
@@ -201,11 +201,11 @@ PIECES = st.sampled_from(
     st.one_of(st.text(), st.lists(PIECES, max_size=8).map(" ".join), st.lists(PIECES, max_size=6).map("".join)),
     st.dates(),
 )
-def test_any_text_on_any_day_is_read_and_no_period_ends_before_it_begins(text: str, today: date) -> None:
-    when = asked(text, today)
+def test_no_period_ends_before_it_starts_in_any_text(text: str, today: date) -> None:
+    when = parse_time(text, today)
     assert when.start is None or when.end is None or when.start <= when.end
     assert not (when.past and when.has_period)
-    assert bool(when) == when.is_set
+    assert bool(when) == (when.has_period or when.past)
 
 
 APRIL = When(date(2026, 4, 1), date(2026, 4, 30))
@@ -237,16 +237,16 @@ BEFORE, WITHIN, LATER = "2026-03-01T09:00:00+02:00", "2026-04-10", "2026-05-02T0
         (APRIL, "soon", "", WITHIN, False),
         (APRIL, BEFORE, "2026", WITHIN, False),
         (APRIL, "", "", "April 10", False),
-        (UNSAID, BEFORE, LATER, WITHIN, False),
+        (ANY_TIME, BEFORE, LATER, WITHIN, False),
         (When(past=True), BEFORE, LATER, WITHIN, False),
     ],
 )
-def test_a_memory_fits_a_period_in_which_it_held_or_was_written(
+def test_memory_valid_or_written_in_a_period_is_within_it(
     when: When, valid_from: str, valid_to: str, dated: str, expected: bool
 ) -> None:
-    assert fits(when, valid_from, valid_to, dated) is expected
+    assert is_within(when, valid_from, valid_to, dated) is expected
 
 
 @given(st.text(max_size=12), st.text(max_size=12), st.text(max_size=12))
-def test_any_dates_of_a_memory_are_judged(valid_from: str, valid_to: str, dated: str) -> None:
-    fits(APRIL, valid_from, valid_to, dated)
+def test_any_text_is_accepted_as_a_memorys_dates(valid_from: str, valid_to: str, dated: str) -> None:
+    is_within(APRIL, valid_from, valid_to, dated)

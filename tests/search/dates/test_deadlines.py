@@ -1,14 +1,14 @@
-"""Until which day a statement says that it holds; in doubt it says nothing."""
+"""The day until which a statement is valid; in doubt there is none."""
 
 from datetime import date
 
 import pytest
 
-from memem.search.dates.announced import LONGEST, announced
+from memem.search.dates.deadlines import MAX_STATEMENT_CHARS, find_deadline
 
 TUESDAY = date(2026, 11, 17)
 
-ANNOUNCES = [
+DEADLINES = [
     ("There is a code freeze until 2026-12-01.", "2026-12-01"),
     ("Code freeze till 2026/12/01", "2026-12-01"),
     ("The winter sale ends on 5 December", "2026-12-05"),
@@ -53,7 +53,7 @@ ANNOUNCES = [
     ("2026-12-24为止不发布", "2026-12-24"),
 ]
 
-DOES_NOT = [
+NO_DEADLINE = [
     "Since 2024-01-05 we use pnpm.",
     "From 2026-12-01 on we use pnpm.",
     "On 2026-12-01 we moved to pnpm.",
@@ -99,17 +99,17 @@ DOES_NOT = [
 ]
 
 
-@pytest.mark.parametrize(("statement", "day"), ANNOUNCES)
-def test_a_statement_announces_its_last_day(statement: str, day: str) -> None:
-    assert announced(statement, TUESDAY) == date.fromisoformat(day)
+@pytest.mark.parametrize(("statement", "day"), DEADLINES)
+def test_deadline_is_found(statement: str, day: str) -> None:
+    assert find_deadline(statement, TUESDAY) == date.fromisoformat(day)
 
 
-@pytest.mark.parametrize("statement", DOES_NOT)
-def test_a_date_that_is_not_its_last_day_announces_nothing(statement: str) -> None:
-    assert announced(statement, TUESDAY) is None
+@pytest.mark.parametrize("statement", NO_DEADLINE)
+def test_other_dates_are_not_deadlines(statement: str) -> None:
+    assert find_deadline(statement, TUESDAY) is None
 
 
-def test_what_says_a_lot_is_not_over_with_a_date() -> None:
+def test_long_statement_has_no_deadline() -> None:
     statement = "Code freeze until 2026-12-01. "
-    assert announced(statement + "x" * (LONGEST - len(statement)), TUESDAY)
-    assert announced(statement + "x" * LONGEST, TUESDAY) is None
+    assert find_deadline(statement + "x" * (MAX_STATEMENT_CHARS - len(statement)), TUESDAY)
+    assert find_deadline(statement + "x" * MAX_STATEMENT_CHARS, TUESDAY) is None

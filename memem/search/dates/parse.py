@@ -1,0 +1,172 @@
+"""Find periods in English and Chinese text with the words and patterns of `dates.toml`.
+
+A date without a word that makes it one ("in", "since") is mostly part of a name, and is ignored.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from datetime import date
+from functools import cache
+from typing import Any
+
+from memem.core.data_files import load_table
+from memem.search.dates import periods
+from memem.search.dates.periods import Period, Span
+
+Groups = Mapping[str, str]  # the non-empty groups of a match, in lower case
+
+
+def load_words(language: str) -> dict[str, Any]:
+    words: dict[str, Any] = load_table(__file__, "dates.toml")[language]
+    return words
+
+
+def get_months() -> list[str]:
+    return list(load_table(__file__, "dates.toml")["months"])
+
+
+def get_weekdays() -> list[str]:
+    return list(load_table(__file__, "dates.toml")["weekdays"])
+
+
+def get_month_number(name: str) -> int:
+    """The number of a month, by its name or the first three letters of it."""
+    return next(number for number, month in enumerate(get_months(), 1) if month.startswith(name[:3]))
+
+
+@cache
+def compile_pattern(language: str, name: str) -> re.Pattern[str]:
+    words = load_words(language)
+    pattern: str = words["patterns"][name]
+    for part, expression in words["parts"].items():
+        pattern = pattern.replace(f"{{{part}}}", expression)
+    return re.compile(pattern, re.VERBOSE | re.IGNORECASE | re.ASCII)
+
+
+def get_groups(match: re.Match[str]) -> dict[str, str]:
+    return {name: value.lower() for name, value in match.groupdict().items() if value}
+
+
+def asks_for_past(text: str) -> bool:
+    """Whether a question is about how things used to be."""
+    if compile_pattern("english", "past").search(text):
+        return True
+    if compile_pattern("english", "maybe_past").search(text) and compile_pattern("english", "past_verb").search(text):
+        return True
+    return not text.isascii() and compile_pattern("chinese", "past").search(text) is not None
+
+
+def find_english(text: str, today: date) -> Iterator[Span]:
+    words = load_words("english")
+    matches = list(compile_pattern("english", "period").finditer(text))
+    while matches:
+        match = matches.pop(0)
+        lead = _get_lead(match)
+        if lead in ("between", "from") and matches and _is_joined(match, matches[0], words):
+            first, last = _read_english(match, today), _read_english(matches.pop(0), today, joined=True)
+            if first and last and first[0] <= last[1]:
+                yield first[0], last[1]
+        elif lead not in ("to", "through") and (period := _read_english(match, today)):
+            yield from periods.get_bounded(words["bounds"].get(lead, ""), period, today)
+
+
+def find_chinese(text: str, today: date) -> Iterator[Span]:
+    bounds = load_words("chinese")["bounds"]
+    for match in compile_pattern("chinese", "period").finditer(text):
+        if period := _read_chinese(get_groups(match), today):
+            bound = bounds[match["bound"][-1]] if match["bound"] else "since" if match["lead"] else ""
+            yield from periods.get_bounded(bound, period, today)
+
+
+def _get_lead(match: re.Match[str]) -> str:
+    return " ".join((match["lead"] or "").lower().split())
+
+
+def _is_joined(first: re.Match[str], second: re.Match[str], words: Mapping[str, Any]) -> bool:
+    return _get_lead(second) in words["joints"] and not first.string[first.end() : second.start()].strip()
+
+
+def _read_english(match: re.Match[str], today: date, *, joined: bool = False) -> Period | None:
+    """The period of a match; the second of a range counts as led by a word like "in"."""
+    words, groups = load_words("english"), get_groups(match)
+    lead = "until" if joined else groups.get("lead", "")
+    is_now = (groups.get("day") or groups.get("which")) in words["now"]
+    if is_now and not compile_pattern("english", "happened").search(match.string):
+        return None
+    if "rolling" in groups and "past" not in groups and lead not in words["rolling_leads"]:
+        return None  # "the last week" may be that of a project, "in the last week" is not
+    if "weekday" in groups:  # without "last" or "since" it may be the next one
+        days = (today.weekday() - get_weekdays().index(groups["weekday"]) - 1) % 7 + 1
+        return periods.get_day(today, days) if "which_day" in groups or lead == "since" else None
+    return _read_relative(groups, today, words) or _read_date(
+        match, groups, lead if lead in words["leads"] else "", today
+    )
+
+
+def _read_date(match: re.Match[str], groups: Groups, lead: str, today: date) -> Period | None:
+    """A date in digits, or a month by its name."""
+    if number := groups.get("iso") or groups.get("alone"):
+        if not lead or ("alone" in groups and lead in ("on", "of", "around")):
+            return None
+        return periods.get_date(int(number), _to_int(groups.get("m0")), _to_int(groups.get("d0")), today)
+    name, year = groups.get("name1") or groups.get("name2"), groups.get("y1") or groups.get("y2")
+    if not name or not (year or _is_month(match, groups, lead)):
+        return None
+    if year and year.endswith("year"):
+        year = str(today.year - year.startswith("last"))
+    day, is_over = _to_int(groups.get("d1") or groups.get("d2")), groups.get("which_month") == "last"
+    return periods.get_date(_to_int(year), get_month_number(name), day, today, is_over=is_over)
+
+
+def _is_month(match: re.Match[str], groups: Groups, lead: str) -> bool:
+    """Whether a name without a year is a month, and not a verb or short for another word."""
+    name = groups.get("name1") or groups["name2"]
+    is_clear = name not in load_words("english")["unclear_months"] or "May" in (match["name1"], match["name2"])
+    if "which_month" in groups:
+        return name != "may" or is_clear or groups["which_month"] == "last"
+    if "d1" in groups:
+        return is_clear or (bool(lead) and name != "may")
+    if "d2" in groups:
+        return is_clear or bool(lead)
+    return lead not in ("", "on") and (is_clear or name == "may")
+
+
+def _read_chinese(groups: Groups, today: date) -> Period | None:
+    words = load_words("chinese")
+    if period := _read_relative(groups, today, words):
+        return period
+    if "weekday" in groups:  # of last week
+        return periods.get_day(today, today.weekday() + 7 - words["weekdays"].index(groups["weekday"]) % 7)
+    year = _to_int(groups.get("year") or groups.get("year_alone"))
+    if this := groups.get("this") or groups.get("this_alone"):
+        year = today.year - words["years"][this]
+    month = _count(groups["month"], words)[0] if "month" in groups else None
+    return periods.get_date(year, month, _to_int(groups.get("date")), today)
+
+
+def _read_relative(groups: Groups, today: date, words: Mapping[str, Any]) -> Period | None:
+    """A period counted from today: yesterday, last week, two weeks ago, the last ten days, recently."""
+    unit = groups.get("unit") or groups.get("ago") or groups.get("rolling") or ""
+    unit = words["units"].get(unit, unit)
+    if "day" in groups:
+        return periods.get_day(today, words["days"][groups["day"]])
+    if "unit" in groups:
+        return periods.get_calendar_unit(unit, today, last=groups["which"] in words["last"])
+    if "ago" in groups:
+        return periods.get_ago(*_count(groups["count"], words), unit, today)
+    if "rolling" in groups:
+        return periods.get_recent(_count(groups.get("many", "1"), words)[1], unit, today)
+    return periods.get_recent(periods.RECENT_DAYS, "day", today) if "recent" in groups else None
+
+
+def _count(text: str, words: Mapping[str, Any]) -> tuple[int, int]:
+    """The least and the most that a number may mean; Chinese digits add up, as in 十二."""
+    word = text.removesuffix(" of").split()[-1]
+    if word.isdecimal():
+        return int(word), int(word)
+    numbers = [words["numbers"][part] for part in ([word] if word in words["numbers"] else word)]
+    return sum(least for least, _ in numbers), sum(most for _, most in numbers)
+
+
+def _to_int(text: str | None) -> int | None:
+    return int(text) if text else None
