@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Makes memem's environment when it is missing or out of date, then runs something in it.
+# Create or update memem's environment when needed, then run a command in it.
 #
-# Standard output belongs to the command (for the MCP server it is the protocol): whatever this script has to say goes
-# to standard error, and with nothing to do it says nothing. It keeps to bash 3.2 and portable tools, as on macOS.
+# Standard output belongs to the command (the MCP server speaks its protocol there), so messages go to standard error, and
+# a run with nothing to do prints none. The script uses bash 3.2 and portable tools only, for macOS.
 set -euo pipefail
 RETRY_SECONDS=30
 
@@ -23,7 +23,7 @@ MEMEM_DIR=FOLDER    where bootstrap.log and .capabilities are written (default: 
 EOF
 }
 
-# A full disk may leave nothing to write to: what is said is lost then, and what is done goes on.
+# On a full disk a message may be lost; the work continues.
 say() { printf 'memem: %s\n' "$*" >&2 2>/dev/null || true; }
 log() { printf '%s %s\n' "$(date '+%Y-%m-%dT%H:%M:%S%z')" "$*" >&8 2>/dev/null || true; }
 die() {
@@ -31,10 +31,10 @@ die() {
   say "$*" && exit 1
 }
 
-# A set-up in the background leaves the reason of its failure for the next hook, in words for the user.
+# A background set-up leaves the reason for its failure to the next hook, worded for the user.
 record_failure() { [ -z "${background:-}" ] || printf '%s\n' "$*" 2>/dev/null >"$ours/failed.new" || true; }
 
-# Turns a failed step into a reason and advice, from what the installers have logged since this set-up began.
+# Turn a failed step into a reason and advice, from the installers' log of this set-up.
 explain() {
   local what=$1 text line last=
   text=$(tail -n 200 "$log_file" 2>/dev/null) || text=
@@ -92,7 +92,7 @@ locate() {
   log_file=$home/bootstrap.log
 }
 
-# Built for this place (console scripts hold its path) and on the interpreter asked for, which is still there.
+# Built for this path (console scripts contain it) and on the requested interpreter, which still exists.
 is_usable() {
   local built_venv built_with
   [ -x "$venv/bin/python" ] && [ -f "$ours/built" ] || return 1
@@ -100,29 +100,29 @@ is_usable() {
   [ "$built_venv" = "$venv" ] && [ "${MEMEM_PYTHON:-$built_with}" = "$built_with" ]
 }
 
-# The fast path takes no lock and starts no Python. A lock file is copied into the environment once all it names is
-# installed; comparing the text needs no hashing tool, and a half-written copy is never equal.
+# The fast path takes no lock and starts no Python. A lock file is copied into the environment once everything in it is
+# installed; comparing the text needs no hashing tool, and a half-written copy never matches.
 is_current() {
   is_usable && [ "$built_root" = "$root" ] && [ ! -e "$ours/changing" ] &&
     [ -f "$ours/$1" ] && [ "$(<"$ours/$1")" = "$(<"$root/$1")" ]
 }
 
-# Good enough to go on with, current or not; hooks/memem asks the same. An install over it leaves its number in
-# `changing`, and takes it away at its end: from one that was killed, a package may be half there.
+# Usable, though perhaps out of date; hooks/memem checks the same. An update stores its process id in `changing` and
+# removes the file at its end: after a killed update a package may be incomplete.
 is_complete() {
   local pid
   [ -x "$venv/bin/python" ] && [ -f "$ours/requirements.lock" ] || return 1
   [ ! -e "$ours/changing" ] || { IFS= read -r pid <"$ours/changing" && kill -0 "$pid"; } 2>/dev/null
 }
 
-# It was finished once, and what memem imports can still be imported.
+# It was completed once, and everything memem imports can still be imported.
 is_whole() {
   [ -f "$ours/requirements.lock" ] &&
     "$venv/bin/python" -I -c 'import frontmatter, ijson, numpy, portalocker, rapidfuzz, rich, yaml' >/dev/null 2>&1
 }
 
-# Prints the interpreter itself, not the shim or virtual environment it was reached through: what is built on those
-# breaks with them. Running it is the only test: a pyenv shim is there for versions that are not.
+# Print the interpreter itself, not the shim or virtual environment that leads to it, since an environment built on
+# those breaks with them. Only running it is proof: a pyenv shim exists even for versions that are not installed.
 find_python() {
   local name names=("$venv/bin/python" python3.13 python3.12 python3.11 python3 python)
   [ -z "${MEMEM_PYTHON:-}" ] || names=("$MEMEM_PYTHON")
@@ -146,8 +146,8 @@ download_python() {
     "manager, or set MEMEM_PYTHON to the path of one."
 }
 
-# uv is worth fetching with pip where it is missing: together they take half the time of pip alone. It lands by rename,
-# so that a kill never leaves half of it. The given Python may be too old for memem: its pip will do.
+# Where uv is missing, fetching it with pip and using it takes half the time of pip alone. It is moved into place by
+# rename, so a kill never leaves half of it. A Python too old for memem can still run pip.
 find_uv() {
   command -v uv && return
   if [ ! -x "$ours/uv/bin/uv" ]; then
@@ -159,7 +159,7 @@ find_uv() {
   echo "$ours/uv/bin/uv"
 }
 
-# Environments made by anyone else are never touched: installing into one would change versions under its owner.
+# Never touch an environment that memem did not create: installing into it would change its owner's versions.
 claim_folder() {
   if [ -n "$(ls -A "$venv" 2>/dev/null)" ] && [ ! -d "$ours" ]; then
     die "$venv was not made by memem and is left alone. Rename it, or set MEMEM_SKIP_SYNC=1 to use it as it is."
@@ -178,8 +178,8 @@ open_log() {
   exec 8>>"$log_file"
 }
 
-# A kernel lock on a descriptor that this shell and its installers share: it is gone when the last of them is, however
-# they ended, so it is never stale. Python takes it because flock(1) is not on macOS.
+# A kernel lock on a descriptor shared by this shell and its installers. It ends with the last of them, so it is never
+# stale. Python takes it because macOS has no flock(1).
 take_turn() {
   exec 9>>"$ours/turn"
   "$base" -I - <<'EOF' || exit 1
@@ -199,8 +199,8 @@ else:
 EOF
 }
 
-# A finished environment is installed over, because servers run from it and hooks go on with it meanwhile. One without
-# the copy of a lock file, or still marked as changing now that it is our turn, was interrupted: it is made anew.
+# A complete environment is updated in place, because servers and hooks keep using it meanwhile. One without the copy of
+# a lock file, or still marked as changing now that we hold the lock, was interrupted and is rebuilt.
 prepare_venv() {
   if ! is_usable || [ ! -f "$ours/requirements.lock" ] || [ -e "$ours/changing" ]; then
     rm -f "$ours"/*.lock
@@ -210,8 +210,8 @@ prepare_venv() {
   printf '%s\n' "$$" >"$ours/changing" || die_with_log "cannot write $ours"
 }
 
-# A lock file names everything, so nothing is left to resolve; asked to, some pips take a newer release of a package that
-# another one wants with an extra, and then refuse it because it has no hash here.
+# A lock file is complete, so nothing needs resolving. Some pips would otherwise pick a newer release of a package that
+# another one requires with an extra, and then refuse it for its missing hash.
 install() {
   local uv pip=("$base" -m pip --python "$venv/bin/python") locked=(--no-deps --require-hashes -r "$lock")
   installer=uv
@@ -229,7 +229,7 @@ install() {
     die_with_log "cannot install $lock"
 }
 
-# memem is neither built nor copied: the environment points at this folder.
+# memem is neither built nor copied; the environment points to this folder.
 link_project() {
   "$venv/bin/python" -I - "$venv" "$root" <<'EOF' >&8 2>&8 || die_with_log "cannot link $root into $venv"
 import os, pathlib, shlex, sys, sysconfig
@@ -263,13 +263,13 @@ os.replace(target + ".new", target)
 EOF
 }
 
-# Without it memem works by keywords alone and says so: that is no reason to stop here.
+# Without the model memem uses keywords alone and says so; that is no reason to stop.
 fetch_model() {
-  say "making the embedding model ready (91 MB are fetched once; MEMEM_ENCODER=none does without)"
+  say "downloading the embedding model (91 MB, once; MEMEM_ENCODER=none skips it)"
   "$venv/bin/python" -P -m memem model fetch >&8 || say "going on without; \`$(printf %q "$venv/bin/memem") model fetch\` tries again"
 }
 
-# The developer lock includes the other one; what developers need may no longer fit once that alone was installed.
+# The developer lock includes the runtime lock; installing only the latter may break the developer environment.
 finish_venv() {
   printf '%s\n' "$venv" "${MEMEM_PYTHON:-}" "$root" >"$ours/built" &&
     rm -f "$ours/requirements-dev.lock" && cp "$lock" "$ours/" && cp requirements.lock "$ours/" &&
@@ -298,8 +298,8 @@ sync_venv() {
   log "ready; installed with $installer"
 }
 
-# Inside Claude Code nobody waits for a set-up. A process group of its own, deaf to the end of the terminal and with no
-# stream of the caller's, outlives the session that began it. It leaves the reason in `failed` when it did not work.
+# Claude Code never waits for a set-up. Running in a process group of its own, ignoring hang-ups and without the caller's
+# streams, it outlives the session that started it. It stores the reason in `failed` when it fails.
 set_up_away() {
   if is_under_way || has_just_failed; then return; fi
   open_log
@@ -320,14 +320,14 @@ set_up_away() {
   set +m
 }
 
-# The number of a process counts while it is young: numbers are used again.
+# A process id counts only while it is recent, because ids are reused.
 is_under_way() {
   local pid
   [ -n "$(find "$ours/under-way" -mmin -30 2>/dev/null)" ] && IFS= read -r pid <"$ours/under-way" &&
     kill -0 "$pid" 2>/dev/null
 }
 
-# Where the environment's folder cannot be written, the last message to the user is the only record.
+# Where the environment's folder is read-only, the last message to the user is the only record.
 has_failed() {
   [ -e "$ours/failed" ] || case $(cat "$home/.set-up-told" 2>/dev/null) in failed*) ;; *) false ;; esac
 }
@@ -339,7 +339,7 @@ has_just_failed() {
   [ "$failed_at" -le "$now" ] && [ $((now - failed_at)) -lt "$RETRY_SECONDS" ]
 }
 
-# What a hook prints to be shown to its user.
+# Print hook output that shows a message to the user.
 tell() { printf '{"systemMessage": "%s"}\n' "$(json_text "$1")"; }
 
 json_text() {
@@ -348,8 +348,8 @@ json_text() {
   printf '%s' "${text//\"/\\\"}"
 }
 
-# Begins a set-up unless one is running or has just failed. Leaves in $failure why there is no environment and what to do;
-# empty while the first set-up is running.
+# Start a set-up unless one is running or has just failed. Set $failure to the reason why there is no environment and the
+# advice for the user; it is empty while the first set-up is running.
 start_set_up() {
   if ! failure=$( (claim_folder) 2>&1); then
     failure=${failure##*$'\n'}
@@ -364,8 +364,8 @@ start_set_up() {
   fi
 }
 
-# Prints a line for the user when a set-up begins, when one has failed, and when the reason of the failure changes. A
-# session that a script started prints it at its start, and leaves it to be shown to the user as well.
+# Print a line for the user when a set-up starts, when it fails, and when the reason for the failure changes. A session
+# started by a script prints it at its start and leaves it for the user as well.
 begin_session() {
   local state message told=$ours/told
   start_set_up
@@ -389,7 +389,7 @@ begin_session() {
   tell "$message"
 }
 
-# For a slash command, which Claude Code would end in the middle just so, and whose output Claude reads.
+# For a slash command: Claude Code could stop it halfway, and Claude reads its output.
 begin_command() {
   start_set_up
   if [ -n "$failure" ]; then
@@ -399,7 +399,7 @@ begin_command() {
   fi
 }
 
-# Prints the path of any Python that can run the server's loop. A pyenv shim is asked once, for the program behind it.
+# Print the path of any Python that can run the server's loop. A pyenv shim runs once, to find the program behind it.
 find_any_python() {
   local name
   for name in ${MEMEM_PYTHON:+"$MEMEM_PYTHON"} python3 python3.13 python3.12 python3.11 python; do
@@ -410,7 +410,7 @@ print(sys.executable) if sys.version_info >= (3, 6) else sys.exit(1)' </dev/null
   return 1
 }
 
-# The server answers at once and sets up behind that: Claude Code gives up after 30 s, and then for 15 minutes.
+# The server answers at once and sets up in the background: Claude Code gives up after 30 s, and then for 15 minutes.
 begin_server() {
   local python first rest started initialized=
   while :; do
@@ -418,7 +418,7 @@ begin_server() {
       exec "$python" -I -S "$root/memem/serve.py" --waiting "$venv" $initialized
     fi
     start_set_up 2>/dev/null
-    # Only the first character has a timeout: bash 3.2 discards what it has read when the time is up.
+    # Only the first character has a timeout: bash 3.2 discards its input when the time is up.
     first='' rest='' started=$SECONDS
     if IFS= read -r -t 3 -n 1 first; then
       [ -z "$first" ] || IFS= read -r rest || exit 0
@@ -429,7 +429,7 @@ begin_server() {
   done
 }
 
-# Answers one line of the client. The message's own id is the last one in it, or stands before everything else.
+# Answer one line of the client. The message's own id is either the last one in it or precedes everything else.
 answer_without_python() {
   local line=$1 id method='' version=2025-11-25 failed
   local id_last='"id": *("[^"]*"|[0-9]+) *[}] *$' id_first='^ *[{]("jsonrpc": *"2.0", *)?"id": *("[^"]*"|[0-9]+) *,'
@@ -460,8 +460,8 @@ answer_without_python() {
 
 answer() { printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$1" "$2"; }
 
-# An environment that looks finished but has lost a package is marked as unfinished, so that it is rebuilt. Too slow for
-# anything but a command typed by hand; doctor and the server name that command.
+# Mark an environment that looks complete but has lost a package as incomplete, so that it is rebuilt. This is too slow
+# for anything but a command typed by hand; doctor and the server name that command.
 require_whole() {
   locate
   if [ "${MEMEM_SKIP_SYNC:-}" != 1 ] && is_current requirements.lock && ! is_whole; then
@@ -469,8 +469,8 @@ require_whole() {
   fi
 }
 
-# Leaves the interpreter to run in $python, how to run it in $alone, and its folder first on PATH. In an environment of
-# ours nothing counts that is set for other Pythons, and no file in the current folder passes for a module.
+# Set $python to the interpreter and $alone to its options, and put its folder first on PATH. Our own environment ignores
+# variables set for other Pythons, and modules in the current folder.
 set_up() {
   locate
   python=$venv/bin/python
@@ -486,7 +486,7 @@ set_up() {
   PATH=${python%/*}:$PATH
 }
 
-# Hooks end well, and have nothing to say on standard error, whatever cannot be written.
+# Hooks succeed and keep standard error empty, whatever cannot be written.
 begin() {
   locate
   if [ "$1" = hook ]; then
@@ -541,10 +541,10 @@ main() {
       set_up requirements-dev.lock
       cd "$root"
       lint-imports
-      # Tests have a home of their own; those of the real model read its weights, and nothing else, from the user's.
+      # Tests have a home of their own; those with the real model read only its weights from the user's home.
       MEMEM_TEST_WEIGHTS=${MEMEM_TEST_WEIGHTS-$("$python" -P -m memem model path 2>/dev/null)} || true
       export MEMEM_TEST_WEIGHTS
-      # Tests wait for processes and disks a good part of their time: one worker more than there are cores.
+      # Tests often wait for processes and disks, so use one worker more than there are cores.
       workers=${PYTEST_XDIST_AUTO_NUM_WORKERS:-$(($(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1) + 1))}
       if [ $# -eq 0 ]; then
         set -- -n "$workers" --dist worksteal --quick
