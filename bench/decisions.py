@@ -14,8 +14,8 @@ from bench.prompts import ABSTENTION, Case
 from memem.core.memory import MOST_HITS, Hit
 from memem.core.options import OPTIONS
 from memem.inject import confidence
-from memem.inject.confidence import Line, Weights
-from memem.inject.pack import distinct, pack
+from memem.inject.confidence import EvidenceWeights, Thresholds
+from memem.inject.pack import drop_repeats, pack
 from memem.safety import quote
 
 FOLDS, REPEATS = 5, 4
@@ -46,19 +46,20 @@ class Point:
         return asdict(self)
 
 
-def in_use() -> Line:
+def in_use() -> Thresholds:
     """The line as long as nobody changes it."""
     defaults = {option.key: option.default for option in OPTIONS}
     keys = ("recall_min_confidence", "recall_min_item_score", "recall_oov_threshold")
-    return Line(*(float(defaults[key]) for key in keys))
+    return Thresholds(*(float(defaults[key]) for key in keys))
 
 
-def at(line: Line, weights: Weights | None = None) -> Choose:
+def at(line: Thresholds, weights: EvidenceWeights | None = None) -> Choose:
     """To show what reaches a line, as a slice does; by other weights than those in use, when given."""
 
     def choose(case: Case) -> list[Hit]:
         hits = case.hits if weights is None else [_weighed(hit, case, weights) for hit in case.hits]
-        return distinct(confidence.deserving(hits, case.prompt, line))[:MOST_HITS]
+        rated = confidence.apply_thresholds(hits, case.prompt, line)
+        return drop_repeats([hit for hit in rated if not hit.kept_out])[:MOST_HITS]
 
     return choose
 
@@ -110,10 +111,10 @@ def crossed(cases: Sequence[Case], seed: int = 1) -> dict[str, Any]:
 
 def has_meaning(cases: Sequence[Case]) -> bool:
     """Whether there was a model when they were asked."""
-    return any(confidence.by_meaning(hit) for case in cases for hit in case.hits)
+    return any(confidence.has_meaning(hit) for case in cases for hit in case.hits)
 
 
-def best_line(cases: Sequence[Case], weights: Weights) -> Line:
+def best_line(cases: Sequence[Case], weights: EvidenceWeights) -> Thresholds:
     """The line that serves these prompts best, in the middle between those that serve them as well."""
     used = in_use()
     choose = at(replace(used, confidence=0.0), weights)
@@ -163,8 +164,8 @@ def _kind(cases: Sequence[Case], choose: Choose, kind: str, wanted: bool) -> dic
     }
 
 
-def _weighed(hit: Hit, case: Case, weights: Weights) -> Hit:
-    if not confidence.by_meaning(hit):
+def _weighed(hit: Hit, case: Case, weights: EvidenceWeights) -> Hit:
+    if not confidence.has_meaning(hit):
         return hit
     odds = fitting.odds(weights, confidence.evidence(hit, case.prompt))
     return replace(hit, helps=1 / (1 + math.exp(-odds)))

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from bench.prompts import Case
 from memem.inject import confidence
-from memem.inject.confidence import Evidence, Weights
+from memem.inject.confidence import Evidence, EvidenceWeights
 
 Array = NDArray[np.float64]
 
@@ -27,7 +27,7 @@ OF_MEANING = ("cosine", "coverage", "unknown", "unknown_name")
 OF_WORDS = ("coverage", "words", "unknown", "unknown_name")
 
 
-def fit(cases: Sequence[Case], free: Sequence[str], held: dict[str, float] | None = None) -> Weights:
+def fit(cases: Sequence[Case], free: Sequence[str], held: dict[str, float] | None = None) -> EvidenceWeights:
     """Weights for these pieces of evidence."""
     held = HELD if held is None else held
     bags = [_bag(case, free, held) for case in cases]
@@ -44,12 +44,12 @@ def fit(cases: Sequence[Case], free: Sequence[str], held: dict[str, float] | Non
         table = np.array(chosen)
         weights, bias = _logistic(table[:, :-2], table[:, -2], table[:, -1])
     fitted = dict(zip(free, weights / spread, strict=True))
-    return Weights(always=float(bias - (weights * middle / spread).sum()), **fitted, **held)
+    return EvidenceWeights(always=float(bias - (weights * middle / spread).sum()), **fitted, **held)
 
 
 def _bag(case: Case, free: Sequence[str], held: dict[str, float]) -> tuple[Array, Array, NDArray[np.bool_], bool]:
     """The evidence of a case's hits, what is held of their odds, and which of them are right."""
-    hits = [hit for hit in case.hits if confidence.by_meaning(hit)]
+    hits = [hit for hit in case.hits if confidence.has_meaning(hit)]
     if case.wanted and case.right.isdisjoint(hit.id for hit in hits):
         hits = []
     seen = [confidence.evidence(hit, case.prompt) for hit in hits]
@@ -78,18 +78,20 @@ def log_odds(likely: float) -> float:
     return math.log(likely / (1 - likely))
 
 
-def odds(weights: Weights, evidence: Evidence) -> float:
+def odds(weights: EvidenceWeights, evidence: Evidence) -> float:
     return sum(weight * piece for weight, piece in zip(weights, evidence, strict=True))
 
 
-def calibrated(weights: Weights, cases: Sequence[Case]) -> Weights:
+def calibrated(weights: EvidenceWeights, cases: Sequence[Case]) -> EvidenceWeights:
     """The same order, scaled so that of the memories given a probability, such a share is right (Platt)."""
     seen = [
         (odds(weights, confidence.evidence(hit, case.prompt)), hit.id in case.right)
         for case in cases
         for hit in case.hits
-        if confidence.by_meaning(hit)
+        if confidence.has_meaning(hit)
     ]
     table = np.array(seen, float)
     (scale,), shift = _logistic(table[:, :1], np.zeros(len(table)), table[:, 1])
-    return Weights(*(piece * float(scale) for piece in weights))._replace(always=weights.always * float(scale) + shift)
+    return EvidenceWeights(*(piece * float(scale) for piece in weights))._replace(
+        always=weights.always * float(scale) + shift
+    )

@@ -189,7 +189,7 @@ def _state(ws: Workspace, folder: Path) -> Try:
                 lambda: note_records.read_stale(home.stale_file, "v"),
                 lambda: note_records.read_vanished(home.vanished_file, "v"),
                 lambda: session_start.brief(ws, cwd=cwd, session="s1", source="startup"),
-                lambda: model_flags.Flags("/bin/sh", flags, lambda: "").known(),
+                lambda: model_flags.Flags("/bin/sh", flags, lambda: "").load(),
                 lambda: opening.ensure_vault(ws),
                 lambda: consent.opted_in(ws),
                 lambda: status.status(ws),

@@ -95,7 +95,7 @@ def _transcript(folder: Path) -> Try:
 def _texts(data: bytes) -> None:
     """Functions that take any text."""
     text = data.decode("utf-8", "replace")
-    harness.said(text)
+    harness.typed_text(text)
     harness.is_untyped(text)
     list(harness.slice_ids(text))
     list(instructions.statements(text))

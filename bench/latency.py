@@ -93,7 +93,7 @@ class Bed:
 
     def slice(self) -> Task:
         cwd, project, prompts = self.folder / "user", vaults.PROJECTS[1], cycle(vaults.prompts(QUERIES))
-        return timed(lambda prompt: inject_slice.slice_for(self.workspace, prompt, cwd=cwd, project=project), prompts)
+        return timed(lambda prompt: inject_slice.build_slice(self.workspace, prompt, cwd=cwd, project=project), prompts)
 
     def refresh(self) -> Task:
         return timed(refresh.refresh, repeat(self.workspace))

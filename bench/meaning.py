@@ -154,7 +154,7 @@ def _warm(bed: Bed, notes: int, options: argparse.Namespace, report: Report) -> 
 
 def _sliced(ws: Workspace, prompt: str, cwd: Path, project: str) -> None:
     """Find, judge and render, as for a prompt. Whatever is found is shown, so that rendering has its full share."""
-    assert slice.slice_for(ws, prompt, cwd=cwd, project=project).hits
+    assert slice.build_slice(ws, prompt, cwd=cwd, project=project).hits
 
 
 def fill(ws: Workspace) -> None:

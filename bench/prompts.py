@@ -11,8 +11,8 @@ from bench.corpora import PROJECT
 from memem.core.errors import ModelError
 from memem.core.memory import GENERAL, Hit, Memory
 from memem.inject import slice
-from memem.inject.confidence import Prompt
-from memem.inject.prompt import looking_for
+from memem.inject.confidence import PromptFeatures
+from memem.inject.prompt import build_query
 from memem.inject.prompt_kinds import is_trivial
 from memem.search.encoders import encode
 from memem.workspace import Workspace
@@ -27,7 +27,7 @@ class Case:
 
     text: str
     kind: str
-    prompt: Prompt
+    prompt: PromptFeatures
     hits: tuple[Hit, ...]
     right: frozenset[str]  # of the hits, by id
     wanted: bool  # whether anything should come at all
@@ -53,7 +53,7 @@ def own(folder: Path) -> list[Case]:
     cases = []
     with closing(_encoded(folder, corpus.memories)) as ws:
         for each in labelled.prompts():
-            query = looking_for(each.text, [turn.partition(": ")[2] for turn in each.before])
+            query = build_query(each.text, [turn.partition(": ")[2] for turn in each.before])
             never = frozenset(identity for identity, key in keys.items() if key in each.never)
             cases.append(_case(ws, each.text, each.kind, each.project, each.wanted, keys, query, never))
     return cases
@@ -87,8 +87,8 @@ def _case(
     query: str = "",
     never: frozenset[str] = frozenset(),
 ) -> Case:
-    _, prompt, found = slice.considered(ws, text, project, query=query)
-    current = [] if is_trivial(text) else slice.in_force(ws, found, project)
+    _, prompt, found = slice.find_candidates(ws, text, project, query=query)
+    current = [] if is_trivial(text) else slice.replace_superseded(ws, found, project)
     hits = tuple(hit for hit in current if not hit.kept_out)
     right = frozenset(hit.id for hit in hits if source_of[hit.id] in wanted)
     return Case(text, kind, prompt, hits, right, bool(wanted), never)

@@ -18,7 +18,7 @@ from bench.options import DATA_VARIABLE, folder, shared
 from bench.prompts import ABSTENTION, Case
 from bench.scores import Claim, all_promises_hold, shown_claims
 from memem.inject import confidence
-from memem.inject.confidence import Weights
+from memem.inject.confidence import EvidenceWeights
 
 LINES = tuple(step / 100 for step in (1, 2, 3, 4, 6, 8, *range(10, 31), *range(35, 100, 5)))
 COSINES = tuple(round(0.025 * step, 3) for step in range(10, 27))
@@ -159,7 +159,7 @@ def _in_small_vaults(small: Mapping[int, Sequence[Case]]) -> Iterator[str]:
     for enough in ENOUGH:
         with changed(confidence, "ENOUGH_NOTES", enough):
             anew = {
-                n: [replace(case, hits=tuple(confidence.judged(case.hits, case.prompt))) for case in cases]
+                n: [replace(case, hits=tuple(confidence.rate_hits(case.hits, case.prompt))) for case in cases]
                 for n, cases in small.items()
             }
             points = [point(cases, at(in_use()), 0.0) for cases in anew.values()]
@@ -180,7 +180,7 @@ def _with(held: dict[str, float], public: Sequence[Case], own: Sequence[Case]) -
     return held["question"], held["name"], f"{there.answered} of {there.of_on}", *right, *fired
 
 
-def _format_weights(weights: Weights) -> str:
+def _format_weights(weights: EvidenceWeights) -> str:
     return ", ".join(f"{name}={value:.2f}" for name, value in weights._asdict().items() if value)
 
 

@@ -12,8 +12,8 @@ from memem.core.conversation import Turn
 from memem.core.memory import Edge, Entry, Hit, Memory, Slice
 from memem.core.options import OPTIONS
 from memem.doors.cli import VERBS
-from memem.inject.provenance import Why
-from memem.inject.receipts import Decision, Injection
+from memem.inject.provenance import Provenance
+from memem.inject.receipts import Injection, InjectionDecision
 from memem.mine.apply import Applied
 from memem.mine.ask import Mined
 from memem.mine.plan import Plan
@@ -111,10 +111,10 @@ SHAPES: dict[str, Any] = {
     "mined": Mined,
     "applied": Applied,
     "plan": Plan,
-    "proof": Why,
+    "proof": Provenance,
     "injection": Injection,
     "usefulness": Usefulness,
-    "decision": Decision,
+    "decision": InjectionDecision,
     "receipt": Receipt,
     "items": ReceiptItem,
     "pages": Pages,

@@ -321,7 +321,7 @@ def test_a_repository_whose_settings_are_no_file_holds_nobody_up(
     made(folder / OVERRIDE)
     with pytest.raises(MememError, match="no file"):
         settled.project_of(folder)
-    assert slice.slice_for(settled, "how is it?", cwd=settled.user_home).text == ""
+    assert slice.build_slice(settled, "how is it?", cwd=settled.user_home).text == ""
 
 
 def test_settings_of_a_repository_that_never_end_are_refused(settled: Workspace) -> None:

@@ -15,8 +15,8 @@ from memem.core.errors import InputError
 from memem.core.memory import Hit, Slice
 from memem.core.project import normalise
 from memem.inject import answers, slice
-from memem.inject.pack import within
-from memem.inject.slice import Beside
+from memem.inject.pack import fit_budget
+from memem.inject.slice import SliceContext
 from memem.pages import read_playbook
 from memem.pages.playbook_lines import NAMES
 from memem.pages.read_playbook import Told
@@ -60,8 +60,8 @@ def assemble(ws: Workspace, query: str, *, cwd: Path, project: str | None = None
     said, turns = _turns(ws, query, name)
     room = answers.ANSWER_CHARACTERS - _LAST_WORDS - len(recited) - len(said) - 4
     whole = [each.entry.id for each in lines if each.entry and each.is_whole]
-    beside = Beside(known=frozenset(whole))
-    found = slice.slice_for(ws, query, cwd=cwd, project=name, session_id=session_id, beside=beside, most=room)
+    context = SliceContext(shown_ids=frozenset(whole))
+    found = slice.build_slice(ws, query, cwd=cwd, project=name, session_id=session_id, context=context, max_chars=room)
     text = "\n\n".join(part.strip("\n") for part in (recited, found.text, said) if part)
     return Assembled(text, name, _ids(lines), found.hits, turns, found.degraded, (*whole, *_shown(found)))
 
@@ -82,7 +82,7 @@ def _playbook(lines: Sequence[Told], project: str) -> tuple[str, list[Told]]:
         heading = f"\n## {NAMES[each.section]}\n" if begins else ""
         rank = sum(before.section == each.section for before in lines[:number]) + 1
         texts.append(heading + read_playbook.rendered(rank, each, project))
-    kept = within(texts, PLAYBOOK_BUDGET - len(PLAYBOOK) - 1)
+    kept = fit_budget(texts, PLAYBOOK_BUDGET - len(PLAYBOOK) - 1)
     return ("\n".join((PLAYBOOK, *kept)) if kept else ""), list(lines[: len(kept)])
 
 
@@ -91,5 +91,7 @@ def _turns(ws: Workspace, query: str, project: str) -> tuple[str, tuple[Said, ..
     found: list[Said] = []
     with suppress(InputError):  # mining is off, or nobody wants sessions indexed
         found = sessions.search(ws, query, limit=MOST_TURNS, project=project)
-    texts = within([answers.turn(number, each) for number, each in enumerate(found, 1)], TURNS_BUDGET - len(SAID) - 1)
+    texts = fit_budget(
+        [answers.turn(number, each) for number, each in enumerate(found, 1)], TURNS_BUDGET - len(SAID) - 1
+    )
     return ("\n".join((SAID, *texts)) if texts else ""), tuple(found[: len(texts)])

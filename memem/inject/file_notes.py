@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from memem.core.memory import Entry
 from memem.inject import receipts
-from memem.inject.pack import BODY_CHARACTERS, within
+from memem.inject.pack import BODY_CHARACTERS, fit_budget
 from memem.safety import quote
 from memem.search import find, refresh
 from memem.state.receipts import FILE
@@ -29,11 +29,11 @@ def about_file(ws: Workspace, file: Path, *, cwd: Path, session: str) -> str:
     inside = find.relative_path(place.root, cwd / file)
     if not inside:
         return ""
-    whole, known = str(place.root / inside), receipts.shown(ws, session)
+    whole, known = str(place.root / inside), receipts.shown_ids(ws, session)
     if whole in known:
         return ""
     found = [entry for entry in find.find_about_file(ws, inside, place.name) if entry.id not in known][:MOST_OF_FILE]
-    items = within(_items(found, place.name), BUDGET)
+    items = fit_budget(_items(found, place.name), BUDGET)
     if not items:
         return ""
     shown, text = found[: len(items)], quote.page((HEADING.format(file=quote.one_line(inside)), items))

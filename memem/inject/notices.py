@@ -249,10 +249,10 @@ def _is_newly_set_up() -> bool:
 
 def _joined(titles: Sequence[str]) -> str:
     more = len(titles) - MAX_TITLES
-    return ", ".join(map(shortened, titles[:MAX_TITLES])) + (f" and {more} more" if more > 0 else "")
+    return ", ".join(map(shorten_title, titles[:MAX_TITLES])) + (f" and {more} more" if more > 0 else "")
 
 
-def shortened(title: str) -> str:
+def shorten_title(title: str) -> str:
     """A title as a terminal can show it, on one line."""
     clean = " ".join("".join(each if each.isprintable() else " " for each in title).split())
     return clean if len(clean) <= MAX_TITLE_CHARS else f"{clean[: MAX_TITLE_CHARS - 1]}…"

@@ -18,7 +18,7 @@ _NEGATIONS = frozenset("no not never none without don doesn isn won cannot can o
 
 
 @dataclass(frozen=True, slots=True)
-class Packed:
+class PackedSlice:
     """A slice's text, the hits that found room in it, and the ids of the pinned memories that did."""
 
     text: str
@@ -26,7 +26,7 @@ class Packed:
     pinned: tuple[str, ...] = ()
 
 
-def distinct(hits: Sequence[Hit]) -> list[Hit]:
+def drop_repeats(hits: Sequence[Hit]) -> list[Hit]:
     """The hits without those that say no more than a better one: the same words, and the same numbers and names."""
     kept: list[tuple[Hit, set[str]]] = []
     for hit in hits:
@@ -43,11 +43,11 @@ def _repeats(words: set[str], better: set[str]) -> bool:
     return not decisive and len(words & better) >= SAME_WORDS * len(words | better)
 
 
-def pack(hits: Sequence[Hit], pinned: Sequence[Memory], facts: list[str], project: str, budget: int) -> Packed:
+def pack(hits: Sequence[Hit], pinned: Sequence[Memory], facts: list[str], project: str, budget: int) -> PackedSlice:
     """Render facts, pinned memories and hits, in this order, until the budget is used."""
-    facts = within(facts, budget - len(quote.document([], [])))
+    facts = fit_budget(facts, budget - len(quote.document([], [])))
     room = budget - len(quote.document(facts, []))
-    kept = within(
+    kept = fit_budget(
         [quote.pinned(memory, PINNED_CHARACTERS) for memory in pinned[:PINNED_MAX_NOTES]],
         min(PINNED_MAX_CHARACTERS, budget // 2, room),
     )
@@ -61,10 +61,10 @@ def pack(hits: Sequence[Hit], pinned: Sequence[Memory], facts: list[str], projec
                 shown.append(hit)
                 items.append(text)
                 break
-    return Packed(quote.document(working, items), tuple(shown), tuple(memory.id for memory in pinned[: len(kept)]))
+    return PackedSlice(quote.document(working, items), tuple(shown), tuple(memory.id for memory in pinned[: len(kept)]))
 
 
-def within(texts: list[str], budget: int) -> list[str]:
+def fit_budget(texts: list[str], budget: int) -> list[str]:
     """As many as there is room for, from the first on."""
     kept: list[str] = []
     for text in texts:

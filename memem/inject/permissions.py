@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from memem.core.errors import MememError
 from memem.core.memory import EVERY_PROJECT, GENERAL
 from memem.core.project import normalise
-from memem.inject.notices import shortened
+from memem.inject.notices import shorten_title
 
 if TYPE_CHECKING:
     from memem.workspace import Workspace
@@ -81,7 +81,7 @@ def _before_forgetting(ws: Workspace, arguments: Mapping[str, Any]) -> Permissio
     except MememError:
         return Permission()  # the tool itself says what is wrong with the id
     return Permission(
-        ASK, f"memem would forget “{shortened(entry.title)}” ({entry.memory.id8}, project {entry.project})."
+        ASK, f"memem would forget “{shorten_title(entry.title)}” ({entry.memory.id8}, project {entry.project})."
     )
 
 

@@ -1,8 +1,8 @@
-"""What a prompt of a session gets unasked: the slice, when there is something to say that was not said before.
+"""Choose what a prompt gets unasked: a slice, if there is something to say that the session has not seen.
 
-How willingly is the user's choice: `auto` leaves it to confidence; `hybrid` also leaves a pause after each slice, and
-looks no further once nothing was found many times, until the topic changes; `tool` says nothing. Whatever is decided
-about what somebody said leaves a receipt.
+`MEMEM_INJECTION_MODE` sets how readily: `auto` leaves it to confidence; `hybrid` also pauses after each slice and,
+after many prompts without a match, until the topic changes; `tool` injects nothing. Every decision about a prompt that
+a person typed leaves a receipt.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from memem.core.memory import Slice
 from memem.inject import receipts, slice
 from memem.inject.confidence import is_question
 from memem.inject.prompt_kinds import is_trivial
-from memem.inject.slice import Beside
+from memem.inject.slice import SliceContext
 from memem.search import find, prescan
 from memem.search import refresh as search_refresh
 from memem.state.contexts import Context
@@ -30,127 +30,123 @@ if TYPE_CHECKING:
 
 
 _COMMAND = re.compile(r"/[A-Za-z][\w:.-]*(?:\s|\Z)")
-UNSAID = "nobody said this: it is a command, or news from Claude Code"
-TURNS = 6
-"""So many of the last turns may be what a follow-up refers to."""
-LONG = 400
-"""In characters: about what a vector is made of."""
+NOT_TYPED = "nobody typed this: it is a command or a message from Claude Code"
+RECENT_TURNS = 6  # a follow-up may refer to these
+LONG_CHARS = 400  # about as much as a vector covers
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """A prompt as it came: what was typed, where, in which session, and the transcript of what was said before."""
-
+class PromptRequest:
     prompt: str
     cwd: Path
     session: str = ""
-    transcript: Path | None = None
+    transcript: Path | None = None  # of the conversation so far
 
 
-def for_prompt(ws: Workspace, asked: Asked, *, look: bool = False) -> Slice:
-    """The slice for a prompt, whose `text` is empty when there is nothing to say; then `reason` says why.
+def slice_prompt(ws: Workspace, request: PromptRequest, *, rescan: bool = False) -> Slice:
+    """Return the slice for a prompt, and record it; if its `text` is empty, `reason` says why.
 
-    With `look` the vault is scanned before: a process that has just started does not know what was edited.
+    With `rescan` the vault is scanned first: a process that has just started does not know what was edited.
     """
-    why = _unwanted(ws, asked.prompt)
-    if why == UNSAID:
-        return _nothing(why, asked.session)
-    beside = Beside() if why else _beside(asked)
-    found, context = (_nothing(why, asked.session), None) if why else _found(ws, asked, beside, look=look)
-    followed = len(beside.query) > len(harness.said(asked.prompt))
-    line = ws.settings.recall_min_confidence
-    receipts.record(ws, found, prompt=asked.prompt, line=line, followed=followed, context=context)
+    typed = harness.typed_text(request.prompt)
+    if not typed or _COMMAND.match(typed) or harness.is_untyped(request.prompt):
+        return _no_slice(NOT_TYPED, request.session)
+    why = _reason_against(ws, typed)
+    if why:
+        found, context, query = _no_slice(why, request.session), None, ""
+    else:
+        around = _read_context(request, typed)
+        found, context = _find_slice(ws, request, typed, around, rescan=rescan)
+        query = around.query
+    receipts.record(
+        ws,
+        found,
+        prompt=request.prompt,
+        threshold=ws.settings.recall_min_confidence,
+        followed=len(query) > len(typed),
+        context=context,
+    )
     return found
 
 
-def looking_for(prompt: str, before: Sequence[str]) -> str:
-    """What to look for: the prompt, and what it refers to in what was said `before`, the last words last.
+def build_query(prompt: str, before: Sequence[str]) -> str:
+    """Return the prompt with what it refers to in the turns `before` it, the latest last.
 
-    Of a long one, mostly something pasted, the question that it ends with comes first: a vector is of the beginning.
+    A long prompt is mostly pasted: if it ends with a question, that goes first, because a vector covers the beginning.
     """
     from memem.inject import prompt_kinds
 
     if before and prompt_kinds.refers_back(prompt):
-        return prompt_kinds.resolved(prompt, before)
+        return prompt_kinds.add_referent(prompt, before)
     pasted, _, last = prompt.rstrip().rpartition("\n")
-    ends_asking = len(pasted) > LONG and len(last) <= LONG and is_question(last)
+    ends_asking = len(pasted) > LONG_CHARS and len(last) <= LONG_CHARS and is_question(last)
     return f"{last}\n{pasted}" if ends_asking else prompt
 
 
-def _found(ws: Workspace, asked: Asked, beside: Beside, *, look: bool) -> tuple[Slice, Context | None]:
-    """The slice, and how the session's prompts went, where that is counted."""
+def _reason_against(ws: Workspace, typed: str) -> str:
+    if ws.settings.injection_mode == "tool":
+        return "MEMEM_INJECTION_MODE is tool: Claude uses its tools to search"
+    return slice.NOD if is_trivial(typed) else ""
+
+
+def _read_context(request: PromptRequest, typed: str) -> SliceContext:
+    """Read what the session was about just now: its last turns and the files it used."""
+    if request.transcript is None:
+        return SliceContext(build_query(typed, ()))
+    from memem.transcript.session import recent
+
+    latest = recent(request.transcript, turns=RECENT_TURNS, unless=request.prompt)
+    by_person = [turn.text for turn in latest.turns if turn.role == HUMAN]
+    by_claude = [turn.text for turn in latest.turns if turn.role != HUMAN]
+    answer = max(by_claude[-2:], key=len, default="")  # a "Done." says less than the message before it
+    return SliceContext(build_query(typed, (*by_person, answer) if by_person or answer else ()), latest.files)
+
+
+def _find_slice(
+    ws: Workspace, request: PromptRequest, typed: str, around: SliceContext, *, rescan: bool
+) -> tuple[Slice, Context | None]:
+    """Return the slice, and in hybrid mode the session's updated counters."""
     if not search_refresh.has_usable_index(ws):
-        return _nothing("the index is being made", asked.session), None
-    refresh = prescan.refresher(ws) if look else None  # forks, so it comes before there is a second thread
-    find.start_query_vector(ws, beside.query)
+        return _no_slice("the index is being built", request.session), None
+    refresh = prescan.refresher(ws) if rescan else None  # forks, so it comes before there is a second thread
+    find.start_query_vector(ws, around.query)
     if refresh:
         refresh()
     if ws.settings.injection_mode == "hybrid":
-        return _now_and_then(ws, asked, beside)
-    return _new_to(ws, asked, beside), None
+        return _slice_unless_paused(ws, request, typed, around)
+    return _slice_unseen(ws, request, typed, around), None
 
 
-def _beside(asked: Asked) -> Beside:
-    """What the session was about just now: its last words, and the files it was at."""
-    said = harness.said(asked.prompt)
-    if asked.transcript is None:
-        return Beside(looking_for(said, ()))
-    from memem.transcript.session import recent
-
-    lately = recent(asked.transcript, turns=TURNS, unless=asked.prompt)
-    spoken = [turn.text for turn in lately.said if turn.role == HUMAN]
-    answered = [turn.text for turn in lately.said if turn.role != HUMAN]
-    last = max(answered[-2:], key=len, default="")  # a "Done." says less than what came before it
-    return Beside(looking_for(said, (*spoken, last) if spoken or last else ()), lately.files)
+def _slice_unseen(ws: Workspace, request: PromptRequest, typed: str, around: SliceContext) -> Slice:
+    around = replace(around, shown_ids=receipts.shown_ids(ws, request.session))
+    return slice.build_slice(ws, typed, cwd=request.cwd, session_id=request.session, context=around)
 
 
-def _now_and_then(ws: Workspace, asked: Asked, beside: Beside) -> tuple[Slice, Context]:
-    """The same, unless it is too soon after the last one, or has been in vain too often."""
-    session = asked.session
-    context, topic = receipts.context_of(ws, session), _topic(ws, beside.query)
-    changed = _is_another(ws, context, topic)
-    why = _too_soon(ws, context, changed=changed)
-    found = _nothing(why, session) if why else _new_to(ws, asked, beside)
+def _slice_unless_paused(
+    ws: Workspace, request: PromptRequest, typed: str, around: SliceContext
+) -> tuple[Slice, Context]:
+    context, topic = receipts.context_of(ws, request.session), _topic_vector(ws, around.query)
+    has_changed = _has_topic_changed(ws, context, topic)
+    why = "" if has_changed else _reason_to_pause(ws, context, is_same_topic=has_changed is False)
+    found = _no_slice(why, request.session) if why else _slice_unseen(ws, request, typed, around)
     if not why:
-        context = replace(context, topic=topic or context.topic, empty=0 if changed else context.empty)
-    return found, _counted(context, found, looked=not why)
+        context = replace(context, topic=topic or context.topic, empty=0 if has_changed else context.empty)
+    if found.text:
+        return found, replace(context, since_slice=0, empty=0)
+    since = context.since_slice + 1 if context.since_slice >= 0 else -1
+    return found, replace(context, since_slice=since, empty=context.empty + (0 if why else 1))
 
 
-def _unwanted(ws: Workspace, prompt: str) -> str:
-    """Why a prompt gets nothing, whatever is remembered."""
-    said = harness.said(prompt)
-    if not said or _COMMAND.match(said) or harness.is_untyped(prompt):
-        return UNSAID
-    if ws.settings.injection_mode == "tool":
-        return "MEMEM_INJECTION_MODE is tool: Claude asks by its tools"
-    return slice.NOD if is_trivial(said) else ""
-
-
-def _new_to(ws: Workspace, asked: Asked, beside: Beside) -> Slice:
-    beside = replace(beside, known=receipts.shown(ws, asked.session))
-    said = harness.said(asked.prompt)
-    return slice.slice_for(ws, said, cwd=asked.cwd, session_id=asked.session, beside=beside)
-
-
-def _too_soon(ws: Workspace, context: Context, *, changed: bool | None) -> str:
-    if changed:
-        return ""
+def _reason_to_pause(ws: Workspace, context: Context, *, is_same_topic: bool) -> str:
     if 0 <= context.since_slice < ws.settings.inject_cadence - 1:
         return f"a slice came {context.since_slice + 1} prompts ago, and the topic is the same as far as is known"
-    if changed is False and context.empty >= ws.settings.empty_streak_max:
+    if is_same_topic and context.empty >= ws.settings.empty_streak_max:
         return f"nothing was found for {context.empty} prompts in a row, and the topic is the same"
     return ""
 
 
-def _counted(context: Context, found: Slice, *, looked: bool) -> Context:
-    if found.text:
-        return replace(context, since_slice=0, empty=0)
-    since = context.since_slice + 1 if context.since_slice >= 0 else -1
-    return replace(context, since_slice=since, empty=context.empty + (1 if looked else 0))
-
-
-def _topic(ws: Workspace, query: str) -> bytes:
-    """The vector of what is looked for; empty where there is none to be had."""
+def _topic_vector(ws: Workspace, query: str) -> bytes:
+    """Return the query's vector; empty without an encoder."""
     try:
         vector = ws.ask(find.truncate_query(query))
         answer = vector.wait(ws.settings.query_seconds) if vector else None
@@ -159,8 +155,8 @@ def _topic(ws: Workspace, query: str) -> bytes:
     return answer[1].tobytes() if answer else b""
 
 
-def _is_another(ws: Workspace, context: Context, topic: bytes) -> bool | None:
-    """Whether the topic has changed; None without two vectors to compare."""
+def _has_topic_changed(ws: Workspace, context: Context, topic: bytes) -> bool | None:
+    """Compare the topics; None without two vectors to compare."""
     if len(topic) != len(context.topic) or not topic:
         return None
     import numpy as np  # the encoder has loaded it
@@ -169,5 +165,5 @@ def _is_another(ws: Workspace, context: Context, topic: bytes) -> bool | None:
     return cosine < ws.settings.topic_shift_threshold
 
 
-def _nothing(why: str, session: str) -> Slice:
+def _no_slice(why: str, session: str) -> Slice:
     return Slice("", (), why, "", "", session)

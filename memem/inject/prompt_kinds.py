@@ -104,7 +104,7 @@ def refers_back(prompt: str) -> bool:
     return len(_content(words)) <= MOST_CONTENT and (_points(text) or _is_fragment(text, words))
 
 
-def resolved(prompt: str, before: Sequence[str]) -> str:
+def add_referent(prompt: str, before: Sequence[str]) -> str:
     """What to search with: the prompt, then what it refers to. `before` is what was said, its last item by Claude.
 
     Of the person's words the beginning is taken; of Claude's also the end, which may ask something.

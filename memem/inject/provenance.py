@@ -25,7 +25,7 @@ _WRITERS = {"human": "a person", "model": "Claude, as it was asked to"}
 
 
 @dataclass(frozen=True, slots=True)
-class Why:
+class Provenance:
     """A memory with its proof. `turns` are those around the one it came from, which is at `place`; none when the
     transcript is gone, or the memory came another way, as `note` then says.
 
@@ -41,33 +41,33 @@ class Why:
     usefulness: Usefulness = UNSEEN
 
 
-def why(ws: Workspace, identity: str) -> Why:
+def why(ws: Workspace, identity: str) -> Provenance:
     """The proof of a memory, and how it fared."""
     entry = find.get(ws, identity)
     if entry.memory.status == QUARANTINED:  # Claude runs this too, for whoever asks it
-        return Why(replace(entry, memory=answers.shown(entry.memory), path=""), note=answers.WAITS)
+        return Provenance(replace(entry, memory=answers.shown(entry.memory), path=""), note=answers.WAITS)
     proof = _proof(ws, entry)
     found = receipts.injections(ws, proof.entry.id)
     return replace(proof, injections=found, usefulness=usefulness.usefulness_of(ws, proof.entry.id))
 
 
-def _proof(ws: Workspace, entry: Entry) -> Why:
+def _proof(ws: Workspace, entry: Entry) -> Provenance:
     memory = entry.memory
     if not memory.source_turn:
         told = _WRITERS.get(memory.author, memory.author) if memory.source_type == "user" else memory.source_type
-        return Why(entry, note=f"It was saved by {told}, not mined from a session.")
+        return Provenance(entry, note=f"It was saved by {told}, not mined from a session.")
     path = _transcript(ws, memory.source_session)
     if path is None and memory.source_type == "import":
         within = f" of session {memory.source_session}" if memory.source_session else ""
-        return Why(entry, note=f"It was imported from {memory.source_turn}{within}.")
+        return Provenance(entry, note=f"It was imported from {memory.source_turn}{within}.")
     if path is None:
         note = f"The transcript of session {memory.source_session} is gone; Claude Code keeps them for 30 days."
-        return Why(entry, note=note)
+        return Provenance(entry, note=note)
     found = find_turn(path, memory.source_turn)
     if found is None:
-        return Why(entry, str(path), note=f"{path} no longer holds the turn.")
+        return Provenance(entry, str(path), note=f"{path} no longer holds the turn.")
     turns, place = found
-    return Why(entry, str(path), tuple(map(_shown, turns)), place)
+    return Provenance(entry, str(path), tuple(map(_shown, turns)), place)
 
 
 def _shown(turn: Turn) -> Turn:

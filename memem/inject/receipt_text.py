@@ -20,7 +20,7 @@ _WHOLE = 1e-9
 """How little a number may lack to a whole one: 0.29 times 100 is a little less than 29."""
 
 
-def of_slice(found: Slice) -> tuple[ReceiptItem, ...]:
+def slice_items(found: Slice) -> tuple[ReceiptItem, ...]:
     """What a slice shows, by its relevance and by being pinned, and what it nearly showed."""
     pinned = (ReceiptItem(identity, pinned=True) for identity in found.pinned)
     return (
@@ -30,7 +30,7 @@ def of_slice(found: Slice) -> tuple[ReceiptItem, ...]:
     )
 
 
-def of_entry(entry: Entry) -> ReceiptItem:
+def entry_item(entry: Entry) -> ReceiptItem:
     """A memory that was shown and had no rivals."""
     return ReceiptItem(entry.id, one_line(entry.title, TITLE_CHARACTERS))
 
@@ -48,7 +48,7 @@ def _of_hit(hit: Hit, *, shown: bool) -> ReceiptItem:
     )
 
 
-def in_words(receipt: Receipt, zone: tzinfo | None) -> list[str]:
+def explain(receipt: Receipt, zone: tzinfo | None) -> list[str]:
     """A decision for a person, a line each: what came in and why, what nearly did, or why nothing was said."""
     lines = [_decided(receipt, zone)]
     lines += [_INDENT + _told(item, receipt) for item in receipt.shown if not item.pinned]

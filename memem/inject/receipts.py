@@ -27,7 +27,7 @@ NONE_YET = "This session has none yet; the last of all:"
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class InjectionDecision:
     """The last decision, and the same in words; no receipt when there was none yet."""
 
     receipt: Receipt | None
@@ -53,14 +53,14 @@ def record(
     *,
     prompt: str,
     event: str = PROMPT,
-    line: float = 0.0,
+    threshold: float = 0.0,
     followed: bool = False,
     context: Context | None = None,
 ) -> None:
     """Write down what a prompt was given, or why nothing, and with it that its session was shown that.
 
-    `line` is the least confidence asked of a memory; `followed` says that earlier turns were part of what was looked
-    for; `context` is how the session's prompts went, where that is counted.
+    `threshold` is the least confidence of a shown memory; `followed` says that earlier turns were part of the
+    query; `context` is how the session's prompts went, where that is counted.
     """
     if ws.ticks() > ws.wanted_until:
         return  # nobody waits any more for what was found
@@ -72,9 +72,9 @@ def record(
         prompt=_hashed(ws, prompt, found.session_id),
         reason=found.reason,
         characters=len(found.text),
-        line=line,
+        line=threshold,
         degraded=found.degraded,
-        items=receipt_text.of_slice(found),
+        items=receipt_text.slice_items(found),
         followed=followed,
     )
     _keep(ws, receipt, found.ids if found.text else (), context)
@@ -83,20 +83,20 @@ def record(
 def record_shown(ws: Workspace, entries: Sequence[Entry], *, event: str, session: str, project: str, text: str) -> None:
     """Write down what was shown on another occasion than a prompt."""
     if entries and ws.ticks() <= ws.wanted_until:
-        items = tuple(map(receipt_text.of_entry, entries))
+        items = tuple(map(receipt_text.entry_item, entries))
         _keep(ws, Receipt(ws.clock().timestamp(), event, session, project, characters=len(text), items=items))
 
 
-def last(ws: Workspace, session: str = "") -> Decision:
+def last_decision(ws: Workspace, session: str = "") -> InjectionDecision:
     """The last decision of a session, or of all when that one has none, told in words."""
     receipt = None
     if ws.home.contexts_file.exists():
         kept = ws.contexts.receipts
         receipt = (kept.last(session) if session else None) or kept.last()
     if receipt is None:
-        return Decision(None, ("Nothing was decided yet: no session of Claude Code has asked.",))
+        return InjectionDecision(None, ("Nothing was decided yet: no session of Claude Code has asked.",))
     of_another = (NONE_YET,) if session and receipt.session != session else ()
-    return Decision(receipt, (*of_another, *receipt_text.in_words(receipt, ws.clock().tzinfo)))
+    return InjectionDecision(receipt, (*of_another, *receipt_text.explain(receipt, ws.clock().tzinfo)))
 
 
 def injections(ws: Workspace, identity: str) -> tuple[Injection, ...]:
@@ -138,7 +138,7 @@ def _hashed(ws: Workspace, prompt: str, session: str) -> str:
     except ImportError:
         from hashlib import blake2b
 
-    told = f"{session}\0{harness.said(prompt)}".encode("utf-8", "replace")
+    told = f"{session}\0{harness.typed_text(prompt)}".encode("utf-8", "replace")
     return blake2b(told, digest_size=8, key=key).hexdigest()
 
 
@@ -162,7 +162,7 @@ def note_shown(ws: Workspace, session: str, what: Iterable[str]) -> None:
             ws.contexts.add(session, what, ws.clock().timestamp())
 
 
-def shown(ws: Workspace, session: str) -> frozenset[str]:
+def shown_ids(ws: Workspace, session: str) -> frozenset[str]:
     """What a session's context holds: ids of memories, paths of files."""
     with suppress(*UNUSABLE):
         return frozenset(ws.contexts.shown(session))
@@ -176,7 +176,7 @@ def context_of(ws: Workspace, session: str) -> Context:
     return Context()
 
 
-def known_by(ws: Workspace, session: str) -> frozenset[str]:
+def shown_id8s(ws: Workspace, session: str) -> frozenset[str]:
     """The beginnings of the ids of all that a session was shown: by its transcript, and by what tools and hooks say."""
     told = ws.contexts.shown(session) if ws.home.contexts_file.exists() else []
     return ws.state.sessions.injected(session) | {each[:ID8] for each in told}

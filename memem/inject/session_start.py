@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from memem.core.errors import MememError, VaultUnmade
 from memem.core.memory import GENERAL, PINNED_MAX_CHARACTERS, PINNED_MAX_NOTES, Entry
 from memem.inject import notices, receipts
-from memem.inject.pack import BODY_CHARACTERS, PINNED_CHARACTERS, within
+from memem.inject.pack import BODY_CHARACTERS, PINNED_CHARACTERS, fit_budget
 from memem.pages import read_playbook
 from memem.pages.playbook_lines import DECISIONS, ENVIRONMENT, NAMES, TRAPS
 from memem.pages.read_playbook import Told
@@ -102,7 +102,7 @@ def _told(ws: Workspace, project: str, session: str, before: Sequence[str]) -> s
     if not facts:
         return ""
     pinned = search_pinned.pinned(ws, project)[:PINNED_MAX_NOTES]
-    identity = within([quote.pinned(entry.memory, PINNED_CHARACTERS) for entry in pinned], PINNED_MAX_CHARACTERS)
+    identity = fit_budget([quote.pinned(entry.memory, PINNED_CHARACTERS) for entry in pinned], PINNED_MAX_CHARACTERS)
     conventions = search_pinned.conventions(ws, project)[:MOST_CONVENTIONS]
     rules = _numbered(conventions, project, CONVENTION_CHARACTERS, CONVENTIONS_BUDGET)
     told = [*pinned[: len(identity)], *conventions[: len(rules)]]
@@ -139,7 +139,7 @@ def _recited(lines: Sequence[Told], project: str, known: Collection[str], room: 
         news = [each for each in lines if each.section == section and not (each.entry and each.entry.id in known)]
         heading = f"## {NAMES[section]}"
         texts = [read_playbook.rendered(rank, each, project) for rank, each in enumerate(news, 1)]
-        taken = within(texts, min(SECTION_BUDGET, room - len(heading) - 2))
+        taken = fit_budget(texts, min(SECTION_BUDGET, room - len(heading) - 2))
         if taken:
             parts.append((heading, taken))
             kept += news[: len(taken)]
@@ -175,7 +175,7 @@ def _by_ids(ws: Workspace, ids: Sequence[str], project: str, besides: Collection
 
 
 def _numbered(entries: list[Entry], project: str, most: int, budget: int) -> list[str]:
-    return within([quote.item(rank, entry, project, most) for rank, entry in enumerate(entries, 1)], budget)
+    return fit_budget([quote.item(rank, entry, project, most) for rank, entry in enumerate(entries, 1)], budget)
 
 
 def _facts(ws: Workspace, project: str) -> list[str]:

@@ -13,8 +13,8 @@ from memem.core.errors import Ambiguous, InputError, MememError, NoteError, NotF
 from memem.core.memory import ARCHIVE, GENERAL, MOST_HITS, PINNED, Entry, Hit, Slice
 from memem.core.project import Project
 from memem.inject import confidence, prompt_kinds
-from memem.inject.confidence import Line, Prompt
-from memem.inject.pack import BODY_CHARACTERS, distinct, pack
+from memem.inject.confidence import PromptFeatures, Thresholds
+from memem.inject.pack import BODY_CHARACTERS, drop_repeats, pack
 from memem.inject.prompt_kinds import is_trivial
 from memem.safety import naming, quote
 from memem.safety.naming import project_named
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from memem.workspace import Workspace
 
 
-def focused(ws: Workspace, query: str, hits: Sequence[Hit], most: int) -> list[Hit]:
+def choose_passages(ws: Workspace, query: str, hits: Sequence[Hit], most: int) -> list[Hit]:
     """The hits; those whose statement is longer than `most` characters with the passage that answers best."""
     return [replace(hit, passage=_best(ws, query, hit)) if len(hit.body) > most else hit for hit in hits]
 
@@ -88,19 +88,19 @@ _REASONS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
+class SliceContext:
     """What else is known of a prompt: the `query` to look with, where that says more; the `files` its session was at;
     and the ids it has been shown already, which are not said again."""
 
     query: str = ""
     files: Sequence[str] = ()
-    known: Collection[str] = ()
+    shown_ids: Collection[str] = ()
 
 
-NOTHING = Beside()
+NOTHING = SliceContext()
 
 
-def slice_for(
+def build_slice(
     ws: Workspace,
     prompt: str,
     *,
@@ -109,12 +109,12 @@ def slice_for(
     task_mode: str = "",
     session_id: str = "",
     always: bool = False,
-    beside: Beside = NOTHING,
-    most: int | None = None,
+    context: SliceContext = NOTHING,
+    max_chars: int | None = None,
 ) -> Slice:
     """What Claude should know for this prompt: nothing, unless a memory deserves it (or `always`).
 
-    `most` characters of it, or as many as the settings allow.
+    `max_chars` limits it, or as many as the settings allow.
     """
     require_vault(ws)
     place = ws.project_of(cwd)
@@ -123,17 +123,21 @@ def slice_for(
     if is_trivial(prompt) and not always:
         return Slice("", (), NOD, name, mode, session_id)
     files = _in_play(prompt, cwd, place)
-    worked_on = _worked_on(beside.files, place)
-    found, told, hits = considered(ws, prompt, name, query=beside.query, named=files, files=worked_on)
-    sifted = _sifted(ws, confidence.sifted(hits, told, line(ws)), name, beside, past=_asks_for_past(ws, prompt))
+    worked_on = _worked_on(context.files, place)
+    found, told, hits = find_candidates(ws, prompt, name, query=context.query, named=files, files=worked_on)
+    sifted = _sifted(
+        ws, confidence.apply_thresholds(hits, told, thresholds(ws)), name, context, past=_asks_for_past(ws, prompt)
+    )
     left = [hit for hit in sifted if not hit.kept_out]
     branch = naming.shown(place.branch) if name == place.name else ""
     facts = quote.working(project=naming.shown(name), branch=branch, task_mode=mode, files=files)
     identity = (
-        [entry.memory for entry in pinned.pinned(ws, name) if entry.id not in beside.known] if left or always else []
+        [entry.memory for entry in pinned.pinned(ws, name) if entry.id not in context.shown_ids]
+        if left or always
+        else []
     )
-    shown = focused(ws, beside.query or prompt, left[:MOST_HITS], BODY_CHARACTERS)
-    budget = min(ws.settings.slice_characters, most or ws.settings.slice_characters)
+    shown = choose_passages(ws, context.query or prompt, left[:MOST_HITS], BODY_CHARACTERS)
+    budget = min(ws.settings.slice_characters, max_chars or ws.settings.slice_characters)
     packed = pack(shown, identity, facts, name, budget)
     missed = _kept_out(sifted, packed.hits)[:MAX_RUNNERS_UP]
     if not packed.hits and not always:
@@ -142,11 +146,11 @@ def slice_for(
     return Slice(packed.text, packed.hits, why, name, mode, session_id, found.degraded, packed.pinned, missed)
 
 
-def _sifted(ws: Workspace, hits: Sequence[Hit], project: str, beside: Beside, *, past: bool) -> list[Hit]:
+def _sifted(ws: Workspace, hits: Sequence[Hit], project: str, context: SliceContext, *, past: bool) -> list[Hit]:
     """The hits after all that keeps one out of a slice, best first, those kept out with the reason."""
-    current = in_force(ws, hits, project, past=past)
-    said = [_mark(hit, SAID) if hit.id in beside.known and not hit.kept_out else hit for hit in current]
-    telling = {hit.id for hit in distinct([hit for hit in said if not hit.kept_out])}
+    current = replace_superseded(ws, hits, project, past=past)
+    said = [_mark(hit, SAID) if hit.id in context.shown_ids and not hit.kept_out else hit for hit in current]
+    telling = {hit.id for hit in drop_repeats([hit for hit in said if not hit.kept_out])}
     return [hit if hit.kept_out or hit.id in telling else _mark(hit, REPEATS) for hit in said]
 
 
@@ -160,15 +164,15 @@ def _kept_out(hits: Iterable[Hit], shown: Collection[Hit]) -> tuple[Hit, ...]:
     return tuple(hit if hit.kept_out else _mark(hit, NO_ROOM) for hit in hits if hit.id not in there)
 
 
-def line(ws: Workspace) -> Line:
+def thresholds(ws: Workspace) -> Thresholds:
     """What a memory must reach, by the settings."""
     given = ws.settings
-    return Line(given.recall_min_confidence, given.recall_min_item_score, given.recall_oov_threshold)
+    return Thresholds(given.recall_min_confidence, given.recall_min_item_score, given.recall_oov_threshold)
 
 
-def considered(
+def find_candidates(
     ws: Workspace, prompt: str, project: str, *, query: str = "", named: Sequence[str] = (), files: Sequence[str] = ()
-) -> tuple[SearchMatches, Prompt, list[Hit]]:
+) -> tuple[SearchMatches, PromptFeatures, list[Hit]]:
     """What was found, what the prompt says of itself, and the best hits that a slice may show, with how sure
     each is.
 
@@ -179,10 +183,10 @@ def considered(
     def best(found: SearchMatches) -> list[Hit]:
         ranked = rank(found, find.collect_boosts(ws, found, query, project, (*named, *files)))
         own = [_about(hit, named, files) for hit in ranked if hit.memory.layer != PINNED][:CONSIDERED]
-        return confidence.judged(own, confidence.read(prompt, found))
+        return confidence.rate_hits(own, confidence.describe_prompt(prompt, found))
 
     found, hits = find.find(ws, query, find.injection_scope(ws, project), CONSIDERED, best)
-    return found, confidence.read(prompt, found), hits
+    return found, confidence.describe_prompt(prompt, found), hits
 
 
 def _about(hit: Hit, named: Sequence[str], files: Sequence[str]) -> Hit:
@@ -192,7 +196,7 @@ def _about(hit: Hit, named: Sequence[str], files: Sequence[str]) -> Hit:
     return replace(hit, about_file=AT_HAND) if matches_path(hit.memory, files) else hit
 
 
-def in_force(ws: Workspace, hits: Iterable[Hit], project: str, *, past: bool = False) -> list[Hit]:
+def replace_superseded(ws: Workspace, hits: Iterable[Hit], project: str, *, past: bool = False) -> list[Hit]:
     """The hits, with what holds now before what it superseded, which is then kept out, unless the past is asked for."""
     current: dict[str, Hit] = {}
     for hit in hits:

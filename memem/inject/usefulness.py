@@ -22,7 +22,7 @@ from memem.state.receipts import UNUSED, Receipt
 from memem.state.tables import UNUSABLE
 
 if TYPE_CHECKING:
-    from memem.transcript.session import Step
+    from memem.transcript.session import TranscriptStep
     from memem.workspace import Workspace
 
 
@@ -66,7 +66,7 @@ _GENERIC = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class Exchange:
     """What came after a memory was shown: the prose, its words as the index spells them, and the files changed.
 
     `asked` is what the person said: what stands there already needed no memory.
@@ -75,10 +75,10 @@ class Answered:
     text: str
     words: Collection[str] = ()
     files: Sequence[str] = ()
-    asked: str = ""
+    prompts: str = ""
 
 
-def describe_use(memory: Memory, marks: Sequence[Term], answered: Answered) -> str:
+def describe_use(memory: Memory, marks: Sequence[Term], answered: Exchange) -> str:
     """How a memory was used; empty when nothing shows that it was.
 
     `marks` are the words that tell it from other memories and are not the person's own: rare in the vault.
@@ -86,7 +86,7 @@ def describe_use(memory: Memory, marks: Sequence[Term], answered: Answered) -> s
     return _cited(memory, answered) or _in_files(memory, answered) or _by_words(marks, answered.words)
 
 
-def _cited(memory: Memory, answered: Answered) -> str:
+def _cited(memory: Memory, answered: Exchange) -> str:
     """An id that looks like a word may stand anywhere."""
     id8 = memory.id8
     if len(id8) < ID8 or not any(character.isdigit() for character in id8):
@@ -95,11 +95,11 @@ def _cited(memory: Memory, answered: Answered) -> str:
     return "its id stands in the answer" if found else ""
 
 
-def _in_files(memory: Memory, answered: Answered) -> str:
+def _in_files(memory: Memory, answered: Exchange) -> str:
     patterns = [*filter(_says_something, memory.paths), *_files_in(memory.body)]
     for file in answered.files:
         name = file.rpartition("/")[2]
-        if name not in answered.asked and any(_matches(file, pattern) for pattern in patterns):
+        if name not in answered.prompts and any(_matches(file, pattern) for pattern in patterns):
             return f"{name} was changed, which it is about"
     return ""
 
@@ -202,7 +202,7 @@ def _tidy_mark(ws: Workspace) -> None:
             mark.touch(files.PRIVATE_FILE)
 
 
-def _tail(transcript: Path, session: str) -> list[Step] | None:
+def _tail(transcript: Path, session: str) -> list[TranscriptStep] | None:
     """The end of a transcript, from its first whole line on; None when there is none to be read."""
     from memem.transcript.session import steps
 
@@ -218,7 +218,7 @@ def _tail(transcript: Path, session: str) -> list[Step] | None:
 
 
 def _verdicts(
-    ws: Workspace, receipt: Receipt, heard: Sequence[Step] | None, last_message: str
+    ws: Workspace, receipt: Receipt, heard: Sequence[TranscriptStep] | None, last_message: str
 ) -> dict[str, str] | None:
     """How each memory of a receipt was used; None as long as nothing was answered."""
     answered = _unheard(receipt, last_message) if heard is None else _answered(receipt, heard, last_message)
@@ -233,7 +233,7 @@ def _verdicts(
     return verdicts
 
 
-def _answered(receipt: Receipt, heard: Sequence[Step], last_message: str) -> Answered:
+def _answered(receipt: Receipt, heard: Sequence[TranscriptStep], last_message: str) -> Exchange:
     """What was said and done since a receipt, and what was asked before and since."""
     exchange = _exchange(receipt, heard)
     turns = [(step.line.turn, _time(step)) for step in exchange if step.line.turn]
@@ -244,23 +244,23 @@ def _answered(receipt: Receipt, heard: Sequence[Step], last_message: str) -> Ans
     if last_message.strip() not in text:
         text = f"{text}\n{last_message}"
     written = dict.fromkeys(file for work in works for file in work.written)
-    return Answered(text.strip(), _spelled(text), tuple(written), "\n".join(asked))
+    return Exchange(text.strip(), _spelled(text), tuple(written), "\n".join(asked))
 
 
-def _unheard(receipt: Receipt, last_message: str) -> Answered:
+def _unheard(receipt: Receipt, last_message: str) -> Exchange:
     """The same without a transcript: of what was asked there is what the receipt has kept."""
     asked = " ".join(term for item in receipt.items for term in item.terms)
-    return Answered(last_message.strip(), _spelled(last_message), asked=asked)
+    return Exchange(last_message.strip(), _spelled(last_message), prompts=asked)
 
 
-def _exchange(receipt: Receipt, heard: Sequence[Step]) -> Sequence[Step]:
+def _exchange(receipt: Receipt, heard: Sequence[TranscriptStep]) -> Sequence[TranscriptStep]:
     """From the prompt on that the receipt belongs to, as far as that was read."""
     begun = receipt.time + SLACK_SECONDS
     prompts = [n for n, step in enumerate(heard) if step.line.turn and step.line.turn.role == HUMAN]
     return heard[max((n for n in prompts if _time(heard[n]) <= begun), default=0) :]
 
 
-def _time(step: Step) -> float:
+def _time(step: TranscriptStep) -> float:
     """When a line was written; one that does not say so is taken for new."""
     moment = dates.moment(step.line.time)
     return moment.timestamp() if moment else float("inf")
@@ -270,9 +270,9 @@ def _spelled(text: str) -> frozenset[str]:
     return frozenset(words.index_text(text).split())
 
 
-def _marks(ws: Workspace, memory: Memory, answered: Answered) -> list[Term]:
+def _marks(ws: Workspace, memory: Memory, answered: Exchange) -> list[Term]:
     """The words by which one can tell a memory from others: rare ones, whole ones, and not the person's own."""
-    known: Collection[str] = _spelled(answered.asked)
+    known: Collection[str] = _spelled(answered.prompts)
     text = "\n".join((memory.title, *memory.keys, memory.body))
     found = ws.index.search_words(text, Scope(archive=True), 1)
     most = max(RARE, found.notes * RARE_SHARE)

@@ -53,7 +53,7 @@ def apply_all(
     """Apply the operations on a chunk, in order, but for those whose notes were `undone` meanwhile."""
     done: list[Applied] = []
     for number, operation in enumerate(operations):
-        if identity_of(chunk, number) in undone:
+        if operation_id(chunk, number) in undone:
             done.append(_refused(operation, "it was taken back since"))
             continue
         rewrites = sum(each.outcome in REWRITES for each in done)
@@ -65,7 +65,7 @@ def apply_one(ws: Workspace, chunk: Chunk, number: int, operation: Operation, *,
     """Apply one operation. What cannot be kept is refused; what goes wrong with vault or home is raised."""
     if operation.op == NOOP:
         return Applied("nothing")
-    turn = prompt.quote_source(chunk.turns, operation.quote)
+    turn = prompt.find_quoted_turn(chunk.turns, operation.quote)
     if turn is None:
         return _refused(operation, "its quote is not in the conversation")
     if turn.role == ASSISTANT and _is_an_echo(ws, chunk, operation):
@@ -78,7 +78,7 @@ def apply_one(ws: Workspace, chunk: Chunk, number: int, operation: Operation, *,
     return _applied(written)
 
 
-def identity_of(chunk: Chunk, number: int) -> str:
+def operation_id(chunk: Chunk, number: int) -> str:
     """The id of the note that an operation makes, however often it is applied."""
     return str(uuid.uuid5(_NAMESPACE, f"{chunk.name}:{number}"))
 
@@ -103,9 +103,9 @@ def _candidate(ws: Workspace, chunk: Chunk, number: int, operation: Operation, t
 
 def _trust(turn: Turn, quote: str) -> Trust:
     """By whose words prove it: text known only from a tool's output, or pasted, is nobody's rule."""
-    if not prompt.is_own(turn, quote, even_if_pasted=True):
+    if not prompt.is_own_wording(turn, quote, even_if_pasted=True):
         return OUTPUT
-    return SPEECH if turn.role != ASSISTANT and prompt.is_own(turn, quote) else PROSE
+    return SPEECH if turn.role != ASSISTANT and prompt.is_own_wording(turn, quote) else PROSE
 
 
 def _root(ws: Workspace, folder: str) -> Path | None:
@@ -124,7 +124,7 @@ def _refuse_forgotten(ws: Workspace, identity: str) -> None:
 def _memory(ws: Workspace, chunk: Chunk, number: int, operation: Operation, turn: Turn) -> Memory:
     now = iso(ws.clock())
     memory = Memory(
-        id=identity_of(chunk, number),
+        id=operation_id(chunk, number),
         title=operation.title,
         body=operation.content,
         project=GENERAL if operation.scope == GENERAL_SCOPE else chunk.project,
@@ -160,7 +160,7 @@ def _fitted(memory: Memory) -> Memory:
 
 def _is_an_echo(ws: Workspace, chunk: Chunk, operation: Operation) -> bool:
     """Whether Claude only said what a memory had told it: memory must not feed on itself."""
-    shown = receipts.known_by(ws, chunk.session)
+    shown = receipts.shown_id8s(ws, chunk.session)
     if not shown:
         return False
     nearest = find.rank_candidates(ws, f"{operation.title}\n{operation.content}", chunk.project)[:1]

@@ -18,7 +18,7 @@ from memem.core.memory import Memory
 from memem.mine import apply as mine_apply
 from memem.mine import failures, prompt, rules
 from memem.mine.apply import Applied
-from memem.mine.prompt import Prompt
+from memem.mine.prompt import ModelPrompt
 from memem.model.claude import Claude
 from memem.safety.gate import clean_line, clean_text
 from memem.search import find
@@ -71,7 +71,7 @@ def extract(ws: Workspace, *chunks: Chunk) -> list[tuple[Chunk, list[Operation]]
     try:
         operations = _asked(ws, claude, whole, question)
     except (NotJson, NotSchema) as problem:
-        operations = _asked(ws, claude, whole, prompt.corrected(question, str(problem)))
+        operations = _asked(ws, claude, whole, prompt.add_correction(question, str(problem)))
     known = tuple(memory.id8 for memory in memories)
     chunks = tuple(replace(chunk, known=known) for chunk in chunks)
     return list(zip(chunks, _assign(chunks, operations), strict=True))
@@ -83,13 +83,13 @@ def _assign(chunks: Sequence[Chunk], operations: Sequence[Operation]) -> list[li
     turns = [turn for chunk in chunks for turn in chunk.turns]
     assigned: list[list[Operation]] = [[] for _ in chunks]
     for operation in operations:
-        turn = prompt.quote_source(turns, operation.quote)
+        turn = prompt.find_quoted_turn(turns, operation.quote)
         assigned[owners[turn.uuid] if turn else 0].append(operation)
     return assigned
 
 
-def _asked(ws: Workspace, claude: Claude, chunk: Chunk, question: Prompt) -> list[Operation]:
-    operations = asked(ws, claude, chunk.session, question, prompt.SCHEMA, prompt.parse_operations)
+def _asked(ws: Workspace, claude: Claude, chunk: Chunk, question: ModelPrompt) -> list[Operation]:
+    operations = call_model(ws, claude, chunk.session, question, prompt.SCHEMA, prompt.parse_operations)
     return [_safe(each, chunk) for each in operations] if ws.settings.redact_before_model else operations
 
 
@@ -109,11 +109,11 @@ def _safe(operation: Operation, chunk: Chunk) -> Operation:
     )
 
 
-def asked(
+def call_model(
     ws: Workspace,
     claude: Claude,
     session: str,
-    question: Prompt,
+    question: ModelPrompt,
     schema: Mapping[str, Any],
     parse: Callable[[Any], Answered],
 ) -> Answered:
@@ -140,17 +140,17 @@ def asked(
     return value
 
 
-def asked_besides(
+def try_model(
     ws: Workspace,
     claude: Claude,
     session: str,
-    question: Prompt,
+    question: ModelPrompt,
     schema: Mapping[str, Any],
     parse: Callable[[Any], Answered],
 ) -> Answered | None:
     """The same for what can do without an answer: None when there is none, and who wants to ask next is warned."""
     try:
-        return asked(ws, claude, session, question, schema, parse)
+        return call_model(ws, claude, session, question, schema, parse)
     except BudgetSpent:
         return None
     except ExtractError as problem:
@@ -164,7 +164,7 @@ def limits(ws: Workspace) -> Limits:
 
 
 BATCH = "mine"
-KEPT = ("added", "updated", "superseded")
+SAVED = ("added", "updated", "superseded")
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +197,7 @@ class Mined:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class MarkedChunk:
     """A chunk to ask about, and the mark of its session."""
 
     mark: Mark
@@ -208,7 +208,7 @@ class PutAside(Exception):
     """A chunk has failed so often that it became a dead letter."""
 
 
-def ask_about(ws: Workspace, parts: Sequence[Part]) -> list[JournalRecord]:
+def ask_about(ws: Workspace, parts: Sequence[MarkedChunk]) -> list[JournalRecord]:
     """Ask about chunks of one project in one call, and journal the answer to each.
 
     Raises ExtractError or BudgetSpent, after marking every session again. Raises PutAside when a chunk that was asked
@@ -229,14 +229,14 @@ def ask_about(ws: Workspace, parts: Sequence[Part]) -> list[JournalRecord]:
         ]
 
 
-def _note_failure(ws: Workspace, parts: Sequence[Part], problem: ExtractError | BudgetSpent) -> None:
+def _note_failure(ws: Workspace, parts: Sequence[MarkedChunk], problem: ExtractError | BudgetSpent) -> None:
     """Postpone the sessions, or put a hopeless chunk aside: never several together, each is first asked about alone."""
-    sessions = [known_session(ws, part.mark) for part in parts]
+    sessions = [load_session(ws, part.mark) for part in parts]
     chunk = parts[0].chunk
     with ws.state.transaction():
         is_hopeless = len(parts) == 1 and failures.is_hopeless(ws, sessions[0], problem)
         if is_hopeless:
-            failures.bury(ws, chunk, problem)
+            failures.dead_letter(ws, chunk, problem)
             ws.state.sessions.move_cursor(chunk, "buried", str(problem), iso(ws.clock()))
         else:
             failures.postpone(ws, problem, *sessions)
@@ -268,18 +268,18 @@ def apply(ws: Workspace, mined: Mined, record: JournalRecord, undone: Collection
     mined = mined.with_chunk(chunk, applied)
     with ws.state.transaction():
         ws.state.sessions.move_cursor(
-            chunk, "mined", f"{mined.count(*KEPT)} kept of {len(mined.applied)}, {mined.turns} turns", iso(ws.clock())
+            chunk, "mined", f"{mined.count(*SAVED)} kept of {len(mined.applied)}, {mined.turns} turns", iso(ws.clock())
         )
         ws.state.journal.finish(record.number)
     failures.clear_after_apply(ws)
     return mined
 
 
-def failed(mined: Mined, problem: ExtractError | BudgetSpent) -> Mined:
+def as_failed(mined: Mined, problem: ExtractError | BudgetSpent) -> Mined:
     """The result of a session that failed after the chunks in `mined`."""
     outcome = "spent" if isinstance(problem, BudgetSpent) else "failed"
     return replace(mined, outcome=outcome, detail=str(problem))
 
 
-def known_session(ws: Workspace, mark: Mark) -> SessionRecord:
+def load_session(ws: Workspace, mark: Mark) -> SessionRecord:
     return replace(ws.state.sessions.get(mark.session) or SessionRecord(mark.session, ""), path=mark.path)

@@ -8,11 +8,11 @@ from datetime import datetime
 from typing import TYPE_CHECKING, BinaryIO
 
 from memem.core.conversation import HUMAN, Turn
-from memem.mine.prompt import fenced
+from memem.mine.prompt import escape_tags
 from memem.mine.redact import redact_turn, redact_work
 from memem.search.transcripts.readable import Projects, conversation, cut, is_before
 from memem.transcript.session import Outputs, digest, pasted
-from memem.transcript.turns import Line, Work
+from memem.transcript.turns import TranscriptLine, Work
 
 if TYPE_CHECKING:
     from memem.workspace import Workspace
@@ -25,7 +25,7 @@ SDK_REFUSAL = "Sessions of claude -p and the Agent SDK are skipped; set MEMEM_MI
 
 
 @dataclass(slots=True)
-class Gathered:
+class PendingChunk:
     """Turns of one project that make a chunk. `end` is the offset behind the last of them.
 
     `passed`: something was left out that somebody may want mined another time. `is_last`: there is nothing behind it.
@@ -47,12 +47,12 @@ class Gathered:
     def work(self) -> str:
         return digest(self.works)
 
-    def follower(self) -> Gathered:
+    def follower(self) -> PendingChunk:
         """An empty one that goes on behind this."""
-        return Gathered(self.end, passed=self.passed)
+        return PendingChunk(self.end, passed=self.passed)
 
 
-class Gatherer:
+class ChunkReader:
     """Reads a session. `is_known` tells of a turn whether it is mined; what was said before `since` is passed over.
 
     Turns of `claude -p` and the Agent SDK are left out unless `sdk`; `has_left_out_sdk` says that there were any.
@@ -73,9 +73,9 @@ class Gatherer:
         """Why something was left out: its folder may not be mined, or no person was there."""
         return [*self._projects.refusals.values(), *([SDK_REFUSAL] if self.has_left_out_sdk else [])]
 
-    def gather(self, file: BinaryIO, start: int, session: str) -> Iterator[Gathered]:
+    def read_chunks(self, file: BinaryIO, start: int, session: str) -> Iterator[PendingChunk]:
         """Chunks in order; the last one, which may be without turns, is where reading ended."""
-        held, works, outputs = Gathered(start), list[Work](), Outputs()
+        held, works, outputs = PendingChunk(start), list[Work](), Outputs()
         for step in conversation(file, start, session):
             line = step.line
             self.objects += 1
@@ -106,7 +106,7 @@ class Gatherer:
         held.is_last = True
         yield held
 
-    def _wanted(self, turn: Turn, line: Line, held: Gathered) -> Turn | None:
+    def _wanted(self, turn: Turn, line: TranscriptLine, held: PendingChunk) -> Turn | None:
         """The turn as it is sent, or None when it is not to be mined now."""
         if turn.uuid in self._met or self._is_known(turn.uuid):
             return None
@@ -118,4 +118,4 @@ class Gatherer:
             held.passed = self.has_left_out_sdk = True
             return None
         turn = redact_turn(turn) if self._ws.settings.redact_before_model else turn
-        return replace(turn, text=fenced(cut(turn.text)))
+        return replace(turn, text=escape_tags(cut(turn.text)))

@@ -16,7 +16,7 @@ from memem.core.dates import is_in_force
 from memem.core.errors import NoteError, NotSchema
 from memem.core.memory import Entry, Memory
 from memem.mine import ask
-from memem.mine.prompt import Prompt, fenced
+from memem.mine.prompt import ModelPrompt, escape_tags
 from memem.notes import conflicts, write
 from memem.search.graph import read
 from memem.state.suspicions import COMPATIBLE, CONTRADICT, Suspicion
@@ -52,13 +52,13 @@ SCHEMA: Mapping[str, Any] = {
 }
 
 
-def build_question(pairs: Sequence[tuple[Memory, Memory]]) -> Prompt:
+def build_question(pairs: Sequence[tuple[Memory, Memory]]) -> ModelPrompt:
     """The question about some pairs, the earlier memory of each first."""
     told = [
         f"<pair number={number}>\n{_memory(one)}\n{_memory(other)}\n</pair>"
         for number, (one, other) in enumerate(pairs, 1)
     ]
-    return Prompt(_system(), INSTRUCTION, "\n".join([f"{OWN_CALL} version {QUESTION_VERSION}", "", *told]) + "\n")
+    return ModelPrompt(_system(), INSTRUCTION, "\n".join([f"{OWN_CALL} version {QUESTION_VERSION}", "", *told]) + "\n")
 
 
 def parse_verdicts(answer: Any) -> dict[int, tuple[str, str]]:
@@ -83,7 +83,7 @@ def _system() -> str:
 def _memory(memory: Memory) -> str:
     since = (memory.valid_from or memory.created)[:10]
     text = " ".join(memory.body.split())[:MEMORY_CHARACTERS]
-    return fenced(f"- {since} ({memory.kind}, {memory.project}) {memory.title}: {text}".replace("<", "‹"))
+    return escape_tags(f"- {since} ({memory.kind}, {memory.project}) {memory.title}: {text}".replace("<", "‹"))
 
 
 MOST_PAIRS = 8
@@ -99,7 +99,7 @@ def confirm(ws: Workspace, session: str) -> int:
         return 0
     ws.state.suspicions.count_try([suspicion for suspicion, _, _ in pairs])
     question = build_question([(one.memory, other.memory) for _, one, other in pairs])
-    verdicts = ask.asked_besides(ws, claude, session, question, SCHEMA, parse_verdicts) or {}
+    verdicts = ask.try_model(ws, claude, session, question, SCHEMA, parse_verdicts) or {}
     for number, pair in enumerate(pairs, 1):
         if number in verdicts:
             _judge(ws, pair, *verdicts[number])

@@ -14,9 +14,9 @@ from memem.core.dates import iso
 from memem.core.errors import BudgetSpent, ExtractError, InputError, MememError
 from memem.inject import notices, statusline
 from memem.mine import ask, session
-from memem.mine.ask import BATCH, KEPT, Mined, PutAside
-from memem.mine.locks import holding_session, holding_sessions, holding_slot
-from memem.mine.session import HOLD_SMALL, LEAST_CHARACTERS, MINE_SMALL, LastPart, mine_session
+from memem.mine.ask import BATCH, SAVED, Mined, PutAside
+from memem.mine.locks import miner_slot, session_lock, session_locks
+from memem.mine.session import HOLD_SMALL, LEAST_CHARACTERS, MINE_SMALL, SessionTail, mine_session
 from memem.safety.gate import clean_line
 from memem.search.transcripts import sessions
 from memem.state.consent import opted_in
@@ -26,18 +26,18 @@ if TYPE_CHECKING:
     from memem.workspace import Workspace
 
 
-def note_trouble(ws: Workspace, problem: Exception) -> None:
+def log_error(ws: Workspace, problem: Exception) -> None:
     """What ended a miner that nobody watches."""
     with suppress(OSError):
         files.append_log(ws.home.mine_log, f"{iso(ws.clock())} {type(problem).__name__}: {clean_line(str(problem))}")
 
 
-def note_mined(ws: Workspace, mined: Mined) -> None:
+def log_result(ws: Workspace, mined: Mined) -> None:
     """A line of the log, for whatever was not simply nothing."""
     statusline.update(ws)  # a call that failed has its cost too
     if mined.outcome in ("nothing", "waiting", "refused") and not mined.buried:
         return
-    kept = f"{mined.count(*KEPT)} kept, {mined.count('refused')} refused" if mined.chunks else ""
+    kept = f"{mined.count(*SAVED)} kept, {mined.count('refused')} refused" if mined.chunks else ""
     parts = [f"{mined.turns} turns" if mined.turns else "", kept, clean_line(mined.detail)]
     files.append_log(
         ws.home.mine_log, f"{iso(ws.clock())} {mined.session} {mined.outcome}: {', '.join(filter(None, parts))}"
@@ -52,7 +52,7 @@ MOST_PACKED = 20
 """Sessions in one call: they share the memories that the model is shown."""
 
 
-def packs(small: Iterable[SmallSession]) -> list[list[SmallSession]]:
+def group_small(small: Iterable[SmallSession]) -> list[list[SmallSession]]:
     """Group sessions by project. One that has failed goes alone, to spare the others."""
     projects: dict[str, list[SmallSession]] = {}
     alone: list[list[SmallSession]] = []
@@ -66,7 +66,7 @@ def packs(small: Iterable[SmallSession]) -> list[list[SmallSession]]:
 
 def ready_packs(small: Iterable[SmallSession], now: float) -> list[list[SmallSession]]:
     """The packs that are worth a call now."""
-    return [pack for pack in packs(small) if _is_ready(pack, now)]
+    return [pack for pack in group_small(small) if _is_ready(pack, now)]
 
 
 def _cut(sessions: list[SmallSession]) -> list[list[SmallSession]]:
@@ -85,7 +85,7 @@ def mine_pack(ws: Workspace, marks: Sequence[Mark], since: datetime | None) -> l
     An error of one session does not keep others from being mined.
     """
     done: list[Mined] = []
-    projects: dict[str, list[LastPart]] = {}
+    projects: dict[str, list[SessionTail]] = {}
     for mark in marks:
         try:
             taken = session.take_tail(ws, mark, since)
@@ -101,14 +101,14 @@ def mine_pack(ws: Workspace, marks: Sequence[Mark], since: datetime | None) -> l
     return done
 
 
-def _mine_parts(ws: Workspace, parts: Sequence[LastPart]) -> list[Mined]:
+def _mine_parts(ws: Workspace, parts: Sequence[SessionTail]) -> list[Mined]:
     try:
         records = ask.ask_about(ws, parts)
     except PutAside as problem:
         _read_to_end(ws, parts[0])
         return [replace(parts[0].mined, outcome="buried", detail=str(problem), buried=parts[0].mined.buried + 1)]
     except (ExtractError, BudgetSpent) as problem:
-        return [ask.failed(part.mined, problem) for part in parts]
+        return [ask.as_failed(part.mined, problem) for part in parts]
     except MememError as problem:
         return [_defer_tail(ws, part.mark, problem) for part in parts]
     done = []
@@ -123,9 +123,9 @@ def _mine_parts(ws: Workspace, parts: Sequence[LastPart]) -> list[Mined]:
     return done
 
 
-def _read_to_end(ws: Workspace, part: LastPart) -> None:
+def _read_to_end(ws: Workspace, part: SessionTail) -> None:
     """Record that the session is mined to the end its file had when it was read."""
-    known, chunk = ask.known_session(ws, part.mark), part.chunk
+    known, chunk = ask.load_session(ws, part.mark), part.chunk
     read = replace(known, size=part.size, mtime=part.mtime, whole=part.whole)
     with ws.state.transaction():
         ws.state.sessions.put(read.placed(chunk.cursor))
@@ -184,7 +184,7 @@ def claim_mark(ws: Workspace, mark: Mark) -> Mark:
     return replace(mark, expected=marked.expected) if marked else mark
 
 
-def mark_of(path: Path, *, flush: bool, expected: str = "") -> Mark:
+def make_mark(path: Path, *, flush: bool, expected: str = "") -> Mark:
     """The mark of a session file. The file's name identifies the session."""
     if not is_text(path):
         raise InputError(f"{str(path)!r} is no text: rename it.")
@@ -207,7 +207,7 @@ def drain(ws: Workspace, since: datetime, done: list[Mined], marked_since: float
     4. Release the slot and look once more: a process that found none may have marked a session after the last look.
     """
     while True:
-        with holding_slot(ws.home.mining_locks, ws.settings.max_miners) as room:
+        with miner_slot(ws.home.mining_locks, ws.settings.max_miners) as room:
             while room and (_mine(ws, since, done, _marked(ws, done, marked_since)) or _mine_packs(ws, since, done)):
                 pass
         if not room or not _is_something_left(ws, since, done, marked_since):
@@ -220,7 +220,7 @@ def _mine(ws: Workspace, since: datetime, done: list[Mined], due: Iterable[Mark]
     for mark in due:
         if _must_stop(ws, since, done):
             return False
-        with holding_session(ws.home.mining_locks, mark.session) as held:
+        with session_lock(ws.home.mining_locks, mark.session) as held:
             taken = ws.state.queue.take(mark.session) if held else None
             if taken:
                 done.append(attempt(ws, taken, since, HOLD_SMALL))
@@ -235,7 +235,7 @@ def _mine_packs(ws: Workspace, since: datetime, done: list[Mined]) -> bool:
     for pack in ready_packs((s for s in ws.state.deferred.small_due(now) if s.session not in tried), now):
         if _must_stop(ws, since, done):
             return False
-        with holding_sessions(ws.home.mining_locks, (each.session for each in pack)) as held:
+        with session_locks(ws.home.mining_locks, (each.session for each in pack)) as held:
             for mined in attempt_pack(ws, pack, since) if held else ():
                 done.append(mined)
                 _report(ws, mined)
@@ -249,8 +249,8 @@ def _must_stop(ws: Workspace, since: datetime, done: list[Mined]) -> bool:
 
 def _report(ws: Workspace, mined: Mined) -> None:
     """Log the result of a session, and announce the memories learned from it."""
-    note_mined(ws, mined)
-    titles = [clean_line(each.title) for each in mined.applied if each.outcome in KEPT]
+    log_result(ws, mined)
+    titles = [clean_line(each.title) for each in mined.applied if each.outcome in SAVED]
     if titles:
         notices.announce_learned(ws, titles, session=mined.session, project=mined.project)
 
@@ -258,7 +258,7 @@ def _report(ws: Workspace, mined: Mined) -> None:
 def _is_something_left(ws: Workspace, since: datetime, done: list[Mined], marked_since: float) -> bool:
     """Whether a session is due that no other miner holds. A miner looks again after releasing its session."""
     for mark in [] if _must_stop(ws, since, done) else _marked(ws, done, marked_since):
-        with holding_session(ws.home.mining_locks, mark.session) as held:
+        with session_lock(ws.home.mining_locks, mark.session) as held:
             if held:
                 return True
     return False

@@ -150,7 +150,7 @@ def is_hopeless(ws: Workspace, known: SessionRecord, problem: ExtractError | Bud
     return counts and known.failures + 1 >= ws.settings.max_failures
 
 
-def bury(ws: Workspace, chunk: Chunk, problem: ExtractError | BudgetSpent) -> None:
+def dead_letter(ws: Workspace, chunk: Chunk, problem: ExtractError | BudgetSpent) -> None:
     """Keep the turns as a dead letter."""
     ws.state.ledger.count_failure()
     ws.state.journal.add_dead_letter(chunk.session, chunk.as_json(), str(problem), iso(ws.clock()))

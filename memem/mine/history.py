@@ -18,7 +18,7 @@ from memem.core.home import using_home
 from memem.inject import notices
 from memem.mine import plan as mine_plan
 from memem.mine import schedule
-from memem.mine.ask import KEPT, Mined
+from memem.mine.ask import SAVED, Mined
 from memem.mine.plan import Plan
 from memem.safety.gate import clean_line
 from memem.state import history_progress
@@ -40,9 +40,9 @@ class History:
     sessions: frozenset[str] = frozenset()
 
 
-def look(ws: Workspace, progress: schedule.Progress) -> History:
+def survey_history(ws: Workspace, progress: schedule.Progress) -> History:
     """Survey the sessions that are not mined to their end."""
-    paths = schedule.behind(ws, None)
+    paths = schedule.unmined_sessions(ws, None)
     plan, sessions = mine_plan.survey(ws, paths, None, progress)
     return History(tuple(sorted(paths, key=lambda path: path.stem not in sessions)), plan, sessions)
 
@@ -76,13 +76,13 @@ def mine_in_background(ws: Workspace, progress: schedule.Progress = lambda *_: N
     with _only_run(ws) as run:
         try:
             with run.recorded_errors():
-                return run.mine(look(ws, progress), progress)
+                return run.mine(survey_history(ws, progress), progress)
         finally:
             notices.announce(ws, _announcement(run.progress))
 
 
 @contextmanager
-def _only_run(ws: Workspace) -> Iterator[_Run]:
+def _only_run(ws: Workspace) -> Iterator[_HistoryRun]:
     """A new run, recorded as running. Raises InputError when there is one already."""
     with ExitStack() as stack:
         try:
@@ -91,7 +91,7 @@ def _only_run(ws: Workspace) -> Iterator[_Run]:
             stack.enter_context(locks.holding(ws.home.history_lock, 0))
         except Busy:
             raise _already_running(last_run(ws)) from None
-        yield _Run(ws)
+        yield _HistoryRun(ws)
 
 
 def _already_running(run: HistoryProgress | None) -> InputError:
@@ -100,7 +100,7 @@ def _already_running(run: HistoryProgress | None) -> InputError:
     return InputError(f"History mining is already running{progress}.")
 
 
-class _Run:
+class _HistoryRun:
     """Keeps the record of a run up to date."""
 
     def __init__(self, ws: Workspace) -> None:
@@ -148,7 +148,7 @@ class _Run:
         failed = {mined.session for mined in done if mined.outcome == "failed"}
         self.progress = replace(
             self.progress,
-            memories=sum(mined.count(*KEPT) for mined in done),
+            memories=sum(mined.count(*SAVED) for mined in done),
             sessions=len(history.sessions | failed),  # a session can also fail before its turns are counted
             failed=len(failed),
         )
@@ -182,7 +182,7 @@ def _reason(problem: BaseException) -> str:
     return f"It failed with an unexpected {type(problem).__name__}."
 
 
-def in_words(progress: HistoryProgress) -> str:
+def describe(progress: HistoryProgress) -> str:
     """One line for `memem status`."""
     if progress.state == RUNNING:
         return _progress_text(progress) if progress.sessions else "counting sessions"

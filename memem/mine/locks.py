@@ -18,14 +18,14 @@ def lock_of(folder: Path, session: str) -> Path:
 
 
 @contextmanager
-def holding_session(folder: Path, session: str) -> Iterator[bool]:
+def session_lock(folder: Path, session: str) -> Iterator[bool]:
     """Whether this session is ours for as long as the block lasts."""
-    with holding_sessions(folder, [session]) as held:
+    with session_locks(folder, [session]) as held:
         yield held
 
 
 @contextmanager
-def holding_sessions(folder: Path, sessions: Iterable[str]) -> Iterator[bool]:
+def session_locks(folder: Path, sessions: Iterable[str]) -> Iterator[bool]:
     """Whether all of these sessions are ours for as long as the block lasts; if one is not, none is."""
     wanted = sorted({lock_of(folder, session) for session in sessions})
     with _prepared(folder) as stack:
@@ -36,7 +36,7 @@ def holding_sessions(folder: Path, sessions: Iterable[str]) -> Iterator[bool]:
 
 
 @contextmanager
-def holding_slot(folder: Path, slots: int) -> Iterator[bool]:
+def miner_slot(folder: Path, slots: int) -> Iterator[bool]:
     """Whether there is room for one more miner on this machine, and it is ours."""
     with _prepared(folder) as stack:
         yield any(_takes(stack, folder / f"slot-{number:02}.lock") for number in range(slots))

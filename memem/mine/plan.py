@@ -12,7 +12,7 @@ from memem.core import safe_open
 from memem.core.conversation import Chunk, Turn
 from memem.core.errors import SettingsError
 from memem.mine import ask, drain, session
-from memem.mine.chunks import Gathered, Gatherer
+from memem.mine.chunks import ChunkReader, PendingChunk
 from memem.search.transcripts.readable import OwnCall
 from memem.state.queue import SmallSession
 
@@ -91,7 +91,7 @@ def plan_retry(ws: Workspace) -> Plan:
 
 def _plan(ws: Workspace, parts: Sequence[_Part]) -> Plan:
     characters = sum(part.characters for part in parts)
-    packs = drain.packs(part.small for part in parts if part.small)
+    packs = drain.group_small(part.small for part in parts if part.small)
     calls = len([part for part in parts if not part.small]) + len(packs) if ask.asks_model(ws) else 0
     return Plan(
         sessions=len({part.session for part in parts}),
@@ -116,8 +116,8 @@ def _unmined(ws: Workspace, path: Path, since: datetime | None, seen: set[str], 
     parts: list[_Part] = []
     try:
         with safe_open.open_plain(path) as file:
-            gatherer = Gatherer(ws, is_known, since, sdk=is_one or ws.settings.mine_sdk)
-            for each in gatherer.gather(file, 0, path.stem):
+            gatherer = ChunkReader(ws, is_known, since, sdk=is_one or ws.settings.mine_sdk)
+            for each in gatherer.read_chunks(file, 0, path.stem):
                 seen.update(turn.uuid for turn in each.turns)
                 if each.turns:
                     small = None if is_one or not session.is_small(each) else _small(ws, path, each)
@@ -127,7 +127,7 @@ def _unmined(ws: Workspace, path: Path, since: datetime | None, seen: set[str], 
     return parts
 
 
-def _small(ws: Workspace, path: Path, gathered: Gathered) -> SmallSession:
+def _small(ws: Workspace, path: Path, gathered: PendingChunk) -> SmallSession:
     known = ws.state.sessions.get(path.stem)
     failures = known.failures if known else 0
     return SmallSession(path.stem, str(path), gathered.project, gathered.characters, 0, 0, 0.0, failures)

@@ -23,7 +23,7 @@ _TAGS = re.compile(r"<(?=\s*(?:/\s*)?(?:conversation|memories)\b)", re.IGNORECAS
 
 
 @dataclass(frozen=True, slots=True)
-class Prompt:
+class ModelPrompt:
     """One question to the model: the two fixed parts, and the data, which goes in on standard input."""
 
     system: str
@@ -31,12 +31,12 @@ class Prompt:
     text: str
 
 
-def build(chunk: Chunk, memories: Sequence[Memory]) -> Prompt:
+def build(chunk: Chunk, memories: Sequence[Memory]) -> ModelPrompt:
     """The question about a chunk, beside the nearest memories there are."""
     return build_packed([chunk], memories)
 
 
-def build_packed(chunks: Sequence[Chunk], memories: Sequence[Memory]) -> Prompt:
+def build_packed(chunks: Sequence[Chunk], memories: Sequence[Memory]) -> ModelPrompt:
     """One question about chunks of several sessions of the same project, each in tags of its own."""
     parts = [
         f"{OWN_CALL} version {VERSION}",
@@ -48,31 +48,31 @@ def build_packed(chunks: Sequence[Chunk], memories: Sequence[Memory]) -> Prompt:
         *(line for chunk in chunks for line in ("", *_conversation(chunk))),
     ]
     instruction = INSTRUCTION if len(chunks) == 1 else PACKED_INSTRUCTION
-    return Prompt(system(), instruction, "\n".join(parts) + "\n")
+    return ModelPrompt(load_instructions(), instruction, "\n".join(parts) + "\n")
 
 
 def _conversation(chunk: Chunk) -> list[str]:
     return [
         "<conversation>",
         *(f"[{turn.role}{_day(turn.time)}]\n{turn.text}\n" for turn in chunk.turns),
-        *([f"[work: what was done meanwhile, not speech]\n{fenced(chunk.work)}\n"] if chunk.work else []),
+        *([f"[work: what was done meanwhile, not speech]\n{escape_tags(chunk.work)}\n"] if chunk.work else []),
         "</conversation>",
     ]
 
 
-def corrected(prompt: Prompt, problem: str) -> Prompt:
+def add_correction(prompt: ModelPrompt, problem: str) -> ModelPrompt:
     """The same question after an answer that could not be used."""
     again = f"{prompt.instruction} Your last answer could not be used: {problem} Answer again, by the schema alone."
-    return Prompt(prompt.system, again, prompt.text)
+    return ModelPrompt(prompt.system, again, prompt.text)
 
 
 @cache
-def system() -> str:
+def load_instructions() -> str:
     """The text that tells the model what it is for."""
     return Path(__file__).with_name("prompt.md").read_text(encoding="utf-8")
 
 
-def fenced(text: str) -> str:
+def escape_tags(text: str) -> str:
     """A text that cannot leave its place: it holds no tag of ours."""
     return _TAGS.sub(r"<\\", text)
 
@@ -81,7 +81,7 @@ def _memory(memory: Memory) -> str:
     text = " ".join(memory.body.split())
     cut = text if len(text) <= MEMORY_CHARACTERS else text[:MEMORY_CHARACTERS] + " […]"
     by = "the person's own, " if memory.author == HUMAN else ""
-    return fenced(f"- {memory.id8} ({by}{memory.kind}, {memory.project}) {memory.title}: {cut}")
+    return escape_tags(f"- {memory.id8} ({by}{memory.kind}, {memory.project}) {memory.title}: {cut}")
 
 
 def _day(time: str) -> str:
@@ -182,17 +182,17 @@ def _encodable(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
-def quote_source(turns: Sequence[Turn], quote: str) -> Turn | None:
+def find_quoted_turn(turns: Sequence[Turn], quote: str) -> Turn | None:
     """The turn that a quote is from: a person's own words before those that they pasted, and before the assistant's.
     None when nobody said it."""
     wanted = _wanted(quote)
     if len(wanted.encode()) < SHORTEST_QUOTE:
         return None
     said = [turn for turn in turns if wanted in _folded(turn.text)]
-    return min(said, key=lambda turn: (turn.role != HUMAN, not is_own(turn, quote)), default=None)
+    return min(said, key=lambda turn: (turn.role != HUMAN, not is_own_wording(turn, quote)), default=None)
 
 
-def is_own(turn: Turn, quote: str, *, even_if_pasted: bool = False) -> bool:
+def is_own_wording(turn: Turn, quote: str, *, even_if_pasted: bool = False) -> bool:
     """Whether the words are the speaker's, and not only repeated of what a tool said, or pasted."""
     text, wanted = _folded(turn.text), _wanted(quote)
     for part in (*turn.repeats, *(() if even_if_pasted else turn.pasted)):

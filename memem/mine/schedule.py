@@ -19,7 +19,7 @@ from memem.core.errors import BudgetSpent, Busy, ExtractError, NotFound
 from memem.core.memory import fingerprint
 from memem.mine import ask, drain, failures, prompt
 from memem.mine.ask import Mined
-from memem.mine.locks import holding_sessions, holding_slot
+from memem.mine.locks import miner_slot, session_locks
 from memem.mine.session import MINE_SMALL, PACK_SMALL
 from memem.search.refresh import refresh_if_due
 from memem.search.transcripts import sessions
@@ -48,7 +48,7 @@ def allowed_since(ws: Workspace) -> datetime | None:
         return None if ws.is_a_call_of_ours else opted_in(ws)
 
 
-def begin(ws: Workspace, transcript: Path, *, flush: bool = False) -> bool:
+def start_miner(ws: Workspace, transcript: Path, *, flush: bool = False) -> bool:
     """Have a session mined by a process of its own; False when that may not be."""
     if allowed_since(ws) is None:
         return False
@@ -67,11 +67,11 @@ def mine_file(ws: Workspace, transcript: Path) -> Mined:
     path = transcript.absolute()
     if not path.is_file():
         raise NotFound(f"There is no session file {path}.")
-    mark = drain.mark_of(path, flush=True)
+    mark = drain.make_mark(path, flush=True)
     ws.state.children.end_orphans()
     began = ws.clock().timestamp()
     mined = _patiently(ws, [mark.session], partial(_mine_now, ws, mark))
-    drain.note_mined(ws, mined)
+    drain.log_result(ws, mined)
     _see_to_the_rest(ws, [mined], began)
     return mined
 
@@ -80,23 +80,23 @@ def _mine_now(ws: Workspace, mark: Mark) -> Mined:
     return drain.mine_or_mark(ws, drain.claim_mark(ws, mark), None, sdk=True)
 
 
-def mark(ws: Workspace, transcript: Path, *, flush: bool = False, said: str = "") -> None:
-    """Note that a session has something new. What it `said` last may be in no file yet."""
+def mark(ws: Workspace, transcript: Path, *, flush: bool = False, last_message: str = "") -> None:
+    """Note that a session has something new. Its `last_message` may not be in the file yet."""
     with failures.reporting_trouble(ws):
-        expected = fingerprint(said) if said else ""
-        wanted = drain.mark_of(transcript.absolute(), flush=flush, expected=expected)
+        expected = fingerprint(last_message) if last_message else ""
+        wanted = drain.make_mark(transcript.absolute(), flush=flush, expected=expected)
         ws.state.queue.mark(wanted, ws.clock().timestamp())
 
 
 def mine_in_background(
-    ws: Workspace, transcript: Path | None = None, *, flush: bool = False, said: str = ""
+    ws: Workspace, transcript: Path | None = None, *, flush: bool = False, last_message: str = ""
 ) -> list[Mined]:
     """Mark a session, and mine everything that is marked if there is room for one more miner."""
     since = allowed_since(ws)
     if since is None:
         return []
     if transcript:
-        mark(ws, transcript, flush=flush, said=said)
+        mark(ws, transcript, flush=flush, last_message=last_message)
     return mine_due(ws, since)
 
 
@@ -129,16 +129,16 @@ def _mark_behind(ws: Workspace, since: datetime) -> None:
         known = ws.state.sessions.get(session)
         ws.state.queue.mark(Mark(session, known.path if known else "", flush=True), now)
     small = {each.session: (each.size, each.mtime) for each in ws.state.deferred.small()}
-    for path in behind(ws, since):
+    for path in unmined_sessions(ws, since):
         with suppress(OSError):  # gone meanwhile
             status = path.stat()
             if small.get(path.stem) == (status.st_size, status.st_mtime_ns):
                 continue  # it waits for others, and was read as it is
             quiet = now - status.st_mtime > QUIET_SECONDS
-            ws.state.queue.mark(drain.mark_of(path, flush=quiet), now)
+            ws.state.queue.mark(drain.make_mark(path, flush=quiet), now)
 
 
-def behind(ws: Workspace, since: datetime | None) -> list[Path]:
+def unmined_sessions(ws: Workspace, since: datetime | None) -> list[Path]:
     """Session files that have grown, or changed, since they were last read to their end.
 
     With `since`, only those that were written to after it; without, also those of which a part was passed over.
@@ -178,9 +178,9 @@ def mine_all(
     ws.state.children.end_orphans()
     for path in paths:
         progress(_count_finished(done, wanted), len(wanted))
-        mark = drain.mark_of(path.absolute(), flush=True)
+        mark = drain.make_mark(path.absolute(), flush=True)
         done.append(_patiently(ws, [mark.session], partial(_attempted_now, ws, mark, since)))
-        drain.note_mined(ws, done[-1])
+        drain.log_result(ws, done[-1])
         if _is_hopeless(ws, done):
             break  # so it would be with the others
     else:
@@ -195,12 +195,12 @@ def _mine_small_of(
 ) -> None:
     """Mine the small tails of these sessions; in `done` each outcome replaces `waiting`."""
     sessions = {mined.session for mined in done}
-    for pack in drain.packs(each for each in ws.state.deferred.small() if each.session in sessions):
+    for pack in drain.group_small(each for each in ws.state.deferred.small() if each.session in sessions):
         progress(_count_finished(done, wanted), len(wanted))
         names = [each.session for each in pack]
         packed = _patiently(ws, names, partial(drain.attempt_pack, ws, pack, since))
         for mined in packed:
-            drain.note_mined(ws, mined)
+            drain.log_result(ws, mined)
         finished = {mined.session for mined in packed}
         done[:] = [mined for mined in done if mined.outcome != "waiting" or mined.session not in finished] + packed
         if _is_hopeless(ws, done):
@@ -236,7 +236,7 @@ def retry(ws: Workspace) -> list[Mined]:
     done: list[Mined] = []
     for record in ws.state.journal.dead_letters():
         done.append(_patiently(ws, [record.session], partial(_retried, ws, record)))
-        drain.note_mined(ws, done[-1])
+        drain.log_result(ws, done[-1])
         if done[-1].outcome == "spent" or drain.is_stopped(ws):
             break
     _see_to_the_rest(ws, done, began)
@@ -251,10 +251,10 @@ def _retried(ws: Workspace, record: JournalRecord) -> Mined:
     try:
         ((chunk, operations),) = ask.extract(ws, chunk)
     except BudgetSpent as problem:
-        return ask.failed(mined, problem)
+        return ask.as_failed(mined, problem)
     except ExtractError as problem:
         failures.warn(ws, problem)
-        return ask.failed(mined, problem)
+        return ask.as_failed(mined, problem)
     failures.clear_after_answer(ws)
     with ws.state.transaction():
         ws.state.ledger.reset_failures()
@@ -275,9 +275,9 @@ def _patiently(ws: Workspace, sessions: Sequence[str], work: Callable[[], Result
     """Do `work` once there is a free slot and no other miner holds these sessions. Raises Busy after a long wait."""
     began = ws.ticks()
     while (now := ws.ticks()) < began + PATIENCE_SECONDS:
-        with holding_slot(ws.home.mining_locks, ws.settings.max_miners) as room:
+        with miner_slot(ws.home.mining_locks, ws.settings.max_miners) as room:
             if room:
-                with holding_sessions(ws.home.mining_locks, sessions) as held:
+                with session_locks(ws.home.mining_locks, sessions) as held:
                     if held:
                         return work()
         if now == began:

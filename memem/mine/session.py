@@ -19,8 +19,8 @@ from memem.core.dates import iso
 from memem.core.errors import BudgetSpent, ExtractError
 from memem.core.memory import fingerprint
 from memem.mine import ask, confirm, rules
-from memem.mine.ask import BATCH, Mined, Part, PutAside, failed, known_session
-from memem.mine.chunks import Gathered, Gatherer
+from memem.mine.ask import BATCH, MarkedChunk, Mined, PutAside, as_failed, load_session
+from memem.mine.chunks import ChunkReader, PendingChunk
 from memem.notes import history
 from memem.search.refresh import refresh_if_due
 from memem.search.transcripts.readable import OwnCall
@@ -44,7 +44,7 @@ EXPECTED_SECONDS, LOOK_SECONDS = 2.0, 0.1
 
 
 @dataclass(frozen=True, slots=True)
-class LastPart(Part):
+class SessionTail(MarkedChunk):
     """The small tail of a session, the result of mining the session without it, and the state of the file with it."""
 
     mined: Mined
@@ -67,9 +67,9 @@ def mine_session(
         return finish_up(ws, _mine(ws, mark, reading))
 
 
-def take_tail(ws: Workspace, mark: Mark, since: datetime | None) -> Mined | LastPart:
+def take_tail(ws: Workspace, mark: Mark, since: datetime | None) -> Mined | SessionTail:
     """Claim the small tail of a session. Return the session's result when it has no small tail any more."""
-    taken: list[LastPart] = []
+    taken: list[SessionTail] = []
     with ws.events.batch(BATCH):
         reading = _Reading(PACK_SMALL, since, ws.settings.mine_sdk, taken.append)
         mined = finish_up(ws, _mine(ws, mark, reading))
@@ -91,7 +91,7 @@ class _Reading:
     small: str
     since: datetime | None
     sdk: bool
-    take: Callable[[LastPart], object] | None = None
+    take: Callable[[SessionTail], object] | None = None
 
 
 def _mine(ws: Workspace, mark: Mark, reading: _Reading) -> Mined:
@@ -129,7 +129,7 @@ class _Mining:
 
     @property
     def _known(self) -> SessionRecord:
-        return known_session(self._ws, self._mark)
+        return load_session(self._ws, self._mark)
 
     def run(self, mined: Mined) -> Mined:
         """Mine chunk by chunk. The size and time of a file that was read to its end are recorded."""
@@ -137,8 +137,8 @@ class _Mining:
         start = self._start(known)
         self._wait_for_expected(start)
         status = os.fstat(self._file.fileno())
-        gatherer = Gatherer(self._ws, self._is_known, self._reading.since, sdk=self._reading.sdk)
-        for gathered in gatherer.gather(self._file, start, known.session):
+        gatherer = ChunkReader(self._ws, self._is_known, self._reading.since, sdk=self._reading.sdk)
+        for gathered in gatherer.read_chunks(self._file, start, known.session):
             self._ws.state.sessions.add_injected(known.session, gathered.injected)
             if self._waits(gathered):
                 if gatherer.has_left_out_sdk:
@@ -148,11 +148,11 @@ class _Mining:
             if not chunk.turns:
                 continue
             try:
-                (record,) = ask.ask_about(self._ws, [Part(self._mark, chunk)])
+                (record,) = ask.ask_about(self._ws, [MarkedChunk(self._mark, chunk)])
             except PutAside as problem:
                 mined = replace(mined, buried=mined.buried + 1, detail=str(problem))
             except (ExtractError, BudgetSpent) as problem:
-                return failed(mined, problem)
+                return as_failed(mined, problem)
             else:
                 mined = ask.apply(self._ws, mined, record)
         whole = (start == 0 or known.whole) and not gathered.passed and not self._left_to_others
@@ -175,7 +175,7 @@ class _Mining:
             return 0
         return session.start_of(self._file, known.cursor)
 
-    def _waits(self, gathered: Gathered) -> bool:
+    def _waits(self, gathered: PendingChunk) -> bool:
         """Whether the tail of a session is too small to be asked about now."""
         if not is_small(gathered) or self._reading.small == MINE_SMALL:
             return False
@@ -185,13 +185,13 @@ class _Mining:
             return False  # a person asks to remember something: that does not wait
         return not self._mark.flush or ask.asks_model(self._ws)
 
-    def _defer_tail(self, mined: Mined, gathered: Gathered, status: os.stat_result, *, is_whole: bool) -> Mined:
+    def _defer_tail(self, mined: Mined, gathered: PendingChunk, status: os.stat_result, *, is_whole: bool) -> Mined:
         """Hold the tail back, or hand it to the caller that packs it with others."""
         if self._reading.take:
             chunk = self._claimed(gathered)
             if chunk.turns:
                 whole = is_whole and not gathered.passed and not self._left_to_others
-                self._reading.take(LastPart(self._mark, chunk, mined, status.st_size, status.st_mtime_ns, whole))
+                self._reading.take(SessionTail(self._mark, chunk, mined, status.st_size, status.st_mtime_ns, whole))
             else:
                 self._ws.state.deferred.remove_small(chunk.session)  # another session has them
             return mined
@@ -200,7 +200,7 @@ class _Mining:
             self._hold(gathered, status, waiting.detail)
         return mined if mined.chunks else waiting
 
-    def _hold(self, gathered: Gathered, status: os.stat_result, detail: str) -> None:
+    def _hold(self, gathered: PendingChunk, status: os.stat_result, detail: str) -> None:
         """Record the tail, so that no sweep reads it again until it is packed or grows."""
         ws, known = self._ws, self._known
         size, mtime, now = status.st_size, status.st_mtime_ns, ws.clock()
@@ -216,7 +216,7 @@ class _Mining:
             known = replace(known, size=-1)  # it is not read to its end
             ws.state.sessions.put(known if known.outcome else known.with_outcome("waiting", detail, iso(now)))
 
-    def _claimed(self, gathered: Gathered) -> Chunk:
+    def _claimed(self, gathered: PendingChunk) -> Chunk:
         """What is gathered, but for turns that another session, which holds them too, has begun to mine meanwhile."""
         known = self._known
         with self._ws.state.transaction():
@@ -246,7 +246,7 @@ class _Mining:
         return any(fingerprint(text) == self._mark.expected for text in said)
 
 
-def is_small(gathered: Gathered) -> bool:
+def is_small(gathered: PendingChunk) -> bool:
     """Whether this is the tail of a session, and too small for a call of its own."""
     return gathered.is_last and bool(gathered.turns) and gathered.characters < LEAST_CHARACTERS
 

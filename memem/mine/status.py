@@ -111,7 +111,7 @@ def _history(ws: Workspace) -> HistoryState | None:
     if run is None:
         return None
     counts = (run.sessions_done, run.sessions, run.calls, run.dollars, run.memories)
-    return HistoryState(run.state, *counts, run.began, run.ended, run.detail, history.in_words(run))
+    return HistoryState(run.state, *counts, run.began, run.ended, run.detail, history.describe(run))
 
 
 def _stopped(ws: Workspace, now: float) -> str:

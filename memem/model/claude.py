@@ -45,7 +45,7 @@ _FENCED = re.compile(r"```(?:json)?[ \t]*\n(.*?)\n[ \t]*```", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ModelAnswer:
     """What the model answered, not yet checked to be of the shape that was asked for."""
 
     value: Any
@@ -87,7 +87,9 @@ class Claude:
         self._on_start = on_start
         self._on_end = on_end
 
-    def ask(self, *, system: str, instruction: str, text: str, schema: Mapping[str, Any], session: str = "") -> Answer:
+    def ask(
+        self, *, system: str, instruction: str, text: str, schema: Mapping[str, Any], session: str = ""
+    ) -> ModelAnswer:
         """The model's answer about `text`. `session` is the id that a session file would have, were one written."""
         question = flags.Question(system, instruction, schema, self._model, session)
         finished = self._asked(question, text)
@@ -97,11 +99,11 @@ class Claude:
         if problem:
             problem.usage = usage
             raise problem
-        return Answer(_value(result, finished.output, usage), usage)
+        return ModelAnswer(_value(result, finished.output, usage), usage)
 
     def _asked(self, question: flags.Question, text: str) -> _Finished:
         """Ask with the options that the CLI has; one that it turns out not to have is left out from then on."""
-        flags = self._flags.known()
+        flags = self._flags.load()
         while True:
             finished = self._run(question.arguments(flags), text, self._seconds)
             unknown = errors.unknown_option(finished.complaint) if finished.code else None

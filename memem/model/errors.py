@@ -94,7 +94,7 @@ def explain(
     if code < 0:
         return CallFailed(f"The claude CLI was ended by {_signal(-code)}. Nothing is lost.")
     if result and result.get("stop_reason") == "refusal":
-        return Refused(_KINDS[-1].message.format(told(words)))
+        return Refused(_KINDS[-1].message.format(quote_words(words)))
     if code or _is_failure(result, output):
         return _of_kind(result, words, now) or _other(code, words)
     if not _has_answer(result, output):
@@ -108,7 +108,7 @@ def unknown_option(complaint: str) -> str | None:
     return found[1] if found else None
 
 
-def told(words: str) -> str:
+def quote_words(words: str) -> str:
     """Somebody else's words as a piece of one line: short, printable and without a secret."""
     line = " ".join(_SECRET.sub("[redacted]", words).split())
     line = "".join(each for each in line if each.isprintable()).rstrip(".")
@@ -147,7 +147,7 @@ def _of_kind(result: Mapping[str, Any] | None, words: str, now: datetime) -> Ext
     by_status = [kind for kind in _KINDS if status in kind.statuses]
     by_words = [kind for kind in _KINDS if kind.words.search(f"{words} {code}")]
     for kind in by_status + by_words:
-        message = kind.message.format(told(words))
+        message = kind.message.format(quote_words(words))
         return (
             RateLimited(message, retry_at=_retry_at(words, now)) if kind.error is RateLimited else kind.error(message)
         )
@@ -156,7 +156,7 @@ def _of_kind(result: Mapping[str, Any] | None, words: str, now: datetime) -> Ext
 
 def _other(code: int, words: str) -> CallFailed:
     ending = f"with exit code {code}" if code else "with an error"
-    said = told(words) or "it did not say why"
+    said = quote_words(words) or "it did not say why"
     return CallFailed(f"The claude CLI ended {ending} ({said}). Run claude -p hello to see whether it works.")
 
 

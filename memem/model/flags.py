@@ -76,7 +76,7 @@ class Flags:
         self._ask_help = ask_help
         self._refused: set[str] = set()
 
-    def known(self) -> frozenset[str]:
+    def load(self) -> frozenset[str]:
         """The options, from the file if it is about this CLI."""
         try:
             kept = from_json(self._file.read_bytes())

@@ -21,7 +21,7 @@ _SLICE_LINE = re.compile(r"## \S.*|- [A-Z]\w*: .*|- Pinned · .*|\d+\. .* · \*\
 _ID = re.compile(r"(?:\d+\. (?:.{1,10} · )??|- Pinned · )(\S{8}) · ")
 
 
-def said(text: str) -> str:
+def typed_text(text: str) -> str:
     """What is left of a text once everything is taken out of it that the harness or memem put in."""
     return _without_slices(_without_tags(_INTERRUPTED.sub("", text))).strip()
 

@@ -69,7 +69,7 @@ _BLOCK = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class TranscriptRow:
     """A line, or what is left of one behind an object; `ended` says whether its newline has been written yet."""
 
     start: int
@@ -81,21 +81,21 @@ class Rows:
     """The rows of a file from an offset on. Those that were taken in vain can be given back."""
 
     def __init__(self, file: BinaryIO, start: int) -> None:
-        self._ahead: deque[Row] = deque()
+        self._ahead: deque[TranscriptRow] = deque()
         self._file = _lines(file, start)
 
-    def take(self) -> Row | None:
+    def take(self) -> TranscriptRow | None:
         return self._ahead.popleft() if self._ahead else next(self._file, None)
 
-    def give_back(self, *rows: Row) -> None:
+    def give_back(self, *rows: TranscriptRow) -> None:
         self._ahead.extendleft(reversed(rows))
 
 
-def _lines(file: BinaryIO, start: int) -> Iterator[Row]:
+def _lines(file: BinaryIO, start: int) -> Iterator[TranscriptRow]:
     file.seek(start)
     while data := file.readline(LONGEST + 1):
         if len(data) <= LONGEST:
-            yield Row(start, data, data.endswith(b"\n"))
+            yield TranscriptRow(start, data, data.endswith(b"\n"))
             start += len(data)
         else:
             size = len(data)
@@ -103,7 +103,7 @@ def _lines(file: BinaryIO, start: int) -> Iterator[Row]:
                 data = file.readline(_BLOCK)
                 size += len(data)
             if data:
-                yield Row(start, PASSED_OVER, True)
+                yield TranscriptRow(start, PASSED_OVER, True)
             start += size
         if not data.endswith(b"\n"):
             return  # the rest of this line may be written at any moment, and is no line of its own
@@ -123,7 +123,7 @@ _INNER = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class JsonObject:
     """An object and the bytes it stands in; `end` is just behind it."""
 
     value: dict[str, Any]
@@ -131,7 +131,7 @@ class Found:
     end: int
 
 
-def objects(file: BinaryIO, start: int = 0) -> Iterator[Found]:
+def objects(file: BinaryIO, start: int = 0) -> Iterator[JsonObject]:
     """Every whole object from an offset on, in order, with never more than a few lines in memory."""
     rows = Rows(file, start)
     while row := rows.take():
@@ -140,7 +140,7 @@ def objects(file: BinaryIO, start: int = 0) -> Iterator[Found]:
             yield found
 
 
-def _side_by_side(row: Row) -> Generator[Found, None, Row]:
+def _side_by_side(row: TranscriptRow) -> Generator[JsonObject, None, TranscriptRow]:
     """The objects that a row begins with; returns what is behind them."""
     text = _text(row.data)
     place, offset = 0, row.start
@@ -149,11 +149,11 @@ def _side_by_side(row: Row) -> Generator[Found, None, Row]:
         first = offset + _size(text[place:begin])
         place, offset = end, first + _size(text[begin:end])
         if isinstance(value, dict):
-            yield Found(value, first, offset)
-    return Row(offset, row.data[offset - row.start :] if begin < len(text) else b"", row.ended)
+            yield JsonObject(value, first, offset)
+    return TranscriptRow(offset, row.data[offset - row.start :] if begin < len(text) else b"", row.ended)
 
 
-def _over_rows(first: Row, rows: Rows) -> Found | None:
+def _over_rows(first: TranscriptRow, rows: Rows) -> JsonObject | None:
     """The object that begins with a row and goes on over the next ones.
 
     When they make none, they are given back, but for those that are of no use to any other object either. When there
@@ -179,16 +179,16 @@ def _over_rows(first: Row, rows: Rows) -> Found | None:
     return None
 
 
-def _joined(held: list[Row], rows: Rows) -> Found | None:
+def _joined(held: list[TranscriptRow], rows: Rows) -> JsonObject | None:
     """The object that rows are together; what is behind it in the last one is given back."""
     start, data = held[0].start, b"".join(row.data for row in held)
-    found = next(_side_by_side(Row(start, data, True)), None)
+    found = next(_side_by_side(TranscriptRow(start, data, True)), None)
     if found:
-        rows.give_back(Row(found.end, data[found.end - start :], held[-1].ended))
+        rows.give_back(TranscriptRow(found.end, data[found.end - start :], held[-1].ended))
     return found
 
 
-def _kept(held: list[Row], since: Collection[int]) -> Iterator[Row]:
+def _kept(held: list[TranscriptRow], since: Collection[int]) -> Iterator[TranscriptRow]:
     """What may still be of use: not the first row, nor any other in which something was opened that never closed. The
     last one is; it was not read to its end."""
     for number, row in enumerate(held):
@@ -196,20 +196,20 @@ def _kept(held: list[Row], since: Collection[int]) -> Iterator[Row]:
         yield from _behind_a_tear(row) if is_lost else [row]
 
 
-def _is_line(row: Row) -> bool:
+def _is_line(row: TranscriptRow) -> bool:
     """Whether a row begins with a line of a transcript, which is never part of an object that began before it."""
     decoded = _value_at(_text(row.data), 0) if row.data.startswith(b"{") else None
     return decoded is not None and _has_type(decoded[0])
 
 
-def _behind_a_tear(row: Row) -> list[Row]:
+def _behind_a_tear(row: TranscriptRow) -> list[TranscriptRow]:
     """The row from that object on which was written right behind a torn one, and ends where the row does."""
     text = _text(row.data)
     for opening in islice(_OPENING.finditer(text, 1), _TRIES):
         decoded = _value_at(text, opening.start())
         if decoded and _has_type(decoded[0]) and _behind_space(text, decoded[1]) == len(text):
             before = _size(text[: opening.start()])
-            return [Row(row.start + before, row.data[before:], row.ended)]
+            return [TranscriptRow(row.start + before, row.data[before:], row.ended)]
     return []
 
 

@@ -20,17 +20,17 @@ from memem.core.conversation import HUMAN, Cursor, Turn
 from memem.core.home import OWN_FOLDER
 from memem.transcript import harness
 from memem.transcript.objects import objects
-from memem.transcript.turns import LONGEST_ITEM, Line, Work, read
+from memem.transcript.turns import LONGEST_ITEM, TranscriptLine, Work, read
 
 CHECKED = 4096
 _SIGNED = 2**63 - 1  # some file systems have larger inodes than a database can hold
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class TranscriptStep:
     """An object of a transcript, and the offset just behind it."""
 
-    line: Line
+    line: TranscriptLine
     end: int
 
 
@@ -48,10 +48,10 @@ def start_of(file: BinaryIO, cursor: Cursor | None) -> int:
     return cursor.offset if cursor_at(file, cursor.offset) == cursor else 0
 
 
-def steps(file: BinaryIO, start: int, session: str) -> Iterator[Step]:
+def steps(file: BinaryIO, start: int, session: str) -> Iterator[TranscriptStep]:
     """One step for each object from an offset on; reading may end behind any of them, and begin there again."""
     for found in objects(file, start):
-        yield Step(read(found.value, session), found.end)
+        yield TranscriptStep(read(found.value, session), found.end)
 
 
 def find_turn(path: Path, uuid: str, around: int = 2) -> tuple[list[Turn], int] | None:
@@ -111,17 +111,17 @@ _THOUGHT, _TEXT = b'"type":"thinking"', b'"type":"text"'
 class Recent(NamedTuple):
     """The last turns, oldest first, and the files that were read or written since the first of them, latest first."""
 
-    said: tuple[Turn, ...] = ()
+    turns: tuple[Turn, ...] = ()
     files: tuple[str, ...] = ()
 
 
 def recent(path: Path, *, turns: int = 4, most_bytes: int = 65_536, unless: str = "") -> Recent:
     """The end of a transcript; nothing when there is none. `unless` is the prompt that is being asked right now."""
-    prompt, found = harness.said(unless), Recent()
+    prompt, found = harness.typed_text(unless), Recent()
     for size in dict.fromkeys((most_bytes, max(most_bytes, WIDER))):
         data, is_whole = _tail(path, size)
         found = _recent(_backwards(data, path.stem), turns, prompt)
-        if is_whole or any(turn.role == HUMAN for turn in found.said):
+        if is_whole or any(turn.role == HUMAN for turn in found.turns):
             break
     return found
 
@@ -138,7 +138,7 @@ def _tail(path: Path, size: int) -> tuple[bytes, bool]:
     return (data.partition(b"\n")[2] if start else data), not start
 
 
-def _backwards(data: bytes, session: str) -> Iterator[Line]:
+def _backwards(data: bytes, session: str) -> Iterator[TranscriptLine]:
     """What the lines mean, the last one first."""
     for row in reversed(data.split(b"\n")):
         is_thought = _THOUGHT in row and _TEXT not in row
@@ -147,7 +147,7 @@ def _backwards(data: bytes, session: str) -> Iterator[Line]:
                 yield read(found.value, session)
 
 
-def _recent(lines: Iterator[Line], turns: int, prompt: str) -> Recent:
+def _recent(lines: Iterator[TranscriptLine], turns: int, prompt: str) -> Recent:
     """Enough turns, and a person's among them: all that Claude says between its tools is about that one."""
     said: list[Turn] = []
     files: dict[str, None] = {}

@@ -12,7 +12,7 @@ from typing import Any
 
 from memem.core.conversation import ASSISTANT, HUMAN, OWN_CALL, Turn
 from memem.core.home import OWN_FOLDER
-from memem.transcript.harness import is_untyped, said, shell_command, slice_ids
+from memem.transcript.harness import is_untyped, shell_command, slice_ids, typed_text
 
 Object = dict[str, Any]
 
@@ -34,7 +34,7 @@ class Work:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class TranscriptLine:
     """What a line means. `injected` are the ids of memories that memem showed here; `own` says that the whole
     conversation is one of memem with a model. `output` is what tools said. `is_sdk`: a program asked, by `claude -p` or
     the Agent SDK; a line that names no entry point, as older versions wrote it, counts as interactive."""
@@ -48,18 +48,20 @@ class Line:
     is_sdk: bool = False
 
 
-def read(value: Object, session: str) -> Line:
+def read(value: Object, session: str) -> TranscriptLine:
     """What an object of a transcript means; `session` is that of an object that names none."""
     kind, blocks = value.get("type"), _blocks(value)
-    line = Line()
+    line = TranscriptLine()
     if value.get("isSidechain"):
         pass  # a conversation of Claude with itself
     elif kind == "user":
-        line = Line(_human(value, blocks, session), _work_of_user(blocks), _ids(_texts(blocks)), output=_output(blocks))
+        line = TranscriptLine(
+            _human(value, blocks, session), _work_of_user(blocks), _ids(_texts(blocks)), output=_output(blocks)
+        )
     elif kind == "assistant":
-        line = Line(_assistant(value, blocks, session), _work_of_assistant(blocks))
+        line = TranscriptLine(_assistant(value, blocks, session), _work_of_assistant(blocks))
     elif kind == "attachment":
-        line = Line(injected=_ids(_attached(value)))
+        line = TranscriptLine(injected=_ids(_attached(value)))
     is_sdk = _word(value, "entrypoint").startswith(_SDK)
     return replace(line, own=_is_own(value, blocks), time=_word(value, "timestamp"), is_sdk=is_sdk)
 
@@ -88,7 +90,7 @@ def _assistant(value: Object, blocks: list[Object], session: str) -> Turn | None
 
 
 def _turn(value: Object, role: str, texts: Iterable[str], session: str) -> Turn | None:
-    text = "\n\n".join(filter(None, map(said, texts)))
+    text = "\n\n".join(filter(None, map(typed_text, texts)))
     if not text:
         return None
     time = _word(value, "timestamp")

@@ -212,7 +212,7 @@ def _conversations(source: Source, tally: Tally) -> Iterator[Item]:
             tally.turns += len(turns)
             tally.tick(min(file.tell() / max(size, 1), 1.0))
             for operation in rules.extract(turns):
-                turn = prompt.quote_source(turns, operation.quote)
+                turn = prompt.find_quoted_turn(turns, operation.quote)
                 if turn:
                     yield _said(conversation.id, operation, turn)
 

@@ -18,7 +18,7 @@ from memem.core.errors import NoteChanged, NotSchema
 from memem.core.memory import ID8, Memory
 from memem.core.project import may_be_mined
 from memem.mine import ask
-from memem.mine.prompt import Prompt, fenced
+from memem.mine.prompt import ModelPrompt, escape_tags
 from memem.pages import choose_playbook, markdown
 from memem.pages.read_playbook import LINE_CHARACTERS, flat, is_theirs, path_of
 from memem.safety import gate
@@ -53,10 +53,10 @@ SCHEMA: Mapping[str, Any] = {
 }
 
 
-def build_question(project: str, memories: Sequence[Memory]) -> Prompt:
+def build_question(project: str, memories: Sequence[Memory]) -> ModelPrompt:
     """The question about the lines that some memories have on a page."""
     told = [f"<line id={memory.id8}>\n{_statement(memory)}\n</line>" for memory in memories]
-    return Prompt(
+    return ModelPrompt(
         _system(), INSTRUCTION, "\n".join([f"{OWN_CALL} version {VERSION}", f"Project: {project}", *told]) + "\n"
     )
 
@@ -80,7 +80,7 @@ def _system() -> str:
 
 
 def _statement(memory: Memory) -> str:
-    return fenced(" ".join(memory.body.split())[:MEMORY_CHARACTERS].replace("<", "‹"))
+    return escape_tags(" ".join(memory.body.split())[:MEMORY_CHARACTERS].replace("<", "‹"))
 
 
 LEAST_SHARE = 0.75
@@ -167,7 +167,7 @@ def refine(ws: Workspace, folder: Path) -> int:
     if not memories or ledger.has_call(today, session) or ledger.limit_reached(today, ask.limits(ws)):
         return 0
     question = build_question(project, list(memories.values()))
-    answer = ask.asked_besides(ws, claude, session, question, SCHEMA, parse_lines)
+    answer = ask.try_model(ws, claude, session, question, SCHEMA, parse_lines)
     if answer is None:
         return 0
     better = _better(memories, answer)

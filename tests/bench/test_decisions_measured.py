@@ -10,11 +10,11 @@ from bench.decisions import above_cosine, at, by_kind, crossed, in_use, point, r
 from bench.prompts import ABSTENTION, OFF_TOPIC, Case
 from memem.core.memory import MOST_HITS, Hit, Memory
 from memem.core.options import OPTIONS
-from memem.inject.confidence import LEAST_COVERAGE, Line, Prompt, Weights
+from memem.inject.confidence import MIN_COVERAGE, EvidenceWeights, PromptFeatures, Thresholds
 
-PROMPT = Prompt(question=False, unknown=0.0, names_unknown=False)
-HALF = Line(0.5, 0.0, 1.0)
-BY_COSINE = Weights(always=-5.0, cosine=10.0)
+PROMPT = PromptFeatures(question=False, unknown=0.0, names_unknown=False)
+HALF = Thresholds(0.5, 0.0, 1.0)
+BY_COSINE = EvidenceWeights(always=-5.0, cosine=10.0)
 """Even at a cosine of one half."""
 
 
@@ -48,7 +48,7 @@ def test_a_point_counts_what_fires_and_what_of_it_is_right() -> None:
 
 
 def test_at_a_line_that_nothing_reaches_nothing_fires() -> None:
-    found = point(FOUR, at(Line(1.0, 0.0, 1.0)), 1.0)
+    found = point(FOUR, at(Thresholds(1.0, 0.0, 1.0)), 1.0)
     assert (found.off_topic, found.answered, found.items, found.characters) == (0, 0, 0, 0)
 
 
@@ -62,13 +62,13 @@ def test_what_would_be_shown_is_what_a_slice_would_show() -> None:
     many = case(*(hit(f"n{number}", 0.9) for number in range(MOST_HITS + 3)))
     assert len(at(HALF)(many)) == MOST_HITS
     behind = case(hit("a", 0.9), hit("b", 0.9, score=0.2))
-    assert [each.id for each in at(Line(0.5, 0.5, 1.0))(behind)] == ["a"]
+    assert [each.id for each in at(Thresholds(0.5, 0.5, 1.0))(behind)] == ["a"]
     twice = case(*(Hit(Memory(name, "t", "The same."), "x", 1.0, helps=0.9, named=True) for name in "ab"))
     assert len(at(HALF)(twice)) == 1
 
 
 def test_what_words_hardly_speak_for_would_not_be_shown() -> None:
-    hardly = {"coverage": LEAST_COVERAGE - 0.01}
+    hardly = {"coverage": MIN_COVERAGE - 0.01}
     found = case(hit("words", 0.9, **hardly), hit("near", 0.9, cosine=0.6, **hardly), hit("name", 0.9, named=True))
     assert [each.id for each in at(HALF)(found)] == ["near", "name"]
 
@@ -104,7 +104,7 @@ def cases_with_cosines(cosines: Sequence[float], *, wanted: bool) -> list[Case]:
 
 
 def likely(cosine: float) -> float:
-    (judged,) = at(Line(0.0, 0.0, 1.0), BY_COSINE)(case(hit("a", None, cosine=cosine)))
+    (judged,) = at(Thresholds(0.0, 0.0, 1.0), BY_COSINE)(case(hit("a", None, cosine=cosine)))
     assert judged.helps is not None
     return judged.helps
 
@@ -161,7 +161,7 @@ def test_every_fold_is_trained_on_prompts_of_both_sorts_and_never_on_its_own(
 ) -> None:
     seen: list[tuple[int, int]] = []
 
-    def fit(cases: Sequence[Case], *_: object) -> Weights:
+    def fit(cases: Sequence[Case], *_: object) -> EvidenceWeights:
         seen.append((sum(each.wanted for each in cases), len(cases)))
         return BY_COSINE
 

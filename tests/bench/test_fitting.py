@@ -10,9 +10,9 @@ from bench import fitting
 from bench.prompts import Case
 from memem.core.memory import Hit, Memory
 from memem.inject import confidence
-from memem.inject.confidence import Evidence, Prompt, Weights
+from memem.inject.confidence import Evidence, EvidenceWeights, PromptFeatures
 
-PUT_IN = Weights(always=-3.0, cosine=6.0, coverage=4.0, unknown=-4.0, unknown_name=-2.0)
+PUT_IN = EvidenceWeights(always=-3.0, cosine=6.0, coverage=4.0, unknown=-4.0, unknown_name=-2.0)
 NOTHING_HELD: dict[str, float] = {}
 
 
@@ -21,7 +21,7 @@ def hit(name: str = "a", **fields: Any) -> Hit:
 
 
 def case(*hits: Hit, right: tuple[str, ...] = (), wanted: bool | None = None, **prompt: Any) -> Case:
-    told = Prompt(**{"question": False, "unknown": 0.0, "names_unknown": False} | prompt)
+    told = PromptFeatures(**{"question": False, "unknown": 0.0, "names_unknown": False} | prompt)
     is_wanted = bool(right) if wanted is None else wanted
     return Case("", "task", told, hits, frozenset(right), is_wanted)
 
@@ -99,7 +99,7 @@ def test_of_a_prompt_that_wants_nothing_the_best_memory_counts_and_of_another_th
 
 
 def test_odds_are_the_weights_times_the_evidence() -> None:
-    assert fitting.odds(Weights(always=1, cosine=2, name=3), Evidence(cosine=0.5, name=1)) == 5
+    assert fitting.odds(EvidenceWeights(always=1, cosine=2, name=3), Evidence(cosine=0.5, name=1)) == 5
 
 
 @pytest.mark.parametrize("likely", [0.01, 0.2, 0.5, 0.99])
@@ -108,7 +108,7 @@ def test_log_odds_say_how_likely(likely: float) -> None:
 
 
 def test_calibrated_weights_keep_the_order_and_are_right_as_often_as_they_say(cases: list[Case]) -> None:
-    weights = Weights(always=9.0, cosine=30.0, coverage=20.0, unknown=-20.0)
+    weights = EvidenceWeights(always=9.0, cosine=30.0, coverage=20.0, unknown=-20.0)
     calibrated = fitting.calibrated(weights, cases)
     seen = [(case, confidence.evidence(case.hits[0], case.prompt)) for case in cases]
     before = [fitting.odds(weights, each) for _, each in seen]

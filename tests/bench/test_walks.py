@@ -52,7 +52,7 @@ def test_every_path_is_walked_from_its_door_to_its_end() -> None:
     walks = {walk.path: walk for walk in measure(ROOT, "")}
     assert set(walks) == set(OF_0_8)
     called = {path: {function for _, function in walk.calls} for path, walk in walks.items()}
-    assert {"doors/hook/client.py:main", "inject/slice.py:slice_for"} <= called["prompt to slice"]
+    assert {"doors/hook/client.py:main", "inject/slice.py:build_slice"} <= called["prompt to slice"]
     assert {"doors/mcp/answers.py:memory_search", "search/find.py:search"} <= called["memory_search"]
     assert {"doors/cli/notes/save.py:run", "notes/write.py:put"} <= called["memem save"]
     assert {"doors/hook/command.py:take_letters", "mine/drain.py:drain", "notes/write.py:put"} <= called["Stop to note"]

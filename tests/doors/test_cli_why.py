@@ -14,7 +14,7 @@ SIGNING = Memory("3f2c9a1e-8d1b-4c55-9a43-1f0e6f0d7a11", "Signing", "Tokens are 
 
 def show(ws: Workspace, session: str, confidence: float | None = 0.8) -> None:
     hit = Hit(SIGNING, "a.md", 0.9, terms=("rs256",), helps=confidence)
-    receipts.record(ws, Slice("text", (hit,), "", "shop", "", session), prompt="x", line=0.5)
+    receipts.record(ws, Slice("text", (hit,), "", "shop", "", session), prompt="x", threshold=0.5)
 
 
 @pytest.fixture
@@ -119,4 +119,4 @@ def test_python_gives_the_same_decision(mem: MemoryHome, ws: Workspace) -> None:
         show(ws, session)
     decision = mem.last_decision("s1")
     assert decision.receipt
-    assert (decision.receipt.session, decision) == ("s1", receipts.last(ws, "s1"))
+    assert (decision.receipt.session, decision) == ("s1", receipts.last_decision(ws, "s1"))

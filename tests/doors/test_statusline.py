@@ -191,7 +191,7 @@ def test_a_session_start_brings_it_up_to_date(ws: Workspace, folder: Path) -> No
 def test_mining_brings_it_up_to_date(ws: Workspace, folder: Path) -> None:
     writer.note_session(ws, folder)
     save.save(ws, "The API listens on 8443.", title="API port", project="shop-api")
-    drain.note_mined(ws, Mined("s1", "/s1.jsonl"))
+    drain.log_result(ws, Mined("s1", "/s1.jsonl"))
     assert "learned: API port" in shown(ws, folder)
 
 

@@ -11,7 +11,7 @@ from syrupy.assertion import SnapshotAssertion
 from memem.core.errors import Busy, VaultMissing
 from memem.core.memory import PINNED_MAX_CHARACTERS, PINNED_MAX_NOTES, Memory
 from memem.inject import notices, prompt, session_start
-from memem.inject.prompt import Asked
+from memem.inject.prompt import PromptRequest
 from memem.notes import review, save
 from memem.safety import quote
 from memem.search import find, meaning, rebuild, refresh
@@ -398,7 +398,7 @@ def test_a_convention_that_is_told_in_part_may_still_be_shown_whole(ws: Workspac
     body = "The walrus tables are migrated by hand. " + "Every step is written down. " * 12 + "The end of it."
     kept(ws, 1, body, title="Walrus migrations", layer=1)
     assert "The end of it." not in brief(ws, shop)
-    found = prompt.for_prompt(ws, Asked("how are the walrus tables migrated by hand?", shop, "s1"))
+    found = prompt.slice_prompt(ws, PromptRequest("how are the walrus tables migrated by hand?", shop, "s1"))
     assert "The end of it." in found.text
 
 
@@ -466,7 +466,7 @@ def test_while_the_index_is_being_made_only_that_is_said(
     assert text == quote.page((quote.WORKING, facts))
     assert session_start.banner(ws, cwd=shop) == "memem: the index is being built · mining off (/memem-mine)"
     assert not ws.contexts.has_session("s1")
-    assert harness.said(text) == ""
+    assert harness.typed_text(text) == ""
 
 
 def test_the_banner_counts_memories_and_says_whether_mining_is_on(ws: Workspace, shop: Path) -> None:
@@ -502,8 +502,8 @@ def test_nothing_of_a_briefing_is_ever_taken_for_what_somebody_said(meant: Works
     text = brief(ws, shop, source="compact")
     for heading in (quote.WORKING, session_start.CONVENTIONS, session_start.EARLIER):
         assert heading in text
-    assert harness.said(text) == ""
-    assert harness.said(f"Use tabs.\n{text}\nAnd spaces.") == "Use tabs.\nAnd spaces."
+    assert harness.typed_text(text) == ""
+    assert harness.typed_text(f"Use tabs.\n{text}\nAnd spaces.") == "Use tabs.\nAnd spaces."
     assert len(set(harness.slice_ids(text))) == text.count(" · **")
 
 

@@ -96,7 +96,7 @@ def test_a_persons_own_line_is_not_told_as_the_words_of_the_memory_above_it(ws: 
         "   > But never on Fridays.",
     ]
     assert set(harness.slice_ids(text)) == {"00000001"}
-    assert harness.said(text) == ""
+    assert harness.typed_text(text) == ""
 
 
 def test_the_whole_stays_under_8_000_characters_with_a_full_playbook(ws: Workspace, shop: Path) -> None:
@@ -152,7 +152,7 @@ def test_what_a_memory_says_stays_in_its_place(ws: Workspace, shop: Path, text: 
     assert [line for line in lines if not LINE.fullmatch(line)] == []
     assert not re.search(r"<[A-Za-z/!?]", told)
     assert set(harness.slice_ids(told)) == {"00000001"}
-    assert harness.said(told) == ""
+    assert harness.typed_text(told) == ""
 
 
 def test_it_is_read_without_a_scan_a_search_or_numpy(

@@ -1,5 +1,6 @@
 """Silence is the default: a memory is shown unasked only when it is likely enough to help, each on its own."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,22 +17,24 @@ from memem.inject.confidence import (
     FAR_BEHIND,
     FEW_WORDS,
     FOREIGN,
-    LEAST_COVERAGE,
-    LONGEST_QUESTION,
+    MAX_QUESTION_WORDS,
     MEANING,
+    MIN_COVERAGE,
     UNSURE,
-    Line,
-    Prompt,
-    Weights,
+    EvidenceWeights,
+    PromptFeatures,
+    Thresholds,
 )
 from memem.search.query import SearchMatches, Term
 from tests.builders import examples
 
 MEMORY = Memory(id="3f2c9a1e", title="t", body="b")
-ASKING, ORDERING = Prompt(True, 0.0, False), Prompt(False, 0.0, False)
+ASKING, ORDERING = PromptFeatures(True, 0.0, False), PromptFeatures(False, 0.0, False)
 DEFAULTS = {option.key: float(option.default) for option in OPTIONS if option.key.startswith("recall_")}
-IN_USE = Line(DEFAULTS["recall_min_confidence"], DEFAULTS["recall_min_item_score"], DEFAULTS["recall_oov_threshold"])
-ANYTHING = Line(0.0, 0.0, 1.0)
+IN_USE = Thresholds(
+    DEFAULTS["recall_min_confidence"], DEFAULTS["recall_min_item_score"], DEFAULTS["recall_oov_threshold"]
+)
+ANYTHING = Thresholds(0.0, 0.0, 1.0)
 
 QUESTIONS = """
     how are tokens signed? | how are tokens signed | What's the port of staging | whats the port | which port |
@@ -55,14 +58,18 @@ def hit(name: str = "a", score: float = 1.0, **fields: Any) -> Hit:
     return Hit(replace(MEMORY, id=name), f"{name}.md", score, **fields)
 
 
-def likely(one: Hit, prompt: Prompt = ASKING) -> float:
-    (judged,) = confidence.judged([one], prompt)
+def likely(one: Hit, prompt: PromptFeatures = ASKING) -> float:
+    (judged,) = confidence.rate_hits([one], prompt)
     assert judged.helps is not None
     return judged.helps
 
 
-def shown(*hits: Hit, prompt: Prompt = ASKING, line: Line = IN_USE) -> list[str]:
-    return [each.id for each in confidence.deserving(confidence.judged(hits, prompt), prompt, line)]
+def shown(*hits: Hit, prompt: PromptFeatures = ASKING, line: Thresholds = IN_USE) -> list[str]:
+    return [each.id for each in passing(confidence.rate_hits(hits, prompt), prompt, line)]
+
+
+def passing(hits: Sequence[Hit], prompt: PromptFeatures, line: Thresholds) -> list[Hit]:
+    return [each for each in confidence.apply_thresholds(hits, prompt, line) if not each.kept_out]
 
 
 # --- what a prompt says of itself ---------------------------------------------------------------------------------
@@ -84,7 +91,7 @@ def test_who_orders_does_not_ask(prompt: str) -> None:
         "where is the bug\nTraceback (most recent call last):\n  File main.py, line 3",
         "what happened here:\n\n    error 500",
         "How to install\n==============\nRun make.",
-        "what the customer wrote " + "and wrote " * LONGEST_QUESTION,
+        "what the customer wrote " + "and wrote " * MAX_QUESTION_WORDS,
     ],
 )
 def test_what_was_pasted_is_no_question_because_it_begins_like_one(pasted: str) -> None:
@@ -93,8 +100,8 @@ def test_what_was_pasted_is_no_question_because_it_begins_like_one(pasted: str) 
 
 
 def test_a_question_may_have_so_many_words() -> None:
-    assert confidence.is_question("what " * LONGEST_QUESTION)
-    assert not confidence.is_question("what " * (LONGEST_QUESTION + 1))
+    assert confidence.is_question("what " * MAX_QUESTION_WORDS)
+    assert not confidence.is_question("what " * (MAX_QUESTION_WORDS + 1))
 
 
 @given(st.text(max_size=80))
@@ -106,8 +113,10 @@ def test_any_prompt_asks_or_does_not_and_a_mark_at_its_end_makes_it_ask(prompt: 
 def test_a_prompt_is_read_with_what_was_found_for_it() -> None:
     known, missing = Term("walrus"), Term("ops-4821", literal=True)
     found = SearchMatches((), {known: 1, missing: 0}, 100)
-    assert confidence.read("where is the walrus", found) == Prompt(True, found.unknown_share, names_unknown=True)
-    assert confidence.read("feed the walrus", replace(found, frequencies={known: 1})) == ORDERING
+    assert confidence.describe_prompt("where is the walrus", found) == PromptFeatures(
+        True, found.unknown_share, names_unknown=True
+    )
+    assert confidence.describe_prompt("feed the walrus", replace(found, frequencies={known: 1})) == ORDERING
 
 
 # --- how likely ---------------------------------------------------------------------------------------------------
@@ -124,18 +133,18 @@ _hits = st.builds(
     st.booleans(),
     st.booleans(),
 )
-_prompts = st.builds(Prompt, st.booleans(), _share, st.booleans(), st.integers(0, 2 * ENOUGH_NOTES))
+_prompts = st.builds(PromptFeatures, st.booleans(), _share, st.booleans(), st.integers(0, 2 * ENOUGH_NOTES))
 
 
 @given(_hits, _prompts)
-def test_a_confidence_is_a_probability(one: Hit, prompt: Prompt) -> None:
+def test_a_confidence_is_a_probability(one: Hit, prompt: PromptFeatures) -> None:
     assert 0 <= likely(one, prompt) <= 1
 
 
 @settings(max_examples=examples(150))
 @given(_hits, _prompts, _share, st.floats(min_value=-1, max_value=1))
 def test_more_evidence_never_makes_a_memory_less_likely(
-    one: Hit, prompt: Prompt, coverage: float, cosine: float
+    one: Hit, prompt: PromptFeatures, coverage: float, cosine: float
 ) -> None:
     richer = [
         replace(one, coverage=max(one.coverage, coverage)),
@@ -149,7 +158,7 @@ def test_more_evidence_never_makes_a_memory_less_likely(
 
 @given(_hits, _prompts, _share)
 def test_a_question_is_worth_more_than_an_order_and_what_is_unknown_less(
-    one: Hit, prompt: Prompt, unknown: float
+    one: Hit, prompt: PromptFeatures, unknown: float
 ) -> None:
     assert likely(one, replace(prompt, question=True)) >= likely(one, replace(prompt, question=False))
     more = replace(prompt, unknown=max(prompt.unknown, unknown))
@@ -177,7 +186,7 @@ def test_a_weight_speaks_for_what_it_should_or_against_it() -> None:
         assert weights.question > 0 > weights.always
         assert weights.unknown < 0 > weights.unknown_name
     assert MEANING.cosine > 0 == BY_WORDS.cosine
-    assert isinstance(MEANING, Weights)
+    assert isinstance(MEANING, EvidenceWeights)
 
 
 # --- what may be shown --------------------------------------------------------------------------------------------
@@ -188,7 +197,7 @@ SAID: dict[str, Any] = {"terms": ("walrus", "pier", "harbour"), "coverage": 1.0}
 
 @pytest.mark.parametrize("evidence", [NEAR, SAID])
 @pytest.mark.parametrize("prompt", [ASKING, ORDERING])
-def test_at_the_line_in_use_what_plainly_answers_is_shown(evidence: dict[str, Any], prompt: Prompt) -> None:
+def test_at_the_line_in_use_what_plainly_answers_is_shown(evidence: dict[str, Any], prompt: PromptFeatures) -> None:
     assert shown(hit(**evidence), prompt=prompt) == ["a"]
 
 
@@ -202,7 +211,7 @@ def test_at_the_line_in_use_what_plainly_answers_is_shown(evidence: dict[str, An
 )
 @pytest.mark.parametrize("prompt", [ASKING, ORDERING])
 def test_at_the_line_in_use_what_has_little_to_do_with_the_prompt_is_not(
-    evidence: dict[str, Any], prompt: Prompt
+    evidence: dict[str, Any], prompt: PromptFeatures
 ) -> None:
     assert shown(hit(**evidence), prompt=prompt) == []
 
@@ -218,13 +227,13 @@ def test_a_high_score_alone_never_speaks() -> None:
 
 @pytest.mark.parametrize("line", [0.0, 0.2, 0.5, 0.9, 1.0])
 def test_less_likely_than_the_line_nothing_is_shown(line: float) -> None:
-    hits = confidence.judged([hit(str(at), cosine=at / 10) for at in range(11)], ASKING)
-    kept = confidence.deserving(hits, ASKING, Line(line, 0.0, 1.0))
+    hits = confidence.rate_hits([hit(str(at), cosine=at / 10) for at in range(11)], ASKING)
+    kept = passing(hits, ASKING, Thresholds(line, 0.0, 1.0))
     assert kept == [each for each in hits if each.helps is not None and each.helps >= line]
 
 
 def test_a_hit_that_nobody_judged_is_not_shown() -> None:
-    assert confidence.deserving([hit(**NEAR)], ASKING, IN_USE) == []
+    assert passing([hit(**NEAR)], ASKING, IN_USE) == []
 
 
 @pytest.mark.parametrize(
@@ -238,7 +247,7 @@ def test_what_has_too_small_a_part_of_the_best_score_is_not_shown(least: float, 
 @pytest.mark.parametrize(("most", "expected"), [(0.6, []), (0.61, ["a", "b"]), (1.0, ["a", "b"])])
 def test_a_prompt_that_is_mostly_unknown_gets_nothing(most: float, expected: list[str]) -> None:
     prompt = replace(ASKING, unknown=0.61)
-    assert shown(hit("a", **NEAR), hit("b", **SAID), prompt=prompt, line=Line(0.0, 0.0, most)) == expected
+    assert shown(hit("a", **NEAR), hit("b", **SAID), prompt=prompt, line=Thresholds(0.0, 0.0, most)) == expected
 
 
 def test_unless_it_names_a_memory_which_alone_is_shown() -> None:
@@ -256,38 +265,38 @@ _scored = st.lists(st.tuples(_hits, _share), max_size=5).map(
 )
 
 
-def sifted(hits: list[Hit], prompt: Prompt, line: Line = IN_USE) -> list[Hit]:
-    return confidence.sifted(confidence.judged(hits, prompt), prompt, line)
+def rated(hits: list[Hit], prompt: PromptFeatures, line: Thresholds = IN_USE) -> list[Hit]:
+    return confidence.apply_thresholds(confidence.rate_hits(hits, prompt), prompt, line)
 
 
 @settings(max_examples=examples(150))
 @given(_scored, _hits, _prompts, _share)
 def test_a_memory_that_scores_lower_than_all_never_changes_what_becomes_of_the_others(
-    hits: list[Hit], another: Hit, prompt: Prompt, share: float
+    hits: list[Hit], another: Hit, prompt: PromptFeatures, share: float
 ) -> None:
     weakest = replace(another, score=share * min((each.score for each in hits), default=1.0), path="weakest")
-    assert sifted([*hits, weakest], prompt)[:-1] == sifted(hits, prompt)
+    assert rated([*hits, weakest], prompt)[:-1] == rated(hits, prompt)
 
 
 @settings(max_examples=examples(150))
 @given(_scored, _hits, _prompts, st.sampled_from([UNSURE, FOREIGN, FEW_WORDS, FAR_BEHIND]))
 @example([hit(score=0.1, cosine=0.7, coverage=0.8)], hit(cosine=0.1), ASKING, UNSURE)
 def test_a_memory_that_is_not_shown_itself_never_changes_what_becomes_of_the_others(
-    hits: list[Hit], another: Hit, prompt: Prompt, why: str
+    hits: list[Hit], another: Hit, prompt: PromptFeatures, why: str
 ) -> None:
     """However well it scores: a text that has most of the words and answers nothing keeps nobody out."""
-    together = sifted([*hits, replace(another, path="another")], prompt)
+    together = rated([*hits, replace(another, path="another")], prompt)
     assume(together[-1].kept_out == why)
-    assert together[:-1] == sifted(hits, prompt)
+    assert together[:-1] == rated(hits, prompt)
 
 
 @settings(max_examples=examples(150))
 @given(_scored, _hits, _prompts)
 def test_the_most_that_a_stronger_one_can_do_is_to_leave_another_far_behind(
-    hits: list[Hit], another: Hit, prompt: Prompt
+    hits: list[Hit], another: Hit, prompt: PromptFeatures
 ) -> None:
     strongest = replace(another, score=1.0, path="strongest")
-    for before, after in zip(sifted(hits, prompt), sifted([*hits, strongest], prompt)[:-1], strict=True):
+    for before, after in zip(rated(hits, prompt), rated([*hits, strongest], prompt)[:-1], strict=True):
         assert after == before or (after == replace(before, kept_out=FAR_BEHIND) and not before.kept_out)
 
 
@@ -300,32 +309,31 @@ def test_the_most_that_a_stronger_one_can_do_is_to_leave_another_far_behind(
         ({"cosine": 0.1}, 0.0, UNSURE),
         ({"cosine": 0.1}, 1.0, UNSURE),
         (NEAR, 0.9, FOREIGN),
-        ({"terms": ("walrus", "pier", "harbour", "herring"), "coverage": LEAST_COVERAGE - 0.01}, 0.0, FEW_WORDS),
+        ({"terms": ("walrus", "pier", "harbour", "herring"), "coverage": MIN_COVERAGE - 0.01}, 0.0, FEW_WORDS),
         (NEAR | {"score": 0.1}, 0.0, FAR_BEHIND),
         (NEAR, 0.0, ""),
     ],
 )
 def test_what_is_not_shown_bears_the_reason(fields: dict[str, Any], unknown: float, why: str) -> None:
     prompt = replace(ASKING, unknown=unknown)
-    line = Line(0.4, 0.5, 0.8)
+    line = Thresholds(0.4, 0.5, 0.8)
     best = hit("best", named=True, **NEAR)
     one = hit(**fields)
-    assert [each.kept_out for each in sifted([best, one], prompt, line)] == ["", why]
+    assert [each.kept_out for each in rated([best, one], prompt, line)] == ["", why]
 
 
 @given(_scored, _prompts)
-def test_those_that_deserve_it_are_those_without_a_reason_against_them(hits: list[Hit], prompt: Prompt) -> None:
-    judged = confidence.judged(hits, prompt)
-    marked = confidence.sifted(judged, prompt, IN_USE)
-    assert confidence.deserving(judged, prompt, IN_USE) == [each for each in marked if not each.kept_out]
+def test_thresholds_only_add_reasons(hits: list[Hit], prompt: PromptFeatures) -> None:
+    judged = confidence.rate_hits(hits, prompt)
+    marked = confidence.apply_thresholds(judged, prompt, IN_USE)
     assert [replace(each, kept_out="") for each in marked] == judged
 
 
 @pytest.mark.parametrize("words", [{"cosine": None}, {"cosine": 0.9, "understood": False}])
 def test_where_words_decide_alone_a_memory_holds_some_part_of_the_prompt_or_is_named(words: dict[str, Any]) -> None:
-    few = hit(coverage=LEAST_COVERAGE - 0.001, terms=("walrus",), **words)
+    few = hit(coverage=MIN_COVERAGE - 0.001, terms=("walrus",), **words)
     assert shown(few, line=ANYTHING) == []
-    assert shown(replace(few, coverage=LEAST_COVERAGE), line=ANYTHING) == ["a"]
+    assert shown(replace(few, coverage=MIN_COVERAGE), line=ANYTHING) == ["a"]
     assert shown(replace(few, named=True), line=ANYTHING) == ["a"]
     assert shown(replace(few, cosine=0.0, understood=True), line=ANYTHING) == ["a"]
 
@@ -337,11 +345,11 @@ def test_where_words_decide_alone_a_memory_holds_some_part_of_the_prompt_or_is_n
     ("notes", "foreign"), [(0, 0.0), (1, 0.008), (50, 0.4), (ENOUGH_NOTES, 0.8), (10 * ENOUGH_NOTES, 0.8)]
 )
 def test_what_is_unknown_says_as_much_as_there_are_notes_to_know_it_from(notes: int, foreign: float) -> None:
-    assert Prompt(True, 0.8, False, notes).foreign == pytest.approx(foreign)
+    assert PromptFeatures(True, 0.8, False, notes).foreign == pytest.approx(foreign)
 
 
 def test_in_a_small_vault_a_prompt_of_unknown_words_is_answered() -> None:
-    small, large = (Prompt(True, 0.95, False, notes) for notes in (10, ENOUGH_NOTES))
+    small, large = (PromptFeatures(True, 0.95, False, notes) for notes in (10, ENOUGH_NOTES))
     near = hit(cosine=0.6, terms=("walrus",), coverage=0.3)
     assert likely(near, small) > likely(near, large)
     assert (shown(near, prompt=small), shown(near, prompt=large)) == (["a"], [])
@@ -349,7 +357,9 @@ def test_in_a_small_vault_a_prompt_of_unknown_words_is_answered() -> None:
 
 def test_where_words_decide_alone_what_is_unknown_counts_in_full() -> None:
     said = hit(terms=("walrus",), coverage=0.3)
-    assert likely(said, Prompt(True, 0.7, False, 3)) == likely(said, Prompt(True, 0.7, False, 10 * ENOUGH_NOTES))
+    assert likely(said, PromptFeatures(True, 0.7, False, 3)) == likely(
+        said, PromptFeatures(True, 0.7, False, 10 * ENOUGH_NOTES)
+    )
 
 
 # --- files --------------------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ import pytest
 from memem.core.errors import ModelError
 from memem.core.memory import Hit, Memory
 from memem.inject import slice
-from memem.inject.slice import focused
+from memem.inject.slice import choose_passages
 from memem.notes import write
 from memem.search.encoders import encode
 from memem.workspace import Workspace
@@ -27,7 +27,7 @@ def hit(body: str = LONG, title: str = "Harbour", **fields: Any) -> Hit:
 
 
 def passage(ws: Workspace, query: str, one: Hit) -> str:
-    (found,) = focused(ws, query, [one], MOST)
+    (found,) = choose_passages(ws, query, [one], MOST)
     return found.passage
 
 
@@ -41,7 +41,7 @@ def encoded(meant: Workspace) -> Workspace:
 
 def test_a_short_memory_is_left_as_it_is(ws: Workspace) -> None:
     short = hit("x" * MOST, terms=("x",))
-    assert focused(ws, "x", [short], MOST) == [short]
+    assert choose_passages(ws, "x", [short], MOST) == [short]
 
 
 def test_by_words_it_is_the_passage_that_has_most_of_them(ws: Workspace) -> None:
@@ -95,20 +95,20 @@ def test_a_passage_that_begins_like_its_title_keeps_its_beginning(ws: Workspace)
 
 
 def test_the_slice_shows_the_passage_and_not_the_beginning(encoded: Workspace) -> None:
-    found = slice.slice_for(encoded, "is the lorry repaired every autumn?", cwd=encoded.settings.vault, project="zoo")
+    found = slice.build_slice(encoded, "is the lorry repaired every autumn?", cwd=encoded.settings.vault, project="zoo")
     assert f"   > […] {MIDDLE}" in found.text
     assert "The harbour has a long history" not in found.text
 
 
 def test_without_a_model_the_slice_shows_it_too(ws: Workspace) -> None:
     write.keep(ws, hit().memory)
-    found = slice.slice_for(ws, "is the lorry repaired every autumn?", cwd=ws.settings.vault, project="zoo")
+    found = slice.build_slice(ws, "is the lorry repaired every autumn?", cwd=ws.settings.vault, project="zoo")
     assert f"   > […] {MIDDLE}" in found.text
     assert found.hits[0].passage in LONG
 
 
 def test_an_endless_prompt_is_encoded_once_also_for_a_long_memory(encoded: Workspace, encoder: FakeEncoder) -> None:
     prompt = "is the lorry repaired every autumn by the crew? " * 300
-    found = slice.slice_for(encoded, prompt, cwd=encoded.settings.vault, project="zoo")
+    found = slice.build_slice(encoded, prompt, cwd=encoded.settings.vault, project="zoo")
     assert MIDDLE in found.hits[0].passage
     assert len(encoder.queries) == 1

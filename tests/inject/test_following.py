@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memem.inject.prompt_kinds import MOST_SIGNS, MOST_WORDS, SEARCHED, refers_back, resolved
+from memem.inject.prompt_kinds import MOST_SIGNS, MOST_WORDS, SEARCHED, add_referent, refers_back
 
 FOLLOWING = """
     and the other one? | and the admin page? | ok, and on mobile? | what about staging | how about the worker? |
@@ -85,20 +85,20 @@ def test_any_prompt_can_be_judged_and_capitals_do_not_matter(prompt: str) -> Non
 def test_the_search_begins_with_the_prompt_and_goes_on_with_what_it_refers_to() -> None:
     before = ["cap the refunds", "Refunds above 500 need an approval."]
     expected = "and the big ones?\ncap the refunds\nRefunds above 500 need an approval."
-    assert resolved(" and the\nbig ones? ", before) == expected
+    assert add_referent(" and the\nbig ones? ", before) == expected
 
 
 def test_with_nothing_before_it_a_prompt_is_searched_for_as_it_is() -> None:
-    assert resolved("and the big ones?", []) == "and the big ones?"
+    assert add_referent("and the big ones?", []) == "and the big ones?"
 
 
 def test_the_only_thing_that_was_said_is_referred_to() -> None:
-    assert resolved("and now?", ["cap the refunds"]) == "and now?\ncap the refunds"
+    assert add_referent("and now?", ["cap the refunds"]) == "and now?\ncap the refunds"
 
 
 def test_a_nod_is_not_what_is_referred_to() -> None:
     before = ["cap the refunds", "Shall I add the bulk variant?", "yes please", "Done."]
-    assert resolved("why?", before) == "why?\nShall I add the bulk variant?\nDone."
+    assert add_referent("why?", before) == "why?\nShall I add the bulk variant?\nDone."
 
 
 def test_code_tables_and_lists_of_files_are_left_out() -> None:
@@ -118,12 +118,12 @@ func secret() {}
 1. The limit is 500.
 ```
 never closed"""
-    assert resolved("why?", [answer]) == "why?\nDone I moved the check into charge: The limit is 500."
+    assert add_referent("why?", [answer]) == "why?\nDone I moved the check into charge: The limit is 500."
 
 
 def test_of_a_long_answer_the_beginning_and_the_end_are_taken() -> None:
     answer = "First the beginning. " + "filler words " * 100 + "And at last the end?"
-    text = resolved("why?", ["cap the refunds", answer])
+    text = add_referent("why?", ["cap the refunds", answer])
     assert text.startswith("why?\ncap the refunds\nFirst the beginning. filler")
     assert " … " in text
     assert text.endswith("And at last the end?")
@@ -131,20 +131,20 @@ def test_of_a_long_answer_the_beginning_and_the_end_are_taken() -> None:
 
 
 def test_of_a_long_question_only_the_beginning_leaves_room_for_the_answer() -> None:
-    text = resolved("why?", ["question " * 100, "the answer"])
+    text = add_referent("why?", ["question " * 100, "the answer"])
     assert text.endswith("question\nthe answer")
     assert len(text) <= SEARCHED
 
 
 def test_a_script_without_spaces_is_cut_anywhere() -> None:
-    text = resolved("那个呢", ["数据库" * 100, "部署" * 200])
+    text = add_referent("那个呢", ["数据库" * 100, "部署" * 200])
     assert text.startswith("那个呢\n数据库数据库")
     assert text.endswith("部署部署")
     assert SEARCHED - 20 < len(text) <= SEARCHED
 
 
 def test_a_word_longer_than_its_room_is_left_out() -> None:
-    assert resolved("why?", ["x" * 1_000, "the answer"]) == "why?\nthe answer"
+    assert add_referent("why?", ["x" * 1_000, "the answer"]) == "why?\nthe answer"
 
 
 WORDS = st.lists(st.sampled_from(["alpha", "beta", "gamma", "delta-epsilon"]), min_size=1, max_size=120).map(" ".join)
@@ -152,7 +152,7 @@ WORDS = st.lists(st.sampled_from(["alpha", "beta", "gamma", "delta-epsilon"]), m
 
 @given(WORDS, st.lists(WORDS, max_size=4))
 def test_no_word_is_cut_and_the_bound_is_kept(prompt: str, before: list[str]) -> None:
-    text = resolved(prompt[:100], before)
+    text = add_referent(prompt[:100], before)
     assert len(text) <= SEARCHED
     said = {word for each in before for word in each.split()} | set(prompt[:100].split()) | {"…"}
     assert set(text.split()) <= said
@@ -160,4 +160,4 @@ def test_no_word_is_cut_and_the_bound_is_kept(prompt: str, before: list[str]) ->
 
 @given(st.text(max_size=500), st.lists(st.text(max_size=900), max_size=4))
 def test_anything_can_be_resolved(prompt: str, before: list[str]) -> None:
-    assert len(resolved(prompt, before)) <= SEARCHED
+    assert len(add_referent(prompt, before)) <= SEARCHED

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from memem.core.memory import MOST_HITS, PINNED_MAX_CHARACTERS, PINNED_MAX_NOTES, Hit, Memory
 from memem.core.options import OPTIONS
-from memem.inject.pack import SHORTER, Packed, distinct, pack
+from memem.inject.pack import SHORTER, PackedSlice, drop_repeats, pack
 from memem.safety import quote
 from tests.builders import examples
 
@@ -30,11 +30,11 @@ def hits(*memories: Memory) -> list[Hit]:
     return [Hit(each, f"{each.id}.md", 1.0) for each in memories]
 
 
-def numbers(packed: Packed) -> list[int]:
+def numbers(packed: PackedSlice) -> list[int]:
     return [int(line.split(".")[0]) for line in packed.text.splitlines() if re.match(r"[0-9]+\. ", line)]
 
 
-def pins(packed: Packed) -> int:
+def pins(packed: PackedSlice) -> int:
     return packed.text.count("\n- Pinned · ")
 
 
@@ -120,7 +120,7 @@ def test_the_first_is_cut_shorter_where_there_is_no_room_for_its_share(most: int
 def test_what_has_no_room_even_so_is_not_shown() -> None:
     (found,) = hits(memory(1, "word " * 2_000))
     budget = len(quote.document(FACTS, [quote.item(1, found, "shop", min(SHORTER))])) - 1
-    assert pack([found], [], FACTS, "shop", budget) == Packed(quote.document(FACTS, []), ())
+    assert pack([found], [], FACTS, "shop", budget) == PackedSlice(quote.document(FACTS, []), ())
 
 
 def test_those_after_the_first_are_not_cut_shorter() -> None:
@@ -138,7 +138,7 @@ def test_where_the_best_has_no_room_at_all_the_next_comes_first_and_is_cut_in_it
 
 def test_nothing_at_all_is_still_a_slice() -> None:
     packed = pack([], [], FACTS, "shop", USUAL)
-    assert packed == Packed(quote.document(FACTS, []), ())
+    assert packed == PackedSlice(quote.document(FACTS, []), ())
 
 
 # --- pinned -------------------------------------------------------------------------------------------------------
@@ -181,7 +181,7 @@ STATED = (
 def kept(*bodies: str) -> list[int]:
     """Which of these statements are shown, under one title."""
     found = [replace(memory(number, body), title="Ledger") for number, body in enumerate(bodies)]
-    return [int(hit.id[:8]) for hit in distinct(hits(*found))]
+    return [int(hit.id[:8]) for hit in drop_repeats(hits(*found))]
 
 
 @pytest.mark.parametrize(
@@ -231,7 +231,7 @@ def test_what_is_switched_on_is_not_what_is_switched_off(other: str) -> None:
 
 def test_the_same_under_another_title_is_measured_with_it() -> None:
     same = [replace(memory(1, "Yes."), title="Ledger runs nightly"), replace(memory(2, "Yes."), title="Carts expire")]
-    assert len(distinct(hits(*same))) == 2
+    assert len(drop_repeats(hits(*same))) == 2
 
 
 def test_in_a_script_without_spaces_two_statements_are_not_taken_for_one() -> None:

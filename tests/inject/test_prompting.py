@@ -14,7 +14,7 @@ from memem.core.errors import ModelError, VaultMissing, VaultUnmade
 from memem.core.memory import Slice
 from memem.inject import prompt as inject_prompt
 from memem.inject import receipts, session_start
-from memem.inject.prompt import UNSAID, Asked
+from memem.inject.prompt import NOT_TYPED, PromptRequest
 from memem.notes import save
 from memem.search import find, prescan, refresh
 from memem.state.contexts import Context
@@ -71,12 +71,12 @@ def by_meaning(meant: Workspace) -> Workspace:
 
 
 def prompted(ws: Workspace, prompt: str, cwd: Path, session: str = "s1", transcript: Path | None = None) -> Slice:
-    return inject_prompt.for_prompt(ws, Asked(prompt, cwd, session, transcript))
+    return inject_prompt.slice_prompt(ws, PromptRequest(prompt, cwd, session, transcript))
 
 
 def looked(ws: Workspace, prompt: str, cwd: Path, transcript: Path | None = None) -> Slice:
     """The same by a process that has just started."""
-    return inject_prompt.for_prompt(ws, Asked(prompt, cwd, "s1", transcript), look=True)
+    return inject_prompt.slice_prompt(ws, PromptRequest(prompt, cwd, "s1", transcript), rescan=True)
 
 
 # --- what deserves it -----------------------------------------------------------------------------------------------
@@ -105,7 +105,7 @@ def test_a_prompt_that_needs_none_gets_silence_and_a_reason(
 @pytest.mark.parametrize("prompt", ["", "  \n", *COMMANDS, *SYNTHETIC])
 def test_what_nobody_said_gets_nothing(filled: Workspace, shop: Path, mode: str, prompt: str) -> None:
     found = prompted(change_settings(filled, injection_mode=mode), prompt, shop)
-    assert (found.text, found.reason) == ("", UNSAID)
+    assert (found.text, found.reason) == ("", NOT_TYPED)
     assert not filled.contexts.has_session("s1")
 
 
@@ -501,10 +501,10 @@ PASTED = "ERROR worker 17 lost its lease\n" * 20
 
 
 def test_a_long_paste_that_ends_in_a_question_is_looked_for_by_that_question_first() -> None:
-    assert inject_prompt.looking_for(f"{PASTED}{SIGNING}", ()) == f"{SIGNING}\n{PASTED}".rstrip("\n")
-    assert inject_prompt.looking_for(f"{PASTED}{SIGNING} \n\n", ()).startswith(f"{SIGNING}\n")
+    assert inject_prompt.build_query(f"{PASTED}{SIGNING}", ()) == f"{SIGNING}\n{PASTED}".rstrip("\n")
+    assert inject_prompt.build_query(f"{PASTED}{SIGNING} \n\n", ()).startswith(f"{SIGNING}\n")
     before = ("what signs our access tokens?", "They are signed with RS256.")
-    assert inject_prompt.looking_for(f"{PASTED}{SIGNING}", before).startswith(f"{SIGNING}\n")
+    assert inject_prompt.build_query(f"{PASTED}{SIGNING}", before).startswith(f"{SIGNING}\n")
 
 
 @pytest.mark.parametrize(
@@ -512,14 +512,14 @@ def test_a_long_paste_that_ends_in_a_question_is_looked_for_by_that_question_fir
     [
         f"{PASTED}sign the access tokens",
         f"ERROR worker 17\n{SIGNING}",
-        f"{PASTED}{'why ' * inject_prompt.LONG}?",
+        f"{PASTED}{'why ' * inject_prompt.LONG_CHARS}?",
         f"{PASTED.strip()} {SIGNING}".replace("\n", " "),
         PASTED,
         "",
     ],
 )
 def test_any_other_prompt_is_looked_for_as_it_is(prompt: str) -> None:
-    assert inject_prompt.looking_for(prompt, ()) == prompt
+    assert inject_prompt.build_query(prompt, ()) == prompt
 
 
 def test_a_question_under_what_is_longer_than_any_query_is_answered(filled: Workspace, shop: Path) -> None:
@@ -531,9 +531,9 @@ def test_a_question_under_what_is_longer_than_any_query_is_answered(filled: Work
 
 def test_what_is_looked_for_is_the_prompt_unless_it_refers_to_something() -> None:
     before = ("what signs our access tokens?", "They are signed with RS256.")
-    assert inject_prompt.looking_for(WALRUS, before) == WALRUS
-    assert inject_prompt.looking_for(FOLLOWING, ()) == FOLLOWING
-    assert inject_prompt.looking_for(FOLLOWING, before) == "\n".join((FOLLOWING, *before))
+    assert inject_prompt.build_query(WALRUS, before) == WALRUS
+    assert inject_prompt.build_query(FOLLOWING, ()) == FOLLOWING
+    assert inject_prompt.build_query(FOLLOWING, before) == "\n".join((FOLLOWING, *before))
 
 
 def test_a_follow_up_is_encoded_once_with_what_it_refers_to(
@@ -589,7 +589,7 @@ def test_whatever_is_given_as_a_transcript_costs_a_prompt_nothing(filled: Worksp
 
 
 def receipt_of(ws: Workspace) -> Receipt | None:
-    return receipts.last(ws).receipt
+    return receipts.last_decision(ws).receipt
 
 
 @pytest.mark.parametrize("mode", ["auto", "hybrid"])

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from syrupy.assertion import SnapshotAssertion
 
 from memem.core.memory import Entry, Hit, Memory, Slice
-from memem.inject.receipt_text import in_words, of_entry, of_slice
+from memem.inject.receipt_text import entry_item, explain, slice_items
 from memem.state.receipts import FILE, PROMPT, SESSION_START, Receipt, ReceiptItem
 
 ZONE = timezone(timedelta(hours=1))
@@ -30,7 +30,7 @@ KNOWN = ReceiptItem(
 
 def told(*items: ReceiptItem, **more: object) -> str:
     known: dict[str, object] = {"project": "shop", "line": 0.5, "characters": 1_640}
-    return "\n".join(in_words(Receipt(TIME, items=items, **({"event": PROMPT} | known | more)), ZONE))  # type: ignore[arg-type]
+    return "\n".join(explain(Receipt(TIME, items=items, **({"event": PROMPT} | known | more)), ZONE))  # type: ignore[arg-type]
 
 
 def test_what_was_shown_is_explained_with_what_nearly_was(snapshot: SnapshotAssertion) -> None:
@@ -150,7 +150,7 @@ def hit(number: int, **more: object) -> Hit:
 
 
 def test_a_receipt_has_what_a_slice_shows_what_is_pinned_in_it_and_what_it_nearly_showed() -> None:
-    items = of_slice(Slice("text", (hit(1),), "", "shop", "", pinned=("00000002-0000",), runners_up=(hit(3),)))
+    items = slice_items(Slice("text", (hit(1),), "", "shop", "", pinned=("00000002-0000",), runners_up=(hit(3),)))
     assert [(item.id8, item.shown, item.pinned) for item in items] == [
         ("00000001", True, False),
         ("00000002", True, True),
@@ -161,20 +161,20 @@ def test_a_receipt_has_what_a_slice_shows_what_is_pinned_in_it_and_what_it_nearl
 
 def test_only_what_was_not_shown_was_kept_out() -> None:
     hits = (hit(1, kept_out="superseded"),), (hit(2, kept_out="superseded"),)
-    items = of_slice(Slice("text", hits[0], "", "shop", "", runners_up=hits[1]))
+    items = slice_items(Slice("text", hits[0], "", "shop", "", runners_up=hits[1]))
     assert [item.kept_out for item in items] == ["", "superseded"]
 
 
 def test_a_title_is_one_short_line_and_terms_are_few() -> None:
-    (item,) = of_slice(Slice("text", (hit(1, terms=tuple(map(str, range(99)))),), "", "shop", ""))
+    (item,) = slice_items(Slice("text", (hit(1, terms=tuple(map(str, range(99)))),), "", "shop", ""))
     assert item.title.startswith("Title 1 long")
     assert len(item.title) <= 80
     assert len(item.terms) == 12
-    assert of_entry(Entry(hit(1).memory, "a.md")) == ReceiptItem(item.id, item.title)
+    assert entry_item(Entry(hit(1).memory, "a.md")) == ReceiptItem(item.id, item.title)
 
 
 def test_a_cosine_that_says_nothing_is_not_told() -> None:
-    (item,) = of_slice(Slice("text", (hit(1, understood=False),), "", "shop", ""))
+    (item,) = slice_items(Slice("text", (hit(1, understood=False),), "", "shop", ""))
     assert item.cosine is None
 
 

@@ -9,8 +9,8 @@ import pytest
 from memem.core.errors import VaultMissing
 from memem.core.memory import ARCHIVE, PINNED, Memory, Slice
 from memem.inject import confidence, slice
-from memem.inject.confidence import Line
-from memem.inject.slice import Beside
+from memem.inject.confidence import Thresholds
+from memem.inject.slice import SliceContext
 from memem.notes import forget, save, write
 from memem.search import find, rebuild, refresh
 from memem.search.encoders import encode
@@ -28,7 +28,7 @@ def shop(ws: Workspace) -> Workspace:
 
 def asked(ws: Workspace, prompt: str, **options: Any) -> Slice:
     given: dict[str, Any] = {"cwd": ws.settings.vault, "project": "shop-api"} | options
-    return slice.slice_for(ws, prompt, **given)
+    return slice.build_slice(ws, prompt, **given)
 
 
 def sliced(ws: Workspace, prompt: str, **options: Any) -> str:
@@ -85,7 +85,7 @@ def test_pinned_memories_are_as_fresh_as_hits(shop: Workspace) -> None:
 
 def test_before_there_is_a_vault_a_slice_says_so(ws: Workspace, tmp_path: Path) -> None:
     with pytest.raises(VaultMissing):
-        slice.slice_for(ws, "anything", cwd=tmp_path)
+        slice.build_slice(ws, "anything", cwd=tmp_path)
     assert not ws.settings.vault.exists()
 
 
@@ -154,7 +154,7 @@ def test_a_loop_of_links_is_no_file(shop: Workspace, tmp_path: Path) -> None:
 
 
 def test_a_session_id_only_labels_the_result(shop: Workspace) -> None:
-    result = slice.slice_for(shop, "hi", cwd=shop.settings.vault, session_id="../../x")
+    result = slice.build_slice(shop, "hi", cwd=shop.settings.vault, session_id="../../x")
     assert result.session_id == "../../x"
     assert not list(shop.home.root.parent.glob("x*"))
 
@@ -165,11 +165,11 @@ def test_a_session_id_only_labels_the_result(shop: Workspace) -> None:
 def test_what_is_known_already_is_neither_a_hit_nor_pinned_again(shop: Workspace) -> None:
     first = asked(shop, SIGNING)
     (pinned,) = first.pinned
-    without_pinned = asked(shop, SIGNING, beside=Beside(known={pinned}))
+    without_pinned = asked(shop, SIGNING, context=SliceContext(shown_ids={pinned}))
     assert "- Pinned" not in without_pinned.text
     assert without_pinned.hits == first.hits
     known = {hit.id for hit in first.hits}
-    nothing = asked(shop, SIGNING, beside=Beside(known=known))
+    nothing = asked(shop, SIGNING, context=SliceContext(shown_ids=known))
     assert (nothing.text, nothing.hits, nothing.pinned) == ("", (), ())
     assert nothing.reason == "what the prompt needs stands in this session's context already"
 
@@ -177,7 +177,7 @@ def test_what_is_known_already_is_neither_a_hit_nor_pinned_again(shop: Workspace
 def test_who_asks_for_the_working_state_gets_it_without_what_is_known(shop: Workspace) -> None:
     first = asked(shop, SIGNING)
     known = {hit.id for hit in first.hits}
-    again = asked(shop, SIGNING, beside=Beside(known=known), always=True)
+    again = asked(shop, SIGNING, context=SliceContext(shown_ids=known), always=True)
     assert "- Pinned" in again.text
     assert "RS256" not in again.text
 
@@ -334,7 +334,7 @@ def test_of_notes_that_superseded_each_other_in_a_loop_none_is_shown(ws: Workspa
 def test_a_successor_that_the_session_knows_is_not_said_again(ws: Workspace) -> None:
     keep(ws, "old", OLD, superseded_by=link("new"))
     new = keep(ws, "new", "Meals come in the evening.")
-    found = zoo(ws, FEEDING, beside=Beside(known={new.id}))
+    found = zoo(ws, FEEDING, context=SliceContext(shown_ids={new.id}))
     assert (found.text, found.reason) == ("", "what the prompt needs stands in this session's context already")
 
 
@@ -452,7 +452,7 @@ def test_the_reason_is_that_of_one_that_was_good_enough(ws: Workspace) -> None:
     for number in range(3):
         keep(ws, f"n{number}", f"A herring swims in basin {number}.")
     known = {zoo(ws, FEEDING).hits[0].id}
-    found = zoo(ws, FEEDING, beside=Beside(known=known))
+    found = zoo(ws, FEEDING, context=SliceContext(shown_ids=known))
     assert found.runners_up[0].kept_out == slice.SAID
     assert len({hit.kept_out for hit in found.runners_up}) > 1
     assert found.reason == "what the prompt needs stands in this session's context already"
@@ -463,7 +463,7 @@ def test_the_reason_is_that_of_one_that_was_good_enough(ws: Workspace) -> None:
 
 def test_the_line_is_made_of_the_settings(ws: Workspace) -> None:
     change_settings(ws, recall_min_confidence=0.1, recall_min_item_score=0.2, recall_oov_threshold=0.3)
-    assert slice.line(ws) == Line(confidence=0.1, score=0.2, unknown=0.3)
+    assert slice.thresholds(ws) == Thresholds(confidence=0.1, score=0.2, unknown=0.3)
 
 
 def test_more_confidence_asked_for_is_quieter(ws: Workspace) -> None:
@@ -514,7 +514,7 @@ def folder(tmp_path: Path) -> Path:
 def test_a_file_that_the_prompt_names_makes_a_memory_about_it_as_good_as_named(ws: Workspace, folder: Path) -> None:
     keep(ws, "about", "Levels are kept in metres.", paths=("src/basin.py",))
     keep(ws, "other", "Levels are kept in feet.")
-    found = slice.slice_for(ws, "change how levels are kept in src/basin.py", cwd=folder)
+    found = slice.build_slice(ws, "change how levels are kept in src/basin.py", cwd=folder)
     assert list_titles(found)[0] == "about"
     named = {hit.title: (hit.named, hit.about_file) for hit in (*found.hits, *found.runners_up)}
     assert named == {"about": (True, 1.0), "other": (False, 0.0)}
@@ -525,13 +525,13 @@ def test_a_memory_about_a_file_that_the_prompt_names_is_shown_where_its_words_wo
 ) -> None:
     keep(ws, "a", "Levels are metres, never feet, since the pumps of the harbour were built abroad.", paths=("src/**",))
     orders = "make the levels in {} configurable by environment"
-    assert list_titles(slice.slice_for(ws, orders.format("there"), cwd=folder)) == []
-    assert list_titles(slice.slice_for(ws, orders.format("src/basin.py"), cwd=folder)) == ["a"]
+    assert list_titles(slice.build_slice(ws, orders.format("there"), cwd=folder)) == []
+    assert list_titles(slice.build_slice(ws, orders.format("src/basin.py"), cwd=folder)) == ["a"]
 
 
 def test_a_file_that_is_not_there_names_nothing(ws: Workspace, folder: Path) -> None:
     keep(ws, "about", "Levels are kept in metres.", paths=("src/go*.py",))
-    found = slice.slice_for(ws, "change how levels are kept in src/gone.py", cwd=folder)
+    found = slice.build_slice(ws, "change how levels are kept in src/gone.py", cwd=folder)
     assert not any(hit.named for hit in (*found.hits, *found.runners_up))
 
 
@@ -539,9 +539,9 @@ def test_files_that_the_session_was_at_nudge_and_do_not_name(ws: Workspace, fold
     keep(ws, "a", "Levels of basins are kept in metres.")
     keep(ws, "b", "Levels of basins are kept in feet.", paths=("src/**",))
     prompt = "in what are levels of basins kept?"
-    assert list_titles(slice.slice_for(ws, prompt, cwd=folder)) == ["a", "b"]
+    assert list_titles(slice.build_slice(ws, prompt, cwd=folder)) == ["a", "b"]
     for file in (folder / "src" / "basin.py", folder / "src" / "about_to_be_made.py"):
-        found = slice.slice_for(ws, prompt, cwd=folder, beside=Beside(files=(str(file),)))
+        found = slice.build_slice(ws, prompt, cwd=folder, context=SliceContext(files=(str(file),)))
         assert list_titles(found) == ["b", "a"]
         assert not any(hit.named for hit in found.hits)
         assert [hit.about_file for hit in found.hits] == [slice.AT_HAND, 0.0]
@@ -551,7 +551,9 @@ def test_files_of_the_session_that_lie_elsewhere_do_not_nudge(ws: Workspace, fol
     keep(ws, "a", "Levels of basins are kept in metres.")
     keep(ws, "b", "Levels of basins are kept in feet.", paths=("src/**",))
     for file in ("/srv/other/src/basin.py", "", "\0", "x" * 5_000):
-        found = slice.slice_for(ws, "in what are levels of basins kept?", cwd=folder, beside=Beside(files=(file,)))
+        found = slice.build_slice(
+            ws, "in what are levels of basins kept?", cwd=folder, context=SliceContext(files=(file,))
+        )
         assert list_titles(found) == ["a", "b"]
 
 
@@ -561,7 +563,7 @@ def test_files_of_the_session_that_lie_elsewhere_do_not_nudge(ws: Workspace, fol
 def test_a_slice_is_looked_for_with_the_query_that_is_given_and_shaped_by_the_prompt(ws: Workspace) -> None:
     keep(ws, "a", OLD)
     assert list_titles(zoo(ws, "and the other one?")) == []
-    found = zoo(ws, "and the other one?", beside=Beside(query=f"and the other one?\n{FEEDING}"))
+    found = zoo(ws, "and the other one?", context=SliceContext(query=f"and the other one?\n{FEEDING}"))
     assert list_titles(found) == ["a"]
 
 

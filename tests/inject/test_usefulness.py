@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memem.core.memory import Memory
-from memem.inject.usefulness import Answered, describe_use, is_generic
+from memem.inject.usefulness import Exchange, describe_use, is_generic
 from memem.search.query import Term
 from memem.state.usefulness import multiplier
 
@@ -21,7 +21,7 @@ def terms(*texts: str, literal: bool = False) -> list[Term]:
 
 
 def by_words(marks: list[Term], *said: str) -> str:
-    return describe_use(PLAIN, marks, Answered(" ".join(said), frozenset(said)))
+    return describe_use(PLAIN, marks, Exchange(" ".join(said), frozenset(said)))
 
 
 # --- by its id ----------------------------------------------------------------------------------------------------
@@ -31,17 +31,17 @@ def by_words(marks: list[Term], *said: str) -> str:
     "text", ["3f2c9a1e", "As memory 3f2c9a1e says.", f"({ID})", "[[signing-3f2c9a1e]]", "`3f2c9a1e`"]
 )
 def test_a_memory_whose_id_is_cited_was_used(text: str) -> None:
-    assert describe_use(MEMORY, [], Answered(text)) == "its id stands in the answer"
+    assert describe_use(MEMORY, [], Exchange(text)) == "its id stands in the answer"
 
 
 @pytest.mark.parametrize("text", ["", "3f2c9a1", "03f2c9a1e", "3f2c9a1e0", "3f2c 9a1e"])
 def test_what_only_looks_like_its_id_is_none(text: str) -> None:
-    assert describe_use(MEMORY, [], Answered(text)) == ""
+    assert describe_use(MEMORY, [], Exchange(text)) == ""
 
 
 @pytest.mark.parametrize("identity", ["database", "defaced-badface", "7", ""])
 def test_an_id_that_may_be_a_word_is_no_citation(identity: str) -> None:
-    assert describe_use(Memory(identity, "", ""), [], Answered(f"the {identity} database defaced 7")) == ""
+    assert describe_use(Memory(identity, "", ""), [], Exchange(f"the {identity} database defaced 7")) == ""
 
 
 # --- by its files -------------------------------------------------------------------------------------------------
@@ -60,7 +60,7 @@ def test_an_id_that_may_be_a_word_is_no_citation(identity: str) -> None:
 )
 def test_a_memory_about_a_file_that_was_changed_was_used(paths: tuple[str, ...], body: str) -> None:
     memory = Memory(ID, "Title", body, paths=paths)
-    answered = Answered("Done.", files=("/srv/shop/a.py", "/srv/shop/src/auth/token.py"))
+    answered = Exchange("Done.", files=("/srv/shop/a.py", "/srv/shop/src/auth/token.py"))
     assert describe_use(memory, [], answered) == "token.py was changed, which it is about"
 
 
@@ -78,25 +78,25 @@ def test_a_memory_about_a_file_that_was_changed_was_used(paths: tuple[str, ...],
 )
 def test_a_pattern_that_says_little_or_another_file_shows_nothing(paths: tuple[str, ...], body: str) -> None:
     memory = Memory(ID, "Title", body, paths=paths)
-    assert describe_use(memory, [], Answered("Done.", files=("/srv/shop/src/auth/token.py",))) == ""
+    assert describe_use(memory, [], Exchange("Done.", files=("/srv/shop/src/auth/token.py",))) == ""
 
 
 @pytest.mark.parametrize("unbroken", ["a" * 100_000, "a/" * 50_000, "a." * 50_000, "ab12-" * 20_000])
 def test_a_memory_that_holds_long_data_is_looked_through_at_once(unbroken: str) -> None:
     memory = Memory(ID, "Title", f"{unbroken} (see /src/auth/token.py:12)\n{unbroken}")
     began = time.process_time()
-    assert describe_use(memory, [], Answered("Done.", files=("/srv/shop/src/auth/token.py",))).startswith("token.py")
-    assert describe_use(memory, [], Answered("Done.", files=("/srv/shop/other.py",))) == ""
+    assert describe_use(memory, [], Exchange("Done.", files=("/srv/shop/src/auth/token.py",))).startswith("token.py")
+    assert describe_use(memory, [], Exchange("Done.", files=("/srv/shop/other.py",))) == ""
     assert time.process_time() - began < 1
 
 
 @pytest.mark.parametrize("memory", [Memory(ID, "T", "See README.md."), Memory(ID, "T", "", paths=("README.md",))])
 def test_a_file_that_every_project_has_shows_nothing(memory: Memory) -> None:
-    assert describe_use(memory, [], Answered("Done.", files=("/srv/shop/README.md",))) == ""
+    assert describe_use(memory, [], Exchange("Done.", files=("/srv/shop/README.md",))) == ""
 
 
 def test_a_file_that_the_person_named_needed_no_memory() -> None:
-    answered = Answered("Done.", files=("/srv/shop/src/auth/token.py",), asked="please tidy up token.py")
+    answered = Exchange("Done.", files=("/srv/shop/src/auth/token.py",), prompts="please tidy up token.py")
     assert describe_use(MEMORY, [], answered) == ""
 
 
@@ -138,7 +138,7 @@ def test_a_word_that_means_something_is_not(word: str) -> None:
 
 def test_an_answer_about_something_else_shows_nothing() -> None:
     assert (
-        describe_use(MEMORY, terms("gateway", "secret", "shares"), Answered("Renamed.", frozenset({"renamed"}))) == ""
+        describe_use(MEMORY, terms("gateway", "secret", "shares"), Exchange("Renamed.", frozenset({"renamed"}))) == ""
     )
 
 

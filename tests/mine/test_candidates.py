@@ -200,18 +200,18 @@ TURNS = (CLAUDE, PERSON)
     ],
 )
 def test_a_quote_is_found_however_it_was_copied(quote: str) -> None:
-    assert prompt.quote_source(TURNS, quote) == PERSON
+    assert prompt.find_quoted_turn(TURNS, quote) == PERSON
 
 
 def test_words_of_both_are_the_persons() -> None:
-    assert prompt.quote_source(TURNS, "use pnpm here") == PERSON
+    assert prompt.find_quoted_turn(TURNS, "use pnpm here") == PERSON
 
 
 def test_quotation_marks_and_unicode_forms_may_differ() -> None:
-    assert prompt.quote_source(TURNS, 'It\'s "faster", too') == CLAUDE
+    assert prompt.find_quoted_turn(TURNS, 'It\'s "faster", too') == CLAUDE
     composed, decomposed = "caf\u00e9 in the ﬁle", "cafe\u0301 in the file"
     turn = Turn("t3", HUMAN, composed)
-    assert prompt.quote_source([turn], decomposed) == turn
+    assert prompt.find_quoted_turn([turn], decomposed) == turn
 
 
 @pytest.mark.parametrize(
@@ -225,20 +225,20 @@ def test_quotation_marks_and_unicode_forms_may_differ() -> None:
     ],
 )
 def test_words_that_nobody_said_in_one_piece_are_no_proof(quote: str) -> None:
-    assert prompt.quote_source(TURNS, quote) is None
+    assert prompt.find_quoted_turn(TURNS, quote) is None
 
 
 @pytest.mark.parametrize("quote", ["", "  ", '"', "...", "No", "use", "...npm..."])
 def test_a_few_letters_prove_nothing(quote: str) -> None:
-    assert prompt.quote_source(TURNS, quote) is None
+    assert prompt.find_quoted_turn(TURNS, quote) is None
 
 
 def test_two_chinese_characters_are_a_word() -> None:
     turn = Turn("t3", HUMAN, "数据库用连接池")
-    assert prompt.quote_source([turn], "连接池") == turn
+    assert prompt.find_quoted_turn([turn], "连接池") == turn
 
 
 @given(st.text(min_size=8, max_size=60).filter(lambda text: len("".join(filter(str.isalnum, text))) >= 8))
 def test_what_somebody_said_is_found_whatever_it_was(said: str) -> None:
     turn = Turn("t3", HUMAN, f"before {said} after")
-    assert prompt.quote_source([turn], said) == turn
+    assert prompt.find_quoted_turn([turn], said) == turn

@@ -40,7 +40,7 @@ def mine(ws: Workspace) -> list[Mined]:
 
 
 def mine_watched(ws: Workspace) -> list[Mined]:
-    return mine_history.mine(ws, mine_history.look(ws, lambda *_: None), lambda *_: None)
+    return mine_history.mine(ws, mine_history.survey_history(ws, lambda *_: None), lambda *_: None)
 
 
 def shown(ws: Workspace) -> str:
@@ -58,8 +58,8 @@ def test_how_far_it_is_can_be_seen_meanwhile(ws: Workspace, sessions: Path) -> N
     refused = Transcript(sessions / "program.jsonl")
     refused.tells("program", entrypoint="sdk-cli")
     seen: list[str] = []
-    history = mine_history.look(ws, lambda *_: None)
-    mine_history.mine(ws, history, lambda *_: seen.append(mine_history.in_words(last(ws))))
+    history = mine_history.survey_history(ws, lambda *_: None)
+    mine_history.mine(ws, history, lambda *_: seen.append(mine_history.describe(last(ws))))
     assert seen[0] == "0 of 2 sessions, $0.00"
     assert "1 of 2 sessions, $0.00" in seen
     assert last(ws).state == "done"
@@ -102,8 +102,8 @@ def test_when_the_budget_is_spent_it_says_so_and_goes_on_another_day(
     told(sessions, "one", "two")
     mine(ws)
     assert last(ws).state == "budget"
-    assert mine_history.in_words(last(ws)).startswith("paused at today's limit after 1 of 2 sessions, $0.00")
-    assert "`memem mine --history` resumes it." in mine_history.in_words(last(ws))
+    assert mine_history.describe(last(ws)).startswith("paused at today's limit after 1 of 2 sessions, $0.00")
+    assert "`memem mine --history` resumes it." in mine_history.describe(last(ws))
     paused = "memem paused mining your history at today's limit: 1 of 2 sessions, $0.00."
     assert f"{paused} Run /memem-mine-history tomorrow to continue." in shown(ws).splitlines()
     clock.forward(days=1)
@@ -135,7 +135,7 @@ def test_one_session_that_fails_does_not_stop_it_and_is_counted(ws: Workspace, c
     result = "memem mined 2 of 3 sessions of your history: 2 memories, $0.01; 1 failed."
     assert shown(ws) == f"{result} /memem-mine-history tries it again."
     summary = "done: 2 of 3 sessions, 2 memories, $0.01; 1 failed; `memem mine --history` tries it again"
-    assert mine_history.in_words(last(ws)) == summary
+    assert mine_history.describe(last(ws)) == summary
     mine(ws)
     assert shown(ws) == "memem mined your history: 1 session, 1 memory, $0.00."
     assert count_saved(ws) == once("one", "two", "three")
@@ -234,7 +234,7 @@ def test_a_run_whose_process_is_gone_was_stopped(ws: Workspace) -> None:
     assert last(ws).state == "running"
     history_progress.write(ws.home.history_file, replace(progress, process_start="another"))
     assert last(ws).state == "stopped"
-    assert mine_history.in_words(last(ws)).startswith("stopped after 3 of 9 sessions, $0.02; ")
+    assert mine_history.describe(last(ws)).startswith("stopped after 3 of 9 sessions, $0.02; ")
 
 
 @pytest.mark.parametrize("data", [b"", b"[]", b"{}", b'{"state": 1}', b"\xff"])
@@ -247,10 +247,10 @@ def test_a_record_that_cannot_be_read_is_none(ws: Workspace, data: bytes) -> Non
 def test_the_record_is_there_while_sessions_are_counted(
     ws: Workspace, sessions: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real, seen = schedule.behind, list[str]()
+    real, seen = schedule.unmined_sessions, list[str]()
 
     def behind(*given: Any) -> list[Path]:
-        seen.append(mine_history.in_words(last(ws)))
+        seen.append(mine_history.describe(last(ws)))
         with pytest.raises(InputError, match=r"^History mining is already running\.$"):
             mine_history.start_in_background(ws)
         return real(*given)

@@ -172,7 +172,7 @@ def test_an_answer_that_is_not_in_the_file_yet_is_waited_for(
             session.claude(fact("two"))
 
     ws.pause = pause
-    stop(ws, session, said=fact("two"))
+    stop(ws, session, last_message=fact("two"))
     assert len(pauses) == 3
     assert count_saved(ws) == once("one", "two")
 
@@ -183,7 +183,7 @@ def test_an_answer_that_never_comes_is_waited_for_two_seconds(
     consent.opt_in(ws)
     session.tells("one")
     before = clock.now
-    stop(ws, session, said="Never said.")
+    stop(ws, session, last_message="Never said.")
     assert timedelta(seconds=2) <= clock.now - before < timedelta(seconds=2.2)
     assert count_saved(ws) == once("one")
 
@@ -450,7 +450,7 @@ def test_a_file_with_a_name_that_is_no_text_is_no_session(ws: Workspace, session
 def test_nothing_is_mined_in_the_background_without_an_opt_in(ws: Workspace, claude: Path, session: Transcript) -> None:
     session.tells("one")
     assert stop(ws, session) == schedule.sweep(ws) == []
-    assert not schedule.begin(ws, session.path)
+    assert not schedule.start_miner(ws, session.path)
     assert fake_claude.calls(claude) == []
     assert not ws.home.opt_in.exists()
 
@@ -470,7 +470,7 @@ def test_nothing_is_mined_from_within_a_call_of_ours(
     consent.opt_in(ws)
     session.tells("one")
     assert stop(ws, session) == schedule.sweep(ws) == []
-    assert not schedule.begin(ws, session.path)
+    assert not schedule.start_miner(ws, session.path)
     ws.close()
 
 
@@ -484,11 +484,11 @@ def test_what_was_said_before_the_opt_in_is_passed_over_and_history_gets_it_late
     session.tells("after")
     stop(ws, session)
     assert count_saved(ws) == sent(claude) == once("after")
-    assert schedule.behind(ws, since) == []
-    assert schedule.behind(ws, None) == [session.path]
-    schedule.mine_all(ws, schedule.behind(ws, None), None, lambda *_: None)
+    assert schedule.unmined_sessions(ws, since) == []
+    assert schedule.unmined_sessions(ws, None) == [session.path]
+    schedule.mine_all(ws, schedule.unmined_sessions(ws, None), None, lambda *_: None)
     assert count_saved(ws) == sent(claude) == once("after", "before")
-    assert schedule.behind(ws, None) == []
+    assert schedule.unmined_sessions(ws, None) == []
 
 
 def test_a_session_that_is_older_than_the_opt_in_is_left_alone(
@@ -499,7 +499,7 @@ def test_a_session_that_is_older_than_the_opt_in_is_left_alone(
     since = consent.opt_in(ws)
     stop(ws, session, flush=True)
     os.utime(session.path, (since.timestamp() - 60,) * 2)
-    assert schedule.behind(ws, since) == []
+    assert schedule.unmined_sessions(ws, since) == []
     assert schedule.sweep(ws) == []
     assert fake_claude.calls(claude) == []
 
@@ -539,11 +539,11 @@ def test_a_project_that_refuses_is_never_sent_until_it_agrees(
     session.tells("one")
     stop(ws, session)
     schedule.mine_file(ws, session.path)
-    schedule.mine_all(ws, schedule.behind(ws, None), None, lambda *_: None)
+    schedule.mine_all(ws, schedule.unmined_sessions(ws, None), None, lambda *_: None)
     assert sent(claude) == once("one")
     assert b"private" not in state_bytes(ws)
     (project / ".memem.toml").write_text("mining = true")
-    schedule.mine_all(ws, schedule.behind(ws, None), None, lambda *_: None)
+    schedule.mine_all(ws, schedule.unmined_sessions(ws, None), None, lambda *_: None)
     assert count_saved(ws) == sent(claude) == once("one", "private")
 
 
@@ -562,7 +562,7 @@ def test_a_transcript_of_our_own_call_is_never_mined(ws: Workspace, claude: Path
         own.tells("four")
         assert schedule.mine_file(ws, own.path).outcome == "own"
     assert schedule.sweep(ws) == []
-    assert schedule.behind(ws, None) == []
+    assert schedule.unmined_sessions(ws, None) == []
     assert fake_claude.calls(claude) == []
 
 
@@ -581,7 +581,7 @@ def test_a_session_with_the_id_of_a_call_is_never_mined(ws: Workspace, claude: P
 def test_sessions_in_the_folder_of_our_calls_are_not_found(ws: Workspace, sessions: Path) -> None:
     own = Transcript(sessions.with_name(f"-home-x--memem-run-{OWN_FOLDER}") / "s1.jsonl")
     own.tells("one")
-    assert schedule.behind(ws, None) == []
+    assert schedule.unmined_sessions(ws, None) == []
 
 
 def test_a_person_who_quotes_a_call_of_ours_goes_on_being_mined(

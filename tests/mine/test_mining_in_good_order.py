@@ -114,7 +114,7 @@ def test_a_wrong_setting_of_one_project_keeps_no_other_from_being_planned_and_mi
         Transcript(sessions / f"a{number}.jsonl", cwd=wrong).tells(f"a{number}")
     good = Transcript(sessions / "z.jsonl")
     good.tells("good")
-    paths = schedule.behind(ws, None)
+    paths = schedule.unmined_sessions(ws, None)
     assert plan.plan(ws, paths, None, lambda *_: None).turns == 1
     done = schedule.mine_all(ws, paths, None, lambda *_: None)
     assert [mined.outcome for mined in done] == ["failed"] * 4 + ["mined"]
@@ -202,7 +202,7 @@ def test_whoever_has_to_wait_for_other_miners_is_told_so_once(ws: Workspace, ses
     told: list[str] = []
     ws.notice = told.append
     ws.settings = replace(ws.settings, max_miners=1)
-    with locks.holding_slot(ws.home.mining_locks, 1), pytest.raises(Busy):
+    with locks.miner_slot(ws.home.mining_locks, 1), pytest.raises(Busy):
         schedule.mine_file(ws, session.path)
     assert told == ["Other miners are at work; waiting for them."]
     assert schedule.mine_file(ws, session.path).outcome == "mined"

@@ -168,7 +168,7 @@ def test_a_miner_that_is_killed_while_others_stop_loses_nothing_and_leaves_nothi
 
 def test_a_session_is_mined_by_a_process_of_its_own(ws: Workspace, claude: Path, session: Transcript) -> None:
     session.tells("one")
-    assert schedule.begin(ws, session.path, flush=True)
+    assert schedule.start_miner(ws, session.path, flush=True)
     until = time.monotonic() + 60
     while not (ws.home.mine_log.exists() and "1 kept" in ws.home.mine_log.read_text(encoding="utf-8")):
         assert time.monotonic() < until
@@ -259,7 +259,7 @@ def test_a_session_that_found_no_room_is_mined_by_whoever_has_it(
 def test_a_session_that_found_no_room_stays_marked(ws: Workspace, claude: Path, session: Transcript) -> None:
     ws.settings = replace(ws.settings, max_miners=1)
     session.tells("one")
-    with locks.holding_slot(ws.home.mining_locks, 1) as room:
+    with locks.miner_slot(ws.home.mining_locks, 1) as room:
         assert room
         assert schedule.mine_in_background(ws, session.path) == []
     assert [mark.session for mark in ws.state.queue.marks()] == ["s1"]
@@ -279,7 +279,7 @@ def test_whoever_finds_all_that_is_due_taken_does_not_wait_for_it(
         return real()
 
     monkeypatch.setattr(ws.state.queue, "marks", marks)
-    with locks.holding_session(ws.home.mining_locks, "s1") as held:
+    with locks.session_lock(ws.home.mining_locks, "s1") as held:
         assert held
         assert schedule.mine_in_background(ws, session.path) == []
     assert [mark.session for mark in real()] == ["s1"]

@@ -224,7 +224,7 @@ def test_a_claim_that_nobody_said_is_refused(ws: Workspace, claude: Path, sessio
 
 def test_a_pack_with_a_session_that_somebody_else_is_at_waits(ws: Workspace, claude: Path, sessions: Path) -> None:
     end_all(ws, sessions, *NAMES[:3])
-    with locks.holding_session(ws.home.mining_locks, "two"):
+    with locks.session_lock(ws.home.mining_locks, "two"):
         end(ws, short(sessions, "four"))
         assert fake_claude.calls(claude) == []
     schedule.mine_in_background(ws)
@@ -353,7 +353,7 @@ def test_a_miner_that_ends_at_any_step_of_a_pack_loses_nothing_and_keeps_nothing
     ws.close()
     clock.forward(minutes=1)
     if recovery == "everything":
-        schedule.mine_all(ws, schedule.behind(ws, None), None, lambda *_: None)
+        schedule.mine_all(ws, schedule.unmined_sessions(ws, None), None, lambda *_: None)
     else:
         schedule.sweep(ws)
         clock.forward(days=8)  # what is left may be too little to be sent before
@@ -385,7 +385,7 @@ def test_the_plan_says_how_many_calls_there_will_be(ws: Workspace, claude: Path,
     for number in range(3):
         short(sessions, f"o{number}", cwd="/srv/other")
         Transcript(sessions / f"p{number}.jsonl").tells(f"p{number}")
-    paths = schedule.behind(ws, None)
+    paths = schedule.unmined_sessions(ws, None)
     planned = plan.plan(ws, paths, None, lambda *_: None)
     schedule.mine_all(ws, paths, None, lambda *_: None)
     assert planned.calls == len(fake_claude.calls(claude)) == 2 + 1 + 3
@@ -395,10 +395,10 @@ def test_the_plan_says_how_many_calls_there_will_be(ws: Workspace, claude: Path,
 def test_what_waits_already_is_mined_with_everything(ws: Workspace, claude: Path, sessions: Path) -> None:
     end(ws, short(sessions, "one"))
     since = consent.opted_in(ws)
-    assert schedule.behind(ws, since) == [sessions / "one.jsonl"]
-    schedule.mine_all(ws, schedule.behind(ws, since), since, lambda *_: None)
+    assert schedule.unmined_sessions(ws, since) == [sessions / "one.jsonl"]
+    schedule.mine_all(ws, schedule.unmined_sessions(ws, since), since, lambda *_: None)
     assert count_saved(ws) == once("one")
-    assert schedule.behind(ws, None) == []
+    assert schedule.unmined_sessions(ws, None) == []
 
 
 def test_progress_counts_the_sessions_that_are_done(ws: Workspace, sessions: Path) -> None:
@@ -422,12 +422,12 @@ def names(packs: list[list[SmallSession]]) -> list[list[str]]:
 
 
 def test_one_that_failed_goes_alone() -> None:
-    found = drain.packs([small("a"), small("b", failures=1), small("c"), small("d", project="other")])
+    found = drain.group_small([small("a"), small("b", failures=1), small("c"), small("d", project="other")])
     assert names(found) == [["a", "c"], ["d"], ["b"]]
 
 
 def test_a_pack_is_not_too_large() -> None:
-    found = drain.packs(small(f"n{number}") for number in range(2 * drain.MOST_PACKED + 1))
+    found = drain.group_small(small(f"n{number}") for number in range(2 * drain.MOST_PACKED + 1))
     assert [len(pack) for pack in found] == [drain.MOST_PACKED, drain.MOST_PACKED, 1]
 
 

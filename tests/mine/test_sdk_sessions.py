@@ -43,7 +43,7 @@ def test_what_a_program_asked_is_not_mined(ws: Workspace, claude: Path, session:
     assert "MEMEM_MINE_SDK" in mined.detail
     assert schedule.sweep(ws) == []
     assert plan.plan(ws, [session.path], None, lambda *_: None).sessions == 0
-    schedule.mine_all(ws, schedule.behind(ws, None), None, lambda *_: None)
+    schedule.mine_all(ws, schedule.unmined_sessions(ws, None), None, lambda *_: None)
     assert fake_claude.calls(claude) == []
     assert found(ws) == 0
 
@@ -79,7 +79,7 @@ def test_what_was_left_out_is_mined_and_indexed_once_the_setting_is_switched_on(
         schedule.mine_in_background(ws, session.path)
     else:
         since = consent.opted_in(ws)
-        schedule.mine_all(ws, schedule.behind(ws, since), since, lambda *_: None)
+        schedule.mine_all(ws, schedule.unmined_sessions(ws, since), since, lambda *_: None)
     assert count_saved(ws) == sent(claude) == once("one", "two")
     assert found(ws) == 2
     assert schedule.sweep(ws) == []
@@ -105,7 +105,7 @@ def test_a_small_rest_beside_what_a_program_asked_does_not_hide_that(ws: Workspa
     session.human(fact("two"))
     schedule.mine_in_background(ws, session.path, flush=True)
     since = consent.opted_in(ws)
-    schedule.mine_all(ws, schedule.behind(ws, since), since, lambda *_: None)
+    schedule.mine_all(ws, schedule.unmined_sessions(ws, since), since, lambda *_: None)
     assert count_saved(ws) == once("two")
     allow(ws)
     schedule.sweep(ws)

@@ -12,7 +12,7 @@ import pytest
 
 import memem
 from memem.core.errors import HomeError
-from memem.mine.locks import POOL, holding_session, holding_sessions, holding_slot, lock_of
+from memem.mine.locks import POOL, lock_of, miner_slot, session_lock, session_locks
 
 HOLDER = """
 import sys
@@ -51,7 +51,7 @@ def another_miner(folder: Path) -> Iterator[subprocess.Popen[str]]:
 
 
 def test_a_session_that_another_process_mines_is_not_ours(folder: Path) -> None:
-    with another_miner(folder), holding_session(folder, "s1") as held:
+    with another_miner(folder), session_lock(folder, "s1") as held:
         assert held is False
 
 
@@ -59,48 +59,48 @@ def test_a_session_of_a_killed_miner_is_there_for_the_next(folder: Path) -> None
     with another_miner(folder) as miner:
         miner.kill()
         miner.wait()
-        with holding_session(folder, "s1") as session, holding_slot(folder, 1) as slot:
+        with session_lock(folder, "s1") as session, miner_slot(folder, 1) as slot:
             assert session
             assert slot
 
 
 def test_two_in_one_process_do_not_mine_a_session_at_once_either(folder: Path) -> None:
-    with holding_session(folder, "s1") as first, holding_session(folder, "s1") as second:
+    with session_lock(folder, "s1") as first, session_lock(folder, "s1") as second:
         assert (first, second) == (True, False)
 
 
 def test_a_session_is_let_go_at_the_end_and_when_the_work_fails(folder: Path) -> None:
     def fail() -> None:
-        with holding_session(folder, "s1"):
+        with session_lock(folder, "s1"):
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
         fail()
     for _ in range(2):
-        with holding_session(folder, "s1") as held:
+        with session_lock(folder, "s1") as held:
             assert held
 
 
 def test_two_sessions_are_mined_side_by_side(folder: Path) -> None:
     names = {lock_of(folder, f"s{number}"): f"s{number}" for number in range(10)}
     one, other = list(names.values())[:2]
-    with holding_session(folder, one) as first, holding_session(folder, other) as second:
+    with session_lock(folder, one) as first, session_lock(folder, other) as second:
         assert (first, second) == (True, True)
 
 
 def test_sessions_that_share_a_lock_are_held_together(folder: Path) -> None:
     lock = lock_of(folder, "s1")
     other = next(f"n{number}" for number in range(10_000) if lock_of(folder, f"n{number}") == lock)
-    with holding_sessions(folder, ["s1", other]) as held:
+    with session_locks(folder, ["s1", other]) as held:
         assert held
 
 
 def test_of_several_sessions_all_are_held_or_none(folder: Path) -> None:
     names = {lock_of(folder, f"s{number}"): f"s{number}" for number in range(10)}
     one, other = list(names.values())[:2]
-    with holding_session(folder, other), holding_sessions(folder, [one, other]) as both:
+    with session_lock(folder, other), session_locks(folder, [one, other]) as both:
         assert not both
-        with holding_session(folder, one) as free:
+        with session_lock(folder, one) as free:
             assert free
 
 
@@ -108,7 +108,7 @@ def test_of_several_sessions_all_are_held_or_none(folder: Path) -> None:
 def test_whatever_a_session_is_called_its_lock_is_in_the_folder(folder: Path, session: str) -> None:
     lock = lock_of(folder, session)
     assert lock.parent == folder
-    with holding_session(folder, session) as held:
+    with session_lock(folder, session) as held:
         assert held
     assert [path.name for path in folder.iterdir()] == [lock.name]
 
@@ -120,36 +120,36 @@ def test_a_session_has_always_the_same_lock_and_there_are_only_so_many(folder: P
 
 
 def test_there_are_as_many_slots_as_may_mine_at_once(folder: Path) -> None:
-    with holding_slot(folder, 2) as first, holding_slot(folder, 2) as second, holding_slot(folder, 2) as third:
+    with miner_slot(folder, 2) as first, miner_slot(folder, 2) as second, miner_slot(folder, 2) as third:
         assert (first, second, third) == (True, True, False)
 
 
 def test_a_slot_that_another_process_has_is_taken(folder: Path) -> None:
     with another_miner(folder):
-        with holding_slot(folder, 1) as only:
+        with miner_slot(folder, 1) as only:
             assert not only
-        with holding_slot(folder, 2) as second:
+        with miner_slot(folder, 2) as second:
             assert second
 
 
 def test_a_slot_can_be_had_again_after_it_was_let_go(folder: Path) -> None:
     for _ in range(3):
-        with holding_slot(folder, 1) as held:
+        with miner_slot(folder, 1) as held:
             assert held
 
 
 def test_slots_and_sessions_do_not_meet(folder: Path) -> None:
-    with holding_slot(folder, 1) as slot, holding_session(folder, "slot-00") as session:
+    with miner_slot(folder, 1) as slot, session_lock(folder, "slot-00") as session:
         assert (slot, session) == (True, True)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="modes are POSIX")
 def test_the_folder_of_the_locks_is_private(folder: Path) -> None:
-    with holding_slot(folder, 1):
+    with miner_slot(folder, 1):
         assert stat.S_IMODE(folder.stat().st_mode) == 0o700
 
 
 def test_a_lock_that_cannot_be_made_is_an_error_of_the_home(tmp_path: Path) -> None:
     (tmp_path / "mining").write_text("a file")
-    with pytest.raises(HomeError, match="MEMEM_DIR can name another folder"), holding_slot(tmp_path / "mining", 1):
+    with pytest.raises(HomeError, match="MEMEM_DIR can name another folder"), miner_slot(tmp_path / "mining", 1):
         pass

@@ -236,5 +236,5 @@ def test_there_is_one_way_to_the_model_and_it_is_counted() -> None:
     """Mining, contradictions and playbooks ask by `ask.asked`, which reserves the call first."""
     sources = {path: path.read_text(encoding="utf-8") for path in Path(ask.__file__).parents[1].rglob("*.py")}
     assert [path.name for path, text in sources.items() if "claude.ask(" in text] == ["ask.py"]
-    asked = inspect.getsource(ask.asked)
+    asked = inspect.getsource(ask.call_model)
     assert asked.index("ledger.reserve(") < asked.index("claude.ask(")

@@ -29,7 +29,7 @@ from memem.core.errors import (
     Usage,
 )
 from memem.model import claude
-from memem.model.claude import Answer, Claude
+from memem.model.claude import Claude, ModelAnswer
 from tests import fake_claude
 from tests.fakes import SteppingClock
 
@@ -65,7 +65,7 @@ class Call:
     def plays(self, *steps: dict[str, Any], **options: Any) -> None:
         fake_claude.install(self.bin, steps, **options)
 
-    def ask(self, text: str = "the turns", session: str = "") -> Answer:
+    def ask(self, text: str = "the turns", session: str = "") -> ModelAnswer:
         return self.claude().ask(
             system="You extract.", instruction="What is new?", text=text, schema=SCHEMA, session=session
         )
@@ -90,7 +90,7 @@ def call(tmp_path: Path) -> Iterator[Call]:
 
 def test_the_answer_is_the_structured_output_with_what_it_cost(call: Call) -> None:
     call.plays({"operations": [{"op": "NOOP"}]})
-    assert call.ask() == Answer({"operations": [{"op": "NOOP"}]}, PAID)
+    assert call.ask() == ModelAnswer({"operations": [{"op": "NOOP"}]}, PAID)
 
 
 def test_the_cli_is_asked_alone_and_with_nothing_of_the_user(call: Call) -> None:
@@ -166,7 +166,7 @@ def test_without_structured_output_the_json_is_found_in_the_words(call: Call, wo
 
 def test_a_cli_that_makes_no_report_is_read_as_it_speaks(call: Call) -> None:
     call.plays({"raw": 'Sure: {"operations": []}'}, flags=[])
-    assert call.ask() == Answer({"operations": []}, UNTOLD)
+    assert call.ask() == ModelAnswer({"operations": []}, UNTOLD)
 
 
 def test_a_verbose_cli_lists_messages_and_ends_with_the_report(call: Call) -> None:
@@ -188,7 +188,7 @@ def test_a_verbose_cli_lists_messages_and_ends_with_the_report(call: Call) -> No
 )
 def test_a_report_of_another_shape_tells_nothing_of_what_was_used(call: Call, odd: dict[str, Any]) -> None:
     call.plays({"result": {"type": "result", "structured_output": {}} | odd})
-    assert call.ask() == Answer({}, UNTOLD)
+    assert call.ask() == ModelAnswer({}, UNTOLD)
 
 
 @pytest.mark.parametrize(

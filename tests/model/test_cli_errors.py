@@ -235,7 +235,7 @@ def test_a_secret_is_not_passed_on_even_where_the_words_are_cut() -> None:
 
 @given(words=st.text())
 def test_a_message_is_one_printable_line_with_few_of_the_words(words: str) -> None:
-    told = errors.told(words)
+    told = errors.quote_words(words)
     assert len(told) <= errors.MOST_CHARACTERS
     assert told.isprintable()
     assert len(str(explained(complaint=words * 50)).splitlines()) == 1

@@ -14,7 +14,7 @@ import pytest
 from memem.core.errors import Busy, HomeError, StateUnusable
 from memem.core.memory import Hit, Memory, Slice
 from memem.inject import file_notes, prompt, provenance, receipts, session_start
-from memem.inject.prompt import Asked
+from memem.inject.prompt import PromptRequest
 from memem.notes import forget, save, write
 from memem.state import usefulness
 from memem.state.contexts import Context
@@ -40,7 +40,7 @@ def found(*, session: str = "s1", shown: bool = True) -> Slice:
 
 
 def last(ws: Workspace, session: str = "") -> Receipt:
-    receipt = receipts.last(ws, session).receipt
+    receipt = receipts.last_decision(ws, session).receipt
     assert receipt
     return receipt
 
@@ -49,7 +49,7 @@ def last(ws: Workspace, session: str = "") -> Receipt:
 
 
 def test_what_a_prompt_was_given_is_written_down(ws: Workspace) -> None:
-    receipts.record(ws, found(), prompt="how are tokens signed with RS256?", line=0.5)
+    receipts.record(ws, found(), prompt="how are tokens signed with RS256?", threshold=0.5)
     receipt = last(ws)
     assert (receipt.time, receipt.event, receipt.session, receipt.project) == (
         START.timestamp(),
@@ -63,7 +63,7 @@ def test_what_a_prompt_was_given_is_written_down(ws: Workspace) -> None:
 
 
 def test_that_a_prompt_was_given_nothing_is_written_down_too(ws: Workspace) -> None:
-    receipts.record(ws, found(shown=False), prompt="rename this", line=0.5)
+    receipts.record(ws, found(shown=False), prompt="rename this", threshold=0.5)
     assert (last(ws).shown, last(ws).characters, last(ws).runners_up[0].id) == ((), 0, CARTS.id)
 
 
@@ -123,7 +123,7 @@ def test_a_record_that_others_hold_keeps_a_prompt_waiting_for_a_moment_only(ws: 
         other.execute(f"PRAGMA locking_mode = {locking}")
         other.execute("BEGIN IMMEDIATE")
         began = time.monotonic()
-        receipts.shown(ws, "s1")
+        receipts.shown_ids(ws, "s1")
         receipts.context_of(ws, "s1")
         assert usefulness.boosts(ws, [SIGNING.id]) == {}
         receipts.note_shown(ws, "s1", [SIGNING.id])
@@ -131,7 +131,7 @@ def test_a_record_that_others_hold_keeps_a_prompt_waiting_for_a_moment_only(ws: 
         assert time.monotonic() - began < 0.5
         other.execute("ROLLBACK")
     ws.close()
-    assert receipts.shown(ws, "s1") == {"a"}, "what was not noted does not count as shown"
+    assert receipts.shown_ids(ws, "s1") == {"a"}, "what was not noted does not count as shown"
 
 
 def test_what_nobody_waits_for_any_more_was_not_shown(ws: Workspace, clock: SteppingClock) -> None:
@@ -178,17 +178,17 @@ def shop(ws: Workspace, tmp_path: Path) -> Path:
 
 
 def test_a_prompt_that_is_answered_leaves_a_receipt_and_one_that_is_not_another(ws: Workspace, shop: Path) -> None:
-    shown = prompt.for_prompt(ws, Asked("are tokens signed with RS256?", shop, "s1"))
+    shown = prompt.slice_prompt(ws, PromptRequest("are tokens signed with RS256?", shop, "s1"))
     assert [item.id for item in last(ws).shown] == [hit.id for hit in shown.hits] == [SIGNING.id]
     assert (last(ws).characters, last(ws).line) == (len(shown.text), ws.settings.recall_min_confidence)
-    again = prompt.for_prompt(ws, Asked("are tokens signed with RS256?", shop, "s1"))
+    again = prompt.slice_prompt(ws, PromptRequest("are tokens signed with RS256?", shop, "s1"))
     assert (last(ws).shown, last(ws).reason) == ((), again.reason)
     assert last(ws).number == 2
 
 
 def test_to_ask_why_is_not_a_decision_to_be_explained(ws: Workspace, shop: Path) -> None:
-    prompt.for_prompt(ws, Asked("are tokens signed with RS256?", shop, "s1"))
-    prompt.for_prompt(ws, Asked("/memem-why", shop, "s1"))
+    prompt.slice_prompt(ws, PromptRequest("are tokens signed with RS256?", shop, "s1"))
+    prompt.slice_prompt(ws, PromptRequest("/memem-why", shop, "s1"))
     assert [item.id for item in last(ws, "s1").shown] == [SIGNING.id]
 
 
@@ -216,7 +216,7 @@ def test_a_session_that_is_told_of_no_memory_leaves_no_receipt(ws: Workspace, tm
     keep(ws, "The walrus sleeps.", title="Walrus")
     (tmp_path / "shop").mkdir()
     assert session_start.brief(ws, cwd=tmp_path / "shop", session="s1", source="startup")
-    assert receipts.last(ws).receipt is None
+    assert receipts.last_decision(ws).receipt is None
 
 
 def test_what_is_shown_about_a_file_is_written_down_and_judged(ws: Workspace, tmp_path: Path) -> None:
@@ -240,21 +240,21 @@ def test_the_last_decision_is_that_of_the_session_if_it_has_one(ws: Workspace) -
 
 def test_a_session_without_decisions_is_told_so_before_it_is_told_of_another(ws: Workspace) -> None:
     receipts.record(ws, found(), prompt="x")
-    other = receipts.last(ws, "another").words
-    assert other == ("This session has none yet; the last of all:", *receipts.last(ws).words)
-    assert receipts.last(ws, "s1").words == receipts.last(ws).words
+    other = receipts.last_decision(ws, "another").words
+    assert other == ("This session has none yet; the last of all:", *receipts.last_decision(ws).words)
+    assert receipts.last_decision(ws, "s1").words == receipts.last_decision(ws).words
 
 
 def test_the_last_decision_is_told_in_words(ws: Workspace) -> None:
-    receipts.record(ws, found(), prompt="x", line=0.5)
-    assert receipts.last(ws).words[:2] == (
+    receipts.record(ws, found(), prompt="x", threshold=0.5)
+    assert receipts.last_decision(ws).words[:2] == (
         "On 2026-03-01 at 09:00, a prompt in project shop was given 1 memory (22 characters):",
         "  Signing (3f2c9a1e): 80 % likely to help. It shares “rs256” with the prompt and is near in meaning (0.60).",
     )
 
 
 def test_without_any_decision_the_words_say_so_and_nothing_is_made(ws: Workspace) -> None:
-    decision = receipts.last(ws, "s1")
+    decision = receipts.last_decision(ws, "s1")
     assert decision.receipt is None
     assert decision.words == ("Nothing was decided yet: no session of Claude Code has asked.",)
     assert (receipts.injections(ws, SIGNING.id), usefulness.usefulness_of(ws, SIGNING.id)) == ((), UNSEEN)
@@ -301,9 +301,9 @@ def test_a_record_that_cannot_be_used_leaves_a_memory_its_proof(ws: Workspace, h
     forget.forget(ws, SIGNING.id)
     if how == "newer":
         with pytest.raises(StateUnusable):
-            receipts.last(ws)
+            receipts.last_decision(ws)
     else:
-        assert receipts.last(ws).receipt is None  # it was set aside, and begun anew
+        assert receipts.last_decision(ws).receipt is None  # it was set aside, and begun anew
 
 
 def test_what_is_forgotten_leaves_no_words_in_receipts(ws: Workspace) -> None:
@@ -315,4 +315,4 @@ def test_what_is_forgotten_leaves_no_words_in_receipts(ws: Workspace) -> None:
     assert (item.id, item.title, item.terms, item.used) == (SIGNING.id, "", (), "")
     assert last(ws).runners_up[0].title == "Carts"
     assert usefulness.usefulness_of(ws, SIGNING.id) == UNSEEN
-    assert receipts.last(ws).words[1].startswith("  A memory (3f2c9a1e): 80 % likely")
+    assert receipts.last_decision(ws).words[1].startswith("  A memory (3f2c9a1e): 80 % likely")

@@ -558,7 +558,7 @@ def test_any_text_can_be_saved_found_and_shown(
         words = saved.memory.body.split()
         if words and words[0].isascii() and words[0].isalpha() and words[0].lower() not in STOP_WORDS:
             assert [hit.id for hit in find.search(ws, words[0])] == [saved.memory.id]
-        shown = slice.slice_for(ws, text, cwd=folder, project="general", always=True).text
+        shown = slice.build_slice(ws, text, cwd=folder, project="general", always=True).text
         assert shown.count("\n# ") + shown.startswith("# ") == 1
     finally:
         ws.close()

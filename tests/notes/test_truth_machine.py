@@ -575,7 +575,7 @@ class Home(RuleBasedStateMachine):
     def _is_not_shown(self, text: str) -> None:
         hits = find.search(self.ws, text, limit=100)
         assert not any(text in f"{hit.title} {hit.body} {hit.memory.evidence}" for hit in hits), f"{text!r} is found"
-        shown = slice.slice_for(self.ws, text, cwd=self.root, project="shop", always=True)
+        shown = slice.build_slice(self.ws, text, cwd=self.root, project="shop", always=True)
         assert text not in shown.text
 
     def _nothing_purged_is_anywhere(self) -> None:

@@ -320,7 +320,7 @@ def hook(place: Place, event: str, **told: Any) -> None:
 def by_prompt(place: Place) -> None:
     hook(place, "UserPromptSubmit", prompt=f"When is the staging database restarted, and {SECRET}?")
     hook(place, "UserPromptSubmit", prompt=SECRET, session_id=f"s-{TOKEN}"[:8])
-    slice.slice_for(place.ws, f"staging database {SECRET}", cwd=place.folder, project="shop", session_id="s2")
+    slice.build_slice(place.ws, f"staging database {SECRET}", cwd=place.folder, project="shop", session_id="s2")
 
 
 def by_file_path(place: Place) -> None:

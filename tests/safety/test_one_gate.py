@@ -96,7 +96,9 @@ def went(place: Place, name: str, text: str) -> None:
 def recalled(ws: Workspace) -> str:
     """Whatever anybody is shown of it."""
     hits = find.search(ws, "door instructions Mondays", limit=50)
-    sliced = slice.slice_for(ws, f"how does the {NEXT} door open, and what are the instructions", cwd=Path("/srv/shop"))
+    sliced = slice.build_slice(
+        ws, f"how does the {NEXT} door open, and what are the instructions", cwd=Path("/srv/shop")
+    )
     brief = session_start.brief(ws, cwd=Path("/srv/shop"), session="s", source="startup")
     return "\n".join([*(f"{hit.title}\n{hit.body}\n{hit.memory.evidence}" for hit in hits), sliced.text, brief])
 

@@ -76,7 +76,7 @@ def test_it_is_shown_no_more_once_its_day_is_over_and_nothing_has_to_be_indexed_
 def test_a_slice_shows_only_what_holds(ws: Workspace, tmp_path: Path) -> None:
     keep(ws, 1, valid_to=YESTERDAY)
     keep(ws, 2)
-    shown = slice.slice_for(ws, "with what are gateway tokens signed, HS256?", cwd=tmp_path, project="shop")
+    shown = slice.build_slice(ws, "with what are gateway tokens signed, HS256?", cwd=tmp_path, project="shop")
     assert [hit.title for hit in shown.hits] == ["N2"]
 
 
@@ -237,11 +237,11 @@ def test_of_a_chain_that_leads_to_nothing_the_last_is_shown_unless_it_was_set_as
     keep(ws, 1, superseded_by="[[n2-00000002]]")
     keep(ws, 2, "Something else entirely.", superseded_by="[[gone-99999999]]", status=status)
     prompt = "with what are the gateway tokens signed, HS256?"
-    assert {hit.title for hit in slice.slice_for(ws, prompt, cwd=tmp_path, project="shop").hits} == shown
+    assert {hit.title for hit in slice.build_slice(ws, prompt, cwd=tmp_path, project="shop").hits} == shown
 
 
 def test_a_successor_that_holds_no_longer_is_not_shown(ws: Workspace, tmp_path: Path) -> None:
     keep(ws, 1, superseded_by="[[n2-00000002]]")
     keep(ws, 2, "Something else entirely.", valid_to=YESTERDAY)
     prompt = "with what are the gateway tokens signed, HS256?"
-    assert not slice.slice_for(ws, prompt, cwd=tmp_path, project="shop").hits
+    assert not slice.build_slice(ws, prompt, cwd=tmp_path, project="shop").hits

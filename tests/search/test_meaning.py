@@ -385,7 +385,7 @@ def without_meaning(ws: Workspace, saying: str, query: str = "the vehicle that A
     """Keywords answer alone, and search and slice say why, in one line."""
     hits = find.search(ws, query)
     assert [(hit.body, hit.source, hit.cosine) for hit in hits] == [(MENDED, "keyword", None)]
-    sliced = slice.slice_for(ws, query, cwd=ws.settings.vault, project="general")
+    sliced = slice.build_slice(ws, query, cwd=ws.settings.vault, project="general")
     assert [hit.body for hit in sliced.hits] == [MENDED]
     for reason in (hits.degraded, hits[0].degraded, sliced.degraded, sliced.hits[0].degraded):
         assert saying in reason
@@ -573,7 +573,7 @@ def test_a_note_of_another_project_never_takes_the_place_of_one_that_is_forgotte
         save.save(other, "The vehicle of the client was mended.", project="client-private")
 
     meanwhile.append(replace_it)
-    told = slice.slice_for(garage, PARAPHRASE, cwd=garage.user_home, project="general")
+    told = slice.build_slice(garage, PARAPHRASE, cwd=garage.user_home, project="general")
     assert "client" not in told.text
     assert told.hits == ()
 

@@ -35,38 +35,38 @@ SLICE = slice_of(MEMORY, OTHER)
     ],
 )
 def test_an_element_of_the_harness_is_taken_out_wherever_it_stands(element: str) -> None:
-    assert harness.said(f"{element}\nUse tabs.") == "Use tabs."
-    assert harness.said(f"Use tabs.\n{element}\n") == "Use tabs."
-    assert harness.said(f"Use{element} tabs{element}.") == "Use tabs."
-    assert harness.said(element) == ""
+    assert harness.typed_text(f"{element}\nUse tabs.") == "Use tabs."
+    assert harness.typed_text(f"Use tabs.\n{element}\n") == "Use tabs."
+    assert harness.typed_text(f"Use{element} tabs{element}.") == "Use tabs."
+    assert harness.typed_text(element) == ""
 
 
 @pytest.mark.parametrize(
     "text", ["Why <system-reminder> and no end?", "<b>bold</b>", "</system-reminder>", "a < b > c"]
 )
 def test_other_tags_stay(text: str) -> None:
-    assert harness.said(text) == text
+    assert harness.typed_text(text) == text
 
 
 @pytest.mark.parametrize("text", ["[Request interrupted by user]", "[Request interrupted by user for tool use]"])
 def test_an_interruption_is_not_said(text: str) -> None:
-    assert harness.said(text) == ""
-    assert harness.said(f"{text}\nUse tabs.") == "Use tabs."
-    assert harness.said(f"What does {text} mean?") == f"What does {text} mean?"
+    assert harness.typed_text(text) == ""
+    assert harness.typed_text(f"{text}\nUse tabs.") == "Use tabs."
+    assert harness.typed_text(f"What does {text} mean?") == f"What does {text} mean?"
 
 
 @pytest.mark.parametrize("memories", [(), (MEMORY,), (OTHER,), (MEMORY, OTHER)])
 def test_a_slice_is_taken_out_wherever_it_stands(memories: tuple[Memory, ...]) -> None:
     shown = slice_of(*memories)
-    assert harness.said(shown) == ""
-    assert harness.said(f"Before.\n\n{shown}\nAfter.\n- and a list\n1. of mine") == (
+    assert harness.typed_text(shown) == ""
+    assert harness.typed_text(f"Before.\n\n{shown}\nAfter.\n- and a list\n1. of mine") == (
         "Before.\n\nAfter.\n- and a list\n1. of mine"
     )
 
 
 def test_words_about_a_slice_stay() -> None:
     text = "The heading is `# Active Memory Slice`.\n\n## Relevant\n1. yes"
-    assert harness.said(text) == text
+    assert harness.typed_text(text) == text
 
 
 def test_the_ids_of_a_slice_are_those_of_its_memories() -> None:
@@ -91,10 +91,10 @@ def test_items_outside_of_a_slice_have_no_ids() -> None:
 
 def test_an_unclosed_element_many_times_over_costs_little() -> None:
     text = "<system-reminder>" * 5_000
-    assert harness.said(text) == text
+    assert harness.typed_text(text) == text
 
 
 @given(st.text(max_size=200))
 def test_any_text_without_marks_stays_as_it_is(text: str) -> None:
     plain = text.replace("<", "(").replace("#", "").replace("[", "(")
-    assert harness.said(plain) == plain.strip()
+    assert harness.typed_text(plain) == plain.strip()

@@ -12,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from memem.transcript import objects as transcript_objects
-from memem.transcript.objects import Found, objects
+from memem.transcript.objects import JsonObject, objects
 
 USER = {"type": "user", "message": {"role": "user", "content": "Hello."}, "uuid": "u1"}
 CLAUDE = {"type": "assistant", "message": {"content": [{"type": "text", "text": "Hi {\n}."}]}, "uuid": "a1"}
@@ -20,7 +20,7 @@ ONE, TWO = json.dumps(USER).encode(), json.dumps(CLAUDE).encode()
 PRETTY = json.dumps(CLAUDE, indent=2).encode()
 
 
-def found(data: bytes, start: int = 0) -> list[Found]:
+def found(data: bytes, start: int = 0) -> list[JsonObject]:
     return list(objects(io.BytesIO(data), start))
 
 

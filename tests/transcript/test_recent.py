@@ -17,7 +17,7 @@ from tests.transcripts import Transcript
 
 
 def words(found: Recent) -> list[str]:
-    return [turn.text for turn in found.said]
+    return [turn.text for turn in found.turns]
 
 
 def result(text: str) -> dict[str, Any]:
@@ -35,7 +35,7 @@ def test_the_last_turns_come_oldest_first(session: Transcript) -> None:
         session.claude(f"answer {number}")
     assert words(recent(session.path)) == ["question 4", "answer 4", "question 5", "answer 5"]
     assert words(recent(session.path, turns=1)) == ["question 5"]
-    assert [turn.role for turn in recent(session.path, turns=2).said] == [HUMAN, ASSISTANT]
+    assert [turn.role for turn in recent(session.path, turns=2).turns] == [HUMAN, ASSISTANT]
 
 
 def test_what_a_person_said_is_there_however_much_claude_says_after_it(session: Transcript) -> None:
@@ -160,7 +160,7 @@ def test_two_objects_on_a_line_keep_their_order(session: Transcript) -> None:
 
 def test_a_session_that_names_itself_nowhere_is_named_by_its_file(session: Transcript) -> None:
     session.raw(b'{"type":"user","message":{"role":"user","content":"hi"}}\n')
-    assert recent(session.path).said[0].session == session.path.stem
+    assert recent(session.path).turns[0].session == session.path.stem
 
 
 @pytest.mark.parametrize("name", ["missing.jsonl", "", "a\0b", "x" * 400])

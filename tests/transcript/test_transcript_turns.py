@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from memem.core.conversation import ASSISTANT, HUMAN, OWN_CALL, Turn
 from memem.core.home import OWN_FOLDER
-from memem.transcript.turns import Line, Work, read
+from memem.transcript.turns import TranscriptLine, Work, read
 from tests.transcript.test_harness import SLICE
 
 WRITING = ("Edit", "Write", "MultiEdit")
@@ -62,7 +62,7 @@ def work(value: dict[str, Any]) -> Work | None:
 )
 def test_what_was_said_is_a_turn(value: dict[str, Any], role: str) -> None:
     turn = Turn("u-1", role, "Use tabs.", "2026-03-01T09:00:00.000Z", "s-1", "/home/me/shop", "main")
-    assert read(value, "other") == Line(turn, time="2026-03-01T09:00:00.000Z")
+    assert read(value, "other") == TranscriptLine(turn, time="2026-03-01T09:00:00.000Z")
 
 
 def test_the_texts_of_a_message_are_its_paragraphs() -> None:
@@ -202,7 +202,7 @@ def test_what_claude_did_not_say_is_no_prose(value: dict[str, Any]) -> None:
 )
 def test_other_lines_mean_nothing(kind: Any) -> None:
     value = {"type": kind, "content": "Hello.", "summary": "Hello.", "message": {"content": "Hello."}}
-    assert read(value, "") == Line()
+    assert read(value, "") == TranscriptLine()
 
 
 # --- work ---------------------------------------------------------------------------------------------------------
@@ -266,7 +266,7 @@ def test_an_error_is_never_long_and_has_no_tags() -> None:
 )
 def test_what_a_tool_said_is_no_error_and_never_said_by_a_person(block: dict[str, Any]) -> None:
     said = tuple(each for each in (block["content"],) if each is not None)
-    assert read(user([block, text("Hello.")]), "") == Line(time=str(FRAME["timestamp"]), output=said)
+    assert read(user([block, text("Hello.")]), "") == TranscriptLine(time=str(FRAME["timestamp"]), output=said)
 
 
 def test_the_work_of_a_subagent_is_not_that_of_the_session() -> None:

@@ -17,8 +17,8 @@ from memem.doors.api.upkeep import Upkeep
 from memem.inject import assemble, provenance, receipts
 from memem.inject import slice as inject_slice
 from memem.inject.assemble import Assembled
-from memem.inject.provenance import Why
-from memem.inject.receipts import Decision
+from memem.inject.provenance import Provenance
+from memem.inject.receipts import InjectionDecision
 from memem.mine import schedule
 from memem.mine.ask import Mined
 from memem.notes import conflicts, forget, review, save, write
@@ -155,7 +155,7 @@ class MemoryHome(Upkeep):
         folder = Path(cwd) if cwd is not None else Path.cwd()
         options: dict[str, Any] = {"task_mode": task_mode, "session_id": session_id, "always": always}
         text_of(project or "", "project")
-        return inject_slice.slice_for(self._ws, text_of(prompt, "prompt"), cwd=folder, project=project, **options)
+        return inject_slice.build_slice(self._ws, text_of(prompt, "prompt"), cwd=folder, project=project, **options)
 
     def context(
         self, query: str, *, project: str | None = None, cwd: str | Path | None = None, session_id: str = ""
@@ -171,14 +171,14 @@ class MemoryHome(Upkeep):
         with catching_up(self._ws):
             return schedule.mine_file(self._ws, Path(transcript))
 
-    def why(self, id: str) -> Why:
+    def why(self, id: str) -> Provenance:
         """Where a memory comes from: its words in the session, with what was around them; and where it was shown."""
         self._look()
         return provenance.why(self._ws, text_of(id, "id"))
 
-    def last_decision(self, session_id: str = "") -> Decision:
+    def last_decision(self, session_id: str = "") -> InjectionDecision:
         """What was last shown to a session, or to any, or why nothing was; also in words."""
-        return receipts.last(self._ws, text_of(session_id, "session id"))
+        return receipts.last_decision(self._ws, text_of(session_id, "session id"))
 
     def search_transcripts(self, query: str, *, project: str | None = None, limit: int = 10) -> Sayings:
         """What was said in sessions of Claude Code, as far as it may be mined. InputError while mining is off."""

@@ -104,14 +104,14 @@ def _session_start(ws: Workspace, envelope: Envelope, manner: _Manner) -> dict[s
 
 
 def _prompt(ws: Workspace, envelope: Envelope, manner: _Manner) -> dict[str, Any]:
-    from memem.inject.prompt import Asked, for_prompt
+    from memem.inject.prompt import PromptRequest, slice_prompt
 
     transcript, session = text_of(envelope, "transcript_path"), text_of(envelope, "session_id")
     where = Path(transcript) if transcript else None
-    asked = Asked(text_of(envelope, "prompt"), _cwd(ws, envelope), session, where)
+    asked = PromptRequest(text_of(envelope, "prompt"), _cwd(ws, envelope), session, where)
     text, titles = "", list[str]()
     with suppress(VaultUnmade):  # nothing is remembered yet
-        found = for_prompt(ws, asked, look=manner.look)
+        found = slice_prompt(ws, asked, rescan=manner.look)
         text, titles = found.text, [hit.title for hit in found.hits]
     project = ws.project_of(asked.cwd).name
     message = notices.at_prompt(ws, session=session, project=project, shown=titles, interactive=manner.interactive)

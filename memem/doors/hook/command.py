@@ -130,5 +130,5 @@ def _mark(ws: Workspace, event: str, envelope: bytes, since: datetime | None) ->
         return False
     if not transcript:
         raise InputError("The hook was told of no transcript.")
-    schedule.mark(ws, Path(transcript), flush=FLUSHES[event], said=text_of(told, "last_assistant_message"))
+    schedule.mark(ws, Path(transcript), flush=FLUSHES[event], last_message=text_of(told, "last_assistant_message"))
     return True

@@ -49,7 +49,7 @@ class Here:
 
 def active_memory_slice(here: Here, *, query: str, task_mode: str = "") -> str:
     refresh.refresh_if_due(here.ws)
-    found = slice.slice_for(here.ws, query, cwd=here.cwd, task_mode=task_mode, session_id=here.session, always=True)
+    found = slice.build_slice(here.ws, query, cwd=here.cwd, task_mode=task_mode, session_id=here.session, always=True)
     receipts.note_shown(here.ws, here.session, found.ids)
     more = "" if found.hits else "(No other memory fits well enough; memory_search looks further.)"
     return _joined(found.text.rstrip("\n"), more, _degraded(here, found.degraded))

@@ -12,7 +12,7 @@ from memem.core import project
 from memem.core.dates import moment
 from memem.safety.naming import project_named
 from memem.transcript import session as transcript_session
-from memem.transcript.session import Step
+from memem.transcript.session import TranscriptStep
 
 if TYPE_CHECKING:
     from memem.workspace import Workspace
@@ -28,7 +28,7 @@ class OwnCall(Exception):
     """The transcript is that of a call of ours."""
 
 
-def conversation(file: BinaryIO, start: int, session: str) -> Iterator[Step]:
+def conversation(file: BinaryIO, start: int, session: str) -> Iterator[TranscriptStep]:
     """A session from an offset on; what bears no time has that of what is before it. Raises OwnCall."""
     begun, time = start > 0, ""
     for step in transcript_session.steps(file, start, session):
@@ -38,7 +38,7 @@ def conversation(file: BinaryIO, start: int, session: str) -> Iterator[Step]:
             raise OwnCall
         turn = None if line.own else line.turn  # somebody quotes a call of ours
         begun = begun or turn is not None
-        yield Step(replace(line, turn=turn, time=time), step.end)
+        yield TranscriptStep(replace(line, turn=turn, time=time), step.end)
 
 
 class Projects:

@@ -26,7 +26,7 @@ from memem.search.transcripts.turns import Match, Spoken, TurnIndex, beginning, 
 from memem.state.consent import opted_in
 from memem.transcript import session
 from memem.transcript.session import find_sessions
-from memem.transcript.turns import Line
+from memem.transcript.turns import TranscriptLine
 
 if TYPE_CHECKING:
     from memem.workspace import Workspace
@@ -181,7 +181,7 @@ class _Indexing:
         read = replace(known, size=status.st_size, mtime=status.st_mtime_ns).placed(session.cursor_at(file, end))
         return added + self._index.add(read, held.values())
 
-    def _kept(self, turn: Turn, line: Line, position: int) -> Spoken | None:
+    def _kept(self, turn: Turn, line: TranscriptLine, position: int) -> Spoken | None:
         """The turn as it may be shown; None when it may not be read."""
         uuid, time = _encodable(turn.uuid), line.time
         name = None if uuid in self._purged else self._projects.name(turn.cwd)

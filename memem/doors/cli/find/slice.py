@@ -20,7 +20,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     with fresh_workspace(options.query) as ws:
-        result = slice.slice_for(
+        result = slice.build_slice(
             ws,
             options.query,
             cwd=options.cwd or current_folder(),

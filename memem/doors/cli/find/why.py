@@ -6,7 +6,7 @@ import textwrap
 from memem.doors.cli import output
 from memem.doors.cli.session import fresh_workspace, workspace
 from memem.inject import provenance, receipts
-from memem.inject.provenance import Why
+from memem.inject.provenance import Provenance
 from memem.state.usefulness import Usefulness
 
 TURN_CHARACTERS = 600
@@ -34,7 +34,7 @@ def run(options: argparse.Namespace) -> int:
 def _last_decision(*, json: bool) -> int:
     """Of the session that this is called in, if it is called in one."""
     with workspace() as ws:
-        decision = receipts.last(ws, ws.session)
+        decision = receipts.last_decision(ws, ws.session)
     if json:
         output.as_json(decision)
     else:
@@ -43,7 +43,7 @@ def _last_decision(*, json: bool) -> int:
     return 0
 
 
-def _show(why: Why) -> None:
+def _show(why: Provenance) -> None:
     output.whole(why.entry)
     output.say()
     _show_proof(why)
@@ -51,7 +51,7 @@ def _show(why: Why) -> None:
         _show_injections(why)
 
 
-def _show_injections(why: Why) -> None:
+def _show_injections(why: Provenance) -> None:
     output.heading("Shown")
     rows = []
     for shown in why.injections:
@@ -72,7 +72,7 @@ def _fared(fared: Usefulness) -> str:
     return f"It was used in {'all' if fared.used == fared.shown else fared.used} {times}"
 
 
-def _show_proof(why: Why) -> None:
+def _show_proof(why: Provenance) -> None:
     if why.note:
         output.say(why.note)
         return

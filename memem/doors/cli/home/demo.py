@@ -62,11 +62,11 @@ def _show(ws: Workspace) -> None:
     output.listed(found, json=False, nothing="Nothing found.")
 
     output.heading(f'4. What Claude is told for "{RELEVANT}"')
-    told = slice.slice_for(ws, RELEVANT, cwd=ws.settings.vault, project="shop-api")
+    told = slice.build_slice(ws, RELEVANT, cwd=ws.settings.vault, project="shop-api")
     output.say(told.text.rstrip("\n"))
 
     output.heading(f'5. What Claude is told for "{IRRELEVANT}"')
-    silent = slice.slice_for(ws, IRRELEVANT, cwd=ws.settings.vault, project="shop-api")
+    silent = slice.build_slice(ws, IRRELEVANT, cwd=ws.settings.vault, project="shop-api")
     output.say(silent.text.rstrip("\n") or f"(nothing: {silent.reason})")
 
     output.heading("6. What it learns from a session of Claude Code, here by rules, without a model")
@@ -76,7 +76,7 @@ def _show(ws: Workspace) -> None:
         output.say(f"{applied.outcome} {applied.id[:ID8]}  {applied.title}")
 
     output.heading(f'7. What Claude is told in a later one for "{LATER}"')
-    later = slice.slice_for(ws, LATER, cwd=ws.settings.vault, project="shop-api")
+    later = slice.build_slice(ws, LATER, cwd=ws.settings.vault, project="shop-api")
     output.say(later.text.rstrip("\n"))
 
     output.heading("8. It is yours")

@@ -12,7 +12,7 @@ from memem.doors.cli import output
 from memem.doors.cli.session import workspace
 from memem.mine import drain, plan, schedule
 from memem.mine import history as mine_history
-from memem.mine.ask import KEPT, Mined
+from memem.mine.ask import SAVED, Mined
 from memem.mine.plan import Plan
 from memem.pages.catch_up import catching_up
 from memem.state import consent
@@ -68,14 +68,14 @@ def _unattended(ws: Workspace, options: argparse.Namespace) -> int:
         else:
             schedule.mine_in_background(ws, options.session, flush=options.flush)
     except MememError as problem:
-        drain.note_trouble(ws, problem)
+        drain.log_error(ws, problem)
     return 0
 
 
 def _detached(ws: Workspace, options: argparse.Namespace) -> int:
     if not options.session:
         raise InputError("--detach is for one session, or all of them: give --session FILE or --history.")
-    if not schedule.begin(ws, _existing(options.session), flush=options.flush):
+    if not schedule.start_miner(ws, _existing(options.session), flush=options.flush):
         raise InputError("Mining in the background is off. `memem mining on` switches it on.")
     output.aside(_UNDER_WAY)
     return 0
@@ -85,7 +85,7 @@ def _many(ws: Workspace, options: argparse.Namespace) -> int:
     since = _since(ws, options)
     if options.history and not options.dry_run:
         return _history(ws, options)
-    paths = [_existing(options.session)] if options.session else schedule.behind(ws, since)
+    paths = [_existing(options.session)] if options.session else schedule.unmined_sessions(ws, since)
     if options.dry_run:
         with output.progress("Looking", quiet=options.json) as progress:
             planned = plan.plan(ws, paths, since, progress, is_one=bool(options.session))
@@ -108,7 +108,7 @@ def _with_pages(ws: Workspace, progress: schedule.Progress) -> schedule.Progress
 def _history(ws: Workspace, options: argparse.Namespace) -> int:
     mine_history.refuse_second_run(ws)  # before it asks; the lock decides
     with output.progress("Looking", quiet=options.json) as progress:
-        history = mine_history.look(ws, progress)
+        history = mine_history.survey_history(ws, progress)
     if not history.plan.turns:
         return _show([], options, nothing="There is nothing to mine.")
     if not _agreed(ws, history.plan, options):
@@ -199,10 +199,10 @@ def _what_now(mined: Mined) -> str:
 
 
 def _show_one(mined: Mined) -> None:
-    kept = mined.count(*KEPT)
+    kept = mined.count(*SAVED)
     output.say(f"{mined.session}: {mined.turns} turns, {kept} {'memory' if kept == 1 else 'memories'} kept")
     for applied in mined.applied:
-        if applied.outcome in KEPT:
+        if applied.outcome in SAVED:
             output.say(f"  {applied.outcome} {applied.id[:8]}  {applied.title}")
         elif applied.outcome == "proposed":
             output.say(f"  proposed {applied.id[:8]}  {applied.title}; see {output.advice('`memem review`')}")
