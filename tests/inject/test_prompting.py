@@ -432,7 +432,7 @@ def test_no_prompt_waits_for_a_large_index_to_be_made(
     shutil.rmtree(filled.home.cache)
     filled.home.refresh_log.parent.mkdir(exist_ok=True)
     for _ in range(2):
-        assert looked(filled, SIGNING, shop).reason == "the index is being made"
+        assert looked(filled, SIGNING, shop).reason == "the index is being built"
     assert begun == [("hook", "SessionStart", "--later")]
     monkeypatch.setattr(refresh, "MAX_INLINE_NOTES", 300)
     assert prompted(filled, SIGNING, shop).text
@@ -608,7 +608,7 @@ def test_in_the_mode_tool_a_receipt_says_so(filled: Workspace, shop: Path) -> No
     prompted(change_settings(filled, injection_mode="tool"), SIGNING, shop)
     kept = receipt_of(filled)
     assert kept is not None
-    assert (kept.items, kept.reason) == ((), "MEMEM_INJECTION_MODE is tool: Claude asks by its tools")
+    assert (kept.items, kept.reason) == ((), "MEMEM_INJECTION_MODE is tool: Claude uses its tools to search")
 
 
 @pytest.mark.parametrize("mode", ["auto", "hybrid", "tool"])

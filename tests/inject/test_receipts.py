@@ -48,8 +48,8 @@ def test_a_session_that_began_and_a_file_are_explained(snapshot: SnapshotAsserti
 
 
 def test_a_prompt_of_no_project_that_nothing_came_near_to_takes_one_line() -> None:
-    assert told(project="", reason="the index is being made", characters=0) == (
-        "On 2026-03-01 at 09:00, a prompt was given nothing: the index is being made."
+    assert told(project="", reason="the index is being built", characters=0) == (
+        "On 2026-03-01 at 09:00, a prompt was given nothing: the index is being built."
     )
 
 

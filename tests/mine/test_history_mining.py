@@ -205,7 +205,7 @@ def test_an_error_that_ends_the_survey_is_announced(
         raise StateUnusable("The state is damaged.")
 
     with monkeypatch.context() as patched:
-        patched.setattr(schedule, "behind", fail)
+        patched.setattr(schedule, "unmined_sessions", fail)
         with pytest.raises(StateUnusable):
             mine(ws)
     assert shown(ws).startswith("memem stopped mining your history. The state is damaged. ")
@@ -256,7 +256,7 @@ def test_the_record_is_there_while_sessions_are_counted(
         return real(*given)
 
     told(sessions, "one")
-    monkeypatch.setattr(schedule, "behind", behind)
+    monkeypatch.setattr(schedule, "unmined_sessions", behind)
     mine(ws)
     assert seen == ["counting sessions"]
 

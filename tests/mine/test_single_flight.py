@@ -18,9 +18,9 @@ HOLDER = """
 import sys
 from pathlib import Path
 from memem.core.errors import HomeError
-from memem.mine.locks import holding_session, holding_slot
+from memem.mine.locks import session_lock, miner_slot
 folder = Path(sys.argv[1])
-with holding_session(folder, "s1") as session, holding_slot(folder, 1) as slot:
+with session_lock(folder, "s1") as session, miner_slot(folder, 1) as slot:
     print(session, slot, flush=True)
     sys.stdin.readline()
 """
