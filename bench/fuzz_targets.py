@@ -179,9 +179,9 @@ def _json(data: bytes) -> None:
 
 def _export(data: bytes) -> None:
     values = json_stream.values(io.BytesIO(data))
-    export_format.header_of(next(values, None))
-    for each in map(export_format.from_json, values):
-        if isinstance(each, export_format.Packed):
+    export_format.parse_header(next(values, None))
+    for each in map(export_format.parse_element, values):
+        if isinstance(each, export_format.PackedFile):
             hold(not each.path.startswith("/") and ".." not in Path(each.path).parts, "a path stays in the vault")
 
 

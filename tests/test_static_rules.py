@@ -71,7 +71,6 @@ def test_json_and_toml_are_read_where_no_nesting_overflows_the_stack() -> None:
     }
     assert {module for module in MODULES if any("JSONDecoder" in name for name in named(module))} == {
         "transcript/objects.py",
-        "transfer/readers/json_stream.py",
     }
 
 

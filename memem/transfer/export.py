@@ -1,7 +1,7 @@
-"""Take the vault with you: its notes byte for byte, what waits for review, pages, and tombstones.
+"""Export the vault: notes byte for byte, proposals, pages and tombstones.
 
-No caches, and nothing that belongs to a machine: sessions, receipts, undo copies. What was forgotten is there as hashes
-alone.
+Caches and records of this machine (sessions, receipts, undo copies) are not included. Forgotten notes are included as
+hashes only.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from memem.core.dates import iso
 from memem.core.errors import InputError, NoteError
 from memem.core.project import normalise
 from memem.transfer import export_format
-from memem.transfer.export_format import Element, Header, Packed
+from memem.transfer.export_format import Element, Header, PackedFile
 from memem.vault import restore
 from memem.vault.opening import require_vault
 from memem.vault.store import RESERVED
@@ -27,22 +27,18 @@ from memem.vault.write_lock import writing
 if TYPE_CHECKING:
     from memem.workspace import Workspace
 
-
 JSON = ".json"
-
 Progress = Callable[[int, int], object]
 
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """Where the export is, and what is in it; `left` are files that were not taken: too large, or not readable."""
-
     path: str
     notes: int
     proposals: int
     pages: int
     tombstones: int
-    left: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()  # files that are too large or cannot be read
 
 
 def export(
@@ -53,32 +49,34 @@ def export(
     force: bool = False,
     progress: Progress = lambda *_: None,
 ) -> Exported:
-    """Export to a folder, or to one file where the name ends in `.json`; with `project`, its notes alone.
+    """Export to a folder, or to one file if the name ends in `.json`; with `project`, only its notes.
 
-    What was forgotten cannot be told apart by project, and is then left out.
+    Tombstones belong to no project, so the export of a project has none.
     """
     require_vault(ws)
-    target = _checked(ws, target.absolute(), force=force)
-    only = None if project is None else normalise(project)
+    target = target.absolute()
+    _check_target(ws, target, force=force)
+    project = None if project is None else normalise(project)
+    left: list[str] = []
     with writing(ws):
-        paths = _paths(ws, only)
-        lines = ws.tombstones.lines() if only is None else []
-        stones = len(ws.tombstones.load().standing) if lines else 0
+        paths = _list_paths(ws, project)
+        lines = ws.tombstones.lines() if project is None else []
+        tombstones = len(ws.tombstones.load().standing) if lines else 0
+        created = iso(ws.clock())
         header = Header(
-            export_format.MARK, export_format.VERSION, __version__, iso(ws.clock()), only or "", len(paths), len(lines)
+            export_format.MARK, export_format.VERSION, __version__, created, project or "", len(paths), len(lines)
         )
-        left: list[str] = []
 
         def elements() -> Iterator[Element]:
             yield header
             yield from lines
             for number, path in enumerate(paths):
                 progress(number, len(paths))
-                packed = _packed(ws, path)
-                if packed is None:
-                    left.append(path)
-                else:
+                packed = _pack(ws.store.absolute(path), path)
+                if packed:
                     yield packed
+                else:
+                    left.append(path)
 
         write = export_format.write_file if target.suffix.lower() == JSON else export_format.write_folder
         try:
@@ -86,46 +84,45 @@ def export(
         except OSError as error:
             raise InputError(f"Cannot write {target}: {files.reason(error)}. Nothing was exported.") from None
     progress(len(paths), len(paths))
-    return _exported(ws, target, [path for path in paths if path not in left], stones, tuple(left))
+    exported = [path for path in paths if path not in left]
+    tops = [PurePosixPath(path).parts[0] for path in exported]
+    proposals = tops.count(ws.store.paths.review.name)
+    pages = sum(top in RESERVED or ws.store.is_page(path) for top, path in zip(tops, exported, strict=True)) - proposals
+    shown = str(target).encode("utf-8", "replace").decode()
+    return Exported(shown, len(exported) - proposals - pages, proposals, pages, tombstones, tuple(left))
 
 
-def _checked(ws: Workspace, target: Path, *, force: bool) -> Path:
+def _check_target(ws: Workspace, target: Path, *, force: bool) -> None:
     if target.resolve().is_relative_to(ws.store.paths.ours.resolve()):
-        raise InputError(f"{target} is in the vault's own folder. Export to another place.")
+        raise InputError(f"{target} is in memem's folder of the vault. Export to another place.")
     if not target.parent.is_dir():
-        raise InputError(f"There is no folder {target.parent}. Make it, and export again.")
+        raise InputError(f"There is no folder {target.parent}. Create it and export again.")
     if not os.path.lexists(target):
-        return target
+        return
     if not force:
-        raise InputError(f"{target} is there already. `--force` replaces it.")
+        raise InputError(f"{target} exists already. Use `--force` to replace it.")
     is_file = target.suffix.lower() == JSON
     if target.is_symlink() or target.is_dir() == is_file:
-        raise InputError(f"{target} is not what would take its place: a {'file' if is_file else 'folder'}.")
+        raise InputError(f"{target} is not a {'file' if is_file else 'folder'} and cannot be replaced by one.")
     if target.is_dir() and not export_format.is_folder(target) and any(target.iterdir()):
-        raise InputError(f"{target} is no export of memem, and is left as it is. Export to another place.")
-    return target
+        raise InputError(f"{target} is not an export of memem and was left as it is. Export to another place.")
 
 
-def _paths(ws: Workspace, project: str | None) -> list[str]:
-    """Of everything in the vault's folder that somebody can read; among pages there may be notes, which come once."""
-    found = [path for path, _ in ws.store.scan()]
-    paged = (ws.store.paths.home_page.name, ws.store.paths.projects.name)
-    found += [path for name in sorted((*RESERVED, *paged)) for path in _reserved(ws, name)]
-    return sorted(path for path in dict.fromkeys(found) if project is None or _project(ws, path) == project)
+def _list_paths(ws: Workspace, project: str | None) -> list[str]:
+    """Every note, proposal and page in memem's folder of the vault, or the notes of one project."""
+    store = ws.store
+    found = [path for path, _ in store.scan()]
+    for name in sorted((*RESERVED, store.paths.home_page.name, store.paths.projects.name)):
+        place = store.paths.ours / name
+        for path in [place] if place.is_file() else sorted(place.rglob("*.md")):
+            inside = path.relative_to(store.paths.ours).as_posix()
+            if path.is_file() and "/." not in inside and not restore.leads_elsewhere(store, inside):
+                found.append(inside)
+    return sorted(path for path in set(found) if project is None or _project_of(ws, path) == project)
 
 
-def _reserved(ws: Workspace, name: str) -> Iterator[str]:
-    place = ws.store.paths.ours / name
-    each = [place] if place.is_file() else sorted(place.rglob("*.md"))
-    for path in each:
-        inside = path.relative_to(ws.store.paths.ours).as_posix()
-        hidden = "/." in inside
-        if path.is_file() and not hidden and not restore.leads_elsewhere(ws.store, inside):
-            yield inside
-
-
-def _project(ws: Workspace, path: str) -> str | None:
-    """The project that a note is of; none of a page, or of what cannot be read."""
+def _project_of(ws: Workspace, path: str) -> str | None:
+    """The project of a note; None for a page or an unreadable note."""
     if PurePosixPath(path).parts[0] in RESERVED - {ws.store.paths.review.name} or ws.store.is_page(path):
         return None
     try:
@@ -134,21 +131,10 @@ def _project(ws: Workspace, path: str) -> str | None:
         return None
 
 
-def _packed(ws: Workspace, path: str) -> Packed | None:
-    target = ws.store.absolute(path)
+def _pack(file: Path, path: str) -> PackedFile | None:
     try:
-        status = target.lstat()
-        if status.st_size > export_format.MOST_BYTES:
-            return None
-        return Packed(path, target.read_bytes(), status.st_mtime_ns)
+        status = file.lstat()
+        is_too_large = status.st_size > export_format.MAX_FILE_BYTES
+        return None if is_too_large else PackedFile(path, file.read_bytes(), status.st_mtime_ns)
     except OSError:
         return None
-
-
-def _exported(ws: Workspace, target: Path, paths: list[str], stones: int, left: tuple[str, ...]) -> Exported:
-    review = ws.store.paths.review.name
-    tops = [PurePosixPath(path).parts[0] for path in paths]
-    proposals = tops.count(review)
-    pages = sum(top in RESERVED or ws.store.is_page(path) for top, path in zip(tops, paths, strict=True)) - proposals
-    shown = str(target).encode("utf-8", "replace").decode()
-    return Exported(shown, len(tops) - proposals - pages, proposals, pages, stones, left)

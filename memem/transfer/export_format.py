@@ -1,7 +1,7 @@
-"""The form of an export: a folder, or one JSON file. Files of the vault byte for byte, and the lines of its tombstones.
+"""The format of an export: files of the vault byte for byte, and the lines of its tombstones.
 
-The folder has `memem-export.json`, `tombstones.jsonl` and the files under `memem/`. The JSON file is a list: first what
-`memem-export.json` says, then the tombstones, then the files, an element a line.
+A folder contains `memem-export.json` (the header), `tombstones.jsonl` and the files under `memem/`. A JSON file is a
+list of the header, the tombstones and the files, one element per line.
 """
 
 import base64
@@ -20,15 +20,16 @@ from memem.core.errors import InputError
 
 MARK, VERSION = "memem-export", 1
 HEADER, TOMBSTONES, FILES = "memem-export.json", "tombstones.jsonl", "memem"
-MOST_BYTES = 16_000_000
-"""Of one file: more than sixteen times what a note may have."""
+MAX_FILE_BYTES = 16_000_000  # sixteen times the size of the largest note
+LEFTOVER_NANOSECONDS = 3_600 * 10**9
 _FILE = re.compile(rb'\[\s*\{\s*"format"\s*:\s*"memem-export"')
-_LONGEST_NAME = 255
+_TEMPORARY = re.compile(re.escape(files.TEMPORARY_PREFIX) + "[0-9a-f]{16}(-old)?" + re.escape(files.TEMPORARY_SUFFIX))
+_MAX_NAME_BYTES = 255
 
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What an export says of itself; `project` is that of all its notes, empty when it has all."""
+    """The description of an export; `project` is empty if it contains all projects."""
 
     format: str
     version: int
@@ -40,88 +41,75 @@ class Header:
 
 
 @dataclass(frozen=True, slots=True)
-class Packed:
-    """A file of the vault: its path inside `memem/`, its bytes, and when it was changed last, in nanoseconds."""
-
-    path: str
+class PackedFile:
+    path: str  # inside `memem/`
     data: bytes
-    modified: int
+    modified: int  # in nanoseconds
 
 
-Element = Header | bytes | Packed
-"""What an export consists of; bytes are a line of the tombstones."""
+Element = Header | bytes | PackedFile  # bytes are a line of the tombstones
 
 
 def is_folder(path: Path) -> bool:
-    """Whether a folder is an export."""
     return (path / HEADER).is_file()
 
 
 def is_file(head: bytes) -> bool:
-    """Whether a file that begins so is one."""
+    """Whether a file that starts with these bytes is an export."""
     return bool(_FILE.match(head))
 
 
 # --- writing ------------------------------------------------------------------------------------------------------
 
 
-LEFTOVER_NANOSECONDS = 3_600 * 10**9
-_TEMPORARY = re.compile(re.escape(files.TEMPORARY_PREFIX) + "[0-9a-f]{16}(-old)?" + re.escape(files.TEMPORARY_SUFFIX))
-
-
 def write_file(target: Path, elements: Iterable[Element], *, fsync: bool) -> None:
-    """All of it into one JSON file, which is whole or not there."""
-    with _replacing(target) as temporary:
-        files.write_new(temporary, _pieces(elements), fsync=fsync)
+    """Write one JSON file, completely or not at all."""
+
+    def pieces() -> Iterator[bytes]:
+        for number, element in enumerate(elements):
+            yield f"{',' if number else '['}\n{json.dumps(_as_json(element), ensure_ascii=False)}".encode()
+        yield b"\n]\n"
+
+    with _replace(target) as temporary:
+        files.write_new(temporary, pieces(), fsync=fsync)
     if fsync:
         files.sync_folder(target.parent)
 
 
-def _pieces(elements: Iterable[Element]) -> Iterator[bytes]:
-    for number, element in enumerate(elements):
-        begun = ",\n" if number else "[\n"
-        yield f"{begun}{json.dumps(_as_json(element), ensure_ascii=False)}".encode()
-    yield b"\n]\n"
-
-
 def write_folder(target: Path, elements: Iterable[Element], *, fsync: bool) -> None:
-    """All of it into a folder, which is whole or not there; one that is there keeps what is not of an export."""
-    with _replacing(target) as temporary:
+    """Write a folder, completely or not at all. An existing folder keeps files that are not of an export."""
+    with _replace(target) as temporary:
         temporary.mkdir(mode=files.PRIVATE_FOLDER)
         folders, lines = {temporary}, list[bytes]()
         for element in elements:
             if isinstance(element, bytes):
                 lines.append(element)
             elif isinstance(element, Header):
-                _write(temporary / HEADER, json.dumps(asdict(element), indent=1).encode() + b"\n", fsync=fsync)
+                header = json.dumps(asdict(element), indent=1).encode() + b"\n"
+                files.write_at(temporary / HEADER, 0, header, fsync=fsync)
             else:
                 path = temporary / FILES / element.path
                 files.make_folder(path.parent)
                 folders.add(path.parent)
-                _write(path, element.data, fsync=fsync)
+                files.write_at(path, 0, element.data, fsync=fsync)
                 os.utime(path, ns=(element.modified, element.modified))
-        _write(temporary / TOMBSTONES, b"".join(line + b"\n" for line in lines), fsync=fsync)
+        files.write_at(temporary / TOMBSTONES, 0, b"".join(line + b"\n" for line in lines), fsync=fsync)
         for folder in folders if fsync else ():
             files.sync_folder(folder)
     for folder in (target, target.parent) if fsync else ():
         files.sync_folder(folder)
 
 
-def _write(path: Path, data: bytes, *, fsync: bool) -> None:
-    """A new file in a folder that nobody reads yet."""
-    files.write_at(path, 0, data, fsync=fsync)
-
-
 @contextmanager
-def _replacing(target: Path) -> Iterator[Path]:
-    """A name beside the target, which takes its place at the end; in a folder that is there, the place of an export."""
+def _replace(target: Path) -> Iterator[Path]:
+    """Yield a temporary path that replaces the target at the end; in an existing folder, only the export in it."""
     unique = os.urandom(8).hex()
     new, old = (
         target.with_name(f"{files.TEMPORARY_PREFIX}{unique}{kind}{files.TEMPORARY_SUFFIX}") for kind in ("", "-old")
     )
     try:
         yield new
-        _sweep_beside(new)
+        _remove_leftovers(new)
         if target.is_dir():
             _exchange(new, target, old)
         else:
@@ -130,8 +118,8 @@ def _replacing(target: Path) -> Iterator[Path]:
         _remove(new)
 
 
-def _sweep_beside(new: Path) -> None:
-    """Remove what exports to this place left that were killed: older by an hour than what is there now."""
+def _remove_leftovers(new: Path) -> None:
+    """Remove temporary files that killed exports left here an hour ago or earlier."""
     now = files.stamp(new)
     for path in new.parent.glob(f"{files.TEMPORARY_PREFIX}*{files.TEMPORARY_SUFFIX}"):
         then = files.stamp(path)
@@ -140,26 +128,25 @@ def _sweep_beside(new: Path) -> None:
 
 
 def _exchange(new: Path, target: Path, old: Path) -> None:
-    """Have a folder hold the new export instead of the old one, or, where that fails, the old one again.
+    """Replace the export in a folder, or restore it if that fails. Other files, such as `.git`, stay.
 
-    Whatever else is in it is somebody's: a `.git`, say. The header changes last and in one step: by it the folder is
-    known to be an export, also when this is interrupted.
+    The header is replaced last and in one step: it marks the folder as an export even if this is interrupted.
     """
     old.mkdir(mode=files.PRIVATE_FOLDER)
     moves = [
         move for name in (FILES, TOMBSTONES) for move in ((target / name, old / name), (new / name, target / name))
     ]
-    begun = list[tuple[Path, Path]]()
+    started = list[tuple[Path, Path]]()
     try:
-        for one, other in moves:
-            if os.path.lexists(one):
-                begun.append((one, other))
-                one.rename(other)
+        for source, destination in moves:
+            if os.path.lexists(source):
+                started.append((source, destination))
+                source.rename(destination)
         (new / HEADER).replace(target / HEADER)
     except BaseException:
-        for one, other in reversed(begun):
-            if not os.path.lexists(one):
-                other.rename(one)
+        for source, destination in reversed(started):
+            if not os.path.lexists(source):
+                destination.rename(source)
         old.rmdir()
         raise
     _remove(old)
@@ -188,85 +175,79 @@ def _as_json(element: Element) -> dict[str, Any]:
 
 
 def read_folder(folder: Path) -> Iterator[Element | InputError]:
-    """The elements of an export; an error stands for a file that cannot be used."""
-    yield header_of(_json(folder / HEADER))
+    """Yield the elements of an export, with an error in place of each unusable file."""
+    try:
+        yield parse_header(files.from_json((folder / HEADER).read_bytes()))
+    except ValueError:
+        raise InputError(f"{HEADER} is damaged") from None
     lines = folder / TOMBSTONES
     if lines.is_file() and not lines.is_symlink():
         yield from (line for line in lines.read_bytes().splitlines() if line.strip())
     root = folder / FILES
-    for name, folders, names in os.walk(root):
-        folders[:] = sorted(each for each in folders if not Path(name, each).is_symlink())
-        for each in sorted(names):
-            path = Path(name, each)
+    for parent, folder_names, file_names in os.walk(root):
+        folder_names[:] = sorted(name for name in folder_names if not Path(parent, name).is_symlink())
+        for path in (Path(parent, name) for name in sorted(file_names)):
             if path.is_file() and not path.is_symlink():
-                yield _told(lambda path=path: _packed(path, path.relative_to(root).as_posix()))  # type: ignore[misc]
+                yield _or_error(_read_packed, path, path.relative_to(root).as_posix())
 
 
-def from_json(value: Any) -> Element | InputError:
-    """An element of the JSON form, behind the first; an error stands for one that cannot be used."""
+def parse_element(value: Any) -> Element | InputError:
+    """Parse an element after the header of a JSON file; returns an error for an unusable one."""
     line = value.get("tombstone") if isinstance(value, dict) else None
-    if isinstance(line, str):
-        return line.encode("utf-8", "replace")
-    return _told(lambda: _unpacked(value))
+    return line.encode("utf-8", "replace") if isinstance(line, str) else _or_error(_unpack, value)
 
 
-def header_of(value: Any) -> Header:
-    """Raises InputError for what is no export, or that of a newer memem."""
+def parse_header(value: Any) -> Header:
+    """Raises InputError if this is not an export, or one of a newer memem."""
     if not isinstance(value, dict) or value.get("format") != MARK:
-        raise InputError("it is no export of memem: it does not say so")
+        raise InputError("it is not an export of memem: the header is missing")
     version = value.get("version")
     if type(version) is not int or version < 1:
-        raise InputError("it is an export of memem, but does not say of which version")
+        raise InputError("the export does not state the version of its format")
     if version > VERSION:
         raise InputError("it was exported by a newer memem; upgrade memem to import it")
     by, created, project = (str(value.get(name, "")) for name in ("memem", "created", "project"))
-    count, stones = (value[name] if type(value.get(name)) is int else 0 for name in ("files", "tombstones"))
-    return Header(MARK, version, by, created, project, count, stones)
+    file_count, tombstones = (value[name] if type(value.get(name)) is int else 0 for name in ("files", "tombstones"))
+    return Header(MARK, version, by, created, project, file_count, tombstones)
 
 
-def _told(read: Callable[[], Packed]) -> Packed | InputError:
+def _or_error(read: Callable[..., PackedFile], *arguments: Any) -> PackedFile | InputError:
     try:
-        return read()
+        return read(*arguments)
     except InputError as problem:
         return problem
 
 
-def _packed(path: Path, inside: str) -> Packed:
+def _read_packed(path: Path, inside: str) -> PackedFile:
     status = path.stat()
-    if status.st_size > MOST_BYTES:
-        raise InputError(f"{inside} is larger than {MOST_BYTES // 1_000_000} MB")
-    return Packed(_checked(inside), path.read_bytes(), status.st_mtime_ns)
+    if status.st_size > MAX_FILE_BYTES:
+        raise InputError(f"{inside} is larger than {MAX_FILE_BYTES // 1_000_000} MB")
+    return PackedFile(_check_path(inside), path.read_bytes(), status.st_mtime_ns)
 
 
-def _unpacked(value: Any) -> Packed:
+def _unpack(value: Any) -> PackedFile:
     path, modified = (value.get("path"), value.get("modified")) if isinstance(value, dict) else (None, None)
     if not isinstance(path, str):
-        raise InputError("an element of it is neither a file nor a tombstone")
-    text, coded = value.get("text"), value.get("base64")
+        raise InputError("it contains an element that is neither a file nor a tombstone")
+    text, encoded = value.get("text"), value.get("base64")
     try:
-        data = text.encode() if isinstance(text, str) else base64.b64decode(coded, validate=True)
+        data = text.encode() if isinstance(text, str) else base64.b64decode(encoded, validate=True)
     except (ValueError, TypeError):
-        raise InputError(f"{_shown(path)} has no content that can be read") from None
-    is_time = type(modified) is int and 0 <= modified < 1 << 62
-    return Packed(_checked(path), data, modified if is_time and isinstance(modified, int) else 0)
+        raise InputError(f"{_shown(path)} has no readable content") from None
+    if type(modified) is not int or not 0 <= modified < 1 << 62:
+        modified = 0
+    return PackedFile(_check_path(path), data, modified)
 
 
-def _checked(path: str) -> str:
-    """A path of a markdown file inside `memem/`, and nowhere else."""
+def _check_path(path: str) -> str:
+    """Accept only the path of a Markdown file inside `memem/`."""
     pure = PurePosixPath(path)
-    strange = any(part.startswith(".") or len(part.encode("utf-8", "replace")) > _LONGEST_NAME for part in pure.parts)
-    plain = path.isprintable() and "\\" not in path and path == pure.as_posix() and _shown(path) == path
-    if strange or not plain or pure.is_absolute() or pure.suffix.lower() != ".md":
-        raise InputError(f"{_shown(path)} is no path of a note inside the vault")
+    is_odd = any(part.startswith(".") or len(part.encode("utf-8", "replace")) > _MAX_NAME_BYTES for part in pure.parts)
+    is_plain = path.isprintable() and "\\" not in path and path == pure.as_posix() and _shown(path) == path
+    if is_odd or not is_plain or pure.is_absolute() or pure.suffix.lower() != ".md":
+        raise InputError(f"{_shown(path)} is not the path of a note inside the vault")
     return path
 
 
 def _shown(path: str) -> str:
     return path.encode("utf-8", "replace").decode()[:200]
-
-
-def _json(path: Path) -> Any:
-    try:
-        return files.from_json(path.read_bytes())
-    except ValueError:
-        raise InputError(f"{path.name} is damaged") from None

@@ -1,4 +1,4 @@
-"""The items of a source: what each format says, as memories that nobody has judged yet."""
+"""Read the items of a source: possible memories, not yet checked by the gate."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from memem.core.memory import GENERAL, ID8, KINDS, STATUSES, Memory, classify_la
 from memem.core.trust import SPEECH
 from memem.mine import prompt, rules
 from memem.safety.gate import MAX_TITLE, clean_line, clean_text
-from memem.transfer.items import Item
+from memem.transfer.items import ImportItem
 from memem.transfer.readers import chats, claude_mem, instructions, json_stream
 from memem.transfer.sources import CHATS, CLAUDE_MEM, INDEX, INSTRUCTIONS, REMEMBERED, Source
 from memem.vault import note as notes
@@ -32,51 +32,47 @@ from memem.vault.store import MAX_NOTE_BYTES
 if TYPE_CHECKING:
     from memem.workspace import Workspace
 
-
-MOST_UNPACKED = 4_000_000_000
-"""Bytes of a file in an archive: conversations of many years, and less than what a trick would unpack to."""
+MAX_UNPACKED_BYTES = 4_000_000_000  # of a file in an archive: conversations of many years, but no archive bomb
 _KINDS = {"user": "preference", "feedback": "convention"}
-_TYPE = re.compile(r"^[ \t]*type:[ \t]*[\"']?(\w+)", re.MULTILINE)
 _CWD = re.compile(rb'"cwd":\s*("(?:[^"\\]|\\.)*")')
-_RULES = "-*_=#> \t\r\n"  # lines across a page, and marks without a word
+_MARKS = "-*_=#> \t\r\n"  # a text of these alone says nothing
 _NO_LINKS: dict[str, Any] = {"related": (), "contradicts": (), "supersedes": "", "superseded_by": ""}
 
 
 @dataclass(slots=True)
-class Tally:
-    """How many turns of conversations were looked at; `tick` is told how far a source is read, from 0 to 1."""
+class ReadProgress:
+    """Counts turns of conversations; `report` is called with the share of the source that was read, from 0 to 1."""
 
-    tick: Callable[[float], object] = lambda _: None
+    report: Callable[[float], object] = lambda _: None
     turns: int = 0
 
 
-def items(ws: Workspace, source: Source, tally: Tally) -> Iterator[Item]:
-    """What a source holds. Raises InputError, NoteError or OSError where it cannot be read, or not to its end."""
+def read_items(ws: Workspace, source: Source, progress: ReadProgress) -> Iterator[ImportItem]:
+    """Yield the items of a source. Raises InputError, NoteError or OSError where it cannot be read."""
     if source.problem:
         raise NoteUnreadable(source.problem)
     if source.format == CLAUDE_MEM:
-        yield from _database(source, tally)
+        total = max(claude_mem.count(source.path), 1)
+        for number, item in enumerate(claude_mem.items(source.path)):
+            progress.report(number / total)
+            yield item
     elif source.format == CHATS:
-        yield from _conversations(source, tally)
+        yield from _read_chats(source, progress)
     elif source.format == INSTRUCTIONS:
-        yield from _statements(ws, source, _text(source))
+        yield from _read_statements(ws, source, _read_text(source))
     elif source.format == REMEMBERED:
-        yield from _remembered(ws, source)
+        yield from _read_claude_memory(ws, source)
     else:
-        yield _note(source)
+        yield _note_item(source, _read_note(source)[0])
 
 
-def _data(source: Source) -> bytes:
+def _read_text(source: Source) -> str:
     with source.path.open("rb") as file:
         data = file.read(MAX_NOTE_BYTES + 1)
     if len(data) > MAX_NOTE_BYTES:
         raise InputError(f"it is larger than {MAX_NOTE_BYTES // 1000} KB")
-    return data
-
-
-def _text(source: Source) -> str:
     try:
-        return _data(source).decode("utf-8-sig")
+        return data.decode("utf-8-sig")
     except UnicodeDecodeError as problem:
         raise NoteUnreadable(f"it is not UTF-8 text (byte {problem.start})") from None
 
@@ -84,140 +80,131 @@ def _text(source: Source) -> str:
 # --- notes --------------------------------------------------------------------------------------------------------
 
 
-def _note(source: Source) -> Item:
-    """A markdown file, of whomever: what it says of itself is kept, but for who wrote it."""
-    note = _parsed(source)
-    said = note.memory
-    title = said.title if len(said.title) <= MAX_TITLE else ""
-    body = said.body if "title" in note.document else _below_heading(said.body, title)
-    if body and not body.strip(_RULES):
-        raise InputError("it says nothing: there are only lines and marks in it")
-    links = {"related": said.related, "contradicts": said.contradicts}
-    links |= {"supersedes": (said.supersedes,), "superseded_by": (said.superseded_by,)}
-    names = (source.path.stem.lower(), *((said.id.lower(), said.id[:ID8].lower()) if note.has_id else ()))
-    memory = replace(said, id="", title=title, body=body, source_turn=said.source_turn or _inside(source), **_NO_LINKS)
-    return Item(_inside(source), _dated(memory), tuple(dict.fromkeys(names)), links)
+def _read_note(source: Source) -> tuple[Note, dict[str, Any]]:
+    """Read a Markdown file by whichever program; also returns its properties as they were written."""
+    from memem.transfer.readers import foreign_frontmatter  # slow to import
+
+    text, properties = foreign_frontmatter.normalise(_read_text(source))
+    return notes.parse(source.place, text.encode(), str(uuid.uuid5(uuid.NAMESPACE_URL, source.place))), properties
 
 
-def _parsed(source: Source) -> Note:
-    inside = _inside(source)
-    return notes.parse(inside, _data(source), str(uuid.uuid5(uuid.NAMESPACE_URL, inside)))
-
-
-def _inside(source: Source) -> str:
-    return source.inside.encode("utf-8", "replace").decode()
-
-
-def _below_heading(body: str, title: str) -> str:
-    """The text without the heading that is its title."""
+def _note_item(source: Source, note: Note) -> ImportItem:
+    """Keep everything that a note says about itself, except its author and values that memem does not know."""
+    memory = note.memory
+    title = memory.title if len(memory.title) <= MAX_TITLE else ""
+    body = memory.body
     first, _, rest = body.partition("\n")
-    return rest.strip() if first.startswith("#") and first.strip("# \t") == title and rest.strip(_RULES) else body
-
-
-def _dated(memory: Memory) -> Memory:
-    """Without words that are not ours, and dates that are none."""
-    return replace(
+    if "title" not in note.document and first.startswith("#") and first.strip("# \t") == title and rest.strip(_MARKS):
+        body = rest.strip()
+    if body and not body.strip(_MARKS):
+        raise InputError("it says nothing: it contains only lines and marks")
+    links = {"related": memory.related, "contradicts": memory.contradicts}
+    links |= {"supersedes": (memory.supersedes,), "superseded_by": (memory.superseded_by,)}
+    names = (source.path.stem.lower(), *((memory.id.lower(), memory.id[:ID8].lower()) if note.has_id else ()))
+    no_dates: dict[str, Any] = {
+        name: "" for name in ("created", "valid_from", "valid_to") if not moment(getattr(memory, name))
+    }
+    memory = replace(
         memory,
+        id="",
+        title=title,
+        body=body,
         kind=memory.kind if memory.kind in KINDS else "fact",
         status=memory.status if memory.status in STATUSES else "active",
-        created=memory.created if moment(memory.created) else "",
-        valid_from=memory.valid_from if moment(memory.valid_from) else "",
-        valid_to=memory.valid_to if moment(memory.valid_to) else "",
+        source_turn=memory.source_turn or source.place,
+        **no_dates,
+        **_NO_LINKS,
     )
+    return ImportItem(source.place, memory, tuple(dict.fromkeys(names)), links)
 
 
-# --- of Claude Code -----------------------------------------------------------------------------------------------
+# --- Claude Code --------------------------------------------------------------------------------------------------
 
 
-def _statements(ws: Workspace, source: Source, text: str, *, is_index: bool = False) -> Iterator[Item]:
-    """Of an index without the lines that only point to a file beside it."""
+def _read_statements(ws: Workspace, source: Source, text: str) -> Iterator[ImportItem]:
+    """Yield statements; in an index not the lines that only point to an existing file next to it."""
     project = project_of(ws, source.path)
-    for each in instructions.statements(clean_text(text)):
-        pointed = instructions.indexed(each) if is_index else ""
-        if pointed and (source.path.parent / Path(pointed).name).is_file():
+    for statement in instructions.statements(clean_text(text)):
+        indexed = instructions.indexed_file(statement) if source.path.name == INDEX else ""
+        if indexed and (source.path.parent / Path(indexed).name).is_file():
             continue
-        # The same, whichever folder above is imported.
-        place = f"{project}/{source.path.name}{'#' if each.place else ''}{each.place}"
-        if each.imports:
-            yield Item(place, problem=f"it names another file: `memem import {each.imports}` brings that in")
+        # Independent of the folder that is imported.
+        place = f"{project}/{source.path.name}{'#' if statement.place else ''}{statement.place}"
+        if statement.imports:
+            yield ImportItem(
+                place, problem=f"it refers to another file; import it by `memem import {statement.imports}`"
+            )
             continue
-        layer = classify_layer(each.kind, 3, ())
-        yield Item(place, Memory("", each.title, each.body, project, each.kind, layer=layer, source_turn=place))
+        kind = statement.kind
+        layer = classify_layer(kind, 3, ())
+        memory = Memory("", statement.title, statement.body, project, kind, layer=layer, source_turn=place)
+        yield ImportItem(place, memory)
 
 
-def _remembered(ws: Workspace, source: Source) -> Iterator[Item]:
-    """One of the files in which Claude Code remembers: the index, one fact with its properties, or a page of many."""
-    text = _text(source)
-    if source.path.name == INDEX:
-        yield from _statements(ws, source, text, is_index=True)
-        return
-    with suppress(NoteError):
-        note = _parsed(source)
-        name, told = note.document.one("name"), note.document.one("description")
-        if name or told:
-            head = note.document.text[: note.document.body_start]
-            kind = _KINDS.get(next(iter(_TYPE.findall(head)), ""), "fact")
-            item = _note(source)
-            project = project_of(ws, source.path)
-            memory = replace(item.memory, title=clean_line(told or name)[:MAX_TITLE], kind=kind, project=project)
-            layer = classify_layer(kind, 3, ())
-            names = (*item.names, *([name.lower()] if name else []))
-            yield replace(item, memory=replace(memory, layer=layer), names=tuple(dict.fromkeys(names)))
-            return
-    yield from _statements(ws, source, text)
+def _read_claude_memory(ws: Workspace, source: Source) -> Iterator[ImportItem]:
+    """Read a file of Claude Code's own memory: its index, one fact with properties, or a page of statements."""
+    if source.path.name != INDEX:
+        with suppress(NoteError):
+            note, properties = _read_note(source)
+            name, description = note.document.one("name"), note.document.one("description")
+            if name or description:
+                item = _note_item(source, note)
+                metadata = properties.get("metadata")
+                type_ = properties.get("type") or (metadata.get("type") if isinstance(metadata, dict) else "")
+                kind = _KINDS.get(str(type_), "fact")
+                memory = replace(
+                    item.memory,
+                    title=clean_line(description or name)[:MAX_TITLE],
+                    kind=kind,
+                    project=project_of(ws, source.path),
+                    layer=classify_layer(kind, 3, ()),
+                )
+                names = dict.fromkeys((*item.names, *([name.lower()] if name else [])))
+                yield replace(item, memory=memory, names=tuple(names))
+                return
+    yield from _read_statements(ws, source, _read_text(source))
 
 
 def project_of(ws: Workspace, path: Path) -> str:
-    """The project that instructions are for: that of the folder they are in."""
-    folder = path.parent
-    if folder.name == "memory" and folder.parent.parent.name == "projects":
-        place = _worked_in(folder.parent)
-        if place is None:
-            return GENERAL
-        folder = place
-    if folder.name == ".claude":
-        folder = folder.parent
+    """The project of the folder that instructions are in."""
+    folder: Path | None = path.parent
+    if path.parent.name == "memory" and path.parent.parent.parent.name == "projects":
+        folder = _session_folder(path.parent.parent)
+    elif path.parent.name == ".claude":
+        folder = path.parent.parent
     try:
-        return ws.project_of(folder).name
+        return ws.project_of(folder).name if folder else GENERAL
     except (OSError, ValueError, RuntimeError, SettingsError):
         return GENERAL
 
 
-def _worked_in(folder: Path) -> Path | None:
-    """The folder of a project, as its sessions tell it: Claude Code's name for it does not."""
+def _session_folder(folder: Path) -> Path | None:
+    """The folder of a project according to its sessions; Claude Code's name for it is ambiguous."""
     for session in sorted(folder.glob("*.jsonl"), reverse=True):
         with suppress(OSError, ValueError), safe_open.open_plain(session) as file:
-            found = _CWD.search(file.read(65_536))
-            if found:
-                return Path(from_json(found[1]))
+            match = _CWD.search(file.read(65_536))
+            if match:
+                return Path(from_json(match[1]))
     return None
 
 
-# --- of other programs --------------------------------------------------------------------------------------------
+# --- conversations ------------------------------------------------------------------------------------------------
 
 
-def _database(source: Source, tally: Tally) -> Iterator[Item]:
-    total = claude_mem.count(source.path)
-    for number, item in enumerate(claude_mem.items(source.path)):
-        tally.tick(number / max(total, 1))
-        yield item
-
-
-def _conversations(source: Source, tally: Tally) -> Iterator[Item]:
-    """What the person said in conversations and is worth keeping, as far as rules can tell."""
-    with _opened(source) as (file, size):
+def _read_chats(source: Source, progress: ReadProgress) -> Iterator[ImportItem]:
+    """Yield what a person said in conversations, as far as the rules of mining find it worth remembering."""
+    with _open_chats(source) as (file, size):
         for conversation in chats.conversations(json_stream.values(file)):
-            said = [turn for turn in conversation.turns if turn.role == HUMAN]
-            turns = [replace(turn, text=clean_text(turn.text)) for turn in said]
-            tally.turns += len(turns)
-            tally.tick(min(file.tell() / max(size, 1), 1.0))
+            turns = [replace(turn, text=clean_text(turn.text)) for turn in conversation.turns if turn.role == HUMAN]
+            progress.turns += len(turns)
+            progress.report(min(file.tell() / max(size, 1), 1.0))
             for operation in rules.extract(turns):
                 turn = prompt.find_quoted_turn(turns, operation.quote)
                 if turn:
-                    yield _said(conversation.id, operation, turn)
+                    yield _chat_item(conversation.id, operation, turn)
 
 
-def _said(conversation: str, operation: Operation, turn: Turn) -> Item:
+def _chat_item(conversation: str, operation: Operation, turn: Turn) -> ImportItem:
     memory = Memory(
         id="",
         title=operation.title,
@@ -235,12 +222,12 @@ def _said(conversation: str, operation: Operation, turn: Turn) -> Item:
         confidence=SPEECH.confidence,
         evidence=operation.quote,
     )
-    return Item(f"{conversation}/{turn.uuid}", memory)
+    return ImportItem(f"{conversation}/{turn.uuid}", memory)
 
 
 @contextmanager
-def _opened(source: Source) -> Iterator[tuple[IO[bytes], int]]:
-    """A file, or one in an archive, and its size."""
+def _open_chats(source: Source) -> Iterator[tuple[IO[bytes], int]]:
+    """Open a file, or one in an archive; also returns its size."""
     if not source.member:
         with source.path.open("rb") as file:
             yield file, os.fstat(file.fileno()).st_size
@@ -248,9 +235,9 @@ def _opened(source: Source) -> Iterator[tuple[IO[bytes], int]]:
     try:
         with zipfile.ZipFile(source.path) as archive:
             size = archive.getinfo(source.member).file_size
-            if size > MOST_UNPACKED:
-                raise InputError(f"{source.member} in it would have over {MOST_UNPACKED // 10**9} GB unpacked")
+            if size > MAX_UNPACKED_BYTES:
+                raise InputError(f"{source.member} in it is larger than {MAX_UNPACKED_BYTES // 10**9} GB unpacked")
             with archive.open(source.member) as member:
                 yield member, size
     except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, KeyError) as error:
-        raise InputError(f"the archive is damaged, or not one that memem can open: {error}") from None
+        raise InputError(f"the archive is damaged or of an unsupported kind: {error}") from None

@@ -1,13 +1,13 @@
-"""Bring back what `memem export` has packed: a person's own vault, note by note, byte for byte.
+"""Import an export of memem: the person's own vault, note by note, byte for byte.
 
-What is there already stays as it is, and what was forgotten here stays forgotten. The tombstones come last: a note that
-stood beside one there may stand beside it here.
+Existing files stay as they are, and forgotten notes stay forgotten. Tombstones come last, because a note may have
+existed next to one in the exported vault.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
@@ -17,12 +17,11 @@ from memem.core.errors import InputError, NoteError, RewriteRefused
 from memem.core.memory import Memory
 from memem.core.tombstone import Tombstone
 from memem.notes import imported_tombstones
-from memem.pages import markdown
-from memem.pages import playbook_format as pages_playbook
+from memem.pages import markdown, playbook_format
 from memem.safety.gate import Verdict, cleanse
 from memem.search.refresh import ensure_filled, fresh_rows, refresh_stale
 from memem.transfer import export_format
-from memem.transfer.export_format import Element, Header, Packed
+from memem.transfer.export_format import Element, Header, PackedFile
 from memem.transfer.items import CREATED, DIFFERS, EXISTS, REFUSED, ImportedFile
 from memem.transfer.readers import json_stream
 from memem.transfer.sources import Source
@@ -37,32 +36,31 @@ from memem.vault.write_lock import record_change, writing
 if TYPE_CHECKING:
     from memem.workspace import Workspace
 
-
 _NO_STAMP = (0, 0, -1)
 
 
 @dataclass(slots=True)
-class Unpacking:
-    """One export on its way into the vault."""
+class Restore:
+    """The import of one export."""
 
     ws: Workspace
     source: Source
     dry_run: bool = False
-    tombstones: int = 0
+    tombstones: int = 0  # new ones, set at the end
 
     def files(self) -> Iterator[tuple[ImportedFile, float]]:
-        """What becomes of each of its files, and how far it is. Raises InputError where it is not what it should be."""
-        lines: list[bytes] = []
-        count, seen = 1, 0
+        """Yield the outcome for each file, and the share that is done. Raises InputError if the export is damaged."""
+        tombstone_lines: list[bytes] = []
+        total, done = 1, 0
         for element in self._elements():
             if isinstance(element, Header):
-                count = max(element.files, 1)
+                total = max(element.files, 1)
             elif isinstance(element, bytes):
-                lines.append(element)
+                tombstone_lines.append(element)
             else:
-                seen += 1
-                yield self._file(element), min(seen / count, 1.0)
-        self._bury(lines)
+                done += 1
+                yield self._restore(element), min(done / total, 1.0)
+        self._add_tombstones(tombstone_lines)
 
     def _elements(self) -> Iterator[Element | InputError]:
         if self.source.path.is_dir():
@@ -70,78 +68,75 @@ class Unpacking:
             return
         with self.source.path.open("rb") as file:
             values = json_stream.values(file)
-            yield export_format.header_of(next(values, None))
-            yield from map(export_format.from_json, values)
+            yield export_format.parse_header(next(values, None))
+            yield from map(export_format.parse_element, values)
 
-    def _file(self, packed: Packed | InputError) -> ImportedFile:
+    def _restore(self, packed: PackedFile | InputError) -> ImportedFile:
         if isinstance(packed, InputError):
-            return self._told("", REFUSED, reason=str(packed))
+            return self._outcome("", REFUSED, reason=str(packed))
         try:
-            return self._kept(packed)
+            return self._restore_file(packed)
         except (InputError, NoteError) as problem:
-            return self._told(packed.path, REFUSED, reason=str(problem))
+            return self._outcome(packed.path, REFUSED, reason=str(problem))
 
-    def _kept(self, packed: Packed) -> ImportedFile:
+    def _restore_file(self, packed: PackedFile) -> ImportedFile:
         ws, top = self.ws, PurePosixPath(packed.path).parts[0]
-        note = _read(ws, packed)
+        note = _parse_note(ws, packed)
         is_note = top not in RESERVED and not (top.lower() in PAGE_NAMES and not (note and note.has_id))
         is_memory = note is not None and (is_note or top == ws.store.paths.review.name)
         identity = note.memory.id if note and is_memory else ""
-        if self._has_vault() and (known := self._there(packed, identity, is_note=is_note)):
-            return known
-        path = self._place(packed, note)
+        if self._open_vault() and (existing := self._compare_existing(packed, identity, is_note=is_note)):
+            return existing
+        path = self._free_path(packed, note)
         if note and is_memory and forgotten.find_matching(ws.tombstones.load(), note.memory):
-            raise InputError("it was forgotten here; `memem save --anyway` keeps it all the same")
-        data, verdict = _judged(note, packed)
+            raise InputError("it was forgotten here; to remember it anyway, use `memem save --anyway`")
+        data, verdict = _clean(note, packed)
         if not self.dry_run:
-            self._put(replace(packed, path=path, data=data), identity, top)
+            self._write(replace(packed, path=path, data=data), identity, top)
+        removed = ", ".join(verdict.redacted) or "invisible characters"
+        reasons = [f"changed: {removed} removed"] if data != packed.data else []
+        reasons += [f"it {verdict.doubt}, and waits for `memem review`"] if is_note and verdict.doubt else []
         title = verdict.memory.title if is_memory else path
-        taken = ", ".join(verdict.redacted) or "invisible characters"
-        reason = f"changed: {taken} taken out" if data != packed.data else ""
-        if is_note and (doubt := verdict.doubt):
-            reason = "; ".join(filter(None, (reason, f"it {doubt}, and waits for `memem review`")))
-        return self._told(packed.path, CREATED, identity, title, reason)
+        return self._outcome(packed.path, CREATED, identity, title, "; ".join(reasons))
 
-    def _there(self, packed: Packed, identity: str, *, is_note: bool) -> ImportedFile | None:
-        """The note that has its id, or the file that is in its place."""
+    def _compare_existing(self, packed: PackedFile, identity: str, *, is_note: bool) -> ImportedFile | None:
+        """Compare with the note of the same id, or with the file at the same path."""
         ws = self.ws
-        rows = fresh_rows(ws, lambda: ws.index.rows("id = ?", (identity,))) if identity else []
-        for row in rows:
+        for row in fresh_rows(ws, lambda: ws.index.rows("id = ?", (identity,))) if identity else []:
             if row.memory:
                 same = row.digest == notes.digest(packed.data) or ws.store.current_bytes(row.path) == packed.data
-                same = same or not is_note  # a proposal that somebody has accepted here
-                told = "" if same else "the note here says something else, and stays"
-                return self._told(packed.path, EXISTS if same else DIFFERS, identity, row.memory.title, told)
-        there = restore.plain_bytes(ws.store, packed.path)
-        is_page = there is not None and not is_note
-        if there == packed.data or (is_page and _is_same_page(ws, packed, there or b"")):
-            return self._told(packed.path, EXISTS, identity, PurePosixPath(packed.path).stem)
+                same = same or not is_note  # a proposal that was accepted here
+                reason = "" if same else "the note here differs and was kept"
+                return self._outcome(packed.path, EXISTS if same else DIFFERS, identity, row.memory.title, reason)
+        existing = restore.plain_bytes(ws.store, packed.path)
+        is_page = existing is not None and not is_note
+        if existing == packed.data or (is_page and _is_same_page(ws, packed, existing or b"")):
+            return self._outcome(packed.path, EXISTS, identity, PurePosixPath(packed.path).stem)
         if is_page:
-            return self._told(packed.path, DIFFERS, identity, reason="the file here says something else, and stays")
+            return self._outcome(packed.path, DIFFERS, identity, reason="the file here differs and was kept")
         return None
 
-    def _has_vault(self) -> bool:
+    def _open_vault(self) -> bool:
         vault_id = self.ws.store.vault_id() if self.dry_run else ensure_vault(self.ws)
         if vault_id:
             ensure_filled(self.ws, vault_id)
         return bool(vault_id)
 
-    def _place(self, packed: Packed, note: Note | None) -> str:
-        """Where it was, or, when another file is there, where a new note of it would be."""
+    def _free_path(self, packed: PackedFile, note: Note | None) -> str:
+        """The exported path, or if it is taken, the path that a new note would get."""
         store = self.ws.store
-        places = [packed.path, *([store.path_for(note.memory)] if note else [])]
-        for place in places:
-            within_a_file = any(parent.is_file() for parent in store.absolute(place).parents)
-            if not within_a_file and not restore.is_taken(store, place):
-                return place
-        raise InputError("another file is in its place")
+        for path in (packed.path, *([store.path_for(note.memory)] if note else [])):
+            below_a_file = any(parent.is_file() for parent in store.absolute(path).parents)
+            if not below_a_file and not restore.is_taken(store, path):
+                return path
+        raise InputError("another file has the same path here")
 
-    def _put(self, packed: Packed, identity: str, top: str) -> None:
+    def _write(self, packed: PackedFile, identity: str, top: str) -> None:
         ws = self.ws
         with writing(ws):
             restore.put_back(ws.store, packed.path, packed.data, instead_of=None, fsync=ws.settings.fsync)
             if packed.modified:
-                with suppress(OSError):  # when a person changed it last counts for what was held true then
+                with suppress(OSError):  # the time of a person's last change dates what they believed
                     os.utime(ws.store.absolute(packed.path), ns=(packed.modified, packed.modified))
             action = "propose" if top == ws.store.paths.review.name else "save"
             record_change(
@@ -150,70 +145,64 @@ class Unpacking:
             if top not in RESERVED and not ws.store.is_page(packed.path):
                 refresh_stale(ws, [(packed.path, _NO_STAMP)])
 
-    def _told(self, place: str, outcome: str, identity: str = "", title: str = "", reason: str = "") -> ImportedFile:
+    def _outcome(self, place: str, outcome: str, identity: str = "", title: str = "", reason: str = "") -> ImportedFile:
         return ImportedFile(self.source.shown, outcome, identity, title, reason, place)
 
-    # --- what was forgotten ---------------------------------------------------------------------------------------
-
-    def _bury(self, lines: list[bytes]) -> None:
-        """Take in what was forgotten there, but for what is remembered here; what was lifted there may stand here."""
+    def _add_tombstones(self, lines: list[bytes]) -> None:
+        """Add the export's tombstones, except for notes that exist here and tombstones that were lifted here."""
         theirs = vault_tombstones.read_lines(lines)
-        if not lines or not self._has_vault():
+        if not lines or not self._open_vault():
             self.tombstones = len(theirs.standing)
             return
         ours = self.ws.tombstones.load()
-        here = {stone.key for stone in (*ours.standing, *ours.lifted)}
+        active = {tombstone.key for tombstone in ours.standing}
+        lifted = {tombstone.key for tombstone in ours.lifted}
         remembered = imported_tombstones.remembered(self.ws, theirs)
-        standing = {stone.key for stone in ours.standing}
-        known = set(self.ws.tombstones.lines())
-        fresh = [line for line in lines if line not in known and _is_news(line, remembered | standing)]
-        keys = {stone.key for stone in theirs.standing} - here - remembered
-        self.tombstones = len(keys)
-        if fresh and not self.dry_run:
+        own_lines = set(self.ws.tombstones.lines())
+        new_lines = [line for line in lines if line not in own_lines and _has_new_key(line, remembered | active)]
+        new_keys = {tombstone.key for tombstone in theirs.standing} - active - lifted - remembered
+        self.tombstones = len(new_keys)
+        if new_lines and not self.dry_run:
             with writing(self.ws):
-                imported_tombstones.take_in(self.ws, fresh, keys, f"forgotten in {self.source.inside}")
+                imported_tombstones.take_in(self.ws, new_lines, new_keys, f"forgotten in {self.source.inside}")
 
 
-def _is_same_page(ws: Workspace, packed: Packed, there: bytes) -> bool:
-    """Whether a page is the same as the one here, but for what memem itself writes into them."""
+def _is_same_page(ws: Workspace, packed: PackedFile, existing: bytes) -> bool:
+    """Whether two pages differ only in the parts that memem writes."""
     try:
-        one, other = packed.data.decode(), there.decode()
+        texts = packed.data.decode(), existing.decode()
     except UnicodeDecodeError:
         return False
-    if PurePosixPath(packed.path).parts[0] == ws.store.paths.playbooks.name and _within(one) != _within(other):
-        return False
-    return markdown.merged(one, "") == markdown.merged(other, "")
+    if PurePosixPath(packed.path).parts[0] == ws.store.paths.playbooks.name:
+        one, other = map(playbook_format.read, texts)
+        if (one.theirs, one.gone) != (other.theirs, other.gone):
+            return False
+    return markdown.merged(texts[0], "") == markdown.merged(texts[1], "")
 
 
-def _within(text: str) -> tuple[Mapping[int, tuple[str, ...]], frozenset[str]]:
-    """What a person wrote between the marks of a playbook, and what they took out there."""
-    playbook = pages_playbook.read(text)
-    return playbook.theirs, playbook.gone
+def _has_new_key(line: bytes, keys: set[str]) -> bool:
+    """Whether a line adds or lifts a tombstone, of which neither is among these keys."""
+    parsed = vault_tombstones.parse_line(line)
+    key = parsed.key if isinstance(parsed, Tombstone) else parsed
+    return parsed is not None and key not in keys
 
 
-def _is_news(line: bytes, keys: set[str]) -> bool:
-    """Whether a line is one of tombstones, and neither one with these keys nor the lifting of one."""
-    told = vault_tombstones.parse_line(line)
-    key = told.key if isinstance(told, Tombstone) else told
-    return told is not None and key not in keys
-
-
-def _read(ws: Workspace, packed: Packed) -> Note | None:
+def _parse_note(ws: Workspace, packed: PackedFile) -> Note | None:
     try:
         return notes.parse(packed.path, packed.data, ws.store.derived_id(packed.path))
     except NoteError:
-        return None  # half-typed by a person, say: kept as it is
+        return None  # half-typed by a person: kept as it is
 
 
-def _judged(note: Note | None, packed: Packed) -> tuple[bytes, Verdict]:
-    """The bytes as they may be written, and what the gate says of them."""
+def _clean(note: Note | None, packed: PackedFile) -> tuple[bytes, Verdict]:
+    """The bytes that may be written, and the gate's verdict."""
     if note is None:
         try:
             verdict = cleanse(Memory("", Path(packed.path).stem, packed.data.decode()), ("body",))
         except UnicodeDecodeError:
             raise InputError("it is not UTF-8 text") from None
         if verdict.redacted or verdict.neutralised:
-            raise InputError("it cannot be read as a note, and holds secrets or invisible characters")
+            raise InputError("it cannot be read as a note, and contains secrets or invisible characters")
         return packed.data, verdict
     verdict = cleanse(note.memory)
     if not verdict.redacted and not verdict.neutralised:
@@ -221,4 +210,5 @@ def _judged(note: Note | None, packed: Packed) -> tuple[bytes, Verdict]:
     try:
         return notes.rewrite_text(note, verdict.memory).encode(), verdict
     except RewriteRefused as refusal:
-        raise InputError(f"it holds {', '.join(verdict.redacted) or 'invisible characters'}, and {refusal}") from None
+        removed = ", ".join(verdict.redacted) or "invisible characters"
+        raise InputError(f"it contains {removed} that cannot be removed: {refusal}") from None

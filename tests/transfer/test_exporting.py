@@ -252,7 +252,7 @@ def test_an_export_that_fails_leaves_the_one_before(
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patched:
-        patched.setattr(export, "_packed", failing)
+        patched.setattr(export, "_pack", failing)
         with pytest.raises(InputError, match="disk is full"):
             export.export(ws, place / form, force=True)
     assert {path: path.read_bytes() for path in place.rglob("*") if path.is_file()} == before
@@ -449,7 +449,7 @@ def test_a_note_with_a_secret_comes_without_it_and_that_is_told(
     result = bring(other, tmp_path / form)
     told = {each.place: (each.outcome, each.reason) for each in result.files}
     assert told[saved.path][0] == "created"
-    assert "taken out" in told[saved.path][1]
+    assert "removed" in told[saved.path][1]
     assert told["memories/half.md"][0] == "refused"
     assert token not in "".join(str(each) for each in content(other).values())
 
@@ -590,7 +590,7 @@ def wrap(tmp_path: Path, *values: Any) -> Path:
 )
 def test_a_path_that_leads_elsewhere_is_refused(ws: Workspace, tmp_path: Path, path: str) -> None:
     told = get_only_file(bring(ws, wrap(tmp_path, header(), {"path": path, "modified": 1, "text": OTTER})))
-    assert (told.outcome, "no path of a note" in told.reason) == ("refused", True)
+    assert (told.outcome, "not the path of a note" in told.reason) == ("refused", True)
     assert not (tmp_path / "out.md").exists()
 
 
@@ -641,8 +641,8 @@ _VALUES = st.recursive(
 @given(st.lists(_VALUES, max_size=4))
 def test_whatever_stands_in_an_export_it_is_read_or_refused(values: list[Any]) -> None:
     for value in values:
-        told = export_format.from_json(value)
-        if isinstance(told, export_format.Packed):
+        told = export_format.parse_element(value)
+        if isinstance(told, export_format.PackedFile):
             assert told.path.endswith(".md")
         else:
             assert isinstance(told, bytes | InputError)
@@ -692,7 +692,7 @@ def test_a_file_that_is_too_large_is_left_out_and_named(
 ) -> None:
     save.save(ws, OTTER)
     (ws.store.paths.memories / "long.md").write_text("words " * 1_000)
-    monkeypatch.setattr(export_format, "MOST_BYTES", 2_000)
+    monkeypatch.setattr(export_format, "MAX_FILE_BYTES", 2_000)
     assert export.export(ws, tmp_path / "x.json").left == ("memories/long.md",)
 
 

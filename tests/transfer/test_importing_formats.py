@@ -33,7 +33,7 @@ def bring(ws: Workspace, *paths: Path, **options: Any) -> Imported:
     return import_.import_notes(ws, paths, **options)
 
 
-def told(result: Imported) -> list[tuple[str, str]]:
+def outcomes(result: Imported) -> list[tuple[str, str]]:
     return [(each.outcome, each.title or each.reason) for each in result.files]
 
 
@@ -105,7 +105,7 @@ def test_what_claude_code_remembers_comes_with_the_files_beside_its_index(
     ws: Workspace, remembered: Path, name: str
 ) -> None:
     result = bring(ws, remembered / name)
-    assert sorted(told(result)) == [
+    assert sorted(outcomes(result)) == [
         ("created", "Gone — away"),
         ("created", "Gulls are loud at night"),
         ("created", "Pond: It is cold"),
@@ -137,7 +137,7 @@ SAID = conversation("Hello there!", "Remember that we deploy on Tuesdays only.",
 def test_of_conversations_only_what_is_worth_keeping_is_kept(ws: Workspace, tmp_path: Path) -> None:
     (tmp_path / "x.json").write_text(json.dumps([SAID]))
     result = bring(ws, tmp_path / "x.json", project="zoo")
-    assert (told(result), result.turns) == ([("created", "We deploy on Tuesdays only")], 3)
+    assert (outcomes(result), result.turns) == ([("created", "We deploy on Tuesdays only")], 3)
     kept = find.get(ws, result.files[0].id).memory
     assert (kept.source_session, kept.source_turn, kept.created[:10]) == ("c1", "m1", "2025-04-01")
     assert (kept.project, kept.evidence) == ("zoo", "Remember that we deploy on Tuesdays only.")
@@ -149,7 +149,7 @@ def test_an_archive_is_read_as_it_was_sent(ws: Workspace, tmp_path: Path) -> Non
     with zipfile.ZipFile(tmp_path / "data.zip", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("data/conversations.json", json.dumps([SAID]))
         archive.writestr("users.json", "[]")
-    assert told(bring(ws, tmp_path / "data.zip")) == [("created", "We deploy on Tuesdays only")]
+    assert outcomes(bring(ws, tmp_path / "data.zip")) == [("created", "We deploy on Tuesdays only")]
 
 
 def test_an_archive_that_is_damaged_or_of_something_else_is_refused(ws: Workspace, tmp_path: Path) -> None:
@@ -164,7 +164,7 @@ def test_an_archive_that_is_damaged_or_of_something_else_is_refused(ws: Workspac
 def test_an_archive_that_would_unpack_to_too_much_is_refused(
     ws: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(read, "MOST_UNPACKED", 1_000)
+    monkeypatch.setattr(read, "MAX_UNPACKED_BYTES", 1_000)
     with zipfile.ZipFile(tmp_path / "data.zip", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("conversations.json", "[" + " " * 10_000 + "]")
     assert "unpacked" in bring(ws, tmp_path / "data.zip").files[0].reason
@@ -186,7 +186,7 @@ def test_a_file_that_breaks_off_keeps_what_came_before_and_says_so(ws: Workspace
 
 
 def test_progress_goes_on_within_a_large_file(ws: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(json_stream, "BLOCK", 100)
+    monkeypatch.setattr(json_stream, "BLOCK_BYTES", 100)
     said = [conversation(f"Remember that we deploy service {number} on Tuesdays only.") for number in range(5)]
     (tmp_path / "x.json").write_text(json.dumps(said))
     steps: list[tuple[float, int]] = []
@@ -230,7 +230,7 @@ def test_what_the_memem_of_old_made_of_its_notes_is_passed_over(ws: Workspace, t
     (ours / "_index.md").write_text("- a table of contents\n")
     (ours / "playbooks" / "zoo.md").write_text("A digest.\n")
     (ours / "memories" / "otters-1f0c7a56.md").write_text("---\nid: 1f0c7a56-1111\ntitle: Otters\n---\n\nThey float.")
-    assert told(bring(ws, tmp_path / "old")) == [("created", "Otters")]
+    assert outcomes(bring(ws, tmp_path / "old")) == [("created", "Otters")]
 
 
 # --- every import -------------------------------------------------------------------------------------------------
@@ -246,7 +246,7 @@ def test_everything_is_one_batch_which_can_be_undone_and_repeated(ws: Workspace,
     foreseen = bring(ws, *all_of_it, dry_run=True)
     assert not ws.settings.vault.exists()
     result = bring(ws, *all_of_it)
-    assert told(foreseen) == told(result)
+    assert outcomes(foreseen) == outcomes(result)
     assert bring(ws, *all_of_it).count("created") == 0
     undo.undo(ws, result.batch)
     assert list_by_title(ws) == {}

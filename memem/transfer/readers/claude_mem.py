@@ -1,7 +1,6 @@
-"""The database of claude-mem, of any version: observations, what sessions taught, and directives.
+"""The database of claude-mem, any version, opened read-only: observations, session summaries and directives.
 
-It is opened for reading alone. What a session did, rather than what is known since, goes to the archive: it is found
-when somebody asks for it, and shown to nobody unasked.
+Memories of what a session did, rather than of what it learned, go to the archive, where only a search finds them.
 """
 
 import os
@@ -19,105 +18,94 @@ from memem.core.errors import InputError
 from memem.core.files import from_json
 from memem.core.memory import ARCHIVE, ORDINARY, Memory, classify_layer
 from memem.core.project import normalise
-from memem.transfer.items import Item
+from memem.transfer.items import ImportItem
 
 MAGIC = b"SQLite format 3\0"
-MOST_ITEMS, LONGEST_ITEM = 20, 200
-MOST_CHARACTERS = 20_000
-MOST_BYTES = 16_000_000
-"""Of one value: far more than what anybody has observed."""
-_KINDS = {
-    "decision": "decision",
-    "bugfix": "lesson",
-    "gotcha": "lesson",
-    "how-it-works": "fact",
-    "procedure": "procedure",
-}
-_DEEDS = ("feature", "refactor", "change")
-"""Types of observations that say what was done."""
+MAX_LIST_ITEMS, MAX_ITEM_CHARS, MAX_FACT_CHARS = 20, 200, 1_000
+MAX_BODY_CHARS = 20_000
+MAX_VALUE_BYTES = 16_000_000
+_KINDS = {"decision": "decision", "bugfix": "lesson", "gotcha": "lesson", "procedure": "procedure"}
+_WORK_DONE = ("feature", "refactor", "change")
 
 Row = dict[str, Any]
 
 
 def count(path: Path) -> int:
-    """How many items there are to read."""
-    with _reading(path) as database:
+    with _open(path) as database:
         return sum(database.execute(f'SELECT count(*) FROM "{table}"').fetchone()[0] for table in _tables(database))  # noqa: S608
 
 
-def items(path: Path) -> Iterator[Item]:
-    """Everything in it that may be remembered. Raises InputError when it is no database of claude-mem's, or damaged."""
-    with _reading(path) as database:
-        sessions = _sessions(database)
+def items(path: Path) -> Iterator[ImportItem]:
+    """Yield every possible memory. Raises InputError if the file is damaged or not a database of claude-mem."""
+    with _open(path) as database:
+        sessions = _session_ids(database)
         for table in _tables(database):
             for row in _rows(database, table):
                 memory = _READERS[table](row)
-                told = _text(row, "memory_session_id", "sdk_session_id", "session_id")
+                session = _text(row, "memory_session_id", "sdk_session_id", "session_id")
                 place = f"claude-mem {table}/{_text(row, 'id')}"
-                yield Item(
-                    place,
-                    _completed(row, memory, sessions.get(told, told), place),
-                    problem="" if memory.body.strip() else "it says nothing",
-                )
+                memory = _complete(row, memory, sessions.get(session, session), place)
+                yield ImportItem(place, memory, problem="" if memory.body.strip() else "it says nothing")
 
 
 @contextmanager
-def _reading(path: Path) -> Iterator[sqlite3.Connection]:
-    """A connection that writes nothing: the files beside a database that is in use are those of its users."""
+def _open(path: Path) -> Iterator[sqlite3.Connection]:
+    """Open without writing anything: the files next to a database in use belong to its users."""
     try:
         log = path.with_name(f"{path.name}-wal")
         in_use = log.exists() and log.stat().st_size > 0
         address = f"file:{quote(os.fsencode(path.absolute()))}?mode=ro{'' if in_use else '&immutable=1'}"
         with closing(sqlite3.connect(address, uri=True)) as connection:
             connection.row_factory = sqlite3.Row
-            connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MOST_BYTES)
-            connection.execute("PRAGMA trusted_schema = OFF")  # whoever made the file made its expressions too
+            connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_VALUE_BYTES)
+            connection.execute("PRAGMA trusted_schema = OFF")  # expressions in a foreign schema are not trusted
             connection.text_factory = lambda data: data.decode("utf-8", "replace")
             if not _tables(connection):
                 raise InputError("it is a database, but not one of claude-mem")
             yield connection
-    except (sqlite3.Error, UnicodeDecodeError) as error:  # the latter of names, not of texts
+    except (sqlite3.Error, UnicodeDecodeError) as error:  # a table's name may not be UTF-8
         raise InputError(
-            f"the database cannot be read ({error}); end claude-mem, or copy the file, and try again"
+            f"the database cannot be read ({error}); stop claude-mem or copy the file, and try again"
         ) from None
 
 
 def _tables(database: sqlite3.Connection) -> list[str]:
-    """Those of its tables that hold something for us."""
-    there = {row[0] for row in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-    is_its_own = bool(there & {"sdk_sessions", "observations", "overviews", "session_summaries"})
-    return [table for table in _READERS if table in there] if is_its_own else []
+    names = {row[0] for row in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    is_claude_mem = bool(names & {"sdk_sessions", "observations", "overviews", "session_summaries"})
+    return [table for table in _READERS if table in names] if is_claude_mem else []
 
 
 def _rows(database: sqlite3.Connection, table: str) -> Iterator[Row]:
-    """All columns of its rows: which there are differs from version to version."""
+    """Yield all columns: they differ between versions of claude-mem."""
     for row in database.execute(f'SELECT * FROM "{table}" ORDER BY rowid'):  # noqa: S608 - a name of ours
         yield dict(row)
 
 
-def _sessions(database: sqlite3.Connection) -> dict[str, str]:
-    """Sessions of Claude Code by the names that claude-mem gives them."""
-    # A view may be without end.
+def _session_ids(database: sqlite3.Connection) -> dict[str, str]:
+    """Map claude-mem's names of sessions to Claude Code's."""
+    # Only a table: a view may produce rows without end.
     if not database.execute("SELECT 1 FROM sqlite_master WHERE name = 'sdk_sessions' AND type = 'table'").fetchone():
         return {}
-    rows = list(_rows(database, "sdk_sessions"))
-    own = ("memory_session_id", "sdk_session_id")
-    return {_text(row, *own): _text(row, "content_session_id", "claude_session_id") or _text(row, *own) for row in rows}
+    names = ("memory_session_id", "sdk_session_id")
+    return {
+        _text(row, *names): _text(row, "content_session_id", "claude_session_id", *names)
+        for row in _rows(database, "sdk_sessions")
+    }
 
 
 def _observation(row: Row) -> Memory:
     kind = _text(row, "type").lower()
-    memory = Memory("", _text(row, "title"), _told(row), kind=_KINDS.get(kind, "fact"))
-    paths = _list(row, "files_modified") or _list(row, "files_touched") or _list(row, "files_read")
-    keys = _list(row, "concepts") or _list(row, "keywords")
-    return replace(memory, layer=ARCHIVE if kind in _DEEDS else ORDINARY, keys=keys, paths=paths)
-
-
-def _told(row: Row) -> str:
-    """The account, or what there is instead of it, and the facts below."""
     account = _text(row, "narrative") or _text(row, "text") or _text(row, "subtitle")
-    facts = [fact for fact in _list(row, "facts", LONGEST_ITEM * 5) if fact not in account]
-    return "\n\n".join(filter(None, (account, "\n".join(f"- {fact}" for fact in facts))))
+    facts = [f"- {fact}" for fact in _list(row, "facts", MAX_FACT_CHARS) if fact not in account]
+    return Memory(
+        id="",
+        title=_text(row, "title"),
+        body="\n\n".join(filter(None, (account, "\n".join(facts)))),
+        kind=_KINDS.get(kind, "fact"),
+        layer=ARCHIVE if kind in _WORK_DONE else ORDINARY,
+        keys=_list(row, "concepts") or _list(row, "keywords"),
+        paths=_list(row, "files_modified") or _list(row, "files_touched") or _list(row, "files_read"),
+    )
 
 
 def _summary(row: Row) -> Memory:
@@ -132,10 +120,8 @@ def _overview(row: Row) -> Memory:
 
 
 def _directive(row: Row) -> Memory:
-    kind = "convention"
-    lapsed = _text(row, "status") not in ("", "active")
-    memory = Memory("", "", _text(row, "content"), kind=kind, status="deprecated" if lapsed else "active")
-    return replace(memory, layer=classify_layer(kind, 3, ()))
+    kind, status = "convention", "active" if _text(row, "status") in ("", "active") else "deprecated"
+    return Memory("", "", _text(row, "content"), kind=kind, status=status, layer=classify_layer(kind, 3, ()))
 
 
 _READERS: dict[str, Callable[[Row], Memory]] = {
@@ -147,17 +133,14 @@ _READERS: dict[str, Callable[[Row], Memory]] = {
 }
 
 
-def _cut(text: str) -> str:
-    """Not within a word: half a secret is not known for one."""
-    return text if len(text) <= MOST_CHARACTERS else text[:MOST_CHARACTERS].rpartition(" ")[0]
-
-
-def _completed(row: Row, memory: Memory, session: str, place: str) -> Memory:
-    project = _text(row, "merged_into_project") or _text(row, "project")
+def _complete(row: Row, memory: Memory, session: str, place: str) -> Memory:
+    body = memory.body
+    if len(body) > MAX_BODY_CHARS:
+        body = body[:MAX_BODY_CHARS].rpartition(" ")[0]  # half a word may be half a secret, which is not recognised
     return replace(
         memory,
-        body=_cut(memory.body),
-        project=normalise(project),
+        body=body,
+        project=normalise(_text(row, "merged_into_project", "project")),
         created=_time(row),
         source_session=session,
         source_turn=place,
@@ -165,30 +148,28 @@ def _completed(row: Row, memory: Memory, session: str, place: str) -> Memory:
 
 
 def _time(row: Row) -> str:
-    told = _text(row, "created_at")
-    if moment(told):
-        return told
+    time = _text(row, "created_at")
+    if moment(time):
+        return time
     try:
         return iso(datetime.fromtimestamp(float(row["created_at_epoch"]) / 1000, UTC))
     except (KeyError, TypeError, ValueError, OverflowError, OSError):
         return ""
 
 
-def _list(row: Row, name: str, longest: int = LONGEST_ITEM) -> tuple[str, ...]:
-    """A list, as JSON or with commas: what is too long for a property is left out."""
-    told = _text(row, name)
+def _list(row: Row, name: str, max_chars: int = MAX_ITEM_CHARS) -> tuple[str, ...]:
+    """A list written as JSON or with commas, without items that are too long for a property."""
+    text = _text(row, name)
     try:
-        found = from_json(told) if told.lstrip().startswith("[") else told.split(",")
+        values = from_json(text) if text.lstrip().startswith("[") else text.split(",")
     except ValueError:
-        found = []
-    texts = [" ".join(each.encode("utf-8", "replace").decode().split()) for each in found if isinstance(each, str)]
-    return tuple(dict.fromkeys(each for each in texts if each and len(each) <= longest))[:MOST_ITEMS]
+        values = []
+    items = (" ".join(item.encode("utf-8", "replace").decode().split()) for item in values if isinstance(item, str))
+    return tuple(dict.fromkeys(item for item in items if item and len(item) <= max_chars))[:MAX_LIST_ITEMS]
 
 
 def _text(row: Row, *names: str) -> str:
-    """The first of these columns that holds something, as text."""
-    for name in names:
-        value = row.get(name)
-        if isinstance(value, str | int | float) and str(value).strip():
-            return str(value).encode("utf-8", "replace").decode().strip()
-    return ""
+    """The first of these columns that is not empty, as text."""
+    values = (row.get(name) for name in names)
+    texts = (str(value) for value in values if isinstance(value, str | int | float))
+    return next((text.encode("utf-8", "replace").decode().strip() for text in texts if text.strip()), "")

@@ -1,102 +1,66 @@
-"""The values of a JSON file one by one: a list of any length is never held in memory as a whole."""
+"""Read the values of a JSON file one by one, so that a list of any length never has to fit in memory."""
 
 import codecs
-import json
 from collections.abc import Iterator
+from functools import partial
+from itertools import chain
 from typing import IO, Any
 
 from memem.core.errors import InputError
 
-BLOCK = 1 << 20
-LARGEST = 64_000_000
-"""Characters of one value of the list, or of all where there is no list: as Python objects it takes more."""
-_SPACE = " \t\r\n"
-_NUMBER = "0123456789.eE+-"
+BLOCK_BYTES = 1 << 16
+MAX_VALUE_BYTES = 64_000_000  # of one element of the list, or of the object
+MAX_DEPTH = 200
+
+_DEPTH_CHANGES = {"start_array": 1, "start_map": 1, "end_array": -1, "end_map": -1}
 
 
 def values(file: IO[bytes]) -> Iterator[Any]:
-    """The elements of the list that the file holds, or the one object. Raises InputError, which says what is wrong."""
-    text = _Text(file)
-    first = text.next()
-    if first == "{":
-        yield text.value()
-    elif first == "[":
-        yield from _elements(text)
-    else:
-        raise InputError("it holds no list and no object of JSON" if first else "it is empty")
+    """Yield the elements of the file's list, or its one object. Raises InputError."""
+    import ijson
 
-
-def _elements(text: "_Text") -> Iterator[Any]:
-    text.skip()
-    if text.next() == "]":
-        return
-    while True:
-        text.next()
-        yield text.value()
-        end = text.next()
-        if end == "]":
-            return
-        if end != ",":
-            raise InputError("it is not whole: the list of JSON does not end" if not end else _broken("a list"))
-        text.skip()
-
-
-def _broken(what: str) -> str:
-    return f"it is not JSON: {what} is damaged"
-
-
-class _Text:
-    """A file as text, of which only what is not yet understood is kept."""
-
-    def __init__(self, file: IO[bytes]) -> None:
-        self._file = file
-        self._decoder = codecs.getincrementaldecoder("utf-8-sig")()
-        self._scan = json.JSONDecoder().raw_decode
-        self._held = ""
-        self._at = 0
-        self._ended = False
-
-    def next(self) -> str:
-        """The next character that is no space; empty at the end."""
-        while True:
-            while self._at < len(self._held) and self._held[self._at] in _SPACE:
-                self._at += 1
-            if self._at < len(self._held):
-                return self._held[self._at]
-            if self._ended:
-                return ""
-            self._read(BLOCK)
-
-    def skip(self) -> None:
-        self._at += 1
-
-    def value(self) -> Any:
-        """The value that begins here. What is only half there cannot be told from what is damaged: more is read."""
-        while True:
-            try:
-                value, end = self._scan(self._held, self._at)
-            except (ValueError, RecursionError):
-                self._need_more()
+    root, depth, pending_bytes, builder = "", 0, 0, None
+    for block_bytes, events in _parse_blocks(file):
+        pending_bytes += block_bytes
+        for event, value in events:
+            depth += _DEPTH_CHANGES.get(event, 0)
+            if depth > MAX_DEPTH:
+                raise InputError(f"it is nested more than {MAX_DEPTH} levels deep")
+            if not root:
+                root = event
+                if root == "start_array":
+                    continue
+                if root != "start_map":
+                    raise InputError("it contains neither a JSON list nor a JSON object")
+            if depth == 0 and root == "start_array":
                 continue
-            if not self._ended and not self._held[end : end + 4].strip(_NUMBER):  # a number may go on
-                self._read(BLOCK)
-                continue
-            self._at = end
-            return value
+            builder = builder or ijson.ObjectBuilder()
+            builder.event(event, value)
+            if depth == (root == "start_array"):
+                yield builder.value
+                builder, pending_bytes = None, 0
+        if pending_bytes > MAX_VALUE_BYTES:
+            raise InputError(f"it contains a value of more than {MAX_VALUE_BYTES // 1_000_000} MB")
 
-    def _need_more(self) -> None:
-        if self._ended:
-            raise InputError("it is not JSON, or not whole: a value in it is damaged, or nested too deep")
-        held = len(self._held) - self._at
-        if held >= LARGEST:
-            raise InputError(f"one value in it is damaged, or has more than {LARGEST // 1_000_000} million characters")
-        self._read(max(BLOCK, held))
 
-    def _read(self, size: int) -> None:
+def _parse_blocks(file: IO[bytes]) -> Iterator[tuple[int, list[tuple[str, Any]]]]:
+    """Yield the size of each block read, and its parser events; also those before an error."""
+    import ijson
+
+    events = ijson.sendable_list()
+    parser = ijson.basic_parse_coro(events, use_float=True)  # without it, a number of 5,000 digits crashes Python
+    start = file.read(len(codecs.BOM_UTF8)).removeprefix(codecs.BOM_UTF8)
+    for block in chain([start] if start else [], iter(partial(file.read, BLOCK_BYTES), b""), [b""]):
+        problem = ""
         try:
-            data = self._file.read(size)
-            self._held = self._held[self._at :] + self._decoder.decode(data, final=not data)
-        except UnicodeDecodeError:
-            raise InputError("it is not UTF-8 text") from None
-        self._at = 0
-        self._ended = not data
+            if block:
+                parser.send(block)
+            else:
+                parser.close()
+        except (ijson.JSONError, ValueError) as error:
+            is_encoding = isinstance(error, UnicodeDecodeError) or "UTF8" in str(error)
+            problem = "it is not UTF-8 text" if is_encoding else "it is not valid JSON, or it is incomplete"
+        yield len(block), events
+        events.clear()
+        if problem:
+            raise InputError(problem)

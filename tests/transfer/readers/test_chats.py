@@ -92,7 +92,7 @@ def test_conversations_within_an_object_are_found_and_empty_ones_are_none() -> N
 
 
 def test_json_that_is_something_else_is_refused() -> None:
-    with pytest.raises(InputError, match="no export that memem knows"):
+    with pytest.raises(InputError, match="does not recognise"):
         read({"name": "package", "version": "1.0"})
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from memem.core.errors import InputError
 from memem.core.memory import ARCHIVE, ORDINARY
-from memem.transfer.items import Item
+from memem.transfer.items import ImportItem
 from memem.transfer.readers import claude_mem
 from tests.foreign import CLAUDE_MEM
 
@@ -30,7 +30,7 @@ def database(folder: Path, script: str) -> Path:
     return path
 
 
-def read(path: Path) -> dict[str, Item]:
+def read(path: Path) -> dict[str, ImportItem]:
     return {item.place: item for item in claude_mem.items(path)}
 
 
@@ -127,7 +127,7 @@ def test_a_value_that_is_larger_than_anything_observed_is_refused(tmp_path: Path
     path = tmp_path / "claude-mem.db"
     with closing(sqlite3.connect(path)) as database:
         database.executescript(CLAUDE_MEM)
-        database.execute("UPDATE observations SET narrative = zeroblob(?)", (claude_mem.MOST_BYTES + 1,))
+        database.execute("UPDATE observations SET narrative = zeroblob(?)", (claude_mem.MAX_VALUE_BYTES + 1,))
         database.commit()
     with pytest.raises(InputError, match="cannot be read"):
         list(claude_mem.items(path))

@@ -5,10 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memem.transfer.readers import instructions
-from memem.transfer.readers.instructions import Statement
+from memem.transfer.readers.instructions import Instruction
 
 
-def read(text: str) -> list[Statement]:
+def read(text: str) -> list[Instruction]:
     return list(instructions.statements(text))
 
 
@@ -88,7 +88,7 @@ def test_a_title_of_one_long_word_is_cut_within_it() -> None:
 
 
 def test_a_line_of_an_index_names_its_file() -> None:
-    assert [instructions.indexed(each) for each in read("- [Gulls](gulls.md) — stay out\n- Gulls fly\n")] == [
+    assert [instructions.indexed_file(each) for each in read("- [Gulls](gulls.md) — stay out\n- Gulls fly\n")] == [
         "gulls.md",
         "",
     ]
