@@ -212,7 +212,7 @@ def _old_layout(ws: Workspace, folder: Path) -> Known:
         sqlite.drop(path)
         with closing(sqlite.connect(path, migrations[:1], purpose, durable=False)) as made:
             if path == home.state_file:
-                OptInRecord(path, made).put(since)
+                OptInRecord(path, lambda: made).put(since)
             if path == home.contexts_file:
                 made.execute("INSERT INTO shown VALUES (1, 's0', 'something')")
     return known

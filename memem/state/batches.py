@@ -1,4 +1,4 @@
-"""The event log as what was done: batches of events, and what each did to every note, all in all."""
+"""The event log read as batches, and the net change that each made to every note."""
 
 import hashlib
 from collections.abc import Iterable, Iterator
@@ -7,26 +7,19 @@ from functools import cached_property
 
 from memem.state.events import Event
 
-UNDO, UNDONE = "undo", "undone"
-"""What a batch is that takes back another; and the action of its last event, whose path is the id of that other one."""
+UNDO = "undo"  # the name of a batch that undoes another
+UNDONE = "undone"  # the action of its last event, whose path is the id of the batch that was undone
 IMPORT = "import"
-VANISH = "vanish"
-"""A person says that notes which are gone were deleted on purpose: memem took nothing away, and may have no copy."""
+VANISH = "vanish"  # a person confirmed that missing notes were deleted on purpose; there may be no copy
+# An import added tombstones, and its undo removed them; `after` and `before` are digests of the list of their keys.
 ADD_TOMBSTONES, REMOVE_TOMBSTONES = "bury", "unbury"
-"""An import brought tombstones along, and an undo of it lifted them; `after` and `before` are of the list of their
-keys."""
-
-ALLOW, REFUSE, ASK = "allow", "refuse", "ask"
-VERDICTS = (ALLOW, REFUSE, ASK)
-"""A person accepts a note that was held back, rejects it, or takes that back: its bytes stay as they are."""
+# A person's verdict on a held note, and its withdrawal: the note's bytes stay as they are.
+VERDICTS = ALLOW, REFUSE, ASK = "allow", "refuse", "ask"
 
 
 @dataclass(frozen=True, slots=True)
 class NoteChange:
-    """What a batch did to one note: its events, oldest first, each beginning where the one before it ended.
-
-    `is_whole` is False when others changed the note between two events of the batch.
-    """
+    """The events of one batch for one note, oldest first. Not `is_whole`: others changed the note in between."""
 
     events: tuple[Event, ...]
     is_whole: bool = True
@@ -45,12 +38,11 @@ class NoteChange:
 
     @property
     def before(self) -> str:
-        """The digest of what the note was; empty when there was none."""
+        """The digest of the note's bytes before the batch; empty without a note."""
         return self.events[0].before
 
     @property
     def after(self) -> str:
-        """The digest of what it became."""
         return self.last.after
 
 
@@ -71,40 +63,35 @@ class LoggedBatch:
 
     @property
     def undoes(self) -> str:
-        """The batch that it has taken back, to the end."""
+        """The id of the batch that this one has undone completely."""
         return self.last.path if self.last.action == UNDONE else ""
 
     @cached_property
     def changes(self) -> tuple[NoteChange, ...]:
-        """Of each note that is another one now, or that a person spoke of, in the order of their last events."""
+        """Changed notes and notes with a verdict, in the order of their last events."""
         notes: dict[str, list[Event]] = {}
         for event in reversed(self.events):
             if event.action != UNDONE:
                 notes.setdefault(event.id or event.path, []).append(event)
-        steps = [_step(events) for events in notes.values()]
-        return tuple(step for step in reversed(steps) if step.before != step.after or step.last.action in VERDICTS)
+        changes = [_join_events(events) for events in notes.values()]
+        return tuple(each for each in reversed(changes) if each.before != each.after or each.last.action in VERDICTS)
 
 
 def read_batches(newest_first: Iterable[Event]) -> Iterator[LoggedBatch]:
-    """The batches, newest first. No more events are asked for than it takes to know a batch whole."""
+    """Yield batches, newest first, reading no more events than each needs."""
     waiting: dict[str, list[Event]] = {}
     for event in newest_first:
-        name = event.batch or _name(event)
-        waiting.setdefault(name, []).append(event)
-        while waiting:  # others may have written in between: the next in turn is not the next that is whole
+        waiting.setdefault(event.batch or _legacy_batch_id(event), []).append(event)
+        while waiting:  # batches of several processes may interleave
             first = next(iter(waiting))
             if waiting[first][-1].number > 1:
                 break
-            yield _deed(first, waiting.pop(first))
-    for name, events in waiting.items():
-        yield _deed(name, events)
+            yield LoggedBatch(first, tuple(reversed(waiting.pop(first))))
+    for batch, events in waiting.items():
+        yield LoggedBatch(batch, tuple(reversed(events)))
 
 
-def _deed(name: str, newest_first: list[Event]) -> LoggedBatch:
-    return LoggedBatch(name, tuple(reversed(newest_first)))
-
-
-def _step(newest_first: list[Event]) -> NoteChange:
+def _join_events(newest_first: list[Event]) -> NoteChange:
     chain = newest_first[:1]
     for event in newest_first[1:]:
         if event.after != chain[-1].before:
@@ -113,7 +100,7 @@ def _step(newest_first: list[Event]) -> NoteChange:
     return NoteChange(tuple(reversed(chain)))
 
 
-def _name(event: Event) -> str:
-    """An event from before there were batches is one of its own."""
-    told = (event.time, event.action, event.id, event.path, event.before, event.after)
-    return hashlib.sha256("\n".join(told).encode()).hexdigest()[:8]
+def _legacy_batch_id(event: Event) -> str:
+    """Events older than batches are batches of their own."""
+    parts = (event.time, event.action, event.id, event.path, event.before, event.after)
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:8]

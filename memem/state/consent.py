@@ -1,7 +1,6 @@
-"""Whether sessions may be mined in the background: only once their user has said so, and from then on.
+"""The opt-in to background mining. Its marker file is valid only together with the state it was created with.
 
-The marker counts only beside the state that it was made with. Without that state nobody knows any more what is mined:
-what was said before is then left alone, rather than kept twice.
+Without that state nothing tells which turns are mined, so earlier sessions are skipped rather than mined twice.
 """
 
 from __future__ import annotations
@@ -19,12 +18,11 @@ if TYPE_CHECKING:
     from memem.workspace import Workspace
 
 
-AHEAD = timedelta(days=1)
-"""An opt-in that is further in the future was made by a wrong clock: it counts from when that is seen."""
+MAX_AHEAD = timedelta(days=1)  # a later opt-in was made by a wrong clock, and is replaced by the current time
 
 
 def opted_in(ws: Workspace) -> datetime | None:
-    """Since when sessions may be mined in the background; None when they may not. Raises StateUnusable."""
+    """Since when sessions may be mined in the background; None if they may not. Raises StateUnusable."""
     try:
         text = ws.home.opt_in.read_text(encoding="utf-8").strip()
         since = datetime.fromisoformat(text)
@@ -33,40 +31,33 @@ def opted_in(ws: Workspace) -> datetime | None:
     if not ws.home.state_file.exists() or ws.state.opt_in_record.since() != text:
         return None
     since = since if since.tzinfo else since.astimezone()
-    # A clock that was wrong must not keep sessions from being mined until it would have been right.
-    return _begin(ws) if since > ws.clock() + AHEAD else since
+    return _write_opt_in(ws) if since > ws.clock() + MAX_AHEAD else since
 
 
 def opt_in(ws: Workspace) -> datetime:
-    """Mine what is said from now on; what was said before stays as it is."""
-    since = _agreed(ws)
-    return since or _begin(ws)
-
-
-def _begin(ws: Workspace) -> datetime:
-    now = iso(ws.clock())
-    with using_home(ws.home):
-        ws.state.opt_in_record.put(now)
-        data = f"{now}\n".encode()
-        files.write_atomic(ws.home.opt_in, data, fsync=ws.settings.fsync, mode=files.PRIVATE_FILE)
-    return datetime.fromisoformat(now)
-
-
-def _agreed(ws: Workspace) -> datetime | None:
-    """The same, where the state can be used; one that is damaged is set aside: to opt in is to begin anew."""
+    """Mine sessions from now on; earlier turns stay unmined. A damaged state is set aside."""
     try:
         if ws.home.state_file.is_file():
             sqlite.check_integrity(ws.home.state_file, STATE, thorough=False)
-        return opted_in(ws)
+        since = opted_in(ws)
     except StateTooNew:
         raise
     except StateUnusable:
         ws.close()
         sqlite.set_aside(ws.home.state_file)
-        return None
+        since = None
+    return since or _write_opt_in(ws)
+
+
+def _write_opt_in(ws: Workspace) -> datetime:
+    now = iso(ws.clock())
+    with using_home(ws.home):
+        ws.state.opt_in_record.put(now)
+        files.write_atomic(ws.home.opt_in, f"{now}\n".encode(), fsync=ws.settings.fsync, mode=files.PRIVATE_FILE)
+    return datetime.fromisoformat(now)
 
 
 def opt_out(ws: Workspace) -> None:
-    """Mine nothing in the background any more. What is marked waits."""
+    """Stop background mining. Marked sessions stay in the queue."""
     with using_home(ws.home):
         ws.home.opt_in.unlink(missing_ok=True)

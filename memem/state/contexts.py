@@ -1,66 +1,60 @@
-"""What the context of each session holds of ours: what it was shown, and how its last prompts went. And the receipts.
+"""`contexts.db`: the memories each session was shown, how its last prompts went, and the receipts.
 
-Kept apart from the state: to lose it means that a memory is shown twice, and that nobody knows any more which were of
-use. So it is never synced, and no prompt waits for a disk because of it: after a power failure it may be damaged. One
-that is damaged is set aside, and begun anew; one of a newer memem is left as it is, and not used.
+Losing it means that a memory may be shown twice and that usefulness is forgotten. So it is not part of the state and is
+never synced, and no prompt waits for the disk because of it. A damaged file is set aside and replaced; the file of a
+newer memem is left as it is and not used.
 """
 
 import sqlite3
 import time
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import astuple, dataclass
 from pathlib import Path
 
 from memem.core import files, sqlite
 from memem.core.errors import Busy, StateTooNew, StateUnusable
 from memem.state import receipts
 from memem.state.receipts import Receipt, Receipts
-from memem.state.tables import CONTEXTS
+from memem.state.tables import CONTEXTS, Table
 
-guarded = sqlite.guarding(CONTEXTS)
-
-AGAIN_SECONDS = 1.0
-"""Whoever could not open it does not try again for so long: a prompt asks for it several times, and waits once."""
+RETRY_SECONDS = 1.0  # a prompt uses the file several times, and waits only once if it is busy
 
 
-def _first_tables(connection: sqlite3.Connection) -> None:
+def _create_tables(connection: sqlite3.Connection) -> None:
     connection.execute(
         """CREATE TABLE contexts (session TEXT PRIMARY KEY, since_slice INTEGER NOT NULL, empty INTEGER NOT NULL,
            topic BLOB NOT NULL, changed REAL NOT NULL)"""
     )
-    # `number` is the order in which a session was shown them.
+    # `number` orders what a session was shown.
     connection.execute(
         """CREATE TABLE shown (number INTEGER PRIMARY KEY, session TEXT NOT NULL, what TEXT NOT NULL,
            UNIQUE (session, what))"""
     )
 
 
-MIGRATIONS: sqlite.Migrations = (_first_tables, receipts.create_tables, receipts.note_what_was_followed)
+MIGRATIONS: sqlite.Migrations = (_create_tables, Receipts.create_tables, receipts.add_followed_column)
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """How the last prompts of a session went.
+    """How the last prompts of a session went."""
 
-    `since_slice` prompts came since one got a slice, -1 when none did; `empty` in a row got nothing; `topic` is the
-    vector of the last one that was looked at.
-    """
-
-    since_slice: int = -1
-    empty: int = 0
-    topic: bytes = b""
+    since_slice: int = -1  # prompts since the last one with a slice; -1: there was none
+    empty: int = 0  # consecutive prompts that got nothing
+    topic: bytes = b""  # the vector of the last prompt that was considered
 
 
-class Contexts:
-    """`contexts.db`, opened, or to be opened once others let us. Of a session without a name nothing is noted: nobody
-    could tell it from another."""
+class Contexts(Table):
+    """The file, opened as soon as other processes allow it. Nothing is recorded for a session without a name."""
+
+    PURPOSE = CONTEXTS
 
     def __init__(self, path: Path) -> None:
-        self.path = path
+        super().__init__(path, lambda: self._opened or self._open())
         self._opened: sqlite3.Connection | None = None
-        self._again = 0.0
+        self._retry_at = 0.0
+        self.receipts = Receipts(path, self._connect)
         with suppress(Busy):
             self._open()
 
@@ -69,105 +63,84 @@ class Contexts:
             self._opened.close()
 
     def is_current(self) -> bool:
-        """Whether this is still the file at its path."""
+        """Whether the opened file is still the one at its path."""
         return self._opened is None or self._file == files.identity(self.path)
 
-    @property
-    def _connection(self) -> sqlite3.Connection:
-        return self._opened or self._open()
-
     def _open(self) -> sqlite3.Connection:
-        if time.monotonic() < self._again:
+        if time.monotonic() < self._retry_at:
             raise Busy(f"The {CONTEXTS.name} {self.path} is in use by another memem. Try again in a moment.")
         try:
-            self._opened = _connected(self.path)
+            self._opened = _connect_or_replace(self.path)
         except Busy:
-            self._again = time.monotonic() + AGAIN_SECONDS
+            self._retry_at = time.monotonic() + RETRY_SECONDS
             raise
         self._file = files.identity(self.path)
         return self._opened
 
-    @cached_property
-    def receipts(self) -> Receipts:
-        """Of what was decided, and what came of it."""
-        return Receipts(self.path, self._connection)
-
-    @guarded
     def get(self, session: str) -> Context:
         query = "SELECT since_slice, empty, topic FROM contexts WHERE session = ?"
-        found = self._connection.execute(query, (session,)).fetchone()
-        return Context(*found) if found else Context()
+        row = self._fetch_one(query, (session,))
+        return Context(*row) if row else Context()
 
-    @guarded
     def put(self, session: str, context: Context, now: float) -> None:
         if session:
-            values = (session, *_columns(context), now)
-            self._connection.execute("INSERT OR REPLACE INTO contexts VALUES (?, ?, ?, ?, ?)", values)
+            values = (session, *astuple(context), now)
+            self._execute("INSERT OR REPLACE INTO contexts VALUES (?, ?, ?, ?, ?)", values)
 
-    @guarded
     def has_session(self, session: str) -> bool:
-        """Whether anything was ever noted of a session."""
-        return self._connection.execute("SELECT 1 FROM contexts WHERE session = ?", (session,)).fetchone() is not None
+        return self._fetch_one("SELECT 1 FROM contexts WHERE session = ?", (session,)) is not None
 
-    @guarded
     def shown(self, session: str) -> list[str]:
-        """What a session's context holds, in the order in which it came: ids of memories, paths of files."""
+        """The ids of memories and paths of files that a session was shown, in that order."""
         query = "SELECT what FROM shown WHERE session = ? ORDER BY number"
-        return [what for (what,) in self._connection.execute(query, (session,))]
+        return [what for (what,) in self._fetch_all(query, (session,))]
 
-    @guarded
     def add(self, session: str, shown: Iterable[str], now: float) -> None:
-        """Note what a session has just been shown."""
         if not session:
             return
-        with sqlite.transaction(self._connection):
-            self._connection.executemany(
+        with self._transaction():
+            self._execute_many(
                 "INSERT OR IGNORE INTO shown (session, what) VALUES (?, ?)", [(session, what) for what in shown]
             )
-            begun = (session, *_columns(Context()), now)
-            self._connection.execute("INSERT OR IGNORE INTO contexts VALUES (?, ?, ?, ?, ?)", begun)
-            self._connection.execute("UPDATE contexts SET changed = ? WHERE session = ?", (now, session))
+            new = (session, *astuple(Context()), now)
+            self._execute("INSERT OR IGNORE INTO contexts VALUES (?, ?, ?, ?, ?)", new)
+            self._execute("UPDATE contexts SET changed = ? WHERE session = ?", (now, session))
 
-    @guarded
     def add_all(self, receipt: Receipt, shown: Iterable[str], context: Context | None) -> None:
-        """What a prompt came to, in one go: its receipt, what its session was shown, and how its prompts went."""
-        with sqlite.transaction(self._connection):
+        """Record the receipt of a prompt, the memories it was shown and the new context in one transaction."""
+        with self._transaction():
             if shown := tuple(shown):
                 self.add(receipt.session, shown, receipt.time)
             if context is not None:
                 self.put(receipt.session, context, receipt.time)
             self.receipts.add(receipt)
 
-    @guarded
     def forget(self, session: str) -> None:
-        """The session's context was emptied: compacted, cleared."""
-        with sqlite.transaction(self._connection):
-            self._connection.execute("DELETE FROM shown WHERE session = ?", (session,))
-            self._connection.execute("DELETE FROM contexts WHERE session = ?", (session,))
+        """Forget a session whose context was compacted or cleared."""
+        with self._transaction():
+            self._execute("DELETE FROM shown WHERE session = ?", (session,))
+            self._execute("DELETE FROM contexts WHERE session = ?", (session,))
 
-    @guarded
     def forget_memory(self, identity: str) -> None:
-        """No session was shown it, as far as anybody knows."""
-        with sqlite.transaction(self._connection):
-            self._connection.execute("DELETE FROM shown WHERE what = ?", (identity,))
+        with self._transaction():
+            self._execute("DELETE FROM shown WHERE what = ?", (identity,))
             self.receipts.forget_memory(identity)
 
-    @guarded
     def prune(self, before: float) -> None:
-        """Drop sessions that nobody has touched since a moment."""
-        with sqlite.transaction(self._connection):
-            old = "SELECT session FROM contexts WHERE changed < ?"
-            self._connection.execute(f"DELETE FROM shown WHERE session IN ({old})", (before,))  # noqa: S608
-            self._connection.execute("DELETE FROM contexts WHERE changed < ?", (before,))
+        """Drop sessions unchanged since then."""
+        with self._transaction():
+            statement = "DELETE FROM shown WHERE session IN (SELECT session FROM contexts WHERE changed < ?)"
+            self._execute(statement, (before,))
+            self._execute("DELETE FROM contexts WHERE changed < ?", (before,))
 
 
 def check(path: Path, *, thorough: bool) -> None:
-    """Raise StateUnusable when the file is damaged or a newer memem's, Busy or HomeError when nobody can tell."""
+    """Raise StateUnusable if the file is damaged or too new, Busy or HomeError if it cannot be read."""
     sqlite.check_integrity(path, CONTEXTS, thorough=thorough)
     sqlite.check_version(path, MIGRATIONS, CONTEXTS)
 
 
-def _connected(path: Path) -> sqlite3.Connection:
+def _connect_or_replace(path: Path) -> sqlite3.Connection:
     try:
         return sqlite.connect(path, MIGRATIONS, CONTEXTS, durable=False)
     except StateTooNew:
@@ -175,7 +148,3 @@ def _connected(path: Path) -> sqlite3.Connection:
     except StateUnusable:
         sqlite.set_aside(path)
         return sqlite.connect(path, MIGRATIONS, CONTEXTS, durable=False)
-
-
-def _columns(context: Context) -> tuple[int, int, bytes]:
-    return context.since_slice, context.empty, context.topic

@@ -1,12 +1,11 @@
-"""The state database: what cannot be rebuilt from the vault. Each table has its owner in a module of its own.
+"""`state.db`: everything that cannot be rebuilt from the vault. Each table has its own module.
 
-Losing it never destroys or duplicates a note: mining then waits for the next opt-in.
+Losing the file never destroys or duplicates a note: mining stops until the next opt-in.
 """
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cached_property
 from pathlib import Path
 
 from memem.core import sqlite
@@ -16,74 +15,47 @@ from memem.state.journal import Journal
 from memem.state.ledger import Ledger
 from memem.state.queue import DeferredSessions, Queue
 from memem.state.suspicions import Suspicions
-from memem.state.tables import STATE
-
-_OWNERS = (OptInRecord, Queue, Sessions, Journal, Ledger, Children)
+from memem.state.tables import STATE, Table
 
 
-def _first_tables(connection: sqlite3.Connection) -> None:
-    for owner in _OWNERS:
-        for statement in owner.TABLES:
-            connection.execute(statement)
+def _create(*owners: type[Table]) -> Callable[[sqlite3.Connection], None]:
+    def migrate(connection: sqlite3.Connection) -> None:
+        for owner in owners:
+            owner.create_tables(connection)
+
+    return migrate
 
 
-def _suspicions(connection: sqlite3.Connection) -> None:
-    for statement in Suspicions.TABLES:
-        connection.execute(statement)
-
-
-def _held_back(connection: sqlite3.Connection) -> None:
-    for statement in DeferredSessions.TABLES:
-        connection.execute(statement)
-
-
-MIGRATIONS: sqlite.Migrations = (_first_tables, _suspicions, _held_back)
+MIGRATIONS: sqlite.Migrations = (
+    _create(OptInRecord, Queue, Sessions, Journal, Ledger, Children),
+    _create(Suspicions),
+    _create(DeferredSessions),
+)
 
 
 class State:
-    """`state.db`, opened."""
+    """The opened file, with an object for each table."""
 
     def __init__(self, path: Path, *, fsync: bool) -> None:
         self.path = path
         self._connection = sqlite.connect(path, MIGRATIONS, STATE, durable=fsync)
+
+        def connect() -> sqlite3.Connection:
+            return self._connection
+
+        self.opt_in_record = OptInRecord(path, connect)
+        self.queue = Queue(path, connect)
+        self.sessions = Sessions(path, connect)
+        self.journal = Journal(path, connect)
+        self.ledger = Ledger(path, connect)
+        self.children = Children(path, connect)
+        self.suspicions = Suspicions(path, connect)
+        self.deferred = DeferredSessions(path, connect)
 
     def close(self) -> None:
         self._connection.close()
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """What is changed within is changed together, or not at all."""
         with sqlite.translated(self.path, STATE), sqlite.transaction(self._connection):
             yield
-
-    @cached_property
-    def opt_in_record(self) -> OptInRecord:
-        return OptInRecord(self.path, self._connection)
-
-    @cached_property
-    def queue(self) -> Queue:
-        return Queue(self.path, self._connection)
-
-    @cached_property
-    def sessions(self) -> Sessions:
-        return Sessions(self.path, self._connection)
-
-    @cached_property
-    def journal(self) -> Journal:
-        return Journal(self.path, self._connection)
-
-    @cached_property
-    def ledger(self) -> Ledger:
-        return Ledger(self.path, self._connection)
-
-    @cached_property
-    def children(self) -> Children:
-        return Children(self.path, self._connection)
-
-    @cached_property
-    def suspicions(self) -> Suspicions:
-        return Suspicions(self.path, self._connection)
-
-    @cached_property
-    def deferred(self) -> DeferredSessions:
-        return DeferredSessions(self.path, self._connection)

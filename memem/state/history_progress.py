@@ -14,25 +14,21 @@ RUNNING, DONE, BUDGET, STOPPED = "running", "done", "budget", "stopped"
 
 @dataclass(frozen=True, slots=True)
 class HistoryProgress:
-    """The progress or the result of a run: `state` is running, done, budget (reached for today) or stopped.
+    """The progress or the result of a run."""
 
-    `detail` says why it was stopped, `failed` counts sessions that failed. `sessions` is 0 until they are counted. The
-    pid, the start of the process and the boot of the machine identify the process.
-    """
-
-    state: str
+    state: str  # running, done, budget (today's is spent) or stopped
     sessions_done: int
-    sessions: int
+    sessions: int  # 0 until they are counted
     calls: int
     dollars: float
     memories: int
     began: str
     ended: str = ""
-    detail: str = ""
+    detail: str = ""  # why it was stopped
     pid: int = 0
     process_start: str = ""
     boot: str = ""
-    failed: int = 0
+    failed: int = 0  # sessions
 
     def of_this_process(self) -> Self:
         pid = os.getpid()
@@ -44,7 +40,7 @@ class HistoryProgress:
 
 
 def read(path: Path) -> HistoryProgress | None:
-    """Read the last run; one whose process is gone was stopped. None without a readable record."""
+    """Read the last run, reported as stopped if its process is gone. None without a readable record."""
     try:
         progress = HistoryProgress(**from_json(path.read_bytes()))
         if progress.state == RUNNING and not progress.is_running():

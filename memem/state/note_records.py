@@ -1,8 +1,5 @@
-"""`stale.json` and `vanished.json`: what is known of notes that cannot say it themselves.
-
-`stale.json` has what a person's note stands on and that it is gone; `vanished.json` has notes that went away without
-memem, each with the tombstone that it may become.
-"""
+"""`stale.json`, why people's notes are stale, since their files stay untouched; and `vanished.json`, notes deleted
+outside memem, each with the tombstone it may become."""
 
 import json
 import os
@@ -21,23 +18,19 @@ from memem.core.tombstone import Tombstone
 
 @dataclass(frozen=True, slots=True)
 class StaleNote:
-    """Of a note whose statement has the fingerprint `of`: what it stands on, and why it is stale.
-
-    `because` is None when nobody has found it so, and empty when it is not, whatever its file says. `digest` is of the
-    file when that was found, `vouched` says that a person has since changed the file, and so wants it as it is.
-    """
+    """The record of a note whose statement has the fingerprint `of`."""
 
     of: str
     anchors: tuple[str, ...] = ()
-    because: str | None = None
+    because: str | None = None  # None: not judged; empty: not stale, whatever its file says
     since: str = ""
-    digest: str = ""
-    vouched: bool = False
+    digest: str = ""  # of the file when it was judged
+    vouched: bool = False  # a person has changed the file since, so it counts as it is
 
 
 @dataclass(frozen=True, slots=True)
 class StaleRecord:
-    """Of one vault: notes by id; by project, after which id the next look goes on, and what kept one from judging."""
+    """The notes of one vault by id; by project, the id after which to go on, and why it could not be judged."""
 
     notes: Mapping[str, StaleNote] = field(default_factory=dict)
     places: Mapping[str, str] = field(default_factory=dict)
@@ -45,13 +38,13 @@ class StaleRecord:
 
 
 def read_stale(path: Path, vault: str) -> StaleRecord:
-    """What is known of the notes of a vault; nothing where the file cannot be read."""
-    return _records(path).get(vault) or StaleRecord()
+    """Read the record of a vault; an empty one if the file cannot be read."""
+    return _stale_records(path).get(vault) or StaleRecord()
 
 
 def write_stale(path: Path, vault: str, record: StaleRecord, *, fsync: bool) -> None:
-    """Keep what is known, if it is something else than before."""
-    records = _records(path)
+    """Write the record of a vault, if it has changed."""
+    records = _stale_records(path)
     if records.get(vault, StaleRecord()) == record:
         return
     data = json.dumps({key: asdict(each) for key, each in {**records, vault: record}.items()}, ensure_ascii=False)
@@ -60,122 +53,111 @@ def write_stale(path: Path, vault: str, record: StaleRecord, *, fsync: bool) -> 
 
 
 def apply_stale(path: Path, memory: Memory, statement: str) -> tuple[Memory, str]:
-    """The memory as it counts, and since when it is stale by what is known here; `statement` is its fingerprint."""
-    known = next((each for each in _all_known(path, memory.id) if each.of == statement), None)
-    if known is None or known.because is None:
+    """Return the memory with its recorded status, and since when it is stale; `statement` is its fingerprint."""
+    # All vaults are searched: a note without an id is identified by its path, which another vault may have too.
+    notes = [each.notes[memory.id] for each in _stale_records(path).values() if memory.id in each.notes]
+    note = next((each for each in notes if each.of == statement), None)
+    if note is None or note.because is None:
         return memory, ""
-    if known.because and memory.status == "active":
-        return replace(memory, status="stale", stale_because=known.because), known.since
-    if not known.because and memory.status == "stale":
+    if note.because and memory.status == "active":
+        return replace(memory, status="stale", stale_because=note.because), note.since
+    if not note.because and memory.status == "stale":
         return replace(memory, status="active", stale_because=""), ""
     return memory, ""
 
 
-def _all_known(path: Path, id: str) -> list[StaleNote]:
-    """In every vault: a note that a person wrote without an id is known by its path, which others may have too."""
-    return [each.notes[id] for each in _records(path).values() if id in each.notes]
-
-
-def _records(path: Path) -> Mapping[str, StaleRecord]:
+def _stale_records(path: Path) -> Mapping[str, StaleRecord]:
     stamp = files.stamp(path)
-    return _parsed(path, stamp) if stamp else {}
+    return _parse_stale(path, stamp) if stamp else {}
 
 
 @lru_cache(maxsize=4)
-def _parsed(path: Path, stamp: Stamp) -> Mapping[str, StaleRecord]:
-    del stamp  # another one is another file
+def _parse_stale(path: Path, _stamp: Stamp) -> Mapping[str, StaleRecord]:
     try:
-        told = from_json(path.read_bytes())
-        return {vault: _record(each) for vault, each in told.items()}
+        records = from_json(path.read_bytes()).items()
+        return {vault: _stale_record(record) for vault, record in records}
     except (OSError, ValueError, TypeError, AttributeError, KeyError):
-        return {}  # the next look finds it all again
+        return {}  # notes are judged again
 
 
-def _record(told: dict[str, Any]) -> StaleRecord:
-    notes = {id: StaleNote(**{**each, "anchors": tuple(each["anchors"])}) for id, each in told["notes"].items()}
-    return StaleRecord(notes, told["places"], told["withheld"])
+def _stale_record(record: dict[str, Any]) -> StaleRecord:
+    notes = {id: StaleNote(**{**each, "anchors": tuple(each["anchors"])}) for id, each in record["notes"].items()}
+    return StaleRecord(notes, record["places"], record["withheld"])
 
 
 @dataclass(frozen=True, slots=True)
 class VanishedNote:
-    """A note that went away, when that was seen, and the most that were away with it at any time, itself included."""
+    """A note that is gone, and when that was noticed."""
 
     id: str
     path: str
     time: str
-    together: int
+    together: int  # the most notes that were gone at the same time, this one included
     tombstone: Tombstone
-    digest: str = ""  # of its bytes, as far as they are known
+    digest: str = ""  # of its bytes, if known
 
 
 @dataclass
 class VanishedNotes:
-    """All that are away from one vault, and the salts of their tombstones."""
+    """The vanished notes of one vault, and the salts of their tombstones."""
 
     salts: dict[str, bytes] = field(default_factory=dict)
     notes: list[VanishedNote] = field(default_factory=list)
 
 
 def read_vanished(path: Path, vault_id: str) -> VanishedNotes:
-    """Those of a vault."""
-    return _away(_all(path).get(vault_id))
+    return _parse_vanished(_read_vaults(path).get(vault_id))
 
 
 @contextmanager
 def edit_vanished(path: Path, vault_id: str, *, fsync: bool) -> Iterator[VanishedNotes]:
-    """Those of a vault, to be changed; nobody else does meanwhile. The file goes when nothing is left in it."""
+    """Yield the vanished notes of a vault to be changed, under a lock. An empty file is removed."""
     files.make_private_folder(path.parent)
-    with _alone(path.with_suffix(".lock")):
-        held = _all(path)
-        away = _away(held.get(vault_id))
-        before = tuple(away.notes)
-        yield away
-        if before == tuple(away.notes):
+    with _locked(path.with_suffix(".lock")):
+        vaults = _read_vaults(path)
+        vanished = _parse_vanished(vaults.get(vault_id))
+        before = tuple(vanished.notes)
+        yield vanished
+        if before == tuple(vanished.notes):
             return
-        held[vault_id] = _told(away)
-        held = {each: told for each, told in held.items() if told["notes"]}
-        if held:
-            data = json.dumps(held, ensure_ascii=False).encode("utf-8", "replace")
+        used = {note.tombstone.salt for note in vanished.notes}
+        salts = {name: salt.hex() for name, salt in vanished.salts.items() if name in used}
+        vaults[vault_id] = {"salts": salts, "notes": [asdict(note) for note in vanished.notes]}
+        vaults = {id: vault for id, vault in vaults.items() if vault["notes"]}
+        if vaults:
+            data = json.dumps(vaults, ensure_ascii=False).encode("utf-8", "replace")
             files.write_atomic(path, data, fsync=fsync, mode=files.PRIVATE_FILE)
         else:
             path.unlink(missing_ok=True)
 
 
-def _all(path: Path) -> dict[str, Any]:
+def _read_vaults(path: Path) -> dict[str, Any]:
     try:
-        told = from_json(path.read_bytes())
+        vaults = from_json(path.read_bytes())
     except (FileNotFoundError, ValueError):
         return {}
-    return told if isinstance(told, dict) else {}
+    return vaults if isinstance(vaults, dict) else {}
 
 
-def _away(told: Any) -> VanishedNotes:
+def _parse_vanished(vault: Any) -> VanishedNotes:
     try:
-        salts = {name: bytes.fromhex(salt) for name, salt in told["salts"].items()}
-        return VanishedNotes(
-            salts, [VanishedNote(**{**each, "tombstone": _tombstone(each["tombstone"])}) for each in told["notes"]]
-        )
+        salts = {name: bytes.fromhex(salt) for name, salt in vault["salts"].items()}
+        notes = [VanishedNote(**{**note, "tombstone": _tombstone(note["tombstone"])}) for note in vault["notes"]]
     except (TypeError, ValueError, KeyError, AttributeError):
         return VanishedNotes()
+    return VanishedNotes(salts, notes)
 
 
-def _tombstone(told: dict[str, Any]) -> Tombstone:
-    stated: dict[str, Any] = {name: tuple(each) if isinstance(each, list) else each for name, each in told.items()}
-    return Tombstone(**stated)
-
-
-def _told(away: VanishedNotes) -> dict[str, Any]:
-    used = {each.tombstone.salt for each in away.notes}
-    salts = {name: salt.hex() for name, salt in away.salts.items() if name in used}
-    return {"salts": salts, "notes": [asdict(each) for each in away.notes]}
+def _tombstone(values: dict[str, Any]) -> Tombstone:
+    fields: dict[str, Any] = {key: tuple(each) if isinstance(each, list) else each for key, each in values.items()}
+    return Tombstone(**fields)
 
 
 @contextmanager
-def _alone(path: Path) -> Iterator[None]:
-    """One at a time, where the system has such locks; elsewhere two seldom meet, and see the same."""
+def _locked(path: Path) -> Iterator[None]:
     try:
         import fcntl
-    except ImportError:
+    except ImportError:  # without such locks two processes rarely meet, and see the same
         yield
         return
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, files.PRIVATE_FILE)

@@ -1,29 +1,26 @@
 """Notices waiting to be shown to the user: ongoing problems and one-off news, a small file each.
 
-Files rather than a table of the state, since a damaged state is itself a problem to report, and prompts look here.
-A marker created with O_EXCL decides which of several sessions shows a problem, so each is shown once without a lock.
+Files, because a damaged state is itself a problem to report. A marker created with O_EXCL decides which of several
+sessions shows a problem, so each is shown once without a lock.
 """
 
 import json
 import os
 import zlib
-from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from memem.core import files
 from memem.core.files import from_json
 
-NEWS_SECONDS = 7 * 86_400
-"""News nobody came to see within this time is dropped."""
+NEWS_SECONDS = 7 * 86_400  # older news is dropped
 MAX_NEWS = 50
 _PROBLEM, _SHOWN, _NEWS, _SESSIONS = "problem-", "shown-", "news-", "sessions"
 
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """An event to be shown once. With a session and project, it is shown to that session or in that project."""
+    """An event to be shown once: to its session or in its project, or anywhere if it has neither."""
 
     text: str
     kind: str = "event"
@@ -45,14 +42,14 @@ class NoticeBoard:
 
     def raise_problem(self, key: str, text: str) -> None:
         """Record an ongoing problem, or its new text."""
-        path = self._problem(key)
+        path = self._folder / f"{_PROBLEM}{key}"
         if _read_text(path) != text:
             self._write(path, text.encode("utf-8", "replace"))
 
     def clear_problem(self, key: str) -> bool:
-        """Remove a problem; True when the user had been shown it."""
+        """Remove a problem; True if the user had been shown it."""
         try:
-            self._problem(key).unlink()
+            (self._folder / f"{_PROBLEM}{key}").unlink()
         except FileNotFoundError:
             return False
         markers = list(self._folder.glob(f"{_SHOWN}{key}-*"))
@@ -62,11 +59,11 @@ class NoticeBoard:
 
     def problems(self) -> dict[str, str]:
         """Every ongoing problem by its key."""
-        found = {name.removeprefix(_PROBLEM): _read_text(self._folder / name) for name in self._names(_PROBLEM)}
-        return {key: text for key, text in found.items() if text}
+        texts = {path.name.removeprefix(_PROBLEM): _read_text(path) for path in self._paths(_PROBLEM)}
+        return {key: text for key, text in texts.items() if text}
 
     def claim_problem(self, key: str, text: str) -> bool:
-        """Whether the caller is the one to show a problem in these words: nobody has shown it so."""
+        """Whether the caller should show a problem: it has not been shown with this text."""
         marker = self._folder / f"{_SHOWN}{key}-{zlib.crc32(text.encode()):08x}"
         try:
             os.close(os.open(marker, os.O_WRONLY | os.O_CREAT | os.O_EXCL, files.PRIVATE_FILE))
@@ -78,24 +75,23 @@ class NoticeBoard:
         return True
 
     def add(self, news: News) -> None:
-        """Add news; beyond a bound the oldest goes."""
-        waiting = list(self._names(_NEWS))  # several may come within one tick of the clock
-        for name in waiting[: max(0, len(waiting) + 1 - MAX_NEWS)]:
-            (self._folder / name).unlink(missing_ok=True)
-        number = int(waiting[-1].split("-")[2]) + 1 if waiting else 0
+        """Add news, in place of the oldest if there is too much."""
+        waiting = self._paths(_NEWS)
+        for path in waiting[: max(0, len(waiting) + 1 - MAX_NEWS)]:
+            path.unlink(missing_ok=True)
+        number = int(waiting[-1].name.split("-")[2]) + 1 if waiting else 0  # orders news of one tick of the clock
         name = f"{_NEWS}{int(news.time * 1e6):020d}-{number:08d}-{os.urandom(4).hex()}"
         self._write(self._folder / name, json.dumps(asdict(news)).encode())
 
     def drop_news(self) -> None:
-        """Remove all news: it quotes titles."""
-        for name in self._names(_NEWS):
-            (self._folder / name).unlink(missing_ok=True)
+        """Remove all news, since it quotes titles."""
+        for path in self._paths(_NEWS):
+            path.unlink(missing_ok=True)
 
     def take_news(self, session: str, project: str, now: float) -> list[News]:
-        """The news for this session or project, oldest first; each is handed out once. Old news is dropped."""
+        """Remove and return the news for this session or project, oldest first. Old news is dropped."""
         taken = []
-        for name in self._names(_NEWS):
-            path = self._folder / name
+        for path in self._paths(_NEWS):
             news = _read_news(path)
             is_old = news is None or abs(now - news.time) > NEWS_SECONDS
             if is_old or (news and news.concerns(session, project)):
@@ -108,7 +104,7 @@ class NoticeBoard:
         return taken
 
     def count_session(self, session: str, most: int) -> None:
-        """Count a session, once, until there have been more than `most`."""
+        """Count a session once, until there have been more than `most`."""
         path = self._folder / _SESSIONS
         counted = _read_text(path).split()
         if session and session not in counted and len(counted) <= most:
@@ -118,12 +114,12 @@ class NoticeBoard:
         """How many sessions have been counted."""
         return len(_read_text(self._folder / _SESSIONS).split())
 
-    def _problem(self, key: str) -> Path:
-        return self._folder / f"{_PROBLEM}{key}"
-
-    def _names(self, prefix: str) -> Iterator[str]:
-        with suppress(FileNotFoundError, NotADirectoryError):
-            yield from sorted(name for name in os.listdir(self._folder) if name.startswith(prefix))  # noqa: PTH208
+    def _paths(self, prefix: str) -> list[Path]:
+        try:
+            names = sorted(os.listdir(self._folder))  # noqa: PTH208
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+        return [self._folder / name for name in names if name.startswith(prefix)]
 
     def _write(self, path: Path, data: bytes) -> None:
         files.make_private_folder(self._folder)
@@ -139,8 +135,8 @@ def _read_text(path: Path) -> str:
 
 def _read_news(path: Path) -> News | None:
     try:
-        found = News(**from_json(path.read_bytes()))
+        news = News(**from_json(path.read_bytes()))
     except (OSError, ValueError, TypeError):
         return None
-    is_whole = all(isinstance(each, str) for each in (found.text, found.kind, found.session, found.project))
-    return found if is_whole and isinstance(found.time, int | float) else None
+    is_valid = all(isinstance(each, str) for each in (news.text, news.kind, news.session, news.project))
+    return news if is_valid and isinstance(news.time, int | float) else None

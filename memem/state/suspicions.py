@@ -1,9 +1,9 @@
-"""Pairs of memories that seem to contradict each other, and what the model said of them when it was asked."""
+"""Pairs of memories that seem to contradict each other, with the model's verdict."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from memem.state.tables import Table, guarded
+from memem.state.tables import Table
 
 WAITING, CONTRADICT, COMPATIBLE = VERDICTS = ("waiting", "contradict", "compatible")
 MAX_TRIES = 3
@@ -11,7 +11,7 @@ MAX_TRIES = 3
 
 @dataclass(frozen=True, slots=True)
 class Suspicion:
-    """Two ids, in order, and what the two said when somebody judged them: after a change that is another question."""
+    """Two ids, in order, and a digest of their statements; a changed statement makes it a new question."""
 
     one: str
     other: str
@@ -21,54 +21,44 @@ class Suspicion:
 
 
 class Suspicions(Table):
-    """One row for each pair."""
+    """One row per pair."""
 
     TABLES = (
         """CREATE TABLE suspicions (one TEXT NOT NULL, other TEXT NOT NULL, said TEXT NOT NULL, verdict TEXT NOT NULL,
            why TEXT NOT NULL, tries INTEGER NOT NULL, PRIMARY KEY (one, other)) WITHOUT ROWID""",
     )
 
-    @guarded
     def add(self, suspicions: Iterable[Suspicion]) -> None:
-        """Pairs that nobody has judged, as they are now."""
-        self._connection.executemany(
+        """Add pairs to be judged; a pair whose statements have not changed stays as it is."""
+        self._execute_many(
             """INSERT INTO suspicions VALUES (?, ?, ?, ?, '', 0) ON CONFLICT (one, other) DO UPDATE SET
                said = excluded.said, verdict = excluded.verdict, why = '', tries = 0 WHERE said <> excluded.said""",
             [(each.one, each.other, each.statements, WAITING) for each in suspicions],
         )
 
-    @guarded
     def waiting(self, most: int) -> list[Suspicion]:
-        """Those that the model is to be asked about, the least tried first."""
+        """Pairs to ask the model about, least tried first."""
         query = """SELECT one, other, said, verdict, why FROM suspicions WHERE verdict = ? AND tries < ?
             ORDER BY tries, one, other LIMIT ?"""
-        return [Suspicion(*row) for row in self._connection.execute(query, (WAITING, MAX_TRIES, most))]
+        return [Suspicion(*row) for row in self._fetch_all(query, (WAITING, MAX_TRIES, most))]
 
-    @guarded
     def count_try(self, suspicions: Iterable[Suspicion]) -> None:
-        """Somebody is about to ask: what fails every time is not asked for ever."""
         pairs = [(each.one, each.other) for each in suspicions]
-        self._connection.executemany("UPDATE suspicions SET tries = tries + 1 WHERE one = ? AND other = ?", pairs)
+        self._execute_many("UPDATE suspicions SET tries = tries + 1 WHERE one = ? AND other = ?", pairs)
 
-    @guarded
     def judge(self, suspicion: Suspicion, verdict: str, why: str) -> None:
-        changed = (verdict, why, suspicion.one, suspicion.other, suspicion.statements)
+        values = (verdict, why, suspicion.one, suspicion.other, suspicion.statements)
         statement = "UPDATE suspicions SET verdict = ?, why = ? WHERE one = ? AND other = ? AND said = ?"
-        self._connection.execute(statement, changed)
+        self._execute(statement, values)
 
-    @guarded
     def pairs(self) -> list[Suspicion]:
-        return [
-            Suspicion(*row) for row in self._connection.execute("SELECT one, other, said, verdict, why FROM suspicions")
-        ]
+        rows = self._fetch_all("SELECT one, other, said, verdict, why FROM suspicions")
+        return [Suspicion(*row) for row in rows]
 
-    @guarded
     def forget_pair(self, suspicion: Suspicion) -> None:
-        """Nobody needs to know any more."""
         pair = (suspicion.one, suspicion.other)
-        self._connection.execute("DELETE FROM suspicions WHERE one = ? AND other = ?", pair)
+        self._execute("DELETE FROM suspicions WHERE one = ? AND other = ?", pair)
 
-    @guarded
     def forget(self, identity: str) -> None:
-        """Drop what is known of a memory's pairs."""
-        self._connection.execute("DELETE FROM suspicions WHERE one = ? OR other = ?", (identity, identity))
+        """Drop all pairs of a memory."""
+        self._execute("DELETE FROM suspicions WHERE one = ? OR other = ?", (identity, identity))

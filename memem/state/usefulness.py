@@ -1,4 +1,4 @@
-"""How often a memory was shown and used, and what that counts in ranking."""
+"""How often a memory was shown and used, and its boost in ranking."""
 
 from __future__ import annotations
 
@@ -13,24 +13,21 @@ if TYPE_CHECKING:
     from memem.workspace import Workspace
 
 
+# Use is only a hint, so it decides between memories of about equal relevance and never overturns relevance.
 MAX_BOOST = 0.08
-"""How far use can lift or lower a memory. It is a hint: what was used may have been used for nothing, and what left no
-trace may have helped. So it decides between two that are about as relevant, and never overturns relevance."""
-HALF_EFFECT_USES = 4.0
-"""How much has to be seen before it counts: so many uses bring half of what use can bring at all."""
-UNUSED_WEIGHT = 0.25
-"""To leave no trace says less than to leave one."""
+HALF_EFFECT_USES = 4.0  # this many uses give half of the maximum boost
+UNUSED_WEIGHT = 0.25  # no trace of use says less than a trace
 
 
 def multiplier(shown: int, used: int) -> float:
-    """What a memory's use counts in ranking: 1 as long as nothing is known, and never far from it."""
+    """The boost of a memory by its use; 1 if none is recorded."""
     unused = UNUSED_WEIGHT * (shown - used)
     return 1 + MAX_BOOST * (used - unused) / (used + unused + HALF_EFFECT_USES)
 
 
 @dataclass(frozen=True, slots=True)
 class Usefulness:
-    """How often a memory's use was judged, how often it was used, and what that counts in ranking."""
+    """How often a memory was shown and judged, how often it was used, and its boost."""
 
     shown: int = 0
     used: int = 0
@@ -41,18 +38,17 @@ UNSEEN = Usefulness()
 
 
 def boosts(ws: Workspace, ids: Sequence[str]) -> dict[str, float]:
-    """What the use of memories counts in their ranking; of those without any, nothing."""
-    return {identity: multiplier(*counted) for identity, counted in tally(ws, ids).items()}
+    """The boosts of memories whose use was judged."""
+    return {identity: multiplier(*counts) for identity, counts in tally(ws, ids).items()}
 
 
 def usefulness_of(ws: Workspace, identity: str) -> Usefulness:
-    """How one memory fared."""
-    counted = tally(ws, [identity]).get(identity, (0, 0))
-    return Usefulness(*counted, round(multiplier(*counted), 4))
+    counts = tally(ws, [identity]).get(identity, (0, 0))
+    return Usefulness(*counts, round(multiplier(*counts), 4))
 
 
 def tally(ws: Workspace, ids: Sequence[str]) -> Mapping[str, tuple[int, int]]:
-    """Of each memory, how often its use was judged, and how often it was used; nothing of the others."""
+    """How often each memory was judged and used, for those that were judged."""
     if ids and ws.home.contexts_file.exists():
         with suppress(*UNUSABLE):
             return ws.contexts.receipts.tally(ids)
@@ -60,7 +56,7 @@ def tally(ws: Workspace, ids: Sequence[str]) -> Mapping[str, tuple[int, int]]:
 
 
 def prompts(ws: Workspace) -> list[tuple[str, float]]:
-    """The project and the time of every prompt of which a receipt is kept, the oldest first."""
+    """The project and time of every prompt with a receipt, oldest first."""
     if ws.home.contexts_file.exists():
         with suppress(*UNUSABLE):
             return ws.contexts.receipts.prompts()
@@ -68,7 +64,7 @@ def prompts(ws: Workspace) -> list[tuple[str, float]]:
 
 
 def forget(ws: Workspace, identity: str) -> None:
-    """A memory was forgotten: as far as that can be done, receipts no longer tell of it, nor what it was good for."""
+    """Remove a forgotten memory from receipts and counts, if the record can be used."""
     if ws.home.contexts_file.exists():
         with suppress(*UNUSABLE):
             ws.contexts.receipts.forget_memory(identity)

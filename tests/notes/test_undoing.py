@@ -395,7 +395,7 @@ def test_somebody_who_writes_at_that_moment_wins(
         keep(digest, data)
         ws.store.absolute(saved.path).write_bytes(data + b"\nA person's remark.\n")
 
-    monkeypatch.setattr(ws.events, "keep", meanwhile)
+    monkeypatch.setattr(ws.events, "store_undo", meanwhile)
     assert reasons(undo.undo(ws)) == ["somebody is writing to it"]
     assert b"A person's remark." in ws.store.absolute(saved.path).read_bytes()
 
@@ -404,7 +404,7 @@ def test_somebody_who_writes_into_a_new_note_at_that_moment_wins(
     ws: Workspace, saved: Written, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     note = ws.store.absolute(saved.path)
-    monkeypatch.setattr(ws.events, "keep", lambda _, data: note.write_bytes(data + b"\nA person's remark.\n"))
+    monkeypatch.setattr(ws.events, "store_undo", lambda _, data: note.write_bytes(data + b"\nA person's remark.\n"))
     assert reasons(undo.undo(ws)) == ["somebody is writing to it"]
     assert recalled(ws) == {f"{WALRUS}\n\nA person's remark."}
 

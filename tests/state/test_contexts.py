@@ -176,22 +176,22 @@ def test_what_cannot_be_opened_is_waited_for_once_and_used_once_it_can_be(
 ) -> None:
     Contexts(path).close()
     tried: list[Path] = []
-    connect = contexts._connected
+    connect = contexts._connect_or_replace
 
     def connected(path: Path) -> sqlite3.Connection:
         tried.append(path)
         return connect(path)
 
-    monkeypatch.setattr(contexts, "_connected", connected)
+    monkeypatch.setattr(contexts, "_connect_or_replace", connected)
     with held(path, "EXCLUSIVE"):
         kept = Contexts(path)
-        for use in (lambda: kept.shown("s1"), lambda: kept.receipts, lambda: kept.add("s1", ["a"], 1)):
+        for use in (lambda: kept.shown("s1"), lambda: kept.receipts.last(), lambda: kept.add("s1", ["a"], 1)):
             with pytest.raises(Busy, match="in use by another memem"):
                 use()
         assert (len(tried), kept.is_current()) == (1, True)
         kept.close()
-    monkeypatch.setattr(contexts, "AGAIN_SECONDS", 0)
-    kept._again = 0.0
+    monkeypatch.setattr(contexts, "RETRY_SECONDS", 0)
+    kept._retry_at = 0.0
     kept.add("s1", ["a"], 1)
     assert (kept.shown("s1"), kept.is_current()) == (["a"], True)
     kept.close()

@@ -190,7 +190,7 @@ def test_a_home_that_cannot_be_written_says_so(tmp_path: Path, clock: SteppingCl
     log = EventLog(Home(tmp_path / "file"), clock, actor="test", fsync=False)
     with pytest.raises(HomeError, match="undo copy"):
         log.store_undo("digest", b"x")
-    with pytest.raises(HomeError, match=r"The change to memories/x\.md cannot be written down"):
+    with pytest.raises(HomeError, match=r"Cannot record the change to memories/x\.md"):
         record(log)
 
 
