@@ -185,7 +185,7 @@ def test_what_cannot_be_opened_is_waited_for_once_and_used_once_it_can_be(
     monkeypatch.setattr(contexts, "_connect_or_replace", connected)
     with held(path, "EXCLUSIVE"):
         kept = Contexts(path)
-        for use in (lambda: kept.shown("s1"), lambda: kept.receipts.last(), lambda: kept.add("s1", ["a"], 1)):
+        for use in (lambda: kept.shown("s1"), kept.receipts.last, lambda: kept.add("s1", ["a"], 1)):
             with pytest.raises(Busy, match="in use by another memem"):
                 use()
         assert (len(tried), kept.is_current()) == (1, True)
