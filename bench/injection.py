@@ -18,8 +18,8 @@ from typing import Any
 
 from bench import options, rules
 from bench.metrics import Interval, bootstrap, resamples
-from memem.safety import gate
 from memem.safety.injection import judge
+from memem.safety.invisible import neutralise
 
 FILE = Path(__file__).with_name("injection.toml")
 DEV, HELD, LATE = SPLITS = ("dev", "held", "late")
@@ -58,7 +58,7 @@ class Share:
 
 def judged(text: str) -> str:
     """Judge a text as the gate does, after invisible characters are removed."""
-    return judge.kind(gate.neutralise(text)[0])
+    return judge.classify(neutralise(text)[0])
 
 
 def load(path: Path = FILE) -> list[Text]:

@@ -188,6 +188,6 @@ def _is_of(facts: Mapping[str, str], opened: Opened) -> bool:
 
 def log(what: str) -> None:
     """Claude Code keeps what its servers say aside."""
-    from memem.safety.gate import safely
+    from memem.safety.gate import clean_line
 
-    print(f"memem: {safely(what)}", file=sys.stderr, flush=True)  # noqa: T201
+    print(f"memem: {clean_line(what)}", file=sys.stderr, flush=True)  # noqa: T201

@@ -1,17 +1,19 @@
-"""The names of projects, which folders give: a secret in one is not spelled, and nothing heavy is loaded to see it."""
+"""Names of projects and branches, which a folder or a repository may set to anything. Imports nothing heavy."""
 
 import re
 
 from memem.core.project import normalise
 
-# What no name of a folder usually holds, and a secret may: only then the gate looks at it, since prompts wait for this.
-_MADE = re.compile(r"(?=[a-z_]*\d)\w{16,}")
+# Prompts wait for this check: only a name with a part that may be generated is searched for secrets.
+_GENERATED = re.compile(r"(?=[a-z_]*\d)\w{16,}")
+MAX_WORD_SEPARATORS = 2  # in a name; with more it may be a sentence
+HIDDEN_NAME = "one whose name reads like an instruction"
 
 
 def project_named(name: str) -> str:
-    """The one spelling of a project's name, as its notes have it."""
+    """Return the one spelling of a project's name, as its notes have it."""
     usual = normalise(name)
-    if not _MADE.search(usual):
+    if not _GENERATED.search(usual):
         return usual
     from memem.safety.credentials.redact import redact
 
@@ -19,15 +21,11 @@ def project_named(name: str) -> str:
     return normalise(clean) if kinds else usual
 
 
-WORDY = 3
-"""Words of a name beyond which it may be a sentence."""
-UNSPOKEN = "one whose name reads like an instruction"
-
-
 def shown(name: str) -> str:
-    """The name of a project or a branch as a model is told it: a folder, or a repository, may call it anything."""
-    if name.count("-") + name.count("_") < WORDY and (name.isascii() or len(name) < 2 * WORDY):
+    """Return the name of a project or branch as a model may see it."""
+    separators = name.count("-") + name.count("_")
+    if separators <= MAX_WORD_SEPARATORS and (name.isascii() or len(name) < 2 * (MAX_WORD_SEPARATORS + 1)):
         return name
-    from memem.safety.injection.judge import kind
+    from memem.safety.injection.judge import classify
 
-    return UNSPOKEN if kind(name.replace("-", " ").replace("_", " ")) else name
+    return HIDDEN_NAME if classify(name.replace("-", " ").replace("_", " ")) else name

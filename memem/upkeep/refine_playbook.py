@@ -21,9 +21,9 @@ from memem.mine import ask
 from memem.mine.prompt import ModelPrompt, escape_tags
 from memem.pages import choose_playbook, markdown
 from memem.pages.read_playbook import LINE_CHARACTERS, flat, is_theirs, path_of
-from memem.safety import gate
 from memem.safety.credentials import redact
 from memem.safety.gate import recorded_line
+from memem.safety.invisible import neutralise
 from memem.search.refresh import fresh_rows
 from memem.state import consent
 from memem.vault.write_lock import writing
@@ -139,7 +139,7 @@ def _unknown(new: str, known: set[str]) -> list[str]:
 
 
 def _may_pass(text: str) -> bool:
-    return gate.neutralise(text)[1] == 0 and not redact.redact(text)[1]
+    return neutralise(text)[1] == 0 and not redact.redact(text)[1]
 
 
 def _folded(word: str) -> str:

@@ -12,8 +12,8 @@ from functools import cached_property
 
 from memem.core.memory import ID8, Memory
 from memem.core.tombstone import Tombstone
-from memem.safety import gate
 from memem.safety.folding import LOOK_ALIKE, LOOK_ALIKE_LARGE
+from memem.safety.invisible import neutralise
 
 WINDOW, STEP, MOST_PIECES = 16, 4, 512
 """Characters of a piece of a quote, how far apart those that are kept begin, and how many are kept."""
@@ -58,11 +58,11 @@ def _folded(text: str, alike: dict[int, str]) -> str:
 
 def _once(text: str, alike: dict[int, str]) -> str:
     if not text.isascii():
-        text = "".join(map(_plain, _VARIANT.sub("", gate.neutralise(text)[0])))
+        text = "".join(map(_plain, _VARIANT.sub("", neutralise(text)[0])))
         text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
         text = text.translate(_MARKS).translate(alike)
     else:
-        text = gate.neutralise(text)[0].lower().replace("`", "'")
+        text = neutralise(text)[0].lower().replace("`", "'")
     return _trimmed(" ".join(text.split()))
 
 
@@ -86,7 +86,7 @@ def _trimmed(text: str) -> str:
 
 def split_sentences(text: str) -> list[Sentences]:
     """The folded sentences of a text, in each way to read it: line by line, and as paragraphs that may be wrapped."""
-    visible = gate.neutralise(text)[0]
+    visible = neutralise(text)[0]
     lines = [_BULLET.sub("", line) for line in visible.splitlines()]
     paragraphs = [" ".join(part.split()) for part in _PARAGRAPH.split("\n".join(lines))]
     found: dict[Sentences, None] = {}

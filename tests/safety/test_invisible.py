@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memem.safety.gate import neutralise
+from memem.safety.invisible import neutralise
 
 ZWSP, ZWNJ, ZWJ, LRM, RLM, ALM = "\u200b", "\u200c", "\u200d", "\u200e", "\u200f", "\u061c"
 TEXT_STYLE, EMOJI_STYLE = "\ufe0e", "\ufe0f"

@@ -120,9 +120,9 @@ def main(arguments: list[str] | None = None, outside: Outside | None = None) -> 
         # The outermost function of a door: whatever went wrong is one line that says what to do.
         if not isinstance(error, MememError) and _debugging():
             raise
-        from memem.safety.gate import safely
+        from memem.safety.gate import clean_line
 
-        output.aside(f"memem: {safely(_explained(error))}")
+        output.aside(f"memem: {clean_line(_explained(error))}")
         output.abandon()
         return 1
     return code

@@ -285,9 +285,9 @@ def _safe(what: str) -> str:
     """Without secrets, wherever it can quote one: what went wrong in memem itself. The client's own words have none."""
     if "memem" not in sys.modules:
         return what
-    from memem.safety.gate import safely
+    from memem.safety.gate import clean_line
 
-    return safely(what)
+    return clean_line(what)
 
 
 def _opened_log() -> int:

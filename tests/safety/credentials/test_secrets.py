@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memem.safety.credentials.formats import PHRASE_RULES, WORD_RULES, Rule
+from memem.safety.credentials.formats import FormatRule, load_rules
 from memem.safety.credentials.redact import Redaction, find, marked, redact, without_marks
 
 # Secret-looking strings are put together at run time, so that no scanner takes this file for a leak.
@@ -83,7 +83,7 @@ FORMATS = {
 
 
 @pytest.mark.parametrize(("kind", "secret"), [(kind, secret) for kind, all_ in FORMATS.items() for secret in all_])
-def test_a_secret_of_a_known_format_is_replaced_by_what_it_was(kind: str, secret: str) -> None:
+def test_secret_with_a_format_is_replaced_by_its_kind(kind: str, secret: str) -> None:
     assert redact(f"we used {secret} in staging.") == (f"we used [redacted: {kind}] in staging.", (kind,))
     assert redact(f"({secret})")[0] == f"([redacted: {kind}])"
 
@@ -205,7 +205,7 @@ CARRIERS = [
 
 
 @pytest.mark.parametrize(("carrier", "secret", "kind"), CARRIERS)
-def test_only_the_secret_goes_and_what_carries_it_stays(carrier: str, secret: str, kind: str) -> None:
+def test_only_the_secret_is_redacted(carrier: str, secret: str, kind: str) -> None:
     assert redact(carrier.format(secret)) == (carrier.format(f"[redacted: {kind}]"), (kind,))
 
 
@@ -218,7 +218,7 @@ def test_a_long_value_goes_to_its_end() -> None:
     assert redact(f"TOKEN={BODY * 20} and more")[0] == "TOKEN=[redacted: token] and more"
 
 
-def test_an_access_key_and_the_secret_beside_it_both_go() -> None:
+def test_access_key_and_its_secret_are_both_redacted() -> None:
     pair = "AKIA" + "QWERTYUIOPASDFG7" + " / " + "abcd1234/+" * 4
     assert redact(pair)[0] == "[redacted: aws access key] / [redacted: aws secret key]"
 
@@ -324,7 +324,7 @@ HARMLESS = [
 
 
 @pytest.mark.parametrize("text", HARMLESS)
-def test_what_only_looks_like_a_secret_passes_unchanged(text: str) -> None:
+def test_lookalikes_pass_unchanged(text: str) -> None:
     assert redact(text) == (text, ())
 
 
@@ -341,7 +341,7 @@ def test_redacted_text_is_not_redacted_again(text: str) -> None:
     assert find(text) == []
 
 
-def test_what_was_taken_out_before_can_be_told() -> None:
+def test_marked_lists_earlier_redactions() -> None:
     text, kinds = redact(f"password: hunter2 and {'ghp_' + BODY[:36]}")
     assert marked(text) == kinds == ("password", "github token")
     assert without_marks(text) == "password:  and "
@@ -361,7 +361,7 @@ WIDE = "".join(chr(ord(letter) + 0xFEE0) for letter in TOKEN)
     ["\u200b".join(TOKEN), TOKEN.replace("B", "B\u00ad"), TOKEN[:9] + "\U000e0041" + TOKEN[9:], WIDE],
     ids=["zero width", "soft hyphens", "tags", "full width"],
 )
-def test_what_cannot_be_seen_hides_no_secret_and_goes_with_it(hidden: str) -> None:
+def test_invisible_characters_hide_no_secret(hidden: str) -> None:
     assert redact(f"we used {hidden} there \u2705\ufe0f") == (
         "we used [redacted: github token] there \u2705\ufe0f",
         ("github token",),
@@ -370,12 +370,12 @@ def test_what_cannot_be_seen_hides_no_secret_and_goes_with_it(hidden: str) -> No
 
 @pytest.mark.parametrize("cut", [8, 20, 30])
 @pytest.mark.parametrize("between", ["\n", "\r\n", " \\\n    ", "\n> "])
-def test_a_secret_that_was_wrapped_goes_as_one(cut: int, between: str) -> None:
+def test_wrapped_secret_is_redacted_as_one(cut: int, between: str) -> None:
     wrapped = f"we used {TOKEN[:cut]}{between}{TOKEN[cut:]} there"
     assert redact(wrapped)[0] == "we used [redacted: github token] there"
 
 
-def test_the_line_after_a_secret_stays_when_it_is_none_of_it() -> None:
+def test_unrelated_line_after_a_secret_stays() -> None:
     assert redact(f"{TOKEN}\nThen we went home")[0] == "[redacted: github token]\nThen we went home"
     assert redact(f"{TOKEN}\n- item 2b")[0] == "[redacted: github token]\n- item 2b"
     assert redact(f"{TOKEN}\nstep2 is next")[0] == "[redacted: github token]\nstep2 is next"
@@ -383,7 +383,7 @@ def test_the_line_after_a_secret_stays_when_it_is_none_of_it() -> None:
     assert redact(f"{key[:9]}\n{key[9:]}\n3f2c9a1e4b5d\n")[0] == "[redacted: aws access key]\n3f2c9a1e4b5d\n"
 
 
-def test_a_value_beside_a_name_has_to_look_made_by_chance() -> None:
+def test_value_of_a_vague_name_has_to_look_random() -> None:
     assert redact(f"key: {RANDOM}")[1] == ("key",)
     assert redact("key: ABCDABCDABCDABCD1234")[1] == ()
 
@@ -392,13 +392,13 @@ def test_a_kind_found_twice_is_named_once() -> None:
     assert redact("password: hunter2\npassword: hunter3")[1] == ("password",)
 
 
-def test_of_overlapping_finds_the_earlier_names_it_and_nothing_of_either_is_left() -> None:
+def test_overlapping_matches_merge_under_the_earlier_kind() -> None:
     token = "ghp_" + BODY[:36]
     assert redact(f"TOKEN={token}/suffix9")[0] == "TOKEN=[redacted: token]"
 
 
-@pytest.mark.parametrize("rule", WORD_RULES + PHRASE_RULES, ids=lambda rule: rule.kind)
-def test_the_mark_of_every_kind_is_recognised_as_one(rule: Rule) -> None:
+@pytest.mark.parametrize("rule", load_rules("words") + load_rules("phrases"), ids=lambda rule: rule.kind)
+def test_the_mark_of_every_kind_is_recognised_as_one(rule: FormatRule) -> None:
     assert find(f"password=[redacted: {rule.kind}]hunter2") == []
 
 
