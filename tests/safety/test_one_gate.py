@@ -208,7 +208,7 @@ def test_so_does_every_place_that_writes_a_file_of_the_vault() -> None:
         "pages.markdown._written",  # what is recalled, as a page
         "transfer.export_format._exchange",  # outside of the vault, as are the next three
         "transfer.export_format._write",
-        "pages.draw._write",
+        "pages.draw.draw",
         "vault.opening._remember",
         "vault.tombstones._write",  # hashes
         "vault.verdicts.record_verdict",  # hashes
