@@ -62,6 +62,7 @@ def sources() -> list[Path]:
 
 def test_every_variable_is_documented_and_every_documented_one_is_used() -> None:
     used = {name for path in sources() for name in re.findall(r"\bMEMEM_[A-Z_]+\b", path.read_text(encoding="utf-8"))}
+    used |= {option.variable for option in OPTIONS}
     former = {option.former.variable for option in OPTIONS if option.former}
     page = read("docs/configuration.md")
     assert set(re.findall(r"^\| `(MEMEM_[A-Z_]+)`", page, re.MULTILINE)) == used - former

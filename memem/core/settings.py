@@ -1,7 +1,4 @@
-"""Settings: read once, from the environment, then the plugin's options, then `config.toml`, then the defaults.
-
-`options.py` has a row for every setting.
-"""
+"""Settings, read once: from the environment, then the plugin's options, then `config.toml`, then the defaults."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -11,14 +8,14 @@ from typing import Any
 from memem.core.errors import SettingsError
 from memem.core.files import from_json, from_toml
 from memem.core.home import Home
-from memem.core.options import DEFAULT_EMBED_MODEL, DEFAULT_HOME, HOME_VARIABLE, OPTIONS, Former, Option
+from memem.core.options import DEFAULT_EMBED_MODEL, DEFAULT_HOME, HOME_VARIABLE, OPTIONS, REMOVED_KEYS, Former, Option
 
 PLUGIN = "the plugin's options"
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """One consistent reading. `sources` says where each value came from: a variable, a file, the plugin, a default."""
+    """The value of every option; `sources` says where each came from: a variable, a file, the plugin, the default."""
 
     home: Path
     vault: Path
@@ -39,7 +36,6 @@ class Settings:
     max_miners: int
     daily_calls: int
     daily_usd: float
-    redact_before_model: bool
     mine_sdk: bool
     extra_session_dirs: str
     recall_min_confidence: float
@@ -56,18 +52,17 @@ class Settings:
     index_transcripts: bool
     debug: bool
     sources: Mapping[str, str]
-    problems: tuple[str, ...] = ()
-    """Options of the plugin that hold no valid value: the default is used, and the user is told."""
+    problems: tuple[str, ...] = ()  # invalid plugin options, for the user to see; another source was used
 
 
 def plugin_options(environ: Mapping[str, str]) -> dict[str, str]:
-    """What Claude Code tells the hooks of the plugin that its user has set; it tells nobody else."""
-    told = {option.key: environ.get(option.plugin_variable, "") for option in OPTIONS}
-    return {key: text for key, text in told.items() if text}
+    """Return the options that Claude Code passes to the plugin's hooks, and to no other process."""
+    values = {option.key: environ.get(option.plugin_variable, "") for option in OPTIONS}
+    return {key: text for key, text in values.items() if text}
 
 
 def locate_home(environ: Mapping[str, str], user_home: Path) -> Path:
-    """The root of everything that is not a note."""
+    """Return the root of everything that is not a note."""
     return expand(environ.get(HOME_VARIABLE) or DEFAULT_HOME, user_home, user_home)
 
 
@@ -79,10 +74,7 @@ def load(
     folder: Path = Path(),
     plugin: Mapping[str, str] | None = None,
 ) -> Settings:
-    """Settings from the environment over the plugin's options over `config.toml` over the defaults.
-
-    Relative paths count from `folder`.
-    """
+    """Load every setting from its first source. Relative paths start at `folder`."""
     configured = read_config(config_file)
     given = plugin_options(environ) or plugin or {}
     values: dict[str, Any] = {}
@@ -105,29 +97,29 @@ def load(
             relative_to = config_file.parent if source == str(config_file) else folder
             values[option.key] = expand(values[option.key], user_home, relative_to)
     if sources["encoder"] == "default" and values["embed_model"] != DEFAULT_EMBED_MODEL:
-        values["encoder"], sources["encoder"] = "sentence-transformers", sources["embed_model"]  # nobody else uses it
+        values["encoder"], sources["encoder"] = "sentence-transformers", sources["embed_model"]  # only it has models
     return Settings(home=home, sources=sources, problems=tuple(problems), **values)
 
 
 def _candidates(
     option: Option, environ: Mapping[str, str], plugin: Mapping[str, str], configured: Mapping[str, str], file: str
 ) -> Iterator[tuple[str, str]]:
-    """The texts that may set an option, each with its source, the one in force first; the default is last."""
+    """Yield the texts that set an option, each with its source; the first counts, the default is last."""
     former = option.former
     if environ.get(option.variable):
         yield environ[option.variable], option.variable
     if former and environ.get(former.variable):
-        yield _translated(former, environ[former.variable], former.variable), former.variable
+        yield _translate(former, environ[former.variable], former.variable), former.variable
     if plugin.get(option.key):
         yield plugin[option.key], PLUGIN
     if option.key in configured:
         yield configured[option.key], file
     if former and former.key in configured:
-        yield _translated(former, configured[former.key], file), file
+        yield _translate(former, configured[former.key], file), file
     yield option.default, "default"
 
 
-def _translated(former: Former, text: str, source: str) -> str:
+def _translate(former: Former, text: str, source: str) -> str:
     try:
         return former.translate(text)
     except ValueError as problem:
@@ -135,7 +127,7 @@ def _translated(former: Former, text: str, source: str) -> str:
 
 
 def read_config(config_file: Path) -> dict[str, str]:
-    """The keys of `config.toml` as text; an unknown key is an error, since it is most likely a typing slip."""
+    """Read the keys of `config.toml` as text. An unknown key is an error, since it is probably a typo."""
     try:
         raw = config_file.read_text(encoding="utf-8")
     except (FileNotFoundError, NotADirectoryError):
@@ -146,31 +138,31 @@ def read_config(config_file: Path) -> dict[str, str]:
         table = from_toml(raw)
     except ValueError as problem:
         raise SettingsError(f"{config_file} is not valid TOML: {problem}. Correct it and try again.") from None
-    known = {option.key: option for option in OPTIONS}
+    options = {option.key: option for option in OPTIONS}
     former = {option.former.key for option in OPTIONS if option.former}
-    unknown = sorted(set(table) - set(known) - former)
+    unknown = sorted(set(table) - set(options) - former - REMOVED_KEYS)
     if unknown:
-        raise SettingsError(f"{config_file} has an unknown key {unknown[0]!r}. Known: {', '.join(sorted(known))}.")
+        raise SettingsError(f"{config_file} has an unknown key {unknown[0]!r}. Known: {', '.join(sorted(options))}.")
     for key, value in table.items():
-        if not isinstance(value, str if key in known and known[key].is_path else str | int | float):
+        if not isinstance(value, str if key in options and options[key].is_path else str | int | float):
             raise SettingsError(f"{key} is {value!r} in {config_file}: use text or a number.")
     return as_texts(table)
 
 
 def as_texts(table: Mapping[str, Any]) -> dict[str, str]:
-    """TOML's values as the texts that a variable would hold."""
+    """Write TOML values as the texts that a variable would have."""
     return {key: str(int(value) if isinstance(value, bool) else value) for key, value in table.items()}
 
 
 def expand(text: str, user_home: Path, relative_to: Path) -> Path:
-    """A path as people write it, made absolute."""
+    """Make a path absolute, and replace `~`."""
     if text == "~" or text.startswith(("~/", "~\\")):
         return user_home / text[2:].lstrip("/\\")
     return Path(relative_to, text).absolute()
 
 
 def stored_plugin_options(home: Home) -> dict[str, str]:
-    """What a hook has left for those whom Claude Code does not tell: the server, commands, miners."""
+    """Read the options that a hook stored for processes that Claude Code does not pass them to."""
     try:
         stored = from_json(home.plugin_options.read_bytes())
     except (OSError, ValueError):

@@ -90,7 +90,7 @@ def _assign(chunks: Sequence[Chunk], operations: Sequence[Operation]) -> list[li
 
 def _asked(ws: Workspace, claude: Claude, chunk: Chunk, question: ModelPrompt) -> list[Operation]:
     operations = call_model(ws, claude, chunk.session, question, prompt.SCHEMA, prompt.parse_operations)
-    return [_safe(each, chunk) for each in operations] if ws.settings.redact_before_model else operations
+    return [_safe(each, chunk) for each in operations]
 
 
 def _safe(operation: Operation, chunk: Chunk) -> Operation:

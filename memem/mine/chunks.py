@@ -59,7 +59,6 @@ class ChunkReader:
     """
 
     def __init__(self, ws: Workspace, is_known: Callable[[str], bool], since: datetime | None, *, sdk: bool) -> None:
-        self._ws = ws
         self._is_known = is_known
         self._since = since
         self._sdk = sdk
@@ -82,7 +81,7 @@ class ChunkReader:
             held.injected.update(line.injected)
             outputs.add(line.output)
             if line.work:
-                work = redact_work(line.work) if self._ws.settings.redact_before_model else line.work
+                work = redact_work(line.work)
                 works = [*works, work][-MOST_WORKS:]
             if line.turn is None:
                 continue
@@ -117,5 +116,5 @@ class ChunkReader:
         if line.is_sdk and not self._sdk:
             held.passed = self.has_left_out_sdk = True
             return None
-        turn = redact_turn(turn) if self._ws.settings.redact_before_model else turn
+        turn = redact_turn(turn)
         return replace(turn, text=escape_tags(cut(turn.text)))

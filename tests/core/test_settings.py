@@ -54,7 +54,6 @@ def test_without_any_choice_the_defaults_hold(tmp_path: Path) -> None:
         max_miners=2,
         daily_calls=200,
         daily_usd=2,
-        redact_before_model=True,
         mine_sdk=False,
         extra_session_dirs="",
         recall_min_confidence=0.25,
@@ -105,7 +104,6 @@ CHOICES: list[tuple[str, str, Any, str, Any]] = [
     ("max_miners", "1", 1, "64", 64),
     ("daily_calls", "0", 0, "50", 50),
     ("daily_usd", "0.25", 0.25, "0", 0),
-    ("redact_before_model", "false", False, "1", True),
     ("mine_sdk", "true", True, "0", False),
     ("extra_session_dirs", '"/a:/b"', "/a:/b", "~/c", "~/c"),
     ("debug", "true", True, "0", False),
@@ -216,6 +214,16 @@ def test_a_list_is_no_value_for_any_option(tmp_path: Path, key: str) -> None:
 
 def test_a_bad_value_in_config_does_not_matter_when_a_variable_overrides_it(tmp_path: Path) -> None:
     assert load(tmp_path, 'lock_seconds = "soon"\n', MEMEM_LOCK_SECONDS="3").lock_seconds == 3
+
+
+def test_removed_setting_is_ignored(tmp_path: Path) -> None:
+    loaded = load(tmp_path, "redact_before_model = false\nfsync = 0\n", MEMEM_REDACT_BEFORE_MODEL="0")
+    assert loaded == load(tmp_path, "fsync = 0\n")
+
+
+@pytest.mark.parametrize("option", OPTIONS, ids=lambda option: option.key)
+def test_every_option_is_described(option: Option) -> None:
+    assert option.meaning.endswith(".")
 
 
 def test_an_unknown_key_is_named_beside_the_known_ones(tmp_path: Path) -> None:

@@ -654,13 +654,6 @@ def test_a_secret_that_is_cut_off_reaches_no_model(ws: Workspace, claude: Path, 
     assert SECRET[:6] not in said
 
 
-def test_whoever_wants_it_sends_everything(ws: Workspace, claude: Path, session: Transcript) -> None:
-    ws.settings = replace(ws.settings, redact_before_model=False)
-    _speak_of_a_secret(session)
-    schedule.mine_file(ws, session.path)
-    assert fake_claude.calls(claude)[0]["stdin"].count(SECRET) == 4
-
-
 def _speak_of_a_secret(session: Transcript) -> None:
     session.tool("Bash", command=f"GITHUB_TOKEN={SECRET} make release")
     session.tool_failed(f"fatal: bad credentials {SECRET}")

@@ -427,13 +427,3 @@ def test_the_bytes_of_a_persons_own_note_are_kept_for_an_undo_and_nowhere_else(p
     (kept,) = place.ws.store.paths.forgotten.glob("*.md")
     allowed = {place.ws.home.undo, kept.parent}
     assert {Path(each.partition(": ")[0]).parent for each in place.leaks()} == allowed
-
-
-def test_who_switches_the_redaction_off_sends_the_model_what_was_said(place: Place) -> None:
-    """The other half of `redact_before_model`; the note is without the secret all the same."""
-    place.ws.settings = replace(place.ws.settings, redact_before_model=False)
-    session = place.session()
-    session.human(f"FACT-one: {STATEMENT}\n{AT_LENGTH}")
-    schedule.mine_file(place.ws, session.path)
-    assert TOKEN in fake_claude.calls(place.claude)[0]["stdin"]
-    assert not any(str(place.ws.settings.vault) in each for each in place.leaks())

@@ -283,7 +283,6 @@ def test_what_tools_printed_is_not_indexed(ws: Workspace, session: Transcript) -
 def test_secrets_and_invisible_characters_are_taken_out_before_anything_is_kept(
     ws: Workspace, session: Transcript
 ) -> None:
-    ws.settings = replace(ws.settings, redact_before_model=False)
     session.human(f"The po\u200bol's token is {TOKEN}. \x1b[31mRed.")
     transcripts_sessions.index_session(ws, session.path)
     (text,) = texts(ws, "pool")
