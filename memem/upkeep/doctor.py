@@ -1,4 +1,4 @@
-"""`memem doctor`: everything that memem needs, one thing at a time, with what to do about what is missing."""
+"""`memem doctor`: check everything that memem needs, and say how to repair it."""
 
 from __future__ import annotations
 
@@ -11,44 +11,42 @@ from memem.core.settings import PLUGIN, stored_plugin_options
 from memem.mine.status import mining_state
 from memem.upkeep import link
 from memem.upkeep.checks import folders, hooks, mining, recall, setup
+from memem.upkeep.checks.mining import MAKE_USABLE
 from memem.upkeep.checks.result import FINE, STATES, Diagnosis, broken, degraded, of_error
 
 if TYPE_CHECKING:
     from memem.workspace import Workspace
 
-
 VERDICTS = dict(zip(STATES, ("HEALTHY", "DEGRADED", "FAILING"), strict=True))
-MAKE_USABLE = "Make it readable and writable for you, and try again."
 IN_CLAUDE_CODE = "Correct it in Claude Code: `/plugin configure memem@memem-marketplace`."
-REPORT = "`MEMEM_DEBUG=1 memem doctor` shows where; please report it."
+REPORT = "Run `MEMEM_DEBUG=1 memem doctor` for details, and please report this."
 
 Check = Callable[["Workspace"], list[Diagnosis]]
 
 
-def verdict(found: Iterable[Diagnosis]) -> str:
-    """HEALTHY, DEGRADED or FAILING: as the worst of them."""
-    return VERDICTS[max((each.state for each in found), key=STATES.index, default=FINE)]
+def verdict(results: Iterable[Diagnosis]) -> str:
+    """HEALTHY, DEGRADED or FAILING, as the worst result."""
+    return VERDICTS[max((result.state for result in results), key=STATES.index, default=FINE)]
 
 
 def diagnose(ws: Workspace) -> list[Diagnosis]:
-    """All of it. The index is brought up to date, calls that a killed miner left are ended, and the hooks do what they
-    do in a session; nothing else is changed."""
-    return [diagnosis for what, check in _CHECKS for diagnosis in _careful(ws, what, check)]
+    """Run every check. This refreshes the index, ends orphaned model calls and runs the hooks; nothing else changes."""
+    return [diagnosis for what, check in _CHECKS for diagnosis in _run(ws, what, check)]
 
 
 def integrity(ws: Workspace) -> list[Diagnosis]:
-    """The databases alone, thoroughly."""
-    return _careful(ws, "databases", recall.check_databases)
+    """Check the databases only, but thoroughly."""
+    return _run(ws, "databases", recall.check_databases)
 
 
 def unopened(problem: SettingsError) -> list[Diagnosis]:
-    """What can be said where the settings do not even name a home."""
+    """Check what can be checked when the settings are too broken to open a home."""
     fix = IN_CLAUDE_CODE if PLUGIN in str(problem) else "Correct it there, and try again."
     return [*setup.check(), broken("settings", str(problem), fix)]
 
 
-def _careful(ws: Workspace, what: str, check: Check) -> list[Diagnosis]:
-    """One thing that cannot be looked at is a finding, and does not keep the others from being looked at."""
+def _run(ws: Workspace, what: str, check: Check) -> list[Diagnosis]:
+    """Run a check; its failure is a result, so that the other checks still run."""
     try:
         return check(ws)
     except MememError as problem:
@@ -58,24 +56,23 @@ def _careful(ws: Workspace, what: str, check: Check) -> list[Diagnosis]:
     except Exception as problem:
         if ws.settings.debug:
             raise
-        told = " ".join(f"{type(problem).__name__}: {problem}".split())
-        return [broken(what, f"could not be looked at: {told}", REPORT)]
+        error = " ".join(f"{type(problem).__name__}: {problem}".split())
+        return [broken(what, f"could not be checked: {error}", REPORT)]
 
 
 def _settings(ws: Workspace) -> list[Diagnosis]:
-    """The options of the plugin, as its hooks have left them."""
+    """Check the plugin's options, as its hooks stored them."""
     if ws.settings.problems:
-        return [degraded("settings", each, IN_CLAUDE_CODE) for each in ws.settings.problems]
+        return [degraded("settings", problem, IN_CLAUDE_CODE) for problem in ws.settings.problems]
     file = ws.home.plugin_options
     if not file.exists() or stored_plugin_options(ws.home) or file.read_bytes().strip() == b"{}":
         return []
-    anew = f"Delete {file}; the next session writes it anew."
-    return [degraded("settings", f"{file} cannot be read: the plugin's options do not count", anew)]
+    fix = f"Delete {file}; the next session writes it again."
+    return [degraded("settings", f"{file} cannot be read, so the plugin's options are ignored", fix)]
 
 
 def _claude(ws: Workspace) -> list[Diagnosis]:
-    mines = bool(mining_state(ws).since)
-    return mining.check_claude(ws, wanted=mines and ws.settings.extractor == "claude")
+    return mining.check_claude(ws, wanted=bool(mining_state(ws).since) and ws.settings.extractor == "claude")
 
 
 _CHECKS: tuple[tuple[str, Check], ...] = (

@@ -1,4 +1,4 @@
-"""How the memory home is: counts for `memem status`, findings for `memem check`."""
+"""Counts for `memem status`, and problems in the vault for `memem check`."""
 
 from __future__ import annotations
 
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """A memory home at a glance."""
-
     home: Path
     vault: Path
     problem: str
@@ -56,7 +54,7 @@ class Status:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something a person may want to put right. `serious` ones keep a memory from being recalled or changed."""
+    """A problem in the vault; a serious one keeps a memory from being recalled or changed."""
 
     path: str
     problem: str
@@ -65,7 +63,7 @@ class Finding:
 
 
 def status(ws: Workspace) -> Status:
-    """Counts after a look at the vault. A vault that cannot be used is a state to show, not a failure."""
+    """Count what is in the vault. An unusable vault is reported in `problem`, not raised."""
     problem = ""
     rows: list[NoteRow] = []
     try:
@@ -76,7 +74,7 @@ def status(ws: Workspace) -> Status:
     memories = [row.memory for row in rows if row.memory]
     model = model_state(ws) if not problem else ModelState(ws.settings.encoder)
     usable = model.encoder != "none" and not model.problem
-    meant = usable and meaning.has_enough_vectors(model.passages - model.encoded, model.passages)
+    has_meaning = usable and meaning.has_enough_vectors(model.passages - model.encoded, model.passages)
     last = ws.events.last()
     return Status(
         home=ws.home.root,
@@ -91,7 +89,7 @@ def status(ws: Workspace) -> Status:
         held=sum(row.review == WAITING for row in rows),
         vanished=len(vanished.list_undecided(ws)) if not problem else 0,
         unreadable=len(rows) - len(memories),
-        recall="meaning and keywords" if meant else "keywords",
+        recall="meaning and keywords" if has_meaning else "keywords",
         model=model,
         mining=mining_state(ws),
         index_bytes=ws.index_file.stat().st_size if ws.index_file.exists() else 0,
@@ -101,157 +99,134 @@ def status(ws: Workspace) -> Status:
 
 
 def check(ws: Workspace) -> list[Finding]:
-    """Everything in the vault that is not as it should be, and the index's own integrity."""
+    """List every problem of notes and pages, serious ones first. Raises if the index is damaged."""
     require_vault(ws)
     ws.index.check()
     rows = ws.index.rows("1 ORDER BY path")
-    findings = [Finding(row.path, row.problem, _advice(ws, row)) for row in rows if row.problem]
-    findings += [
-        Finding(path, f"is a copy that {copy.service} made of {copy.original}", excluded.copy_advice(ws, path), False)
-        for path, copy in excluded.copies_of_other_files(ws)
-    ]
     readable = {row.path: row.memory for row in rows if row.memory}
-    findings += _shared_ids(readable)
-    findings += _held_back(rows)
-    findings += _of_links(readable, ws.settings.vault)
-    findings += [Finding(path, problem, advice, False) for path, problem, advice in _no_longer_true(ws, readable)]
+    findings = [
+        *_unreadable_and_copied(ws, rows),
+        *_shared_ids(readable),
+        *_quarantined(rows),
+        *_links(readable, ws.settings.vault),
+        *_outdated(ws, readable),
+    ]
     names = obsidian.VaultNames(read.link_names(ws.settings.vault))
-    told: dict[str, list[str]] = {}
+    reported: dict[str, list[str]] = {}
     for finding in findings:
-        told.setdefault(finding.path, []).append(finding.problem)
+        reported.setdefault(finding.path, []).append(finding.problem)
     types: dict[str, dict[str, str]] = {}
     for path in readable:
-        with suppress(NoteChanged):  # it went away since the scan
+        with suppress(NoteChanged):  # it disappeared since the scan
             note = ws.store.read(path)
-            findings += _of_note(note, names, told.get(path, ()))
-            seen = obsidian.property_types(note.document)
-            types[path] = {name: kind for name, kind in seen.items() if name not in obsidian.TYPES}
-    one = "Give it one type in all notes: Obsidian knows one for each property."
-    findings += [Finding(path, each.problem, one, False) for path, each in obsidian.find_type_clashes(types)]
+            findings += _note_findings(note, names, reported.get(path, ()))
+            found_types = obsidian.property_types(note.document)
+            types[path] = {name: kind for name, kind in found_types.items() if name not in obsidian.TYPES}
+    one_type = "Give the property the same type in all notes, as Obsidian requires."
+    findings += [Finding(path, each.problem, one_type, False) for path, each in obsidian.find_type_clashes(types)]
     for page in _pages(ws, {memory.project for memory in readable.values()}):
-        findings += _of_page(ws, page, names)
-    findings += [
-        Finding(path, problem, "Rename it, or move the file itself here.") for path, problem in ws.store.list_skipped()
-    ]
+        findings += _page_findings(ws, page, names)
+    skipped = ws.store.list_skipped()
+    findings += [Finding(path, problem, "Rename it, or move the file itself here.") for path, problem in skipped]
     return sorted(findings, key=lambda finding: (not finding.serious, finding.path))
 
 
-def _held_back(rows: Collection[NoteRow]) -> list[Finding]:
-    """Notes that nobody is shown, since they read like an instruction to the model."""
-    return [
-        Finding(
-            row.path,
-            f"{excluded.explain_quarantine(row.memory)}; it is not recalled"
-            + (", as you decided" if row.review == REJECTED else ""),
-            f"Reword it, or let it be recalled: `memem review accept {row.memory.id8}`.",
-            row.review == WAITING,
-        )
-        for row in rows
-        if row.memory and row.review in (WAITING, REJECTED)
-    ]
+def _unreadable_and_copied(ws: Workspace, rows: Collection[NoteRow]) -> Iterator[Finding]:
+    for row in rows:
+        if row.problem:
+            is_copy = row.digest.startswith(excluded.COPY_MARK)
+            advice = "Correct it in Obsidian; it is recalled again as soon as it can be read."
+            yield Finding(row.path, row.problem, excluded.copy_advice(ws, row.path) if is_copy else advice)
+    for path, copy in excluded.copies_of_other_files(ws):
+        problem = f"is a copy of {copy.original}, made by {copy.service}"
+        yield Finding(path, problem, excluded.copy_advice(ws, path), False)
 
 
-def _advice(ws: Workspace, row: NoteRow) -> str:
-    is_copy = row.digest.startswith(excluded.COPY_MARK)
-    return excluded.copy_advice(ws, row.path) if is_copy else "Correct it in Obsidian; it returns by itself."
+def _quarantined(rows: Collection[NoteRow]) -> Iterator[Finding]:
+    """Notes that are not recalled because they read like an instruction to the model."""
+    for row in rows:
+        if row.memory and row.review in (WAITING, REJECTED):
+            decided = ", as you decided" if row.review == REJECTED else ""
+            problem = f"{excluded.explain_quarantine(row.memory)}; it is not recalled{decided}"
+            advice = f"Reword it, or allow it: `memem review accept {row.memory.id8}`."
+            yield Finding(row.path, problem, advice, row.review == WAITING)
 
 
-def _of_links(readable: dict[str, Memory], vault: Path) -> list[Finding]:
-    """Links that lead nowhere, and notes that superseded each other in a circle."""
-    findings = [
-        Finding(path, f"links by `{name}` to {link}, which is not there", "Correct the link, or remove it.", False)
-        for path, name, link in read.dangling(readable, vault)
-    ]
+def _links(readable: dict[str, Memory], vault: Path) -> Iterator[Finding]:
+    """Links without a target, and notes that supersede each other in a circle."""
+    for path, name, link in read.dangling(readable, vault):
+        problem = f"links to {link} in `{name}`, but there is no such note"
+        yield Finding(path, problem, "Correct or remove the link.", False)
     for circle in read.circles(readable):
-        whom = "itself" if len(circle) == 1 else f"{' and '.join(circle[1:])}, in a circle"
-        advice = "Remove `superseded_by` from the one that holds now, and `supersedes` from those that do not."
-        findings.append(Finding(circle[0], f"supersedes {whom}: none of them is shown", advice, False))
-    return findings
+        others = "itself" if len(circle) == 1 else f"{' and '.join(circle[1:])}, in a circle"
+        advice = "Remove `superseded_by` from the valid one, and `supersedes` from the others."
+        yield Finding(circle[0], f"supersedes {others}: none of them is recalled", advice, False)
 
 
-def _no_longer_true(ws: Workspace, readable: dict[str, Memory]) -> Iterator[tuple[str, str, str]]:
-    """Notes that are stale, and dates that cannot be read or contradict each other."""
+def _outdated(ws: Workspace, readable: dict[str, Memory]) -> Iterator[Finding]:
+    """Stale notes, and dates that cannot be read or contradict each other."""
     for path, memory in readable.items():
         if memory.status == "stale" and memory.stale_because:
-            advice = "Correct it, or `memem forget` it; it recovers by itself once that is there again."
-            yield path, f"is stale: {memory.stale_because}", advice
+            advice = "Correct it or `memem forget` it; it becomes active again once the file is back."
+            yield Finding(path, f"is stale: {memory.stale_because}", advice, False)
         for name in ("created", "updated", "valid_from", "valid_to"):
-            if dates.is_unreadable(getattr(memory, name)):
-                told = (
-                    f"has the date {getattr(memory, name)[:40]!r} as `{name}`, which cannot be read and does not count"
-                )
-                yield path, told, "Write it as 2026-06-01 or 2026-06-01T12:00:00+02:00."
-        says = dates.stated_span(memory, ws.clock().tzinfo)
-        if says.begins is not None and says.ends is not None and says.ends <= says.begins:
-            told = "ends by `valid_to` before it begins by `valid_from`: it never holds"
-            yield path, told, "Correct one of the two dates."
+            value = getattr(memory, name)
+            if dates.is_unreadable(value):
+                problem = f"has the unreadable date {value[:40]!r} in `{name}`, which is ignored"
+                yield Finding(path, problem, "Write it as 2026-06-01 or 2026-06-01T12:00:00+02:00.", False)
+        span = dates.stated_span(memory, ws.clock().tzinfo)
+        if span.begins is not None and span.ends is not None and span.ends <= span.begins:
+            problem = "is never valid: `valid_to` is not after `valid_from`"
+            yield Finding(path, problem, "Correct one of the two dates.", False)
 
 
-def _shared_ids(readable: dict[str, Memory]) -> list[Finding]:
+def _shared_ids(readable: dict[str, Memory]) -> Iterator[Finding]:
     paths: dict[str, list[str]] = {}
     for path, memory in readable.items():
         paths.setdefault(memory.id, []).append(path)
-    return [
-        Finding(
-            path,
-            f"has the same id as {', '.join(other for other in shared if other != path)}",
-            "Merge them, or delete the line `id:` in one; both are recalled, neither can be edited by id.",
-        )
-        for shared in paths.values()
-        if len(shared) > 1
-        for path in shared
-    ]
+    advice = "Merge them, or delete the line `id:` in one; both are recalled, but neither can be edited by id."
+    for shared in paths.values():
+        for path in shared if len(shared) > 1 else ():
+            yield Finding(path, f"has the same id as {', '.join(other for other in shared if other != path)}", advice)
 
 
 def _pages(ws: Workspace, projects: Collection[str]) -> list[Path]:
-    """Those that memem writes, as far as they are there; what else stands beside them is a person's."""
+    """The existing pages that memem writes."""
     paths = ws.store.paths
     stems = sorted(map(markdown.file_stem, projects))
-    several = [folder / f"{stem}.md" for folder in (paths.projects, paths.playbooks) for stem in stems]
-    return [
-        page for page in (paths.home_page, paths.conflicts, *several) if page.is_file() and not markdown.leads_out(page)
-    ]
+    pages = [folder / f"{stem}.md" for folder in (paths.projects, paths.playbooks) for stem in stems]
+    pages = [paths.home_page, paths.conflicts, *pages]
+    return [page for page in pages if page.is_file() and not markdown.leads_out(page)]
 
 
-def _of_page(ws: Workspace, page: Path, names: obsidian.VaultNames) -> list[Finding]:
+def _page_findings(ws: Workspace, page: Path, names: obsidian.VaultNames) -> Iterator[Finding]:
     path = page.relative_to(ws.store.paths.ours).as_posix()
     text = "" if ws.store.is_memory(path) else markdown.read(page) or ""
-    found = obsidian.find_violations(text, names) if markdown.own_part(text) else []
-    findings = [Finding(path, each.problem, "`memem pages` renews what memem wrote there.", False) for each in found]
-    spoken = [words for words in read_playbook.unspoken(text) if page.parent == ws.store.paths.playbooks]
-    told = "has a line that speaks to the model, which no session is told: {!r}"
-    return findings + [Finding(path, told.format(words[:60]), "Reword it as a fact.") for words in spoken]
+    for violation in obsidian.find_violations(text, names) if markdown.own_part(text) else []:
+        yield Finding(path, violation.problem, "Run `memem pages` to write the page again.", False)
+    for words in read_playbook.unspoken(text) if page.parent == ws.store.paths.playbooks else []:
+        problem = f"has a line that addresses the model and is never shown to it: {words[:60]!r}"
+        yield Finding(path, problem, "Reword it as a fact.")
 
 
-def _of_note(note: Note, names: obsidian.VaultNames, told: Collection[str]) -> list[Finding]:
+def _note_findings(note: Note, names: obsidian.VaultNames, reported: Collection[str]) -> Iterator[Finding]:
     path = note.path
-    findings = [
-        Finding(path, each.problem, "Correct it in Obsidian.", False)
-        for each in obsidian.check_document(note.document, names)
-        if not any(each.about in problem for problem in told)  # a link that leads nowhere at all, a date that is none
-    ]
+    for violation in obsidian.check_document(note.document, names):
+        if not any(violation.about in problem for problem in reported):
+            yield Finding(path, violation.problem, "Correct it in Obsidian.", False)
     if not note.has_id:
-        findings.append(
-            Finding(
-                path,
-                "has no id: it is known by its path until it has one",
-                "`memem edit` gives it one.",
-                False,
-            )
-        )
-    for name, value, known in (("kind", note.memory.kind, KINDS), ("status", note.memory.status, STATUSES)):
-        if value not in known:
-            advice = f"Use one of {', '.join(known)}."
-            findings.append(Finding(path, f"has the {name} {value!r}, which means nothing to memem", advice, False))
+        yield Finding(path, "has no id and is identified by its path", "`memem edit` adds an id.", False)
+    for name, value, allowed in (("kind", note.memory.kind, KINDS), ("status", note.memory.status, STATUSES)):
+        if value not in allowed:
+            yield Finding(path, f"has the unknown {name} {value!r}", f"Use one of {', '.join(allowed)}.", False)
     if excluded.has_merge_conflict(note.document.text.encode()):
-        findings.append(Finding(path, excluded.MERGE_CONFLICT, "Keep one side, and delete the marks.", False))
+        yield Finding(path, excluded.MERGE_CONFLICT, "Keep one side and delete the markers.", False)
     if note.schema_version > SCHEMA_VERSION:
-        findings.append(Finding(path, "was written by a newer memem", "Upgrade memem to change it."))
-    return findings
+        yield Finding(path, "was written by a newer memem", "Upgrade memem to change it.")
 
 
 def _capabilities(path: Path) -> dict[str, Any]:
-    """What `bootstrap.sh` wrote down when it set up; empty when memem was installed another way."""
+    """Read the record of `bootstrap.sh`; empty if memem was installed another way."""
     try:
         return from_toml(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):

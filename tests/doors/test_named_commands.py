@@ -42,13 +42,16 @@ def test_status_names_what_can_be_typed_there(run: Run, in_claude_code: Path) ->
 
 
 def test_doctor_names_what_can_be_typed_there(run: Run, in_claude_code: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = [degraded("vectors", "3 of 9", "`memem encode` computes the rest."), fine("review", "2: `memem review`")]
+    found = [
+        degraded("vectors", "3 of 9", "Run `memem encode` to compute the rest."),
+        fine("review", "2: `memem review`"),
+    ]
     monkeypatch.setattr("memem.upkeep.doctor.diagnose", lambda _: found)
     assert run("doctor").out.splitlines()[1:] == [
         f"vectors\tdegraded\t3 of 9\t`{in_claude_code} encode` computes the rest.",
         "review\tfine\t2: `/memem-review`",
     ]
-    assert json.loads(run("doctor", "--json").out)[0]["fix"] == "`memem encode` computes the rest."
+    assert json.loads(run("doctor", "--json").out)[0]["fix"] == "Run `memem encode` to compute the rest."
 
 
 def test_an_error_names_what_can_be_typed_there(run: Run, ws: Workspace, in_claude_code: Path) -> None:

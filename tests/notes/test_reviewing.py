@@ -80,7 +80,7 @@ def test_what_waits_is_listed_with_its_reason_the_oldest_first(ws: Workspace, no
 def test_status_and_doctor_count_what_waits(ws: Workspace, note: Path) -> None:
     assert status.status(ws).proposals == 1
     (found,) = recall.check_vault(ws)
-    assert (found.what, found.state, found.detail) == ("review", "fine", "1 proposals wait for you: `memem review`")
+    assert (found.what, found.state, found.detail) == ("review", "fine", "1 proposal waits for you: `memem review`")
 
 
 def test_an_accepted_one_is_a_memory_like_any_other(ws: Workspace, note: Path) -> None:

@@ -458,7 +458,7 @@ def test_when_most_are_gone_at_once_it_is_the_folder_that_is_another(ws: Workspa
     assert staleness.check(ws, shop) == staleness.Checked(7, withheld=withheld)
     assert set(states(ws).values()) == {THERE}
     told = next(each for each in doctor.diagnose(ws) if each.what == "staleness")
-    assert (told.state, told.detail) == ("degraded", f"{withheld}, so none of them was called stale")
+    assert (told.state, told.detail) == ("degraded", f"{withheld}; no memory was marked stale for it")
     files(shop, {"src/auth.py": AUTH})
     staleness.check(ws, shop)
     assert staleness.withheld(ws) == ()

@@ -155,7 +155,7 @@ def test_a_line_of_a_playbook_that_gives_orders_is_told_to_nobody(ws: Workspace)
     pages_refresh.write(ws)
     assert "previous instructions" not in recalled(ws), "nor once its lines are known"
     assert ORDER in page.read_text(), "what a person wrote stays"
-    assert any("speaks to the model" in each.problem for each in status.check(ws))
+    assert any("addresses the model" in each.problem for each in status.check(ws))
 
 
 def test_what_a_model_makes_of_a_line_is_no_order(miner: Workspace) -> None:

@@ -427,7 +427,7 @@ def many(ws: Workspace, note: Path) -> list[Path]:
 def test_doctor_asks_and_status_counts(ws: Workspace, many: list[Path]) -> None:
     (found,) = recall.check_vault(ws)
     assert (found.what, found.state) == ("vanished", "degraded")
-    assert found.detail.startswith("6 notes went away together (memem/memories/")
+    assert found.detail.startswith("6 notes disappeared together (memem/memories/")
     assert "`memem forget --vanished`" in found.fix
     assert status.status(ws).vanished == 6
 

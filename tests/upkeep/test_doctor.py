@@ -94,7 +94,7 @@ def test_what_goes_wrong_unexpectedly_is_a_finding_and_the_rest_is_looked_at(
 
     monkeypatch.setattr(recall, "require_vault", fail)
     assert the(well, "recall") == Diagnosis(
-        "recall", BROKEN, "could not be looked at: RuntimeError: two lines", doctor.REPORT
+        "recall", BROKEN, "could not be checked: RuntimeError: two lines", doctor.REPORT
     )
     assert states(well)["mining"] == FINE
     well.settings = replace(well.settings, debug=True)
@@ -169,7 +169,7 @@ def test_a_vault_that_is_gone_is_broken(well: Workspace) -> None:
 def test_a_vault_that_cannot_be_written_is_broken(well: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recall, "is_usable", lambda folder: folder != well.store.paths.memories)
     assert the(well, "vault") == broken(
-        "vault", f"{well.store.paths.memories} cannot be written by you", "Make it writable for you."
+        "vault", f"you cannot write to {well.store.paths.memories}", "Make it writable for you."
     )
     assert states(well)["index"] == FINE
 
@@ -212,7 +212,7 @@ def test_how_far_the_index_was_behind_is_told(well: Workspace, memories: Path) -
 def test_a_note_that_cannot_be_read_needs_attention(well: Workspace, memories: Path) -> None:
     (memories / "broken.md").write_text("---\ntitle: [unclosed\n---\ntext")
     assert states(well)["notes"] == DEGRADED
-    assert the(well, "notes") == degraded("notes", "1 need attention", "`memem check` lists them.")
+    assert the(well, "notes") == degraded("notes", "1 needs attention", "Run `memem check` to list them.")
 
 
 def test_a_note_that_is_merely_odd_does_not(well: Workspace, memories: Path) -> None:
@@ -230,9 +230,9 @@ def test_missing_weights_leave_keywords_and_say_how_to_get_them(meant: Workspace
     save.save(meant, "A fact.")
     assert states(meant)["encoder"] == DEGRADED
     assert "memem model fetch" in the(meant, "encoder").fix
-    assert detail(meant, "encoder").endswith("were not found. Until then recall is by keywords alone.")
+    assert detail(meant, "encoder").endswith("were not found. Memories are found by keywords only.")
     meant.home.fetch_log.write_text("begun\nmemem: no network.\n")
-    assert detail(meant, "encoder").endswith("The last try to fetch them said: memem: no network.")
+    assert detail(meant, "encoder").endswith("The last download failed: memem: no network.")
 
 
 def test_a_wrong_folder_of_weights_is_told_though_another_serves(well: Workspace, tmp_path: Path) -> None:
@@ -244,7 +244,7 @@ def test_a_wrong_folder_of_weights_is_told_though_another_serves(well: Workspace
 def test_vectors_that_are_missing_say_how_to_compute_them(well: Workspace) -> None:
     save.save(well, "Another fact.")
     assert states(well)["vectors"] == DEGRADED
-    assert the(well, "vectors") == degraded("vectors", "1 of 2 passages", "`memem encode` computes the rest.")
+    assert the(well, "vectors") == degraded("vectors", "1 of 2 passages", "Run `memem encode` to compute the rest.")
 
 
 def test_vectors_deleted_by_hand_are_missing(well: Workspace) -> None:
@@ -294,7 +294,7 @@ def test_memories_that_the_model_does_not_read_are_a_hint_and_no_trouble(well: W
     save.save(well, "连接池的大小是二十。")
     encode.encode_all(well)
     assert states(well)["languages"] == FINE
-    assert "1 memories are in scripts that the model does not read" in detail(well, "languages")
+    assert "1 memory is in a script that the model does not know" in detail(well, "languages")
     encoder.multilingual = True
     assert "languages" not in states(well)
 
@@ -344,7 +344,7 @@ def test_a_call_that_outlived_its_miner_is_ended(ws: Workspace) -> None:
     ws.state.children.add(left.pid, processes.started(left.pid) or "")
     with closing(sqlite3.connect(ws.home.state_file)) as connection, connection:
         connection.execute("UPDATE children SET miner_started = 'another one'")
-    assert detail(ws, "orphans").startswith("1 calls outlived")
+    assert detail(ws, "orphans").startswith("ended 1 model call")
     assert left.wait(timeout=10) != 0
 
 

@@ -105,7 +105,7 @@ def kept(ws: Workspace) -> Workspace:
 def test_check_lists_links_that_lead_nowhere(kept: Workspace, name: str) -> None:
     value = '"[[gone-99999999]]"'
     note(kept, "a", **{name: f"[{value}]" if name in ("related", "contradicts") else value})
-    assert found(kept) == [("a-a0000000.md", f"links by `{name}` to [[gone-99999999]], which is not there")]
+    assert found(kept) == [("a-a0000000.md", f"links to [[gone-99999999]] in `{name}`, but there is no such note")]
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_a_link_to_what_lies_in_a_hidden_folder_leads_nowhere(kept: Workspace) -
     (kept.settings.vault / ".trash").mkdir()
     (kept.settings.vault / ".trash" / "page.md").write_text("Mine.")
     note(kept, "a", related='["[[page]]"]')
-    assert found(kept) == [("a-a0000000.md", "links by `related` to [[page]], which is not there")]
+    assert found(kept) == [("a-a0000000.md", "links to [[page]] in `related`, but there is no such note")]
 
 
 def test_check_lists_circles_of_notes_that_superseded_each_other(kept: Workspace) -> None:
@@ -144,8 +144,8 @@ def test_check_lists_circles_of_notes_that_superseded_each_other(kept: Workspace
     note(kept, "e", supersedes='"[[e-e0000000]]"')
     others = "memories/b-b0000000.md and memories/c-c0000000.md, in a circle"
     assert found(kept) == [
-        ("a-a0000000.md", f"supersedes {others}: none of them is shown"),
-        ("e-e0000000.md", "supersedes itself: none of them is shown"),
+        ("a-a0000000.md", f"supersedes {others}: none of them is recalled"),
+        ("e-e0000000.md", "supersedes itself: none of them is recalled"),
     ]
 
 
@@ -155,7 +155,7 @@ def test_check_lists_dates_that_cannot_be_read_or_contradict_each_other(kept: Wo
     note(kept, "a", valid_from="2026-06-01", valid_to="2026-05-31")
     note(kept, "b", created="yesterday", valid_to="2026-06-31")
     assert found(kept) == [
-        ("a-a0000000.md", "ends by `valid_to` before it begins by `valid_from`: it never holds"),
-        ("b-b0000000.md", "has the date 'yesterday' as `created`, which cannot be read and does not count"),
-        ("b-b0000000.md", "has the date '2026-06-31' as `valid_to`, which cannot be read and does not count"),
+        ("a-a0000000.md", "is never valid: `valid_to` is not after `valid_from`"),
+        ("b-b0000000.md", "has the unreadable date 'yesterday' in `created`, which is ignored"),
+        ("b-b0000000.md", "has the unreadable date '2026-06-31' in `valid_to`, which is ignored"),
     ]

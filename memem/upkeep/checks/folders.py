@@ -1,4 +1,4 @@
-"""The home as a folder: whether it can be written, who can read it, how much room there is, and what was left in it."""
+"""Check the home folder: permissions, free space, leftovers, the write lock and the logs."""
 
 from __future__ import annotations
 
@@ -20,17 +20,14 @@ from memem.upkeep.checks.result import Diagnosis, broken, degraded, fine, of_err
 if TYPE_CHECKING:
     from memem.workspace import Workspace
 
-LEAST_FREE = 200_000_000
-"""In bytes. The weights alone take 91 MB, and SQLite needs room to finish what it began."""
-WAIT_SECONDS = 2.0
-"""A write takes a fraction of that."""
+LEAST_FREE = 200_000_000  # in bytes; the weights alone take 91 MB, and SQLite needs room to finish a transaction
+WAIT_SECONDS = 2.0  # a write takes a fraction of that
 LINES_SHOWN = 3
 LOCKS = Path("/proc/locks")
-ELSEWHERE = "Make it a folder that you can write, or set MEMEM_DIR to another."
+CHANGE_HOME = "Make it a folder that you can write to, or set MEMEM_DIR to another."
 
 
 def check(ws: Workspace) -> list[Diagnosis]:
-    """The home, the room on its disk and the vault's, temporary files, and the lock of writers."""
     return [_home(ws), _space(ws), *_leftovers(ws), *_lock(ws)]
 
 
@@ -38,73 +35,65 @@ def is_usable(folder: Path) -> bool:
     return os.access(folder, os.R_OK | os.W_OK | os.X_OK)
 
 
-def nearest(path: Path) -> Path:
-    """The path, or the first folder above it that is there."""
-    return next(each for each in (path, *path.parents) if each.exists())
+def existing_parent(path: Path) -> Path:
+    """The path, or the first folder above it that exists."""
+    return next(folder for folder in (path, *path.parents) if folder.exists())
 
 
 def _home(ws: Workspace) -> Diagnosis:
     root = ws.home.root
     if not root.is_dir():
-        return _home_to_be(root)
+        parent = existing_parent(root)
+        if parent.is_dir() and is_usable(parent):
+            return fine("home", f"{root}, created when it is needed")
+        reason = "you cannot write to it" if parent.is_dir() else "it is a file"
+        return broken("home", f"{root} cannot be created in {parent}: {reason}", CHANGE_HOME)
     for folder in (root, ws.home.state, ws.home.cache, ws.home.write_lock.parent):
         if folder.exists() and not is_usable(folder):
-            return broken("home", f"{folder} cannot be used by you", ELSEWHERE)
+            return broken("home", f"you cannot read or write {folder}", CHANGE_HOME)
     if os.name == "posix" and root.stat().st_mode & 0o077:
-        close = f"`chmod -R go-rwx {shlex.quote(str(root))}` closes it."
-        return degraded("home", f"{root} is open to other users of this machine", close)
+        fix = f"Run `chmod -R go-rwx {shlex.quote(str(root))}` to close it."
+        return degraded("home", f"{root} is open to other users of this machine", fix)
+    return _socket_place(ws, root)
+
+
+def _socket_place(ws: Workspace, root: Path) -> Diagnosis:
     run = ws.home.engine_lock.parent
     folder = socket_address(run, ws.environ.get("XDG_RUNTIME_DIR", ""), os.getuid()).parent
-    if folder != run:
-        return _home_without_socket(root, folder)
-    return fine("home", str(root))
-
-
-def _home_without_socket(root: Path, folder: Path) -> Diagnosis:
-    """A home whose path is too long for the socket by which sessions share what is loaded: that is in a folder."""
-    if _may_hold_a_socket(folder):
+    if folder == run:
+        return fine("home", str(root))
+    if _is_private(folder):
         return fine("home", f"{root}; its path is too long for a socket, which is in {folder} instead")
-    told = f"{root} is too long a path for a socket, and {folder} is not yours alone: each session loads all by itself"
-    return degraded("home", told, "Set MEMEM_DIR to a shorter path, or XDG_RUNTIME_DIR to a folder of mode 700.")
+    detail = f"the path {root} is too long for a socket, and {folder} is not private; sessions cannot share an engine"
+    return degraded("home", detail, "Set MEMEM_DIR to a shorter path, or XDG_RUNTIME_DIR to a folder of mode 700.")
 
 
-def _may_hold_a_socket(folder: Path) -> bool:
-    """Whether it is ours and closed to others, or can be made so."""
+def _is_private(folder: Path) -> bool:
+    """Whether a folder is closed to others, or can be created so."""
     if not folder.exists():
         return is_usable(folder.parent)
     status = folder.lstat()
     return stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid() and not status.st_mode & 0o077
 
 
-def _home_to_be(root: Path) -> Diagnosis:
-    above = nearest(root)
-    if above.is_dir() and is_usable(above):
-        return fine("home", f"{root}, which is made when it is needed")
-    why = "is closed to you" if above.is_dir() else "is a file"
-    return broken("home", f"{root} cannot be made, since {above} {why}", ELSEWHERE)
-
-
 def _space(ws: Workspace) -> Diagnosis:
-    places = {nearest(path) for path in (ws.home.root, ws.settings.vault)}
+    places = {existing_parent(path) for path in (ws.home.root, ws.settings.vault)}
     free, place = min((shutil.disk_usage(place).free, str(place)) for place in places)
     if free < LEAST_FREE:
-        return degraded("space", f"{free / 1e6:,.0f} MB are free on the disk of {place}", "Free some space.")
+        return degraded("space", f"only {free / 1e6:,.0f} MB are free on the disk of {place}", "Free some space.")
     return fine("space", f"{free / 1e9:,.1f} GB free")
 
 
 def _leftovers(ws: Workspace) -> list[Diagnosis]:
-    """Temporary files of writers that were killed: incomplete, and in nobody's way but on the disk."""
-    old = sorted(leftovers(ws))
-    if not old:
+    files = sorted(leftovers(ws))
+    if not files:
         return []
-    told = f"{len(old)} files that a killed writer left, the first {old[0]}"
-    return [
-        degraded("leftovers", told, "They go when the next session begins; what they were meant to replace is whole.")
-    ]
+    detail = f"{len(files)} temporary file{'s' * (len(files) > 1)} of a killed process, the first is {files[0]}"
+    return [degraded("leftovers", detail, "Nothing to do: the next session removes them; no note is affected.")]
 
 
 def _lock(ws: Workspace) -> list[Diagnosis]:
-    """The lock of writers, which all wait for; those of miners and encoders are left alone, since they give up."""
+    """Check the lock that every writer waits for."""
     path = ws.home.write_lock
     if not path.exists():
         return []
@@ -113,15 +102,15 @@ def _lock(ws: Workspace) -> list[Diagnosis]:
             return [fine("locks", "free")]
     except Busy:
         holder = holder_of(path)
-        who = f"by process {holder}" if holder else "by another process"
-        fix = f"Wait for it{f', or end it: `kill {holder}`' if holder else ''}; the lock ends with it."
-        return [degraded("locks", f"{path} is held {who}: nobody else can write", fix)]
+        by = f"process {holder}" if holder else "another process"
+        fix = f"Wait for it, or end it: `kill {holder}`." if holder else "Wait for it to finish."
+        return [degraded("locks", f"{by} holds {path}, so nothing else can write", fix)]
     except HomeError as problem:
-        return [of_error("locks", problem, ELSEWHERE)]
+        return [of_error("locks", problem, CHANGE_HOME)]
 
 
 def holder_of(path: Path) -> str:
-    """The process that holds a lock, where the system lists them."""
+    """The id of the process that holds a lock, on systems that list them."""
     try:
         listed = LOCKS.read_text(encoding="ascii")
     except OSError:
@@ -132,37 +121,28 @@ def holder_of(path: Path) -> str:
 
 
 def check_logs(ws: Workspace) -> list[Diagnosis]:
-    """What went wrong where nobody looks: in hooks of the last day, and in the last set-up."""
-    return [*_hooks_log(ws), *_set_up_log(ws)]
-
-
-def _hooks_log(ws: Workspace) -> list[Diagnosis]:
+    """Report errors of hooks in the last day, and of the last set-up: both run unseen."""
+    found = []
     log = ws.home.hooks_log
-    recent = _since(log, ws.clock() - timedelta(days=1))
-    if not recent:
-        return []
-    fix = f"Do what it says; {log} has all {len(recent)} lines of the last day."
-    return [degraded("hooks log", " | ".join(recent[-LINES_SHOWN:]), fix)]
+    if recent := _lines_since(log, ws.clock() - timedelta(days=1)):
+        fix = f"Follow its advice; {log} has all {len(recent)} lines of the last day."
+        found.append(degraded("hooks log", " | ".join(recent[-LINES_SHOWN:]), fix))
+    log = ws.home.bootstrap_log
+    dated = [line for line in _lines(log) if moment(line.split(" ")[0])]
+    if dated and " failed: " in dated[-1]:
+        found.append(degraded("set-up", dated[-1].partition(" ")[2], f"See {log}, then run bootstrap.sh again."))
+    return found
 
 
-def _since(log: Path, since: datetime) -> list[str]:
-    """The lines of a log after a moment; one without a time is of the time of the line before it."""
+def _lines_since(log: Path, since: datetime) -> list[str]:
+    """The lines of a log after a time; a line without a time has that of the line before it."""
     recent = []
-    said: datetime | None = None
+    time: datetime | None = None
     for line in filter(str.strip, _lines(log)):
-        said = moment(line.split(" ")[0]) or said
-        if said and said > since:
+        time = moment(line.split(" ")[0]) or time
+        if time and time > since:
             recent.append(line)
     return recent
-
-
-def _set_up_log(ws: Workspace) -> list[Diagnosis]:
-    """bootstrap.sh, when a session started it in the background, has nobody to tell."""
-    log = ws.home.bootstrap_log
-    said = [line for line in _lines(log) if moment(line.split(" ")[0])]
-    if not said or " failed: " not in said[-1]:
-        return []
-    return [degraded("set-up", said[-1].partition(" ")[2], f"See {log}, then run bootstrap.sh again.")]
 
 
 def _lines(path: Path) -> list[str]:

@@ -1,9 +1,8 @@
-"""The plugin's hooks, run exactly as Claude Code runs them, with what it told them when this was recorded."""
+"""Run the plugin's hooks exactly as Claude Code does, with recorded input, and judge the result."""
 
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import tempfile
 from collections.abc import Mapping
@@ -27,22 +26,17 @@ from memem.upkeep.checks.setup import set_up
 if TYPE_CHECKING:
     from memem.workspace import Workspace
 
-
 SESSION = notices.DOCTOR_SESSION
 SHELL = "/bin/sh"
 SLOW_SECONDS = 1.0
-USUAL_SECONDS = 60.0
-"""How long a hook may take that states nothing else."""
-LONGEST_CONTEXT = 10_000
-"""In characters; more than that Claude Code replaces by a preview."""
+DEFAULT_TIMEOUT_SECONDS = 60.0
+MAX_CONTEXT_CHARS = 10_000  # Claude Code replaces more by a preview
 RECONNECT = "In Claude Code run `/mcp`, choose memem, then Reconnect: that brings its tools back at once."
-REINSTALL = "`claude plugin install memem@memem-marketplace` installs it again."
-WARM = "It is quicker while Claude Code runs memem's server; `/mcp` there shows whether it does."
-NOT_FOUND = (126, 127)
-"""How a shell ends that cannot run, or cannot find, what it should."""
-MOST_SAID = 300
-SILENT = ("Stop", "SubagentStop", "PreCompact", "SessionEnd")
-"""Whatever these print may go on with the conversation, or is lost."""
+REINSTALL = "Run `claude plugin install memem@memem-marketplace` to install it again."
+WARM = "Hooks are faster while Claude Code runs memem's server; check with `/mcp` there."
+NOT_STARTED = (126, 127)  # exit codes of a shell that cannot run or find a command
+MAX_SHOWN_CHARS = 300
+SILENT = ("Stop", "SubagentStop", "PreCompact", "SessionEnd")  # output would continue the conversation, or get lost
 
 _TOOL = {"tool_use_id": "toolu_01A09q90qw90lq917835lq9", "prompt_id": "77464b00-fe9b-4154-b7d3-bc626e2f1441"}
 _PROMPTED = {"prompt_id": _TOOL["prompt_id"], "permission_mode": "default"}
@@ -58,97 +52,91 @@ ENVELOPES: Mapping[str, Mapping[str, Any]] = {
     "Stop": {**_PROMPTED, "stop_hook_active": False, "last_assistant_message": "The first."},
     "PreCompact": {"trigger": "manual", "custom_instructions": ""},
     "SessionEnd": {"reason": "other"},
-}
-"""What each event is told beside what all are told, in the order in which they come."""
+}  # by event, in the order in which they occur
 
 
 @dataclass(frozen=True, slots=True)
 class Hook:
-    """A command of hooks.json."""
-
     event: str
     command: str
     seconds: float
 
 
 @dataclass(frozen=True, slots=True)
-class Ran:
-    """How it went: `code` is None when it had to be ended. `complaint` is what it said where Claude does not look."""
-
-    code: int | None
+class HookRun:
+    code: int | None  # None after a timeout
     seconds: float
     output: str
-    complaint: str
+    complaint: str  # standard error, and new lines of the log
 
 
-def check(ws: Workspace, beside: Path = ROOT) -> list[Diagnosis]:
-    """The plugin, and each of its hooks. What they have noted about a session that never was is forgotten again."""
-    found = plugin.find(ws, beside)
+def check(ws: Workspace, default_root: Path = ROOT) -> list[Diagnosis]:
+    """Check the plugin and each of its hooks. Their records of this session are deleted again."""
+    found = plugin.find(ws, default_root)
     if found is None:
-        return [fine("plugin", "this memem is a mere package: there are no hooks to run")]
+        return [fine("plugin", "memem is installed as a package, without hooks")]
     try:
         hooks = read_hooks(found.hooks_file)
     except (OSError, ValueError) as problem:
         return [broken("plugin", f"{found.hooks_file} cannot be used: {problem}", REINSTALL)]
     if ws.is_a_call_of_ours or not Path(SHELL).exists():
         why = "MEMEM_HOOKS_OFF is set" if ws.is_a_call_of_ours else f"there is no {SHELL}"
-        return [_of_plugin(found), *_of_server(ws), fine("hooks", f"not run, since {why}")]
+        return [*_check_plugin(ws, found), fine("hooks", f"not run, because {why}")]
     with tempfile.TemporaryDirectory(prefix="memem-", ignore_cleanup_errors=True) as folder:
-        ran = [_judged(ws, hook, found, _run(ws, hook, found, Path(folder))) for hook in hooks]
+        results = [_judge(ws, hook, found, _run(ws, hook, found, Path(folder))) for hook in hooks]
     if ws.home.contexts_file.exists():
         with suppress(MememError):
             ws.contexts.forget(SESSION)
             ws.contexts.receipts.forget(SESSION)
-    return [_of_plugin(found), *_of_server(ws), *ran]
+    return [*_check_plugin(ws, found), *results]
 
 
 def read_hooks(file: Path) -> list[Hook]:
-    """The commands that Claude Code would run, in the order of their events. Raises ValueError for any other file."""
+    """The commands that Claude Code would run, in the order of their events. Raises ValueError."""
     try:
         events = from_json(file.read_bytes())["hooks"]
         hooks = [
-            Hook(event, each["command"], float(each.get("timeout", USUAL_SECONDS)))
+            Hook(event, each["command"], float(each.get("timeout", DEFAULT_TIMEOUT_SECONDS)))
             for event, groups in events.items()
             for group in groups
             for each in group["hooks"]
             if each.get("type") == "command"
         ]
     except (ValueError, LookupError, TypeError, AttributeError) as problem:
-        raise ValueError(f"it is not what hooks.json should be ({type(problem).__name__})") from None
+        raise ValueError(f"its structure is wrong ({type(problem).__name__})") from None
     if not hooks:
-        raise ValueError("it names no command")
+        raise ValueError("it has no commands")
     order = list(ENVELOPES)
     return sorted(dict.fromkeys(hooks), key=lambda hook: order.index(hook.event) if hook.event in order else len(order))
 
 
 def envelope(event: str, folder: Path) -> dict[str, Any]:
-    """What Claude Code says on standard input."""
-    told = {"session_id": SESSION, "transcript_path": str(folder / f"{SESSION}.jsonl"), "cwd": str(folder)}
-    return {**told, "hook_event_name": event, **ENVELOPES.get(event, {})}
+    """The standard input of a hook."""
+    common = {"session_id": SESSION, "transcript_path": str(folder / f"{SESSION}.jsonl"), "cwd": str(folder)}
+    return {**common, "hook_event_name": event, **ENVELOPES.get(event, {})}
 
 
 def environment(ws: Workspace, found: Plugin, folder: Path) -> dict[str, str]:
-    """What Claude Code sets, over the environment that it has itself: the user's."""
-    usual = settings.locate_home(ws.environ, ws.user_home) == ws.home.root
-    is_set = usual and ws.settings.sources["vault"] != "argument"
+    """The user's environment, with the variables that Claude Code sets."""
+    is_default = settings.locate_home(ws.environ, ws.user_home) == ws.home.root
+    is_set = is_default and ws.settings.sources["vault"] != "argument"
     options = settings.plugin_options(ws.environ) or stored_plugin_options(ws.home)
-    told = {option.plugin_variable: options[option.key] for option in OPTIONS if option.key in options}
-    told |= {
+    variables = {option.plugin_variable: options[option.key] for option in OPTIONS if option.key in options}
+    variables |= {
         "CLAUDECODE": "1",
         "CLAUDE_CODE_SESSION_ID": SESSION,
         "CLAUDE_PROJECT_DIR": str(folder),
         "CLAUDE_PLUGIN_ROOT": str(found.root),
     }
     if found.data:
-        told["CLAUDE_PLUGIN_DATA"] = str(found.data)
-    return {**(ws.environ if is_set else ws.environ_for_children()), **told}
+        variables["CLAUDE_PLUGIN_DATA"] = str(found.data)
+    return {**(ws.environ if is_set else ws.environ_for_children()), **variables}
 
 
-def _run(ws: Workspace, hook: Hook, found: Plugin, folder: Path) -> Ran:
-    """Run a hook to its end, or until its time is up; then nothing of its group is left."""
+def _run(ws: Workspace, hook: Hook, found: Plugin, folder: Path) -> HookRun:
+    """Run a hook until it ends or its time is up; then end its whole process group."""
     (folder / f"{SESSION}.jsonl").touch()
-    said = json.dumps(envelope(hook.event, folder)).encode()
-    log = _Log(ws.home.hooks_log)
+    log_size = _size(ws.home.hooks_log)
     before = ws.ticks()
     process = subprocess.Popen(
         [SHELL, "-c", hook.command],
@@ -161,87 +149,76 @@ def _run(ws: Workspace, hook: Hook, found: Plugin, folder: Path) -> Ran:
     )
     with process:
         try:
-            output, complaint = process.communicate(said, timeout=hook.seconds)
+            given = json.dumps(envelope(hook.event, folder)).encode()
+            output, complaint = process.communicate(given, timeout=hook.seconds)
             code: int | None = process.returncode
         except subprocess.TimeoutExpired as late:
-            # One that has ended may have left somebody who holds its output open: Claude Code waits for that one too.
+            # A child that keeps the output open counts too: Claude Code also waits for it.
             processes.end_group(process.pid)
             output, complaint, code = late.output or b"", late.stderr or b"", None
-    told = (complaint.decode("utf-8", "replace"), log.added())
-    return Ran(code, ws.ticks() - before, output.decode("utf-8", "replace"), " ".join(" ".join(told).split()))
+    complaint += b" " + _added_since(ws.home.hooks_log, log_size)
+    said = " ".join(complaint.decode("utf-8", "replace").split())
+    return HookRun(code, ws.ticks() - before, output.decode("utf-8", "replace"), said)
 
 
-class _Log:
-    """hooks.log, and what is added to it from now on: a hook that fails says so there, and nowhere else."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._size = self._measure()
-
-    def added(self) -> str:
-        size = self._measure()
-        if size == self._size:
-            return ""
-        with self._path.open("rb") as file:
-            file.seek(self._size if size > self._size else 0, os.SEEK_SET)
-            return file.read().decode("utf-8", "replace")
-
-    def _measure(self) -> int:
-        try:
-            return self._path.stat().st_size
-        except OSError:
-            return 0
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0
 
 
-def _of_plugin(found: Plugin) -> Diagnosis:
+def _added_since(log: Path, old_size: int) -> bytes:
+    """New bytes of a log, which may have been rotated: a failing hook reports its error only there."""
+    size = _size(log)
+    if size == old_size:
+        return b""
+    with log.open("rb") as file:
+        file.seek(old_size if size > old_size else 0)
+        return file.read()
+
+
+def _check_plugin(ws: Workspace, found: Plugin) -> list[Diagnosis]:
     if not found.enabled:
-        told = f"{found.root} is switched off in Claude Code"
-        return degraded("plugin", told, f"`claude plugin enable {plugin.NAME}@{plugin.MARKETPLACE}` switches it on.")
-    if found.data is None:
-        return fine("plugin", f"{found.root}, which Claude Code has not installed")
-    return fine("plugin", f"{found.root}, installed in Claude Code")
+        fix = f"Run `claude plugin enable {plugin.NAME}@{plugin.MARKETPLACE}` to enable it."
+        results = [degraded("plugin", f"{found.root} is disabled in Claude Code", fix)]
+    else:
+        state = "installed in Claude Code" if found.data else "not installed in Claude Code"
+        results = [fine("plugin", f"{found.root}, {state}")]
+    if plugin.server_is_skipped(ws):
+        detail = "Claude Code does not start it for 15 minutes after a failed start"
+        results.append(degraded("server", detail, RECONNECT))
+    return results
 
 
-def _of_server(ws: Workspace) -> list[Diagnosis]:
-    if not plugin.server_is_skipped(ws):
-        return []
-    return [degraded("server", "Claude Code does not start it for 15 minutes after a failed start", RECONNECT)]
+def _judge(ws: Workspace, hook: Hook, found: Plugin, run: HookRun) -> Diagnosis:
+    what, duration = f"hook {hook.event}", f"{run.seconds * 1000:.0f} ms"
+    said = f": {run.complaint[:MAX_SHOWN_CHARS]}" if run.complaint else ""
+    prefix = found.data / "venv" if found.data else found.root / ".venv"
+    look = f"See {ws.home.hooks_log}, or run {set_up(found.root, prefix, 'status')} to set up what is missing."
+    if run.code in NOT_STARTED:
+        return broken(what, f"could not be started{said}", REINSTALL)
+    if run.code != 0:
+        late = f"did not finish in {hook.seconds:g} s"
+        return broken(what, f"{late if run.code is None else f'failed with exit code {run.code}'}{said}", look)
+    if problem := _output_problem(hook.event, run.output):
+        return broken(what, f"{problem}: {' '.join(run.output.split())[:MAX_SHOWN_CHARS]}", REINSTALL)
+    if run.complaint:
+        return degraded(what, f"reported an error{said}", look)
+    if run.seconds > SLOW_SECONDS:
+        return degraded(what, f"is slow: it took {duration}", WARM)
+    return fine(what, duration)
 
 
-def _judged(ws: Workspace, hook: Hook, found: Plugin, ran: Ran) -> Diagnosis:
-    what, took = f"hook {hook.event}", f"{ran.seconds * 1000:.0f} ms"
-    said = f": {ran.complaint[:MOST_SAID]}" if ran.complaint else ""
-    environment = found.data / "venv" if found.data else found.root / ".venv"
-    look = f"See {ws.home.hooks_log}; {set_up(found.root, environment, 'status')} sets up what is missing."
-    if ran.code != 0:
-        return broken(what, f"{_ended(hook, ran.code)}{said}", REINSTALL if ran.code in NOT_FOUND else look)
-    if problem := _misprinted(hook.event, ran.output):
-        return broken(what, f"{problem}: {' '.join(ran.output.split())[:MOST_SAID]}", REINSTALL)
-    if ran.complaint:
-        return degraded(what, f"complained{said}", look)
-    if ran.seconds > SLOW_SECONDS:
-        return degraded(what, f"took {took}: that is slow", WARM)
-    return fine(what, took)
-
-
-def _ended(hook: Hook, code: int | None) -> str:
-    if code is None:
-        return f"was not done after {hook.seconds:g} s"
-    return "could not be started" if code in NOT_FOUND else f"ended with the exit code {code}"
-
-
-def _misprinted(event: str, output: str) -> str:
-    """Why Claude Code could do nothing with what a hook printed; empty when it can."""
+def _output_problem(event: str, output: str) -> str:
+    """Why Claude Code cannot use the output of a hook; empty if it can."""
     if not output.strip():
         return ""
     if event in SILENT:
-        return "printed something, and should not"
+        return "printed output, but must be silent"
     try:
-        told = from_json(output)
-        specific = told.get("hookSpecificOutput", {"hookEventName": event})
+        printed = from_json(output)
+        specific = printed.get("hookSpecificOutput", {"hookEventName": event})
         context = specific.get("additionalContext", "")
-        if specific["hookEventName"] != event or "additionalContext" in told or not isinstance(context, str):
-            return "printed JSON that is not for this event"
+        if specific["hookEventName"] != event or "additionalContext" in printed or not isinstance(context, str):
+            return "printed JSON for another event"
     except (ValueError, LookupError, TypeError, AttributeError):
-        return "printed something that is not the JSON it should be"
-    return "printed more than Claude Code takes" if len(context) > LONGEST_CONTEXT else ""
+        return "printed something other than the expected JSON"
+    return "printed more than Claude Code accepts" if len(context) > MAX_CONTEXT_CHARS else ""

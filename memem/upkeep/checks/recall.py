@@ -14,7 +14,6 @@ from memem.notes import staleness
 from memem.search import excluded, vanished
 from memem.search.database import INDEX
 from memem.search.encoders import model
-from memem.search.encoders.model import ModelState
 from memem.search.refresh import refresh
 from memem.search.transcripts.turns import SESSIONS
 from memem.state import contexts
@@ -28,152 +27,85 @@ from memem.vault.opening import replaced_since, require_vault
 if TYPE_CHECKING:
     from memem.workspace import Workspace
 
-
-MEND_DATABASE = "Make it readable and writable for you, or run `memem reindex`."
-
-
-def check_databases(ws: Workspace) -> list[Diagnosis]:
-    """Everything thoroughly: `memem --integrity-check`."""
-    found = [_looked_at("index", ws.index_file, partial(_index_database, ws))] if ws.index_file.exists() else []
-    return [*found, *vector_databases(ws), *_others(ws, thorough=True)]
-
-
-def check_records(ws: Workspace) -> list[Diagnosis]:
-    """All but the index and its vectors, at a glance."""
-    return _others(ws, thorough=False)
-
-
-def vector_databases(ws: Workspace) -> list[Diagnosis]:
-    """The vectors of every model that was used."""
-    stores = sorted(ws.home.vectors.glob("*/vectors.db"))
-    if not stores:
-        return []
-    ws.load_numpy()
-    return [_looked_at("vectors", path, partial(_vectors_database, path)) for path in stores]
-
-
-def _index_database(ws: Workspace) -> None:
-    sqlite.check_integrity(ws.index_file, INDEX, thorough=True)
-    ws.index.check()
-
-
-def _vectors_database(path: Path) -> None:
-    from memem.search.vectors import check_folder
-
-    sqlite.check_integrity(path, INDEX, thorough=True)
-    check_folder(path.parent)
-
-
-def _others(ws: Workspace, *, thorough: bool) -> list[Diagnosis]:
-    home = ws.home
-    looks: tuple[tuple[str, Path, Callable[[], None]], ...] = (
-        ("state", home.state_file, partial(sqlite.check_integrity, home.state_file, STATE, thorough=thorough)),
-        ("contexts", home.contexts_file, partial(contexts.check, home.contexts_file, thorough=thorough)),
-        ("turns", home.turns_file, partial(sqlite.check_integrity, home.turns_file, SESSIONS, thorough=thorough)),
-    )
-    return [_looked_at(what, path, look) for what, path, look in looks if path.exists()]
-
-
-def _looked_at(what: str, path: Path, look: Callable[[], None]) -> Diagnosis:
-    try:
-        look()
-    except MememError as problem:
-        return of_error(what, problem, MEND_DATABASE, DEGRADED if isinstance(problem, Busy) else BROKEN)
-    return fine(what, f"{path}, {path.stat().st_size:,} bytes")
-
-
-FETCH = "`memem model fetch` gets the weights."
-MULTILINGUAL = "a multilingual model finds them by meaning too (docs/configuration.md, Other languages)"
-MOUNT = "Mount it, or set MEMEM_OBSIDIAN_VAULT to where your vault is."
+REPAIR_DATABASE = "Make it readable and writable for you, or run `memem reindex`."
+MOUNT = "Mount it, or set MEMEM_OBSIDIAN_VAULT to the folder of your vault."
+MAX_SHOWN = 3
 
 
 def check(ws: Workspace) -> list[Diagnosis]:
-    """In the order in which they need each other; what needs something that is missing is not looked at."""
+    """Check vault, index and vectors in the order in which they need each other, up to the first that is missing."""
     try:
         require_vault(ws)
-    except VaultUnmade as nothing_yet:
-        return [of_error("vault", nothing_yet, MOUNT, DEGRADED)]
     except MememError as problem:
-        return [of_error("vault", problem, MOUNT)]
-    found = [_vault(ws)]
+        return [of_error("vault", problem, MOUNT, DEGRADED if isinstance(problem, VaultUnmade) else BROKEN)]
+    found = [_check_vault_folder(ws)]
     try:
-        found += _index(ws)
+        found += _check_index(ws)
     except MememError as problem:
-        return [*found, of_error("index", problem, MEND_DATABASE)]
-    return [*found, *_staleness(ws), *_meaning(ws), *_background(ws)]
-
-
-def _vault(ws: Workspace) -> Diagnosis:
-    vault, memories = ws.settings.vault, ws.store.paths.memories
-    for folder in (memories, ws.store.paths.ours):
-        if folder.exists() and not is_usable(folder):
-            return broken("vault", f"{folder} cannot be written by you", "Make it writable for you.")
-    since = replaced_since(ws)
-    if since:
-        told = f"{vault} is another vault since {since[:16].replace('T', ' ')} than the one that was here before"
-        return degraded("vault", told, "Nothing, if you meant that; else mount or sync the one you want.")
-    other = ws.home.root.exists() and vault.stat().st_dev != ws.home.root.stat().st_dev
-    return fine("vault", f"{vault}, on another file system than {ws.home.root}" if other else str(vault))
-
-
-def _index(ws: Workspace) -> list[Diagnosis]:
-    """The index as it was found, and brought up to date."""
-    scanned = refresh(ws)
-    serious = [finding for finding in status.check(ws) if finding.serious]
-    behind = scanned.changed + scanned.gone
-    caught_up = f"; {behind:,} had changed and were read now" if behind else ""
-    found = [fine("index", f"{ws.index.count():,} memories in {scanned.files:,} files{caught_up}")]
-    if serious:
-        found.append(degraded("notes", f"{len(serious)} need attention", "`memem check` lists them."))
+        return [*found, of_error("index", problem, REPAIR_DATABASE)]
+    fix = "Check out the whole project there; correct or forget memories that are wrong by now."
+    found += [degraded("staleness", f"{why}; no memory was marked stale for it", fix) for why in staleness.withheld(ws)]
+    found += _check_meaning(ws)
+    if error := _last_line(ws.home.encode_log):
+        found.append(degraded("background", error, "Run `memem encode` to try again and see the error."))
     return found
 
 
-def _staleness(ws: Workspace) -> list[Diagnosis]:
-    """Where so much is gone that memem would not believe it."""
-    fix = "Have the whole project checked out there; memories that are wrong by now can be corrected or forgotten."
-    return [degraded("staleness", f"{why}, so none of them was called stale", fix) for why in staleness.withheld(ws)]
+def _check_vault_folder(ws: Workspace) -> Diagnosis:
+    vault = ws.settings.vault
+    for folder in (ws.store.paths.memories, ws.store.paths.ours):
+        if folder.exists() and not is_usable(folder):
+            return broken("vault", f"you cannot write to {folder}", "Make it writable for you.")
+    if since := replaced_since(ws):
+        told = f"{vault} was replaced by another vault on {since[:16].replace('T', ' ')}"
+        return degraded("vault", told, "If you did not intend this, mount or sync the vault you want.")
+    is_elsewhere = ws.home.root.exists() and vault.stat().st_dev != ws.home.root.stat().st_dev
+    return fine("vault", f"{vault}, on another file system than {ws.home.root}" if is_elsewhere else str(vault))
 
 
-def _meaning(ws: Workspace) -> list[Diagnosis]:
+def _check_index(ws: Workspace) -> list[Diagnosis]:
+    """Check the index after bringing it up to date."""
+    scanned = refresh(ws)
+    serious = sum(finding.serious for finding in status.check(ws))
+    changed = scanned.changed + scanned.gone
+    updated = f"; {changed:,} had changed and were read now" if changed else ""
+    found = [fine("index", f"{ws.index.count():,} memories in {scanned.files:,} files{updated}")]
+    if serious:
+        detail = "1 needs attention" if serious == 1 else f"{serious} need attention"
+        found.append(degraded("notes", detail, "Run `memem check` to list them."))
+    return found
+
+
+def _check_meaning(ws: Workspace) -> list[Diagnosis]:
     state = model.model_state(ws)
     if state.encoder == "none":
-        alone = "none, as MEMEM_ENCODER says: recall is by keywords alone"
-        return [degraded("encoder", alone, "`memem config encoder minilm` finds by meaning too.")]
+        detail = "none, as MEMEM_ENCODER says: memories are found by keywords only"
+        return [degraded("encoder", detail, "Run `memem config encoder minilm` to find them by meaning too.")]
     if state.problem:
-        return [_no_encoder(ws, state.problem)]
+        error = of_error("encoder", MememError(state.problem), "Run `memem model fetch` to download the weights.")
+        log = _last_line(ws.home.fetch_log)
+        last_try = f" The last download failed: {log}" if log else ""
+        return [degraded("encoder", f"{error.detail} Memories are found by keywords only.{last_try}", error.fix)]
     place = f"; from {state.folder} ({state.source})" if state.folder else ""
     found = [fine("encoder", f"{state.encoder}: {state.described}{place}")]
     if state.unread:
-        told = f"{state.unread:,} memories are in scripts that the model does not read: keywords find them"
-        found.append(fine("languages", f"{told}; {MULTILINGUAL}"))
+        one = state.unread == 1
+        memories = "1 memory is in a script" if one else f"{state.unread:,} memories are in scripts"
+        detail = f"{memories} that the model does not know; keywords find {'it' if one else 'them'}"
+        advice = "a multilingual model works by meaning too (docs/configuration.md, Other languages)"
+        found.append(fine("languages", f"{detail}; {advice}"))
     if state.notice:
-        found.append(degraded("weights", state.notice, "Correct MEMEM_MODEL_DIR, or unset it: another place serves."))
-    return [*found, _vectors(ws, state)]
-
-
-def _vectors(ws: Workspace, state: ModelState) -> Diagnosis:
-    how_far = f"{state.encoded:,} of {state.passages:,} passages"
+        fix = "Correct or unset MEMEM_MODEL_DIR; until then memem uses another folder."
+        found.append(degraded("weights", state.notice, fix))
+    detail = f"{state.encoded:,} of {state.passages:,} passages"
     if state.encoded < state.passages:
-        return degraded("vectors", how_far, "`memem encode` computes the rest.")
+        return [*found, degraded("vectors", detail, "Run `memem encode` to compute the rest.")]
     try:
         if state.encoder == "minilm":
             ws.vectors().check()
     except MememError as problem:
-        return of_error("vectors", problem, MEND_DATABASE)
-    return fine("vectors", how_far)
-
-
-def _no_encoder(ws: Workspace, problem: str) -> Diagnosis:
-    found = of_error("encoder", MememError(problem), FETCH, DEGRADED)
-    tried = _last_line(ws.home.fetch_log)
-    told = f" The last try to fetch them said: {tried}" if tried else ""
-    return degraded("encoder", f"{found.detail} Until then recall is by keywords alone.{told}", found.fix)
-
-
-def _background(ws: Workspace) -> list[Diagnosis]:
-    """What the last encoding in the background complained about."""
-    said = _last_line(ws.home.encode_log)
-    return [degraded("background", said, "`memem encode` tries again while you look.")] if said else []
+        return [*found, of_error("vectors", problem, REPAIR_DATABASE)]
+    return [*found, fine("vectors", detail)]
 
 
 def _last_line(log: Path) -> str:
@@ -183,34 +115,67 @@ def _last_line(log: Path) -> str:
         return ""
 
 
-MOST_SHOWN = 3
-
-
 def check_vault(ws: Workspace) -> list[Diagnosis]:
-    """Nothing to say where nothing waits; a vault that is not there is told of by those who need it."""
+    """Check for notes that wait for a decision; a missing vault is reported by `check`."""
     try:
         require_vault(ws)
     except VaultError:
         return []
-    return [*_vanished(ws), *_proposals(ws)]
-
-
-def _vanished(ws: Workspace) -> list[Diagnosis]:
-    gone = vanished.list_undecided(ws)
-    if not gone:
-        return []
-    first = ", ".join(f"memem/{each.path}" for each in gone[:MOST_SHOWN])
-    many = f"{len(gone)} notes went away together ({first}{', ...' if len(gone) > MOST_SHOWN else ''})"
-    fix = "Bring them back (mount, sync, Obsidian's trash), or `memem forget --vanished` if you deleted them."
-    return [degraded("vanished", f"{many}: they are not recalled, and nothing brings them back by itself", fix)]
-
-
-def _proposals(ws: Workspace) -> list[Diagnosis]:
-    waiting, held = review.count_proposals(ws.store), 0
-    with suppress(IndexUnusable):  # told of by those who look at the index
-        held = excluded.count_quarantined(ws)
-    found = [fine("review", f"{waiting} proposals wait for you: `memem review`")] if waiting else []
-    if held:
-        told = f"{held} notes read like an instruction to the model, and are not recalled until you have looked at them"
-        found.append(degraded("held", told, "`memem review` lists them; accept or reject each."))
+    found = []
+    if gone := vanished.list_undecided(ws):
+        names = ", ".join(f"memem/{note.path}" for note in gone[:MAX_SHOWN])
+        more = ", ..." if len(gone) > MAX_SHOWN else ""
+        detail = f"{len(gone)} notes disappeared together ({names}{more}); they are not recalled"
+        fix = "Bring them back (mount, sync, Obsidian's trash), or run `memem forget --vanished` if you deleted them."
+        found.append(degraded("vanished", detail, fix))
+    if waiting := review.count_proposals(ws.store):
+        proposals = "1 proposal waits" if waiting == 1 else f"{waiting} proposals wait"
+        found.append(fine("review", f"{proposals} for you: `memem review`"))
+    with suppress(IndexUnusable):  # reported by `check`
+        if held := excluded.count_quarantined(ws):
+            notes = "1 note reads" if held == 1 else f"{held} notes read"
+            detail = f"{notes} like an instruction to the model; not recalled until you have reviewed them"
+            found.append(degraded("held", detail, "Run `memem review` and accept or reject each."))
     return found
+
+
+# --- databases ----------------------------------------------------------------------------------------------------
+
+
+def check_databases(ws: Workspace) -> list[Diagnosis]:
+    """Check every database thoroughly."""
+
+    def check_index() -> None:
+        sqlite.check_integrity(ws.index_file, INDEX, thorough=True)
+        ws.index.check()
+
+    def check_vectors(path: Path) -> None:
+        ws.load_numpy()
+        from memem.search.vectors import check_folder
+
+        sqlite.check_integrity(path, INDEX, thorough=True)
+        check_folder(path.parent)
+
+    found = [_check_database("index", ws.index_file, check_index)] if ws.index_file.exists() else []
+    stores = sorted(ws.home.vectors.glob("*/vectors.db"))
+    found += [_check_database("vectors", path, partial(check_vectors, path)) for path in stores]
+    return [*found, *check_records(ws, thorough=True)]
+
+
+def check_records(ws: Workspace, *, thorough: bool = False) -> list[Diagnosis]:
+    """Check the databases that cannot be rebuilt from the vault, and the index of turns."""
+    home = ws.home
+    checks: tuple[tuple[str, Path, Callable[[], None]], ...] = (
+        ("state", home.state_file, partial(sqlite.check_integrity, home.state_file, STATE, thorough=thorough)),
+        ("contexts", home.contexts_file, partial(contexts.check, home.contexts_file, thorough=thorough)),
+        ("turns", home.turns_file, partial(sqlite.check_integrity, home.turns_file, SESSIONS, thorough=thorough)),
+    )
+    return [_check_database(what, path, check) for what, path, check in checks if path.exists()]
+
+
+def _check_database(what: str, path: Path, check: Callable[[], None]) -> Diagnosis:
+    try:
+        check()
+    except MememError as problem:
+        return of_error(what, problem, REPAIR_DATABASE, DEGRADED if isinstance(problem, Busy) else BROKEN)
+    return fine(what, f"{path}, {path.stat().st_size:,} bytes")

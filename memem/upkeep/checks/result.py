@@ -1,4 +1,4 @@
-"""What a look at one thing came to, for `memem doctor`."""
+"""The result of one check of `memem doctor`."""
 
 from dataclasses import dataclass
 
@@ -9,10 +9,7 @@ FINE, DEGRADED, BROKEN = STATES = ("fine", "degraded", "broken")
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """One thing memem needs. `state` is fine, degraded (memem works, but not as well) or broken.
-
-    `fix` says what to do about it, and is empty when it is fine.
-    """
+    """The state of one thing that memem needs; `fix` is empty if it is fine."""
 
     what: str
     state: str
@@ -32,7 +29,7 @@ def broken(what: str, detail: str, fix: str) -> Diagnosis:
     return Diagnosis(what, BROKEN, detail, fix)
 
 
-def of_error(what: str, problem: MememError, otherwise: str, state: str = BROKEN) -> Diagnosis:
-    """Our errors end with a sentence about what to do; `otherwise` stands in for one that does not."""
-    told, _, advice = str(problem).rpartition(". ")
-    return Diagnosis(what, state, f"{told}.", advice) if told else Diagnosis(what, state, str(problem), otherwise)
+def of_error(what: str, problem: MememError, default_fix: str, state: str = BROKEN) -> Diagnosis:
+    """Use the last sentence of an error as the fix, or the default if it has only one."""
+    detail, _, fix = str(problem).rpartition(". ")
+    return Diagnosis(what, state, f"{detail}.", fix) if detail else Diagnosis(what, state, str(problem), default_fix)

@@ -42,7 +42,7 @@ def test_one_that_is_not_logged_in_is_a_loss_where_it_is_wanted(
 def test_one_that_does_not_say_is_fine(ws: Workspace, tmp_path: Path) -> None:
     install(tmp_path, {}, help="Commands:\n")
     assert check(ws).state == FINE
-    assert "does not say" in check(ws).detail
+    assert "login unknown" in check(ws).detail
 
 
 @pytest.mark.parametrize(("wanted", "state"), [(True, DEGRADED), (False, FINE)])

@@ -37,13 +37,15 @@ def test_a_home_in_use_is_fine_and_private(used: Workspace) -> None:
 
 
 def test_a_home_that_is_to_be_is_fine_and_not_made(ws: Workspace) -> None:
-    assert check(ws)["home"] == Diagnosis("home", FINE, f"{ws.home.root}, which is made when it is needed")
+    assert check(ws)["home"] == Diagnosis("home", FINE, f"{ws.home.root}, created when it is needed")
     assert not ws.home.root.exists()
 
 
 def test_a_home_that_cannot_be_made_is_broken(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "access", lambda *_: False)
-    assert check(ws)["home"].detail == f"{ws.home.root} cannot be made, since {ws.home.root.parent} is closed to you"
+    assert (
+        check(ws)["home"].detail == f"{ws.home.root} cannot be created in {ws.home.root.parent}: you cannot write to it"
+    )
     assert (check(ws)["home"].state, "MEMEM_DIR" in check(ws)["home"].fix) == (BROKEN, True)
 
 
@@ -52,7 +54,7 @@ def test_a_file_in_its_place_is_broken(ws: Workspace, below: str) -> None:
     ws.home.root.write_text("a file")
     opened = open_workspace(actor="test", home=ws.home.root / below)
     assert check(opened)["home"].state == BROKEN
-    assert f"{ws.home.root} is a file" in check(opened)["home"].detail
+    assert f"{ws.home.root}: it is a file" in check(opened)["home"].detail
 
 
 @pytest.mark.parametrize("name", ["", "state", "cache", "run"])
@@ -61,14 +63,14 @@ def test_a_folder_in_it_that_cannot_be_used_is_broken(
 ) -> None:
     closed = used.home.root / name
     monkeypatch.setattr(folders, "is_usable", lambda folder: folder != closed)
-    assert check(used)["home"].detail == f"{closed} cannot be used by you"
+    assert check(used)["home"].detail == f"you cannot read or write {closed}"
     assert check(used)["home"].state == BROKEN
 
 
 def test_a_home_that_others_can_read_is_to_be_closed(used: Workspace) -> None:
     used.home.root.chmod(0o755)
     found = check(used)["home"]
-    assert (found.state, found.fix) == (DEGRADED, f"`chmod -R go-rwx {used.home.root}` closes it.")
+    assert (found.state, found.fix) == (DEGRADED, f"Run `chmod -R go-rwx {used.home.root}` to close it.")
 
 
 def test_a_path_too_long_for_a_socket_is_told_and_fine(tmp_path: Path) -> None:
@@ -82,7 +84,7 @@ def test_little_space_is_told_with_the_folder_it_is_about(used: Workspace, monke
     vault = used.settings.vault
     monkeypatch.setattr("shutil.disk_usage", lambda place: Usage(1, 1, 150_000_000 if place == vault else 10**12))
     found = check(used)["space"]
-    assert (found.state, found.detail) == (DEGRADED, f"150 MB are free on the disk of {vault}")
+    assert (found.state, found.detail) == (DEGRADED, f"only 150 MB are free on the disk of {vault}")
 
 
 def test_files_of_killed_writers_are_told_once_they_are_old(used: Workspace) -> None:
@@ -94,7 +96,7 @@ def test_files_of_killed_writers_are_told_once_they_are_old(used: Workspace) -> 
     assert "leftovers" not in check(used)
     for path in left:
         os.utime(path, (now - 7200, now - 7200))
-    assert check(used)["leftovers"].detail == f"2 files that a killed writer left, the first {left[0]}"
+    assert check(used)["leftovers"].detail == f"2 temporary files of a killed process, the first is {left[0]}"
     assert all(path.exists() for path in left)
 
 
@@ -111,7 +113,7 @@ def test_a_lock_that_somebody_holds_is_told_with_who_does(used: Workspace, monke
         found = check(used)["locks"]
     assert (found.state, str(used.home.write_lock) in found.detail) == (DEGRADED, True)
     if Path("/proc/locks").exists():
-        assert f"held by process {os.getpid()}" in found.detail
+        assert f"process {os.getpid()}" in found.detail
         assert f"kill {os.getpid()}" in found.fix
 
 
@@ -119,7 +121,7 @@ def test_a_lock_is_told_where_nobody_says_who_holds_it(used: Workspace, monkeypa
     monkeypatch.setattr(folders, "WAIT_SECONDS", 0.0)
     monkeypatch.setattr(folders, "LOCKS", Path("/nowhere"))
     with locks.holding(used.home.write_lock, 0):
-        assert "by another process" in check(used)["locks"].detail
+        assert "another process holds" in check(used)["locks"].detail
 
 
 def test_a_file_system_without_locks_is_broken(used: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -171,5 +173,5 @@ def test_a_socket_without_a_folder_of_its_own_is_degraded(tmp_path: Path, runtim
         actor="test", home=tmp_path / ("long" * 30), environ={"XDG_RUNTIME_DIR": str(tmp_path / runtime)}
     )
     opened.home.root.mkdir(mode=0o700)
-    assert f"{tmp_path / runtime} is not yours alone" in check(opened)["home"].detail
+    assert f"{tmp_path / runtime} is not private" in check(opened)["home"].detail
     assert (check(opened)["home"].state, "XDG_RUNTIME_DIR" in check(opened)["home"].fix) == (DEGRADED, True)

@@ -69,7 +69,7 @@ def test_a_set_up_as_it_should_be_is_fine(root: Path, prefix: Path) -> None:
     assert {each.state for each in found.values()} == {FINE}
     assert sys.executable in found["python"].detail
     assert found["environment"].detail == str(prefix)
-    assert found["packages"].detail == f"2 as {root / 'requirements.lock'} wants them"
+    assert found["packages"].detail == f"2 as pinned in {root / 'requirements.lock'}"
 
 
 def test_the_set_up_that_runs_this_is_looked_at() -> None:
@@ -95,7 +95,7 @@ def test_an_sqlite_without_full_text_is_broken(root: Path, prefix: Path, monkeyp
 def test_an_environment_that_was_not_finished_is_to_be_set_up(root: Path, prefix: Path, missing: str) -> None:
     (prefix / ".memem" / missing).unlink()
     found = check(root, prefix)["environment"]
-    assert (found.state, found.detail) == (DEGRADED, f"{prefix} was not finished")
+    assert (found.state, found.detail) == (DEGRADED, f"{prefix} is incomplete")
     assert str(root / "bootstrap.sh") in found.fix
 
 

@@ -73,7 +73,7 @@ def test_hooks_that_behave_are_fine_and_their_time_is_told(ws: Workspace, root: 
     assert list(found) == ["plugin", *(f"hook {event}" for event in EVENTS)]
     assert {each.state for each in found.values()} == {FINE}
     assert found["hook Stop"].detail.endswith(" ms")
-    assert "which Claude Code has not installed" in found["plugin"].detail
+    assert "not installed in Claude Code" in found["plugin"].detail
 
 
 def test_each_is_told_what_claude_code_tells(ws: Workspace, root: Path, tmp_path: Path) -> None:
@@ -127,7 +127,7 @@ def test_the_plugins_options_are_told_as_they_were_last(ws: Workspace, root: Pat
 
 def test_a_hook_that_fails_is_broken_and_what_it_said_is_told(ws: Workspace, root: Path) -> None:
     found = judged(ws, root, "Stop", "echo 'it is\nno use' >&2; exit 2")
-    assert (found.state, found.detail) == (BROKEN, "ended with the exit code 2: it is no use")
+    assert (found.state, found.detail) == (BROKEN, "failed with exit code 2: it is no use")
     assert str(ws.home.hooks_log) in found.fix
 
 
@@ -142,7 +142,7 @@ def test_a_launcher_that_is_gone_or_cannot_run_is_to_be_installed_again(ws: Work
 
 def test_a_complaint_is_told_though_all_went_well(ws: Workspace, root: Path) -> None:
     found = judged(ws, root, "Stop", "echo 'a warning' >&2")
-    assert (found.state, found.detail) == (DEGRADED, "complained: a warning")
+    assert (found.state, found.detail) == (DEGRADED, "reported an error: a warning")
 
 
 @pytest.mark.parametrize("before", ["", "2026-03-01T09:00:00+0100 Stop: of another time\n"])
@@ -151,25 +151,25 @@ def test_a_hook_that_failed_in_silence_is_known_by_its_log(ws: Workspace, root: 
     if before:
         ws.home.hooks_log.write_text(before)
     found = judged(ws, root, "Stop", f'echo "Stop: no room" >> "{ws.home.hooks_log}"')
-    assert (found.state, found.detail) == (DEGRADED, "complained: Stop: no room")
+    assert (found.state, found.detail) == (DEGRADED, "reported an error: Stop: no room")
 
 
 def test_a_log_that_was_begun_anew_is_read_from_its_beginning(ws: Workspace, root: Path) -> None:
     ws.home.root.mkdir()
     ws.home.hooks_log.write_text("long " * 100)
-    assert judged(ws, root, "Stop", f'echo "anew" > "{ws.home.hooks_log}"').detail == "complained: anew"
+    assert judged(ws, root, "Stop", f'echo "anew" > "{ws.home.hooks_log}"').detail == "reported an error: anew"
 
 
 def test_a_slow_hook_is_told(ws: Workspace, root: Path) -> None:
     moments = iter(range(0, 100, 2))
     ws.ticks = lambda: float(next(moments))
     found = judged(ws, root, "Stop", "exit 0")
-    assert (found.state, found.detail) == (DEGRADED, "took 2000 ms: that is slow")
+    assert (found.state, found.detail) == (DEGRADED, "is slow: it took 2000 ms")
 
 
 def test_a_hook_that_does_not_end_is_ended_when_its_time_is_up(ws: Workspace, root: Path, tmp_path: Path) -> None:
     found = judged(ws, root, "Stop", f'echo $$ > "{tmp_path}/pid"; echo begun; sleep 60', timeout=0.5)
-    assert (found.state, found.detail) == (BROKEN, "was not done after 0.5 s")
+    assert (found.state, found.detail) == (BROKEN, "did not finish in 0.5 s")
     assert ends(int((tmp_path / "pid").read_text()))
 
 
@@ -189,14 +189,14 @@ def test_a_hook_that_leaves_its_output_open_holds_claude_code_up(
     )
     script = f"{sys.executable} -IS -c {shlex.quote(code)}; while [ ! -s '{tmp_path}/child' ]; do :; done"
     found = judged(ws, root, "Stop", script, timeout=2)
-    assert (found.state, found.detail) == (BROKEN, "was not done after 2 s")
+    assert (found.state, found.detail) == (BROKEN, "did not finish in 2 s")
     assert child()
 
 
 @pytest.mark.parametrize("event", ["Stop", "PreCompact", "SessionEnd"])
 def test_what_these_print_is_wrong_whatever_it_is(ws: Workspace, root: Path, event: str) -> None:
     found = judged(ws, root, event, "echo '{}'")
-    assert (found.state, found.detail) == (BROKEN, "printed something, and should not: {}")
+    assert (found.state, found.detail) == (BROKEN, "printed output, but must be silent: {}")
 
 
 @pytest.mark.parametrize(
@@ -214,12 +214,12 @@ def test_json_of_the_right_shape_is_fine(ws: Workspace, root: Path, told: object
 @pytest.mark.parametrize(
     ("told", "problem"),
     [
-        ({"hookSpecificOutput": {"hookEventName": "Stop", "additionalContext": "x"}}, "not for this event"),
-        ({"hookSpecificOutput": {"hookEventName": "UserPromptSubmit", "additionalContext": 1}}, "not for this event"),
-        ({"additionalContext": "x"}, "not for this event"),
-        ({"hookSpecificOutput": {"additionalContext": "x"}}, "not the JSON it should be"),
-        ({"hookSpecificOutput": "x"}, "not the JSON it should be"),
-        (["x"], "not the JSON it should be"),
+        ({"hookSpecificOutput": {"hookEventName": "Stop", "additionalContext": "x"}}, "for another event"),
+        ({"hookSpecificOutput": {"hookEventName": "UserPromptSubmit", "additionalContext": 1}}, "for another event"),
+        ({"additionalContext": "x"}, "for another event"),
+        ({"hookSpecificOutput": {"additionalContext": "x"}}, "other than the expected JSON"),
+        ({"hookSpecificOutput": "x"}, "other than the expected JSON"),
+        (["x"], "other than the expected JSON"),
         ({"hookSpecificOutput": {"hookEventName": "UserPromptSubmit", "additionalContext": "x" * 10_001}}, "more than"),
     ],
 )
@@ -252,20 +252,20 @@ def test_what_hooks_noted_of_a_session_that_never_was_is_forgotten(ws: Workspace
 def test_a_package_has_no_hooks(ws: Workspace, tmp_path: Path) -> None:
     (found,) = hooks.check(ws, tmp_path)
     assert (found.what, found.state) == ("plugin", FINE)
-    assert "mere package" in found.detail
+    assert "without hooks" in found.detail
 
 
 def test_hooks_are_not_run_within_a_call_of_our_own(ws: Workspace, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     make(root, {"Stop": "exit 1"})
     monkeypatch.setenv("MEMEM_HOOKS_OFF", "1")
-    assert check(ws, root)["hooks"] == Diagnosis("hooks", FINE, "not run, since MEMEM_HOOKS_OFF is set")
+    assert check(ws, root)["hooks"] == Diagnosis("hooks", FINE, "not run, because MEMEM_HOOKS_OFF is set")
 
 
 def test_hooks_are_not_run_where_there_is_no_such_shell(
     ws: Workspace, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(hooks, "SHELL", "/nowhere/sh")
-    assert check(ws, root)["hooks"].detail == "not run, since there is no /nowhere/sh"
+    assert check(ws, root)["hooks"].detail == "not run, because there is no /nowhere/sh"
 
 
 def test_the_installed_one_comes_before_the_one_beside_us(ws: Workspace, root: Path, tmp_path: Path) -> None:
