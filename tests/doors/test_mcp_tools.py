@@ -268,6 +268,15 @@ def test_it_is_told_when_keywords_answer_alone(meant: Workspace, ask: Ask, encod
     assert "\n(keywords only: " in ask("active_memory_slice", query="walrus")
 
 
+def test_a_note_saved_a_moment_ago_is_found_by_meaning(meant: Workspace, ask: Ask, encoder: Any) -> None:
+    encoder.means["bills"] = "invoices"
+    ask("memory_save", content="Ledgers are closed monthly.", title="Ledgers")
+    ask("memory_search", query="ledgers")
+    ask("memory_save", content="Invoices leave every night.", title="Invoices")
+    assert any("Invoices leave" in text for text in encoder.encoded), "it need not wait for the next search"
+    assert "Invoices leave every night." in ask("memory_search", query="bills")
+
+
 def test_outside_edits_are_seen(ask: Ask, mem: MemoryHome, memories: Path, clock: SteppingClock) -> None:
     assert "Nothing found" in ask("memory_search", query="walrus")
     (memories / "own.md").write_text("a walrus")

@@ -1,4 +1,4 @@
-"""The Python API: a memory home, what it keeps and finds (`home`), and what looks after it (`upkeep`)."""
+"""The Python API."""
 
 from memem.doors.api.home import MemoryHome, open_home
 

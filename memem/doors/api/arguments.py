@@ -1,19 +1,27 @@
-"""What Python gives us, checked where it comes in: whoever gives something else is told so in our words."""
+"""Checks of arguments given by Python callers."""
 
 from collections.abc import Iterable
 
 from memem.core.errors import InputError
 
 
-def text_of(value: object, name: str) -> str:
-    """The value, if it is text."""
-    if not isinstance(value, str):
-        raise InputError(f"The {name} should be text, not {type(value).__name__}.")
-    return value
+def check_texts(**values: str) -> None:
+    """Raise InputError for the first value that is not text."""
+    for name, value in values.items():
+        if not isinstance(value, str):
+            raise InputError(f"The {name} should be text, not {type(value).__name__}.")
 
 
-def several(values: Iterable[str]) -> tuple[str, ...]:
-    """The values, if they are texts."""
+def check_optional(**values: str | None) -> None:
+    """Like `check_texts`, for values that may be None."""
+    check_texts(**{name: value for name, value in values.items() if value is not None})
+
+
+def read_texts(values: Iterable[str]) -> tuple[str, ...]:
+    """Return the values as a tuple. Raises InputError unless they are several texts."""
     if isinstance(values, str):
-        raise InputError(f"A list of texts is wanted, not the single text {values[:40]!r}.")
-    return tuple(text_of(value, "item") for value in values)
+        raise InputError(f"Pass a list of texts, not the single text {values[:40]!r}.")
+    texts = tuple(values)
+    for text in texts:
+        check_texts(item=text)
+    return texts

@@ -8,11 +8,10 @@ with memem.open() as mem:
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, overload
+from typing import Literal, TypeAlias, overload
 
-from memem.core.errors import InputError
 from memem.core.memory import GENERAL, Entry, Hits, Slice
-from memem.doors.api.arguments import several, text_of
+from memem.doors.api.arguments import check_optional, check_texts, read_texts
 from memem.doors.api.upkeep import Upkeep
 from memem.inject import assemble, provenance, receipts
 from memem.inject import slice as inject_slice
@@ -27,6 +26,7 @@ from memem.notes.review import Proposal
 from memem.notes.write import Written
 from memem.pages.catch_up import catching_up
 from memem.search import find
+from memem.search.encoders import encode
 from memem.search.graph import build, read
 from memem.search.graph.read import Neighborhood
 from memem.search.timeline import Timeline, timeline
@@ -36,10 +36,17 @@ from memem.upkeep import purge as upkeep_purge
 from memem.upkeep.purge import Purged
 from memem.workspace import open_workspace
 
-Entries: TypeAlias = list[Entry]
+Kind: TypeAlias = Literal["decision", "convention", "preference", "fact", "lesson", "procedure"]
+Layer: TypeAlias = Literal[0, 1, 2, 3]
+Importance: TypeAlias = Literal[1, 2, 3, 4, 5]
+NoteStatus: TypeAlias = Literal["active", "deprecated", "stale", "quarantined"]
+Resolution: TypeAlias = Literal["keep", "both"]
+Entries: TypeAlias = list[Entry]  # aliases, since the method `list` hides the type in the class
 Conflicts: TypeAlias = list[Conflict]
 Proposals: TypeAlias = list[Proposal]
-Sayings: TypeAlias = list[Said]
+Turns: TypeAlias = list[Said]
+
+ENCODE_AT_SEARCH = 128  # passages encoded before a search, about two seconds' work; more are left to the background
 
 
 class MemoryHome(Upkeep):
@@ -51,35 +58,68 @@ class MemoryHome(Upkeep):
         *,
         title: str = "",
         project: str = GENERAL,
-        kind: str = "fact",
+        kind: Kind = "fact",
         tags: Iterable[str] = (),
-        layer: int | None = None,
-        importance: int = 3,
+        layer: Layer | None = None,
+        importance: Importance = 3,
         keys: Iterable[str] = (),
         paths: Iterable[str] = (),
         why: str = "",
         anyway: bool = False,
     ) -> Written:
-        """Keep a memory as a note in the vault. What was forgotten is refused, unless it is wanted `anyway`."""
-        for name, value in (("text", text), ("title", title), ("project", project), ("why", why)):
-            text_of(value, name)
-        lists = {"tags": several(tags), "keys": several(keys), "paths": several(paths)}
-        options: dict[str, Any] = {"layer": layer, "importance": importance, "why": why, "anyway": anyway, **lists}
+        """Save a memory as a note in the vault. A forgotten statement is refused, unless `anyway`."""
+        check_texts(text=text, title=title, project=project, why=why)
         with catching_up(self._ws):
-            return save.save(self._ws, text, folder=Path.cwd(), title=title, project=project, kind=kind, **options)
+            return save.save(
+                self._ws,
+                text,
+                title=title,
+                project=project,
+                kind=kind,
+                tags=read_texts(tags),
+                layer=layer,
+                importance=importance,
+                keys=read_texts(keys),
+                paths=read_texts(paths),
+                why=why,
+                folder=Path.cwd(),
+                anyway=anyway,
+            )
 
-    def edit(self, id: str, *, why: str = "", **changes: Any) -> Written:
-        """Change properties (`title`, `project`, `kind`, ...) or the statement (`body`) of a note."""
-        self._look()
-        unknown = sorted(set(changes) - set(write.EDITABLE))
-        if unknown:
-            raise InputError(f"There is no {unknown[0]!r} to edit. Known: {', '.join(write.EDITABLE)}.")
-        given = {
-            name: several(value) if name in _LISTS else value for name, value in changes.items() if value is not None
+    def edit(
+        self,
+        id: str,
+        *,
+        body: str | None = None,
+        title: str | None = None,
+        project: str | None = None,
+        kind: Kind | None = None,
+        layer: Layer | None = None,
+        importance: Importance | None = None,
+        status: NoteStatus | None = None,
+        tags: Iterable[str] | None = None,
+        keys: Iterable[str] | None = None,
+        paths: Iterable[str] | None = None,
+        why: str = "",
+    ) -> Written:
+        """Change properties or the statement (`body`) of a note; None leaves a property as it is."""
+        check_texts(id=id, why=why)
+        check_optional(body=body, title=title, project=project, kind=kind, status=status)
+        changes = {
+            "body": body,
+            "title": title,
+            "project": project,
+            "kind": kind,
+            "layer": layer,
+            "importance": importance,
+            "status": status,
+            "tags": None if tags is None else read_texts(tags),
+            "keys": None if keys is None else read_texts(keys),
+            "paths": None if paths is None else read_texts(paths),
         }
-        for name in ("body", "title", "project", "kind", "status"):
-            text_of(given.get(name, ""), name)
-        return write.edit(self._ws, text_of(id, "id"), why=text_of(why, "why"), **given)
+        self._refresh()
+        given = {name: value for name, value in changes.items() if value is not None}
+        return write.edit(self._ws, id, why=why, **given)
 
     @overload
     def forget(self, id: str, *, why: str = "", purge: Literal[False] = False) -> Written: ...
@@ -88,26 +128,29 @@ class MemoryHome(Upkeep):
     def forget(self, id: str, *, why: str = "", purge: Literal[True]) -> Purged: ...
 
     def forget(self, id: str, *, why: str = "", purge: bool = False) -> Written | Purged:
-        """Take a memory out of recall; its note moves to `.forgotten/`. `purge` removes every word of it, for good."""
-        self._look()
+        """Move a memory's note to `.forgotten/`, out of recall. `purge` removes every word of it for good."""
+        check_texts(id=id, why=why)
+        self._refresh()
         if purge:
-            return upkeep_purge.purge(self._ws, text_of(id, "id"))
+            return upkeep_purge.purge(self._ws, id)
         with catching_up(self._ws):
-            return forget.forget(self._ws, text_of(id, "id"), why=text_of(why, "why"))
+            return forget.forget(self._ws, id, why=why)
 
     def proposals(self) -> Proposals:
-        """What waits for a person to say whether it is to be remembered."""
+        """List memories that wait for review."""
         return review.proposals(self._ws)
 
     def accept(self, id: str, *, why: str = "") -> Written:
-        """Remember what was proposed."""
+        """Accept a proposal."""
+        check_texts(id=id, why=why)
         with catching_up(self._ws):
-            return review.accept(self._ws, text_of(id, "id"), why=text_of(why, "why"))
+            return review.accept(self._ws, id, why=why)
 
     def reject(self, id: str, *, why: str = "") -> Written:
-        """Forget what was proposed."""
+        """Reject a proposal."""
+        check_texts(id=id, why=why)
         with catching_up(self._ws):
-            return review.reject(self._ws, text_of(id, "id"), why=text_of(why, "why"))
+            return review.reject(self._ws, id, why=why)
 
     def search(
         self,
@@ -118,26 +161,27 @@ class MemoryHome(Upkeep):
         limit: int = 10,
         as_of: str | None = None,
     ) -> Hits:
-        """The best hits, as a list; `project` filters, `current` names the project whose hits are preferred a little.
+        """Find memories, best first. `project` filters; hits of the project `current` rank a little higher.
 
-        `as_of`, a date, a time or words like "last march", asks for what was held true then. The list's `degraded` says
-        why keywords answered alone, when they should not have.
+        `as_of`, a date, a time or words like "last march", asks for what counted as true then. The result's `degraded`
+        says why only words were searched, if so.
         """
-        self._look()
-        text_of(project or "", "project")
-        text_of(current or "", "current project")
-        text_of(as_of or "", "date")
-        options: dict[str, Any] = {"project": project, "current": current, "limit": limit, "as_of": as_of}
-        return find.search(self._ws, text_of(query, "query"), **options)
+        check_texts(query=query)
+        check_optional(project=project, current=current, as_of=as_of)
+        self._refresh()
+        encode.encode_pending(self._ws, ENCODE_AT_SEARCH)
+        return find.search(self._ws, query, project=project, current=current, limit=limit, as_of=as_of)
 
     def get(self, id: str) -> Entry:
-        """One memory, by its id or the beginning of it."""
-        self._look()
-        return find.get(self._ws, text_of(id, "id"))
+        """Return the memory with this id, or this beginning of an id."""
+        check_texts(id=id)
+        self._refresh()
+        return find.get(self._ws, id)
 
-    def list(self, *, project: str | None = None, kind: str | None = None, limit: int = 50) -> Entries:
-        """Memories, the last changed first."""
-        self._look()
+    def list(self, *, project: str | None = None, kind: Kind | None = None, limit: int = 50) -> Entries:
+        """List memories, last changed first."""
+        check_optional(project=project, kind=kind)
+        self._refresh()
         return find.list_memories(self._ws, project=project, kind=kind, limit=limit)
 
     def slice(
@@ -150,67 +194,76 @@ class MemoryHome(Upkeep):
         session_id: str = "",
         always: bool = False,
     ) -> Slice:
-        """What Claude should know for this prompt; `text` is empty when that is nothing."""
-        self._look()
+        """Return what Claude would be shown for this prompt; `text` is empty for nothing."""
+        check_texts(prompt=prompt, task_mode=task_mode, session_id=session_id)
+        check_optional(project=project)
+        self._refresh()
         folder = Path(cwd) if cwd is not None else Path.cwd()
-        options: dict[str, Any] = {"task_mode": task_mode, "session_id": session_id, "always": always}
-        text_of(project or "", "project")
-        return inject_slice.build_slice(self._ws, text_of(prompt, "prompt"), cwd=folder, project=project, **options)
+        return inject_slice.build_slice(
+            self._ws, prompt, cwd=folder, project=project, task_mode=task_mode, session_id=session_id, always=always
+        )
 
     def context(
         self, query: str, *, project: str | None = None, cwd: str | Path | None = None, session_id: str = ""
     ) -> Assembled:
-        """Everything for a task in one text: the project's playbook, the slice, and the best turns of sessions."""
-        self._look()
+        """Assemble one text for a task: the project's playbook, the slice, and the best turns of sessions."""
+        check_texts(query=query, session_id=session_id)
+        check_optional(project=project)
+        self._refresh()
         folder = Path(cwd) if cwd is not None else Path.cwd()
-        text_of(project or "", "project")
-        return assemble.assemble(self._ws, text_of(query, "query"), cwd=folder, project=project, session_id=session_id)
+        return assemble.assemble(self._ws, query, cwd=folder, project=project, session_id=session_id)
 
     def mine(self, transcript: str | Path) -> Mined:
-        """Learn from a session of Claude Code: all of it that is not mined yet, at once."""
+        """Mine the turns of a Claude Code session that have not been mined."""
         with catching_up(self._ws):
             return schedule.mine_file(self._ws, Path(transcript))
 
     def why(self, id: str) -> Provenance:
-        """Where a memory comes from: its words in the session, with what was around them; and where it was shown."""
-        self._look()
-        return provenance.why(self._ws, text_of(id, "id"))
+        """Show where a memory comes from, with the turns around its evidence, and where it was shown."""
+        check_texts(id=id)
+        self._refresh()
+        return provenance.why(self._ws, id)
 
     def last_decision(self, session_id: str = "") -> InjectionDecision:
-        """What was last shown to a session, or to any, or why nothing was; also in words."""
-        return receipts.last_decision(self._ws, text_of(session_id, "session id"))
+        """Explain what was last shown to a session, or to any, or why nothing was."""
+        check_texts(session_id=session_id)
+        return receipts.last_decision(self._ws, session_id)
 
-    def search_transcripts(self, query: str, *, project: str | None = None, limit: int = 10) -> Sayings:
-        """What was said in sessions of Claude Code, as far as it may be mined. InputError while mining is off."""
-        text_of(project or "", "project")
-        return sessions.search(self._ws, text_of(query, "query"), limit=limit, project=project)
+    def search_transcripts(self, query: str, *, project: str | None = None, limit: int = 10) -> Turns:
+        """Search the turns of Claude Code sessions that may be mined. Raises InputError while mining is off."""
+        check_texts(query=query)
+        check_optional(project=project)
+        return sessions.search(self._ws, query, limit=limit, project=project)
 
     def conflicts(self, *, project: str | None = None) -> Conflicts:
-        """Memories that contradict each other, the latest first."""
-        self._look()
+        """List memories that contradict each other, latest first."""
+        check_optional(project=project)
+        self._refresh()
         return conflicts.conflicts(self._ws, project=project)
 
-    def resolve(self, id: str, way: str, *, over: str | None = None) -> Resolved:
-        """End the conflicts of a memory (or the one with `over`): `keep` it and end the others, or `both` hold."""
+    def resolve(self, id: str, way: Resolution, *, over: str | None = None) -> Resolved:
+        """Resolve the conflicts of a memory, or the one with `over`: `keep` it and end the others, or keep `both`."""
+        check_texts(id=id, way=way)
+        check_optional(over=over)
         with catching_up(self._ws):
-            return conflicts.resolve(self._ws, text_of(id, "id"), text_of(way, "way"), over=over)
+            return conflicts.resolve(self._ws, id, way, over=over)
 
     def timeline(self, id: str) -> Timeline:
-        """A memory among others: what it replaced, what replaced it, its links, what changed around it."""
-        self._look()
-        return timeline(self._ws, text_of(id, "id"))
+        """Show a memory's predecessors, successors and links, and what changed around it."""
+        check_texts(id=id)
+        self._refresh()
+        return timeline(self._ws, id)
 
     def neighbors(self, id: str, *, depth: int = 1, limit: int = 20) -> Neighborhood:
-        """What is around a memory in the graph, up to `depth` steps away, the nearest first."""
-        self._look()
+        """Show the memories up to `depth` steps away in the graph, closest first."""
+        check_texts(id=id)
+        self._refresh()
         build.look_at_graph(self._ws)
-        return read.neighbors(self._ws, text_of(id, "id"), depth=depth, limit=limit)
-
-
-_LISTS = ("tags", "keys", "paths")
+        return read.neighbors(self._ws, id, depth=depth, limit=limit)
 
 
 def open_home(home: str | Path | None = None, vault: str | Path | None = None) -> MemoryHome:
     """Open the memory home that the settings name, or the one given."""
-    paths = {name: Path(path).expanduser() for name, path in (("home", home), ("vault", vault)) if path is not None}
-    return MemoryHome(open_workspace(actor="api", home=paths.get("home"), vault=paths.get("vault")))
+    home_path = Path(home).expanduser() if home is not None else None
+    vault_path = Path(vault).expanduser() if vault is not None else None
+    return MemoryHome(open_workspace(actor="api", home=home_path, vault=vault_path))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from memem.core import files, locks
-from memem.core.errors import Busy, MememError, ModelError
+from memem.core.errors import Busy, MememError
 from memem.core.home import using_home
 from memem.search.meaning import MAX_INLINE_PASSAGES, encode_some, update_pending
 from memem.search.notes import NoteIndex
@@ -72,7 +72,7 @@ def encode_all(
 def encode_pending(ws: Workspace, limit: int = MAX_INLINE_PASSAGES) -> int:
     """Encode the passages that lack a vector, if there are at most `limit`; return how many were encoded.
 
-    Return 0 without an encoder. To be called after a save, so that the note can be found by meaning at once.
+    Return 0 if that is impossible, such as without an encoder.
     """
     try:
         missing = update_pending(ws)
@@ -80,7 +80,7 @@ def encode_pending(ws: Workspace, limit: int = MAX_INLINE_PASSAGES) -> int:
             return 0
         encode_some(ws, missing)
         return missing - update_pending(ws)
-    except ModelError:
+    except MememError:
         return 0
 
 
