@@ -62,10 +62,6 @@ def save(
     candidate = Candidate(memory, trust, root=_root(ws, folder, project), anyway=anyway)
     with ws.events.batch("save"):
         written = reconcile.settle(ws, candidate, why=why)
-    if ws.has_encoder:  # loading one would slow a save down; a search encodes a few new notes itself
-        from memem.search.encoders.encode import encode_pending
-
-        encode_pending(ws)
     if written.memory.contradicts and written.outcome == "created":
         ws.changed.add(notes=False)
     return written

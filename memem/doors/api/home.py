@@ -70,7 +70,7 @@ class MemoryHome(Upkeep):
         """Save a memory as a note in the vault. A forgotten statement is refused, unless `anyway`."""
         check_texts(text=text, title=title, project=project, why=why)
         with catching_up(self._ws):
-            return save.save(
+            written = save.save(
                 self._ws,
                 text,
                 title=title,
@@ -85,6 +85,8 @@ class MemoryHome(Upkeep):
                 folder=Path.cwd(),
                 anyway=anyway,
             )
+        encode.encode_after_save(self._ws)
+        return written
 
     def edit(
         self,

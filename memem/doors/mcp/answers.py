@@ -12,6 +12,7 @@ from memem.core.trust import SAVED
 from memem.inject import answers, assemble, receipts, slice
 from memem.notes import forget, save
 from memem.search import find, refresh, timeline
+from memem.search.encoders import encode
 from memem.search.graph import build, read
 from memem.search.transcripts import sessions
 from memem.upkeep import graph_audit
@@ -131,6 +132,7 @@ def memory_save(
         session=here.session,
         folder=here.cwd,
     )
+    encode.encode_after_save(here.ws)
     outcome = _OUTCOMES.get(written.outcome, "Saved")
     lower = layer == PINNED and written.outcome == "created" and written.memory.layer != PINNED
     removed = f"{written.neutralised} invisible or control characters were removed." if written.neutralised else ""

@@ -69,6 +69,12 @@ def encode_all(
             return EncodeReport(encoded, total, compacted)
 
 
+def encode_after_save(ws: Workspace) -> None:
+    """Encode a new note at once, so that meaning finds it, if an encoder is loaded; else the next search does it."""
+    if ws.has_encoder:
+        encode_pending(ws)
+
+
 def encode_pending(ws: Workspace, limit: int = MAX_INLINE_PASSAGES) -> int:
     """Encode the passages that lack a vector, if there are at most `limit`; return how many were encoded.
 
