@@ -42,7 +42,7 @@ def mode(path: Path) -> int:
 
 
 @pytest.mark.slow(keep=1)
-def test_first_run_makes_the_environment_and_runs_the_command_in_it(project: Project) -> None:
+def test_first_run_creates_the_environment_and_runs_the_command_in_it(project: Project) -> None:
     call = project.run("demo", "--fast")
     assert call.code == 0, call.stderr
     assert call.shown["argv"] == ["demo", "--fast"]
@@ -51,7 +51,7 @@ def test_first_run_makes_the_environment_and_runs_the_command_in_it(project: Pro
     assert install.endswith("--no-deps --require-hashes -r requirements.lock")
 
 
-def test_set_up_is_logged_and_described_for_the_owner_alone(project: Project) -> None:
+def test_set_up_log_is_readable_by_the_owner_alone(project: Project) -> None:
     project.run("demo")
     assert mode(project.memem_dir) == 0o700
     assert mode(project.memem_dir / "bootstrap.log") == 0o600
@@ -66,7 +66,7 @@ def test_set_up_is_logged_and_described_for_the_owner_alone(project: Project) ->
     }
 
 
-def test_second_run_does_nothing_and_says_nothing(project: Project) -> None:
+def test_second_run_does_nothing_and_prints_nothing(project: Project) -> None:
     project.run("demo")
     log = project.log
     call = project.run("demo")
@@ -122,11 +122,11 @@ def test_shell_puts_the_environment_first_on_the_path(project: Project) -> None:
 
 
 @pytest.mark.slow(keep=1)
-def test_exit_status_of_the_command_is_handed_on(project: Project) -> None:
+def test_exit_status_of_the_command_is_passed_on(project: Project) -> None:
     assert project.run("shell", "sh", "-c", "exit 7").code == 7
 
 
-def test_modules_in_the_current_folder_are_not_taken_for_ours(project: Project, tmp_path: Path) -> None:
+def test_modules_in_the_current_folder_are_not_imported(project: Project, tmp_path: Path) -> None:
     strange = tmp_path / "strange"
     (strange / "memem").mkdir(parents=True)
     (strange / "memem" / "__main__.py").write_text("raise SystemExit('wrong memem')", encoding="utf-8")
@@ -158,7 +158,7 @@ def test_test_checks_contracts_then_runs_pytest_from_the_root(project: Project) 
 
 
 @pytest.mark.slow(keep=1)
-def test_all_tests_are_run_with_coverage_and_named_ones_as_pytest_is_told(project: Project) -> None:
+def test_all_measures_coverage_and_other_arguments_go_to_pytest(project: Project) -> None:
     project.tool("lint-imports", "true")
     call = project.run("test", "--all", "-x", PYTEST_XDIST_AUTO_NUM_WORKERS="5")
     measured = ["--cov=memem", "--cov-report=term", "--cov-fail-under=90"]
@@ -262,7 +262,7 @@ def test_two_runs_at_once_install_once(project: Project, tmp_path: Path) -> None
 
 @pytest.mark.slow(keep=1)
 @pytest.mark.parametrize("earlier", [None, "# the lock before\n"])
-def test_killed_set_up_is_made_anew_by_the_next_run(project: Project, tmp_path: Path, earlier: str | None) -> None:
+def test_killed_set_up_is_rebuilt_by_the_next_run(project: Project, tmp_path: Path, earlier: str | None) -> None:
     if earlier:
         (project.root / "requirements.lock").write_text(earlier, encoding="utf-8")
         project.run("demo")
@@ -317,7 +317,7 @@ def test_shell_leaves_a_damaged_environment_alone_where_nothing_may_be_installed
     assert (project.ours / "requirements.lock").exists()
 
 
-def test_failed_renewal_leaves_the_environment_as_it_was_and_says_so(equipped: Project) -> None:
+def test_failed_update_keeps_the_environment_and_reports_it(equipped: Project) -> None:
     ours = equipped.venv / ".memem"
     before = {path.name: path.read_bytes() for path in ours.iterdir()}
     equipped.go_offline()
@@ -332,7 +332,7 @@ def test_failed_renewal_leaves_the_environment_as_it_was_and_says_so(equipped: P
         assert equipped.launch(*arguments).shown["argv"] == arguments
 
 
-def test_failed_renewal_is_made_up_for_over_the_same_environment(equipped: Project) -> None:
+def test_failed_update_is_repeated_in_the_same_environment(equipped: Project) -> None:
     equipped.go_offline()
     assert equipped.run("demo").code == 1
     equipped.uv()
@@ -343,7 +343,7 @@ def test_failed_renewal_is_made_up_for_over_the_same_environment(equipped: Proje
 
 @pytest.mark.slow(keep=1)
 @pytest.mark.parametrize("name", IMPORTED.values())
-def test_failed_renewal_that_took_a_package_away_is_made_anew(equipped: Project, name: str) -> None:
+def test_failed_update_that_removed_a_package_is_rebuilt(equipped: Project, name: str) -> None:
     equipped.go_offline()
     equipped.uv(f'rm "{packages(equipped)}/{name}.py"; exit 2')
     call = equipped.run("demo")
@@ -356,19 +356,19 @@ def test_failed_renewal_that_took_a_package_away_is_made_anew(equipped: Project,
     assert equipped.launch(*START).shown["argv"] == list(START)
 
 
-def test_what_a_whole_environment_must_have_is_what_memem_depends_on() -> None:
+def test_complete_environment_has_every_dependency_of_memem() -> None:
     project = tomllib.loads((SCRIPT.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert sorted(re.split(r"[^a-z0-9]", needed.lower())[0] for needed in project["dependencies"]) == sorted(IMPORTED)
     assert f"import {', '.join(sorted(IMPORTED.values()))}'" in SCRIPT.read_text(encoding="utf-8")
 
 
-def test_renewal_that_cannot_write_what_it_did_leaves_the_environment_as_it_was(equipped: Project) -> None:
+def test_update_that_cannot_record_its_result_keeps_the_environment(equipped: Project) -> None:
     equipped.tool("cp", "exit 1")
     assert f"cannot write {equipped.venv}/.memem; the environment stays" in equipped.run("demo").stderr
     assert equipped.launch("hook", "Stop").shown["argv"] == ["hook", "Stop"]
 
 
-def test_hooks_and_servers_go_on_while_the_environment_is_renewed(equipped: Project, tmp_path: Path) -> None:
+def test_hooks_and_servers_keep_working_during_an_update(equipped: Project, tmp_path: Path) -> None:
     word, gate = tmp_path / "word", tmp_path / "gate"
     fifo = opened_fifo(word)
     os.mkfifo(gate)
@@ -385,7 +385,7 @@ def test_hooks_and_servers_go_on_while_the_environment_is_renewed(equipped: Proj
     assert len(equipped.uv_calls) == 2
 
 
-def test_environment_of_a_killed_renewal_is_not_gone_on_with_but_made_anew(equipped: Project, tmp_path: Path) -> None:
+def test_environment_of_a_killed_update_is_rebuilt(equipped: Project, tmp_path: Path) -> None:
     word, gate = tmp_path / "word", tmp_path / "gate"
     fifo = opened_fifo(word)
     os.mkfifo(gate)
@@ -402,7 +402,7 @@ def test_environment_of_a_killed_renewal_is_not_gone_on_with_but_made_anew(equip
     assert equipped.launch("serve").shown["argv"] == ["serve"]
 
 
-def test_developer_environment_that_a_new_runtime_went_over_is_renewed_for_developers(project: Project) -> None:
+def test_developer_environment_overwritten_by_a_runtime_is_updated_for_developers(project: Project) -> None:
     project.run("dev", "true")
     project.change_lock()
     project.run("demo")
@@ -418,7 +418,7 @@ def test_failed_set_up_is_tried_again(project: Project) -> None:
     assert project.run("demo").code == 0
 
 
-def test_environment_whose_interpreter_is_gone_is_made_anew(project: Project) -> None:
+def test_environment_whose_interpreter_is_missing_is_rebuilt(project: Project) -> None:
     project.run("demo")
     python = project.venv / "bin" / "python"
     python.unlink()
@@ -427,7 +427,7 @@ def test_environment_whose_interpreter_is_gone_is_made_anew(project: Project) ->
     assert len(project.uv_calls) == 2
 
 
-def test_moved_clone_makes_its_environment_anew(project: Project) -> None:
+def test_moved_clone_rebuilds_its_environment(project: Project) -> None:
     project.run("demo")
     (project.venv / "script-with-the-old-path").touch()
     project.root = project.root.rename(project.root.with_name("moved"))
@@ -436,7 +436,7 @@ def test_moved_clone_makes_its_environment_anew(project: Project) -> None:
     assert not (project.venv / "script-with-the-old-path").exists()
 
 
-def test_another_interpreter_asked_for_is_another_environment(project: Project, tmp_path: Path) -> None:
+def test_requesting_another_interpreter_builds_another_environment(project: Project, tmp_path: Path) -> None:
     project.run("demo")
     other = tmp_path / "other-python"
     other.symlink_to(sys.executable)
@@ -471,7 +471,7 @@ def test_python_too_old_is_replaced_by_one_that_uv_downloads(project: Project) -
     assert project.uv_calls[:2] == ["python install 3.11", "python find 3.11"]
 
 
-def test_interpreter_asked_for_that_does_not_work_is_named(project: Project) -> None:
+def test_broken_requested_interpreter_is_named(project: Project) -> None:
     call = project.run("demo", MEMEM_PYTHON="/nowhere/python")
     assert call.code == 1
     assert "MEMEM_PYTHON=/nowhere/python is not a working Python" in call.stderr
@@ -569,7 +569,7 @@ def test_long_log_is_cut_to_its_end(project: Project) -> None:
     assert mode(project.memem_dir / "bootstrap.log") == 0o600
 
 
-def test_first_session_sets_up_in_the_background_and_says_so_once(project: Project, tmp_path: Path) -> None:
+def test_first_session_sets_up_in_the_background_and_reports_it_once(project: Project, tmp_path: Path) -> None:
     word, gate = tmp_path / "word", tmp_path / "gate"
     fifo = opened_fifo(word)
     os.mkfifo(gate)
@@ -590,13 +590,13 @@ def test_first_session_sets_up_in_the_background_and_says_so_once(project: Proje
     assert len(project.uv_calls) == 1
 
 
-def test_set_up_says_nothing_where_notices_are_off(project: Project) -> None:
+def test_set_up_is_silent_when_notices_are_off(project: Project) -> None:
     assert project.launch(*START, MEMEM_NOTICES="off") == Call(0, "", "")
     project.wait_for_set_up()
     assert "ready; installed with uv" in project.log
 
 
-def test_failure_is_not_printed_where_notices_are_off_and_later_once_they_are_on(project: Project) -> None:
+def test_failure_is_reported_only_when_notices_are_on(project: Project) -> None:
     (project.venv / "theirs").mkdir(parents=True)
     assert project.launch(*PROMPT, MEMEM_NOTICES="off") == Call(0, "", "")
     assert "could not be set up" in str(project.launch(*PROMPT, MEMEM_NOTICES="changes").shown["systemMessage"])
@@ -614,9 +614,7 @@ def test_message_to_a_script_is_still_shown_to_the_user(project: Project, entryp
     assert project.launch(*START, CLAUDE_CODE_ENTRYPOINT=entrypoint) == Call(0, "", "")
 
 
-def test_set_up_in_the_background_outlives_the_group_and_the_terminal_of_who_began_it(
-    project: Project, tmp_path: Path
-) -> None:
+def test_background_set_up_outlives_its_process_group_and_terminal(project: Project, tmp_path: Path) -> None:
     word, gate = tmp_path / "word", tmp_path / "gate"
     fifo = opened_fifo(word)
     os.mkfifo(gate)
@@ -639,19 +637,19 @@ def test_other_hooks_do_nothing_before_the_set_up(project: Project, event: str) 
 
 
 @pytest.mark.parametrize("variable", ["MEMEM_HOOKS_OFF", "MEMEM_SKIP_SYNC"])
-def test_session_that_is_memems_own_or_may_install_nothing_begins_no_set_up(project: Project, variable: str) -> None:
+def test_memems_own_session_and_skip_sync_start_no_set_up(project: Project, variable: str) -> None:
     assert project.launch(*START, **{variable: "1"}) == Call(0, "", "")
     assert not project.venv.exists()
 
 
-def test_first_prompt_without_an_environment_begins_the_set_up_and_says_so(project: Project) -> None:
+def test_first_prompt_without_an_environment_starts_the_set_up_and_reports_it(project: Project) -> None:
     project.uv("exit 0")
     assert "being set up" in str(project.launch(*PROMPT).shown["systemMessage"])
     project.wait_for_set_up()
     assert project.launch(*PROMPT).shown["argv"] == list(PROMPT)
 
 
-def test_set_up_in_the_background_leaves_a_mark_for_who_tells_that_it_is_done(project: Project) -> None:
+def test_background_set_up_leaves_a_mark_for_the_success_message(project: Project) -> None:
     project.launch(*START)
     project.wait_for_set_up()
     assert (project.ours / "ready-untold").exists()
@@ -662,7 +660,7 @@ def test_set_up_by_hand_leaves_no_such_mark(project: Project) -> None:
     assert not (project.ours / "ready-untold").exists()
 
 
-def test_failed_set_up_is_told_once_with_its_reason_and_tried_again_when_the_cause_is_gone(project: Project) -> None:
+def test_failed_set_up_is_reported_once_with_its_reason_and_retried_when_the_cause_is_gone(project: Project) -> None:
     project.change_lock()
     project.go_offline()
     project.launch(*START)
@@ -685,7 +683,7 @@ def test_failed_set_up_is_told_once_with_its_reason_and_tried_again_when_the_cau
     assert (project.ours / "ready-untold").exists()
 
 
-def test_failed_set_up_is_not_tried_again_at_once(project: Project) -> None:
+def test_failed_set_up_is_not_retried_at_once(project: Project) -> None:
     project.change_lock()
     project.go_offline()
     project.launch(*START)
@@ -696,7 +694,7 @@ def test_failed_set_up_is_not_tried_again_at_once(project: Project) -> None:
     assert (project.under_way(), len(project.uv_calls)) == (0, calls)
 
 
-def test_failure_for_another_reason_is_told_again(project: Project) -> None:
+def test_failure_for_another_reason_is_reported_again(project: Project) -> None:
     project.change_lock()
     project.go_offline()
     for output, told in (("no network", "cannot be reached"), ("No space left on device", "the disk is full")):
@@ -717,7 +715,7 @@ def test_failure_for_another_reason_is_told_again(project: Project) -> None:
         ("mkdir: Read-only file system", "cannot be written"),
     ],
 )
-def test_reason_of_a_failure_is_told_in_words_for_the_user(project: Project, output: str, reason: str) -> None:
+def test_reason_of_a_failure_is_worded_for_the_user(project: Project, output: str, reason: str) -> None:
     project.change_lock()
     project.env["PIP_NO_INDEX"] = "1"
     project.uv(f"echo '{output}'; exit 2")
@@ -726,7 +724,7 @@ def test_reason_of_a_failure_is_told_in_words_for_the_user(project: Project, out
     assert reason in str(project.launch(*START).shown["systemMessage"])
 
 
-def test_failure_for_a_reason_nobody_foresaw_is_told_with_the_last_line_of_the_log(project: Project) -> None:
+def test_unexpected_failure_is_reported_with_the_last_line_of_the_log(project: Project) -> None:
     project.tool("cp", 'echo "strange \\"things\\"\thappened"; exit 1')
     project.launch(*START)
     project.wait_for_set_up()
@@ -735,7 +733,7 @@ def test_failure_for_a_reason_nobody_foresaw_is_told_with_the_last_line_of_the_l
     assert f"Details: {project.memem_dir}/bootstrap.log." in message
 
 
-def test_session_is_told_that_python_is_too_old_and_what_to_do(project: Project) -> None:
+def test_session_reports_that_python_is_too_old_and_the_remedy(project: Project) -> None:
     del project.env["MEMEM_PYTHON"]
     project.tool("python3", 'case $1 in --version) echo "Python 3.9.6" ;; *) exit 1 ;; esac')
     project.uv("echo download refused; exit 2")
@@ -745,7 +743,7 @@ def test_session_is_told_that_python_is_too_old_and_what_to_do(project: Project)
     assert "memem needs Python 3.11 or newer; this computer has Python 3.9.6. Install one from python.org" in message
 
 
-def test_killed_set_up_in_the_background_is_begun_again_and_told_again(project: Project, tmp_path: Path) -> None:
+def test_killed_background_set_up_is_restarted_and_reported_again(project: Project, tmp_path: Path) -> None:
     word, gate = tmp_path / "word", tmp_path / "gate"
     fifo = opened_fifo(word)
     os.mkfifo(gate)
@@ -761,13 +759,13 @@ def test_killed_set_up_in_the_background_is_begun_again_and_told_again(project: 
     assert project.launch(*START).shown["argv"] == list(START)
 
 
-def test_environment_of_someone_else_is_told_to_the_user_of_the_plugin(project: Project) -> None:
+def test_foreign_environment_is_reported_to_the_user_of_the_plugin(project: Project) -> None:
     (project.venv / "theirs").mkdir(parents=True)
     assert "was not made by memem" in str(project.launch(*START).shown["systemMessage"])
     assert list(project.venv.iterdir()) == [project.venv / "theirs"]
 
 
-def test_any_other_verb_begins_the_set_up_and_says_so_in_a_line(project: Project, tmp_path: Path) -> None:
+def test_any_other_verb_starts_the_set_up_and_reports_it_in_one_line(project: Project, tmp_path: Path) -> None:
     word, gate = tmp_path / "word", tmp_path / "gate"
     fifo = opened_fifo(word)
     os.mkfifo(gate)
@@ -782,7 +780,7 @@ def test_any_other_verb_begins_the_set_up_and_says_so_in_a_line(project: Project
     assert len(project.uv_calls) == 1
 
 
-def test_status_line_says_that_memem_is_being_set_up_and_begins_nothing(project: Project) -> None:
+def test_status_line_reports_the_running_set_up_and_starts_none(project: Project) -> None:
     assert project.launch("statusline") == Call(0, "memem: being set up\n", "")
     assert not project.venv.exists()
 
@@ -816,7 +814,7 @@ def test_status_line_is_printed_by_its_own_file_whichever_command_is_called(proj
     assert other.shown["argv"] == ["statusline", "--show-setting"]
 
 
-def test_any_other_verb_says_that_the_set_up_failed(project: Project) -> None:
+def test_any_other_verb_reports_a_failed_set_up(project: Project) -> None:
     project.change_lock()
     project.go_offline()
     project.launch("status")
@@ -826,12 +824,12 @@ def test_any_other_verb_says_that_the_set_up_failed(project: Project) -> None:
     assert call.stdout.startswith("memem could not be set up: the package index cannot be reached.")
 
 
-def test_any_other_verb_runs_at_once_where_nothing_may_be_installed(project: Project) -> None:
+def test_any_other_verb_runs_at_once_with_skip_sync(project: Project) -> None:
     assert project.launch("status", MEMEM_SKIP_SYNC="1").shown["argv"] == ["status"]
     assert not project.venv.exists()
 
 
-def test_session_hears_of_a_folder_that_cannot_be_made(project: Project) -> None:
+def test_session_reports_a_folder_that_cannot_be_created(project: Project) -> None:
     (project.root / ".git").unlink()
     (project.home / "file").touch()
     call = project.launch(*START, CLAUDE_PLUGIN_DATA=str(project.home / "file"))
@@ -841,14 +839,14 @@ def test_session_hears_of_a_folder_that_cannot_be_made(project: Project) -> None
 
 
 @pytest.mark.parametrize("file", ["told", "under-way"])
-def test_session_begins_the_set_up_whatever_mark_of_it_cannot_be_written(project: Project, file: str) -> None:
+def test_session_starts_the_set_up_even_if_its_marks_cannot_be_written(project: Project, file: str) -> None:
     (project.venv / ".memem" / file / "in the way").mkdir(parents=True)
     call = project.launch(*START)
     assert (call.code, call.stderr) == (0, "")
     wait_until(lambda: "ready; installed with uv" in project.log, "nothing is set up")
 
 
-def test_session_on_a_full_disk_is_told_and_goes_on(project: Project) -> None:
+def test_session_on_a_full_disk_reports_it_and_continues(project: Project) -> None:
     project.tool("fill", "trap '' XFSZ; ulimit -f 0; exec \"$@\"")
     ours, launcher = project.venv / ".memem", str(project.root / "hooks" / "memem")
 
@@ -863,7 +861,7 @@ def test_session_on_a_full_disk_is_told_and_goes_on(project: Project) -> None:
 
 
 @pytest.mark.slow(keep=1)
-def test_launcher_and_set_up_know_one_place(tmp_path: Path) -> None:
+def test_launcher_and_set_up_use_the_same_place(tmp_path: Path) -> None:
     with project_in(tmp_path / "it's a “clone” für $HOME 記憶", tmp_path) as project:
         data = str(tmp_path / "plugin's “data” 記憶")
         for given in ("", data):
@@ -877,7 +875,7 @@ def test_launcher_and_set_up_know_one_place(tmp_path: Path) -> None:
         assert project.log == log
 
 
-def test_launcher_goes_on_with_an_environment_that_is_out_of_date(project: Project) -> None:
+def test_launcher_uses_an_outdated_environment(project: Project) -> None:
     project.run("shell", "true")
     (project.root / "requirements.lock").write_text("# changed\n", encoding="utf-8")
     assert project.launch("hook", "Stop").shown["argv"] == ["hook", "Stop"]

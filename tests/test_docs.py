@@ -163,7 +163,7 @@ def test_every_folder_is_on_both_maps() -> None:
         assert sorted(folder for folder in folders if f"{folder}/" not in page) == []
 
 
-def test_every_module_says_what_it_is() -> None:
+def test_every_module_has_a_docstring() -> None:
     for path in ROOT.glob("memem/**/*.py"):
         assert path.read_text(encoding="utf-8").startswith('"""'), path.relative_to(ROOT)
 

@@ -28,7 +28,7 @@ def bed_for(tmp_path: Path, name: str) -> Bed:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "mode"), [(name, mode) for name, modes in EVERY.items() for mode in modes])
-def test_every_operation_that_fails_leaves_the_old_state_or_the_new_and_trying_again_heals(
+def test_every_failed_operation_leaves_the_old_or_new_state_and_repeating_heals(
     tmp_path: Path, name: str, mode: str
 ) -> None:
     bed = bed_for(tmp_path, name)
@@ -39,7 +39,7 @@ def test_every_operation_that_fails_leaves_the_old_state_or_the_new_and_trying_a
 
 @pytest.mark.slow(keep=4)
 @pytest.mark.parametrize("name", ACTIONS)
-def test_so_does_a_spread_of_the_operations_of_every_action(tmp_path: Path, name: str) -> None:
+def test_a_sample_of_every_actions_operations_heals_too(tmp_path: Path, name: str) -> None:
     bed = bed_for(tmp_path, name)
     count = len(bed.operations)
     chosen = sorted({count * number // SPREAD for number in range(SPREAD)})
@@ -64,7 +64,7 @@ def test_a_torn_write_leaves_its_first_half_and_no_process(tmp_path: Path) -> No
     assert [each.split()[0] for each in whole.operations] == ["open", "write"]
 
 
-def test_a_full_disk_takes_nothing_more_but_lets_go(tmp_path: Path) -> None:
+def test_a_full_disk_refuses_writes_and_allows_removal(tmp_path: Path) -> None:
     (tmp_path / "old").write_text("x")
 
     def work(_: faults.Disk) -> None:
@@ -77,7 +77,7 @@ def test_a_full_disk_takes_nothing_more_but_lets_go(tmp_path: Path) -> None:
     assert not (tmp_path / "old").exists()
 
 
-def test_an_index_that_cannot_be_written_fails_before_the_note_is_made(
+def test_an_index_that_cannot_be_written_fails_before_the_note_is_created(
     ws: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     save.save(ws, "Begin.")

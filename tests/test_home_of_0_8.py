@@ -210,7 +210,7 @@ def test_a_mined_session_is_not_mined_again(old: OldHome, session: str, lost: st
     assert old.vault_files() == before
 
 
-def test_a_session_of_which_neither_cursor_nor_turns_are_known_is_mined(old: OldHome) -> None:
+def test_a_session_without_cursor_and_turns_is_mined(old: OldHome) -> None:
     for table in ("sessions", "turns"):
         old.change("state", f"DELETE FROM {table}")  # noqa: S608
     (mined,) = old.ask("mine", "--session", str(old.session(MINED)))
@@ -249,7 +249,7 @@ def test_a_dead_letter_can_be_tried_again(old: OldHome) -> None:
     assert old.ask("mining")["dead_letters"] == 0
 
 
-def test_what_was_spent_that_day_counts_against_the_budget(old: OldHome) -> None:
+def test_earlier_spending_of_the_day_counts_against_the_budget(old: OldHome) -> None:
     spent = old.ask("mining")["calls_today"]
     path = old.write_new_session()
     outcome = old.run("mine", "--session", str(path), MEMEM_DAILY_CALLS=str(spent))
@@ -324,7 +324,7 @@ def test_a_note_stays_stale_though_only_the_state_says_so(old: OldHome) -> None:
     assert queue["status"] == "stale"
 
 
-def test_a_note_that_went_away_is_still_known_to_be_missed(old: OldHome) -> None:
+def test_a_vanished_note_is_still_reported(old: OldHome) -> None:
     (missed,) = old.ask("forget", "--vanished")
     assert (missed["path"].startswith("memories/plants-"), missed["time"][:10]) == (True, "2026-03-02")
     assert old.run("save", "The plants are watered on Fridays.", "-p", "general").code == 1
@@ -338,7 +338,7 @@ def test_news_of_0_8_are_shown_when_a_session_begins(old: OldHome) -> None:
     assert "memem learned" in old.hook("SessionStart", PROMPTED, source="startup")["systemMessage"]
 
 
-def test_a_vault_that_is_gone_is_not_begun_anew(old: OldHome) -> None:
+def test_a_missing_vault_is_not_recreated(old: OldHome) -> None:
     old.vault.rename(old.user / "elsewhere")
     assert old.run("save", "Something.", "-p", "general").code == 1
     assert not old.vault.exists()
@@ -364,12 +364,12 @@ def test_every_variable_of_0_8_overrides_the_file(old: OldHome) -> None:
     }
 
 
-def test_what_was_said_is_still_found_once_its_session_file_is_gone(old: OldHome) -> None:
+def test_turns_are_still_found_after_their_session_file_is_deleted(old: OldHome) -> None:
     shutil.rmtree(old.user / ".claude")
     assert old.ask("transcript", "WebP images")[0]["session"] == BY_RULES
 
 
-def test_a_new_session_at_length_is_mined_beside_the_old_ones(old: OldHome) -> None:
+def test_a_long_new_session_is_mined_next_to_the_old_ones(old: OldHome) -> None:
     before = old.titles()
     old.ask("mine", "--all")
     assert AT_LENGTH in old.session(UNFINISHED).read_text(encoding="utf-8")

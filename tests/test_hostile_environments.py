@@ -143,7 +143,7 @@ def test_everything_works_however_odd(machine: Machine, odd: Callable[[Machine],
     works(machine)
 
 
-def test_a_vault_on_another_file_system_works_and_is_told_of(plugin: Plugin) -> None:
+def test_a_vault_on_another_file_system_works_and_is_reported(plugin: Plugin) -> None:
     shared = Path("/dev/shm")  # noqa: S108 - a file system that most machines have beside their disk
     with short_folder() as folder:
         if not os.access(shared, os.W_OK) or shared.stat().st_dev == folder.stat().st_dev:
@@ -279,7 +279,7 @@ def cannot_be_used(machine: Machine, words: str) -> None:
     assert "begin anew" not in doctor  # to move the state away would mend nothing, and lose it
 
 
-def test_read_only_home_is_said_to_be_so(machine: Machine) -> None:
+def test_read_only_home_is_reported(machine: Machine) -> None:
     with mounting(machine, READ_ONLY, machine.home):
         cannot_be_used(machine, "Cannot write the index")
         with machine.server() as server:
@@ -289,14 +289,14 @@ def test_read_only_home_is_said_to_be_so(machine: Machine) -> None:
     is_back(machine)
 
 
-def test_full_disk_of_the_home_is_said_to_be_full(machine: Machine) -> None:
+def test_full_disk_of_the_home_is_reported(machine: Machine) -> None:
     with mounting(machine, FULL, machine.home):
         cannot_be_used(machine, "the disk is full")
         subprocess.run([*machine.prefix, "rm", str(machine.home / "filler")], check=True)
         is_back(machine)
 
 
-def test_home_that_cannot_be_there_is_said_to_be_so(machine: Machine) -> None:
+def test_impossible_home_is_reported(machine: Machine) -> None:
     usual = machine.env["MEMEM_DIR"]
     (machine.folder / "file").touch()
     machine.env["MEMEM_DIR"] = str(machine.folder / "file" / "memem")
@@ -362,7 +362,7 @@ def test_without_a_folder_for_the_socket_every_server_works_by_itself(far: Machi
     assert "is not yours alone: each session loads all by itself" in far.memem("doctor")
 
 
-def test_a_leader_that_hangs_keeps_neither_hooks_nor_servers(machine: Machine) -> None:
+def test_a_hanging_leader_blocks_neither_hooks_nor_servers(machine: Machine) -> None:
     impatient = "import memem.serve, memem.serving; memem.serving.TOOL_SECONDS = 0.2; memem.serve.main([])"
     python = str(machine.plugin.data / "venv" / "bin" / "python")
     path = f"import sys; sys.path.insert(0, {str(machine.plugin.root)!r}); {impatient}"
@@ -386,7 +386,7 @@ def test_a_leader_that_hangs_keeps_neither_hooks_nor_servers(machine: Machine) -
 # --- vaults -------------------------------------------------------------------------------------------------------
 
 
-def test_read_only_vault_is_recalled_and_what_cannot_be_kept_waits(machine: Machine) -> None:
+def test_read_only_vault_is_recalled_and_new_notes_wait(machine: Machine) -> None:
     with mounting(machine, READ_ONLY, machine.vault):
         told = machine.hooks()
         assert FACT in told["UserPromptSubmit"].context
@@ -399,7 +399,7 @@ def test_read_only_vault_is_recalled_and_what_cannot_be_kept_waits(machine: Mach
     is_back(machine)
 
 
-def test_full_disk_of_the_vault_is_recalled_and_what_cannot_be_kept_waits(machine: Machine) -> None:
+def test_vault_on_a_full_disk_is_recalled_and_new_notes_wait(machine: Machine) -> None:
     with mounting(machine, FULL, machine.vault):
         told = machine.hooks()
         assert FACT in told["UserPromptSubmit"].context
@@ -413,7 +413,7 @@ def test_full_disk_of_the_vault_is_recalled_and_what_cannot_be_kept_waits(machin
         assert "Prices are net" in machine.memem("search", "prices")
 
 
-def test_vault_that_is_unmounted_between_two_prompts_is_missed_and_welcome_again(machine: Machine) -> None:
+def test_unmounted_vault_is_reported_and_used_again_once_mounted(machine: Machine) -> None:
     away = machine.vault.with_name("away")
     with machine.server() as server:
         wait_until(lambda: is_warm(machine), lambda: "no engine")
@@ -462,7 +462,7 @@ def perhaps_warm(machine: Machine, warm: bool) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("warm", [False, True], ids=["cold", "warm"])
-def test_damaged_index_is_set_aside_and_made_anew(machine: Machine, warm: bool) -> None:
+def test_damaged_index_is_set_aside_and_rebuilt(machine: Machine, warm: bool) -> None:
     with perhaps_warm(machine, warm):
         damage(next((machine.home / "cache" / "index").glob("*/index.db")))
         told = machine.hooks() if not warm else {event: machine.hook(event) for event in EVENTS}
@@ -473,7 +473,7 @@ def test_damaged_index_is_set_aside_and_made_anew(machine: Machine, warm: bool) 
 
 
 @pytest.mark.parametrize("warm", [False, True], ids=["cold", "warm"])
-def test_damaged_record_of_contexts_is_begun_anew(machine: Machine, warm: bool) -> None:
+def test_damaged_record_of_contexts_is_recreated(machine: Machine, warm: bool) -> None:
     machine.hook("UserPromptSubmit")
     with perhaps_warm(machine, warm):
         damage(machine.home / "state" / "contexts.db")
@@ -502,7 +502,7 @@ def test_damaged_state_stops_mining_and_nothing_else(machine: Machine, warm: boo
 
 
 @pytest.mark.parametrize("warm", [False, True], ids=["cold", "warm"])
-def test_damaged_vectors_leave_keywords_and_are_told_of(machine: Machine, weights_folder: Path, warm: bool) -> None:
+def test_damaged_vectors_leave_keywords_and_are_reported(machine: Machine, weights_folder: Path, warm: bool) -> None:
     machine.env |= {"MEMEM_ENCODER": "minilm", "MEMEM_MODEL_DIR": str(weights_folder)}
     machine.memem("encode")
     (vectors,) = (machine.home / "cache" / "vectors").glob("*/vectors.db")
@@ -519,14 +519,14 @@ def test_damaged_vectors_leave_keywords_and_are_told_of(machine: Machine, weight
 # --- what is not installed ----------------------------------------------------------------------------------------
 
 
-def test_without_a_claude_rules_do_the_mining_and_it_is_said(machine: Machine) -> None:
+def test_without_a_claude_rules_do_the_mining_and_this_is_reported(machine: Machine) -> None:
     machine.env["MEMEM_EXTRACTOR"] = "claude"
     works(machine)
     assert "there is no `claude` on the PATH: rules do the mining, and find less" in machine.memem("doctor")
 
 
 @pytest.mark.slow(keep=1)
-def test_a_claude_that_is_not_logged_in_is_said_to_be_so_and_what_was_said_waits(machine: Machine) -> None:
+def test_a_claude_that_is_not_logged_in_is_reported_and_turns_wait(machine: Machine) -> None:
     claude = machine.folder / "claude"
     failure = {"is_error": True, "type": "result", "subtype": "success", "result": "Not logged in · Please run /login"}
     fake_claude.install(claude, [{"result": failure, "exit": 1}])
@@ -542,7 +542,7 @@ def test_a_claude_that_is_not_logged_in_is_said_to_be_so_and_what_was_said_waits
     assert sum(fact("one")[10:] in text for text in machine.notes.values()) == 1
 
 
-def test_without_weights_or_a_network_keywords_find_and_it_is_said(machine: Machine) -> None:
+def test_without_weights_or_a_network_keywords_are_used_and_this_is_reported(machine: Machine) -> None:
     machine.env |= {"MEMEM_ENCODER": "minilm", "MEMEM_BACKGROUND": "1", "PIP_RETRIES": "0", **OFFLINE}
     told = machine.hooks()
     assert "recall is by keywords alone so far" in told["SessionStart"].context
@@ -559,12 +559,12 @@ def test_without_weights_or_a_network_keywords_find_and_it_is_said(machine: Mach
 
 
 @pytest.mark.slow(keep=1)
-def test_doing_without_an_encoder_is_nothing_to_complain_of(machine: Machine) -> None:
+def test_choosing_no_encoder_is_not_a_problem(machine: Machine) -> None:
     assert "Recall" not in machine.hook("SessionStart").context
     assert "keywords, as MEMEM_ENCODER says" in machine.memem("status")
 
 
-def test_a_setting_that_means_nothing_is_named_everywhere(machine: Machine) -> None:
+def test_an_invalid_setting_is_named_everywhere(machine: Machine) -> None:
     machine.env["MEMEM_INJECTION_MODE"] = "loud"
     words = "injection_mode is 'loud' in MEMEM_INJECTION_MODE: use one of auto, hybrid, tool."
     assert words in machine.hooks()["SessionStart"].message
@@ -590,7 +590,7 @@ def fresh(tmp_path: Path) -> Iterator[Project]:
         yield project
 
 
-def test_without_a_network_a_set_up_fails_in_nobodys_way_and_one_session_says_so(fresh: Project) -> None:
+def test_without_a_network_the_set_up_fails_quietly_and_one_session_reports_it(fresh: Project) -> None:
     assert "being set up" in str(fresh.launch(*START).shown["systemMessage"])
     fresh.wait_for_set_up()
     assert "no network" in fresh.log
@@ -602,7 +602,7 @@ def test_without_a_network_a_set_up_fails_in_nobodys_way_and_one_session_says_so
         fresh.wait_for_set_up()
 
 
-def test_home_that_cannot_be_written_is_no_matter_for_standard_error_during_a_set_up(fresh: Project) -> None:
+def test_unwritable_home_leaves_standard_error_empty_during_a_set_up(fresh: Project) -> None:
     (fresh.home / "file").touch()
     fresh.env["MEMEM_DIR"] = str(fresh.home / "file" / "memem")
     fresh.launch(*START)
@@ -612,7 +612,7 @@ def test_home_that_cannot_be_written_is_no_matter_for_standard_error_during_a_se
     assert "the package index cannot be reached" in str(call.shown["systemMessage"])
 
 
-def test_environment_that_cannot_be_written_is_told_to_the_user_of_the_plugin(fresh: Project, plugin: Plugin) -> None:
+def test_unwritable_environment_is_reported_to_the_user_of_the_plugin(fresh: Project, plugin: Plugin) -> None:
     fresh.venv.joinpath(".memem").mkdir(parents=True)
     machine = Machine(fresh.home / "machine", plugin)
     with mounting(machine, READ_ONLY, fresh.venv):
@@ -627,7 +627,7 @@ def test_environment_that_cannot_be_written_is_told_to_the_user_of_the_plugin(fr
     assert "memem could not be set up: cannot write" in done.stdout.decode()
 
 
-def test_a_set_up_minds_no_variable_of_another_python(fresh: Project) -> None:
+def test_a_set_up_ignores_variables_of_another_python(fresh: Project) -> None:
     fresh.uv()
     fresh.env |= {"PYTHONHOME": "/nowhere", "PYTHONPATH": "/nowhere"}
     fresh.launch(*START)

@@ -80,7 +80,7 @@ def live(ws: Workspace, session: Transcript) -> None:
 
 
 @pytest.mark.usefixtures("openly")
-def test_everything_in_the_home_is_for_its_owner_alone_whatever_the_umask(
+def test_everything_in_the_home_is_private_whatever_the_umask(
     meant: Workspace, session: Transcript, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MEMEM_DIR", str(meant.settings.home))
@@ -106,7 +106,7 @@ def test_a_home_that_was_open_is_closed(ws: Workspace, session: Transcript, monk
 
 @pytest.mark.usefixtures("openly")
 @pytest.mark.parametrize("name", ["out", "out.json"])
-def test_an_export_is_for_its_owner_alone(ws: Workspace, tmp_path: Path, name: str) -> None:
+def test_an_export_is_private(ws: Workspace, tmp_path: Path, name: str) -> None:
     save.save(ws, "Tokens are signed with RS256.", project="shop")
     export.export(ws, tmp_path / name)
     assert modes(tmp_path / name) == {}
@@ -260,7 +260,7 @@ def test_no_page_is_read_or_written_through_a_link(settled: Workspace, tmp_path:
     assert not [entry for entry in find.list_memories(settled, limit=50) if "secret" in entry.memory.body]
 
 
-def test_a_proposal_behind_a_link_is_none(settled: Workspace, tmp_path: Path) -> None:
+def test_a_proposal_behind_a_link_is_ignored(settled: Workspace, tmp_path: Path) -> None:
     (tmp_path / "secret.md").write_text("---\nid: 12345678-outside\n---\nMine, and secret.\n")
     folder = settled.store.paths.review
     folder.mkdir()
@@ -279,7 +279,7 @@ def test_a_note_that_became_a_link_is_not_read(settled: Workspace, tmp_path: Pat
         settled.store.read(note.relative_to(settled.store.paths.ours).as_posix())
 
 
-def test_what_a_project_links_to_outside_is_not_looked_into(tmp_path: Path) -> None:
+def test_links_out_of_a_project_are_not_followed(tmp_path: Path) -> None:
     (tmp_path / "secret.txt").write_text("the_secret_symbol")
     root = tmp_path / "project"
     root.mkdir()
@@ -302,7 +302,7 @@ def pipe(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("name", ["a pipe", "/dev/zero"])
-def test_a_transcript_that_is_no_file_is_no_transcript(settled: Workspace, pipe: Path, name: str) -> None:
+def test_a_transcript_that_is_not_a_file_is_refused(settled: Workspace, pipe: Path, name: str) -> None:
     path = pipe if name == "a pipe" else Path(name)
     assert session.recent(path) == session.Recent()
     assert session.find_turn(path, "u1") is None
@@ -314,9 +314,7 @@ def test_a_transcript_that_is_no_file_is_no_transcript(settled: Workspace, pipe:
 
 
 @pytest.mark.parametrize("made", [lambda path: path.symlink_to("/dev/zero"), os.mkfifo], ids=["a device", "a pipe"])
-def test_a_repository_whose_settings_are_no_file_holds_nobody_up(
-    settled: Workspace, made: Callable[[Path], None]
-) -> None:
+def test_project_settings_that_are_not_a_file_do_not_block(settled: Workspace, made: Callable[[Path], None]) -> None:
     folder = settled.user_home / "work"
     made(folder / OVERRIDE)
     with pytest.raises(MememError, match="no file"):
@@ -324,7 +322,7 @@ def test_a_repository_whose_settings_are_no_file_holds_nobody_up(
     assert slice.build_slice(settled, "how is it?", cwd=settled.user_home).text == ""
 
 
-def test_settings_of_a_repository_that_never_end_are_refused(settled: Workspace) -> None:
+def test_endless_project_settings_are_refused(settled: Workspace) -> None:
     folder = settled.user_home / "work"
     with (folder / OVERRIDE).open("wb") as file:
         file.truncate(10_000_000_000)  # sparse
@@ -333,7 +331,7 @@ def test_settings_of_a_repository_that_never_end_are_refused(settled: Workspace)
 
 
 @pytest.mark.parametrize("name", ["projects/x.md", "Home.md", "memories/x.md", "x.md", "review/x.md"])
-def test_a_pipe_in_the_vault_holds_nobody_up(settled: Workspace, name: str) -> None:
+def test_a_pipe_in_the_vault_does_not_block(settled: Workspace, name: str) -> None:
     path = settled.store.paths.ours / name
     path.unlink(missing_ok=True)
     path.parent.mkdir(exist_ok=True)
@@ -364,7 +362,7 @@ def test_a_pipe_is_not_imported(settled: Workspace, name: str) -> None:
 
 @pytest.mark.parametrize("name", [".tombstones.jsonl", ".tombstones 2.jsonl", ".reviewed.jsonl"])
 @pytest.mark.parametrize("made", [lambda path: path.symlink_to("/dev/zero"), os.mkfifo], ids=["a device", "a pipe"])
-def test_a_list_of_memems_own_that_is_no_file_is_told_of(
+def test_an_own_file_replaced_by_something_else_is_reported(
     settled: Workspace, name: str, made: Callable[[Path], None]
 ) -> None:
     """To go on without would bring back what was forgotten, or rejected."""

@@ -76,7 +76,7 @@ def test_every_hook_is_the_launcher_with_its_event_and_a_deadline() -> None:
         assert 0 < hook["timeout"] <= 10
 
 
-def test_server_is_the_launcher_too_and_is_told_the_options_as_hooks_are() -> None:
+def test_server_uses_the_launcher_and_gets_the_options_like_hooks() -> None:
     (server,) = manifest(".mcp.json")["mcpServers"].values()
     assert (server["command"], server["args"]) == ("${CLAUDE_PLUGIN_ROOT}/hooks/memem", ["serve"])
     variables = {option.key: option.plugin_variable for option in OPTIONS}
@@ -90,7 +90,7 @@ def test_launcher_is_executable_and_short() -> None:
     assert len(launcher.read_text(encoding="utf-8").splitlines()) < 20
 
 
-def test_commands_are_those_that_are_promised() -> None:
+def test_all_promised_commands_exist() -> None:
     assert tuple(map(command_name, COMMANDS)) == PROMISED
 
 
@@ -107,7 +107,7 @@ def test_command_declares_its_name_without_which_the_short_form_does_not_work(pa
 
 
 @every_command
-def test_command_says_what_it_does_and_hands_no_argument_to_a_shell(path: Path) -> None:
+def test_command_has_a_description_and_passes_no_argument_to_a_shell(path: Path) -> None:
     head, body = frontmatter(path)
     assert head["description"]
     assert ("argument-hint" in head) == ("$ARGUMENTS" in body)
@@ -162,7 +162,7 @@ def test_every_command_is_in_the_readme_and_no_other() -> None:
     assert sorted(SLASH_COMMAND.findall("\n".join(rows))) == list(PROMISED)
 
 
-def test_skill_is_short_and_says_when_it_is_of_use() -> None:
+def test_skill_is_short_and_says_when_to_use_it() -> None:
     (path,) = SKILLS
     head, _ = frontmatter(path)
     assert head["name"] == path.parent.name

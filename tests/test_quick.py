@@ -42,7 +42,7 @@ def test_a_test_without_the_marker_is_quick() -> None:
     assert choose(Case("one", 1), Case("two", 2, pytest.mark.slow.mark)) == [2]
 
 
-def test_a_slow_test_keeps_as_many_cases_as_it_says_evenly_spread() -> None:
+def test_a_slow_test_keeps_the_stated_number_of_cases_evenly_spread() -> None:
     assert choose(*make_cases(6)) == [0, 1, 2, 3, 4, 5]
     assert choose(*make_cases(6, keep=1)) == [1, 2, 3, 4, 5]
     assert choose(*make_cases(6, keep=2)) == [1, 2, 4, 5]

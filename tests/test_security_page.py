@@ -26,7 +26,7 @@ def names_in(path: str) -> frozenset[str]:
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row[0][:60])
-def test_every_promise_is_one_sentence_with_a_test_that_is_there(row: tuple[str, ...]) -> None:
+def test_every_promise_is_one_sentence_with_an_existing_test(row: tuple[str, ...]) -> None:
     promise, shown = row
     assert re.search(r"[.!?] [A-Z]", promise) is None, "one sentence a row"
     named = NAMED.findall(shown)
@@ -36,7 +36,7 @@ def test_every_promise_is_one_sentence_with_a_test_that_is_there(row: tuple[str,
         assert not name or name in names_in(path), f"{path} has no {name}"
 
 
-def test_nothing_is_promised_outside_of_a_table() -> None:
+def test_promises_are_in_tables_only() -> None:
     prose = [line for line in PROMISED.splitlines() if line and not line.startswith(("|", "###"))]
     assert prose == []
     assert len(ROWS) >= 30

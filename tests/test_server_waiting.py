@@ -58,7 +58,7 @@ def test_the_loop_is_written_for_python_3_6(path: str) -> None:
     ast.parse(source.read_text(encoding="utf-8"), feature_version=(3, 6))
 
 
-def test_server_answers_while_the_environment_is_made_and_then_continues_in_it(
+def test_server_answers_during_the_set_up_and_continues_in_the_new_environment(
     project: Project, tmp_path: Path
 ) -> None:
     word, gate = tmp_path / "word", tmp_path / "gate"
@@ -98,7 +98,7 @@ def test_the_command_that_the_server_names_rebuilds_a_damaged_environment(projec
     assert not project.venv.exists()
 
 
-def test_server_goes_on_when_the_plugins_folder_is_moved_away(project: Project, tmp_path: Path) -> None:
+def test_server_survives_a_moved_plugin_folder(project: Project, tmp_path: Path) -> None:
     (project.venv / "theirs").mkdir(parents=True)  # so that no set-up is running there
     server = project.serve()
     server.client.begin()
@@ -113,7 +113,7 @@ def test_server_goes_on_when_the_plugins_folder_is_moved_away(project: Project, 
         (tmp_path / "moved").rename(project.root)
 
 
-def test_server_says_why_the_set_up_failed_and_continues_once_another_one_worked(project: Project) -> None:
+def test_server_reports_why_the_set_up_failed_and_continues_after_a_successful_one(project: Project) -> None:
     project.change_lock()
     project.go_offline()
     server = project.serve()
@@ -129,7 +129,7 @@ def test_server_says_why_the_set_up_failed_and_continues_once_another_one_worked
     hang_up(server)
 
 
-def test_server_says_that_the_folder_is_not_its_own(project: Project) -> None:
+def test_server_reports_a_foreign_environment(project: Project) -> None:
     (project.venv / "theirs").mkdir(parents=True)
     server = project.serve()
     server.client.begin()
@@ -141,7 +141,7 @@ def test_server_says_that_the_folder_is_not_its_own(project: Project) -> None:
 
 @pytest.mark.slow(keep=1)
 @pytest.mark.parametrize("sign", [signal.SIGTERM, signal.SIGINT])
-def test_server_that_waits_leaves_on_a_signal(project: Project, tmp_path: Path, sign: signal.Signals) -> None:
+def test_waiting_server_ends_on_a_signal(project: Project, tmp_path: Path, sign: signal.Signals) -> None:
     os.mkfifo(tmp_path / "gate")
     project.uv(f'cat "{tmp_path / "gate"}"')
     server = project.serve()
@@ -156,7 +156,7 @@ def test_server_that_waits_leaves_on_a_signal(project: Project, tmp_path: Path, 
 
 @pytest.mark.slow(keep=1)
 @pytest.mark.parametrize("version", OLD_PYTHONS)
-def test_server_runs_on_an_old_python_and_says_what_is_missing(project: Project, version: str) -> None:
+def test_server_runs_on_an_old_python_and_reports_the_requirement(project: Project, version: str) -> None:
     python = pyenv_python(version)
     if python is None:
         pytest.skip(f"pyenv has no Python {version}")
@@ -238,7 +238,7 @@ read() {{
     return timeouts, blocking
 
 
-def test_server_without_any_python_loses_and_repeats_nothing_with_bash_3_2(project: Project, tmp_path: Path) -> None:
+def test_server_without_any_python_loses_and_repeats_no_message_with_bash_3_2(project: Project, tmp_path: Path) -> None:
     timeouts, blocking = simulate_bash_3_2(project, tmp_path)
     del project.env["MEMEM_PYTHON"]
     (project.venv / "theirs").mkdir(parents=True)  # so that no set-up is running
@@ -285,7 +285,7 @@ def test_server_without_any_python_answers_with_the_id_of_the_message(
     project.wait_for_set_up()
 
 
-def test_server_goes_through_a_slow_shim_only_once(project: Project) -> None:
+def test_server_runs_a_slow_shim_only_once(project: Project) -> None:
     project.env["MEMEM_PYTHON"] = "python3-shim"
     project.tool("python3-shim", f'echo "$$ $*" >>"$HOME/shim-calls"\nexec "{sys.executable}" "$@"')
     (project.venv / "theirs").mkdir(parents=True)  # so that no set-up asks it as well

@@ -106,7 +106,7 @@ def eventually(work: Callable[[], Any], wanted: Callable[[Any], bool]) -> Any:
     return found
 
 
-def test_a_hook_is_answered_by_the_server_that_runs(start: Callable[..., Server], shop: Path, tokens: str) -> None:
+def test_a_hook_is_answered_by_the_running_server(start: Callable[..., Server], shop: Path, tokens: str) -> None:
     start()
     prompt = "how are tokens signed with RS256 in the gateway?"
     found = eventually(lambda: ask_engine("UserPromptSubmit", shop, prompt=prompt), lambda found: found[0] == "done")
@@ -115,7 +115,7 @@ def test_a_hook_is_answered_by_the_server_that_runs(start: Callable[..., Server]
     assert ask_engine("UserPromptSubmit", shop, prompt=prompt, session_id="s2")[1] == found[1]
 
 
-def test_a_session_that_begins_is_briefed_by_the_server_of_another(
+def test_a_new_session_is_briefed_by_the_server_of_another(
     start: Callable[..., Server], ws: Workspace, shop: Path
 ) -> None:
     save.save(ws, "shop is a FastAPI service.", title="What shop is", project="shop", layer=0)
@@ -155,7 +155,7 @@ def test_a_hook_of_another_version_is_sent_away(
     assert ask_engine("UserPromptSubmit", shop, prompt="hello") == ("other", "")
 
 
-def test_settings_that_change_are_obeyed_by_a_server_that_runs(
+def test_a_running_server_follows_changed_settings(
     start: Callable[..., Server], ws: Workspace, shop: Path, tokens: str, tmp_path: Path, environ: dict[str, str]
 ) -> None:
     del environ["MEMEM_OBSIDIAN_VAULT"]
@@ -178,7 +178,7 @@ def test_when_the_leader_is_killed_the_next_one_answers(start: Callable[..., Ser
     assert tokens in second.says("memory_search", query="RS256")
 
 
-def test_a_leader_that_was_late_and_is_done_is_asked_again_at_once(
+def test_a_late_leader_is_used_again_once_it_is_done(
     ws: Workspace, environ: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The first prompt is slow because it loads the model; the second must not fail for that."""
@@ -206,7 +206,7 @@ def test_a_leader_that_was_late_and_is_done_is_asked_again_at_once(
         server.close()
 
 
-def test_a_new_leader_is_asked_at_once_though_the_one_before_it_was_late(
+def test_a_new_leader_is_used_at_once_after_a_late_one(
     start: Callable[..., Server], ws: Workspace, shop: Path, tokens: str
 ) -> None:
     ws.home.engine_late.parent.mkdir(parents=True, exist_ok=True)
@@ -219,7 +219,7 @@ def test_a_new_leader_is_asked_at_once_though_the_one_before_it_was_late(
     server.end()
 
 
-def test_a_tool_that_fails_at_the_leader_says_so_at_the_follower(start: Callable[..., Server], tokens: str) -> None:
+def test_a_tool_error_at_the_leader_reaches_the_follower(start: Callable[..., Server], tokens: str) -> None:
     start()
     follower = start()
     text, is_error = follower.client.call("memory_timeline", memory_id="00000000")
@@ -246,16 +246,14 @@ def test_however_many_servers_run_there_is_one_encoder(
     assert [follower.has_numpy for follower in followers] == [False, False]
 
 
-def test_a_home_where_no_socket_can_be_is_served_all_the_same(
-    start: Callable[..., Server], ws: Workspace, tokens: str
-) -> None:
+def test_a_home_without_sockets_is_served(start: Callable[..., Server], ws: Workspace, tokens: str) -> None:
     ws.home.engine_lock.mkdir(parents=True)
     server = start()
     assert tokens in server.says("memory_search", query="RS256")
     assert "No engine here" in server.end()
 
 
-def test_settings_that_cannot_be_read_are_named_until_they_can(
+def test_unreadable_settings_are_named_until_they_are_fixed(
     start: Callable[..., Server], ws: Workspace, tokens: str
 ) -> None:
     server = start()
@@ -269,7 +267,7 @@ def test_settings_that_cannot_be_read_are_named_until_they_can(
     assert tokens in server.says("memory_search", query="RS256")
 
 
-def test_a_leader_that_was_waited_for_in_vain_is_not_asked_again_at_once(
+def test_a_leader_that_did_not_answer_is_avoided_for_a_while(
     environ: dict[str, str], tokens: str, shop: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[str] = []

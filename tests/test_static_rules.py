@@ -53,7 +53,7 @@ def uses(*names: str) -> set[str]:
     return {module for module in MODULES if named(module) & set(names)}
 
 
-def test_nothing_that_is_read_can_become_code() -> None:
+def test_no_data_becomes_code() -> None:
     assert who("pickle", "marshal", "shelve", "dill", "cloudpickle", "joblib", "code", "runpy") == set()
     assert uses("eval", "exec", "compile", "__import__", "np.load", "numpy.load", "torch.load") == set()
 
@@ -80,7 +80,7 @@ def test_no_command_is_a_shell_string() -> None:
     assert not [each for each in calls if any(given.arg == "shell" for given in each.keywords)]
 
 
-def test_programs_are_started_by_these_alone() -> None:
+def test_only_these_modules_start_programs() -> None:
     assert who("subprocess", "multiprocessing", "pty") == {
         "core/background.py",  # memem itself
         "core/processes.py",  # ps, where the system tells of processes no other way
@@ -100,7 +100,7 @@ def test_programs_are_started_by_these_alone() -> None:
     }
 
 
-def test_the_network_is_asked_for_the_weights_alone() -> None:
+def test_the_network_is_used_for_the_weights_alone() -> None:
     assert who("urllib.request", "http", "ssl", "ftplib", "smtplib", "httpx", "requests", "aiohttp") == {
         "search/encoders/download.py"
     }
@@ -115,12 +115,12 @@ def test_the_network_is_asked_for_the_weights_alone() -> None:
     assert kinds == {"socket.AF_UNIX", "_socket.AF_UNIX"}
 
 
-def test_what_was_fetched_counts_once_its_checksum_is_that_of_the_published_file() -> None:
+def test_downloads_count_only_with_the_published_checksum() -> None:
     fetched = {name for name in named("search/encoders/download.py") if name.startswith("weights.")}
     assert {"weights.problem_with", "weights.find", "weights.FILES"} <= fetched
 
 
-def test_the_environment_is_read_by_the_workspace_and_by_what_runs_without_it_alone() -> None:
+def test_only_the_workspace_and_standalone_modules_read_the_environment() -> None:
     assert uses("os.environ", "os.getenv", "os.environb", "os.putenv") == {
         "workspace.py",
         "doors/hook/client.py",
@@ -184,7 +184,7 @@ def test_the_rule_about_statements_would_find_one() -> None:
 
 
 @pytest.mark.parametrize("name", ["hooks/memem", "bootstrap.sh"])
-def test_no_script_evaluates_what_it_is_given(name: str) -> None:
+def test_no_script_evaluates_its_input(name: str) -> None:
     lines = (ROOT / name).read_text(encoding="utf-8").splitlines()
     code = [line for line in lines if not line.lstrip().startswith("#")]
     assert not [line for line in code if re.search(r"(?:^|[;&|({\s])(?:eval|source|\.)\s", line) and "find" not in line]

@@ -40,7 +40,7 @@ def request_containing(stub: ModelStub, words: str) -> Request:
 
 
 @pytest.mark.parametrize("version", THOROUGH)
-def test_what_one_conversation_settles_is_in_front_of_the_next(
+def test_a_decision_of_one_conversation_is_shown_in_the_next(
     machine_of: Callable[[str], Machine], version: str, mined: ModelStub, plugin: Path, project: Path
 ) -> None:
     machine = machine_of(version)
@@ -67,7 +67,7 @@ def test_newest_version_shows_a_memory_and_calls_a_tool(
     assert f"All {FACT}" in stub.requests[-1].tool_result
 
 
-def test_nothing_is_mined_before_somebody_says_so(machine: Machine, mined: ModelStub, project: Path) -> None:
+def test_nothing_is_mined_before_the_opt_in(machine: Machine, mined: ModelStub, project: Path) -> None:
     machine.says(SAID, cwd=project)
     machine.settle()
     assert not [request for request in mined.requests if request.is_mining]
@@ -88,7 +88,7 @@ def test_mining_is_switched_on_and_off_by_its_command(
         assert (machine.memem_dir / "state" / ".miner-opted-in").exists() == (switch == "on")
 
 
-def test_conversation_that_ends_while_it_is_mined_is_mined_all_the_same(
+def test_conversation_that_ends_during_mining_is_still_mined(
     machine: Machine, stub: ModelStub, plugin: Path, project: Path
 ) -> None:
     gate = threading.Event()
@@ -136,7 +136,7 @@ def test_memory_is_saved_by_tool_where_that_is_allowed(machine: Machine, stub: M
     assert f"All {FACT}" in machine.notes()
 
 
-def test_compaction_brings_back_what_was_shown_before(
+def test_compaction_restores_the_memories_shown_before(
     machine: Machine, stub: ModelStub, plugin: Path, project: Path
 ) -> None:
     machine.memem(plugin, "save", f"All {FACT}.", "--title", "Signing", cwd=project)
@@ -155,9 +155,7 @@ def test_prompt_that_needs_no_memory_gets_none(machine: Machine, stub: ModelStub
     assert conversation.result == "Hello."
 
 
-def test_decision_is_explained_and_what_was_used_counts(
-    machine: Machine, stub: ModelStub, plugin: Path, project: Path
-) -> None:
+def test_decision_is_explained_and_use_counts(machine: Machine, stub: ModelStub, plugin: Path, project: Path) -> None:
     machine.memem(plugin, "save", f"All {FACT}.", "--title", "How tokens are signed", cwd=project)
     (saved,) = json.loads(machine.memem(plugin, "list", "--json", cwd=project))
     stub.answers(lambda request: ASKED in request.everything, text(f"With RS256, as {saved['id'][:8]} says."))

@@ -25,7 +25,7 @@ def shown_to_user(conversation: Conversation) -> str:
 
 
 @pytest.mark.parametrize("version", THOROUGH)
-def test_home_that_cannot_be_used_is_told_to_the_user_and_keeps_nothing_from_going_on(
+def test_unusable_home_is_reported_to_the_user_and_blocks_nothing(
     machine_of: Callable[[str], Machine], version: str, plugin: Path, project: Path, stub: ModelStub
 ) -> None:
     machine = machine_of(version)
@@ -41,7 +41,7 @@ def test_home_that_cannot_be_used_is_told_to_the_user_and_keeps_nothing_from_goi
     assert "MEMEM_DIR can name another folder" in stub.requests[-1].tool_result
 
 
-def test_vault_that_is_gone_is_told_to_the_user_and_to_the_model_and_is_welcome_again(
+def test_missing_vault_is_reported_and_used_again_once_it_returns(
     machine: Machine, stub: ModelStub, plugin: Path, project: Path
 ) -> None:
     machine.memem(plugin, "save", FACT, "--title", "Signing", cwd=project)

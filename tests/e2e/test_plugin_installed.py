@@ -88,7 +88,7 @@ def built_for(machine: Machine) -> str:
     return (machine.data / "venv" / ".memem" / "built").read_text(encoding="utf-8").splitlines()[-1]
 
 
-def test_plugin_sets_itself_up_in_the_background_of_the_first_session_and_says_so_once(
+def test_first_session_sets_the_plugin_up_in_the_background_and_reports_it_once(
     fresh: Machine, published: Published, project: Path
 ) -> None:
     install(fresh, published.url)
@@ -139,7 +139,7 @@ def test_memem_removes_itself_and_leaves_the_vault(fresh: Machine, plugin: Path,
     assert not fresh.memem_dir.exists()
 
 
-def test_options_set_at_the_installation_hold_for_hooks_server_and_commands(
+def test_options_set_at_installation_apply_to_hooks_server_and_commands(
     fresh: Machine, stub: ModelStub, plugin: Path, project: Path
 ) -> None:
     vault = fresh.home / "my vault"

@@ -77,7 +77,7 @@ def mounting(machine: Machine, how: str, folder: Path) -> Iterator[Machine]:
         holder.communicate()
 
 
-def test_signs_of_life_name_what_was_learned_shown_and_used(
+def test_notices_name_the_memories_learned_shown_and_used(
     machine: Machine, stub: ModelStub, plugin: Path, project: Path
 ) -> None:
     machine.memem(plugin, "mining", "on", cwd=project)
@@ -103,7 +103,7 @@ def test_signs_of_life_name_what_was_learned_shown_and_used(
         screen.wait_for("Claude used: Signing")
 
 
-def test_a_miner_that_is_not_logged_in_is_named_and_so_is_its_return(
+def test_a_missing_login_is_reported_and_so_is_its_end(
     machine: Machine, stub: ModelStub, plugin: Path, project: Path
 ) -> None:
     machine.more["MEMEM_RETRY_BASE_SECONDS"] = "0"
@@ -132,7 +132,7 @@ def test_a_miner_that_is_not_logged_in_is_named_and_so_is_its_return(
     ],
     ids=["read-only", "full"],
 )
-def test_a_vault_that_takes_no_notes_is_named_and_so_is_its_return(
+def test_an_unwritable_vault_is_reported_and_so_is_its_end(
     machine: Machine, stub: ModelStub, plugin: Path, project: Path, how: str, words: str, over: str
 ) -> None:
     machine.memem(plugin, "save", "Tokens of the shop are signed with RS256.", "--title", "Signing", cwd=project)
@@ -154,7 +154,7 @@ def test_a_vault_that_takes_no_notes_is_named_and_so_is_its_return(
     assert "The shop closes at eight." in machine.notes()
 
 
-def test_an_invalid_option_is_named_and_memory_works_all_the_same(
+def test_an_invalid_option_is_reported_and_memory_still_works(
     stub: ModelStub, runtime: str, plugin: Path, project: Path, tmp_path: Path
 ) -> None:
     machine = Machine(claude("2.1.325"), tmp_path / "home", stub, MODEL | PATIENT | {"XDG_RUNTIME_DIR": runtime})

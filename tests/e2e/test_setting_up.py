@@ -86,7 +86,7 @@ def old_python() -> Path | None:
     return next((python for old in ("3.9", "3.10", "3.8") for python in versions.glob(f"{old}.*/bin/python3")), None)
 
 
-def test_a_slow_set_up_is_told_and_the_tools_work_in_the_same_session(
+def test_a_slow_set_up_is_reported_and_the_tools_work_in_the_same_session(
     fresh: Machine, stub: ModelStub, plugin: Path, project: Path, tmp_path: Path
 ) -> None:
     machine = replace(fresh, online=True)

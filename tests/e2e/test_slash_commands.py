@@ -92,7 +92,7 @@ def test_every_command_answers_to_its_short_name_without_a_terminal(
     assert not list(project.iterdir())
 
 
-def test_commands_list_what_waits_by_title_and_keep_held_back_text_from_the_model(
+def test_commands_list_waiting_notes_by_title_and_hide_held_text_from_the_model(
     machine: Machine, stub: ModelStub, plugin: Path, project: Path
 ) -> None:
     machine.memem(plugin, "save", SIGNED, "--title", "Token signing", cwd=project)
@@ -166,7 +166,7 @@ def without_environment(stub: ModelStub, runtime: str, tmp_path: Path) -> Iterat
 
 
 @pytest.mark.parametrize("command", ["memem", "memem-undo"])
-def test_command_says_so_while_memem_is_not_set_up(
+def test_command_reports_a_missing_set_up(
     without_environment: Machine, stub: ModelStub, plugin: Path, project: Path, command: str
 ) -> None:
     install(without_environment, plugin)

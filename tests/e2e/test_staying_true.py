@@ -60,7 +60,7 @@ def test_a_contradiction_between_sessions_is_confirmed_listed_and_resolved(
     assert f"All {OLD}" not in shown
 
 
-def test_what_is_forgotten_does_not_come_back_by_mining_and_what_is_mined_is_undone(
+def test_mining_does_not_bring_back_a_forgotten_memory_and_can_be_undone(
     machine: Machine, miner: ModelStub, plugin: Path, project: Path
 ) -> None:
     machine.memem(plugin, "mining", "on")
@@ -79,7 +79,7 @@ def test_what_is_forgotten_does_not_come_back_by_mining_and_what_is_mined_is_und
     assert json.loads(machine.memem(plugin, "list", "--json", cwd=project)) == []
 
 
-def test_a_tool_does_not_bring_back_what_was_forgotten(
+def test_a_tool_does_not_bring_back_a_forgotten_memory(
     machine: Machine, stub: ModelStub, plugin: Path, project: Path
 ) -> None:
     machine.memem(plugin, "save", f"{OLD}.", cwd=project)

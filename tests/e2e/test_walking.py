@@ -8,7 +8,7 @@ from tests.e2e.model_stub import ModelStub, Request, tool_use
 DECISION = "Orders leave by the outbox table, not by a queue"
 
 
-def test_a_session_writes_the_pages_and_the_next_one_is_told_from_the_playbook(
+def test_a_session_writes_the_pages_and_the_next_one_gets_the_playbook(
     machine: Machine, stub: ModelStub, plugin: Path, project: Path
 ) -> None:
     machine.memem(plugin, "save", "--kind", "decision", f"{DECISION}.", cwd=project)

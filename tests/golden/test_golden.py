@@ -53,7 +53,7 @@ def test_nothing_is_recorded_that_was_not_expected(recorded: Path) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_memem_says_what_it_said(recorded: Path, page: str) -> None:
+def test_outputs_match_the_recorded_ones(recorded: Path, page: str) -> None:
     if page.startswith(PRINTED_BY_ARGPARSE) and sys.version_info[:2] != (3, 11):
         pytest.skip("recorded with the argparse of Python 3.11")
     expected, said = (read_lines(folder / page) for folder in (EXPECTED, recorded))

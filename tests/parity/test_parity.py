@@ -133,7 +133,7 @@ def test_the_vectors_of_queries_are_those_of_sentence_transformers(ours: MiniLM,
     assert {text: cosine for text, cosine in cosines.items() if cosine <= CLOSE} == {}
 
 
-def test_both_are_one_model(ours: MiniLM, reference: Any) -> None:
+def test_both_encoders_share_one_model(ours: MiniLM, reference: Any) -> None:
     assert (ours.identity, ours.dimensions) == (reference.identity, reference.dimensions)
 
 
