@@ -70,7 +70,7 @@ def print_curve(place: Path) -> list[dict[str, Any]]:
     )
     rows = [
         (
-            f"{each.least:.2f}{' <- in use' if each.least == build.LEAST else ''}",
+            f"{each.least:.2f}{' <- in use' if each.least == build.MIN_COSINE else ''}",
             each.superseded,
             each.together,
             100 * each.chance,
@@ -107,10 +107,10 @@ def _cosines(ws: Workspace, memories: Sequence[Memory]) -> Any:
     """Compute all pairwise similarities, rounded to two places."""
     from memem.search.graph import similar
 
-    rows = {identity: row for row, identity in ws.index.edges.ids().items()}
+    rows = {identity: row for row, identity in ws.index.edges.ids_by_row().items()}
     order = [rows[memory.id] for memory in memories]
     with ws.vectors().reading() as view:
-        kept, vectors = similar.of_notes(view, ws.index.passages.of_rows(order), order)
+        kept, vectors = similar.average_vectors(view, ws.index.passages.of_rows(order), order)
     assert kept == order
     return vectors @ vectors.T
 

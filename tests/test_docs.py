@@ -27,11 +27,11 @@ from memem.pages.draw import GraphPicture
 from memem.pages.refresh import Pages
 from memem.search.encoders.encode import EncodeReport
 from memem.search.encoders.model import ModelState
-from memem.search.graph.build import Woven
-from memem.search.graph.read import Neighbor, Neighborhood, Stats
+from memem.search.graph.build import GraphSummary
+from memem.search.graph.read import GraphStats, Neighbor, Neighborhood
 from memem.search.refresh import Refreshed
 from memem.search.timeline import Timeline
-from memem.search.transcripts.sessions import Beside, Said
+from memem.search.transcripts.sessions import TurnContext, TurnHit
 from memem.search.vanished import MissingNote
 from memem.state.events import Event
 from memem.state.receipts import Receipt, ReceiptItem
@@ -122,8 +122,8 @@ SHAPES: dict[str, Any] = {
     "timeline": Timeline,
     "conflict": Conflict,
     "edge": Edge,
-    "woven": Woven,
-    "graph": Stats,
+    "woven": GraphSummary,
+    "graph": GraphStats,
     "neighborhood": Neighborhood,
     "neighbor": Neighbor,
     "audit": Audit,
@@ -134,8 +134,8 @@ SHAPES: dict[str, Any] = {
     "not applied": NotApplied,
     "drawn": GraphPicture,
     "turn": Turn,
-    "said": Said,
-    "beside": Beside,
+    "said": TurnHit,
+    "beside": TurnContext,
 }
 
 

@@ -157,7 +157,7 @@ def call(ws: Workspace, tool: str, **given: object) -> None:
 
 
 DOORS: dict[str, Callable[[Workspace, str], object]] = {
-    "a title": lambda ws, name: save.save(ws, f"Said of {len(name)}.", title=name, project="shop"),
+    "a title": lambda ws, name: save.save(ws, f"TurnHit of {len(name)}.", title=name, project="shop"),
     "a statement": lambda ws, name: save.save(ws, f"It is called {name} there.", project="shop"),
     "a project": lambda ws, name: (save.save(ws, "It is so.", project=name), refresh.write(ws)),
     "a tag": lambda ws, name: save.save(ws, "It is so.", project="shop", tags=(name,)),

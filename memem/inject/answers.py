@@ -25,7 +25,7 @@ from memem.safety import quote
 if TYPE_CHECKING:
     from memem.search.graph.read import Neighborhood
     from memem.search.timeline import Timeline
-    from memem.search.transcripts.sessions import Beside, Said
+    from memem.search.transcripts.sessions import TurnContext, TurnHit
     from memem.upkeep.graph_audit import Audit
 
 
@@ -117,7 +117,7 @@ def audited(audit: Audit, most: int) -> str:
     return _within(texts, "ask with a smaller limit")[0]
 
 
-def turns(found: Sequence[Said]) -> str:
+def turns(found: Sequence[TurnHit]) -> str:
     """Turns of sessions as a numbered list, each with what was said around it."""
     texts = [turn(number, said) for number, said in enumerate(found, 1)]
     return _within(texts, "ask with a smaller limit")[0]
@@ -216,7 +216,7 @@ def _fitting(text: str, room: int) -> str:
     return quoted
 
 
-def turn(number: int, said: Said) -> str:
+def turn(number: int, said: TurnHit) -> str:
     """A turn of a session, with what was said around it."""
     labels = (said.time[:16].replace("T", " "), said.project, f"session {said.session}")
     head = f"{number}. " + " · ".join(quote.one_line(label) for label in labels if label)
@@ -230,7 +230,7 @@ def turn(number: int, said: Said) -> str:
     return "\n".join(parts)
 
 
-def _beside(turn: Beside | None) -> list[str]:
+def _beside(turn: TurnContext | None) -> list[str]:
     if turn is None:
         return []
     return [f"   {quote.one_line(turn.role)}, beside it:", quote.quoted(turn.text, BESIDE_CHARACTERS)]

@@ -21,7 +21,7 @@ from memem.pages import read_playbook
 from memem.pages.playbook_lines import NAMES
 from memem.pages.read_playbook import Told
 from memem.search.transcripts import sessions
-from memem.search.transcripts.sessions import Said
+from memem.search.transcripts.sessions import TurnHit
 from memem.vault.opening import require_vault
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 PLAYBOOK = "# Playbook"
-SAID = "# Said in earlier sessions"
+SAID = "# TurnHit in earlier sessions"
 PLAYBOOK_BUDGET = 3_000
 TURNS_BUDGET = 2_000
 MOST_TURNS = 3
@@ -45,7 +45,7 @@ class Assembled:
     project: str
     playbook: tuple[str, ...] = ()
     hits: tuple[Hit, ...] = ()
-    turns: tuple[Said, ...] = ()
+    turns: tuple[TurnHit, ...] = ()
     degraded: str = ""
     shown: tuple[str, ...] = ()  # the ids of all that is said whole
 
@@ -86,9 +86,9 @@ def _playbook(lines: Sequence[Told], project: str) -> tuple[str, list[Told]]:
     return ("\n".join((PLAYBOOK, *kept)) if kept else ""), list(lines[: len(kept)])
 
 
-def _turns(ws: Workspace, query: str, project: str) -> tuple[str, tuple[Said, ...]]:
+def _turns(ws: Workspace, query: str, project: str) -> tuple[str, tuple[TurnHit, ...]]:
     """What was said in sessions, where that is indexed, the same way."""
-    found: list[Said] = []
+    found: list[TurnHit] = []
     with suppress(InputError):  # mining is off, or nobody wants sessions indexed
         found = sessions.search(ws, query, limit=MOST_TURNS, project=project)
     texts = fit_budget(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from memem.core.conversation import HUMAN, Turn
 from memem.mine.prompt import escape_tags
 from memem.mine.redact import redact_turn, redact_work
-from memem.search.transcripts.readable import Projects, conversation, cut, is_before
+from memem.search.transcripts.readable import Projects, is_before, read_conversation, shorten_turn
 from memem.transcript.session import Outputs, digest, pasted
 from memem.transcript.turns import TranscriptLine, Work
 
@@ -75,7 +75,7 @@ class ChunkReader:
     def read_chunks(self, file: BinaryIO, start: int, session: str) -> Iterator[PendingChunk]:
         """Chunks in order; the last one, which may be without turns, is where reading ended."""
         held, works, outputs = PendingChunk(start), list[Work](), Outputs()
-        for step in conversation(file, start, session):
+        for step in read_conversation(file, start, session):
             line = step.line
             self.objects += 1
             held.injected.update(line.injected)
@@ -117,4 +117,4 @@ class ChunkReader:
             held.passed = self.has_left_out_sdk = True
             return None
         turn = redact_turn(turn)
-        return replace(turn, text=escape_tags(cut(turn.text)))
+        return replace(turn, text=escape_tags(shorten_turn(turn.text)))

@@ -108,7 +108,7 @@ def confirm(ws: Workspace, session: str) -> int:
 
 def _pair(ws: Workspace, suspicion: Suspicion) -> Pair | None:
     """The two memories, the earlier first; None when the question has gone: one of them has changed, or is no more."""
-    found = list(read.followed(ws, (suspicion.one, suspicion.other)))
+    found = list(read.resolve_links(ws, (suspicion.one, suspicion.other)))
     if len(found) == 2 and conflicts.pair_of(found[0].memory, found[1].memory).statements == suspicion.statements:
         one, other = sorted(found, key=lambda entry: (entry.memory.valid_from or entry.memory.created, entry.id))
         if is_in_force(one.memory, ws.clock()) and is_in_force(other.memory, ws.clock()):

@@ -152,7 +152,7 @@ def attempt_pack(ws: Workspace, pack: Sequence[SmallSession], since: datetime | 
     with _marked_on_failure(ws, *marks):
         done = mine_pack(ws, marks, since)
     for mark in marks:
-        sessions.follow(ws, Path(mark.path), everything=since is None)
+        sessions.index_quietly(ws, Path(mark.path), everything=since is None)
     return done
 
 
@@ -164,7 +164,7 @@ def mine_or_mark(
     with _marked_on_failure(ws, mark):
         mined = mine_session(ws, mark, since, small=small, sdk=sdk)
     if mined.outcome != "missing":
-        sessions.follow(ws, Path(mark.path), everything=since is None, again=again)
+        sessions.index_quietly(ws, Path(mark.path), everything=since is None, again=again)
     return mined
 
 

@@ -119,7 +119,7 @@ def sweep(ws: Workspace) -> list[Mined]:
     with failures.reporting_trouble(ws):
         _mark_behind(ws, since)
     done = mine_due(ws, since)
-    sessions.index_behind(ws)
+    sessions.index_pending(ws)
     return done
 
 

@@ -61,7 +61,7 @@ def _found(ws: Workspace, project: str | None) -> list[_Pair]:
     judged = {(each.one, each.other): each for each in _suspicions(ws)}
     found: dict[tuple[str, str], _Pair] = {}
     for entry in _contradicting(ws):
-        for other in read.followed(ws, entry.memory.contradicts):
+        for other in read.resolve_links(ws, entry.memory.contradicts):
             pair = pair_of(entry.memory, other.memory)
             known = judged.get((pair.one, pair.other))
             verdict = known if known and known.statements == pair.statements else None

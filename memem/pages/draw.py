@@ -42,13 +42,13 @@ def draw(ws: Workspace, file: Path, *, project: str | None = None) -> GraphPictu
     """Draw all memories or those of one project; when there are too many, the most linked of the largest projects."""
     if file.suffix.lower() != ".svg":
         raise InputError(f"Cannot draw to {file.name!r}: the file name must end in .svg.")
-    build.look_at_graph(ws)
+    build.refresh_graph(ws)
     only = None if project is None else normalise(project)
-    entries = [entry for entry in read.memories(ws).values() if only in (None, entry.project)]
+    entries = [entry for entry in read.list_memories(ws).values() if only in (None, entry.project)]
     if not entries:
         raise InputError("There are no memories to draw." if only is None else f"{only} has no memories to draw.")
-    all_edges = read.edges(ws)
-    cards = choose_memories(entries, read.degrees_of(all_edges))
+    all_edges = read.list_edges(ws)
+    cards = choose_memories(entries, read.count_degrees(all_edges))
     drawn = {entry.id for card in cards for entry in card}
     edges = [edge for edge in all_edges if edge.source in drawn and edge.target in drawn]
     in_force = {entry.id for entry in entries if is_in_force(entry.memory, ws.clock())}
@@ -95,7 +95,7 @@ def render_svg(cards: Sequence[Sequence[Entry]], edges: Sequence[Edge], in_force
     templates = load_table(__file__, "picture.toml")
     heights = [CARD_HEAD + ROW_HEIGHT * len(card) for card in cards]
     bottoms = [PAGE_HEAD] * max(1, min(len(cards), round((sum(heights) / CARD_WIDTH) ** 0.5)))
-    degrees = read.degrees_of(edges)
+    degrees = read.count_degrees(edges)
     dots: dict[str, tuple[int, int]] = {}
     parts: list[str] = []
     for number, (card, height) in enumerate(zip(cards, heights, strict=True)):

@@ -152,7 +152,9 @@ def collect_boosts(
     when = parse_time(query, ws.clock().date())
     named = extract_paths(query) if files is None else files
     ids = [match.memory.id for match in found.matches]
-    return Boosts(project, named, when, usefulness.boosts(ws, ids), linked=ws.index.edges.strong(ids, STRONG_EDGE))
+    return Boosts(
+        project, named, when, usefulness.boosts(ws, ids), linked=ws.index.edges.list_strong_pairs(ids, STRONG_EDGE)
+    )
 
 
 def find_about_file(ws: Workspace, file: str, project: str) -> list[Entry]:

@@ -215,7 +215,7 @@ def _state(ws: Workspace, row: NoteRow) -> None:
     if row.memory:
         from memem.search.graph import build
 
-        build.restate(ws, Entry(row.memory, row.path))
+        build.update_stated_edges(ws, Entry(row.memory, row.path))
 
 
 def reserve_row(ws: Workspace, path: str, memory: Memory) -> None:

@@ -50,7 +50,7 @@ def timeline(ws: Workspace, identity: str, *, project: str | None = None, beyond
 
     predecessors = kept(_chain(ws, entry, "supersedes", "superseded_by"))
     successors = kept(_chain(ws, entry, "superseded_by", "supersedes"))
-    here = read.leading_here(ws, entry)
+    here = read.find_backlinks(ws, entry)
     related, contradicts = (kept(_linked(ws, entry, here, name, name)) for name in ("related", "contradicts"))
     told = {each.id for each in (entry, *predecessors, *successors, *related, *contradicts)}
     earlier, later = _beside(ws, entry, "<", "DESC", told), _beside(ws, entry, ">", "ASC", told)
@@ -62,7 +62,7 @@ def _chain(ws: Workspace, entry: Entry, name: str, back: str) -> Iterator[Entry]
     seen, ahead = {entry.id}, [entry]
     while ahead:
         at = ahead.pop(0)
-        for found in _linked(ws, at, read.leading_here(ws, at), name, back):
+        for found in _linked(ws, at, read.find_backlinks(ws, at), name, back):
             if found.id not in seen and len(seen) <= LONGEST_CHAIN:
                 seen.add(found.id)
                 ahead.append(found)
@@ -71,8 +71,8 @@ def _chain(ws: Workspace, entry: Entry, name: str, back: str) -> Iterator[Entry]
 
 def _linked(ws: Workspace, entry: Entry, here: Iterable[Entry], name: str, back: str) -> list[Entry]:
     """What a memory links to by a property, then those of `here`, which lead to it, that do by the other one."""
-    own = read.followed(ws, read.links_of(entry.memory, name))
-    others = (each for each in here if read.leads_to(each, entry, back))
+    own = read.resolve_links(ws, read.get_links(entry.memory, name))
+    others = (each for each in here if read.is_linked_by(each, entry, back))
     return list({each.id: each for each in (*own, *others) if each.id != entry.id}.values())
 
 

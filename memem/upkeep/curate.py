@@ -238,7 +238,7 @@ def _linked(entries: Iterable[Entry]) -> frozenset[str]:
     """What memories in force link to, in their properties or their words: the names of notes, and the ends of them."""
     found: set[str] = set()
     for entry in entries:
-        stated = (link for name in read.PROPERTIES for link in read.links_of(entry.memory, name))
+        stated = (link for name in read.LINK_PROPERTIES for link in read.get_links(entry.memory, name))
         named = [link_target(link) for link in (*stated, *_LINK.findall(entry.body))]
         found |= {*named, *map(id8_of, named)}
     return frozenset(found)

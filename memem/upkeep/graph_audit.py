@@ -14,8 +14,8 @@ from memem.core.memory import STATED, SUPERSEDES, Entry, Memory
 from memem.notes import write
 from memem.pages import conflicts
 from memem.search.graph import build, read
-from memem.search.graph.build import DEGREE, look_at_graph
-from memem.search.graph.read import Stats
+from memem.search.graph.build import MAX_DEGREE, refresh_graph
+from memem.search.graph.read import GraphStats
 from memem.vault.opening import require_vault
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 ORPHAN, DEAD_LINK, HUB, STALE_EDGE = PROBLEMS = ("orphan", "dead_link", "hub", "stale_edge")
-HUB_DEGREE = 3 * DEGREE
+HUB_DEGREE = 3 * MAX_DEGREE
 """So many edges are far more than comparing gives a memory, and more than anybody follows."""
 MENDED = ("related", "contradicts")
 """The properties that memem may mend by itself. What superseded what is history, and the statement is its author's."""
@@ -47,7 +47,7 @@ class Flaw:
 class Audit:
     """The graph in numbers, what is wrong with it, and what was mended: `batch` takes that back with `memem undo`."""
 
-    stats: Stats
+    stats: GraphStats
     counts: dict[str, int]
     flaws: tuple[Flaw, ...]
     mended: tuple[Flaw, ...] = ()
@@ -90,7 +90,7 @@ class _Vault:
                 return None
             seen.add(later.id)
             memory = later.memory
-            if read.stands(memory):
+            if read.is_current(memory):
                 return later
         return None
 
@@ -98,13 +98,13 @@ class _Vault:
 def audit(ws: Workspace, *, fix: bool = False) -> Audit:
     """Look through the graph; with `fix`, mend what a machine may, in the notes that it wrote itself."""
     require_vault(ws)
-    look_at_graph(ws)
+    refresh_graph(ws)
     found = list(_flaws(ws))
     if not fix:
         return _told(ws, found)
     mended, batch = _mend(ws, [each for each in found if each.mend])
     if mended:
-        look_at_graph(ws)
+        refresh_graph(ws)
         conflicts.write_page(ws)
         found = list(_flaws(ws))
     return _told(ws, found, tuple(mended), batch)
@@ -113,31 +113,31 @@ def audit(ws: Workspace, *, fix: bool = False) -> Audit:
 def _told(ws: Workspace, found: list[_Found], mended: tuple[Flaw, ...] = (), batch: str = "") -> Audit:
     flaws = sorted((each.flaw for each in found), key=lambda flaw: (PROBLEMS.index(flaw.problem), flaw.path))
     counted = Counter(flaw.problem for flaw in flaws)
-    return Audit(read.stats(ws), {name: counted[name] for name in PROBLEMS}, tuple(flaws), mended, batch)
+    return Audit(read.compute_stats(ws), {name: counted[name] for name in PROBLEMS}, tuple(flaws), mended, batch)
 
 
 def _flaws(ws: Workspace) -> Iterator[_Found]:
-    entries = read.memories(ws)
-    vault = _Vault(ws, entries, build.follower(entries))
+    entries = read.list_memories(ws)
+    vault = _Vault(ws, entries, build.make_link_resolver(entries))
     edges = [edge for edge in ws.index.edges.all() if edge.source in entries and edge.target in entries]
-    degrees = read.degrees_of(edges)
+    degrees = read.count_degrees(edges)
     yield from map(_Found, _orphans(entries.values(), degrees))
     yield from _dead(vault)
-    stated = read.degrees_of(edge for edge in edges if edge.origin in STATED)
+    stated = read.count_degrees(edge for edge in edges if edge.origin in STATED)
     for entry in entries.values():
         if degrees[entry.id] > HUB_DEGREE:
             yield _Found(_hub(entry, degrees[entry.id], stated[entry.id]))
-        if read.stands(entry.memory):
+        if read.is_current(entry.memory):
             yield from _outdated(vault, entry)
     for edge in edges:
         ends = [entries[end] for end in (edge.source, edge.target)]
         if edge.origin not in STATED and edge.kind != SUPERSEDES:
-            yield from (_Found(_behind(entry)) for entry in ends if not read.stands(entry.memory))
+            yield from (_Found(_behind(entry)) for entry in ends if not read.is_current(entry.memory))
 
 
 def _orphans(entries: Iterable[Entry], degrees: Counter[str]) -> Iterator[Flaw]:
     for entry in entries:
-        if read.stands(entry.memory) and not degrees[entry.id]:
+        if read.is_current(entry.memory) and not degrees[entry.id]:
             fix = f"Link it in Obsidian with a `[[note]]` to what it belongs to, or `memem forget {entry.memory.id8}`."
             yield _flaw(ORPHAN, entry, "no edge leads to it or away from it", fix)
 
@@ -156,7 +156,7 @@ def _dead(vault: _Vault) -> Iterator[_Found]:
     """Links that lead to no note, of memories whatever their status."""
     by_path = {entry.path: entry for entry in vault.entries.values()}
     memories = {path: entry.memory for path, entry in by_path.items()}
-    for path, name, link in read.dangling(memories, vault.ws.settings.vault, read.everywhere):
+    for path, name, link in read.find_dangling_links(memories, vault.ws.settings.vault, read.list_all_links):
         entry, where = by_path[path], "its text" if name == "body" else f"`{name}`"
         detail = f"links in {where} to {link}, which is not there"
         if vault.may_mend(entry, name):
@@ -170,9 +170,9 @@ def _dead(vault: _Vault) -> Iterator[_Found]:
 
 def _outdated(vault: _Vault, entry: Entry) -> Iterator[_Found]:
     """Links of a memory in force to what is not."""
-    for name, link in read.everywhere(entry.memory):
+    for name, link in read.list_all_links(entry.memory):
         other = vault.entries.get(vault.led_to(link))
-        if name not in ("related", "body") or other is None or read.stands(other.memory):
+        if name not in ("related", "body") or other is None or read.is_current(other.memory):
             continue
         later = vault.successor(other.memory)
         detail = f"links in {'its text' if name == 'body' else f'`{name}`'} to {link}, which is {_state(other.memory)}"
@@ -204,7 +204,7 @@ def _changes(memory: Memory, found: Iterable[_Found]) -> dict[str, tuple[str, ..
     swaps = {(name, link): instead for name, link, instead in (each.mend for each in found if each.mend)}
     changes = {}
     for name in dict.fromkeys(name for name, _ in swaps):
-        kept = (swaps.get((name, link), link) for link in read.links_of(memory, name))
+        kept = (swaps.get((name, link), link) for link in read.get_links(memory, name))
         changes[name] = tuple(dict.fromkeys(filter(None, kept)))
     return changes
 

@@ -135,7 +135,11 @@ def turns(ws: Workspace, traces: Traces) -> frozenset[str]:
     try:
         with closing(TurnIndex(path)) as index:
             sessions = dict.fromkeys(memory.source_session for memory in traces.memories)
-            found = {uuid: text for session in sessions for uuid, text in index.holding(traces.texts, session).items()}
+            found = {
+                uuid: text
+                for session in sessions
+                for uuid, text in index.list_containing(traces.texts, session).items()
+            }
             said = traces.turns | {uuid for uuid, text in found.items() if traces.are_said_in(text)}
             index.remove(said)
     except IndexDamaged:

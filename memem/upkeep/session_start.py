@@ -229,7 +229,7 @@ def _look_after_what_is_stale(ws: Workspace, *, folder: Path | None) -> None:
 
 def _follow_with_the_graph(ws: Workspace) -> None:
     with suppress(VaultMissing):
-        build.follow_notes(ws)
+        build.refresh_in_background(ws)
 
 
 def _write_pages(ws: Workspace, *, folder: Path | None) -> None:

@@ -153,10 +153,10 @@ def _nearest(rows: Vectors, owners: Sequence[int]) -> dict[tuple[int, int], floa
     """Pairs of notes of which two passages are near, with the cosine of the nearest."""
     import numpy as np
 
-    from memem.search.graph.similar import nearest
+    from memem.search.graph.similar import find_closest
 
     every = np.arange(len(rows))
-    near = nearest(rows, every, every, LEAST_NEAR, MOST_BESIDE)
+    near = find_closest(rows, every, every, LEAST_NEAR, MOST_BESIDE)
     found: dict[tuple[int, int], float] = {}
     for one, other, cosine in zip(near.ones.tolist(), near.others.tolist(), near.cosines.tolist(), strict=True):
         first, second = sorted((owners[one], owners[other]))

@@ -111,7 +111,7 @@ def check(ws: Workspace) -> list[Finding]:
         *_links(readable, ws.settings.vault),
         *_outdated(ws, readable),
     ]
-    names = obsidian.VaultNames(read.link_names(ws.settings.vault))
+    names = obsidian.VaultNames(read.list_files(ws.settings.vault))
     reported: dict[str, list[str]] = {}
     for finding in findings:
         reported.setdefault(finding.path, []).append(finding.problem)
@@ -154,10 +154,10 @@ def _quarantined(rows: Collection[NoteRow]) -> Iterator[Finding]:
 
 def _links(readable: dict[str, Memory], vault: Path) -> Iterator[Finding]:
     """Links without a target, and notes that supersede each other in a circle."""
-    for path, name, link in read.dangling(readable, vault):
+    for path, name, link in read.find_dangling_links(readable, vault):
         problem = f"links to {link} in `{name}`, but there is no such note"
         yield Finding(path, problem, "Correct or remove the link.", False)
-    for circle in read.circles(readable):
+    for circle in read.find_cycles(readable):
         others = "itself" if len(circle) == 1 else f"{' and '.join(circle[1:])}, in a circle"
         advice = "Remove `superseded_by` from the valid one, and `supersedes` from the others."
         yield Finding(circle[0], f"supersedes {others}: none of them is recalled", advice, False)

@@ -31,7 +31,7 @@ def test_the_higher_the_line_the_fewer_pairs_are_linked(set_up: Workspace) -> No
         values = [getattr(each, name) for each in points]
         assert values == sorted(values, reverse=True)
     assert points[0].superseded > points[0].project > points[0].chance > 0
-    assert build.LEAST in edges.LINES
+    assert build.MIN_COSINE in edges.LINES
 
 
 def test_the_share_by_chance_is_that_of_pairs_with_nothing_in_common() -> None:

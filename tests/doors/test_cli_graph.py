@@ -31,7 +31,7 @@ def vault(run: Run) -> list[str]:
 def test_rebuild_counts_what_it_made(run: Run) -> None:
     done = run("graph", "rebuild")
     assert done.out.splitlines() == [
-        "1 edges between 3 memories, found by words alone (links, and rare keys and paths that two share): "
+        "1 edges between 3 memories, found by words only (links, and rare keys or paths in common): "
         "MEMEM_ENCODER is none.",
         "depends_on\t1",
     ]
@@ -60,7 +60,7 @@ def test_stats_are_a_table_and_json(run: Run) -> None:
     rows = dict(line.split("\t") for line in run("graph", "stats").out.splitlines())
     assert rows["edges"] == "1 (depends_on 1)"
     assert rows["orphans"] == "1"
-    assert rows["compared by"].startswith("words alone")
+    assert rows["compared by"].startswith("words only")
     assert run("graph", "stats", "--json").data["clusters"] == 1
 
 
@@ -91,7 +91,7 @@ def test_reindex_makes_the_graph_anew_too(run: Run) -> None:
     before = run("graph", "stats", "--json").data
     run("reindex")
     with closing(open_workspace(actor="test")) as ws:
-        assert len(read.edges(ws)) == before["edges"] == 1
+        assert len(read.list_edges(ws)) == before["edges"] == 1
 
 
 def test_without_a_memory_of_that_id_it_says_so(run: Run, vault: list[str]) -> None:

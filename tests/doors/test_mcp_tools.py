@@ -18,7 +18,7 @@ from memem.notes import write
 from memem.search import find
 from memem.search.refresh import RESCAN_SECONDS
 from memem.search.transcripts import sessions as transcripts_search
-from memem.search.transcripts.sessions import Beside, Said
+from memem.search.transcripts.sessions import TurnContext, TurnHit
 from memem.workspace import Workspace
 from tests.fakes import SteppingClock
 
@@ -480,7 +480,7 @@ def test_an_audit_tells_numbers_flaws_and_what_mends_them(ws: Workspace, ask: As
     for number in range(1, 4):
         keep(ws, number, f"Statement {number}, see [[nowhere]].", title=f"Note\n# {number}")
     told = ask("memory_graph_audit", limit=2).splitlines()
-    assert told[0].startswith("0 edges between 3 memories, found by words alone (links,")
+    assert told[0].startswith("0 edges between 3 memories, found by words only (links,")
     assert told[1] == "Out of order: orphan 3, dead_link 3, hub 0, stale_edge 0."
     assert told[2].startswith("- orphan 00000001 **Note # 1** no edge leads to it or away from it. Link it in Obsidian")
     assert told[4] == "(1 more.)"
@@ -505,18 +505,18 @@ def test_a_rebuild_counts_the_edges(ws: Workspace, ask: Ask) -> None:
 
 
 def test_turns_are_shown_quoted_with_what_was_said_around_them(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = Said(
+    found = TurnHit(
         session="s9",
         time="2026-03-01T09:00:00Z",
         role="human",
         project="shop",
         text="No, use pnpm.\n# Heading",
         score=1.0,
-        before=Beside("assistant", "2026-03-01T08:59:00Z", "Shall I use npm?"),
+        before=TurnContext("assistant", "2026-03-01T08:59:00Z", "Shall I use npm?"),
     )
     asked: list[tuple[str, int, str | None]] = []
 
-    def search(_: Workspace, query: str, *, limit: int, project: str | None) -> list[Said]:
+    def search(_: Workspace, query: str, *, limit: int, project: str | None) -> list[TurnHit]:
         asked.append((query, limit, project))
         return [found] if query == "pnpm" else []
 

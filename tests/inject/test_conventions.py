@@ -79,7 +79,7 @@ def generated(number: int, before: Sequence[str]) -> Memory:
 
 def violations(ws: Workspace) -> list[str]:
     """What is wrong in any file of memem's that a person sees."""
-    names = VaultNames(read.link_names(ws.settings.vault))
+    names = VaultNames(read.list_files(ws.settings.vault))
     found = []
     for path in sorted(ws.store.paths.ours.rglob("*.md")):
         if ".forgotten" not in path.parts:

@@ -42,7 +42,7 @@ def after_first_session(monkeypatch: pytest.MonkeyPatch, change: Callable[[], ob
 def indexed(ws: Workspace) -> int:
     index = TurnIndex(ws.home.turns_file)
     try:
-        return len(index.readings())
+        return len(index.list_sessions())
     finally:
         index.close()
 

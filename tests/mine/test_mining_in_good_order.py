@@ -168,7 +168,7 @@ def test_a_refusal_is_told(ws: Workspace, session: Transcript, tmp_path: Path) -
     session.cwd = str(tmp_path / "shop")
     session.tells("one")
     mined = schedule.mine_file(ws, session.path)
-    assert (mined.outcome, mined.detail) == ("refused", f"{tmp_path / 'shop'} is not to be mined (.memem.toml).")
+    assert (mined.outcome, mined.detail) == ("refused", f"{tmp_path / 'shop'} opts out of mining (.memem.toml).")
 
 
 def test_a_file_that_is_no_transcript_is_told(ws: Workspace, tmp_path: Path) -> None:

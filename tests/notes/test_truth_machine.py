@@ -602,7 +602,7 @@ class Home(RuleBasedStateMachine):
     def _links_lead_somewhere(self) -> None:
         readable = {path: note.memory for path, note in self.notes.items()}
         known = {identity[:8] for identity in self.order} | self.stems
-        for path, name, link in read.dangling(readable, self.root / "vault"):
+        for path, name, link in read.find_dangling_links(readable, self.root / "vault"):
             target = link_target(link)
             assert known & {target, target.rpartition("-")[2]}, f"{path} links by {name} to {link}, which never was"
         for note in self.notes.values():

@@ -258,7 +258,7 @@ def by_settings_of_a_project(place: Place) -> None:
     session.human(f"FACT-one: {PLAIN}.\n{AT_LENGTH}")
     cli.main(["mine", "--session", str(session.path)])
     schedule.mine_in_background(place.ws, session.path)
-    sessions.follow(place.ws, session.path, everything=True)
+    sessions.index_quietly(place.ws, session.path, everything=True)
     hook(place, "UserPromptSubmit", cwd=str(folder), prompt="when is staging restarted?")
 
 

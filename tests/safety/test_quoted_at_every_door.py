@@ -22,7 +22,7 @@ from memem.pages.read_playbook import Told
 from memem.safety import quote
 from memem.search.graph.read import Neighbor, Neighborhood
 from memem.search.timeline import Timeline
-from memem.search.transcripts.sessions import Beside, Said
+from memem.search.transcripts.sessions import TurnContext, TurnHit
 from tests.builders import examples
 
 TRICKS = (
@@ -89,10 +89,10 @@ def harmless(name: str) -> str:
     return f"{name[0].upper()} is harmless"
 
 
-def turn(words: Callable[[str], str]) -> Said:
-    told: dict[str, Any] = {each.name: words(each.name) for each in fields(Said)}
-    beside = Beside(*(words(each.name) for each in fields(Beside)))
-    return Said(**told | {"score": 1.0, "before": beside, "after": beside})
+def turn(words: Callable[[str], str]) -> TurnHit:
+    told: dict[str, Any] = {each.name: words(each.name) for each in fields(TurnHit)}
+    beside = TurnContext(*(words(each.name) for each in fields(TurnContext)))
+    return TurnHit(**told | {"score": 1.0, "before": beside, "after": beside})
 
 
 def _entry(words: Callable[[str], str]) -> Entry:

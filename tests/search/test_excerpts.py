@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memem.search.query import Term
-from memem.search.transcripts.turns import CUT, beginning, excerpt
+from memem.search.transcripts.turns import ELLIPSIS, beginning, excerpt
 
 FILLER = "Nothing of interest is said here, and at some length. " * 40
 
@@ -22,8 +22,8 @@ def test_a_short_text_is_shown_whole() -> None:
 def test_a_long_text_is_shown_around_what_was_asked_for() -> None:
     shown = found(f"{FILLER} The pool is restarted by hand. {FILLER}", "pool")
     assert "The pool is restarted by hand." in shown
-    assert shown.startswith(f"{CUT}")
-    assert shown.endswith(f"{CUT}")
+    assert shown.startswith(f"{ELLIPSIS}")
+    assert shown.endswith(f"{ELLIPSIS}")
 
 
 def test_what_stands_at_the_end_is_shown_with_what_leads_to_it() -> None:
@@ -66,12 +66,13 @@ def test_a_part_of_another_word_is_not_taken_for_the_word() -> None:
 @given(st.text(max_size=1_000), st.lists(st.text(min_size=1, max_size=6), max_size=4), st.integers(150, 400))
 def test_it_is_a_part_of_the_text_and_never_longer_than_agreed(text: str, terms: list[str], length: int) -> None:
     shown = found(text, *dict.fromkeys(terms), length=length)
-    assert len(shown) <= length + 2 * len(CUT)
-    assert shown.removeprefix(CUT).removesuffix(CUT) in text
+    assert len(shown) <= length + 2 * len(ELLIPSIS)
+    assert shown.removeprefix(ELLIPSIS).removesuffix(ELLIPSIS) in text
 
 
 @pytest.mark.parametrize(
-    ("text", "shown"), [("as it is", "as it is"), ("two\n lines", "two lines"), ("much too long", f"much too{CUT}")]
+    ("text", "shown"),
+    [("as it is", "as it is"), ("two\n lines", "two lines"), ("much too long", f"much too{ELLIPSIS}")],
 )
 def test_the_beginning_of_a_text_is_one_line(text: str, shown: str) -> None:
     assert beginning(text, 10) == shown

@@ -96,7 +96,7 @@ def recalled(ws: Workspace) -> list[list[tuple[str, float]]]:
 
 def woven(ws: Workspace) -> list[Edge]:
     build.rebuild(ws)
-    return read.edges(ws)
+    return read.list_edges(ws)
 
 
 def spans(ws: Workspace) -> dict[str, object]:

@@ -93,7 +93,7 @@ def test_what_was_compared_before_it_went_out_of_force_wants_a_rebuild(
     old, other = keep_note(ws, 1), keep_note(ws, 2)
     build.rebuild(ws)
     ws.index.edges.replace([Edge(old.id, other.id, "same_topic", 0.6, "meaning")], {})
-    monkeypatch.setattr(build, "MOST_AT_ONCE", 0)
+    monkeypatch.setattr(build, "MAX_INTERACTIVE_NOTES", 0)
     write.edit(ws, old.id, status="deprecated")
     (flaw,) = flaws(ws, "stale_edge")
     assert (flaw.id, flaw.fix) == (old.id, "`memem graph rebuild` makes the graph anew.")
@@ -110,7 +110,7 @@ def test_the_counts_name_every_kind_of_flaw_and_the_numbers_come_along(ws: Works
     keep_note(ws, 1, related=(GONE,))
     found = graph_audit.audit(ws)
     assert found.counts == {"orphan": 1, "dead_link": 1, "hub": 0, "stale_edge": 0}
-    assert found.stats == read.stats(ws)
+    assert found.stats == read.compute_stats(ws)
     assert (found.mended, found.batch) == ((), "")
 
 

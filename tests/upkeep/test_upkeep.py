@@ -457,7 +457,7 @@ def test_the_graph_follows_the_notes(ws: Workspace) -> None:
     one = save.save(ws, "Tokens are signed with RS256.")
     (ws.store.paths.memories / "mine.md").write_text(f"This depends on [[{Path(one.path).stem}]].")
     session_start.after_session_start(ws)
-    assert [edge.kind for edge in read.edges(ws)] == ["depends_on"]
+    assert [edge.kind for edge in read.list_edges(ws)] == ["depends_on"]
     assert not read.is_behind(ws)
 
 

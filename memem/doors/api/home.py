@@ -31,7 +31,7 @@ from memem.search.graph import build, read
 from memem.search.graph.read import Neighborhood
 from memem.search.timeline import Timeline, timeline
 from memem.search.transcripts import sessions
-from memem.search.transcripts.sessions import Said
+from memem.search.transcripts.sessions import TurnHit
 from memem.upkeep import purge as upkeep_purge
 from memem.upkeep.purge import Purged
 from memem.workspace import open_workspace
@@ -44,7 +44,7 @@ Resolution: TypeAlias = Literal["keep", "both"]
 Entries: TypeAlias = list[Entry]  # aliases, since the method `list` hides the type in the class
 Conflicts: TypeAlias = list[Conflict]
 Proposals: TypeAlias = list[Proposal]
-Turns: TypeAlias = list[Said]
+Turns: TypeAlias = list[TurnHit]
 
 ENCODE_AT_SEARCH = 128  # passages encoded before a search, about two seconds' work; more are left to the background
 
@@ -260,8 +260,8 @@ class MemoryHome(Upkeep):
         """Show the memories up to `depth` steps away in the graph, closest first."""
         check_texts(id=id)
         self._refresh()
-        build.look_at_graph(self._ws)
-        return read.neighbors(self._ws, id, depth=depth, limit=limit)
+        build.refresh_graph(self._ws)
+        return read.find_neighbors(self._ws, id, depth=depth, limit=limit)
 
 
 def open_home(home: str | Path | None = None, vault: str | Path | None = None) -> MemoryHome:

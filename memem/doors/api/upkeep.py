@@ -75,7 +75,7 @@ class Upkeep:
     def reindex(self) -> Refreshed:
         """Rebuild the index from the notes; vectors of unchanged text are kept."""
         report = rebuild.rebuild(self._ws)
-        build.follow_notes(self._ws)
+        build.refresh_in_background(self._ws)
         return report
 
     def encode(self, progress: Callable[[int, int], object] = lambda *_: None) -> EncodeReport:

@@ -158,8 +158,8 @@ def memory_timeline(here: Here, *, memory_id: str, scope_id: str = "") -> str:
 
 def memory_graph_neighbors(here: Here, *, memory_id: str, depth: int = 1, limit: int = 10) -> str:
     refresh.refresh_if_due(here.ws)
-    build.look_at_graph(here.ws)
-    found = read.neighbors(here.ws, memory_id, depth=depth, limit=limit)
+    build.refresh_graph(here.ws)
+    found = read.find_neighbors(here.ws, memory_id, depth=depth, limit=limit)
     text, count = answers.neighborhood(found)
     return _joined(QUOTED, _shown(here, (found.entry, *found.neighbors), text, count))
 

@@ -1,6 +1,6 @@
-"""The edges between memories, in the index file: derived from notes and vectors, so they can be made anew at any time.
+"""The table of edges in the index file, derived from notes and vectors.
 
-An edge names two memories by their ids. It outlives a change of their notes, and goes when one of them goes.
+An edge names two memories by id; it survives changes of their notes, and is deleted with either of them.
 """
 
 import sqlite3
@@ -11,8 +11,7 @@ from memem.core import sqlite
 from memem.core.memory import CONTRADICTS, STATED, SUPERSEDES, Edge
 from memem.search.database import guarded
 
-BUILT_FOR, BUILT_AT, BUILT_BY = "graph_for", "graph_at", "graph_by"
-"""What the edges were last made from as a whole, when, and by what."""
+BUILT_FOR, BUILT_AT, BUILT_BY = "graph_for", "graph_at", "graph_by"  # keys of the index's meta table
 
 
 def create_table(connection: sqlite3.Connection) -> None:
@@ -25,21 +24,19 @@ def create_table(connection: sqlite3.Connection) -> None:
 
 
 class EdgeRows:
-    """The edges' table in the index file."""
-
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
         self.path = path
         self._connection = connection
 
     @guarded
     def all(self) -> list[Edge]:
-        """Every edge, the strongest first."""
+        """All edges, strongest first."""
         query = f"SELECT {_COLUMNS} FROM edges ORDER BY score DESC, source, target, kind"  # noqa: S608 - fixed
         return [Edge(*row) for row in self._connection.execute(query)]
 
     @guarded
     def of(self, ids: Sequence[str]) -> list[Edge]:
-        """The edges that begin or end at one of these memories, the strongest first."""
+        """The edges from or to these memories, strongest first."""
         found: dict[tuple[str, str, str], Edge] = {}
         for marks, some in sqlite.among(ids):
             for end in ("source", "target"):
@@ -49,8 +46,8 @@ class EdgeRows:
         return sorted(found.values(), key=lambda edge: (-edge.score, edge.source, edge.target, edge.kind))
 
     @guarded
-    def strong(self, ids: Sequence[str], least: float) -> frozenset[tuple[str, str]]:
-        """Which of these memories belong together: pairs, the lesser id first. What ends another is no such edge."""
+    def list_strong_pairs(self, ids: Sequence[str], least: float) -> frozenset[tuple[str, str]]:
+        """Pairs of these memories, lower id first, with an edge of at least this score that ends neither."""
         among = set(ids)
         pairs: set[tuple[str, str]] = set()
         for marks, some in sqlite.among(ids):
@@ -60,11 +57,8 @@ class EdgeRows:
         return frozenset(pairs)
 
     @guarded
-    def restate(self, identity: str, edges: Iterable[Edge]) -> None:
-        """These are all the edges now that are stated between a memory and others, whichever of them states it.
-
-        What was found by comparing two gives way to what is stated of them.
-        """
+    def replace_stated(self, identity: str, edges: Iterable[Edge]) -> None:
+        """Replace the edges stated between a memory and others; they replace edges from comparing the same two."""
         stated = list(edges)
         ends = [(each.source, each.target, each.target, each.source) for each in stated]
         with sqlite.transaction(self._connection):
@@ -75,20 +69,20 @@ class EdgeRows:
             self._add(stated)
 
     @guarded
-    def ids(self) -> dict[int, str]:
-        """The ids of all memories that can be found, by the numbers of their rows, by the paths of their notes."""
+    def ids_by_row(self) -> dict[int, str]:
+        """The ids of all readable memories by row number, in order of path."""
         query = "SELECT row, id FROM notes WHERE problem IS NULL AND status <> 'quarantined' ORDER BY path"
         return dict(self._connection.execute(query).fetchall())
 
     def drop(self, ids: Collection[str]) -> None:
-        """Within a transaction: the edges of memories that are in no note any more."""
+        """Within a transaction: delete the edges of memories whose notes are gone."""
         for identity in filter(None, ids):
             if not self._connection.execute("SELECT 1 FROM notes WHERE id = ? LIMIT 1", (identity,)).fetchone():
                 self._connection.execute("DELETE FROM edges WHERE source = ? OR target = ?", (identity, identity))
 
     @guarded
     def replace(self, edges: Iterable[Edge], built: Mapping[str, str]) -> None:
-        """These are all the edges now, as far as their memories are still there."""
+        """Replace all edges, leaving out memories that are gone."""
         with sqlite.transaction(self._connection):
             self._connection.execute("DELETE FROM edges")
             self._add(edges)
@@ -98,8 +92,8 @@ class EdgeRows:
 
     @guarded
     def version(self) -> str:
-        """Names what the notes say: it is another one as soon as a note comes, goes or changes."""
-        query = """SELECT (SELECT ifnull(max(seq), 0) FROM sqlite_sequence WHERE name = 'notes'), count(*) FROM notes"""
+        """A version that changes with every note that is added, changed or removed."""
+        query = "SELECT (SELECT ifnull(max(seq), 0) FROM sqlite_sequence WHERE name = 'notes'), count(*) FROM notes"
         last, count = self._connection.execute(query).fetchone()
         return f"{last}/{count}"
 

@@ -1,8 +1,8 @@
-"""How edges come about: links that notes state, keys and paths that they share, and which of many links are kept."""
+"""Rules for edges: links stated in notes, keys and paths that notes share, and which of many links stay."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import combinations
 
 from memem.core.memory import (
@@ -20,11 +20,13 @@ from memem.core.memory import (
     link_target,
 )
 
-SCORES = {LINK: 1.0, RECONCILED: 0.9}
-"""How strong a link is that says no more than that two belong together; what says more is certain."""
+Pair = tuple[int, int, float]  # two places and the strength of the link between them
+
+SCORES = {LINK: 1.0, RECONCILED: 0.9}  # of a link that only says that two memories belong together
+MAX_SHARERS = 4  # a key or path of more notes says little about any two of them
 _CODE = re.compile(r"(```|~~~).*?(?:\1|\Z)|`[^`\n]+`", re.DOTALL)
 _WIKILINK = re.compile(r"\[\[([^\[\]\n]+)\]\]")
-_BORDER = re.compile(r"(?<=[.!?。！？])\s+|[;\n]")
+_SENTENCE_END = re.compile(r"(?<=[.!?。！？])\s+|[;\n]")
 _CUE = re.compile(
     r"""\b(?: (?P<depends>depend(?:s|ed|ing)?\ (?:up)?on|requires?|requiring|buil(?:ds?|t|ding)\ (?:up)?on)
             | (?P<needed>(?:required|needed)\ by)
@@ -32,19 +34,19 @@ _CUE = re.compile(
             | (?P<supported>(?:supported|confirmed)\ by) )\b""",
     re.VERBOSE | re.IGNORECASE,
 )
-_MEANT = {
+_CUE_KINDS = {
     "depends": (DEPENDS_ON, False),
     "needed": (DEPENDS_ON, True),
     "supports": (SUPPORTS, False),
     "supported": (SUPPORTS, True),
 }
-_DENIED = re.compile(r"(?:\b(?:not|never|no longer|nothing|neither)|n['’]t)\b[^,]{0,20}$", re.IGNORECASE)
+_NEGATION = re.compile(r"(?:\b(?:not|never|no longer|nothing|neither)|n['’]t)\b[^,]{0,20}$", re.IGNORECASE)
 _THIS = re.compile(r"\s+(?:this|it)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class StatedLink:
-    """A link, and what it makes of the two memories. With `back`, the edge leads from the other one to this."""
+    """A link in a note and the edge it makes; with `back`, the edge leads from the other memory to this one."""
 
     link: str
     kind: str
@@ -53,8 +55,7 @@ class StatedLink:
     back: bool = False
 
 
-def stated_links(memory: Memory) -> Iterator[StatedLink]:
-    """Everything that a memory says of others."""
+def list_stated_links(memory: Memory) -> Iterator[StatedLink]:
     origin = RECONCILED if memory.author == "model" else LINK
     for link in memory.related:
         yield StatedLink(link, SAME_TOPIC, origin, SCORES[origin])
@@ -64,53 +65,42 @@ def stated_links(memory: Memory) -> Iterator[StatedLink]:
         yield StatedLink(memory.supersedes, SUPERSEDES, origin, 1.0)
     if memory.superseded_by:
         yield StatedLink(memory.superseded_by, SUPERSEDES, origin, 1.0, back=True)
-    for link, before, after in in_sentences(memory.body):
-        kind, back = _kind(before, after)
+    for link, before, after in find_body_links(memory.body):
+        kind, back = _infer_kind(before, after)
         yield StatedLink(link, kind, LINK, SCORES[LINK], back)
 
 
-def in_sentences(body: str) -> Iterator[tuple[str, str, str]]:
-    """The links of a statement, each with what stands before and after it in its sentence. Code holds no links."""
+def find_body_links(body: str) -> Iterator[tuple[str, str, str]]:
+    """The links of a statement outside code, each with the text before and after it in its sentence."""
     if "[[" not in body:
         return
     text = _CODE.sub(lambda code: " " * len(code.group()), body)
-    for found in _WIKILINK.finditer(text):
-        if link_target(found.group()):
-            before = _BORDER.split(text[: found.start()])[-1]
-            yield found.group(), before, _BORDER.split(text[found.end() :], maxsplit=1)[0]
+    for match in _WIKILINK.finditer(text):
+        if link_target(match.group()):
+            before = _SENTENCE_END.split(text[: match.start()])[-1]
+            yield match.group(), before, _SENTENCE_END.split(text[match.end() :], maxsplit=1)[0]
 
 
-def _kind(before: str, after: str) -> tuple[str, bool]:
-    """By the last such word before the link: "it depends on [[x]]". One behind it counts if this memory is what it is
-    about: "[[x]] depends on this"."""
-    cues = list(_CUE.finditer(before))
-    if cues:
-        cue = cues[-1]
-        kind, back = _MEANT[str(cue.lastgroup)]
-        return (SAME_TOPIC, False) if _DENIED.search(before[: cue.start()]) else (kind, back)
-    behind = _CUE.search(after)
-    if behind and _THIS.match(after, behind.end()) and not _DENIED.search(after[: behind.start()]):
-        kind, back = _MEANT[str(behind.lastgroup)]
+def _infer_kind(before: str, after: str) -> tuple[str, bool]:
+    """The kind by the last cue before the link ("depends on [[x]]"), or one after it ("[[x]] depends on this")."""
+    if cues := list(_CUE.finditer(before)):
+        is_negated = _NEGATION.search(before[: cues[-1].start()])
+        return (SAME_TOPIC, False) if is_negated else _CUE_KINDS[str(cues[-1].lastgroup)]
+    cue = _CUE.search(after)
+    if cue and _THIS.match(after, cue.end()) and not _NEGATION.search(after[: cue.start()]):
+        kind, back = _CUE_KINDS[str(cue.lastgroup)]
         return kind, not back
     return SAME_TOPIC, False
 
 
-Pair = tuple[int, int, float]
-"""Two places, and how strong the link between them is."""
-
-
-@dataclass
 class Clusters:
-    """Which places are connected so far."""
+    """Connected places (union-find)."""
 
-    size: int
-    _parents: list[int] = field(init=False)
-
-    def __post_init__(self) -> None:
-        self._parents = list(range(self.size))
+    def __init__(self, size: int) -> None:
+        self._parents = list(range(size))
 
     def of(self, place: int) -> int:
-        """The place that stands for the cluster."""
+        """The place that represents the cluster."""
         parents = self._parents
         while parents[place] != place:
             parents[place] = parents[parents[place]]
@@ -118,62 +108,49 @@ class Clusters:
         return place
 
     def join(self, one: int, other: int) -> bool:
-        """Make one cluster of two; False when they were one already."""
+        """Merge two clusters; False when they are one already."""
         first, second = self.of(one), self.of(other)
         self._parents[max(first, second)] = min(first, second)
         return first != second
 
     def all(self) -> list[int]:
-        """The cluster of each place."""
-        return [self.of(place) for place in range(self.size)]
+        return [self.of(place) for place in range(len(self._parents))]
 
 
-def forest(pairs: Iterable[Pair], clusters: Clusters) -> list[Pair]:
-    """Those of the pairs, which come the strongest first, that connect what was not connected."""
+def build_forest(pairs: Iterable[Pair], clusters: Clusters) -> list[Pair]:
+    """The pairs, strongest first, that connect two clusters."""
     return [pair for pair in pairs if clusters.join(pair[0], pair[1])]
 
 
-def filled(kept: Sequence[Pair], others: Iterable[Pair], degrees: list[int], most: int) -> Iterator[Pair]:
-    """What is kept, and those of the others, the strongest first, that give neither end more than `most` links.
-
-    `degrees` says how many each place has, and is brought up to date.
-    """
-    for one, other, _ in kept:
+def fill_degrees(forest: Sequence[Pair], pairs: Iterable[Pair], degrees: list[int], max_degree: int) -> Iterator[Pair]:
+    """The forest, then the strongest pairs whose ends both have fewer than `max_degree` links; updates `degrees`."""
+    for one, other, _ in forest:
         degrees[one] += 1
         degrees[other] += 1
-    yield from kept
-    there = {(one, other) for one, other, _ in kept}
-    for pair in others:
+    yield from forest
+    linked = {(one, other) for one, other, _ in forest}
+    for pair in pairs:
         one, other, _ = pair
-        if degrees[one] < most and degrees[other] < most and (one, other) not in there:
+        if degrees[one] < max_degree and degrees[other] < max_degree and (one, other) not in linked:
             degrees[one] += 1
             degrees[other] += 1
             yield pair
 
 
-RARE_KEY = 4
-"""A key or pattern that more notes hold says little about any two of them."""
-
-
-def shared_edges(memories: Sequence[Memory]) -> Iterator[tuple[int, int, float, str]]:
-    """Pairs of one project, or of one and none in particular, by their places, the strongest first: how strong, by
-    what. Each pair once."""
-    holders: dict[tuple[str, str], list[int]] = {}
+def find_shared_edges(memories: Sequence[Memory]) -> Iterator[tuple[int, int, float, str]]:
+    """Pairs of places that share a rare key or path, within a project or with `general`: score and origin."""
+    sharers: dict[tuple[str, str], list[int]] = {}
     for place, memory in enumerate(memories):
         for origin, words in ((KEY, memory.keys), (PATH, memory.paths)):
             for word in dict.fromkeys(word.strip().casefold() for word in words):
-                holders.setdefault((origin, word), []).append(place)
-    found: dict[tuple[int, int], tuple[float, str]] = {}
-    for (origin, _), places in holders.items():
-        if 2 <= len(places) <= RARE_KEY:
+                sharers.setdefault((origin, word), []).append(place)
+    best: dict[tuple[int, int], tuple[float, str]] = {}
+    for (origin, _), places in sharers.items():
+        if 2 <= len(places) <= MAX_SHARERS:
             score = round(0.4 + 0.4 / (len(places) - 1), 4)
             for pair in combinations(places, 2):
-                if _may_meet(memories, *pair):
-                    found[pair] = max(found.get(pair, (0.0, "")), (score, origin))
-    ordered = sorted(found.items(), key=lambda item: (-item[1][0], item[0]))
+                projects = {memories[place].project for place in pair}
+                if len(projects) == 1 or GENERAL in projects:
+                    best[pair] = max(best.get(pair, (0.0, "")), (score, origin))
+    ordered = sorted(best.items(), key=lambda item: (-item[1][0], item[0]))
     return ((*pair, score, origin) for pair, (score, origin) in ordered)
-
-
-def _may_meet(memories: Sequence[Memory], one: int, other: int) -> bool:
-    projects = {memories[one].project, memories[other].project}
-    return len(projects) == 1 or GENERAL in projects

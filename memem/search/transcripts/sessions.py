@@ -1,6 +1,6 @@
-"""Find what was said in sessions: full text over their turns, kept as far as mining may read them.
+"""Search what was said in sessions: full text over the turns that mining may read.
 
-It is for those who ask: nothing of it is ever put before Claude unasked, or mined.
+Only for those who ask: none of it is injected unasked or mined.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import datetime
-from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, TypeVar
 
@@ -21,8 +20,8 @@ from memem.core.errors import IndexDamaged, InputError, MememError
 from memem.core.project import normalise
 from memem.safety.gate import clean_line, clean_text
 from memem.search.query import SearchMatches
-from memem.search.transcripts.readable import OwnCall, Projects, conversation, cut, is_before
-from memem.search.transcripts.turns import Match, Spoken, TurnIndex, beginning, excerpt
+from memem.search.transcripts.readable import OwnCall, Projects, is_before, read_conversation, shorten_turn
+from memem.search.transcripts.turns import IndexedTurn, TurnIndex, TurnMatch, beginning, excerpt
 from memem.state.consent import opted_in
 from memem.transcript import session
 from memem.transcript.session import find_sessions
@@ -31,26 +30,19 @@ from memem.transcript.turns import TranscriptLine
 if TYPE_CHECKING:
     from memem.workspace import Workspace
 
-
-EXCERPT, SHORT = 600, 200
-"""Characters of a turn that is found, and of what was said before and after it."""
-MOST_FOUND = 100
-MAX_QUERY_CHARS = 8_000
-BATCH = 500
-"""Turns that are kept at once: others who write wait no longer than that takes."""
-SWEEP_SECONDS = 20.0
-"""How long a sweep reads sessions that are behind. It reads some 20 MB a second; the rest is the next one's."""
-FIRST_SECONDS = 5.0
-"""How long somebody who asks waits for an index that was deleted, or never made."""
+EXCERPT_CHARS, CONTEXT_CHARS = 600, 200
+MAX_HITS, MAX_QUERY_CHARS = 100, 8_000
+BATCH_TURNS = 500  # stored in one transaction, so that other writers wait no longer than that
+SWEEP_SECONDS = 20.0  # about 20 MB a second are read; the rest is left to the next sweep
+FIRST_SEARCH_SECONDS = 5.0  # how long a search waits for a missing index to be filled
 
 Result = TypeVar("Result")
-_TROUBLE = (MememError, OSError, ValueError)
-"""What a session, its project's settings or the disk may do to whoever reads it."""
+_READ_ERRORS = (MememError, OSError, ValueError)
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
-    """What was said just before or after a turn that was found: its beginning."""
+class TurnContext:
+    """The beginning of the turn before or after a hit."""
 
     role: str
     time: str
@@ -58,10 +50,10 @@ class Beside:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """A turn that was found: the part of it that answers, and what was said around it.
+class TurnHit:
+    """The part of a turn that matches, and its context; `score` is relative to the best hit.
 
-    `score` is relative to the best one's. `transcript` is the path of the session's file, empty once that is gone.
+    `transcript` is the path of the session's file, empty once that is gone.
     """
 
     session: str
@@ -71,75 +63,69 @@ class Said:
     text: str
     score: float
     transcript: str = ""
-    before: Beside | None = None
-    after: Beside | None = None
+    before: TurnContext | None = None
+    after: TurnContext | None = None
 
 
-def search(ws: Workspace, query: str, *, limit: int = 10, project: str | None = None) -> list[Said]:
-    """The turns that answer a query best. Raises InputError when sessions are not indexed."""
+def search(ws: Workspace, query: str, *, limit: int = 10, project: str | None = None) -> list[TurnHit]:
+    """The turns that match a query best. Raises InputError when sessions are not indexed."""
     if not ws.settings.index_transcripts:
-        raise InputError(
-            "What was said in sessions is not indexed. `memem config index_transcripts true` changes that."
-        )
+        raise InputError("Sessions are not indexed. `memem config index_transcripts true` changes that.")
     since = opted_in(ws)
     if since is None:
         raise InputError(
-            "What was said in sessions is not indexed, since mining is off. `memem mining on` switches it on:"
-            " what is said from then on can be found."
+            "Sessions are not indexed since mining is off. `memem mining on` switches it on; later turns can be found."
         )
     if not query.strip():
-        raise InputError("There is nothing to search for: the query is empty.")
-    if not 1 <= limit <= MOST_FOUND:
-        raise InputError(f"The limit is a number from 1 to {MOST_FOUND}.")
+        raise InputError("The query is empty. Give at least one word to search for.")
+    if not 1 <= limit <= MAX_HITS:
+        raise InputError(f"The limit must be a number from 1 to {MAX_HITS}.")
     name = None if project is None else normalise(project)
 
-    def asked(index: TurnIndex) -> list[Said]:
+    def search_index(index: TurnIndex) -> list[TurnHit]:
         if not index.count():
-            _catch_up(ws, index, since, FIRST_SECONDS)
+            _catch_up(ws, index, since, FIRST_SEARCH_SECONDS)
         answer, matches = index.search(query[:MAX_QUERY_CHARS], limit, name)
         rarity = SearchMatches((), answer.frequencies, answer.notes)
         weights = {term: rarity.weight(term) for term in answer.terms}
         best = max((match.bm25 for match in matches), default=0.0)
-        return [_said(match, excerpt(match.turn.text, weights, EXCERPT), best) for match in matches]
+        return [_make_hit(match, excerpt(match.turn.text, weights, EXCERPT_CHARS), best) for match in matches]
 
-    return _using(ws, asked)
+    return _use_index(ws, search_index)
 
 
 def index_session(ws: Workspace, path: Path, *, everything: bool = False, again: bool = False) -> int:
-    """Take in what is new in a session, as far as mining may read it; how many turns that were.
+    """Index the new turns of a session that mining may read; return how many.
 
-    `everything`: also what was said before the opt-in, because a person has the whole session mined. `again`: also what
-    was left out before, since it may be read by now.
+    `everything` includes turns before the opt-in, for a session a person has mined as a whole; `again` includes turns
+    that were left out before, since they may be readable by now.
     """
-    since = _allowed_since(ws)
+    since = _get_start(ws)
     if since is None:
         return 0
-    return _using(ws, lambda index: _Indexing(ws, index, None if everything else since).run(path, again=again))
+    return _use_index(ws, lambda index: _Indexing(ws, index, None if everything else since).run(path, again=again))
 
 
-def follow(ws: Workspace, path: Path, *, everything: bool, again: bool = False) -> None:
-    """The same for a miner, who has nothing to fear from what goes wrong here: it is in the log."""
+def index_quietly(ws: Workspace, path: Path, *, everything: bool, again: bool = False) -> None:
+    """Index a session for a miner: failures go to the log."""
     try:
         index_session(ws, path, everything=everything, again=again)
-    except _TROUBLE as problem:
-        _note(ws, path.stem, problem)
+    except _READ_ERRORS as problem:
+        _log(ws, path.stem, problem)
 
 
-def index_behind(ws: Workspace, seconds: float = SWEEP_SECONDS) -> int:
-    """For a sweep: take in the sessions that have something new, the last written first, until the time is up.
-
-    Returns how many turns that were. What goes wrong is in the log.
-    """
+def index_pending(ws: Workspace, seconds: float = SWEEP_SECONDS) -> int:
+    """Index sessions with new turns, latest first, until the time is up; failures go to the log."""
     try:
-        since = _allowed_since(ws)
-        return _using(ws, lambda index: _catch_up(ws, index, since, seconds)) if since else 0
-    except _TROUBLE as problem:
-        _note(ws, "sessions", problem)
+        since = _get_start(ws)
+        return _use_index(ws, lambda index: _catch_up(ws, index, since, seconds)) if since else 0
+    except _READ_ERRORS as problem:
+        _log(ws, "sessions", problem)
         return 0
 
 
 class _Indexing:
-    """Reads sessions into the index. What was said before `since` is passed over, unless it is mined."""
+    """Reads sessions into the index, without turns before `since` unless they were mined."""
 
     def __init__(self, ws: Workspace, index: TurnIndex, since: datetime | None) -> None:
         self._ws = ws
@@ -149,57 +135,57 @@ class _Indexing:
         self._purged = ws.tombstones.load().purged_turns
 
     def run(self, path: Path, *, again: bool = False) -> int:
-        """How many turns of a session are new to the index."""
         with safe_open.open_plain(path) as file:
             status = os.fstat(file.fileno())
-            known = self._index.reading(path.stem) or ReadSession(path.stem, str(path))
-            again = (again or self._since is None) and not known.whole
-            if _is_read(known, status) and not again:
+            progress = self._index.get_session(path.stem) or ReadSession(path.stem, str(path))
+            again = (again or self._since is None) and not progress.whole
+            if _is_read(progress, status) and not again:
                 return 0
-            start = 0 if again else session.start_of(file, known.cursor)
-            known = replace(known, path=str(path), whole=known.whole or not start)
-            return self._read(file, start, replace(known, size=-1), status)
+            start = 0 if again else session.start_of(file, progress.cursor)
+            progress = replace(progress, path=str(path), whole=progress.whole or not start)
+            return self._read(file, start, replace(progress, size=-1), status)
 
-    def _read(self, file: BinaryIO, start: int, known: ReadSession, status: os.stat_result) -> int:
-        """Turns are kept as they come, and count as read with the last of them."""
-        end, added, held = start, 0, dict[str, Spoken]()
+    def _read(self, file: BinaryIO, start: int, progress: ReadSession, status: os.stat_result) -> int:
+        """Store turns in batches; the session counts as read with the last of them."""
+        end, added, batch = start, 0, dict[str, IndexedTurn]()
         try:
-            for step in conversation(file, start, known.session):
+            for step in read_conversation(file, start, progress.session):
                 if step.line.turn is None:
-                    end = step.end if end else 0  # whether a call of ours begins here is yet to be seen
+                    end = step.end if end else 0  # until the first turn this may still be a call of ours
                     continue
                 end = step.end
-                turn = self._kept(step.line.turn, step.line, end)
+                turn = self._prepare(step.line.turn, step.line, end)
                 if turn is None:
-                    known = replace(known, whole=False)
+                    progress = replace(progress, whole=False)
                 else:
-                    held.setdefault(turn.uuid, turn)
-                if len(held) >= BATCH:
-                    added, held = added + self._index.add(known, held.values()), {}
+                    batch.setdefault(turn.uuid, turn)
+                if len(batch) >= BATCH_TURNS:
+                    added, batch = added + self._index.add(progress, batch.values()), {}
         except OwnCall:
             end = 0
-        read = replace(known, size=status.st_size, mtime=status.st_mtime_ns).placed(session.cursor_at(file, end))
-        return added + self._index.add(read, held.values())
+        done = replace(progress, size=status.st_size, mtime=status.st_mtime_ns).placed(session.cursor_at(file, end))
+        return added + self._index.add(done, batch.values())
 
-    def _kept(self, turn: Turn, line: TranscriptLine, position: int) -> Spoken | None:
+    def _prepare(self, turn: Turn, line: TranscriptLine, position: int) -> IndexedTurn | None:
         """The turn as it may be shown; None when it may not be read."""
-        uuid, time = _encodable(turn.uuid), line.time
+        uuid, time = _to_utf8(turn.uuid), line.time
         name = None if uuid in self._purged else self._projects.name(turn.cwd)
         is_left_out = is_before(time, self._since) or (line.is_sdk and not self._ws.settings.mine_sdk)
         if name is None or (is_left_out and not self._ws.state.sessions.is_mined(uuid)):
             return None
-        said = moment(time)
-        text = cut(clean_text(turn.text))
-        return Spoken(uuid, turn.role, _encodable(time), name, text, said.timestamp() if said else 0.0, position)
+        spoken_at = moment(time)
+        text = shorten_turn(clean_text(turn.text))
+        seconds = spoken_at.timestamp() if spoken_at else 0.0
+        return IndexedTurn(uuid, turn.role, _to_utf8(time), name, text, seconds, position)
 
 
-def _allowed_since(ws: Workspace) -> datetime | None:
-    """Since when turns may be indexed; None when none may. Asked anew: mining may be switched off during a run."""
+def _get_start(ws: Workspace) -> datetime | None:
+    """Since when turns may be indexed; None when none may. Read each time, as mining may be switched off meanwhile."""
     return opted_in(ws) if ws.settings.index_transcripts and not ws.is_a_call_of_ours else None
 
 
-def _using(ws: Workspace, work: Callable[[TurnIndex], Result]) -> Result:
-    """Work with the index. It is derived: a damaged one is set aside, and what it held is read again."""
+def _use_index(ws: Workspace, work: Callable[[TurnIndex], Result]) -> Result:
+    """Work with the index; a damaged one is set aside and rebuilt, since it is derived."""
     path = ws.home.turns_file
     try:
         with closing(TurnIndex(path)) as index:
@@ -211,57 +197,56 @@ def _using(ws: Workspace, work: Callable[[TurnIndex], Result]) -> Result:
 
 
 def _catch_up(ws: Workspace, index: TurnIndex, since: datetime, seconds: float) -> int:
-    """Read what is behind until the time is up. What is wrong with a session keeps no other from its turn."""
-    until, added = ws.ticks() + seconds, 0
+    """Read pending sessions until the time is up; a broken session does not stop the others."""
+    deadline, added = ws.ticks() + seconds, 0
     indexing = _Indexing(ws, index, since)
-    for path in _behind(ws, index, since):
-        if ws.ticks() >= until:
+    for path in _list_pending(ws, index, since):
+        if ws.ticks() >= deadline:
             break
         try:
             added += indexing.run(path)
         except IndexDamaged:
             raise
-        except _TROUBLE as problem:
-            _note(ws, path.stem, problem)
+        except _READ_ERRORS as problem:
+            _log(ws, path.stem, problem)
     return added
 
 
-def _behind(ws: Workspace, index: TurnIndex, since: datetime) -> list[Path]:
-    """Session files that were written to after the opt-in, or mined, and that are not read as they are now."""
-    readings, found = index.readings(), list[tuple[int, Path]]()
+def _list_pending(ws: Workspace, index: TurnIndex, since: datetime) -> list[Path]:
+    """Session files written after the opt-in, or mined, that changed since they were read; latest first."""
+    sessions, pending = index.list_sessions(), list[tuple[int, Path]]()
     for path in find_sessions(ws.session_folders):
         try:
             status = path.stat()
         except OSError:
-            continue  # gone meanwhile
-        known = readings.get(path.stem)
-        if known and _is_read(known, status):
+            continue  # deleted meanwhile
+        progress = sessions.get(path.stem)
+        if progress and _is_read(progress, status):
             continue
-        if status.st_mtime >= since.timestamp() or ws.state.sessions.get(_encodable(path.stem)):
-            found.append((status.st_mtime_ns, path))
-    return [path for _, path in sorted(found, key=itemgetter(0), reverse=True)]
+        if status.st_mtime >= since.timestamp() or ws.state.sessions.get(_to_utf8(path.stem)):
+            pending.append((status.st_mtime_ns, path))
+    return [path for _, path in sorted(pending, key=lambda item: item[0], reverse=True)]
 
 
-def _is_read(known: ReadSession, status: os.stat_result) -> bool:
-    return (known.size, known.mtime) == (status.st_size, status.st_mtime_ns)
+def _is_read(progress: ReadSession, status: os.stat_result) -> bool:
+    return (progress.size, progress.mtime) == (status.st_size, status.st_mtime_ns)
 
 
-def _note(ws: Workspace, what: str, problem: Exception) -> None:
-    files.append_log(ws.home.mine_log, f"{iso(ws.clock())} {what} not indexed: {clean_line(str(problem))}")
+def _log(ws: Workspace, name: str, problem: Exception) -> None:
+    files.append_log(ws.home.mine_log, f"{iso(ws.clock())} {name} not indexed: {clean_line(str(problem))}")
 
 
-def _said(match: Match, text: str, best: float) -> Said:
+def _make_hit(match: TurnMatch, text: str, best: float) -> TurnHit:
     turn = match.turn
     transcript = match.path if Path(match.path).is_file() else ""
-    before, after = (_beside(each) if each else None for each in (match.before, match.after))
+    before, after = (
+        TurnContext(other.role, other.time, beginning(other.text, CONTEXT_CHARS)) if other else None
+        for other in (match.before, match.after)
+    )
     score = round(match.bm25 / best, 3)
-    return Said(match.session, turn.time, turn.role, turn.project, text, score, transcript, before, after)
+    return TurnHit(match.session, turn.time, turn.role, turn.project, text, score, transcript, before, after)
 
 
-def _beside(turn: Spoken) -> Beside:
-    return Beside(turn.role, turn.time, beginning(turn.text, SHORT))
-
-
-def _encodable(text: str) -> str:
-    """A transcript, and a file's name, may hold halves of characters, which a database does not take."""
+def _to_utf8(text: str) -> str:
+    """Replace lone surrogates, which SQLite refuses."""
     return text.encode("utf-8", "replace").decode()

@@ -1,7 +1,7 @@
-"""The index of what was said in sessions: a file of its own, with full text, and the excerpt a query found.
+"""The full-text index of session turns, in a file of its own, and excerpts of turns.
 
-A turn that stands in several sessions, as in those that were forked or resumed, is kept once and has a place in each.
-How far each session is read is kept in the same file: whoever drops it reads them all again.
+A turn of several sessions (forked or resumed) is stored once, with a place in each. The file also records how far each
+session has been read, so deleting it makes memem read them all again.
 """
 
 import re
@@ -21,10 +21,8 @@ from memem.search import fulltext, words
 from memem.search.fulltext import FullText, RowFilter, TextMatches
 from memem.search.query import Term
 
-MOST_TURNS = 100_000
-"""About 3,000 sessions as real ones are, in about 125 MB; a search in them takes less than a tenth of a second."""
-KEPT_SHARE = 0.95
-"""How much is left when there were too many, so that room is not made for every turn anew."""
+MAX_TURNS = 100_000  # about 3,000 sessions in 125 MB; a search takes less than 0.1 s
+SHARE_AFTER_PRUNING = 0.95  # leaves room, so that not every new turn prunes again
 
 SESSIONS = sqlite.Purpose(
     "index of sessions", IndexDamaged, IndexTooNew, "Delete it: sessions that are still there are read again."
@@ -33,7 +31,7 @@ guarded = sqlite.guarding(SESSIONS)
 _TEXT = FullText(("said",), (1.0,))
 
 
-def _tables(connection: sqlite3.Connection) -> None:
+def _create_tables(connection: sqlite3.Connection) -> None:
     connection.execute(
         """CREATE TABLE sessions (session TEXT PRIMARY KEY, path TEXT NOT NULL, inode INTEGER NOT NULL,
            offset INTEGER NOT NULL, digest TEXT NOT NULL, whole INTEGER NOT NULL, size INTEGER NOT NULL,
@@ -52,20 +50,20 @@ def _tables(connection: sqlite3.Connection) -> None:
     _TEXT.create(connection)
 
 
-def _other_languages_anew(connection: sqlite3.Connection) -> None:
-    """Words of other languages are folded further than they were; those of plain ASCII are as before."""
+def _reindex_other_languages(connection: sqlite3.Connection) -> None:
+    """Version 2 folds words of other languages further; plain ASCII stays as it was."""
     other = connection.execute("SELECT row, text FROM turns WHERE length(CAST(text AS BLOB)) > length(text)").fetchall()
     for row, text in other:
         fulltext.remove(connection, row)
         _TEXT.insert(connection, row, [text])
 
 
-MIGRATIONS: Migrations = (_tables, _other_languages_anew)
+MIGRATIONS: Migrations = (_create_tables, _reindex_other_languages)
 
 
 @dataclass(frozen=True, slots=True)
-class Spoken:
-    """A turn as it is kept. In its session turns are in order of `moment`, in seconds, then of `position`."""
+class IndexedTurn:
+    """A stored turn; a session orders its turns by `moment` (seconds), then by `position`."""
 
     uuid: str
     role: str
@@ -77,24 +75,24 @@ class Spoken:
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
-    """A turn that may answer, with its BM25 and its neighbours in a session."""
+class TurnMatch:
+    """A turn that matches, with its score and its neighbours in the session."""
 
     session: str
     path: str
-    turn: Spoken
+    turn: IndexedTurn
     bm25: float
-    before: Spoken | None
-    after: Spoken | None
+    before: IndexedTurn | None
+    after: IndexedTurn | None
 
 
 class TurnIndex:
-    """`turns.db`. Derived from the sessions, though it outlives them: Claude Code deletes its files after 30 days."""
+    """`turns.db`: derived from sessions, but it outlives them, as Claude Code deletes its files after 30 days."""
 
-    def __init__(self, path: Path, most: int = MOST_TURNS) -> None:
+    def __init__(self, path: Path, most: int = MAX_TURNS) -> None:
         self.path = path
         self._most = most
-        # What a power failure takes is read again, as the cursor goes with it.
+        # Not durable: what a power failure loses is read again, since the cursor is lost with it.
         self._connection = sqlite.connect(path, MIGRATIONS, SESSIONS, durable=False)
 
     def close(self) -> None:
@@ -102,42 +100,37 @@ class TurnIndex:
 
     @guarded
     def count(self) -> int:
-        """How many turns can be found."""
         return fulltext.count(self._connection)
 
     @guarded
-    def reading(self, session: str) -> ReadSession | None:
-        query = f"SELECT {_READING} FROM sessions WHERE session = ?"  # noqa: S608 - fixed
+    def get_session(self, session: str) -> ReadSession | None:
+        query = f"SELECT {_SESSION_COLUMNS} FROM sessions WHERE session = ?"  # noqa: S608 - fixed
         found = self._connection.execute(query, (session,)).fetchone()
         return _reading(found) if found else None
 
     @guarded
-    def readings(self) -> dict[str, ReadSession]:
-        """How far each session is read."""
-        rows = self._connection.execute(f"SELECT {_READING} FROM sessions")  # noqa: S608 - fixed
+    def list_sessions(self) -> dict[str, ReadSession]:
+        rows = self._connection.execute(f"SELECT {_SESSION_COLUMNS} FROM sessions")  # noqa: S608 - fixed
         return {row[0]: _reading(row) for row in rows}
 
     @guarded
-    def add(self, reading: ReadSession, turns: Iterable[Spoken] = ()) -> int:
-        """Give turns their places in a session that is read so far, and keep those that are new; how many were.
-
-        When that makes too many, the oldest sessions go.
-        """
+    def add(self, reading: ReadSession, turns: Iterable[IndexedTurn] = ()) -> int:
+        """Record a session's progress and turns; return how many are new. Prunes the oldest sessions when full."""
         new = 0
         with transaction(self._connection):
-            self._connection.execute(f"INSERT OR REPLACE INTO sessions VALUES ({_MARKS})", astuple(reading))  # noqa: S608
+            self._connection.execute(f"INSERT OR REPLACE INTO sessions VALUES ({_SESSION_MARKS})", astuple(reading))  # noqa: S608
             for turn in turns:
                 row = self._row(turn.uuid)
                 if row is None:
                     row, new = self._insert(turn), new + 1
-                self._connection.execute(_PLACE, (reading.session, row, turn.moment, turn.position))
+                self._connection.execute(_INSERT_PLACE, (reading.session, row, turn.moment, turn.position))
             if new:
-                self._make_room()
+                self._prune()
         return new
 
     @guarded
-    def search(self, query: str, limit: int, project: str | None = None) -> tuple[TextMatches, list[Match]]:
-        """The best turns for any of the query's words, the later of equals first; and how rare those words are."""
+    def search(self, query: str, limit: int, project: str | None = None) -> tuple[TextMatches, list[TurnMatch]]:
+        """The best turns for any of the query's words, later ones first among equals, and how rare the words are."""
         narrowed = RowFilter()
         if project is not None:
             narrowed = RowFilter("JOIN turns ON turns.row = words.rowid", " AND turns.project = ?", (project,))
@@ -148,8 +141,8 @@ class TurnIndex:
         return answer, matches[:limit]
 
     @guarded
-    def holding(self, texts: Sequence[str], session: str) -> dict[str, str]:
-        """The turns, by their uuids, that hold one of these texts as it is, and all those of a session."""
+    def list_containing(self, texts: Sequence[str], session: str) -> dict[str, str]:
+        """The turns, by uuid, that contain one of these texts verbatim, and all turns of a session."""
         found = dict[str, str]()
         for text in texts:
             found.update(self._connection.execute("SELECT uuid, text FROM turns WHERE instr(text, ?)", (text,)))
@@ -159,7 +152,7 @@ class TurnIndex:
 
     @guarded
     def remove(self, uuids: Iterable[str]) -> int:
-        """Drop turns; how many there were. Their sessions count as read all the same."""
+        """Delete turns and return how many there were; their sessions still count as read."""
         with transaction(self._connection):
             rows = [row for uuid in uuids if (row := self._row(uuid)) is not None]
             for row in rows:
@@ -172,43 +165,45 @@ class TurnIndex:
         found = self._connection.execute("SELECT row FROM turns WHERE uuid = ?", (uuid,)).fetchone()
         return int(found[0]) if found else None
 
-    def _insert(self, turn: Spoken) -> int:
+    def _insert(self, turn: IndexedTurn) -> int:
         values = (turn.uuid, turn.role, turn.time, turn.project, turn.text)
         statement = "INSERT INTO turns (uuid, role, time, project, text) VALUES (?, ?, ?, ?, ?)"
         row = int(self._connection.execute(statement, values).lastrowid or 0)
         _TEXT.insert(self._connection, row, (turn.text,))
         return row
 
-    def _match(self, row: int, score: float) -> Match:
-        """A turn in the session that it was first met in."""
-        query = f"""SELECT session, path, {_SPOKEN} FROM places JOIN turns USING (row) JOIN sessions USING (session)
-            WHERE row = ? ORDER BY number LIMIT 1"""  # noqa: S608 - fixed texts
+    def _match(self, row: int, score: float) -> TurnMatch:
+        """Place a turn in the first session it was read in."""
+        query = f"""SELECT session, path, {_TURN_COLUMNS}
+            FROM places JOIN turns USING (row) JOIN sessions USING (session) WHERE row = ? ORDER BY number LIMIT 1"""  # noqa: S608 - fixed texts
         session, path, *columns = self._connection.execute(query, (row,)).fetchone()
-        turn = Spoken(*columns)
-        return Match(session, path, turn, score, self._beside(session, turn, -1), self._beside(session, turn, 1))
+        turn = IndexedTurn(*columns)
+        return TurnMatch(
+            session, path, turn, score, self._find_adjacent(session, turn, -1), self._find_adjacent(session, turn, 1)
+        )
 
-    def _beside(self, session: str, turn: Spoken, way: int) -> Spoken | None:
+    def _find_adjacent(self, session: str, turn: IndexedTurn, way: int) -> IndexedTurn | None:
         than, order = ("<", "DESC") if way < 0 else (">", "ASC")
-        query = f"""SELECT {_SPOKEN} FROM places JOIN turns USING (row)
+        query = f"""SELECT {_TURN_COLUMNS} FROM places JOIN turns USING (row)
             WHERE session = ? AND (moment, position) {than} (?, ?)
             ORDER BY moment {order}, position {order} LIMIT 1"""  # noqa: S608 - fixed texts
         found = self._connection.execute(query, (session, turn.moment, turn.position)).fetchone()
-        return Spoken(*found) if found else None
+        return IndexedTurn(*found) if found else None
 
-    def _make_room(self) -> None:
-        """Drop the sessions that ended first, but for the last one. Their cursors stay: nobody adds them again."""
+    def _prune(self) -> None:
+        """Delete the sessions that ended first; their cursors stay, so they are not read again."""
         left = self.count()
         if left <= self._most:
             return
         ended = "SELECT session FROM places GROUP BY session ORDER BY max(moment), session"
         *older, _ = [session for (session,) in self._connection.execute(ended)]
         for session in older:
-            if left <= self._most * KEPT_SHARE:
+            if left <= self._most * SHARE_AFTER_PRUNING:
                 return
             left -= self._drop(session)
 
     def _drop(self, session: str) -> int:
-        """Take a session's places away, and the turns that have no other; how many those were."""
+        """Delete a session's places and the turns only it has; return how many turns those were."""
         other = "SELECT 1 FROM places AS other WHERE other.row = places.row AND other.session <> places.session"
         alone = f"SELECT row FROM places WHERE session = ? AND NOT EXISTS ({other})"  # noqa: S608 - fixed texts
         rows = [row for (row,) in self._connection.execute(alone, (session,))]
@@ -219,10 +214,10 @@ class TurnIndex:
         return len(rows)
 
 
-_READING = ", ".join(field.name for field in fields(ReadSession))
-_MARKS = ", ".join("?" for _ in fields(ReadSession))
-_SPOKEN = ", ".join(field.name for field in fields(Spoken))
-_PLACE = """INSERT INTO places (session, row, moment, position) VALUES (?, ?, ?, ?)
+_SESSION_COLUMNS = ", ".join(field.name for field in fields(ReadSession))
+_SESSION_MARKS = ", ".join("?" for _ in fields(ReadSession))
+_TURN_COLUMNS = ", ".join(field.name for field in fields(IndexedTurn))
+_INSERT_PLACE = """INSERT INTO places (session, row, moment, position) VALUES (?, ?, ?, ?)
     ON CONFLICT (session, row) DO UPDATE SET moment = excluded.moment, position = excluded.position"""
 
 
@@ -231,35 +226,34 @@ def _reading(row: Sequence[Any]) -> ReadSession:
     return ReadSession(session, path, inode, offset, digest, bool(whole), size, mtime)
 
 
-LEAD = 120
-"""How much of what stands before the first word asked for is shown with it."""
-CUT = "…"
+LEAD_CHARS = 120  # shown before the first matching word
+ELLIPSIS = "…"
 
 
 def excerpt(text: str, weights: Mapping[Term, float], length: int) -> str:
-    """As much of a text as `length` allows, from where most of what was asked for stands together."""
+    """The part of a text, at most `length` long, where most of the query's words stand together."""
     text = text.strip()
     if len(text) <= length:
         return text
-    start = _richest(_places(text, weights), weights, length - LEAD)
-    return _between(text, max(0, min(start - LEAD, len(text) - length)), length)
+    start = _find_densest(_find_terms(text, weights), weights, length - LEAD_CHARS)
+    return _cut_out(text, max(0, min(start - LEAD_CHARS, len(text) - length)), length)
 
 
 def beginning(text: str, length: int) -> str:
-    """A text in one line, as far as `length` allows."""
+    """The beginning of a text on one line."""
     line = " ".join(text.split())
-    return line if len(line) <= length else line[: length - len(CUT)].rstrip() + CUT
+    return line if len(line) <= length else line[: length - len(ELLIPSIS)].rstrip() + ELLIPSIS
 
 
-def _places(text: str, terms: Iterable[Term]) -> list[tuple[int, Term]]:
-    """Where the terms stand, about, in order: a word counts for every other one that begins like it."""
-    folded = _folded(text)
-    found = [(match.start(), term) for term in terms for match in re.finditer(_beginning(term.text), folded)]
+def _find_terms(text: str, terms: Iterable[Term]) -> list[tuple[int, Term]]:
+    """Approximate positions of the terms, in order: words that begin alike count as one."""
+    folded = _fold_in_place(text)
+    found = [(match.start(), term) for term in terms for match in re.finditer(_stem_pattern(term.text), folded)]
     return sorted(found, key=itemgetter(0))
 
 
-def _richest(places: list[tuple[int, Term]], weights: Mapping[Term, float], span: int) -> int:
-    """The first place behind which most, by weight, of what was asked for stands within a span."""
+def _find_densest(places: list[tuple[int, Term]], weights: Mapping[Term, float], span: int) -> int:
+    """The position after which a span contains the most terms, by weight."""
     best, most = 0, 0.0
     for number, (start, _) in enumerate(places):
         end = bisect_left(places, start + span, key=itemgetter(0))
@@ -269,24 +263,24 @@ def _richest(places: list[tuple[int, Term]], weights: Mapping[Term, float], span
     return best
 
 
-def _beginning(word: str) -> str:
-    """What a word has in common with its other forms, as a pattern: `restart`, `restarted`, `restarting`."""
+def _stem_pattern(word: str) -> str:
+    """A pattern for the stem of a word: `restart`, `restarted`, `restarting`."""
     stem = word[: max(4, len(word) - 3)] if word.isalpha() and word.isascii() else word
     return (r"(?<![a-z0-9])" if stem[0].isascii() else "") + re.escape(stem)
 
 
-def _folded(text: str) -> str:
-    """Folded like the words of the index, each character in its place."""
+def _fold_in_place(text: str) -> str:
+    """Fold like the index does, keeping each character's position."""
     folded = words.fold(text)
     return folded if len(folded) == len(text) else "".join(words.fold(each)[:1] or " " for each in text)
 
 
-def _between(text: str, start: int, length: int) -> str:
-    """A part of a text between two spaces, where there are some, with marks where something is left out."""
+def _cut_out(text: str, start: int, length: int) -> str:
+    """A part of a text, cut at spaces where possible, with an ellipsis at each cut."""
     part = text[start : start + length]
     cut_before, cut_behind = start > 0, start + length < len(text)
     if cut_before:
-        part = CUT + (re.sub(r"\A\S{0,40}\s+", "", part) or part)
+        part = ELLIPSIS + (re.sub(r"\A\S{0,40}\s+", "", part) or part)
     if cut_behind:
-        part = (re.sub(r"\s+\S{0,40}\Z", "", part) or part) + CUT
+        part = (re.sub(r"\s+\S{0,40}\Z", "", part) or part) + ELLIPSIS
     return part

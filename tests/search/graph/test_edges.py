@@ -1,4 +1,4 @@
-"""The edges' table: what is kept, what it gives way to, and when an edge goes."""
+"""The table of edges."""
 
 import sqlite3
 from pathlib import Path
@@ -31,7 +31,7 @@ def index(tmp_path: Path) -> NoteIndex:
     return opened
 
 
-def test_an_index_from_before_there_were_edges_keeps_its_notes_and_has_none(tmp_path: Path) -> None:
+def test_old_index_without_edges_keeps_its_notes(tmp_path: Path) -> None:
     path = tmp_path / "index.db"
     old = sqlite3.connect(path)
     for migration in MIGRATIONS[:BEFORE]:
@@ -54,18 +54,18 @@ def test_all_edges_come_the_strongest_first(index: NoteIndex) -> None:
     assert [each.score for each in index.edges.all()] == [0.9, 0.4]
 
 
-def test_a_replacement_leaves_nothing_of_what_was_there(index: NoteIndex) -> None:
+def test_replacing_removes_all_old_edges(index: NoteIndex) -> None:
     index.edges.replace([edge("a", "b")], {})
     index.edges.replace([edge("c", "d")], {})
     assert index.edges.all() == [edge("c", "d")]
 
 
-def test_an_edge_of_a_memory_that_is_gone_meanwhile_is_not_kept(index: NoteIndex) -> None:
+def test_edges_of_missing_memories_are_not_stored(index: NoteIndex) -> None:
     index.edges.replace([edge("a", "b"), edge("a", "gone"), edge("gone", "b")], {})
     assert index.edges.all() == [edge("a", "b")]
 
 
-def test_the_edges_of_memories_are_those_that_begin_or_end_there(index: NoteIndex) -> None:
+def test_edges_of_a_memory_start_or_end_there(index: NoteIndex) -> None:
     edges = [edge("a", "b", score=0.9), edge("b", "c", score=0.8), edge("c", "d", score=0.7)]
     index.edges.replace(edges, {})
     assert index.edges.of(["b"]) == edges[:2]
@@ -73,21 +73,21 @@ def test_the_edges_of_memories_are_those_that_begin_or_end_there(index: NoteInde
     assert index.edges.of([]) == []
 
 
-def test_strong_edges_are_told_as_pairs_of_those_asked_about(index: NoteIndex) -> None:
+def test_strong_edges_are_listed_as_pairs(index: NoteIndex) -> None:
     edges = [edge("a", "b", score=0.9), edge("c", "a", "supports", 0.9), edge("a", "d", score=0.2)]
     index.edges.replace(edges, {})
-    assert index.edges.strong(["a", "b", "c", "d"], 0.5) == {("a", "b"), ("a", "c")}
-    assert index.edges.strong(["a", "b"], 0.5) == {("a", "b")}
-    assert index.edges.strong(["b", "c"], 0.5) == frozenset()
+    assert index.edges.list_strong_pairs(["a", "b", "c", "d"], 0.5) == {("a", "b"), ("a", "c")}
+    assert index.edges.list_strong_pairs(["a", "b"], 0.5) == {("a", "b")}
+    assert index.edges.list_strong_pairs(["b", "c"], 0.5) == frozenset()
 
 
 @pytest.mark.parametrize("kind", ["supersedes", "contradicts"])
-def test_what_ends_another_does_not_hold_them_together(index: NoteIndex, kind: str) -> None:
+def test_superseding_and_contradicting_pairs_are_not_strong(index: NoteIndex, kind: str) -> None:
     index.edges.replace([edge("a", "b", kind, 1.0)], {})
-    assert index.edges.strong(["a", "b"], 0.5) == frozenset()
+    assert index.edges.list_strong_pairs(["a", "b"], 0.5) == frozenset()
 
 
-def test_the_edges_of_a_note_go_with_it(index: NoteIndex) -> None:
+def test_deleting_a_note_deletes_its_edges(index: NoteIndex) -> None:
     index.edges.replace([edge("a", "b"), edge("b", "c"), edge("c", "d")], {})
     index.update([], gone=["memories/b.md"])
     assert index.edges.all() == [edge("c", "d")]
@@ -103,24 +103,22 @@ def test_a_note_that_was_changed_or_moved_keeps_its_edges(index: NoteIndex) -> N
     assert index.edges.all() == [edge("a", "b")]
 
 
-def test_what_is_stated_gives_way_to_what_is_stated_now_and_the_rest_stays(index: NoteIndex) -> None:
+def test_stated_edges_are_replaced_and_others_stay(index: NoteIndex) -> None:
     stated, found = edge("a", "b", origin="link"), edge("a", "c")
     index.edges.replace([stated, found, edge("b", "c", origin="link")], {})
-    index.edges.restate("a", [edge("a", "d", origin="link")])
+    index.edges.replace_stated("a", [edge("a", "d", origin="link")])
     assert set(index.edges.all()) == {found, edge("a", "d", origin="link"), edge("b", "c", origin="link")}
 
 
 @pytest.mark.parametrize(("source", "target"), [("a", "b"), ("b", "a")])
-def test_what_comparing_found_gives_way_to_what_is_stated_of_the_two(
-    index: NoteIndex, source: str, target: str
-) -> None:
+def test_stated_edge_replaces_a_compared_one(index: NoteIndex, source: str, target: str) -> None:
     index.edges.replace([edge(source, target, "supports")], {})
     stated = edge("a", "b", "depends_on", 1.0, "link")
-    index.edges.restate("a", [stated])
+    index.edges.replace_stated("a", [stated])
     assert index.edges.all() == [stated]
 
 
-def test_the_version_changes_whenever_a_note_comes_changes_or_goes(index: NoteIndex) -> None:
+def test_version_changes_with_every_note_change(index: NoteIndex) -> None:
     versions = [index.edges.version()]
     for changed, gone in (([row("e")], []), ([row("e", importance=5)], []), ([], ["memories/e.md"])):
         index.update(changed, gone=gone)
@@ -130,7 +128,7 @@ def test_the_version_changes_whenever_a_note_comes_changes_or_goes(index: NoteIn
     assert index.edges.version() == versions[-1]
 
 
-def test_an_index_that_is_begun_anew_has_no_edges(index: NoteIndex) -> None:
+def test_new_index_has_no_edges(index: NoteIndex) -> None:
     index.edges.replace([edge("a", "b")], {})
     index.reset_for("another vault")
     assert index.edges.all() == []

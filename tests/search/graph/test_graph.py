@@ -1,4 +1,4 @@
-"""The graph as it is read: all of it, in numbers, and around one memory."""
+"""Reading the graph: edges, statistics and neighbours."""
 
 import uuid
 from collections.abc import Sequence
@@ -21,86 +21,88 @@ def connected(ws: Workspace, *edges: tuple[str, str, float], names: Sequence[str
     for name in names:
         write.keep(ws, Memory(identity(name), name, f"Statement {name}.", "shop", author="model"))
     made = [Edge(identity(one), identity(other), "supports", score, "meaning") for one, other, score in edges]
-    ws.index.edges.replace(made, {"graph_for": read.state(ws), "graph_at": "2026-03-01", "graph_by": "meaning"})
+    ws.index.edges.replace(
+        made, {"graph_for": read.compute_version(ws), "graph_at": "2026-03-01", "graph_by": "meaning"}
+    )
 
 
 def around(ws: Workspace, name: str, **options: int) -> list[tuple[str, int]]:
-    return [(each.title, each.steps) for each in read.neighbors(ws, identity(name), **options).neighbors]
+    return [(each.title, each.steps) for each in read.find_neighbors(ws, identity(name), **options).neighbors]
 
 
-def test_neighbours_are_those_an_edge_leads_to_or_comes_from_the_strongest_first(ws: Workspace) -> None:
+def test_neighbours_are_listed_strongest_first_in_both_directions(ws: Workspace) -> None:
     connected(ws, ("a", "b", 0.5), ("c", "a", 0.9), ("b", "d", 0.9))
     assert around(ws, "a") == [("c", 1), ("b", 1)]
 
 
-def test_further_steps_come_behind_nearer_ones_and_each_memory_once(ws: Workspace) -> None:
+def test_farther_neighbours_come_later_and_only_once(ws: Workspace) -> None:
     connected(ws, ("a", "b", 0.5), ("a", "c", 0.9), ("b", "c", 0.9), ("c", "d", 0.9), ("b", "e", 0.9), ("e", "f", 1.0))
     assert around(ws, "a", depth=2) == [("c", 1), ("b", 1), ("d", 2), ("e", 2)]
     assert around(ws, "a", depth=3)[-1] == ("f", 3)
 
 
-def test_a_neighbour_tells_the_edge_that_leads_to_it(ws: Workspace) -> None:
+def test_neighbour_has_the_edge_that_leads_to_it(ws: Workspace) -> None:
     connected(ws, ("a", "b", 0.5), ("c", "b", 0.9))
-    near, far = read.neighbors(ws, identity("a"), depth=2).neighbors
+    near, far = read.find_neighbors(ws, identity("a"), depth=2).neighbors
     assert (near.edge.target, near.edge.kind, near.edge.score) == (identity("b"), "supports", 0.5)
     assert (far.edge.source, far.edge.target) == (identity("c"), identity("b"))
 
 
-def test_at_most_so_many_are_shown(ws: Workspace) -> None:
+def test_limit_bounds_the_neighbours(ws: Workspace) -> None:
     connected(ws, *(("a", other, 0.5 + ord(other) / 1_000) for other in "bcdef"))
     assert around(ws, "a", limit=2) == [("f", 1), ("e", 1)]
 
 
-def test_what_was_forgotten_or_quarantined_is_no_neighbour(ws: Workspace) -> None:
+def test_forgotten_and_quarantined_memories_are_not_neighbours(ws: Workspace) -> None:
     connected(ws, ("a", "b", 0.5), ("a", "c", 0.5), ("a", "d", 0.5))
     forget.forget(ws, identity("b"))
     write.edit(ws, identity("c"), status="quarantined")
     assert around(ws, "a") == [("d", 1)]
 
 
-def test_it_says_when_notes_changed_since_the_graph_was_made(ws: Workspace) -> None:
+def test_outdated_graph_is_reported(ws: Workspace) -> None:
     connected(ws)
-    assert not read.neighbors(ws, identity("a")).behind
+    assert not read.find_neighbors(ws, identity("a")).behind
     write.edit(ws, identity("a"), importance=5)
-    assert read.neighbors(ws, identity("a")).behind
+    assert read.find_neighbors(ws, identity("a")).behind
 
 
 @pytest.mark.parametrize("options", [{"depth": 0}, {"depth": 4}, {"limit": 0}, {"limit": 101}])
 def test_depth_and_limit_are_bounded(ws: Workspace, options: dict[str, int]) -> None:
     connected(ws)
-    with pytest.raises(InputError, match=r"is a number from 1 to"):
-        read.neighbors(ws, identity("a"), **options)
+    with pytest.raises(InputError, match=r"must be a number from 1 to"):
+        read.find_neighbors(ws, identity("a"), **options)
 
 
-def test_of_a_memory_that_is_not_there_nothing_is_told(ws: Workspace) -> None:
+def test_missing_memory_raises_not_found(ws: Workspace) -> None:
     connected(ws)
     with pytest.raises(NotFound):
-        read.neighbors(ws, "ffffffff")
+        read.find_neighbors(ws, "ffffffff")
 
 
-def test_the_numbers(ws: Workspace) -> None:
+def test_statistics_count_edges_orphans_and_clusters(ws: Workspace) -> None:
     connected(ws, ("a", "b", 0.5), ("b", "c", 0.5), ("d", "e", 0.5))
-    found = read.stats(ws)
+    found = read.compute_stats(ws)
     assert (found.memories, found.edges, found.orphans, found.clusters, found.largest) == (6, 3, 1, 2, 3)
     assert (found.kinds, found.origins, found.mean, found.most) == ({"supports": 3}, {"meaning": 3}, 1.0, 2)
     assert (found.by, found.built, found.behind) == ("meaning", "2026-03-01", False)
 
 
-def test_what_is_no_longer_in_force_is_no_orphan(ws: Workspace) -> None:
+def test_outdated_memory_is_not_an_orphan(ws: Workspace) -> None:
     connected(ws, names="ab")
     write.edit(ws, identity("a"), status="deprecated")
-    assert read.stats(ws).orphans == 1
+    assert read.compute_stats(ws).orphans == 1
 
 
-def test_an_empty_vault_has_a_graph_of_nothing(ws: Workspace) -> None:
+def test_empty_vault_has_an_empty_graph(ws: Workspace) -> None:
     ws.store.make_vault()
-    build.look_at_graph(ws)
-    found = read.stats(ws)
+    build.refresh_graph(ws)
+    found = read.compute_stats(ws)
     assert (found.memories, found.edges, found.mean, found.most, found.behind) == (0, 0, 0.0, 0, False)
 
 
-def test_every_edge_leads_between_memories_that_are_there(ws: Workspace) -> None:
+def test_edges_join_existing_memories_only(ws: Workspace) -> None:
     connected(ws, ("a", "b", 0.5), ("b", "c", 0.6))
     write.edit(ws, identity("c"), status="quarantined")
-    assert [(each.source, each.target) for each in read.edges(ws)] == [(identity("a"), identity("b"))]
-    assert identity("c") not in read.memories(ws)
+    assert [(each.source, each.target) for each in read.list_edges(ws)] == [(identity("a"), identity("b"))]
+    assert identity("c") not in read.list_memories(ws)

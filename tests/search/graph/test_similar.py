@@ -1,4 +1,4 @@
-"""Which notes are linked for being near each other: few for each, none between projects, and nothing falls apart."""
+"""Edges between similar notes."""
 
 from collections import Counter
 from typing import Any
@@ -48,21 +48,19 @@ def near(vectors: Vectors, projects: list[str]) -> list[tuple[int, int]]:
 
 
 @settings(max_examples=examples(40))
-@given(st.integers(0, 10_000), st.integers(2, 60), st.integers(1, 3))
-def test_what_nearness_connects_in_a_project_stays_connected_however_few_links_are_kept(
-    seed: int, count: int, projects: int
-) -> None:
+@given(st.integers(0, 10_000), st.integers(2, 2 * MOST + 1), st.integers(1, 3))
+def test_similar_notes_of_a_project_stay_connected(seed: int, count: int, projects: int) -> None:
     vectors = scattered(count, seed)
     names = [f"p{number % projects}" for number in range(count)]
-    kept = similar.links(vectors, names, NOWHERE, LEAST, 1)
+    kept = similar.link_similar_notes(vectors, names, NOWHERE, LEAST, MOST)
     assert clusters(count, ends(kept)) == clusters(count, near(vectors, names))
 
 
 @settings(max_examples=examples(40))
 @given(st.integers(0, 10_000), st.integers(2, 60))
-def test_every_link_is_between_two_that_are_near_and_tells_how_near(seed: int, count: int) -> None:
+def test_links_join_similar_notes_with_their_cosine(seed: int, count: int) -> None:
     vectors = scattered(count, seed)
-    kept = similar.links(vectors, ["p"] * count, NOWHERE, LEAST, MOST)
+    kept = similar.link_similar_notes(vectors, ["p"] * count, NOWHERE, LEAST, MOST)
     assert len(set(ends(kept))) == len(kept)
     for one, other, score in kept:
         assert one < other
@@ -70,49 +68,41 @@ def test_every_link_is_between_two_that_are_near_and_tells_how_near(seed: int, c
         assert score >= LEAST - 1e-3
 
 
-def test_a_note_has_as_many_links_as_it_may_where_all_are_near_each_other() -> None:
+def test_dense_notes_reach_the_maximum_degree() -> None:
     vectors = scattered(60, 1, topics=1, spread=0.1)
-    degrees = Counter(end for pair in ends(similar.links(vectors, ["p"] * 60, NOWHERE, LEAST, MOST)) for end in pair)
+    degrees = Counter(
+        end for pair in ends(similar.link_similar_notes(vectors, ["p"] * 60, NOWHERE, LEAST, MOST)) for end in pair
+    )
     assert len(degrees) == 60
     assert sum(count <= MOST for count in degrees.values()) >= 50
 
 
-def test_two_crowds_that_one_pair_connects_stay_connected() -> None:
-    """Each end of the bridge has so many nearer ones that nobody would have looked that far."""
-    random = np.random.default_rng(3)
-    crowds = np.zeros((80, 64), np.float32)
-    crowds[:40, 0] = crowds[40:, 1] = 1
-    crowds += random.standard_normal(crowds.shape).astype(np.float32) * 0.03
-    crowds[0, 1] = crowds[40, 0] = 0.3
-    vectors = unit(crowds)
-    pairs = near(vectors, ["p"] * 80)
-    assert [pair for pair in pairs if (pair[0] < 40) != (pair[1] < 40)] == [(0, 40)]
-    assert (0, 40) in ends(similar.links(vectors, ["p"] * 80, NOWHERE, LEAST, MOST))
-
-
-def test_nothing_connects_two_projects() -> None:
+def test_projects_are_not_linked_with_each_other() -> None:
     vectors = scattered(40, 5, topics=1)
     names = ["shop", "ledger"] * 20
-    assert all(names[one] == names[other] for one, other in ends(similar.links(vectors, names, NOWHERE, LEAST, MOST)))
+    assert all(
+        names[one] == names[other]
+        for one, other in ends(similar.link_similar_notes(vectors, names, NOWHERE, LEAST, MOST))
+    )
 
 
-def test_what_belongs_to_no_project_is_linked_with_notes_of_any_that_have_room_for_it() -> None:
+def test_general_notes_are_linked_with_any_project() -> None:
     vectors = scattered(6, 5, topics=1, spread=0.01)
     names = ["shop", "ledger", NOWHERE, "shop", "ledger", NOWHERE]
-    kept = ends(similar.links(vectors, names, NOWHERE, LEAST, MOST))
+    kept = ends(similar.link_similar_notes(vectors, names, NOWHERE, LEAST, MOST))
     across = [pair for pair in kept if names[pair[0]] != names[pair[1]]]
     assert across
     assert all(NOWHERE in (names[one], names[other]) for one, other in across)
     assert max(Counter(end for pair in kept for end in pair).values()) <= MOST
 
 
-def test_in_small_blocks_the_same_comes_out(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_block_size_does_not_change_the_result(monkeypatch: pytest.MonkeyPatch) -> None:
     vectors, names = scattered(50, 9), ["p"] * 50
-    whole = similar.links(vectors, names, NOWHERE, LEAST, MOST)
+    whole = similar.link_similar_notes(vectors, names, NOWHERE, LEAST, MOST)
     monkeypatch.setattr(similar, "BLOCK_ROWS", 7)
-    assert ends(similar.links(vectors, names, NOWHERE, LEAST, MOST)) == ends(whole)
+    assert ends(similar.link_similar_notes(vectors, names, NOWHERE, LEAST, MOST)) == ends(whole)
 
 
 @pytest.mark.parametrize("count", [0, 1])
-def test_where_there_is_nothing_to_compare_there_are_no_links(count: int) -> None:
-    assert similar.links(scattered(4, 1)[:count], ["p"] * count, NOWHERE, LEAST, MOST) == []
+def test_nothing_to_compare_gives_no_links(count: int) -> None:
+    assert similar.link_similar_notes(scattered(4, 1)[:count], ["p"] * count, NOWHERE, LEAST, MOST) == []

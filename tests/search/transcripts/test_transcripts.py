@@ -1,4 +1,4 @@
-"""What was said in sessions is found again: as far as mining may read it, once, and harmlessly."""
+"""Searching sessions: which turns are indexed, and how they are found."""
 
 import os
 import shutil
@@ -16,7 +16,7 @@ from memem.core.memory import SLICE_HEADING
 from memem.mine import schedule
 from memem.search.transcripts import readable
 from memem.search.transcripts import sessions as transcripts_sessions
-from memem.search.transcripts.sessions import EXCERPT, SHORT, Beside, Said
+from memem.search.transcripts.sessions import CONTEXT_CHARS, EXCERPT_CHARS, TurnContext, TurnHit
 from memem.search.transcripts.turns import TurnIndex
 from memem.state import consent
 from memem.transcript import session as transcript_session
@@ -55,13 +55,13 @@ def not_indexed(ws: Workspace) -> list[str]:
 # --- searching ----------------------------------------------------------------------------------------------------
 
 
-def test_a_turn_is_found_with_its_session_and_its_neighbours(ws: Workspace, session: Transcript) -> None:
+def test_hit_has_its_session_and_neighbours(ws: Workspace, session: Transcript) -> None:
     session.human("Good morning.")
     session.claude("The pool is\nrestarted by hand.")
     session.human("And who does that?")
     assert transcripts_sessions.index_session(ws, session.path) == 3
     assert transcripts_sessions.search(ws, "who restarts the pool", limit=1) == [
-        Said(
+        TurnHit(
             session="s1",
             time="2026-03-01T09:02:00.000+01:00",
             role="assistant",
@@ -69,8 +69,8 @@ def test_a_turn_is_found_with_its_session_and_its_neighbours(ws: Workspace, sess
             text="The pool is\nrestarted by hand.",
             score=1.0,
             transcript=str(session.path),
-            before=Beside("human", "2026-03-01T09:01:00.000+01:00", "Good morning."),
-            after=Beside("human", "2026-03-01T09:03:00.000+01:00", "And who does that?"),
+            before=TurnContext("human", "2026-03-01T09:01:00.000+01:00", "Good morning."),
+            after=TurnContext("human", "2026-03-01T09:03:00.000+01:00", "And who does that?"),
         )
     ]
 
@@ -84,24 +84,24 @@ def test_scores_are_relative_to_the_best(ws: Workspace, session: Transcript) -> 
     assert 0 < second.score < 1
 
 
-def test_of_a_long_turn_the_part_that_answers_is_shown(ws: Workspace, session: Transcript) -> None:
+def test_long_turn_is_excerpted(ws: Workspace, session: Transcript) -> None:
     session.human("before " * 100)
     session.claude("Nothing of interest. " * 200 + "The pool is restarted by hand. " + "Nothing of interest. " * 200)
     transcripts_sessions.index_session(ws, session.path)
     (said,) = transcripts_sessions.search(ws, "pool")
     assert "The pool is restarted by hand." in said.text
-    assert len(said.text) <= EXCERPT + 2
+    assert len(said.text) <= EXCERPT_CHARS + 2
     assert said.before
-    assert len(said.before.text) <= SHORT
+    assert len(said.before.text) <= CONTEXT_CHARS
 
 
-def test_of_a_turn_that_is_far_too_long_beginning_and_end_are_kept(ws: Workspace, session: Transcript) -> None:
+def test_oversized_turn_keeps_start_and_end(ws: Workspace, session: Transcript) -> None:
     session.human("alpha " + "padding " * 5_000 + "middle " + "padding " * 5_000 + "omega")
     transcripts_sessions.index_session(ws, session.path)
     assert [len(texts(ws, word)) for word in ("alpha", "middle", "omega")] == [1, 0, 1]
 
 
-def test_only_the_project_asked_for_is_searched_however_it_is_spelled(ws: Workspace, sessions: Path) -> None:
+def test_project_filter_ignores_case(ws: Workspace, sessions: Path) -> None:
     for name in ("shop", "zoo"):
         talk = Transcript(sessions / f"{name}.jsonl", cwd=f"/srv/{name}")
         talk.human(f"The pool of the {name}.")
@@ -110,7 +110,7 @@ def test_only_the_project_asked_for_is_searched_however_it_is_spelled(ws: Worksp
     assert texts(ws, "pool", project=" Zoo ") == ["The pool of the zoo."]
 
 
-def test_a_session_whose_file_is_gone_is_found_all_the_same(ws: Workspace, session: Transcript) -> None:
+def test_deleted_session_is_still_found(ws: Workspace, session: Transcript) -> None:
     session.human("The pool is restarted by hand.")
     transcripts_sessions.index_session(ws, session.path)
     session.path.unlink()
@@ -120,11 +120,11 @@ def test_a_session_whose_file_is_gone_is_found_all_the_same(ws: Workspace, sessi
 
 @pytest.mark.parametrize("limit", [0, -1, 101])
 def test_a_limit_out_of_bounds_is_refused(ws: Workspace, limit: int) -> None:
-    with pytest.raises(InputError, match="The limit is a number from 1 to 100"):
+    with pytest.raises(InputError, match="The limit must be a number from 1 to 100"):
         transcripts_sessions.search(ws, "pool", limit=limit)
 
 
-def test_no_more_are_found_than_the_limit_allows(ws: Workspace, session: Transcript) -> None:
+def test_limit_bounds_the_hits(ws: Workspace, session: Transcript) -> None:
     for number in range(5):
         session.human(f"The pool, number {number}.")
     transcripts_sessions.index_session(ws, session.path)
@@ -132,7 +132,7 @@ def test_no_more_are_found_than_the_limit_allows(ws: Workspace, session: Transcr
 
 
 def test_an_empty_query_is_refused(ws: Workspace) -> None:
-    with pytest.raises(InputError, match="the query is empty"):
+    with pytest.raises(InputError, match="The query is empty"):
         transcripts_sessions.search(ws, " \n")
 
 
@@ -161,7 +161,7 @@ def test_an_index_that_was_deleted_is_filled_by_the_next_search(ws: Workspace, s
 def test_nothing_is_indexed_before_mining_is_switched_on(miner: Workspace, session: Transcript) -> None:
     session.tells("one")
     schedule.mine_file(miner, session.path)
-    assert transcripts_sessions.index_behind(miner) == 0
+    assert transcripts_sessions.index_pending(miner) == 0
     assert not miner.home.turns_file.exists()
 
 
@@ -177,12 +177,10 @@ def test_no_call_of_ours_indexes_anything(ws: Workspace, tmp_path: Path, session
     session.human("The pool is restarted by hand.")
     with closing(open_miner(tmp_path, None, MEMEM_HOOKS_OFF="1")) as within:
         assert transcripts_sessions.index_session(within, session.path) == 0
-        assert transcripts_sessions.index_behind(within) == 0
+        assert transcripts_sessions.index_pending(within) == 0
 
 
-def test_what_was_said_before_the_opt_in_is_passed_over(
-    miner: Workspace, clock: SteppingClock, session: Transcript
-) -> None:
+def test_turns_before_the_opt_in_are_skipped(miner: Workspace, clock: SteppingClock, session: Transcript) -> None:
     session.human("The old pool.")
     clock.forward(minutes=2)
     consent.opt_in(miner)
@@ -192,7 +190,7 @@ def test_what_was_said_before_the_opt_in_is_passed_over(
     assert texts(miner, "pool") == ["The new pool."]
 
 
-def test_what_bears_no_time_has_that_of_what_is_before_it(ws: Workspace, session: Transcript) -> None:
+def test_turn_without_time_gets_the_previous_time(ws: Workspace, session: Transcript) -> None:
     session.human("The first pool.", timestamp=None)
     session.human("The second pool.")
     session.human("The third pool.", timestamp=None)
@@ -220,7 +218,7 @@ def test_history_that_is_mined_is_indexed_again_when_the_index_was_deleted(
     consent.opt_in(miner)
     schedule.mine_all(miner, [session.path], None, lambda *_: None)
     shutil.rmtree(miner.home.cache)
-    assert transcripts_sessions.index_behind(miner) == 1
+    assert transcripts_sessions.index_pending(miner) == 1
 
 
 def test_the_history_is_left_alone_unless_it_is_mined(
@@ -229,12 +227,12 @@ def test_the_history_is_left_alone_unless_it_is_mined(
     session.tells("old")
     clock.now = miner.clock() + timedelta(days=10_000)
     consent.opt_in(miner)
-    assert transcripts_sessions.index_behind(miner) == 0
+    assert transcripts_sessions.index_pending(miner) == 0
     with closing(TurnIndex(miner.home.turns_file)) as index:
-        assert index.readings() == {}
+        assert index.list_sessions() == {}
 
 
-def test_what_is_said_in_a_project_that_refuses_is_not_indexed(ws: Workspace, tmp_path: Path, sessions: Path) -> None:
+def test_project_that_opts_out_is_not_indexed(ws: Workspace, tmp_path: Path, sessions: Path) -> None:
     (tmp_path / "private").mkdir()
     (tmp_path / "private" / ".memem.toml").write_text("mining = false\n")
     talk = Transcript(sessions / "s1.jsonl", cwd=tmp_path / "private")
@@ -254,7 +252,7 @@ def test_a_call_of_ours_is_not_indexed_whatever_stands_before_it(ws: Workspace, 
     assert transcripts_sessions.index_session(ws, session.path) == 0
 
 
-def test_who_quotes_a_call_of_ours_is_indexed_without_the_quotation(ws: Workspace, session: Transcript) -> None:
+def test_quoted_own_call_is_not_indexed(ws: Workspace, session: Transcript) -> None:
     session.human("Look at this pool.")
     session.human(f"{OWN_CALL} The pool is restarted by hand.")
     session.claude("A curious pool.")
@@ -262,7 +260,7 @@ def test_who_quotes_a_call_of_ours_is_indexed_without_the_quotation(ws: Workspac
     assert sorted(texts(ws, "pool")) == ["A curious pool.", "Look at this pool."]
 
 
-def test_what_memem_showed_is_not_indexed(ws: Workspace, session: Transcript) -> None:
+def test_injected_memories_are_not_indexed(ws: Workspace, session: Transcript) -> None:
     slice_text = (
         f"{SLICE_HEADING}\n\n## Relevant memories\n1. abcdef12 · **Pool**\n   > The pool is restarted by hand.\n"
     )
@@ -274,15 +272,13 @@ def test_what_memem_showed_is_not_indexed(ws: Workspace, session: Transcript) ->
     assert texts(ws, "heron") == ["Thanks, about the heron."]
 
 
-def test_what_tools_printed_is_not_indexed(ws: Workspace, session: Transcript) -> None:
+def test_tool_output_is_not_indexed(ws: Workspace, session: Transcript) -> None:
     session.tool("Bash", command="cat pool.txt")
     session.tool_failed("the pool is empty")
     assert transcripts_sessions.index_session(ws, session.path) == 0
 
 
-def test_secrets_and_invisible_characters_are_taken_out_before_anything_is_kept(
-    ws: Workspace, session: Transcript
-) -> None:
+def test_secrets_and_invisible_characters_are_removed(ws: Workspace, session: Transcript) -> None:
     session.human(f"The po\u200bol's token is {TOKEN}. \x1b[31mRed.")
     transcripts_sessions.index_session(ws, session.path)
     (text,) = texts(ws, "pool")
@@ -291,7 +287,7 @@ def test_secrets_and_invisible_characters_are_taken_out_before_anything_is_kept(
     assert TOKEN.encode() not in b"".join(path.read_bytes() for path in ws.home.turns_file.parent.iterdir())
 
 
-def test_halves_of_characters_are_no_obstacle(ws: Workspace, session: Transcript) -> None:
+def test_lone_surrogates_are_accepted(ws: Workspace, session: Transcript) -> None:
     session.raw(
         rb'{"type": "user", "uuid": "u\ud800", "timestamp": "2026-03-01T10:00:00Z\ud800", "cwd": "/srv/\ud800",'
         rb' "message": {"role": "user", "content": "The \ud800 pool."}}' + b"\n"
@@ -306,13 +302,13 @@ def test_halves_of_characters_are_no_obstacle(ws: Workspace, session: Transcript
 
 def test_only_what_is_new_is_read(ws: Workspace, session: Transcript, monkeypatch: pytest.MonkeyPatch) -> None:
     starts: list[int] = []
-    real = readable.conversation
+    real = readable.read_conversation
 
     def watched(file: object, start: int, name: str) -> Iterator[object]:
         starts.append(start)
         return real(file, start, name)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(transcripts_sessions, "conversation", watched)
+    monkeypatch.setattr(transcripts_sessions, "read_conversation", watched)
     session.human("The first pool.")
     assert transcripts_sessions.index_session(ws, session.path) == 1
     end = session.path.stat().st_size - len("\n")
@@ -369,7 +365,7 @@ def test_a_line_that_stands_twice_in_a_file_is_kept_once(ws: Workspace, session:
 def test_a_long_session_is_kept_in_parts_of_which_an_interruption_leaves_the_first(
     ws: Workspace, session: Transcript, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(transcripts_sessions, "BATCH", 2)
+    monkeypatch.setattr(transcripts_sessions, "BATCH_TURNS", 2)
     for number in range(5):
         session.human(f"The pool, number {number}.")
     real = TurnIndex.add
@@ -460,39 +456,37 @@ def test_a_sweep_stops_when_its_time_is_up_and_begins_with_the_last_written(
         return clock.ticks()
 
     ws.ticks = ticking
-    assert transcripts_sessions.index_behind(ws, seconds=3) == 2
+    assert transcripts_sessions.index_pending(ws, seconds=3) == 2
     assert sorted(texts(ws, "pool")) == ["The pool, number 1.", "The pool, number 2."]
-    assert transcripts_sessions.index_behind(ws, seconds=100) == 2
-    assert transcripts_sessions.index_behind(ws, seconds=100) == 0
+    assert transcripts_sessions.index_pending(ws, seconds=100) == 2
+    assert transcripts_sessions.index_pending(ws, seconds=100) == 0
 
 
-def test_what_is_wrong_with_one_session_keeps_no_other_from_its_turn(
-    ws: Workspace, tmp_path: Path, sessions: Path
-) -> None:
+def test_broken_session_does_not_stop_others(ws: Workspace, tmp_path: Path, sessions: Path) -> None:
     (tmp_path / "broken").mkdir()
     (tmp_path / "broken" / ".memem.toml").write_text("mining = perhaps\n")
     Transcript(sessions / "s2.jsonl", cwd=tmp_path / "broken").human("The pool of nobody.")
     Transcript(sessions / "s1.jsonl").human("The pool.")
-    assert transcripts_sessions.index_behind(ws) == 1
+    assert transcripts_sessions.index_pending(ws) == 1
     assert texts(ws, "pool") == ["The pool."]
     (line,) = not_indexed(ws)
     assert "s2 not indexed:" in line
     assert ".memem.toml is not valid TOML" in line
 
 
-def test_a_session_that_is_gone_meanwhile_is_passed_over(
+def test_session_deleted_meanwhile_is_skipped(
     ws: Workspace, session: Transcript, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     session.human("The pool.")
     monkeypatch.setattr(transcript_session, "find_sessions", lambda _: [tmp_path / "gone.jsonl", session.path])
-    assert transcripts_sessions.index_behind(ws) == 1
+    assert transcripts_sessions.index_pending(ws) == 1
     assert not_indexed(ws) == []
 
 
 # --- a damaged file -----------------------------------------------------------------------------------------------
 
 
-def test_a_damaged_index_is_begun_anew_by_the_next_miner(ws: Workspace, session: Transcript) -> None:
+def test_miner_rebuilds_a_damaged_index(ws: Workspace, session: Transcript) -> None:
     session.tells("one")
     schedule.mine_in_background(ws, session.path)
     ws.home.turns_file.write_bytes(b"no database" * 1_000)
@@ -503,18 +497,18 @@ def test_a_damaged_index_is_begun_anew_by_the_next_miner(ws: Workspace, session:
     assert not_indexed(ws) == []
 
 
-def test_a_damaged_index_is_begun_anew_by_the_next_search(ws: Workspace, session: Transcript) -> None:
+def test_search_rebuilds_a_damaged_index(ws: Workspace, session: Transcript) -> None:
     session.human("The pool is restarted by hand.")
     transcripts_sessions.index_session(ws, session.path)
     ws.home.turns_file.write_bytes(b"no database" * 1_000)
     assert len(texts(ws, "pool")) == 1
 
 
-def test_damage_that_shows_while_a_sweep_reads_is_seen_to_as_well(
+def test_sweep_rebuilds_an_index_found_damaged(
     ws: Workspace, session: Transcript, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     session.human("The pool is restarted by hand.")
-    real = TurnIndex.reading
+    real = TurnIndex.get_session
     damaged: list[str] = []
 
     def reading(index: TurnIndex, name: str) -> object:
@@ -523,12 +517,12 @@ def test_damage_that_shows_while_a_sweep_reads_is_seen_to_as_well(
             raise IndexDamaged("malformed")
         return real(index, name)
 
-    monkeypatch.setattr(TurnIndex, "reading", reading)
-    assert transcripts_sessions.index_behind(ws) == 1
+    monkeypatch.setattr(TurnIndex, "get_session", reading)
+    assert transcripts_sessions.index_pending(ws) == 1
     assert not_indexed(ws) == []
 
 
-def test_one_that_stays_damaged_is_in_the_log_and_mining_goes_on(
+def test_permanent_damage_is_logged_and_mining_continues(
     ws: Workspace, session: Transcript, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: object) -> None:

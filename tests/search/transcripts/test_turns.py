@@ -1,4 +1,4 @@
-"""The index of what was said: each turn once, in its place, and no more of them than there is room for."""
+"""The index of turns: each once, in its place, within a limit."""
 
 import sqlite3
 import stat
@@ -13,7 +13,7 @@ from memem.core.conversation import ReadSession
 from memem.core.errors import Busy, IndexDamaged, IndexTooNew
 from memem.search import words
 from memem.search.transcripts import turns
-from memem.search.transcripts.turns import Match, Spoken, TurnIndex
+from memem.search.transcripts.turns import IndexedTurn, TurnIndex, TurnMatch
 
 
 @pytest.fixture
@@ -28,16 +28,16 @@ def index(path: Path) -> Iterator[TurnIndex]:
     opened.close()
 
 
-def said(uuid: str, text: str = "", *, moment: float = 0.0, position: int = 0, project: str = "shop") -> Spoken:
+def said(uuid: str, text: str = "", *, moment: float = 0.0, position: int = 0, project: str = "shop") -> IndexedTurn:
     """A turn whose text is its uuid, unless it is given one."""
-    return Spoken(uuid, "human", "2026-03-01T09:00:00Z", project, text or uuid, moment, position)
+    return IndexedTurn(uuid, "human", "2026-03-01T09:00:00Z", project, text or uuid, moment, position)
 
 
-def fill(index: TurnIndex, session: str, *spoken: Spoken) -> int:
+def fill(index: TurnIndex, session: str, *spoken: IndexedTurn) -> int:
     return index.add(ReadSession(session, f"/srv/{session}.jsonl"), spoken)
 
 
-def found(index: TurnIndex, query: str, limit: int = 10, project: str | None = None) -> list[Match]:
+def found(index: TurnIndex, query: str, limit: int = 10, project: str | None = None) -> list[TurnMatch]:
     return index.search(query, limit, project)[1]
 
 
@@ -45,7 +45,7 @@ def uuids(index: TurnIndex, query: str, limit: int = 10, project: str | None = N
     return [match.turn.uuid for match in found(index, query, limit, project)]
 
 
-def around(match: Match) -> tuple[str, str]:
+def around(match: TurnMatch) -> tuple[str, str]:
     """The neighbours' texts, empty where there is none."""
     return match.before.text if match.before else "", match.after.text if match.after else ""
 
@@ -76,7 +76,7 @@ def test_a_query_is_an_or_of_its_words_and_the_rarer_count_more(index: TurnIndex
     assert "common" in uuids(index, "fox or badger?")
 
 
-def test_of_equals_the_later_comes_first(index: TurnIndex) -> None:
+def test_later_turn_wins_a_tie(index: TurnIndex) -> None:
     fill(index, "s1", said("early", "a fox", moment=1.0), said("late", "a fox", moment=2.0))
     assert uuids(index, "fox") == ["late", "early"]
 
@@ -86,7 +86,7 @@ def test_a_query_of_nothing_but_stop_words_finds_nothing(index: TurnIndex) -> No
     assert uuids(index, "what is it") == []
 
 
-def test_there_are_no_more_than_were_asked_for_even_among_equals(index: TurnIndex) -> None:
+def test_limit_applies_to_ties(index: TurnIndex) -> None:
     fill(index, "s1", *(said(f"n{number}", "a fox") for number in range(9)))
     assert len(found(index, "fox", limit=4)) == 4
 
@@ -115,7 +115,7 @@ def test_at_the_ends_of_a_session_a_neighbour_is_missing(index: TurnIndex) -> No
     assert around(found(index, "fox")[0]) == ("", "")
 
 
-def test_what_is_added_again_is_there_once_and_in_its_new_place(index: TurnIndex) -> None:
+def test_turn_added_again_moves(index: TurnIndex) -> None:
     assert fill(index, "s1", said("fox", position=5), said("hen", position=9)) == 2
     assert fill(index, "s1", said("fox", position=15), said("hen", position=9)) == 0
     assert index.count() == 2
@@ -132,12 +132,12 @@ def test_a_turn_that_forks_share_is_found_once_and_has_its_neighbours_in_both(in
     assert around(found(index, "goose")[0]) == ("fox", "")
 
 
-def test_how_far_a_session_is_read_is_remembered_with_its_turns(index: TurnIndex) -> None:
+def test_session_progress_is_stored(index: TurnIndex) -> None:
     reading = ReadSession("s1", "/srv/s1.jsonl", 1, 2, "abc", False, 3, 4)
     index.add(reading)
-    assert index.reading("s1") == reading
-    assert index.reading("s2") is None
-    assert index.readings() == {"s1": reading}
+    assert index.get_session("s1") == reading
+    assert index.get_session("s2") is None
+    assert index.list_sessions() == {"s1": reading}
 
 
 # --- room ---------------------------------------------------------------------------------------------------------
@@ -151,11 +151,11 @@ def small(path: Path) -> Iterator[TurnIndex]:
     opened.close()
 
 
-def numbered(name: str, moment: float, count: int) -> list[Spoken]:
+def numbered(name: str, moment: float, count: int) -> list[IndexedTurn]:
     return [said(f"{name}{number}", f"{name} fox", moment=moment, position=number) for number in range(count)]
 
 
-def test_when_there_are_too_many_the_sessions_that_ended_first_go(small: TurnIndex) -> None:
+def test_oldest_sessions_are_pruned(small: TurnIndex) -> None:
     for name, moment in (("middle", 2.0), ("old", 1.0), ("new", 3.0)):
         fill(small, name, *numbered(name, moment, 8))
     assert small.count() == 16
@@ -163,13 +163,13 @@ def test_when_there_are_too_many_the_sessions_that_ended_first_go(small: TurnInd
     assert len(uuids(small, "middle")) == 8
 
 
-def test_how_far_a_dropped_session_is_read_is_still_known(small: TurnIndex) -> None:
+def test_pruned_session_keeps_its_progress(small: TurnIndex) -> None:
     for moment, name in enumerate(("one", "two", "three")):
         fill(small, name, *numbered(name, float(moment), 8))
-    assert small.readings().keys() == {"one", "two", "three"}
+    assert small.list_sessions().keys() == {"one", "two", "three"}
 
 
-def test_a_turn_that_a_later_session_holds_too_stays_with_it(small: TurnIndex) -> None:
+def test_shared_turn_survives_pruning(small: TurnIndex) -> None:
     old = numbered("old", 1.0, 8)
     fill(small, "origin", *old)
     fill(small, "fork", old[0], *numbered("fork", 2.0, 8))
@@ -198,14 +198,14 @@ def test_the_file_is_private(index: TurnIndex, path: Path) -> None:
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
 
 
-def test_a_file_that_is_no_database_is_said_to_be_damaged(path: Path) -> None:
+def test_file_that_is_not_a_database_is_damaged(path: Path) -> None:
     path.parent.mkdir(parents=True)
     path.write_bytes(b"no database" * 1_000)
     with pytest.raises(IndexDamaged, match=r"The index of sessions .*turns\.db is damaged"):
         TurnIndex(path)
 
 
-def test_a_file_of_before_finds_other_languages_once_it_is_opened(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_old_file_is_migrated_for_other_languages(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as before:
         before.setattr(turns, "MIGRATIONS", turns.MIGRATIONS[:1])
         before.setattr(words, "index_text", str.lower)
@@ -224,9 +224,7 @@ def test_a_file_of_a_newer_memem_is_left_alone(path: Path) -> None:
         TurnIndex(path)
 
 
-def test_one_that_another_writes_to_is_said_to_be_in_use(
-    index: TurnIndex, path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_locked_index_raises_busy(index: TurnIndex, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("memem.core.sqlite.BUSY_MILLISECONDS", 0)
     with closing(TurnIndex(path)) as other, closing(sqlite3.connect(path)) as writing:
         writing.execute("BEGIN IMMEDIATE")
@@ -235,7 +233,7 @@ def test_one_that_another_writes_to_is_said_to_be_in_use(
     assert index.count() == 0
 
 
-def test_what_is_dropped_leaves_nothing_behind(path: Path) -> None:
+def test_deleted_index_leaves_no_files(path: Path) -> None:
     index = TurnIndex(path)
     fill(index, "s1", said("fox"))
     assert len(list(path.parent.iterdir())) == 3

@@ -9,7 +9,7 @@ from memem.doors.cli import output
 from memem.doors.cli.session import fresh_workspace
 from memem.pages import draw
 from memem.search.graph import build, read
-from memem.search.graph.read import Neighbor, Stats
+from memem.search.graph.read import GraphStats, Neighbor
 from memem.upkeep import graph_audit
 from memem.upkeep.graph_audit import Audit
 from memem.workspace import Workspace
@@ -51,8 +51,8 @@ def _rebuild(ws: Workspace, options: argparse.Namespace) -> None:
 
 
 def _stats(ws: Workspace, options: argparse.Namespace) -> None:
-    build.look_at_graph(ws)
-    stats = read.stats(ws)
+    build.refresh_graph(ws)
+    stats = read.compute_stats(ws)
     if options.json:
         output.as_json(stats)
         return
@@ -61,7 +61,7 @@ def _stats(ws: Workspace, options: argparse.Namespace) -> None:
         output.aside(BEHIND)
 
 
-def _rows(stats: Stats) -> list[list[str]]:
+def _rows(stats: GraphStats) -> list[list[str]]:
     return [
         ["memories", f"{stats.memories:,}"],
         ["edges", _told(stats.edges, stats.kinds)],
@@ -118,8 +118,8 @@ def _show_flaws(audit: Audit) -> None:
 
 
 def _neighbors(ws: Workspace, options: argparse.Namespace) -> None:
-    build.look_at_graph(ws)
-    found = read.neighbors(ws, options.id, depth=options.depth, limit=options.limit)
+    build.refresh_graph(ws)
+    found = read.find_neighbors(ws, options.id, depth=options.depth, limit=options.limit)
     if options.json:
         output.as_json(found)
         return

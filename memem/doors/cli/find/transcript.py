@@ -6,7 +6,7 @@ import textwrap
 from memem.doors.cli import output
 from memem.doors.cli.session import workspace
 from memem.search.transcripts import sessions
-from memem.search.transcripts.sessions import Beside, Said
+from memem.search.transcripts.sessions import TurnContext, TurnHit
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,7 +28,7 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _show(said: Said) -> None:
+def _show(said: TurnHit) -> None:
     """A turn between its neighbours."""
     output.heading(f"{said.project} · session {said.session} · {said.transcript or 'its file is gone'}")
     for mark, turn in (("  ", said.before), (">>", said), ("  ", said.after)):
@@ -36,6 +36,6 @@ def _show(said: Said) -> None:
             _show_turn(mark, turn)
 
 
-def _show_turn(mark: str, turn: Said | Beside) -> None:
+def _show_turn(mark: str, turn: TurnHit | TurnContext) -> None:
     output.say(f"{mark} {turn.role}, {turn.time[:16].replace('T', ' ')}")
     output.say(textwrap.indent(turn.text, "     ", lambda _: True))

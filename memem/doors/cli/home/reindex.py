@@ -24,7 +24,7 @@ def run(options: argparse.Namespace) -> int:
         else:
             output.say(f"Read {result.changed} of {result.files} files in {ws.settings.vault}.")
         _encode(ws, quiet=options.json)
-        build.follow_notes(ws)
+        build.refresh_in_background(ws)
     return 0
 
 

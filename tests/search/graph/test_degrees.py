@@ -1,11 +1,11 @@
-"""Of many links few are kept: a spanning forest first, then the strongest that there is room for."""
+"""Which of many links stay: a spanning forest first, then the strongest."""
 
 from collections import Counter
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memem.search.graph.rules import Clusters, Pair, filled, forest
+from memem.search.graph.rules import Clusters, Pair, build_forest, fill_degrees
 
 PAIRS = st.lists(st.tuples(st.integers(0, 11), st.integers(0, 11), st.integers(1, 99)), max_size=60)
 
@@ -24,26 +24,24 @@ def clusters(pairs: list[Pair]) -> list[int]:
 
 
 @given(PAIRS)
-def test_a_forest_connects_what_the_pairs_connect_with_as_few_as_can_be(drawn: list[tuple[int, int, int]]) -> None:
+def test_forest_connects_with_the_fewest_links(drawn: list[tuple[int, int, int]]) -> None:
     pairs = ordered(drawn)
-    kept = forest(pairs, Clusters(12))
+    kept = build_forest(pairs, Clusters(12))
     assert clusters(kept) == clusters(pairs)
     assert len(kept) == 12 - len(set(clusters(pairs)))
 
 
-def test_of_a_circle_the_weakest_link_goes() -> None:
+def test_weakest_link_of_a_cycle_is_dropped() -> None:
     circle = [(0, 1, 0.9), (1, 2, 0.8), (0, 2, 0.7)]
-    assert forest(circle, Clusters(3)) == circle[:2]
+    assert build_forest(circle, Clusters(3)) == circle[:2]
 
 
 @given(PAIRS, st.integers(1, 4))
-def test_what_comes_on_top_gives_no_note_more_links_than_it_may_have(
-    drawn: list[tuple[int, int, int]], most: int
-) -> None:
+def test_filling_respects_the_maximum_degree(drawn: list[tuple[int, int, int]], most: int) -> None:
     pairs = ordered(drawn)
-    trunk = forest(pairs, Clusters(12))
+    trunk = build_forest(pairs, Clusters(12))
     degrees = [0] * 12
-    kept = list(filled(trunk, pairs, degrees, most))
+    kept = list(fill_degrees(trunk, pairs, degrees, most))
     assert kept[: len(trunk)] == trunk
     assert len(set(kept)) == len(kept)
     before = Counter(end for one, other, _ in trunk for end in (one, other))
@@ -53,10 +51,10 @@ def test_what_comes_on_top_gives_no_note_more_links_than_it_may_have(
 
 
 @given(PAIRS)
-def test_what_is_left_out_had_no_room_at_one_of_its_ends(drawn: list[tuple[int, int, int]]) -> None:
+def test_only_links_at_full_notes_are_left_out(drawn: list[tuple[int, int, int]]) -> None:
     degrees = [0] * 12
     pairs = ordered(drawn)
-    kept = set(filled((), pairs, degrees, 2))
+    kept = set(fill_degrees((), pairs, degrees, 2))
     assert all(
         degrees[one] >= 2 or degrees[other] >= 2 for one, other, score in pairs if (one, other, score) not in kept
     )

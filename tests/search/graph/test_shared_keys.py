@@ -1,9 +1,9 @@
-"""Where meaning is not known, a rare key or pattern that two notes share connects them."""
+"""Edges by rare keys and path patterns."""
 
 from typing import Any
 
 from memem.core.memory import Memory
-from memem.search.graph.rules import RARE_KEY, shared_edges
+from memem.search.graph.rules import MAX_SHARERS, find_shared_edges
 
 
 def memory(number: int, project: str = "shop", **fields: Any) -> Memory:
@@ -11,33 +11,36 @@ def memory(number: int, project: str = "shop", **fields: Any) -> Memory:
 
 
 def found(*memories: Memory) -> list[tuple[int, int, float, str]]:
-    return list(shared_edges(memories))
+    return list(find_shared_edges(memories))
 
 
-def test_a_key_that_two_hold_connects_them_however_it_is_spelled() -> None:
+def test_shared_key_connects_in_any_case() -> None:
     assert found(memory(1, keys=("REDIS_URL",)), memory(2, keys=("redis_url ",)), memory(3)) == [(0, 1, 0.8, "key")]
 
 
-def test_a_pattern_of_files_does_too() -> None:
+def test_shared_path_pattern_connects() -> None:
     assert found(memory(1, paths=("src/auth/**",)), memory(2, paths=("src/auth/**",))) == [(0, 1, 0.8, "path")]
 
 
-def test_the_fewer_hold_it_the_stronger_it_connects() -> None:
+def test_rarer_keys_connect_more_strongly() -> None:
     three = found(*(memory(number, keys=("k",)) for number in range(3)))
     assert [(one, other) for one, other, _, _ in three] == [(0, 1), (0, 2), (1, 2)]
     assert {score for _, _, score, _ in three} == {0.6}
 
 
-def test_a_key_that_many_hold_says_nothing() -> None:
-    assert len(found(*(memory(number, keys=("k",)) for number in range(RARE_KEY)))) == RARE_KEY * (RARE_KEY - 1) / 2
-    assert found(*(memory(number, keys=("k",)) for number in range(RARE_KEY + 1))) == []
+def test_common_key_connects_nothing() -> None:
+    assert (
+        len(found(*(memory(number, keys=("k",)) for number in range(MAX_SHARERS))))
+        == MAX_SHARERS * (MAX_SHARERS - 1) / 2
+    )
+    assert found(*(memory(number, keys=("k",)) for number in range(MAX_SHARERS + 1))) == []
 
 
-def test_two_projects_share_nothing_but_everybody_shares_with_none_in_particular() -> None:
+def test_only_general_shares_keys_across_projects() -> None:
     assert found(memory(1, "shop", keys=("k",)), memory(2, "ledger", keys=("k",))) == []
     assert found(memory(1, "shop", keys=("k",)), memory(2, "general", keys=("k",))) == [(0, 1, 0.8, "key")]
 
 
-def test_a_pair_is_told_once_by_what_connects_it_most() -> None:
+def test_pair_appears_once_with_its_strongest_origin() -> None:
     three = [memory(number, keys=("k",), paths=("p",) if number else ()) for number in range(3)]
     assert [each for each in found(*three) if each[:2] == (1, 2)] == [(1, 2, 0.8, "path")]

@@ -1,11 +1,11 @@
-"""What a memory says of others: by its properties, and by the sentences that hold a link."""
+"""Links stated by a note's properties and sentences."""
 
 from typing import Any
 
 import pytest
 
 from memem.core.memory import Memory
-from memem.search.graph.rules import StatedLink, in_sentences, stated_links
+from memem.search.graph.rules import StatedLink, find_body_links, list_stated_links
 
 
 def memory(body: str = "", **fields: Any) -> Memory:
@@ -13,7 +13,7 @@ def memory(body: str = "", **fields: Any) -> Memory:
 
 
 def of_body(body: str) -> list[tuple[str, str, bool]]:
-    return [(each.link, each.kind, each.back) for each in stated_links(memory(body))]
+    return [(each.link, each.kind, each.back) for each in list_stated_links(memory(body))]
 
 
 @pytest.mark.parametrize(
@@ -40,11 +40,11 @@ def of_body(body: str) -> list[tuple[str, str, bool]]:
         ("It depends on Redis\nand [[x]].", "same_topic", False),
     ],
 )
-def test_the_sentence_of_a_link_says_what_it_is(sentence: str, kind: str, back: bool) -> None:
+def test_sentence_determines_the_kind_of_a_link(sentence: str, kind: str, back: bool) -> None:
     assert of_body(sentence) == [("[[x]]", kind, back)]
 
 
-def test_each_link_has_the_last_word_before_it() -> None:
+def test_last_cue_before_a_link_decides() -> None:
     body = "It requires [[a]] and supports [[b]]. Compare [[c]]."
     assert [kind for _, kind, _ in of_body(body)] == ["depends_on", "supports", "same_topic"]
 
@@ -52,20 +52,18 @@ def test_each_link_has_the_last_word_before_it() -> None:
 @pytest.mark.parametrize(
     "body", ["Run `[[ -f x ]]`.", "```\nif [[ -f x ]]; then\n```", "~~~\n[[x]]\n", "[[#Heading]]", "x"]
 )
-def test_code_and_headings_are_no_links(body: str) -> None:
-    assert list(in_sentences(body)) == []
+def test_code_contains_no_links(body: str) -> None:
+    assert list(find_body_links(body)) == []
 
 
 def test_a_link_keeps_its_folder_heading_and_alias() -> None:
-    assert [link for link, _, _ in in_sentences("As in [[memories/x#Why|there]].")] == ["[[memories/x#Why|there]]"]
+    assert [link for link, _, _ in find_body_links("As in [[memories/x#Why|there]].")] == ["[[memories/x#Why|there]]"]
 
 
 @pytest.mark.parametrize(("author", "origin", "score"), [("human", "link", 1.0), ("model", "reconciled", 0.9)])
-def test_properties_of_a_persons_note_are_links_and_those_of_a_machines_were_reconciled(
-    author: str, origin: str, score: float
-) -> None:
+def test_author_determines_the_origin_of_property_links(author: str, origin: str, score: float) -> None:
     told = memory(related=("[[r]]",), contradicts=("[[c]]",), supersedes="[[o]]", superseded_by="[[n]]", author=author)
-    assert list(stated_links(told)) == [
+    assert list(list_stated_links(told)) == [
         StatedLink("[[r]]", "same_topic", origin, score),
         StatedLink("[[c]]", "contradicts", origin, 1.0),
         StatedLink("[[o]]", "supersedes", origin, 1.0),
@@ -73,6 +71,6 @@ def test_properties_of_a_persons_note_are_links_and_those_of_a_machines_were_rec
     ]
 
 
-def test_a_link_in_a_statement_is_a_link_whoever_wrote_it() -> None:
-    (only,) = stated_links(memory("See [[x]].", author="model"))
+def test_body_links_have_the_origin_link() -> None:
+    (only,) = list_stated_links(memory("See [[x]].", author="model"))
     assert (only.origin, only.score) == ("link", 1.0)

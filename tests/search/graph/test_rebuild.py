@@ -1,4 +1,4 @@
-"""The whole graph, made anew: by meaning, or by words alone; of two thousand notes none is left out of its topic."""
+"""Rebuilding the whole graph, by meaning or by words."""
 
 import uuid
 from collections import defaultdict
@@ -14,7 +14,7 @@ from memem.notes import save, write
 from memem.search import meaning, rebuild, refresh
 from memem.search.encoders import encode
 from memem.search.graph import build, read
-from memem.search.graph.build import DEGREE, Woven
+from memem.search.graph.build import MAX_DEGREE, GraphSummary
 from memem.search.graph.rules import Clusters
 from memem.vault import note as notes
 from memem.workspace import Workspace
@@ -30,16 +30,16 @@ def keep(ws: Workspace, body: str, **more: Any) -> str:
     return write.keep(ws, Memory(str(uuid.uuid5(uuid.NAMESPACE_URL, body)), "", body, **given)).memory.id
 
 
-def told(ws: Workspace) -> set[tuple[str, str, str, str]]:
+def describe(ws: Workspace) -> set[tuple[str, str, str, str]]:
     """The edges, by the first words of the notes."""
-    known = read.memories(ws)
+    known = read.list_memories(ws)
     words = {identity: entry.body.split()[0] for identity, entry in known.items()}
-    return {(words[each.source], words[each.target], each.kind, each.origin) for each in read.edges(ws)}
+    return {(words[each.source], words[each.target], each.kind, each.origin) for each in read.list_edges(ws)}
 
 
 def pairs(ws: Workspace) -> set[frozenset[str]]:
     """The same, whatever they are and whichever way they lead."""
-    return {frozenset(each[:2]) for each in told(ws)}
+    return {frozenset(each[:2]) for each in describe(ws)}
 
 
 @pytest.fixture
@@ -52,52 +52,52 @@ def garage(meant: Workspace) -> Workspace:
     return meant
 
 
-def test_what_means_about_the_same_is_linked_within_its_project_by_what_it_is(garage: Workspace) -> None:
+def test_similar_notes_are_linked_within_their_project(garage: Workspace) -> None:
     woven = build.rebuild(garage)
-    assert told(garage) == {("Brakes", "Vehicles", "supports", "meaning")}
+    assert describe(garage) == {("Brakes", "Vehicles", "supports", "meaning")}
     assert (woven.memories, woven.edges, woven.by) == (4, 1, "meaning")
     assert (woven.kinds, woven.origins) == ({"supports": 1}, {"meaning": 1})
 
 
-def test_what_belongs_to_no_project_is_linked_with_any(garage: Workspace) -> None:
+def test_general_memory_is_linked_with_any_project(garage: Workspace) -> None:
     keep(garage, "General vehicles with damaged brakes belong somewhere.", project="general")
     build.rebuild(garage)
     assert {frozenset(("Garage", "General")), frozenset(("Brakes", "General"))} <= pairs(garage)
 
 
-def test_what_notes_state_of_each_other_is_not_also_found(garage: Workspace) -> None:
-    one = next(entry for entry in read.memories(garage).values() if entry.body.startswith("Vehicles"))
-    other = next(entry for entry in read.memories(garage).values() if entry.body.startswith("Brakes"))
+def test_stated_pairs_get_no_compared_edge(garage: Workspace) -> None:
+    one = next(entry for entry in read.list_memories(garage).values() if entry.body.startswith("Vehicles"))
+    other = next(entry for entry in read.list_memories(garage).values() if entry.body.startswith("Brakes"))
     write.edit(garage, other.id, body=f"{other.body} It depends on {one.link}.")
     build.rebuild(garage)
-    assert told(garage) == {("Brakes", "Vehicles", "depends_on", "link")}
+    assert describe(garage) == {("Brakes", "Vehicles", "depends_on", "link")}
 
 
 @pytest.mark.parametrize("status", ["deprecated", "stale"])
-def test_what_is_no_longer_in_force_is_not_compared(garage: Workspace, status: str) -> None:
-    lesson = next(entry for entry in read.memories(garage).values() if entry.body.startswith("Brakes"))
+def test_outdated_memories_are_not_compared(garage: Workspace, status: str) -> None:
+    lesson = next(entry for entry in read.list_memories(garage).values() if entry.body.startswith("Brakes"))
     write.edit(garage, lesson.id, status=status)
     build.rebuild(garage)
-    assert told(garage) == set()
+    assert describe(garage) == set()
 
 
-def test_the_same_notes_make_the_same_graph_however_often_it_is_thrown_away(garage: Workspace) -> None:
+def test_rebuild_is_deterministic(garage: Workspace) -> None:
     build.rebuild(garage)
-    before = read.edges(garage)
+    before = read.list_edges(garage)
     rebuild.rebuild(garage)
-    assert read.edges(garage) == []
+    assert read.list_edges(garage) == []
     build.rebuild(garage)
-    assert read.edges(garage) == before
+    assert read.list_edges(garage) == before
     assert before
 
 
-def test_no_note_is_rewritten_for_a_neighbour(garage: Workspace) -> None:
+def test_rebuild_rewrites_no_note(garage: Workspace) -> None:
     files = {path: path.read_bytes() for path in garage.store.paths.memories.iterdir()}
     build.rebuild(garage)
     assert {path: path.read_bytes() for path in garage.store.paths.memories.iterdir()} == files
 
 
-def test_a_new_note_names_a_few_that_are_near_and_none_of_those_is_rewritten_for_it(ws: Workspace) -> None:
+def test_new_note_relates_to_a_few_without_rewriting_them(ws: Workspace) -> None:
     for number in range(8):
         save.save(ws, f"Vehicles with damaged brakes belong into garage number {number} by the river.")
     files = {path: path.read_bytes() for path in ws.store.paths.memories.iterdir()}
@@ -110,97 +110,93 @@ def test_a_new_note_names_a_few_that_are_near_and_none_of_those_is_rewritten_for
 # --- by words -----------------------------------------------------------------------------------------------------
 
 
-def test_by_words_alone_links_and_rare_keys_connect_and_it_says_so(ws: Workspace) -> None:
+def test_without_encoder_links_and_rare_keys_connect(ws: Workspace) -> None:
     keep(ws, "First is Redis.", keys=("REDIS_URL",))
     keep(ws, "Second is the cache.", keys=("redis_url",), paths=("src/cache/**",))
     keep(ws, "Third are evictions.", paths=("src/cache/**",))
     woven = build.rebuild(ws)
     assert pairs(ws) == {frozenset(("First", "Second")), frozenset(("Second", "Third"))}
     assert woven.origins == {"key": 1, "path": 1}
-    assert woven.by == "words alone (links, and rare keys and paths that two share): MEMEM_ENCODER is none"
-    assert read.stats(ws).by == woven.by
+    assert woven.by == "words only (links, and rare keys or paths in common): MEMEM_ENCODER is none"
+    assert read.compute_stats(ws).by == woven.by
 
 
-def test_without_a_model_words_connect_and_the_reason_is_told(
-    garage: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_missing_model_is_reported(garage: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(ws: Workspace) -> int:
         raise ModelError("The weights are not here.")
 
     monkeypatch.setattr(meaning, "update_pending", broken)
-    assert build.rebuild(garage).by.endswith("two share): The weights are not here")
+    assert build.rebuild(garage).by.endswith("in common): The weights are not here")
 
 
-def test_what_the_encoder_does_not_read_is_connected_by_words(meant: Workspace, encoder: FakeEncoder) -> None:
+def test_unreadable_languages_are_linked_by_words(meant: Workspace, encoder: FakeEncoder) -> None:
     encoder.multilingual = False
     keep(meant, "数据库连接池配置缓存服务部署版本测试分支合并", keys=("POOL_SIZE",))
     keep(meant, "数据库连接池配置缓存服务部署版本测试分支合并订单", keys=("POOL_SIZE",))
     keep(meant, "Vehicles with damaged brakes belong into the garage.")
     woven = build.rebuild(meant)
     assert woven.origins == {"key": 1}
-    assert woven.by == "meaning; 2 of 3 have no vector that says what they mean, and are linked by words"
+    assert woven.by == "meaning; 2 of 3 have no vector and are linked by words"
 
 
 # --- when ---------------------------------------------------------------------------------------------------------
 
 
-def test_the_graph_is_behind_once_a_note_has_changed_and_a_look_brings_it_up_to_date(garage: Workspace) -> None:
+def test_reading_refreshes_an_outdated_graph(garage: Workspace) -> None:
     assert read.is_behind(garage)
-    build.look_at_graph(garage)
+    build.refresh_graph(garage)
     assert not read.is_behind(garage)
     keep(garage, "Damaged brakes of vehicles belong into another garage.")
     assert read.is_behind(garage)
-    build.look_at_graph(garage)
+    build.refresh_graph(garage)
     assert not read.is_behind(garage)
-    assert len(read.edges(garage)) == 3
+    assert len(read.list_edges(garage)) == 3
 
 
-def test_a_look_at_a_large_vault_takes_the_graph_as_it_is(garage: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(build, "MOST_AT_ONCE", 2)
-    build.look_at_graph(garage)  # there was none at all
+def test_reading_a_large_vault_does_not_rebuild(garage: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(build, "MAX_INTERACTIVE_NOTES", 2)
+    build.refresh_graph(garage)  # there was none at all
     keep(garage, "Damaged brakes of vehicles belong into another garage.")
-    build.look_at_graph(garage)
+    build.refresh_graph(garage)
     assert read.is_behind(garage)
-    assert read.stats(garage).behind
+    assert read.compute_stats(garage).behind
 
 
-def test_the_background_follows_only_what_has_changed(garage: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_background_rebuilds_only_after_changes(garage: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     encode.encode_all(garage)
     made: list[Workspace] = []
     whole = build.rebuild
 
-    def counted(ws: Workspace) -> Woven:
+    def counted(ws: Workspace) -> GraphSummary:
         made.append(ws)
         return whole(ws)
 
     monkeypatch.setattr(build, "rebuild", counted)
-    build.follow_notes(garage)
-    build.follow_notes(garage)
+    build.refresh_in_background(garage)
+    build.refresh_in_background(garage)
     assert len(made) == 1
     keep(garage, "Damaged brakes of vehicles belong into another garage.")
-    build.follow_notes(garage)
+    build.refresh_in_background(garage)
     assert len(made) == 2
 
 
-def test_the_background_leaves_a_very_large_vault_alone(garage: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(build, "MOST_UNASKED", 2)
-    build.follow_notes(garage)
+def test_background_skips_a_very_large_vault(garage: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(build, "MAX_BACKGROUND_NOTES", 2)
+    build.refresh_in_background(garage)
     assert not read.is_built(garage)
 
 
-def test_the_background_waits_for_vectors_that_are_being_computed(
-    garage: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    build.follow_notes(garage)
-    before = read.edges(garage)
+def test_background_waits_for_missing_vectors(garage: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    build.refresh_in_background(garage)
+    before = read.list_edges(garage)
     monkeypatch.setattr(meaning, "MAX_INLINE_PASSAGES", 0)
     keep(garage, "Damaged brakes of vehicles belong into another garage.")
-    build.follow_notes(garage)
+    build.refresh_in_background(garage)
     assert read.is_behind(garage)
-    assert read.edges(garage) == before
+    assert read.list_edges(garage) == before
     encode.encode_all(garage)
-    build.follow_notes(garage)
-    assert len(read.edges(garage)) == 3
+    build.refresh_in_background(garage)
+    assert len(read.list_edges(garage)) == 3
 
 
 # --- a large vault ------------------------------------------------------------------------------------------------
@@ -250,13 +246,11 @@ def library(ws: Workspace, topics: list[Memory]) -> Workspace:
 
 
 @pytest.mark.slow
-def test_two_thousand_notes_have_no_orphan_clusters_that_share_a_project_and_a_topic(
-    library: Workspace, topics: list[Memory]
-) -> None:
+def test_large_vault_keeps_topics_connected(library: Workspace, topics: list[Memory]) -> None:
     woven = build.rebuild(library)
     places = {memory.id: place for place, memory in enumerate(topics)}
     within = Clusters(NOTES)
-    for edge in read.edges(library):
+    for edge in read.list_edges(library):
         one, other = places[edge.source], places[edge.target]
         if topics[one].project == topics[other].project:
             within.join(one, other)
@@ -265,7 +259,9 @@ def test_two_thousand_notes_have_no_orphan_clusters_that_share_a_project_and_a_t
         of_topic[memory.project, place % TOPICS].add(within.of(place))
     assert len(of_topic) == TOPICS * len(PROJECTS)
     assert {key: found for key, found in of_topic.items() if len(found) > 1} == {}
-    assert read.stats(library).orphans == 0
-    assert woven.edges <= NOTES * DEGREE  # a web, and no tangle: everything with everything would be 12,000 of a topic
-    degrees = read.degrees_of(read.edges(library))
-    assert sum(degree <= DEGREE for degree in degrees.values()) >= 0.95 * NOTES
+    assert read.compute_stats(library).orphans == 0
+    assert (
+        woven.edges <= NOTES * MAX_DEGREE
+    )  # a web, and no tangle: everything with everything would be 12,000 of a topic
+    degrees = read.count_degrees(read.list_edges(library))
+    assert sum(degree <= MAX_DEGREE for degree in degrees.values()) >= 0.95 * NOTES
