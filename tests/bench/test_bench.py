@@ -99,7 +99,7 @@ def test_a_program_that_fails_is_not_measured(tmp_path: Path) -> None:
         program()
 
 
-def test_a_program_reads_what_it_is_told(tmp_path: Path) -> None:
+def test_a_program_reads_its_input(tmp_path: Path) -> None:
     script = "import sys; open('heard', 'w').write(sys.stdin.read())"
     told = iter((b"one", b"two"))
     program = Program(lambda: (sys.executable, "-I", "-S", "-c", script), {}, tmp_path, lambda: next(told))
@@ -114,12 +114,12 @@ def leaving(what: str) -> tuple[str, ...]:
     return (sys.executable, "-I", "-S", "-c", script)
 
 
-def test_what_a_program_leaves_running_is_waited_for(tmp_path: Path) -> None:
+def test_children_of_a_program_are_waited_for(tmp_path: Path) -> None:
     Program(lambda: leaving("open('done', 'w')"), {}, tmp_path)()
     assert (tmp_path / "done").exists()
 
 
-def test_what_never_ends_is_not_waited_for_endlessly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_waiting_for_an_endless_child_stops(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(measure, "LEFT_SECONDS", 0.01)
     os.mkfifo(tmp_path / "word")
     program = Program(lambda: leaving("open('word').read()"), {}, tmp_path)

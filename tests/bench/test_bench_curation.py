@@ -6,7 +6,7 @@ from bench import curation
 from bench.curation import CHANGED, MORE, SAME, measure
 
 
-def test_what_is_the_same_or_more_is_found_and_another_number_is_not() -> None:
+def test_duplicates_and_extensions_are_suggested_and_other_numbers_are_not() -> None:
     looked = measure(200, 1)
     assert looked.planted == 2
     assert looked.found == {SAME: 2, MORE: 2, CHANGED: 0}

@@ -44,7 +44,7 @@ def serving(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], 
     return serve
 
 
-def test_without_a_model_it_says_so(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_model_is_reported(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MEMEM_ENCODER", "minilm")
     assert hooks.run([]) == 1
     assert "memem model fetch" in capsys.readouterr().err
@@ -116,7 +116,7 @@ def test_a_session_has_nothing_in_it_that_is_worth_keeping(tmp_path: Path) -> No
     )
 
 
-def test_prompts_are_about_what_their_project_may_see(tmp_path: Path) -> None:
+def test_prompts_are_about_notes_their_project_may_see(tmp_path: Path) -> None:
     bed = Bed(tmp_path / "bed", 100, count(), MEMEM_ENCODER="none", CLAUDE_PLUGIN_DATA="/srv/data")
     scene = Scene(bed)
     bed.close()
@@ -125,7 +125,7 @@ def test_prompts_are_about_what_their_project_may_see(tmp_path: Path) -> None:
     assert "PYTHONPATH" not in scene.environ
 
 
-def test_a_hook_is_told_of_another_session_each_time(tmp_path: Path) -> None:
+def test_each_hook_run_gets_another_session(tmp_path: Path) -> None:
     hook = Hook(
         "Stop", {"MEMEM_HOOKS_OFF": "1"}, tmp_path, tmp_path, lambda path: {"last_assistant_message": path.stem}
     )
@@ -136,17 +136,17 @@ def test_a_hook_is_told_of_another_session_each_time(tmp_path: Path) -> None:
     assert (first["hook_event_name"], first["last_assistant_message"]) == ("Stop", hook.sessions[0])
 
 
-def test_a_server_that_ends_is_no_server(serving: Callable[[str], Server]) -> None:
+def test_a_server_that_ends_is_an_error(serving: Callable[[str], Server]) -> None:
     with pytest.raises(RuntimeError, match="ended instead of answering initialize"):
         serving(ENDS)
 
 
-def test_a_server_is_told_that_no_option_is_set(serving: Callable[[str], Server], tmp_path: Path) -> None:
+def test_a_server_gets_empty_options(serving: Callable[[str], Server], tmp_path: Path) -> None:
     with serving(f"import os\nopen('told', 'w').write(repr(os.environ['CLAUDE_PLUGIN_OPTION_VAULT']))\n{REFUSES}"):
         assert (tmp_path / "told").read_text() == "''"
 
 
-def test_what_a_server_refuses_is_no_answer(serving: Callable[[str], Server]) -> None:
+def test_a_refused_request_is_an_error(serving: Callable[[str], Server]) -> None:
     with serving(REFUSES) as server, pytest.raises(RuntimeError, match="There is no vault"):
         server.search("tokens")
 
@@ -160,7 +160,7 @@ def test_a_server_that_does_not_leave_is_ended(
     assert server._process.returncode == -9
 
 
-def test_a_server_is_timed_until_it_has_told_its_tools(serving: Callable[[str], Server]) -> None:
+def test_a_server_is_timed_until_it_lists_its_tools(serving: Callable[[str], Server]) -> None:
     started: list[Server] = []
 
     def start() -> Server:

@@ -19,7 +19,7 @@ def test_the_query_has_twenty_tokens(weights_folder: Path) -> None:
     assert len(tokens.ids(meaning.QUERY, 100)) == 20
 
 
-def test_without_a_model_it_says_so(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_model_is_reported(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MEMEM_ENCODER", "minilm")
     assert meaning.run(["--sizes", "20"]) == 1
     assert "memem model fetch" in capsys.readouterr().err

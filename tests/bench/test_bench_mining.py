@@ -40,7 +40,7 @@ def test_memem_reads_the_turns_that_were_made_up(tmp_path: Path) -> None:
     assert path.stat().st_size > 50 * sum(len(turn.text) for turn in read), "most of it is no speech"
 
 
-def test_the_tail_has_ten_kilobytes_and_the_turns_it_says() -> None:
+def test_the_tail_has_ten_kilobytes_and_the_stated_turns() -> None:
     tail = b"".join(data for data, _ in mining.Script(mining.TAIL_SEED).tail())
     assert abs(len(tail) - 10_000) < 500
     assert len(roles(tail)) == mining.TAIL_TURNS

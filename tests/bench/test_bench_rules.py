@@ -63,7 +63,7 @@ def test_a_statement_of_another_kind_or_about_something_else_is_a_mistake() -> N
     assert not list(mistakes([case("always use tabs", Expectation(("decision", "convention"), "tabs"))]))
 
 
-def test_the_score_counts_what_is_kept_and_what_is_expected() -> None:
+def test_the_score_counts_extracted_and_expected_lessons() -> None:
     result = score([case("always use tabs"), case("ok", Expectation(("fact",), "x"))])
     assert (result.kept, result.expected) == (1, 1)
     assert result.precision
@@ -77,7 +77,7 @@ def test_the_table_names_both_splits(capsys: pytest.CaptureFixture[str]) -> None
     assert [line.split()[:2] for line in lines if " all " in line] == [[DEV, "all"], [HELD, "all"]]
 
 
-def test_real_sessions_are_read_once_and_without_what_nobody_typed(
+def test_real_sessions_are_read_once_and_without_generated_text(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     typed = _line("1", "always use tabs")

@@ -25,7 +25,7 @@ def test_a_secret_of_which_half_is_left_is_not_gone() -> None:
     assert not is_gone(sample, "it was [redacted: token]stuvwxyz0123456789")
 
 
-def test_it_measures_and_tells(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_it_measures_and_reports(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "transcripts" / "one"
     folder.mkdir(parents=True)
     said = {"type": "user", "uuid": "u1", "message": {"role": "user", "content": "the password is hunter2\nreally"}}
@@ -41,6 +41,6 @@ def test_it_measures_and_tells(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert "hunter2" not in printed
 
 
-def test_without_sessions_that_part_is_skipped_and_said_so(capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_sessions_that_part_is_skipped_and_reported(capsys: pytest.CaptureFixture[str]) -> None:
     assert secrets.run(["--every", "40", "--repeat", "1", "--alone"]) == 0
     assert "Real sessions: skipped" in capsys.readouterr().out

@@ -91,7 +91,7 @@ def test_of_several_files_of_a_set_none_is_chosen(data: Path) -> None:
         corpora.devmem(data)
 
 
-def test_the_prompts_are_what_people_typed(tmp_path: Path) -> None:
+def test_prompts_are_loaded_as_typed(tmp_path: Path) -> None:
     write(tmp_path / "prompts-dev.jsonl.gz", [{"prompt": "fix the build"}, {"prompt": "ok thanks"}])
     assert corpora.prompts(tmp_path) == ["fix the build", "ok thanks"]
 
@@ -100,9 +100,7 @@ def crowd(data: Path, *texts: str) -> None:
     write(data / "longmemeval-dev.jsonl.gz", [question_line("ab12", "s-said", session_line(*texts), BOUGHT)])
 
 
-def test_a_crowded_vault_holds_devmem_and_what_was_said_of_other_things(
-    data: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_crowded_vault_contains_devmem_and_unrelated_notes(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(corpora, "LEAST_CROWD", 2)
     short, long, just = "too short to say any"[:19], "x" * 1_501, "exactly twenty chars"
     crowd(data, just, short, "My walrus moved to Ghent.", long, just)
@@ -113,7 +111,7 @@ def test_a_crowded_vault_holds_devmem_and_what_was_said_of_other_things(
     assert corpus.questions == corpora.devmem(data).questions
 
 
-def test_a_note_of_the_crowd_takes_a_place_of_its_own(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unrelated_note_counts_as_its_own_source(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(corpora, "LEAST_CROWD", 2)
     crowd(data, "My walrus moved to Ghent.", "My walrus moved to Bruges.")
     corpus = corpora.crowded(data)
@@ -126,7 +124,7 @@ def test_no_more_than_enough_crowd_a_vault(data: Path) -> None:
     assert len(corpora.crowded(data).memories) == 3 + corpora.MOST_CROWD
 
 
-def test_too_few_are_no_crowd(data: Path) -> None:
+def test_too_few_notes_make_no_crowd(data: Path) -> None:
     crowd(data, "My walrus moved to Ghent.")
     with pytest.raises(InputError, match=r"needs 5,000 unrelated notes; longmemeval has 1\."):
         corpora.crowded(data)
@@ -154,7 +152,7 @@ def test_a_session_of_longmemeval_is_one_memory_with_all_turns(data: Path) -> No
     assert bought.body == "user: I bought a kite.\n\nassistant: Lovely!"
 
 
-def test_a_session_of_longmemeval_is_titled_by_what_its_user_said_first(data: Path) -> None:
+def test_a_longmemeval_session_is_titled_by_its_first_user_message(data: Path) -> None:
     assert corpora.longmemeval(data).memories[1].title == "I sold it."
 
 
@@ -227,7 +225,7 @@ WALRUS = Memory(corpora.identity("walrus"), "Walrus", "The walrus eats at noon."
 OTTER = Memory(corpora.identity("otter"), "Otter", "The otter eats at dusk.")
 
 
-def test_a_vault_that_is_kept_holds_just_the_memories_of_its_last_run(tmp_path: Path) -> None:
+def test_a_cached_vault_contains_only_the_memories_of_its_last_run(tmp_path: Path) -> None:
     corpora.vault(tmp_path, [WALRUS]).close()
     ws = corpora.vault(tmp_path, [OTTER])
     assert [entry.id for entry in find.list_memories(ws)] == [OTTER.id]

@@ -38,7 +38,7 @@ FOUR = [
 ]
 
 
-def test_a_point_counts_what_fires_and_what_of_it_is_right() -> None:
+def test_a_point_counts_prompts_that_fire_and_those_that_are_right() -> None:
     found = point(FOUR, at(HALF), 0.5)
     assert (found.line, found.off_topic, found.of_off) == (0.5, 1, 2)
     assert (found.answered, found.right, found.of_on) == (2, 1, 3)
@@ -58,7 +58,7 @@ def test_a_plain_threshold_looks_at_the_cosine_alone() -> None:
     assert point(cases, above_cosine(0.5), 0.5).right == 1
 
 
-def test_what_would_be_shown_is_what_a_slice_would_show() -> None:
+def test_the_simulated_choice_equals_a_real_slice() -> None:
     many = case(*(hit(f"n{number}", 0.9) for number in range(MOST_HITS + 3)))
     assert len(at(HALF)(many)) == MOST_HITS
     behind = case(hit("a", 0.9), hit("b", 0.9, score=0.2))
@@ -67,24 +67,24 @@ def test_what_would_be_shown_is_what_a_slice_would_show() -> None:
     assert len(at(HALF)(twice)) == 1
 
 
-def test_what_words_hardly_speak_for_would_not_be_shown() -> None:
+def test_a_memory_with_hardly_any_lexical_evidence_is_not_shown() -> None:
     hardly = {"coverage": MIN_COVERAGE - 0.01}
     found = case(hit("words", 0.9, **hardly), hit("near", 0.9, cosine=0.6, **hardly), hit("name", 0.9, named=True))
     assert [each.id for each in at(HALF)(found)] == ["near", "name"]
 
 
-def test_there_was_a_model_where_one_memory_was_found_by_meaning() -> None:
+def test_a_memory_found_by_meaning_proves_that_there_was_a_model() -> None:
     by_words = case(hit("a", 0.9), hit("b", 0.9, cosine=0.5, understood=False))
     assert not decisions.has_meaning([by_words, case()])
     assert decisions.has_meaning([by_words, case(hit("c", 0.1), hit("d", 0.1, cosine=0.0))])
 
 
-def test_other_weights_judge_anew_what_was_found_by_meaning() -> None:
+def test_other_weights_rejudge_memories_found_by_meaning() -> None:
     found = case(hit("near", 0.0, cosine=0.6), hit("far", 1.0, cosine=0.4), hit("said", 1.0))
     assert [each.id for each in at(HALF, BY_COSINE)(found)] == ["near", "said"]
 
 
-def test_the_line_in_use_is_that_of_the_defaults() -> None:
+def test_the_threshold_in_use_is_the_default() -> None:
     defaults = {option.key: float(option.default) for option in OPTIONS if option.key.startswith("recall_")}
     line = in_use()
     assert line.confidence == defaults["recall_min_confidence"]
@@ -109,7 +109,7 @@ def likely(cosine: float) -> float:
     return judged.helps
 
 
-def test_where_prompts_can_be_told_apart_the_line_lies_in_the_middle_between_them() -> None:
+def test_the_threshold_lies_midway_between_separable_prompts() -> None:
     cases = cases_with_cosines((0.7, 0.8, 0.9), wanted=True) + cases_with_cosines((0.1, 0.2, 0.3), wanted=False)
     line = decisions.best_line(cases, BY_COSINE)
     assert line.confidence == pytest.approx((likely(0.3) + likely(0.7)) / 2)
@@ -136,7 +136,7 @@ def apart() -> list[Case]:
     return on + cases_with_cosines([0.1 + number / 100 for number in range(15)], wanted=False)
 
 
-def test_what_can_be_told_apart_is_told_apart_on_prompts_that_were_not_seen(apart: list[Case]) -> None:
+def test_separable_prompts_are_separated_on_unseen_ones(apart: list[Case]) -> None:
     found = crossed([*apart, case(hit("i", 0.9), kind=ABSTENTION, wanted=False)])
     assert (found["folds"], found["repeats"]) == (decisions.FOLDS, decisions.REPEATS)
     assert found["off_topic"] == {"value": 0.0, "low": 0.0, "high": 0.0, "count": 0.0, "of": 15}
@@ -144,7 +144,7 @@ def test_what_can_be_told_apart_is_told_apart_on_prompts_that_were_not_seen(apar
         assert found[name] == {"value": 1.0, "low": 1.0, "high": 1.0, "count": 10.0, "of": 10}
 
 
-def test_what_fires_with_a_wrong_memory_is_answered_and_not_right(apart: list[Case]) -> None:
+def test_a_wrong_memory_counts_as_answered_and_not_as_right(apart: list[Case]) -> None:
     found = crossed([*apart, *(case(hit("wrong", 0.0, cosine=0.75), right="x") for _ in range(10))])
     assert (found["answered"]["value"], found["right"]["value"]) == (1.0, 0.5)
 

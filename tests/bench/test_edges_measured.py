@@ -24,7 +24,7 @@ def set_up(meant: Workspace) -> Workspace:
     return meant
 
 
-def test_the_higher_the_line_the_fewer_pairs_are_linked(set_up: Workspace) -> None:
+def test_the_higher_the_threshold_the_fewer_pairs_are_linked(set_up: Workspace) -> None:
     points = list(edges.curve(set_up, labelled.load()))
     assert [each.least for each in points] == list(edges.LINES)
     for name in ("superseded", "together", "chance", "project", "degree"):

@@ -53,7 +53,7 @@ def test_the_weights_that_were_put_in_come_out_with_their_signs_and_about_their_
     assert fitted.always < 0
 
 
-def test_what_is_not_asked_for_gets_no_weight_and_what_is_held_stays(cases: list[Case]) -> None:
+def test_unfitted_features_get_no_weight_and_fixed_ones_stay(cases: list[Case]) -> None:
     fitted = fitting.fit(cases, ("cosine",))
     assert (fitted.question, fitted.name) == (fitting.HELD["question"], fitting.HELD["name"])
     assert fitted.coverage == fitted.words == fitted.unknown == fitted.unknown_name == 0
@@ -78,7 +78,7 @@ def test_evidence_that_is_the_same_everywhere_gets_no_weight(cases: list[Case]) 
     assert fitting.fit(cases, (*fitting.OF_MEANING, "words"), NOTHING_HELD).words == pytest.approx(0, abs=1e-6)
 
 
-def test_a_prompt_whose_memory_was_not_found_or_not_by_meaning_teaches_nothing(cases: list[Case]) -> None:
+def test_a_prompt_whose_memory_was_not_found_by_meaning_is_not_used(cases: list[Case]) -> None:
     silent = [
         case(hit(cosine=0.9), wanted=True),
         case(hit(cosine=None, coverage=1.0)),

@@ -49,7 +49,7 @@ def test_any_other_is_a_finding_and_counts_once(tmp_path: Path, problem: BaseExc
     assert len(findings_of(fail, tmp_path)) == 1
 
 
-def test_what_does_not_end_is_ended_and_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_endless_input_is_stopped_and_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hunting, "MOST_SECONDS", 0.05)
 
     def hang(data: bytes) -> None:
@@ -67,13 +67,13 @@ def test_the_same_seed_makes_the_same_inputs() -> None:
     assert max(map(len, one)) <= LARGEST
 
 
-def test_what_reaches_new_lines_is_kept(tmp_path: Path) -> None:
+def test_inputs_that_reach_new_lines_are_kept(tmp_path: Path) -> None:
     done = hunt(fuzz.ALL["frontmatter"], tmp_path, seconds=0, seed=0, most=30)
     assert len(done.lines) > 50
     assert {Path(name).name for name, _ in done.lines} >= {"frontmatter.py"}
 
 
-def test_it_prints_a_row_for_each_target_and_what_was_found(
+def test_it_prints_a_row_for_each_target_and_its_findings(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(_: bytes) -> None:

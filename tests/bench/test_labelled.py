@@ -93,7 +93,7 @@ def test_every_query_wants_as_many_memories_as_its_kind_says(corpus: Corpus) -> 
     assert wrong == []
 
 
-def test_no_query_wants_what_was_superseded(corpus: Corpus, memories: dict[str, Memory]) -> None:
+def test_no_query_wants_a_superseded_memory(corpus: Corpus, memories: dict[str, Memory]) -> None:
     assert [each.text for each in corpus.questions if any(memories[key].superseded_by for key in each.wanted)] == []
 
 
@@ -102,7 +102,7 @@ def test_the_gate_takes_nothing_out(corpus: Corpus) -> None:
 
 
 @pytest.mark.parametrize("query", queries("literal"), ids=lambda query: query["literal"])
-def test_a_literal_stands_in_its_query_and_in_just_the_wanted_memories(
+def test_a_literal_occurs_in_its_query_and_in_the_wanted_memories_only(
     query: dict[str, Any], memories: dict[str, Memory]
 ) -> None:
     literal = query["literal"].casefold()
@@ -189,7 +189,7 @@ def test_some_prompts_of_a_kind_want_nothing_and_others_something(
     assert wanting.count(False) >= nothing
 
 
-def test_no_prompt_wants_what_must_never_come(prompts: tuple[labelled.Prompt, ...]) -> None:
+def test_no_prompt_wants_a_memory_it_must_not_get(prompts: tuple[labelled.Prompt, ...]) -> None:
     assert [prompt.text for prompt in prompts if prompt.wanted & prompt.never] == []
 
 
@@ -311,7 +311,7 @@ def test_a_chain_of_three_is_linked_in_both_directions(tmp_path: Path) -> None:
     assert (plaice.supersedes, plaice.superseded_by) == (f"[[fish-{hake.id8}]]", "")
 
 
-def test_a_prompt_is_read_with_its_kind_and_what_was_said_before(tmp_path: Path) -> None:
+def test_a_prompt_is_read_with_its_kind_and_the_turns_before(tmp_path: Path) -> None:
     assert labelled.prompts(written(tmp_path, MADE_UP)) == (
         labelled.Prompt(
             "and the other one?",

@@ -15,6 +15,6 @@ def test_everything_is_moved_and_takes_its_time(tmp_path: Path) -> None:
     assert len(notes) == len(list((tmp_path / "vault" / "vault" / "memem" / "memories").iterdir())) == 20
 
 
-def test_the_table_tells_each_in_saves(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_table_counts_in_saves(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["moving", "--notes", "10", "--no-fsync"]) == 0
     assert capsys.readouterr().out.count(" saves\n") == 4

@@ -38,7 +38,7 @@ def test_a_chart_shows_its_title_names_labels_and_ticks() -> None:
     assert [each for each in shown if each.endswith(" %")] == ["50 %", "60 %", "70 %", "80 %", "90 %", "100 %"]
 
 
-def test_a_chart_is_a_picture_with_a_name_for_those_who_cannot_see_it() -> None:
+def test_a_chart_has_an_accessible_name() -> None:
     chart = drawn(PANEL)
     assert (chart.get("role"), chart.findtext(f"{SVG}title")) == ("img", "Recall & co")
 
@@ -88,7 +88,7 @@ def test_panels_stand_side_by_side() -> None:
     assert points(chart, STYLES[1][0])[0][0] > points(chart, STYLES[0][0])[-1][0]
 
 
-def test_what_lies_outside_the_axes_is_not_seen() -> None:
+def test_points_outside_the_axes_are_clipped() -> None:
     chart = drawn(PANEL)
     (group,) = chart.iter(f"{SVG}g")
     (clip,) = chart.iter(f"{SVG}clipPath")

@@ -115,12 +115,12 @@ def test_all_are_asked_in_one_project_and_in_order(devmem: list[Case]) -> None:
     assert [case.text.split()[-1] for case in devmem] == ["on?", "otter?", "walrus?", "thanks", "button"]
 
 
-def test_what_a_case_says_of_its_prompt_is_what_confidence_hears(devmem: list[Case]) -> None:
+def test_a_case_gives_confidence_the_features_of_its_prompt(devmem: list[Case]) -> None:
     assert [case.prompt.question for case in devmem] == [True, True, True, False, False]
     assert devmem[0].prompt.unknown < devmem[-1].prompt.unknown
 
 
-def test_of_our_own_what_was_superseded_stands_for_its_successor(own: dict[str, Case]) -> None:
+def test_a_superseded_labelled_memory_counts_as_its_successor(own: dict[str, Case]) -> None:
     stale = own["stale"]
     assert [hit.title for hit in stale.hits] == ["Meals at dusk"]
     assert stale.right == {stale.hits[0].id}
@@ -128,7 +128,7 @@ def test_of_our_own_what_was_superseded_stands_for_its_successor(own: dict[str, 
     assert stale.never.isdisjoint(stale.right)
 
 
-def test_a_memory_of_another_project_is_no_choice(own: dict[str, Case]) -> None:
+def test_a_memory_of_another_project_is_not_a_candidate(own: dict[str, Case]) -> None:
     assert not any("pays for it" in body for case in own.values() for body in bodies(case.hits))
 
 
@@ -137,7 +137,7 @@ def test_a_nod_has_no_choice(own: dict[str, Case]) -> None:
     assert not own["trivial"].wanted
 
 
-def test_a_follow_up_is_looked_for_with_what_was_said_before(own: dict[str, Case]) -> None:
+def test_a_follow_up_is_searched_with_the_turn_before_it(own: dict[str, Case]) -> None:
     assert own["follow-up"].text == "and why is that?"
     assert own["follow-up"].right == {hit.id for hit in own["follow-up"].hits}
 

@@ -105,7 +105,7 @@ def test_so_is_that_of_every_part_of_a_blend(field: Any) -> None:
     assert getattr(FUSED, field.name) in ranking.BLEND_VALUES[field.name]
 
 
-def test_without_a_model_it_says_what_is_missing(tmp_path: Path) -> None:
+def test_a_missing_model_is_reported(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="MEMEM_ENCODER is none: there is nothing to encode with"):
         ranking.run(["--cache", str(tmp_path / "cache")])
 
@@ -135,7 +135,7 @@ def test_a_changed_constant_is_put_back_also_after_a_failure() -> None:
     assert (seen, search_ranking.CHANCE) == ([used + 1], used)
 
 
-def test_whoever_stops_in_the_middle_leaves_every_constant_as_it_was() -> None:
+def test_an_interrupted_run_restores_every_constant() -> None:
     before = in_use()
     rows: Iterator[dict[str, Any]] = ranking.measured({})
     for row in rows:
@@ -146,7 +146,7 @@ def test_whoever_stops_in_the_middle_leaves_every_constant_as_it_was() -> None:
     assert in_use() == before
 
 
-def test_what_is_found_is_found_again_with_each_value() -> None:
+def test_searches_are_repeated_with_each_value() -> None:
     seen: list[Any] = []
     list(ranking.vary_finding(lambda: seen.append(in_use()) or {}))  # type: ignore[func-returns-value]
     changes = [{name for name, value in each.items() if value != in_use()[name]} for each in seen]

@@ -225,11 +225,11 @@ def test_the_table_of_promises_says_which_are_broken() -> None:
     assert [row.split("> 0")[1].strip() for row in rows] == ["holds", "BROKEN", "judged on all questions only"]
 
 
-def test_what_is_no_share_is_told_as_a_whole_number() -> None:
+def test_values_other_than_shares_are_whole_numbers() -> None:
     assert Claim("characters", 1_154.4, "< 1200", holds=True, judged=True).measured == "1,154"
 
 
-def test_kept_promises_exit_with_0(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_fulfilled_promises_exit_with_0(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     assert reported(["--sets", "labelled"], fake(), monkeypatch) == 0
     assert "holds" in capsys.readouterr().out
 
@@ -250,7 +250,7 @@ def test_without_a_model_nothing_is_judged(monkeypatch: pytest.MonkeyPatch, caps
     assert "No promise was judged" in capsys.readouterr().out
 
 
-def test_the_json_has_what_the_tables_show(
+def test_the_json_has_the_values_of_the_tables(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     target = tmp_path / "recall.json"
@@ -269,7 +269,7 @@ def test_the_json_has_what_the_tables_show(
     assert written["promises"][2]["counted"] == "{0} of {0}".format(measured["kinds"]["literal"]["questions"])
 
 
-def test_without_data_only_the_labelled_set_runs_and_it_says_so(
+def test_without_data_only_the_labelled_set_runs_and_this_is_reported(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     reported([], fake(), monkeypatch)
@@ -319,7 +319,7 @@ def test_each_public_set_has_its_reader(
     ],
     ids=["no data", "no such set", "no such file", "no questions"],
 )
-def test_what_cannot_be_measured_is_wrong_usage(
+def test_an_unmeasurable_request_is_wrong_usage(
     arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit) as stopped:

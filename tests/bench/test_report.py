@@ -155,7 +155,7 @@ def test_every_chart_of_the_page_is_drawn_and_no_other(page: Path) -> None:
     assert all((page.parent / name).read_text(encoding="utf-8").startswith("<svg") for name in shown)
 
 
-def test_the_sizes_of_the_sets_and_the_machine_are_told(page: Path) -> None:
+def test_set_sizes_and_the_machine_are_reported(page: Path) -> None:
     report.write(page, ALL)
     text = part(page, "sets")
     assert row(text, "devmem") == ["1,234", "8", "the session"]
@@ -163,7 +163,7 @@ def test_the_sizes_of_the_sets_and_the_machine_are_told(page: Path) -> None:
     assert "Python 3.11.7 and SQLite 3.40.1 on Linux x86_64, 2 cores" in text
 
 
-def test_recall_is_told_with_its_interval_and_in_questions(page: Path) -> None:
+def test_recall_is_reported_with_its_interval_and_in_questions(page: Path) -> None:
     report.write(page, ALL)
     text = part(page, "recall")
     assert row(text, "any@5") == ["0.500 [0.250, 0.750] · 4"] * 2
@@ -179,7 +179,7 @@ def test_without_a_model_there_is_nothing_to_compare(page: Path) -> None:
     assert "paired" not in part(page, "recall")
 
 
-def test_recall_against_k_is_told_in_numbers_too(page: Path) -> None:
+def test_recall_against_k_is_also_given_in_numbers(page: Path) -> None:
     report.write(page, ALL)
     assert row(part(page, "curves"), "any@k fused")[:3] == ["0.100", "0.200", "0.300"]
 
@@ -192,7 +192,7 @@ def test_promises_say_whether_they_hold(page: Path) -> None:
     assert [cells[3].removesuffix(" |") for cells in rows] == ["holds", "not judged", "**broken**"]
 
 
-def test_the_line_in_use_is_in_bold_among_the_others(page: Path) -> None:
+def test_the_threshold_in_use_is_in_bold(page: Path) -> None:
     report.write(page, ALL)
     text = part(page, "silence")
     cells = [line.split(" | ")[0] for line in text.splitlines() if re.match(r"\| [*0]", line)]
@@ -201,7 +201,7 @@ def test_the_line_in_use_is_in_bold_among_the_others(page: Path) -> None:
     assert row(text, "0.45") == ["4 (4.0 %)", "6 (60.0 %)"]
 
 
-def test_the_chart_of_silence_marks_the_line_in_use(page: Path) -> None:
+def test_the_chart_of_silence_marks_the_threshold_in_use(page: Path) -> None:
     report.write(page, ALL)
     assert "in use, 0.55: 1 of 100, 9 of 10" in (page.parent / "plots" / "silence.svg").read_text(encoding="utf-8")
 
@@ -212,7 +212,7 @@ def test_a_line_at_which_nothing_comes_has_no_precision(page: Path) -> None:
     assert row(part(page, "silence"), "0.9")[3:] == ["0", "0", "0"]
 
 
-def test_what_cross_validation_expects_is_told(page: Path) -> None:
+def test_cross_validated_results_are_reported(page: Path) -> None:
     report.write(page, ALL)
     text = part(page, "expected")
     assert row(text, "off-topic prompts that get something") == ["1.2 of 100", "0.500 [0.250, 0.750]"]
@@ -227,7 +227,7 @@ def test_prompts_that_want_nothing_have_none_right(page: Path) -> None:
     assert row(text, "trivial") == ["nothing", "5", "0", "", "0", "0", "0"]
 
 
-def test_confidence_is_held_against_what_was_right(page: Path) -> None:
+def test_confidence_is_compared_with_the_share_of_right_memories(page: Path) -> None:
     report.write(page, ALL)
     assert row(part(page, "reliability"), "0.5 to 0.7") == ["1,200", "0.610", "0.580"]
 
@@ -240,7 +240,7 @@ def test_a_constant_is_named_once_and_its_value_in_use_is_in_bold(page: Path) ->
     assert row(text, "") == ["**0.7**", "0.850", "1.000"]
 
 
-def test_cost_is_told_in_milliseconds_and_as_a_ratio(page: Path) -> None:
+def test_cost_is_reported_in_milliseconds_and_as_a_ratio(page: Path) -> None:
     report.write(page, ALL)
     text = part(page, "cost")
     assert row(text, "warm search") == ["10,000", "7.7", "9.9", "0.61"]

@@ -107,7 +107,7 @@ def test_the_json_has_all_of_it(data: Path, tmp_path: Path, capsys: pytest.Captu
 
 
 @pytest.mark.usefixtures("with_model")
-def test_asked_for_the_fit_is_shown_with_what_other_values_do(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_fit_is_shown_with_the_effect_of_other_values(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     _, out = run(capsys, "--data", str(data), "--fit")
     assert "Weights:         always=" in out
     assert "calibrated:      always=" in out
@@ -199,11 +199,11 @@ def broken(unseen: dict[str, float] | None = None, **changed: float) -> list[str
         ({"characters": 1_200}, ["characters of a slice, median"]),
     ],
 )
-def test_what_is_promised_is_held_against_what_was_measured(changed: dict[str, Any], expected: list[str]) -> None:
+def test_promises_are_compared_with_measurements(changed: dict[str, Any], expected: list[str]) -> None:
     assert broken(**changed) == expected
 
 
 @pytest.mark.parametrize("unseen", [{"off_topic": 0.02}, {"answered": 0.94}])
-def test_what_is_promised_of_prompts_that_nobody_has_seen_counts_too(unseen: dict[str, float]) -> None:
+def test_cross_validated_promises_count_too(unseen: dict[str, float]) -> None:
     (what,) = broken(unseen)
     assert what.endswith(", cross-validated")

@@ -27,7 +27,7 @@ def scene(tmp_path: Path) -> Scene:
 
 
 @pytest.mark.slow
-def test_a_small_one_holds_and_says_so(
+def test_a_small_soak_passes(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(soak_scene, "TROUBLED", 0.0)
@@ -53,7 +53,7 @@ def test_nothing_is_soaked_without_something_to_soak(wrong: list[str], capsys: p
     assert "at least one" in capsys.readouterr().err
 
 
-def test_what_only_tools_sidechains_and_summaries_say_is_no_turn(scene: Scene) -> None:
+def test_tools_sidechains_and_summaries_are_not_turns(scene: Scene) -> None:
     script = scene.session("s1", 0)
     facts = Facts("s01")
     script.prompt(facts.tell())
@@ -91,14 +91,14 @@ def looked(scene: Scene, *looks: Look) -> Watch:
 
 
 @pytest.mark.parametrize(("taken", "holds"), [((0.1, 4.9), True), ((0.1, 5.0), False)])
-def test_a_deadline_that_was_passed_is_told(scene: Scene, taken: tuple[float, ...], holds: bool) -> None:
+def test_a_missed_deadline_is_reported(scene: Scene, taken: tuple[float, ...], holds: bool) -> None:
     report = Report()
     soak_verdicts.hooks(report, Talk(scene, 1, ran=hooked(*taken)), looked(scene))
     assert judged(report)["hooks within their deadlines"] is holds
     assert report.hooks[0]["max_ms"] == 1e3 * taken[-1]
 
 
-def test_an_answer_that_was_given_up_is_told(scene: Scene) -> None:
+def test_an_abandoned_answer_is_reported(scene: Scene) -> None:
     home = Path(scene.environ["MEMEM_DIR"])
     home.mkdir()
     (home / "hooks.log").write_text("2026-03-01T09:00:00+0100 UserPromptSubmit: not done within 8.0 s\n")
@@ -122,21 +122,21 @@ def look(background: int = 1, memory: int = 100, files: int = 10, **sizes: int) 
         (look(letters=1), {"files bounded"}),
     ],
 )
-def test_what_grows_is_told(scene: Scene, last: Look, broken: set[str]) -> None:
+def test_growth_is_reported(scene: Scene, last: Look, broken: set[str]) -> None:
     report = Report()
     watch = looked(scene, *[look()] * 20, *[last] * 20)
     soak_verdicts.resources(report, watch, 40, [], {"server": 0, "miner": 0})
     assert {what for what, holds in judged(report).items() if not holds} == broken
 
 
-def test_a_process_that_is_left_is_told(scene: Scene) -> None:
+def test_a_leftover_process_is_reported(scene: Scene) -> None:
     report = Report()
     soak_verdicts.resources(report, looked(scene, look()), 1, ["servers: memem serve"], {"server": 0, "miner": 0})
     assert judged(report)["no process left"] is False
     assert not next(each for each in report.verdicts if each.what == "memory of servers flat").judged
 
 
-def test_facts_are_counted_by_what_notes_say_and_not_by_what_they_quote(scene: Scene) -> None:
+def test_facts_are_counted_in_statements_and_not_in_quotes(scene: Scene) -> None:
     memories = scene.folder / "vault" / "memem" / "memories"
     memories.mkdir(parents=True)
     for name in ("one", "two"):
@@ -145,7 +145,7 @@ def test_facts_are_counted_by_what_notes_say_and_not_by_what_they_quote(scene: S
     assert scene.count_saved_facts() == {"fact-s01n0001": 2}
 
 
-def test_files_are_measured_by_what_they_are_for(tmp_path: Path) -> None:
+def test_files_are_measured_by_purpose(tmp_path: Path) -> None:
     for name in ("state/undo/ab", "state/state.db-wal", "run/later/x-s1-Stop.json", "run/later/x.lock", "hooks.log"):
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -9,7 +9,7 @@ from bench.truth import in_order, measure
 from memem.core.memory import id8_of
 
 
-def test_what_was_superseded_comes_before_what_superseded_it() -> None:
+def test_a_superseded_memory_comes_before_its_successor() -> None:
     memories = in_order(labelled.load().memories)
     places = {memory.id8: place for place, memory in enumerate(memories)}
     for memory in memories:
@@ -26,7 +26,7 @@ def test_most_contradictions_are_found_and_nothing_is_lost(tmp_path: Path) -> No
     assert found.lost == ()
 
 
-def test_it_prints_counts_and_what_went_wrong(capsys: pytest.CaptureFixture[str]) -> None:
+def test_it_prints_counts_and_mistakes(capsys: pytest.CaptureFixture[str]) -> None:
     assert truth.run(["--show"]) == 0
     printed = capsys.readouterr().out
     assert "contradictions found" in printed
