@@ -7,7 +7,7 @@ from types import FrameType
 
 import pytest
 
-from memem.compare import wording
+from memem.compare import tokens
 from memem.core.conversation import HUMAN, Turn
 from memem.core.errors import FREE
 from memem.core.memory import Memory
@@ -46,8 +46,8 @@ READERS: dict[str, Callable[[str], object]] = {
     "a fence": prompt.escape_tags,
     "identifiers": repository.identifiers,
     "sentences that were forgotten": fingerprints.split_sentences,
-    "plain words": wording.plain,
-    "tokens": wording.cut,
+    "plain words": tokens.plain,
+    "tokens": tokens.sentences,
     "the gate": lambda text: gate.cleanse(Memory("3f2c9a1e-0000", "t", text)),
     "an answer": _answer,
     "a version": lambda text: flags.look_at_account(lambda *_: text),

@@ -11,7 +11,7 @@ from memem.core.dates import is_in_force, iso, moment
 from memem.core.errors import InputError, StateUnusable
 from memem.core.memory import Entry, Memory, fingerprint
 from memem.core.project import normalise
-from memem.notes import write
+from memem.notes import decide, write
 from memem.search import find
 from memem.search.graph import read
 from memem.search.refresh import fresh_rows, refresh_if_due
@@ -97,9 +97,7 @@ def _may_conflict(ws: Workspace, one: Entry, other: Entry, project: str | None) 
 def _conflict(one: Entry, other: Entry, verdict: Suspicion | None) -> Conflict:
     """`one` is the one that says so: of two at the same time the later."""
     late, early = (one, other) if _time(one) >= _time(other) else (other, one)
-    from memem.compare.statements import Statement, compare
-
-    compared = compare(Statement(early.body), Statement(late.body))
+    compared = decide.compared(early.memory, late.memory)
     differences = tuple(
         f"{each.kind}: {each.old or 'none'} / {each.new or 'none'}" for each in compared.differences[:MOST_DIFFERENCES]
     )

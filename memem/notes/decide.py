@@ -5,16 +5,24 @@ granted only behind rails: an update keeps all that the note said, a changed val
 says more never gives way to one that says less, and only a note that `yields` is changed at all.
 """
 
-from collections.abc import Sequence
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from memem.compare.relation import CHANGED, CONTAINED, CONTAINS, NEAR, SAME, Comparison
 from memem.core.conversation import ADD, SUPERSEDE, UPDATE
 from memem.core.memory import Memory
 
+if TYPE_CHECKING:
+    from memem.compare.replacements import Statement
+
 KNOWN = "KNOWN"
 MOST_RELATED = 3
 MOST_CONTRADICTED = 5
+MAX_HOLDERS = 2  # more neighbours than that make a word common
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,20 +47,38 @@ class Decision:
     contradicts: tuple[int, ...] = ()
 
 
-def compared(old: Memory, new: Memory) -> Comparison:
-    """What a memory is to one that was there before."""
-    from memem.compare.statements import Statement, compare
+def compared(old: Memory, new: Memory, common: Collection[str] = ()) -> Comparison:
+    """What a memory is to one that was there before. `common` words do not show that both are about one thing."""
+    from memem.compare.statements import compare
 
-    return compare(Statement(old.body, old.title), Statement(new.body, new.title))
+    return compare(_statement(old), _statement(new), common)
+
+
+def common_words(memories: Sequence[Memory]) -> frozenset[str]:
+    """The words that many of these memories hold, so that no two of them are about one thing for holding them."""
+    from memem.compare.tokens import sentences
+
+    held = Counter(
+        key
+        for memory in memories
+        for key in {key for text in (memory.title, memory.body) for each in sentences(text) for key in each.keys}
+    )
+    return frozenset(key for key, holders in held.items() if holders > MAX_HOLDERS)
 
 
 def are_of_two_things(one: Memory, other: Memory) -> bool:
     """Whether the titles of two memories name different things, so that even one text says two things."""
     if one.title == other.title:
         return False
-    from memem.compare.statements import Statement, titles_differ
+    from memem.compare.replacements import titles_differ
 
-    return titles_differ(Statement(one.body, one.title), Statement(other.body, other.title))
+    return titles_differ(_statement(one), _statement(other))
+
+
+def _statement(memory: Memory) -> Statement:
+    from memem.compare.replacements import Statement
+
+    return Statement(memory.body, memory.title, memory.kind)
 
 
 def decide(

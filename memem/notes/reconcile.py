@@ -6,7 +6,7 @@ deletes nothing: the old note says until when it held, and what holds now.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from memem.workspace import Workspace
 
 
-NEIGHBOURS = 6
+NEIGHBOURS = 12
 EVIDENCE_CHARACTERS = 2_000
 MOST_TRIES = 3
 
@@ -105,8 +105,9 @@ def _settled(ws: Workspace, candidate: Candidate, verdict: Verdict, why: str) ->
     if target and candidate.wish == UPDATE and _has_learned(target.memory, candidate):
         return Written("exists", target.memory, target.path)
     entries = _neighbours(ws, candidate)
+    common = decide.common_words([entry.memory for entry in entries])
     decision = decide.decide(
-        [_compared(ws, candidate, entry) for entry in entries],
+        [_compared(ws, candidate, entry, common) for entry in entries],
         own=candidate.own,
         proven=candidate.proven,
         wish=candidate.wish,
@@ -158,8 +159,8 @@ def _neighbours(ws: Workspace, candidate: Candidate) -> list[Entry]:
     return [target, *others] if target else list(others)
 
 
-def _compared(ws: Workspace, candidate: Candidate, entry: Entry) -> Neighbour:
-    compared = decide.compared(entry.memory, candidate.memory)
+def _compared(ws: Workspace, candidate: Candidate, entry: Entry, common: Collection[str]) -> Neighbour:
+    compared = decide.compared(entry.memory, candidate.memory, common)
     if entry is not candidate.target and compared.relation == OTHER:
         return Neighbour(compared)
     return Neighbour(compared, _yields(ws, candidate, entry))

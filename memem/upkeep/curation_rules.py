@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import combinations
 
-from memem.compare.claims import Sentence, sentences
 from memem.compare.relation import CONTAINED, CONTAINS, NEAR, SAME
-from memem.compare.wording import VERB
+from memem.compare.tokens import SMALL, Sentence, sentences, unwrapped
 from memem.core.dates import moment
 from memem.core.memory import ORDINARY, Entry, Memory
 from memem.notes import decide
@@ -31,6 +30,7 @@ LOW_IMPORTANCE = 2
 WANTED = ("convention", "preference")
 """What holds whether or not it was ever asked for."""
 
+_LOOSE = frozenset(("in", "on", "at", "of", "and"))  # one of these for another leaves a statement as it is
 _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；])|\n+")
 
 
@@ -84,8 +84,6 @@ def gained(kept: Memory, ended: Memory) -> dict[str, tuple[str, ...]]:
 
 def sentences_of(text: str) -> tuple[str, ...]:
     """The sentences of a text as they are written, bullets without their mark."""
-    from memem.compare.wording import unwrapped
-
     parts = (re.sub(r"^\s*[-*+•]\s+", "", part).strip() for part in _SENTENCE_END.split(unwrapped(text)))
     return tuple(part for part in parts if re.search(r"\w", part))
 
@@ -94,8 +92,8 @@ def says(text: str, sentence: str) -> bool:
     """Whether a text holds a sentence as one of its own: `guest sessions expire` does not say that sessions do."""
     if " ".join(sentence.split()) in (" ".join(own.split()) for own in sentences_of(text)):
         return True
-    wanted = _claimed(sentence, exactly=True)
-    return bool(wanted) and wanted <= _claimed(text, exactly=True)
+    wanted = _claimed(sentence)
+    return bool(wanted) and wanted <= _claimed(text)
 
 
 def idle(memory: Memory, now: datetime, *, prompts: int, shown: int, used: int) -> str:
@@ -136,44 +134,27 @@ def _say_it_alike(one: Memory, other: Memory) -> bool:
 
 def _stands_in(one: Memory, other: Memory) -> bool:
     """Whether every sentence of one memory is one of the other's: a word more within it may limit what it says."""
-    return _claimed(one.body) <= _claimed(other.body)
-
-
-def _claimed(text: str, *, exactly: bool = False) -> frozenset[tuple[object, ...]]:
-    """What each sentence of a text says: the words that tell something, in their order, and what limits them; `exactly`
-    also which small words there are."""
-    from memem.compare.claims import sentences as claims
-
-    return frozenset(
-        (
-            tuple((token.key if token.exact else token.stem, token.state) for token in sentence.content),
-            tuple(sorted(sentence.limits.items())),
-            sentence.denials,
-            sentence.marks if exactly else None,
-        )
-        for sentence in claims(text)
+    mine, yours = (
+        {tuple(key for key in keys if key not in _LOOSE) for keys in _claimed(each.body)} for each in (one, other)
     )
+    return mine <= yours
+
+
+def _claimed(text: str) -> frozenset[tuple[str, ...]]:
+    """The words of each sentence of a text, in their order."""
+    return frozenset(sentence.keys for sentence in sentences(text))
 
 
 def _told(text: str) -> Iterator[str]:
-    from memem.compare.claims import sentences as claims
-
-    for sentence in claims(text):
-        yield from (token.stem for token in sentence.content)
+    for sentence in sentences(text):
+        yield from (token.key for token in sentence.content)
 
 
-def _marks(text: str) -> list[object]:
-    from memem.compare.claims import sentences as claims
-    from memem.compare.lexicon import COPULAS, HEDGES
-
-    told = claims(text)
-    values = [token.key for sentence in told for token in sentence.content if token.is_value]
-    states = [(token.stem, token.state) for sentence in told for token in sentence.content if token.state]
-    limits = sorted((limit, word) for sentence in told for limit, word in sentence.limits.items())
-    opposites = sorted(map(str, (each for sentence in told for each in sentence.opposites.items())))
-    persons = sorted(person for sentence in told for person in sentence.persons)
-    moods = sorted(token.low for sentence in told for token in sentence.tokens if token.low in COPULAS | HEDGES)
-    return [values, states, limits, opposites, persons, moods, sum(sentence.denials for sentence in told)]
+def _marks(text: str) -> list[list[str]]:
+    """The names and numbers of a text in their order, and its small words."""
+    tokens = [token for sentence in sentences(text) for token in sentence.spoken]
+    values = [token.key for token in tokens if token.is_value]
+    return [values, sorted(token.key for token in tokens if token.kind == SMALL and token.key not in _LOOSE)]
 
 
 LEAST_PARTS = 3
@@ -233,17 +214,17 @@ def _is_apart(piece: str) -> bool:
 
 def _subjects(told: Sequence[Sentence]) -> set[str]:
     """The words that two parts about one thing would share."""
-    return {token.stem for sentence in told for token in sentence.content if not token.is_generic}
+    return {token.key for sentence in told for token in sentence.content if token.is_telling}
 
 
 def _stems(told: Sequence[Sentence]) -> set[str]:
-    return {token.stem for sentence in told for token in sentence.tokens}
+    return {token.key for sentence in told for token in sentence.tokens}
 
 
 def _title_says_more(title: str, said: set[str]) -> bool:
     """Whether the title names something that no part does: then it may be what they are all about."""
     return any(
-        token.stem not in said and token.low not in _NO_SUBJECT and token.role != VERB
+        token.is_telling and token.key not in said and token.raw.casefold() not in _NO_SUBJECT
         for sentence in sentences(title)
         for token in sentence.content
     )

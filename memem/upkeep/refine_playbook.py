@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from memem.compare.relation import CHANGED, OTHER
-from memem.compare.statements import Statement, compare
+from memem.compare.replacements import Statement
+from memem.compare.statements import compare
 from memem.core.conversation import OWN_CALL
 from memem.core.errors import NoteChanged, NotSchema
 from memem.core.memory import ID8, Memory
