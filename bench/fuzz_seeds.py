@@ -13,7 +13,7 @@ from memem.core.memory import Memory
 from memem.core.options import OPTIONS
 from memem.doors.mcp.tools import TOOLS
 from memem.pages import markdown, playbook_format
-from memem.pages.playbook_format import Line
+from memem.pages.playbook_format import PlaybookLine
 from memem.vault import note as notes
 
 EVENTS = ("SessionStart", "UserPromptSubmit", "PreToolUse", "PermissionRequest", "Stop", "PreCompact", "SessionEnd")
@@ -66,8 +66,8 @@ def transcripts() -> list[bytes]:
 
 def note_texts() -> list[bytes]:
     page = markdown.merged("# Mine\n\nhello\n", "## Decisions\n\n- [[tokens-3f2c9a1e|Tokens]]")
-    book = playbook_format.part(
-        [Line(2, "3f2c9a1e", "Tokens are RS256.", "[[a-3f2c9a1e]]", "abcd")], playbook_format.read("")
+    book = playbook_format.render_part(
+        [PlaybookLine(2, "3f2c9a1e", "Tokens are RS256.", "[[a-3f2c9a1e]]", "abcd")], playbook_format.parse_page("")
     )
     return [
         notes.new_text(memory()).encode(),

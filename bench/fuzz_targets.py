@@ -118,9 +118,9 @@ def _note(data: bytes) -> None:
     markdown.own_lines(text)
     merged = markdown.merged(text, "## New\n\n- line")
     hold(markdown.merged(merged, "## New\n\n- line") == merged, "a page that is written twice is the same")
-    kept = playbook_format.read(text)
-    playbook_format.part([], kept)
-    playbook_format.emptied(text)
+    kept = playbook_format.parse_page(text)
+    playbook_format.render_part([], kept)
+    playbook_format.render_without_lines(text)
 
 
 _CHANGES: tuple[tuple[str, frontmatter.Value], ...] = (

@@ -44,16 +44,16 @@ def measure(folder: Path, notes: int, rounds: int) -> list[tuple[str, float, flo
     ws.store.make_vault()
     vaults.write_notes(ws, notes)
     refresh.refresh(ws)
-    pages_refresh.write(ws)
+    pages_refresh.write_pages(ws)
     here = folder / vaults.memory(0).project
     here.mkdir()
     tasks: dict[str, Task] = {
         BARE: bare_start(environ, folder),
         REFRESH: timed(lambda _: refresh.refresh(ws), repeat(None)),
-        AGAIN: timed(lambda _: pages_refresh.write(ws), repeat(None)),
-        ONE: timed(lambda _: pages_refresh.write(ws), _after(lambda number: _add(ws, notes + number))),
+        AGAIN: timed(lambda _: pages_refresh.write_pages(ws), repeat(None)),
+        ONE: timed(lambda _: pages_refresh.write_pages(ws), _after(lambda number: _add(ws, notes + number))),
         WITHOUT: timed(_briefing(ws, here), _after(lambda _: shutil.rmtree(ws.store.paths.playbooks))),
-        FIRST: timed(lambda _: pages_refresh.write(ws), _after(lambda _: ws.index.set_meta("pages", ""))),
+        FIRST: timed(lambda _: pages_refresh.write_pages(ws), _after(lambda _: ws.index.set_meta("pages", ""))),
         START: timed(_briefing(ws, here), count()),
     }
     taken = interleave(tasks, rounds)

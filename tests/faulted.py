@@ -100,7 +100,7 @@ def _notes(ws: Workspace, _: Path) -> Known:
     """Two notes of a project, and pages of it."""
     first = save.save(ws, FIRST, title="Beach", project="zoo")
     save.save(ws, "Penguins are fed at four in the afternoon.", title="Feeding", project="zoo", kind="convention")
-    refresh.write(ws)
+    refresh.write_pages(ws)
     return {"id": first.memory.id}
 
 
@@ -268,7 +268,7 @@ ACTIONS: Mapping[str, Action] = {
     "stale": Action(_anchored, lambda ws, known: staleness.check(ws, Path(known["root"]))),
     "pages": Action(
         lambda ws, folder: {**_notes(ws, folder), "more": save.save(ws, SECOND, project="pond").path},
-        lambda ws, _: refresh.write(ws),
+        lambda ws, _: refresh.write_pages(ws),
     ),
     "mine": Action(_session_with_facts, lambda ws, known: schedule.mine_file(ws, Path(known["session"]))),
     "refresh": Action(_changed_outside, lambda ws, _: search_refresh.refresh(ws)),
@@ -412,7 +412,7 @@ class Bed:
             search_refresh.refresh(ws)
             if ws.store.paths.home_page.exists():  # pages follow when the next session begins
                 conflicts.write_page(ws)
-                refresh.write(ws)
+                refresh.write_pages(ws)
             told: dict[str, Any] = {"picture": picture(self.folder).texts}
             told["findings"] = sorted((alike(each.path), alike(each.problem)) for each in status.check(ws))
             told["index"] = _rows(ws)

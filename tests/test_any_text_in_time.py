@@ -39,7 +39,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "a check of a note": lambda text: obsidian.find_violations(text, obsidian.VaultNames([])),
     "a half merged note": lambda text: excluded.has_merge_conflict(text.encode()),
     "a page": lambda text: markdown.merged(text, "x"),
-    "a playbook": playbook_format.read,
+    "a playbook": playbook_format.parse_page,
     "instructions": lambda text: list(instructions.statements(text)),
     "what was said": harness.typed_text,
     "what rules find": lambda text: rules.extract([Turn("u", HUMAN, text)]),

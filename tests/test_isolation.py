@@ -69,7 +69,7 @@ def live(ws: Workspace, session: Transcript) -> None:
         command.work(ws, event, json.dumps({**envelope, "transcript_path": str(session.path)}).encode())
     tools.call(ws, "active_memory_slice", {"query": "how are tokens signed"}, cwd=ws.user_home, session="s1")
     session_start.after_session_start(ws, ws.user_home)
-    refresh.write(ws)
+    refresh.write_pages(ws)
     build.rebuild(ws)
     config.change(ws, "daily_calls", "5")
     undo.undo(ws)
@@ -159,7 +159,7 @@ def call(ws: Workspace, tool: str, **given: object) -> None:
 DOORS: dict[str, Callable[[Workspace, str], object]] = {
     "a title": lambda ws, name: save.save(ws, f"TurnHit of {len(name)}.", title=name, project="shop"),
     "a statement": lambda ws, name: save.save(ws, f"It is called {name} there.", project="shop"),
-    "a project": lambda ws, name: (save.save(ws, "It is so.", project=name), refresh.write(ws)),
+    "a project": lambda ws, name: (save.save(ws, "It is so.", project=name), refresh.write_pages(ws)),
     "a tag": lambda ws, name: save.save(ws, "It is so.", project="shop", tags=(name,)),
     "a path": lambda ws, name: save.save(ws, "It is so.", paths=(name,), folder=ws.user_home, project="shop"),
     "an id": find.get,
@@ -205,7 +205,7 @@ def settled(ws: Workspace) -> Workspace:
     consent.opt_in(ws)
     (ws.user_home / "outside").write_text("not yours")
     (ws.user_home / "work").mkdir()
-    refresh.write(ws)
+    refresh.write_pages(ws)
     return ws
 
 
@@ -253,7 +253,7 @@ def test_no_page_is_read_or_written_through_a_link(settled: Workspace, tmp_path:
     page.symlink_to(there)
     before = around(settled)
     conflicts.write_page(settled)
-    refresh.write(settled)
+    refresh.write_pages(settled)
     search_refresh.refresh(settled)
     assert page.is_symlink()
     assert around(settled) == before
@@ -337,7 +337,7 @@ def test_a_pipe_in_the_vault_does_not_block(settled: Workspace, name: str) -> No
     path.parent.mkdir(exist_ok=True)
     os.mkfifo(path)
     search_refresh.refresh(settled)
-    refresh.write(settled)
+    refresh.write_pages(settled)
     assert review.proposals(settled) == []
     export.export(settled, settled.user_home / "out.json")
 

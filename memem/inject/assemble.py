@@ -19,7 +19,7 @@ from memem.inject.pack import fit_budget
 from memem.inject.slice import SliceContext
 from memem.pages import read_playbook
 from memem.pages.playbook_lines import NAMES
-from memem.pages.read_playbook import Told
+from memem.pages.read_playbook import VisibleLine
 from memem.search.transcripts import sessions
 from memem.search.transcripts.sessions import TurnHit
 from memem.vault.opening import require_vault
@@ -56,7 +56,7 @@ def assemble(ws: Workspace, query: str, *, cwd: Path, project: str | None = None
     if not query.strip():
         raise InputError("There is nothing to assemble for: the query is empty.")
     name = normalise(project) if project else ws.project_of(cwd).name
-    recited, lines = _playbook(read_playbook.told(ws, name), name)
+    recited, lines = _playbook(read_playbook.read_lines(ws, name), name)
     said, turns = _turns(ws, query, name)
     room = answers.ANSWER_CHARACTERS - _LAST_WORDS - len(recited) - len(said) - 4
     whole = [each.entry.id for each in lines if each.entry and each.is_whole]
@@ -70,18 +70,18 @@ def _shown(found: Slice) -> tuple[str, ...]:
     return found.ids if found.text else ()
 
 
-def _ids(lines: Sequence[Told]) -> tuple[str, ...]:
+def _ids(lines: Sequence[VisibleLine]) -> tuple[str, ...]:
     return tuple(each.entry.id for each in lines if each.entry)
 
 
-def _playbook(lines: Sequence[Told], project: str) -> tuple[str, list[Told]]:
+def _playbook(lines: Sequence[VisibleLine], project: str) -> tuple[str, list[VisibleLine]]:
     """The playbook as text, as far as there is room for it, and the lines that it has room for."""
     texts: list[str] = []
     for number, each in enumerate(lines):
         begins = number == 0 or lines[number - 1].section != each.section
         heading = f"\n## {NAMES[each.section]}\n" if begins else ""
         rank = sum(before.section == each.section for before in lines[:number]) + 1
-        texts.append(heading + read_playbook.rendered(rank, each, project))
+        texts.append(heading + read_playbook.render_line(rank, each, project))
     kept = fit_budget(texts, PLAYBOOK_BUDGET - len(PLAYBOOK) - 1)
     return ("\n".join((PLAYBOOK, *kept)) if kept else ""), list(lines[: len(kept)])
 

@@ -19,7 +19,7 @@ from memem.inject import notices, receipts
 from memem.inject.pack import BODY_CHARACTERS, PINNED_CHARACTERS, fit_budget
 from memem.pages import read_playbook
 from memem.pages.playbook_lines import DECISIONS, ENVIRONMENT, NAMES, TRAPS
-from memem.pages.read_playbook import Told
+from memem.pages.read_playbook import VisibleLine
 from memem.safety import naming, quote
 from memem.search import pinned as search_pinned
 from memem.search.refresh import fresh_rows, is_filled
@@ -112,7 +112,7 @@ def _told(ws: Workspace, project: str, session: str, before: Sequence[str]) -> s
     first, last = (quote.WORKING, working), _filled((CONVENTIONS, rules), (EARLIER, again))
     known = {entry.id for entry in (*told, *earlier[: len(again)])}
     room = MOST_CHARACTERS - len(quote.page(first, *last))
-    recited = _recited(read_playbook.told(ws, project, BY_HEART), project, known, room)
+    recited = _recited(read_playbook.read_lines(ws, project, BY_HEART), project, known, room)
     text = quote.page(first, *_filled((CONVENTIONS, rules)), *recited.parts, *_filled((EARLIER, again)))
     cut = {entry.id for entry in conventions if len(entry.body) > CONVENTION_CHARACTERS}
     # What is told in part has not been shown: the prompt that needs it gets more of it.
@@ -132,13 +132,13 @@ class _Recited:
     whole: list[Entry]
 
 
-def _recited(lines: Sequence[Told], project: str, known: Collection[str], room: int) -> _Recited:
+def _recited(lines: Sequence[VisibleLine], project: str, known: Collection[str], room: int) -> _Recited:
     """As much of the playbook's lines as there is room for, without what is told already."""
-    parts, kept = [], list[Told]()
+    parts, kept = [], list[VisibleLine]()
     for section in BY_HEART:
         news = [each for each in lines if each.section == section and not (each.entry and each.entry.id in known)]
         heading = f"## {NAMES[section]}"
-        texts = [read_playbook.rendered(rank, each, project) for rank, each in enumerate(news, 1)]
+        texts = [read_playbook.render_line(rank, each, project) for rank, each in enumerate(news, 1)]
         taken = fit_budget(texts, min(SECTION_BUDGET, room - len(heading) - 2))
         if taken:
             parts.append((heading, taken))

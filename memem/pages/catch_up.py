@@ -23,4 +23,4 @@ def catching_up(ws: Workspace) -> Iterator[None]:
             if changes.conflicts:
                 conflicts.write_page(ws)
             if changes.notes:
-                refresh.follow(ws, only_if_there=not changes.mined)
+                refresh.write_pages_quietly(ws, only_if_there=not changes.mined)

@@ -15,9 +15,9 @@ from memem.core import safe_open
 from memem.core.dates import is_in_force
 from memem.core.memory import Entry, Memory
 from memem.pages import markdown, playbook_format
-from memem.pages.playbook_format import Line, Playbook
+from memem.pages.playbook_format import Playbook, PlaybookLine
 from memem.pages.playbook_lines import CONVENTIONS, DECISIONS, ENVIRONMENT, IDENTITY, SECTIONS, TRAPS
-from memem.pages.read_playbook import line_of
+from memem.pages.read_playbook import format_line
 from memem.search.notes import NoteRow
 from memem.state import usefulness
 from memem.vault.store import MAX_NOTE_BYTES
@@ -43,7 +43,7 @@ _SURROUNDINGS = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Weighed:
+class PlaybookCandidate:
     """A memory, when it last changed, and what its use counts (`inject/usefulness.py`)."""
 
     memory: Memory
@@ -67,7 +67,7 @@ def section_of(memory: Memory) -> int | None:
     return ENVIRONMENT if is_of_place and memory.kind in ("fact", "procedure") else None
 
 
-def chosen(candidates: Sequence[Weighed]) -> Iterator[tuple[int, Memory]]:
+def choose_memories(candidates: Sequence[PlaybookCandidate]) -> Iterator[tuple[int, Memory]]:
     """The memories with their sections, in the order in which they get room: each section in turn names its best."""
     newest = max((each.changed for each in candidates), default=0.0)
     queues: dict[int, list[Memory]] = {number: [] for number in SECTIONS}
@@ -82,7 +82,7 @@ def chosen(candidates: Sequence[Weighed]) -> Iterator[tuple[int, Memory]]:
             del queues[section][:turns]
 
 
-def _weight(each: Weighed, newest: float) -> float:
+def _weight(each: PlaybookCandidate, newest: float) -> float:
     """Importance above all, then use and recency; that is counted from the project's last change, not from today, so
     that a page stays as it is while nothing happens."""
     age = max(0.0, newest - each.changed) / 86_400
@@ -95,37 +95,39 @@ MOST_CANDIDATES = 100
 """More than there is room for."""
 
 
-def renewed(ws: Workspace, rows: Sequence[NoteRow], text: str) -> str:
+def update_part(ws: Workspace, rows: Sequence[NoteRow], text: str) -> str:
     """Memem's part of the playbook whose page says `text`: of these rows those that matter most.
 
     Empty when there is nothing to say, and nothing was.
     """
-    kept = playbook_format.read(text)
+    kept = playbook_format.parse_page(text)
     entries = {row.memory.id8: Entry(row.memory, row.path) for row in rows if row.memory}
     kept = replace(kept, gone=frozenset(name for name in kept.gone if name in entries or _may_return(ws, name)))
-    order = chosen(_candidates(ws, rows))
+    order = choose_memories(_candidates(ws, rows))
     wanted = ((section, memory) for section, memory in order if _may_be_written(kept, section, memory.id8))
     lines = [_line(section, entries[memory.id8], kept) for section, memory in islice(wanted, MOST_CANDIDATES)]
-    taken = playbook_format.fitting(lines, kept)
-    return playbook_format.part(taken, kept) if taken or markdown.own_part(text) else ""
+    taken = playbook_format.fit_lines(lines, kept)
+    return playbook_format.render_part(taken, kept) if taken or markdown.own_part(text) else ""
 
 
-def unasked(text: str, least: int) -> list[Line]:
+def list_unrefined(text: str, least: int) -> list[PlaybookLine]:
     """The lines of memem's on a page that are longer than `least` and that no model was asked about."""
-    return [line for line in playbook_format.read(text).ours.values() if not line.asked and len(line.words) > least]
+    return [
+        line for line in playbook_format.parse_page(text).ours.values() if not line.asked and len(line.words) > least
+    ]
 
 
-def reworded(text: str, words: Mapping[str, str], asked: Mapping[str, str]) -> str:
+def apply_wording(text: str, words: Mapping[str, str], asked: Mapping[str, str]) -> str:
     """Memem's part of a page after a model was asked about some statements, by their digests: with its `words` for
     those lines that are still made of them."""
-    kept = playbook_format.read(text)
+    kept = playbook_format.parse_page(text)
     lines = [
         replace(line, words=words.get(line.id8, line.words), asked=True)
         if asked.get(line.id8) == line.statement
         else line
         for line in kept.ours.values()
     ]
-    return playbook_format.part(lines, kept) if lines else ""
+    return playbook_format.render_part(lines, kept) if lines else ""
 
 
 def digest(memory: Memory) -> str:
@@ -152,17 +154,17 @@ def _may_be_written(kept: Playbook, section: int, id8: str) -> bool:
     return not kept.has_own(id8) and f"@{section}" not in kept.gone
 
 
-def _line(section: int, entry: Entry, kept: Playbook) -> Line:
+def _line(section: int, entry: Entry, kept: Playbook) -> PlaybookLine:
     """A line that is there already keeps its words for as long as the note says what it said."""
     memory, before = entry.memory, kept.ours.get(entry.memory.id8)
     statement, link = digest(memory), markdown.link(entry.link[2:-2], memory.id8)
     if before and before.statement == statement:
         return replace(before, section=section, link=link)
-    return Line(section, memory.id8, line_of(memory), link, statement)
+    return PlaybookLine(section, memory.id8, format_line(memory), link, statement)
 
 
-def _candidates(ws: Workspace, rows: Sequence[NoteRow]) -> list[Weighed]:
+def _candidates(ws: Workspace, rows: Sequence[NoteRow]) -> list[PlaybookCandidate]:
     now = ws.clock()
     alive = [row for row in rows if row.memory and is_in_force(row.memory, now)]
     used = usefulness.boosts(ws, [row.memory.id for row in alive if row.memory])
-    return [Weighed(row.memory, row.changed, used.get(row.memory.id, 1.0)) for row in alive if row.memory]
+    return [PlaybookCandidate(row.memory, row.changed, used.get(row.memory.id, 1.0)) for row in alive if row.memory]

@@ -27,18 +27,18 @@ from memem.pages.playbook_lines import (
     RECORD,
     TITLE,
     WRITTEN,
-    below_headings,
     is_record,
+    list_lines,
     placed_lines,
-    words_of,
+    split_line,
 )
 
-MOST_CHARACTERS = 4_000
+MAX_PAGE_CHARS = 4_000
 """Of memem's part, its marks and the record included."""
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class PlaybookLine:
     """A line about a memory: in which section, in which words, made of which statement."""
 
     section: int
@@ -62,7 +62,7 @@ class Line:
 class Playbook:
     """A page as it is: memem's lines by the note's id, a person's by section, and what a person took out."""
 
-    ours: Mapping[str, Line] = field(default_factory=dict)
+    ours: Mapping[str, PlaybookLine] = field(default_factory=dict)
     theirs: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
     gone: frozenset[str] = frozenset()
 
@@ -76,20 +76,22 @@ def digest(text: str) -> str:
     return f"{zlib.crc32(text.strip().encode('utf-8', 'replace')):08x}"
 
 
-def read(text: str) -> Playbook:
+def parse_page(text: str) -> Playbook:
     """What is whose on a page."""
     recorded, gone = _recorded(text)
-    ours: dict[str, Line] = {}
+    ours: dict[str, PlaybookLine] = {}
     theirs: dict[int, tuple[str, ...]] = {}
     headings = {f"@{number}" for _, number, _ in placed_lines(text) if number is not None}
     above: list[str] = []  # the empty lines before a line
     begun: set[int] = set()
-    for place, line in below_headings(text):
-        words, id8 = words_of(line)
+    for place, line in list_lines(text):
+        words, id8 = split_line(line)
         known = recorded.get(id8)
-        is_ours = known and known.entry == Line(place, id8, words, "", known.statement, known.asked).entry
+        is_ours = known and known.entry == PlaybookLine(place, id8, words, "", known.statement, known.asked).entry
         if known and is_ours and id8 not in ours and line.startswith("- "):
-            ours[id8] = Line(place, id8, words, line.strip()[len(words) + 2 :].strip(), known.statement, known.asked)
+            ours[id8] = PlaybookLine(
+                place, id8, words, line.strip()[len(words) + 2 :].strip(), known.statement, known.asked
+            )
         elif line.strip():
             theirs[place] = (*theirs.get(place, ()), *(above if place in begun else []), line)
         if line.strip():
@@ -99,7 +101,7 @@ def read(text: str) -> Playbook:
     return Playbook(ours, theirs, frozenset(gone | missing))
 
 
-def part(lines: Sequence[Line], kept: Playbook) -> str:
+def render_part(lines: Sequence[PlaybookLine], kept: Playbook) -> str:
     """Memem's part of the page: its lines under their headings, before those that a person wrote there."""
     written: list[str] = []
     blocks: list[str] = []
@@ -116,17 +118,17 @@ def part(lines: Sequence[Line], kept: Playbook) -> str:
     return "\n\n".join([*blocks, f"{RECORD} {record} -->"])
 
 
-def emptied(text: str) -> str:
+def render_without_lines(text: str) -> str:
     """Memem's part without its lines; empty when a person has changed nothing of it."""
-    kept = read(text)
-    return part([], kept) if kept.theirs or kept.gone else ""
+    kept = parse_page(text)
+    return render_part([], kept) if kept.theirs or kept.gone else ""
 
 
-def fitting(lines: Iterable[Line], kept: Playbook) -> list[Line]:
+def fit_lines(lines: Iterable[PlaybookLine], kept: Playbook) -> list[PlaybookLine]:
     """As many lines as there is room for, the first ones first, whatever section they are in."""
-    taken: list[Line] = []
+    taken: list[PlaybookLine] = []
     for line in lines:
-        if len(markdown.merged("", part([*taken, line], kept))) <= MOST_CHARACTERS:
+        if len(markdown.merged("", render_part([*taken, line], kept))) <= MAX_PAGE_CHARS:
             taken.append(line)
     return taken
 

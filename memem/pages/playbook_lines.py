@@ -26,14 +26,14 @@ _FENCE = re.compile(r"[ \t]*(?P<fence>`{3,}(?!.*`)|~{3,})(?P<more>.*)")
 _LINK = re.compile(r"\s*\[\[[^\[\]|]*\|([0-9A-Za-z-]{8})\]\]\s*\Z")
 
 
-def words_of(line: str) -> tuple[str, str]:
+def split_line(line: str) -> tuple[str, str]:
     """What a line says, and the beginning of the id of the note it is linked to, which may be none."""
     bare = line.strip().removeprefix("- ").strip()
     found = _LINK.search(bare)
     return (bare[: found.start()], found[1]) if found else (bare, "")
 
 
-def below_headings(text: str) -> list[tuple[int, str]]:
+def list_lines(text: str) -> list[tuple[int, str]]:
     """The lines between the marks, without headings and record, each with its section, 0 for what stands before any."""
     return [(place, line) for place, number, line in placed_lines(text) if number is None and not is_record(line)]
 
@@ -47,7 +47,7 @@ def placed_lines(text: str) -> list[tuple[int, int | None, str]]:
     fenced = _fenced(lines)
     found = []
     for at, line in enumerate(lines):
-        number = None if at in fenced else heading(line)
+        number = None if at in fenced else get_heading_number(line)
         place = place if number is None else number
         found.append((place, number, line))
     return found
@@ -67,13 +67,13 @@ def _fenced(lines: Sequence[str]) -> set[int]:
         if fence and found and found["fence"].startswith(fence) and not found["more"].strip():
             inside.update(range(begun, at + 1))
             fence = ""
-        elif fence and words_of(line)[1]:
+        elif fence and split_line(line)[1]:
             fence = ""
         elif found and not fence:
             begun, fence = at, found["fence"]
     return inside
 
 
-def heading(line: str) -> int | None:
+def get_heading_number(line: str) -> int | None:
     """The number of the heading of ours that a line is."""
     return HEADINGS.index(line.strip()) if line.strip() in HEADINGS else None

@@ -33,7 +33,7 @@ MOST_BYTES = 64_000
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class VisibleLine:
     """A line as it may be shown: its section, its words, and the memory, where it is about one."""
 
     section: int
@@ -43,34 +43,32 @@ class Told:
     @property
     def is_whole(self) -> bool:
         """Whether it says all that the memory does."""
-        return self.entry is not None and flat(self.entry.memory) == self.words
+        return self.entry is not None and flatten(self.entry.memory) == self.words
 
 
-def path_of(ws: Workspace, project: str) -> Path:
+def get_playbook_path(ws: Workspace, project: str) -> Path:
     """The page of a project's playbook."""
     return ws.store.paths.playbooks / f"{markdown.file_stem(project)}.md"
 
 
-def is_theirs(ws: Workspace, page: Path) -> bool:
+def belongs_to_user(ws: Workspace, page: Path) -> bool:
     """Whether a note of a person's has the name of a page, or the place leads out of the vault."""
     inside = page.relative_to(ws.store.paths.ours).as_posix()
     return markdown.leads_out(page) or (page.exists() and ws.store.is_memory(inside))
 
 
-def told(ws: Workspace, project: str, sections: Sequence[int] = SECTIONS) -> list[Told]:
+def read_lines(ws: Workspace, project: str, sections: Sequence[int] = SECTIONS) -> list[VisibleLine]:
     """All lines of these sections; one that is about a memory only as long as that is in force."""
-    page = path_of(ws, project)
-    if is_theirs(ws, page):
+    page = get_playbook_path(ws, project)
+    if belongs_to_user(ws, page):
         return []
     with suppress(OSError):
         with safe_open.open_plain(page, follow=False) as file:
             text = file.read(MOST_BYTES).decode(errors="replace")
-        there = [
-            (place, line) for place, line in playbook_lines.below_headings(text) if place in sections and line.strip()
-        ]
-        lines = [(place, *playbook_lines.words_of(line)) for place, line in there]
+        there = [(place, line) for place, line in playbook_lines.list_lines(text) if place in sections and line.strip()]
+        lines = [(place, *playbook_lines.split_line(line)) for place, line in there]
         entries = _in_force(ws, project, [id8 for _, _, id8 in lines if id8][:MOST_LINKED])
-        known = vouched(ws).get(project, [])
+        known = load_cleared_lines(ws).get(project, [])
         told = [
             _told(place, words, entries.get(id8), known) for place, words, id8 in lines if id8 in entries or not id8
         ]
@@ -78,15 +76,15 @@ def told(ws: Workspace, project: str, sections: Sequence[int] = SECTIONS) -> lis
     return []
 
 
-def unspoken(text: str) -> list[str]:
+def list_withheld_lines(text: str) -> list[str]:
     """The lines of a page that are told to nobody, since they speak to the model."""
     from memem.safety.gate import recorded_line
 
-    lines = (markdown.spoken(playbook_lines.words_of(line)[0]) for _, line in playbook_lines.below_headings(text))
+    lines = (markdown.spoken(playbook_lines.split_line(line)[0]) for _, line in playbook_lines.list_lines(text))
     return [words for words in lines if words.strip() and not recorded_line(words)]
 
 
-def vouched(ws: Workspace) -> dict[str, list[str]]:
+def load_cleared_lines(ws: Workspace) -> dict[str, list[str]]:
     """The lines of each project, of those that a person or a model wrote, that the gate was seen to let pass."""
     try:
         told = from_json(ws.index.meta(_META) or "{}")
@@ -95,14 +93,14 @@ def vouched(ws: Workspace) -> dict[str, list[str]]:
     return told if isinstance(told, dict) else {}
 
 
-def vouch(ws: Workspace, projects: Iterable[str], looked_at: Collection[str]) -> None:
+def record_cleared_lines(ws: Workspace, projects: Iterable[str], looked_at: Collection[str]) -> None:
     """Note what those lines are now, of the projects that were looked at, and keep what is noted of the others."""
-    before = vouched(ws)
+    before = load_cleared_lines(ws)
     after = {name: _passing(ws, name) if name in looked_at else before.get(name, []) for name in projects}
     ws.index.set_meta(_META, json.dumps({name: lines for name, lines in after.items() if lines}))
 
 
-def rendered(rank: int, told: Told, project: str) -> str:
+def render_line(rank: int, told: VisibleLine, project: str) -> str:
     """A line as an item of a numbered part. A title that it begins with is not said twice; of a person's own is said
     where it stands."""
     if told.entry is None:
@@ -113,38 +111,42 @@ def rendered(rank: int, told: Told, project: str) -> str:
     return quote.item(rank, shown, project, LINE_CHARACTERS + len(told.words))
 
 
-def flat(memory: Memory) -> str:
+def flatten(memory: Memory) -> str:
     """A statement on one line."""
     return " ".join(memory.body.split())
 
 
-def line_of(memory: Memory) -> str:
+def format_line(memory: Memory) -> str:
     """A statement as a page shows it, cut where it is long."""
     return markdown.plain(quote.one_line(memory.body, LINE_CHARACTERS))
 
 
 def _passing(ws: Workspace, project: str) -> list[str]:
     """What the gate makes of those lines: of one that does not pass, another one, which is on no page."""
-    return [each.words for each in told(ws, project) if not each.entry or each.words not in _plainly(each.entry.memory)]
+    return [
+        each.words
+        for each in read_lines(ws, project)
+        if not each.entry or each.words not in _plainly(each.entry.memory)
+    ]
 
 
-def _told(section: int, words: str, entry: Entry | None, known: Collection[str]) -> Told:
+def _told(section: int, words: str, entry: Entry | None, known: Collection[str]) -> VisibleLine:
     """What memem made of a note has passed the gate with it; what a person or a model wrote passes it here, unless it
     is known to pass."""
-    if entry and line_of(entry.memory) == words:
+    if entry and format_line(entry.memory) == words:
         whole, cut = _plainly(entry.memory)
-        return Told(section, whole if len(whole) <= LINE_CHARACTERS else cut, entry)
+        return VisibleLine(section, whole if len(whole) <= LINE_CHARACTERS else cut, entry)
     said = markdown.spoken(words)
     if said in known:
-        return Told(section, said, entry)
+        return VisibleLine(section, said, entry)
     from memem.safety.gate import recorded_line  # 16 ms, which a session's start should not wait for
 
-    return Told(section, recorded_line(said), entry)
+    return VisibleLine(section, recorded_line(said), entry)
 
 
 def _plainly(memory: Memory) -> tuple[str, str]:
     """A statement whole, and cut to a line."""
-    return flat(memory), quote.one_line(memory.body, LINE_CHARACTERS)
+    return flatten(memory), quote.one_line(memory.body, LINE_CHARACTERS)
 
 
 def _in_force(ws: Workspace, project: str, beginnings: Sequence[str]) -> dict[str, Entry]:

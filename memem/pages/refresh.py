@@ -20,7 +20,7 @@ from memem.core.memory import KINDS, PINNED, Entry
 from memem.notes import conflicts
 from memem.pages import choose_playbook, markdown, read_playbook
 from memem.pages import playbook_format as vault_playbooks
-from memem.pages.read_playbook import is_theirs, path_of
+from memem.pages.read_playbook import belongs_to_user, get_playbook_path
 from memem.safety.gate import clean_line
 from memem.search import excluded
 from memem.search.notes import NoteRow
@@ -71,20 +71,20 @@ class _Project:
         return markdown.file_stem(self.name)
 
 
-def write(ws: Workspace) -> Pages:
+def write_pages(ws: Workspace) -> Pages:
     """Bring all pages up to date."""
     ensure_filled(ws, require_vault(ws))  # of an index that is not filled nobody knows which projects there are
     found = [_Project(*each) for each in ws.index.projects(ws.clock().timestamp())]
     return _Writing(ws, found).run()
 
 
-def follow(ws: Workspace, *, only_if_there: bool = False) -> None:
+def write_pages_quietly(ws: Workspace, *, only_if_there: bool = False) -> None:
     """The same for whoever has done something else: what goes wrong with pages is no failure of that, and is logged."""
     try:
         if only_if_there and not _are_there(ws):
-            read_playbook.vouch(ws, (), ())  # what is noted of lines holds words of memories
+            read_playbook.record_cleared_lines(ws, (), ())  # what is noted of lines holds words of memories
             return
-        for page in write(ws).busy:
+        for page in write_pages(ws).busy:
             told = f"memem/{page} was being saved by somebody else; `memem pages` brings it up to date"
             files.append_log(ws.home.hooks_log, f"{iso(ws.clock())} pages: {told}")
     except MememError as problem:
@@ -118,7 +118,7 @@ class _Writing:
         for project in self._projects:
             done = self._before.get(project.name) == self._state(project) or self._write_project(project)
             after[project.name] = self._state(project) if done else _UNDONE
-        read_playbook.vouch(self._ws, after, self._looked_at)
+        read_playbook.record_cleared_lines(self._ws, after, self._looked_at)
         after |= dict.fromkeys(self._withdraw_others(), _UNDONE)
         self._put(self._paths.home_page, _home(self._ws, self._projects))
         self._ws.index.set_meta(_META, json.dumps(after))
@@ -131,7 +131,7 @@ class _Writing:
         return [project.notes, project.row, self._ws.today(), *(list(each) if each else None for each in stamps)]
 
     def _pages_of(self, project: str) -> tuple[Path, Path]:
-        return self._paths.projects / f"{markdown.file_stem(project)}.md", path_of(self._ws, project)
+        return self._paths.projects / f"{markdown.file_stem(project)}.md", get_playbook_path(self._ws, project)
 
     def _write_project(self, project: _Project) -> bool:
         """Whether both pages are as they should be."""
@@ -139,7 +139,7 @@ class _Writing:
         page, playbook = self._pages_of(project.name)
         condition = "project = ? AND problem IS NULL ORDER BY changed DESC, id"
         rows = fresh_rows(self._ws, lambda: self._ws.index.rows(condition, (project.name,)))
-        done = self._put(playbook, partial(choose_playbook.renewed, self._ws, rows))
+        done = self._put(playbook, partial(choose_playbook.update_part, self._ws, rows))
         return self._put(page, _project(self._ws, project, rows)) and done
 
     def _withdraw_others(self) -> list[str]:
@@ -148,7 +148,7 @@ class _Writing:
         for name in sorted(self._without_notes()):
             page, playbook = self._pages_of(name)
             done = self._withdraw(page, markdown.typed_in_overview)
-            if not (self._withdraw(playbook, vault_playbooks.emptied) and done):
+            if not (self._withdraw(playbook, vault_playbooks.render_without_lines) and done):
                 undone.append(name)
         return undone
 
@@ -157,12 +157,12 @@ class _Writing:
         index is made anew at times, by what a page calls itself. Any other file there, be it a copy, is a person's."""
         names = {project.name for project in self._projects}
         others = set(self._paths.projects.glob("*.md")) - {self._pages_of(name)[0] for name in names}
-        named = {_named(page) for page in others if page.is_file() and not is_theirs(self._ws, page)}
+        named = {_named(page) for page in others if page.is_file() and not belongs_to_user(self._ws, page)}
         return (named | set(self._before)) - names - {""}
 
     def _withdraw(self, path: Path, rest: Callable[[str], str]) -> bool:
         """Whether there is nothing left to do."""
-        if is_theirs(self._ws, path):
+        if belongs_to_user(self._ws, path):
             return True
         try:
             with writing(self._ws):
@@ -176,7 +176,7 @@ class _Writing:
 
     def _put(self, path: Path, part: markdown.Part) -> bool:
         """Whether the page is now as it should be; else it is looked at, and told, each time."""
-        if is_theirs(self._ws, path):
+        if belongs_to_user(self._ws, path):
             (self._linked if markdown.leads_out(path) else self._left).append(self._name(path))
             return False
         try:
@@ -233,7 +233,7 @@ def _glance(ws: Workspace, project: _Project) -> str:
 
 def _has_playbook(ws: Workspace, project: _Project) -> bool:
     """Whether there is one that a link leads to."""
-    path = path_of(ws, project.name)
+    path = get_playbook_path(ws, project.name)
     return path.exists() and not markdown.leads_out(path)
 
 

@@ -99,7 +99,7 @@ def import_notes(
         conflicts.write_page(ws)
     changed = not dry_run and (linked or run.tombstones or any(file.outcome in _CHANGES for file in run.files))
     if changed:
-        refresh.follow(ws)
+        refresh.write_pages_quietly(ws)
     return Imported(tuple(run.files), batch if changed else "", dry_run, run.progress.turns, run.tombstones)
 
 

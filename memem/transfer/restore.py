@@ -174,7 +174,7 @@ def _is_same_page(ws: Workspace, packed: PackedFile, existing: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     if PurePosixPath(packed.path).parts[0] == ws.store.paths.playbooks.name:
-        one, other = map(playbook_format.read, texts)
+        one, other = map(playbook_format.parse_page, texts)
         if (one.theirs, one.gone) != (other.theirs, other.gone):
             return False
     return markdown.merged(texts[0], "") == markdown.merged(texts[1], "")

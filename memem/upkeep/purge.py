@@ -64,7 +64,7 @@ def purge(ws: Workspace, identity: str) -> Purged:
             removed, left = _clean(ws, found, traces)
         if ws.store.paths.conflicts.exists():
             conflicts.write_page(ws)
-        pages_refresh.follow(ws, only_if_there=True)
+        pages_refresh.write_pages_quietly(ws, only_if_there=True)
         statusline.update(ws)  # it may show the title
         with writing(ws):
             left += [f"{path} is in use, and may hold words of it until the next purge." for path in scour.scrub(ws)]

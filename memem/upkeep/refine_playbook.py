@@ -21,7 +21,7 @@ from memem.core.project import may_be_mined
 from memem.mine import ask
 from memem.mine.prompt import ModelPrompt, escape_tags
 from memem.pages import choose_playbook, markdown
-from memem.pages.read_playbook import LINE_CHARACTERS, flat, is_theirs, path_of
+from memem.pages.read_playbook import LINE_CHARACTERS, belongs_to_user, flatten, get_playbook_path
 from memem.safety.credentials import redact
 from memem.safety.gate import recorded_line
 from memem.safety.invisible import neutralise
@@ -173,10 +173,12 @@ def refine(ws: Workspace, folder: Path) -> int:
         return 0
     better = _better(memories, answer)
     asked = {id8: choose_playbook.digest(memory) for id8, memory in memories.items()}
-    page = path_of(ws, project)
+    page = get_playbook_path(ws, project)
     try:
         with writing(ws):
-            markdown.write(page, lambda text: choose_playbook.reworded(text, better, asked), fsync=ws.settings.fsync)
+            markdown.write(
+                page, lambda text: choose_playbook.apply_wording(text, better, asked), fsync=ws.settings.fsync
+            )
     except NoteChanged:
         return 0  # whoever saves it now has the first word; the model is asked again another day
     return len(better)
@@ -191,9 +193,9 @@ def _may_ask(ws: Workspace, folder: Path) -> bool:
 
 def _unasked(ws: Workspace, project: str) -> dict[str, Memory]:
     """The memories whose lines are long and were never asked about, by the beginning of their ids."""
-    page = path_of(ws, project)
-    text = "" if is_theirs(ws, page) else markdown.read(page) or ""
-    lines = choose_playbook.unasked(text, WORTH_CHARACTERS)[:MOST_LINES]
+    page = get_playbook_path(ws, project)
+    text = "" if belongs_to_user(ws, page) else markdown.read(page) or ""
+    lines = choose_playbook.list_unrefined(text, WORTH_CHARACTERS)[:MOST_LINES]
     if not lines:
         return {}
     condition = f"substr(id, 1, {ID8}) IN ({', '.join('?' * len(lines))}) AND project = ? AND status = 'active'"
@@ -208,6 +210,6 @@ def _better(memories: Mapping[str, Memory], answer: Mapping[str, str]) -> dict[s
     return {
         id8: markdown.plain(text)
         for id8, text in answer.items()
-        if id8 in memories and len(text) <= LINE_CHARACTERS and is_rewording(flat(memories[id8]), text)
+        if id8 in memories and len(text) <= LINE_CHARACTERS and is_rewording(flatten(memories[id8]), text)
         if recorded_line(text)
     }

@@ -235,9 +235,9 @@ def _follow_with_the_graph(ws: Workspace) -> None:
 def _write_pages(ws: Workspace, *, folder: Path | None) -> None:
     """For a person in Obsidian; and the playbook of the session's project, in better words where a model has some."""
     with suppress(VaultMissing):
-        pages_refresh.write(ws)
+        pages_refresh.write_pages(ws)
         if folder and refine_playbook.refine(ws, folder):
-            pages_refresh.write(ws)  # shorter lines leave room for others
+            pages_refresh.write_pages(ws)  # shorter lines leave room for others
 
 
 def _see_to_meaning(ws: Workspace) -> None:

@@ -204,7 +204,7 @@ def _page_findings(ws: Workspace, page: Path, names: obsidian.VaultNames) -> Ite
     text = "" if ws.store.is_memory(path) else markdown.read(page) or ""
     for violation in obsidian.find_violations(text, names) if markdown.own_part(text) else []:
         yield Finding(path, violation.problem, "Run `memem pages` to write the page again.", False)
-    for words in read_playbook.unspoken(text) if page.parent == ws.store.paths.playbooks else []:
+    for words in read_playbook.list_withheld_lines(text) if page.parent == ws.store.paths.playbooks else []:
         problem = f"has a line that addresses the model and is never shown to it: {words[:60]!r}"
         yield Finding(path, problem, "Reword it as a fact.")
 

@@ -27,7 +27,7 @@ def test_decisions_traps_and_environment_are_told_after_conventions(ws: Workspac
     kept(ws, 4, "The cache breaks logins.", kind="lesson", title="Logins")
     kept(ws, 5, "Staging listens on port 8443.")
     assert not any(heading in brief(ws, shop, "s0") for heading in HEADINGS), "there is no playbook yet"
-    refresh.write(ws)
+    refresh.write_pages(ws)
     text = brief(ws, shop)
     assert part(text, HEADINGS[0]) == "1. 2026-03-01 · 00000003 · **Tokens are signed with RS256.**"
     assert part(text, HEADINGS[1]) == "1. 2026-03-01 · 00000004 · **Logins**\n   > The cache breaks logins."
@@ -39,7 +39,7 @@ def test_decisions_traps_and_environment_are_told_after_conventions(ws: Workspac
 def test_what_is_told_whole_is_noted_as_shown_and_what_is_cut_is_not(ws: Workspace, shop: Path) -> None:
     whole = kept(ws, 1, "Tokens are signed with RS256.", kind="decision")
     cut = kept(ws, 2, "The cache breaks logins. " + "word " * 80, kind="lesson")
-    refresh.write(ws)
+    refresh.write_pages(ws)
     text = brief(ws, shop)
     assert ws.contexts.shown("s1") == [whole]
     assert set(harness.slice_ids(text)) == {whole[:8], cut[:8]}
@@ -51,7 +51,7 @@ def test_what_is_told_whole_is_noted_as_shown_and_what_is_cut_is_not(ws: Workspa
 def test_nothing_is_told_twice(ws: Workspace, shop: Path) -> None:
     rule = kept(ws, 1, "Money is kept in cents.", layer=1, kind="lesson")
     shown = kept(ws, 2, "Tokens are signed with RS256.", kind="decision")
-    refresh.write(ws)
+    refresh.write_pages(ws)
     assert "Money is kept in cents." in (ws.store.paths.playbooks / "shop.md").read_text()
     ws.contexts.add("s1", [shown], 1)
     text = brief(ws, shop, source="compact")
@@ -62,7 +62,7 @@ def test_nothing_is_told_twice(ws: Workspace, shop: Path) -> None:
 def test_what_no_longer_holds_is_not_told_whatever_the_page_says(ws: Workspace, shop: Path) -> None:
     identity = kept(ws, 1, "Tokens are signed with RS256.", kind="decision")
     kept(ws, 2, "The cache breaks logins.", kind="lesson")
-    refresh.write(ws)
+    refresh.write_pages(ws)
     write.edit(ws, identity, status="deprecated")
     text = brief(ws, shop)
     assert "RS256" not in text
@@ -71,7 +71,7 @@ def test_what_no_longer_holds_is_not_told_whatever_the_page_says(ws: Workspace, 
 
 def test_a_persons_own_line_is_told_in_quotation(ws: Workspace, shop: Path) -> None:
     kept(ws, 1, "Tokens are signed with RS256.", kind="decision")
-    refresh.write(ws)
+    refresh.write_pages(ws)
     page = ws.store.paths.playbooks / "shop.md"
     page.write_text(
         page.read_text().replace("with RS256.", "with RS256, ask Ada.").replace("force\n", "force\n- </x> Mine\n")
@@ -87,7 +87,7 @@ def test_a_persons_own_line_is_told_in_quotation(ws: Workspace, shop: Path) -> N
 
 def test_a_persons_own_line_is_not_told_as_the_words_of_the_memory_above_it(ws: Workspace, shop: Path) -> None:
     kept(ws, 1, "Tokens are signed with RS256.", kind="decision")
-    refresh.write(ws)
+    refresh.write_pages(ws)
     page = ws.store.paths.playbooks / "shop.md"
     page.write_text(page.read_text().replace("|00000001]]\n", "|00000001]]\n- But never on Fridays.\n"))
     text = brief(ws, shop)
@@ -113,7 +113,7 @@ def test_the_whole_stays_under_8_000_characters_with_a_full_playbook(ws: Workspa
             kind=kinds[number % 3],
             project="s" * 80,
         )
-    refresh.write(ws)
+    refresh.write_pages(ws)
     ws.contexts.add("s1", [f"{number:08}-0000-4000-8000-000000000000" for number in range(60)], 1)
     folder = shop / ("s" * 80)
     folder.mkdir()
@@ -127,11 +127,11 @@ def test_the_whole_stays_under_8_000_characters_with_a_full_playbook(ws: Workspa
 def test_the_same_memories_give_the_same_bytes(ws: Workspace, shop: Path, clock: SteppingClock) -> None:
     for number in range(9):
         kept(ws, number, f"Statement {number}.", kind=("decision", "lesson", "procedure")[number % 3])
-    refresh.write(ws)
+    refresh.write_pages(ws)
     first = brief(ws, shop)
     clock.forward(days=3)
     rebuild.rebuild(ws)
-    refresh.write(ws)
+    refresh.write_pages(ws)
     assert brief(ws, shop, "s2") == first
 
 
@@ -146,7 +146,7 @@ def test_the_same_memories_give_the_same_bytes(ws: Workspace, shop: Path, clock:
 def test_what_a_memory_says_stays_in_its_place(ws: Workspace, shop: Path, text: str) -> None:
     identity = kept(ws, 1, text, title=text, kind="lesson")
     review.allow_held(ws, find.get(ws, identity).memory)
-    refresh.write(ws)
+    refresh.write_pages(ws)
     told = brief(ws, shop)
     lines = [line for line in told.splitlines() if line not in HEADINGS]
     assert [line for line in lines if not LINE.fullmatch(line)] == []
@@ -159,7 +159,7 @@ def test_it_is_read_without_a_scan_a_search_or_numpy(
     ws: Workspace, shop: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kept(ws, 1, "Tokens are signed with RS256.", kind="decision")
-    refresh.write(ws)
+    refresh.write_pages(ws)
 
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError("nobody should do this while a session waits")

@@ -102,7 +102,7 @@ def test_notes_of_every_sort_and_all_pages_keep_to_the_conventions(ws: Workspace
         before.append(f"[[{Path(written.path).stem}]]")
     review.propose(ws, generated(count, before), "it was [[forgotten]] once #really")
     conflicts.write_page(ws)
-    pages = refresh.write(ws)
+    pages = refresh.write_pages(ws)
     assert len({name.partition("/")[0] for name in pages.written}) == 3, "Home, projects and playbooks"
     notes = sorted(ws.store.paths.memories.glob("*.md"))
     assert len(notes) == count
@@ -140,7 +140,7 @@ def test_check_says_mildly_where_notes_disagree_on_the_type_of_a_property(ws: Wo
 
 def test_check_says_mildly_where_a_page_is_not_in_order(ws: Workspace) -> None:
     saved = save.save(ws, "Tokens are signed with RS256.", project="shop", kind="decision")
-    refresh.write(ws)
+    refresh.write_pages(ws)
     page = ws.store.paths.projects / "shop.md"
     page.write_text(f"See [[nowhere]].\n\n{page.read_text()}")
     page.with_name("A copy.md").write_bytes(page.read_bytes())

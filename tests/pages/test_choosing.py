@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from memem.core.memory import Memory
-from memem.pages.choose_playbook import Weighed, chosen, section_of
+from memem.pages.choose_playbook import PlaybookCandidate, choose_memories, section_of
 from memem.pages.playbook_lines import CONVENTIONS, DECISIONS, ENVIRONMENT, IDENTITY, SECTIONS, TRAPS
 
 DAY = 86_400.0
@@ -15,8 +15,8 @@ def memory(number: int = 1, body: str = "It is so.", **more: Any) -> Memory:
     return Memory(f"{number:08}-0000-4000-8000-000000000000", f"Note {number}", body, "shop", **more)
 
 
-def order(*candidates: Weighed) -> list[int]:
-    return [int(found.id8) for _, found in chosen(candidates)]
+def order(*candidates: PlaybookCandidate) -> list[int]:
+    return [int(found.id8) for _, found in choose_memories(candidates)]
 
 
 @pytest.mark.parametrize(
@@ -56,16 +56,19 @@ def test_a_fact_about_where_it_runs_is_environment(body: str) -> None:
 
 
 def test_importance_comes_first_then_use_then_what_is_newer() -> None:
-    small = Weighed(memory(1, kind="lesson", importance=2, author="model"), 100 * DAY, 1.08)
-    great = Weighed(memory(2, kind="lesson", importance=5, author="model"), 90 * DAY, 0.92)
-    used = Weighed(memory(3, kind="lesson", author="model"), 90 * DAY, 1.05)
-    old = Weighed(memory(4, kind="lesson", author="model"), 10 * DAY)
-    new = Weighed(memory(5, kind="lesson", author="model"), 90 * DAY)
+    small = PlaybookCandidate(memory(1, kind="lesson", importance=2, author="model"), 100 * DAY, 1.08)
+    great = PlaybookCandidate(memory(2, kind="lesson", importance=5, author="model"), 90 * DAY, 0.92)
+    used = PlaybookCandidate(memory(3, kind="lesson", author="model"), 90 * DAY, 1.05)
+    old = PlaybookCandidate(memory(4, kind="lesson", author="model"), 10 * DAY)
+    new = PlaybookCandidate(memory(5, kind="lesson", author="model"), 90 * DAY)
     assert order(small, old, new, used, great) == [2, 3, 5, 4, 1]
 
 
 def test_a_persons_note_comes_before_a_machines() -> None:
-    assert order(Weighed(memory(1, kind="lesson", author="model"), DAY), Weighed(memory(2, kind="lesson"), DAY)) == [
+    assert order(
+        PlaybookCandidate(memory(1, kind="lesson", author="model"), DAY),
+        PlaybookCandidate(memory(2, kind="lesson"), DAY),
+    ) == [
         2,
         1,
     ]
@@ -73,14 +76,17 @@ def test_a_persons_note_comes_before_a_machines() -> None:
 
 def test_every_section_has_its_turn_before_one_has_another() -> None:
     kinds = [{"layer": 0}, {"layer": 1}, {"kind": "decision"}, {"kind": "lesson"}, {"kind": "procedure"}]
-    many = [Weighed(memory(number, **kinds[number % 5]), DAY) for number in range(50)]  # type: ignore[arg-type]
-    first = [section for section, _ in chosen(many)][:7]
+    many = [PlaybookCandidate(memory(number, **kinds[number % 5]), DAY) for number in range(50)]  # type: ignore[arg-type]
+    first = [section for section, _ in choose_memories(many)][:7]
     assert set(first) == set(SECTIONS)
     assert (first.count(DECISIONS), first.count(TRAPS)) == (2, 2)
 
 
 def test_the_order_does_not_depend_on_the_day() -> None:
     several = [memory(number, kind="lesson", importance=number % 3 + 1) for number in range(9)]
-    at = [[Weighed(each, start + number * DAY) for number, each in enumerate(several)] for start in (0.0, 900 * DAY)]
+    at = [
+        [PlaybookCandidate(each, start + number * DAY) for number, each in enumerate(several)]
+        for start in (0.0, 900 * DAY)
+    ]
     assert order(*at[0]) == order(*at[1])
     assert order(*reversed(at[0])) == order(*at[0])

@@ -60,7 +60,7 @@ def stamps(ws: Workspace) -> dict[str, tuple[int, int]]:
 
 def test_home_leads_to_the_projects_and_they_lead_to_their_notes(ws: Workspace) -> None:
     one, other = keep(ws, 1), keep(ws, 2, project="blog")
-    assert refresh.write(ws).written == ("projects/blog.md", "projects/shop.md", "Home.md")
+    assert refresh.write_pages(ws).written == ("projects/blog.md", "projects/shop.md", "Home.md")
     home = page(ws, "Home.md")
     assert "- [[memem/projects/blog|blog]]: 1 in force\n- [[memem/projects/shop|shop]]: 1 in force\n" in home
     assert f"- [[{one.link[2:-2]}|Note 1]]" in page(ws, "projects/shop.md")
@@ -73,7 +73,7 @@ def test_notes_are_grouped_by_kind_pinned_first_the_newest_first_within(ws: Work
     keep(ws, 2, kind="fact", created="2026-02-03T09:00:00+01:00")
     keep(ws, 3, kind="decision")
     keep(ws, 4, kind="lesson", layer=0)
-    refresh.write(ws)
+    refresh.write_pages(ws)
     text = page(ws, "projects/shop.md")
     places = [
         text.index(words) for words in ("## Pinned", "Note 4", "## Decisions", "Note 3", "## Facts", "Note 2", "Note 1")
@@ -87,7 +87,7 @@ def test_what_no_longer_holds_or_is_put_away_is_folded(ws: Workspace) -> None:
     keep(ws, 2, status="deprecated", valid_to="2026-02-01T00:00:00+01:00")
     keep(ws, 3, layer=3)
     keep(ws, 4, valid_to="2026-02-01T00:00:00+01:00")
-    refresh.write(ws)
+    refresh.write_pages(ws)
     alive, _, folded = page(ws, "projects/shop.md").partition("> [!note]- No longer in force, or put away (3)\n")
     assert "Note 1" in alive
     assert all(line.startswith("> - [[") for line in folded.splitlines()[:3])
@@ -100,7 +100,7 @@ def test_a_large_project_is_bounded_and_the_rest_is_counted(ws: Workspace, monke
     for number in range(5):
         keep(ws, number)
         keep(ws, 10 + number, status="stale")
-    refresh.write(ws)
+    refresh.write_pages(ws)
     text = page(ws, "projects/shop.md")
     assert text.count("[[note-") == 6
     assert text.count("2 more: /recall in Claude Code finds them, `memem list` lists them") == 2
@@ -112,7 +112,7 @@ def test_home_tells_of_conflicts_and_what_waits_and_what_changed_last(ws: Worksp
     asked = Memory("99999999-0000-4000-8000-000000000000", "Is [[it]] so", "It may be so.", "shop")
     review.propose(ws, asked, "it was forgotten once")
     conflicts.write_page(ws)
-    refresh.write(ws)
+    refresh.write_pages(ws)
     home = page(ws, "Home.md")
     assert "## Conflicts\n\n- [[memem/Conflicts|1 to be decided]]" in home
     assert "## Waiting for review\n\n- [[is-it-so-99999999|Is ((it)) so]]: it was forgotten once" in home
@@ -122,7 +122,7 @@ def test_home_tells_of_conflicts_and_what_waits_and_what_changed_last(ws: Worksp
 
 def test_an_empty_memory_has_a_home(ws: Workspace) -> None:
     ws.store.make_vault()
-    assert refresh.write(ws).written == ("Home.md",)
+    assert refresh.write_pages(ws).written == ("Home.md",)
     assert "Nothing is remembered yet." in page(ws, "Home.md")
 
 
@@ -132,12 +132,12 @@ def test_an_empty_memory_has_a_home(ws: Workspace) -> None:
 def test_pages_are_written_only_when_their_text_changes(ws: Workspace) -> None:
     keep(ws, 1, kind="decision")
     keep(ws, 2, project="blog")
-    refresh.write(ws)
+    refresh.write_pages(ws)
     before = stamps(ws)
-    assert refresh.write(ws) == refresh.Pages()
+    assert refresh.write_pages(ws) == refresh.Pages()
     assert stamps(ws) == before
     keep(ws, 3, project="blog")
-    assert refresh.write(ws).written == ("projects/blog.md", "Home.md")
+    assert refresh.write_pages(ws).written == ("projects/blog.md", "Home.md")
     assert stamps(ws)["shop.md"] == before["shop.md"]
 
 
@@ -154,27 +154,27 @@ def test_a_project_whose_notes_are_what_they_were_is_not_looked_at(
     monkeypatch.setattr(refresh, "_project", noted)
     one = keep(ws, 1)
     keep(ws, 2, project="blog")
-    refresh.write(ws)
-    refresh.write(ws)
+    refresh.write_pages(ws)
+    refresh.write_pages(ws)
     assert looked == ["blog", "shop"]
     notes_write.edit(ws, one.id, title="Another title")
-    refresh.write(ws)
+    refresh.write_pages(ws)
     assert looked == ["blog", "shop", "shop"]
     (ws.store.paths.projects / "blog.md").unlink()
-    refresh.write(ws)
+    refresh.write_pages(ws)
     assert looked == ["blog", "shop", "shop", "blog"]
     clock.forward(days=1)
-    refresh.write(ws)
+    refresh.write_pages(ws)
     assert looked == ["blog", "shop", "shop", "blog", "blog", "shop"], "with a day, what holds may end"
 
 
 def test_what_a_person_writes_around_it_stays(ws: Workspace) -> None:
     keep(ws, 1)
-    refresh.write(ws)
+    refresh.write_pages(ws)
     path = ws.store.paths.projects / "shop.md"
     path.write_text(f"---\naliases: [Shop]\n---\nMine.\n\n{path.read_text()}\nBelow.\n")
     keep(ws, 2)
-    refresh.write(ws)
+    refresh.write_pages(ws)
     text = path.read_text()
     assert text.startswith("---\naliases: [Shop]\n---\nMine.\n")
     assert text.endswith("\nBelow.\n")
@@ -184,19 +184,19 @@ def test_what_a_person_writes_around_it_stays(ws: Workspace) -> None:
 def test_the_page_of_a_project_without_notes_goes(ws: Workspace) -> None:
     keep(ws, 1)
     gone = keep(ws, 2, project="blog", kind="decision")
-    refresh.write(ws)
+    refresh.write_pages(ws)
     notes_write.edit(ws, gone.id, project="shop")
-    assert refresh.write(ws).removed == ("projects/blog.md", "playbooks/blog.md")
+    assert refresh.write_pages(ws).removed == ("projects/blog.md", "playbooks/blog.md")
 
 
 def test_the_page_of_a_project_without_notes_stays_where_a_person_wrote_on_it(ws: Workspace) -> None:
     gone = keep(ws, 1, project="blog", kind="decision")
-    refresh.write(ws)
+    refresh.write_pages(ws)
     for name in ("projects/blog.md", "playbooks/blog.md"):
         path = ws.store.paths.ours / name
         path.write_text(f"Mine.\n{path.read_text()}")
     notes_write.edit(ws, gone.id, project="shop")
-    assert "projects/blog.md" in refresh.write(ws).written
+    assert "projects/blog.md" in refresh.write_pages(ws).written
     assert page(ws, "projects/blog.md") == f"Mine.\n{BEGIN}\n{refresh.NONE_LEFT}\n{END}\n"
     assert page(ws, "playbooks/blog.md").startswith("Mine.\n")
 
@@ -204,15 +204,15 @@ def test_the_page_of_a_project_without_notes_stays_where_a_person_wrote_on_it(ws
 @pytest.mark.parametrize("anew", [False, True])
 def test_a_copy_that_a_person_made_of_a_page_stays(ws: Workspace, anew: bool) -> None:
     gone = keep(ws, 1, project="blog", kind="decision")
-    refresh.write(ws)
+    refresh.write_pages(ws)
     ours = ws.store.paths.ours
     for page, copy in (("projects/blog", "projects/My overview"), ("playbooks/blog", "playbooks/blog as of November")):
         (ours / f"{copy}.md").write_bytes((ours / f"{page}.md").read_bytes())
-    assert refresh.write(ws) == refresh.Pages()
+    assert refresh.write_pages(ws) == refresh.Pages()
     notes_write.edit(ws, gone.id, project="shop")
     if anew:
         rebuild.rebuild(ws)
-    assert refresh.write(ws).removed == ("projects/blog.md", "playbooks/blog.md")
+    assert refresh.write_pages(ws).removed == ("projects/blog.md", "playbooks/blog.md")
     assert (ours / "projects" / "My overview.md").exists()
     assert (ours / "playbooks" / "blog as of November.md").exists()
 
@@ -220,14 +220,14 @@ def test_a_copy_that_a_person_made_of_a_page_stays(ws: Workspace, anew: bool) ->
 def test_a_folder_that_is_named_like_a_page_is_no_hindrance(ws: Workspace) -> None:
     keep(ws, 1)
     (ws.store.paths.projects / "Old.md").mkdir(parents=True)
-    assert refresh.write(ws).written == ("projects/shop.md", "Home.md")
+    assert refresh.write_pages(ws).written == ("projects/shop.md", "Home.md")
 
 
 def test_the_page_of_a_project_without_notes_goes_once_nobody_saves_it(
     ws: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gone = keep(ws, 1, project="blog", kind="decision")
-    refresh.write(ws)
+    refresh.write_pages(ws)
     (ws.store.paths.projects / "blog.md").unlink()
     playbook = ws.store.paths.playbooks / "blog.md"
     with monkeypatch.context() as patched:
@@ -236,7 +236,7 @@ def test_the_page_of_a_project_without_notes_goes_once_nobody_saves_it(
             forget.forget(ws, gone.id)
     assert "Statement number 1." in playbook.read_text()
     assert "playbooks/blog.md was being saved" in ws.home.hooks_log.read_text()
-    assert refresh.write(ws).written == ("playbooks/blog.md",)
+    assert refresh.write_pages(ws).written == ("playbooks/blog.md",)
     assert playbook.read_text() == f"{BEGIN}\n{refresh.NONE_LEFT}\n{END}\nTyped.\n"
 
 
@@ -252,7 +252,7 @@ def test_a_note_that_stands_where_a_page_would_is_a_memory_and_keeps_its_place(w
     before = mine.read_bytes()
     search_refresh.refresh(ws)
     for _ in range(2):
-        assert refresh.write(ws).left == (name,)
+        assert refresh.write_pages(ws).left == (name,)
     assert mine.read_bytes() == before
     search_refresh.refresh(ws)
     assert [row.path for row in ws.index.by_id("abcdabcd")] == [name]
@@ -260,7 +260,7 @@ def test_a_note_that_stands_where_a_page_would_is_a_memory_and_keeps_its_place(w
 
 def test_pages_are_no_memories(ws: Workspace) -> None:
     keep(ws, 1, kind="decision")
-    refresh.write(ws)
+    refresh.write_pages(ws)
     found = search_refresh.refresh(ws)
     assert (found.files, found.changed) == (1, 0)
     assert prescan._is_unchanged(ws)
@@ -270,26 +270,26 @@ def test_nothing_is_written_through_a_symbolic_link(ws: Workspace, tmp_path: Pat
     keep(ws, 1)
     (tmp_path / "elsewhere").mkdir()
     ws.store.paths.projects.symlink_to(tmp_path / "elsewhere")
-    done = refresh.write(ws)
+    done = refresh.write_pages(ws)
     assert (done.left, done.linked) == ((), ("projects/shop.md",))
     assert list((tmp_path / "elsewhere").iterdir()) == []
 
 
 def test_no_page_leads_to_a_playbook_behind_a_symbolic_link(ws: Workspace, tmp_path: Path) -> None:
     keep(ws, 1, kind="decision")
-    refresh.write(ws)
+    refresh.write_pages(ws)
     assert "memem/playbooks/shop" in page(ws, "Home.md")
     ws.store.paths.playbooks.rename(tmp_path / "elsewhere")
     ws.store.paths.playbooks.symlink_to(tmp_path / "elsewhere")
     keep(ws, 2, kind="decision")
-    refresh.write(ws)
+    refresh.write_pages(ws)
     assert "memem/playbooks/shop" not in page(ws, "Home.md") + page(ws, "projects/shop.md")
 
 
 def test_a_page_of_a_project_with_an_odd_name_is_linked_by_the_name_of_its_file(ws: Workspace) -> None:
     keep(ws, 1, project="con")
     keep(ws, 2, project="straße")
-    refresh.write(ws)
+    refresh.write_pages(ws)
     for path in ws.store.paths.projects.glob("*.md"):
         assert f"[[memem/projects/{path.stem}|" in page(ws, "Home.md")
     assert not (ws.store.paths.projects / "con.md").exists()
@@ -299,8 +299,8 @@ def test_a_vault_that_takes_no_bytes_fails_nothing_else(ws: Workspace) -> None:
     keep(ws, 1)
     ws.store.paths.projects.write_text("a file where the folder should be")
     with pytest.raises(VaultUnwritable, match="Cannot write"):
-        refresh.write(ws)
-    refresh.follow(ws)
+        refresh.write_pages(ws)
+    refresh.write_pages_quietly(ws)
     assert "pages: Cannot write" in ws.home.hooks_log.read_text()
 
 
@@ -331,7 +331,7 @@ def test_what_is_taken_out_is_on_no_page_any_more(ws: Workspace, how: str) -> No
     keep(ws, 1)
     with ws.events.batch("save"):
         gone = keep(ws, 2, "The walrus sleeps in the northern harbour.", title="Walrus of the harbour", kind="decision")
-    refresh.write(ws)
+    refresh.write_pages(ws)
     assert "Walrus" in page(ws, "Home.md") + page(ws, "projects/shop.md")
     assert "walrus" in page(ws, "playbooks/shop.md")
     if how == "forgotten":
@@ -353,7 +353,7 @@ def test_what_is_taken_out_is_on_no_page_any_more_whichever_pages_there_are(
 ) -> None:
     keep(ws, 1, kind="decision")
     walrus = keep(ws, 2, "The walrus sleeps in the harbour.", title="Walrus of the harbour", kind="decision")
-    refresh.write(ws)
+    refresh.write_pages(ws)
     for name in gone:
         (ws.store.paths.ours / name).unlink()
     with catching_up(ws):
@@ -369,13 +369,13 @@ def test_what_is_taken_out_while_somebody_saves_a_page_is_soon_on_none(
 ) -> None:
     keep(ws, 1, kind="decision")
     walrus = keep(ws, 2, "The walrus sleeps in the harbour.", title="Walrus of the harbour", kind="decision")
-    refresh.write(ws)
+    refresh.write_pages(ws)
     with monkeypatch.context() as patched:
         patched.setattr(markdown, "_refuse_change", saved_meanwhile(ws.store.paths.ours / name, times))
         with catching_up(ws):
             forget.forget(ws, walrus.id)
     assert ("walrus" in page(ws, name).lower()) == (times == 2), "it was tried twice"
-    refresh.write(ws)
+    refresh.write_pages(ws)
     assert "walrus" not in page(ws, name).lower()
     assert page(ws, name).count("Typed.") == times
 
@@ -400,12 +400,12 @@ def test_what_is_typed_between_the_marks_outlives_every_later_writing(ws: Worksp
     one = keep(ws, 1)
     keep(ws, 2, contradicts=(one.link,))
     conflicts.write_page(ws)
-    refresh.write(ws)
+    refresh.write_pages(ws)
     type_into(ws, name, "Ask Ann about this one.")
     for number in (3, 4):
         keep(ws, number, contradicts=(one.link,))
         conflicts.write_page(ws)
-        refresh.write(ws)
+        refresh.write_pages(ws)
     own, below = page(ws, name).split(END)
     assert below.strip() == "Ask Ann about this one."
     assert "Ann" not in own
@@ -414,11 +414,11 @@ def test_what_is_typed_between_the_marks_outlives_every_later_writing(ws: Worksp
 
 def test_what_is_typed_into_the_page_of_a_project_stays_when_the_project_goes(ws: Workspace) -> None:
     note = keep(ws, 1)
-    refresh.write(ws)
+    refresh.write_pages(ws)
     type_into(ws, "projects/shop.md", "Ask Ann about this one.")
     with catching_up(ws):
         forget.forget(ws, note.memory.id)
-    refresh.write(ws)
+    refresh.write_pages(ws)
     assert "Ask Ann about this one." in page(ws, "projects/shop.md")
 
 
@@ -428,7 +428,7 @@ def test_every_line_of_these_pages_is_known_for_one_of_ours(ws: Workspace) -> No
     keep(ws, 5, layer=0)
     keep(ws, 6, layer=3)
     keep(ws, 7, valid_to="2020-01-01", project="über-blog")
-    refresh.write(ws)
+    refresh.write_pages(ws)
     written = ["Home.md", "projects/shop.md", *(f"projects/{each.name}" for each in ws.store.paths.projects.glob("ü*"))]
     lines = [line for name in written for line in markdown.own_lines(page(ws, name)) if not line.startswith("<!--")]
     assert len(lines) > 20

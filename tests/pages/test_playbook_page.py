@@ -7,17 +7,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memem.pages import markdown, playbook_format
-from memem.pages.playbook_format import MOST_CHARACTERS, Line, Playbook
+from memem.pages.playbook_format import MAX_PAGE_CHARS, Playbook, PlaybookLine
 
-SIGNING = Line(3, "3f2c9a1e", "Tokens are signed with RS256.", "[[signing-3f2c9a1e|3f2c9a1e]]", "00000001")
-CACHE = Line(4, "5e6f7a8b", "Clear the cache first.", "[[cache-5e6f7a8b|5e6f7a8b]]", "00000002")
-CENTS = Line(3, "0a1b2c3d", "Money is kept in cents.", "[[cents-0a1b2c3d|0a1b2c3d]]", "00000003", asked=True)
+SIGNING = PlaybookLine(3, "3f2c9a1e", "Tokens are signed with RS256.", "[[signing-3f2c9a1e|3f2c9a1e]]", "00000001")
+CACHE = PlaybookLine(4, "5e6f7a8b", "Clear the cache first.", "[[cache-5e6f7a8b|5e6f7a8b]]", "00000002")
+CENTS = PlaybookLine(3, "0a1b2c3d", "Money is kept in cents.", "[[cents-0a1b2c3d|0a1b2c3d]]", "00000003", asked=True)
 
-PORT = Line(5, "7c8d9e0f", "Staging listens on 8443.", "[[port-7c8d9e0f|7c8d9e0f]]", "00000004")
+PORT = PlaybookLine(5, "7c8d9e0f", "Staging listens on 8443.", "[[port-7c8d9e0f|7c8d9e0f]]", "00000004")
 
 
-def page(*lines: Line, kept: Playbook | None = None, text: str = "") -> str:
-    return markdown.merged(text, playbook_format.part(lines, kept or Playbook()))
+def page(*lines: PlaybookLine, kept: Playbook | None = None, text: str = "") -> str:
+    return markdown.merged(text, playbook_format.render_part(lines, kept or Playbook()))
 
 
 def test_a_playbook_looks_as_agreed() -> None:
@@ -37,13 +37,13 @@ def test_a_playbook_looks_as_agreed() -> None:
 
 
 def test_what_was_written_is_read_as_memems() -> None:
-    read = playbook_format.read(page(SIGNING, CENTS, CACHE))
+    read = playbook_format.parse_page(page(SIGNING, CENTS, CACHE))
     assert read == Playbook({line.id8: line for line in (SIGNING, CENTS, CACHE)}, {}, frozenset())
 
 
 def test_a_line_that_a_person_changed_is_theirs_and_stays() -> None:
     text = page(SIGNING, CACHE).replace("with RS256.", "with RS256, always!")
-    read = playbook_format.read(text)
+    read = playbook_format.parse_page(text)
     theirs = "- Tokens are signed with RS256, always! [[signing-3f2c9a1e|3f2c9a1e]]"
     assert list(read.ours) == [CACHE.id8]
     assert read.theirs == {3: (theirs,)}
@@ -54,7 +54,7 @@ def test_a_line_that_a_person_changed_is_theirs_and_stays() -> None:
 def test_a_line_that_a_person_deleted_does_not_come_back() -> None:
     text = page(SIGNING, CACHE).replace(f"{SIGNING.text}\n", "")
     for _ in range(3):
-        read = playbook_format.read(text)
+        read = playbook_format.parse_page(text)
         assert read.has_own(SIGNING.id8)
         assert not read.has_own(CACHE.id8)
         text = page(CACHE, kept=read, text=text)
@@ -65,11 +65,11 @@ def test_a_line_that_a_person_added_stays_where_it_is() -> None:
     text = page(SIGNING, CACHE).replace(
         CACHE.text, f"{CACHE.text}\n- Ask Ada first.\n\n### Mine\nA paragraph.\n\nAnother."
     )
-    read = playbook_format.read(text)
+    read = playbook_format.parse_page(text)
     assert read.theirs == {4: ("- Ask Ada first.", "", "### Mine", "A paragraph.", "", "Another.")}
     again = page(SIGNING, replace(CACHE, words="Clear it."), kept=read, text=text)
     assert "- Clear it. [[cache-5e6f7a8b|5e6f7a8b]]\n- Ask Ada first.\n\n### Mine\nA paragraph.\n\nAnother.\n" in again
-    assert playbook_format.read(again).theirs == read.theirs
+    assert playbook_format.parse_page(again).theirs == read.theirs
 
 
 @pytest.mark.parametrize(
@@ -90,26 +90,26 @@ def test_a_line_that_a_person_added_stays_where_it_is() -> None:
 def test_what_a_person_wrote_keeps_its_bytes(mine: str) -> None:
     text = page(SIGNING, CACHE).replace(SIGNING.text, f"{SIGNING.text}\n{mine}")
     for words in ("Sign.", "Sign them."):
-        read = playbook_format.read(text)
+        read = playbook_format.parse_page(text)
         assert list(read.ours) == [SIGNING.id8, CACHE.id8]
         text = page(replace(SIGNING, words=words), CACHE, PORT, kept=read, text=text)
         assert f"- {words} {SIGNING.link}\n{mine}\n\n## Known traps\n{CACHE.text}\n" in text
         assert f"\n\n## Environment\n{PORT.text}\n" in text
-        text = page(replace(SIGNING, words=words), CACHE, kept=playbook_format.read(text), text=text)
+        text = page(replace(SIGNING, words=words), CACHE, kept=playbook_format.parse_page(text), text=text)
 
 
 @pytest.mark.parametrize("typed", ["```", "```\n- mine", "~~~"])
 def test_a_code_block_that_is_being_typed_takes_no_line_of_memems(typed: str) -> None:
     text = page(SIGNING, CACHE).replace(SIGNING.text, f"{SIGNING.text}\n{typed}")
     text = text.replace(CACHE.text, f"{CACHE.text}\n{typed[:3]}\nx\n{typed[:3]}")
-    read = playbook_format.read(text)
+    read = playbook_format.parse_page(text)
     assert list(read.ours) == [SIGNING.id8, CACHE.id8]
     assert read.gone == frozenset()
 
 
 def test_a_line_that_a_person_moved_is_theirs() -> None:
     text = page(SIGNING, CACHE).replace(f"{SIGNING.text}\n", "").replace(CACHE.text, f"{CACHE.text}\n{SIGNING.text}")
-    read = playbook_format.read(text)
+    read = playbook_format.parse_page(text)
     assert read.theirs == {4: (SIGNING.text,)}
     assert read.has_own(SIGNING.id8)
 
@@ -119,7 +119,7 @@ def test_a_line_that_a_person_moved_is_theirs() -> None:
 def test_a_heading_that_a_person_changed_or_deleted_does_not_come_back(heading: str, instead: str) -> None:
     text = page(SIGNING, CACHE).replace(heading, instead)
     for _ in range(2):
-        read = playbook_format.read(text)
+        read = playbook_format.parse_page(text)
         text = page(*read.ours.values(), kept=read, text=text)
         assert heading not in text
         assert instead in text
@@ -128,41 +128,41 @@ def test_a_heading_that_a_person_changed_or_deleted_does_not_come_back(heading: 
 
 def test_obsidian_may_change_a_link_when_a_note_is_renamed() -> None:
     text = page(SIGNING).replace("[[signing-3f2c9a1e|", "[[How we sign|")
-    read = playbook_format.read(text)
+    read = playbook_format.parse_page(text)
     assert read.ours[SIGNING.id8] == replace(SIGNING, link="[[How we sign|3f2c9a1e]]")
 
 
 def test_without_the_record_everything_is_a_persons() -> None:
     lines = page(SIGNING, CACHE).splitlines()
     text = "\n".join(line for line in lines if "written:" not in line)
-    read = playbook_format.read(text)
+    read = playbook_format.parse_page(text)
     assert read.ours == {}
     assert read.theirs == {3: (SIGNING.text,), 4: (CACHE.text,)}
 
 
 def test_line_endings_and_spaces_at_the_end_change_nothing() -> None:
     text = page(SIGNING, CACHE)
-    assert playbook_format.read(text.replace("\n", "  \r\n")) == playbook_format.read(text)
+    assert playbook_format.parse_page(text.replace("\n", "  \r\n")) == playbook_format.parse_page(text)
 
 
 def test_as_many_lines_as_there_is_room_for() -> None:
     link = f"[[{'n' * 60}|"
-    lines = [Line(3, f"{number:08}", "word " * 30, f"{link}{number:08}]]", "0" * 8) for number in range(60)]
+    lines = [PlaybookLine(3, f"{number:08}", "word " * 30, f"{link}{number:08}]]", "0" * 8) for number in range(60)]
     kept = Playbook(theirs={1: ("- Mine. " * 40,)})
-    taken = playbook_format.fitting(lines, kept)
+    taken = playbook_format.fit_lines(lines, kept)
     assert taken == lines[: len(taken)]
-    assert MOST_CHARACTERS - 300 < len(page(*taken, kept=kept)) <= MOST_CHARACTERS
-    assert len(playbook_format.fitting(lines, Playbook())) > len(taken)
+    assert MAX_PAGE_CHARS - 300 < len(page(*taken, kept=kept)) <= MAX_PAGE_CHARS
+    assert len(playbook_format.fit_lines(lines, Playbook())) > len(taken)
 
 
 def test_a_line_without_room_keeps_no_shorter_one_out() -> None:
-    assert playbook_format.fitting([replace(CACHE, words="x" * 5_000), SIGNING], Playbook()) == [SIGNING]
+    assert playbook_format.fit_lines([replace(CACHE, words="x" * 5_000), SIGNING], Playbook()) == [SIGNING]
 
 
 def test_of_a_project_that_is_gone_a_persons_lines_are_left() -> None:
     text = page(SIGNING, CACHE)
-    assert playbook_format.emptied(text) == ""
-    left = playbook_format.emptied(text.replace("RS256", "HS256"))
+    assert playbook_format.render_without_lines(text) == ""
+    left = playbook_format.render_without_lines(text.replace("RS256", "HS256"))
     assert "HS256" in left
     assert CACHE.words not in left
     assert left.startswith("# Playbook\n")
@@ -191,7 +191,7 @@ def test_whatever_a_person_does_between_the_marks_survives_every_renewal(edits: 
     wanted = {line.strip() for line in lines[1:-2]}
     text = "\n".join(lines)
     for _ in range(2):
-        read = playbook_format.read(text)
+        read = playbook_format.parse_page(text)
         ours = [
             line
             for line in (SIGNING, CENTS, CACHE)

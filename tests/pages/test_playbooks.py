@@ -9,7 +9,7 @@ import pytest
 from memem.core.memory import Memory
 from memem.notes import forget, write
 from memem.pages import read_playbook, refresh
-from memem.pages.playbook_format import MOST_CHARACTERS
+from memem.pages.playbook_format import MAX_PAGE_CHARS
 from memem.pages.playbook_lines import DECISIONS, TRAPS
 from memem.search import refresh as search_refresh
 from memem.state.receipts import PROMPT, Receipt, ReceiptItem
@@ -20,7 +20,7 @@ TOKEN = "ghp_" + "a1B2c3D4" * 5
 
 
 def playbook(ws: Workspace, project: str = "shop") -> Path:
-    refresh.write(ws)
+    refresh.write_pages(ws)
     return ws.store.paths.playbooks / f"{project}.md"
 
 
@@ -74,7 +74,7 @@ def test_however_much_there_is_it_has_at_most_4000_characters(ws: Workspace) -> 
         kind = ("decision", "lesson", "procedure")[number % 3]
         keep(ws, number, f"Statement {number} " + "of many words " * 20, title="A title " * 8, kind=kind)
     text = playbook(ws).read_text()
-    assert MOST_CHARACTERS - 400 < len(text.strip()) <= MOST_CHARACTERS
+    assert MAX_PAGE_CHARS - 400 < len(text.strip()) <= MAX_PAGE_CHARS
     assert all(text.count(f"\n## {name}\n") == 1 for name in ("Decisions in force", "Known traps", "Environment"))
 
 
@@ -180,7 +180,7 @@ def test_lines_are_told_with_their_memories_section_by_section(ws: Workspace) ->
     keep(ws, 2, kind="lesson")
     keep(ws, 3, kind="convention", layer=1)
     playbook(ws)
-    told = read_playbook.told(ws, "shop", (DECISIONS, TRAPS))
+    told = read_playbook.read_lines(ws, "shop", (DECISIONS, TRAPS))
     assert [(each.section, each.words, each.entry and each.entry.memory.id8) for each in told] == [
         (DECISIONS, "Statement number 1.", "00000001"),
         (TRAPS, "Statement number 2.", "00000002"),
@@ -193,7 +193,7 @@ def test_a_line_of_a_memory_that_no_longer_holds_is_not_told(ws: Workspace) -> N
     playbook(ws)
     write.edit(ws, one.id, status="deprecated")
     ws.store.absolute(two.path).unlink()
-    assert [each.entry.id for each in read_playbook.told(ws, "shop") if each.entry] == [three.id]
+    assert [each.entry.id for each in read_playbook.read_lines(ws, "shop") if each.entry] == [three.id]
 
 
 def test_what_a_person_wrote_there_is_told_past_the_gate(ws: Workspace) -> None:
@@ -201,7 +201,7 @@ def test_what_a_person_wrote_there_is_told_past_the_gate(ws: Workspace) -> None:
     path = playbook(ws)
     own = f"- Deploy with {TOKEN} and \u200bask \\#ops."
     path.write_text(path.read_text().replace("## Decisions in force\n", f"## Decisions in force\n{own}\n"))
-    (mine,) = [each for each in read_playbook.told(ws, "shop") if each.entry is None]
+    (mine,) = [each for each in read_playbook.read_lines(ws, "shop") if each.entry is None]
     assert mine.words == "Deploy with [redacted: github token] and ask #ops."
 
 
@@ -210,25 +210,25 @@ def test_what_is_known_to_pass_the_gate_is_not_looked_at_again(ws: Workspace, mo
     path = playbook(ws)
     path.write_text(path.read_text().replace("## Decisions in force\n", "## Decisions in force\n- Ask \\#ops first.\n"))
     playbook(ws)
-    assert read_playbook.vouched(ws) == {"shop": ["Ask #ops first."]}
+    assert read_playbook.load_cleared_lines(ws) == {"shop": ["Ask #ops first."]}
     with monkeypatch.context() as patched:
         patched.setitem(sys.modules, "memem.safety.gate", None)
-        assert "Ask #ops first." in [each.words for each in read_playbook.told(ws, "shop")]
+        assert "Ask #ops first." in [each.words for each in read_playbook.read_lines(ws, "shop")]
     path.write_text(path.read_text().replace("first", TOKEN))
-    assert "Ask #ops [redacted: github token]." in [each.words for each in read_playbook.told(ws, "shop")]
+    assert "Ask #ops [redacted: github token]." in [each.words for each in read_playbook.read_lines(ws, "shop")]
     playbook(ws)
-    assert TOKEN not in str(read_playbook.vouched(ws))
-    assert "Ask #ops [redacted: github token]." in [each.words for each in read_playbook.told(ws, "shop")]
+    assert TOKEN not in str(read_playbook.load_cleared_lines(ws))
+    assert "Ask #ops [redacted: github token]." in [each.words for each in read_playbook.read_lines(ws, "shop")]
     for page in (ws.store.paths.home_page, ws.store.paths.projects / "shop.md", path):
         page.unlink()
-    refresh.follow(ws, only_if_there=True)
-    assert read_playbook.vouched(ws) == {}
+    refresh.write_pages_quietly(ws, only_if_there=True)
+    assert read_playbook.load_cleared_lines(ws) == {}
 
 
 def test_a_long_statement_is_told_in_part(ws: Workspace) -> None:
     keep(ws, 1, "Tokens are signed. " + "word " * 100, kind="decision")
     playbook(ws)
-    (told,) = read_playbook.told(ws, "shop")
+    (told,) = read_playbook.read_lines(ws, "shop")
     assert not told.is_whole
     assert told.words.endswith(" […]")
     assert len(told.words) <= read_playbook.LINE_CHARACTERS
@@ -239,7 +239,7 @@ def test_a_page_that_a_person_filled_with_links_is_told_in_part(ws: Workspace) -
     path = playbook(ws)
     many = "".join(f"- Mine {number}. [[x|{number:08}]]\n" for number in range(2_000))
     path.write_text(path.read_text().replace("force\n", f"force\n{many}"))
-    assert [each.words for each in read_playbook.told(ws, "shop")] == ["Mine 1.", "Statement number 1."]
+    assert [each.words for each in read_playbook.read_lines(ws, "shop")] == ["Mine 1.", "Statement number 1."]
 
 
 def test_nothing_is_told_that_stands_behind_a_symbolic_link(ws: Workspace, tmp_path: Path) -> None:
@@ -248,12 +248,12 @@ def test_nothing_is_told_that_stands_behind_a_symbolic_link(ws: Workspace, tmp_p
     path.parent.rename(tmp_path / "elsewhere")
     path.parent.symlink_to(tmp_path / "elsewhere")
     assert path.exists()
-    assert read_playbook.told(ws, "shop") == []
+    assert read_playbook.read_lines(ws, "shop") == []
 
 
 def test_without_a_playbook_nothing_is_told(ws: Workspace) -> None:
     ws.store.make_vault()
-    assert read_playbook.told(ws, "shop") == []
+    assert read_playbook.read_lines(ws, "shop") == []
 
 
 def test_the_words_of_a_memory_cannot_begin_anything_on_the_page(ws: Workspace) -> None:
@@ -263,5 +263,5 @@ def test_the_words_of_a_memory_cannot_begin_anything_on_the_page(ws: Workspace) 
     text = playbook(ws).read_text()
     assert text.count("<!--") == 3
     assert "## Known traps" not in text.splitlines()
-    (told,) = read_playbook.told(ws, "shop")
+    (told,) = read_playbook.read_lines(ws, "shop")
     assert isinstance(told.entry and told.entry.memory, Memory)

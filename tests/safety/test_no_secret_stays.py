@@ -388,7 +388,7 @@ def by_hand(place: Place) -> None:
     place.own.append(half)
     refresh.refresh(place.ws)
     hook(place, "UserPromptSubmit", prompt="where do deploys run from, the release branch?")
-    pages_refresh.write(place.ws)
+    pages_refresh.write_pages(place.ws)
     session_start.after_session_start(place.ws, place.folder)
     status.check(place.ws)
 

@@ -143,8 +143,8 @@ def test_a_line_of_a_playbook_that_gives_orders_is_told_to_nobody(ws: Workspace)
         write.keep(
             ws, Memory(f"{number}0000000-1111-4111-8111-111111111111", "", f"Doors {number} open.", "shop", kind)
         )
-    pages_refresh.write(ws)
-    page = read_playbook.path_of(ws, "shop")
+    pages_refresh.write_pages(ws)
+    page = read_playbook.get_playbook_path(ws, "shop")
     page.write_text(
         page.read_text().replace("## Decisions in force\n", f"## Decisions in force\n- {ORDER}\n- Doors are blue.\n")
     )
@@ -152,7 +152,7 @@ def test_a_line_of_a_playbook_that_gives_orders_is_told_to_nobody(ws: Workspace)
     text = recalled(ws)
     assert "Doors are blue" in text
     assert "previous instructions" not in text
-    pages_refresh.write(ws)
+    pages_refresh.write_pages(ws)
     assert "previous instructions" not in recalled(ws), "nor once its lines are known"
     assert ORDER in page.read_text(), "what a person wrote stays"
     assert any("addresses the model" in each.problem for each in status.check(ws))

@@ -18,7 +18,7 @@ from memem.core.memory import Edge, Entry, Memory
 from memem.doors.cli import output
 from memem.inject import answers
 from memem.pages import draw, markdown, read_playbook
-from memem.pages.read_playbook import Told
+from memem.pages.read_playbook import VisibleLine
 from memem.safety import quote
 from memem.search.graph.read import Neighbor, Neighborhood
 from memem.search.timeline import Timeline
@@ -118,8 +118,10 @@ DOORS: dict[str, Callable[[Callable[[str], str]], str]] = {
     "facts": lambda words: "\n".join(
         quote.working(project=words("p"), branch=words("b"), task_mode=words("t"), files=(words("f"),))
     ),
-    "playbook": lambda words: read_playbook.rendered(1, Told(1, words("line")), "shop"),
-    "playbook of a memory": lambda words: read_playbook.rendered(1, Told(1, words("line"), _entry(words)), "shop"),
+    "playbook": lambda words: read_playbook.render_line(1, VisibleLine(1, words("line")), "shop"),
+    "playbook of a memory": lambda words: read_playbook.render_line(
+        1, VisibleLine(1, words("line"), _entry(words)), "shop"
+    ),
     "memory_search": lambda words: answers.memories([_entry(words)], "ask")[0],
     "memory_get": lambda words: answers.whole([_entry(words)])[0],
     "memory_timeline": _timeline,

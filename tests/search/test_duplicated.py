@@ -115,13 +115,13 @@ def test_notes_without_ids_are_copies_where_the_name_is_certain(ws: Workspace, s
 
 
 def test_copies_of_pages_and_of_the_marker_are_told_mildly_and_stay(ws: Workspace, saved: Written) -> None:
-    pages_refresh.write(ws)
+    pages_refresh.write_pages(ws)
     paths = ws.store.paths
     for path in (paths.home_page, paths.projects / "zoo.md", paths.marker):
         copy = path.with_name(f"{path.stem} (conflicted copy 2026-01-02){path.suffix}")
         copy.write_bytes(path.read_bytes())
         assert [each.serious for each in of(ws, copy)] == [False]
-        pages_refresh.write(ws)
+        pages_refresh.write_pages(ws)
         assert copy.exists()
 
 

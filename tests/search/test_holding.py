@@ -187,7 +187,7 @@ def test_nor_can_an_export(ws: Workspace, note: Path, tmp_path: Path) -> None:
 
 
 def test_the_page_to_begin_at_lists_it(ws: Workspace, note: Path) -> None:
-    pages_refresh.write(ws)
+    pages_refresh.write_pages(ws)
     assert "[[door|Door]]: reads like an instruction to the model" in ws.store.paths.home_page.read_text()
 
 

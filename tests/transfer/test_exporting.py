@@ -384,7 +384,7 @@ def test_another_file_in_its_place_is_no_hindrance(ws: Workspace, other: Workspa
 @pytest.mark.parametrize("form", FORMS)
 def test_what_a_person_wrote_on_a_page_comes_along(ws: Workspace, other: Workspace, tmp_path: Path, form: str) -> None:
     save.save(ws, OTTER, project="zoo")
-    pages_refresh.write(ws)
+    pages_refresh.write_pages(ws)
     home, page = ws.store.paths.home_page, ws.store.paths.projects / "zoo.md"
     home.write_text(f"I begin here.\n\n{home.read_text()}")
     page.write_text(f"{page.read_text()}\nAsk the keeper.\n")
@@ -400,7 +400,7 @@ def test_what_a_person_wrote_on_a_page_comes_along(ws: Workspace, other: Workspa
 def test_a_playbook_whose_lines_a_person_changed_differs(ws: Workspace, tmp_path: Path) -> None:
     for text in ("Otters are fed by hand.", "Gates open at dawn."):
         save.save(ws, text, project="zoo", kind="decision")
-    pages_refresh.write(ws)
+    pages_refresh.write_pages(ws)
     page = ws.store.paths.playbooks / "zoo.md"
     plain = page.read_text()
     line = next(line for line in plain.splitlines() if "Otters" in line)
@@ -417,7 +417,7 @@ def test_a_playbook_whose_lines_a_person_changed_differs(ws: Workspace, tmp_path
     assert told(added, plain) == told(plain, added) == told(removed, plain) == "differs"
     save.save(ws, "Pools hold salt water.", project="zoo", kind="decision")
     page.write_text(added)
-    pages_refresh.write(ws)
+    pages_refresh.write_pages(ws)
     assert page.read_text() != added
     assert told(added, page.read_text()) == "exists", "only what memem writes is another"
 

@@ -31,7 +31,7 @@ def full(ws: Workspace) -> Workspace:
     save.save(ws, "The seal sleeps in the water.")
     forget.forget(ws, saved.memory.id)
     review.propose(ws, replace(saved.memory, id="7" * 8, body="The otter floats."), "said again")
-    refresh.write(ws)
+    refresh.write_pages(ws)
     consent.opt_in(ws)
     return ws
 

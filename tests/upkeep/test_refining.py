@@ -28,7 +28,7 @@ def asking(miner: Workspace) -> Workspace:
     keep(miner, 1, LONG, kind="decision")
     keep(miner, 2, "Short enough.", kind="decision")
     consent.opt_in(miner)
-    refresh.write(miner)
+    refresh.write_pages(miner)
     return miner
 
 
@@ -49,7 +49,7 @@ def test_a_shorter_line_for_the_same_takes_its_place_and_stays(asking: Workspace
     assert refine_playbook.refine(asking, shop) == 1
     assert f"- {SHORT} [[note-1-00000001|00000001]]\n" in page(asking)
     keep(asking, 3, kind="lesson")
-    refresh.write(asking)
+    refresh.write_pages(asking)
     assert SHORT in page(asking)
     assert LONG not in page(asking)
 
@@ -85,14 +85,14 @@ def test_it_is_asked_once_a_day_and_only_about_what_is_new(
     for _ in range(2):
         refine_playbook.refine(asking, shop)
     clock.forward(days=1)
-    refresh.write(asking)
+    refresh.write_pages(asking)
     refine_playbook.refine(asking, shop)
     assert len(calls(claude)) == 1, "nothing is new"
     keep(asking, 3, LONG.replace("Tokens", "Cookies"), kind="decision")
-    refresh.write(asking)
+    refresh.write_pages(asking)
     refine_playbook.refine(asking, shop)
     keep(asking, 4, LONG.replace("Tokens", "Requests"), kind="decision")
-    refresh.write(asking)
+    refresh.write_pages(asking)
     refine_playbook.refine(asking, shop)
     assert [call["stdin"].count("<line") for call in calls(claude)] == [1, 1]
     clock.forward(days=1)
@@ -137,7 +137,7 @@ def test_a_note_that_changes_meanwhile_keeps_its_own_words(
 
     def meanwhile(*given: Any) -> dict[str, str]:
         write.edit(asking, "00000001", body=LONG.replace("RS256", "ES256"))
-        refresh.write(asking)
+        refresh.write_pages(asking)
         return better(*given)
 
     monkeypatch.setattr(refine_playbook, "_better", meanwhile)

@@ -70,7 +70,7 @@ class Upkeep:
     def write_pages(self) -> Pages:
         """Update the pages in the vault: Home, projects, playbooks."""
         self._refresh()
-        return pages_refresh.write(self._ws)
+        return pages_refresh.write_pages(self._ws)
 
     def reindex(self) -> Refreshed:
         """Rebuild the index from the notes; vectors of unchanged text are kept."""

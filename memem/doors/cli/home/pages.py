@@ -14,7 +14,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     with fresh_workspace() as ws:
         conflicts.write_page(ws)
-        result = refresh.write(ws)
+        result = refresh.write_pages(ws)
     if options.json:
         output.as_json(result)
         return 0
