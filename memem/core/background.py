@@ -1,4 +1,4 @@
-"""Start memem as a process of its own, which nobody waits for. Beside the hook client, no module knows how."""
+"""Start memem as a background process. Only the hook client does so on its own."""
 
 import subprocess
 import sys
@@ -9,8 +9,7 @@ from pathlib import Path
 import memem
 from memem.core import files
 
-MAIN_FILE = Path(memem.__file__).with_name("__main__.py")
-"""Started by its path: an environment may still point at an older memem than the one that is running."""
+MAIN_FILE = Path(memem.__file__).with_name("__main__.py")  # `-m memem` might start an older installation
 REFRESH_INDEX = ("hook", "SessionStart", "--later")
 ENCODE = ("encode", "--background")
 FETCH_MODEL = ("model", "fetch")
@@ -18,16 +17,13 @@ MINE_HISTORY = ("mine", "--history", "--background")
 
 
 def mine_arguments(transcript: Path, *, flush: bool) -> tuple[str, ...]:
-    """The arguments that have one session mined."""
+    """Return the arguments that mine one session."""
     wanted = ("mine", "--background", "--session", str(transcript.absolute()))
     return (*wanted, "--flush") if flush else wanted
 
 
 def start_memem(arguments: Sequence[str], environ: Mapping[str, str], log: Path, *, keep_log: bool = False) -> None:
-    """Start memem with these arguments, away from this terminal and its signals; what it says goes to `log`.
-
-    The log is begun anew, unless it is to be kept. Python's own variables mean as much to it as to this process.
-    """
+    """Start memem detached from this terminal; its output goes to `log`, which is emptied unless `keep_log`."""
     files.make_private_folder(log.parent)
     if not (keep_log and log.exists()):
         files.write_atomic(log, b"", fsync=False, mode=files.PRIVATE_FILE)
@@ -41,5 +37,5 @@ def start_memem(arguments: Sequence[str], environ: Mapping[str, str], log: Path,
             stderr=output,
             start_new_session=True,
         )
-    # So that it does not stay behind as a dead process of ours, should it end before we do.
+    # Reap it, should it end before this process does.
     threading.Thread(target=process.wait, daemon=True).start()

@@ -1,4 +1,4 @@
-"""The values of reading and mining sessions: cursors, turns, chunks, operations."""
+"""Values for reading and mining sessions: cursors, turns, chunks, operations."""
 
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Self
@@ -8,13 +8,12 @@ HUMAN, ASSISTANT = ROLES = ("human", "assistant")
 ADD, UPDATE, SUPERSEDE, NOOP = OPERATIONS = ("ADD", "UPDATE", "SUPERSEDE", "NOOP")
 PROJECT_SCOPE, GENERAL_SCOPE = SCOPES = ("project", "general")
 
-OWN_CALL = "memem-extract:"
-"""What a question of ours begins with, so that a transcript of it is known for what it is."""
+OWN_CALL = "memem-extract:"  # the start of memem's own prompts, which marks their transcripts
 
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
-    """A place in a session file; `digest` is of the bytes before it, and tells whether the file was rewritten."""
+    """A place in a session file; `digest`, of the bytes before it, shows whether the file was rewritten."""
 
     inode: int = 0
     offset: int = 0
@@ -23,19 +22,15 @@ class Cursor:
 
 @dataclass(frozen=True, slots=True)
 class ReadSession:
-    """How far a session file is read: by the miner, and by the index of what was said.
-
-    The cursor is `inode`, `offset` and `digest`; `whole` says that nothing before it was passed over. `size` and
-    `mtime` are the file's when it was last read to its end.
-    """
+    """How far the miner, or the index of turns, has read a session file."""
 
     session: str
     path: str
     inode: int = 0
     offset: int = 0
     digest: str = ""
-    whole: bool = True
-    size: int = -1
+    whole: bool = True  # nothing before the cursor was skipped
+    size: int = -1  # of the file when it was last read to its end, as `mtime`
     mtime: int = 0
 
     @property
@@ -43,13 +38,12 @@ class ReadSession:
         return Cursor(self.inode, self.offset, self.digest)
 
     def placed(self, cursor: Cursor) -> Self:
-        """With the cursor there."""
         return replace(self, inode=cursor.inode, offset=cursor.offset, digest=cursor.digest)
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What a person or Claude said in a conversation: prose, never a tool's output."""
+    """Prose of a person or Claude in a conversation, never the output of a tool."""
 
     uuid: str
     role: str
@@ -58,13 +52,13 @@ class Turn:
     session: str = ""
     cwd: str = ""
     branch: str = ""
-    repeats: tuple[str, ...] = ()  # what of it a tool had said before
-    pasted: tuple[str, ...] = ()  # what of it a person did not type
+    repeats: tuple[str, ...] = ()  # parts that a tool printed before
+    pasted: tuple[str, ...] = ()  # parts that a person did not type
 
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """What an extractor wants done to the memories, with the words that it concludes it from."""
+    """A change to the memories that an extractor wants, with the words it is based on."""
 
     op: str
     target: str | None
@@ -80,10 +74,7 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """Some turns of one session, as a model is sent them, and the cursor behind the last of them.
-
-    `known` are the ids of the memories it was shown beside them: only those can it want to change.
-    """
+    """Turns of one session as sent to a model, and the cursor after the last of them."""
 
     session: str
     path: str
@@ -93,7 +84,7 @@ class Chunk:
     inode: int
     offset: int
     digest: str
-    known: tuple[str, ...] = ()
+    known: tuple[str, ...] = ()  # ids of the memories sent along: only those can be changed
 
     @property
     def cursor(self) -> Cursor:
@@ -101,7 +92,7 @@ class Chunk:
 
     @property
     def name(self) -> str:
-        """The same for the same turns, whenever they are mined: what is made of them takes its identity from it."""
+        """A name for these turns, from which the ids of their memories are made."""
         return f"{self.turns[0].uuid}:{self.turns[-1].uuid}"
 
     def as_json(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The clock, and when a memory holds: the only place that reads the time, and the dates that notes state."""
+"""The clock, and the validity of memories. Only this module reads the time."""
 
 from collections.abc import Callable
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
@@ -7,22 +7,21 @@ from typing import NamedTuple
 from memem.core.memory import Memory, id8_of
 
 Clock = Callable[[], datetime]
-Ticks = Callable[[], float]
-"""Seconds that only ever go forward, whatever is done to the clock."""
+Ticks = Callable[[], float]  # seconds of a monotonic clock
 
 
 def system_clock() -> datetime:
-    """Now, with the zone of this machine."""
+    """Return the time now, with the zone of this machine."""
     return datetime.now().astimezone()
 
 
 def iso(moment: datetime) -> str:
-    """Full ISO 8601 with zone and whole seconds: what notes and events carry."""
+    """Format a time as notes and events have it: ISO 8601 with zone and whole seconds."""
     return moment.isoformat(timespec="seconds")
 
 
 def moment(text: str) -> datetime | None:
-    """The moment that an ISO 8601 text names, in UTC unless it says otherwise; None when it names none."""
+    """Parse an ISO 8601 time, in UTC unless it has a zone; None if it is invalid."""
     try:
         named = datetime.fromisoformat(text)
     except ValueError:
@@ -34,7 +33,7 @@ SET_ASIDE = ("deprecated", "stale")
 
 
 class Span(NamedTuple):
-    """From one moment until just before another, in seconds since the epoch; None where a side is open."""
+    """A period in seconds since the epoch, without its end; None for an open side."""
 
     begins: float | None = None
     ends: float | None = None
@@ -47,12 +46,12 @@ ALWAYS = Span()
 
 
 def stated_span(memory: Memory, zone: tzinfo | None) -> Span:
-    """As the note says by `valid_from` and `valid_to`. A day counts from its beginning, and through its end."""
+    """Return the period from `valid_from` to `valid_to`; a day counts as a whole."""
     return Span(begin_of(memory.valid_from, zone), end_of(memory.valid_to, zone))
 
 
 def held_span(memory: Memory, zone: tzinfo | None, changed: float) -> Span:
-    """When it was held true: from when it was written down, and until it was set aside, where it does not say."""
+    """Return the stated period; where it is open, from the creation until the note was superseded or set aside."""
     says = stated_span(memory, zone)
     begins = begin_of(memory.created, zone) if says.begins is None else says.begins
     aside = memory.status in SET_ASIDE or memory.superseded_by
@@ -60,19 +59,19 @@ def held_span(memory: Memory, zone: tzinfo | None, changed: float) -> Span:
 
 
 def is_in_force(memory: Memory, now: datetime) -> bool:
-    """Whether it holds now, by its own word."""
+    """Check that a memory is active and valid now, by its own statement."""
     current = memory.status == "active" and not memory.superseded_by
     return current and stated_span(memory, now.tzinfo).holds(now.timestamp())
 
 
 def begin_of(text: str, zone: tzinfo | None) -> float | None:
-    """The moment that a date or a time begins; None when it is neither."""
+    """Return the time at which a date or time begins; None if it is neither."""
     day = _day(text)
     return _moment(text, zone) if day is None else _midnight(day, zone)
 
 
 def end_of(text: str, zone: tzinfo | None) -> float | None:
-    """The moment that it is over."""
+    """Return the time at which a date or time ends; None if it is neither."""
     day = _day(text)
     if day == date.max:
         return None  # for ever
@@ -80,7 +79,7 @@ def end_of(text: str, zone: tzinfo | None) -> float | None:
 
 
 def in_full(text: str, zone: tzinfo | None, *, last: bool = False) -> str:
-    """A date with its time, since a property is of one type: of a day its beginning, or its `last` second."""
+    """Write a date as a time, its beginning or its `last` second, since a property has one type."""
     day = _day(text)
     if day is None:
         return text
@@ -88,17 +87,17 @@ def in_full(text: str, zone: tzinfo | None, *, last: bool = False) -> str:
 
 
 def is_day(text: str) -> bool:
-    """Whether a text is a date without a time."""
+    """Check whether a text is a date without a time."""
     return _day(text) is not None
 
 
 def is_unreadable(text: str) -> bool:
-    """Whether a text that should be a date or a time is neither."""
+    """Check whether a text is neither empty nor a date or time."""
     return bool(text) and begin_of(text, None) is None
 
 
 def remark(memory: Memory) -> str:
-    """In a few words, why a memory may no longer hold; nothing when it does as far as it says."""
+    """Say in a few words why a memory may be outdated; empty if it is not."""
     parts = [memory.status] if memory.status != "active" else []
     if memory.stale_because and memory.status == "stale":
         parts = [f"stale: {memory.stale_because}"]
@@ -108,7 +107,7 @@ def remark(memory: Memory) -> str:
 
 
 def period(memory: Memory) -> str:
-    """From when until when it was held true, by the day; empty when that is not known."""
+    """Say from which day until which a memory was valid; empty if unknown."""
     begins = memory.valid_from or memory.created
     aside = memory.status in SET_ASIDE or memory.superseded_by
     ends = memory.valid_to or (memory.updated if aside else "")
@@ -129,7 +128,7 @@ def _midnight(day: date, zone: tzinfo | None) -> float | None:
 
 
 def _moment(text: str, zone: tzinfo | None) -> float | None:
-    """What says no zone is meant as the clock here shows it: so does Obsidian write it."""
+    """Parse a time; without a zone it is local, as Obsidian writes it."""
     try:
         named = datetime.fromisoformat(text.strip())
     except ValueError:

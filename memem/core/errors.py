@@ -1,43 +1,43 @@
-"""Every error memem raises on purpose.
+"""Every error that memem raises on purpose.
 
     MememError                      exit 1, one line on stderr
-    ├── SettingsError               a variable or config.toml holds a value we cannot use
-    ├── InputError                  what the caller gave cannot be used: empty, too long, malformed
-    │   ├── SecretOnly              nothing is left of the text once its secrets are taken out
-    │   └── Forgotten               it was forgotten, and comes back only when a person says so
+    ├── SettingsError               a variable or config.toml has an invalid value
+    ├── InputError                  an argument is empty, too long or malformed
+    │   ├── SecretOnly              the text is nothing but secrets
+    │   └── Forgotten               the text was forgotten, and returns only when a person says so
     ├── NotFound                    no memory has this id
-    ├── Ambiguous                   several memories answer to this id
+    ├── Ambiguous                   several memories match this id
     ├── VaultError                  the vault cannot be used
     │   ├── VaultMissing            it is not there: unmounted, moved
-    │   │   └── VaultUnmade         nor was it ever
-    │   └── VaultUnwritable         it is there and does not take our bytes
+    │   │   └── VaultUnmade         it was never created
+    │   └── VaultUnwritable         it is there, but not writable
     ├── NoteError                   one note cannot be used
-    │   ├── NoteUnreadable          its frontmatter is not what we understand: quarantined
+    │   ├── NoteUnreadable          its frontmatter cannot be parsed: quarantined
     │   ├── NoteChanged             it changed on disk since it was read
-    │   └── RewriteRefused          a rewrite could not be proven to keep every other byte
+    │   └── RewriteRefused          a rewrite might change other bytes of the note
     ├── HomeError                   MEMEM_DIR cannot be used: unwritable, full
     ├── IndexUnusable               the derived index cannot be used
     │   ├── IndexDamaged            not a database, or a broken one
     │   └── IndexTooNew             made by a newer memem
-    ├── StateUnusable               the state database is damaged or too new: mining stops, notes and recall go on
+    ├── StateUnusable               the state database is damaged or too new: mining stops, notes and recall work
     │   └── StateTooNew             made by a newer memem
-    ├── BudgetSpent                 today's calls or dollars are used up: the turns wait for tomorrow
-    ├── ModelError                  the embedding model cannot be used: not there, wrong, or not loadable
-    │   ├── WeightsMissing          no place holds the weights as they were published
-    │   └── FetchFailed             they could not be fetched, or not be kept
+    ├── BudgetSpent                 today's calls or dollars are used up: the turns wait until tomorrow
+    ├── ModelError                  the embedding model cannot be used: missing, wrong, or not loadable
+    │   ├── WeightsMissing          no folder has the published weights
+    │   └── FetchFailed             the weights could not be downloaded or saved
     ├── ExtractError                no lessons could be extracted: the turns wait, nothing is lost
-    │   ├── CliMissing              there is no `claude` to ask
-    │   ├── NotLoggedIn             it has no account to ask with
-    │   ├── RateLimited             the account has to wait, until `retry_at` where that is known
-    │   ├── Overloaded              the service has to recover
-    │   ├── TookTooLong             no answer within the time agreed
-    │   ├── Refused                 the model does not want to answer
+    │   ├── CliMissing              there is no `claude`
+    │   ├── NotLoggedIn             `claude` has no account
+    │   ├── RateLimited             the account has to wait, until `retry_at` if that is stated
+    │   ├── Overloaded              the service is overloaded
+    │   ├── TookTooLong             no answer within the time limit
+    │   ├── Refused                 the model refuses to answer
     │   ├── NotJson                 the answer is not JSON
     │   ├── NotSchema               the answer is JSON of another shape
-    │   └── CallFailed              any other failure of the call: an exit code, an empty answer, a killed process
-    └── Busy                        another memem holds the lock
+    │   └── CallFailed              any other failure: an exit code, an empty answer, a killed process
+    └── Busy                        another memem process has the lock
 
-The message says what happened, to which file, and what to do. It is always a single line.
+A message says what happened, to which file, and what to do. It is always a single line.
 """
 
 from dataclasses import dataclass
@@ -46,7 +46,7 @@ from datetime import datetime
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What a call of a model cost. `dollars` is None where nobody tells."""
+    """The cost of a model call. `dollars` is None when it is unknown."""
 
     input_tokens: int = 0
     output_tokens: int = 0
@@ -54,123 +54,97 @@ class Usage:
 
 
 FREE = Usage()
-UNTOLD = Usage(dollars=None)
+UNKNOWN_COST = Usage(dollars=None)
 
 
 class MememError(Exception):
     """The root of the tree above; a door prints its message and exits 1."""
 
 
-class SettingsError(MememError):
-    pass
+class SettingsError(MememError): ...
 
 
-class InputError(MememError):
-    pass
+class InputError(MememError): ...
 
 
-class SecretOnly(InputError):
-    pass
+class SecretOnly(InputError): ...
 
 
-class Forgotten(InputError):
-    pass
+class Forgotten(InputError): ...
 
 
-class NotFound(MememError):
-    pass
+class NotFound(MememError): ...
 
 
-class Ambiguous(MememError):
-    pass
+class Ambiguous(MememError): ...
 
 
-class VaultError(MememError):
-    pass
+class VaultError(MememError): ...
 
 
-class VaultMissing(VaultError):
-    pass
+class VaultMissing(VaultError): ...
 
 
-class VaultUnmade(VaultMissing):
-    pass
+class VaultUnmade(VaultMissing): ...
 
 
-class VaultUnwritable(VaultError):
-    pass
+class VaultUnwritable(VaultError): ...
 
 
-class NoteError(MememError):
-    pass
+class NoteError(MememError): ...
 
 
-class NoteUnreadable(NoteError):
-    pass
+class NoteUnreadable(NoteError): ...
 
 
-class NoteChanged(NoteError):
-    pass
+class NoteChanged(NoteError): ...
 
 
-class RewriteRefused(NoteError):
-    pass
+class RewriteRefused(NoteError): ...
 
 
-class HomeError(MememError):
-    pass
+class HomeError(MememError): ...
 
 
-class IndexUnusable(MememError):
-    pass
+class IndexUnusable(MememError): ...
 
 
-class IndexDamaged(IndexUnusable):
-    pass
+class IndexDamaged(IndexUnusable): ...
 
 
-class IndexTooNew(IndexUnusable):
-    pass
+class IndexTooNew(IndexUnusable): ...
 
 
-class StateUnusable(MememError):
-    pass
+class StateUnusable(MememError): ...
 
 
-class StateTooNew(StateUnusable):
-    pass
+class StateTooNew(StateUnusable): ...
 
 
-class BudgetSpent(MememError):
-    pass
+class BudgetSpent(MememError): ...
 
 
-class ModelError(MememError):
-    pass
+class ModelError(MememError): ...
 
 
-class WeightsMissing(ModelError):
-    pass
+class WeightsMissing(ModelError): ...
 
 
-class FetchFailed(ModelError):
-    pass
+class FetchFailed(ModelError): ...
 
 
 class ExtractError(MememError):
-    """`usage` is what the call cost all the same."""
+    """Raised after a call, too: `usage` is its cost."""
 
     def __init__(self, message: str, usage: Usage = FREE) -> None:
         super().__init__(message)
         self.usage = usage
 
 
-class CliMissing(ExtractError):
-    pass
+class CliMissing(ExtractError): ...
 
 
-class NotLoggedIn(ExtractError):
-    pass
+class NotLoggedIn(ExtractError): ...
 
 
 class RateLimited(ExtractError):
@@ -179,29 +153,22 @@ class RateLimited(ExtractError):
         self.retry_at = retry_at
 
 
-class Overloaded(ExtractError):
-    pass
+class Overloaded(ExtractError): ...
 
 
-class TookTooLong(ExtractError):
-    pass
+class TookTooLong(ExtractError): ...
 
 
-class Refused(ExtractError):
-    pass
+class Refused(ExtractError): ...
 
 
-class NotJson(ExtractError):
-    pass
+class NotJson(ExtractError): ...
 
 
-class NotSchema(ExtractError):
-    pass
+class NotSchema(ExtractError): ...
 
 
-class CallFailed(ExtractError):
-    pass
+class CallFailed(ExtractError): ...
 
 
-class Busy(MememError):
-    pass
+class Busy(MememError): ...

@@ -12,8 +12,9 @@ PRIVATE_FILE = 0o600
 TEMPORARY_PREFIX = ".memem-"
 TEMPORARY_SUFFIX = ".tmp"
 
-Stamp = tuple[int, int, int]
-"""A file's mtime, ctime and size: what tells, without reading, whether it is still the one that was read."""
+MAX_LOG_BYTES = 1_000_000
+
+Stamp = tuple[int, int, int]  # a file's mtime, ctime and size, which change with its content
 
 _REASONS = {
     errno.ENOSPC: "the disk is full; free some space and try again",
@@ -29,13 +30,12 @@ _REASONS = {
 
 
 def reason(error: OSError) -> str:
-    """What an operating system error means, in words, with what to do."""
-    known = _REASONS.get(error.errno or 0)
-    return known or (error.strerror or str(error)).lower()
+    """Explain an operating system error in words, with what to do."""
+    return _REASONS.get(error.errno or 0) or (error.strerror or str(error)).lower()
 
 
 def identity(path: Path) -> tuple[int, int] | None:
-    """Which file has this name now; None when there is none."""
+    """Return the device and inode of a file; None when there is none."""
     try:
         status = path.stat()
     except OSError:
@@ -44,7 +44,7 @@ def identity(path: Path) -> tuple[int, int] | None:
 
 
 def stamp(path: Path) -> Stamp | None:
-    """The stamp of a file; None when there is none."""
+    """Return the stamp of a file; None when there is none."""
     try:
         status = path.stat()
     except OSError:
@@ -53,14 +53,14 @@ def stamp(path: Path) -> Stamp | None:
 
 
 def make_folder(folder: Path) -> None:
-    """Create a folder for its owner alone; one that is there already, and may not be ours, stays as it is."""
+    """Create a folder for its owner alone; an existing one, which may not be ours, stays as it is."""
     if not folder.parent.exists():
         make_folder(folder.parent)
     folder.mkdir(mode=PRIVATE_FOLDER, exist_ok=True)
 
 
 def make_private_folder(folder: Path) -> None:
-    """Create a folder of ours for its owner alone, and close it to others if it was open."""
+    """Create a folder of ours for its owner alone; close an existing one to others."""
     make_folder(folder)
     if os.name == "posix" and folder.stat().st_mode & 0o077:
         folder.chmod(PRIVATE_FOLDER)
@@ -74,9 +74,9 @@ def write_atomic(
     mode: int | None = None,
     just_before: Callable[[], object] = lambda: None,
 ) -> None:
-    """Replace or create `path` so that a reader, or a crash, finds the old bytes or the new, never a mixture.
+    """Replace or create `path` so that readers, also after a crash, find the old bytes or the new, never a mixture.
 
-    `mode` is that of the file, else the user's umask decides. `just_before` may still object to the replacement.
+    Without a `mode` the user's umask decides. `just_before` may raise to prevent the replacement.
     """
     temporary = path.with_name(f"{TEMPORARY_PREFIX}{os.urandom(8).hex()}{TEMPORARY_SUFFIX}")
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), mode or 0o666)
@@ -92,15 +92,14 @@ def write_atomic(
         just_before()
         os.replace(temporary, path)  # noqa: PTH105 - one layer of os calls, so that faults can be injected
     except BaseException:
-        # What is left is ours and incomplete; failing to remove it must not hide the first error.
-        remove_quietly(temporary)
+        remove_quietly(temporary)  # a failure to remove it must not hide the first error
         raise
     if fsync:
         sync_folder(path.parent)
 
 
 def append_line(path: Path, line: bytes, *, fsync: bool, mode: int = PRIVATE_FILE) -> None:
-    """Add one line in one write. A torn line left by a crash is closed first, so it never swallows this one."""
+    """Append one line in one write. A torn line that a crash left is ended first."""
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0), mode)
     try:
         size = os.fstat(descriptor).st_size
@@ -116,7 +115,7 @@ def append_line(path: Path, line: bytes, *, fsync: bool, mode: int = PRIVATE_FIL
 
 
 def write_at(path: Path, offset: int, data: bytes | memoryview, *, fsync: bool, mode: int = PRIVATE_FILE) -> None:
-    """Write into a file at a place that nobody reads yet; it is made when it is missing."""
+    """Write at an offset that nobody reads yet; create the file if it is missing."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | getattr(os, "O_BINARY", 0), mode)
     try:
         os.lseek(descriptor, offset, os.SEEK_SET)
@@ -128,7 +127,7 @@ def write_at(path: Path, offset: int, data: bytes | memoryview, *, fsync: bool, 
 
 
 def write_new(path: Path, pieces: Iterable[bytes], *, fsync: bool, mode: int = PRIVATE_FILE) -> None:
-    """Write a file that is not there yet, piece by piece, so that it is never in memory as a whole."""
+    """Write a new file piece by piece, so that it is never in memory as a whole."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), mode)
     try:
         for piece in pieces:
@@ -140,7 +139,7 @@ def write_new(path: Path, pieces: Iterable[bytes], *, fsync: bool, mode: int = P
 
 
 def move(source: Path, target: Path, *, fsync: bool) -> None:
-    """Move a file within one file system; the target's folder exists."""
+    """Move a file within one file system to an existing folder."""
     os.replace(source, target)  # noqa: PTH105 - see write_atomic
     if fsync:
         sync_folder(target.parent)
@@ -155,7 +154,7 @@ def sync_folder(folder: Path) -> None:
     try:
         os.fsync(descriptor)
     except OSError as error:
-        # Some network and FUSE file systems cannot sync a folder: the rename is then as durable as they make it.
+        # Some network and FUSE file systems cannot sync a folder.
         if error.errno not in (errno.EINVAL, errno.ENOTSUP, errno.EBADF):
             raise
     finally:
@@ -163,18 +162,16 @@ def sync_folder(folder: Path) -> None:
 
 
 def remove(path: Path, *, fsync: bool) -> None:
-    """Remove a file, for good."""
+    """Delete a file."""
     os.unlink(path)  # noqa: PTH108 - see write_atomic
     if fsync:
         sync_folder(path.parent)
 
 
 def remove_quietly(path: Path) -> None:
-    """Remove a file of our own if it is there and we can."""
-    try:
+    """Delete a file if it is there and we can."""
+    with suppress(OSError):
         os.unlink(path)  # noqa: PTH108 - see write_atomic
-    except OSError:
-        return
 
 
 def _write_all(descriptor: int, data: bytes | memoryview) -> None:
@@ -187,8 +184,8 @@ _TOO_DEEP = "it is nested too deep"
 
 
 def from_json(data: str | bytes) -> Any:
-    """What a text of JSON says. Raises ValueError."""
-    import json  # most of those who have this module at hand find nothing to read
+    """Parse JSON; raise ValueError if it is invalid."""
+    import json  # most importers of this module parse nothing
 
     try:
         return json.loads(data)
@@ -197,7 +194,7 @@ def from_json(data: str | bytes) -> Any:
 
 
 def from_toml(text: str) -> dict[str, Any]:
-    """What a text of TOML says. Raises ValueError, which says what is wrong with it."""
+    """Parse TOML; raise ValueError, with the reason, if it is invalid."""
     import tomllib
 
     try:
@@ -206,17 +203,11 @@ def from_toml(text: str) -> dict[str, Any]:
         raise ValueError(_TOO_DEEP) from None
 
 
-MOST_LOG_BYTES = 1_000_000
-
-
 def append_log(path: Path, line: str) -> None:
-    """Append a line; a log that has grown too long becomes `.1`, in place of the one before it.
-
-    Two may come to that at once, and the disk may be full: nothing fails for the log of it.
-    """
+    """Append a line; a log that is too long is renamed to `.1`, and replaces the previous one. Never raises OSError."""
     with suppress(OSError):
         make_private_folder(path.parent)
         with suppress(FileNotFoundError):
-            if path.stat().st_size > MOST_LOG_BYTES:
+            if path.stat().st_size > MAX_LOG_BYTES:
                 os.replace(path, path.with_name(f"{path.name}.1"))  # noqa: PTH105 - over an older one, on every system
         append_line(path, " ".join(line.split()).encode("utf-8", "replace"), fsync=False)

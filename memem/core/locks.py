@@ -1,4 +1,4 @@
-"""Locks between processes. Only writers import this: portalocker takes 90 ms, and readers take no lock."""
+"""Locks between processes. Only writers import this: portalocker takes 90 ms, and readers need no lock."""
 
 import os
 import time
@@ -14,7 +14,7 @@ from memem.core.errors import Busy, HomeError
 
 @contextmanager
 def holding(path: Path, seconds: float) -> Iterator[None]:
-    """Hold the lock at `path`, or raise Busy when somebody else still does after `seconds`."""
+    """Hold the lock at `path`; raise Busy if another process still has it after `seconds`."""
     lock = portalocker.Lock(path, mode="a", timeout=seconds, check_interval=0.02)
     try:
         path.touch(mode=files.PRIVATE_FILE)
@@ -33,15 +33,14 @@ def holding(path: Path, seconds: float) -> Iterator[None]:
 
 @contextmanager
 def sharing(path: Path, seconds: float) -> Iterator[None]:
-    """Hold a lock on a file that is there for another purpose, which is only read: as far as that can be.
+    """Lock a file that has another purpose and is only read; raise Busy as `holding` does.
 
-    Nothing is held where there is no such file, nor where its file system has no locks. Elsewhere Busy is raised when
-    somebody else still holds it after `seconds`.
+    Does nothing if the file is missing, or if its file system has no locks.
     """
-    if os.name != "posix":  # elsewhere a lock would keep others from reading it
+    if os.name != "posix":  # on Windows a lock would keep others from reading it
         yield
         return
-    descriptor = _shared(path, seconds)
+    descriptor = _lock_current(path, seconds)
     try:
         yield
     finally:
@@ -49,8 +48,8 @@ def sharing(path: Path, seconds: float) -> Iterator[None]:
             os.close(descriptor)
 
 
-def _shared(path: Path, seconds: float) -> int | None:
-    """The file with the lock on it: the one that has this name now, whatever it was replaced by while we waited."""
+def _lock_current(path: Path, seconds: float) -> int | None:
+    """Lock the file that has this name, also if it is replaced while we wait."""
     while True:
         try:
             descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # should it be a pipe
@@ -76,8 +75,8 @@ def _wait_for(descriptor: int, path: Path, seconds: float) -> None:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             if time.monotonic() > until:
-                told = f"Another memem is writing this vault (it holds {path}). Try again in a moment"
-                raise Busy(f"{told}; nothing was changed.") from None
+                why = f"Another memem is writing this vault (it holds {path})."
+                raise Busy(f"{why} Try again in a moment; nothing was changed.") from None
             time.sleep(0.02)
         except OSError:
             return
@@ -87,10 +86,9 @@ def _wait_for(descriptor: int, path: Path, seconds: float) -> None:
 
 @contextmanager
 def awaiting(path: Path) -> Iterator[None]:
-    """Hold the lock at `path`, however long that takes.
+    """Hold the lock at `path`, however long it takes to get it.
 
-    The kernel waits for us: it costs nothing, and whoever dies with the lock is succeeded at once. It cannot be
-    interrupted, so this is for a thread that the process does not wait for.
+    The kernel does the waiting, which cannot be interrupted: call it in a daemon thread.
     """
     while True:
         path.touch(mode=files.PRIVATE_FILE)
@@ -101,7 +99,7 @@ def awaiting(path: Path) -> Iterator[None]:
                 raise _unlockable(path, problem) from None
             status = os.fstat(file.fileno())
             if files.identity(path) != (status.st_dev, status.st_ino):
-                continue  # deleted while we waited: others meet at the new file
+                continue  # deleted while we waited: others use the new file
             yield
             return
 

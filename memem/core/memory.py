@@ -1,4 +1,4 @@
-"""The values that travel between packages: memories, entries, hits, slices, edges. Frozen, except the list of hits."""
+"""Values shared by all packages: memories, entries, hits, slices, edges. Frozen, except the list of hits."""
 
 import unicodedata
 from collections.abc import Iterable
@@ -6,28 +6,20 @@ from dataclasses import dataclass, fields, is_dataclass
 from pathlib import PurePath, PurePosixPath
 from typing import Any
 
-GENERAL = "general"
-"""The project of memories that belong to no project in particular."""
-EVERY_PROJECT = "all"
-"""As a scope: all projects."""
+GENERAL = "general"  # the project of memories that belong to no project in particular
+EVERY_PROJECT = "all"  # as a scope
 
 KINDS = ("decision", "convention", "preference", "fact", "lesson", "procedure")
-QUARANTINED = "quarantined"
-"""Kept, and shown to nobody but a person."""
+QUARANTINED = "quarantined"  # stored, and shown only to a person
 STATUSES = ("active", "deprecated", "stale", QUARANTINED)
 
 PINNED, CONVENTIONS, ORDINARY, ARCHIVE = LAYERS = (0, 1, 2, 3)
 
 PINNED_MAX_NOTES = 10
 PINNED_MAX_CHARACTERS = 2_000
-MOST_HITS = 8
-"""How many memories a slice shows at most."""
-
-SLICE_HEADING = "# Active Memory Slice"
-"""The first line of what is put before Claude, by which it is known again in a transcript."""
-
-ID8 = 8
-"""How many characters of an id people see and type."""
+MOST_HITS = 8  # in a slice
+SLICE_HEADING = "# Active Memory Slice"  # the first line of a slice, which marks it in a transcript
+ID8 = 8  # characters of an id that people see and type
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +36,7 @@ class Memory:
     importance: int = 3
     keys: tuple[str, ...] = ()
     paths: tuple[str, ...] = ()
-    anchors: tuple[str, ...] = ()  # files, and `file#symbol`, that were there when it was written
+    anchors: tuple[str, ...] = ()  # files, and `file#symbol`, that existed when it was written
     related: tuple[str, ...] = ()
     contradicts: tuple[str, ...] = ()
     supersedes: str = ""
@@ -69,7 +61,7 @@ class Memory:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A memory and the file that holds it."""
+    """A memory and the path of its note."""
 
     memory: Memory
     path: str
@@ -80,11 +72,11 @@ class Entry:
 
     @property
     def link(self) -> str:
-        """How other notes name it."""
+        """The link to it in other notes."""
         return f"[[{PurePosixPath(self.path).stem}]]"
 
     def is_named_by(self, link: str) -> bool:
-        """Whether a link leads to this note: by its file's name, or by the beginning of the id that ends it."""
+        """Check whether a link leads to this note, by its file's name or by the id at the end of it."""
         target = link_target(link)
         return bool(target) and (f"[[{target}]]" == self.link or target.endswith(self.memory.id8))
 
@@ -103,25 +95,25 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Hit(Entry):
-    """A memory that answers a query: how well, by what (`cosine`, `keyword` or `both`), and through which words."""
+    """A memory that matches a query; `source` is `cosine`, `keyword` or `both`."""
 
     score: float
     source: str = "keyword"
-    cosine: float | None = None  # of its best passage with the query; None when meaning had no part in it
-    understood: bool = True  # whether the encoder reads query and note; else the cosine says little
+    cosine: float | None = None  # of the query and its best passage; None for a keyword search
+    understood: bool = True  # False if the encoder cannot read the script of query or note
     terms: tuple[str, ...] = ()
-    coverage: float = 0.0  # how much of what the query asks for the memory holds, by rarity
-    literal: bool = False  # whether it holds an identifier, path or number of the query
-    named: bool = False  # whether one of those stands in so few memories that it names them
-    about_file: float = 0.0  # 1 when it is about a file that the prompt names, less when one that its session was at
-    passage: str = ""  # the part of a long statement that answers, where somebody looked for it
-    helps: float | None = None  # how likely it helps with the prompt, from 0 to 1; None where nobody judged
-    kept_out: str = ""  # why a slice that considered it does not show it
-    degraded: str = ""  # why keywords answered alone, when they should not have
+    coverage: float = 0.0  # share of the query's words that it has, weighted by rarity
+    literal: bool = False  # it has an identifier, path or number of the query
+    named: bool = False  # one of those is rare enough to name it
+    about_file: float = 0.0  # 1 for a file that the prompt names, less for one of its session
+    passage: str = ""  # the matching part of a long statement
+    helps: float | None = None  # probability that it helps with the prompt; None if not judged
+    kept_out: str = ""  # why a slice leaves it out
+    degraded: str = ""  # why only keywords were searched
 
 
 class Hits(list[Hit]):
-    """Hits, best first; `degraded` is theirs, and is known too when there are none."""
+    """Hits, best first; `degraded` is set also when there are none."""
 
     def __init__(self, hits: Iterable[Hit], degraded: str) -> None:
         super().__init__(hits)
@@ -130,7 +122,7 @@ class Hits(list[Hit]):
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """What is put before Claude: `text` is empty when there is nothing to say, and `reason` says why."""
+    """The memories put before Claude; if `text` is empty, `reason` says why."""
 
     text: str
     hits: tuple[Hit, ...]
@@ -138,29 +130,28 @@ class Slice:
     project: str
     task_mode: str
     session_id: str = ""
-    degraded: str = ""  # why keywords answered alone, when they should not have
-    pinned: tuple[str, ...] = ()  # the ids of those that it shows because they are pinned
-    runners_up: tuple[Hit, ...] = ()  # the best of those that it does not show
+    degraded: str = ""  # why only keywords were searched
+    pinned: tuple[str, ...] = ()  # ids of pinned memories that it shows
+    runners_up: tuple[Hit, ...] = ()  # the best hits that it leaves out
 
     @property
     def ids(self) -> tuple[str, ...]:
-        """Of everything that it shows."""
         return (*(hit.id for hit in self.hits), *self.pinned)
 
 
 def link_target(link: str) -> str:
-    """The name of the note that a link leads to, without folder, heading and the words that are shown for it."""
+    """Return the name of the note that a link leads to, without folder, heading and alias."""
     bare = link.strip().removeprefix("[[").removesuffix("]]")
     return PurePosixPath(bare.split("|")[0].split("#")[0].removesuffix(".md")).name
 
 
 def id8_of(link: str) -> str:
-    """The beginning of the id that a link to a note ends in; empty when there is no link."""
+    """Return the id prefix at the end of a link; empty for an empty link."""
     return link_target(link)[-ID8:]
 
 
 def classify_layer(kind: str, importance: int, tags: tuple[str, ...]) -> int:
-    """The layer of a memory that names none: identity is pinned, conventions come next, the rest is ordinary."""
+    """Choose the layer of a memory that states none."""
     if "identity" in tags:
         return PINNED
     if "archive" in tags:
@@ -171,7 +162,7 @@ def classify_layer(kind: str, importance: int, tags: tuple[str, ...]) -> int:
 
 
 def jsonable(value: Any) -> Any:
-    """A frozen value as plain JSON data, in the order of its fields; an entry's memory is laid open."""
+    """Turn a value into plain JSON data, in the order of its fields; the fields of an entry's memory become its own."""
     if isinstance(value, tuple | list):
         return [jsonable(item) for item in value]
     if isinstance(value, dict):
@@ -192,18 +183,16 @@ SAME_TOPIC, SUPPORTS, DEPENDS_ON, SUPERSEDES, CONTRADICTS = EDGE_KINDS = (
     "supersedes",
     "contradicts",
 )
-MUTUAL = (SAME_TOPIC, CONTRADICTS)
-"""Kinds that hold both ways: the lesser id comes first, so that an edge is never there twice."""
+MUTUAL = (SAME_TOPIC, CONTRADICTS)  # without a direction: the lesser id comes first, so that no edge is there twice
 
-LINK, RECONCILED, MEANING, KEY, PATH = ORIGINS = ("link", "reconciled", "meaning", "key", "path")
-"""A link in a person's note or in any statement; a link that memem wrote; vectors; a rare key or path of both."""
-STATED = (LINK, RECONCILED)
-"""What the notes themselves say; the rest is found by comparing them."""
+# Origins of an edge: a link that a person wrote, one that memem wrote, vectors, a shared rare key or path.
+LINK, RECONCILED, MEANING, KEY, PATH = ("link", "reconciled", "meaning", "key", "path")
+STATED = (LINK, RECONCILED)  # by the notes themselves
 
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """From the memory with one id to the memory with another: of which kind, how strong (0 to 1), found by what."""
+    """A relation from one memory's id to another's; its score is from 0 to 1."""
 
     source: str
     target: str
@@ -213,14 +202,14 @@ class Edge:
 
 
 def edge(source: str, target: str, kind: str, score: float, origin: str) -> Edge:
-    """An edge as it is kept: between two at most one of a kind that holds both ways."""
+    """Make an edge; the ids of a mutual one are put in order."""
     if kind in MUTUAL and target < source:
         source, target = target, source
     return Edge(source, target, kind, round(score, 4), origin)
 
 
 def compared(one: Memory, other: Memory, score: float, origin: str) -> Edge:
-    """The edge between two memories that are about the same: what it is follows from what they are."""
+    """Make the edge between two similar memories; its kind follows from theirs."""
     for source, target in ((one, other), (other, one)):
         for kind, sources, targets in _BY_KIND:
             if source.kind in sources and target.kind in targets:
@@ -232,11 +221,10 @@ _BY_KIND = (
     (SUPPORTS, ("fact", "lesson"), ("decision", "convention")),
     (DEPENDS_ON, ("procedure",), ("decision", "convention", "fact")),
 )
-"""What is known bears out what was decided; what is done rests on both."""
 
 
 def fingerprint(statement: str) -> str:
-    """Equal for statements that differ in nothing but white space and Unicode form."""
+    """Hash a statement, regardless of white space and Unicode form."""
     import hashlib
 
     text = " ".join(unicodedata.normalize("NFC", statement).split())

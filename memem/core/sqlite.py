@@ -14,44 +14,41 @@ from memem.core.errors import Busy, HomeError, MememError
 from memem.core.files import from_json
 
 BUSY_MILLISECONDS = 5_000
-LOG_BYTES = 8_000_000
-"""What is left of a write-ahead log that one large change has made longer, once its pages are in the file."""
-NOT_OURS = "a row of it says nothing that memem wrote"
-MOST_VALUES = 500
-"""How many values one statement is given: SQLite's own limit was once a thousand."""
+LOG_BYTES = 8_000_000  # a large change lengthens the write-ahead log, which is cut to this size afterwards
+NOT_OURS = "it has a row that memem did not write"
+MAX_VALUES = 500  # for one statement: older versions of SQLite allow a thousand
+FULL_TEXT_TABLES = "SELECT name FROM sqlite_master WHERE sql LIKE 'CREATE VIRTUAL TABLE%USING fts5%'"
 
 P = ParamSpec("P")
 R = TypeVar("R")
 Item = TypeVar("Item")
 Kind = TypeVar("Kind")
 
-
-Migrations = Sequence[Callable[[sqlite3.Connection], None]]
-"""What makes the tables, in order; the number of those done is the file's version."""
+Migrations = Sequence[Callable[[sqlite3.Connection], None]]  # the number of those done is the file's version
+Columns = tuple[tuple[str, str], ...]  # pairs of a table and a column
 
 
 @dataclass(frozen=True, slots=True)
 class Purpose:
-    """What a file is to memem: what it is called, what it is when it cannot be used, and what helps then.
+    """A file's name for messages, the errors for one that cannot be used, and the remedy.
 
-    A `soft` one is never synced: a power failure may damage it, and then it is begun anew.
+    A `soft` file is never synced: if a power failure damages it, it is created again.
     """
 
     name: str
     damaged: type[MememError]
     too_new: type[MememError]
     remedy: str
-    patience: int | None = None  # in milliseconds: how long others are waited for; None is as long as usual
+    patience: int | None = None  # milliseconds to wait for other processes; None for BUSY_MILLISECONDS
     soft: bool = False
 
     @property
     def seconds(self) -> float:
-        """How long others are waited for."""
         return (BUSY_MILLISECONDS if self.patience is None else self.patience) / 1000
 
 
 def connect(path: Path, migrations: Migrations, purpose: Purpose, *, durable: bool) -> sqlite3.Connection:
-    """Open the file at `path`, creating or upgrading it. What is committed to a `durable` one survives a power cut."""
+    """Open, create or upgrade a file. Commits to a `durable` one survive a power failure."""
     with translated(path, purpose):
         if path.is_dir():
             raise purpose.damaged(f"The {purpose.name} {path} is a folder. {purpose.remedy}")
@@ -76,7 +73,7 @@ def connect(path: Path, migrations: Migrations, purpose: Purpose, *, durable: bo
 
 
 def _use_wal(connection: sqlite3.Connection, purpose: Purpose) -> None:
-    """Switching a new file to WAL does not wait for others who do the same, so we do."""
+    """Switch to WAL. SQLite does not wait for processes that do the same, so this function does."""
     deadline = time.monotonic() + purpose.seconds
     while True:
         try:
@@ -108,44 +105,42 @@ def _version(connection: sqlite3.Connection, path: Path, migrations: Migrations,
 
 
 def check_version(path: Path, migrations: Migrations, purpose: Purpose) -> None:
-    """Raise what `purpose` says of a file that a newer memem has made, without changing it."""
-    with translated(path, purpose):
-        address = f"{path.absolute().as_uri()}?mode=rw"
-        with closing(sqlite3.connect(address, uri=True, timeout=purpose.seconds, isolation_level=None)) as connection:
-            _version(connection, path, migrations, purpose)
+    """Raise `purpose.too_new` if a newer memem made the file; change nothing."""
+    with _open_existing(path, purpose) as connection:
+        _version(connection, path, migrations, purpose)
 
 
 def drop(path: Path) -> None:
-    """Do away with a file that cannot be used, and what SQLite keeps beside it. Raises HomeError."""
-    _away(path, lambda: path.unlink(missing_ok=True))
+    """Delete a file that cannot be used, with SQLite's files next to it. Raises HomeError."""
+    _remove(path, lambda: path.unlink(missing_ok=True))
 
 
 def set_aside(path: Path) -> None:
-    """Leave a file that is damaged to whoever wants to look at it, in the place of the last such. Raises HomeError."""
+    """Rename a damaged file to `.damaged`, in place of an earlier one. Raises HomeError."""
 
     def move() -> None:
         aside = path.with_name(f"{path.name}.damaged")
         if aside.is_dir():
-            import shutil  # hardly anybody has a folder there
+            import shutil
 
             shutil.rmtree(aside)
         elif path.is_dir():
             aside.unlink(missing_ok=True)
         path.replace(aside)
 
-    _away(path, move)
+    _remove(path, move)
 
 
 def is_damage(problem: MememError) -> bool:
-    """Whether it is the file that is wrong, to SQLite or to whoever read what it gave: no statement, no moment."""
+    """Tell a damaged file from a wrong statement or a passing problem."""
     cause = problem.__context__
     if isinstance(cause, sqlite3.ProgrammingError | sqlite3.InterfaceError):
         return False
-    code = getattr(cause, "sqlite_errorcode", 0) & 0xFF  # none: what it gave cannot be read
+    code = getattr(cause, "sqlite_errorcode", 0) & 0xFF  # 0: a value could not be read
     return code in (0, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR)
 
 
-def _away(path: Path, move: Callable[[], object]) -> None:
+def _remove(path: Path, move: Callable[[], object]) -> None:
     try:
         with suppress(FileNotFoundError):
             move()
@@ -157,7 +152,7 @@ def _away(path: Path, move: Callable[[], object]) -> None:
 
 @contextmanager
 def transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """All of it or nothing; joins a transaction that is already open."""
+    """Commit everything or nothing; join a transaction that is already open."""
     if connection.in_transaction:
         yield
         return
@@ -166,7 +161,7 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
         yield
         connection.execute("COMMIT")
     except BaseException:
-        # SQLite has undone some failures by itself, a full disk among them: then there is nothing to roll back.
+        # After some failures, such as a full disk, SQLite has rolled back already.
         with suppress(sqlite3.OperationalError):
             connection.execute("ROLLBACK")
         raise
@@ -174,7 +169,7 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
 
 @contextmanager
 def snapshot(connection: sqlite3.Connection) -> Iterator[None]:
-    """Several queries that see one state, whatever others commit meanwhile; joins one that is already open."""
+    """Let several queries see one state, whatever others commit; join a transaction that is already open."""
     if connection.in_transaction:
         yield
         return
@@ -187,7 +182,7 @@ def snapshot(connection: sqlite3.Connection) -> Iterator[None]:
 
 @contextmanager
 def translated(path: Path, purpose: Purpose) -> Iterator[None]:
-    """SQLite's errors, told apart once, here."""
+    """Turn SQLite's errors into memem's."""
     try:
         yield
     except sqlite3.Error as error:
@@ -201,10 +196,10 @@ def translated(path: Path, purpose: Purpose) -> Iterator[None]:
             raise HomeError(f"Cannot write the {purpose.name} {path}. Make its folder writable for you.") from None
         if "no such module" in str(error):
             raise HomeError("This Python's SQLite has no FTS5. Use another Python (MEMEM_PYTHON).") from None
-        what = " ".join(str(error).partition(" with text ")[0].split())[:200]  # without what stands in it
-        raise purpose.damaged(f"The {purpose.name} {path} is damaged ({what}). {purpose.remedy}") from None
-    except UnicodeDecodeError:  # of SQLite's own words, which quote the file
-        raise purpose.damaged(f"The {purpose.name} {path} is damaged (it holds no text). {purpose.remedy}") from None
+        why = " ".join(str(error).partition(" with text ")[0].split())[:200]  # without content of the file
+        raise purpose.damaged(f"The {purpose.name} {path} is damaged ({why}). {purpose.remedy}") from None
+    except UnicodeDecodeError:  # SQLite's message quotes the file
+        raise purpose.damaged(f"The {purpose.name} {path} is damaged (it is not text). {purpose.remedy}") from None
 
 
 class _OnFile(Protocol):
@@ -212,7 +207,7 @@ class _OnFile(Protocol):
 
 
 def guarding(purpose: Purpose) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """For methods of a class that knows its file's `path`: SQLite's errors in our words."""
+    """Decorate methods of a class that has a `path`: turn SQLite's errors into memem's."""
 
     def guarded(method: Callable[P, R]) -> Callable[P, R]:
         @functools.wraps(method)
@@ -226,71 +221,64 @@ def guarding(purpose: Purpose) -> Callable[[Callable[P, R]], Callable[P, R]]:
 
 
 def stored(text: object, kind: type[Kind]) -> Kind:
-    """What a column of JSON says. One that does not say what it should is damage, like any other in the file."""
+    """Parse a column of JSON. A value of another kind is damage, like any other in the file."""
     try:
-        told = from_json(text if isinstance(text, str) else "")
+        value = from_json(text if isinstance(text, str) else "")
     except ValueError:
-        told = None
-    if not isinstance(told, kind):
+        value = None
+    if not isinstance(value, kind):
         raise sqlite3.DatabaseError(NOT_OURS)
-    return told
+    return value
 
 
 def among(items: Sequence[Item]) -> Iterator[tuple[str, Sequence[Item]]]:
-    """Items in portions for one statement each, with the marks that stand for them in it."""
-    for start in range(0, len(items), MOST_VALUES):
-        some = items[start : start + MOST_VALUES]
+    """Split items into portions for one statement each, and yield them with their placeholders."""
+    for start in range(0, len(items), MAX_VALUES):
+        some = items[start : start + MAX_VALUES]
         yield ", ".join("?" * len(some)), some
 
 
-FULL_TEXT_TABLES = "SELECT name FROM sqlite_master WHERE sql LIKE 'CREATE VIRTUAL TABLE%USING fts5%'"
+@contextmanager
+def _open_existing(path: Path, purpose: Purpose, seconds: float | None = None) -> Iterator[sqlite3.Connection]:
+    address = f"{path.absolute().as_uri()}?mode=rw"
+    timeout = purpose.seconds if seconds is None else seconds
+    with translated(path, purpose), closing(sqlite3.connect(address, timeout, uri=True)) as connection:
+        connection.isolation_level = None
+        yield connection
 
 
 def check_integrity(path: Path, purpose: Purpose, *, thorough: bool) -> None:
-    """Raise what `purpose` says when the file is damaged, Busy or HomeError when it cannot be looked at.
+    """Raise `purpose.damaged` for a damaged file, Busy or HomeError when it cannot be checked.
 
-    A thorough look also compares every index with its table, and goes through the full-text tables.
+    A thorough check also compares every index with its table, and checks the full-text tables.
     """
-    look = "integrity_check" if thorough else "quick_check"
-    address = f"{path.absolute().as_uri()}?mode=rw"
-    with translated(path, purpose):
-        opened = sqlite3.connect(address, uri=True, timeout=BUSY_MILLISECONDS / 1000, isolation_level=None)
-        with closing(opened) as connection:
-            (problem,) = connection.execute(f"PRAGMA {look}(1)").fetchone()
-            if problem != "ok":
-                raise sqlite3.DatabaseError(problem)
-            for (table,) in connection.execute(FULL_TEXT_TABLES).fetchall() if thorough else ():
-                connection.execute(f'INSERT INTO "{table}" ("{table}") VALUES (\'integrity-check\')')  # noqa: S608
-
-
-Columns = tuple[tuple[str, str], ...]
-"""Tables, each with the name of a column."""
+    check = "integrity_check" if thorough else "quick_check"
+    with _open_existing(path, purpose, BUSY_MILLISECONDS / 1000) as connection:
+        (problem,) = connection.execute(f"PRAGMA {check}(1)").fetchone()
+        if problem != "ok":
+            raise sqlite3.DatabaseError(problem)
+        for (table,) in connection.execute(FULL_TEXT_TABLES).fetchall() if thorough else ():
+            connection.execute(f'INSERT INTO "{table}" ("{table}") VALUES (\'integrity-check\')')  # noqa: S608
 
 
 def scrub(path: Path, purpose: Purpose) -> bool:
-    """Write the file anew without what is deleted; says whether that is all gone. Raises Busy while others write.
+    """Rewrite the file without deleted content; return whether all of it is gone. Raises Busy while others write.
 
-    Full text keeps the words of deleted rows until its parts are merged; whoever reads meanwhile keeps the log.
+    Full-text tables keep the words of deleted rows until they are merged; a reader keeps the write-ahead log.
     """
-    address = f"{path.absolute().as_uri()}?mode=rw"
-    with translated(path, purpose):
-        opened = sqlite3.connect(address, uri=True, timeout=purpose.seconds, isolation_level=None)
-        with closing(opened) as connection:
-            for (table,) in connection.execute(FULL_TEXT_TABLES).fetchall():
-                connection.execute(f'INSERT INTO "{table}" ("{table}") VALUES (\'optimize\')')  # noqa: S608 - our names
-            connection.execute("VACUUM")
-            busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-            return not busy
+    with _open_existing(path, purpose) as connection:
+        for (table,) in connection.execute(FULL_TEXT_TABLES).fetchall():
+            connection.execute(f'INSERT INTO "{table}" ("{table}") VALUES (\'optimize\')')  # noqa: S608 - our names
+        connection.execute("VACUUM")
+        busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        return not busy
 
 
 def blank(path: Path, purpose: Purpose, texts: Sequence[str], columns: Columns, rows_of: Columns) -> None:
-    """Empty what holds one of these texts in such columns; where one of `rows_of` holds it, the whole row goes."""
+    """Empty the `columns` that contain one of the texts; delete the rows where one of `rows_of` does."""
     changes = [(f'UPDATE "{table}" SET "{name}" = \'\'', name) for table, name in columns]  # noqa: S608 - our names
     changes += [(f'DELETE FROM "{table}"', name) for table, name in rows_of]  # noqa: S608 - our names
-    address = f"{path.absolute().as_uri()}?mode=rw"
-    with translated(path, purpose):
-        opened = sqlite3.connect(address, uri=True, timeout=purpose.seconds, isolation_level=None)
-        with closing(opened) as connection:
-            for change, column in changes:
-                for text in texts:
-                    connection.execute(f'{change} WHERE instr("{column}", ?)', (text,))
+    with _open_existing(path, purpose) as connection:
+        for change, column in changes:
+            for text in texts:
+                connection.execute(f'{change} WHERE instr("{column}", ?)', (text,))

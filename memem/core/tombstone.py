@@ -1,4 +1,4 @@
-"""What is left of a memory that was forgotten: enough to know it again, and nothing to read it by."""
+"""Tombstones: enough of a forgotten memory to recognise it, and nothing to read."""
 
 from dataclasses import dataclass
 
@@ -7,12 +7,12 @@ from dataclasses import dataclass
 class Tombstone:
     """Salted hashes of a forgotten memory, and the turns it came from.
 
-    `sizes` are the numbers of sentences that its statement was parted into; `pieces` are of parts of its quote.
-    `vague` are quotes that are too short to mean anything outside their turn. `key` is what a lifting names.
+    `sizes` are numbers of sentences of its statement; `pieces` are hashes of parts of its quote; `vague` are quotes
+    too short to mean anything outside their turn. Lifting a tombstone names its `key`.
     """
 
     key: str
-    salt: str  # its name; the salt itself stands in a line of its own
+    salt: str  # the name of the salt, which has its own line
     time: str
     ids: tuple[str, ...]
     statements: tuple[str, ...]
@@ -23,12 +23,12 @@ class Tombstone:
     turns: tuple[str, ...] = ()
     session: str = ""
     purged: bool = False
-    by_hand: bool = False  # its note was deleted, and nobody told memem
+    by_hand: bool = False  # its note was deleted outside memem
 
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """That an undo took a note out, told to all who share the vault: it is not forgotten, and nobody deleted it."""
+    """Tells all who share the vault that an undo removed a note: it was neither forgotten nor deleted."""
 
     key: str
     id: str  # a salted hash

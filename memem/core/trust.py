@@ -1,7 +1,6 @@
-"""How far a memory is trusted, by the way it came: said here, and nowhere else.
+"""The trust in a memory, by its origin.
 
-The level is given by the code that brings it, never by what is brought: whatever a note, an argument or an answer
-claims of its author, its weight or its place is held to what its way allows.
+The code that brings a memory sets its level. A note, an argument or an answer cannot claim more than that.
 """
 
 from dataclasses import dataclass, replace
@@ -9,32 +8,27 @@ from dataclasses import dataclass, replace
 from memem.core.memory import CONVENTIONS, ORDINARY, PINNED, Memory, classify_layer
 
 MOST_IMPORTANT = 5
-OF_PERSONS = ("preference", "convention")
-"""What a person wants: what Claude said alone does not change it."""
+OF_PERSONS = ("preference", "convention")  # kinds that Claude's words alone do not change
 
 
 @dataclass(frozen=True, slots=True)
 class Trust:
-    """What one way into the memory may do.
-
-    `own` is what a person writes themselves, `proven` what words of a person prove. `rules`: it may say what a person
-    wants. `pins`: it may be in the context of every session. `rewrites`: notes that a machine wrote may change for it.
-    """
+    """The rights of one origin."""
 
     author: str
     source_type: str
     confidence: float
     importance: int
-    own: bool = False
-    proven: bool = False
-    rules: bool = False
-    pins: bool = False
-    rewrites: bool = False
+    own: bool = False  # a person wrote it
+    proven: bool = False  # words of a person prove it
+    rules: bool = False  # may state preferences and conventions
+    pins: bool = False  # may be shown in every session
+    rewrites: bool = False  # may change notes that memem wrote
 
     def limited(self, memory: Memory) -> Memory:
-        """The memory, claiming no more than its way allows."""
+        """Reduce a memory's claims to those that its origin allows."""
         kind = memory.kind if self.rules or memory.kind not in OF_PERSONS else "fact"
-        # A number that is none, or beyond the scale, is for others to refuse.
+        # An invalid number is refused elsewhere.
         importance = self.importance if self.importance < memory.importance <= MOST_IMPORTANT else memory.importance
         layer = memory.layer
         if layer == PINNED and not self.pins:
@@ -52,15 +46,15 @@ class Trust:
         )
 
 
+# A person, by the command line, from Python, or in a note.
 PERSON = Trust("human", "user", 1.0, 5, own=True, proven=True, rules=True, pins=True, rewrites=True)
-"""A person, by the command line, from Python, or in a note."""
+# A model, from a person's words.
 SPEECH = Trust("model", "mined", 0.9, 5, proven=True, rules=True, rewrites=True)
-"""A model, of what a person said."""
+# A model that was asked to save something, or says so.
 SAVED = Trust("model", "user", 1.0, 3, rules=True, rewrites=True)
-"""A model that was asked to save something, or says that it was."""
+# A model, from Claude's words.
 PROSE = Trust("model", "mined", 0.6, 3, rewrites=True)
-"""A model, of what Claude said."""
+# A model, from the output of a tool, though Claude or a person repeated it.
 OUTPUT = Trust("model", "mined", 0.3, 2)
-"""A model, of what a tool said, though Claude or a person repeated it."""
+# Files that a person chose, but did not necessarily write.
 IMPORTED = Trust("model", "import", 1.0, 5, rules=True)
-"""Files that a person chose: whoever they say wrote them, it was not this person. How much they weigh stays."""

@@ -17,7 +17,7 @@ from typing import IO, Any
 
 from memem.core import files, processes
 from memem.core.dates import Clock
-from memem.core.errors import UNTOLD, CallFailed, CliMissing, ExtractError, HomeError, NotJson, TookTooLong, Usage
+from memem.core.errors import UNKNOWN_COST, CallFailed, CliMissing, ExtractError, HomeError, NotJson, TookTooLong, Usage
 from memem.core.files import from_json
 from memem.model import errors, flags
 
@@ -197,9 +197,9 @@ def _waited_for(process: "subprocess.Popen[bytes]", written: Sequence[IO[bytes]]
         except subprocess.TimeoutExpired:
             if max(os.fstat(each.fileno()).st_size for each in written) > MOST_BYTES:
                 told = f"The claude CLI wrote more than {MOST_BYTES:,} bytes and was ended."
-                raise CallFailed(told, UNTOLD) from None
+                raise CallFailed(told, UNKNOWN_COST) from None
     told = f"The claude CLI gave no answer within {seconds:g} seconds and was ended. Nothing is lost."
-    raise TookTooLong(told, UNTOLD)
+    raise TookTooLong(told, UNKNOWN_COST)
 
 
 def _not_started(command: str, error: OSError) -> ExtractError:
@@ -235,7 +235,7 @@ def _value(result: Mapping[str, Any] | None, output: str, usage: Usage) -> Any:
 
 def _usage(result: Mapping[str, Any] | None) -> Usage:
     if result is None:
-        return UNTOLD
+        return UNKNOWN_COST
     counted = result.get("usage")
     tokens = counted if isinstance(counted, dict) else {}
     read = [tokens.get(name) for name in ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")]

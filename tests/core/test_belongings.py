@@ -5,13 +5,15 @@ from pathlib import Path
 import pytest
 
 from memem.core import belongings
-from memem.core.home import Home
+from memem.core.home import Home, RelativePath
 
 FOLDERS = ("indexes", "vectors", "undo", "mining_locks", "call_folder")
 """Those that are memem's with everything in them."""
 SHARED = ("root", "cache", "state", "models")
 """Names that others use too, should `MEMEM_DIR` be a folder of theirs."""
-FILES = sorted(name for name, each in vars(Home).items() if isinstance(each, property) and name not in FOLDERS + SHARED)
+FILES = sorted(
+    name for name, each in vars(Home).items() if isinstance(each, RelativePath) and name not in FOLDERS + SHARED
+)
 
 
 def put(path: Path, text: str = "x") -> Path:

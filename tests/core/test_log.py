@@ -33,7 +33,7 @@ def test_the_log_is_private(path: Path) -> None:
 
 
 def test_a_log_that_has_grown_too_long_is_put_aside_and_begun_anew(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "MOST_LOG_BYTES", 10)
+    monkeypatch.setattr(files, "MAX_LOG_BYTES", 10)
     for word in ("oldest......", "older.......", "new"):
         files.append_log(path, word)
     assert path.read_text() == "new\n"
@@ -58,7 +58,7 @@ def test_a_log_that_cannot_be_written_stops_nobody(path: Path) -> None:
 def test_another_who_puts_the_log_aside_at_the_same_time_is_no_trouble(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(files, "MOST_LOG_BYTES", 10)
+    monkeypatch.setattr(files, "MAX_LOG_BYTES", 10)
     files.append_log(path, "a long line, so that it is put aside")
     real = os.replace
 

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from memem.core import settings
-from memem.core.home import MOST_ADDRESS, OWN_FOLDER, socket_address
+from memem.core.home import MAX_SOCKET_PATH_BYTES, OWN_FOLDER, socket_address
 from memem.doors.engine import protocol
 from memem.doors.engine.protocol import Reply, Request
 from memem.doors.hook import client, command
@@ -437,7 +437,7 @@ def test_the_client_and_the_engine_agree_on_their_address(
 
 def test_the_client_and_the_engine_speak_the_same_protocol() -> None:
     assert client.PROTOCOL == protocol.PROTOCOL
-    assert client.LONGEST_NAME == MOST_ADDRESS
+    assert client.LONGEST_NAME == MAX_SOCKET_PATH_BYTES
 
 
 def test_the_client_and_the_engine_agree_on_what_says_that_it_was_late(

@@ -147,7 +147,7 @@ def test_a_call_of_ours_is_known_for_as_long_as_its_session_may_be_there(
 
 
 def test_the_log_of_mining_has_two_files_of_a_bounded_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "MOST_LOG_BYTES", 2_000)
+    monkeypatch.setattr(files, "MAX_LOG_BYTES", 2_000)
     for number in range(1_000):
         files.append_log(tmp_path / "logs" / "mine_delta.log", f"line {number}")
     written = sorted((tmp_path / "logs").iterdir())

@@ -15,7 +15,7 @@ import pytest
 
 from memem.core import processes
 from memem.core.errors import (
-    UNTOLD,
+    UNKNOWN_COST,
     CallFailed,
     CliMissing,
     ExtractError,
@@ -166,7 +166,7 @@ def test_without_structured_output_the_json_is_found_in_the_words(call: Call, wo
 
 def test_a_cli_that_makes_no_report_is_read_as_it_speaks(call: Call) -> None:
     call.plays({"raw": 'Sure: {"operations": []}'}, flags=[])
-    assert call.ask() == ModelAnswer({"operations": []}, UNTOLD)
+    assert call.ask() == ModelAnswer({"operations": []}, UNKNOWN_COST)
 
 
 def test_a_verbose_cli_lists_messages_and_ends_with_the_report(call: Call) -> None:
@@ -188,7 +188,7 @@ def test_a_verbose_cli_lists_messages_and_ends_with_the_report(call: Call) -> No
 )
 def test_a_report_of_another_shape_tells_nothing_of_what_was_used(call: Call, odd: dict[str, Any]) -> None:
     call.plays({"result": {"type": "result", "structured_output": {}} | odd})
-    assert call.ask() == ModelAnswer({}, UNTOLD)
+    assert call.ask() == ModelAnswer({}, UNKNOWN_COST)
 
 
 @pytest.mark.parametrize(

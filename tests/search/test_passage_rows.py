@@ -147,7 +147,7 @@ def test_the_passages_of_given_rows_are_theirs(index: NoteIndex, rows: dict[str,
 
 
 def test_more_are_asked_for_than_one_statement_takes(index: NoteIndex, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sqlite, "MOST_VALUES", 2)
+    monkeypatch.setattr(sqlite, "MAX_VALUES", 2)
     words = [f"number{number:04}" for number in range(5)]
     rows = [save(index, word, word) for word in words]
     expected = sorted(zip(map(passage_key, words), rows, strict=True))

@@ -116,7 +116,7 @@ def test_only_known_keys_have_a_slot(store: VectorStore) -> None:
 
 
 def test_more_keys_are_looked_up_than_one_statement_takes(store: VectorStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sqlite, "MOST_VALUES", 2)
+    monkeypatch.setattr(sqlite, "MAX_VALUES", 2)
     add(store, range(5))
     with store.reading() as view:
         assert view.slots([key(number) for number in range(7)]) == {key(number): number for number in range(5)}
