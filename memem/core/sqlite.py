@@ -252,9 +252,9 @@ def check_integrity(path: Path, purpose: Purpose, *, thorough: bool) -> None:
 
     A thorough check also compares every index with its table, and checks the full-text tables.
     """
-    check = "integrity_check" if thorough else "quick_check"
+    look = "integrity_check" if thorough else "quick_check"
     with _open_existing(path, purpose, BUSY_MILLISECONDS / 1000) as connection:
-        (problem,) = connection.execute(f"PRAGMA {check}(1)").fetchone()
+        (problem,) = connection.execute(f"PRAGMA {look}(1)").fetchone()
         if problem != "ok":
             raise sqlite3.DatabaseError(problem)
         for (table,) in connection.execute(FULL_TEXT_TABLES).fetchall() if thorough else ():

@@ -201,15 +201,15 @@ def test_a_file_system_without_locks_is_not_waited_for(tmp_path: Path, monkeypat
 def test_what_is_replaced_while_it_is_waited_for_is_locked_as_it_is_now(tmp_path: Path) -> None:
     marker, new = tmp_path / "marker", tmp_path / "new"
     marker.touch()
-    held = locks._shared(marker, 1)
+    held = locks._lock_current(marker, 1)
     assert held is not None
     new.touch()
     new.replace(marker)
-    again = locks._shared(marker, 1)
+    again = locks._lock_current(marker, 1)
     assert again is not None
     assert os.fstat(again).st_ino == marker.stat().st_ino != os.fstat(held).st_ino
     with pytest.raises(Busy):
-        locks._shared(marker, 0)
+        locks._lock_current(marker, 0)
     for descriptor in (held, again):
         os.close(descriptor)
 
