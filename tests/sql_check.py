@@ -116,16 +116,15 @@ class _Check:
     def _named(self, name: str, node: ast.Name, module: str, scopes: Scopes) -> Violations:
         for depth in range(len(scopes), 0, -1):
             scope, inner = scopes[depth - 1], scopes[:depth]
-            bindings = list(_bindings(name, scope))
-            if bindings:
-                if self._is_new(module, name, scope.lineno):
-                    for value, index in bindings:
-                        yield from self._element(value, index, module, inner)
-                return
-            if name in _parameters(scope):
-                if self._is_new(module, name, scope.lineno):
+            bindings, is_parameter = list(_bindings(name, scope)), name in _parameters(scope)
+            if not bindings and not is_parameter:
+                continue
+            if self._is_new(module, name, scope.lineno):
+                for value, index in bindings:
+                    yield from self._element(value, index, module, inner)
+                if is_parameter:
                     yield from self._passed(name, scope, module)
-                return
+            return
         if name.isupper() or name.startswith("_"):
             yield from self._constant(name, module, node)
         else:
