@@ -47,7 +47,7 @@ from memem.upkeep.curate import Suggestion
 from memem.upkeep.graph_audit import Audit, Flaw
 from memem.upkeep.purge import Purged
 from memem.upkeep.status import Finding, Status
-from memem.upkeep.uninstall import Leaving, Part
+from memem.upkeep.uninstall import InstalledPart, UninstallReport
 
 ROOT = Path(__file__).parent.parent
 
@@ -97,8 +97,8 @@ SHAPES: dict[str, Any] = {
     "imported": Imported,
     "file": ImportedFile,
     "exported": Exported,
-    "leaving": Leaving,
-    "part": Part,
+    "leaving": UninstallReport,
+    "part": InstalledPart,
     "status": Status,
     "finding": Finding,
     "model": ModelState,

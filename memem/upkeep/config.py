@@ -23,8 +23,6 @@ _VALUE = r"""(?:"(?:[^"\\\n]|\\.)*"|'[^'\n]*'|[^\s#"'][^\s#]*)"""
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One setting as it is in force: its value as text and where that came from."""
-
     key: str
     value: str
     source: str
@@ -33,50 +31,48 @@ class Setting:
 
 
 def option(key: str) -> Option:
-    """The option of this key; raises SettingsError when there is none."""
     for each in OPTIONS:
         if each.key == key:
             return each
         if each.former and each.former.key == key:
-            raise SettingsError(f"{key} is called {each.key} now: `memem config {each.key}` shows and changes it.")
-    raise SettingsError(f"There is no setting {key!r}. Known: {', '.join(each.key for each in OPTIONS)}.")
+            raise SettingsError(f"{key} was renamed to {each.key}: use `memem config {each.key}`.")
+    raise SettingsError(f"There is no setting {key!r}. Use one of {', '.join(each.key for each in OPTIONS)}.")
 
 
 def show(ws: Workspace, key: str) -> Setting:
-    """What is in force for one option."""
-    known = option(key)
+    shown = option(key)
     value = getattr(ws.settings, key)
     text = str(int(value)) if isinstance(value, bool) else str(value)
-    return Setting(key, text, ws.settings.sources[key], known.variable, known.meaning)
+    return Setting(key, text, ws.settings.sources[key], shown.variable, shown.meaning)
 
 
 def change(ws: Workspace, key: str, value: str) -> Path:
     """Write one key to `config.toml`; comments and other lines stay."""
-    known = option(key)
+    changed = option(key)
     try:
-        known.parse(value)
+        changed.parse(value)
     except ValueError as problem:
         raise SettingsError(f"{key} cannot be {value!r}: {problem}.") from None
     path = ws.home.config_file
     before = settings.read_config(path)
     text = path.read_bytes().decode() if path.exists() else ""
-    line = f"{key} = {_toml(known, value)}"
+    line = f"{key} = {_as_toml(changed, value)}"
     pattern = re.compile(rf"^{re.escape(key)}[ \t]*=[ \t]*{_VALUE}", re.MULTILINE)
     if pattern.search(text):
         text = pattern.sub(lambda _: line, text, count=1)
     else:
         newline = "\r\n" if "\r\n" in text else "\n"
         text = text + ("" if not text or text.endswith("\n") else newline) + line + newline
-    if _without(text, key) != {name: item for name, item in before.items() if name != key}:
-        raise SettingsError(f"{path} is written in a way memem cannot change safely; edit it by hand.")
+    if _other_settings(text, key) != {name: item for name, item in before.items() if name != key}:
+        raise SettingsError(f"{path} cannot be changed safely by memem; edit it by hand.")
     with using_home(ws.home):
         files.make_folder(ws.home.root)
         files.write_atomic(path.resolve(), text.encode(), fsync=ws.settings.fsync, mode=files.PRIVATE_FILE)
     return path
 
 
-def _without(text: str, key: str) -> dict[str, str] | None:
-    """The other settings in a text; None when it is not TOML, or does not hold the key."""
+def _other_settings(text: str, key: str) -> dict[str, str] | None:
+    """The other settings in a text; None if it is not TOML or has no such key."""
     try:
         table = from_toml(text)
     except ValueError:
@@ -84,11 +80,11 @@ def _without(text: str, key: str) -> dict[str, str] | None:
     return settings.as_texts({name: item for name, item in table.items() if name != key}) if key in table else None
 
 
-def _toml(known: Option, value: str) -> str:
-    parsed = known.parse(value)
+def _as_toml(option: Option, value: str) -> str:
+    parsed = option.parse(value)
     if isinstance(parsed, bool):
         return str(parsed).lower()
     if isinstance(parsed, int | float):
         return str(parsed)
-    # A TOML basic string escapes what a JSON string escapes, and DEL besides.
+    # A TOML string escapes what a JSON string escapes, and DEL.
     return json.dumps(str(parsed), ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -24,22 +24,15 @@ _ENVIRONMENTS = ("venv", ".venv")
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """The path of the link, its target, and the file that is there now.
-
-    `state` is linked, missing, stale (left by a removed memem) or foreign (another program's file). `works` is true if
-    `memem` starts this installation; otherwise `found` is the program it starts, and `advice` how to fix that.
-    """
-
     path: str
     target: str
-    state: str
-    works: bool
-    found: str = ""
+    state: str  # linked, missing, stale (left by a removed memem) or foreign (another program's file)
+    works: bool  # `memem` starts this installation
+    found: str = ""  # otherwise the program that it starts
     advice: str = ""
 
 
 def look(ws: Workspace) -> Link:
-    """Return the current state of the link."""
     import shutil
 
     target, state = surroundings.command_path(ws.prefix), _state(ws)
@@ -67,7 +60,6 @@ def create(ws: Workspace) -> Link:
 
 
 def remove(ws: Workspace) -> Link:
-    """Remove the link, if it is memem's."""
     if _state(ws) == FOREIGN:
         raise InputError(f"{ws.link} {_described(ws.link)} and was left alone.")
     try:
@@ -78,17 +70,16 @@ def remove(ws: Workspace) -> Link:
 
 
 def is_ours(ws: Workspace) -> bool:
-    """Whether there is a link that an uninstall should remove."""
     return _state(ws) in (LINKED, STALE)
 
 
 def check(ws: Workspace) -> list[Diagnosis]:
-    """For doctor: memem works with and without the link."""
-    found = look(ws)
-    if found.works:
+    """Check for the doctor; the link is optional, so the result is always fine."""
+    state = look(ws)
+    if state.works:
         return [fine("command", "`memem` on the PATH starts this installation")]
-    other = f"`memem` on the PATH is {found.found}" if found.found else "`memem` is not on the PATH"
-    return [fine("command", f"{other}; this installation's command is {found.target}")]
+    other = f"`memem` on the PATH is {state.found}" if state.found else "`memem` is not on the PATH"
+    return [fine("command", f"{other}; this installation's command is {state.target}")]
 
 
 def _state(ws: Workspace) -> str:
@@ -99,7 +90,7 @@ def _state(ws: Workspace) -> str:
     target = _target(ws.link)
     if target == surroundings.command_path(ws.prefix):
         return LINKED
-    # A plugin that was removed from Claude Code takes its environment along, and leaves this link.
+    # Claude Code removes a plugin with its environment, but not this link.
     is_gone = target.parts[-2:] == ("bin", surroundings.COMMAND) and not os.path.lexists(target)
     return STALE if is_gone and target.parts[-3:-2] and target.parts[-3] in _ENVIRONMENTS else FOREIGN
 
@@ -125,12 +116,11 @@ def _path_advice(ws: Workspace, found: str) -> str:
     return f'{folder} is not on your PATH. Add to {profile}: export PATH="$HOME/.local/bin:$PATH"'
 
 
-REFRESH_SECONDS = 10
-"""Mining learns after a turn has ended, when no message makes Claude Code run the line again."""
+REFRESH_SECONDS = 10  # mining ends after a turn, when no message makes Claude Code run the status line
 
 
 def setting(ws: Workspace) -> dict[str, dict[str, str | int]]:
-    """The part of Claude Code's `settings.json` that shows the line. Its command survives updates of the plugin."""
+    """The part of Claude Code's `settings.json` for the status line. Its command survives updates of the plugin."""
     import shlex
 
     command = ws.link if look(ws).state == LINKED else surroundings.command_path(ws.prefix)

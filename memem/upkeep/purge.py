@@ -1,6 +1,6 @@
-"""Forget for good: the note, and every word of it that memem has written down anywhere. Nothing of it can be undone.
+"""Forget for good: remove the note and every word of it from all files of memem. This cannot be undone.
 
-The note lies in `.forgotten/` until all else is done, so that whoever is interrupted can begin again.
+The note stays in `.forgotten/` until everything else is done, so that an interrupted purge can be repeated.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from memem.core import files
 from memem.core.dates import iso
@@ -31,14 +31,14 @@ from memem.vault.write_lock import record_change, writing
 if TYPE_CHECKING:
     from memem.workspace import Workspace
 
-
 PURGE = "purge"
-SHORTEST_ID = 4
+MIN_ID_CHARS = 4
+_LINK_LISTS, _LINKS = ("related", "contradicts"), ("supersedes", "superseded_by")
 
 
 @dataclass(frozen=True, slots=True)
 class Purged:
-    """What was purged, from where; `elsewhere` says where it may still be."""
+    """A purged memory; `elsewhere` lists where its words may remain."""
 
     id: str
     title: str
@@ -47,125 +47,120 @@ class Purged:
 
 
 def find(ws: Workspace, identity: str) -> Memory:
-    """The memory that a purge of this id would take, for somebody to be asked. Raises NotFound, Ambiguous."""
+    """Return the memory that a purge would remove. Raises NotFound or Ambiguous."""
     require_vault(ws)
     refresh(ws)
-    return _found(ws, identity)[0].memory
+    return _find_notes(ws, identity)[0].memory
 
 
 def purge(ws: Workspace, identity: str) -> Purged:
-    """Remove a memory from everywhere in vault and home; says where else it may be."""
+    """Remove a memory from vault and home."""
     refresh(ws)
     with ws.events.batch(PURGE):
         with writing(ws):
             ensure_filled(ws, require_vault(ws))
-            found = _found(ws, identity)
-            traces = _traces(ws, found)
+            found = _find_notes(ws, identity)
+            traces = _collect_traces(ws, found)
             removed, left = _clean(ws, found, traces)
         if ws.store.paths.conflicts.exists():
             conflicts.write_page(ws)
         pages_refresh.write_pages_quietly(ws, only_if_there=True)
         statusline.update(ws)  # it may show the title
         with writing(ws):
-            left += [f"{path} is in use, and may hold words of it until the next purge." for path in scour.scrub(ws)]
-            for note in list(_copies(ws, traces.id)):
-                files.remove(ws.store.absolute(note.path), fsync=ws.settings.fsync)
-    left += [f"{path} still holds words of it." for path in scour.left_in(ws.home.root, traces, but=ws.home.models)]
+            busy = scour.scrub_databases(ws)
+            left += [f"{path} is in use, and may contain words of it until the next purge." for path in busy]
+            for note in list(_notes_set_aside(ws)):
+                if note.memory.id == traces.id:
+                    files.remove(ws.store.absolute(note.path), fsync=ws.settings.fsync)
+    remaining = scour.find_traces(ws.home.root, traces, excluded=ws.home.models)
+    left += [f"{path} still contains words of it." for path in remaining]
     left += external_traces.external_traces(ws, traces)
     return Purged(traces.id, found[0].memory.title, tuple(removed), tuple(dict.fromkeys(left)))
 
 
 def _clean(ws: Workspace, found: list[Note], traces: Traces) -> tuple[list[str], list[str]]:
-    """Everything but the last copy of the note; what was removed, and what is left and where."""
-    said = scour.turns(ws, traces)
+    """Remove everything but the note set aside; returns what was cleaned, and sentences about what is left."""
+    turns = scour.clean_turns(ws, traces)
     for memory in traces.memories:
-        forgotten.write_tombstone(ws, memory, purged=True, also_in=said - traces.turns)
+        forgotten.write_tombstone(ws, memory, purged=True, also_in=turns - traces.turns)
+    apart = (ws.store.paths.forgotten.name, ws.store.paths.review.name)
     for note in found:
-        _record(ws, note, traces)  # first, so that a note without an id is known again where it is set aside
-        if _is_live(ws, note):
+        # First, so that a note without an id is recognised where it is set aside.
+        path = str(PurePosixPath(note.path).with_name(traces.placeholder))
+        record_change(ws, PURGE, traces.id, Change(path, note.document.text.encode(), None), "")
+        if PurePosixPath(note.path).parts[0] not in apart and ws.store.stamp(note.path) is not None:
             ws.store.set_aside(note)
             ws.index.update([], gone=[note.path])
-    untouched = list(_unlink(ws, traces))
-    done = {
+    untouched = list(_remove_links(ws, traces))
+    cleaned = {
         "the note": True,
-        "the journal of mining": scour.journal(ws, traces),
-        "receipts": scour.contexts(ws, traces),
-        "the undo store": scour.undo_store(ws, traces),
-        "the log": scour.events(ws, traces),
-        "the transcript index": bool(said),
+        "the journal of mining": scour.clean_journal(ws, traces),
+        "receipts": scour.clean_contexts(ws, traces),
+        "the undo store": scour.clean_undo_store(ws, traces),
+        "the log": scour.clean_events(ws, traces),
+        "the transcript index": bool(turns),
     }
-    scour.small_files(ws, traces)
-    left = [f"memem/{path} is yours, and links to it." for path in untouched]
-    left += [f"{folder} may hold a vector of it, but no words." for folder in scour.vectors(ws, traces)]
-    return [what for what, was in done.items() if was], left
+    scour.clean_small_files(ws, traces)
+    left = [f"memem/{path} is your own note and links to it." for path in untouched]
+    left += [f"{folder} may contain a vector of it, but no words." for folder in scour.clean_vectors(ws, traces)]
+    return [place for place, changed in cleaned.items() if changed], left
 
 
-def _found(ws: Workspace, identity: str) -> list[Note]:
-    """The notes of one memory, live or set aside: of the one with this id, or this beginning of it."""
+def _find_notes(ws: Workspace, identity: str) -> list[Note]:
+    """The notes of one memory, live or set aside, by its id or the beginning of it."""
     wanted = identity.strip().lower()
-    if len(wanted) < SHORTEST_ID:
-        raise InputError(f"{identity!r} is too short for a purge: give at least {SHORTEST_ID} characters of the id.")
-    rows = [row for row in ws.index.by_id(wanted) if row.memory]
-    live = [ws.store.read(row.path) for row in rows]
-    aside = [note for note in _set_aside(ws) if note.memory.id.lower().startswith(wanted)]
-    aside += [] if live or aside else _taken_out(ws, wanted)
-    ids = {note.memory.id for note in (*live, *aside)}
+    if len(wanted) < MIN_ID_CHARS:
+        raise InputError(f"{identity!r} is too short for a purge: give at least {MIN_ID_CHARS} characters of the id.")
+    found = [ws.store.read(row.path) for row in ws.index.by_id(wanted) if row.memory]
+    found += [note for note in _notes_set_aside(ws) if note.memory.id.lower().startswith(wanted)]
+    found = found or _notes_in_undo_store(ws, wanted)
+    ids = {note.memory.id for note in found}
     if wanted in ids:
         ids = {wanted}
     if not ids:
-        raise NotFound(f"No memory has the id {identity!r}: no note, no forgotten one, and none in the undo store.")
+        raise NotFound(f"No memory has the id {identity!r}, neither live, nor forgotten, nor in the undo store.")
     if len(ids) > 1:
         raise Ambiguous(f"{len(ids)} memories begin with {identity!r}. Use more of the id.")
-    return [note for note in (*live, *aside) if note.memory.id in ids]
+    return [note for note in found if note.memory.id in ids]
 
 
-def _set_aside(ws: Workspace) -> Iterator[Note]:
-    """All of them. One that states no id has that under which the log knows its bytes."""
+def _notes_set_aside(ws: Workspace) -> Iterator[Note]:
+    """Notes in the forgotten and review folders; one without an id gets it from the log, by its bytes."""
     ids = {event.before: event.id for event in ws.events.read() if event.before and event.id}
     for folder in (ws.store.paths.forgotten, ws.store.paths.review):
         for path in sorted(folder.glob("*.md")) if folder.is_dir() else ():
             with suppress(NoteError):
                 note = ws.store.read(f"{folder.name}/{path.name}")
-                known = note.memory.id if note.has_id else ids.get(note.digest, note.memory.id)
-                yield replace(note, memory=replace(note.memory, id=known))
+                identity = note.memory.id if note.has_id else ids.get(note.digest, note.memory.id)
+                yield replace(note, memory=replace(note.memory, id=identity))
 
 
-def _taken_out(ws: Workspace, wanted: str) -> list[Note]:
-    """Notes that are in the undo store alone: an undo took them out, or somebody deleted them."""
+def _notes_in_undo_store(ws: Workspace, wanted: str) -> list[Note]:
+    """The last versions of notes that were undone or deleted."""
     found: dict[str, Note] = {}
     for event in ws.events.read_backwards():
         if event.id.lower().startswith(wanted) and event.id not in found:
-            note = _parsed(ws, event.after, event.path, event.id) or _parsed(ws, event.before, event.path, event.id)
-            found |= {event.id: note} if note else {}
+            versions = (_read_version(ws, digest, event.path, event.id) for digest in (event.after, event.before))
+            if note := next(filter(None, versions), None):
+                found[event.id] = note
     return list(found.values())
 
 
-def _copies(ws: Workspace, identity: str) -> Iterator[Note]:
-    return (note for note in _set_aside(ws) if note.memory.id == identity)
-
-
-def _is_live(ws: Workspace, note: Note) -> bool:
-    apart = (ws.store.paths.forgotten.name, ws.store.paths.review.name)
-    return PurePosixPath(note.path).parts[0] not in apart and ws.store.stamp(note.path) is not None
-
-
-def _traces(ws: Workspace, found: list[Note]) -> Traces:
-    """Also of what it said earlier, as far as the undo store still knows."""
+def _collect_traces(ws: Workspace, found: list[Note]) -> Traces:
+    """The traces of the notes, and of earlier versions in the undo store."""
     identity = found[0].memory.id
     memories = {note.memory: None for note in found}
     paths = dict.fromkeys(note.path for note in found)
     for event in ws.events.read():
-        if event.id != identity:
-            continue
-        paths[event.path] = None
-        for digest in filter(None, (event.before, event.after)):
-            if earlier := _parsed(ws, digest, event.path, identity):
-                memories[earlier.memory] = None
+        if event.id == identity:
+            paths[event.path] = None
+            for digest in (event.before, event.after):
+                if earlier := _read_version(ws, digest, event.path, identity):
+                    memories[earlier.memory] = None
     return Traces(tuple(memories), tuple(path for path in paths if PurePosixPath(path).name))
 
 
-def _parsed(ws: Workspace, digest: str, path: str, identity: str) -> Note | None:
-    """A state that a note had, if the undo store still has it."""
+def _read_version(ws: Workspace, digest: str, path: str, identity: str) -> Note | None:
     data = ws.events.read_undo(digest) if digest else None
     try:
         return notes.parse(path, data, identity) if data else None
@@ -173,39 +168,27 @@ def _parsed(ws: Workspace, digest: str, path: str, identity: str) -> Note | None
         return None
 
 
-def _record(ws: Workspace, note: Note, traces: Traces) -> None:
-    path = str(PurePosixPath(note.path).with_name(traces.placeholder))
-    record_change(ws, PURGE, traces.id, Change(path, note.document.text.encode(), None), "")
+def _remove_links(ws: Workspace, traces: Traces) -> Iterator[str]:
+    """Remove links to it from notes that memem wrote; yields the paths of a person's notes that link to it."""
+    targets = [Entry(memory, path) for memory in traces.memories[:1] for path in traces.paths]
 
+    def others(links: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(link for link in links if not any(entry.is_named_by(link) for entry in targets))
 
-def _unlink(ws: Workspace, traces: Traces) -> Iterator[str]:
-    """Take links to it out of what machines wrote; yields the notes of persons that have some."""
-    target = [Entry(memory, path) for memory in traces.memories[:1] for path in traces.paths]
+    def without_links(memory: Memory) -> dict[str, Any]:
+        lists = {name: others(getattr(memory, name)) for name in _LINK_LISTS}
+        return lists | {name: "".join(others((getattr(memory, name),))) for name in _LINKS}
+
     for row in ws.index.rows("instr(memory, ?)", (traces.memories[0].id8,)):
         memory = row.memory
-        if memory is None or not any(entry.is_named_by(link) for link in _links(memory) for entry in target):
+        if memory is None or memory == replace(memory, **without_links(memory)):
             continue
         note = ws.store.read(row.path)
         if note.memory.author != "model" or note.touched_by_hand:
             yield row.path
             continue
-        changed = replace(
-            note.memory,
-            related=_others(note.memory.related, target),
-            contradicts=_others(note.memory.contradicts, target),
-            supersedes="".join(_others((note.memory.supersedes,), target)),
-            superseded_by="".join(_others((note.memory.superseded_by,), target)),
-            updated=iso(ws.clock()),
-        )
-        # No undo copy: it would hold the link, and that tells the title.
+        changed = replace(note.memory, **without_links(note.memory), updated=iso(ws.clock()))
+        # Without an undo copy: it would contain the link, and so the title.
         rewritten, change = ws.store.rewrite(note, changed)
         record_change(ws, "edit", memory.id, change, "a link to what was purged")
         index_note(ws, rewritten)
-
-
-def _links(memory: Memory) -> tuple[str, ...]:
-    return (*memory.related, *memory.contradicts, *filter(None, (memory.supersedes, memory.superseded_by)))
-
-
-def _others(links: tuple[str, ...], target: list[Entry]) -> tuple[str, ...]:
-    return tuple(link for link in links if not any(entry.is_named_by(link) for entry in target))

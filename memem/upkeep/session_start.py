@@ -1,5 +1,4 @@
-"""What is put in order in the background when a session begins: nobody waits for it, and the next prompt is the quicker
-for it."""
+"""Background upkeep at the start of a session, so that later prompts are faster."""
 
 from __future__ import annotations
 
@@ -36,45 +35,36 @@ if TYPE_CHECKING:
     from memem.workspace import Workspace
 
 
-CONTEXT_DAYS = 30
-"""Claude Code keeps a session for so long; what it was shown is worth no more than it is."""
-OWN_CALL_DAYS = 40
-"""A little longer than Claude Code keeps the session of a call of ours, should it keep one."""
+CONTEXT_DAYS = 30  # as long as Claude Code keeps a session
+OWN_CALL_DAYS = 40  # longer than Claude Code keeps the session of a model call
 RECEIPT_DAYS = 365
-"""What a memory was good for is of interest for longer, and is little."""
-AGAIN_SECONDS = 6 * 3_600
-"""What has failed, mostly for want of a network, is not tried again sooner."""
+RETRY_SECONDS = 6 * 3_600  # after a failure, mostly without a network
 SET_UP_SECONDS = 900
-_CHECKED, _CHECKED_VECTORS = "checked", "checked_vectors"
-"""The day on which each was last gone through."""
+_CHECKED, _CHECKED_VECTORS = "checked", "checked_vectors"  # the day of the last check
 
 
 def after_session_start(ws: Workspace, folder: Path | None = None) -> None:
-    """All of it, whatever goes wrong with a part; that is tried again when the next session begins.
-
-    Whoever comes while another is at it leaves it to that one. `folder` is the session's, where that is known. Raises
-    MememError with all that went wrong.
-    """
+    """Run every part, unless another process does so already. Raises MememError with all that went wrong."""
     if folder:
         statusline.note_session(ws, folder)  # also while another session's upkeep is still running
     with using_home(ws.home):
         files.make_private_folder(ws.home.upkeep_lock.parent)
         with suppress(Busy), locks.holding(ws.home.upkeep_lock, 0):
-            _all_of_it(ws, folder)
+            _run_parts(ws, folder)
 
 
-def _all_of_it(ws: Workspace, folder: Path | None) -> None:
+def _run_parts(ws: Workspace, folder: Path | None) -> None:
     problems: list[str] = []
     steady = _is_steady(ws)
     for part in (
         store_plugin_options,
         renew_environment,
-        _tidy_contexts,
-        _look,
-        partial(_look_after_what_is_stale, folder=folder),
-        _follow_with_the_graph,
+        _check_contexts,
+        _update_index,
+        partial(_check_staleness, folder=folder),
+        _update_graph,
         partial(_write_pages, folder=folder),
-        *((_prune_contexts, _tidy_state, forget.drop_old, rebuild.drop_unused) if steady else ()),
+        *((_prune_contexts, _prune_state, forget.drop_old, rebuild.drop_unused) if steady else ()),
         rebuild.remove_leftovers,
         statusline.update,
         schedule.sweep,
@@ -89,8 +79,7 @@ def _all_of_it(ws: Workspace, folder: Path | None) -> None:
 
 
 def _is_steady(ws: Workspace) -> bool:
-    """Whether time goes on as it did, and some of it went by. After a leap nothing is too old yet: it may be the clock
-    that is wrong, also when the next session begins at once."""
+    """Whether enough time has passed to prune, but not so much that the clock may be wrong."""
     mark, now = ws.home.upkeep_mark, ws.clock().timestamp()
     last = files.stamp(mark)
     since = PRUNE_INTERVAL.total_seconds() if last is None else abs(now - last[0] / 1e9)
@@ -104,7 +93,7 @@ def _is_steady(ws: Workspace) -> bool:
 
 
 def check_recall(ws: Workspace) -> None:
-    """Have the user told when memories are found by keywords alone, and when that is over."""
+    """Raise or clear the notice that memories are found by keywords only."""
     if model.model_state(ws).problem:
         text = "memem finds memories by keywords only: the embedding model cannot be used."
         notices.raise_problem(ws, "recall", f"{text} See /memem-doctor.")
@@ -113,24 +102,24 @@ def check_recall(ws: Workspace) -> None:
 
 
 def store_plugin_options(ws: Workspace) -> None:
-    """Claude Code tells the plugin's options to hooks and servers alone; commands and miners find them here."""
-    told = plugin_options(ws.environ)
-    if "CLAUDE_PLUGIN_ROOT" not in ws.environ or told == stored_plugin_options(ws.home):
+    """Store the plugin's options for commands and miners: Claude Code passes them to hooks and servers only."""
+    options = plugin_options(ws.environ)
+    if "CLAUDE_PLUGIN_ROOT" not in ws.environ or options == stored_plugin_options(ws.home):
         return
     with using_home(ws.home):
         files.make_private_folder(ws.home.state)
-        data = json.dumps(told, indent=1).encode()
+        data = json.dumps(options, indent=1).encode()
         files.write_atomic(ws.home.plugin_options, data, fsync=ws.settings.fsync, mode=files.PRIVATE_FILE)
 
 
 def renew_environment(ws: Workspace, root: Path = Path(memem.__file__).parents[1], prefix: str = sys.prefix) -> bool:
-    """After an update of the plugin its environment is that of the version before: have it set up anew.
+    """Set up the environment again after an update of the plugin.
 
-    The mark is there from the beginning, so that other sessions leave it to this one, and stays when it did not work.
+    The mark is written first, so that other sessions do not try too, and stays after a failure.
     """
-    script, ours = root / "bootstrap.sh", Path(prefix, ".memem")
-    tried = ours / "renewal"
-    if not script.is_file() or not ours.is_dir() or is_current(root, ours) or _is_recent(ws, tried):
+    script, marks = root / "bootstrap.sh", Path(prefix, ".memem")
+    tried = marks / "renewal"
+    if not script.is_file() or not marks.is_dir() or is_current(root, marks) or _is_recent(ws, tried):
         return False
     tried.touch()
     os.utime(tried, (ws.clock().timestamp(),) * 2)
@@ -149,7 +138,7 @@ def renew_environment(ws: Workspace, root: Path = Path(memem.__file__).parents[1
 
 
 def is_current(root: Path, ours: Path) -> bool:
-    """Whether an environment of bootstrap.sh's was made for this folder, from the lock file in it, to the end."""
+    """Whether bootstrap.sh completed the environment for this folder and its lock file."""
     try:
         built = (ours / "built").read_text(encoding="utf-8", errors="surrogateescape").splitlines()
         same = (ours / "requirements.lock").read_bytes() == (root / "requirements.lock").read_bytes()
@@ -159,14 +148,13 @@ def is_current(root: Path, ours: Path) -> bool:
 
 
 def _prune_contexts(ws: Workspace) -> None:
-    """Sessions that are gone are forgotten, and old receipts."""
     now = ws.clock().timestamp()
     ws.contexts.prune(now - CONTEXT_DAYS * 86_400)
     ws.contexts.receipts.prune(now - RECEIPT_DAYS * 86_400)
 
 
-def _tidy_contexts(ws: Workspace) -> None:
-    """A record of contexts that is damaged within is set aside."""
+def _check_contexts(ws: Workspace) -> None:
+    """Set a damaged record of contexts aside."""
     try:
         if ws.contexts.is_current():
             contexts.check(ws.home.contexts_file, thorough=True)
@@ -177,8 +165,8 @@ def _tidy_contexts(ws: Workspace) -> None:
         sqlite.set_aside(ws.home.contexts_file)
 
 
-def _tidy_state(ws: Workspace) -> None:
-    """What mining has written down and nobody asks for any more; and what hooks left."""
+def _prune_state(ws: Workspace) -> None:
+    """Remove old records of mining, and requests that hooks left."""
     now = ws.clock()
     inbox.drop_old(ws.home.letters, now.timestamp())
     if ws.home.state_file.exists():
@@ -188,17 +176,16 @@ def _tidy_state(ws: Workspace) -> None:
         ws.state.deferred.prune()
 
 
-def _look(ws: Workspace) -> None:
-    """At the vault, when there is one."""
+def _update_index(ws: Workspace) -> None:
     with suppress(VaultMissing):
-        _mend_index(ws)
+        _check_index(ws)
         refresh(ws)
         conflicts.write_page(ws)
-        _see_to_meaning(ws)
+        _update_vectors(ws)
 
 
-def _mend_index(ws: Workspace) -> None:
-    """Once a day: what is damaged within, and answers all the same, is set aside, and filled anew by whoever looks."""
+def _check_index(ws: Workspace) -> None:
+    """Once a day, set a damaged index aside; it is rebuilt by the next refresh."""
     if not ws.index_file.exists() or ws.index.meta(_CHECKED) == ws.today():
         return
     try:
@@ -209,8 +196,7 @@ def _mend_index(ws: Workspace) -> None:
         sqlite.set_aside(ws.index_file)
 
 
-def _mend_vectors(ws: Workspace) -> None:
-    """The same of the vectors in use."""
+def _check_vectors(ws: Workspace) -> None:
     if ws.index.meta(_CHECKED_VECTORS) == ws.today():
         return
     path = ws.vectors_folder() / "vectors.db"
@@ -222,42 +208,38 @@ def _mend_vectors(ws: Workspace) -> None:
         sqlite.set_aside(path)
 
 
-def _look_after_what_is_stale(ws: Workspace, *, folder: Path | None) -> None:
+def _check_staleness(ws: Workspace, *, folder: Path | None) -> None:
     with suppress(VaultMissing):
         staleness.check(ws, folder)
 
 
-def _follow_with_the_graph(ws: Workspace) -> None:
+def _update_graph(ws: Workspace) -> None:
     with suppress(VaultMissing):
         build.refresh_in_background(ws)
 
 
 def _write_pages(ws: Workspace, *, folder: Path | None) -> None:
-    """For a person in Obsidian; and the playbook of the session's project, in better words where a model has some."""
+    """Write the pages, and let the model shorten the playbook of the session's project."""
     with suppress(VaultMissing):
         pages_refresh.write_pages(ws)
         if folder and refine_playbook.refine(ws, folder):
             pages_refresh.write_pages(ws)  # shorter lines leave room for others
 
 
-def _see_to_meaning(ws: Workspace) -> None:
-    """Vectors for what has none; and the weights, should they not have come when memem was set up."""
+def _update_vectors(ws: Workspace) -> None:
+    """Compute missing vectors, or download missing weights."""
     if ws.settings.encoder == "none" or not ws.settings.background:
         return
     try:
-        _mend_vectors(ws)
+        _check_vectors(ws)
         if meaning.update_pending(ws) > meaning.MAX_INLINE_PASSAGES:
             meaning.encode_in_background(ws)
     except WeightsMissing:
-        _fetch(ws)
+        if not _is_recent(ws, ws.home.fetch_log):
+            background.start_memem(background.FETCH_MODEL, ws.environ_for_children(), ws.home.fetch_log)
     except MememError:
-        return  # doctor says what is wrong with it
-
-
-def _fetch(ws: Workspace) -> None:
-    if not _is_recent(ws, ws.home.fetch_log):
-        background.start_memem(background.FETCH_MODEL, ws.environ_for_children(), ws.home.fetch_log)
+        return  # doctor reports it
 
 
 def _is_recent(ws: Workspace, mark: Path) -> bool:
-    return mark.exists() and abs(ws.clock().timestamp() - mark.stat().st_mtime) < AGAIN_SECONDS
+    return mark.exists() and abs(ws.clock().timestamp() - mark.stat().st_mtime) < RETRY_SECONDS

@@ -1,4 +1,4 @@
-"""What a memory may be known by in a file: its words as they are, and as JSON has them."""
+"""Recognise the words of a purged memory in any file, as plain text or JSON."""
 
 import json
 from collections.abc import Iterable
@@ -10,14 +10,14 @@ from memem.core.memory import Memory
 from memem.safety.gate import cleanse
 from memem.vault.fingerprints import fold
 
-SHORTEST_STATEMENT, SHORTEST_PART = 8, 20
-"""Characters of what is looked for everywhere: a statement; or its title, its quote, a line of either, the name of its
-file. Shorter ones may be many other things."""
+# Shorter texts may mean many other things.
+MIN_STATEMENT_CHARS = 8
+MIN_PART_CHARS = 20  # of a title, a quote, a line of either, or a file's name
 
 
 @dataclass(frozen=True)
 class Traces:
-    """A memory that is to be purged, with all notes of it that were found: itself, copies, earlier states."""
+    """A memory to be purged, with the memories and paths of its notes, their copies and earlier versions."""
 
     memories: tuple[Memory, ...]
     paths: tuple[str, ...]
@@ -28,7 +28,7 @@ class Traces:
 
     @property
     def placeholder(self) -> str:
-        """The name that stands in for that of its file, which tells its title."""
+        """Replaces the name of its file, which contains the title."""
         return f"purged-{self.memories[0].id8}.md"
 
     @cached_property
@@ -41,40 +41,37 @@ class Traces:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """The names of its files, which tell its title, as far as no other file or word is likely to be called so."""
+        """The distinctive names of its files, which contain the title."""
         ends = f"-{self.memories[0].id8}"
-        return tuple(stem for stem in self._stems if stem.endswith(ends) or len(stem) >= SHORTEST_PART)
+        return tuple(stem for stem in self._stems if stem.endswith(ends) or len(stem) >= MIN_PART_CHARS)
 
     @cached_property
     def texts(self) -> tuple[str, ...]:
-        """Everything that tells what it said."""
-        return tuple(dict.fromkeys((*self._own, *(title for title in self.titles if len(title) >= SHORTEST_PART))))
+        return tuple(dict.fromkeys((*self._own, *(title for title in self.titles if len(title) >= MIN_PART_CHARS))))
 
     @cached_property
     def forms(self) -> tuple[str, ...]:
-        """The same, also as JSON writes it."""
         return _forms(self.texts)
 
     def are_in(self, data: bytes) -> bool:
-        """Whether a file's bytes hold it."""
         return any(form in data for form in self._bytes)
 
-    def are_told_by(self, data: bytes) -> bool:
-        """Whether another note's bytes hold its statement, its quote or a link to it; a title may be that note's."""
+    def are_quoted_in(self, data: bytes) -> bool:
+        """Whether another note contains its statement, its quote or a link to it; the title may be that note's own."""
         return any(form in data for form in self._own_bytes)
 
     def is_name(self, name: str) -> bool:
-        """Whether a file is called like one of its own; a trash or a sync may have added to that."""
+        """Whether a file has the name of one of its own; a trash or a sync may have extended it."""
         return any(each in name for each in self.names) or PurePosixPath(name).stem.split("~")[0] in self._stems
 
-    def are_said_in(self, text: str) -> bool:
-        """Whether a text holds its statement or its quote, as somebody who reads quickly sees it."""
+    def are_stated_in(self, text: str) -> bool:
+        """Whether a text contains its statement or its quote, apart from case, spacing and marks."""
         folded = fold(text)
         return any(each in folded for each in self._folded)
 
     @cached_property
     def _readings(self) -> tuple[Memory, ...]:
-        """Each as it was, and as the gate lets it pass."""
+        """Each memory as it was, and as the gate cleans it."""
         return tuple(each for memory in self.memories for each in (memory, cleanse(memory).memory))
 
     @cached_property
@@ -83,11 +80,11 @@ class Traces:
 
     @cached_property
     def _own(self) -> tuple[str, ...]:
-        """What nothing but the memory says, or links to it."""
+        """Texts that belong to the memory alone, and links to it."""
         found: dict[str, None] = dict.fromkeys(self.names)
         for each in self._readings:
             body, evidence = each.body.strip(), each.evidence.strip()
-            found |= {body: None} if len(body) >= SHORTEST_STATEMENT else {}
+            found |= {body: None} if len(body) >= MIN_STATEMENT_CHARS else {}
             found |= dict.fromkeys((*_parts(evidence), *_parts(body)))
         return tuple(found)
 
@@ -101,21 +98,21 @@ class Traces:
 
     @cached_property
     def _folded(self) -> tuple[str, ...]:
-        said = [fold(memory.body) for memory in self.memories if len(fold(memory.body)) >= SHORTEST_STATEMENT]
+        said = [fold(memory.body) for memory in self.memories if len(fold(memory.body)) >= MIN_STATEMENT_CHARS]
         quoted = [fold(part) for memory in self.memories for part in _parts(memory.evidence)]
         return tuple(dict.fromkeys(filter(None, (*said, *quoted))))
 
 
 def _parts(text: str) -> list[str]:
-    """A text, and its lines, as far as they are long enough; a heading stands in many notes."""
+    """A text and its lines that are long enough, without headings: many notes share them."""
     parts = [text, *(line for line in text.splitlines() if not line.lstrip().startswith("#"))]
-    return [part.strip() for part in parts if len(part.strip()) >= SHORTEST_PART]
+    return [part.strip() for part in parts if len(part.strip()) >= MIN_PART_CHARS]
 
 
 def _forms(texts: Iterable[str]) -> tuple[str, ...]:
     texts = tuple(texts)
-    told = [json.dumps(text, ensure_ascii=ascii)[1:-1] for text in texts for ascii in (True, False)]
-    return tuple(dict.fromkeys((*texts, *told)))
+    escaped = [json.dumps(text, ensure_ascii=ascii)[1:-1] for text in texts for ascii in (True, False)]
+    return tuple(dict.fromkeys((*texts, *escaped)))
 
 
 def _encoded(forms: Iterable[str]) -> tuple[bytes, ...]:

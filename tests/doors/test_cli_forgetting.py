@@ -73,7 +73,7 @@ def test_a_purge_asks_first(run: Run, home: Workspace) -> None:
     done = run("forget", ID, "--purge", answer="yes\n")
     assert done.code == 0
     assert done.out.startswith("purged 66666666 from the note, ")
-    assert "Still: Backups and snapshots" in done.err
+    assert "Still: Backups, disk snapshots" in done.err
     assert not is_anywhere(home)
 
 
@@ -106,7 +106,7 @@ def test_what_vanished_is_forgotten_when_a_person_says_so(run: Run, home: Worksp
     paths = sorted(home.store.paths.memories.glob("walrus*"))
     for path in paths[:6]:
         path.unlink()
-    assert "vanished\tdegraded\t6 notes went away together" in run("doctor").out
+    assert "vanished\tdegraded\t6 notes disappeared together" in run("doctor").out
     assert "vanished\t6 notes; see `memem doctor`" in run("status").out
     done = run("forget", "--vanished")
     assert sorted(done.out.splitlines()) == sorted(

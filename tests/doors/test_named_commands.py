@@ -48,7 +48,7 @@ def test_doctor_names_what_can_be_typed_there(run: Run, in_claude_code: Path, mo
     ]
     monkeypatch.setattr("memem.upkeep.doctor.diagnose", lambda _: found)
     assert run("doctor").out.splitlines()[1:] == [
-        f"vectors\tdegraded\t3 of 9\t`{in_claude_code} encode` computes the rest.",
+        f"vectors\tdegraded\t3 of 9\tRun `{in_claude_code} encode` to compute the rest.",
         "review\tfine\t2: `/memem-review`",
     ]
     assert json.loads(run("doctor", "--json").out)[0]["fix"] == "Run `memem encode` to compute the rest."

@@ -166,8 +166,8 @@ def test_what_a_model_makes_of_a_line_is_no_order(miner: Workspace) -> None:
 # --- the table is complete ----------------------------------------------------------------------------------------
 
 _NO_WORDS_OF_ITS_OWN = {
-    "upkeep.purge._unlink": "links are taken out",
-    "transfer.links.correct": "links are put right",
+    "upkeep.purge._remove_links": "links are removed",
+    "transfer.links.write": "links are added",
     "notes.conflicts._amend": "links and status change",
     "mine.confirm._relate": "links change",
     "notes.staleness._revised": "status changes; why is a line that passed the gate",
@@ -207,7 +207,7 @@ def test_so_does_every_place_that_writes_a_file_of_the_vault() -> None:
         "vault.restore.put_back",  # bytes that were in the vault, or that unpacking and reviewing have judged
         "pages.markdown._written",  # what is recalled, as a page
         "transfer.export_format._exchange",  # outside of the vault, as are the next three
-        "transfer.export_format._write",
+        "transfer.export_format.write_folder",
         "pages.draw.draw",
         "vault.opening._remember",
         "vault.tombstones._write",  # hashes

@@ -33,7 +33,7 @@ def test_what_was_changed_is_in_force_at_the_next_start(ws: Workspace) -> None:
         ("fsync", "perhaps", "use 1 or 0"),
         ("slice_characters", "12", "from 500 to"),
         ("nonsense", "1", "no setting 'nonsense'"),
-        ("show_banner", "1", "show_banner is called notices now"),
+        ("show_banner", "1", "show_banner was renamed to notices"),
     ],
 )
 def test_a_value_that_cannot_be_is_refused(ws: Workspace, key: str, value: str, complaint: str) -> None:

@@ -47,17 +47,17 @@ def notes(ws: Workspace) -> dict[str, bytes]:
 def test_a_look_names_everything_and_changes_nothing(full: Workspace, tmp_path: Path) -> None:
     full.close()
     before = everything(tmp_path)
-    found = uninstall.look(full)
+    found = uninstall.plan(full)
     assert everything(tmp_path) == before
     assert not found.done
     named = {part.path for part in found.parts}
     assert {str(full.home.state_file), str(full.home.events_file), str(full.home.indexes)} <= named
-    assert [part.path for part in found.kept if "remembered" in part.what] == [str(full.store.paths.ours)]
+    assert [part.path for part in found.kept if "your memories" in part.what] == [str(full.store.paths.ours)]
 
 
 def test_everything_goes_but_the_vault(full: Workspace) -> None:
     before = notes(full)
-    done = uninstall.leave(full)
+    done = uninstall.uninstall(full)
     assert done.done
     assert done.to_do == ()
     assert not full.home.root.exists()
@@ -65,7 +65,7 @@ def test_everything_goes_but_the_vault(full: Workspace) -> None:
 
 
 def test_after_it_the_same_vault_can_be_used_again(full: Workspace, tmp_path: Path) -> None:
-    uninstall.leave(full)
+    uninstall.uninstall(full)
     again = open_workspace(actor="test", home=tmp_path / "home", vault=full.settings.vault)
     assert consent.opted_in(again) is None
     assert save.save(again, "The seal sleeps in the water.").outcome == "exists"
@@ -82,7 +82,7 @@ def test_the_vault_goes_when_it_is_asked_for_and_what_else_is_in_it_stays(full: 
         path.parent.mkdir(exist_ok=True)
         path.write_text("mine")
     link.symlink_to(outside)
-    done = uninstall.leave(full, vault=True)
+    done = uninstall.uninstall(full, vault=True)
     assert [path.read_text() for path in (own, picture, workspace, outside, link)] == ["mine"] * 5
     left = {part.path for part in done.kept if part.what == "not memem's"}
     assert left == {str(picture), str(workspace), str(link)}
@@ -94,7 +94,7 @@ def test_a_vault_with_nothing_else_in_it_goes_whole(full: Workspace) -> None:
     for name in (full.store.paths.tombstones, full.store.paths.reviewed):
         copy = name.with_name(f"{name.stem}.sync-conflict-20260102-101112-ABCDEFG{name.suffix}")
         copy.write_bytes(name.read_bytes())
-    uninstall.leave(full, vault=True)
+    uninstall.uninstall(full, vault=True)
     assert not full.settings.vault.exists()
 
 
@@ -103,7 +103,7 @@ def test_a_vault_behind_a_link_is_left_alone(full: Workspace, tmp_path: Path) ->
     full.store.paths.ours.rename(real)
     full.store.paths.ours.symlink_to(real)
     before = everything(real)
-    done = uninstall.leave(full, vault=True)
+    done = uninstall.uninstall(full, vault=True)
     assert everything(real) == before
     assert [part.path for part in done.kept if part.what == "not memem's"] == [str(full.store.paths.ours)]
 
@@ -113,15 +113,15 @@ def test_notes_that_cannot_be_removed_are_told_of(full: Workspace, monkeypatch: 
         raise PermissionError(1, "no", str(path))
 
     monkeypatch.setattr(Path, "unlink", refuse)
-    with pytest.raises(VaultError, match=r"Cannot remove .*Try again"):
-        uninstall._without_notes(full)
+    with pytest.raises(VaultError, match=r"Cannot remove .*run this again"):
+        uninstall._remove_notes(full)
 
 
 def test_other_vaults_that_were_used_are_named(full: Workspace, tmp_path: Path) -> None:
     other = open_workspace(actor="test", home=full.settings.home, vault=tmp_path / "other")
     save.save(other, "The vole digs.")
     other.close()
-    assert str(tmp_path / "other") in [part.path for part in uninstall.look(full).kept]
+    assert str(tmp_path / "other") in [part.path for part in uninstall.plan(full).kept]
 
 
 # While something runs
@@ -137,8 +137,8 @@ def held(path: Path) -> Iterator[None]:
 @pytest.mark.parametrize(
     ("lock", "what"),
     [
-        (lambda ws: ws.home.engine_lock, "close its sessions"),
-        (lambda ws: ws.home.upkeep_lock, "in order"),
+        (lambda ws: ws.home.engine_lock, "Close its sessions"),
+        (lambda ws: ws.home.upkeep_lock, "upkeep"),
         (lambda ws: ws.home.encode_lock, "vectors"),
         (lambda ws: ws.home.write_lock, "writing"),
         (lambda ws: ws.home.mining_locks / "slot-00.lock", "mined"),
@@ -150,7 +150,7 @@ def test_while_something_runs_nothing_is_removed(full: Workspace, lock: Callable
     with held(lock(full)):
         before = everything(full.home.root)
         with pytest.raises(Busy, match=what):
-            uninstall.leave(full, vault=True)
+            uninstall.uninstall(full, vault=True)
         assert everything(full.home.root) == before
     assert consent.opted_in(full)
 
@@ -176,7 +176,7 @@ def test_claude_code_is_asked_to_remove_the_plugin_and_its_marketplace(
 ) -> None:
     fake_claude.install(claude, [{"raw": "done"}], flags=[*fake_claude.FLAGS, "--scope"])
     installed.environ = {**installed.environ, "PATH": f"{claude}{os.pathsep}{os.environ['PATH']}"}
-    done = uninstall.leave(installed)
+    done = uninstall.uninstall(installed)
     calls = fake_claude.calls(claude)
     assert [call["argv"] for call in calls] == [
         ["plugin", "uninstall", KEY, "--scope", "user"],
@@ -185,11 +185,11 @@ def test_claude_code_is_asked_to_remove_the_plugin_and_its_marketplace(
     ]
     assert calls[1]["cwd"] == str(tmp_path / "shop")
     assert done.to_do == ()
-    assert any("removes by itself" in part.what for part in done.kept)
+    assert any("which Claude Code removes" in part.what for part in done.kept)
 
 
 def test_without_a_claude_it_says_what_to_type(installed: Workspace, tmp_path: Path) -> None:
-    assert uninstall.leave(installed).to_do == (
+    assert uninstall.uninstall(installed).to_do == (
         f"claude plugin uninstall {KEY} --scope user",
         f"claude plugin uninstall {KEY} --scope project (in {tmp_path / 'shop'})",
         "claude plugin marketplace remove memem-marketplace",
@@ -199,7 +199,7 @@ def test_without_a_claude_it_says_what_to_type(installed: Workspace, tmp_path: P
 def test_a_claude_that_fails_is_not_taken_for_one_that_worked(installed: Workspace, claude: Path) -> None:
     fake_claude.set_steps(claude, [{"exit": 1}])
     installed.environ = {**installed.environ, "PATH": f"{claude}{os.pathsep}{os.environ['PATH']}"}
-    assert len(uninstall.leave(installed).to_do) == 3
+    assert len(uninstall.uninstall(installed).to_do) == 3
 
 
 def test_an_environment_of_bootstraps_goes_and_any_other_stays(
@@ -210,10 +210,10 @@ def test_an_environment_of_bootstraps_goes_and_any_other_stays(
     (own / ".memem").mkdir(parents=True)
     (own / ".memem" / "built").write_text("here")
     monkeypatch.setattr(Surroundings, "prefix", foreign)
-    assert not any("environment" in part.what for part in uninstall.leave(full).parts)
+    assert not any("environment" in part.what for part in uninstall.uninstall(full).parts)
     assert foreign.is_dir()
     monkeypatch.setattr(Surroundings, "prefix", own)
-    assert any("environment" in part.what for part in uninstall.leave(full).parts)
+    assert any("environment" in part.what for part in uninstall.uninstall(full).parts)
     assert not own.exists()
 
 
@@ -231,7 +231,7 @@ def test_sessions_of_its_own_calls_go_and_a_socket_outside_of_the_home(tmp_path:
     for path in (session, others, socket):
         path.parent.mkdir(parents=True)
         path.touch()
-    uninstall.leave(ws)
+    uninstall.uninstall(ws)
     assert not session.parent.exists()
     assert not runtime.exists()
     assert others.exists()

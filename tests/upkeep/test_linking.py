@@ -131,15 +131,15 @@ def test_the_link_is_removed(installed: Workspace) -> None:
 
 def test_uninstall_lists_and_removes_the_link(installed: Workspace) -> None:
     link.create(installed)
-    assert str(installed.link) in [part.path for part in uninstall.look(installed).parts]
-    uninstall.leave(installed)
+    assert str(installed.link) in [part.path for part in uninstall.plan(installed).parts]
+    uninstall.uninstall(installed)
     assert not os.path.lexists(installed.link)
 
 
 def test_uninstall_leaves_somebody_elses_link(installed: Workspace) -> None:
     installed.link.parent.mkdir(parents=True)
     installed.link.symlink_to("/usr/bin/env")
-    uninstall.leave(installed)
+    uninstall.uninstall(installed)
     assert installed.link.is_symlink()
 
 

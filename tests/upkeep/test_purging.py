@@ -141,7 +141,7 @@ def test_a_forgotten_one_is_purged_just_so(ws: Workspace, session: Transcript) -
     forget.forget(ws, ID)
     purge(ws, ID[:8])
     assert holding(ws) == []
-    with pytest.raises(NotFound, match="none in the undo store"):
+    with pytest.raises(NotFound, match="nor in the undo store"):
         purge(ws, ID)
 
 
@@ -218,7 +218,7 @@ def test_vectors_that_others_are_at_are_named(meant: Workspace, monkeypatch: pyt
     encode.encode_all(meant)
     monkeypatch.setattr(encode, "passages_in_use", lambda _: None)
     purged = purge(meant, ID)
-    assert any("may hold a vector of it, but no words" in place for place in purged.elsewhere)
+    assert any("may contain a vector of it, but no words" in place for place in purged.elsewhere)
 
 
 def test_the_page_of_conflicts_tells_it_no_longer(ws: Workspace) -> None:
@@ -283,13 +283,13 @@ def test_it_says_where_memem_cannot_reach(ws: Workspace, session: Transcript) ->
     (vault / ".trash").mkdir()
     (vault / ".trash" / f"door-code-{VALUE}-66666666.md").write_text(STATEMENT)
     told = places(purge(ws, ID))
-    assert f"{session.path} is Claude Code's own record" in told
-    assert f".trash/door-code-{VALUE}-66666666.md in the vault holds the same words" in told
+    assert f"{session.path} is Claude Code's own transcript" in told
+    assert f".trash/door-code-{VALUE}-66666666.md in the vault contains the same words" in told
     assert "git repository" in told
     assert "Syncthing seems to sync" in told
     assert "Obsidian Sync seems to sync" in told
-    assert f"{vault / '.stversions'} has a file of its name" in told
-    assert "Backups and snapshots" in told
+    assert f"{vault / '.stversions'} contains a file with its name" in told
+    assert "Backups, disk snapshots" in told
 
 
 @pytest.mark.parametrize("plugins", ["[]", "{", '["sync"]', "{}"])
@@ -307,20 +307,22 @@ def test_notes_of_persons_are_named_and_not_touched(ws: Workspace) -> None:
     copied.write_text(f"Dear diary: {STATEMENT}")
     purged = purge(ws, ID)
     assert mine.read_text() == text
-    assert "memem/memories/mine.md is yours, and links to it." in purged.elsewhere
-    assert "diary.md in the vault holds the same words, or a link to it." in purged.elsewhere
+    assert "memem/memories/mine.md is your own note and links to it." in purged.elsewhere
+    assert "diary.md in the vault contains the same words, or a link to it." in purged.elsewhere
 
 
 def test_a_database_that_others_use_is_named(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sqlite, "scrub", lambda path, _: path != ws.home.state_file)
-    assert f"{ws.home.state_file} is in use, and may hold words of it until the next purge." in purge(ws, ID).elsewhere
+    assert (
+        f"{ws.home.state_file} is in use, and may contain words of it until the next purge." in purge(ws, ID).elsewhere
+    )
 
 
 def test_vectors_that_another_encodes_are_named(meant: Workspace) -> None:
     encode.encode_all(meant)
     meant.settings = replace(meant.settings, lock_seconds=0)
     with locks.holding(meant.home.encode_lock, 0):
-        assert "may hold a vector of it, but no words" in places(purge(meant, ID))
+        assert "may contain a vector of it, but no words" in places(purge(meant, ID))
 
 
 def test_what_cannot_be_read_is_no_hindrance(ws: Workspace) -> None:
@@ -442,7 +444,7 @@ def test_a_file_of_a_short_name_in_the_trash_is_told_by_its_whole_name(ws: Works
     trash = ws.settings.vault / ".trash"
     trash.mkdir()
     (trash / "lyonnaise.md").touch()
-    assert not [place for place in upkeep_purge.purge(ws, short).elsewhere if "has a file of its name" in place]
+    assert not [place for place in upkeep_purge.purge(ws, short).elsewhere if "contains a file with its name" in place]
     assert Traces((MEMORY,), ("memories/lyon.md",)).is_name("lyon~20260301.md")
 
 

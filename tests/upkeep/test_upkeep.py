@@ -374,7 +374,7 @@ def test_a_vault_that_is_gone_is_survived(miner: Workspace, session: Transcript)
 @pytest.mark.parametrize(
     "problem", [HomeError("The disk is full."), OSError("no bash"), subprocess.TimeoutExpired("bash", 900)]
 )
-@pytest.mark.parametrize("part", ["store_plugin_options", "renew_environment", "_tidy_contexts", "_look"])
+@pytest.mark.parametrize("part", ["store_plugin_options", "renew_environment", "_check_contexts", "_update_index"])
 def test_what_goes_wrong_with_one_part_keeps_no_other_from_its_turn(
     ws: Workspace, monkeypatch: pytest.MonkeyPatch, part: str, problem: Exception
 ) -> None:
@@ -383,7 +383,7 @@ def test_what_goes_wrong_with_one_part_keeps_no_other_from_its_turn(
     def fails(_: Workspace) -> None:
         raise problem
 
-    names = ("store_plugin_options", "renew_environment", "_tidy_contexts", "_look")
+    names = ("store_plugin_options", "renew_environment", "_check_contexts", "_update_index")
     for name in names:
         monkeypatch.setattr(session_start, name, lambda _, name=name: done.append(name))
     monkeypatch.setattr(session_start, part, fails)
@@ -407,8 +407,8 @@ def test_all_that_went_wrong_is_told(ws: Workspace, monkeypatch: pytest.MonkeyPa
     def fails_too(_: Workspace) -> None:
         raise HomeError("The home is gone.")
 
-    monkeypatch.setattr(session_start, "_look", fails)
-    monkeypatch.setattr(session_start, "_tidy_contexts", fails_too)
+    monkeypatch.setattr(session_start, "_update_index", fails)
+    monkeypatch.setattr(session_start, "_check_contexts", fails_too)
     with pytest.raises(MememError, match=r"The home is gone\. The disk is full\."):
         session_start.after_session_start(ws)
 
@@ -417,7 +417,7 @@ def test_whoever_comes_while_another_is_at_it_leaves_it_to_that_one(
     ws: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     looked: list[int] = []
-    monkeypatch.setattr(session_start, "_look", lambda _: looked.append(1))
+    monkeypatch.setattr(session_start, "_update_index", lambda _: looked.append(1))
     ws.home.upkeep_lock.parent.mkdir(parents=True)
     with locks.holding(ws.home.upkeep_lock, 0):
         session_start.after_session_start(ws)

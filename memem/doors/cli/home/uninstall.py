@@ -7,7 +7,7 @@ from memem.core.errors import InputError
 from memem.doors.cli import output
 from memem.doors.cli.session import workspace
 from memem.upkeep import uninstall
-from memem.upkeep.uninstall import Leaving
+from memem.upkeep.uninstall import UninstallReport
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -19,7 +19,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     with workspace() as ws:
-        found = uninstall.look(ws, vault=options.vault)
+        found = uninstall.plan(ws, vault=options.vault)
         if not (options.json and (options.yes or options.dry_run)):
             _show(found)
         if options.dry_run:
@@ -29,7 +29,7 @@ def run(options: argparse.Namespace) -> int:
         if not options.yes and not _is_wanted(options, found):
             output.aside("Nothing was removed.")
             return 1
-        done = uninstall.leave(ws, vault=options.vault)
+        done = uninstall.uninstall(ws, vault=options.vault)
     if options.json:
         output.as_json(done)
     else:
@@ -37,7 +37,7 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _show(found: Leaving) -> None:
+def _show(found: UninstallReport) -> None:
     """In plain rows also on a terminal: what is to be removed should be read to its end."""
     output.say("To be removed:" if found.parts else "There is nothing to remove.")
     for part in found.parts:
@@ -61,7 +61,7 @@ def _size(number: int) -> str:
     return f"({number:.0f} GB) "
 
 
-def _is_wanted(options: argparse.Namespace, found: Leaving) -> bool:
+def _is_wanted(options: argparse.Namespace, found: UninstallReport) -> bool:
     if not found.parts:
         return False
     if sys.stdin is None or not sys.stdin.isatty():
@@ -76,7 +76,7 @@ def _agreed(question: str) -> bool:
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
-def _tell(done: Leaving, before: Leaving) -> None:
+def _tell(done: UninstallReport, before: UninstallReport) -> None:
     output.say(
         "memem is gone from this machine." if not done.to_do else "Removed, but for what Claude Code has installed."
     )
