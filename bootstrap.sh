@@ -266,7 +266,7 @@ EOF
 # Without the model memem uses keywords alone and says so; that is no reason to stop.
 fetch_model() {
   say "downloading the embedding model (91 MB, once; MEMEM_ENCODER=none skips it)"
-  "$venv/bin/python" -P -m memem model fetch >&8 || say "going on without; \`$(printf %q "$venv/bin/memem") model fetch\` tries again"
+  "$venv/bin/python" -P -m memem index model fetch >&8 || say "going on without; \`$(printf %q "$venv/bin/memem") index model fetch\` tries again"
 }
 
 # The developer lock includes the runtime lock; installing only the latter may break the developer environment.
@@ -542,7 +542,7 @@ main() {
       cd "$root"
       lint-imports
       # Tests have a home of their own; those with the real model read only its weights from the user's home.
-      MEMEM_TEST_WEIGHTS=${MEMEM_TEST_WEIGHTS-$("$python" -P -m memem model path 2>/dev/null)} || true
+      MEMEM_TEST_WEIGHTS=${MEMEM_TEST_WEIGHTS-$("$python" -P -m memem index model path 2>/dev/null)} || true
       export MEMEM_TEST_WEIGHTS
       # Tests often wait for processes and disks, so use one worker more than there are cores.
       workers=${PYTEST_XDIST_AUTO_NUM_WORKERS:-$(($(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1) + 1))}

@@ -47,7 +47,7 @@ def run(arguments: list[str]) -> int:
     """Measure, print the tables, and write the JSON when asked; 1 when the promise is broken."""
     options = _options(arguments)
     if not model.model_state(open_workspace(actor="bench")).folder:
-        print("There is no model: run `memem model fetch` first.", file=sys.stderr)
+        print("There is no model: run `memem index model fetch` first.", file=sys.stderr)
         return 1
     load_numpy()
     report: dict[str, Any] = {"bench": "graph", "machine": machine()}

@@ -72,7 +72,7 @@ def run(arguments: list[str]) -> int:
     options = _options(arguments)
     folder = model.model_state(open_workspace(actor="bench")).folder
     if not folder:
-        print("There is no model: run `memem model fetch` first.", file=sys.stderr)
+        print("There is no model: run `memem index model fetch` first.", file=sys.stderr)
         return 1
     report = Report()
     with tempfile.TemporaryDirectory(prefix="memem-bench-", dir=options.folder) as place:

@@ -20,11 +20,7 @@ def _hook(options: argparse.Namespace) -> int:
     return run(options)
 
 
-def _statusline(options: argparse.Namespace) -> int:
-    if options.show_setting:
-        from memem.doors.cli.home.statusline import run
-
-        return run(options)
+def _statusline(_: argparse.Namespace) -> int:
     from memem.doors.hook.statusline import main as show
 
     show()

@@ -8,7 +8,7 @@ from typing import Any
 import hypothesis
 
 from memem.core.memory import Entry, Memory, Slice
-from memem.doors.cli.home.demo import example_memories
+from memem.doors.cli.demo import example_memories
 from memem.notes import save, write
 from memem.search import find, refresh
 from memem.transfer.import_ import Imported

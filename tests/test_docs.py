@@ -1,5 +1,6 @@
 """Every verb, setting, folder and variable is documented, and nothing is documented that is not there."""
 
+import argparse
 import re
 from dataclasses import fields
 from pathlib import Path
@@ -11,7 +12,7 @@ import memem
 from memem.core.conversation import Turn
 from memem.core.memory import Edge, Entry, Hit, Memory, Slice
 from memem.core.options import OPTIONS
-from memem.doors.cli import VERBS
+from memem.doors.cli import VERBS, commands_of
 from memem.inject.provenance import Provenance
 from memem.inject.receipts import Injection, InjectionDecision
 from memem.mine.apply import Applied
@@ -149,8 +150,25 @@ def test_the_json_of_every_result_is_documented_key_by_key(name: str) -> None:
     assert sorted(documented) == sorted(set(own) - set(inherited))
 
 
-def test_every_verb_is_in_the_readme_and_no_other() -> None:
-    assert re.findall(r"^\| `memem ([a-z]+)", read("README.md"), re.MULTILINE) == list(VERBS)
+def test_every_command_is_documented_and_no_other() -> None:
+    commands = [name for verb, (module, _) in VERBS.items() for name in (commands_of(verb) if module else [verb])]
+    assert re.findall(r"^\| `memem ([a-z ]+)` \|", read("docs/commands.md"), re.MULTILINE) == commands
+
+
+def test_every_option_of_a_command_is_documented() -> None:
+    rows = dict(re.findall(r"^\| `memem ([a-z ]+)` \|(.*)$", read("docs/commands.md"), re.MULTILINE))
+    for verb, (module, _) in VERBS.items():
+        for name, command in commands_of(verb).items() if module else ():
+            parser = argparse.ArgumentParser(add_help=False)
+            command.add_arguments(parser)
+            shown = [
+                action.option_strings[0]
+                for action in parser._actions
+                if action.option_strings and action.help != argparse.SUPPRESS
+            ]
+            assert [
+                each for each in shown if each not in ("--json", "--show-setting") and each not in rows[name]
+            ] == [], name
 
 
 def test_every_format_of_an_import_has_a_section() -> None:
@@ -176,6 +194,7 @@ def test_every_link_of_the_documentation_leads_somewhere() -> None:
         "SECURITY.md",
         "docs/architecture.md",
         "docs/benchmarks.md",
+        "docs/commands.md",
         "docs/configuration.md",
         "docs/json.md",
         "docs/moving-in.md",

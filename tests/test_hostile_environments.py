@@ -494,7 +494,7 @@ def test_damaged_state_stops_mining_and_nothing_else(machine: Machine, warm: boo
         assert FACT in told["UserPromptSubmit"].context
         ended = re.compile("(?:Stop|PreCompact|SessionEnd): The state")  # whichever found nobody at it
         wait_until(lambda: ended.search(machine.log), lambda: machine.log)
-        assert "is damaged (file is not a database). `memem mining on` sets it aside" in machine.log
+        assert "is damaged (file is not a database). `memem mine on` sets it aside" in machine.log
         assert "is damaged" in machine.memem("status")
         assert learned(machine) == 0
         state.write_bytes(whole)
@@ -551,7 +551,7 @@ def test_without_weights_or_a_network_keywords_are_used_and_this_is_reported(mac
         text = server.says("memory_search", query="RS256")
         assert FACT in text
         assert "keywords only: The weights of" in text
-        assert "Run 'memem model fetch'" in text
+        assert "Run 'memem index model fetch'" in text
     assert "keywords only: The weights of" in machine.memem("status")
     machine.settle()
     assert "The last try to fetch them said: memem: The weights of" in machine.memem("doctor")

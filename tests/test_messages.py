@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from memem.core import surroundings
-from memem.doors.cli import VERBS
+from memem.core.options import OPTIONS
+from memem.doors.cli import VERBS, commands_of
 
 ROOT = Path(__file__).parent.parent
 MODULES = sorted(ROOT.glob("memem/**/*.py"))
@@ -16,6 +17,7 @@ COMMANDS = {path.stem for path in ROOT.glob("commands/*.md")} | {
     path.parent.name for path in ROOT.glob("commands/*/SKILL.md")
 }
 _VERB = re.compile(r"`(?:[A-Z_]+=\S+ )*memem (-{0,2}[a-z][\w-]*)")
+_SUBCOMMAND = re.compile(r"`(?:[A-Z_]+=\S+ )*memem ((?:index|graph|config|conflicts|review|mine) [a-z_]+)")
 _SLASH = re.compile(r"(?<![\w/}.~*<>)\"'])/(memem(?:-[a-z]+)*|remember|recall|forget)\b(?![\w/.])")
 
 
@@ -43,7 +45,14 @@ def named(pattern: re.Pattern[str]) -> set[tuple[str, str]]:
 def test_every_verb_that_a_message_names_exists() -> None:
     found = named(_VERB)
     assert len(found) > 50
-    assert {each for each in found if each[1] not in {*VERBS, "--integrity-check"}} == set()
+    assert {each for each in found if each[1] not in {*VERBS, "--help", "--integrity-check"}} == set()
+
+
+def test_every_subcommand_that_a_message_names_exists() -> None:
+    found = named(_SUBCOMMAND)
+    assert len(found) > 10
+    settings = {f"config {option.key}" for option in OPTIONS}
+    assert {each for each in found if each[1] not in {*commands_of(each[1].split()[0]), *settings}} == set()
 
 
 def test_every_slash_command_that_a_message_names_exists() -> None:

@@ -10,7 +10,7 @@ import yaml
 
 import memem
 from memem.core.options import OPTIONS
-from memem.doors.cli import VERBS
+from memem.doors.cli import VERBS, commands_of
 from memem.doors.hook.answers import ANSWERS
 from memem.doors.hook.command import WORK
 
@@ -21,11 +21,14 @@ PROMISED = (
     *("memem-review", "memem-status", "memem-undo", "memem-why", "recall", "remember"),
 )
 SKILLS = sorted((ROOT / "skills").glob("*/SKILL.md"))
-NEEDS_AN_ANSWER = ("link", "mine --history --detach --yes", "resolve", "review accept", "review reject", "undo")
+NEEDS_AN_ANSWER = (
+    *("config link", "conflicts resolve", "mine --history --detach --yes"),
+    *("review accept", "review reject", "undo"),
+)
 """Calls that change something only the user may decide about: no command allows them in advance."""
 SLASH_COMMAND = re.compile(r"`/([a-z-]+)")
 TERMINAL_COMMAND = re.compile(r"`memem [a-z]+")
-CALL = r'/hooks/memem" ([a-z][a-z-]*(?: (?:list|accept|reject|on|off|--[a-z-]+))*)'
+CALL = r'/hooks/memem" ([a-z][a-z-]*(?: (?:[a-z]{2,}|--[a-z-]+))*)'
 
 
 def command_name(path: Path) -> str:
@@ -147,7 +150,9 @@ def test_command_allows_no_tool_that_removes_notes(path: Path) -> None:
 @every_command
 def test_calls_of_a_command_are_understood_by_the_command_line(path: Path) -> None:
     for call in re.findall(CALL, frontmatter(path)[1]):
-        assert call.split()[0] in VERBS
+        verb, *words = call.split()
+        assert verb in VERBS
+        assert not words or words[0].startswith("-") or f"{verb} {words[0]}" in commands_of(verb)
 
 
 @pytest.mark.parametrize("path", [*COMMANDS, *SKILLS], ids=command_name)

@@ -86,7 +86,7 @@ def test_only_these_modules_start_programs() -> None:
     assert who("subprocess", "multiprocessing", "pty") == {
         "core/background.py",  # memem itself
         "core/processes.py",  # ps, where the system tells of processes no other way
-        "doors/cli/notes/edit.py",  # the user's editor
+        "doors/cli/edit.py",  # the user's editor
         "doors/mcp/waiting.py",  # bootstrap.sh, while there is no environment
         "model/claude.py",  # the user's claude
         "model/plugin.py",  # the same, to remove the plugin

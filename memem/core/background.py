@@ -11,8 +11,8 @@ from memem.core import files
 
 MAIN_FILE = Path(memem.__file__).with_name("__main__.py")  # `-m memem` might start an older installation
 REFRESH_INDEX = ("hook", "SessionStart", "--later")
-ENCODE = ("encode", "--background")
-FETCH_MODEL = ("model", "fetch")
+ENCODE = ("index", "encode", "--background")
+FETCH_MODEL = ("index", "model", "fetch")
 MINE_HISTORY = ("mine", "--history", "--background")
 
 

@@ -25,8 +25,8 @@ _WITH_ARGUMENTS = {
 _EXACT = {
     "status": "memem-status",
     "doctor": "memem-doctor",
-    "mining on": "memem-mine",
-    "mining off": "memem-mine off",
+    "mine on": "memem-mine",
+    "mine off": "memem-mine off",
     "mine --history": "memem-mine-history",
 }
 _MARKS = ("CLAUDECODE", "CLAUDE_PLUGIN_ROOT", "CLAUDE_PLUGIN_DATA")
@@ -74,7 +74,7 @@ def slash_command(arguments: str) -> str:
     verb, _, rest = arguments.partition(" ")
     if arguments in _EXACT:
         return f"/{_EXACT[arguments]}"
-    if verb not in _WITH_ARGUMENTS or "--" in rest:
+    if verb not in _WITH_ARGUMENTS or "--" in rest or arguments.startswith("review suggestions"):
         return ""
     return f"/{_WITH_ARGUMENTS[verb]} {rest}".rstrip()
 
@@ -157,7 +157,7 @@ class Surroundings:
 
     @property
     def link(self) -> Path:
-        """Where `memem link` makes memem's command reachable."""
+        """Where `memem config link` makes memem's command reachable."""
         return self.user_home / ".local" / "bin" / COMMAND
 
     @property

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from memem.workspace import Workspace
 
 SESSIONS_SHOWN = 5
-LOST = "Mining is off: the state that it was switched on with is gone. `memem mining on` begins anew, from then on."
+LOST = "Mining is off: the state that it was switched on with is gone. `memem mine on` begins anew, from then on."
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,8 +20,8 @@ SIDE_CHARACTERS = 1_200
 """Of a statement, and of its evidence, on the page: the note has the rest."""
 _INTRODUCTION = (
     "Each pair says different things of one. /memem-conflicts in Claude Code goes through them with you. "
-    "In a terminal, `memem resolve ID keep` keeps the one with that id and ends the other; "
-    "`memem resolve ID both` says that both hold."
+    "In a terminal, `memem conflicts resolve ID keep` keeps the one with that id and ends the other; "
+    "`memem conflicts resolve ID both` says that both hold."
 )
 
 

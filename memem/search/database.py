@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 INDEX = sqlite.Purpose(
-    "index", IndexDamaged, IndexTooNew, "Run `memem reindex` to rebuild it; your notes are not touched."
+    "index", IndexDamaged, IndexTooNew, "Run `memem index rebuild` to rebuild it; your notes are not touched."
 )
 translating_errors = sqlite.guarding(INDEX)
 """For methods that only look whether all is well: damage is told, and left for others to see."""

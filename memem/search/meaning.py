@@ -75,7 +75,7 @@ def _how_far(ws: Workspace) -> str:
         begun = encode_in_background(ws)
         total = ws.index.passages.count()
         if not has_enough_vectors(missing, total):
-            rest = "the rest is being computed" if begun else "`memem encode` computes the rest"
+            rest = "the rest is being computed" if begun else "`memem index encode` computes the rest"
             return f"{total - missing:,} of {total:,} passages have a vector so far; {rest}"
     return ""
 

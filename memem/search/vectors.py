@@ -198,7 +198,7 @@ class VectorStore:
                             self._set_meta(name, value)
                         self._drop_rows_but(self._meta("id"))
             if {name: self._meta(name) for name in described} != described:
-                raise IndexDamaged(f"The vectors in {self.folder} are of another model. Run `memem reindex`.")
+                raise IndexDamaged(f"The vectors in {self.folder} are of another model. Run `memem index rebuild`.")
 
     def _meta(self, key: str) -> str:
         found = self._connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()

@@ -13,7 +13,7 @@ STATE = sqlite.Purpose(
     "state",
     StateUnusable,
     StateTooNew,
-    "`memem mining on` sets it aside and starts a new one; your notes are not touched.",
+    "`memem mine on` sets it aside and starts a new one; your notes are not touched.",
 )
 CONTEXTS = sqlite.Purpose(
     "record of contexts", StateUnusable, StateTooNew, "Delete the file; memem rebuilds it.", patience=150, soft=True

@@ -1,4 +1,4 @@
-"""Counts for `memem status`, and problems in the vault for `memem check`."""
+"""Counts for `memem status`, and problems in the vault for `memem index check`."""
 
 from __future__ import annotations
 

@@ -125,7 +125,7 @@ def _parts_outside_home(ws: Workspace) -> list[tuple[str, Path]]:
     name = "".join(char if char.isascii() and char.isalnum() else "-" for char in str(ws.home.call_folder))
     found.append(("sessions of memem's own model calls", ws.claude_folder / "projects" / name))
     if link.is_ours(ws):
-        found.append(("the link made by `memem link`", ws.link))
+        found.append(("the link made by `memem config link`", ws.link))
     if _is_own_environment(ws.prefix):
         found.append(("memem's environment", ws.prefix))
     return [(what, path) for what, path in found if os.path.lexists(path)]

@@ -47,7 +47,7 @@ def serving(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], 
 def test_a_missing_model_is_reported(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MEMEM_ENCODER", "minilm")
     assert hooks.run([]) == 1
-    assert "memem model fetch" in capsys.readouterr().err
+    assert "memem index model fetch" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("wrong", [["--notes", "39"], ["--repeat", "0"], ["--queries", "0"]])

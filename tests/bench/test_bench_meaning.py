@@ -22,7 +22,7 @@ def test_the_query_has_twenty_tokens(weights_folder: Path) -> None:
 def test_a_missing_model_is_reported(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MEMEM_ENCODER", "minilm")
     assert meaning.run(["--sizes", "20"]) == 1
-    assert "memem model fetch" in capsys.readouterr().err
+    assert "memem index model fetch" in capsys.readouterr().err
 
 
 def test_a_reference_needs_its_model(capsys: pytest.CaptureFixture[str]) -> None:

@@ -59,7 +59,7 @@ def test_a_vault_is_made_with_a_vector_for_every_passage_and_topics_to_find(mean
 
 def test_without_a_model_nothing_is_measured(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert graph.run(["--folder", str(tmp_path)]) == 1
-    assert "memem model fetch" in capsys.readouterr().err
+    assert "memem index model fetch" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("arguments", [["--parts", "x"], ["--repeat", "0"], ["--notes", "5"]])

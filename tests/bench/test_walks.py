@@ -8,8 +8,8 @@ CALLS = frozenset(
     {
         ("", "__main__.py:main"),
         ("__main__.py:main", "doors/cli/__init__.py:main"),
-        ("doors/cli/__init__.py:main", "doors/cli/notes/save.py:run"),
-        ("doors/cli/notes/save.py:run", "notes/save.py:save"),
+        ("doors/cli/__init__.py:main", "doors/cli/edit.py:save"),
+        ("doors/cli/edit.py:save", "notes/save.py:save"),
         ("notes/save.py:save", "notes/reconcile.py:settle"),
         ("notes/reconcile.py:settle", "safety/credentials/redact.py:find"),
         ("safety/credentials/redact.py:find", "safety/gate.py:judge"),
@@ -22,7 +22,7 @@ CALLS = frozenset(
     [
         ("notes/save.py:save", "notes"),
         ("safety/credentials/redact.py:find", "safety"),
-        ("doors/cli/notes/save.py:run", "doors/cli"),
+        ("doors/cli/edit.py:save", "doors/cli"),
         ("doors/hook/client.py:main", "doors/hook"),
         ("workspace.py:Workspace.close", "workspace.py"),
     ],
@@ -54,5 +54,5 @@ def test_every_path_is_walked_from_its_door_to_its_end() -> None:
     called = {path: {function for _, function in walk.calls} for path, walk in walks.items()}
     assert {"doors/hook/client.py:main", "inject/slice.py:build_slice"} <= called["prompt to slice"]
     assert {"doors/mcp/answers.py:memory_search", "search/find.py:search"} <= called["memory_search"]
-    assert {"doors/cli/notes/save.py:run", "notes/write.py:put"} <= called["memem save"]
+    assert {"doors/cli/edit.py:save", "notes/write.py:put"} <= called["memem save"]
     assert {"doors/hook/command.py:take_letters", "mine/drain.py:drain", "notes/write.py:put"} <= called["Stop to note"]

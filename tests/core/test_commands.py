@@ -21,8 +21,9 @@ CLAUDE_UNLINKED = Reach(in_claude_code=True, command="'/srv/my data/venv/bin/mem
         ("conflicts", "/memem-conflicts"),
         ("status", "/memem-status"),
         ("doctor", "/memem-doctor"),
-        ("mining on", "/memem-mine"),
-        ("mining off", "/memem-mine off"),
+        ("mine on", "/memem-mine"),
+        ("mine off", "/memem-mine off"),
+        ("review suggestions", ""),
         ("mine --history", "/memem-mine-history"),
         ("forget 3f2c9a1e", "/forget 3f2c9a1e"),
         ("forget --vanished", ""),
@@ -40,14 +41,14 @@ def test_a_verb_has_a_slash_command_where_that_does_the_same(arguments: str, exp
 @pytest.mark.parametrize(
     ("reach", "expected"),
     [
-        (TERMINAL, "`memem review` lists them, `memem check` says why."),
-        (ELSEWHERE, "`/srv/data/venv/bin/memem review` lists them, `/srv/data/venv/bin/memem check` says why."),
-        (CLAUDE, "`/memem-review` lists them, `memem check` says why."),
-        (CLAUDE_UNLINKED, "`/memem-review` lists them, `'/srv/my data/venv/bin/memem' check` says why."),
+        (TERMINAL, "`memem review` lists them, `memem index check` says why."),
+        (ELSEWHERE, "`/srv/data/venv/bin/memem review` lists them, `/srv/data/venv/bin/memem index check` says why."),
+        (CLAUDE, "`/memem-review` lists them, `memem index check` says why."),
+        (CLAUDE_UNLINKED, "`/memem-review` lists them, `'/srv/my data/venv/bin/memem' index check` says why."),
     ],
 )
 def test_commands_are_named_for_the_place_they_are_read_in(reach: Reach, expected: str) -> None:
-    assert reachable("`memem review` lists them, `memem check` says why.", reach) == expected
+    assert reachable("`memem review` lists them, `memem index check` says why.", reach) == expected
 
 
 def test_variables_before_a_command_stay_and_keep_it_a_command_line() -> None:
@@ -73,12 +74,12 @@ def test_quotes_and_everything_else_stay_as_they_are(text: str) -> None:
 
 
 def test_an_apostrophe_is_no_quote() -> None:
-    text = "Obsidian's trash, or `memem forget --vanished`; the notes' files are `memem check`'s."
+    text = "Obsidian's trash, or `memem forget --vanished`; the notes' files are `memem index check`'s."
     assert reachable(text, CLAUDE_UNLINKED).count("/srv/my data") == 2
 
 
 def test_a_rewritten_message_is_not_rewritten_again() -> None:
-    once = reachable("`memem review`, `memem check`", CLAUDE_UNLINKED)
+    once = reachable("`memem review`, `memem index check`", CLAUDE_UNLINKED)
     assert reachable(once, CLAUDE_UNLINKED) == once
 
 

@@ -28,7 +28,7 @@ def test_conflicts_shows_both_sides(run: Run) -> None:
     assert done.code == 0
     assert "shop · number: 6379 / 6380" in done.out
     assert done.out.index(MOVED) < done.out.index(REDIS)
-    assert "memem resolve ID keep" in done.err
+    assert "memem conflicts resolve ID keep" in done.err
 
 
 def test_status_counts_them(run: Run) -> None:
@@ -43,7 +43,7 @@ def test_without_conflicts_it_says_so(run: Run) -> None:
     save(run, REDIS)
     done = run("conflicts")
     assert (done.code, done.out) == (0, "")
-    assert "No two memories contradict each other." in done.err
+    assert "No memories contradict each other." in done.err
     assert run("conflicts", "--json").data == []
 
 
@@ -67,7 +67,7 @@ def test_resolve_keeps_one_over_the_other(run: Run) -> None:
         f"keep {kept[:8]}  shop  Redis of the shop listens on port 6380",
         f"superseded {ended[:8]}  shop  Redis of the shop listens on port 6379",
     ]
-    assert run("get", ended, "--json").data["status"] == "deprecated"
+    assert run("get", ended, "--json").data[0]["status"] == "deprecated"
     assert run("conflicts", "--json").data == []
 
 

@@ -1,4 +1,4 @@
-"""memem curate, as a person calls it; and the same from Python."""
+"""memem review suggestions, as a person calls it; and the same from Python."""
 
 import pytest
 
@@ -27,13 +27,13 @@ def test_a_report_is_grouped_and_changes_nothing(run: Run) -> None:
     assert done.code == 0
     headings = [line for line in done.out.splitlines() if line.endswith(")") and not line.startswith(" ")]
     assert headings == [
-        "Say the same: one can stay for both (1)",
-        "Say many things: each can be a note of its own (1)",
-        "Yours to do: memem does not change what you wrote (1)",
+        "Notes that say the same and can be merged (1)",
+        "Notes that say several things and can be split (1)",
+        "Your own notes, which memem does not change (1)",
     ]
     assert "00000001 (The search service listens on port 9200) says nothing that is not in 00000002" in done.out
     assert "          | Invoices are rounded to whole cents before tax.\n" in done.out
-    assert "00000005 stays; 00000004 is superseded by it (memem leaves it: 00000004 is yours)." in done.out
+    assert "00000005 stays; 00000004 is superseded by it (left to you: 00000004 is yours)." in done.out
     assert "Nothing was changed." in done.err
     assert vault(open_workspace(actor="test")) == before
 
@@ -44,7 +44,7 @@ def test_everything_is_applied_but_what_is_yours_and_taken_back(run: Run) -> Non
     done = run("curate", "--apply")
     assert done.code == 0
     assert [line.split()[0] for line in done.out.splitlines()] == ["done", "done", "left"]
-    assert "takes it back" in done.err
+    assert "reverts this" in done.err
     assert [each["yours"] for each in run("curate", "--json").data["suggestions"]] == ["00000004 is yours"]
     assert run("undo").code == 0
     after = vault(open_workspace(actor="test"))
@@ -71,10 +71,10 @@ def test_an_id_that_there_is_not_fails_and_says_so(run: Run) -> None:
 
 def test_an_orderly_vault_is_said_to_be_one(run: Run) -> None:
     run("save", PORT)
-    assert "Nothing to tidy among 1 memories in force." in run("curate").err
+    assert "Nothing to tidy among 1 active memory." in run("curate").err
     done = run("curate", "--apply")
     assert (done.code, done.out) == (0, "")
-    assert "There is nothing to tidy." in done.err
+    assert "Nothing to tidy." in done.err
 
 
 def test_python_suggests_and_applies_too(mem: MemoryHome) -> None:

@@ -62,9 +62,9 @@ def test_a_home_where_nothing_is_missing_is_healthy(run: Run) -> None:
 def test_what_only_makes_recall_worse_is_no_failure(run: Run) -> None:
     done = run("doctor")
     assert done.code == 0
-    assert done.out.splitlines()[0] == f"DEGRADED: 1 of {len(rows(done))} need attention"
+    assert done.out.splitlines()[0] == f"DEGRADED: 1 of {len(rows(done))} checks needs attention"
     assert rows(done)["encoder"][0] == "degraded"
-    assert rows(done)["encoder"][2] == "Run `memem model fetch`."
+    assert rows(done)["encoder"][2] == "Run `memem index model fetch`."
 
 
 def of_a_newer_memem(index_file: Path) -> None:
@@ -99,7 +99,7 @@ def test_on_a_terminal_the_fix_stands_below_what_it_is_for(run: Run, monkeypatch
     run("doctor")
     lines = [line.strip() for line in terminal.getvalue().splitlines()]
     (number,) = [number for number, line in enumerate(lines) if line.startswith("encoder")]
-    assert lines[number + 1] == "→ Run `memem model fetch`."
+    assert lines[number + 1] == "→ Run `memem index model fetch`."
 
 
 def test_settings_that_cannot_be_used_are_a_finding_like_any_other(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ from memem.notes import forget, review, write
 from memem.notes.write import Written
 from memem.upkeep.purge import Purged
 from memem.workspace import Workspace, open_workspace
-from tests.command_line import Outcome, Run, Terminal
+from tests.command_line import Outcome, Run, Terminal, assert_failed
 
 VALUE = "xylophone7731"
 ID = "66666666-aaaa-4aaa-8aaa-666666666666"
@@ -66,21 +66,21 @@ def test_a_purge_asks_first(run: Run, home: Workspace) -> None:
     assert (done.code, done.out) == (1, "")
     assert done.err.splitlines() == [
         "66666666 shop Door code",
-        "Remove every word of it, for good? [y/N]",
+        "Remove every word of it for good? This cannot be undone. [y/N]",
         "Nothing was purged.",
     ]
     assert is_anywhere(home)
     done = run("forget", ID, "--purge", answer="yes\n")
     assert done.code == 0
     assert done.out.startswith("purged 66666666 from the note, ")
-    assert "Still: Backups, disk snapshots" in done.err
+    assert "Still there: Backups, disk snapshots" in done.err
     assert not is_anywhere(home)
 
 
 def test_without_anybody_to_ask_it_takes_a_yes(run: Run, home: Workspace) -> None:
     done = run("forget", ID, "--purge")
     assert (done.code, done.out) == (1, "")
-    assert "Give --yes to purge it" in done.err
+    assert "Not running interactively; pass --yes." in done.err
     assert is_anywhere(home)
     data = run("forget", ID, "--purge", "--yes", "--json").data
     assert (data["id"], data["title"], data["removed"][0]) == (ID, "Door code", "the note")
@@ -93,10 +93,15 @@ def test_a_forgotten_one_can_be_purged(run: Run, home: Workspace) -> None:
     assert not is_anywhere(home)
 
 
-@pytest.mark.parametrize("given", [(), ("66666666", "--vanished"), ("--vanished", "--purge"), ("--purge",)])
-def test_it_has_to_be_said_what_is_to_be_forgotten(run: Run, home: Workspace, given: tuple[str, ...]) -> None:
+@pytest.mark.parametrize("given", [(), ("66666666", "--vanished"), ("--purge",)])
+def test_forget_needs_an_id_or_vanished(run: Run, home: Workspace, given: tuple[str, ...]) -> None:
     done = run("forget", *given)
-    assert (done.code, done.err) == (1, "memem: Name one memory by its id, or say --vanished alone.\n")
+    assert done.code == 2
+    assert "ID --vanished" in done.err or "not allowed with" in done.err
+
+
+def test_vanished_notes_cannot_be_purged(run: Run, home: Workspace) -> None:
+    assert_failed(run("forget", "--vanished", "--purge"), "--vanished cannot be combined with --purge")
 
 
 def test_what_vanished_is_forgotten_when_a_person_says_so(run: Run, home: Workspace) -> None:
@@ -113,7 +118,7 @@ def test_what_vanished_is_forgotten_when_a_person_says_so(run: Run, home: Worksp
         f"forgotten {number:08}  memories/walrus-number-{number}-sleeps-{number:08}.md"
         for number in (0, 1, 10, 11, 2, 3)
     )
-    assert "cannot bring back files that memem has no copy of" in done.err
+    assert "cannot restore files that memem has no copy of" in done.err
     paths[6].unlink()
     (gone,) = run("forget", "--vanished", "--json").data
     assert sorted(gone) == ["id", "path", "time"]
@@ -139,10 +144,8 @@ def test_review_lists_accepts_and_rejects(run: Run, proposed: Workspace) -> None
 
 
 @pytest.mark.parametrize("given", [("accept",), ("reject",), ("list", "7777")])
-def test_review_has_to_be_told_which(run: Run, proposed: Workspace, given: tuple[str, ...]) -> None:
-    done = run("review", *given)
-    assert done.code == 1
-    assert "`memem review accept ID`" in done.err
+def test_review_decisions_need_an_id(run: Run, proposed: Workspace, given: tuple[str, ...]) -> None:
+    assert run("review", *given).code == 2
 
 
 def test_python_forgets_purges_and_reviews(mem: MemoryHome, ws: Workspace, tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ def vault(run: Run) -> list[str]:
     """Two memories of which one depends on the other, and one that leads nowhere; their ids."""
     ids: list[str] = []
     for text in ("Tokens are signed with RS256.", "", f"The walrus is mentioned in {GONE}."):
-        name = Path(run("get", ids[0], "--json").data["path"]).stem if ids else ""
+        name = Path(run("get", ids[0], "--json").data[0]["path"]).stem if ids else ""
         saved = run("save", text or f"To rotate keys depends on [[{name}]].", "--project", "shop", "--json")
         ids.append(saved.data["id"])
     return ids
@@ -31,7 +31,7 @@ def vault(run: Run) -> list[str]:
 def test_rebuild_counts_what_it_made(run: Run) -> None:
     done = run("graph", "rebuild")
     assert done.out.splitlines() == [
-        "1 edges between 3 memories, found by words only (links, and rare keys or paths in common): "
+        "1 edge between 3 memories, compared by words only (links, and rare keys or paths in common): "
         "MEMEM_ENCODER is none.",
         "depends_on\t1",
     ]
@@ -51,7 +51,7 @@ def test_neighbors_show_which_way_an_edge_leads(run: Run, vault: list[str]) -> N
 def test_a_memory_without_neighbours_says_so(run: Run, vault: list[str]) -> None:
     done = run("graph", "neighbors", vault[2])
     assert done.code == 0
-    assert "No edge leads to it or away from it." in done.err
+    assert "It has no edges." in done.err
     assert run("graph", "neighbors", vault[2], "--json").data["neighbors"] == []
 
 
@@ -70,7 +70,7 @@ def test_audit_lists_flaws_with_what_mends_them(run: Run) -> None:
     orphan, dead = done.out.splitlines()
     assert orphan.startswith("orphan\t")
     assert f"links in its text to {GONE}, which is not there\tWrite the note {GONE}" in dead
-    assert "Orphans: 1, dead links: 1, hubs: 0, stale edges: 0." in done.err
+    assert "1 orphan, 1 dead link, 0 hubs, 0 stale edges." in done.err
     assert run("graph", "audit", "--json").data["counts"]["dead_link"] == 1
 
 
@@ -78,12 +78,12 @@ def test_audit_fix_tells_what_was_mended_and_how_to_take_it_back(run: Run) -> No
     with closing(open_workspace(actor="test")) as ws:
         write.keep(ws, Memory("a" * 32, "Mine", "A machine wrote it.", author="model", related=(GONE,)))
     done = run("graph", "audit", "--fix")
-    assert done.out.startswith(f"mended memories/mine-aaaaaaaa.md: links in `related` to {GONE}, which is not there\n")
+    assert done.out.startswith(f"fixed memories/mine-aaaaaaaa.md: links in `related` to {GONE}, which is not there\n")
     batch = run("log", "--json").data[0]
     assert batch["what"] == "graph"
-    assert f"`memem undo {batch['id']}` takes that back." in done.err
+    assert f"`memem undo {batch['id']}` reverts this." in done.err
     assert run("undo").code == 0
-    assert run("get", "aaaaaaaa", "--json").data["related"] == [GONE]
+    assert run("get", "aaaaaaaa", "--json").data[0]["related"] == [GONE]
 
 
 @pytest.mark.usefixtures("vault")
@@ -105,7 +105,7 @@ def test_without_a_memory_of_that_id_it_says_so(run: Run, vault: list[str]) -> N
 def test_wrong_usage_is_told(run: Run, arguments: tuple[str, ...]) -> None:
     done = run("graph", *arguments)
     assert done.code == 2
-    assert "usage: memem" in done.err
+    assert "memem graph" in done.err or "unknown command 'graph nonsense'" in done.err
 
 
 def test_the_same_from_python(mem: MemoryHome) -> None:

@@ -12,7 +12,7 @@ import pytest
 from memem.core import locks
 from memem.core.home import Home
 from memem.doors import cli
-from memem.doors.cli import output
+from memem.doors.cli import index, output
 from memem.search import meaning
 from memem.search.encoders import encode, model, weights
 from memem.search.encoders.weights import WeightsFolder
@@ -79,7 +79,7 @@ def test_search_says_aside_in_one_line_why_keywords_answered_alone(run: Run, for
     assert "mended" in done.out
     (line,) = done.err.splitlines()
     assert line.startswith(WORK)
-    assert "memem model fetch" in line
+    assert "memem index model fetch" in line
 
 
 @pytest.mark.usefixtures("unloaded")
@@ -88,7 +88,7 @@ def test_search_that_finds_nothing_says_so_and_why(run: Run) -> None:
     assert (done.code, done.out) == (0, "")
     why, nothing = done.err.splitlines()
     assert why.startswith(WORK)
-    assert nothing == "Nothing found."
+    assert nothing == "No matches."
 
 
 @pytest.mark.usefixtures("unloaded")
@@ -105,7 +105,7 @@ def test_slice_says_aside_why_keywords_answered_alone(run: Run) -> None:
     assert WORK not in done.out
     (line,) = done.err.splitlines()
     assert line.startswith(WORK)
-    assert "memem model fetch" in run("slice", WITH_WORDS, "--scope", "general", "--json").data["degraded"]
+    assert "memem index model fetch" in run("slice", WITH_WORDS, "--scope", "general", "--json").data["degraded"]
 
 
 @pytest.mark.usefixtures("loaded")
@@ -120,7 +120,7 @@ def test_slice_with_a_model_is_quiet(run: Run) -> None:
 
 def test_encode_says_what_it_did(run: Run, loaded: FakeEncoder) -> None:
     done = run("encode")
-    assert done == Outcome(0, "Encoded 2 of 2 passages; the others had a vector already.\n", "")
+    assert done == Outcome(0, "Encoded 2 of 2 passages; the others were up to date.\n", "")
     assert len(loaded.encoded) == 2
     assert run("encode", "--json").data == {"encoded": 0, "passages": 2, "compacted": False}
 
@@ -153,13 +153,13 @@ def test_encode_that_another_is_already_at_leaves_it_to_them_and_says_so_in_fron
 
 @pytest.mark.usefixtures("unloaded", "nice")
 def test_encode_without_a_model_fails_and_says_how_to_get_one(run: Run) -> None:
-    assert_failed(run("encode"), "memem model fetch")
-    assert_failed(run("encode", "--background"), "memem model fetch")
+    assert_failed(run("encode"), "memem index model fetch")
+    assert_failed(run("encode", "--background"), "memem index model fetch")
 
 
 def test_encode_interrupted_is_130_and_goes_on_later(run: Run, loaded: FakeEncoder) -> None:
     loaded.trouble = KeyboardInterrupt()
-    assert run("encode") == Outcome(130, "", f"{output.ENCODING_INTERRUPTED}\n")
+    assert run("encode") == Outcome(130, "", f"{index._INTERRUPTED}\n")
     loaded.trouble = None
     assert run("encode", "--json").data["encoded"] == 2
 
@@ -196,7 +196,7 @@ def test_model_shows_where_the_weights_are_and_how_far_the_vectors(run: Run, sma
     assert (done.code, done.err) == (0, "")
     shown = dict(line.split("\t") for line in done.out.splitlines())
     assert shown["encoder"] == "minilm"
-    assert (shown["weights"], shown["from"]) == (str(small_weights), "hub cache")
+    assert (shown["weights"], shown["source"]) == (str(small_weights), "hub cache")
     assert shown["vectors"] == "0 of 2 passages"
 
 
@@ -216,8 +216,8 @@ def test_model_in_json(run: Run) -> None:
 def test_model_without_weights_is_a_state_to_show_but_has_no_path(run: Run) -> None:
     done = run("model")
     assert done.code == 0
-    assert "memem model fetch" in done.err
-    assert_failed(run("model", "path"), "memem model fetch")
+    assert "memem index model fetch" in done.err
+    assert_failed(run("model", "path"), "memem index model fetch")
 
 
 @pytest.mark.usefixtures("loaded")
@@ -266,7 +266,7 @@ def recall(outcome: Outcome) -> str:
 
 @pytest.mark.usefixtures("loaded")
 def test_status_tells_how_memories_are_found(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    none_yet = f"0 of 2 passages have a vector of {weights.MODEL} (`memem encode`)"
+    none_yet = f"0 of 2 passages encoded with {weights.MODEL} (`memem index encode`)"
     assert recall(run("status")) == f"meaning and keywords; {none_yet}"
     monkeypatch.setattr(meaning, "MAX_INLINE_PASSAGES", 1)
     assert recall(run("status")) == f"keywords; {none_yet}"
@@ -283,9 +283,9 @@ def test_status_tells_why_memories_are_found_by_keywords(run: Run, monkeypatch: 
     done = run("status")
     assert done.code == 0
     assert recall(done).startswith("keywords only: ")
-    assert "memem model fetch" in recall(done)
+    assert "memem index model fetch" in recall(done)
     monkeypatch.setenv("MEMEM_ENCODER", "none")
-    assert recall(run("status")) == "keywords, as MEMEM_ENCODER says"
+    assert recall(run("status")) == "keywords only, as MEMEM_ENCODER says"
 
 
 @pytest.mark.usefixtures("loaded")
@@ -314,7 +314,7 @@ def test_reindex_computes_the_vectors_of_another_model_and_search_uses_them(
     assert run("search", PARAPHRASE).err.startswith("(keywords only: 0 of 2 passages have a vector so far")
     done = run("reindex")
     described = "intfloat/multilingual-e5-small, 2048 dimensions, reads other scripts"
-    assert done.out.splitlines()[-1] == f"Encoded 2 of 2 passages; the model is {described}."
+    assert done.out.splitlines()[-1] == f"Encoded 2 of 2 passages with {described}."
     assert recall(run("status")) == f"meaning and keywords (sentence-transformers: {described}; 2 passages)"
     assert "Coffee" in run("search", "automobile").out
     assert (run("search", PARAPHRASE).err, len(loaded.encoded)) == ("", 2)
@@ -326,7 +326,7 @@ def test_reindex_interrupted_says_that_what_is_done_is_kept(
     monkeypatch.setattr(encode, "STEP", 1)
     loaded.trouble, loaded.fails_at_batch = KeyboardInterrupt(), 2
     done = run("reindex")
-    assert (done.code, done.err) == (130, f"{output.ENCODING_INTERRUPTED}\n")
+    assert (done.code, done.err) == (130, f"{index._INTERRUPTED}\n")
     loaded.trouble = None
     assert run("encode", "--json").data["encoded"] == 1
 
@@ -334,7 +334,7 @@ def test_reindex_interrupted_says_that_what_is_done_is_kept(
 @pytest.mark.usefixtures("loaded")
 @pytest.mark.parametrize(("key", "value", "hinted"), [("embed_model", "a/b", True), ("encoder", "none", False)])
 def test_a_change_of_the_model_says_how_its_vectors_are_computed(run: Run, key: str, value: str, hinted: bool) -> None:
-    assert ("`memem reindex`" in run("config", key, value).err) is hinted
+    assert ("`memem index rebuild`" in run("config", key, value).err) is hinted
 
 
 def test_model_tells_what_it_does_not_read(run: Run, loaded: FakeEncoder) -> None:
@@ -342,7 +342,7 @@ def test_model_tells_what_it_does_not_read(run: Run, loaded: FakeEncoder) -> Non
     run("save", "连接池的大小是二十。", "-p", "general")
     shown = dict(line.split("\t") for line in run("model").out.splitlines())
     assert shown["model"] == f"{weights.MODEL}, 2048 dimensions, reads Latin letters alone"
-    assert shown["not read"] == "1 memories in other scripts; keywords find them"
+    assert shown["keywords only"] == "1 memory in scripts the model does not read"
 
 
 @pytest.mark.usefixtures("loaded")

@@ -58,7 +58,7 @@ def test_a_session_is_mined_without_an_opt_in_since_a_person_asks(run: Run, sess
     done = run("mine", "--session", str(session.path))
     assert (done.code, done.err) == (0, "")
     head, kept = done.out.splitlines()
-    assert head == "s1: 2 turns, 1 memory kept"
+    assert head == "s1: 2 turns, 1 memory saved"
     assert kept.startswith("  added ")
     assert kept.endswith("  About one (in the words of call 0)")
     assert titles(run) == {"one"}
@@ -93,7 +93,7 @@ def test_what_is_refused_is_shown_with_the_reason(run: Run, session: Transcript,
     fake_claude.set_steps(claude, [{"operations": [untrue]}])
     done = run("mine", "--session", str(session.path))
     assert done.out.splitlines() == [
-        "s1: 2 turns, 0 memories kept",
+        "s1: 2 turns, 0 memories saved",
         "  refused  Untrue: its quote is not in the conversation",
     ]
 
@@ -108,7 +108,7 @@ def test_a_failure_is_one_line_that_says_what_happens_next(run: Run, session: Tr
     done = run("mine", "--session", str(session.path))
     assert_failed(done, "Session s1: ")
     assert "something broke" in done.err
-    assert done.err.endswith("Nothing is lost: the same command continues.\n")
+    assert done.err.endswith("Nothing is lost: run the command again.\n")
     fake_claude.set_steps(claude, [ECHO])
     assert run("mine", "--session", str(session.path)).code == 0
     assert titles(run) == {"one"}
@@ -136,7 +136,7 @@ def test_without_a_claude_rules_serve(run: Run, sessions: Path, monkeypatch: pyt
     monkeypatch.setenv("MEMEM_EXTRACTOR", "rules")
     talk = Transcript(sessions / "s2.jsonl")
     talk.human("Remember that the staging database listens on port 5433.")
-    assert "1 memory kept" in run("mine", "--session", str(talk.path)).out
+    assert "1 memory saved" in run("mine", "--session", str(talk.path)).out
 
 
 def test_what_to_mine_has_to_be_said(run: Run) -> None:
@@ -169,7 +169,7 @@ def test_a_dry_run_says_what_there_is_and_mines_nothing(
     os.utime(session.path, (FAR.timestamp(),) * 2)
     done = run("mine", *what, "--dry-run")
     assert (done.code, done.err) == (0, "")
-    assert done.out.startswith("1 session, about 1 call of Haiku, about $0.01 (limit today: $2.00); 2 turns, ")
+    assert done.out.startswith("1 session, about 1 call to Haiku, about $0.01 (limit today: $2.00); 2 turns, ")
     planned = run("mine", *what, "--dry-run", "--json").data
     assert set(planned) == {"sessions", "turns", "characters", "calls", "dollars"}
     assert fake_claude.calls(claude) == []
@@ -190,7 +190,7 @@ def test_a_dry_run_of_a_retry_asks_nobody(
     fake_claude.set_steps(claude, [FAILING])
     run("mine", "--session", str(session.path))
     before = len(fake_claude.calls(claude))
-    assert run("mine", "--retry", "--dry-run").out.startswith("1 session, about 1 call of Haiku, ")
+    assert run("mine", "--retry", "--dry-run").out.startswith("1 session, about 1 call to Haiku, ")
     assert len(fake_claude.calls(claude)) == before
 
 
@@ -202,8 +202,8 @@ def test_the_history_is_mined_after_a_person_agreed_to_the_plan(run: Run, sessio
     done = run("mine", "--history", answer=answer)
     assert done.code == 0
     plan, head, _ = done.out.splitlines()
-    assert plan.startswith("1 session, about 1 call of Haiku, ")
-    assert head == "s1: 2 turns, 1 memory kept"
+    assert plan.startswith("1 session, about 1 call to Haiku, ")
+    assert head == "s1: 2 turns, 1 memory saved"
     assert done.err == "Mine all of it? [y/N]\n"
 
 
@@ -243,7 +243,7 @@ def test_the_history_reaches_back_before_the_opt_in(run: Run, sessions: Path) ->
     old = Transcript(sessions / "old.jsonl")
     old.tells("ancient")
     run("mining", "on")
-    assert run("mine", "--all").out == "Every session is mined to its end.\n"
+    assert run("mine", "--all").out == "All sessions are mined.\n"
     run("mine", "--history", "--yes")
     assert titles(run) == {"ancient"}
 
@@ -252,7 +252,7 @@ def test_the_history_reaches_back_before_the_opt_in(run: Run, sessions: Path) ->
 
 
 def test_all_needs_the_opt_in(run: Run, session: Transcript) -> None:
-    assert_failed(run("mine", "--all"), "`memem mining on`")
+    assert_failed(run("mine", "--all"), "`memem mine on`")
 
 
 def test_all_mines_every_session_that_is_behind(run: Run, sessions: Path, session: Transcript) -> None:
@@ -263,10 +263,10 @@ def test_all_mines_every_session_that_is_behind(run: Run, sessions: Path, sessio
         os.utime(path, (FAR.timestamp(),) * 2)
     done = run("mine", "--all")
     assert [line for line in done.out.splitlines() if not line.startswith(" ")] == [
-        "s1: 2 turns, 1 memory kept",
-        "s2: 1 turns, 1 memory kept",
+        "s1: 2 turns, 1 memory saved",
+        "s2: 1 turn, 1 memory saved",
     ]
-    assert run("mine", "--all") == Outcome(0, "Every session is mined to its end.\n", "")
+    assert run("mine", "--all") == Outcome(0, "All sessions are mined.\n", "")
     assert run("mine", "--all", "--json").data == []
 
 
@@ -284,7 +284,7 @@ def test_what_failed_too_often_is_put_aside_and_can_be_retried(
     monkeypatch.setenv("MEMEM_MAX_FAILURES", "1")
     fake_claude.set_steps(claude, [FAILING])
     done = run("mine", "--session", str(session.path))
-    assert_failed(done, "`memem mine --retry` asks again")
+    assert_failed(done, "`memem mine --retry` tries again")
     assert_failed(run("mine", "--retry"), "something broke")
     fake_claude.set_steps(claude, [ECHO])
     assert run("mine", "--retry").code == 0
@@ -324,7 +324,7 @@ def test_a_state_that_cannot_be_used_is_told_in_front_and_logged_behind(
 ) -> None:
     run("mining", "on")
     home.state_file.write_bytes(b"this is not a database " * 100)
-    assert_failed(run("mine", "--session", str(session.path)), "`memem mining on` sets it aside")
+    assert_failed(run("mine", "--session", str(session.path)), "`memem mine on` sets it aside")
     assert run("mine", "--background", "--session", str(session.path)) == Outcome(0, "", "")
     assert "StateUnusable: The state " in home.mine_log.read_text()
 
@@ -340,12 +340,12 @@ def test_a_sweep_finds_what_is_behind(run: Run, session: Transcript) -> None:
 
 
 def test_mining_is_off_until_it_is_switched_on(run: Run, home: Home) -> None:
-    assert run("mining").out == "Mining is off. `memem mining on` is for what is said from then on.\n"
+    assert run("mining").out == "Mining is off. `memem mine on` switches it on for new sessions.\n"
     assert not home.opt_in.exists()
     done = run("mining", "on")
     assert (done.code, done.err) == (0, "")
-    assert done.out.startswith("Mining is on for what is said in Claude Code since 20")
-    assert "`memem mine --all` mines it" in done.out
+    assert done.out.startswith("Mining is on for sessions since 20")
+    assert "`memem mine --all` mines the rest now" in done.out
     assert run("mining").out == done.out
 
 
@@ -487,7 +487,7 @@ def test_a_second_run_in_the_background_mines_nothing_and_logs_why(run: Run, hom
 
 
 def test_nothing_is_detached_without_an_opt_in(run: Run, session: Transcript) -> None:
-    assert_failed(run("mine", "--session", str(session.path), "--detach"), "`memem mining on`")
+    assert_failed(run("mine", "--session", str(session.path), "--detach"), "`memem mine on`")
     assert_failed(run("mine", "--all", "--detach"), "--session FILE or --history")
     assert run("mine", "--session", str(session.path), "--detach", "--dry-run").code == 2
 
@@ -513,7 +513,7 @@ def test_status_shows_what_was_mined_what_waits_and_what_it_cost(run: Run, sessi
     run("mine", "--session", str(session.path))
     shown = dict(line.split("\t", 1) for line in run("status").out.splitlines())
     assert shown["mining"].startswith("on since ")
-    assert shown["to be mined"] == "1 sessions"
+    assert shown["to be mined"] == "1 session"
     assert shown["spent today"].startswith("2 calls, ")
     assert "s1 failed: " in shown["mined"]
 
@@ -524,7 +524,7 @@ def test_status_tells_of_dead_letters(
     monkeypatch.setenv("MEMEM_MAX_FAILURES", "1")
     fake_claude.set_steps(claude, [FAILING])
     run("mine", "--session", str(session.path))
-    assert "dead letters\t1; `memem mine --retry` tries them again" in run("status").out
+    assert "dead letters\t1; `memem mine --retry` tries again" in run("status").out
 
 
 def test_mining_on_sets_a_damaged_state_aside_and_begins_anew(run: Run, session: Transcript, home: Home) -> None:
@@ -563,7 +563,7 @@ def test_status_says_what_waits_to_be_mined_together_and_how_the_history_ended(r
     talk = Transcript(sessions / "short.jsonl", start=FAR)
     talk.human(fact("one"))
     run("mine", "--background", "--flush", "--session", str(talk.path))
-    assert "1 wait to be mined together" in run("status").out
+    assert "1 to be mined together" in run("status").out
     run("mining", "off")
     assert "wait to be mined together" not in run("status").out
     run("mining", "on")

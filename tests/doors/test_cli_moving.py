@@ -22,10 +22,10 @@ def test_there_and_back(run: Run, tmp_path: Path, name: str) -> None:
     run("save", "Gates open at dawn.", "--title", "Gates")
     run("forget", run("search", "gates", "--json").data[0]["id"])
     done = run("export", str(tmp_path / name))
-    assert (done.code, done.out) == (0, f"1 notes, 1 tombstones exported to {tmp_path / name}.\n")
-    assert "nothing in it is encrypted" in done.err
+    assert (done.code, done.out) == (0, f"Exported 1 note, 1 tombstone to {tmp_path / name}.\n")
+    assert "it is not encrypted" in done.err
     known = run("import", str(tmp_path / name))
-    assert known.out == "1 items: 0 imported, 1 already known, 0 left out.\n"
+    assert known.out == "1 item: 0 imported, 1 already known, 0 left out.\n"
     assert re.match(rf"exists {tmp_path / name} \(memories/sleep-\w+\.md\): \w{{8}} Sleep\n", known.err)
 
 
@@ -51,14 +51,14 @@ def test_tombstones_alone_are_told_of_and_can_be_undone(run: Run, tmp_path: Path
     lines = [{"tombstone": json.dumps(line)} for line in ({"salt": salt.hex()}, {"tombstone": told})]
     (tmp_path / "x.json").write_text(json.dumps([{"format": "memem-export", "version": 1}, *lines]))
     foreseen = run("import", "--dry-run", str(tmp_path / "x.json"))
-    assert foreseen.out == "1 that were forgotten there would be here too.\n"
+    assert foreseen.out == "1 tombstone would be imported: forgotten notes stay forgotten.\n"
     done = run("import", str(tmp_path / "x.json"))
-    assert done.out == "1 that were forgotten there are here too.\n"
+    assert done.out == "1 tombstone imported: forgotten notes stay forgotten.\n"
     assert "memem undo" in done.err
-    assert run("undo", "--dry-run").out.endswith("0 left as they are, 1 tombstones taken back.\n")
+    assert run("undo", "--dry-run").out.endswith("0 left unchanged, 1 tombstone reverted.\n")
     undone = run("undo")
-    assert undone.out.endswith("is undone: 0 restored, 0 removed, 0 left as they are, 1 tombstones taken back.\n")
-    assert "brings it back" in undone.err
+    assert undone.out.endswith("is undone: 0 restored, 0 removed, 0 left unchanged, 1 tombstone reverted.\n")
+    assert "reverts this" in undone.err
 
 
 def test_a_format_that_there_is_not_names_those_that_there_are(run: Run, tmp_path: Path) -> None:
@@ -76,12 +76,12 @@ def test_without_a_vault_there_is_nothing_to_export(run: Run, tmp_path: Path) ->
 def test_an_import_of_conversations_says_how_much_was_looked_at(run: Run, tmp_path: Path) -> None:
     (tmp_path / "talk.json").write_text(json.dumps(SAID))
     looked, created, summary = run("import", str(tmp_path / "talk.json")).out.splitlines()
-    assert looked == "2 turns of conversations were looked at."
+    assert looked == "Read 2 turns of conversations."
     assert created.startswith("created ")
-    assert summary == "1 items: 1 imported, 0 already known, 0 left out."
+    assert summary == "1 item: 1 imported, 0 already known, 0 left out."
     (tmp_path / "talk.json").write_text(json.dumps(SAID[1:]))
     nothing = run("import", str(tmp_path / "talk.json"))
-    assert (nothing.code, nothing.err) == (0, "There is nothing worth keeping in them.\n")
+    assert (nothing.code, nothing.err) == (0, "They contain nothing worth saving.\n")
 
 
 def test_tombstones_alone_are_something_too(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -91,7 +91,7 @@ def test_tombstones_alone_are_something_too(run: Run, tmp_path: Path, monkeypatc
     monkeypatch.setenv("MEMEM_DIR", str(tmp_path / "elsewhere"))
     monkeypatch.setenv("MEMEM_OBSIDIAN_VAULT", str(tmp_path / "other"))
     done = run("import", str(tmp_path / "out.json"))
-    assert "1 that were forgotten there are here too." in done.out
+    assert "1 tombstone imported: forgotten notes stay forgotten." in done.out
     assert run("save", "Gates open at dawn.").code == 1
 
 
@@ -101,7 +101,7 @@ def test_of_many_that_are_known_the_first_are_named(run: Run, tmp_path: Path) ->
     run("import", *(str(tmp_path / f"{number}.md") for number in range(23)))
     told = run("import", *(str(tmp_path / f"{number}.md") for number in range(23))).err.splitlines()
     assert len(told) == 21
-    assert told[-1] == "and 3 more that are known; --json lists them all."
+    assert told[-1] == "and 3 more that are already known; --json lists them all."
 
 
 def test_a_format_can_be_named_and_an_unknown_one_is_wrong_usage(run: Run, tmp_path: Path) -> None:

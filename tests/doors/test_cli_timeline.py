@@ -27,8 +27,8 @@ def test_timeline_shows_the_memory_and_what_replaced_it(run: Run, replaced: tupl
     assert done.code == 0
     lines = done.out.splitlines()
     assert lines[0] == "Npm"
-    assert lines[lines.index("What replaced it") + 1].startswith(f"{new[:8]}\tshop\t")
-    assert "What it replaced" not in lines
+    assert lines[lines.index("Replaced by") + 1].startswith(f"{new[:8]}\tshop\t")
+    assert "Replaced" not in lines
 
 
 def test_timeline_in_json(run: Run, replaced: tuple[str, str]) -> None:

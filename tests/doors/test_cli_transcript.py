@@ -45,7 +45,7 @@ def test_a_turn_is_shown_between_its_neighbours(run: Run, session: Transcript) -
 def test_a_session_whose_file_is_gone_is_said_to_be(run: Run, session: Transcript) -> None:
     run("transcript", "pool")
     session.path.unlink()
-    assert "shop · session s1 · its file is gone" in run("transcript", "pool").out
+    assert "shop · session s1 · file deleted" in run("transcript", "pool").out
 
 
 def test_json_is_a_list_of_turns_said(run: Run, session: Transcript) -> None:
@@ -66,13 +66,13 @@ def test_project_and_limit_narrow_it(run: Run, session: Transcript) -> None:
 def test_nothing_found_is_said_aside(run: Run, session: Transcript) -> None:
     done = run("transcript", "heron")
     assert (done.code, done.out) == (0, "")
-    assert done.err == "Nothing found in what was said since mining was switched on.\n"
+    assert done.err == "No matches in sessions since mining was switched on.\n"
 
 
 def test_while_mining_is_off_it_fails_with_what_to_do(run: Run) -> None:
     done = run("transcript", "pool")
     assert (done.code, done.out) == (1, "")
-    assert "`memem mining on` switches it on" in done.err
+    assert "`memem mine on` switches it on" in done.err
 
 
 def test_python_finds_the_same(ws: Workspace, sessions: Path) -> None:

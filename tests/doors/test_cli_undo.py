@@ -46,7 +46,7 @@ def test_the_log_says_what_is_undone_and_how_many_more_notes_there_are(run: Run,
 
 
 def test_an_empty_log_says_so(run: Run) -> None:
-    assert run("log") == Outcome(0, "", "Nothing was done yet.\n")
+    assert run("log") == Outcome(0, "", "There are no changes yet.\n")
     assert run("log", "--json").data == []
 
 
@@ -79,7 +79,7 @@ def test_an_undo_says_what_it_did_and_how_to_bring_it_back(run: Run) -> None:
     assert done.code == 0
     removed, summary = done.out.splitlines()
     assert removed.startswith("removed  memories/sleep-")
-    assert re.fullmatch(r"Batch [0-9a-f]{8} \(save\) is undone: 0 restored, 1 removed, 0 left as they are\.", summary)
+    assert re.fullmatch(r"Batch [0-9a-f]{8} \(save\) is undone: 0 restored, 1 removed, 0 left unchanged\.", summary)
     assert titles(run) == set()
     again = re.findall(r"memem undo ([0-9a-f]{8})", done.err)[0]
     assert run("undo", again).out.startswith("restored memories/sleep-")
@@ -102,7 +102,7 @@ def test_an_undo_that_can_do_nothing_fails_and_says_why(run: Run, tmp_path: Path
     failed = run("undo")
     assert failed.code == 1
     assert failed.out.rstrip().endswith("it was changed since")
-    assert "could be taken back" in failed.err
+    assert "could be undone" in failed.err
     refused = run("undo", "--json")
     assert refused.code == 1
     assert [each["reason"] for each in refused.data["left"]] == ["it was changed since"]
@@ -159,7 +159,7 @@ def test_an_import_of_which_nothing_can_be_kept_fails(run: Run, notes: Path) -> 
 
 def test_a_folder_without_markdown_says_so(run: Run, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
-    assert run("import", str(tmp_path / "empty")) == Outcome(0, "", "There is nothing to import there.\n")
+    assert run("import", str(tmp_path / "empty")) == Outcome(0, "", "There is nothing to import.\n")
 
 
 # --- the Python API -----------------------------------------------------------------------------------------------

@@ -37,7 +37,7 @@ def test_it_lists_suggests_an_export_asks_and_removes(home: Workspace, run: Run)
     assert str(home.home.events_file) in removed
     assert str(home.store.paths.ours) in kept
     assert "memem export" in outcome.err
-    assert outcome.out.endswith("memem is gone from this machine.\n")
+    assert outcome.out.endswith("memem is removed from this machine.\n")
     assert not home.home.root.exists()
     assert home.store.paths.marker.exists()
 
@@ -85,7 +85,7 @@ def test_what_is_left_to_do_is_said(home: Workspace, run: Run) -> None:
     (plugins / "known_marketplaces.json").write_text('{"memem-marketplace": {}}')
     (home.home.root / "mine.txt").write_text("mine")
     outcome = run("--yes")
-    assert "To do: claude plugin marketplace remove memem-marketplace" in outcome.out
+    assert "Run: claude plugin marketplace remove memem-marketplace" in outcome.out
     assert f"Left: {home.home.root / 'mine.txt'}" in outcome.out
 
 
@@ -93,6 +93,6 @@ def test_what_is_left_to_do_is_said(home: Workspace, run: Run) -> None:
     ("number", "text"), [(0, ""), (999, "(999 bytes) "), (12_345, "(12 KB) "), (91_000_000, "(91 MB) ")]
 )
 def test_sizes_are_for_reading(number: int, text: str) -> None:
-    from memem.doors.cli.home.uninstall import _size
+    from memem.doors.cli.uninstall import _size
 
     assert _size(number) == text

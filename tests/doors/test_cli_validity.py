@@ -54,7 +54,7 @@ def test_list_get_check_and_status_say_what_is_stale_and_why(run: Run) -> None:
     assert "Script (stale: build.sh is gone from shop)" in run("list").out
     assert " · stale: build.sh is gone from shop · " in run("get", STALE).out
     assert "is stale: build.sh is gone from shop" in run("check").out
-    assert "stale\t1; see `memem check`" in run("status").out
+    assert "stale\t1; see `memem index check`" in run("status").out
 
 
 @pytest.mark.usefixtures("home")

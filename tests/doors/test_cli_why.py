@@ -73,19 +73,19 @@ def test_why_of_a_memory_also_shows_where_it_was_shown_and_what_came_of_it(run: 
         ["prompt", "shop", "s2", "80 %", ""],
         ["prompt", "shop", "s1", "80 %", "its id stands in the answer"],
     ]
-    assert lines[-1] == "The one time that could be judged it was used; in ranking it counts 1.02 times."
+    assert lines[-1] == "Judged 1 time, used 1 time; its rank is multiplied by 1.02."
 
 
 @pytest.mark.parametrize(
-    ("shown", "used", "told"),
+    ("shown", "used", "expected"),
     [
-        (1, 0, "The one time that could be judged it was not seen to be used; "),
-        (3, 0, "In none of the 3 times that could be judged it was seen to be used; "),
-        (3, 2, "It was used in 2 of the 3 times that could be judged; "),
-        (3, 3, "It was used in all of the 3 times that could be judged; "),
+        (1, 0, "Judged 1 time, used 0 times; "),
+        (3, 0, "Judged 3 times, used 0 times; "),
+        (3, 2, "Judged 3 times, used 2 times; "),
+        (3, 3, "Judged 3 times, used 3 times; "),
     ],
 )
-def test_how_a_memory_fared_is_told_in_words(run: Run, shown: int, used: int, told: str) -> None:
+def test_why_counts_how_often_a_memory_was_used(run: Run, shown: int, used: int, expected: str) -> None:
     ws = open_workspace(actor="test")
     write.keep(ws, SIGNING)
     for number in range(shown):
@@ -93,7 +93,7 @@ def test_how_a_memory_fared_is_told_in_words(run: Run, shown: int, used: int, to
         (receipt,) = ws.contexts.receipts.unjudged("s1")
         ws.contexts.receipts.mark_used(receipt.number, {SIGNING.id: "cited" if number < used else "no"}, 0)
     ws.close()
-    assert run("why", "3f2c9a1e").out.splitlines()[-1].startswith(told)
+    assert run("why", "3f2c9a1e").out.splitlines()[-1].startswith(expected)
 
 
 @pytest.mark.usefixtures("shown")

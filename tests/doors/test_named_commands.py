@@ -19,7 +19,7 @@ from memem.upkeep.checks.result import degraded, fine
 from memem.workspace import Workspace
 from tests.command_line import Run
 
-REMEMBERED = "Whoever is stuck runs `memem review` and `memem check` first."
+REMEMBERED = "Whoever is stuck runs `memem review` and `memem index check` first."
 
 
 @pytest.fixture
@@ -43,15 +43,15 @@ def test_status_names_what_can_be_typed_there(run: Run, in_claude_code: Path) ->
 
 def test_doctor_names_what_can_be_typed_there(run: Run, in_claude_code: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = [
-        degraded("vectors", "3 of 9", "Run `memem encode` to compute the rest."),
+        degraded("vectors", "3 of 9", "Run `memem index encode` to compute the rest."),
         fine("review", "2: `memem review`"),
     ]
     monkeypatch.setattr("memem.upkeep.doctor.diagnose", lambda _: found)
     assert run("doctor").out.splitlines()[1:] == [
-        f"vectors\tdegraded\t3 of 9\tRun `{in_claude_code} encode` to compute the rest.",
+        f"vectors\tdegraded\t3 of 9\tRun `{in_claude_code} index encode` to compute the rest.",
         "review\tfine\t2: `/memem-review`",
     ]
-    assert json.loads(run("doctor", "--json").out)[0]["fix"] == "Run `memem encode` to compute the rest."
+    assert json.loads(run("doctor", "--json").out)[0]["fix"] == "Run `memem index encode` to compute the rest."
 
 
 def test_an_error_names_what_can_be_typed_there(run: Run, ws: Workspace, in_claude_code: Path) -> None:
@@ -60,7 +60,7 @@ def test_an_error_names_what_can_be_typed_there(run: Run, ws: Workspace, in_clau
 
 
 def test_a_terminal_with_memem_on_its_path_sees_what_it_always_saw(run: Run, ws: Workspace) -> None:
-    assert "off (`memem mining on`)" in run("status").out
+    assert "off (`memem mine on`)" in run("status").out
 
 
 def test_remembered_text_is_shown_unchanged_on_the_command_line(run: Run, ws: Workspace, in_claude_code: Path) -> None:
@@ -102,11 +102,11 @@ def test_a_session_start_names_what_can_be_typed_there(
     ws: Workspace, in_claude_code: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: object, **__: object) -> None:
-        raise IndexTooNew("The index is too new. Run `memem reindex`.")
+        raise IndexTooNew("The index is too new. Run `memem index rebuild`.")
 
     monkeypatch.setattr(session_start, "brief", fail)
     told = answers.answer(ws, "SessionStart", b"{}")
-    assert f"Run `{in_claude_code} reindex`." in json.loads(told)["systemMessage"]
+    assert f"Run `{in_claude_code} index rebuild`." in json.loads(told)["systemMessage"]
 
 
 @pytest.mark.parametrize("verb", ["review", "log"])

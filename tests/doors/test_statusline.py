@@ -411,7 +411,7 @@ def test_link_creates_checks_and_removes(
         "found": "",
         "advice": "",
     }
-    assert run("link", "--remove").out == f"{ws.link} is removed.\n"
+    assert run("link", "--remove").out == f"Removed {ws.link}.\n"
     assert not ws.link.is_symlink()
 
 

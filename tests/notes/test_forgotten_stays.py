@@ -395,9 +395,9 @@ def test_undoing_the_return_forgets_it_again(place: Place) -> None:
 # --- the table is complete ----------------------------------------------------------------------------------------
 
 _TRIED = {
-    "doors.cli.notes.save.run": ("memem save",),
-    "doors.cli.notes.edit.run": ("memem edit",),
-    "doors.cli.move.import_.run": ("memem import",),
+    "doors.cli.edit.save": ("memem save",),
+    "doors.cli.edit.edit": ("memem edit",),
+    "doors.cli.transfer.import_notes": ("memem import",),
     "doors.api.home.save": ("save from Python",),
     "doors.api.home.edit": ("edit from Python",),
     "doors.api.upkeep.import_notes": ("import from Python",),
@@ -413,9 +413,9 @@ _TRIED = {
     "notes.write.put": ("memem save", "memem import", "mining with a model"),
 }
 _OTHERWISE = {
-    "doors.cli.home.demo._show": "a home of its own, which is thrown away",
-    "doors.cli.notes.review": "a person accepts it",
-    "doors.cli.notes.undo.run": "see undo, above",
+    "doors.cli.demo._show": "a home of its own, which is thrown away",
+    "doors.cli.review.accept": "a person accepts it",
+    "doors.cli.changes.undo": "see undo, above",
     "doors.api.home.accept": "a person accepts it",
     "doors.api.upkeep.undo": "see undo, above",
     "notes.reconcile._held_back": "a proposal, which is recalled by nobody",

@@ -176,7 +176,7 @@ _NO_WORDS_OF_ITS_OWN = {
     "upkeep.apply_curation._split": "words of a note that is recalled, through keeping",
     "pages.conflicts.write_page": "titles of notes that are recalled",
     "pages.refresh._put": "titles and statements of notes that are recalled",
-    "doors.cli.home.demo._show": "a home of its own, which is thrown away",
+    "doors.cli.demo._show": "a home of its own, which is thrown away",
 }
 _HERE = {
     "upkeep.refine_playbook.refine": test_what_a_model_makes_of_a_line_is_no_order,
@@ -185,10 +185,10 @@ _HERE = {
     "notes.reconcile._held_back": by_proposal,
     "notes.undo._go": by_undo,
     "notes.undo._put": by_undo,
-    "doors.cli.notes.undo.run": by_undo,
+    "doors.cli.changes.undo": by_undo,
     "doors.api.upkeep.undo": by_undo,
 }
-_BY_A_PERSONS_WORD = {"doors.cli.notes.review", "doors.api.home.accept", "notes.review.accept"}
+_BY_A_PERSONS_WORD = {"doors.cli.review.accept", "doors.api.home.accept", "notes.review.accept"}
 """They have read it; see tests/search/test_holding.py."""
 
 

@@ -152,7 +152,7 @@ def test_a_state_that_is_lost_stops_mining_until_the_next_opt_in_and_doubles_not
     try:
         schedule.mine_in_background(mined, session.path)
     except StateUnusable as told:
-        assert "`memem mining on` sets it aside and starts a new one" in str(told)
+        assert "`memem mine on` sets it aside and starts a new one" in str(told)
     assert mine_status.mining_state(mined).problem
     assert [each.what for each in doctor.diagnose(mined) if each.state == BROKEN and each.what == "mining"] == [
         "mining"

@@ -151,7 +151,7 @@ def test_a_newer_index_is_refused_and_untouched(path: Path, journal: str) -> Non
         database.connect(path, MIGRATIONS)
     assert path.read_bytes() == before
     assert str(path) in str(refusal.value)
-    assert "memem reindex" in str(refusal.value)
+    assert "memem index rebuild" in str(refusal.value)
 
 
 @pytest.mark.parametrize(
@@ -241,8 +241,8 @@ def test_a_folder_in_the_place_of_the_file_is_set_aside(path: Path) -> None:
         (sqlite3.SQLITE_IOERR_WRITE, HomeError, "Free some space"),
         (sqlite3.SQLITE_READONLY_DIRECTORY, HomeError, "writable"),
         (sqlite3.SQLITE_CANTOPEN, HomeError, "writable"),
-        (sqlite3.SQLITE_CORRUPT, IndexDamaged, "memem reindex"),
-        (sqlite3.SQLITE_ERROR, IndexDamaged, "memem reindex"),
+        (sqlite3.SQLITE_CORRUPT, IndexDamaged, "memem index rebuild"),
+        (sqlite3.SQLITE_ERROR, IndexDamaged, "memem index rebuild"),
     ],
 )
 def test_what_sqlite_says_is_told_in_one_line_with_what_to_do(

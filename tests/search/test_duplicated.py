@@ -51,7 +51,7 @@ def test_a_copy_is_reported_and_the_original_alone_is_recalled(ws: Workspace, sa
     assert finding.serious
     assert f"made of {saved.path} when two machines wrote it" in finding.problem
     assert "1 lines stand only here, 1 only in the original" in finding.advice
-    assert "Run `memem check` to list them." in [each.fix for each in doctor.diagnose(ws) if each.what == "notes"]
+    assert "Run `memem index check` to list them." in [each.fix for each in doctor.diagnose(ws) if each.what == "notes"]
     assert copy.read_bytes() == before
 
 

@@ -510,7 +510,7 @@ def test_a_sound_index_passes_the_check(filled: NoteIndex) -> None:
 )
 def test_words_that_no_longer_belong_to_the_notes_are_detected(filled: NoteIndex, statement: str) -> None:
     damage(filled, statement)
-    with pytest.raises(IndexDamaged, match="memem reindex"):
+    with pytest.raises(IndexDamaged, match="memem index rebuild"):
         filled.check()
 
 
@@ -519,7 +519,7 @@ def test_a_lost_table_is_damage_in_every_method(filled: NoteIndex) -> None:
     damage(filled, "DROP TABLE memories")
     damage(filled, "DROP TABLE words")
     for use in (filled.count, filled.stamps, lambda: names(filled, "zebra"), lambda: filled.by_id("zebra")):
-        with pytest.raises(IndexDamaged, match="memem reindex"):
+        with pytest.raises(IndexDamaged, match="memem index rebuild"):
             use()
 
 

@@ -326,7 +326,7 @@ def test_the_rest_is_begun_in_the_background_once_a_minute(
     for seconds, expected in ((0, 1), (30, 1), (29, 1), (1, 2), (59, 2), (1, 3)):
         clock.forward(seconds=seconds)
         found(garage)
-        assert started == [("encode", "--background")] * expected
+        assert started == [("index", "encode", "--background")] * expected
 
 
 @pytest.mark.usefixtures("_much")
@@ -335,7 +335,7 @@ def test_nothing_is_begun_in_the_background_where_the_user_forbids_it(
 ) -> None:
     garage.settings = replace(garage.settings, background=False)
     degraded = find.search(garage, PARAPHRASE).degraded
-    assert degraded == "0 of 4 passages have a vector so far; `memem encode` computes the rest"
+    assert degraded == "0 of 4 passages have a vector so far; `memem index encode` computes the rest"
     assert started == []
 
 
@@ -367,7 +367,7 @@ def test_with_a_few_missing_among_many_meaning_keeps_its_part(
     assert hits.degraded == ""
     assert {hit.source for hit in hits if "sandy" in hit.body} == {"keyword"}
     assert {hit.source for hit in hits if "walrus" in hit.body} == {"both"}
-    assert started == [("encode", "--background")]
+    assert started == [("index", "encode", "--background")]
 
 
 @pytest.mark.parametrize(
@@ -394,8 +394,8 @@ def without_meaning(ws: Workspace, saying: str, query: str = "the vehicle that A
 
 def test_without_weights_keywords_answer_and_say_how_to_get_them(garage: Workspace) -> None:
     garage._encoder = None
-    without_meaning(garage, "were not found. Run `memem model fetch`.")
-    assert "memem model fetch" in find.search(garage, "zebra").degraded, "known too when nothing is found"
+    without_meaning(garage, "were not found. Run `memem index model fetch`.")
+    assert "memem index model fetch" in find.search(garage, "zebra").degraded, "known too when nothing is found"
 
 
 def test_weights_that_have_come_meanwhile_are_used_for_the_same_question(
@@ -509,7 +509,7 @@ def test_damaged_vectors_are_set_aside_and_computed_anew_by_the_next_search(
     garage.close()
     damage(garage)
     if damage is not _spoil:  # that is seen when it is opened
-        without_meaning(garage, "memem reindex")
+        without_meaning(garage, "memem index rebuild")
     garage.follow_index()
     assert found(garage) == [MENDED]
     assert len(encoder.encoded) == 8

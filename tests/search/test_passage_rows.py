@@ -254,5 +254,5 @@ def test_lost_tables_are_damage(index: NoteIndex) -> None:
         lambda: index.passages.mark("s", [passage_key(ONE)]),
     )
     for use in uses:
-        with pytest.raises(IndexDamaged, match="memem reindex"):
+        with pytest.raises(IndexDamaged, match="memem index rebuild"):
             use()

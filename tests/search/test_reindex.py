@@ -308,7 +308,7 @@ def test_an_index_of_a_newer_memem_says_what_to_do_and_reindex_does_it(ws: Works
     with sqlite3.connect(ws.index_file) as connection:
         connection.execute("PRAGMA user_version = 999")
     connection.close()
-    with pytest.raises(IndexTooNew, match=r"upgrade memem.*Run `memem reindex`"):
+    with pytest.raises(IndexTooNew, match=r"upgrade memem.*Run `memem index rebuild`"):
         refresh.refresh(ws)
     rebuild.rebuild(ws)
     assert found(ws, "deploy") == [saved.memory.id]

@@ -475,7 +475,7 @@ def test_vectors_of_another_model_are_refused_and_untouched(
     store: VectorStore, open_store: Open, identity: str, dimensions: int
 ) -> None:
     add(store, range(3))
-    with pytest.raises(IndexDamaged, match=r"another model.*memem reindex"):
+    with pytest.raises(IndexDamaged, match=r"another model.*memem index rebuild"):
         open_store(identity=identity, dimensions=dimensions)
     assert content(store) == expected(range(3))
 
@@ -500,7 +500,7 @@ def test_a_store_that_is_made_anew_has_another_id(store: VectorStore, folder: Pa
 def complaint(check: Callable[[], object]) -> str:
     with pytest.raises(IndexDamaged) as raised:
         check()
-    assert "memem reindex" in str(raised.value)
+    assert "memem index rebuild" in str(raised.value)
     assert "\n" not in str(raised.value)
     return str(raised.value)
 

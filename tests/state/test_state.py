@@ -125,7 +125,7 @@ def test_a_damaged_file_is_refused_and_untouched(path: Path, garbage: bytes) -> 
         State(path, fsync=False)
     assert path.read_bytes() == garbage
     assert str(path) in str(refusal.value)
-    assert "`memem mining on` sets it aside and starts a new one" in str(refusal.value)
+    assert "`memem mine on` sets it aside and starts a new one" in str(refusal.value)
 
 
 def test_a_table_that_is_gone_is_told_as_damage(state: State) -> None:

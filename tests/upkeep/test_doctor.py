@@ -198,7 +198,7 @@ def test_an_index_that_is_damaged_within_is_broken_and_says_how_to_mend_it(well:
     with closing(sqlite3.connect(well.index_file)) as connection, connection:
         connection.execute("UPDATE words_content SET c2 = 'other'")
     assert states(well) == {**dict.fromkeys(WITH_A_NOTE, FINE), "index": BROKEN}
-    assert "memem reindex" in the(well, "index").fix
+    assert "memem index rebuild" in the(well, "index").fix
 
 
 def test_how_far_the_index_was_behind_is_told(well: Workspace, memories: Path) -> None:
@@ -212,7 +212,7 @@ def test_how_far_the_index_was_behind_is_told(well: Workspace, memories: Path) -
 def test_a_note_that_cannot_be_read_needs_attention(well: Workspace, memories: Path) -> None:
     (memories / "broken.md").write_text("---\ntitle: [unclosed\n---\ntext")
     assert states(well)["notes"] == DEGRADED
-    assert the(well, "notes") == degraded("notes", "1 needs attention", "Run `memem check` to list them.")
+    assert the(well, "notes") == degraded("notes", "1 needs attention", "Run `memem index check` to list them.")
 
 
 def test_a_note_that_is_merely_odd_does_not(well: Workspace, memories: Path) -> None:
@@ -229,7 +229,7 @@ def test_no_encoder_is_told_even_if_it_was_wanted_so(ws: Workspace) -> None:
 def test_missing_weights_leave_keywords_and_say_how_to_get_them(meant: Workspace) -> None:
     save.save(meant, "A fact.")
     assert states(meant)["encoder"] == DEGRADED
-    assert "memem model fetch" in the(meant, "encoder").fix
+    assert "memem index model fetch" in the(meant, "encoder").fix
     assert detail(meant, "encoder").endswith("were not found. Memories are found by keywords only.")
     meant.home.fetch_log.write_text("begun\nmemem: no network.\n")
     assert detail(meant, "encoder").endswith("The last download failed: memem: no network.")
@@ -244,7 +244,9 @@ def test_a_wrong_folder_of_weights_is_told_though_another_serves(well: Workspace
 def test_vectors_that_are_missing_say_how_to_compute_them(well: Workspace) -> None:
     save.save(well, "Another fact.")
     assert states(well)["vectors"] == DEGRADED
-    assert the(well, "vectors") == degraded("vectors", "1 of 2 passages", "Run `memem encode` to compute the rest.")
+    assert the(well, "vectors") == degraded(
+        "vectors", "1 of 2 passages", "Run `memem index encode` to compute the rest."
+    )
 
 
 def test_vectors_deleted_by_hand_are_missing(well: Workspace) -> None:
@@ -352,7 +354,7 @@ def test_a_damaged_state_breaks_mining_and_nothing_else(ws: Workspace) -> None:
     save.save(ws, "A fact.")
     ws.home.state_file.write_bytes(b"this is not a database " * 100)
     assert states(ws) == {**dict.fromkeys(WITH_A_NOTE, FINE), "encoder": DEGRADED, "mining": BROKEN, "state": BROKEN}
-    assert "memem mining on" in the(ws, "state").fix
+    assert "memem mine on" in the(ws, "state").fix
 
 
 def test_a_state_that_does_not_tell_of_calls_is_broken(ws: Workspace) -> None:
@@ -360,4 +362,4 @@ def test_a_state_that_does_not_tell_of_calls_is_broken(ws: Workspace) -> None:
     with closing(sqlite3.connect(ws.home.state_file)) as connection, connection:
         connection.execute("DROP TABLE children")
     assert states(ws)["orphans"] == BROKEN
-    assert "memem mining on" in the(ws, "orphans").fix
+    assert "memem mine on" in the(ws, "orphans").fix

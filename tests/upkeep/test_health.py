@@ -76,7 +76,7 @@ def test_check_lists_everything_that_needs_a_person(ws: Workspace, tmp_path: Pat
 def test_check_notices_words_that_no_longer_belong_to_the_notes(ws: Workspace) -> None:
     save.save(ws, "One.")
     ws.index._connection.execute("UPDATE words_content SET c2 = 'other' ")
-    with pytest.raises(IndexDamaged, match="memem reindex"):
+    with pytest.raises(IndexDamaged, match="memem index rebuild"):
         upkeep_status.check(ws)
 
 

@@ -241,7 +241,7 @@ def weightless(meant: Workspace) -> Workspace:
 
 def test_missing_weights_are_fetched_in_the_background(weightless: Workspace, started: list[tuple[str, ...]]) -> None:
     session_start.after_session_start(weightless)
-    assert started == [("model", "fetch")]
+    assert started == [("index", "model", "fetch")]
 
 
 def test_they_are_not_fetched_again_within_six_hours(
@@ -278,7 +278,7 @@ def test_many_vectors_are_computed_in_the_background(
     for number in range(3):
         save.save(meant, f"Fact number {number}.")
     session_start.after_session_start(change_settings(meant, background=True))
-    assert started == [("encode", "--background")]
+    assert started == [("index", "encode", "--background")]
 
 
 def test_an_encoder_that_cannot_be_used_is_left_to_doctor(

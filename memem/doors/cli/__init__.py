@@ -1,15 +1,17 @@
-"""The command line: one file per verb, in the folder of its group, with its `arguments` and its `run`.
+"""The command line. Modules declare their commands in a `COMMANDS` table; this one finds, parses and runs them.
 
-argparse rather than a richer library: those take longer to import than a whole search takes. Only the module of the
-verb that is called is imported.
+argparse rather than a richer library, because those take longer to import than a search takes to run. Only the module
+of the verb that is called is imported.
 """
+
+from __future__ import annotations
 
 import argparse
 import sys
+import textwrap
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from keyword import iskeyword
-from types import ModuleType
+from typing import TYPE_CHECKING, Never
 
 from memem import __version__
 from memem.core import files
@@ -17,108 +19,122 @@ from memem.core.errors import IndexDamaged, MememError
 from memem.doors.cli import output
 from memem.workspace import open_workspace
 
-INTEGRITY_CHECK = "--integrity-check"
-Outside = Mapping[str, Callable[[argparse.Namespace], int]]
-
-VERBS = {
-    "save": "keep a memory as a note in the vault",
-    "search": "find memories, in all projects unless one is named",
-    "get": "show memories whole",
-    "list": "list memories, the last changed first",
-    "slice": "show what Claude would be told for a prompt: often nothing",
-    "edit": "change a memory; without options, open its note in $EDITOR",
-    "forget": "take a memory out of recall; its note moves to memem/.forgotten/ in the vault",
-    "review": "list what waits for you to say whether it is to be remembered; accept or reject it",
-    "log": "list what was done to the vault, by run or command, the last first; or the events of one",
-    "undo": "take back one mining run, import or command: the last one, or the one named",
-    "import": "bring memories into the vault: markdown, CLAUDE.md, conversations, claude-mem, an export of memem",
-    "export": "write everything that is in the vault to a folder or a JSON file, from which it can be imported again",
-    "mine": "learn from sessions of Claude Code: one, all that are behind, or the whole history",
-    "mining": "switch mining in the background on or off",
-    "why": "explain the last decision to show something or nothing; or where a memory comes from, and was shown",
-    "transcript": "find what was said in sessions of Claude Code since mining was switched on",
-    "conflicts": "list memories that contradict each other, with the evidence of both sides",
-    "resolve": "end a conflict: keep one memory over the other, or say that both hold",
-    "curate": "suggest what would tidy the vault: merges, splits, what to archive; nothing changes without --apply",
-    "pages": "write the pages for Obsidian now: memem/Home.md, one for each project, and playbooks",
-    "timeline": "show a memory in its time: what it replaced, what replaced it, what changed around it",
-    "graph": "how memories hang together: make the graph anew, look through it, count it, or walk it from one memory",
-    "status": "show where the memory is and what is in it",
-    "doctor": "go through everything memem needs and say what is missing; exit 1 when something is broken",
-    "check": "list notes that cannot be read, share an id or need attention; exit 1 when one is serious",
-    "reindex": "throw the index away and read every note again; also the remedy for a damaged index",
-    "encode": "compute the vectors that are missing, on all cores; what is done is kept when it is interrupted",
-    "model": "show the embedding model, or fetch its weights",
-    "config": "show all settings, one setting, or change one",
-    "link": "make `memem` work in every terminal, by a link in ~/.local/bin; `--check` says whether it does",
-    "statusline": "print the line for Claude Code's status line; `--show-setting` prints the setting that shows it",
-    "uninstall": "list what memem has put on this machine, and remove it; your vault stays, unless --vault is given",
-    "serve": "serve MCP over standard input and output; Claude Code starts it",
-    "hook": "answer an event of Claude Code, whose JSON is on standard input; the plugin calls it",
-    "demo": "save example memories into a fresh vault, then search it and show two prompts",
-}
-
+if TYPE_CHECKING:
+    from memem.doors.cli.command import Command
 
 GROUPS = {
-    "find": ("search", "get", "list", "slice", "timeline", "why", "transcript", "graph"),
-    "notes": ("save", "edit", "forget", "review", "log", "undo", "conflicts", "resolve", "curate"),
-    "mine": ("mine", "mining"),
-    "move": ("import", "export"),
+    "Memories": {
+        "save": ("edit", "save a memory as a note"),
+        "search": ("find", "find memories by meaning and by words"),
+        "get": ("find", "show whole memories"),
+        "list": ("find", "list memories, last changed first"),
+        "edit": ("edit", "change a memory, or open its note in $EDITOR"),
+        "forget": ("forget", "remove a memory from recall, or purge every trace of it"),
+        "timeline": ("find", "show what a memory replaced, what replaced it and what changed around it"),
+        "slice": ("explain", "show what Claude would see for a prompt"),
+        "why": ("explain", "explain the last decision to show memories, or where a memory comes from"),
+    },
+    "Changes": {
+        "log": ("changes", "list changes to the vault, newest first"),
+        "undo": ("changes", "undo the last change, or another one"),
+        "review": ("review", "list notes that wait for your decision; accept or reject them"),
+        "conflicts": ("conflicts", "list memories that contradict each other; resolve a conflict"),
+    },
+    "Learning": {
+        "mine": ("mine", "learn from Claude Code sessions; switch background mining on or off"),
+    },
+    "Moving": {
+        "import": ("transfer", "import Markdown, CLAUDE.md, conversations, claude-mem or an export"),
+        "export": ("transfer", "export the vault to a folder or a JSON file"),
+    },
+    "Overview and upkeep": {
+        "status": ("status", "show the vault, the number of memories and the state of mining"),
+        "doctor": ("doctor", "check everything memem needs and explain how to fix it"),
+        "index": ("index", "rebuild or check the search index, compute vectors, show the model"),
+        "graph": ("graph", "show, audit, rebuild or draw the links between memories"),
+        "pages": ("pages", "write the Obsidian pages now"),
+        "transcript": ("find", "search what was said in past sessions"),
+        "config": ("config", "show or change settings; link the `memem` command"),
+        "uninstall": ("uninstall", "remove memem from this machine, but keep your vault"),
+    },
+    "": {  # not listed by --help
+        "demo": ("demo", "try memem with example memories in a new vault"),
+        "hook": ("", "answer a Claude Code hook event given as JSON on standard input"),
+        "serve": ("", "run the MCP server on standard input and output"),
+        "statusline": ("", "print the line for Claude Code's status line"),
+    },
+}  # each verb with its module and its help; other doors run those without a module
+VERBS = {verb: row for verbs in GROUPS.values() for verb, row in verbs.items()}
+HOOK_EVENTS = (
+    *("SessionStart", "UserPromptSubmit", "PreToolUse", "PermissionRequest"),
+    *("Stop", "PreCompact", "SessionEnd"),
+)
+ALIASES = {
+    "mining": "mine status",
+    "mining on": "mine on",
+    "mining off": "mine off",
+    "reindex": "index rebuild",
+    "encode": "index encode",
+    "check": "index check",
+    "model": "index model",
+    "resolve": "conflicts resolve",
+    "curate": "review suggestions",
+    "link": "config link",
+    "statusline --show-setting": "config statusline",
+    "--status": "status",
+    "--doctor": "doctor",
+    "--integrity-check": "doctor --integrity-check",
+}  # earlier spellings that keep working
+_OPTIONS = {
+    "COMMAND --help": "describe a command",
+    "--version": "show the version",
+    "--integrity-check": "check only the databases; exit 1 if one is damaged",
 }
-"""The folder of each verb; the other verbs are in `home`."""
+
+OtherDoors = Mapping[str, Callable[[argparse.Namespace], int]]
 
 
-def module_of(verb: str) -> ModuleType:
-    """Import the module of a verb."""
-    group = next((folder for folder, verbs in GROUPS.items() if verb in verbs), "home")
-    name = f"{verb}_" if iskeyword(verb) else verb
-    return import_module(f"memem.doors.cli.{group}.{name}")
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors are one line, and whose help lists the subcommands."""
+
+    def __init__(self, name: str, meaning: str, subcommands: Mapping[str, str]) -> None:
+        super().__init__(prog=f"memem {name}", description=f"{meaning[0].upper()}{meaning[1:]}", allow_abbrev=False)
+        self.subcommands = subcommands
+
+    def format_help(self) -> str:
+        return super().format_help() + (_listing("commands", self.subcommands) if self.subcommands else "")
+
+    def error(self, message: str) -> Never:
+        output.aside(f"{self.prog}: {message}; `{self.prog} --help` describes the options.")
+        raise SystemExit(2)
 
 
-def parser_for(verb: str) -> argparse.ArgumentParser:
-    """The parser, with the arguments of this verb alone: the others are only named."""
-    parser = argparse.ArgumentParser(
-        prog="memem",
-        description="A memory for Claude Code that its user owns: markdown notes in an Obsidian vault.",
-        allow_abbrev=False,
-    )
-    parser.add_argument("--version", action="version", version=f"memem {__version__}")
-    parser.add_argument(INTEGRITY_CHECK, action="store_true", help="check the databases alone; exit 1 on damage")
-    # To be told the name spares argparse a look at the terminal, and us the modules that takes.
-    verbs = parser.add_subparsers(prog="memem", dest="verb", metavar="VERB", required=True)
-    for name, meaning in VERBS.items():
-        described = f"{meaning[0].upper()}{meaning[1:]}."
-        own = verbs.add_parser(name, help=meaning, description=described, allow_abbrev=False)
-        if name == verb:
-            module_of(name).arguments(own)
-    return parser
+def commands_of(verb: str) -> dict[str, Command]:
+    """Import the module of a verb, and return the commands that start with it."""
+    module = import_module(f"memem.doors.cli.{VERBS[verb][0]}")
+    return {name: command for name, command in module.COMMANDS.items() if name.split()[0] == verb}
 
 
-def main(arguments: list[str] | None = None, outside: Outside | None = None) -> int:
-    """Run one command; returns the exit code: 0 done, 1 failed with a message, 2 wrong usage, 130 interrupted.
+def main(arguments: list[str] | None = None, outside: OtherDoors | None = None) -> int:
+    """Run one command and return its exit code: 0 done, 1 failed with a message, 2 wrong usage, 130 interrupted.
 
-    The verbs in `outside` lead to other doors.
+    `outside` runs the verbs that belong to other doors.
     """
     arguments = sys.argv[1:] if arguments is None else arguments
-    # Bytes that are not text in the user's encoding arrive as surrogates, which can be neither stored nor shown.
+    # Bytes that are not valid in the user's encoding arrive as surrogates, which can be neither stored nor shown.
     arguments = [argument.encode("utf-8", "replace").decode() for argument in arguments]
-    if arguments[:1] == [INTEGRITY_CHECK]:
-        arguments = ["doctor", *arguments]
     try:
-        options = parser_for(arguments[0] if arguments else "").parse_args(arguments or ["--help"])
-        run = (outside or {}).get(options.verb) or module_of(options.verb).run
-        code = _run(run, options)
+        code = _dispatch(_current_spelling(arguments), outside or {})
         output.flush()
-    except SystemExit as leaving:  # argparse has spoken
+    except SystemExit as leaving:  # argparse has printed its message
         return int(leaving.code or 0)
     except KeyboardInterrupt:
         return 130
-    except BrokenPipeError:  # the reader has seen enough: `memem list | head`
+    except BrokenPipeError:  # the reader closed the pipe: `memem list | head`
         output.abandon()
         return 0
     except Exception as error:
-        # The outermost function of a door: whatever went wrong is one line that says what to do.
-        if not isinstance(error, MememError) and _debugging():
+        if not isinstance(error, MememError) and _is_debugging():
             raise
         from memem.safety.gate import clean_line
 
@@ -128,12 +144,89 @@ def main(arguments: list[str] | None = None, outside: Outside | None = None) -> 
     return code
 
 
-def _run(run: Callable[[argparse.Namespace], int], options: argparse.Namespace) -> int:
-    """Whoever comes upon a damaged index has set it aside: once more, and it is made anew."""
+def _current_spelling(arguments: list[str]) -> list[str]:
+    for length in (2, 1):
+        if replaced := ALIASES.get(" ".join(arguments[:length])):
+            return [*replaced.split(), *arguments[length:]]
+    return arguments
+
+
+def _dispatch(arguments: list[str], outside: OtherDoors) -> int:
+    verb, *rest = arguments or ["--help"]
+    if verb in ("-h", "--help", "--version"):
+        output.say(f"memem {__version__}" if verb == "--version" else _help())
+        return 0
+    if verb not in VERBS:
+        return _refuse(verb, [name for name in VERBS if name not in GROUPS[""]])
+    if not VERBS[verb][0]:
+        options = _parse_for_door(verb, rest)
+        return outside[verb](options)
+    return _run(verb, rest)
+
+
+def _run(verb: str, arguments: list[str]) -> int:
+    commands = commands_of(verb)
+    subcommands = {name: command.meaning for name, command in commands.items() if name != verb}
+    name, meaning, word = verb, VERBS[verb][1], arguments[0] if arguments else "-"
+    if f"{verb} {word}" in subcommands:
+        name, arguments = f"{verb} {word}", arguments[1:]
+        meaning, subcommands = subcommands[name], {}
+    command = commands.get(name)
+    if subcommands and not word.startswith("-") and not (command and command.takes_words):
+        return _refuse(f"{verb} {word}", list(subcommands))
+    parser = Parser(name, meaning, subcommands)
+    if command:
+        command.add_arguments(parser)
+    options = parser.parse_args(arguments)
+    if command is None:
+        parser.print_help(sys.stderr)
+        return 2
     try:
-        return run(options)
-    except IndexDamaged:
-        return run(options)
+        return command.execute(options)
+    except IndexDamaged:  # it was set aside, so the second run builds a new one
+        return command.execute(options)
+
+
+def _parse_for_door(verb: str, arguments: list[str]) -> argparse.Namespace:
+    parser = Parser(verb, VERBS[verb][1], {})
+    if verb == "hook":
+        parser.add_argument("event", metavar="EVENT", choices=HOOK_EVENTS, help=f"one of {', '.join(HOOK_EVENTS)}")
+        parser.add_argument("--later", action="store_true", help=argparse.SUPPRESS)
+        parser.add_argument("--letters", default="", help=argparse.SUPPRESS)
+    return parser.parse_args(arguments)
+
+
+def _refuse(name: str, known: list[str]) -> int:
+    from difflib import get_close_matches
+
+    by_last_word = {command.split()[-1]: command for command in known}
+    closest = get_close_matches(name.rsplit(maxsplit=1)[-1], by_last_word, n=1)
+    advice = f"did you mean {by_last_word[closest[0]]!r}?" if closest else "`memem --help` lists the commands."
+    output.aside(f"memem: unknown command {name!r}; {advice}")
+    return 2
+
+
+def _help() -> str:
+    parts = [
+        "usage: memem COMMAND [OPTIONS]\n\nA memory for Claude Code that you own: Markdown notes in an Obsidian vault\n"
+    ]
+    for heading, verbs in GROUPS.items():
+        if heading:
+            parts.append(_listing(heading, {verb: meaning for verb, (_, meaning) in verbs.items()}))
+    parts.append(_listing("Options", _OPTIONS))
+    return "".join(parts).rstrip()
+
+
+def _listing(heading: str, meanings: Mapping[str, str]) -> str:
+    import shutil
+
+    columns = max(40, shutil.get_terminal_size().columns - 2)
+    indent = max(14, *map(len, meanings)) + 4
+    text = f"\n{heading}:\n"
+    for name, meaning in meanings.items():
+        first = f"  {name}".ljust(indent)
+        text += textwrap.fill(meaning, columns, initial_indent=first, subsequent_indent=" " * indent) + "\n"
+    return text
 
 
 def _explained(error: Exception) -> str:
@@ -144,8 +237,8 @@ def _explained(error: Exception) -> str:
     return f"unexpected {type(error).__name__}: {error}. MEMEM_DEBUG=1 shows where."
 
 
-def _debugging() -> bool:
+def _is_debugging() -> bool:
     try:
         return open_workspace(actor="cli").settings.debug
-    except Exception:  # noqa: BLE001 - whatever is wrong, the first error is the one to show
+    except Exception:  # noqa: BLE001 - the first error is the one to show
         return False

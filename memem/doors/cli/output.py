@@ -1,4 +1,4 @@
-"""How results look: JSON when asked, tables and colours on a terminal, plain text in a pipe."""
+"""Print results: JSON on request, tables and colours on a terminal, plain text in a pipe."""
 
 import argparse
 import json as json_format
@@ -8,7 +8,7 @@ import sys
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 from memem.core import dates, surroundings
 from memem.core.memory import Entry, Hit, jsonable
@@ -17,9 +17,8 @@ from memem.workspace import reach
 if TYPE_CHECKING:
     from memem.notes.write import Written
 
-
-# What steers a terminal or turns the direction of writing: names of files, say, may hold it.
-_STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+# Control characters and direction marks, which may occur in file names, for example.
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 _OUTCOMES = {
     "exists": "already known",
     "created": "saved",
@@ -27,38 +26,51 @@ _OUTCOMES = {
     "superseded": "saved instead of another",
     "proposed": "proposed for review",
 }
-ENCODING_INTERRUPTED = "Interrupted: what is encoded is kept, and `memem encode` goes on from there."
+MIN_LAST_COLUMN = 24
 
-
-def json_option(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="print JSON")
+Result = TypeVar("Result")
 
 
 def say(text: str = "") -> None:
-    """One line, or several, on standard output, whatever characters it can show."""
+    """Print to standard output, replacing characters that it cannot show."""
     if sys.stdout is not None:
         encoding = sys.stdout.encoding or "utf-8"
-        print(_STEERING.sub("", text).encode(encoding, "replace").decode(encoding))
+        print(_wrapped(_CONTROL.sub("", text), sys.stdout).encode(encoding, "replace").decode(encoding))
 
 
 def aside(text: str) -> None:
-    """One line for the person that is not part of the result, in memem's own words."""
+    """Print one of memem's own messages, which is not part of the result, to standard error."""
     quote_aside(advice(text))
 
 
 def quote_aside(text: str) -> None:
-    """The same for a line with remembered text in it, which stays as it is."""
+    """Print a message that quotes remembered text, unchanged, to standard error."""
     if sys.stderr is not None:
-        print(" ".join(_STEERING.sub("", text).split()), file=sys.stderr)
+        print(_wrapped(" ".join(_CONTROL.sub("", text).split()), sys.stderr), file=sys.stderr)
+
+
+def _wrapped(text: str, stream: TextIO) -> str:
+    """Break long lines between words where a terminal would break them anywhere."""
+    if not stream.isatty():
+        return text
+    import shutil
+
+    width = max(shutil.get_terminal_size().columns, 40)
+    wrapper = textwrap.TextWrapper(width, break_long_words=False, break_on_hyphens=False)
+    lines = []
+    for line in text.split("\n"):
+        wrapper.subsequent_indent = line[: len(line) - len(line.lstrip(" >|"))]
+        lines += wrapper.wrap(line) if len(line) > width else [line]
+    return "\n".join(lines)
 
 
 def advice(text: str) -> str:
-    """A sentence of memem's own, with the commands in it named as they work where it is read."""
+    """Spell the commands in one of memem's own messages the way its reader can run them."""
     return surroundings.reachable(text, reach()) if "`" in text else text
 
 
 def title(text: str) -> str:
-    """A note's title. Inside Claude Code, where a model reads it, one that reads like an instruction is left out."""
+    """Return a note's title; inside Claude Code, leave out one that reads like an instruction to the model."""
     if not reach().in_claude_code:
         return text
     from memem.inject.answers import title as readable
@@ -66,27 +78,54 @@ def title(text: str) -> str:
     return readable(text)
 
 
+def count(number: int, noun: str) -> str:
+    """Return a number with its noun: 1 note, 2 notes, 2 memories."""
+    if number != 1:
+        noun = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+    return f"{number:,} {noun}"
+
+
+def minute(time: str) -> str:
+    """Shorten an ISO time to `2026-03-01 09:00`."""
+    return time[:16].replace("T", " ")
+
+
+def several(text: str) -> tuple[str, ...]:
+    """Split a comma-separated option."""
+    return tuple(part for part in (piece.strip() for piece in text.split(",")) if part)
+
+
 def flush() -> None:
-    """Bring out what is still held back, so that a closed pipe is noticed here."""
+    """Write buffered output now, so that a closed pipe is noticed here."""
     if sys.stdout is not None:
         sys.stdout.flush()
 
 
 def abandon() -> None:
-    """Give up what could not be brought out: Python would complain about it once more at its end."""
+    """Drop output that cannot be written; Python would report it again at exit."""
     try:
         flush()
     except OSError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
+def emit(result: Result, options: argparse.Namespace, show: Callable[[Result], object]) -> int:
+    """Print a verb's result as JSON or in words, and return exit code 0."""
+    if options.json:
+        as_json(result)
+    else:
+        show(result)
+    return 0
+
+
 def as_json(value: Any) -> None:
     text = json_format.dumps(jsonable(value), ensure_ascii=not _shows_unicode(), indent=2)
-    say(_STEERING.sub(lambda match: f"\\u{ord(match.group()):04x}", text))
+    if sys.stdout is not None:
+        print(_CONTROL.sub(lambda match: f"\\u{ord(match.group()):04x}", text))
 
 
 def on_terminal() -> bool:
-    """Whether there is somebody to draw for, on something that can show it."""
+    """Whether standard output is a terminal that can show tables."""
     return sys.stdout is not None and sys.stdout.isatty() and _shows_unicode()
 
 
@@ -94,8 +133,11 @@ def _shows_unicode() -> bool:
     return sys.stdout is not None and (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
 
 
-def table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Rows in columns: drawn on a terminal, separated by tabs in a pipe."""
+def table(headings: Sequence[str], rows: Sequence[Sequence[str]], *, optional: Sequence[str] = ()) -> None:
+    """Print rows, drawn as a table on a terminal and separated by tabs in a pipe.
+
+    A narrow terminal drops `optional` columns, first named first. Only the last column wraps as long as it has room.
+    """
     if not on_terminal():
         for row in rows:
             say("\t".join(" ".join(cell.split()) for cell in row))
@@ -105,15 +147,25 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    drawn = Table(*headings, box=box.SIMPLE_HEAD, pad_edge=False)
+    console = Console()
+    widths = [max(map(len, column)) for column in zip(headings, *rows, strict=True)]
+    shown = list(range(len(headings)))
+    for name in optional:
+        fixed = sum(widths[column] + 2 for column in shown[:-1])
+        if fixed + min(widths[shown[-1]], MIN_LAST_COLUMN) <= console.width:
+            break
+        shown.remove(headings.index(name))
+    drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for column in shown:
+        drawn.add_column(headings[column], no_wrap=headings[column] in ("id", "batch"), overflow="fold")
     for row in rows:
-        drawn.add_row(*(Text(_STEERING.sub("", cell)) for cell in row))
-    Console().print(drawn)
+        drawn.add_row(*(Text(_CONTROL.sub("", row[column])) for column in shown))
+    console.print(drawn)
 
 
 @contextmanager
-def progress(what: str, *, quiet: bool = False) -> Iterator[Callable[[float, int], object]]:
-    """A function to call with how much is done and how much there is: a bar with an estimate, on a terminal."""
+def progress(description: str, *, quiet: bool = False) -> Iterator[Callable[[float, int], object]]:
+    """Yield a function to call with the work done and the total; it draws a progress bar on a terminal."""
     if quiet or sys.stderr is None or not sys.stderr.isatty():
         yield lambda *_: None
         return
@@ -122,52 +174,47 @@ def progress(what: str, *, quiet: bool = False) -> Iterator[Callable[[float, int
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(what, total=None)
+        task = bar.add_task(description, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
 def heading(text: str) -> None:
-    """A line that parts what was from what comes."""
     say()
     if on_terminal():
-        print(f"\x1b[1m{_STEERING.sub('', text)}\x1b[0m")
+        print(f"\x1b[1m{_CONTROL.sub('', text)}\x1b[0m")
     else:
         say(text)
 
 
-def listed(found: Sequence[Entry], *, json: bool, nothing: str) -> None:
-    """Memories as JSON or as a list, or in words that there are none."""
-    if json:
-        as_json(found)
-    elif found:
-        entries(found)
-    else:
-        aside(nothing)
-
-
 def degraded(why: str) -> None:
-    """Say when keywords answered alone though they should not have."""
+    """Report that only keywords were searched, if they were, and why."""
     if why:
         aside(f"(keywords only: {why})")
 
 
-def entries(found: Sequence[Entry], *, held: bool = False) -> None:
-    """Memories as a list, with the score where there is one; with `held`, also from when until when each was true."""
+def entries(found: Sequence[Entry], *, with_period: bool = False) -> None:
+    """Print memories as a list, with scores if they have any; `with_period` shows when each was valid."""
     scored = any(isinstance(entry, Hit) for entry in found)
-    headings = ["id", *(["score", "by"] if scored else []), "project", "kind", "held" if held else "updated", "title"]
+    headings = ["id", *(["score", "by"] if scored else []), "project", "kind", "valid" if with_period else "updated"]
     rows = []
     for entry in found:
         memory = entry.memory
         score = [f"{entry.score:.2f}", entry.source] if isinstance(entry, Hit) else []
         remark = dates.remark(memory)
-        title = f"{memory.title} ({remark})" if remark and not held else memory.title
-        when = dates.period(memory) if held else memory.updated[:10]
+        title = f"{memory.title} ({remark})" if remark and not with_period else memory.title
+        when = dates.period(memory) if with_period else memory.updated[:10]
         rows.append([memory.id8, *score, memory.project, memory.kind, when, title])
-    table(headings, rows)
+    dropped_first = [name for name in ("by", "kind", "updated", "score", "project") if name in headings]
+    table([*headings, "title"], rows, optional=dropped_first)
+
+
+def quoted(text: str, margin: str) -> None:
+    """Print every line of a text behind a margin."""
+    say(textwrap.indent(text, margin, lambda _: True))
 
 
 def whole(entry: Entry) -> None:
-    """One memory with everything a person may want to know of it."""
+    """Print one memory with its properties, statement and evidence."""
     memory = entry.memory
     say(memory.title)
     facts = [memory.id, memory.project, memory.kind, f"layer {memory.layer}", f"importance {memory.importance}"]
@@ -178,27 +225,18 @@ def whole(entry: Entry) -> None:
     say(memory.body)
     if memory.evidence:
         say()
-        say(textwrap.indent(memory.evidence, "> ", lambda _: True))
+        quoted(memory.evidence, "> ")
 
 
-def written(result: "Written", *, json: bool = False) -> None:
-    """What became of a write, in a line, and what the gate took out."""
-    if json:
-        as_json(result)
-        return
-    outcome = _OUTCOMES.get(result.outcome, result.outcome)
-    say(f"{outcome} {result.memory.id8}  {result.memory.project}  {result.memory.title}")
-    if result.outcome == "created" and result.memory.contradicts:
-        against = ", ".join(result.memory.contradicts)
-        aside(f"It contradicts {against}: `memem conflicts` shows both, `memem resolve` ends it.")
+def written(result: "Written") -> None:
+    """Print the outcome of a write, and what was removed from its text."""
+    memory = result.memory
+    say(f"{_OUTCOMES.get(result.outcome, result.outcome)} {memory.id8}  {memory.project}  {memory.title}")
+    if result.outcome == "created" and memory.contradicts:
+        aside(f"It contradicts {', '.join(memory.contradicts)}; `memem conflicts` shows both and how to resolve it.")
     if result.doubt:
-        aside(f"It {result.doubt}. Nobody is shown it until you say so: `memem review accept {result.memory.id8}`.")
+        aside(f"It {result.doubt} and stays hidden until you accept it: `memem review accept {memory.id8}`.")
     if result.redacted:
-        aside(f"Taken out before saving: {', '.join(result.redacted)}.")
+        aside(f"Removed before saving: {', '.join(result.redacted)}.")
     if result.neutralised:
-        aside(f"{result.neutralised} invisible or control characters were removed.")
-
-
-def several(text: str) -> tuple[str, ...]:
-    """A comma-separated option as a tuple."""
-    return tuple(part for part in (piece.strip() for piece in text.split(",")) if part)
+        aside(f"Removed {count(result.neutralised, 'invisible or control character')}.")

@@ -66,7 +66,7 @@ class MiniLM:
         except OSError as error:
             raise ModelError(f"The model's {error.filename} cannot be read: {files.reason(error)}.") from None
         except (ValueError, LookupError, TypeError, AttributeError):
-            raise ModelError(f"What is in {folder} is not all-MiniLM-L6-v2. Run `memem model fetch`.") from None
+            raise ModelError(f"What is in {folder} is not all-MiniLM-L6-v2. Run `memem index model fetch`.") from None
 
     def query(self, text: str) -> Vectors:
         ids = self._tokens.ids(text, QUERY_TOKENS)

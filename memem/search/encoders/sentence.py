@@ -52,7 +52,7 @@ class SentenceEncoder:
         except Exception as problem:  # noqa: BLE001 - a library of many others, each with errors of its own
             raise ModelError(
                 f"sentence-transformers cannot load {model!r} ({_line(problem)}). "
-                "`memem model fetch` gets it from the hub; MEMEM_EMBED_MODEL names another, or a folder."
+                "`memem index model fetch` gets it from the hub; MEMEM_EMBED_MODEL names another, or a folder."
             ) from None
         self._torch = torch
         self._alone = threading.Lock()  # how long a text may be is a property of the model, not of a call

@@ -97,7 +97,7 @@ def find(places: Places) -> WeightsFolder:
     finally:
         checksums.keep()
     wrong = f" ({'; '.join(problems)})" if problems else ""
-    raise WeightsMissing(f"The weights of {MODEL} were not found{wrong}. Run `memem model fetch`.")
+    raise WeightsMissing(f"The weights of {MODEL} were not found{wrong}. Run `memem index model fetch`.")
 
 
 def problem_with(path: Path, file: ModelFile, checksum: Callable[[Path], str] | None = None) -> str:

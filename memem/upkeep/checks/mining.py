@@ -57,7 +57,7 @@ def check_mining(ws: Workspace, state: MiningState) -> list[Diagnosis]:
     if state.since:
         found = [fine("mining", f"on since {state.since[:16].replace('T', ' ')}, with {state.extractor}")]
     else:
-        found = [fine("mining", "off; `memem mining on` switches it on")]
+        found = [fine("mining", "off; `memem mine on` switches it on")]
     if ws.home.state_file.exists():
         found += _end_orphans(ws)
     if state.stopped:

@@ -27,7 +27,7 @@ from memem.vault.opening import replaced_since, require_vault
 if TYPE_CHECKING:
     from memem.workspace import Workspace
 
-REPAIR_DATABASE = "Make it readable and writable for you, or run `memem reindex`."
+REPAIR_DATABASE = "Make it readable and writable for you, or run `memem index rebuild`."
 MOUNT = "Mount it, or set MEMEM_OBSIDIAN_VAULT to the folder of your vault."
 MAX_SHOWN = 3
 
@@ -47,7 +47,7 @@ def check(ws: Workspace) -> list[Diagnosis]:
     found += [degraded("staleness", f"{why}; no memory was marked stale for it", fix) for why in staleness.withheld(ws)]
     found += _check_meaning(ws)
     if error := _last_line(ws.home.encode_log):
-        found.append(degraded("background", error, "Run `memem encode` to try again and see the error."))
+        found.append(degraded("background", error, "Run `memem index encode` to try again and see the error."))
     return found
 
 
@@ -72,7 +72,7 @@ def _check_index(ws: Workspace) -> list[Diagnosis]:
     found = [fine("index", f"{ws.index.count():,} memories in {scanned.files:,} files{updated}")]
     if serious:
         detail = "1 needs attention" if serious == 1 else f"{serious} need attention"
-        found.append(degraded("notes", detail, "Run `memem check` to list them."))
+        found.append(degraded("notes", detail, "Run `memem index check` to list them."))
     return found
 
 
@@ -82,7 +82,7 @@ def _check_meaning(ws: Workspace) -> list[Diagnosis]:
         detail = "none, as MEMEM_ENCODER says: memories are found by keywords only"
         return [degraded("encoder", detail, "Run `memem config encoder minilm` to find them by meaning too.")]
     if state.problem:
-        error = of_error("encoder", MememError(state.problem), "Run `memem model fetch` to download the weights.")
+        error = of_error("encoder", MememError(state.problem), "Run `memem index model fetch` to download the weights.")
         log = _last_line(ws.home.fetch_log)
         last_try = f" The last download failed: {log}" if log else ""
         return [degraded("encoder", f"{error.detail} Memories are found by keywords only.{last_try}", error.fix)]
@@ -99,7 +99,7 @@ def _check_meaning(ws: Workspace) -> list[Diagnosis]:
         found.append(degraded("weights", state.notice, fix))
     detail = f"{state.encoded:,} of {state.passages:,} passages"
     if state.encoded < state.passages:
-        return [*found, degraded("vectors", detail, "Run `memem encode` to compute the rest.")]
+        return [*found, degraded("vectors", detail, "Run `memem index encode` to compute the rest.")]
     try:
         if state.encoder == "minilm":
             ws.vectors().check()

@@ -183,7 +183,7 @@ def test_work_that_belongs_to_no_note_does_not_go_on_forever(filled: Workspace) 
 
 def test_without_a_model_it_says_what_to_do(filled: Workspace) -> None:
     filled._encoder = None
-    with pytest.raises(ModelError, match="memem model fetch"):
+    with pytest.raises(ModelError, match="memem index model fetch"):
         encode_all(filled)
 
 

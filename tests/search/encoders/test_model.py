@@ -60,7 +60,7 @@ def test_a_folder_that_should_hold_the_weights_and_does_not_is_noticed(
 def test_missing_weights_are_the_problem(meant: Workspace) -> None:
     save.save(meant, "A fact.")
     state = model.model_state(meant)
-    assert "memem model fetch" in state.problem
+    assert "memem index model fetch" in state.problem
     assert (state.model, state.folder, state.encoded) == (weights.MODEL, "", 0)
 
 

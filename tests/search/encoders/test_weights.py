@@ -61,7 +61,7 @@ def complaint(places: Places) -> str:
         find(places)
     message = str(raised.value)
     assert "\n" not in message
-    assert message.endswith("Run `memem model fetch`.")
+    assert message.endswith("Run `memem index model fetch`.")
     return message
 
 
@@ -95,7 +95,7 @@ def test_another_revision_in_the_hub_cache_is_not_used(places: Places) -> None:
 
 def test_weights_that_are_nowhere_are_missed_in_one_line(places: Places) -> None:
     assert complaint(Places(None, places.hub_cache, places.models)) == (
-        "The weights of sentence-transformers/all-MiniLM-L6-v2 were not found. Run `memem model fetch`."
+        "The weights of sentence-transformers/all-MiniLM-L6-v2 were not found. Run `memem index model fetch`."
     )
 
 

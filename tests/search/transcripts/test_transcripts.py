@@ -137,7 +137,7 @@ def test_an_empty_query_is_refused(ws: Workspace) -> None:
 
 
 def test_while_mining_is_off_a_search_says_how_to_switch_it_on(miner: Workspace) -> None:
-    with pytest.raises(InputError, match=r"mining is off\. `memem mining on` switches it on"):
+    with pytest.raises(InputError, match=r"mining is off\. `memem mine on` switches it on"):
         transcripts_sessions.search(miner, "pool")
     assert not miner.home.turns_file.exists()
 

@@ -83,7 +83,7 @@ def test_words_that_do_not_belong_to_the_notes_are_damage(full: Workspace) -> No
     with closing(sqlite3.connect(full.index_file)) as connection, connection:
         connection.execute("DELETE FROM memories")
     assert check(full)["index"].state == BROKEN
-    assert "memem reindex" in check(full)["index"].fix
+    assert "memem index rebuild" in check(full)["index"].fix
 
 
 def test_rows_of_zeros_are_damage_though_their_database_is_whole(full: Workspace) -> None:

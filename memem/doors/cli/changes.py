@@ -1,0 +1,78 @@
+"""Commands that show and undo changes: log and undo."""
+
+import argparse
+from collections.abc import Sequence
+
+from memem.core.errors import MememError
+from memem.doors.cli import output
+from memem.doors.cli.command import Command, argument, flag, limit
+from memem.notes import history
+from memem.notes import undo as notes_undo
+from memem.notes.history import Batch
+from memem.notes.undo import Undone
+from memem.state.events import Event
+from memem.workspace import Workspace
+
+MAX_SHOWN_NOTES = 3
+
+
+def log(ws: Workspace, options: argparse.Namespace) -> int:
+    if options.batch is not None:
+        return output.emit(history.events(ws, options.batch), options, _show_events)
+    return output.emit(history.log(ws, options.limit), options, _show_batches)
+
+
+def _show_events(events: Sequence[Event]) -> None:
+    rows = [(event.time, event.action, event.id[:8], event.path, event.why) for event in events]
+    output.table(("time", "action", "id", "path", "why"), rows, optional=("time", "why"))
+
+
+def _show_batches(batches: Sequence[Batch]) -> None:
+    if not batches:
+        output.aside("There are no changes yet.")
+        return
+    headings = ("time", "batch", "action", "by", "changes", "notes")
+    output.table(headings, [_row(batch) for batch in batches], optional=("by", "time", "changes"))
+
+
+def _row(batch: Batch) -> tuple[str, ...]:
+    counts = f"+{batch.created} ~{batch.changed} -{batch.forgotten}"
+    more = batch.created + batch.changed + batch.forgotten - MAX_SHOWN_NOTES
+    notes = "; ".join(map(output.title, batch.notes[:MAX_SHOWN_NOTES])) + (f"; and {more} more" if more > 0 else "")
+    remark = f" ({batch.because})" if batch.because else ""
+    return output.minute(batch.time), batch.id, batch.what, batch.actor, counts, notes + remark
+
+
+def undo(ws: Workspace, options: argparse.Namespace) -> int:
+    result = notes_undo.undo(ws, options.batch, dry_run=options.dry_run)
+    output.emit(result, options, _show_undone)
+    return 0 if _is_done(result) else 1
+
+
+def _is_done(result: Undone) -> bool:
+    return bool(result.undo or result.restored or result.removed or result.tombstones)
+
+
+def _show_undone(result: Undone) -> None:
+    for path in result.restored:
+        output.say(f"restored {path}")
+    for path in result.removed:
+        output.say(f"removed  {path}")
+    for note in result.left:
+        output.say(f"left     {note.path}: {note.reason}")
+    if not _is_done(result):
+        raise MememError(f"Nothing in batch {result.batch} ({result.what}) could be undone.")
+    counts = f"{len(result.restored)} restored, {len(result.removed)} removed, {len(result.left)} left unchanged"
+    if result.tombstones:
+        counts += f", {output.count(result.tombstones, 'tombstone')} reverted"
+    output.say(f"Batch {result.batch} ({result.what}) {'would be' if result.dry_run else 'is'} undone: {counts}.")
+    if not result.dry_run and (result.restored or result.removed or result.tombstones):
+        output.aside(f"`memem undo {result.undo}` reverts this.")
+
+
+_BATCH = argument("batch", metavar="BATCH", nargs="?", help="show the events of this batch")
+_UNDONE = argument("batch", metavar="BATCH", nargs="?", help="id from `memem log`; default: the last change")
+COMMANDS = {
+    "log": Command(log, (_BATCH, limit(history.LIMIT))),
+    "undo": Command(undo, (_UNDONE, flag("--dry-run", "show what would be undone"))),
+}

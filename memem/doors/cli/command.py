@@ -1,0 +1,125 @@
+"""A command as its module declares it: its help, its arguments and the function that runs it in a workspace."""
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from memem.core.errors import InputError
+from memem.doors.cli import output
+from memem.pages.catch_up import catching_up
+from memem.search import find, prescan
+from memem.search import refresh as search_refresh
+from memem.workspace import Workspace, open_workspace
+
+
+class Argument(NamedTuple):
+    """The parameters of argparse's `add_argument`."""
+
+    names: tuple[str, ...]
+    settings: dict[str, Any]
+
+
+class OneOf(NamedTuple):
+    """Arguments that exclude each other."""
+
+    choices: tuple[Argument, ...]
+    required: bool = False
+
+
+class Command(NamedTuple):
+    """One command, whose `run` gets the workspace and the options, or without `opens` the options alone.
+
+    With `scan` the vault is read first, so that the command sees every earlier edit. One-word commands have their
+    `meaning` in the package's table, which is read without importing their modules.
+    """
+
+    run: Callable[..., int]
+    arguments: tuple[Argument | OneOf, ...] = ()
+    scan: bool = False
+    meaning: str = ""
+    opens: bool = True
+
+    @property
+    def takes_words(self) -> bool:
+        return any(isinstance(item, Argument) and not item.names[0].startswith("-") for item in self.arguments)
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        for item in (*self.arguments, JSON):
+            if isinstance(item, Argument):
+                parser.add_argument(*item.names, **item.settings)
+                continue
+            group = parser.add_mutually_exclusive_group(required=item.required)
+            for choice in item.choices:
+                group.add_argument(*choice.names, **choice.settings)
+
+    def execute(self, options: argparse.Namespace) -> int:
+        if not self.opens:
+            return self.run(options)
+        with workspace() as ws:
+            if self.scan:
+                _scan(ws, getattr(options, "query", ""))
+            return self.run(ws, options)
+
+
+def argument(*names: str, **settings: Any) -> Argument:
+    return Argument(names, settings)
+
+
+def flag(name: str, meaning: str) -> Argument:
+    return Argument((name,), {"action": "store_true", "help": meaning})
+
+
+def limit(default: int) -> Argument:
+    return argument("-n", "--limit", metavar="N", type=int, default=default, help=f"show at most N ({default})")
+
+
+ID = argument("id", metavar="ID", help="id of a memory, or its first characters")
+PROJECT = argument("-p", "--project", metavar="NAME", help="only this project")
+WHY = argument("--why", metavar="REASON", default="", help="a reason for the log")
+JSON = flag("--json", "print JSON")
+
+
+@contextmanager
+def workspace() -> Iterator[Workspace]:
+    """Open the home from the settings; update its pages at the end."""
+    ws = open_workspace(actor="cli")
+    try:
+        with catching_up(ws):
+            yield ws
+    finally:
+        ws.close()
+
+
+def _scan(ws: Workspace, query: str) -> None:
+    """Read what changed in the vault; meanwhile compute the vector of the query."""
+    if query.strip() and ws.settings.encoder != "none":
+        refresh = prescan.refresher(ws)
+        find.start_query_vector(ws, query)
+        refresh()
+    else:
+        search_refresh.refresh(ws)
+
+
+def current_folder() -> Path:
+    try:
+        return Path.cwd()
+    except OSError:
+        raise InputError("The current folder is gone. Change to another one and try again.") from None
+
+
+def current_project(ws: Workspace) -> str:
+    return ws.project_of(current_folder()).name
+
+
+def is_confirmed(question: str, *, about: str = "") -> bool:
+    """Ask a yes-no question, `about` a memory; raise InputError if there is no terminal to ask on."""
+    if sys.stdin is None or not sys.stdin.isatty():
+        raise InputError("Not running interactively; pass --yes.")
+    output.flush()
+    if about:
+        output.quote_aside(about)
+    output.aside(f"{question} [y/N]")
+    return sys.stdin.readline().strip().lower() in ("y", "yes")

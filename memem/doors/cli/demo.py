@@ -1,0 +1,104 @@
+"""The demo command."""
+
+import argparse
+import shlex
+import tempfile
+from dataclasses import replace
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import memem
+from memem.core.errors import InputError
+from memem.core.files import from_toml
+from memem.core.memory import ID8
+from memem.doors.cli import output
+from memem.doors.cli.command import Command, argument
+from memem.inject import slice
+from memem.mine import schedule
+from memem.notes import save
+from memem.pages.catch_up import catching_up
+from memem.search import find, refresh
+from memem.upkeep import status as upkeep_status
+from memem.workspace import Workspace, open_workspace
+
+QUESTION = "how do we sign tokens?"
+PARAPHRASE = "which cryptographic algorithm protects a login?"
+RELEVANT = "continue the auth rollout: are access tokens signed with RS256 everywhere?"
+LATER = "the tests get connection refused on port 5433 again"
+IRRELEVANT = "ok thanks, that looks great"
+
+
+def demo(options: argparse.Namespace) -> int:
+    folder: Path | None = options.folder
+    if folder is not None and folder.exists():
+        raise InputError(f"{folder} exists already; choose a new folder for the demo.")
+    place = folder.absolute() if folder else Path(tempfile.mkdtemp(prefix="memem-demo-"))
+    ws = open_workspace(actor="demo", home=place / "home", vault=place / "vault")
+    try:
+        with catching_up(ws):
+            _show(ws)
+    finally:
+        ws.close()
+    return 0
+
+
+def _show(ws: Workspace) -> None:
+    output.heading("1. Save a dozen memories of two projects as Markdown notes")
+    for memory in example_memories():
+        output.written(save.save(ws, **memory))
+    refresh.refresh(ws)
+
+    output.heading(f'2. memem search "{QUESTION}"')
+    output.entries(find.search(ws, QUESTION, current="shop-api", limit=3))
+
+    output.heading(f'3. Search by meaning, not by words: memem search "{PARAPHRASE}"')
+    hits = find.search(ws, PARAPHRASE, current="shop-api", limit=3)
+    output.degraded(hits.degraded)
+    if hits:
+        output.entries(hits)
+    else:
+        output.aside("No matches.")
+
+    output.heading(f'4. What Claude sees for "{RELEVANT}"')
+    _show_slice(ws, RELEVANT)
+    output.heading(f'5. What Claude sees for "{IRRELEVANT}"')
+    _show_slice(ws, IRRELEVANT)
+
+    output.heading("6. Learn from a Claude Code session, here with rules instead of a model")
+    ws.settings = replace(ws.settings, extractor="rules")
+    for applied in schedule.mine_file(ws, example_session()).applied:
+        output.say(f"{applied.outcome} {applied.id[:ID8]}  {applied.title}")
+    output.heading(f'7. What Claude sees in a later session for "{LATER}"')
+    _show_slice(ws, LATER)
+
+    output.heading("8. The notes are yours")
+    status = upkeep_status.status(ws)
+    output.say(f"{output.count(status.memories, 'note')}; recall by {status.recall}.")
+    output.say(f"Open this folder as a vault in Obsidian, edit a note and search again: {ws.settings.vault}")
+    home, vault = shlex.quote(str(ws.home.root)), shlex.quote(str(ws.settings.vault))
+    output.say(f"  ./bootstrap.sh shell env MEMEM_DIR={home} MEMEM_OBSIDIAN_VAULT={vault} memem search 'ledger job'")
+
+
+def _show_slice(ws: Workspace, prompt: str) -> None:
+    result = slice.build_slice(ws, prompt, cwd=ws.settings.vault, project="shop-api")
+    output.say(result.text.rstrip("\n") or f"(nothing: {result.reason})")
+
+
+def example_session() -> Path:
+    """Return the example transcript: next to the package in a clone, inside it when installed."""
+    package = Path(memem.__file__).parent
+    folder = next(path for path in (package / "examples", package.parent / "examples") if path.is_dir())
+    return folder / "session.jsonl"
+
+
+def example_memories() -> list[dict[str, Any]]:
+    """Return the arguments of `save` for each example memory."""
+    raw = files("memem.doors.cli").joinpath("demo_memories.toml").read_text(encoding="utf-8")
+    lists = ("tags", "keys", "paths")
+    memories = from_toml(raw)["memory"]
+    return [{name: tuple(value) if name in lists else value for name, value in item.items()} for item in memories]
+
+
+_FOLDER = argument("--folder", type=Path, help="a new folder for the demo; default: a temporary one")
+COMMANDS = {"demo": Command(demo, (_FOLDER,), opens=False)}

@@ -1,0 +1,81 @@
+"""Commands that explain what Claude sees: slice and why."""
+
+import argparse
+from pathlib import Path
+
+from memem.doors.cli import output
+from memem.doors.cli.command import Command, argument, current_folder, flag
+from memem.inject import provenance, receipts
+from memem.inject import slice as inject_slice
+from memem.inject.provenance import Provenance
+from memem.inject.receipts import InjectionDecision
+from memem.search import refresh
+from memem.workspace import Workspace
+
+MAX_TURN_CHARACTERS = 600
+
+
+def slice_prompt(ws: Workspace, options: argparse.Namespace) -> int:
+    result = inject_slice.build_slice(
+        ws,
+        options.query,
+        cwd=options.cwd or current_folder(),
+        project=options.scope,
+        task_mode=options.task_mode,
+        session_id=options.session_id,
+        always=options.always,
+    )
+    output.degraded(result.degraded)
+    if options.json:
+        output.as_json(result)
+    elif result.text:
+        output.say(result.text.rstrip("\n"))
+    else:
+        output.aside(f"(nothing shown: {result.reason})")
+    return 0
+
+
+def why(ws: Workspace, options: argparse.Namespace) -> int:
+    if options.id is None:
+        return output.emit(receipts.last_decision(ws, ws.session), options, _show_decision)
+    refresh.refresh(ws)
+    return output.emit(provenance.why(ws, options.id), options, _show_why)
+
+
+def _show_decision(decision: InjectionDecision) -> None:
+    for line in decision.words:
+        output.say(line)
+
+
+def _show_why(why: Provenance) -> None:
+    output.whole(why.entry)
+    output.say()
+    output.say(why.note or f"From {why.transcript}:")
+    for place, turn in enumerate(() if why.note else why.turns):
+        output.say(f"{'>>' if place == why.place else '  '} {turn.role}, {output.minute(turn.time)}")
+        more = " […]" if len(turn.text) > MAX_TURN_CHARACTERS else ""
+        output.quoted(turn.text[:MAX_TURN_CHARACTERS] + more, "     ")
+    if not why.injections:
+        return
+    output.heading("Shown")
+    rows = []
+    for shown in why.injections:
+        likelihood = "" if shown.confidence is None else f"{round(shown.confidence * 100)} %"
+        rows.append([output.minute(shown.time), shown.event, shown.project, shown.session, likelihood, shown.used])
+    headings = ["when", "event", "project", "session", "likelihood", "used"]
+    output.table(headings, rows, optional=("session", "project", "event"))
+    if why.usefulness.shown:
+        judged, used = output.count(why.usefulness.shown, "time"), output.count(why.usefulness.used, "time")
+        output.say(f"Judged {judged}, used {used}; its rank is multiplied by {why.usefulness.multiplier:.2f}.")
+
+
+_SLICE = (
+    argument("query", metavar="PROMPT", help="the prompt Claude is about to read"),
+    argument("--scope", metavar="NAME", help="project; default: the project of the folder"),
+    argument("--session-id", metavar="ID", default="", help="Claude Code session that labels the result"),
+    argument("--cwd", metavar="FOLDER", type=Path, help="working folder; default: the current one"),
+    argument("--task-mode", metavar="MODE", default="", help="debug, build, review ...; default: from the prompt"),
+    flag("--always", "show the working state even if no memory fits"),
+)
+_ID = argument("id", metavar="ID", nargs="?", help="id of a memory, or its first characters; default: last decision")
+COMMANDS = {"slice": Command(slice_prompt, _SLICE, scan=True), "why": Command(why, (_ID,))}

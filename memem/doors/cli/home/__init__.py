@@ -1,1 +1,0 @@
-"""Verbs about the memory home itself."""

@@ -1,0 +1,121 @@
+"""The index command."""
+
+import argparse
+from collections.abc import Sequence
+
+from memem.core import processes
+from memem.core.errors import Busy, ModelError
+from memem.doors.cli import output
+from memem.doors.cli.command import Command, argument, flag
+from memem.search import rebuild as search_rebuild
+from memem.search.encoders import encode as encoders_encode
+from memem.search.encoders import model as encoders_model
+from memem.search.encoders.encode import EncodeReport
+from memem.search.encoders.model import ModelState
+from memem.search.graph import build
+from memem.upkeep import status
+from memem.upkeep.status import Finding
+from memem.workspace import Workspace
+
+_INTERRUPTED = "Interrupted: finished vectors are kept, and `memem index encode` continues."
+
+
+def rebuild(ws: Workspace, options: argparse.Namespace) -> int:
+    with output.progress("Reading the notes", quiet=options.json):
+        result = search_rebuild.rebuild(ws)
+    read = f"Read {result.changed} of {output.count(result.files, 'file')} in {ws.settings.vault}."
+    output.emit(result, options, lambda _: output.say(read))
+    _encode_changed(ws, quiet=options.json)
+    build.refresh_in_background(ws)
+    return 0
+
+
+def _encode_changed(ws: Workspace, *, quiet: bool) -> None:
+    """Compute missing vectors; those of unchanged text were kept."""
+    if ws.settings.encoder == "none":
+        return
+    try:
+        with output.progress("Encoding (Ctrl-C to continue later)", quiet=quiet) as progress:
+            result = encoders_encode.encode_all(ws, progress, wait=0)
+    except ModelError as problem:
+        output.degraded(str(problem))
+    except Busy as problem:
+        output.aside(str(problem))
+    except KeyboardInterrupt:
+        output.aside(_INTERRUPTED)
+        raise
+    else:
+        if not quiet:
+            described = encoders_model.model_state(ws).described
+            output.say(f"Encoded {result.encoded:,} of {output.count(result.passages, 'passage')} with {described}.")
+
+
+def encode(ws: Workspace, options: argparse.Namespace) -> int:
+    if options.background:
+        processes.give_way()
+    try:
+        with output.progress("Encoding", quiet=options.background or options.json) as progress:
+            result = encoders_encode.encode_all(ws, progress, wait=0)
+    except Busy:
+        if options.background:
+            return 0
+        raise
+    except KeyboardInterrupt:
+        output.aside(_INTERRUPTED)
+        raise
+    if options.json or not options.background:
+        output.emit(result, options, _show_encoded)
+    return 0
+
+
+def _show_encoded(result: EncodeReport) -> None:
+    output.say(f"Encoded {result.encoded:,} of {output.count(result.passages, 'passage')}; the others were up to date.")
+
+
+def check(ws: Workspace, options: argparse.Namespace) -> int:
+    findings = status.check(ws)
+    output.emit(findings, options, _show_findings)
+    return 1 if any(finding.serious for finding in findings) else 0
+
+
+def _show_findings(findings: Sequence[Finding]) -> None:
+    if findings:
+        rows = [[finding.path, finding.problem, output.advice(finding.advice)] for finding in findings]
+        output.table(["note", "problem", "fix"], rows)
+    else:
+        output.say("All notes are fine.")
+
+
+def model(ws: Workspace, options: argparse.Namespace) -> int:
+    if options.what == "path":
+        output.say(encoders_model.weights_folder(ws))
+        return 0
+    if options.what == "fetch":
+        with output.progress("Downloading the model", quiet=options.json) as progress:
+            folder = encoders_model.fetch(ws, lambda _name, done, total: progress(done, total))
+        if not options.json:
+            output.say(folder)
+            return 0
+    return output.emit(encoders_model.model_state(ws), options, _show_model)
+
+
+def _show_model(state: ModelState) -> None:
+    rows = [["encoder", state.encoder], ["model", state.described], ["weights", state.folder], ["source", state.source]]
+    rows.append(["vectors", f"{state.encoded:,} of {output.count(state.passages, 'passage')}"])
+    if state.unread:
+        unread = output.count(state.unread, "memory")
+        rows.append(["keywords only", f"{unread} in scripts the model does not read"])
+    output.table(["", ""], [row for row in rows if row[1]])
+    for trouble in filter(None, (state.notice, state.problem)):
+        output.aside(trouble)
+
+
+_BACKGROUND = flag("--background", "print nothing, and stop if another process encodes")
+_FETCH = "fetch: download the weights; path: print their folder"
+_WHAT = argument("what", nargs="?", metavar="fetch|path", choices=("fetch", "path"), help=_FETCH)
+COMMANDS = {
+    "index rebuild": Command(rebuild, meaning="discard the index and read every note again"),
+    "index encode": Command(encode, (_BACKGROUND,), scan=True, meaning="compute missing vectors; can be interrupted"),
+    "index check": Command(check, scan=True, meaning="list notes that need attention; exit 1 if one is unreadable"),
+    "index model": Command(model, (_WHAT,), meaning="show the embedding model, or fetch its weights"),
+}

@@ -1,0 +1,223 @@
+"""The mine command."""
+
+import argparse
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+
+from memem.core import processes
+from memem.core.errors import InputError, MememError, NotFound
+from memem.doors.cli import output
+from memem.doors.cli.command import Command, OneOf, argument, flag, is_confirmed
+from memem.mine import drain, plan, schedule
+from memem.mine import history as mine_history
+from memem.mine.ask import SAVED, Mined
+from memem.mine.plan import Plan
+from memem.mine.status import mining_state
+from memem.pages.catch_up import catching_up
+from memem.state import consent
+from memem.workspace import Workspace
+
+_MINING = "Mining (Ctrl-C to continue later)"
+_OFF = "Mining is off. `memem mine on` switches it on for new sessions."
+_ALL_MINED = "All sessions are mined."
+_IN_BACKGROUND = "Mining in the background; `memem status` shows the result."
+
+
+def mine(ws: Workspace, options: argparse.Namespace) -> int:
+    if options.background or options.sweep:
+        return _mine_unattended(ws, options)
+    ws.notice = output.aside
+    if options.detach and not options.history:
+        return _detach(ws, options)
+    if options.dry_run:
+        return _show_plan(ws, options)
+    if options.history:
+        return _mine_history(ws, options)
+    if options.all:
+        return _mine_all(ws, options)
+    if options.retry:
+        done, nothing = schedule.retry(ws), "There are no dead letters."
+    else:
+        done, nothing = [schedule.mine_file(ws, options.session)], "There is nothing new to mine."
+    return _show(done, options, nothing=nothing)
+
+
+def _mine_unattended(ws: Workspace, options: argparse.Namespace) -> int:
+    """Mine for a hook: print nothing, log what goes wrong."""
+    processes.give_way()
+    try:
+        if options.sweep:
+            schedule.sweep(ws)
+        elif options.history:
+            mine_history.mine_in_background(ws, _with_pages(ws, lambda *_: None))
+        else:
+            schedule.mine_in_background(ws, options.session, flush=options.flush)
+    except MememError as problem:
+        drain.log_error(ws, problem)
+    return 0
+
+
+def _detach(ws: Workspace, options: argparse.Namespace) -> int:
+    if not options.session:
+        raise InputError("--detach needs --session FILE or --history.")
+    if not schedule.start_miner(ws, _existing(options.session), flush=options.flush):
+        raise InputError("Mining in the background is off. `memem mine on` switches it on.")
+    output.aside(_IN_BACKGROUND)
+    return 0
+
+
+def _mine_all(ws: Workspace, options: argparse.Namespace) -> int:
+    since = _opted_in(ws)
+    with output.progress(_MINING, quiet=options.json) as progress:
+        done = schedule.mine_all(ws, schedule.unmined_sessions(ws, since), since, _with_pages(ws, progress))
+    return _show(done, options, nothing=_ALL_MINED)
+
+
+def _with_pages(ws: Workspace, progress: schedule.Progress) -> schedule.Progress:
+    """Update the pages after each session, because a long run may be interrupted."""
+
+    def step(done: int, total: int) -> None:
+        with catching_up(ws):
+            progress(done, total)
+
+    return step
+
+
+def _mine_history(ws: Workspace, options: argparse.Namespace) -> int:
+    mine_history.refuse_second_run(ws)  # before asking; the lock decides
+    with output.progress("Counting", quiet=options.json) as progress:
+        history = mine_history.survey_history(ws, progress)
+    if not history.plan.turns:
+        return _show([], options, nothing="There is nothing to mine.")
+    (output.aside if options.json else output.say)(_described(ws, history.plan))
+    if not options.yes and not is_confirmed("Mine all of it?"):
+        return _show([], options, nothing="Nothing was mined.")
+    if options.detach:
+        mine_history.start_in_background(ws)
+        output.aside(_IN_BACKGROUND)
+        return 0
+    with output.progress(_MINING, quiet=options.json) as progress:
+        done = mine_history.mine(ws, history, _with_pages(ws, progress))
+    return _show(done, options, nothing=_ALL_MINED)
+
+
+def _existing(session: Path) -> Path:
+    if not session.is_file():
+        raise NotFound(f"There is no session file {session}.")
+    return session
+
+
+def _opted_in(ws: Workspace) -> datetime:
+    since = consent.opted_in(ws)
+    if since is None:
+        raise InputError(_OFF)
+    return since
+
+
+def _show_plan(ws: Workspace, options: argparse.Namespace) -> int:
+    if options.retry:
+        planned = plan.plan_retry(ws)
+    else:
+        since = _opted_in(ws) if options.all else None
+        paths = [_existing(options.session)] if options.session else schedule.unmined_sessions(ws, since)
+        with output.progress("Counting", quiet=options.json) as progress:
+            planned = plan.plan(ws, paths, since, progress, is_one=bool(options.session))
+    return output.emit(planned, options, lambda _: output.say(_described(ws, planned)))
+
+
+def _described(ws: Workspace, planned: Plan) -> str:
+    """Describe a plan: first sessions, calls and dollars, which people decide by."""
+    cost = "by rules, no calls"
+    if planned.calls:
+        price = "price unknown" if planned.dollars is None else f"about ${planned.dollars:.2f}"
+        calls = f"about {output.count(planned.calls, 'call')} to {ws.settings.model.capitalize()}"
+        cost = f"{calls}, {price} (limit today: ${ws.settings.daily_usd:.2f})"
+    size = f"{output.count(planned.turns, 'turn')}, {output.count(planned.characters, 'character')}"
+    return f"{output.count(planned.sessions, 'session')}, {cost}; {size} to read."
+
+
+def _show(done: Sequence[Mined], options: argparse.Namespace, *, nothing: str) -> int:
+    failed = [mined for mined in done if mined.outcome in ("failed", "spent", "missing", "buried")]
+    if options.json:
+        output.as_json(done)
+        return 1 if failed else 0
+    skipped = dict.fromkeys(mined.detail for mined in done if mined.outcome in ("own", "refused"))
+    shown = [mined for mined in done if mined.chunks]
+    for mined in shown:
+        _show_one(mined)
+    for detail in skipped:
+        output.say(detail)
+    if not (shown or skipped or failed):
+        output.say(nothing)
+    if failed:
+        raise MememError(f"Session {failed[-1].session}: {failed[-1].detail} {_next_step(failed[-1])}")
+    return 0
+
+
+def _next_step(mined: Mined) -> str:
+    if mined.outcome == "missing":
+        return "Nothing was mined."
+    if mined.outcome == "spent":
+        return "Nothing is lost: run the same command tomorrow to continue."
+    return "Nothing is lost: " + ("`memem mine --retry` tries again." if mined.buried else "run the command again.")
+
+
+def _show_one(mined: Mined) -> None:
+    saved = output.count(mined.count(*SAVED), "memory")
+    output.say(f"{mined.session}: {output.count(mined.turns, 'turn')}, {saved} saved")
+    for applied in mined.applied:
+        if applied.outcome in SAVED:
+            output.say(f"  {applied.outcome} {applied.id[:8]}  {applied.title}")
+        elif applied.outcome == "proposed":
+            output.say(f"  proposed {applied.id[:8]}  {applied.title}; see {output.advice('`memem review`')}")
+        elif applied.outcome == "refused":
+            output.say(f"  refused  {applied.title}: {applied.reason}")
+    if mined.buried:
+        retry = output.advice("`memem mine --retry` tries again")
+        output.say(f"  {output.count(mined.buried, 'part')} failed too often; {retry}")
+
+
+def switch_on(ws: Workspace, options: argparse.Namespace) -> int:
+    consent.opt_in(ws)
+    return show_state(ws, options)
+
+
+def switch_off(ws: Workspace, options: argparse.Namespace) -> int:
+    consent.opt_out(ws)
+    return show_state(ws, options)
+
+
+def show_state(ws: Workspace, options: argparse.Namespace) -> int:
+    if options.json:
+        output.as_json(mining_state(ws))
+        return 0
+    since = consent.opted_in(ws)
+    on = (
+        f"Mining is on for sessions since {since:%Y-%m-%d %H:%M}; `memem mine --all` mines the rest now."
+        if since
+        else ""
+    )
+    output.say(output.advice(on or _OFF))
+    return 0
+
+
+_SESSIONS = (
+    argument("--session", type=Path, metavar="FILE", help="mine this session, even if mining is off"),
+    flag("--all", "mine every session since mining was switched on"),
+    flag("--history", "mine every session, after showing the cost"),
+    flag("--retry", "mine what failed too often again"),
+    flag("--sweep", argparse.SUPPRESS),
+)
+_MODES = (
+    flag("--dry-run", "show what would be mined and the cost"),
+    flag("--detach", "mine in the background, with --session or --history"),
+    flag("--background", argparse.SUPPRESS),
+)
+_OPTIONS = (flag("--yes", "mine the history without asking"), flag("--flush", argparse.SUPPRESS))
+COMMANDS = {
+    "mine": Command(mine, (OneOf(_SESSIONS, required=True), OneOf(_MODES), *_OPTIONS)),
+    "mine on": Command(switch_on, meaning="mine new sessions in the background"),
+    "mine off": Command(switch_off, meaning="stop mining in the background"),
+    "mine status": Command(show_state, meaning="show whether mining is on"),
+}

@@ -1,1 +1,0 @@
-"""Verbs that bring memories in and take them along."""

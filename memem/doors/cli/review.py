@@ -1,0 +1,97 @@
+"""The review command and its suggestions."""
+
+import argparse
+from collections.abc import Sequence
+
+from memem.core.errors import MememError
+from memem.doors.cli import output
+from memem.doors.cli.command import ID, PROJECT, WHY, Command, argument
+from memem.notes import review
+from memem.notes.review import Proposal
+from memem.upkeep import apply_curation
+from memem.upkeep.apply_curation import Curated
+from memem.upkeep.curate import Suggestion
+from memem.workspace import Workspace
+
+_HEADINGS = {
+    "merge": "Notes that say the same and can be merged",
+    "split": "Notes that say several things and can be split",
+    "archive": "Notes that were never used and can be archived",
+}
+
+
+def list_proposals(ws: Workspace, options: argparse.Namespace) -> int:
+    return output.emit(review.proposals(ws), options, _show_proposals)
+
+
+def _show_proposals(proposals: Sequence[Proposal]) -> None:
+    if not proposals:
+        output.aside("Nothing waits for review.")
+        return
+    notes = [(proposal.memory, proposal.because) for proposal in proposals]
+    rows = [[note.id8, note.project, note.kind, output.title(note.title), because] for note, because in notes]
+    output.table(["id", "project", "kind", "title", "reason"], rows, optional=("kind", "project"))
+    output.aside("`memem review accept ID` accepts a note, `memem review reject ID` forgets it.")
+
+
+def accept(ws: Workspace, options: argparse.Namespace) -> int:
+    return output.emit(review.accept(ws, options.id, why=options.why), options, output.written)
+
+
+def reject(ws: Workspace, options: argparse.Namespace) -> int:
+    return output.emit(review.reject(ws, options.id, why=options.why), options, output.written)
+
+
+def suggestions(ws: Workspace, options: argparse.Namespace) -> int:
+    result = apply_curation.curate(ws, project=options.project, apply=options.apply)
+    output.emit(result, options, _show_suggestions if options.apply is None else _show_applied)
+    failed = bool(options.apply) and not result.applied
+    if failed and not options.json:
+        raise MememError("Nothing was changed. `memem review suggestions` lists the suggestions.")
+    return 1 if failed else 0
+
+
+def _show_suggestions(result: Curated) -> None:
+    if not result.suggestions:
+        output.aside(f"Nothing to tidy among {output.count(result.memories, 'active memory')}.")
+        return
+    for what, heading in _HEADINGS.items():
+        _show_group(heading, [item for item in result.suggestions if item.what == what and not item.yours])
+    _show_group("Your own notes, which memem does not change", [item for item in result.suggestions if item.yours])
+    every = "`memem review suggestions --apply` applies all of them except those for your own notes"
+    output.aside(f"Nothing was changed. {every}, `--apply ID...` some of them.")
+    if result.more:
+        output.aside("There may be more: run this again afterwards, or for one project with --project.")
+
+
+def _show_group(heading: str, suggestions: Sequence[Suggestion]) -> None:
+    if suggestions:
+        output.heading(f"{heading} ({len(suggestions)})")
+    for item in suggestions:
+        output.say(f"{item.id}  {item.project}  {item.reason}.")
+        output.say(f"          {item.outcome}{f' (left to you: {item.yours})' if item.yours else ''}.")
+        for part in item.into if item.what == "split" else ():
+            output.quoted(part, "          | ")
+
+
+def _show_applied(result: Curated) -> None:
+    by_id = {item.id: item for item in result.suggestions}
+    for identity in result.applied:
+        output.say(f"done  {identity}  {by_id[identity].outcome}.")
+    for item in result.left:
+        output.say(f"left  {item.id}  {item.reason}")
+    if result.batch:
+        output.aside(f"`memem undo {result.batch}` reverts this.")
+    elif not result.left:
+        output.aside("Nothing to tidy.")
+
+
+_APPLY = argument("--apply", metavar="ID", nargs="*", help="apply these suggestions; without ID, all of them")
+_SUGGEST = "suggest notes to merge, split or archive; apply suggestions"
+COMMANDS = {
+    "review": Command(list_proposals, scan=True),
+    "review list": Command(list_proposals, scan=True, meaning="list notes that wait for your decision (default)"),
+    "review accept": Command(accept, (ID, WHY), scan=True, meaning="accept a note, so that it is remembered"),
+    "review reject": Command(reject, (ID, WHY), scan=True, meaning="reject a note, so that it is forgotten"),
+    "review suggestions": Command(suggestions, (_APPLY, PROJECT), scan=True, meaning=_SUGGEST),
+}

@@ -1,0 +1,97 @@
+"""Commands that move memories: import and export."""
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+from memem.doors.cli import output
+from memem.doors.cli.command import Command, argument, flag
+from memem.transfer import export as transfer_export
+from memem.transfer import import_
+from memem.transfer.export import Exported
+from memem.transfer.import_ import Imported
+from memem.transfer.items import DIFFERS, EXISTS, REFUSED, UNREADABLE, ImportedFile
+from memem.transfer.sources import FORMATS
+from memem.workspace import Workspace
+
+_SKIPPED = (REFUSED, UNREADABLE, DIFFERS)
+MAX_SHOWN_EXISTING = 20
+
+
+def import_notes(ws: Workspace, options: argparse.Namespace) -> int:
+    chosen = {"project": options.project, "format": options.format, "dry_run": options.dry_run}
+    with output.progress("Importing (Ctrl-C to continue later)", quiet=options.json) as progress:
+        result = import_.import_notes(ws, options.paths, **chosen, progress=progress)
+    output.emit(result, options, _show_imported)
+    return 1 if result.files and result.count(REFUSED, UNREADABLE) == len(result.files) else 0
+
+
+def _show_imported(result: Imported) -> None:
+    if result.turns:
+        output.say(f"Read {output.count(result.turns, 'turn')} of conversations.")
+    if not result.files and not result.tombstones:
+        output.aside("They contain nothing worth saving." if result.turns else "There is nothing to import.")
+        return
+    for item in result.files:
+        if item.outcome in _SKIPPED:
+            output.quote_aside(f"{item.outcome} {_location(item)}: {output.advice(item.reason)}")
+        elif item.outcome != EXISTS:
+            reason = f" ({output.advice(item.reason)})" if item.reason else ""
+            output.say(f"{item.outcome} {item.id[:8]}  {item.title}{reason}")
+    existing = [item for item in result.files if item.outcome == EXISTS]
+    _show_existing(existing)
+    skipped = result.count(*_SKIPPED)
+    if result.files:
+        total = output.count(len(result.files), "item" if any(item.place for item in result.files) else "file")
+        imported = f"{len(result.files) - len(existing) - skipped} {'would be ' if result.dry_run else ''}imported"
+        output.say(f"{total}: {imported}, {len(existing)} already known, {skipped} left out.")
+    if result.tombstones:
+        tombstones = output.count(result.tombstones, "tombstone")
+        output.say(
+            f"{tombstones} {'would be imported' if result.dry_run else 'imported'}: forgotten notes stay forgotten."
+        )
+    if result.batch:
+        output.aside(f"`memem undo {result.batch}` reverts this.")
+
+
+def _show_existing(existing: Sequence[ImportedFile]) -> None:
+    for item in existing[:MAX_SHOWN_EXISTING]:
+        output.quote_aside(f"{EXISTS} {_location(item)}: {item.id[:8]}  {item.title}")
+    if len(existing) > MAX_SHOWN_EXISTING:
+        output.aside(f"and {len(existing) - MAX_SHOWN_EXISTING} more that are already known; --json lists them all.")
+
+
+def _location(item: ImportedFile) -> str:
+    return f"{item.file} ({item.place})" if item.place else item.file
+
+
+def export(ws: Workspace, options: argparse.Namespace) -> int:
+    with output.progress("Exporting", quiet=options.json) as progress:
+        chosen = {"project": options.project, "force": options.force}
+        done = transfer_export.export(ws, options.path, **chosen, progress=progress)
+    return output.emit(done, options, _show_exported)
+
+
+def _show_exported(done: Exported) -> None:
+    others = ((done.proposals, "proposal"), (done.pages, "page"), (done.tombstones, "tombstone"))
+    counts = [output.count(done.notes, "note"), *(output.count(number, noun) for number, noun in others if number)]
+    output.say(f"Exported {', '.join(counts)} to {done.path}.")
+    for path in done.left:
+        output.aside(f"Left out: {path} is too large or cannot be read.")
+    output.aside("`memem import` restores it. Keep it as private as the vault: it is not encrypted.")
+
+
+_SOURCES = "files or folders: Markdown, CLAUDE.md, Claude or ChatGPT conversations, claude-mem.db, a memem export"
+_FORMATS = f"read the files in this format: {', '.join(FORMATS)}"
+_IMPORT = (
+    argument("paths", metavar="PATH", nargs="+", type=Path, help=_SOURCES),
+    argument("-p", "--project", metavar="NAME", default="", help="project; default: as stated, or general"),
+    argument("--from", dest="format", metavar="FORMAT", default="", choices=FORMATS, help=_FORMATS),
+    flag("--dry-run", "show what would be imported"),
+)
+_EXPORT = (
+    argument("path", metavar="PATH", type=Path, help="a new folder, or a file ending in .json"),
+    argument("-p", "--project", metavar="NAME", help="only this project's notes and proposals"),
+    flag("--force", "replace an earlier export or file"),
+)
+COMMANDS = {"import": Command(import_notes, _IMPORT), "export": Command(export, _EXPORT)}
