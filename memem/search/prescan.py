@@ -1,4 +1,4 @@
-"""A look at the vault by a child of this process, beside other work: mostly nothing has changed."""
+"""Scan the vault in a child process, beside other work: mostly nothing has changed."""
 
 from __future__ import annotations
 
@@ -15,16 +15,14 @@ if TYPE_CHECKING:
     from memem.workspace import Workspace
 
 
-LOOK_SECONDS = 30
-"""A scan by a child that takes longer is given up, and done here."""
+MAX_SCAN_SECONDS = 30  # a slower scan is given up and done by the parent
 
 
 def refresher(ws: Workspace) -> Callable[[], object]:
-    """A refresh, to be called when it is needed; where there are cores for it, the look at the vault begins now.
+    """Return a function that refreshes the index; where there are cores, start scanning for it now.
 
-    A scan is mostly Python and so is the import of numpy: two threads would only take turns. So a child of this
-    process looks whether anything changed at all, and says so by how it ends; the rest happens here. To be called
-    by a process that has one thread and no index open, like a command at its start.
+    A scan and the import of numpy are both mostly Python, so two threads would only take turns. A child reports by
+    its exit code whether anything changed. The caller must have one thread and no index open.
     """
     if not hasattr(os, "fork") or (os.cpu_count() or 1) < 2 or threading.active_count() > 1:
         return lambda: refresh.refresh(ws)
@@ -35,15 +33,15 @@ def refresher(ws: Workspace) -> Callable[[], object]:
     if not child:
         code = 1
         try:
-            _stand_alone()
+            _detach()
             code = 0 if _is_unchanged(ws) else 1
         finally:
-            os._exit(code)  # at once: what this process has open is its parent's
+            os._exit(code)  # at once: open files belong to the parent
 
     def finish() -> None:
         try:
             unchanged = os.waitpid(child, 0)[1] == 0
-        except ChildProcessError:  # whoever started us ignores its children, and so do we: how it ended is lost
+        except ChildProcessError:  # SIGCHLD is ignored, so the exit code is lost
             unchanged = False
         if not unchanged:
             refresh.refresh(ws)
@@ -51,25 +49,19 @@ def refresher(ws: Workspace) -> Callable[[], object]:
     return finish
 
 
-def _stand_alone() -> None:
-    """In a child: nobody waits for what it holds open, nor for a look at a disk that does not answer."""
+def _detach() -> None:
     import signal
 
-    nowhere = os.open(os.devnull, os.O_RDWR)
+    null = os.open(os.devnull, os.O_RDWR)
     for stream in range(3):
-        os.dup2(nowhere, stream)
+        os.dup2(null, stream)
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
-    signal.alarm(LOOK_SECONDS)
+    signal.alarm(MAX_SCAN_SECONDS)
 
 
 def _is_unchanged(ws: Workspace) -> bool:
-    """Whether a refresh would find nothing to do."""
-    if not refresh.is_filled(ws, require_vault(ws)) or ws.index.meta(verdicts.VERDICTS_META) != verdicts.verdicts_stamp(
-        ws.store.paths
-    ):
+    stamp = verdicts.verdicts_stamp(ws.store.paths)
+    if not refresh.is_filled(ws, require_vault(ws)) or ws.index.meta(verdicts.VERDICTS_META) != stamp:
         return False
-    known = ws.index.stamps()
-    for path, stamp in ws.store.scan():
-        if known.pop(path, (None, ""))[0] != stamp:
-            return False
-    return not known
+    indexed = {path: stamp for path, (stamp, _) in ws.index.stamps().items()}
+    return indexed == dict(ws.store.scan())

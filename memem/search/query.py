@@ -1,4 +1,4 @@
-"""What is asked of the index and what it found: terms, scope, matches."""
+"""The terms and scope of a query, and the matches it finds."""
 
 import math
 from dataclasses import dataclass
@@ -6,61 +6,52 @@ from dataclasses import dataclass
 from memem.core.files import Stamp
 from memem.core.memory import Memory
 
+RARE = 3  # a literal in at most this many notes names them; with 8, `bench recall` loses on devmem
+
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """One thing a query asks for, in the index's spelling."""
+    """One word of a query, in the index's spelling."""
 
     text: str
     literal: bool = False  # an identifier, a path, a number: it means exactly itself
     prefix: bool = False  # a single character of a script written in bigrams
-    part: bool = False  # a piece of a compound that is asked for as a whole too
-    bigram: bool = False  # two characters of a script without spaces, often the end of a word and the beginning of one
-
-
-RARE = 3
-"""A literal that stands in at most so many notes names them. `python -m bench recall` tells: with eight, what is only
-mentioned often, like a project, counts as a name too, and devmem loses."""
+    part: bool = False  # a piece of a compound that is searched for as a whole too
+    bigram: bool = False  # two characters of a script without spaces, possibly across two words
 
 
 def is_name(term: Term, frequency: int) -> bool:
-    """Whether a term names the notes it stands in: whoever asks for it wants them, however much else they say."""
+    """Tell whether a term names the notes it occurs in, so that a query with it wants them."""
     return term.literal and 0 < frequency <= RARE
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Where to look: in some projects or in all, and also among what is archived or no longer in force or not.
-
-    With `now`, only among what holds then by its own word; with `as_of`, among what was held true at that moment.
-    """
+    """Where to search: the projects (None: all), and whether archived and inactive notes count."""
 
     projects: tuple[str, ...] | None = None
     archive: bool = False
-    now: float | None = None
-    as_of: float | None = None
+    now: float | None = None  # only notes that are valid then by their own properties
+    as_of: float | None = None  # only notes that were held true then
 
 
 @dataclass(frozen=True, slots=True)
 class NoteMatch:
-    """A note that may answer: the terms it holds, its raw BM25 and the cosine of its best passage: more is better.
-
-    `cosine` is None when the note has no vector yet, or meaning had no part in the search.
-    """
+    """A note that may answer, with its raw BM25 and the cosine of its best passage: higher is better."""
 
     path: str
     stamp: Stamp
     memory: Memory
     bm25: float
     terms: tuple[Term, ...]
-    cosine: float | None = None
+    cosine: float | None = None  # None without a vector, or when the search was by words alone
 
 
 @dataclass(frozen=True, slots=True)
 class SearchMatches:
-    """All that a query brought: the matches, and in how many of the `notes` each asked term stands.
+    """The matches of a query, and in how many of the `notes` each of its terms occurs.
 
-    `multilingual` is the encoder's. `degraded` says why meaning had no part in it, when it should have had.
+    `multilingual` describes the encoder; `degraded` says why meaning did not count when it should have.
     """
 
     matches: tuple[NoteMatch, ...]
@@ -70,40 +61,41 @@ class SearchMatches:
     degraded: str = ""
 
     def encoder_reads(self) -> list[bool]:
-        """Of each match, whether the encoder reads both the query and the note: only then a cosine says something."""
+        """For each match, whether the encoder reads both the query and the note: otherwise a cosine says little."""
         latin = sum(self.weight(term) for term in self.frequencies if term.text.isascii())
         other = sum(self.weight(term) for term in self.frequencies if not term.text.isascii())
         return [self.multilingual or (latin >= other and is_mostly_ascii(match.memory.body)) for match in self.matches]
 
     @property
     def total_weight(self) -> float:
-        """How much is asked for, by rarity. Up to half of the bigrams are no words, and so in no note: not counted."""
-        return sum(map(self.weight, self.frequencies)) - self._no_words
+        """The weight of the query's terms, without bigrams that are probably not words."""
+        return sum(map(self.weight, self.frequencies)) - self._non_word_weight
 
     @property
     def unknown_share(self) -> float:
-        """How much of that stands in no note at all, from 0 to 1."""
-        missing = sum(self.weight(term) for term, count in self.frequencies.items() if not count) - self._no_words
-        return missing / self.total_weight if self.total_weight else 0.0
+        """The share of that weight, from 0 to 1, that occurs in no note."""
+        missing = sum(self.weight(term) for term, count in self.frequencies.items() if not count)
+        return (missing - self._non_word_weight) / self.total_weight if self.total_weight else 0.0
 
     @property
-    def _no_words(self) -> float:
+    def _non_word_weight(self) -> float:
+        """The weight of missing bigrams, at most half of all: up to half of the bigrams are not words."""
         bigrams = {term: self.weight(term) for term in self.frequencies if term.bigram}
         missing = sum(weight for term, weight in bigrams.items() if not self.frequencies[term])
         return min(missing, sum(bigrams.values()) / 2)
 
     @property
     def names_unknown(self) -> bool:
-        """Whether an identifier is asked for that stands in no note."""
+        """Whether the query has an identifier that occurs in no note."""
         return any(term.literal and not count for term, count in self.frequencies.items())
 
     def weight(self, term: Term) -> float:
-        """How much a term says: its inverse document frequency; a piece of a compound says half."""
+        """The inverse document frequency of a term; half of it for a piece of a compound."""
         frequency = self.frequencies[term]
         rarity = math.log(1 + (self.notes - frequency + 0.5) / (frequency + 0.5))
         return rarity / 2 if term.part else rarity
 
 
 def is_mostly_ascii(text: str) -> bool:
-    """Whether an encoder that reads Latin letters alone reads a text."""
+    """Tell whether an encoder for Latin letters reads a text."""
     return 2 * len(text.encode("ascii", "ignore")) >= len(text)

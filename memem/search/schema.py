@@ -7,11 +7,11 @@ from memem.search import passages
 from memem.search.graph import edges
 
 
-def _first_tables(connection: sqlite3.Connection) -> None:
+def _create_tables(connection: sqlite3.Connection) -> None:
     from memem.search import fulltext
 
     connection.execute("CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID")
-    # A row number is never used again: what a search has found is still that, or gone.
+    # AUTOINCREMENT: a row number is never reused, so a row found by a search is unchanged or gone.
     connection.execute(
         """CREATE TABLE notes (
             row INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -22,23 +22,20 @@ def _first_tables(connection: sqlite3.Connection) -> None:
             fingerprint TEXT,
             problem TEXT)"""
     )
-    # Apart from its row, so that a search, which filters thousands of rows, passes over short ones.
+    # A table of its own, so that a search, which filters thousands of rows, reads short ones.
     connection.execute("CREATE TABLE memories (row INTEGER PRIMARY KEY, memory TEXT NOT NULL)")
-    connection.execute("CREATE INDEX notes_by_id ON notes (id)")
-    connection.execute("CREATE INDEX notes_by_fingerprint ON notes (fingerprint)")
-    connection.execute("CREATE INDEX notes_by_project ON notes (project, layer)")
-    fulltext.create_table(connection)
+    for name, columns in (("id", "id"), ("fingerprint", "fingerprint"), ("project", "project, layer")):
+        connection.execute(f"CREATE INDEX notes_by_{name} ON notes ({columns})")
+    fulltext.NOTES.create(connection)
 
 
-def _validity(connection: sqlite3.Connection) -> None:
-    """When a note says that it holds, and when it was held true: the index is filled anew with both."""
+def _add_validity(connection: sqlite3.Connection) -> None:
     for column in ("valid_from", "valid_to", "since", "until"):
         connection.execute(f"ALTER TABLE notes ADD COLUMN {column} REAL")
 
 
-def _review(connection: sqlite3.Connection) -> None:
-    """What a person said of a note that reads like an instruction to the model: waiting, accepted or rejected."""
+def _add_review(connection: sqlite3.Connection) -> None:
     connection.execute("ALTER TABLE notes ADD COLUMN review TEXT")
 
 
-MIGRATIONS: sqlite.Migrations = (_first_tables, passages.create_tables, _validity, edges.create_table, _review)
+MIGRATIONS: sqlite.Migrations = (_create_tables, passages.create_tables, _add_validity, edges.create_table, _add_review)

@@ -1,9 +1,7 @@
-"""The vectors of passages: float32 rows in a file that is memory-mapped, and a small database that says whose they are.
+"""The vectors of passages: float32 rows in a memory-mapped file, and a small database that says whose they are.
 
-Rows are appended behind those that count, and count from the moment the database commits them: what a crash leaves
-behind the last of them is overwritten by the next writer and never read. A reader sees the rows of one commit, whatever
-is written meanwhile. Compaction writes a new file, then commits to it; a reader keeps the old one for as long as it
-has it open. Everything here can be deleted at any time, and is computed again from the notes.
+Rows are appended, and count once the database commits them: rows that a crash left behind are overwritten by the next
+writer. A reader sees the rows of one commit. Compaction writes a new file, then commits to it.
 """
 
 import mmap
@@ -11,7 +9,7 @@ import os
 import re
 import sqlite3
 import zlib
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,29 +21,31 @@ from memem.core.errors import HomeError, IndexDamaged
 from memem.search import database
 from memem.search.database import guarded, translating_errors
 from memem.search.encoders.interface import Vectors
+from memem.search.passages import PassageRows
+from memem.search.query import Scope
 
 DTYPE = np.dtype("<f4")
-WASTE = 0.25
-"""The share of rows that nobody holds any more at which a file is written anew."""
+WASTE = 0.25  # the share of unused rows from which a file is compacted
 MIN_WASTED_ROWS = 256
-_LOOKS = 5
+FIRST_LOOK, LOOK_GROWS, DEEPEST_LOOK = 64, 4, 4_096  # how many of the best passages are matched to notes at a time
+_MAX_READ_ATTEMPTS = 5
 
 
-def _first_tables(connection: sqlite3.Connection) -> None:
+def _create_tables(connection: sqlite3.Connection) -> None:
     connection.execute("CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID")
     connection.execute("CREATE TABLE slots (slot INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE)")
 
 
-MIGRATIONS: sqlite.Migrations = (_first_tables,)
+MIGRATIONS: sqlite.Migrations = (_create_tables,)
 
 
 def folder_name(identity: str, dimensions: int) -> str:
-    """A name for the vectors of one model and no other, readable as far as it can be."""
+    """Name the folder for the vectors of one model."""
     return f"{_readable(identity)}-{zlib.crc32(identity.encode()):08x}-{dimensions}-{DTYPE.name}"
 
 
 def find_folders(model: str, root: Path) -> list[Path]:
-    """The folders that may hold vectors of a model, whichever weights it had, the last used first."""
+    """Find the folders that may hold vectors of a model, whichever weights it had, the last used first."""
     found = root.glob(f"{_readable(model)}-{'[0-9a-f]' * 8}-*-{DTYPE.name}")
     return sorted(found, key=lambda folder: folder.stat().st_mtime, reverse=True)
 
@@ -62,23 +62,22 @@ class View:
     _connection: sqlite3.Connection
 
     def keys(self, slots: Sequence[int]) -> dict[bytes, int]:
-        """The passages of these slots."""
         return self._pairs("slot", slots)
 
     def slots(self, keys: Sequence[bytes]) -> dict[bytes, int]:
-        """Where the vectors of these passages are: of those that have one."""
+        """Find the slots of the passages that have a vector."""
         return self._pairs("key", keys)
 
     def _pairs(self, column: str, values: Sequence[int] | Sequence[bytes]) -> dict[bytes, int]:
-        found: dict[bytes, int] = {}
+        pairs: dict[bytes, int] = {}
         for marks, some in sqlite.among(values):
             query = f"SELECT key, slot FROM slots WHERE {column} IN ({marks})"  # noqa: S608 - bound
-            found.update(self._connection.execute(query, some))
-        return found
+            pairs.update(self._connection.execute(query, some))
+        return pairs
 
 
 class VectorStore:
-    """The vectors of one model. Those of another never come near them: they have a folder of their own."""
+    """The vectors of one model, in a folder of their own."""
 
     def __init__(self, folder: Path, identity: str, dimensions: int, *, fsync: bool) -> None:
         self.folder = folder
@@ -89,7 +88,7 @@ class VectorStore:
         self._opened = files.identity(self.path)
         self._mapped: tuple[str, Vectors] = ("", np.empty((0, dimensions), DTYPE))
         try:
-            self._begin({"identity": identity, "dimensions": str(dimensions), "dtype": DTYPE.str})
+            self._initialise({"identity": identity, "dimensions": str(dimensions), "dtype": DTYPE.str})
         except BaseException:
             self._connection.close()
             raise
@@ -99,37 +98,38 @@ class VectorStore:
         self._mapped = ("", np.empty((0, self.dimensions), DTYPE))
 
     def is_current(self) -> bool:
-        """Whether this is still the file at its path, and not one that was deleted."""
+        """Tell whether the file at the path is still the one that was opened."""
         return self._opened == files.identity(self.path)
 
     @property
     @guarded
     def id(self) -> str:
-        """Names this very set of vectors: after a deletion, and after a compaction, they have another one."""
+        """The name of this set of vectors; it changes when they are deleted or compacted."""
         return self._meta("id")
 
     @guarded
     def count(self) -> int:
         return self._count()
 
+    def _count(self) -> int:
+        return int(self._connection.execute("SELECT ifnull(max(slot), -1) + 1 FROM slots").fetchone()[0])
+
     @guarded
     def record_multilingual(self, *, multilingual: bool) -> None:
-        """Write down whether the model reads other scripts, for those who do not load it."""
-        told = str(int(multilingual))
-        if self._meta("multilingual") != told:
-            self._set_meta("multilingual", told)
+        """Record whether the model reads other scripts, for callers that do not load it."""
+        if self._meta("multilingual") != str(int(multilingual)):
+            self._set_meta("multilingual", str(int(multilingual)))
 
     @contextmanager
     def reading(self) -> Iterator[View]:
-        """One consistent view, for as long as the block lasts."""
+        """Open one consistent view."""
         with database.translated(self.path):
-            for look in range(_LOOKS):
+            for attempt in range(_MAX_READ_ATTEMPTS):
                 with sqlite.snapshot(self._connection):
                     try:
                         view = View(self._rows(), self._connection)
-                    except FileNotFoundError:
-                        # Written anew between the look at the database and the look at the file: look again.
-                        if look == _LOOKS - 1:
+                    except FileNotFoundError:  # compacted since the database was read
+                        if attempt == _MAX_READ_ATTEMPTS - 1:
                             raise sqlite3.DatabaseError("the rows are gone") from None
                         continue
                     yield view
@@ -137,10 +137,10 @@ class VectorStore:
 
     @guarded
     def add(self, keys: Sequence[bytes], vectors: Vectors) -> None:
-        """Keep vectors; those that are known already stay as they are."""
+        """Append the vectors of passages that have none yet."""
         with sqlite.transaction(self._connection):
-            known = View(vectors, self._connection).slots(keys)
-            fresh = {key: number for number, key in enumerate(keys) if key not in known}
+            existing = View(vectors, self._connection).slots(keys)
+            fresh = {key: number for number, key in enumerate(keys) if key not in existing}
             first = self._count()
             rows = np.ascontiguousarray(vectors[list(fresh.values())], DTYPE)
             self._write(self._file(self._meta("id")), first * self._row_bytes, rows)
@@ -148,29 +148,27 @@ class VectorStore:
             self._connection.executemany("INSERT INTO slots VALUES (?, ?)", slots)
 
     @guarded
-    def compact(self, held: Collection[bytes], *, even_few: bool = False) -> bool:
-        """Drop the rows that nobody holds, when they are many, or `even_few`; says whether it did."""
+    def compact(self, used: Collection[bytes], *, even_few: bool = False) -> bool:
+        """Drop unused rows if there are many, or `even_few`; return whether any were dropped."""
         with sqlite.transaction(self._connection):
             slots = self._connection.execute("SELECT slot, key FROM slots ORDER BY slot").fetchall()
-            kept = [(slot, key) for slot, key in slots if key in held]
-            if len(slots) - len(kept) < (1 if even_few else max(MIN_WASTED_ROWS, WASTE * len(slots))):
+            remaining = [(slot, key) for slot, key in slots if key in used]
+            if len(slots) - len(remaining) < (1 if even_few else max(MIN_WASTED_ROWS, WASTE * len(slots))):
                 return False
-            # Another id: what was looked up before may be gone now, dropped while its note was being written.
+            # A new id: a vector that an index has looked up may be gone now.
             fresh = os.urandom(16).hex()
-            self._write(self._file(fresh), 0, self._rows()[[slot for slot, _ in kept]])
+            self._write(self._file(fresh), 0, self._rows()[[slot for slot, _ in remaining]])
             self._connection.execute("DELETE FROM slots")
-            renumbered = [(slot, key) for slot, (_, key) in enumerate(kept)]
+            renumbered = [(slot, key) for slot, (_, key) in enumerate(remaining)]
             self._connection.executemany("INSERT INTO slots VALUES (?, ?)", renumbered)
             self._set_meta("id", fresh)
-        self._drop_rows_but(fresh)
+        self._remove_other_rows(fresh)
         return True
 
     @translating_errors
     def check(self) -> None:
-        """Raise when the database or a row is damaged: every row is a vector of length one."""
-        problems = [line for (line,) in self._connection.execute("PRAGMA quick_check") if line != "ok"]
-        if problems:
-            raise sqlite3.DatabaseError(problems[0])
+        """Raise when the database is damaged or a row is not a vector of length one."""
+        database.check_integrity(self._connection)
         with sqlite.snapshot(self._connection):
             try:
                 rows = self._rows()
@@ -183,22 +181,21 @@ class VectorStore:
     def _row_bytes(self) -> int:
         return self.dimensions * DTYPE.itemsize
 
-    def _drop_rows_but(self, identity: str) -> None:
-        """Those of the store before, and what killed or misled writers left, or a database that was set aside."""
+    def _remove_other_rows(self, identity: str) -> None:
         for path in self.folder.glob("rows-*.f32"):
             if path != self._file(identity):
                 files.remove_quietly(path)
 
-    def _begin(self, described: dict[str, str]) -> None:
+    def _initialise(self, described: dict[str, str]) -> None:
         with database.translated(self.path):
-            if not self._meta("id"):  # a reader waits for no writer
+            if not self._meta("id"):  # checked first, since a reader waits for no writer
                 with sqlite.transaction(self._connection):
                     if not self._meta("id"):
                         for name, value in {**described, "id": os.urandom(16).hex()}.items():
                             self._set_meta(name, value)
-                        self._drop_rows_but(self._meta("id"))
+                        self._remove_other_rows(self._meta("id"))
             if {name: self._meta(name) for name in described} != described:
-                raise IndexDamaged(f"The vectors in {self.folder} are of another model. Run `memem index rebuild`.")
+                raise IndexDamaged(f"The vectors in {self.folder} belong to another model. Run `memem index rebuild`.")
 
     def _meta(self, key: str) -> str:
         found = self._connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
@@ -207,15 +204,12 @@ class VectorStore:
     def _set_meta(self, key: str, value: str) -> None:
         self._connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
 
-    def _count(self) -> int:
-        return int(self._connection.execute("SELECT ifnull(max(slot), -1) + 1 FROM slots").fetchone()[0])
-
     def _file(self, identity: str) -> Path:
-        """Named after the store, so that whoever has a deleted one still open never writes into another's rows."""
+        # Named after the store: a process that still has a deleted store open never writes into the rows of another.
         return self.folder / f"rows-{identity}.f32"
 
     def _rows(self) -> Vectors:
-        """The rows that count, mapped into memory; mapped again only when there are others."""
+        """Map the committed rows into memory, again only when there are others."""
         identity, count = self._meta("id"), self._count()
         if self._mapped[0] != identity or len(self._mapped[1]) != count:
             self._mapped = (identity, self._map(self._file(identity), count))
@@ -240,7 +234,7 @@ class VectorStore:
 
 @dataclass(frozen=True, slots=True)
 class VectorFolder:
-    """What a folder of vectors says of itself. `multilingual` is None when nobody has written it down yet."""
+    """The description stored with a folder of vectors; `multilingual` is None when it is not recorded."""
 
     folder: Path
     id: str
@@ -249,24 +243,68 @@ class VectorFolder:
     multilingual: bool | None
 
     def open(self, *, fsync: bool = False) -> VectorStore:
-        """These vectors, without the model they are of."""
+        """Open the vectors without their model."""
         return VectorStore(self.folder, self.identity, self.dimensions, fsync=fsync)
 
 
 def describe_folder(folder: Path) -> VectorFolder | None:
-    """Whose vectors are in a folder; None when nobody has put any there. To look at them is to have used them."""
+    """Read the description of a folder; None when it holds no vectors. This counts as a use of the folder."""
     path = folder / "vectors.db"
     with database.translated(path), closing(database.connect(path, MIGRATIONS)) as connection:
-        told = dict(connection.execute("SELECT key, value FROM meta"))
-    if not told.get("identity"):
+        meta = dict(connection.execute("SELECT key, value FROM meta"))
+    if not meta.get("identity"):
         return None
-    multilingual = bool(int(told["multilingual"])) if "multilingual" in told else None
-    return VectorFolder(folder, told["id"], told["identity"], int(told.get("dimensions", 0)), multilingual)
+    multilingual = bool(int(meta["multilingual"])) if "multilingual" in meta else None
+    return VectorFolder(folder, meta["id"], meta["identity"], int(meta.get("dimensions", 0)), multilingual)
 
 
 def check_folder(folder: Path) -> None:
-    """Raise when the vectors in a folder are damaged, whatever model they are of: it is not needed for that."""
+    """Raise when the vectors in a folder are damaged; their model is not needed."""
     described = describe_folder(folder)
     if described:
         with closing(described.open()) as store:
             store.check()
+
+
+def find_closest(
+    passages: PassageRows, view: View, vector: Vectors, scope: Scope, limit: int, also: Collection[int]
+) -> dict[int, float]:
+    """Compute the cosines of the `limit` closest notes in the scope, by their best passage, and of the rows in `also`."""
+    scores = view.rows @ vector
+    if not len(scores):
+        return {}
+    cosines = _walk_down(passages, view, scores, scope, limit)
+    if len(cosines) < limit and len(scores) > DEEPEST_LOOK:  # a scope this small is faster to score as a whole
+        cosines = _top(_score(view, scores, passages.in_scope(scope)), limit)
+    return cosines | _score(view, scores, passages.of_rows([row for row in also if row not in cosines]))
+
+
+def _walk_down(passages: PassageRows, view: View, scores: Vectors, scope: Scope, limit: int) -> dict[int, float]:
+    """Look up the notes of the best passages, in growing portions, until there are enough."""
+    depth = min(DEEPEST_LOOK, len(scores))
+    best = np.argpartition(-scores, depth - 1)[:depth]
+    slots = best[np.argsort(-scores[best], kind="stable")].tolist()
+    cosines: dict[int, float] = {}
+    start, size = 0, FIRST_LOOK
+    while start < depth and len(cosines) < limit:
+        keys = view.keys(slots[start : start + size])
+        pairs = passages.holders(list(keys), scope)
+        cosines = _highest((row, float(scores[keys[key]])) for key, row in pairs) | cosines
+        start, size = start + size, size * LOOK_GROWS
+    return _top(cosines, limit)
+
+
+def _score(view: View, scores: Vectors, pairs: list[tuple[bytes, int]]) -> dict[int, float]:
+    slots = view.slots([key for key, _ in pairs])
+    return _highest((row, float(scores[slots[key]])) for key, row in pairs if key in slots)
+
+
+def _highest(pairs: Iterable[tuple[int, float]]) -> dict[int, float]:
+    highest: dict[int, float] = {}
+    for row, cosine in pairs:
+        highest[row] = max(cosine, highest.get(row, -2.0))
+    return highest
+
+
+def _top(cosines: dict[int, float], limit: int) -> dict[int, float]:
+    return dict(sorted(cosines.items(), key=lambda pair: (-pair[1], pair[0]))[:limit])

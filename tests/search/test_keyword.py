@@ -194,7 +194,7 @@ def test_a_common_word_is_kept_when_the_rarer_one_stands_only_where_the_query_do
 
 def test_of_many_words_the_rarest_can_be_asked_for_alone(index: NoteIndex) -> None:
     fill(index, one="walrus harbour", two="harbour pier", three="pier harbour ice", four="ice pier")
-    answer = index.search_words("harbour pier walrus ice", Scope(), 10, telling=2)
+    answer = index.search_words("harbour pier walrus ice", Scope(), 10, max_terms=2)
     assert [term.text for term in answer.terms] == ["walrus", "ice"]
     assert len(answer.scores) == 3
     assert len(index.search_words("harbour pier walrus ice", Scope(), 10).scores) == 4
@@ -203,7 +203,7 @@ def test_of_many_words_the_rarest_can_be_asked_for_alone(index: NoteIndex) -> No
 def test_words_that_stand_only_elsewhere_give_way_to_others(index: NoteIndex) -> None:
     fill(index, row("here", "harbour pier", project="a"), row("there", "walrus harbour pier", project="b"))
     fill(index, row("again", "harbour pier", project="b"))
-    answer = index.search_words("walrus harbour pier", Scope(("a",)), 10, telling=1)
+    answer = index.search_words("walrus harbour pier", Scope(("a",)), 10, max_terms=1)
     assert len(answer.scores) == 1
 
 

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memem.core.memory import Memory
-from memem.search import nearest as nearest_module
+from memem.search import vectors as vectors_module
 from memem.search import passages
 from memem.search.encoders.interface import Vectors
-from memem.search.nearest import find_closest
+from memem.search.vectors import find_closest
 from memem.search.notes import NoteIndex, NoteRow
 from memem.search.query import Scope
 from memem.search.vectors import VectorStore
@@ -140,7 +140,7 @@ def test_the_nearest_are_those_that_a_slow_loop_finds(
     also: set[int],
 ) -> None:
     for name, value in (("FIRST_LOOK", 2), ("LOOK_GROWS", 2), ("DEEPEST_LOOK", deepest)):
-        monkeypatch.setattr(nearest_module, name, value)
+        monkeypatch.setattr(vectors_module, name, value)
     with tempfile.TemporaryDirectory() as folder:
         library = Library(Path(folder))
         rows = [library.note(*numbers, **fields) for numbers, fields in notes]
@@ -205,7 +205,7 @@ def test_a_vector_whose_note_is_gone_brings_nothing(library: Library) -> None:
 def test_a_scope_too_small_to_be_met_on_the_way_down_is_asked_by_itself(
     library: Library, monkeypatch: pytest.MonkeyPatch, notes: int, asked: int
 ) -> None:
-    monkeypatch.setattr(nearest_module, "DEEPEST_LOOK", 3)
+    monkeypatch.setattr(vectors_module, "DEEPEST_LOOK", 3)
     scopes: list[Scope] = []
     real = library.index.passages.in_scope
 
