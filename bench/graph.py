@@ -127,11 +127,11 @@ def whole_pass(ws: Workspace) -> None:
     """All passages against all, and the best of each: no less than a search for every note has to do."""
     import numpy as np
 
-    from memem.search import nearest as search_nearest
+    from memem.search import vectors as search_vectors
     from memem.search.graph import similar
 
     with ws.vectors().reading() as view:
-        best = min(search_nearest.FIRST_LOOK, len(view.rows))
+        best = min(search_vectors.FIRST_LOOK, len(view.rows))
         for start in range(0, len(view.rows), similar.BLOCK_ROWS):
             scores = view.rows[start : start + similar.BLOCK_ROWS] @ view.rows.T
             np.argpartition(scores, -best, axis=1)[:, -best:]
@@ -139,7 +139,7 @@ def whole_pass(ws: Workspace) -> None:
 
 def search_some(ws: Workspace) -> None:
     """A search by its own vector for each of a sample of the notes."""
-    from memem.search.nearest import find_closest
+    from memem.search.vectors import find_closest
 
     with ws.vectors().reading() as view:
         for place in range(0, len(view.rows), max(1, len(view.rows) // SAMPLE))[:SAMPLE]:

@@ -153,7 +153,7 @@ def _neighbours(ws: Workspace, candidate: Candidate) -> list[Entry]:
 
     query, scope = f"{memory.title}\n{memory.body}", Scope((memory.project,), now=ws.clock().timestamp())
     # What can be compared shares words; no save waits for a model.
-    hits = find.find(ws, query, scope, NEIGHBOURS, nearest, by_words=find.MAX_RARE_TERMS)[1]
+    hits = find.find(ws, query, scope, NEIGHBOURS, nearest, max_terms=find.MAX_RARE_TERMS)[1]
     held = [hit for hit in hits if is_in_force(hit.memory, ws.clock())]
     others = [hit for hit in held if hit.id not in (memory.id, target and target.id)]
     return [target, *others] if target else list(others)

@@ -1,4 +1,4 @@
-"""Notes kept out of recall: copies that a sync made, and notes that read like instructions until a person decides.
+"""Notes that are not recalled: copies made by a sync service, and notes that read like instructions.
 
 Nothing here changes a file.
 """
@@ -24,16 +24,15 @@ if TYPE_CHECKING:
     from memem.workspace import Workspace
 
 
-COPY_MARK = "copy "
-"""Before the digest of a copy's row: should it become a note of its own, it is read anew."""
+COPY_MARK = "copy "  # before the digest in a copy's row, so that it is read again should it become a note of its own
 MERGE_CONFLICT = "holds the marks of a merge that git could not finish (<<<<<<<, =======, >>>>>>>)"
 
 
 def describe_copy_problem(ws: Workspace, note: Note) -> str:
-    """Why a note is a copy, and not to be recalled beside its original; empty for any other."""
+    """Say why a note is a copy that is not recalled; empty for any other."""
     for copy in possible_originals(note.path):
         if ws.store.stamp(copy.original) is not None:
-            if _are_one(ws, note, copy):
+            if _is_same_memory(ws, note, copy):
                 return f"is a copy that {copy.service} made of {copy.original} when two machines wrote it"
         elif copy.certain and note.has_id and _is_forgotten(ws, note.memory.id):
             return f"is a copy that {copy.service} made of {copy.original}, which was forgotten"
@@ -41,11 +40,10 @@ def describe_copy_problem(ws: Workspace, note: Note) -> str:
 
 
 def may_be_copy(ws: Workspace, path: str) -> bool:
-    """Whether a file has a name that only copies have, or one that persons use too and that of another file in it."""
     return any(copy.certain or ws.store.stamp(copy.original) is not None for copy in possible_originals(path))
 
 
-def _are_one(ws: Workspace, note: Note, copy: SyncCopy) -> bool:
+def _is_same_memory(ws: Workspace, note: Note, copy: SyncCopy) -> bool:
     try:
         other = ws.store.read(copy.original)
     except NoteError:
@@ -66,9 +64,9 @@ def _is_forgotten(ws: Workspace, identity: str) -> bool:
 
 
 def has_merge_conflict(data: bytes) -> bool:
-    """Whether git has left both sides of a conflict in a file."""
+    """Tell whether git has left both sides of a conflict in a file."""
     marks = [b"<<<<<<< ", b"=======", b">>>>>>> "]
-    # Line by line: a pattern for all three would go through the rest of a file for each mark, and again for the next.
+    # Line by line: one pattern for all three would scan the rest of the file again for each mark.
     for line in data.split(b"\n"):
         if line.startswith(marks[0]) and (marks[0].endswith(b" ") or line.rstrip(b"\r") == marks[0]):
             marks.pop(0)
@@ -78,23 +76,26 @@ def has_merge_conflict(data: bytes) -> bool:
 
 
 def copy_advice(ws: Workspace, path: str) -> str:
-    """What to do about a copy, and how it differs from its original."""
+    """Say how a copy differs from its original, and what to do about it."""
     for copy in possible_originals(path):
-        original, own = ws.store.absolute(copy.original), ws.store.absolute(path)
+        original = ws.store.absolute(copy.original)
         if original.is_file():
-            own_id = "or delete the line `id:` in it, and it is a note of its own."
-            return f"{_compared(own, original)} Take over what is missing there and delete this file; {own_id}"
+            difference = _describe_difference(ws.store.absolute(path), original)
+            return (
+                f"{difference} Move missing lines to the original and delete this file; or delete the line `id:` in "
+                "it to make it a note of its own."
+            )
     return "Delete it; or rename it, if you want it remembered again."
 
 
-def _compared(own: Path, original: Path) -> str:
-    here, there = _lines(own), _lines(original)
-    mine, theirs = len(here - there), len(there - here)
+def _describe_difference(own: Path, original: Path) -> str:
+    own_lines, original_lines = _lines(own), _lines(original)
+    mine, theirs = len(own_lines - original_lines), len(original_lines - own_lines)
     if not mine and not theirs:
         return "Both say the same."
     stamps = files.stamp(own), files.stamp(original)
-    newer = "This one" if stamps[0] and stamps[1] and stamps[0][0] > stamps[1][0] else "The original"
-    return f"{newer} is the newer; {mine} lines stand only here, {theirs} only in the original."
+    newer = "This file" if stamps[0] and stamps[1] and stamps[0][0] > stamps[1][0] else "The original"
+    return f"{newer} is newer; lines only here: {mine}, only in the original: {theirs}."
 
 
 def _lines(path: Path) -> set[bytes]:
@@ -105,50 +106,48 @@ def _lines(path: Path) -> set[bytes]:
 
 
 def copies_of_other_files(ws: Workspace) -> Iterator[tuple[str, SyncCopy]]:
-    """Copies of memem's other files in the vault: its marker, pages, playbooks, proposals."""
+    """Find copies of memem's other files in the vault: its marker, pages, playbooks, proposals."""
     paths = ws.store.paths
-    pages = [paths.ours.glob("*.md"), *(each.glob("*.md") for each in (paths.projects, paths.playbooks, paths.review))]
-    for path in sorted(path for found in (paths.ours.glob(".vault*.toml"), *pages) for path in found):
+    folders = (paths.ours, paths.projects, paths.playbooks, paths.review)
+    pages = [page for folder in folders for page in folder.glob("*.md")]
+    for path in sorted((*paths.ours.glob(".vault*.toml"), *pages)):
         inside = path.relative_to(paths.ours).as_posix()
-        copy = next((each for each in possible_originals(inside) if ws.store.absolute(each.original).is_file()), None)
+        originals = possible_originals(inside)
+        copy = next((copy for copy in originals if ws.store.absolute(copy.original).is_file()), None)
         if copy and (paths.review in path.parents or not ws.store.is_memory(inside)):
             yield inside, copy
 
 
 def apply_verdicts(ws: Workspace) -> None:
-    """Read again those notes that a person may have said something of."""
-    word = verdicts.verdicts_stamp(ws.store.paths)
+    """Read the notes again that a person may have decided on."""
+    stamp = verdicts.verdicts_stamp(ws.store.paths)
     paths = [row.path for row in ws.index.rows("review IS NOT NULL")]
-    ws.index.update([row for path in paths if (stamp := ws.store.stamp(path)) and (row := read_row(ws, path, stamp))])
-    ws.index.set_meta(verdicts.VERDICTS_META, word)
+    ws.index.update([row for path in paths if (now := ws.store.stamp(path)) and (row := read_row(ws, path, now))])
+    ws.index.set_meta(verdicts.VERDICTS_META, stamp)
 
 
 def list_quarantined(ws: Workspace, *, decided: bool = False) -> list[NoteRow]:
-    """The notes that wait for a person; with `decided`, also those that were rejected."""
-    some = "review IN ('waiting', 'rejected')" if decided else "review = 'waiting'"
-    return [row for row in fresh_rows(ws, lambda: ws.index.rows(f"{some} ORDER BY path")) if row.memory]
+    """List the notes that wait for a person; with `decided`, also the rejected ones."""
+    where = "review IN ('waiting', 'rejected')" if decided else "review = 'waiting'"
+    return [row for row in fresh_rows(ws, lambda: ws.index.rows(f"{where} ORDER BY path")) if row.memory]
 
 
 def count_quarantined(ws: Workspace) -> int:
-    """How many wait, as far as the index knows."""
     return ws.index.count_where("review = 'waiting'")
 
 
 def explain_quarantine(memory: Memory) -> str:
-    """In which way it reads like an instruction."""
+    """Say why a memory reads like an instruction."""
     return cleanse(memory).doubt
 
 
 def find_quarantined(ws: Workspace, identity: str) -> NoteRow:
-    """The one with this id, or this beginning of one."""
+    """Find the quarantined note whose id starts so."""
     wanted = identity.strip().lower()
-    found = [
-        row
-        for row in list_quarantined(ws, decided=True)
-        if row.memory and wanted and row.memory.id.lower().startswith(wanted)
-    ]
+    rows = list_quarantined(ws, decided=True)
+    found = [row for row in rows if row.memory and wanted and row.memory.id.lower().startswith(wanted)]
     if not found:
         raise NotFound(f"No proposal has the id {identity!r}. `memem review` lists them.")
     if len(found) > 1:
-        raise Ambiguous(f"{len(found)} proposals begin with {identity!r}. Use more of the id.")
+        raise Ambiguous(f"{len(found)} proposals have an id that starts with {identity!r}. Use more of the id.")
     return found[0]

@@ -1,4 +1,4 @@
-"""Search, get and list memories. One way to find, for every caller."""
+"""Search, get and list memories: the one way to find, for every caller."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from memem.core.memory import GENERAL, ID8, MOST_HITS, Entry, Hit, Hits
 from memem.core.project import normalise
 from memem.search import meaning
 from memem.search.dates.query import parse_time
-from memem.search.encoders.query_vector import EncodedQuery
 from memem.search.notes import NoteRow
 from memem.search.query import Scope, SearchMatches
 from memem.search.ranking import FUSED, KEYWORDS, Blend, Boosts, matches_path, rank
@@ -29,19 +28,13 @@ if TYPE_CHECKING:
 
 
 MAX_LIMIT = 1_000
-MAX_QUERY_CHARS = 8_000
-"""A longer prompt is mostly pasted data; what it asks stands at its beginning."""
-MIN_CANDIDATES = 32
-"""Words and meaning each name so many, so that what both know a little of has its chance."""
-MAX_RARE_TERMS = 12
-"""So many of its rarest words tell what a text is about; more of them only take longer to look up."""
-STRONG_EDGE = 0.8
-"""An edge of the graph that is at least so strong counts in the ranking: what is stated, and what is nearly the same.
-That two are of one topic by their vectors is known to the ranking already; `python -m bench graph` measures it."""
+MAX_QUERY_CHARS = 8_000  # a longer prompt is mostly pasted data; its question is at its beginning
+MIN_CANDIDATES = 32  # from words and from meaning each, so that a note both rate a little has a chance
+MAX_RARE_TERMS = 12  # the rarest words that say what a text is about
+STRONG_EDGE = 0.8  # weaker edges of the graph repeat what vectors say already; `python -m bench graph` measures it
 MAX_ATTEMPTS = 4
 MIN_ID_CHARS = 4
-INSTANT = 1e-3
-"""In seconds: how long before midnight a day ends."""
+_BEFORE_MIDNIGHT = 1e-3  # seconds
 _PATH = re.compile(r"[\w.~/-]+")
 _FILE = re.compile(r".+/.+|.+\.\w{1,8}")
 
@@ -57,67 +50,67 @@ def search(
     as_of: str | None = None,
     blend: Blend = FUSED,
 ) -> Hits:
-    """The best hits in all projects, those of the current one preferred a little.
+    """Find the best hits in all projects, with a slight preference for the current one.
 
-    With `project`, only its own, and with `general` also the memories that belong to no project in particular.
-
-    With `as_of`, a date, a time or words like "last march", among what was held true then, whatever became of it.
+    `project` restricts the search to it; `general` adds the general memories. `as_of` (a date, a time or words such
+    as "last march") searches what was held true then.
     """
     require_vault(ws)
     if not query.strip():
-        raise InputError("There is nothing to search for: the query is empty.")
+        raise InputError("The query is empty; say what to search for.")
     _check_limit(limit)
     then = None if as_of is None else parse_moment(ws, as_of)
     scope = Scope(_projects(project, general=general), archive=True, as_of=then)
     preferred = project or current
 
-    def best(found: SearchMatches) -> list[Hit]:
-        towards = collect_boosts(ws, found, query, normalise(preferred) if preferred else "")
-        return rank(found, towards if then is None else replace(towards, as_of=True), blend)[:limit]
+    def choose(found: SearchMatches) -> list[Hit]:
+        boosts = collect_boosts(ws, found, query, normalise(preferred) if preferred else "")
+        return rank(found, replace(boosts, as_of=then is not None), blend)[:limit]
 
-    found, hits = find(ws, query, scope, limit * 2, best)  # what is preferred may lie further down
+    found, hits = find(ws, query, scope, limit * 2, choose)  # a preferred hit may be further down
     return Hits(hits, found.degraded)
 
 
 def parse_moment(ws: Workspace, text: str) -> float:
-    """The moment that a date, a time or some words name: of a day, and of any other stretch, the end."""
+    """Parse a date, a time or words; a day or another span means its end."""
     now, text = ws.clock(), text.strip()
     if dates.is_day(text):
-        return (dates.end_of(text, now.tzinfo) or math.inf) - INSTANT
+        return (dates.end_of(text, now.tzinfo) or math.inf) - _BEFORE_MIDNIGHT
     named = dates.begin_of(text, now.tzinfo)
     if named is not None:
         return named
     day = (parse_time(text, now.date()) or parse_time(f"in {text}", now.date())).end if text else None
     if day is None:
-        raise InputError(f'{text[:40]!r} is no date. Say 2026-06-01, 2026-06-01T12:00, or words such as "last march".')
-    return min(now.timestamp(), (dates.end_of(day.isoformat(), now.tzinfo) or math.inf) - INSTANT)
+        raise InputError(
+            f'{text[:40]!r} is not a date; use 2026-06-01, 2026-06-01T12:00, or words such as "last march".'
+        )
+    return min(now.timestamp(), (dates.end_of(day.isoformat(), now.tzinfo) or math.inf) - _BEFORE_MIDNIGHT)
 
 
 def truncate_query(query: str) -> str:
-    """As much of a query as is looked for, without the stump of a word at its end."""
+    """Cut a query to the part that is searched for, at the end of a word."""
     if len(query) <= MAX_QUERY_CHARS:
         return query
-    kept = query[:MAX_QUERY_CHARS]
-    whole = kept.rsplit(None, 1)[0] if not query[MAX_QUERY_CHARS].isspace() else kept
-    return whole if len(whole) > MAX_QUERY_CHARS // 2 else kept  # one endless word, or a script without spaces
+    start = query[:MAX_QUERY_CHARS]
+    whole = start.rsplit(None, 1)[0] if not query[MAX_QUERY_CHARS].isspace() else start
+    return whole if len(whole) > MAX_QUERY_CHARS // 2 else start  # one endless word, or a script without spaces
 
 
 def start_query_vector(ws: Workspace, query: str) -> None:
-    """Begin to compute the vector of a query that is about to be asked."""
+    """Start computing the vector of a query that is about to be searched for."""
     ws.ask(truncate_query(query))
 
 
 def get(ws: Workspace, identity: str) -> Entry:
-    """The one memory with this id, or this beginning of an id."""
+    """Read the one memory with this id, or with an id that starts so."""
     require_vault(ws)
-    row = locate(ws, identity)
-    return _entries([row])[0]
+    return _entries([locate(ws, identity)])[0]
 
 
 def list_memories(
     ws: Workspace, *, project: str | None = None, general: bool = False, kind: str | None = None, limit: int = 50
 ) -> list[Entry]:
-    """The memories themselves, the last changed first."""
+    """List memories, the last changed first."""
     require_vault(ws)
     _check_limit(limit)
     where, values = ["problem IS NULL"], list[str]()
@@ -133,7 +126,6 @@ def list_memories(
 
 
 def _projects(project: str | None, *, general: bool) -> tuple[str, ...] | None:
-    """The projects to look in; None for all of them."""
     if project is None:
         return None
     name = normalise(project)
@@ -141,14 +133,14 @@ def _projects(project: str | None, *, general: bool) -> tuple[str, ...] | None:
 
 
 def rank_candidates(ws: Workspace, prompt: str, project: str) -> list[Hit]:
-    """All from which a slice would choose, best first."""
+    """Rank the memories that a slice would choose from."""
     return find(ws, prompt, injection_scope(ws, project), MOST_HITS * 2, lambda found: rank(found, Boosts(project)))[1]
 
 
 def collect_boosts(
     ws: Workspace, found: SearchMatches, query: str, project: str, files: Sequence[str] | None = None
 ) -> Boosts:
-    """What else counts for those that were found: where one is, the time asked about, and what proved useful."""
+    """Collect the boosts of what was found: project, files, the query's time, usefulness, links."""
     when = parse_time(query, ws.clock().date())
     named = extract_paths(query) if files is None else files
     ids = [match.memory.id for match in found.matches]
@@ -158,55 +150,48 @@ def collect_boosts(
 
 
 def find_about_file(ws: Workspace, file: str, project: str) -> list[Entry]:
-    """The memories about one file: by the patterns of their `paths`, then those that name it; by words alone."""
+    """Find memories about a file: by their `paths`, then those that name it; by words alone."""
     scope, name = injection_scope(ws, project), fold(file.rpartition("/")[2])
 
-    def stating() -> list[NoteRow]:
-        return [
-            row for row in ws.index.by_path_pattern(file, scope) if row.memory and matches_path(row.memory, (file,))
-        ]
+    def by_paths() -> list[NoteRow]:
+        rows = ws.index.by_path_pattern(file, scope)
+        return [row for row in rows if row.memory and matches_path(row.memory, (file,))]
 
-    def naming(found: SearchMatches) -> list[Hit]:
+    def by_name(found: SearchMatches) -> list[Hit]:
         return [hit for hit in rank(found, Boosts(project, (file,)), KEYWORDS) if name in hit.terms]
 
-    stated = sorted(_entries(fresh_rows(ws, stating)), key=lambda entry: -entry.memory.importance)
-    named = find(ws, file, scope, MIN_CANDIDATES, naming, by_words=MAX_RARE_TERMS)[1]
-    found = {entry.id: entry for entry in (*stated, *named)}
-    return [entry for entry in found.values() if not entry.memory.superseded_by]
+    stated = sorted(_entries(fresh_rows(ws, by_paths)), key=lambda entry: -entry.memory.importance)
+    named = find(ws, file, scope, MIN_CANDIDATES, by_name, max_terms=MAX_RARE_TERMS)[1]
+    entries = {entry.id: entry for entry in (*stated, *named)}
+    return [entry for entry in entries.values() if not entry.memory.superseded_by]
 
 
 def injection_scope(ws: Workspace, project: str) -> Scope:
-    """What may be shown unasked: of this project and of none in particular, in force now, not archived."""
+    """The scope of what may be shown unasked: the project and general notes that are active and valid now."""
     return Scope(tuple(sorted({project, GENERAL})), now=ws.clock().timestamp())
 
 
 def locate(ws: Workspace, identity: str) -> NoteRow:
-    """The fresh row of one memory. Accepts an id, its first characters, or a link to the note."""
+    """Find the fresh row of one memory by its id, the start of it, or a link to the note."""
     wanted = identity.strip().removeprefix("[[").removesuffix("]]").split("|")[0].removesuffix(".md")
     if len(wanted) < MIN_ID_CHARS:
         raise InputError(f"{identity!r} is too short for an id: give at least {MIN_ID_CHARS} characters.")
     rows = fresh_rows(ws, lambda: ws.index.by_id(wanted))
     id8 = wanted.rpartition("-")[2]
-    if not rows and len(id8) == ID8:  # a note's file name ends in it
+    if not rows and len(id8) == ID8:  # the end of a note's file name
         rows = fresh_rows(ws, lambda: ws.index.by_id(id8))
-    if not rows and identity.strip().startswith("[["):  # a person may have given it another name
+    if not rows and identity.strip().startswith("[["):  # a renamed note
         rows = fresh_rows(ws, lambda: ws.index.by_name(wanted.split("#")[0]))
     if not rows:
-        _explain_unreadable(ws, wanted)
+        for row in ws.index.rows("problem IS NOT NULL"):  # such a note has no id, but its file name may end in one
+            if Path(row.path).stem.endswith((wanted[:ID8], wanted[-ID8:])):
+                raise NoteUnreadable(f"{row.path} cannot be read: {row.problem}. Correct it in Obsidian.")
         raise NotFound(f"No memory has the id {identity!r}. `memem list` and `memem search` show ids.")
     if len(rows) > 1:
         places = ", ".join(f"{row.memory.id if row.memory else '?'} in {row.path}" for row in rows[:4])
-        what = "Several files carry" if len({row.memory and row.memory.id for row in rows}) == 1 else "Several match"
+        what = "Several files have" if len({row.memory and row.memory.id for row in rows}) == 1 else "Several match"
         raise Ambiguous(f"{what} the id {identity!r}: {places}. Give more of the id, or change one file's id.")
     return rows[0]
-
-
-def _explain_unreadable(ws: Workspace, wanted: str) -> None:
-    """A note that cannot be read has no id, but its file name may still end in the beginning of one."""
-    beginnings = (wanted[:ID8], wanted[-ID8:])
-    for row in ws.index.rows("problem IS NOT NULL"):
-        if Path(row.path).stem.endswith(beginnings):
-            raise NoteUnreadable(f"{row.path} cannot be read: {row.problem}. Correct it in Obsidian.")
 
 
 def _entries(rows: list[NoteRow]) -> list[Entry]:
@@ -225,45 +210,39 @@ def find(
     limit: int,
     choose: Callable[[SearchMatches], list[Hit]],
     *,
-    by_words: int | None = None,
+    max_terms: int | None = None,
 ) -> tuple[SearchMatches, list[Hit]]:
-    """Search and choose, and again while what was found turns out to have changed, in the index or on disk.
+    """Search and choose, again while a chosen note turns out to have changed, in the index or on disk.
 
-    `by_words`: by at most so many words, the rarest of the query, and without waiting for what it means.
+    `max_terms` searches for that many of the query's rarest words, without its meaning.
     """
     query = truncate_query(query)
     for _ in range(MAX_ATTEMPTS):
-        vector = None if by_words else ws.ask(query)
-        found, is_whole = _find_once(
-            ws, query, vector, scope, limit if by_words else max(limit, MIN_CANDIDATES), by_words
+        vector = None if max_terms else ws.ask(query)
+        most = limit if max_terms else max(limit, MIN_CANDIDATES)
+        by_words = ws.index.search_words(query, scope, most, max_terms)  # while the query's vector is being computed
+        matched = ws.index.read_matched(list(by_words.scores), by_words, scope)
+        by_meaning = meaning.find_by_meaning(ws, vector, scope, most, by_words.scores)
+        matches = ws.index.combine_matches(by_words, by_meaning.cosines, scope, matched)
+        found = SearchMatches(
+            tuple(matches), by_words.frequencies, by_words.notes, by_meaning.multilingual, by_meaning.degraded
         )
         hits = choose(found)
-        stamps = {match.path: match.stamp for match in found.matches}
+        stamps = {match.path: match.stamp for match in matches}
+        is_whole = len(matches) == len(by_words.scores | by_meaning.cosines)
         if not refresh_stale(ws, ((hit.path, stamps[hit.path]) for hit in hits)) and is_whole:
             break
     return found, hits
 
 
-def _find_once(
-    ws: Workspace, query: str, asked: EncodedQuery | None, scope: Scope, limit: int, telling: int | None
-) -> tuple[SearchMatches, bool]:
-    """What is found, and whether all of it was still there when it was read."""
-    answer = ws.index.search_words(query, scope, limit, telling)  # while the query's vector is being computed
-    held = ws.index.read_matched(list(answer.scores), answer, scope)
-    near = meaning.find_by_meaning(ws, asked, scope, limit, answer.scores)
-    matches = ws.index.combine_matches(answer, near.cosines, scope, held)
-    found = SearchMatches(tuple(matches), answer.frequencies, answer.notes, near.multilingual, near.degraded)
-    return found, len(matches) == len(answer.scores | near.cosines)
-
-
 def extract_paths(prompt: str) -> tuple[str, ...]:
-    """What looks like the path of a file."""
+    """Extract the words of a prompt that look like file paths."""
     words = (word.rstrip(".") for word in _PATH.findall(prompt[:MAX_QUERY_CHARS]))
     return tuple(dict.fromkeys(word for word in words if _FILE.fullmatch(word)))
 
 
 def relative_file(root: Path, path: Path) -> str:
-    """The path of a file as seen from `root`; empty when there is none, or it lies elsewhere."""
+    """The path of an existing file relative to `root`; empty when it is missing or elsewhere."""
     inside = relative_path(root, path)
     try:
         return inside if inside and (root / inside).is_file() else ""
@@ -272,10 +251,10 @@ def relative_file(root: Path, path: Path) -> str:
 
 
 def relative_path(root: Path, path: Path) -> str:
-    """The same of a file that may not be there yet."""
+    """The path of a file, which may not exist, relative to `root`; empty when it is elsewhere."""
     try:
         path = path.resolve()
         str(path).encode()
-    except (OSError, RuntimeError, ValueError):  # a loop of links, not a name at all, or one that is no text
+    except (OSError, RuntimeError, ValueError):  # a loop of links, or not a name
         return ""
     return path.relative_to(root).as_posix() if path.is_relative_to(root) and path != root else ""

@@ -86,7 +86,7 @@ class FullText:
     def _best(
         self, connection: sqlite3.Connection, terms: Sequence[Term], limit: int, rows: RowFilter
     ) -> dict[int, float]:
-        """Find the best rows, with those that tie with the last of them, so that chance does not choose among equals."""
+        """Find the best rows, and those that tie with the last of them: chance does not choose among equals."""
         if not terms:
             return {}
         query = f"""SELECT words.rowid, {self._bm25} AS score FROM words {rows.join}

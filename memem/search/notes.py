@@ -97,9 +97,8 @@ class NoteIndex:
             return
         with sqlite.transaction(self._connection):
             query = "SELECT 1 FROM notes WHERE path = ? AND mtime = ? AND ctime = ? AND size = ?"
-            unchanged = [
-                path for path, stamp in (lost or {}).items() if self._connection.execute(query, (path, *stamp)).fetchone()
-            ]
+            stamps = [(path, *stamp) for path, stamp in (lost or {}).items()]
+            unchanged = [stamp[0] for stamp in stamps if self._connection.execute(query, stamp).fetchone()]
             ids = {self._remove(path) for path in (*unchanged, *gone)}
             for row in changed:
                 ids.add(self._remove(row.path))

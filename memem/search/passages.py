@@ -54,7 +54,7 @@ def _join_short(pieces: Iterable[str]) -> Iterator[str]:
 
 
 def _estimate_tokens(text: str) -> float:
-    """Count four letters as a token, or each digit and mark where they are more (code), and each non-ASCII character."""
+    """Count four letters as a token, or each digit and mark if these are more, and each non-ASCII character."""
     plain = len(text.encode("ascii", "ignore"))
     return max(plain / 4, len(_MARKS.findall(text))) + len(text) - plain
 

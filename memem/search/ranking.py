@@ -1,10 +1,10 @@
-"""Rank what the index found by relevance, then by bounded boosts: project, time, path, links, use.
+"""Rank matches by relevance, then by bounded boosts: project, time, path, links, use.
 
-Each number of a blend is a row of the table that `python -m bench ranking` prints, varied by itself.
+`python -m bench ranking` varies each number of a blend.
 """
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
@@ -15,127 +15,40 @@ from memem.search.query import NoteMatch, SearchMatches, Term, is_name
 SAME_PROJECT = 1.15
 PATH_MATCH = 1.10
 RIGHT_TIME = 1.10
-LINKED = 1.05
-"""Linked, either way, with one of the best; those are so many:"""
+LINKED = 1.05  # linked, either way, with one of the best
 BEST = 3
 IMPORTANCE_STEP = 0.03
-SET_ASIDE = 0.6
-"""Deprecated, stale or superseded: shown when asked for, behind what holds now."""
-SUPERSEDED_CAP = 0.999
-"""How much of its successor's score a superseded memory can have at most."""
-_USUAL = SAME_PROJECT * PATH_MATCH * (1 + 2 * IMPORTANCE_STEP)
-"""What has all of these scores its relevance; the rest comes on top, up to 1."""
+SET_ASIDE = 0.6  # deprecated, stale or superseded
+SUPERSEDED_CAP = 0.999  # the highest share of its successor's score that a superseded memory gets
+_USUAL = SAME_PROJECT * PATH_MATCH * (1 + 2 * IMPORTANCE_STEP)  # with all of these a memory scores its relevance
+CHANCE = 0.10  # without a common word, a lower cosine is chance: 1 % of the wanted notes of our labelled set
+PASSAGE_CHARACTERS = 500  # about one passage
 
 
 @dataclass(frozen=True, slots=True)
 class Boosts:
-    """The project and files at hand, the time that is asked about, and factors around 1, by id, for what was used.
-
-    With `as_of`, all that was found held at the time in question: what became of it since counts nothing. `linked` are
-    pairs of ids, the lesser first, of memories that the graph holds together besides what their notes say.
-    """
+    """Everything besides the query that a score depends on."""
 
     project: str = ""
     files: Sequence[str] = ()
     when: When = field(default_factory=When)
-    useful: Mapping[str, float] = field(default_factory=dict)
-    as_of: bool = False
-    linked: Collection[tuple[str, str]] = frozenset()
+    useful: Mapping[str, float] = field(default_factory=dict)  # factors around 1, by id
+    as_of: bool = False  # all matches were valid at the time in question, whatever their status is now
+    linked: Collection[tuple[str, str]] = frozenset()  # pairs of ids that the graph connects, the lesser first
 
 
 NO_BOOSTS = Boosts()
 
 
-def apply_boosts(scores: Sequence[float], memories: Sequence[Memory], leaning: Boosts) -> list[float]:
-    """The scores of memories after all nudges, none above 1; what was superseded never scores above its successor."""
-    nudged = [score * _nudge(memory, leaning) for score, memory in zip(scores, memories, strict=True)]
-    _raise_linked(nudged, memories, leaning.linked)
-    if not leaning.as_of:
-        _cap_superseded(nudged, memories)
-    return [min(1.0, score) for score in nudged]
-
-
-def matches_path(memory: Memory, files: Sequence[str]) -> bool:
-    """Whether a memory says of itself that it is about one of the files."""
-    return any(file == pattern or fnmatchcase(file, pattern) for file in files for pattern in memory.paths)
-
-
-def _nudge(memory: Memory, leaning: Boosts) -> float:
-    factor = leaning.useful.get(memory.id, 1.0) * (1 + IMPORTANCE_STEP * (memory.importance - 3))
-    if memory.project == leaning.project:
-        factor *= SAME_PROJECT
-    if matches_path(memory, leaning.files):
-        factor *= PATH_MATCH
-    if leaning.when and is_within(leaning.when, memory.valid_from, memory.valid_to, memory.created):
-        factor *= RIGHT_TIME
-    if (memory.status != "active" or memory.superseded_by) and not (leaning.when.past or leaning.as_of):
-        factor *= SET_ASIDE
-    return factor / _USUAL
-
-
-def _raise_linked(scores: list[float], memories: Sequence[Memory], linked: Collection[tuple[str, str]]) -> None:
-    """What the best are linked with, in either direction, comes along a little more readily."""
-    best = sorted(range(len(scores)), key=lambda place: (-scores[place], memories[place].id))[:BEST]
-    pointed = {link for place in best for link in _links(memories[place])}
-    names = {memories[place].id8 for place in best}
-    ids = {memories[place].id for place in best}
-    beside = {id for pair in linked if not ids.isdisjoint(pair) for id in pair}
-    for place, memory in enumerate(memories):
-        stated = memory.id8 in pointed or not names.isdisjoint(_links(memory))
-        if place not in best and (stated or memory.id in beside):
-            scores[place] *= LINKED
-
-
-def _cap_superseded(scores: list[float], memories: Sequence[Memory]) -> None:
-    """A memory is behind what replaced it, if that is here; those that replaced each other in a circle are equal."""
-    places = {memory.id8: place for place, memory in enumerate(memories)}
-    after = {place: places.get(id8_of(memory.superseded_by)) for place, memory in enumerate(memories)}
-    chains = [_chain(start, after) for start in after]
-    for _, circle in chains:
-        for place in circle:
-            scores[place] = min(scores[each] for each in circle)
-    for chain, _ in chains:
-        for older, newer in zip(chain[-2::-1], chain[:0:-1], strict=True):
-            scores[older] = min(scores[older], SUPERSEDED_CAP * scores[newer])
-
-
-def _chain(start: int, after: Mapping[int, int | None]) -> tuple[list[int], list[int]]:
-    """The places from one to the last that replaced it, or to the first of a circle; and that circle, if any."""
-    chain, place = [start], after[start]
-    while place is not None and place not in chain:
-        chain.append(place)
-        place = after[place]
-    if place is None:
-        return chain, []
-    begin = chain.index(place)
-    return chain[: begin + 1], chain[begin:]
-
-
-def _links(memory: Memory) -> Iterator[str]:
-    return map(id8_of, memory.related)
-
-
-CHANCE = 0.10
-"""Without a word in common, a note that is no nearer than this answers by chance. On our labelled set 1 % of what is
-wanted lies below, and two thirds of what is not."""
-PASSAGE_CHARACTERS = 500
-"""About so many of a note get a vector together."""
-
-
 @dataclass(frozen=True, slots=True)
 class Blend:
-    """How much of the relevance is meaning; the rest is words. A query with a literal means that word exactly.
-
-    In a script that the encoder does not read, meaning is little more than a guess. Words that are a smaller part of
-    what is asked than `least_coverage` say nothing where meaning is known: they stand there by chance. A long note has
-    many passages, and so many chances to be near: `length` times the logarithm of their number is taken off its cosine.
-    """
+    """How much of the relevance is meaning; the rest is words."""
 
     meaning: float = 0.7
     meaning_with_literal: float = 0.5
-    meaning_guessed: float = 0.2
-    least_coverage: float = 0.35
-    length: float = 0.03
+    meaning_guessed: float = 0.2  # for a script that the encoder does not read
+    least_coverage: float = 0.35  # words that are a smaller part of the query count as chance where meaning is known
+    length: float = 0.03  # times the logarithm of the number of passages: a long note has more chances to be close
 
 
 FUSED = Blend()
@@ -144,106 +57,150 @@ COSINE = Blend(meaning=1.0, meaning_with_literal=1.0, meaning_guessed=1.0, lengt
 
 
 @dataclass(frozen=True, slots=True)
-class _Candidate:
-    """A match, whether the encoder reads it and the query, and how much of what is asked it holds."""
-
+class _Scored:
     match: NoteMatch
-    understood: bool
-    coverage: float
+    understood: bool  # the encoder reads the note and the query
+    coverage: float  # the share of the query's weight that the note contains
+
+    def is_close(self, *, understood: bool) -> bool:
+        return understood and self.match.cosine is not None and self.match.cosine >= CHANCE
+
+    def answers(self, blend: Blend) -> bool:
+        """Tell whether it is a match by what the blend looks at."""
+        by_words = bool(self.match.terms) or self.match.cosine is None
+        by_meaning = self.is_close(understood=self.understood or blend == COSINE)
+        return (by_words and blend != COSINE) or (by_meaning and blend != KEYWORDS)
 
 
-def rank(found: SearchMatches, leaning: Boosts = NO_BOOSTS, blend: Blend = FUSED) -> list[Hit]:
-    """Hits, best first; ties are broken by id, so that the order never depends on anything else."""
+def rank(found: SearchMatches, boosts: Boosts = NO_BOOSTS, blend: Blend = FUSED) -> list[Hit]:
+    """Rank the matches, best first; ties are broken by id and path, so that the order is stable."""
     weights = {term: found.weight(term) for term in found.frequencies}
-    candidates = _candidates(found, weights)
-    relevance = _relevance(found, candidates, blend)
-    scored = [(score, each) for score, each in zip(relevance, candidates, strict=True) if _answers(each, blend)]
-    scores = apply_boosts([score for score, _ in scored], [each.match.memory for _, each in scored], leaning)
-    ranked = [
-        (-score, each.match.memory.id, each.match.path, each) for score, (_, each) in zip(scores, scored, strict=True)
+    total = found.total_weight
+    candidates = [
+        _Scored(match, understood, sum(map(weights.__getitem__, match.terms)) / total if total else 0.0)
+        for match, understood in zip(found.matches, found.encoder_reads(), strict=True)
     ]
-    return [_hit(each, found, -score) for score, _, _, each in sorted(ranked, key=lambda row: row[:3])]
+    relevance = zip(_relevance(found, candidates, blend), candidates, strict=True)
+    answers = [(score, candidate) for score, candidate in relevance if candidate.answers(blend)]
+    memories = [candidate.match.memory for _, candidate in answers]
+    scores = apply_boosts([score for score, _ in answers], memories, boosts)
+    hits = [_hit(candidate, found, score) for score, (_, candidate) in zip(scores, answers, strict=True)]
+    ordered = sorted(zip(scores, hits, strict=True), key=lambda pair: (-pair[0], pair[1].memory.id, pair[1].path))
+    return [hit for _, hit in ordered]
 
 
-def _candidates(found: SearchMatches, weights: Mapping[Term, float]) -> list[_Candidate]:
-    asked = found.total_weight
-    return [
-        _Candidate(match, read, sum(map(weights.__getitem__, match.terms)) / asked if asked else 0.0)
-        for match, read in zip(found.matches, found.encoder_reads(), strict=True)
-    ]
-
-
-def _relevance(found: SearchMatches, candidates: Sequence[_Candidate], blend: Blend) -> list[float]:
-    """How well each match answers, from 0 to 1: its cosine and its BM25, each over the best of this query.
-
-    What has no vector yet is judged by its words alone.
-    """
+def _relevance(found: SearchMatches, candidates: Sequence[_Scored], blend: Blend) -> list[float]:
+    """Blend cosine and BM25, each relative to the best of this query; words alone count without a vector."""
     literal = any(term.literal for term in found.frequencies)
     share = blend.meaning_with_literal if literal else blend.meaning
     names = {term for term, frequency in found.frequencies.items() if is_name(term, frequency)}
-    cosines = [_cosine(each.match, blend) for each in candidates]
-    nearest = max(cosines, default=0.0)
+    cosines = [_cosine(candidate.match, blend) for candidate in candidates]
+    closest = max(cosines, default=0.0)
     values = []
-    for each, cosine, words in zip(candidates, cosines, _by_words(found, names), strict=True):
-        if each.match.cosine is None:
+    for candidate, cosine, words in zip(candidates, cosines, _word_scores(found, names), strict=True):
+        if candidate.match.cosine is None:
             values.append(words)
             continue
-        by_chance = each.coverage < blend.least_coverage and each.understood and names.isdisjoint(each.match.terms)
-        part = share if each.understood else blend.meaning_guessed
-        meaning = cosine / nearest if nearest > 0 else 0.0
+        covers_little = candidate.coverage < blend.least_coverage and candidate.understood
+        by_chance = covers_little and names.isdisjoint(candidate.match.terms)
+        part = share if candidate.understood else blend.meaning_guessed
+        meaning = cosine / closest if closest > 0 else 0.0
         values.append(part * meaning + (1 - part) * (0.0 if by_chance else words))
     return values
 
 
 def _cosine(match: NoteMatch, blend: Blend) -> float:
-    """Of the best passage, without what a long note owes to having many; never below 0."""
     if match.cosine is None:
         return 0.0
     passages = max(1.0, len(match.memory.body) / PASSAGE_CHARACTERS)
     return max(0.0, match.cosine - blend.length * math.log(passages))
 
 
-def _by_words(found: SearchMatches, names: set[Term]) -> list[float]:
-    """The BM25 of each match over the best one; a note that is asked for by a name it holds is as good as that.
-
-    BM25 thinks little of a word in a long note.
-    """
+def _word_scores(found: SearchMatches, names: set[Term]) -> list[float]:
+    """BM25 relative to the best; 1 for a note with all the names, which BM25 underrates in long notes."""
     best = max((match.bm25 for match in found.matches), default=0.0)
     if best <= 0:
         return [float(bool(match.terms)) for match in found.matches]
     return [1.0 if names and names <= set(match.terms) else match.bm25 / best for match in found.matches]
 
 
-def _answers(each: _Candidate, blend: Blend) -> bool:
-    """Whether a match is one, by what the blend looks at."""
-    said = bool(each.match.terms) or each.match.cosine is None
-    near = _is_near(each.match, understood=each.understood or blend == COSINE)
-    return (said and blend != COSINE) or (near and blend != KEYWORDS)
-
-
-def _is_near(match: NoteMatch, *, understood: bool) -> bool:
-    return understood and match.cosine is not None and match.cosine >= CHANCE
-
-
-def _hit(each: _Candidate, found: SearchMatches, score: float) -> Hit:
-    match = each.match
+def _hit(candidate: _Scored, found: SearchMatches, score: float) -> Hit:
+    match = candidate.match
+    by_words = match.terms or match.cosine is None
     return Hit(
         memory=match.memory,
         path=match.path,
         score=round(score, 4),
-        source=_source(match, understood=each.understood),
+        source=("both" if candidate.is_close(understood=candidate.understood) else "keyword") if by_words else "cosine",
         cosine=None if match.cosine is None else round(match.cosine, 4),
-        understood=each.understood,
+        understood=candidate.understood,
         terms=tuple(term.text for term in match.terms),
-        coverage=round(each.coverage, 4),
+        coverage=round(candidate.coverage, 4),
         literal=any(term.literal for term in match.terms),
         named=any(is_name(term, found.frequencies[term]) for term in match.terms),
         degraded=found.degraded,
     )
 
 
-def _source(match: NoteMatch, *, understood: bool) -> str:
-    """What a match was found by; a cosine that is no more than chance has found nothing."""
-    if match.terms or match.cosine is None:
-        return "both" if _is_near(match, understood=understood) else "keyword"
-    return "cosine"
+def apply_boosts(scores: Sequence[float], memories: Sequence[Memory], boosts: Boosts) -> list[float]:
+    """Boost scores, up to 1; a superseded memory never scores above its successor."""
+    boosted = [score * _boost(memory, boosts) for score, memory in zip(scores, memories, strict=True)]
+    _raise_linked(boosted, memories, boosts.linked)
+    if not boosts.as_of:
+        _cap_superseded(boosted, memories)
+    return [min(1.0, score) for score in boosted]
+
+
+def matches_path(memory: Memory, files: Sequence[str]) -> bool:
+    """Tell whether one of the files matches the memory's `paths`."""
+    return any(file == pattern or fnmatchcase(file, pattern) for file in files for pattern in memory.paths)
+
+
+def _boost(memory: Memory, boosts: Boosts) -> float:
+    factor = boosts.useful.get(memory.id, 1.0) * (1 + IMPORTANCE_STEP * (memory.importance - 3))
+    if memory.project == boosts.project:
+        factor *= SAME_PROJECT
+    if matches_path(memory, boosts.files):
+        factor *= PATH_MATCH
+    if boosts.when and is_within(boosts.when, memory.valid_from, memory.valid_to, memory.created):
+        factor *= RIGHT_TIME
+    if (memory.status != "active" or memory.superseded_by) and not (boosts.when.past or boosts.as_of):
+        factor *= SET_ASIDE
+    return factor / _USUAL
+
+
+def _raise_linked(scores: list[float], memories: Sequence[Memory], linked: Collection[tuple[str, str]]) -> None:
+    best = sorted(range(len(scores)), key=lambda place: (-scores[place], memories[place].id))[:BEST]
+    targets = {id8_of(link) for place in best for link in memories[place].related}
+    names = {memories[place].id8 for place in best}
+    ids = {memories[place].id for place in best}
+    connected = {id for pair in linked if not ids.isdisjoint(pair) for id in pair}
+    for place, memory in enumerate(memories):
+        stated = memory.id8 in targets or not names.isdisjoint(map(id8_of, memory.related))
+        if place not in best and (stated or memory.id in connected):
+            scores[place] *= LINKED
+
+
+def _cap_superseded(scores: list[float], memories: Sequence[Memory]) -> None:
+    """Rank a memory behind its successor; memories that supersede each other in a circle are equal."""
+    places = {memory.id8: place for place, memory in enumerate(memories)}
+    successors = {place: places.get(id8_of(memory.superseded_by)) for place, memory in enumerate(memories)}
+    chains = [_chain(start, successors) for start in successors]
+    for _, circle in chains:
+        for place in circle:
+            scores[place] = min(scores[other] for other in circle)
+    for chain, _ in chains:
+        for older, newer in zip(chain[-2::-1], chain[:0:-1], strict=True):
+            scores[older] = min(scores[older], SUPERSEDED_CAP * scores[newer])
+
+
+def _chain(start: int, successors: Mapping[int, int | None]) -> tuple[list[int], list[int]]:
+    """The places from `start` to its last successor, or to the first of a circle; and that circle."""
+    chain, place = [start], successors[start]
+    while place is not None and place not in chain:
+        chain.append(place)
+        place = successors[place]
+    if place is None:
+        return chain, []
+    first = chain.index(place)
+    return chain[: first + 1], chain[first:]

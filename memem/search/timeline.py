@@ -76,7 +76,7 @@ def _linked(ws: Workspace, entry: Entry, name: str, back: str) -> list[Entry]:
 def _neighbours(ws: Workspace, entry: Entry, side: str, order: str, listed: Collection[str]) -> tuple[Entry, ...]:
     """The notes of its project that changed last before it, or first after it."""
     where = f"""project = ? AND status <> 'quarantined' AND (changed, id) {side} (SELECT changed, id FROM notes
-        WHERE path = ?) ORDER BY changed {order}, id {order}"""
+        WHERE path = ?) ORDER BY changed {order}, id {order}"""  # noqa: S608 - fixed
     values = (entry.project, entry.path)
     rows = fresh_rows(ws, lambda: ws.index.rows(where, values, NEIGHBOURS + len(listed)))
     entries = (Entry(row.memory, row.path) for row in rows if row.memory)

@@ -1,14 +1,14 @@
-"""Notes that went away without memem. A person may have deleted them; or a disk, a sync, a move of the vault did.
+"""Notes that vanished without memem: a person may have deleted them, or a disk, a sync or a move of the vault did.
 
-A machine may not bring them back from the moment they are missed. They count as forgotten only once that is plain:
-few went, the vault is there, and they stayed away or stand in Obsidian's trash. Of the others doctor asks.
+From the moment they are missed, a machine may not bring them back. They count as forgotten only when few vanished, the
+vault is there, and they stayed away or are in Obsidian's trash. Doctor asks about the others.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import PurePosixPath
@@ -31,15 +31,13 @@ if TYPE_CHECKING:
 
 
 AWAY = timedelta(minutes=10)
-FEW, SHARE = 5, 0.05
-"""From so many on, or so large a part of all notes, it is no longer plain that a person wanted it."""
-CLAIMED = (0, 0, -1)
-"""The stamp of a row whose note is still being written."""
+FEW, SHARE = 5, 0.05  # this many, or this share of all notes, may have vanished for another reason than a person's wish
+CLAIMED = (0, 0, -1)  # the stamp of a row whose note is still being written
 
 
 @dataclass(frozen=True, slots=True)
 class MissingNote:
-    """A note that is away, where it was, and when it was missed."""
+    """A missing note, where it was, and when it was missed."""
 
     id: str
     path: str
@@ -47,72 +45,69 @@ class MissingNote:
 
 
 def missing_tombstones(ws: Workspace) -> TombstoneIndex:
-    """What is away, as if it were forgotten already."""
+    """Index the missing notes as if they were forgotten already."""
     if not ws.home.vanished_file.exists():
         return TombstoneIndex()
-    away = note_records.read_vanished(ws.home.vanished_file, ws.store.vault_id())
-    return index_tombstones(away.salts, tuple(each.tombstone for each in away.notes))
+    missing = note_records.read_vanished(ws.home.vanished_file, ws.store.vault_id())
+    return index_tombstones(missing.salts, tuple(note.tombstone for note in missing.notes))
+
+
+@contextmanager
+def _changing(ws: Workspace, vault_id: str) -> Iterator[VanishedNotes]:
+    changing = note_records.edit_vanished(ws.home.vanished_file, vault_id, fsync=ws.settings.fsync)
+    with using_home(ws.home), changing as missing:
+        yield missing
 
 
 def record_missing(ws: Workspace, vault_id: str, lost: Collection[str], arriving: Sequence[NoteRow]) -> None:
-    """Before rows go: write down those whose notes are nowhere any more, and were not taken away by memem itself."""
-    gone = _gone(ws, lost, arriving)
+    """Record the lost notes that are nowhere any more and that memem did not remove, before their rows are dropped."""
+    gone = _find_gone(ws, lost, arriving)
     if not gone:
         return
     salts = _tombstones(ws).salts
-    with (
-        using_home(ws.home),
-        note_records.edit_vanished(ws.home.vanished_file, vault_id, fsync=ws.settings.fsync) as away,
-    ):
-        salt = next(iter((*salts.values(), *away.salts.values(), os.urandom(SALT_BYTES))))
+    with _changing(ws, vault_id) as missing:
+        salt = next(iter((*salts.values(), *missing.salts.values(), os.urandom(SALT_BYTES))))
         hasher, now = Hasher(name_of(salt), salt), iso(ws.clock())
-        away.salts[hasher.name] = salt
-        there = {each.id for each in away.notes}
-        fresh = {row.memory.id: row for row in gone if row.memory and row.memory.id not in there}
-        for identity, row in fresh.items():
-            if row.memory:
-                stone = replace(vault_forgotten.make_tombstone(row.memory, hasher, now), by_hand=True)
-                away.notes.append(VanishedNote(identity, row.path, now, 0, stone, row.digest))
-        together = len(away.notes)
-        away.notes[:] = [replace(each, together=max(each.together, together)) for each in away.notes]
+        missing.salts[hasher.name] = salt
+        recorded = {note.id for note in missing.notes}
+        fresh = {row.memory.id: (row, row.memory) for row in gone if row.memory and row.memory.id not in recorded}
+        for identity, (row, memory) in fresh.items():
+            stone = replace(vault_forgotten.make_tombstone(memory, hasher, now), by_hand=True)
+            missing.notes.append(VanishedNote(identity, row.path, now, 0, stone, row.digest))
+        together = len(missing.notes)
+        missing.notes[:] = [replace(note, together=max(note.together, together)) for note in missing.notes]
 
 
-def _gone(ws: Workspace, lost: Collection[str], arriving: Sequence[NoteRow]) -> list[NoteRow]:
-    """The rows whose notes are nowhere: not under another name, and not by another id, as one has that states none."""
+def _find_gone(ws: Workspace, lost: Collection[str], arriving: Sequence[NoteRow]) -> list[NoteRow]:
+    """Find rows whose note is nowhere: neither renamed, nor present under the same id or with the same statement."""
     here = {row.memory.id for row in arriving if row.memory} | {row.fingerprint for row in arriving}
-    own, known = _removed_by_us(ws), _tombstones(ws)
-    found = []
+    removed, forgotten = _removed_by_memem(ws), _tombstones(ws)
+    gone = []
     for path in lost:
         row = ws.index.by_path(path)
         if row is None or row.memory is None or row.stamp == CLAIMED or ws.store.stamp(path) is not None:
             continue
-        identity = row.memory.id
-        if (
-            identity in own
-            or vault_forgotten.find_removals(known, identity)
-            or not here.isdisjoint((identity, row.fingerprint))
-        ):
+        identity, project = row.memory.id, row.memory.project
+        is_removed = identity in removed or vault_forgotten.find_removals(forgotten, identity)
+        if is_removed or not here.isdisjoint((identity, row.fingerprint)):
             continue
-        twins = [each for each in ws.index.by_fingerprint(row.fingerprint) if _is_of(each, row.memory.project)]
+        same = ws.index.by_fingerprint(row.fingerprint)
+        twins = [other for other in same if other.memory is not None and other.memory.project == project]
         others = [*ws.index.rows("id = ?", (identity,)), *twins]
-        if all(other.path in lost for other in others) and not vault_forgotten.find_by_id(known, identity):
-            found.append(row)
-    return found
-
-
-def _is_of(row: NoteRow, project: str) -> bool:
-    return row.memory is not None and row.memory.project == project
+        if all(other.path in lost for other in others) and not vault_forgotten.find_by_id(forgotten, identity):
+            gone.append(row)
+    return gone
 
 
 def _tombstones(ws: Workspace) -> TombstoneIndex:
-    """Those that can be read: whoever only looks is not stopped by the others."""
+    """Load the tombstones; none if they cannot be read, since a reader is not stopped by that."""
     with suppress(VaultError):
         return ws.tombstones.load()
     return TombstoneIndex()
 
 
-def _removed_by_us(ws: Workspace) -> set[str]:
-    """What memem has just taken away: its row may still be there."""
+def _removed_by_memem(ws: Workspace) -> set[str]:
+    """The ids of notes that memem has just removed; their rows may still exist."""
     since, last = ws.clock() - AWAY, dict[str, str]()
     for event in ws.events.read_backwards():
         at = moment(event.time)
@@ -122,13 +117,13 @@ def _removed_by_us(ws: Workspace) -> set[str]:
     return {identity for identity, after in last.items() if not after}
 
 
-def lift_for_arrivals(ws: Workspace, arriving: Sequence[NoteRow], *, anew: bool) -> None:
-    """Before rows come: lift the tombstones of notes that are back, or that a person has written again.
+def lift_for_arrivals(ws: Workspace, arriving: Sequence[NoteRow], *, is_new: bool) -> None:
+    """Lift the tombstones of notes that are back, or that a person has written again, before their rows are added.
 
-    In an index that is filled `anew` all notes arrive, and only their ids tell which were away.
+    All notes arrive in an index that is new: there, only ids tell which were missing.
     """
-    forgotten, away = _tombstones(ws), missing_tombstones(ws)
-    if not forgotten and not forgotten.removed and not away:
+    forgotten, missing = _tombstones(ws), missing_tombstones(ws)
+    if not forgotten and not forgotten.removed and not missing:
         return
     lifted: list[Tombstone | Removal] = []
     back: set[str] = set()
@@ -137,110 +132,94 @@ def lift_for_arrivals(ws: Workspace, arriving: Sequence[NoteRow], *, anew: bool)
         if memory is None or ws.index.count_where("id = ?", (memory.id,)):
             continue
         lifted += vault_forgotten.find_removals(forgotten, memory.id)
-        by_hand = memory.author == "human" and not anew
+        by_hand = memory.author == "human" and not is_new
         lifted += vault_forgotten.find_same(forgotten, memory, by_statement=by_hand)
-        back |= {stone.key for stone in vault_forgotten.find_same(away, memory, by_statement=by_hand)}
+        back |= {stone.key for stone in vault_forgotten.find_same(missing, memory, by_statement=by_hand)}
     if back:
-        _drop(ws, lambda gone: gone.tombstone.key in back)
-    if lifted:
-        with suppress(MememError):  # a vault that cannot be written keeps them; the note is there all the same
-            ws.tombstones.lift(lifted, iso(ws.clock()))
+        _drop(ws, lambda note: note.tombstone.key in back)
+    _lift(ws, lifted)
 
 
 def lift_removals(ws: Workspace, identity: str) -> None:
-    """What an undo took out is there again, by whatever way."""
-    back = vault_forgotten.find_removals(_tombstones(ws), identity)
-    if back:
-        with suppress(MememError):  # as above
-            ws.tombstones.lift(back, iso(ws.clock()))
+    """Record that a note which an undo removed is back."""
+    _lift(ws, vault_forgotten.find_removals(_tombstones(ws), identity))
+
+
+def _lift(ws: Workspace, stones: Sequence[Tombstone | Removal]) -> None:
+    if stones:
+        with suppress(MememError):  # a vault that cannot be written keeps them; the note is there all the same
+            ws.tombstones.lift(stones, iso(ws.clock()))
 
 
 def settle_missing(ws: Workspace, vault_id: str) -> None:
-    """After a look at the vault: drop what is back, and bury what is plainly deleted."""
-    with (
-        using_home(ws.home),
-        note_records.edit_vanished(ws.home.vanished_file, vault_id, fsync=ws.settings.fsync) as away,
-    ):
-        known = _tombstones(ws)
-        away.notes[:] = [
-            each for each in away.notes if not _is_back(ws, each) and not vault_forgotten.find_removals(known, each.id)
+    """After a scan: drop the records of notes that are back, and write tombstones of those plainly deleted."""
+    with _changing(ws, vault_id) as missing:
+        forgotten = _tombstones(ws)
+        missing.notes[:] = [
+            note
+            for note in missing.notes
+            if not _is_back(ws, note) and not vault_forgotten.find_removals(forgotten, note.id)
         ]
-        many = _many(ws, away)
-        due = [each for each in away.notes if _is_plain(ws, each, many)]
-        with suppress(MememError):  # tried again at the next look
-            _bury(ws, away, due)
+        many = _too_many(ws, missing)
+        deleted = [note for note in missing.notes if _is_deleted(ws, note, many)]
+        with suppress(MememError):  # tried again after the next scan
+            _write_tombstones(ws, missing, deleted)
 
 
 def list_undecided(ws: Workspace) -> list[MissingNote]:
-    """What is away, and will not be taken for deleted unless somebody says so."""
+    """List missing notes that do not count as deleted unless a person says so."""
     if not ws.home.vanished_file.exists():
         return []
-    away = note_records.read_vanished(ws.home.vanished_file, ws.store.vault_id())
-    many = _many(ws, away)
-    return [_missing(each) for each in away.notes if each.together >= many]
+    missing = note_records.read_vanished(ws.home.vanished_file, ws.store.vault_id())
+    many = _too_many(ws, missing)
+    return [MissingNote(note.id, note.path, note.time) for note in missing.notes if note.together >= many]
 
 
-def confirm_deleted(ws: Workspace, noting: Callable[[VanishedNote], None] = lambda _: None) -> list[MissingNote]:
-    """A person says that what is away was deleted on purpose; `noting` is told each of it. Returns what that was."""
-    vault_id = require_vault(ws)
-    with (
-        using_home(ws.home),
-        note_records.edit_vanished(ws.home.vanished_file, vault_id, fsync=ws.settings.fsync) as away,
-    ):
-        buried = [each for each in away.notes if not _is_back(ws, each)]
-        away.notes[:] = buried
-        _bury(ws, away, buried)
-        for each in buried:
-            noting(each)
-        return [_missing(each) for each in buried]
+def confirm_deleted(ws: Workspace, on_confirmed: Callable[[VanishedNote], None] = lambda _: None) -> list[MissingNote]:
+    """Record that a person deleted the missing notes on purpose, and return them."""
+    with _changing(ws, require_vault(ws)) as missing:
+        deleted = [note for note in missing.notes if not _is_back(ws, note)]
+        missing.notes[:] = deleted
+        _write_tombstones(ws, missing, deleted)
+        for note in deleted:
+            on_confirmed(note)
+        return [MissingNote(note.id, note.path, note.time) for note in deleted]
 
 
 def drop_missing(ws: Workspace, identity: str, keys: Collection[str] = ()) -> None:
-    """Somebody has decided on a note by other means."""
-    _drop(ws, lambda gone: gone.id == identity or gone.tombstone.key in keys)
+    """Drop the record of a note that was decided on by other means."""
+    _drop(ws, lambda note: note.id == identity or note.tombstone.key in keys)
 
 
 def _drop(ws: Workspace, is_decided: Callable[[VanishedNote], bool]) -> None:
-    """At once, however many: the file is written anew each time."""
     if not ws.home.vanished_file.exists():
         return
-    vault_id = ws.store.vault_id()
-    with (
-        using_home(ws.home),
-        note_records.edit_vanished(ws.home.vanished_file, vault_id, fsync=ws.settings.fsync) as away,
-    ):
-        away.notes[:] = [each for each in away.notes if not is_decided(each)]
+    with _changing(ws, ws.store.vault_id()) as missing:
+        missing.notes[:] = [note for note in missing.notes if not is_decided(note)]
 
 
-def _bury(ws: Workspace, away: VanishedNotes, due: list[VanishedNote]) -> None:
-    for name in dict.fromkeys(each.tombstone.salt for each in due):
-        ws.tombstones.add([each.tombstone for each in due if each.tombstone.salt == name], away.salts[name])
-    for each in due:
-        usefulness.forget(ws, each.id)
-    away.notes[:] = [each for each in away.notes if each not in due]
+def _write_tombstones(ws: Workspace, missing: VanishedNotes, deleted: list[VanishedNote]) -> None:
+    for name in dict.fromkeys(note.tombstone.salt for note in deleted):
+        ws.tombstones.add([note.tombstone for note in deleted if note.tombstone.salt == name], missing.salts[name])
+    for note in deleted:
+        usefulness.forget(ws, note.id)
+    missing.notes[:] = [note for note in missing.notes if note not in deleted]
 
 
-def _missing(gone: VanishedNote) -> MissingNote:
-    return MissingNote(gone.id, gone.path, gone.time)
+def _is_back(ws: Workspace, note: VanishedNote) -> bool:
+    return ws.index.count_where("id = ?", (note.id,)) > 0
 
 
-def _is_back(ws: Workspace, gone: VanishedNote) -> bool:
-    return ws.index.count_where("id = ?", (gone.id,)) > 0
-
-
-def _is_plain(ws: Workspace, gone: VanishedNote, many: float) -> bool:
-    """Whether somebody must have wanted it."""
-    if gone.together >= many or not ws.store.paths.memories.is_dir():
+def _is_deleted(ws: Workspace, note: VanishedNote, many: float) -> bool:
+    """Tell whether a person must have deleted it."""
+    paths = ws.store.paths
+    if note.together >= many or not paths.memories.is_dir():
         return False
-    since = moment(gone.time) or ws.clock()
-    return ws.clock() - since >= AWAY or _is_in_trash(ws, gone)
+    since = moment(note.time) or ws.clock()
+    path = PurePosixPath(note.path)
+    trashed = (paths.trash / place for place in (path.name, path, PurePosixPath(paths.ours.name, path)))
+    return ws.clock() - since >= AWAY or any(place.is_file() for place in trashed)
 
 
-def _many(ws: Workspace, away: VanishedNotes) -> float:
-    """How many would be too many to have been deleted by a person."""
-    return max(FEW, SHARE * (ws.index.count_where("1") + len(away.notes)))
-
-
-def _is_in_trash(ws: Workspace, gone: VanishedNote) -> bool:
-    trash, path = ws.store.paths.trash, PurePosixPath(gone.path)
-    return any((trash / each).is_file() for each in (path.name, path, PurePosixPath(ws.store.paths.ours.name, path)))
+def _too_many(ws: Workspace, missing: VanishedNotes) -> float:
+    return max(FEW, SHARE * (ws.index.count_where("1") + len(missing.notes)))

@@ -269,7 +269,7 @@ def check_folder(folder: Path) -> None:
 def find_closest(
     passages: PassageRows, view: View, vector: Vectors, scope: Scope, limit: int, also: Collection[int]
 ) -> dict[int, float]:
-    """Compute the cosines of the `limit` closest notes in the scope, by their best passage, and of the rows in `also`."""
+    """Find the `limit` closest notes in the scope, by their best passage, and score the rows in `also`."""
     scores = view.rows @ vector
     if not len(scores):
         return {}

@@ -17,6 +17,7 @@ import re
 import unicodedata
 from dataclasses import dataclass
 from pathlib import PurePosixPath
+from typing import Any
 
 from memem.core.errors import NoteUnreadable, RewriteRefused
 from memem.core.memory import GENERAL, ID8, Memory, classify_layer
@@ -25,13 +26,25 @@ from memem.vault import frontmatter
 from memem.vault.frontmatter import Bare, Document, Value
 
 SCHEMA_VERSION = 1
+_PROPERTIES = (  # in the order a note shows them
+    *("title", "project", "kind", "tags", "layer", "importance", "keys", "paths", "anchors", "related", "contradicts"),
+    *("supersedes", "superseded_by", "created", "updated", "status", "stale_because", "valid_from", "valid_to"),
+    *("source_type", "source_session", "source_turn", "confidence", "author"),
+)
+_BARE = frozenset(("layer", "importance", "created", "updated", "valid_from", "valid_to", "confidence"))
+_ALWAYS = frozenset(("id", "title", "tags"))
+_LISTS = ("keys", "paths", "anchors", "related", "contradicts")
+_TEXTS = (
+    *("supersedes", "superseded_by", "created", "updated", "stale_because", "valid_from", "valid_to"),
+    *("source_session", "source_turn"),
+)
 EVIDENCE = "> [!quote]- Evidence"
 WRITTEN_HASH = "written_hash"
 
 _ID = re.compile(r"[0-9A-Za-z][0-9A-Za-z-]{7,63}")
 _EVIDENCE_LINE = re.compile(r"^> \[!quote\]-? Evidence[ \t]*\r?$", re.MULTILINE | re.IGNORECASE)
 _WRITTEN_HASH_LINE = re.compile(r"^written_hash:.*\n?", re.MULTILINE)
-# What closes a heading is taken off afterwards: to look for it within the pattern would try every way to part a line.
+# The hashes that may close a heading are removed afterwards: in the pattern they would cause backtracking.
 _HEADING = re.compile(r"^#{1,6}[ \t]+(\S.*)", re.MULTILINE)
 _UNFIT_FOR_NAMES = re.compile(r"[^\w]+")
 _SLUG_BYTES = 80  # file systems stop at 255 bytes; sync services add their own suffixes
@@ -39,7 +52,7 @@ _SLUG_BYTES = 80  # file systems stop at 255 bytes; sync services add their own 
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A file of the vault as it was read: the memory in it and what a rewrite needs to know."""
+    """A file of the vault as it was read: its memory, and what a rewrite needs."""
 
     path: str  # inside `memem/`, with forward slashes
     memory: Memory
@@ -50,7 +63,7 @@ class Note:
 
     @property
     def touched_by_hand(self) -> bool:
-        """Whether a person has changed the note since memem wrote it, or wrote it in the first place."""
+        """Whether a person wrote the note, or has changed it since memem wrote it."""
         return self.document.one(WRITTEN_HASH) != _written_hash(self.document.text)
 
 
@@ -61,7 +74,7 @@ def digest(data: bytes) -> str:
 
 
 def file_name(memory: Memory) -> str:
-    """`<slug>-<id8>.md`, with letters of any script, since people read these names in Obsidian."""
+    """Make the name `<slug>-<id8>.md`, with letters of any script."""
     slug = _UNFIT_FOR_NAMES.sub("-", unicodedata.normalize("NFC", memory.title).lower()).strip("-_")[:_SLUG_BYTES]
     while len(slug.encode()) > _SLUG_BYTES:
         slug = slug[:-1]
@@ -69,7 +82,7 @@ def file_name(memory: Memory) -> str:
 
 
 def new_text(memory: Memory) -> str:
-    """The note of a memory that has none yet."""
+    """Render the note of a new memory."""
     properties: dict[str, Value] = {"id": Bare(memory.id), "schema_version": Bare(SCHEMA_VERSION)}
     properties |= properties_of(memory)
     properties = {key: value for key, value in properties.items() if value or key in _ALWAYS}
@@ -80,7 +93,7 @@ def new_text(memory: Memory) -> str:
 
 
 def parse(path: str, data: bytes, derived_id: str) -> Note:
-    """Read a note. `derived_id` stands in for a note a person wrote without one."""
+    """Parse a note; one without an id gets `derived_id`."""
     try:
         text = data.decode()
     except UnicodeDecodeError as problem:
@@ -101,7 +114,7 @@ def parse(path: str, data: bytes, derived_id: str) -> Note:
 
 
 def rewrite_text(note: Note, memory: Memory) -> str:
-    """The note's text after a change from `note.memory` to `memory`; everything else keeps its bytes."""
+    """Change the text from `note.memory` to `memory`; everything else keeps its bytes."""
     try:
         return _rewritten(note, memory)
     except RewriteRefused as refusal:
@@ -120,49 +133,27 @@ def _rewritten(note: Note, memory: Memory) -> str:
         text = _replace_statement(text, memory.body, has_own_sections=note.touched_by_hand)
     if memory.evidence != note.memory.evidence:
         text = _replace_evidence(text, memory.evidence)
-    # What a person has touched is theirs from then on: it is never sealed again.
+    # A note that a person has edited is theirs from then on: it is never sealed again.
     return text if note.touched_by_hand else seal(text)
 
 
 def properties_of(memory: Memory) -> dict[str, Value]:
     """The properties of a memory, in the order a note shows them, as they are written."""
-    return {
-        "title": memory.title,
-        "project": memory.project,
-        "kind": memory.kind,
-        "tags": memory.tags,
-        "layer": Bare(memory.layer),
-        "importance": Bare(memory.importance),
-        "keys": memory.keys,
-        "paths": memory.paths,
-        "anchors": memory.anchors,
-        "related": memory.related,
-        "contradicts": memory.contradicts,
-        "supersedes": memory.supersedes,
-        "superseded_by": memory.superseded_by,
-        "created": Bare(memory.created),
-        "updated": Bare(memory.updated),
-        "status": memory.status,
-        "stale_because": memory.stale_because,
-        "valid_from": Bare(memory.valid_from),
-        "valid_to": Bare(memory.valid_to),
-        "source_type": memory.source_type,
-        "source_session": memory.source_session,
-        "source_turn": memory.source_turn,
-        "confidence": Bare(f"{memory.confidence:g}"),
-        "author": memory.author,
-    }
-
-
-_ALWAYS = frozenset(("id", "title", "tags"))
+    values = {name: getattr(memory, name) for name in _PROPERTIES}
+    values["confidence"] = f"{memory.confidence:g}"
+    return {name: Bare(value) if name in _BARE else value for name, value in values.items()}
 
 
 def _memory(path: str, document: Document, identity: str) -> Memory:
+    values: dict[str, Any] = {name: document.one(name) for name in _TEXTS} | {
+        name: document.many(name) for name in _LISTS
+    }
     kind = document.one("kind").strip().lower() or "fact"
     tags = _tags(document)
     importance = _whole(document, "importance", 3, 1, 5)
     statement, evidence = _split(document.body)
     return Memory(
+        **values,
         id=identity,
         title=_title(path, document, identity),
         body=statement,
@@ -171,22 +162,8 @@ def _memory(path: str, document: Document, identity: str) -> Memory:
         tags=tags,
         layer=_whole(document, "layer", classify_layer(kind, importance, tags), 0, 3),
         importance=importance,
-        keys=document.many("keys"),
-        paths=document.many("paths"),
-        anchors=document.many("anchors"),
-        related=document.many("related"),
-        contradicts=document.many("contradicts"),
-        supersedes=document.one("supersedes"),
-        superseded_by=document.one("superseded_by"),
-        created=document.one("created"),
-        updated=document.one("updated"),
         status=document.one("status").strip().lower() or "active",
-        stale_because=document.one("stale_because"),
-        valid_from=document.one("valid_from"),
-        valid_to=document.one("valid_to"),
         source_type=document.one("source_type") or "user",
-        source_session=document.one("source_session"),
-        source_turn=document.one("source_turn"),
         confidence=_fraction(document, "confidence"),
         author=document.one("author") or "human",
         evidence=evidence,
@@ -196,17 +173,12 @@ def _memory(path: str, document: Document, identity: str) -> Memory:
 def _title(path: str, document: Document, identity: str) -> str:
     stem = PurePosixPath(path).stem.removesuffix(f"-{identity[:ID8]}")
     heading = _HEADING.search(document.body)
-    return document.one("title") or (_without_closing(heading[1]) if heading else stem.replace("-", " "))
-
-
-def _without_closing(heading: str) -> str:
-    """A heading without the hashes that may end it."""
-    bare = heading.rstrip()
-    return bare.rstrip("#").rstrip() or bare
+    text = heading[1].rstrip() if heading else stem.replace("-", " ")
+    return document.one("title") or (text.rstrip("#").rstrip() if heading else "") or text
 
 
 def _tags(document: Document) -> tuple[str, ...]:
-    """Obsidian also takes `tags: a, b` and tags with their `#`."""
+    """Read tags; Obsidian also allows `tags: a, b` and a leading `#`."""
     parts = (part for item in document.many("tags") for part in re.split(r"[,\s]+", item))
     return tuple(part.removeprefix("#") for part in parts if part.strip("#"))
 
@@ -232,7 +204,7 @@ def _fraction(document: Document, key: str) -> float:
 
 
 def _split(body: str) -> tuple[str, str]:
-    """The statement (with whatever a person added below the evidence) and the evidence, line endings made ours."""
+    """Split a body into the statement, with text added below the evidence, and the evidence."""
     body = body.replace("\r\n", "\n")
     start, end = _evidence_span(body)
     quote = "\n".join(line.removeprefix(">").removeprefix(" ") for line in body[start:end].splitlines()[1:])
@@ -254,7 +226,7 @@ def _evidence_span(body: str) -> tuple[int, int]:
 
 
 def escape_evidence(statement: str) -> str:
-    """A statement cannot forge its own evidence."""
+    """Keep a statement from forging its own evidence."""
     return _EVIDENCE_LINE.sub(lambda match: match[0].replace("[", "\\[", 1), statement)
 
 
@@ -285,11 +257,11 @@ def _replace_evidence(text: str, evidence: str) -> str:
 
 
 def seal(text: str) -> str:
-    """The text with `written_hash` set to its own hash; the line itself does not count."""
+    """Set `written_hash` to the hash of the text without that line."""
     return frontmatter.patch(frontmatter.parse(text), {WRITTEN_HASH: _written_hash(text)})
 
 
 def _written_hash(text: str) -> str:
-    """Line endings do not count either: sync services and git change them, people do not."""
+    """Hash a text without its line endings, which sync services and git change."""
     counted = _WRITTEN_HASH_LINE.sub("", text.replace("\r\n", "\n"), count=1)
     return digest(counted.encode())[:16]

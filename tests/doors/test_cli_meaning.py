@@ -147,7 +147,7 @@ def test_encode_that_another_is_already_at_leaves_it_to_them_and_says_so_in_fron
     home.encode_lock.parent.mkdir(exist_ok=True)
     with locks.holding(home.encode_lock, 0):
         assert run("encode", "--background") == Outcome(0, "", "")
-        assert_failed(run("encode"), "Another memem is encoding already")
+        assert_failed(run("encode"), "Another memem is encoding")
     assert loaded.encoded == []
 
 
@@ -238,7 +238,7 @@ def test_no_encoder_has_nothing_to_fetch_and_no_path(
     monkeypatch.setenv("MEMEM_ENCODER", "none")
     done = run("model", what)
     assert done.code == code
-    assert ("nothing to fetch" in done.out) if what == "fetch" else ("uses no weights of ours" in done.err)
+    assert ("nothing to fetch" in done.out) if what == "fetch" else ("does not use memem's weights" in done.err)
 
 
 def test_model_fetch_gets_the_weights_and_shows_the_result(
@@ -352,7 +352,7 @@ def test_reindex_is_done_though_another_is_encoding(run: Run, home: Home) -> Non
         done = run("reindex")
     assert done.code == 0
     assert "Read 2 of 2 files" in done.out
-    assert "encoding already" in done.err
+    assert "is encoding" in done.err
 
 
 @pytest.mark.usefixtures("small_weights")

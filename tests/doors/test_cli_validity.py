@@ -46,7 +46,7 @@ def test_a_hit_that_holds_no_longer_says_until_when_and_what_replaced_it(run: Ru
 def test_what_names_no_time_is_one_line(run: Run) -> None:
     done = run("search", "built", "--as-of", "soon")
     assert (done.code, done.out) == (1, "")
-    assert "'soon' is no date. Say 2026-06-01" in done.err
+    assert "'soon' is not a date; use 2026-06-01" in done.err
 
 
 @pytest.mark.usefixtures("home")

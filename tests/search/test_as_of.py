@@ -187,7 +187,7 @@ def test_what_became_of_it_since_does_not_count_then(ws: Workspace) -> None:
 @pytest.mark.parametrize("text", ["", "soon", "2026-13-01", "since March", "the day the shop opened"])
 def test_what_names_no_time_is_refused_with_advice(ws: Workspace, text: str) -> None:
     keep(ws, 1)
-    with pytest.raises(InputError, match=r"is no date\. Say 2026-06-01"):
+    with pytest.raises(InputError, match=r"is not a date; use 2026-06-01"):
         found(ws, text)
 
 

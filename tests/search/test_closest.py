@@ -11,13 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memem.core.memory import Memory
-from memem.search import vectors as vectors_module
 from memem.search import passages
+from memem.search import vectors as vectors_module
 from memem.search.encoders.interface import Vectors
-from memem.search.vectors import find_closest
 from memem.search.notes import NoteIndex, NoteRow
 from memem.search.query import Scope
-from memem.search.vectors import VectorStore
+from memem.search.vectors import VectorStore, find_closest
 from tests.builders import examples
 
 DIMENSIONS = 3

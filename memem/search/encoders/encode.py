@@ -1,4 +1,4 @@
-"""Compute every vector that is missing: once at a time, on all cores, in steps that are kept when it is interrupted."""
+"""Compute missing vectors: by one process at a time, on all cores, in steps that survive an interruption."""
 
 from __future__ import annotations
 
@@ -18,16 +18,13 @@ if TYPE_CHECKING:
     from memem.workspace import Workspace
 
 
-FIRST_STEP, STEP = 16, 128
-"""Passages between two commits, at first and at most."""
-STEP_SECONDS = 2.0
-"""About so much work is all that an interruption loses, and all that is between two signs of life: a large model takes
-smaller steps."""
+FIRST_STEP, STEP = 16, 128  # passages between two commits, at first and at most
+STEP_SECONDS = 2.0  # about as much work as an interruption may lose
 
 
 @dataclass(frozen=True, slots=True)
 class EncodeReport:
-    """What was done: passages encoded now, passages there are, and whether vectors that nobody needs were dropped."""
+    """The passages encoded now, all passages, and whether unused vectors were dropped."""
 
     encoded: int
     passages: int
@@ -37,9 +34,9 @@ class EncodeReport:
 def encode_all(
     ws: Workspace, progress: Callable[[int, int], object] = lambda *_: None, *, wait: float | None = None
 ) -> EncodeReport:
-    """Vectors for everything in the index. `progress` is told how many passages have one, and how many there are.
+    """Encode every passage of the index; call `progress` with the number encoded and the total.
 
-    Raises ModelError without a model, and Busy when another memem is at it for longer than `wait` seconds.
+    Raises ModelError without a model, and Busy when another memem encodes for longer than `wait` seconds.
     """
     require_vault(ws)
     ws.encoder()
@@ -51,21 +48,21 @@ def encode_all(
             before = ws.vectors().count()
             step = min(FIRST_STEP, STEP)
             while missing:
-                ws.home.encode_log.touch(mode=files.PRIVATE_FILE)  # a sign of life: nobody else need begin
+                ws.home.encode_log.touch(mode=files.PRIVATE_FILE)  # a sign of life, so that no other run starts
                 progress(total - missing, total)
-                begun = ws.ticks()
+                started = ws.ticks()
                 encode_some(ws, step)
-                step = _next_step(step, ws.ticks() - begun)
+                step = _next_step(step, ws.ticks() - started)
                 left = update_pending(ws)
                 if left >= missing:
-                    break  # what is left is no longer in any note, or comes as fast as it goes: the next run sees
+                    break  # the rest is no longer in any note, or new notes arrive as fast: the next run sees
                 missing = left
             progress(total - missing, total)
             encoded = ws.vectors().count() - before
-            held = passages_in_use(ws)
-            compacted = held is not None and ws.vectors().compact(held)
+            used = passages_in_use(ws)
+            compacted = used is not None and ws.vectors().compact(used)
             ws.home.encode_log.touch(mode=files.PRIVATE_FILE)
-            ws.home.encode_log.write_bytes(b"")  # what an earlier run complained about is over
+            ws.home.encode_log.write_bytes(b"")  # the errors of earlier runs are over
             return EncodeReport(encoded, total, compacted)
 
 
@@ -76,7 +73,7 @@ def encode_after_save(ws: Workspace) -> None:
 
 
 def encode_pending(ws: Workspace, limit: int = MAX_INLINE_PASSAGES) -> int:
-    """Encode the passages that lack a vector, if there are at most `limit`; return how many were encoded.
+    """Encode the passages without a vector, if there are at most `limit`; return how many were encoded.
 
     Return 0 if that is impossible, such as without an encoder.
     """
@@ -97,25 +94,25 @@ def _next_step(step: int, seconds: float) -> int:
 
 
 def passages_in_use(ws: Workspace) -> set[bytes] | None:
-    """The passages of all vaults, which share their vectors; None when one of their indexes cannot tell, or not yet."""
-    held: set[bytes] = set()
+    """Collect the passages of all vaults, which share vectors; None when one of their indexes is incomplete."""
+    keys: set[bytes] = set()
     for path in ws.home.indexes.glob("*/index.db"):
         try:
             with closing(NoteIndex(path)) as index:
-                # One that was damaged is begun anew by whoever opens it, and knows of nothing.
+                # A damaged index was replaced by an empty one when it was opened.
                 if not index.meta("filled_for") or index.meta("built_for") != index.meta("filled_for"):
                     return None
-                held |= index.passages.keys()
+                keys |= index.passages.keys()
         except MememError:
             return None
-    return held
+    return keys
 
 
 @contextmanager
 def encode_lock(ws: Workspace, seconds: float) -> Iterator[None]:
-    with ExitStack() as held:
+    with ExitStack() as stack:
         try:
-            held.enter_context(locks.holding(ws.home.encode_lock, seconds))
+            stack.enter_context(locks.holding(ws.home.encode_lock, seconds))
         except Busy:
-            raise Busy("Another memem is encoding already; `memem status` says how far it is.") from None
+            raise Busy("Another memem is encoding; `memem status` shows its progress.") from None
         yield

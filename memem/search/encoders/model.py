@@ -18,96 +18,87 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ModelState:
-    """The encoder in use; `problem` says why it cannot be used. `encoded` of the `passages` have a vector.
-
-    `notice` tells of a place that should hold the weights and does not, though another one does. `dimensions` is 0 and
-    `multilingual` None as long as the model was never loaded. `unread` memories are in scripts that it does not read.
-    """
+    """The encoder in use."""
 
     encoder: str
     model: str = ""
     folder: str = ""
     source: str = ""
-    notice: str = ""
-    problem: str = ""
+    notice: str = ""  # places that should hold the weights and do not, though another one does
+    problem: str = ""  # why it cannot be used
     passages: int = 0
-    encoded: int = 0
-    dimensions: int = 0
-    multilingual: bool | None = None
-    unread: int = 0
+    encoded: int = 0  # passages with a vector
+    dimensions: int = 0  # 0 until the model was loaded once
+    multilingual: bool | None = None  # None until then
+    unread: int = 0  # memories in scripts that it does not read
 
     @property
     def described(self) -> str:
-        """The model in words: its name, and what is known of it."""
+        """The model's name, dimensions and scripts."""
         size = f"{self.dimensions} dimensions" if self.dimensions else ""
         scripts = {True: "reads other scripts", False: "reads Latin letters alone", None: ""}[self.multilingual]
         return ", ".join(filter(None, (self.model, size, scripts)))
 
 
 def model_state(ws: Workspace) -> ModelState:
-    """How it stands with meaning. Loads our own encoder, but not sentence-transformers, which takes seconds."""
+    """Describe the encoder. Loads our own, but not sentence-transformers, which takes seconds."""
     if ws.settings.encoder == "none":
         return ModelState("none")
     ours = ws.settings.encoder == "minilm"
-    known = ModelState(ws.settings.encoder, weights.MODEL if ours else ws.settings.embed_model)
+    state = ModelState(ws.settings.encoder, weights.MODEL if ours else ws.settings.embed_model)
     try:
         if ours:
             found = weights.find(ws.weights_places)
             notice = "; ".join(found.problems)
-            known = replace(known, folder=str(found.folder), source=found.source, notice=notice)
+            state = replace(state, folder=str(found.folder), source=found.source, notice=notice)
         else:
             _require_library()
-        known = replace(known, passages=ws.index.passages.count())
-        known = _of_loaded(ws, known) if ours else _of_kept(ws, known)
-        return replace(known, unread=ws.index.count_unreadable_scripts() if known.multilingual is False else 0)
-    except MememError as trouble:
-        return replace(known, problem=str(trouble))
+        state = replace(state, passages=ws.index.passages.count())
+        state = _add_loaded(ws, state) if ours else _add_stored(ws, state)
+        return replace(state, unread=ws.index.count_unreadable_scripts() if state.multilingual is False else 0)
+    except MememError as problem:
+        return replace(state, problem=str(problem))
 
 
-def _of_loaded(ws: Workspace, known: ModelState) -> ModelState:
-    missing = meaning.update_pending(ws)
+def _add_loaded(ws: Workspace, state: ModelState) -> ModelState:
+    encoded = state.passages - meaning.update_pending(ws)
     encoder = ws.encoder()
-    return replace(
-        known,
-        encoded=known.passages - missing,
-        dimensions=encoder.dimensions,
-        multilingual=encoder.multilingual,
-    )
+    return replace(state, encoded=encoded, dimensions=encoder.dimensions, multilingual=encoder.multilingual)
 
 
-def _of_kept(ws: Workspace, known: ModelState) -> ModelState:
-    """What the vectors say that were made with the model, by this vault or another, when it was last loaded."""
-    kept = _kept(ws)
-    if kept is None:
-        return known
+def _add_stored(ws: Workspace, state: ModelState) -> ModelState:
+    """Add what is stored with the vectors that the model computed when it was last loaded."""
+    stored = _find_vectors(ws)
+    if stored is None:
+        return state
     if meaning.is_pending_current(ws):
-        encoded = known.passages - ws.index.passages.count_pending()
+        encoded = state.passages - ws.index.passages.count_pending()
     else:
-        with closing(kept.open()) as store, store.reading() as view:
+        with closing(stored.open()) as store, store.reading() as view:
             encoded = len(view.slots(list(ws.index.passages.keys())))
-    return replace(known, encoded=encoded, dimensions=kept.dimensions, multilingual=kept.multilingual)
+    return replace(state, encoded=encoded, dimensions=stored.dimensions, multilingual=stored.multilingual)
 
 
-def _kept(ws: Workspace) -> VectorFolder | None:
+def _find_vectors(ws: Workspace) -> VectorFolder | None:
     ws.load_numpy()
     from memem.search import vectors
 
     name, model = meaning.last_vectors_folder(ws), ws.settings.embed_model
     folders = [ws.home.vectors / name] if name else vectors.find_folders(model, ws.home.vectors)
-    there = [vectors.describe_folder(folder) for folder in folders if (folder / "vectors.db").exists()]
-    its_own = (f"{model} ", f"sentence-transformers/{model} ")
-    return next((each for each in there if each and (name or each.identity.startswith(its_own))), None)
+    described = [vectors.describe_folder(folder) for folder in folders if (folder / "vectors.db").exists()]
+    prefixes = (f"{model} ", f"sentence-transformers/{model} ")
+    return next((each for each in described if each and (name or each.identity.startswith(prefixes))), None)
 
 
 def weights_folder(ws: Workspace) -> str:
-    """Where the weights of our own encoder are. Raises ModelError."""
+    """Find the folder with the weights of our own encoder. Raises ModelError."""
     if ws.settings.encoder != "minilm":
-        raise ModelError(f"The encoder {ws.settings.encoder} uses no weights of ours.")
+        raise ModelError(f"The encoder {ws.settings.encoder} does not use memem's weights.")
     return str(weights.find(ws.weights_places).folder)
 
 
 def fetch(ws: Workspace, progress: Progress) -> str:
-    """Get what the encoder needs, from wherever it can be had; says in words where it is. Raises ModelError."""
+    """Download the encoder's files and say where they are. Raises ModelError."""
     if ws.settings.encoder == "none":
         return "The encoder is none: there is nothing to fetch."
     if ws.settings.encoder == "sentence-transformers":

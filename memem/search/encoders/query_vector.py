@@ -1,4 +1,4 @@
-"""The vector of a query, computed beside whatever else there is to do, and waited for no longer than agreed."""
+"""A query's vector, computed in a thread and waited for within a limit."""
 
 import threading
 import time
@@ -12,19 +12,19 @@ if TYPE_CHECKING:
 
 
 class EncodedQuery:
-    """One query on its way to a vector. Loading the model counts too: it is most of the time in a new process."""
+    """One query being encoded. Limits count from its creation and include loading the model."""
 
     def __init__(self, text: str, encoder: "Callable[[], Encoder]") -> None:
         self.text = text
         self._encoder = encoder
-        self._begun = time.monotonic()
+        self._started = time.monotonic()
         self._loaded = threading.Event()
         self._answer: tuple[Encoder, Vectors] | None = None
         self._problem: MememError | None = None
         self._thread = threading.Thread(target=self._compute, name="memem-query", daemon=True)
         try:
             self._thread.start()
-        except RuntimeError:  # the system has no more of them
+        except RuntimeError:  # the system has no more threads
             self._compute()
 
     @property
@@ -32,16 +32,19 @@ class EncodedQuery:
         return self._problem is not None
 
     def is_loaded(self, seconds: float) -> bool:
-        """Whether the encoder is there, `seconds` after the question: what else needs it can begin."""
-        return self._loaded.wait(max(0.0, self._begun + seconds - time.monotonic())) and not self._problem
+        """Wait for the encoder, so that other work that needs it can start."""
+        return self._loaded.wait(self._remaining(seconds)) and not self._problem
 
     def wait(self, seconds: float) -> "tuple[Encoder, Vectors] | None":
-        """The encoder and the vector; None when they are not there `seconds` after the question. Raises ModelError."""
+        """Wait for the encoder and the vector; None when they are not ready. Raises ModelError."""
         if self._thread.ident is not None:
-            self._thread.join(max(0.0, self._begun + seconds - time.monotonic()))
+            self._thread.join(self._remaining(seconds))
         if self._problem:
             raise self._problem
         return self._answer
+
+    def _remaining(self, seconds: float) -> float:
+        return max(0.0, self._started + seconds - time.monotonic())
 
     def _compute(self) -> None:
         try:
@@ -50,7 +53,7 @@ class EncodedQuery:
             self._answer = encoder, encoder.query(self.text)
         except MememError as problem:
             self._problem = problem
-        except Exception as problem:  # noqa: BLE001 - nothing may end this thread unsaid, and nobody's search with it
+        except Exception as problem:  # noqa: BLE001 - every failure is reported to the waiting search
             self._problem = ModelError(f"The encoder failed ({type(problem).__name__}: {problem}).")
             self._problem.__cause__ = problem
         finally:

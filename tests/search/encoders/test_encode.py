@@ -139,7 +139,7 @@ def test_a_disk_that_fails_at_any_write_keeps_what_was_done_and_the_rest_is_done
 
 def test_only_one_encodes_at_a_time(filled: Workspace, encoder: FakeEncoder) -> None:
     files.make_private_folder(filled.home.encode_lock.parent)
-    with locks.holding(filled.home.encode_lock, 0), pytest.raises(Busy, match="encoding already"):
+    with locks.holding(filled.home.encode_lock, 0), pytest.raises(Busy, match="is encoding"):
         encode_all(filled, wait=0)
     assert encoder.encoded == []
     assert encode_all(filled, wait=0).encoded == 7

@@ -322,7 +322,7 @@ def test_a_part_other_than_asked_for_starts_over(places: Places, server: FakeHub
 
 def test_a_hub_that_only_gives_other_parts_is_given_up(places: Places, server: FakeHub) -> None:
     server.odd_answers = [lambda handler, _: handler.begin(206, {})] * 2
-    assert "answers with a part that was not asked for" in complaint(places, server.url)
+    assert "answers with a part that was not requested" in complaint(places, server.url)
 
 
 def test_a_part_that_is_whole_needs_no_download(places: Places, server: FakeHub) -> None:
@@ -498,7 +498,7 @@ def test_pip_is_run_from_the_wheel_that_python_brings_where_it_is_not_installed(
         archive.writestr("pip/__main__.py", "raise SystemExit('pip, run from its wheel')")
     spec = importlib.util.spec_from_file_location("ensurepip", tmp_path / "ensurepip" / "__init__.py")
     monkeypatch.setattr(importlib.util, "find_spec", {"pip": None, "ensurepip": spec}.get)
-    assert download._install(download.find_installers(None)[-1], 60.0) == "pip, run from its wheel"
+    assert download._run_installer(download.find_installers(None)[-1], 60.0) == "pip, run from its wheel"
 
 
 def test_an_installed_pip_is_the_first_choice(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -542,7 +542,7 @@ def test_a_full_disk_is_told_and_no_other_source_is_tried(
         Path, "open", lambda path, mode="r": FullDisk(path, mode) if path.suffix == ".part" else real(path, mode)
     )
     message = complaint(places, server.url, running(INSTALLER, package))
-    assert message == f"The weights cannot be kept at {places.own}: the disk is full; free some space and try again."
+    assert message == f"The weights cannot be stored at {places.own}: the disk is full; free some space and try again."
     assert not (package.parent / "asked").exists()
 
 
@@ -564,7 +564,7 @@ def test_a_home_that_cannot_be_written_to_is_told(places: Places, server: FakeHu
 
 def test_a_folder_where_a_file_belongs_is_told(places: Places, server: FakeHub) -> None:
     (places.own / "vocab.txt").mkdir(parents=True)
-    assert f"cannot be kept at {places.own / 'vocab.txt'}: is a directory" in complaint(places, server.url)
+    assert f"cannot be stored at {places.own / 'vocab.txt'}: is a directory" in complaint(places, server.url)
 
 
 # --- two at once --------------------------------------------------------------------------------------------------

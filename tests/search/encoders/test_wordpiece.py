@@ -248,7 +248,7 @@ def test_a_caller_may_change_what_it_was_given() -> None:
 
 
 def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wordpiece, "_MOST_CHUNKS", 2)
+    monkeypatch.setattr(wordpiece, "_MAX_CACHED_CHUNKS", 2)
     assert pieces("a b cafe a b tokens a") == ["a", "b", "cafe", "a", "b", "token", "##s", "a"]
 
 
