@@ -65,7 +65,7 @@ def transcripts() -> list[bytes]:
 
 
 def note_texts() -> list[bytes]:
-    page = markdown.merged("# Mine\n\nhello\n", "## Decisions\n\n- [[tokens-3f2c9a1e|Tokens]]")
+    page = markdown.merge_part("# Mine\n\nhello\n", "## Decisions\n\n- [[tokens-3f2c9a1e|Tokens]]")
     book = playbook_format.render_part(
         [PlaybookLine(2, "3f2c9a1e", "Tokens are RS256.", "[[a-3f2c9a1e]]", "abcd")], playbook_format.parse_page("")
     )
@@ -76,7 +76,7 @@ def note_texts() -> list[bytes]:
         b"---\ntitle: 'It''s'\nrelated: [[a]]\nkeys: [a, \"b\", 'c']\nx: &a 1\ny: *a\n# comment\nempty:\n---\nText\n",
         b"# A heading\n\nwritten by hand, without properties\n",
         page.encode(),
-        markdown.merged("# Playbook\n", book).encode(),
+        markdown.merge_part("# Playbook\n", book).encode(),
     ]
 
 

@@ -38,7 +38,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "a file name": lambda text: notes.file_name(Memory("3f2c9a1e-0000", text, "b")),
     "a check of a note": lambda text: obsidian.find_violations(text, obsidian.VaultNames([])),
     "a half merged note": lambda text: excluded.has_merge_conflict(text.encode()),
-    "a page": lambda text: markdown.merged(text, "x"),
+    "a page": lambda text: markdown.merge_part(text, "x"),
     "a playbook": playbook_format.parse_page,
     "instructions": lambda text: list(instructions.statements(text)),
     "what was said": harness.typed_text,

@@ -107,7 +107,7 @@ def update_part(ws: Workspace, rows: Sequence[NoteRow], text: str) -> str:
     wanted = ((section, memory) for section, memory in order if _may_be_written(kept, section, memory.id8))
     lines = [_line(section, entries[memory.id8], kept) for section, memory in islice(wanted, MOST_CANDIDATES)]
     taken = playbook_format.fit_lines(lines, kept)
-    return playbook_format.render_part(taken, kept) if taken or markdown.own_part(text) else ""
+    return playbook_format.render_part(taken, kept) if taken or markdown.find_own_part(text) else ""
 
 
 def list_unrefined(text: str, least: int) -> list[PlaybookLine]:

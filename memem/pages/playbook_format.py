@@ -128,7 +128,7 @@ def fit_lines(lines: Iterable[PlaybookLine], kept: Playbook) -> list[PlaybookLin
     """As many lines as there is room for, the first ones first, whatever section they are in."""
     taken: list[PlaybookLine] = []
     for line in lines:
-        if len(markdown.merged("", render_part([*taken, line], kept))) <= MAX_PAGE_CHARS:
+        if len(markdown.merge_part("", render_part([*taken, line], kept))) <= MAX_PAGE_CHARS:
             taken.append(line)
     return taken
 
@@ -144,7 +144,7 @@ class _Known:
 
 def _recorded(text: str) -> tuple[dict[str, _Known], set[str]]:
     """What memem wrote, by the note's id or the heading's number; and what a person took out."""
-    record = next((line.strip() for line in reversed(markdown.own_lines(text)) if is_record(line)), "")
+    record = next((line.strip() for line in reversed(markdown.get_own_lines(text)) if is_record(line)), "")
     written: dict[str, _Known] = {}
     gone: set[str] = set()
     for entry in record.split():

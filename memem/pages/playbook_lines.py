@@ -43,7 +43,7 @@ def placed_lines(text: str) -> list[tuple[int, int | None, str]]:
 
     A heading of a person's ends no section, nor does one of ours in a code block.
     """
-    lines, place = markdown.own_lines(text), TITLE
+    lines, place = markdown.get_own_lines(text), TITLE
     fenced = _fenced(lines)
     found = []
     for at, line in enumerate(lines):

@@ -54,7 +54,7 @@ def get_playbook_path(ws: Workspace, project: str) -> Path:
 def belongs_to_user(ws: Workspace, page: Path) -> bool:
     """Whether a note of a person's has the name of a page, or the place leads out of the vault."""
     inside = page.relative_to(ws.store.paths.ours).as_posix()
-    return markdown.leads_out(page) or (page.exists() and ws.store.is_memory(inside))
+    return markdown.is_symlink(page) or (page.exists() and ws.store.is_memory(inside))
 
 
 def read_lines(ws: Workspace, project: str, sections: Sequence[int] = SECTIONS) -> list[VisibleLine]:
@@ -80,7 +80,7 @@ def list_withheld_lines(text: str) -> list[str]:
     """The lines of a page that are told to nobody, since they speak to the model."""
     from memem.safety.gate import recorded_line
 
-    lines = (markdown.spoken(playbook_lines.split_line(line)[0]) for _, line in playbook_lines.list_lines(text))
+    lines = (markdown.unescape(playbook_lines.split_line(line)[0]) for _, line in playbook_lines.list_lines(text))
     return [words for words in lines if words.strip() and not recorded_line(words)]
 
 
@@ -118,7 +118,7 @@ def flatten(memory: Memory) -> str:
 
 def format_line(memory: Memory) -> str:
     """A statement as a page shows it, cut where it is long."""
-    return markdown.plain(quote.one_line(memory.body, LINE_CHARACTERS))
+    return markdown.escape(quote.one_line(memory.body, LINE_CHARACTERS))
 
 
 def _passing(ws: Workspace, project: str) -> list[str]:
@@ -136,7 +136,7 @@ def _told(section: int, words: str, entry: Entry | None, known: Collection[str])
     if entry and format_line(entry.memory) == words:
         whole, cut = _plainly(entry.memory)
         return VisibleLine(section, whole if len(whole) <= LINE_CHARACTERS else cut, entry)
-    said = markdown.spoken(words)
+    said = markdown.unescape(words)
     if said in known:
         return VisibleLine(section, said, entry)
     from memem.safety.gate import recorded_line  # 16 ms, which a session's start should not wait for

@@ -1,13 +1,14 @@
-"""Write the pages that a person reads in Obsidian: Home, one for each project, and the playbooks.
+"""Write the pages that people read in Obsidian: Home, one for each project, and the playbooks.
 
-Home links to the projects and each project to its notes. What a person writes around memem's part of a page stays. A
-page is written only when its text changes, and a project whose notes have not changed is skipped."""
+Text around memem's part of a page stays. A page is written only when its text changes, and a project whose notes have
+not changed is skipped.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,8 +19,7 @@ from memem.core.errors import MememError, NoteChanged
 from memem.core.files import from_json
 from memem.core.memory import KINDS, PINNED, Entry
 from memem.notes import conflicts
-from memem.pages import choose_playbook, markdown, read_playbook
-from memem.pages import playbook_format as vault_playbooks
+from memem.pages import choose_playbook, markdown, playbook_format, read_playbook
 from memem.pages.read_playbook import belongs_to_user, get_playbook_path
 from memem.safety.gate import clean_line
 from memem.search import excluded
@@ -32,22 +32,17 @@ from memem.vault.write_lock import writing
 if TYPE_CHECKING:
     from memem.workspace import Workspace
 
-
-MOST_PROJECTS = 500
-MOST_OF_KIND = 200
-"""Of each kind on a project's page, and of those that no longer hold: however large a project is, its page is not."""
-MOST_CHANGED = 20
-MOST_WAITING = 20
-MORE = "/recall in Claude Code finds them, `memem list` lists them"
-NONE_LEFT = "No memories of this project are left."
+MAX_PROJECTS, MAX_RECENT, MAX_WAITING = 500, 20, 20
+MAX_OF_KIND = 200  # on a project's page, which stays short however large the project is
+LIST_ALL = "/recall in Claude Code finds them, `memem list` lists them"
+NONE_LEFT = "This project has no memories left."
 _META = "pages"
-_UNDONE: list[object] = []
-"""Of a project whose pages could not be written: like no state of any."""
+_UNFINISHED: list[object] = []  # the state of a project whose pages could not be written; equals no real state
 
 
 @dataclass(frozen=True, slots=True)
 class Pages:
-    """Paths in `memem/`: written, removed, left to a person's note, behind a symbolic link, or just being saved."""
+    """Paths in `memem/`: written, removed, left to a user's note, symbolic links, or being saved just now."""
 
     written: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
@@ -58,8 +53,6 @@ class Pages:
 
 @dataclass(frozen=True, slots=True)
 class _Project:
-    """A project at a glance."""
-
     name: str
     notes: int
     in_force: int
@@ -72,251 +65,237 @@ class _Project:
 
 
 def write_pages(ws: Workspace) -> Pages:
-    """Bring all pages up to date."""
-    ensure_filled(ws, require_vault(ws))  # of an index that is not filled nobody knows which projects there are
-    found = [_Project(*each) for each in ws.index.projects(ws.clock().timestamp())]
-    return _Writing(ws, found).run()
+    """Update all pages."""
+    ensure_filled(ws, require_vault(ws))  # only a filled index knows all projects
+    return _Writing(ws, [_Project(*values) for values in ws.index.projects(ws.clock().timestamp())]).run()
 
 
 def write_pages_quietly(ws: Workspace, *, only_if_there: bool = False) -> None:
-    """The same for whoever has done something else: what goes wrong with pages is no failure of that, and is logged."""
+    """Update all pages after another action; failures go to the log."""
     try:
-        if only_if_there and not _are_there(ws):
-            read_playbook.record_cleared_lines(ws, (), ())  # what is noted of lines holds words of memories
+        if only_if_there and not _has_pages(ws):
+            read_playbook.record_cleared_lines(ws, (), ())  # the record contains words of memories
             return
         for page in write_pages(ws).busy:
-            told = f"memem/{page} was being saved by somebody else; `memem pages` brings it up to date"
-            files.append_log(ws.home.hooks_log, f"{iso(ws.clock())} pages: {told}")
-    except MememError as problem:
-        files.append_log(ws.home.hooks_log, f"{iso(ws.clock())} pages: {clean_line(str(problem))}")
+            problem = f"memem/{page} was being saved by another program; `memem pages` updates it"
+            files.append_log(ws.home.hooks_log, f"{iso(ws.clock())} pages: {problem}")
+    except MememError as error:
+        files.append_log(ws.home.hooks_log, f"{iso(ws.clock())} pages: {clean_line(str(error))}")
 
 
-def _are_there(ws: Workspace) -> bool:
-    """Whether there is any page, be it that somebody deleted the others."""
+def _has_pages(ws: Workspace) -> bool:
     paths = ws.store.paths
-    folders = (paths.projects, paths.playbooks)
-    return paths.home_page.exists() or any(any(folder.glob("*.md")) for folder in folders)
+    return paths.home_page.exists() or any(any(folder.glob("*.md")) for folder in (paths.projects, paths.playbooks))
 
 
+@dataclass
 class _Writing:
     """One run over all pages."""
 
-    def __init__(self, ws: Workspace, projects: Sequence[_Project]) -> None:
-        self._ws = ws
-        self._paths = ws.store.paths
-        self._projects = projects
-        self._before = _known(ws)
-        self._written: list[str] = []
-        self._removed: list[str] = []
-        self._left: list[str] = []
-        self._linked: list[str] = []
-        self._busy: list[str] = []
-        self._looked_at: list[str] = []
+    ws: Workspace
+    projects: Sequence[_Project]
+    result: dict[str, list[str]] = field(
+        default_factory=lambda: {name: [] for name in ("written", "removed", "left", "linked", "busy")}
+    )
 
     def run(self) -> Pages:
-        after = {}
-        for project in self._projects:
-            done = self._before.get(project.name) == self._state(project) or self._write_project(project)
-            after[project.name] = self._state(project) if done else _UNDONE
-        read_playbook.record_cleared_lines(self._ws, after, self._looked_at)
-        after |= dict.fromkeys(self._withdraw_others(), _UNDONE)
-        self._put(self._paths.home_page, _home(self._ws, self._projects))
-        self._ws.index.set_meta(_META, json.dumps(after))
-        told = (self._written, self._removed, self._left, self._linked, self._busy)
-        return Pages(*map(tuple, told))
+        before, after = _load_states(self.ws), {}
+        changed = []
+        for project in self.projects:
+            is_done = before.get(project.name) == self._get_state(project)
+            if not is_done:
+                changed.append(project.name)
+                is_done = self._write_project(project)
+            after[project.name] = self._get_state(project) if is_done else _UNFINISHED
+        read_playbook.record_cleared_lines(self.ws, after, changed)
+        after |= dict.fromkeys(self._remove_others(before), _UNFINISHED)
+        self._write(self.ws.store.paths.home_page, _render_home(self.ws, self.projects))
+        self.ws.index.set_meta(_META, json.dumps(after))
+        return Pages(**{name: tuple(paths) for name, paths in self.result.items()})
 
-    def _state(self, project: _Project) -> list[object]:
-        """By which it is known whether a project's pages are still right; what holds may end with a day."""
-        stamps = (files.stamp(path) for path in (*self._pages_of(project.name), self._ws.home.stale_file))
-        return [project.notes, project.row, self._ws.today(), *(list(each) if each else None for each in stamps)]
+    def _get_state(self, project: _Project) -> list[object]:
+        """Changes whenever a project's pages may be outdated; memories may expire with the day."""
+        stamps = (files.stamp(path) for path in (*self._get_pages(project.name), self.ws.home.stale_file))
+        return [project.notes, project.row, self.ws.today(), *(list(stamp) if stamp else None for stamp in stamps)]
 
-    def _pages_of(self, project: str) -> tuple[Path, Path]:
-        return self._paths.projects / f"{markdown.file_stem(project)}.md", get_playbook_path(self._ws, project)
+    def _get_pages(self, project: str) -> tuple[Path, Path]:
+        page = self.ws.store.paths.projects / f"{markdown.file_stem(project)}.md"
+        return page, get_playbook_path(self.ws, project)
 
     def _write_project(self, project: _Project) -> bool:
-        """Whether both pages are as they should be."""
-        self._looked_at.append(project.name)
-        page, playbook = self._pages_of(project.name)
+        """Write a project's page and playbook; False when one of them could not be written."""
+        page, playbook = self._get_pages(project.name)
         condition = "project = ? AND problem IS NULL ORDER BY changed DESC, id"
-        rows = fresh_rows(self._ws, lambda: self._ws.index.rows(condition, (project.name,)))
-        done = self._put(playbook, partial(choose_playbook.update_part, self._ws, rows))
-        return self._put(page, _project(self._ws, project, rows)) and done
+        rows = fresh_rows(self.ws, lambda: self.ws.index.rows(condition, (project.name,)))
+        is_done = self._write(playbook, partial(choose_playbook.update_part, self.ws, rows))
+        return self._write(page, _render_project(self.ws, project, rows)) and is_done
 
-    def _withdraw_others(self) -> list[str]:
-        """Take away the pages of projects that have no notes left. The names of those for which that could not be."""
-        undone = []
-        for name in sorted(self._without_notes()):
-            page, playbook = self._pages_of(name)
-            done = self._withdraw(page, markdown.typed_in_overview)
-            if not (self._withdraw(playbook, vault_playbooks.render_without_lines) and done):
-                undone.append(name)
-        return undone
+    def _remove_others(self, before: dict[str, list[object]]) -> list[str]:
+        """Remove the pages of projects without notes; return the projects for which that failed."""
+        unfinished = []
+        for name in sorted(self._find_without_notes(before)):
+            page, playbook = self._get_pages(name)
+            is_done = self._remove(page, markdown.find_typed_in_overview)
+            if not (self._remove(playbook, playbook_format.render_without_lines) and is_done):
+                unfinished.append(name)
+        return unfinished
 
-    def _without_notes(self) -> set[str]:
-        """The projects that memem wrote pages of and that are no more: by the record of the last run, and, since an
-        index is made anew at times, by what a page calls itself. Any other file there, be it a copy, is a person's."""
-        names = {project.name for project in self._projects}
-        others = set(self._paths.projects.glob("*.md")) - {self._pages_of(name)[0] for name in names}
-        named = {_named(page) for page in others if page.is_file() and not belongs_to_user(self._ws, page)}
-        return (named | set(self._before)) - names - {""}
+    def _find_without_notes(self, before: dict[str, list[object]]) -> set[str]:
+        """Projects with pages by memem but no notes: by the last run's record and, as an index may be new, by the
+        headings of pages. Other files there, such as copies, are the user's."""
+        names = {project.name for project in self.projects}
+        pages = set(self.ws.store.paths.projects.glob("*.md")) - {self._get_pages(name)[0] for name in names}
+        headings = {_read_project_name(page) for page in pages if page.is_file() and not belongs_to_user(self.ws, page)}
+        return (headings | set(before)) - names - {""}
 
-    def _withdraw(self, path: Path, rest: Callable[[str], str]) -> bool:
-        """Whether there is nothing left to do."""
-        if belongs_to_user(self._ws, path):
+    def _remove(self, path: Path, find_rest: Callable[[str], str]) -> bool:
+        if belongs_to_user(self.ws, path):
             return True
         try:
-            with writing(self._ws):
-                changed = markdown.withdraw(path, NONE_LEFT, fsync=self._ws.settings.fsync, rest=rest)
+            with writing(self.ws):
+                fsync = self.ws.settings.fsync
+                has_changed = markdown.remove_page(path, NONE_LEFT, fsync=fsync, find_rest=find_rest)
         except NoteChanged:
-            self._busy.append(self._name(path))
+            self._report("busy", path)
             return False
-        if changed:
-            (self._written if path.exists() else self._removed).append(self._name(path))
+        if has_changed:
+            self._report("written" if path.exists() else "removed", path)
         return True
 
-    def _put(self, path: Path, part: markdown.Part) -> bool:
-        """Whether the page is now as it should be; else it is looked at, and told, each time."""
-        if belongs_to_user(self._ws, path):
-            (self._linked if markdown.leads_out(path) else self._left).append(self._name(path))
+    def _write(self, path: Path, part: markdown.Part) -> bool:
+        """Write a page; False when it has to be tried again."""
+        if belongs_to_user(self.ws, path):
+            self._report("linked" if markdown.is_symlink(path) else "left", path)
             return False
         try:
-            with writing(self._ws):
-                # What a person writes into a playbook is kept where it stands.
+            with writing(self.ws):
+                # A playbook handles lines typed between its marks itself.
                 is_ours = markdown.is_overview_line if isinstance(part, str) else None
-                if markdown.write(path, part, fsync=self._ws.settings.fsync, is_ours=is_ours):
-                    self._written.append(self._name(path))
+                if markdown.write_part(path, part, fsync=self.ws.settings.fsync, is_ours=is_ours):
+                    self._report("written", path)
         except NoteChanged:
-            self._busy.append(self._name(path))
+            self._report("busy", path)
             return False
         return True
 
-    def _name(self, path: Path) -> str:
-        return path.relative_to(self._paths.ours).as_posix()
+    def _report(self, outcome: str, path: Path) -> None:
+        self.result[outcome].append(path.relative_to(self.ws.store.paths.ours).as_posix())
 
 
-def _known(ws: Workspace) -> dict[str, list[object]]:
+def _load_states(ws: Workspace) -> dict[str, list[object]]:
     try:
-        told = from_json(ws.index.meta(_META) or "{}")
+        states = from_json(ws.index.meta(_META) or "{}")
     except ValueError:
         return {}
-    return told if isinstance(told, dict) else {}
+    return states if isinstance(states, dict) else {}
 
 
-def _named(page: Path) -> str:
-    """The project whose page this is, by its heading; a copy under another name is nobody's."""
-    first = next(iter(markdown.own_lines(markdown.read(page) or "")), "")
-    name = markdown.spoken(first.removeprefix("# "))
+def _read_project_name(page: Path) -> str:
+    """The project of a page by its heading; empty for a copy under another name."""
+    first = next(iter(markdown.get_own_lines(markdown.read_page(page) or "")), "")
+    name = markdown.unescape(first.removeprefix("# "))
     return name if first != name and markdown.file_stem(name) == page.stem else ""
 
 
-def _home(ws: Workspace, projects: Sequence[_Project]) -> str:
-    parts = ["# Memory", _projects(ws, projects), *_conflicts(ws), *_waiting(ws), *_changed(ws)]
-    return "\n\n".join(parts)
+def _render_home(ws: Workspace, projects: Sequence[_Project]) -> str:
+    return "\n\n".join(["# Memory", _render_projects(ws, projects), *_conflicts(ws), *_waiting(ws), *_recent(ws)])
 
 
-def _projects(ws: Workspace, projects: Sequence[_Project]) -> str:
+def _render_projects(ws: Workspace, projects: Sequence[_Project]) -> str:
     if not projects:
-        return "Nothing is remembered yet."
-    lines = [_glance(ws, project) for project in projects[:MOST_PROJECTS]]
-    return _list("Projects", lines, len(projects), "/memem-status in Claude Code, or `memem status`, lists them all")
-
-
-def _glance(ws: Workspace, project: _Project) -> str:
-    counted = f"{project.in_force} in force" + (
-        f", {project.notes - project.in_force} not" if project.notes > project.in_force else ""
+        return "There are no memories yet."
+    lines = []
+    for project in projects[:MAX_PROJECTS]:
+        outdated = f", {project.notes - project.in_force} outdated" if project.notes > project.in_force else ""
+        page = markdown.link(f"memem/projects/{project.stem}", project.name)
+        links = f" · {_link_playbook(project, 'playbook')}" if _has_playbook(ws, project) else ""
+        lines.append(f"- {page}: {project.in_force} in force{outdated}{links}")
+    return _render_list(
+        "Projects", lines, len(projects), "/memem-status in Claude Code, or `memem status`, lists them all"
     )
-    page = markdown.link(f"memem/projects/{project.stem}", project.name)
-    playbook = markdown.link(f"memem/playbooks/{project.stem}", "playbook")
-    beside = f" · {playbook}" if _has_playbook(ws, project) else ""
-    return f"- {page}: {counted}{beside}"
+
+
+def _link_playbook(project: _Project, label: str) -> str:
+    return markdown.link(f"memem/playbooks/{project.stem}", label)
 
 
 def _has_playbook(ws: Workspace, project: _Project) -> bool:
-    """Whether there is one that a link leads to."""
     path = get_playbook_path(ws, project.name)
-    return path.exists() and not markdown.leads_out(path)
+    return path.exists() and not markdown.is_symlink(path)
 
 
 def _conflicts(ws: Workspace) -> Iterator[str]:
     count = conflicts.count(ws)
     if count and ws.store.paths.conflicts.exists():
-        yield f"## Conflicts\n\n- {markdown.link('memem/Conflicts', f'{count} to be decided')}"
+        yield f"## Conflicts\n\n- {markdown.link('memem/Conflicts', f'{count} to resolve')}"
 
 
 def _waiting(ws: Workspace) -> Iterator[str]:
-    asked = [(each.path, each.memory.title, review.reason_of(each)) for each in review.read_proposals(ws.store)]
-    asked += [
+    proposals = review.read_proposals(ws.store)
+    waiting = [(proposal.path, proposal.memory.title, review.reason_of(proposal)) for proposal in proposals]
+    waiting += [
         (row.path, row.memory.title, excluded.explain_quarantine(row.memory))
         for row in excluded.list_quarantined(ws)
         if row.memory
     ]
-    lines = [_question(*each) for each in asked[:MOST_WAITING]]
-    if lines:
-        yield _list(
-            "Waiting for review", lines, len(asked), "/memem-review in Claude Code, or `memem review`, lists them all"
-        )
-
-
-def _question(path: str, title: str, because: str) -> str:
-    return f"- {markdown.link(Path(path).stem, clean_line(title))}: {markdown.plain(clean_line(because))}"
-
-
-def _changed(ws: Workspace) -> Iterator[str]:
-    condition = "problem IS NULL AND status <> 'quarantined' ORDER BY changed DESC, id"
-    rows = fresh_rows(ws, lambda: ws.index.rows(condition, limit=MOST_CHANGED))
     lines = [
-        f"{_item(Entry(row.memory, row.path))} · {markdown.plain(row.memory.project)}" for row in rows if row.memory
+        f"- {markdown.link(Path(path).stem, clean_line(title))}: {markdown.escape(clean_line(reason))}"
+        for path, title, reason in waiting[:MAX_WAITING]
     ]
     if lines:
-        yield _list("Last changed", lines, len(lines))
+        advice = "/memem-review in Claude Code, or `memem review`, lists them all"
+        yield _render_list("Waiting for review", lines, len(waiting), advice)
 
 
-def _project(ws: Workspace, project: _Project, rows: Sequence[NoteRow]) -> str:
-    """Pinned first, then by kind, the last changed first; folded, what no longer holds or is put away."""
+def _recent(ws: Workspace) -> Iterator[str]:
+    condition = "problem IS NULL AND status <> 'quarantined' ORDER BY changed DESC, id"
+    rows = fresh_rows(ws, lambda: ws.index.rows(condition, limit=MAX_RECENT))
+    entries = [Entry(row.memory, row.path) for row in rows if row.memory]
+    if entries:
+        lines = [f"{_render_item(entry)} · {markdown.escape(entry.project)}" for entry in entries]
+        yield _render_list("Recently changed", lines, len(lines))
+
+
+def _render_project(ws: Workspace, project: _Project, rows: Sequence[NoteRow]) -> str:
+    """Pinned memories, then by kind, latest change first; outdated and archived ones are folded."""
     now = ws.clock()
     entries = [Entry(row.memory, row.path) for row in rows if row.memory]
-    alive = [each for each in entries if is_in_force(each.memory, now) and each.memory.layer < 3]
-    pinned = [each for each in alive if each.memory.layer == PINNED]
-    others = [each for each in alive if each.memory.layer != PINNED]
+    current = [entry for entry in entries if is_in_force(entry.memory, now) and entry.memory.layer < 3]
+    pinned = [entry for entry in current if entry.memory.layer == PINNED]
+    others = [entry for entry in current if entry.memory.layer != PINNED]
     links = [markdown.link("memem/Home", "Home")]
     if _has_playbook(ws, project):
-        links.append(markdown.link(f"memem/playbooks/{project.stem}", "Playbook"))
-    parts = [f"# {markdown.plain(project.name)}", " · ".join(links), *_listed("Pinned", pinned)]
+        links.append(_link_playbook(project, "Playbook"))
+    sections = {"Pinned": pinned}
     for kind, heading in markdown.PLURALS.items():
-        parts += _listed(heading, [each for each in others if each.memory.kind == kind])
-    parts += _listed("Others", [each for each in others if each.memory.kind not in KINDS])
-    shown = {each.path for each in alive}
-    parts += _folded([each for each in entries if each.path not in shown])
-    return "\n\n".join(parts)
+        sections[heading] = [entry for entry in others if entry.memory.kind == kind]
+    sections["Other"] = [entry for entry in others if entry.memory.kind not in KINDS]
+    parts = [f"# {markdown.escape(project.name)}", " · ".join(links)]
+    for heading, members in sections.items():
+        if members:
+            parts.append(_render_list(heading, map(_render_item, members[:MAX_OF_KIND]), len(members)))
+    paths = {entry.path for entry in current}
+    return "\n\n".join([*parts, *_fold([entry for entry in entries if entry.path not in paths])])
 
 
-def _listed(heading: str, entries: Sequence[Entry]) -> Iterator[str]:
-    if entries:
-        yield _list(heading, [_item(each) for each in entries[:MOST_OF_KIND]], len(entries))
+def _fold(entries: Sequence[Entry]) -> Iterator[str]:
+    if not entries:
+        return
+    lines = [f"> [!note]- Outdated or archived ({len(entries)})"]
+    for entry in entries[:MAX_OF_KIND]:
+        reason = remark(entry.memory) or ("archive" if entry.memory.layer > 2 else "")
+        lines.append(f"> {_render_item(entry)}" + (f" ({markdown.escape(reason)})" if reason else ""))
+    if len(entries) > MAX_OF_KIND:
+        lines.append(f"> {len(entries) - MAX_OF_KIND:,} more: {LIST_ALL}")
+    yield "\n".join(lines)
 
 
-def _folded(entries: Sequence[Entry]) -> Iterator[str]:
-    if entries:
-        lines = [f"> {_item(each)}{_aside(each)}" for each in entries[:MOST_OF_KIND]]
-        more = [f"> {_more(len(entries) - len(lines))}"] if len(entries) > len(lines) else []
-        yield "\n".join([f"> [!note]- No longer in force, or put away ({len(entries)})", *lines, *more])
-
-
-def _aside(entry: Entry) -> str:
-    said = remark(entry.memory) or ("archive" if entry.memory.layer > 2 else "")
-    return f" ({markdown.plain(said)})" if said else ""
-
-
-def _item(entry: Entry) -> str:
+def _render_item(entry: Entry) -> str:
     day = (entry.memory.updated or entry.memory.created)[:10]
-    return f"- {markdown.link(entry.link[2:-2], entry.title)}" + (f" · {markdown.plain(day)}" if day else "")
+    return f"- {markdown.link(entry.link[2:-2], entry.title)}" + (f" · {markdown.escape(day)}" if day else "")
 
 
-def _list(heading: str, lines: Iterable[str], count: int, advice: str = MORE) -> str:
-    lines = list(lines)
-    more = [f"- {_more(count - len(lines), advice)}"] if count > len(lines) else []
+def _render_list(heading: str, items: Iterable[str], count: int, advice: str = LIST_ALL) -> str:
+    lines = list(items)
+    more = [f"- {count - len(lines):,} more: {advice}"] if count > len(lines) else []
     return "\n".join([f"## {heading}", "", *lines, *more])
-
-
-def _more(number: int, advice: str = MORE) -> str:
-    return f"{number:,} more: {advice}"

@@ -177,7 +177,7 @@ def _is_same_page(ws: Workspace, packed: PackedFile, existing: bytes) -> bool:
         one, other = map(playbook_format.parse_page, texts)
         if (one.theirs, one.gone) != (other.theirs, other.gone):
             return False
-    return markdown.merged(texts[0], "") == markdown.merged(texts[1], "")
+    return markdown.merge_part(texts[0], "") == markdown.merge_part(texts[1], "")
 
 
 def _has_new_key(line: bytes, keys: set[str]) -> bool:

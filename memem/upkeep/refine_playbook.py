@@ -176,7 +176,7 @@ def refine(ws: Workspace, folder: Path) -> int:
     page = get_playbook_path(ws, project)
     try:
         with writing(ws):
-            markdown.write(
+            markdown.write_part(
                 page, lambda text: choose_playbook.apply_wording(text, better, asked), fsync=ws.settings.fsync
             )
     except NoteChanged:
@@ -194,7 +194,7 @@ def _may_ask(ws: Workspace, folder: Path) -> bool:
 def _unasked(ws: Workspace, project: str) -> dict[str, Memory]:
     """The memories whose lines are long and were never asked about, by the beginning of their ids."""
     page = get_playbook_path(ws, project)
-    text = "" if belongs_to_user(ws, page) else markdown.read(page) or ""
+    text = "" if belongs_to_user(ws, page) else markdown.read_page(page) or ""
     lines = choose_playbook.list_unrefined(text, WORTH_CHARACTERS)[:MOST_LINES]
     if not lines:
         return {}
@@ -208,7 +208,7 @@ def _unasked(ws: Workspace, project: str) -> dict[str, Memory]:
 def _better(memories: Mapping[str, Memory], answer: Mapping[str, str]) -> dict[str, str]:
     """What the model made of lines that it was given, as far as it invents nothing."""
     return {
-        id8: markdown.plain(text)
+        id8: markdown.escape(text)
         for id8, text in answer.items()
         if id8 in memories and len(text) <= LINE_CHARACTERS and is_rewording(flatten(memories[id8]), text)
         if recorded_line(text)

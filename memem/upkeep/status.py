@@ -196,13 +196,13 @@ def _pages(ws: Workspace, projects: Collection[str]) -> list[Path]:
     stems = sorted(map(markdown.file_stem, projects))
     pages = [folder / f"{stem}.md" for folder in (paths.projects, paths.playbooks) for stem in stems]
     pages = [paths.home_page, paths.conflicts, *pages]
-    return [page for page in pages if page.is_file() and not markdown.leads_out(page)]
+    return [page for page in pages if page.is_file() and not markdown.is_symlink(page)]
 
 
 def _page_findings(ws: Workspace, page: Path, names: obsidian.VaultNames) -> Iterator[Finding]:
     path = page.relative_to(ws.store.paths.ours).as_posix()
-    text = "" if ws.store.is_memory(path) else markdown.read(page) or ""
-    for violation in obsidian.find_violations(text, names) if markdown.own_part(text) else []:
+    text = "" if ws.store.is_memory(path) else markdown.read_page(page) or ""
+    for violation in obsidian.find_violations(text, names) if markdown.find_own_part(text) else []:
         yield Finding(path, violation.problem, "Run `memem pages` to write the page again.", False)
     for words in read_playbook.list_withheld_lines(text) if page.parent == ws.store.paths.playbooks else []:
         problem = f"has a line that addresses the model and is never shown to it: {words[:60]!r}"

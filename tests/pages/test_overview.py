@@ -88,15 +88,15 @@ def test_what_no_longer_holds_or_is_put_away_is_folded(ws: Workspace) -> None:
     keep(ws, 3, layer=3)
     keep(ws, 4, valid_to="2026-02-01T00:00:00+01:00")
     refresh.write_pages(ws)
-    alive, _, folded = page(ws, "projects/shop.md").partition("> [!note]- No longer in force, or put away (3)\n")
+    alive, _, folded = page(ws, "projects/shop.md").partition("> [!note]- Outdated or archived (3)\n")
     assert "Note 1" in alive
     assert all(line.startswith("> - [[") for line in folded.splitlines()[:3])
     assert "(archive)" in folded
-    assert "- [[memem/projects/shop|shop]]: 1 in force, 3 not" in page(ws, "Home.md")
+    assert "- [[memem/projects/shop|shop]]: 1 in force, 3 outdated" in page(ws, "Home.md")
 
 
 def test_a_large_project_is_bounded_and_the_rest_is_counted(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(refresh, "MOST_OF_KIND", 3)
+    monkeypatch.setattr(refresh, "MAX_OF_KIND", 3)
     for number in range(5):
         keep(ws, number)
         keep(ws, 10 + number, status="stale")
@@ -114,16 +114,16 @@ def test_home_tells_of_conflicts_and_what_waits_and_what_changed_last(ws: Worksp
     conflicts.write_page(ws)
     refresh.write_pages(ws)
     home = page(ws, "Home.md")
-    assert "## Conflicts\n\n- [[memem/Conflicts|1 to be decided]]" in home
+    assert "## Conflicts\n\n- [[memem/Conflicts|1 to resolve]]" in home
     assert "## Waiting for review\n\n- [[is-it-so-99999999|Is ((it)) so]]: it was forgotten once" in home
-    changed = home.partition("## Last changed")[2]
+    changed = home.partition("## Recently changed")[2]
     assert changed.index("Note 2") < changed.index("Note 1")
 
 
 def test_an_empty_memory_has_a_home(ws: Workspace) -> None:
     ws.store.make_vault()
     assert refresh.write_pages(ws).written == ("Home.md",)
-    assert "Nothing is remembered yet." in page(ws, "Home.md")
+    assert "There are no memories yet." in page(ws, "Home.md")
 
 
 # --- when they change ---------------------------------------------------------------------------------------------
@@ -145,13 +145,13 @@ def test_a_project_whose_notes_are_what_they_were_is_not_looked_at(
     ws: Workspace, clock: SteppingClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     looked: list[str] = []
-    write = refresh._project
+    write = refresh._render_project
 
     def noted(ws: Workspace, project: Any, rows: Any) -> str:
         looked.append(project.name)
         return write(ws, project, rows)
 
-    monkeypatch.setattr(refresh, "_project", noted)
+    monkeypatch.setattr(refresh, "_render_project", noted)
     one = keep(ws, 1)
     keep(ws, 2, project="blog")
     refresh.write_pages(ws)
@@ -430,6 +430,6 @@ def test_every_line_of_these_pages_is_known_for_one_of_ours(ws: Workspace) -> No
     keep(ws, 7, valid_to="2020-01-01", project="über-blog")
     refresh.write_pages(ws)
     written = ["Home.md", "projects/shop.md", *(f"projects/{each.name}" for each in ws.store.paths.projects.glob("ü*"))]
-    lines = [line for name in written for line in markdown.own_lines(page(ws, name)) if not line.startswith("<!--")]
+    lines = [line for name in written for line in markdown.get_own_lines(page(ws, name)) if not line.startswith("<!--")]
     assert len(lines) > 20
     assert [line for line in lines if line and not markdown.is_overview_line(line)] == []

@@ -9,35 +9,35 @@ from hypothesis import strategies as st
 from memem.core.errors import NoteChanged, VaultUnwritable
 from memem.core.project import normalise
 from memem.pages import markdown
-from memem.pages.markdown import BEGIN, END, file_stem, merged, withdraw, write
+from memem.pages.markdown import BEGIN, END, file_stem, merge_part, remove_page, write_part
 from memem.vault.obsidian import VaultNames, find_violations
 
 text = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r"), max_size=80)
 
 
 def test_a_new_page_holds_nothing_but_our_part() -> None:
-    assert merged("", "# Conflicts\n") == f"{BEGIN}\n# Conflicts\n{END}\n"
+    assert merge_part("", "# Conflicts\n") == f"{BEGIN}\n# Conflicts\n{END}\n"
 
 
 def test_what_a_person_wrote_around_it_stays() -> None:
     page = f"My thoughts.\n\n{BEGIN}\nold\n{END}\n\nMore of them.\n"
-    assert merged(page, "new") == f"My thoughts.\n\n{BEGIN}\nnew\n{END}\n\nMore of them.\n"
+    assert merge_part(page, "new") == f"My thoughts.\n\n{BEGIN}\nnew\n{END}\n\nMore of them.\n"
 
 
 def test_a_page_without_our_part_gets_it_at_its_end() -> None:
-    assert merged("Mine.\n", "new") == f"Mine.\n\n{BEGIN}\nnew\n{END}\n"
+    assert merge_part("Mine.\n", "new") == f"Mine.\n\n{BEGIN}\nnew\n{END}\n"
 
 
 @pytest.mark.parametrize("torn", [f"{BEGIN}\nold", f"old\n{END}", f"{END}\nold\n{BEGIN}"])
 def test_where_a_mark_is_missing_nothing_is_taken_for_ours(torn: str) -> None:
-    assert torn in merged(torn, "new")
+    assert torn in merge_part(torn, "new")
 
 
 @pytest.mark.parametrize("gone", [BEGIN, END])
 def test_where_somebody_deletes_a_mark_nothing_of_theirs_is_ever_replaced(gone: str) -> None:
-    page = merged(f"Above.\n\n{BEGIN}\nold\n{END}\n\nBelow.\n".replace(gone, ""), "new")
+    page = merge_part(f"Above.\n\n{BEGIN}\nold\n{END}\n\nBelow.\n".replace(gone, ""), "new")
     for part in ("newer", "newest"):
-        page = merged(page, part)
+        page = merge_part(page, part)
     assert "Above." in page
     assert "Below." in page
     assert page.count("newest") == 1
@@ -47,48 +47,48 @@ def test_where_somebody_deletes_a_mark_nothing_of_theirs_is_ever_replaced(gone: 
 @given(text, text, text, text)
 def test_twice_is_the_same_as_once_and_the_rest_keeps_its_bytes(before: str, after: str, one: str, two: str) -> None:
     page = f"{before}\n{BEGIN}\n{one}\n{END}\n{after}"
-    changed = merged(page, two)
-    assert merged(changed, two) == changed
+    changed = merge_part(page, two)
+    assert merge_part(changed, two) == changed
     assert changed.startswith(before)
     assert changed.endswith(after)
 
 
 def test_a_page_is_written_only_when_it_changes(tmp_path: Path) -> None:
     page = tmp_path / "Page.md"
-    assert write(page, "one", fsync=False)
+    assert write_part(page, "one", fsync=False)
     stamp = page.stat().st_mtime_ns, page.stat().st_ino
-    assert not write(page, "one", fsync=False)
+    assert not write_part(page, "one", fsync=False)
     assert (page.stat().st_mtime_ns, page.stat().st_ino) == stamp
-    assert write(page, "two", fsync=False)
+    assert write_part(page, "two", fsync=False)
 
 
 def test_a_page_keeps_its_line_endings(tmp_path: Path) -> None:
     page = tmp_path / "Page.md"
-    write(page, "one", fsync=False)
+    write_part(page, "one", fsync=False)
     page.write_bytes(page.read_bytes() + b"Below.\r\nEnd.\r\n")
-    write(page, "two", fsync=False)
+    write_part(page, "two", fsync=False)
     assert page.read_bytes().endswith(b"Below.\r\nEnd.\r\n")
 
 
 def test_a_page_that_is_no_text_is_left_as_it_is(tmp_path: Path) -> None:
     page = tmp_path / "Page.md"
     page.write_bytes(b"\xff\xfe")
-    assert not write(page, "one", fsync=False)
+    assert not write_part(page, "one", fsync=False)
     assert page.read_bytes() == b"\xff\xfe"
 
 
 def test_a_vault_that_takes_no_bytes_says_so(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(VaultUnwritable, match="Cannot write"):
-        markdown.write(tmp_path / "file" / "Page.md", "one", fsync=False)
+        markdown.write_part(tmp_path / "file" / "Page.md", "one", fsync=False)
 
 
 def test_a_part_may_be_made_from_what_the_page_says(tmp_path: Path) -> None:
     page = tmp_path / "Page.md"
     page.write_text("Mine.")
-    assert write(page, lambda text: f"It says {text}", fsync=False)
+    assert write_part(page, lambda text: f"It says {text}", fsync=False)
     assert page.read_text() == f"Mine.\n\n{BEGIN}\nIt says Mine.\n{END}\n"
-    assert not write(page, lambda _: "", fsync=False)
+    assert not write_part(page, lambda _: "", fsync=False)
 
 
 def test_a_page_that_is_saved_while_it_is_written_is_written_again(tmp_path: Path) -> None:
@@ -99,7 +99,7 @@ def test_a_page_that_is_saved_while_it_is_written_is_written_again(tmp_path: Pat
         page.write_text("Mine, and more.")
         return "new"
 
-    assert write(page, meanwhile, fsync=False)
+    assert write_part(page, meanwhile, fsync=False)
     assert page.read_text() == f"Mine, and more.\n\n{BEGIN}\nnew\n{END}\n"
 
 
@@ -112,13 +112,13 @@ def test_a_page_that_is_saved_again_and_again_is_left_to_its_writer(tmp_path: Pa
         return "new"
 
     with pytest.raises(NoteChanged, match="nothing was written"):
-        write(page, meanwhile, fsync=False)
+        write_part(page, meanwhile, fsync=False)
     assert page.read_text() == "Mine. And more. And more."
     assert not list(tmp_path.glob(".memem-*"))
 
 
 def test_a_page_makes_its_folder(tmp_path: Path) -> None:
-    assert write(tmp_path / "projects" / "shop.md", "one", fsync=False)
+    assert write_part(tmp_path / "projects" / "shop.md", "one", fsync=False)
 
 
 # --- pages that nobody needs any more -----------------------------------------------------------------------------
@@ -126,44 +126,44 @@ def test_a_page_makes_its_folder(tmp_path: Path) -> None:
 
 def test_a_page_with_nothing_but_our_part_goes(tmp_path: Path) -> None:
     page = tmp_path / "Page.md"
-    write(page, "one", fsync=False)
-    assert withdraw(page, "nothing left", fsync=False)
+    write_part(page, "one", fsync=False)
+    assert remove_page(page, "nothing left", fsync=False)
     assert not page.exists()
-    assert not withdraw(page, "nothing left", fsync=False)
+    assert not remove_page(page, "nothing left", fsync=False)
 
 
 def test_a_page_around_which_somebody_wrote_stays_and_says_so(tmp_path: Path) -> None:
     page = tmp_path / "Page.md"
     page.write_text(f"Mine.\n{BEGIN}\none\n{END}\n")
-    assert withdraw(page, "nothing left", fsync=False)
+    assert remove_page(page, "nothing left", fsync=False)
     assert page.read_text() == f"Mine.\n{BEGIN}\nnothing left\n{END}\n"
-    assert not withdraw(page, "nothing left", fsync=False)
+    assert not remove_page(page, "nothing left", fsync=False)
 
 
 def test_what_somebody_wrote_within_stays_too(tmp_path: Path) -> None:
     page = tmp_path / "Page.md"
-    write(page, "ours\ntheirs", fsync=False)
-    assert withdraw(page, "nothing left", fsync=False, rest=lambda _: "theirs")
+    write_part(page, "ours\ntheirs", fsync=False)
+    assert remove_page(page, "nothing left", fsync=False, find_rest=lambda _: "theirs")
     assert page.read_text() == f"{BEGIN}\ntheirs\n{END}\n"
 
 
 def test_a_page_that_is_saved_while_it_is_taken_away_stays(tmp_path: Path) -> None:
     page = tmp_path / "Page.md"
-    write(page, "one", fsync=False)
+    write_part(page, "one", fsync=False)
 
     def meanwhile(text: str) -> str:
         page.write_text(f"{text}Mine.\n")
         return ""
 
     with pytest.raises(NoteChanged):
-        withdraw(page, "nothing left", fsync=False, rest=meanwhile)
+        remove_page(page, "nothing left", fsync=False, find_rest=meanwhile)
     assert page.read_text().endswith("Mine.\n")
 
 
 def test_a_page_without_our_marks_is_theirs(tmp_path: Path) -> None:
     page = tmp_path / "Page.md"
     page.write_text("Mine.")
-    assert not withdraw(page, "nothing left", fsync=False)
+    assert not remove_page(page, "nothing left", fsync=False)
     assert page.read_text() == "Mine."
 
 
@@ -199,15 +199,15 @@ def test_any_name_of_a_project_is_the_name_of_a_file_and_of_one_project(one: str
 @given(st.text(st.characters(exclude_categories=["Cs", "Cc", "Zl", "Zp"]), max_size=60))
 def test_somebodys_words_begin_nothing_in_a_page(words: str) -> None:
     for said in (words, f"[[{words}]]", f"![[{words}]]", f"[x]({words})", f"<!-- {words}", f"{words} {END}"):
-        line = markdown.plain(said)
+        line = markdown.escape(said)
         assert find_violations(line, VaultNames([])) == []
         assert "<!--" not in line
-        assert markdown.own_part(f"{BEGIN}\n{line}\n{END}") == (0, len(f"{BEGIN}\n{line}\n{END}"))
+        assert markdown.find_own_part(f"{BEGIN}\n{line}\n{END}") == (0, len(f"{BEGIN}\n{line}\n{END}"))
 
 
 def test_words_are_read_as_they_were_said() -> None:
     said = "use [[ -f x ]] and [a](b) for #1, 100%% sure"
-    assert markdown.spoken(markdown.plain(said)) == said
+    assert markdown.unescape(markdown.escape(said)) == said
 
 
 def test_a_link_shows_other_words_that_cannot_end_it() -> None:
@@ -225,14 +225,14 @@ def is_an_item(line: str) -> bool:
 @pytest.fixture
 def listed(tmp_path: Path) -> Path:
     page = tmp_path / "Page.md"
-    assert write(page, "# List\n\n- [[one]]\n- [[two]]", fsync=False, is_ours=is_an_item)
+    assert write_part(page, "# List\n\n- [[one]]\n- [[two]]", fsync=False, is_ours=is_an_item)
     return page
 
 
 def test_what_is_typed_between_the_marks_is_put_below_them_once(listed: Path) -> None:
     listed.write_text(listed.read_text().replace("- [[two]]", "- [[two]]\nCall Ann.\n\nAnd Bob."))
     for part in ("# List\n\n- [[one]]", "# List\n\n- [[three]]"):
-        assert write(listed, part, fsync=False, is_ours=is_an_item)
+        assert write_part(listed, part, fsync=False, is_ours=is_an_item)
         own, below = listed.read_text().split(END)
         assert below == "\n\nCall Ann.\nAnd Bob.\n"
         assert part in own
@@ -240,10 +240,10 @@ def test_what_is_typed_between_the_marks_is_put_below_them_once(listed: Path) ->
 
 
 def test_lines_of_ours_that_no_longer_hold_go_without_a_trace(listed: Path) -> None:
-    assert write(listed, "# Other\n\n- [[three]]", fsync=False, is_ours=is_an_item)
+    assert write_part(listed, "# Other\n\n- [[three]]", fsync=False, is_ours=is_an_item)
     assert "List" not in listed.read_text()
     listed.write_text(listed.read_text().replace("# Other", "# Other\nMine."))
-    assert write(listed, "# Other", fsync=False, is_ours=is_an_item)
+    assert write_part(listed, "# Other", fsync=False, is_ours=is_an_item)
     assert "[[three]]" not in listed.read_text()
     assert "Mine." in listed.read_text().split(END)[1]
 
@@ -251,22 +251,22 @@ def test_lines_of_ours_that_no_longer_hold_go_without_a_trace(listed: Path) -> N
 def test_a_page_that_was_never_sealed_keeps_what_is_not_of_our_making(tmp_path: Path) -> None:
     page = tmp_path / "Page.md"
     page.write_text(f"{BEGIN}\n- [[one]]\nMine.\n{END}\n")
-    assert write(page, "- [[two]]", fsync=False, is_ours=is_an_item)
+    assert write_part(page, "- [[two]]", fsync=False, is_ours=is_an_item)
     assert page.read_text().endswith(f"{END}\n\nMine.\n")
     assert "[[one]]" not in page.read_text()
 
 
 def test_a_sealed_page_is_written_only_when_it_changes(listed: Path) -> None:
-    assert not write(listed, "# List\n\n- [[one]]\n- [[two]]\n", fsync=False, is_ours=is_an_item)
+    assert not write_part(listed, "# List\n\n- [[one]]\n- [[two]]\n", fsync=False, is_ours=is_an_item)
 
 
 @given(st.lists(text, max_size=4))
 def test_nothing_that_is_typed_anywhere_on_a_page_is_lost(typed: list[str]) -> None:
     lines = [line for each in typed for line in each.splitlines() if line.strip() and BEGIN not in line]
-    page = merged("", markdown.sealed("# List\n- [[one]]\n- [[two]]"))
+    page = markdown._update("", "# List\n- [[one]]\n- [[two]]", is_an_item)
     for number, line in enumerate(lines):
         rows = page.split("\n")
         rows.insert(1 + 7 * number % len(rows), line)
-        page = markdown._renewed("\n".join(rows), f"# List\n- [[{number}]]", is_an_item)
+        page = markdown._update("\n".join(rows), f"# List\n- [[{number}]]", is_an_item)
     kept = page.splitlines()
     assert all(line in kept for line in lines)

@@ -17,7 +17,7 @@ PORT = PlaybookLine(5, "7c8d9e0f", "Staging listens on 8443.", "[[port-7c8d9e0f|
 
 
 def page(*lines: PlaybookLine, kept: Playbook | None = None, text: str = "") -> str:
-    return markdown.merged(text, playbook_format.render_part(lines, kept or Playbook()))
+    return markdown.merge_part(text, playbook_format.render_part(lines, kept or Playbook()))
 
 
 def test_a_playbook_looks_as_agreed() -> None:
