@@ -152,7 +152,7 @@ def test_the_longest_answer_arrives_whole(address: Path) -> None:
 
 
 def test_who_comes_when_there_is_no_room_is_sent_away(address: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(leading, "AT_ONCE", 1)
+    monkeypatch.setattr(leading, "MAX_REQUESTS", 1)
     begun, go_on = threading.Event(), threading.Event()
 
     def answer(request: Request) -> Reply:
@@ -310,14 +310,14 @@ class Failing:
 
 
 def test_too_many_open_files_are_told_once_and_waited_out(address: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(leading, "REST_SECONDS", 0)
+    monkeypatch.setattr(leading, "ACCEPT_RETRY_SECONDS", 0)
     logged: list[str] = []
     made = Leader(address, echo, log=logged.append)
     problems = [OSError(24, "Too many open files"), OSError(24, "Too many open files"), BlockingIOError()]
     made._listener = Failing(made._listener, problems)  # type: ignore[assignment]
     with serving(made):
         assert send_and_receive(address, PING) == PONG
-    assert logged == ["The engine cannot take a request: [Errno 24] Too many open files"]
+    assert logged == ["The engine cannot accept a request: [Errno 24] Too many open files"]
 
 
 def test_without_a_thread_to_spare_the_asker_is_sent_away(address: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -327,7 +327,7 @@ def test_without_a_thread_to_spare_the_asker_is_sent_away(address: Path, monkeyp
     made = Leader(address, never, log=pytest.fail)
     with connected(address) as client:
         monkeypatch.setattr(threading.Thread, "start", refuse)
-        made._welcome()
+        made._accept()
         assert everything(client) == b""
     monkeypatch.undo()
     made.close()

@@ -244,13 +244,13 @@ def test_nobody_is_waited_for_twice(begin: Callable[..., Engine], run: Path, mon
     """A lock held where no socket can be reached, as on a home that two machines share, slows one request only."""
     monkeypatch.setattr(engines, "PATIENCE_SECONDS", 0.05)
     looks: list[Path] = []
-    connect = engines._connected
+    connect = engines._connect_to
 
     def looking(address: Path, until: float) -> socket.socket | None:
         looks.append(address)
         return connect(address, until)
 
-    monkeypatch.setattr(engines, "_connected", looking)
+    monkeypatch.setattr(engines, "_connect_to", looking)
     assert leads(begin(address=run / "elsewhere.sock"))
     follower = begin()
     assert follower.ask(asking(), LONG) is None
@@ -419,7 +419,7 @@ def bindings(monkeypatch: pytest.MonkeyPatch) -> threading.Semaphore:
             super().serve(is_current)
 
     monkeypatch.setattr(engines, "Leader", Counted)
-    monkeypatch.setattr(leading, "LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(leading, "CHECK_SECONDS", 0.01)
     return begun
 
 

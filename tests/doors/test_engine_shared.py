@@ -125,7 +125,7 @@ def test_a_stopped_one_works_no_more(ws: Workspace) -> None:
 
 
 def test_what_waits_when_it_is_stopped_is_dropped(shared: SharedWorkspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shared_module, "FAREWELL_SECONDS", 0.01)
+    monkeypatch.setattr(shared_module, "STOP_SECONDS", 0.01)
     outcome: list[str] = []
 
     def ask() -> None:

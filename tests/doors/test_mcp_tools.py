@@ -98,7 +98,7 @@ def test_every_tool_has_an_answer_with_its_parameters(tool: Any) -> None:
     [
         ("memory_nonsense", {}, "There is no tool 'memory_nonsense'. There are active_memory_slice, memory_search,"),
         ("memory_list", {}, "memory_list is offered only with MEMEM_TOOLS=full"),
-        ("memory_search", {"q": "x"}, "memory_search takes no 'q'. It takes query, limit, scope_id, as_of."),
+        ("memory_search", {"q": "x"}, "memory_search has no argument 'q'. It has query, limit, scope_id, as_of."),
         ("memory_search", {}, "memory_search needs query: A question"),
         ("memory_search", {"query": "  "}, "memory_search needs query"),
         ("memory_search", {"query": None}, "memory_search needs query"),
@@ -119,10 +119,10 @@ def test_every_tool_has_an_answer_with_its_parameters(tool: Any) -> None:
         ("memory_get", {"ids": [1]}, "The ids of memory_get should be a list of texts, not a list."),
         ("memory_get", {"ids": {"a": 1}}, "should be a list of texts, not an object"),
         ("memory_get", {"ids": "[1]"}, "should be a list of texts"),
-        ("memory_get", {"ids": ["abcd"] * 51}, "The ids of memory_get are 51: give at most 50 at once."),
+        ("memory_get", {"ids": ["abcd"] * 51}, "There are 51 ids of memory_get; give at most 50."),
         ("memory_save", {"content": ["x"]}, "should be text, not a list"),
         ("memory_save", {"content": "x", "layer": 9}, "The layer is 0 (pinned)"),
-        ("memory_save", {"content": "x" * 200_000}, "a memory holds at most"),
+        ("memory_save", {"content": "x" * 200_000}, "a memory may have at most"),
         ("memory_forget", {"id": "abc"}, "too short for an id"),
     ],
 )
@@ -216,7 +216,7 @@ def test_a_scope_filters_hard(ws: Workspace, ask: Ask) -> None:
 
 def test_nothing_found_says_where_else_to_look(ask: Ask, mem: MemoryHome) -> None:
     assert ask("memory_search", query="walrus") == (
-        "Nothing found in shop; scope_id `all` searches every project. Other words may find it, or transcript_search "
+        "Nothing found in shop; scope_id `all` searches every project. Try other words, or transcript_search "
         "what was said in sessions."
     )
     assert ask("memory_search", query="walrus", scope_id="all").startswith("Nothing found. Other words")
@@ -293,7 +293,7 @@ def test_the_slice_always_shows_what_is_pinned(ws: Workspace, ask: Ask) -> None:
     assert answer.startswith("# Active Memory Slice\n")
     assert "- Pinned · 00000001 · " in answer
     assert "- Task: review" in answer
-    assert answer.endswith("(No other memory fits well enough; memory_search looks further.)")
+    assert answer.endswith("(No other memory fits well enough; memory_search finds weaker matches.)")
 
 
 def test_the_slice_holds_what_fits_the_query(ws: Workspace, ask: Ask) -> None:
@@ -403,14 +403,14 @@ def test_what_says_no_kind_is_a_fact_of_the_ordinary_layer(ws: Workspace, ask: A
 
 def test_the_same_statement_is_known_already(ws: Workspace, ask: Ask) -> None:
     ask("memory_save", content="The house is yellow.")
-    assert ask("memory_save", content="The house is yellow.", title="Again").startswith("Already known: ")
+    assert ask("memory_save", content="The house is yellow.", title="Again").startswith("Already saved: ")
     assert len(find.list_memories(ws)) == 1
 
 
 def test_what_the_gate_takes_out_is_told(ws: Workspace, ask: Ask) -> None:
     answer = ask("memory_save", content=f"The deploy token is {TOKEN}, of the\u200b bot.")
-    assert "\nTaken out before: " in answer
-    assert "1 invisible or control characters were removed." in answer
+    assert "\nRemoved before saving: " in answer
+    assert "1 invisible or control character removed." in answer
     assert TOKEN not in answer + find.list_memories(ws)[0].body
 
 
@@ -454,7 +454,7 @@ def test_a_list_shows_the_last_changed_first_and_recall_is_search(ws: Workspace,
     keep(ws, 1, "An old walrus.", updated="2026-03-01T09:00:00+01:00")
     keep(ws, 2, "A new walrus.", updated="2026-03-02T09:00:00+01:00")
     assert re.findall(r"^\d\. (\d+)", ask("memory_list", scope_id="shop"), re.MULTILINE) == ["00000002", "00000001"]
-    assert ask("memory_list", scope_id="other") == "No memories here yet. memory_save keeps one."
+    assert ask("memory_list", scope_id="other") == "No memories here yet. memory_save saves one."
     arguments = {"query": "old walrus", "limit": 1, "scope_id": "shop"}
     assert ask("memory_recall", **arguments) == ask("memory_search", **arguments)
 
@@ -498,7 +498,7 @@ def test_an_audit_of_many_flaws_stays_short(ws: Workspace, ask: Ask) -> None:
 def test_a_rebuild_counts_the_edges(ws: Workspace, ask: Ask) -> None:
     keep(ws, 1, "Tokens are signed.", title="Signing")
     keep(ws, 2, "See [[signing-00000001]].")
-    assert ask("memory_graph_rebuild").startswith("1 edges between 2 memories, found by words alone")
+    assert ask("memory_graph_rebuild").startswith("1 edge between 2 memories, found by words only")
 
 
 # --- transcripts --------------------------------------------------------------------------------------------------

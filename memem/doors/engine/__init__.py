@@ -1,1 +1,1 @@
-"""The warm engine: one server answers for all, over a private socket; when it goes, the next one takes over."""
+"""The warm engine: one server answers hooks and other servers over a private socket."""

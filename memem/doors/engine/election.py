@@ -1,4 +1,4 @@
-"""Of all servers that run, one leads: it has the encoder and answers for all. When it goes, the next one takes over."""
+"""Elects one of the running servers as leader: it has the encoder and answers for all."""
 
 import socket
 import threading
@@ -12,14 +12,13 @@ from memem.doors.engine import protocol
 from memem.doors.engine.leader import Answer, Leader, Log
 from memem.doors.engine.protocol import ProtocolError, Reply, Request
 
-PATIENCE_SECONDS = 1.0
-"""So long a request waits for a leader when the last one has just gone."""
-LOOK_SECONDS = 0.02
-FAREWELL_SECONDS = 2.0
+PATIENCE_SECONDS = 1.0  # how long a request waits for a new leader
+POLL_SECONDS = 0.02
+STOP_SECONDS = 2.0
 
 
 class Engine:
-    """This server's part in it: it leads, or waits for its turn and asks the one that does."""
+    """This server's role: it leads, or waits for its turn and asks the leader."""
 
     def __init__(self, lock: Path, address: Path, answer: Answer, *, log: Log) -> None:
         self._lock = lock
@@ -38,7 +37,7 @@ class Engine:
         return self._leading.is_set()
 
     def start(self) -> None:
-        """Begin to lead as soon as nobody else does. Returns at once."""
+        """Lead as soon as no other server does. Returns at once."""
         if not hasattr(socket, "AF_UNIX"):
             return
         self._is_patient = True
@@ -46,18 +45,21 @@ class Engine:
         self._thread.start()
 
     def ask(self, request: Request, seconds: float) -> Reply | None:
-        """What the leader says; None when nobody answers in time, or we lead ourselves: then do it yourself.
+        """Ask the leader; None if it does not answer in time, or if this server leads.
 
-        To be used for what may be done twice: an answer that never arrived may have been worked for.
+        Only for requests that may be done twice: the leader may have done the work even if its reply is lost.
         """
         until = time.monotonic() + seconds
-        for _ in range(2):  # a leader may die over a request; the next one is asked once more
-            connection = self._reach(until)
+        for _ in range(2):  # if the leader dies over the request, ask the next one
+            connection = self._connect(until)
             if connection is None:
                 return None
+            left = f"{max(0.0, until - time.monotonic()):.3f}"
+            timed = replace(request, facts={**request.facts, "seconds": left})
             with connection:
                 try:
-                    reply = _exchange(connection, _timed(request, until), until)
+                    protocol.send(connection, protocol.encode_request(timed), until)
+                    reply = protocol.read_reply(connection, until)
                 except ProtocolError:
                     if time.monotonic() >= until:
                         return None
@@ -67,20 +69,16 @@ class Engine:
         return None
 
     def stop(self) -> None:
-        """Let go of socket and lock.
-
-        A thread that still waits for its turn stays with the kernel until the lock is free or the process ends, and
-        then lets go at once.
-        """
+        """Release socket and lock. A thread that waits for the lock releases it as soon as it gets it."""
         self._stopped.set()
         with self._changing:
             leader = self._leader
         if leader and self._thread:
             leader.stop()
-            self._thread.join(FAREWELL_SECONDS)
+            self._thread.join(STOP_SECONDS)
 
     def _run(self) -> None:
-        from memem.core import locks  # takes a while, and this thread has time
+        from memem.core import locks  # a slow import, which this thread can afford
 
         try:
             files.make_private_folder(self._lock.parent)
@@ -90,22 +88,22 @@ class Engine:
                 if leader:
                     leader.finish()
         except (OSError, MememError) as problem:
-            self._log(f"No engine here, every server works by itself: {problem}")
+            self._log(f"The engine cannot start here, so every server works alone: {problem}")
         finally:
             self._is_patient = False
 
     def _lead(self) -> Leader | None:
-        """Answer for all, until told to stop or until nobody finds us any more; None when it was too late to begin."""
-        held = files.identity(self._lock)
+        """Answer until stopped, or until others cannot find this server; None if it was stopped before."""
+        lock_file = files.identity(self._lock)
         with self._changing:
             if self._stopped.is_set():
                 return None
             leader = Leader(self._address, self._answer, log=self._log)
             self._leader = leader
-        files.remove_quietly(self._lock.with_name("engine-late"))  # that was another one
+        files.remove_quietly(self._lock.with_name("engine-late"))  # left by an earlier leader
         self._leading.set()
         try:
-            leader.serve(lambda: files.identity(self._lock) == held)
+            leader.serve(lambda: files.identity(self._lock) == lock_file)
         finally:
             self._leading.clear()
             with self._changing:
@@ -113,30 +111,21 @@ class Engine:
             leader.close()
         return leader
 
-    def _reach(self, until: float) -> socket.socket | None:
-        """A connection with the leader, which may still be on its way; None when there is none, or it is us."""
+    def _connect(self, until: float) -> socket.socket | None:
+        """Connect to the leader, waiting a moment for a new one; None without one, or if this server leads."""
         patient_until = min(until, time.monotonic() + PATIENCE_SECONDS) if self._is_patient else 0.0
         while not self.is_leader:
-            connection = _connected(self._address, until)
+            connection = _connect_to(self._address, until)
             if connection:
                 return connection
             if time.monotonic() >= patient_until:
-                self._is_patient = False  # nobody is coming: the next request need not wait to learn that
+                self._is_patient = False  # the next request need not wait again
                 return None
-            self._leading.wait(LOOK_SECONDS)
+            self._leading.wait(POLL_SECONDS)
         return None
 
 
-def _timed(request: Request, until: float) -> Request:
-    return replace(request, facts={**request.facts, "seconds": f"{max(0.0, until - time.monotonic()):.3f}"})
-
-
-def _exchange(connection: socket.socket, request: Request, until: float) -> Reply:
-    protocol.send(connection, protocol.encode_request(request), until)
-    return protocol.read_reply(connection, until)
-
-
-def _connected(address: Path, until: float) -> socket.socket | None:
+def _connect_to(address: Path, until: float) -> socket.socket | None:
     left = until - time.monotonic()
     if left <= 0 or not protocol.is_our_socket(address):
         return None

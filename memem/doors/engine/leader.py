@@ -1,4 +1,4 @@
-"""The one that answers: a socket, and a thread for each of the few that ask at once."""
+"""The leader: a socket, and a thread for each of a few concurrent requests."""
 
 import selectors
 import socket
@@ -13,132 +13,127 @@ from memem.core.errors import MememError
 from memem.doors.engine import protocol
 from memem.doors.engine.protocol import FAILED, MOST_REPLY, ProtocolError, Reply, Request
 
-AT_ONCE = 16
-"""Who comes when so many are being answered is sent away, and does its work itself."""
+MAX_REQUESTS = 16  # further clients are refused, and do their work themselves
 BACKLOG = 64
 READ_SECONDS = 2.0
 WRITE_SECONDS = 2.0
-LOOK_SECONDS = 30.0
-"""So often a leader looks whether its socket is still where others look for it."""
-REST_SECONDS = 0.1
-FAREWELL_SECONDS = 1.0
+CHECK_SECONDS = 30.0  # how often a leader checks that its socket is still in place
+ACCEPT_RETRY_SECONDS = 0.1
+STOP_SECONDS = 1.0
 
 Answer = Callable[[Request], Reply]
 Log = Callable[[str], object]
 
 
 class Leader:
-    """Bound to its address from the beginning. Only whoever holds the engine's lock may make one."""
+    """Bound to its address once created. Only the holder of the engine's lock may create one."""
 
     def __init__(self, address: Path, answer: Answer, *, log: Log) -> None:
         self._address = address
         self._answer = answer
         self._log = log
-        self._room = threading.BoundedSemaphore(AT_ONCE)
-        self._guests: dict[threading.Thread, socket.socket] = {}
-        self._guarding = threading.Lock()
+        self._room = threading.BoundedSemaphore(MAX_REQUESTS)
+        self._clients: dict[threading.Thread, socket.socket] = {}
+        self._clients_lock = threading.Lock()
         self._stopped = threading.Event()
-        self._is_troubled = False
-        self._listener = _bound(address)
+        self._has_logged = False
+        self._listener = _listen(address)
         self._socket_file = files.identity(address)
-        self._bell, self._rope = socket.socketpair()
+        self._wake_read, self._wake_write = socket.socketpair()
 
     def serve(self, is_current: Callable[[], bool]) -> None:
-        """Answer until told to stop, or until others can no longer find us."""
-        with selectors.DefaultSelector() as ready:
-            ready.register(self._listener, selectors.EVENT_READ)
-            ready.register(self._bell, selectors.EVENT_READ)
-            look_at = time.monotonic() + LOOK_SECONDS
+        """Answer until stopped, or until others cannot find this server any more."""
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._listener, selectors.EVENT_READ)
+            selector.register(self._wake_read, selectors.EVENT_READ)
+            check_at = time.monotonic() + CHECK_SECONDS
             while not self._stopped.is_set():
-                came = [key.fileobj for key, _ in ready.select(max(0.0, look_at - time.monotonic()))]
-                if self._listener in came:
-                    self._welcome()
-                if time.monotonic() >= look_at:
+                ready = [key.fileobj for key, _ in selector.select(max(0.0, check_at - time.monotonic()))]
+                if self._listener in ready:
+                    self._accept()
+                if time.monotonic() >= check_at:
                     if not is_current() or files.identity(self._address) != self._socket_file:
                         return
-                    look_at = time.monotonic() + LOOK_SECONDS
+                    check_at = time.monotonic() + CHECK_SECONDS
 
     def stop(self) -> None:
-        """Have `serve` return, from whichever thread."""
+        """Make `serve` return; safe in any thread."""
         self._stopped.set()
         with suppress(OSError):
-            self._rope.send(b"!")
+            self._wake_write.send(b"!")
 
     def close(self) -> None:
-        """Once `serve` has returned: the socket's file goes, unless it is somebody else's by now."""
+        """Close the sockets after `serve`, and remove the socket's file unless it belongs to another leader."""
         self._stopped.set()
         if files.identity(self._address) == self._socket_file:
             files.remove_quietly(self._address)
-        for each in (self._listener, self._bell, self._rope):
+        for each in (self._listener, self._wake_read, self._wake_write):
             each.close()
-        with self._guarding:
-            for guest in self._guests.values():
+        with self._clients_lock:
+            for client in self._clients.values():
                 with suppress(OSError):
-                    guest.shutdown(socket.SHUT_RD)  # who has not asked yet asks in vain; who has gets its answer
+                    client.shutdown(socket.SHUT_RD)  # requests that were read are still answered
 
     def finish(self) -> None:
-        """Wait for those being answered, but not for long."""
-        until = time.monotonic() + FAREWELL_SECONDS
-        with self._guarding:
-            threads = list(self._guests)
+        """Wait a moment for requests in progress."""
+        until = time.monotonic() + STOP_SECONDS
+        with self._clients_lock:
+            threads = list(self._clients)
         for thread in threads:
             if thread is not threading.current_thread():
                 thread.join(max(0.0, until - time.monotonic()))
 
-    def _welcome(self) -> None:
+    def _accept(self) -> None:
         try:
             connection, _ = self._listener.accept()
         except BlockingIOError:
             return
         except OSError as problem:
-            if not self._is_troubled:
-                self._log(f"The engine cannot take a request: {problem}")
-            self._is_troubled = True
-            self._stopped.wait(REST_SECONDS)  # too many open files, most likely: the next try need not be at once
+            if not self._has_logged:
+                self._log(f"The engine cannot accept a request: {problem}")
+            self._has_logged = True
+            self._stopped.wait(ACCEPT_RETRY_SECONDS)  # probably too many open files
             return
-        self._is_troubled = False
+        self._has_logged = False
         if not self._room.acquire(blocking=False):
             connection.close()
             return
-        guest = threading.Thread(target=self._attend, args=(connection,), name="memem-request", daemon=True)
-        with self._guarding:
-            self._guests[guest] = connection
+        thread = threading.Thread(target=self._serve_client, args=(connection,), name="memem-request", daemon=True)
+        with self._clients_lock:
+            self._clients[thread] = connection
         try:
-            guest.start()
-        except RuntimeError:  # the system has no more of them
-            self._part(guest, connection)
+            thread.start()
+        except RuntimeError:  # no more threads
+            self._release(thread, connection)
 
-    def _attend(self, connection: socket.socket) -> None:
+    def _serve_client(self, connection: socket.socket) -> None:
         try:
-            self._converse(connection)
+            received = time.monotonic()
+            if not protocol.is_ours(connection):
+                return
+            request = protocol.read_request(connection, received + READ_SECONDS)
+            is_late = request.seconds is not None and time.monotonic() >= received + request.seconds
+            if is_late or protocol.is_gone(connection):
+                return
+            reply = protocol.encode_reply(self._reply(request))
+            protocol.send(connection, reply, time.monotonic() + WRITE_SECONDS)
         except ProtocolError:
-            return  # who speaks so is not answered
+            return
         finally:
-            self._part(threading.current_thread(), connection)
+            self._release(threading.current_thread(), connection)
 
-    def _part(self, guest: threading.Thread, connection: socket.socket) -> None:
-        with self._guarding:
-            del self._guests[guest]
+    def _release(self, thread: threading.Thread, connection: socket.socket) -> None:
+        with self._clients_lock:
+            del self._clients[thread]
             connection.close()
         self._room.release()
-
-    def _converse(self, connection: socket.socket) -> None:
-        came = time.monotonic()
-        if not protocol.is_ours(connection):
-            return
-        request = protocol.read_request(connection, came + READ_SECONDS)
-        is_late = request.seconds is not None and time.monotonic() >= came + request.seconds
-        if is_late or protocol.is_gone(connection):
-            return
-        reply = self._reply(request)
-        protocol.send(connection, protocol.encode_reply(reply), time.monotonic() + WRITE_SECONDS)
 
     def _reply(self, request: Request) -> Reply:
         try:
             reply = self._answer(request)
         except MememError as problem:
             return _failed(str(problem))
-        except Exception as problem:  # noqa: BLE001 - whatever goes wrong with one request, the next is answered
+        except Exception as problem:  # noqa: BLE001 - a failed request must not end the engine
             self._log(f"The engine failed at {request.name}: {type(problem).__name__}: {problem}")
             return _failed(f"{type(problem).__name__}: {problem}")
         if len(reply.body) > MOST_REPLY:
@@ -150,8 +145,8 @@ def _failed(why: str) -> Reply:
     return Reply(FAILED, " ".join(why.split())[:2_000].encode("utf-8", "replace"))
 
 
-def _bound(address: Path) -> socket.socket:
-    """A socket that listens. What stands in its place was left by a leader that is gone: we hold its lock."""
+def _listen(address: Path) -> socket.socket:
+    """Bind a listening socket, replacing the file of a leader that is gone: we have its lock."""
     protocol.make_folder_of(address)
     files.remove_quietly(address)
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)

@@ -3,8 +3,8 @@
     memem 1 hook UserPromptSubmit 120 512     then 120 bytes of facts, each NAME=value and a NUL, and 512 of body
     memem 1 done 2048                         then 2048 bytes: the answer
 
-One request a connection; whoever asks keeps it open until the answer is there. The prompt hook speaks this with nothing
-but the standard library, and not even much of that, so it stays this simple.
+One request per connection, which the client keeps open until the reply. It is this simple because the prompt hook
+implements it with few imports.
 """
 
 import os
@@ -26,8 +26,7 @@ MOST_BODY = 4 * 1024 * 1024
 MOST_REPLY = 1024 * 1024
 MOST_SECONDS = 86_400.0
 
-DONE, OTHER, FAILED = "done", "other", "failed"
-"""The answer; or this engine serves another memory, version or settings; or a line that says why there is none."""
+DONE, OTHER, FAILED = "done", "other", "failed"  # other: the engine serves another home, version or settings
 
 _LONGEST_LINE = 128
 _REQUEST = re.compile(rb"memem 1 (hook|tool) ([A-Za-z_]{1,64}) ([0-9]{1,7}) ([0-9]{1,7})")
@@ -36,12 +35,12 @@ _FACT = re.compile(rb"([A-Za-z_][A-Za-z0-9_]*)=(.*)", re.DOTALL)
 
 
 class ProtocolError(Exception):
-    """Not a request or a reply of ours, or not in time. It ends its own connection and nothing else."""
+    """Not a valid request or reply, or not in time. It ends the connection and nothing else."""
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What is asked: an event of a `hook`, or a `tool`. The facts are about the asker, the body is for the action."""
+    """A `hook` event or a call of a `tool`. The facts describe the client."""
 
     kind: str
     name: str
@@ -50,40 +49,40 @@ class Request:
 
     @property
     def seconds(self) -> float | None:
-        """How long the asker will wait, if it says so."""
+        """How long the client will wait, if it says so."""
         return float(self.facts["seconds"]) if "seconds" in self.facts else None
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """An outcome, and what goes with it."""
+    """An outcome and its answer."""
 
     outcome: str
     body: bytes = b""
 
 
 def encode_request(request: Request) -> bytes:
-    """Raises ProtocolError when the other side would refuse it."""
+    """Raises ProtocolError if the other side would refuse it."""
     try:
         facts = b"".join(os.fsencode(f"{name}={value}") + b"\0" for name, value in request.facts.items())
     except UnicodeEncodeError:
-        raise ProtocolError("a fact is no text") from None
+        raise ProtocolError("a fact is not text") from None
     head = f"memem {PROTOCOL} {request.kind} {request.name} {len(facts)} {len(request.body)}"
     _check_request(head.encode("ascii", "replace"))
     if _decode_facts(facts) != dict(request.facts):
-        raise ProtocolError("a fact cannot be told")
+        raise ProtocolError("a fact cannot be encoded")
     return head.encode() + b"\n" + facts + request.body
 
 
 def encode_reply(reply: Reply) -> bytes:
-    """Raises ProtocolError when it is too long."""
+    """Raises ProtocolError if it is too long."""
     head = f"memem {PROTOCOL} {reply.outcome} {len(reply.body)}".encode("ascii", "replace")
     _check_reply(head)
     return head + b"\n" + reply.body
 
 
 def read_request(connection: socket.socket, deadline: float) -> Request:
-    """What the other side asks. Raises ProtocolError when that is nothing of ours, or not there by the deadline."""
+    """Raises ProtocolError if it is invalid or incomplete at the deadline."""
     incoming = _Incoming(connection, deadline)
     kind, name, facts_length, body_length = _check_request(incoming.line())
     facts = _decode_facts(incoming.exactly(facts_length))
@@ -91,14 +90,14 @@ def read_request(connection: socket.socket, deadline: float) -> Request:
 
 
 def read_reply(connection: socket.socket, deadline: float) -> Reply:
-    """What the other side answers. Raises ProtocolError like `read_request`."""
+    """Raises ProtocolError if it is invalid or incomplete at the deadline."""
     incoming = _Incoming(connection, deadline)
     outcome, length = _check_reply(incoming.line())
     return Reply(outcome, incoming.exactly(length))
 
 
 def send(connection: socket.socket, data: bytes, deadline: float) -> None:
-    """Raises ProtocolError when the other side does not take it in time, or at all."""
+    """Raises ProtocolError if the other side does not read it in time."""
     try:
         connection.settimeout(_left(deadline))
         connection.sendall(data)
@@ -107,7 +106,7 @@ def send(connection: socket.socket, data: bytes, deadline: float) -> None:
 
 
 def is_gone(connection: socket.socket) -> bool:
-    """Whether whoever asked has left, so that an answer would be for nobody."""
+    """Whether the client has closed its connection."""
     try:
         connection.setblocking(False)
         return connection.recv(1, socket.MSG_PEEK) == b""
@@ -118,7 +117,7 @@ def is_gone(connection: socket.socket) -> bool:
 
 
 class _Incoming:
-    """What arrives, until the deadline; for as long as the other side keeps sending, it is read, and no longer."""
+    """Reads from a connection until a deadline."""
 
     def __init__(self, connection: socket.socket, deadline: float) -> None:
         self._connection = connection
@@ -128,7 +127,7 @@ class _Incoming:
     def line(self) -> bytes:
         while b"\n" not in self._read:
             if len(self._read) > _LONGEST_LINE:
-                raise ProtocolError("no line of ours")
+                raise ProtocolError("the line is too long")
             self._receive(_LONGEST_LINE)
         line, _, rest = bytes(self._read).partition(b"\n")
         self._read = bytearray(rest)
@@ -148,7 +147,7 @@ class _Incoming:
         except OSError as problem:
             raise ProtocolError(f"cannot be read: {problem}") from None
         if not received:
-            raise ProtocolError("it ends too early")
+            raise ProtocolError("the message is incomplete")
         self._read += received
 
 
@@ -172,7 +171,7 @@ def _check_request(line: bytes) -> tuple[str, str, int, int]:
 def _check_reply(line: bytes) -> tuple[str, int]:
     found = _REPLY.fullmatch(line)
     if not found or int(found[2]) > MOST_REPLY:
-        raise ProtocolError("not a reply, or too long a one")
+        raise ProtocolError("not a reply, or too long")
     return found[1].decode(), int(found[2])
 
 
@@ -182,14 +181,14 @@ def _decode_facts(raw: bytes) -> dict[str, str]:
     if rest or not all(found):
         raise ProtocolError("not facts")
     facts = {fact[1].decode(): os.fsdecode(fact[2]) for fact in found if fact}
-    if not _is_a_time(facts.get("seconds", "0")):
+    if not _is_duration(facts.get("seconds", "0")):
         raise ProtocolError("not a number of seconds")
     return facts
 
 
-def _is_a_time(text: str) -> bool:
+def _is_duration(text: str) -> bool:
     try:
-        return abs(float(text)) <= MOST_SECONDS  # neither endless nor no number
+        return abs(float(text)) <= MOST_SECONDS  # neither infinite nor NaN
     except ValueError:
         return False
 
@@ -198,7 +197,7 @@ _XUCRED_LEVEL, _XUCRED_BYTES = 0, 76
 
 
 def make_folder_of(address: Path) -> None:
-    """The folder of a socket, made when it is missing. Raises HomeError when others may be in it."""
+    """Create the folder of a socket. Raises HomeError if others can write to it."""
     folder = address.parent
     try:
         folder.mkdir(mode=files.PRIVATE_FOLDER, exist_ok=True)
@@ -207,13 +206,13 @@ def make_folder_of(address: Path) -> None:
         raise HomeError(f"Cannot use {folder}: {files.reason(error)}.") from None
     if not stat.S_ISDIR(status.st_mode) or status.st_uid != own_uid() or status.st_mode & 0o077:
         raise HomeError(
-            f"{folder} is a link, somebody else's or open to others: no socket is put there. XDG_RUNTIME_DIR can name "
-            "a folder that is yours alone, and MEMEM_DIR one with a shorter path."
+            f"memem creates no socket in {folder}, which is a link, belongs to another user or is open to others. Set "
+            "XDG_RUNTIME_DIR to a private folder, or MEMEM_DIR to a shorter path."
         )
 
 
 def is_our_socket(address: Path) -> bool:
-    """Whether there is a socket at this path that we have made, or another process of ours."""
+    """Whether this path is a socket of the same user."""
     try:
         status = address.lstat()
     except OSError:
@@ -222,7 +221,7 @@ def is_our_socket(address: Path) -> bool:
 
 
 def is_ours(connection: socket.socket) -> bool:
-    """Whether the process at the other end is ours; where the system does not tell, the folder's mode says so."""
+    """Whether the peer is a process of the same user; on systems that cannot tell, the folder's mode protects."""
     try:
         uid = _peer_uid(connection)
     except (OSError, struct.error):
@@ -236,9 +235,9 @@ def own_uid() -> int:
 
 def _peer_uid(connection: socket.socket) -> int | None:
     if hasattr(socket, "SO_PEERCRED"):  # Linux: process, user, group
-        told = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
-        return int(struct.unpack("3i", told)[1])
-    if hasattr(socket, "LOCAL_PEERCRED"):  # macOS and BSD: a struct that begins with its version and the user
-        told = connection.getsockopt(_XUCRED_LEVEL, socket.LOCAL_PEERCRED, _XUCRED_BYTES)
-        return int(struct.unpack("2I", told[:8])[1])
+        credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
+        return int(struct.unpack("3i", credentials)[1])
+    if hasattr(socket, "LOCAL_PEERCRED"):  # macOS and BSD: version and user come first
+        credentials = connection.getsockopt(_XUCRED_LEVEL, socket.LOCAL_PEERCRED, _XUCRED_BYTES)
+        return int(struct.unpack("2I", credentials[:8])[1])
     return None

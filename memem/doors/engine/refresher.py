@@ -1,4 +1,4 @@
-"""A thread that keeps the index true to the vault, so that no prompt has to wait for a scan or for new vectors."""
+"""A thread that keeps the index up to date, so that no prompt has to wait for a scan or for new vectors."""
 
 import threading
 import time
@@ -9,17 +9,14 @@ from memem.inject import statusline
 from memem.search import meaning, refresh
 from memem.workspace import Workspace
 
-BUSY_SECONDS = 300.0
-"""For so long after a request the vault is watched closely."""
-IDLE_SHARE = 10
-"""Otherwise it is looked at so many times as rarely."""
-PORTION = 8
-"""Passages encoded at a time: a tenth of a second's work, after which a stop is heeded."""
-FAREWELL_SECONDS = 1.0
+BUSY_SECONDS = 300.0  # after a request, the vault is scanned often for this long
+IDLE_FACTOR = 10  # afterwards, scans are this many times rarer
+PORTION = 8  # passages encoded at a time, in a tenth of a second
+STOP_SECONDS = 1.0
 
 
 class Refresher:
-    """Begins with the first `touch`: a server that leaves the work to another never looks at the vault itself."""
+    """Starts with the first `touch`: a server that does not lead never scans the vault."""
 
     def __init__(
         self, open: Callable[[], Workspace], *, log: Callable[[str], object], ticks: Ticks = time.monotonic
@@ -31,11 +28,11 @@ class Refresher:
         self._changed = threading.Condition()
         self._is_stopped = False
         self._touched = 0.0
-        self._cost = 0.0  # what a scan takes when there is little to read
-        self._complaint = ""
+        self._cost = 0.0  # seconds for a scan with few changes
+        self._reported = ""
 
     def touch(self) -> None:
-        """There is a request: whoever asks once may ask again."""
+        """Note a request: more may follow soon."""
         with self._changed:
             self._touched = self._ticks()
             if self._thread is None and not self._is_stopped:
@@ -44,12 +41,12 @@ class Refresher:
             self._changed.notify()
 
     def stop(self) -> None:
-        """End, and close the workspace; a look at a vault that hangs is left behind."""
+        """Stop, and close the workspace; a scan that hangs is abandoned."""
         with self._changed:
             self._is_stopped = True
             self._changed.notify()
         if self._thread:
-            self._thread.join(FAREWELL_SECONDS)
+            self._thread.join(STOP_SECONDS)
 
     def _run(self) -> None:
         ws: Workspace | None = None
@@ -58,9 +55,9 @@ class Refresher:
             try:
                 ws = ws or self._open()
                 self._look(ws)
-                self._complaint = ""
-            except Exception as problem:  # noqa: BLE001 - a vault may be unmounted, broken, back again: we go on
-                self._complain(f"{type(problem).__name__}: {problem}")
+                self._reported = ""
+            except Exception as problem:  # noqa: BLE001 - the vault may come back
+                self._report(f"{type(problem).__name__}: {problem}")
             self._rest(began)
         if ws:
             ws.close()
@@ -75,30 +72,30 @@ class Refresher:
         self._encode(ws)
 
     def _encode(self, ws: Workspace) -> None:
-        """Compute the vectors of what is new, else the next prompt would. Many are left to a process of their own."""
+        """Encode a few new passages; many are left to a background process."""
         if not ws.has_encoder:
-            return  # nobody has asked for meaning yet: the model is not loaded for the sake of this
+            return  # the model is loaded by the first search
         missing = meaning.update_pending(ws)
         while 0 < missing <= meaning.MAX_INLINE_PASSAGES and not self._is_stopped:
             meaning.encode_some(ws, PORTION)
             before, missing = missing, meaning.update_pending(ws)
             if missing >= before:
-                return  # what is left is in no note any more, or comes as fast as it goes
+                return  # the rest belongs to no note any more, or new passages keep coming
 
     def _rest(self, began: float) -> None:
-        """Until it is time to look again, which a request may change."""
+        """Wait for the next scan, which a request may bring forward."""
         interval = max(refresh.RESCAN_SECONDS, refresh.RESCAN_SHARE * self._cost)
         with self._changed:
             while not self._is_stopped:
                 now = self._ticks()
-                share = 1 if now - self._touched < BUSY_SECONDS else IDLE_SHARE
+                share = 1 if now - self._touched < BUSY_SECONDS else IDLE_FACTOR
                 left = began + share * interval - now
                 if left <= 0:
                     return
                 self._changed.wait(left)
 
-    def _complain(self, what: str) -> None:
-        """The same trouble is told once, until it is over."""
-        if what != self._complaint:
-            self._log(f"The index is not being kept up to date: {what}")
-        self._complaint = what
+    def _report(self, problem: str) -> None:
+        """Log a problem once, until it is over."""
+        if problem != self._reported:
+            self._log(f"The index is not being kept up to date: {problem}")
+        self._reported = problem

@@ -1,4 +1,4 @@
-"""A workspace that several threads use in turn: each does its own work with it, one at a time."""
+"""A workspace that threads use one at a time."""
 
 import threading
 from collections.abc import Callable
@@ -7,13 +7,13 @@ from typing import TypeVar
 from memem.core.errors import Busy
 from memem.workspace import Workspace
 
-FAREWELL_SECONDS = 2.0
+STOP_SECONDS = 2.0
 
 T = TypeVar("T")
 
 
 class SharedWorkspace:
-    """Opened when it is first needed, and again if that failed."""
+    """Opened on first use, and again if that failed."""
 
     def __init__(self, open: Callable[[], Workspace]) -> None:
         self._open = open
@@ -22,10 +22,9 @@ class SharedWorkspace:
         self._stopped = threading.Event()
 
     def do(self, work: Callable[[Workspace], T], seconds: float | None = None) -> T:
-        """Do `work` in the calling thread, once it is that thread's turn.
+        """Do `work` in the calling thread. Raises Busy if its turn does not come within `seconds`.
 
-        Raises Busy when that is not within `seconds`. Work that has begun is finished, however long it takes: who asked
-        for it gives up by itself.
+        Work that has started is finished, even if the client has given up.
         """
         if not self._turn.acquire(timeout=-1 if seconds is None else seconds):
             raise Busy(f"Other work takes longer than {seconds:g} s. Try again in a moment.")
@@ -41,9 +40,9 @@ class SharedWorkspace:
             self._turn.release()
 
     def stop(self) -> None:
-        """Drop what waits, and close the workspace once what is being done has ended; one that hangs is left behind."""
+        """Refuse further work, and close the workspace after the work in progress, unless that hangs."""
         self._stopped.set()
-        if self._turn.acquire(timeout=FAREWELL_SECONDS):
+        if self._turn.acquire(timeout=STOP_SECONDS):
             try:
                 self._close()
             finally:

@@ -1,4 +1,4 @@
-"""The tools and how a call is checked. `tools.json` describes them; `answers.py` has a function for each."""
+"""The table of tools, read from `tools.json`, and checks of their arguments; `answers.py` implements them."""
 
 import re
 from dataclasses import dataclass
@@ -13,27 +13,23 @@ if TYPE_CHECKING:
     from memem.workspace import Workspace
 
 
-MOST_ITEMS = 50
+MAX_ITEMS = 50
 
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A tool as clients see it. Those that are `full` are offered only to who asks for all of them.
-
-    One that `derives` makes something anew from the notes and changes none of them: done twice it is done once.
-    """
+    """A tool as clients see it."""
 
     name: str
     description: str
     schema: dict[str, Any]
     reads: bool = True
     destroys: bool = False
-    derives: bool = False
-    full: bool = False
+    derives: bool = False  # rebuilds something from the notes; safe to do twice
+    full: bool = False  # offered only with MEMEM_TOOLS=full
 
 
 def _load() -> tuple[Tool, ...]:
-    """The tools of `tools.json`, which the server's loop reads as well."""
     return tuple(
         Tool(
             row["name"],
@@ -52,17 +48,17 @@ TOOLS = _load()
 
 
 def offered(setting: str) -> tuple[Tool, ...]:
-    """The tools of a setting: `default`, or `full`, which is all of them."""
+    """The tools of a setting, `default` or `full`."""
     return tuple(tool for tool in TOOLS if setting == "full" or not tool.full)
 
 
 def changes_no_note(name: str) -> bool:
-    """Whether a tool only reads, or derives: whoever has the encoder may do it for another."""
+    """Whether the leader may do the call for another server."""
     return any(tool.name == name and (tool.reads or tool.derives) for tool in TOOLS)
 
 
 def call(ws: "Workspace", name: str, arguments: dict[str, Any], *, cwd: Path, session: str = "") -> str:
-    """The answer of a tool to its arguments. Raises MememError; InputError when the call itself is wrong."""
+    """Call a tool. Raises MememError; InputError if the call itself is wrong."""
     given = checked(_tool(name, ws.settings.tools), arguments)
     from memem.doors.mcp import answers
 
@@ -72,11 +68,11 @@ def call(ws: "Workspace", name: str, arguments: dict[str, Any], *, cwd: Path, se
 
 
 def checked(tool: Tool, arguments: dict[str, Any]) -> dict[str, Any]:
-    """The arguments as the tool takes them; what is null or blank is as if it were not there."""
+    """Convert the arguments for the tool, ignoring null and blank ones. Raises InputError."""
     known: dict[str, dict[str, Any]] = tool.schema["properties"]
     unknown = sorted(set(arguments) - set(known))
     if unknown:
-        raise InputError(f"{tool.name} takes no {unknown[0][:40]!r}. It takes {', '.join(known)}.")
+        raise InputError(f"{tool.name} has no argument {unknown[0][:40]!r}. It has {', '.join(known)}.")
     given = {
         name: _READINGS[known[name]["type"]](f"{name} of {tool.name}", value)
         for name, value in arguments.items()
@@ -105,7 +101,7 @@ def _as_text(what: str, value: object) -> str:
 
 
 def _as_whole(what: str, value: object) -> int:
-    """Models also write numbers as texts, and whole ones with a fraction of nothing."""
+    """Models also write numbers as text, or as 3.0."""
     if isinstance(value, str) and re.fullmatch(r"\s*-?\d{1,9}\s*", value):
         return int(value)
     if type(value) is int or (isinstance(value, float) and value.is_integer()):
@@ -119,8 +115,8 @@ def _as_texts(what: str, value: object) -> tuple[str, ...]:
         value = _split(value)
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
         raise InputError(f"The {what} should be a list of texts, not {_kind(value)}.")
-    if len(value) > MOST_ITEMS:
-        raise InputError(f"The {what} are {len(value):,}: give at most {MOST_ITEMS} at once.")
+    if len(value) > MAX_ITEMS:
+        raise InputError(f"There are {len(value):,} {what}; give at most {MAX_ITEMS}.")
     return tuple(item.strip() for item in value if item.strip())
 
 
