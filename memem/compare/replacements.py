@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from memem.compare.relation import Difference
 from memem.compare.sentences import kind_of, text_of
-from memem.compare.tokens import BREAK, NAME, NUMBER, WORD, Sentence, Token, phrases, sentences, words
+from memem.compare.tokens import BREAK, NAME, NUMBER, WORD, Sentence, Token, content_keys, phrases, sentences, words
 
 REACH_AFTER, REACH_BEFORE = 4, 8  # words of the same clause
 MIN_BEGINNING = 2  # telling words with which two claims about one thing begin
@@ -43,8 +43,7 @@ def find_retired(old: Statement, new: Statement, common: Collection[str] = ()) -
     if any(token.key in names for token in found):
         return found
     found = [token for token in found if token.key in title]
-    written = {token.key for text in (new.title, new.text) for each in sentences(text) for token in each.content}
-    return found if len(found) > 1 or title <= written else []
+    return found if len(found) > 1 or title <= content_keys(new.title, new.text) else []
 
 
 def find_other_value(old: Statement, new: Statement, common: Collection[str] = ()) -> Difference | None:
@@ -67,8 +66,7 @@ def titles_differ(old: Statement, new: Statement) -> bool:
 
 
 def _named_by_title(one: Statement, other: Statement) -> bool:
-    texts = (one.text, other.text, other.title)
-    written = {token.key for text in texts for sentence in sentences(text) for token in sentence.content}
+    written = content_keys(one.text, other.text, other.title)
     title = [token for sentence in sentences(one.title) for token in sentence.spoken]
     is_label = len(title) == 1  # the first word of a sentence is capitalised, name or not
     return any(
@@ -156,7 +154,7 @@ def _scopes(statement: Statement) -> set[str]:
 def _held(statement: Statement, claims: tuple[Sentence, ...]) -> list[Token]:
     """The telling words of some claims that the statement does not itself call over."""
     over = _words_over(statement.text) | _words_over(statement.title)
-    found = (token for sentence in claims for token in sentence.content if token.is_telling)
+    found = (token for sentence in claims for token in sentence.telling.values())
     return [token for token in found if token.key not in over and not _CJK.search(token.raw)]
 
 

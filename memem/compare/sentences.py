@@ -17,8 +17,7 @@ def differences(old: Sentence, new: Sentence) -> list[Difference]:
     if old.is_question != new.is_question or old.keys == new.keys:
         return []
     shared = {token.key for token in old.content} & {token.key for token in new.content}
-    telling = any(token.is_telling and token.key in shared for token in old.content)
-    if not telling and not (old.goes_on and new.goes_on):
+    if shared.isdisjoint(old.telling) and not (old.goes_on and new.goes_on):
         return []
     if swapped := _swapped(old.spoken, new.spoken):
         return [swapped]
@@ -46,9 +45,8 @@ def is_part(part: Sentence, whole: Sentence) -> bool:
 
 def overlap(old: Sentence, new: Sentence) -> float:
     """How many of the telling words of the shorter sentence are in the other, from 0 to 1."""
-    mine, yours = ({token.key for token in each.content if token.is_telling} for each in (old, new))
-    common = len(mine & yours)
-    return common / min(len(mine), len(yours)) if common > 1 else 0.0
+    common = len(old.telling.keys() & new.telling.keys())
+    return common / min(len(old.telling), len(new.telling)) if common > 1 else 0.0
 
 
 def _segments(old: Sentence, new: Sentence) -> list[Segment]:

@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 from memem.compare.relation import CHANGED, CONTAINED, CONTAINS, NEAR, OTHER, SAME, Comparison, Difference
 from memem.compare.replacements import Statement, find_other_value, find_retired, titles_differ
 from memem.compare.sentences import differences, is_part, overlap, text_of
-from memem.compare.tokens import NAME, Sentence, sentences
+from memem.compare.tokens import NAME, Sentence, content_keys, sentences
 
 LONGEST = 2_000  # characters; comparing each sentence with each takes too long beyond
 NEAR_OVERLAP = 0.5
@@ -36,10 +36,8 @@ def _replaced(old: Statement, new: Statement, common: Collection[str]) -> tuple[
     over, back = find_retired(old, new, common), find_retired(new, old, common)
     found = [Difference("replaced", text_of(over), text_of(back))] if over or back else []
     other = find_other_value(old, new, common)
-    written = {token.key for text in (new.title, new.text) for each in sentences(text) for token in each.content}
-    claimed = [token for sentence in sentences(old.text)[:1] for token in sentence.content if token.is_telling]
-    replaces = bool(over) and all(token.key in written for token in claimed)
-    return found + ([other] if other else []), replaces
+    claimed = {key for sentence in sentences(old.text)[:1] for key in sentence.telling}
+    return found + ([other] if other else []), bool(over) and claimed <= content_keys(new.title, new.text)
 
 
 def _changes(mine: Sequence[Sentence], yours: Sequence[Sentence]) -> list[Difference]:
@@ -58,8 +56,8 @@ def _changes(mine: Sequence[Sentence], yours: Sequence[Sentence]) -> list[Differ
 
 
 def _names(group: Sequence[Sentence]) -> set[str]:
-    content = (token for sentence in group for token in sentence.content if token.is_telling)
-    return {token.key for token in content if token.kind == NAME or token.raw[:1].isupper()}
+    telling = (token for sentence in group for token in sentence.telling.values())
+    return {token.key for token in telling if token.kind == NAME or token.raw[:1].isupper()}
 
 
 def _extent(mine: Sequence[Sentence], yours: Sequence[Sentence]) -> str:

@@ -3,7 +3,7 @@
 import re
 import unicodedata
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 
 from memem.core.data_files import load_table
 
@@ -36,7 +36,7 @@ class Token:
         return self.is_content and not self.is_verb
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Sentence:
     """The words of a sentence, without those that say nothing."""
 
@@ -45,17 +45,22 @@ class Sentence:
     is_definite: bool  # says that something is the one and only: "X is our Y"
     is_question: bool
 
-    @property
+    @cached_property
     def spoken(self) -> tuple[Token, ...]:
         return tuple(token for token in self.tokens if token.kind != BREAK)
 
-    @property
+    @cached_property
     def content(self) -> tuple[Token, ...]:
         return tuple(token for token in self.tokens if token.is_content)
 
-    @property
+    @cached_property
     def keys(self) -> tuple[str, ...]:
         return tuple(token.key for token in self.spoken)
+
+    @cached_property
+    def telling(self) -> dict[str, Token]:
+        """The words that can show what the sentence is about, by their keys."""
+        return {token.key: token for token in self.content if not token.is_verb}
 
     def is_addition(self, place: int) -> bool:
         """Whether the words from this place on only add to what is said before them."""
@@ -91,6 +96,12 @@ def opposites() -> frozenset[tuple[str, str]]:
     pairs = [[side.split() for side in pair.split(" / ")] for pair in load_table(__file__, "words.toml")["opposites"]]
     both = [(_key(one), _key(other)) for left, right in pairs for one in left for other in right]
     return frozenset(both) | frozenset((other, one) for one, other in both)
+
+
+@lru_cache(maxsize=512)
+def content_keys(*texts: str) -> frozenset[str]:
+    """The keys of all words of some texts."""
+    return frozenset(token.key for text in texts for sentence in sentences(text) for token in sentence.content)
 
 
 @lru_cache(maxsize=512)

@@ -56,13 +56,9 @@ def compared(old: Memory, new: Memory, common: Collection[str] = ()) -> Comparis
 
 def common_words(memories: Sequence[Memory]) -> frozenset[str]:
     """The words that many of these memories hold, so that no two of them are about one thing for holding them."""
-    from memem.compare.tokens import sentences
+    from memem.compare.tokens import content_keys
 
-    held = Counter(
-        key
-        for memory in memories
-        for key in {key for text in (memory.title, memory.body) for each in sentences(text) for key in each.keys}
-    )
+    held = Counter(key for memory in memories for key in content_keys(memory.title, memory.body))
     return frozenset(key for key, holders in held.items() if holders > MAX_HOLDERS)
 
 
