@@ -68,7 +68,7 @@ def titles_differ(old: Statement, new: Statement) -> bool:
 def _named_by_title(one: Statement, other: Statement) -> bool:
     written = content_keys(one.text, other.text, other.title)
     title = [token for sentence in sentences(one.title) for token in sentence.spoken]
-    is_label = len(title) == 1  # the first word of a sentence is capitalised, name or not
+    is_label = len(title) == 1 and title[0].kind == WORD  # the first word of a sentence is capitalised, name or not
     return any(
         token.key not in written
         and (
@@ -90,7 +90,11 @@ def _differ_after_beginning(one: Sentence, two: Sentence) -> Difference | None:
         beginning.append(old)
     else:
         return None
-    if sum(token.is_telling for token in beginning) < MIN_BEGINNING or not any(token.is_verb for token in beginning):
+    counted = [
+        token.is_telling or (token.is_content and before.key == "be")  # "is signed with"
+        for before, token in zip([*beginning[:1], *beginning], beginning, strict=False)
+    ]
+    if sum(counted) < MIN_BEGINNING or not any(token.is_verb for token in beginning):
         return None
     if old.kind == new.kind == NUMBER:
         same_unit = old.key.partition(" ")[2] == new.key.partition(" ")[2]
