@@ -1,4 +1,4 @@
-"""What in a home is memem's: by name, since `MEMEM_DIR` may be a folder that others use too."""
+"""The files in a home that are memem's, by name, since `MEMEM_DIR` may be shared with other programs."""
 
 import os
 import shutil
@@ -10,14 +10,13 @@ from pathlib import Path
 from memem.core import files
 from memem.core.home import Home
 
-LEFT_IN_CACHE = ("index.db*", f".*-{'[0-9a-f]' * 32}")
-"""What an earlier memem, or a rebuild that was killed, has left there."""
+LEFT_IN_CACHE = ("index.db*", f".*-{'[0-9a-f]' * 32}")  # by an earlier memem, or by a rebuild that was killed
 _TEMPORARY = f"{files.TEMPORARY_PREFIX}*{files.TEMPORARY_SUFFIX}"
 
 
 @dataclass(frozen=True, slots=True)
 class Belonging:
-    """Something of ours that is there: what it is good for, where it is, and how large."""
+    """A file or folder of memem's: its purpose, path and size."""
 
     what: str
     path: Path
@@ -26,17 +25,11 @@ class Belonging:
 
 _KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (
-        "state: what was mined, the event log with earlier bytes of notes, receipts; it cannot be made anew",
+        "state: progress of mining, the event log with earlier versions of notes, receipts; it cannot be rebuilt",
         (
             *("state/state.db*", "state/contexts.db*", "state/events.jsonl*", "state/undo", "state/prompt-key"),
-            *("state/vaults.json", "state/stale.json", "state/vanished.*", "state/.miner-opted-in"),
-            *(
-                "state/shown-unjudged",
-                "state/plugin-options.json",
-                "state/trouble.json",
-                "state/notices",
-                "state/upkeep-mark",
-            ),
+            *("state/vaults.json", "state/stale.json", "state/vanished.*", "state/.miner-opted-in", "state/notices"),
+            *("state/shown-unjudged", "state/plugin-options.json", "state/trouble.json", "state/upkeep-mark"),
             f"state/{_TEMPORARY}",
         ),
     ),
@@ -68,7 +61,7 @@ _FOLDERS = ("state", "cache", "models", "run")
 
 
 def belongings(home: Home) -> list[Belonging]:
-    """All that is there, in the order of the list above; a folder counts with everything in it."""
+    """List those that exist; a folder counts with its content."""
     return [
         Belonging(what, path, size_of(path))
         for what, patterns in _KINDS
@@ -78,17 +71,17 @@ def belongings(home: Home) -> list[Belonging]:
 
 
 def remove_all(home: Home) -> list[Path]:
-    """Remove them, and the folders that are empty then; returns what is still in the home and is not ours."""
+    """Delete them and the folders that are then empty; return the files of others that are left."""
     for each in belongings(home):
         remove(each.path)
     for name in _FOLDERS:
         remove_empty(home.root / name)
     remove_empty(home.root)
-    return sorted(_inside(home.root))
+    return sorted(home.root.iterdir()) if home.root.is_dir() else []
 
 
 def remove(path: Path) -> None:
-    """A file, a link, or a folder with everything in it. What a link leads to stays."""
+    """Delete a file, a link (not its target), or a folder with its content."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)
     else:
@@ -101,7 +94,7 @@ def remove_empty(folder: Path) -> None:
 
 
 def size_of(path: Path) -> int:
-    """The bytes of a file, or of all files in a folder; links count nothing."""
+    """Return the bytes of a file, or of all files in a folder without following links."""
     return sum(each.lstat().st_size for each in _files(path))
 
 
@@ -111,7 +104,3 @@ def _files(path: Path) -> Iterator[Path]:
             yield from (Path(folder, name) for name in names)
     elif os.path.lexists(path):
         yield path
-
-
-def _inside(folder: Path) -> list[Path]:
-    return list(folder.iterdir()) if folder.is_dir() else []

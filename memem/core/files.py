@@ -2,8 +2,8 @@
 
 import errno
 import os
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ PRIVATE_FOLDER = 0o700
 PRIVATE_FILE = 0o600
 TEMPORARY_PREFIX = ".memem-"
 TEMPORARY_SUFFIX = ".tmp"
+_BINARY = getattr(os, "O_BINARY", 0)
 
 MAX_LOG_BYTES = 1_000_000
 
@@ -79,16 +80,12 @@ def write_atomic(
     Without a `mode` the user's umask decides. `just_before` may raise to prevent the replacement.
     """
     temporary = path.with_name(f"{TEMPORARY_PREFIX}{os.urandom(8).hex()}{TEMPORARY_SUFFIX}")
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), mode or 0o666)
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, mode or 0o666)
     try:
-        try:
+        with _closing(descriptor, fsync=fsync):
             if mode is not None and hasattr(os, "fchmod"):
                 os.fchmod(descriptor, mode)
             _write_all(descriptor, data)
-            if fsync:
-                os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
         just_before()
         os.replace(temporary, path)  # noqa: PTH105 - one layer of os calls, so that faults can be injected
     except BaseException:
@@ -100,38 +97,36 @@ def write_atomic(
 
 def append_line(path: Path, line: bytes, *, fsync: bool, mode: int = PRIVATE_FILE) -> None:
     """Append one line in one write. A torn line that a crash left is ended first."""
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0), mode)
-    try:
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | _BINARY, mode)
+    with _closing(descriptor, fsync=fsync):
         size = os.fstat(descriptor).st_size
         if size:
             os.lseek(descriptor, size - 1, os.SEEK_SET)
             if os.read(descriptor, 1) != b"\n":
                 line = b"\n" + line
         _write_all(descriptor, line + b"\n")
-        if fsync:
-            os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def write_at(path: Path, offset: int, data: bytes | memoryview, *, fsync: bool, mode: int = PRIVATE_FILE) -> None:
     """Write at an offset that nobody reads yet; create the file if it is missing."""
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | getattr(os, "O_BINARY", 0), mode)
-    try:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | _BINARY, mode)
+    with _closing(descriptor, fsync=fsync):
         os.lseek(descriptor, offset, os.SEEK_SET)
         _write_all(descriptor, data)
-        if fsync:
-            os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def write_new(path: Path, pieces: Iterable[bytes], *, fsync: bool, mode: int = PRIVATE_FILE) -> None:
     """Write a new file piece by piece, so that it is never in memory as a whole."""
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), mode)
-    try:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, mode)
+    with _closing(descriptor, fsync=fsync):
         for piece in pieces:
             _write_all(descriptor, piece)
+
+
+@contextmanager
+def _closing(descriptor: int, *, fsync: bool) -> Iterator[None]:
+    try:
+        yield
         if fsync:
             os.fsync(descriptor)
     finally:

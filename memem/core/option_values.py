@@ -1,6 +1,7 @@
-"""Parsers for the text of a setting. Each raises ValueError with a hint what to use instead."""
+"""Parsers for the text of a setting. Each raises ValueError with a hint at valid values."""
 
 from collections.abc import Callable
+from contextlib import suppress
 
 
 def switch(text: str) -> bool:
@@ -23,13 +24,11 @@ def one_of(*choices: str) -> Callable[[str], str]:
 
 def between(kind: Callable[[str], float], low: float, high: float) -> Callable[[str], float]:
     def parse(text: str) -> float:
-        try:
+        with suppress(ValueError):
             number = kind(text)
-        except ValueError:
-            raise ValueError(f"use a number from {low} to {high}") from None
-        if not low <= number <= high:
-            raise ValueError(f"use a number from {low} to {high}")
-        return number
+            if low <= number <= high:
+                return number
+        raise ValueError(f"use a number from {low} to {high}")
 
     return parse
 

@@ -1,11 +1,11 @@
-"""Which project a folder belongs to: the one resolver, for every reader and writer.
+"""Resolve the project of a folder.
 
 1. `project = "name"` in the nearest `.memem.toml`, here or above;
 2. the repository: the name in its remote's address, else the folder of its common git dir, so that all worktrees
    of one repository share their memories;
 3. the folder's own name.
 
-`mining = false` in such a file keeps what is said in that folder, and in all below it, from being mined.
+`mining = false` in such a file excludes sessions in that folder, and in all below it, from mining.
 
 Git's files are read directly: starting `git` costs more than everything else a prompt needs.
 """
@@ -23,13 +23,12 @@ from memem.core.memory import GENERAL
 
 OVERRIDE = ".memem.toml"
 MAX_NAME = 80
-MOST_BYTES = 1_000_000
-"""Of a file that is read to know a project: git's own configuration, and ours."""
+MAX_CONFIG_BYTES = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """A project's name, the folder it lives in, and the branch that is checked out there."""
+    """A project's name, its folder, and the branch that is checked out there."""
 
     name: str
     root: Path
@@ -37,7 +36,7 @@ class Project:
 
 
 def resolve(folder: Path, user_home: Path) -> Project:
-    """The project that `folder` belongs to."""
+    """Return the project that `folder` belongs to."""
     folder = folder.resolve()
     git = _find_git(folder)
     branch = git.branch() if git else ""
@@ -53,16 +52,13 @@ def resolve(folder: Path, user_home: Path) -> Project:
 
 
 def git_folder(folder: Path) -> Path | None:
-    """Where git keeps what it knows of the worktree that a folder is in; None when it is in none."""
+    """Return the git dir of the worktree that a folder is in; None if it is in none."""
     git = _find_git(folder.resolve())
     return git.git_dir if git else None
 
 
 def may_be_mined(folder: Path) -> bool:
-    """Whether nobody refuses it: here, anywhere above, or in the main worktree of a repository.
-
-    A folder that we may not look into may hold a refusal, and counts as one.
-    """
+    """Check that no `.memem.toml` forbids it: here, above, or in the main worktree. An unreadable folder forbids it."""
     try:
         folder = folder.resolve()
         git = _find_git(folder)
@@ -71,19 +67,19 @@ def may_be_mined(folder: Path) -> bool:
     except PermissionError:
         return False
     except (OSError, ValueError):
-        return True  # no folder can have such a name, so none refuses
+        return True  # no folder can have such a name
 
 
 def normalise(name: str) -> str:
-    """One spelling for a project, whoever writes it: lower case, words joined by a hyphen."""
+    """Spell a project's name in lower case, with words joined by hyphens."""
     folded = unicodedata.normalize("NFC", name.strip().lower())
-    fit = (each if each in ".+-_" or unicodedata.category(each)[0] in "LMN" else " " for each in folded)
-    joined = "-".join("".join(fit).split()).strip("-.")
+    allowed = (char if char in ".+-_" or unicodedata.category(char)[0] in "LMN" else " " for char in folded)
+    joined = "-".join("".join(allowed).split()).strip("-.")
     return unicodedata.normalize("NFC", joined)[:MAX_NAME].strip("-.") or GENERAL
 
 
 def _override_places(folder: Path, git: "_Git | None") -> list[Path]:
-    """Here and above; in a repository up to its root, then the main worktree's, which may not be committed."""
+    """List the folder and those above, in a repository up to its root; then the main worktree."""
     places = [folder, *folder.parents]
     if git is None:
         return places
@@ -97,8 +93,8 @@ class _Override(NamedTuple):
 
 def _override(path: Path) -> _Override:
     try:
-        # Whoever made the repository made it: it may be a link, and to a device.
-        raw = safe_open.read_small(path, MOST_BYTES).decode()
+        # The file comes with the repository: it may be a link to a device.
+        raw = safe_open.read_small(path, MAX_CONFIG_BYTES).decode()
     except (FileNotFoundError, NotADirectoryError):
         return _Override()
     except (OSError, UnicodeDecodeError) as problem:
@@ -117,7 +113,7 @@ def _override(path: Path) -> _Override:
 
 @dataclass(frozen=True, slots=True)
 class _Git:
-    """Where a repository's files are."""
+    """The folders of a repository."""
 
     worktree: Path
     git_dir: Path
@@ -161,7 +157,7 @@ def _find_git(folder: Path) -> _Git | None:
 
 
 def _remote_url(config: Path) -> str:
-    """The address of `origin`, else of the first remote."""
+    """Return the address of `origin`, else of the first remote."""
     section = ""
     urls: dict[str, str] = {}
     for line in map(str.strip, _lines(config)):
@@ -178,6 +174,6 @@ def _first_line(path: Path) -> str:
 
 def _lines(path: Path) -> list[str]:
     try:
-        return safe_open.read_small(path, MOST_BYTES).decode("utf-8", "replace").splitlines()
+        return safe_open.read_small(path, MAX_CONFIG_BYTES).decode("utf-8", "replace").splitlines()
     except OSError:
         return []

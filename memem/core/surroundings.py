@@ -1,4 +1,4 @@
-"""Where memem was started, which programs and folders surround it, and how its commands are named to the user."""
+"""The environment memem runs in, and the commands that its user can type."""
 
 import os
 import re
@@ -34,14 +34,14 @@ _MARKS = ("CLAUDECODE", "CLAUDE_PLUGIN_ROOT", "CLAUDE_PLUGIN_DATA")
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """How readers of a text start memem: with slash commands, by its name, or by its full path."""
+    """How the reader of a text can start memem: with slash commands, by its name, or by its full path."""
 
     in_claude_code: bool = False
     command: str = COMMAND
 
 
 def reach_of(environ: Mapping[str, str], prefix: Path) -> Reach:
-    """How readers of this process's output can start memem; `prefix` is its environment."""
+    """Find out how readers of this process's output can start memem; `prefix` is its environment."""
     import shlex
 
     own = command_path(prefix)
@@ -50,13 +50,13 @@ def reach_of(environ: Mapping[str, str], prefix: Path) -> Reach:
 
 
 def command_path(prefix: Path) -> Path:
-    """The command of an environment. The plugin's environment keeps its place when the plugin is updated."""
+    """Return the command in an environment. The plugin's environment stays in place when the plugin is updated."""
     return prefix / "bin" / COMMAND
 
 
 def is_on_path(environ: Mapping[str, str], prefix: Path) -> bool:
-    """Whether `memem` on the PATH starts this installation."""
-    import shutil  # prompts that name no command do not pay for it
+    """Check whether `memem` on the PATH starts this installation."""
+    import shutil  # slow to import, and rarely needed
 
     found = shutil.which(COMMAND, path=environ.get("PATH", ""))
     return found is not None and os.path.realpath(found) == os.path.realpath(command_path(prefix))
@@ -66,11 +66,11 @@ def reachable(text: str, reach: Reach) -> str:
     """Rewrite the commands in one of memem's own messages so that its reader can run them."""
     if "`" not in text or reach == Reach():
         return text
-    return _NAMED.sub(lambda found: _named(found, reach), text)
+    return _NAMED.sub(lambda match: _rewrite_command(match, reach), text)
 
 
 def slash_command(arguments: str) -> str:
-    """The slash command that does the same as `memem ARGUMENTS`; empty when there is none."""
+    """Return the slash command for `memem ARGUMENTS`; empty if there is none."""
     verb, _, rest = arguments.partition(" ")
     if arguments in _EXACT:
         return f"/{_EXACT[arguments]}"
@@ -79,10 +79,10 @@ def slash_command(arguments: str) -> str:
     return f"/{_WITH_ARGUMENTS[verb]} {rest}".rstrip()
 
 
-def _named(found: re.Match[str], reach: Reach) -> str:
-    variables, arguments = found["variables"], found["arguments"]
+def _rewrite_command(match: re.Match[str], reach: Reach) -> str:
+    variables, arguments = match["variables"], match["arguments"]
     if arguments is None:
-        return found[0]
+        return match[0]
     slash = slash_command(arguments) if reach.in_claude_code and not variables else ""
     return f"`{slash or f'{variables}{reach.command} {arguments}'}`"
 
@@ -91,43 +91,43 @@ HUB = "https://huggingface.co"
 
 
 class Surroundings:
-    """A part of the workspace, which has read the environment."""
+    """The part of a workspace that depends on the environment variables."""
 
     environ: Mapping[str, str]
     user_home: Path
 
     @property
     def claude_folder(self) -> Path:
-        """Where Claude Code keeps what it knows."""
+        """Claude Code's own folder."""
         return Path(self.environ.get("CLAUDE_CONFIG_DIR") or self.user_home / ".claude")
 
     @property
     def failed_servers_file(self) -> Path:
-        """Where Claude Code notes the MCP servers that it does not start again for a while."""
+        """Claude Code's list of MCP servers that it will not start for a while."""
         return self.claude_folder / "mcp-needs-auth-cache.json"
 
     @property
     def session(self) -> str:
-        """The session of Claude Code that this process was started in, if any."""
+        """The Claude Code session that started this process; empty for none."""
         return self.environ.get("CLAUDE_CODE_SESSION_ID", "")
 
     @property
     def session_folder(self) -> Path:
-        """The folder that this session is about."""
+        """The folder of this session's project."""
         folder = self.environ.get("CLAUDE_PROJECT_DIR")
         try:
             return Path(folder) if folder else Path.cwd()
-        except FileNotFoundError:  # it was deleted while we stood in it
+        except FileNotFoundError:  # the current folder was deleted
             return self.user_home
 
     @property
     def is_a_call_of_ours(self) -> bool:
-        """Whether this process was started, by whatever way, from one of our own calls of a model."""
+        """True in a process that one of memem's own model calls started."""
         return bool(self.environ.get("MEMEM_HOOKS_OFF"))
 
     @property
     def claude_command(self) -> str | None:
-        """The path of the user's own CLI; hooks may have a PATH without the places it is usually installed in."""
+        """The path of the user's CLI; a hook's PATH may lack the folders it is usually installed in."""
         import shutil
 
         usual = (self.user_home / ".claude" / "local", self.user_home / ".local" / "bin")
@@ -135,7 +135,7 @@ class Surroundings:
 
     @property
     def hub_cache(self) -> Path:
-        """Where the hub's own library keeps what it has fetched; the variables are its."""
+        """The cache of Hugging Face's library, which defines these variables."""
         caches = Path(self.environ.get("XDG_CACHE_HOME") or self.user_home / ".cache")
         hub_home = Path(self.environ.get("HF_HOME") or caches / "huggingface")
         named = self.environ.get("HF_HUB_CACHE") or self.environ.get("HUGGINGFACE_HUB_CACHE")
@@ -147,22 +147,21 @@ class Surroundings:
 
     @property
     def prefix(self) -> Path:
-        """The environment that this program runs in."""
+        """The Python environment of this process."""
         return Path(sys.prefix)
 
     @property
     def reach(self) -> Reach:
-        """How a reader of this process's output can start memem."""
         return reach_of(self.environ, self.prefix)
 
     @property
     def link(self) -> Path:
-        """Where `memem config link` makes memem's command reachable."""
+        """The link to the command that `memem config link` creates."""
         return self.user_home / ".local" / "bin" / COMMAND
 
     @property
     def uv(self) -> str | None:
-        """The path of an uv: the one that bootstrap.sh fetched, or the user's."""
+        """The path of uv: the one that bootstrap.sh downloaded, or the user's."""
         import shutil
 
         own = Path(sys.prefix, ".memem", "uv", "bin", "uv")
@@ -170,11 +169,10 @@ class Surroundings:
 
 
 def reach_in(environ: Mapping[str, str]) -> Reach:
-    """The same where no workspace can be opened."""
+    """Find out the same without a workspace."""
     here = Surroundings()
     here.environ = environ
     return here.reach
 
 
-ROOT = Path(memem.__file__).parent.parent
-"""The folder of the plugin, or of the checkout; of all packages, where memem was installed like any other."""
+ROOT = Path(memem.__file__).parent.parent  # of the plugin or checkout; site-packages for an installed package
