@@ -3,7 +3,7 @@
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Self
 
-HUMAN, ASSISTANT = "human", "assistant"
+HUMAN, ASSISTANT = ROLES = ("human", "assistant")
 
 ADD, UPDATE, SUPERSEDE, NOOP = OPERATIONS = ("ADD", "UPDATE", "SUPERSEDE", "NOOP")
 PROJECT_SCOPE, GENERAL_SCOPE = SCOPES = ("project", "general")
