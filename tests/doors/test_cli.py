@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from memem.doors import cli
-from memem.doors.cli import GROUPS, VERBS, output
+from memem.doors.cli import ALIASES, GROUPS, VERBS, output
 from tests.command_line import Outcome, Run
 
 READING = ("search", "get", "list", "slice", "status", "check", "config")
@@ -408,3 +408,58 @@ def test_every_verb_has_help_of_its_own(run: Run, verb: str) -> None:
 
 def test_memem_alone_shows_the_verbs(run: Run) -> None:
     assert run().out == run("--help").out
+
+
+# --- names of commands ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("old", "new"), ALIASES.items())
+def test_earlier_spellings_lead_to_the_current_command(run: Run, old: str, new: str) -> None:
+    assert run(*old.split(), "--help") == run(*new.split(), "--help")
+
+
+@pytest.mark.parametrize("old", [("mining",), ("check",), ("model",), ("curate",)])
+def test_earlier_spellings_print_the_same(run: Run, saved: str, old: tuple[str, ...]) -> None:
+    new = ALIASES[" ".join(old)].split()
+    assert run(*old, "--json") == run(*new, "--json")
+
+
+@pytest.mark.parametrize(
+    ("typed", "closest"),
+    [
+        ("serch", "search"),
+        ("index rebuidl", "index rebuild"),
+        ("mine onn", "mine on"),
+        ("review acept", "review accept"),
+    ],
+)
+def test_a_mistyped_command_suggests_the_closest(run: Run, typed: str, closest: str) -> None:
+    assert run(*typed.split()) == Outcome(2, "", f"memem: unknown command {typed!r}; did you mean {closest!r}?\n")
+
+
+def test_a_word_like_no_command_names_the_help(run: Run) -> None:
+    assert run("xyzzy") == Outcome(2, "", "memem: unknown command 'xyzzy'; `memem --help` lists the commands.\n")
+
+
+def test_a_narrow_terminal_drops_columns_and_keeps_ids_whole(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(output, "on_terminal", lambda: True)
+    monkeypatch.setenv("COLUMNS", "60")
+    row = ["0123456789abcdef", "a project with a long name", "A title that is long enough to need several lines"]
+    output.table(["id", "project", "title"], [row], optional=("project",))
+    shown = capsys.readouterr().out
+    assert row[0] in shown
+    assert "project" not in shown
+
+
+@pytest.mark.parametrize(
+    ("number", "noun", "expected"), [(1, "note", "1 note"), (2, "memory", "2 memories"), (1000, "note", "1,000 notes")]
+)
+def test_counts_have_the_right_plural(number: int, noun: str, expected: str) -> None:
+    assert output.count(number, noun) == expected
+
+
+def test_changing_a_setting_prints_it_as_json(run: Run) -> None:
+    (setting,) = run("config", "slice_characters", "6000", "--json").data
+    assert (setting["key"], setting["value"]) == ("slice_characters", "6000")

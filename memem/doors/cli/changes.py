@@ -1,19 +1,30 @@
-"""Commands that show and undo changes: log and undo."""
+"""Commands about the past: log, undo, timeline, transcript."""
 
 import argparse
 from collections.abc import Sequence
 
 from memem.core.errors import MememError
 from memem.doors.cli import output
-from memem.doors.cli.command import Command, argument, flag, limit
+from memem.doors.cli.command import ID, PROJECT, QUERY, Command, argument, flag, limit
 from memem.notes import history
 from memem.notes import undo as notes_undo
 from memem.notes.history import Batch
 from memem.notes.undo import Undone
+from memem.search.timeline import Timeline, timeline
+from memem.search.transcripts import sessions
+from memem.search.transcripts.sessions import TurnHit
 from memem.state.events import Event
 from memem.workspace import Workspace
 
 MAX_SHOWN_NOTES = 3
+_TIMELINE = {
+    "predecessors": "Replaced",
+    "successors": "Replaced by",
+    "related": "Related",
+    "contradicts": "Contradicts",
+    "earlier": "Changed before it",
+    "later": "Changed after it",
+}
 
 
 def log(ws: Workspace, options: argparse.Namespace) -> int:
@@ -70,9 +81,39 @@ def _show_undone(result: Undone) -> None:
         output.aside(f"`memem undo {result.undo}` reverts this.")
 
 
+def show_timeline(ws: Workspace, options: argparse.Namespace) -> int:
+    return output.emit(timeline(ws, options.id), options, _show_timeline)
+
+
+def _show_timeline(result: Timeline) -> None:
+    output.whole(result.entry)
+    for part, heading in _TIMELINE.items():
+        if entries := getattr(result, part):
+            output.heading(heading)
+            output.entries(entries, with_period=True)
+
+
+def search_transcripts(ws: Workspace, options: argparse.Namespace) -> int:
+    matches = sessions.search(ws, options.query, limit=options.limit, project=options.project)
+    return output.emit(matches, options, _show_turns)
+
+
+def _show_turns(matches: Sequence[TurnHit]) -> None:
+    if not matches:
+        output.aside("No matches in sessions since mining was switched on.")
+    for match in matches:
+        output.heading(f"{match.project} · session {match.session} · {match.transcript or 'file deleted'}")
+        for mark, turn in (("  ", match.before), (">>", match), ("  ", match.after)):
+            if turn:
+                output.say(f"{mark} {turn.role}, {output.minute(turn.time)}")
+                output.quoted(turn.text, "     ")
+
+
 _BATCH = argument("batch", metavar="BATCH", nargs="?", help="show the events of this batch")
 _UNDONE = argument("batch", metavar="BATCH", nargs="?", help="id from `memem log`; default: the last change")
 COMMANDS = {
     "log": Command(log, (_BATCH, limit(history.LIMIT))),
     "undo": Command(undo, (_UNDONE, flag("--dry-run", "show what would be undone"))),
+    "timeline": Command(show_timeline, (ID,), scan=True),
+    "transcript": Command(search_transcripts, (QUERY, PROJECT, limit(10))),
 }

@@ -76,6 +76,7 @@ def limit(default: int) -> Argument:
     return argument("-n", "--limit", metavar="N", type=int, default=default, help=f"show at most N ({default})")
 
 
+QUERY = argument("query", metavar="QUERY", help="a question, words or an identifier")
 ID = argument("id", metavar="ID", help="id of a memory, or its first characters")
 PROJECT = argument("-p", "--project", metavar="NAME", help="only this project")
 WHY = argument("--why", metavar="REASON", default="", help="a reason for the log")

@@ -26,7 +26,7 @@ _OUTCOMES = {
     "superseded": "saved instead of another",
     "proposed": "proposed for review",
 }
-MIN_LAST_COLUMN = 24
+MIN_LAST_COLUMN, COLUMN_GAP = 24, 3
 
 Result = TypeVar("Result")
 
@@ -151,11 +151,11 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[str]], *, optional: S
     widths = [max(map(len, column)) for column in zip(headings, *rows, strict=True)]
     shown = list(range(len(headings)))
     for name in optional:
-        fixed = sum(widths[column] + 2 for column in shown[:-1])
+        fixed = sum(widths[column] + COLUMN_GAP for column in shown[:-1])
         if fixed + min(widths[shown[-1]], MIN_LAST_COLUMN) <= console.width:
             break
         shown.remove(headings.index(name))
-    drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    drawn = Table(box=box.SIMPLE_HEAD if any(headings) else None, pad_edge=False, show_header=any(headings))
     for column in shown:
         drawn.add_column(headings[column], no_wrap=headings[column] in ("id", "batch"), overflow="fold")
     for row in rows:
