@@ -1,4 +1,4 @@
-"""Keep each project's playbook up to date by rules: which memories belong in it, in which section and order."""
+"""Choose the memories of a playbook by rules, their sections and their order."""
 
 from __future__ import annotations
 
@@ -26,14 +26,11 @@ if TYPE_CHECKING:
     from memem.workspace import Workspace
 
 
-TURNS = (1, 1, 2, 2, 1)
-"""How many memories each section names in its turn, until there is no room: what is decided, and what went wrong, is
-most often asked for, and identity and conventions are told to a session anyway."""
+TURNS = (1, 1, 2, 2, 1)  # memories per section in each round: decisions and traps are needed most
 OLDEST_SHARE = 0.6
-HALF_LIFE_DAYS = 120.0
-"""A memory that has not changed for so long counts halfway between a new one and `OLDEST_SHARE` of it."""
+HALF_LIFE_DAYS = 120.0  # recency falls from 1 towards OLDEST_SHARE
 _TRAP_TAGS = frozenset(("trap", "gotcha", "pitfall", "bug"))
-# A variable, a path, an address, a port, a version, a command: what one has to know of where a thing runs.
+# Signs of an environment: a variable, a path, an address, a port, a version, a command.
 _SURROUNDINGS = re.compile(
     r"""\b[A-Z][A-Z0-9]*_[A-Z0-9_]+\b | (?:^|\s)[~.]?/[\w.-]+ | \b[\w-]+/[\w./-]+\.\w+ | \bhttps?:// | `[^`]+`
       | \b(?:\d{1,3}\.){3}\d{1,3}\b | \bv?\d+\.\d+(?:\.\d+)?\b | \bports?\ \d+ | \blocalhost\b
@@ -44,7 +41,7 @@ _SURROUNDINGS = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class PlaybookCandidate:
-    """A memory, when it last changed, and what its use counts (`inject/usefulness.py`)."""
+    """A memory, the time of its last change, and its usefulness (`inject/usefulness.py`)."""
 
     memory: Memory
     changed: float
@@ -52,7 +49,7 @@ class PlaybookCandidate:
 
 
 def section_of(memory: Memory) -> int | None:
-    """The section that a memory belongs in; None when it is for those who look for it."""
+    """The section of a memory; None when it does not belong in a playbook."""
     if memory.layer == layers.ARCHIVE:
         return None
     if memory.layer == layers.PINNED:
@@ -68,7 +65,7 @@ def section_of(memory: Memory) -> int | None:
 
 
 def choose_memories(candidates: Sequence[PlaybookCandidate]) -> Iterator[tuple[int, Memory]]:
-    """The memories with their sections, in the order in which they get room: each section in turn names its best."""
+    """Memories with their sections in order of priority: sections take turns with their best."""
     newest = max((each.changed for each in candidates), default=0.0)
     queues: dict[int, list[Memory]] = {number: [] for number in SECTIONS}
     for each in sorted(candidates, key=lambda each: (-_weight(each, newest), -each.changed, each.memory.id)):
@@ -83,43 +80,37 @@ def choose_memories(candidates: Sequence[PlaybookCandidate]) -> Iterator[tuple[i
 
 
 def _weight(each: PlaybookCandidate, newest: float) -> float:
-    """Importance above all, then use and recency; that is counted from the project's last change, not from today, so
-    that a page stays as it is while nothing happens."""
+    """Importance first, then use and recency, counted from the project's last change so that an idle page stays."""
     age = max(0.0, newest - each.changed) / 86_400
     recency = OLDEST_SHARE + (1 - OLDEST_SHARE) * float(0.5 ** (age / HALF_LIFE_DAYS))
     own = 1.1 if each.memory.author == "human" else 1.0
     return each.memory.importance * each.used * recency * own
 
 
-MOST_CANDIDATES = 100
-"""More than there is room for."""
+MAX_CANDIDATES = 100  # more than fit
 
 
 def update_part(ws: Workspace, rows: Sequence[NoteRow], text: str) -> str:
-    """Memem's part of the playbook whose page says `text`: of these rows those that matter most.
-
-    Empty when there is nothing to say, and nothing was.
-    """
-    kept = playbook_format.parse_page(text)
+    """Memem's part of the playbook page `text`, with the most important of these rows; empty when it stays empty."""
+    page = playbook_format.parse_page(text)
     entries = {row.memory.id8: Entry(row.memory, row.path) for row in rows if row.memory}
-    kept = replace(kept, gone=frozenset(name for name in kept.gone if name in entries or _may_return(ws, name)))
-    order = choose_memories(_candidates(ws, rows))
-    wanted = ((section, memory) for section, memory in order if _may_be_written(kept, section, memory.id8))
-    lines = [_line(section, entries[memory.id8], kept) for section, memory in islice(wanted, MOST_CANDIDATES)]
-    taken = playbook_format.fit_lines(lines, kept)
-    return playbook_format.render_part(taken, kept) if taken or markdown.find_own_part(text) else ""
+    page = replace(page, gone=frozenset(name for name in page.gone if name in entries or _may_return(ws, name)))
+    order = choose_memories(_list_candidates(ws, rows))
+    wanted = ((section, memory) for section, memory in order if _may_be_written(page, section, memory.id8))
+    lines = [_line(section, entries[memory.id8], page) for section, memory in islice(wanted, MAX_CANDIDATES)]
+    fitting = playbook_format.fit_lines(lines, page)
+    return playbook_format.render_part(fitting, page) if fitting or markdown.find_own_part(text) else ""
 
 
 def list_unrefined(text: str, least: int) -> list[PlaybookLine]:
-    """The lines of memem's on a page that are longer than `least` and that no model was asked about."""
+    """Memem's lines longer than `least` that no model was asked to reword."""
     return [
         line for line in playbook_format.parse_page(text).ours.values() if not line.asked and len(line.words) > least
     ]
 
 
 def apply_wording(text: str, words: Mapping[str, str], asked: Mapping[str, str]) -> str:
-    """Memem's part of a page after a model was asked about some statements, by their digests: with its `words` for
-    those lines that are still made of them."""
+    """Memem's part with a model's `words` for lines whose statements have not changed since it was asked."""
     kept = playbook_format.parse_page(text)
     lines = [
         replace(line, words=words.get(line.id8, line.words), asked=True)
@@ -131,13 +122,11 @@ def apply_wording(text: str, words: Mapping[str, str], asked: Mapping[str, str])
 
 
 def digest(memory: Memory) -> str:
-    """By which a changed statement is known."""
     return playbook_format.digest(memory.body)
 
 
 def _may_return(ws: Workspace, name: str) -> bool:
-    """Whether something that a person took out could come back: a heading, or the line of a note that is there, be it
-    that it cannot be read while somebody types, or is of another project."""
+    """Whether a removed heading or line could come back: its note exists, even if unreadable or moved elsewhere."""
     if name.startswith("@") or any(ws.store.paths.memories.rglob(f"*{name.lower()}*.md")):
         return True
     rows = ws.index.rows("problem IS NOT NULL OR (id >= ? AND id < ?)", (name, f"{name}\x7f"))
@@ -150,21 +139,21 @@ def _mentions(note: Path, name: str) -> bool:
     return False
 
 
-def _may_be_written(kept: Playbook, section: int, id8: str) -> bool:
-    return not kept.has_own(id8) and f"@{section}" not in kept.gone
+def _may_be_written(page: Playbook, section: int, id8: str) -> bool:
+    return not page.has_own(id8) and f"@{section}" not in page.gone
 
 
-def _line(section: int, entry: Entry, kept: Playbook) -> PlaybookLine:
-    """A line that is there already keeps its words for as long as the note says what it said."""
-    memory, before = entry.memory, kept.ours.get(entry.memory.id8)
+def _line(section: int, entry: Entry, page: Playbook) -> PlaybookLine:
+    """A line keeps its words until its statement changes."""
+    memory, before = entry.memory, page.ours.get(entry.memory.id8)
     statement, link = digest(memory), markdown.link(entry.link[2:-2], memory.id8)
     if before and before.statement == statement:
         return replace(before, section=section, link=link)
     return PlaybookLine(section, memory.id8, format_line(memory), link, statement)
 
 
-def _candidates(ws: Workspace, rows: Sequence[NoteRow]) -> list[PlaybookCandidate]:
+def _list_candidates(ws: Workspace, rows: Sequence[NoteRow]) -> list[PlaybookCandidate]:
     now = ws.clock()
-    alive = [row for row in rows if row.memory and is_in_force(row.memory, now)]
-    used = usefulness.boosts(ws, [row.memory.id for row in alive if row.memory])
-    return [PlaybookCandidate(row.memory, row.changed, used.get(row.memory.id, 1.0)) for row in alive if row.memory]
+    current = [row for row in rows if row.memory and is_in_force(row.memory, now)]
+    used = usefulness.boosts(ws, [row.memory.id for row in current if row.memory])
+    return [PlaybookCandidate(row.memory, row.changed, used.get(row.memory.id, 1.0)) for row in current if row.memory]

@@ -1,4 +1,4 @@
-"""A playbook's lines: what matters most of a project, a line for each memory, linked to its note.
+"""The format of a playbook: the most important memories of a project, one line each, linked to their notes.
 
     # Playbook
 
@@ -7,11 +7,11 @@
 
     <!-- written: @0 @3 3f2c9a1e.3.5d41402a.9b74c989 -->
 
-What is between the marks may be edited too. The record in the last line says what memem wrote there: headings (`@3`),
-and of each line the note's id, the section, a digest of the line, one of the statement it was made of, and `*` once a
-model was asked to word it. A line that stands where and as it was written is memem's, to be renewed or dropped; any
-other line is a person's and stays. A line or heading of the record that is no longer there was changed or deleted by a
-person: it is put down as `-3f2c9a1e` or `-@3`, and not written again. Without the record everything is a person's.
+The user may edit the text between the marks too. The record in the last line says what memem wrote: headings (`@3`),
+and for each line the note's id, the section, a digest of the line, a digest of the statement, and `*` once a model was
+asked to reword it. An unchanged line is memem's, to be updated or removed; any other line is the user's and stays. A
+recorded line or heading that is missing was changed or deleted by the user: it is recorded as `-3f2c9a1e` or `-@3` and
+not written again. Without the record everything is the user's.
 """
 
 import re
@@ -33,14 +33,11 @@ from memem.pages.playbook_lines import (
     split_line,
 )
 
-MAX_PAGE_CHARS = 4_000
-"""Of memem's part, its marks and the record included."""
+MAX_PAGE_CHARS = 4_000  # of memem's part, with its marks and the record
 
 
 @dataclass(frozen=True, slots=True)
 class PlaybookLine:
-    """A line about a memory: in which section, in which words, made of which statement."""
-
     section: int
     id8: str
     words: str
@@ -54,36 +51,35 @@ class PlaybookLine:
 
     @property
     def entry(self) -> str:
-        """What the record says of it. The link does not count: Obsidian changes it when a note is renamed."""
+        """The line's record, without the link, which Obsidian changes when a note is renamed."""
         return f"{self.id8}.{self.section}.{digest(f'{self.words} {self.id8}')}.{self.statement}{'*' * self.asked}"
 
 
 @dataclass(frozen=True, slots=True)
 class Playbook:
-    """A page as it is: memem's lines by the note's id, a person's by section, and what a person took out."""
+    """A page's lines: memem's by note id, the user's by section, and the ids that the user removed."""
 
     ours: Mapping[str, PlaybookLine] = field(default_factory=dict)
     theirs: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
     gone: frozenset[str] = frozenset()
 
     def has_own(self, id8: str) -> bool:
-        """Whether a person has a line of their own about a memory, or wants none."""
+        """Whether the user has their own line about a memory, or removed it."""
         return id8 in self.gone or any(id8 in line for lines in self.theirs.values() for line in lines)
 
 
 def digest(text: str) -> str:
-    """A few characters that tell whether a line is still the same."""
     return f"{zlib.crc32(text.strip().encode('utf-8', 'replace')):08x}"
 
 
 def parse_page(text: str) -> Playbook:
-    """What is whose on a page."""
-    recorded, gone = _recorded(text)
+    """Tell memem's lines of a page from the user's."""
+    recorded, gone = _parse_record(text)
     ours: dict[str, PlaybookLine] = {}
     theirs: dict[int, tuple[str, ...]] = {}
     headings = {f"@{number}" for _, number, _ in placed_lines(text) if number is not None}
-    above: list[str] = []  # the empty lines before a line
-    begun: set[int] = set()
+    blank: list[str] = []  # the empty lines before a line
+    started: set[int] = set()
     for place, line in list_lines(text):
         words, id8 = split_line(line)
         known = recorded.get(id8)
@@ -93,16 +89,16 @@ def parse_page(text: str) -> Playbook:
                 place, id8, words, line.strip()[len(words) + 2 :].strip(), known.statement, known.asked
             )
         elif line.strip():
-            theirs[place] = (*theirs.get(place, ()), *(above if place in begun else []), line)
+            theirs[place] = (*theirs.get(place, ()), *(blank if place in started else []), line)
         if line.strip():
-            begun.add(place)
-        above = [] if line.strip() else [*above, line]
+            started.add(place)
+        blank = [] if line.strip() else [*blank, line]
     missing = {name for name in recorded if name not in ours and name not in headings}
     return Playbook(ours, theirs, frozenset(gone | missing))
 
 
 def render_part(lines: Sequence[PlaybookLine], kept: Playbook) -> str:
-    """Memem's part of the page: its lines under their headings, before those that a person wrote there."""
+    """Memem's part of the page: under each heading its own lines, then the user's."""
     written: list[str] = []
     blocks: list[str] = []
     for number, name in enumerate(HEADINGS):
@@ -119,13 +115,13 @@ def render_part(lines: Sequence[PlaybookLine], kept: Playbook) -> str:
 
 
 def render_without_lines(text: str) -> str:
-    """Memem's part without its lines; empty when a person has changed nothing of it."""
+    """Memem's part with the user's lines only; empty when the user changed nothing."""
     kept = parse_page(text)
     return render_part([], kept) if kept.theirs or kept.gone else ""
 
 
 def fit_lines(lines: Iterable[PlaybookLine], kept: Playbook) -> list[PlaybookLine]:
-    """As many lines as there is room for, the first ones first, whatever section they are in."""
+    """The first lines that fit on the page."""
     taken: list[PlaybookLine] = []
     for line in lines:
         if len(markdown.merge_part("", render_part([*taken, line], kept))) <= MAX_PAGE_CHARS:
@@ -134,24 +130,22 @@ def fit_lines(lines: Iterable[PlaybookLine], kept: Playbook) -> list[PlaybookLin
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
-    """A line or a heading as the record has it."""
-
+class _Recorded:
     entry: str
     statement: str = ""
     asked: bool = False
 
 
-def _recorded(text: str) -> tuple[dict[str, _Known], set[str]]:
-    """What memem wrote, by the note's id or the heading's number; and what a person took out."""
+def _parse_record(text: str) -> tuple[dict[str, _Recorded], set[str]]:
+    """Recorded lines by note id, headings by number, and what the user removed."""
     record = next((line.strip() for line in reversed(markdown.get_own_lines(text)) if is_record(line)), "")
-    written: dict[str, _Known] = {}
+    written: dict[str, _Recorded] = {}
     gone: set[str] = set()
     for entry in record.split():
         if found := re.fullmatch(WRITTEN, entry):
-            written[found[1]] = _Known(entry, found[4], bool(found[5]))
+            written[found[1]] = _Recorded(entry, found[4], bool(found[5]))
         elif found := re.fullmatch(GONE, entry):
             gone.add(found[1])
         elif re.fullmatch(HEADED, entry):
-            written[entry] = _Known(entry)
+            written[entry] = _Recorded(entry)
     return written, gone

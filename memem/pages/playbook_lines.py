@@ -1,4 +1,4 @@
-"""The lines of a playbook's page: which section each is in, what it says, which note it is about."""
+"""Read the lines of a playbook: section, text and linked note."""
 
 import re
 from collections.abc import Sequence
@@ -14,8 +14,7 @@ NAMES = {
     ENVIRONMENT: "Environment",
 }
 
-TITLE = 0
-"""The number of the page's own heading; those of the sections follow."""
+TITLE = 0  # the number of the page's own heading; sections follow
 HEADINGS = ("# Playbook", *map("## {}".format, NAMES.values()))
 RECORD = "<!-- written:"
 WRITTEN = r"([0-9A-Za-z-]{8})\.([1-5])\.([0-9a-f]{8})\.([0-9a-f]{8})(\*?)"
@@ -27,24 +26,24 @@ _LINK = re.compile(r"\s*\[\[[^\[\]|]*\|([0-9A-Za-z-]{8})\]\]\s*\Z")
 
 
 def split_line(line: str) -> tuple[str, str]:
-    """What a line says, and the beginning of the id of the note it is linked to, which may be none."""
+    """The text of a line, and the short id of the linked note or nothing."""
     bare = line.strip().removeprefix("- ").strip()
     found = _LINK.search(bare)
     return (bare[: found.start()], found[1]) if found else (bare, "")
 
 
 def list_lines(text: str) -> list[tuple[int, str]]:
-    """The lines between the marks, without headings and record, each with its section, 0 for what stands before any."""
+    """The lines between the marks with their sections, without headings and record."""
     return [(place, line) for place, number, line in placed_lines(text) if number is None and not is_record(line)]
 
 
 def placed_lines(text: str) -> list[tuple[int, int | None, str]]:
-    """Every line between the marks, with the number of the section it stands in, and that of the heading that it is.
+    """Every line between the marks with its section and, for memem's headings, its number.
 
-    A heading of a person's ends no section, nor does one of ours in a code block.
+    A user's heading ends no section, nor does one of ours in a code block.
     """
     lines, place = markdown.get_own_lines(text), TITLE
-    fenced = _fenced(lines)
+    fenced = _find_fenced(lines)
     found = []
     for at, line in enumerate(lines):
         number = None if at in fenced else get_heading_number(line)
@@ -54,26 +53,25 @@ def placed_lines(text: str) -> list[tuple[int, int | None, str]]:
 
 
 def is_record(line: str) -> bool:
-    """Whether memem wrote this of what it wrote; any other comment is a person's."""
+    """Whether a comment is memem's record; any other is the user's."""
     return line.startswith(RECORD) and _RECORD.fullmatch(line.strip()) is not None
 
 
-def _fenced(lines: Sequence[str]) -> set[int]:
-    """Which lines are in code blocks. One that is not closed, or has a line about a memory in it, is being typed."""
+def _find_fenced(lines: Sequence[str]) -> set[int]:
+    """Line numbers in code blocks; a block that is not closed, or contains a line of ours, is being typed."""
     inside: set[int] = set()
-    begun, fence = 0, ""
+    start, fence = 0, ""
     for at, line in enumerate(lines):
         found = _FENCE.match(line)
         if fence and found and found["fence"].startswith(fence) and not found["more"].strip():
-            inside.update(range(begun, at + 1))
+            inside.update(range(start, at + 1))
             fence = ""
         elif fence and split_line(line)[1]:
             fence = ""
         elif found and not fence:
-            begun, fence = at, found["fence"]
+            start, fence = at, found["fence"]
     return inside
 
 
 def get_heading_number(line: str) -> int | None:
-    """The number of the heading of ours that a line is."""
     return HEADINGS.index(line.strip()) if line.strip() in HEADINGS else None
