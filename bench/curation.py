@@ -91,11 +91,11 @@ def _put(ws: Workspace, memory: Memory, sort: str, text: str, number: int) -> st
 
 def _count_suggested(ws: Workspace, planted: Sequence[dict[str, tuple[str, str]]]) -> dict[str, int]:
     """How many planted pairs of each sort are suggested as one."""
-    most, curate.MOST_OF_A_KIND = curate.MOST_OF_A_KIND, 1_000_000
+    most, curate.MAX_OF_A_KIND = curate.MAX_OF_A_KIND, 1_000_000
     try:
         found = curate.suggest(ws).found
     finally:
-        curate.MOST_OF_A_KIND = most
+        curate.MAX_OF_A_KIND = most
     suggested = {frozenset(entry.id for entry in each.notes) for each in found if each.what == curate.MERGE}
     return {sort: sum(frozenset(each[sort]) in suggested for each in planted) for sort in (SAME, MORE, CHANGED)}
 

@@ -1,7 +1,6 @@
-"""Apply what would tidy the vault, in one batch, which an undo takes back as a whole.
+"""Apply suggestions of curation, in one batch that can be undone.
 
-Each suggestion is looked at once more as it is applied: when a note says anything else by now than it did when it was
-judged, it is left. What is superseded stays, and says until when it held and by what.
+A suggestion is skipped if one of its notes has changed since. Superseded notes are kept and dated.
 """
 
 from __future__ import annotations
@@ -27,39 +26,31 @@ if TYPE_CHECKING:
     from memem.workspace import Workspace
 
 
-GONE = "there is no such suggestion any more: it is done, or a note that it was about has changed"
-CHANGED = "a note that it is about has changed since"
+GONE = "there is no such suggestion: it was applied, or one of its notes has changed"
+CHANGED = "one of its notes has changed since"
 _NAMESPACE = uuid.uuid5(uuid.NAMESPACE_URL, "memem:split")
+# A suggestion is valid as long as these are unchanged and the note is in force.
 _JUDGED = ("title", "body", "project", "kind", "layer", "valid_to", "contradicts", "author", "source_type")
-"""What a suggestion was made of: as long as this is the same, and the note in force, it holds."""
 
 
 @dataclass(frozen=True, slots=True)
 class NotApplied:
-    """A suggestion that was left, and why."""
-
     id: str
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class Curated:
-    """What would tidy the vault, and what was done of it.
-
-    `more` says that there is more than is told of; `applied` are the ids of suggestions, `left` those that were to be
-    applied and were not, and `batch` is what undoes it all, empty when nothing was changed.
-    """
-
     suggestions: tuple[Suggestion, ...]
     memories: int
     more: bool = False
-    applied: tuple[str, ...] = ()
-    left: tuple[NotApplied, ...] = ()
-    batch: str = ""
+    applied: tuple[str, ...] = ()  # ids of suggestions
+    left: tuple[NotApplied, ...] = ()  # chosen, but not applied
+    batch: str = ""  # undoes it all; empty if nothing changed
 
 
 def curate(ws: Workspace, *, project: str | None = None, apply: Sequence[str] | None = None) -> Curated:
-    """What would tidy the vault, or one project; with `apply` it is done: what has these ids, or else all."""
+    """Suggest how to tidy the vault or one project; `apply` lists ids to apply, an empty list all of them."""
     found = upkeep_curate.suggest(ws, project=project)
     looked = Curated(found.found, found.memories, found.more)
     if apply is None:
@@ -71,14 +62,14 @@ def curate(ws: Workspace, *, project: str | None = None, apply: Sequence[str] | 
     applied: list[str] = []
     with ws.events.batch("curate") as batch:
         for suggestion in chosen:
-            reason = suggestion.yours or _applied(ws, suggestion)
+            reason = suggestion.yours or _apply(ws, suggestion)
             left += [NotApplied(suggestion.id, reason)] if reason else []
             applied += [] if reason else [suggestion.id]
     return replace(looked, applied=tuple(applied), left=tuple(left), batch=batch if applied else "")
 
 
-def _applied(ws: Workspace, suggestion: Suggestion) -> str:
-    """Do it; returns why it was left, or nothing when it is done."""
+def _apply(ws: Workspace, suggestion: Suggestion) -> str:
+    """Apply a suggestion; returns why it was not applied, or an empty string."""
     try:
         now = [_as_judged(ws, entry) for entry in suggestion.notes]
         _HOW[suggestion.what](ws, suggestion, now)
@@ -88,7 +79,7 @@ def _applied(ws: Workspace, suggestion: Suggestion) -> str:
 
 
 def _as_judged(ws: Workspace, entry: Entry) -> Entry:
-    """The note as it is now, as long as it is in force and says what it said. Raises NoteChanged."""
+    """The note as it is now. Raises NoteChanged if it is no longer valid or says something else."""
     memory = write.note_of(ws, entry.id).memory
     shown = cleanse(memory).memory
     same = all(getattr(shown, name) == getattr(entry.memory, name) for name in _JUDGED)
@@ -110,18 +101,17 @@ def _superseded(ws: Workspace, by: str) -> dict[str, str]:
 
 
 def _merge(ws: Workspace, suggestion: Suggestion, notes: Sequence[Entry]) -> None:
-    """The one that stays first: at every moment all that is said can be found."""
+    """Change the note that stays first, so that nothing is ever missing."""
     kept, ended = notes
     why = f"curated {suggestion.id}: {suggestion.reason}"
     if not upkeep_curate.is_theirs(ws, kept):
         _revise(ws, kept, why, **_gained(kept, ended, suggestion.into))
     elif suggestion.into or curation_rules.gained(kept.memory, ended.memory):
-        raise NoteChanged(CHANGED)  # it is a person's by now, who would have to change it
+        raise NoteChanged(CHANGED)  # a person has changed it meanwhile
     _revise(ws, ended, why, **_superseded(ws, kept.link))
 
 
 def _gained(kept: Entry, ended: Entry, into: Sequence[str]) -> dict[str, Any]:
-    """What the note that stays has from then on."""
     mine, other = kept.memory, ended.memory
     related = [link for link in (*mine.related, *other.related) if not kept.is_named_by(link)]
     return {
@@ -135,7 +125,7 @@ def _gained(kept: Entry, ended: Entry, into: Sequence[str]) -> dict[str, Any]:
 
 
 def _evidence(kept: str, ended: str) -> str:
-    """Both, as far as there is room: what ends keeps its own."""
+    """Both quotes if there is room; the superseded note keeps its own."""
     new = [line for line in ended.splitlines() if line not in kept.splitlines()]
     both = "\n".join((*kept.splitlines(), *new))
     return both if len(both) <= EVIDENCE_CHARACTERS else kept
@@ -153,7 +143,7 @@ def _archive(ws: Workspace, suggestion: Suggestion, notes: Sequence[Entry]) -> N
 
 
 def _split(ws: Workspace, suggestion: Suggestion, notes: Sequence[Entry]) -> None:
-    """New notes first, each of which says what it supersedes; then the old one, which names the first of them."""
+    """Write the new notes first, then mark the old one as superseded by the first of them."""
     (old,) = notes
     if upkeep_curate.is_theirs(ws, old):
         raise NoteChanged(CHANGED)
@@ -165,10 +155,9 @@ def _split(ws: Workspace, suggestion: Suggestion, notes: Sequence[Entry]) -> Non
     _revise(ws, old, why, **_superseded(ws, f"[[{PurePosixPath(made[0].path).stem}]]"))
 
 
-def _part(ws: Workspace, old: Entry, text: str, all_of_them: Sequence[str]) -> Verdict:
-    """One of the new memories: of the same origin, with those of the words and files that it is about."""
+def _part(ws: Workspace, old: Entry, text: str, parts: Sequence[str]) -> Verdict:
     now = iso(ws.clock())
-    others = [each for each in all_of_them if each != text]
+    others = [each for each in parts if each != text]
     memory = replace(
         old.memory,
         id=str(uuid.uuid5(_NAMESPACE, f"{old.id}\n{fingerprint(text)}")),
@@ -186,11 +175,11 @@ def _part(ws: Workspace, old: Entry, text: str, all_of_them: Sequence[str]) -> V
 
 
 def _about(items: Sequence[str], text: str, others: Sequence[str]) -> tuple[str, ...]:
-    """Those that a text names, and those that no part names: they may be about any."""
+    """The items that this text names, and those that no part names."""
 
-    def names(said: str, item: str) -> bool:
+    def names(part: str, item: str) -> bool:
         last = PurePosixPath(item.rpartition("#")[2]).name
-        return item.casefold() in said.casefold() or last.casefold() in said.casefold()
+        return item.casefold() in part.casefold() or last.casefold() in part.casefold()
 
     return tuple(item for item in items if names(text, item) or not any(names(each, item) for each in others))
 

@@ -1,7 +1,7 @@
-"""What would tidy the vault: memories that say the same, that say many things, that nobody needs. Nothing is changed.
+"""Suggest how to tidy the vault: memories to merge, to split, and to archive. Nothing is changed here.
 
-Each suggestion stands by itself, so that any of them can be applied without the others: a note is in one of them, but
-for one that several others become part of. What a person wrote or changed is theirs to tidy, and only told of.
+Suggestions are independent: a note is in one only, except a note that several others are merged into. Notes that a
+person wrote or changed are only reported.
 """
 
 from __future__ import annotations
@@ -29,55 +29,44 @@ if TYPE_CHECKING:
 
 
 MERGE, SPLIT, ARCHIVE = "merge", "split", "archive"
-MOST_OF_A_KIND = 100
-"""More than anybody reads at once; when these are done, the next look finds the others."""
+MAX_OF_A_KIND = 100  # the next run finds the others
 IMPORTED = "import"
 _LINK = re.compile(r"\[\[([^\[\]\n]+)\]\]")
 _SAYS = {
     SAME: "says the same as",
     CONTAINS: "says nothing that is not in",
     CONTAINED: "says nothing that is not in",
-    NEAR: "says in nearly the same words what is in",
+    NEAR: "says almost the same as",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """One thing that would tidy the vault.
-
-    `id` is made of what it is about: the same notes with the same statements give the same. `what` is merge, split or
-    archive; `notes` are those it is about, of a merge first the one that stays. `into` are the statements that there
-    would be instead, where one changes. `yours` says why memem does not do it; empty when it may.
-    """
-
-    id: str
-    what: str
+    id: str  # derived from the notes and their statements
+    what: str  # merge, split or archive
     project: str
     reason: str
     outcome: str
-    notes: tuple[Entry, ...]
-    into: tuple[str, ...] = ()
-    yours: str = ""
+    notes: tuple[Entry, ...]  # of a merge, the one that stays comes first
+    into: tuple[str, ...] = ()  # the new statements, if any
+    yours: str = ""  # why only a person may apply it
 
 
 @dataclass(frozen=True, slots=True)
 class Suggestions:
-    """What was found among so many memories in force, and whether there is more than is told of."""
-
     found: tuple[Suggestion, ...]
-    memories: int
-    more: bool = False
+    memories: int  # valid ones that were examined
+    more: bool = False  # whether there are more suggestions
 
 
 def suggest(ws: Workspace, *, project: str | None = None) -> Suggestions:
-    """All that would tidy the vault, or one project: first what can be merged, then what can be parted, then what can
-    be archived."""
+    """Suggest merges, then splits, then archiving, for the vault or one project."""
     require_vault(ws)
     everything, only = _in_force(ws), None if project is None else normalise(project)
     held = [entry for entry in everything if only in (None, entry.project)]
     disputed, linked = _disputed(everything), _linked(everything)
     free = [entry for entry in held if entry.id not in disputed]
-    # What says many things is parted first: else all that says one of them would become part of it.
+    # Splits are found first: otherwise notes would be merged into a note that says many things.
     parted = {entry.id: parts for entry in free if (parts := curation_rules.split_parts(entry.memory))}
     splits, more = _first(_split(ws, entry, parted[entry.id]) for entry in free if entry.id in parted)
     theirs = {entry.id for each in splits if each.yours for entry in each.notes}
@@ -88,7 +77,7 @@ def suggest(ws: Workspace, *, project: str | None = None) -> Suggestions:
 
 
 def is_theirs(ws: Workspace, entry: Entry) -> bool:
-    """Whether a note is a person's: written or changed by one, or imported, where nobody can tell whose words it is."""
+    """Whether a note was written or changed by a person, or imported, which may be either."""
     if entry.memory.author != "model" or entry.memory.source_type == IMPORTED:
         return True
     try:
@@ -98,7 +87,7 @@ def is_theirs(ws: Workspace, entry: Entry) -> bool:
 
 
 def _in_force(ws: Workspace) -> list[Entry]:
-    """The memories that hold now, whose id no other file carries, in the order of their ids."""
+    """The valid memories with a unique id, in the order of their ids."""
     rows = ws.index.rows("status = 'active' ORDER BY id, path")
     found = [Entry(row.memory, row.path) for row in rows if row.memory and is_in_force(row.memory, ws.clock())]
     places: dict[str, int] = {}
@@ -108,9 +97,8 @@ def _in_force(ws: Workspace) -> list[Entry]:
 
 
 def _first(found: Iterable[Suggestion]) -> tuple[list[Suggestion], bool]:
-    """As many as are told of, and whether there are more."""
-    some = list(islice(found, MOST_OF_A_KIND + 1))
-    return some[:MOST_OF_A_KIND], len(some) > MOST_OF_A_KIND
+    some = list(islice(found, MAX_OF_A_KIND + 1))
+    return some[:MAX_OF_A_KIND], len(some) > MAX_OF_A_KIND
 
 
 def _identity(what: str, notes: Sequence[Entry]) -> str:
@@ -120,11 +108,11 @@ def _identity(what: str, notes: Sequence[Entry]) -> str:
     return hashlib.sha256("\n".join([what, *told]).encode()).hexdigest()[:8]
 
 
-def _called(entry: Entry) -> str:
+def _name(entry: Entry) -> str:
     return f"{entry.memory.id8} ({entry.title})"
 
 
-# --- two that can be one ------------------------------------------------------------------------------------------
+# --- merge --------------------------------------------------------------------------------------------------------
 
 
 def _merges(ws: Workspace, entries: Sequence[Entry]) -> tuple[list[Suggestion], bool]:
@@ -140,7 +128,7 @@ def _merges(ws: Workspace, entries: Sequence[Entry]) -> tuple[list[Suggestion], 
     done: set[str] = set()  # those that end, and those whose statement changes
     merges: list[Suggestion] = []
     for _, one, other, relation in found:
-        if len(merges) >= MOST_OF_A_KIND:
+        if len(merges) >= MAX_OF_A_KIND:
             return merges, True
         if {one.id, other.id} & done:
             continue
@@ -161,7 +149,7 @@ def _merge(merge: Merge) -> Suggestion:
         _identity(MERGE, (kept, ended)),
         MERGE,
         kept.project,
-        f"{_called(ended)} {_SAYS[merge.relation]} {_called(kept)}",
+        f"{_name(ended)} {_SAYS[merge.relation]} {_name(kept)}",
         f"{kept.memory.id8} stays{gets}; {ended.memory.id8} is superseded by it",
         (kept, ended),
         ("\n\n".join((kept.body, "\n".join(merge.added))),) if merge.added else (),
@@ -176,7 +164,7 @@ def _gets(merge: Merge) -> str:
     return f" and gets {', '.join(told)}" if told else ""
 
 
-# --- one that says many things ------------------------------------------------------------------------------------
+# --- split --------------------------------------------------------------------------------------------------------
 
 
 def _split(ws: Workspace, entry: Entry, parts: tuple[str, ...]) -> Suggestion:
@@ -184,21 +172,21 @@ def _split(ws: Workspace, entry: Entry, parts: tuple[str, ...]) -> Suggestion:
         _identity(SPLIT, (entry,)),
         SPLIT,
         entry.project,
-        f"{_called(entry)} says {len(parts)} things that have no word in common",
-        f"{len(parts)} notes of the same origin take its place; {entry.memory.id8} is superseded by them",
+        f"{_name(entry)} says {len(parts)} unrelated things",
+        f"it is replaced by {len(parts)} notes of the same origin, which supersede {entry.memory.id8}",
         (entry,),
         parts,
         f"{entry.memory.id8} is yours" if is_theirs(ws, entry) else "",
     )
 
 
-# --- one that nobody needs ----------------------------------------------------------------------------------------
+# --- archive ------------------------------------------------------------------------------------------------------
 
 
 def _idle(ws: Workspace, entries: Sequence[Entry], linked: frozenset[str]) -> Iterator[Suggestion]:
     asked = usefulness.prompts(ws)
     if not asked:
-        return  # nobody knows what was of use
+        return
     counts = usefulness.tally(ws, [entry.id for entry in entries])
     times = _times(asked)
     for entry in entries:
@@ -206,13 +194,13 @@ def _idle(ws: Workspace, entries: Sequence[Entry], linked: frozenset[str]) -> It
         shown, used = counts.get(entry.id, (0, 0))
         reason = curation_rules.idle(entry.memory, ws.clock(), prompts=prompts, shown=shown, used=used)
         if reason and not _is_linked(entry, linked) and not is_theirs(ws, entry):
-            outcome = f"{entry.memory.id8} goes to the archive (layer 3): only a search finds it"
-            about = f"{_called(entry)} was {reason}"
+            outcome = f"{entry.memory.id8} is archived (layer 3), where only a search finds it"
+            about = f"{_name(entry)} was {reason}"
             yield Suggestion(_identity(ARCHIVE, (entry,)), ARCHIVE, entry.project, about, outcome, (entry,))
 
 
 def _times(asked: Iterable[tuple[str, float]]) -> dict[str, list[float]]:
-    """When there were prompts, by project; what belongs to none may serve in all of them."""
+    """The times of prompts by project; `general` has all of them."""
     times: dict[str, list[float]] = {GENERAL: []}
     for project, time in asked:
         times[GENERAL].append(time)
@@ -222,20 +210,20 @@ def _times(asked: Iterable[tuple[str, float]]) -> dict[str, list[float]]:
 
 
 def _since(memory: Memory, times: Mapping[str, Sequence[float]]) -> int:
-    """How many prompts could have called for a memory."""
+    """The number of prompts that could have needed a memory."""
     written = moment(memory.updated or memory.created)
     mine = times.get(memory.project, ())
     return len(mine) - bisect_left(mine, written.timestamp()) if written else 0
 
 
 def _disputed(entries: Sequence[Entry]) -> frozenset[str]:
-    """The ids of those that contradict another, or are contradicted: a person decides on them first."""
+    """The ids of memories in a conflict, which a person has to resolve first."""
     named = {id8_of(link) for entry in entries for link in entry.memory.contradicts}
     return frozenset(entry.id for entry in entries if entry.memory.contradicts or entry.memory.id8 in named)
 
 
 def _linked(entries: Iterable[Entry]) -> frozenset[str]:
-    """What memories in force link to, in their properties or their words: the names of notes, and the ends of them."""
+    """Names and short ids of notes that valid memories link to."""
     found: set[str] = set()
     for entry in entries:
         stated = (link for name in read.LINK_PROPERTIES for link in read.get_links(entry.memory, name))

@@ -1,7 +1,7 @@
-"""Rules of curation: which of two memories can go, which can be split, which nobody needs. Nothing is lost.
+"""Rules of curation: which memories can be merged, split or archived without losing anything.
 
-Two become one when the one that stays says all that the other says. A number, name, version, denial or direction that
-differs, a contradiction, or another project keeps them apart, whatever else they have in common. In doubt both stay.
+Two memories are merged if one says everything that the other says. A different number, name, version, negation or
+direction, a contradiction, or another project keeps them apart. In doubt both stay.
 """
 
 import re
@@ -17,18 +17,12 @@ from memem.core.memory import ORDINARY, Entry, Memory
 from memem.notes import decide
 from memem.safety.gate import MAX_ITEMS
 
-VERY_ALIKE = 0.8
-"""Of all the words of two texts so many have to be in both, before texts that are only near may be one."""
-VERY_NEAR = 0.95
-"""The same of their cosine, where there are vectors."""
-OLD_DAYS = 180
-"""Half as long as receipts are remembered: whoever used a memory in all that time is known."""
-LEAST_PROMPTS = 50
-"""So many prompts have to have passed a memory by: in a project that rests nobody had a use for anything."""
-LOW_IMPORTANCE = 2
-"""Three is what a memory has of which nobody has said anything."""
-WANTED = ("convention", "preference")
-"""What holds whether or not it was ever asked for."""
+MIN_LIKENESS = 0.8  # share of common words for a merge of texts that only say almost the same
+MIN_COSINE = 0.95  # the same for vectors
+OLD_DAYS = 180  # half as long as receipts are kept, so that any use is still recorded
+MIN_PROMPTS = 50  # since the memory was written; an idle project needs nothing
+LOW_IMPORTANCE = 2  # the default is 3
+ALWAYS_NEEDED = ("convention", "preference")
 
 _LOOSE = frozenset(("in", "on", "at", "of", "and"))  # one of these for another leaves a statement as it is
 _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；])|\n+")
@@ -36,76 +30,72 @@ _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；])|\n+")
 
 @dataclass(frozen=True, slots=True)
 class Merge:
-    """The memory that stays, the one that ends, what the two are to each other, and what has to be added to the first.
-
-    `untouched` says that the first is a person's and stays as it is; `yours` why only a person may do it.
-    """
-
     kept: Entry
     ended: Entry
     relation: str
-    added: tuple[str, ...] = ()
-    untouched: bool = False
-    yours: str = ""
+    added: tuple[str, ...] = ()  # sentences to add to the kept memory
+    untouched: bool = False  # the kept note belongs to a person and is not changed
+    yours: str = ""  # why only a person may merge them
 
 
 def relation(one: Memory, other: Memory, likeness: float, cosine: float | None = None) -> str:
-    """What the second is to the first, if the two could be one: same, contains, contained or near; else nothing."""
+    """How the second relates to the first, if they can be merged: same, contains, contained, near, or empty."""
     if one.project != other.project or one.valid_to != other.valid_to:
         return ""
     found = decide.compared(one, other).relation
     if found == SAME:
         return SAME
     if found == CONTAINS:
-        return CONTAINS if _stands_in(one, other) else ""
+        return CONTAINS if _is_contained(one, other) else ""
     if found == CONTAINED:
-        return CONTAINED if _stands_in(other, one) else ""
-    alike = found == NEAR and (likeness >= VERY_ALIKE or (cosine or 0.0) >= VERY_NEAR) and _say_it_alike(one, other)
-    return NEAR if alike and (_stands_in(one, other) or _stands_in(other, one)) else ""
+        return CONTAINED if _is_contained(other, one) else ""
+    alike = (
+        found == NEAR and (likeness >= MIN_LIKENESS or (cosine or 0.0) >= MIN_COSINE) and _have_same_words(one, other)
+    )
+    return NEAR if alike and (_is_contained(one, other) or _is_contained(other, one)) else ""
 
 
 def merge(one: Entry, other: Entry, relation: str, theirs: frozenset[str]) -> Merge | None:
-    """Which of the two stays. `theirs` are the ids of those that are a person's."""
+    """Decide which of the two stays. `theirs` are the ids of a person's notes."""
     kept, ended = one, other
     if relation == CONTAINS or (relation in (SAME, NEAR) and _rank(other, theirs) < _rank(one, theirs)):
         kept, ended = other, one
     if kept.memory.layer > ended.memory.layer:
-        return None  # what is told with every session would no longer be
+        return None  # a memory that every session sees would disappear
     added = tuple(each for each in sentences_of(ended.body) if not says(kept.body, each)) if relation == NEAR else ()
     return Merge(kept, ended, relation, added, kept.id in theirs, _yours(kept, ended, added, theirs))
 
 
 def gained(kept: Memory, ended: Memory) -> dict[str, tuple[str, ...]]:
-    """What the memory that stays is to be found by besides, and stands on, since the other one was."""
+    """The keys, paths and anchors of the kept memory, if it gains some from the other."""
     lists = {name: (getattr(kept, name), getattr(ended, name)) for name in ("keys", "paths", "anchors")}
     both = {name: tuple(dict.fromkeys((*own, *more)))[:MAX_ITEMS] for name, (own, more) in lists.items()}
     return {name: items for name, items in both.items() if items != lists[name][0]}
 
 
 def sentences_of(text: str) -> tuple[str, ...]:
-    """The sentences of a text as they are written, bullets without their mark."""
+    """The sentences of a text as written, without bullets."""
     parts = (re.sub(r"^\s*[-*+•]\s+", "", part).strip() for part in _SENTENCE_END.split(unwrapped(text)))
     return tuple(part for part in parts if re.search(r"\w", part))
 
 
 def says(text: str, sentence: str) -> bool:
-    """Whether a text holds a sentence as one of its own: `guest sessions expire` does not say that sessions do."""
+    """Whether a text contains a whole sentence: `guest sessions expire` does not say that sessions expire."""
     if " ".join(sentence.split()) in (" ".join(own.split()) for own in sentences_of(text)):
         return True
-    wanted = _claimed(sentence)
-    return bool(wanted) and wanted <= _claimed(text)
+    wanted = _sentence_words(sentence)
+    return bool(wanted) and wanted <= _sentence_words(text)
 
 
 def idle(memory: Memory, now: datetime, *, prompts: int, shown: int, used: int) -> str:
-    """Why nobody needs a memory, in plain words: it is old, was called for by none of so many prompts, and matters
-    little; nothing when it is to stay as it is."""
+    """Why a memory can be archived (it is old, unimportant and was never used), or an empty string."""
     written = moment(memory.updated or memory.created)
-    if memory.source_type != "mined" or memory.layer != ORDINARY or memory.kind in WANTED or written is None:
+    if memory.source_type != "mined" or memory.layer != ORDINARY or memory.kind in ALWAYS_NEEDED or written is None:
         return ""
     days = (now - written).days
-    if used or memory.importance > LOW_IMPORTANCE or days < OLD_DAYS or prompts < LEAST_PROMPTS:
+    if used or memory.importance > LOW_IMPORTANCE or days < OLD_DAYS or prompts < MIN_PROMPTS:
         return ""
-    seen = f"shown {shown} time{'s' * (shown != 1)} and never used" if shown else "never of use"
+    seen = f"shown {shown} time{'s' * (shown != 1)} and never used" if shown else "never used"
     return f"{seen} in {prompts:,} prompts, unchanged for {days} days, importance {memory.importance}"
 
 
@@ -117,35 +107,34 @@ def _yours(kept: Entry, ended: Entry, added: tuple[str, ...], theirs: frozenset[
 
 
 def _rank(entry: Entry, theirs: frozenset[str]) -> tuple[bool, int, int, int, str, str]:
-    """Of two that say the same, the one with the lower rank stays: a person's, the weightier, the longer, the older."""
+    """The lower rank stays: a person's note, then the more important, the longer, the older."""
     memory = entry.memory
     words = len(memory.body.split())
     return (entry.id not in theirs, memory.layer, -memory.importance, -words, memory.created, memory.id)
 
 
-def _say_it_alike(one: Memory, other: Memory) -> bool:
-    """Whether the words of one are all among those of the other, in the same order, and all that tells two statements
-    apart is the same in both: numbers, names, denials, limits, what is over or only thought of, who is meant."""
-    left, right = sorted((list(_told(one.body)), list(_told(other.body))), key=len)
-    rest = iter(right)
-    in_order = all(any(word == beside for beside in rest) for word in left)
+def _have_same_words(one: Memory, other: Memory) -> bool:
+    """Whether one has the words of the other in the same order, and both have the same names and small words."""
+    shorter, longer = sorted((list(_content_words(one.body)), list(_content_words(other.body))), key=len)
+    rest = iter(longer)
+    in_order = all(any(word == candidate for candidate in rest) for word in shorter)
     return in_order and _marks(one.body) == _marks(other.body)
 
 
-def _stands_in(one: Memory, other: Memory) -> bool:
-    """Whether every sentence of one memory is one of the other's: a word more within it may limit what it says."""
+def _is_contained(one: Memory, other: Memory) -> bool:
+    """Whether every sentence of one is a sentence of the other: an additional word may restrict its meaning."""
     mine, yours = (
-        {tuple(key for key in keys if key not in _LOOSE) for keys in _claimed(each.body)} for each in (one, other)
+        {tuple(key for key in keys if key not in _LOOSE) for keys in _sentence_words(each.body)}
+        for each in (one, other)
     )
     return mine <= yours
 
 
-def _claimed(text: str) -> frozenset[tuple[str, ...]]:
-    """The words of each sentence of a text, in their order."""
+def _sentence_words(text: str) -> frozenset[tuple[str, ...]]:
     return frozenset(sentence.keys for sentence in sentences(text))
 
 
-def _told(text: str) -> Iterator[str]:
+def _content_words(text: str) -> Iterator[str]:
     for sentence in sentences(text):
         yield from (token.key for token in sentence.content)
 
@@ -157,98 +146,93 @@ def _marks(text: str) -> list[list[str]]:
     return [values, sorted(token.key for token in tokens if token.kind == SMALL and token.key not in _LOOSE)]
 
 
-LEAST_PARTS = 3
-"""Two that share no word may well be a statement and its reason."""
-LEAST_WORDS = 4
-"""Of a part that can stand by itself: fewer only name something."""
-MOST_PARTS, MOST_CHARACTERS = 20, 4_000
-"""What is longer is a document, and no list of statements."""
+MIN_PARTS = 3  # two may be a statement and its reason
+MIN_PART_WORDS = 4
+MAX_PARTS, MAX_CHARACTERS = 20, 4_000  # more is a document
 
 _BULLET = re.compile(r"[-*+•][ \t]+(?=\S)")
+# Code, a table, sections, a quotation or steps: the text is one.
 _WHOLE = re.compile(r"^[ \t]*(?:```|~~~|\||#{1,6}[ \t]|>|\d+[.)][ \t])", re.MULTILINE)
-"""A line that shows that the text is one: code, a table, sections, a quotation, steps."""
 _POINTING = frozenset("there here these those same both former latter above below instead otherwise".split())
+# Words of a title that name no subject.
 _NO_SUBJECT = frozenset(
     "note notes misc various several thing things learned learning lesson lessons fact facts session summary list tip "
     "tips detail details info information memory memories finding findings general other some and from about".split()
 )
-"""What a title may say that no part says: it names no subject that the parts would be without."""
 
 
 def split_parts(memory: Memory) -> tuple[str, ...]:
-    """The texts that a memory would become; none when it is one statement, or cannot safely be parted."""
-    if memory.kind == "procedure" or len(memory.body) > MOST_CHARACTERS or _WHOLE.search(memory.body):
+    """The texts that a memory can be split into; empty if it is one statement or cannot be split safely."""
+    if memory.kind == "procedure" or len(memory.body) > MAX_CHARACTERS or _WHOLE.search(memory.body):
         return ()
-    pieces = list(_pieces(memory.body))
-    if not LEAST_PARTS <= len(pieces) <= MOST_PARTS or not all(map(_is_apart, pieces)):
+    pieces = list(_split_pieces(memory.body))
+    if not MIN_PARTS <= len(pieces) <= MAX_PARTS or not all(map(_is_independent, pieces)):
         return ()
-    told = [sentences(piece) for piece in pieces]
+    parts = [sentences(piece) for piece in pieces]
     ignored = {memory.project, *re.findall(r"\w+", memory.project)}
-    subjects = [_subjects(each) - ignored for each in told]
-    if _title_says_more(memory.title, set().union(*map(_stems, told), ignored)):
+    subjects = [_subjects(part) - ignored for part in parts]
+    if _title_says_more(memory.title, set().union(*map(_all_words, parts), ignored)):
         return ()
-    groups = _groups(told, subjects)
+    groups = _group(parts, subjects)
     texts = [_joined([pieces[place] for place in group]) for group in groups]
-    stands = all(_stands_alone([told[place] for place in group]) for group in groups)
-    return tuple(texts) if stands and len(texts) >= LEAST_PARTS else ()
+    are_complete = all(_is_complete([parts[place] for place in group]) for group in groups)
+    return tuple(texts) if are_complete and len(texts) >= MIN_PARTS else ()
 
 
-def _pieces(body: str) -> Iterator[str]:
-    """Its paragraphs; of a list each bullet, with what is indented below it."""
+def _split_pieces(body: str) -> Iterator[str]:
+    """Paragraphs, and in a list each bullet with the lines below it."""
     for paragraph in re.split(r"\n[ \t]*\n", body.strip()):
-        held: list[str] = []
+        piece: list[str] = []
         for line in paragraph.splitlines():
-            if _BULLET.match(line) and held:
-                yield "\n".join(held)
-                held = []
-            held.append(line)
-        if held:
-            yield "\n".join(held)
+            if _BULLET.match(line) and piece:
+                yield "\n".join(piece)
+                piece = []
+            piece.append(line)
+        if piece:
+            yield "\n".join(piece)
 
 
-def _is_apart(piece: str) -> bool:
-    """Whether it is a bullet that leads to nothing further, and points at nothing outside of it."""
+def _is_independent(piece: str) -> bool:
+    """Whether it is a bullet that announces nothing and refers to nothing outside of it."""
     ends = piece.endswith((":", "："))
     return bool(_BULLET.match(piece)) and not ends and _POINTING.isdisjoint(re.findall(r"\w+", piece.lower()))
 
 
-def _subjects(told: Sequence[Sentence]) -> set[str]:
-    """The words that two parts about one thing would share."""
-    return {token.key for sentence in told for token in sentence.content if token.is_telling}
+def _subjects(part: Sequence[Sentence]) -> set[str]:
+    return {token.key for sentence in part for token in sentence.content if token.is_telling}
 
 
-def _stems(told: Sequence[Sentence]) -> set[str]:
-    return {token.key for sentence in told for token in sentence.tokens}
+def _all_words(part: Sequence[Sentence]) -> set[str]:
+    return {token.key for sentence in part for token in sentence.tokens}
 
 
-def _title_says_more(title: str, said: set[str]) -> bool:
-    """Whether the title names something that no part does: then it may be what they are all about."""
+def _title_says_more(title: str, words: set[str]) -> bool:
+    """Whether the title names a subject that no part names: they may all be about it."""
     return any(
-        token.is_telling and token.key not in said and token.raw.casefold() not in _NO_SUBJECT
+        token.is_telling and token.key not in words and token.raw.casefold() not in _NO_SUBJECT
         for sentence in sentences(title)
         for token in sentence.content
     )
 
 
-def _groups(told: Sequence[Sequence[Sentence]], subjects: Sequence[set[str]]) -> list[list[int]]:
-    """The places of parts that belong together, in the order of the first of each."""
-    home = list(range(len(told)))
-    pairs = [pair for pair in combinations(home, 2) if subjects[pair[0]] & subjects[pair[1]]]
-    pairs += [(place - 1, place) for place in home[1:] if not told[place] or told[place][0].goes_on]
+def _group(parts: Sequence[Sequence[Sentence]], subjects: Sequence[set[str]]) -> list[list[int]]:
+    """Group the positions of parts that share a subject, or continue one another."""
+    group_of = list(range(len(parts)))
+    pairs = [pair for pair in combinations(group_of, 2) if subjects[pair[0]] & subjects[pair[1]]]
+    pairs += [(place - 1, place) for place in group_of[1:] if not parts[place] or parts[place][0].goes_on]
     for one, other in pairs:
-        first, second = sorted((home[one], home[other]))
-        home = [first if at == second else at for at in home]
-    return [[place for place, at in enumerate(home) if at == first] for first in sorted(set(home))]
+        first, second = sorted((group_of[one], group_of[other]))
+        group_of = [first if at == second else at for at in group_of]
+    return [[place for place, at in enumerate(group_of) if at == first] for first in sorted(set(group_of))]
 
 
-def _stands_alone(told: Sequence[Sequence[Sentence]]) -> bool:
-    """Whether it says something by itself: enough words, and it begins with no `it` or `this`."""
-    words = sum(len(sentence.content) for part in told for sentence in part)
-    return bool(told[0]) and not told[0][0].goes_on and words >= LEAST_WORDS
+def _is_complete(parts: Sequence[Sequence[Sentence]]) -> bool:
+    """Whether a part has enough words and does not begin with `it` or `this`."""
+    words = sum(len(sentence.content) for part in parts for sentence in part)
+    return bool(parts[0]) and not parts[0][0].goes_on and words >= MIN_PART_WORDS
 
 
 def _joined(pieces: Sequence[str]) -> str:
-    """One piece without its bullet, or several as they were."""
     if len(pieces) == 1:
         return re.sub(r"\n[ \t]+", "\n", _BULLET.sub("", pieces[0], count=1) if _BULLET.match(pieces[0]) else pieces[0])
     return "\n".join(pieces) if all(_BULLET.match(piece) for piece in pieces) else "\n\n".join(pieces)

@@ -1,5 +1,4 @@
-"""Whether the graph is in order: memories that nothing leads to, links that lead nowhere or to what is no more, and
-memories that everything leads to. Each with what mends it, by a person or by memem."""
+"""Find faults of the graph: orphans, dead links, hubs, and links to notes that are no longer valid."""
 
 from __future__ import annotations
 
@@ -21,71 +20,62 @@ from memem.vault.opening import require_vault
 if TYPE_CHECKING:
     from memem.workspace import Workspace
 
-
 ORPHAN, DEAD_LINK, HUB, STALE_EDGE = PROBLEMS = ("orphan", "dead_link", "hub", "stale_edge")
 HUB_DEGREE = 3 * MAX_DEGREE
-"""So many edges are far more than comparing gives a memory, and more than anybody follows."""
-MENDED = ("related", "contradicts")
-"""The properties that memem may mend by itself. What superseded what is history, and the statement is its author's."""
-_FIX = "`memem graph audit --fix` {}."
+FIXABLE = ("related", "contradicts")  # supersession is history, and the statement belongs to its author
+_FIX = "Run `memem graph audit --fix` to {}."
 
 
 @dataclass(frozen=True, slots=True)
 class Flaw:
-    """One thing that is not as it should be with a memory, and what mends it; `mendable` when memem may do it."""
-
     problem: str
     id: str
     path: str
     title: str
     detail: str
     fix: str
-    mendable: bool = False
+    mendable: bool = False  # by memem
 
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """The graph in numbers, what is wrong with it, and what was mended: `batch` takes that back with `memem undo`."""
-
     stats: GraphStats
     counts: dict[str, int]
     flaws: tuple[Flaw, ...]
     mended: tuple[Flaw, ...] = ()
-    batch: str = ""
+    batch: str = ""  # undoes what was mended
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
-    """A flaw, and for one that memem may mend the property, the link, and the link to put there, if any."""
-
+class _FoundFlaw:
     flaw: Flaw
-    mend: tuple[str, str, str] | None = None
+    repair: tuple[str, str, str] | None = None  # property, link, and the link to replace it by, if any
 
 
 @dataclass(frozen=True, slots=True)
-class _Vault:
-    """All memories as the index knows them, and who leads where."""
+class _GraphView:
+    """All memories of the index, and where links lead."""
 
     ws: Workspace
     entries: Mapping[str, Entry]
-    led_to: Callable[[str], str]
-    _machines: dict[str, bool] = field(default_factory=dict)
+    target_id: Callable[[str], str]
+    _fixable: dict[str, bool] = field(default_factory=dict)
 
-    def may_mend(self, entry: Entry, name: str) -> bool:
-        """Whether a link is memem's own to change: in a note that a machine wrote and no person has touched."""
-        if name not in MENDED or entry.memory.author != "model":
+    def may_fix(self, entry: Entry, name: str) -> bool:
+        """Whether memem may change a link: only in a note that it wrote and no person has touched."""
+        if name not in FIXABLE or entry.memory.author != "model":
             return False
-        if entry.id not in self._machines:
-            self._machines[entry.id] = False
+        if entry.id not in self._fixable:
+            self._fixable[entry.id] = False
             with suppress(NoteError, NotFound, Ambiguous, InputError):
-                self._machines[entry.id] = write.is_a_machines(self.ws, entry.id)
-        return self._machines[entry.id]
+                self._fixable[entry.id] = write.is_a_machines(self.ws, entry.id)
+        return self._fixable[entry.id]
 
     def successor(self, memory: Memory) -> Entry | None:
-        """What holds now in its place, however often it was replaced."""
+        """The valid memory that superseded this one, directly or through others."""
         seen = {memory.id}
         while memory.superseded_by:
-            later = self.entries.get(self.led_to(memory.superseded_by))
+            later = self.entries.get(self.target_id(memory.superseded_by))
             if later is None or later.id in seen:
                 return None
             seen.add(later.id)
@@ -96,102 +86,89 @@ class _Vault:
 
 
 def audit(ws: Workspace, *, fix: bool = False) -> Audit:
-    """Look through the graph; with `fix`, mend what a machine may, in the notes that it wrote itself."""
+    """List the faults of the graph; with `fix`, first repair links in notes that memem wrote."""
     require_vault(ws)
     refresh_graph(ws)
-    found = list(_flaws(ws))
-    if not fix:
-        return _told(ws, found)
-    mended, batch = _mend(ws, [each for each in found if each.mend])
+    found = list(_find_flaws(ws))
+    mended: list[Flaw] = []
+    batch = ""
+    if fix:
+        mended, batch = _repair(ws, [each for each in found if each.repair])
     if mended:
         refresh_graph(ws)
         conflicts.write_page(ws)
-        found = list(_flaws(ws))
-    return _told(ws, found, tuple(mended), batch)
-
-
-def _told(ws: Workspace, found: list[_Found], mended: tuple[Flaw, ...] = (), batch: str = "") -> Audit:
+        found = list(_find_flaws(ws))
     flaws = sorted((each.flaw for each in found), key=lambda flaw: (PROBLEMS.index(flaw.problem), flaw.path))
-    counted = Counter(flaw.problem for flaw in flaws)
-    return Audit(read.compute_stats(ws), {name: counted[name] for name in PROBLEMS}, tuple(flaws), mended, batch)
+    counts = Counter(flaw.problem for flaw in flaws)
+    stats = read.compute_stats(ws)
+    return Audit(stats, {name: counts[name] for name in PROBLEMS}, tuple(flaws), tuple(mended), batch)
 
 
-def _flaws(ws: Workspace) -> Iterator[_Found]:
+def _find_flaws(ws: Workspace) -> Iterator[_FoundFlaw]:
     entries = read.list_memories(ws)
-    vault = _Vault(ws, entries, build.make_link_resolver(entries))
+    view = _GraphView(ws, entries, build.make_link_resolver(entries))
     edges = [edge for edge in ws.index.edges.all() if edge.source in entries and edge.target in entries]
     degrees = read.count_degrees(edges)
-    yield from map(_Found, _orphans(entries.values(), degrees))
-    yield from _dead(vault)
     stated = read.count_degrees(edge for edge in edges if edge.origin in STATED)
+    yield from _dead_links(view)
     for entry in entries.values():
-        if degrees[entry.id] > HUB_DEGREE:
-            yield _Found(_hub(entry, degrees[entry.id], stated[entry.id]))
         if read.is_current(entry.memory):
-            yield from _outdated(vault, entry)
+            if not degrees[entry.id]:
+                fix = f"Link it in Obsidian to a related `[[note]]`, or `memem forget {entry.memory.id8}`."
+                yield _FoundFlaw(_flaw(ORPHAN, entry, "nothing links to it, and it links to nothing", fix))
+            yield from _outdated_links(view, entry)
+        if degrees[entry.id] > HUB_DEGREE:
+            detail = f"has {degrees[entry.id]} edges, {stated[entry.id]} of them stated by notes"
+            fix = "Split the note or remove links that say little; `memem graph rebuild` updates computed edges."
+            yield _FoundFlaw(_flaw(HUB, entry, detail, fix))
     for edge in edges:
-        ends = [entries[end] for end in (edge.source, edge.target)]
         if edge.origin not in STATED and edge.kind != SUPERSEDES:
-            yield from (_Found(_behind(entry)) for entry in ends if not read.is_current(entry.memory))
+            for entry in (entries[edge.source], entries[edge.target]):
+                if not read.is_current(entry.memory):
+                    detail = f"is {_state(entry.memory)}, but still has a computed edge"
+                    yield _FoundFlaw(_flaw(STALE_EDGE, entry, detail, "Run `memem graph rebuild`."))
 
 
-def _orphans(entries: Iterable[Entry], degrees: Counter[str]) -> Iterator[Flaw]:
-    for entry in entries:
-        if read.is_current(entry.memory) and not degrees[entry.id]:
-            fix = f"Link it in Obsidian with a `[[note]]` to what it belongs to, or `memem forget {entry.memory.id8}`."
-            yield _flaw(ORPHAN, entry, "no edge leads to it or away from it", fix)
-
-
-def _hub(entry: Entry, degree: int, stated: int) -> Flaw:
-    fix = "Part the note into several, or remove links that tell nothing; `memem graph rebuild` sees to the others."
-    return _flaw(HUB, entry, f"has {degree} edges, {stated} of them stated by notes", fix)
-
-
-def _behind(entry: Entry) -> Flaw:
-    detail = f"is {_state(entry.memory)}, and comparing still holds it to be in force"
-    return _flaw(STALE_EDGE, entry, detail, "`memem graph rebuild` makes the graph anew.")
-
-
-def _dead(vault: _Vault) -> Iterator[_Found]:
-    """Links that lead to no note, of memories whatever their status."""
-    by_path = {entry.path: entry for entry in vault.entries.values()}
+def _dead_links(view: _GraphView) -> Iterator[_FoundFlaw]:
+    by_path = {entry.path: entry for entry in view.entries.values()}
     memories = {path: entry.memory for path, entry in by_path.items()}
-    for path, name, link in read.find_dangling_links(memories, vault.ws.settings.vault, read.list_all_links):
-        entry, where = by_path[path], "its text" if name == "body" else f"`{name}`"
-        detail = f"links in {where} to {link}, which is not there"
-        if vault.may_mend(entry, name):
-            yield _Found(
-                _flaw(DEAD_LINK, entry, detail, _FIX.format("drops the link"), mendable=True), (name, link, "")
-            )
+    for path, name, link in read.find_dangling_links(memories, view.ws.settings.vault, read.list_all_links):
+        entry, detail = by_path[path], f"links in {_place(name)} to {link}, but there is no such note"
+        if view.may_fix(entry, name):
+            flaw = _flaw(DEAD_LINK, entry, detail, _FIX.format("remove the link"), mendable=True)
+            yield _FoundFlaw(flaw, (name, link, ""))
         else:
-            advice = f"Write the note {link}, correct the link in Obsidian, or remove it."
-            yield _Found(_flaw(DEAD_LINK, entry, detail, advice))
+            fix = f"Write the note {link}, or correct or remove the link in Obsidian."
+            yield _FoundFlaw(_flaw(DEAD_LINK, entry, detail, fix))
 
 
-def _outdated(vault: _Vault, entry: Entry) -> Iterator[_Found]:
-    """Links of a memory in force to what is not."""
+def _outdated_links(view: _GraphView, entry: Entry) -> Iterator[_FoundFlaw]:
+    """Links of a valid memory to one that is not."""
     for name, link in read.list_all_links(entry.memory):
-        other = vault.entries.get(vault.led_to(link))
+        other = view.entries.get(view.target_id(link))
         if name not in ("related", "body") or other is None or read.is_current(other.memory):
             continue
-        later = vault.successor(other.memory)
-        detail = f"links in {'its text' if name == 'body' else f'`{name}`'} to {link}, which is {_state(other.memory)}"
-        if later and later.id != entry.id and vault.may_mend(entry, name):
-            fix = _FIX.format(f"lets the link lead to {later.link}")
-            yield _Found(_flaw(STALE_EDGE, entry, detail, fix, mendable=True), (name, link, later.link))
+        successor = view.successor(other.memory)
+        detail = f"links in {_place(name)} to {link}, which is {_state(other.memory)}"
+        if successor is None or successor.id == entry.id:
+            fix = "Correct or remove the link in Obsidian."
+            yield _FoundFlaw(_flaw(STALE_EDGE, entry, detail, fix))
+        elif view.may_fix(entry, name):
+            flaw = _flaw(STALE_EDGE, entry, detail, _FIX.format(f"link to {successor.link} instead"), mendable=True)
+            yield _FoundFlaw(flaw, (name, link, successor.link))
         else:
-            instead = f"Let it lead to {later.link}" if later and later.id != entry.id else "Correct what it leads to"
-            yield _Found(_flaw(STALE_EDGE, entry, detail, f"{instead}, or remove the link in Obsidian."))
+            fix = f"Link to {successor.link} instead, or remove the link in Obsidian."
+            yield _FoundFlaw(_flaw(STALE_EDGE, entry, detail, fix))
 
 
-def _mend(ws: Workspace, found: list[_Found]) -> tuple[list[Flaw], str]:
-    """What was mended, and the batch that takes it back; what somebody is writing to is left for the next time."""
-    of_note: dict[str, list[_Found]] = {}
+def _repair(ws: Workspace, found: list[_FoundFlaw]) -> tuple[list[Flaw], str]:
+    """Repair flaws; returns those repaired, and the batch that undoes it. Notes that change meanwhile are skipped."""
+    by_note: dict[str, list[_FoundFlaw]] = {}
     for each in found:
-        of_note.setdefault(each.flaw.id, []).append(each)
+        by_note.setdefault(each.flaw.id, []).append(each)
     mended: list[Flaw] = []
     with ws.events.batch("graph") as batch:
-        for identity, some in of_note.items():
+        for identity, some in by_note.items():
             with suppress(NoteChanged, RewriteRefused, NotFound, Ambiguous, NoteError):
                 memory = write.note_of(ws, identity).memory
                 written = write.revise(ws, identity, why="graph audit", **_changes(memory, some))
@@ -199,14 +176,17 @@ def _mend(ws: Workspace, found: list[_Found]) -> tuple[list[Flaw], str]:
     return mended, batch if mended else ""
 
 
-def _changes(memory: Memory, found: Iterable[_Found]) -> dict[str, tuple[str, ...]]:
-    """The properties as they are to be: each link once, none to the note itself."""
-    swaps = {(name, link): instead for name, link, instead in (each.mend for each in found if each.mend)}
+def _changes(memory: Memory, found: Iterable[_FoundFlaw]) -> dict[str, tuple[str, ...]]:
+    replaced = {(name, link): new for name, link, new in (each.repair for each in found if each.repair)}
     changes = {}
-    for name in dict.fromkeys(name for name, _ in swaps):
-        kept = (swaps.get((name, link), link) for link in read.get_links(memory, name))
-        changes[name] = tuple(dict.fromkeys(filter(None, kept)))
+    for name in dict.fromkeys(name for name, _ in replaced):
+        links = (replaced.get((name, link), link) for link in read.get_links(memory, name))
+        changes[name] = tuple(dict.fromkeys(filter(None, links)))
     return changes
+
+
+def _place(name: str) -> str:
+    return "its text" if name == "body" else f"`{name}`"
 
 
 def _state(memory: Memory) -> str:

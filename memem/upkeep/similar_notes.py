@@ -1,4 +1,7 @@
-"""Find pairs of memories that may say the same: by text, by meaning, and by their rarest words."""
+"""Find pairs of memories that may say the same: by text, by meaning, and by their rarest words.
+
+Comparing all pairs, as rapidfuzz does, takes minutes for a large project; looking up rare words takes seconds.
+"""
 
 from __future__ import annotations
 
@@ -16,125 +19,104 @@ if TYPE_CHECKING:
     from memem.search.encoders.interface import Vectors
     from memem.workspace import Workspace
 
+MAX_WORD_TEXTS = 64  # a word of more texts is not looked up: similar texts share rarer ones too
+RARE_WORDS = 8  # looked up for each text
+MIN_COVERAGE = 0.7  # of the shorter text's words, in the other
+MAX_SIMILAR = 4  # for each text
+MAX_PAIRS, MAX_EFFORT = 2_000, 600_000_000  # effort: the product of lengths; seconds in all (`bench curation`)
+MIN_COSINE = 0.85  # finds 94 of 100 labelled pairs that say the same; words find the others
 
-MOST_HOLDERS = 64
-"""A word that stands in more texts of a project leads to none of them: looking through its holders would be all that
-takes time, and what is alike shares rarer ones too."""
-TELLING = 8
-"""So many of a text's rarest words are looked up."""
-LEAST_COVERED = 0.7
-"""So much of the shorter text has to stand in the other one."""
-MOST_BESIDE = 4
-"""So many of the likeliest are named for each text."""
-
-LikelyPair = tuple[int, int, float]
-"""Two places in the sequence, the earlier first, and how much of all their words both have, from 0 to 1."""
+WordPair = tuple[int, int, float]  # two positions, the smaller first, and the share of common words
+Pair = tuple[Entry, Entry, tuple[float, float | None]]  # the share of common words, and the cosine if there are vectors
 
 _WORD = re.compile(r"[^\W_]+")
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 
-def pairs_by_words(texts: Sequence[str]) -> Iterator[LikelyPair]:
-    """Pairs of texts of which one may say what the other says."""
-    words = [_words_of(text) for text in texts]
-    holders: dict[str, list[int]] = {}
-    for place, mine in enumerate(words):
-        for word in mine:
-            holders.setdefault(word, []).append(place)
-    shared = {word: places for word, places in holders.items() if 1 < len(places) <= MOST_HOLDERS}
-    found: dict[tuple[int, int], float] = {}
-    for place, mine in enumerate(words):
-        for other in _beside(place, mine, words, shared):
-            pair = (min(place, other), max(place, other))
-            found[pair] = _likeness(words[pair[0]], words[pair[1]])
-    yield from ((*pair, likeness) for pair, likeness in sorted(found.items()))
+def pairs_by_words(texts: Sequence[str]) -> Iterator[WordPair]:
+    """Yield pairs of texts that share most of the rarest words of one of them."""
+    words = [_split_words(text) for text in texts]
+    positions: dict[str, list[int]] = {}
+    for position, own in enumerate(words):
+        for word in own:
+            positions.setdefault(word, []).append(position)
+    shared = {word: places for word, places in positions.items() if 1 < len(places) <= MAX_WORD_TEXTS}
+    pairs: dict[tuple[int, int], float] = {}
+    for position, own in enumerate(words):
+        for other in _similar_texts(position, own, words, shared):
+            first, second = sorted((position, other))
+            pairs[first, second] = _jaccard(words[first], words[second])
+    yield from ((*pair, likeness) for pair, likeness in sorted(pairs.items()))
 
 
 def word_likeness(one: str, other: str) -> float:
-    """How much of all the words of two texts both have, from 0 to 1."""
-    return _likeness(_words_of(one), _words_of(other))
+    """The share of all words of two texts that both have."""
+    return _jaccard(_split_words(one), _split_words(other))
 
 
-def _words_of(text: str) -> frozenset[str]:
-    """The words of a text as they are looked up: folded, and two characters each in scripts without spaces."""
-    found = _WORD.findall(text.casefold())
-    pieces = [word[at : at + 2] for word in found if _UNSPACED.search(word) for at in range(len(word) - 1)]
-    return frozenset((*found, *pieces))
+def _split_words(text: str) -> frozenset[str]:
+    """Case-folded words; in scripts without spaces also pairs of characters."""
+    words = _WORD.findall(text.casefold())
+    pieces = [word[at : at + 2] for word in words if _UNSPACED.search(word) for at in range(len(word) - 1)]
+    return frozenset((*words, *pieces))
 
 
-def _beside(
-    place: int, mine: frozenset[str], words: Sequence[frozenset[str]], shared: dict[str, list[int]]
+def _similar_texts(
+    position: int, own: frozenset[str], words: Sequence[frozenset[str]], shared: dict[str, list[int]]
 ) -> list[int]:
-    """The few texts that have most of a text's rarest words, and cover it or are covered by it."""
-    rarest = sorted((word for word in mine if word in shared), key=lambda word: (len(shared[word]), word))[:TELLING]
-    met = Counter(other for word in rarest for other in shared[word])
-    del met[place]
-    enough = (len(rarest) + 1) // 2
-    covered = {other: _covered(mine, words[other]) for other, times in met.items() if times >= enough}
-    best = sorted((other for other in covered if covered[other] >= LEAST_COVERED), key=lambda at: (-covered[at], at))
-    return best[:MOST_BESIDE]
+    rarest = sorted((word for word in own if word in shared), key=lambda word: (len(shared[word]), word))[:RARE_WORDS]
+    common = Counter(other for word in rarest for other in shared[word])
+    del common[position]
+    coverage = {
+        other: len(own & words[other]) / max(1, min(len(own), len(words[other])))
+        for other, count in common.items()
+        if count >= (len(rarest) + 1) // 2
+    }
+    covered = (other for other in coverage if coverage[other] >= MIN_COVERAGE)
+    return sorted(covered, key=lambda other: (-coverage[other], other))[:MAX_SIMILAR]
 
 
-def _covered(one: frozenset[str], other: frozenset[str]) -> float:
-    return len(one & other) / max(1, min(len(one), len(other)))
-
-
-def _likeness(one: frozenset[str], other: frozenset[str]) -> float:
+def _jaccard(one: frozenset[str], other: frozenset[str]) -> float:
     return len(one & other) / max(1, len(one | other))
 
 
-MOST_COMPARED, MOST_EFFORT = 2_000, 600_000_000
-"""So many pairs, the likeliest, are compared, fewer when they are long: each sentence is held beside each, which takes
-as long as the product of their lengths. A few seconds in all; `python -m bench curation` tells."""
-LEAST_NEAR = 0.85
-"""Of the labelled pairs of statements that say the same 94 in 100 are so near; words find the others, and all of which
-one is part of the other."""
-
-Pair = tuple[Entry, Entry, tuple[float, float | None]]
-"""Two memories, how alike their words are, and how near they are, where that is known."""
-
-
 def likely_pairs(ws: Workspace, entries: Sequence[Entry]) -> list[Pair]:
-    """The pairs that are worth comparing, the likeliest first: by the same text, by meaning, and by words."""
+    """The pairs of one project that are worth comparing, the likeliest first."""
+    projects: dict[str, list[int]] = {}
+    for position, entry in enumerate(entries):
+        projects.setdefault(entry.project, []).append(position)
     pairs: dict[tuple[int, int], tuple[float, float | None]] = {}
-    for places in _by_project(entries):
-        mine = [entries[place] for place in places]
-        # What is longer than can be compared is only ever the same as its very copy.
-        texts = [each.body if len(each.body) <= LONGEST else "" for each in mine]
-        alike = {(one, other): likeness for one, other, likeness in pairs_by_words(texts)}
-        alike |= dict.fromkeys(_same_text(mine), 1.0)
-        cosines = _cosines(ws, mine)
-        for one, other in alike.keys() | cosines.keys():
-            known = alike.get((one, other))
-            likeness = word_likeness(mine[one].body, mine[other].body) if known is None else known
-            pairs[places[one], places[other]] = (likeness, cosines.get((one, other)))
-    best = sorted(pairs.items(), key=lambda each: (-max(each[1][0], each[1][1] or 0.0), each[0]))
-    return [(entries[one], entries[other], near) for (one, other), near in best]
+    for positions in projects.values():
+        some = [entries[position] for position in positions]
+        # A text that is too long to compare can only equal an exact copy.
+        texts = [entry.body if len(entry.body) <= LONGEST else "" for entry in some]
+        likeness = {(one, other): share for one, other, share in pairs_by_words(texts)}
+        likeness |= dict.fromkeys(_same_texts(some), 1.0)
+        cosines = _cosines(ws, some)
+        for one, other in likeness.keys() | cosines.keys():
+            share = likeness.get((one, other))
+            share = word_likeness(some[one].body, some[other].body) if share is None else share
+            pairs[positions[one], positions[other]] = (share, cosines.get((one, other)))
+    best = sorted(pairs.items(), key=lambda pair: (-max(pair[1][0], pair[1][1] or 0.0), pair[0]))
+    return [(entries[one], entries[other], scores) for (one, other), scores in best]
 
 
 def affordable(pairs: Sequence[Pair]) -> Sequence[Pair]:
-    """As many of them, from the first on, as can be compared in a few seconds."""
-    efforts = accumulate(len(one.body) * len(other.body) for one, other, _ in pairs[:MOST_COMPARED])
-    return pairs[: sum(effort <= MOST_EFFORT for effort in efforts)]
+    """As many of the first pairs as can be compared in a few seconds."""
+    efforts = accumulate(len(one.body) * len(other.body) for one, other, _ in pairs[:MAX_PAIRS])
+    return pairs[: sum(effort <= MAX_EFFORT for effort in efforts)]
 
 
-def _by_project(entries: Sequence[Entry]) -> list[list[int]]:
-    places: dict[str, list[int]] = {}
-    for place, entry in enumerate(entries):
-        places.setdefault(entry.project, []).append(place)
-    return list(places.values())
-
-
-def _same_text(entries: Sequence[Entry]) -> Iterator[tuple[int, int]]:
+def _same_texts(entries: Sequence[Entry]) -> Iterator[tuple[int, int]]:
     first: dict[str, int] = {}
-    for place, entry in enumerate(entries):
-        earlier = first.setdefault(fingerprint(entry.body), place)
-        if earlier != place:
-            yield earlier, place
+    for position, entry in enumerate(entries):
+        earlier = first.setdefault(fingerprint(entry.body), position)
+        if earlier != position:
+            yield earlier, position
 
 
 def _cosines(ws: Workspace, entries: Sequence[Entry]) -> dict[tuple[int, int], float]:
-    """How near notes are whose passages have vectors; none where there is no encoder."""
+    """The cosines of notes with close vectors; empty without an encoder."""
     if ws.settings.encoder == "none":
         return {}
     from memem.search.passages import passage_key, split_passages
@@ -142,24 +124,23 @@ def _cosines(ws: Workspace, entries: Sequence[Entry]) -> dict[tuple[int, int], f
     keys = [(passage_key(text), place) for place, entry in enumerate(entries) for text in split_passages(entry.memory)]
     try:
         with ws.vectors().reading() as view:
-            slots = view.slots(list({each for each, _ in keys}))
-            known = [(slots[each], place) for each, place in keys if each in slots]
-            return _nearest(view.rows[[slot for slot, _ in known]], [place for _, place in known])
+            slots = view.slots(list({key for key, _ in keys}))
+            encoded = [(slots[key], position) for key, position in keys if key in slots]
+            return _closest(view.rows[[slot for slot, _ in encoded]], [position for _, position in encoded])
     except MememError:
-        return {}  # `memem doctor` says what is wrong with them; words find nearly all of it
+        return {}  # reported by doctor; words find nearly all of them
 
 
-def _nearest(rows: Vectors, owners: Sequence[int]) -> dict[tuple[int, int], float]:
-    """Pairs of notes of which two passages are near, with the cosine of the nearest."""
+def _closest(rows: Vectors, owners: Sequence[int]) -> dict[tuple[int, int], float]:
     import numpy as np
 
     from memem.search.graph.similar import find_closest
 
     every = np.arange(len(rows))
-    near = find_closest(rows, every, every, LEAST_NEAR, MOST_BESIDE)
-    found: dict[tuple[int, int], float] = {}
-    for one, other, cosine in zip(near.ones.tolist(), near.others.tolist(), near.cosines.tolist(), strict=True):
+    close = find_closest(rows, every, every, MIN_COSINE, MAX_SIMILAR)
+    cosines: dict[tuple[int, int], float] = {}
+    for one, other, cosine in zip(close.ones.tolist(), close.others.tolist(), close.cosines.tolist(), strict=True):
         first, second = sorted((owners[one], owners[other]))
         if first != second:
-            found[first, second] = max(cosine, found.get((first, second), cosine))
-    return found
+            cosines[first, second] = max(cosine, cosines.get((first, second), cosine))
+    return cosines

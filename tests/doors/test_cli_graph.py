@@ -69,7 +69,7 @@ def test_audit_lists_flaws_with_what_mends_them(run: Run) -> None:
     done = run("graph", "audit")
     orphan, dead = done.out.splitlines()
     assert orphan.startswith("orphan\t")
-    assert f"links in its text to {GONE}, which is not there\tWrite the note {GONE}" in dead
+    assert f"links in its text to {GONE}, but there is no such note\tWrite the note {GONE}" in dead
     assert "1 orphan, 1 dead link, 0 hubs, 0 stale edges." in done.err
     assert run("graph", "audit", "--json").data["counts"]["dead_link"] == 1
 
@@ -78,7 +78,9 @@ def test_audit_fix_tells_what_was_mended_and_how_to_take_it_back(run: Run) -> No
     with closing(open_workspace(actor="test")) as ws:
         write.keep(ws, Memory("a" * 32, "Mine", "A machine wrote it.", author="model", related=(GONE,)))
     done = run("graph", "audit", "--fix")
-    assert done.out.startswith(f"fixed memories/mine-aaaaaaaa.md: links in `related` to {GONE}, which is not there\n")
+    assert done.out.startswith(
+        f"fixed memories/mine-aaaaaaaa.md: links in `related` to {GONE}, but there is no such note\n"
+    )
     batch = run("log", "--json").data[0]
     assert batch["what"] == "graph"
     assert f"`memem undo {batch['id']}` reverts this." in done.err

@@ -482,9 +482,11 @@ def test_an_audit_tells_numbers_flaws_and_what_mends_them(ws: Workspace, ask: As
     told = ask("memory_graph_audit", limit=2).splitlines()
     assert told[0].startswith("0 edges between 3 memories, found by words only (links,")
     assert told[1] == "Out of order: orphan 3, dead_link 3, hub 0, stale_edge 0."
-    assert told[2].startswith("- orphan 00000001 **Note # 1** no edge leads to it or away from it. Link it in Obsidian")
+    assert told[2].startswith(
+        "- orphan 00000001 **Note # 1** nothing links to it, and it links to nothing. Link it in Obsidian"
+    )
     assert told[4] == "(1 more.)"
-    assert "links in its text to [[nowhere]], which is not there. Write the note [[nowhere]]" in told[5]
+    assert "links in its text to [[nowhere]], but there is no such note. Write the note [[nowhere]]" in told[5]
 
 
 @pytest.mark.usefixtures("full")

@@ -428,7 +428,7 @@ _OTHERWISE = {
     "notes.conflicts._amend": "links and status change",
     "mine.confirm._relate": "links change",
     "notes.staleness._revised": "status changes",
-    "upkeep.graph_audit._mend": "links change",
+    "upkeep.graph_audit._repair": "links change",
     "upkeep.apply_curation._revise": "what another note says; an edit refuses it: tests/upkeep/test_curating.py",
     "upkeep.apply_curation._split": "what another note says; it is refused: tests/upkeep/test_curating.py",
     "pages.conflicts.write_page": "a page of what is in notes",

@@ -160,7 +160,7 @@ def test_a_line_of_a_playbook_that_gives_orders_is_told_to_nobody(ws: Workspace)
 
 def test_what_a_model_makes_of_a_line_is_no_order(miner: Workspace) -> None:
     memory = Memory("00000001-1111-4111-8111-111111111111", "", f"{ORDER} It is locked.", "shop")
-    assert refine_playbook._better({"00000001": memory}, {"00000001": ORDER}) == {}
+    assert refine_playbook._accepted({"00000001": memory}, {"00000001": ORDER}) == {}
 
 
 # --- the table is complete ----------------------------------------------------------------------------------------
@@ -171,7 +171,7 @@ _NO_WORDS_OF_ITS_OWN = {
     "notes.conflicts._amend": "links and status change",
     "mine.confirm._relate": "links change",
     "notes.staleness._revised": "status changes; why is a line that passed the gate",
-    "upkeep.graph_audit._mend": "links change",
+    "upkeep.graph_audit._repair": "links change",
     "upkeep.apply_curation._revise": "words of notes that are recalled, through editing",
     "upkeep.apply_curation._split": "words of a note that is recalled, through keeping",
     "pages.conflicts.write_page": "titles of notes that are recalled",

@@ -53,7 +53,7 @@ def test_a_link_that_leads_nowhere_is_told_with_the_place_it_stands_in(
 ) -> None:
     keep_note(ws, 1, **more)
     (flaw,) = flaws(ws, "dead_link")
-    assert flaw.detail == f"links in {where} to {GONE}, which is not there"
+    assert flaw.detail == f"links in {where} to {GONE}, but there is no such note"
 
 
 def test_a_link_to_a_page_of_the_persons_own_is_not_dead(ws: Workspace) -> None:
@@ -96,7 +96,7 @@ def test_what_was_compared_before_it_went_out_of_force_wants_a_rebuild(
     monkeypatch.setattr(build, "MAX_INTERACTIVE_NOTES", 0)
     write.edit(ws, old.id, status="deprecated")
     (flaw,) = flaws(ws, "stale_edge")
-    assert (flaw.id, flaw.fix) == (old.id, "`memem graph rebuild` makes the graph anew.")
+    assert (flaw.id, flaw.fix) == (old.id, "Run `memem graph rebuild`.")
 
 
 def test_what_superseded_and_what_contradicts_is_in_order(ws: Workspace) -> None:
@@ -127,7 +127,7 @@ def test_a_dead_link_of_a_machines_note_is_dropped_and_an_undo_brings_it_back(ws
     before = ws.store.absolute(two.path).read_bytes()
     done = graph_audit.audit(ws, fix=True)
     assert [flaw.detail for flaw in done.mended] == [
-        f"links in `{name}` to {GONE}, which is not there" for name in ("related", "contradicts")
+        f"links in `{name}` to {GONE}, but there is no such note" for name in ("related", "contradicts")
     ]
     assert (related(ws, two), done.counts["dead_link"]) == ((one.link,), 0)
     assert undo.undo(ws, done.batch).restored == (two.path,)

@@ -118,7 +118,7 @@ def test_a_look_may_be_at_one_project(ws: Workspace) -> None:
 
 
 def test_no_more_are_told_of_than_anybody_reads(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(upkeep_curate, "MOST_OF_A_KIND", 2)
+    monkeypatch.setattr(upkeep_curate, "MAX_OF_A_KIND", 2)
     for number in range(3):
         put(ws, MANY, project=f"p{number}")
         put(ws, PORT, project=f"p{number}")
@@ -135,9 +135,9 @@ def test_no_more_is_compared_than_seconds_allow(ws: Workspace, monkeypatch: pyte
     for project in ("one", "two"):
         put(ws, PORT, project=project)
         put(ws, PORT_AND_HOST, project=project)
-    monkeypatch.setattr(similar_notes, "MOST_EFFORT", len(PORT) * len(PORT_AND_HOST))
+    monkeypatch.setattr(similar_notes, "MAX_EFFORT", len(PORT) * len(PORT_AND_HOST))
     assert (len(curate(ws).suggestions), curate(ws).more) == (1, True)
-    monkeypatch.setattr(similar_notes, "MOST_COMPARED", 0)
+    monkeypatch.setattr(similar_notes, "MAX_PAIRS", 0)
     assert curate(ws).suggestions == ()
 
 
@@ -187,7 +187,7 @@ def test_nearly_the_same_words_are_one_note_with_both_sentences(ws: Workspace) -
     one = put(ws, "Log files of the search service on atlas rotate daily and stay on disk.", importance=4)
     put(ws, "The log files of the search service at atlas rotate daily, and they stay on the disk.")
     suggestion = only(curate(ws))
-    assert "in nearly the same words" in suggestion.reason
+    assert "says almost the same as" in suggestion.reason
     curate(ws, apply=[suggestion.id])
     (left,) = in_force(ws)
     assert left.id == one.id
@@ -255,7 +255,7 @@ def test_what_is_near_by_meaning_is_compared_though_it_shares_few_rare_words(
     put(meant, PORT_AND_HOST)
     encode.encode_all(meant)
     monkeypatch.setattr("memem.upkeep.similar_notes.pairs_by_words", lambda _: iter(()))
-    monkeypatch.setattr(similar_notes, "LEAST_NEAR", 0.5)
+    monkeypatch.setattr(similar_notes, "MIN_COSINE", 0.5)
     assert only(curate(meant)).what == "merge"
 
 
@@ -332,16 +332,16 @@ def test_words_that_were_forgotten_elsewhere_do_not_come_along_as_evidence(ws: W
 
 def test_what_nobody_needed_goes_to_the_archive(ws: Workspace) -> None:
     entry = put(ws, PORT, importance=2)
-    prompts(ws, curation_rules.LEAST_PROMPTS)
+    prompts(ws, curation_rules.MIN_PROMPTS)
     suggestion = only(curate(ws))
-    assert "was never of use in 50 prompts, unchanged for 365 days, importance 2" in suggestion.reason
+    assert "was never used in 50 prompts, unchanged for 365 days, importance 2" in suggestion.reason
     curate(ws, apply=[])
     assert (now(ws, entry).layer, now(ws, entry).status) == (3, "active")
 
 
 def test_what_was_shown_in_vain_goes_too(ws: Workspace) -> None:
     entry = put(ws, PORT, importance=1)
-    prompts(ws, curation_rules.LEAST_PROMPTS, show=entry)
+    prompts(ws, curation_rules.MIN_PROMPTS, show=entry)
     assert "was shown 50 times and never used" in only(curate(ws)).reason
 
 
@@ -362,27 +362,27 @@ def test_what_was_shown_in_vain_goes_too(ws: Workspace) -> None:
 )
 def test_what_matters_is_new_or_wanted_stays(ws: Workspace, stated: dict[str, Any]) -> None:
     put(ws, PORT, **{"importance": 2, **stated})
-    prompts(ws, curation_rules.LEAST_PROMPTS)
+    prompts(ws, curation_rules.MIN_PROMPTS)
     assert curate(ws).suggestions == ()
 
 
 def test_what_was_used_once_stays(ws: Workspace) -> None:
     entry = put(ws, PORT, importance=2)
     prompts(ws, 1, show=entry, used=True)
-    prompts(ws, curation_rules.LEAST_PROMPTS)
+    prompts(ws, curation_rules.MIN_PROMPTS)
     assert curate(ws).suggestions == ()
 
 
 def test_what_something_in_force_links_to_stays(ws: Workspace) -> None:
     one, two = put(ws, PORT, importance=2), put(ws, "Tax is rounded.", importance=2)
     put(ws, f"Ports are listed in {two.link}.", related=(one.link,))
-    prompts(ws, curation_rules.LEAST_PROMPTS)
+    prompts(ws, curation_rules.MIN_PROMPTS)
     assert curate(ws).suggestions == ()
 
 
 def test_what_another_project_links_to_stays_also_when_only_its_own_is_looked_at(ws: Workspace) -> None:
     one = put(ws, PORT, importance=2)
-    prompts(ws, curation_rules.LEAST_PROMPTS)
+    prompts(ws, curation_rules.MIN_PROMPTS)
     assert len(curate(ws, project="shop").suggestions) == 1
     put(ws, "Ports are listed elsewhere.", project="garage", related=(one.link,))
     assert curate(ws, project="shop").suggestions == ()
@@ -503,7 +503,7 @@ def test_one_undo_takes_it_all_back_to_the_very_bytes(ws: Workspace) -> None:
     put(ws, PORT_AND_HOST)
     put(ws, MANY)
     put(ws, "Tax is rounded.", importance=2)
-    prompts(ws, curation_rules.LEAST_PROMPTS)
+    prompts(ws, curation_rules.MIN_PROMPTS)
     before = vault(ws)
     done = curate(ws, apply=[])
     assert len(done.applied) == 3

@@ -65,8 +65,8 @@ def test_whole_sentences_of_a_longer_note_are_part_of_it() -> None:
 def test_near_texts_are_one_only_when_they_are_very_alike() -> None:
     one = memory("Log files of the search service on atlas rotate daily and stay on disk.")
     other = memory("The log files of the search service at atlas rotate daily, and they stay on the disk.")
-    assert relation(one, other, likeness=curation_rules.VERY_ALIKE) == NEAR
-    assert relation(one, other, likeness=0.0, cosine=curation_rules.VERY_NEAR) == NEAR
+    assert relation(one, other, likeness=curation_rules.MIN_LIKENESS) == NEAR
+    assert relation(one, other, likeness=0.0, cosine=curation_rules.MIN_COSINE) == NEAR
     assert relation(one, other, likeness=0.5, cosine=0.9) == ""
     assert relation(one, other, likeness=0.5) == ""
 

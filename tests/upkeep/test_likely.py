@@ -28,7 +28,7 @@ def test_scripts_without_spaces_are_compared_by_pairs_of_characters() -> None:
 
 
 def test_a_word_that_stands_everywhere_leads_nowhere() -> None:
-    many = [f"service number{n} starts" for n in range(similar_notes.MOST_HOLDERS + 2)]
+    many = [f"service number{n} starts" for n in range(similar_notes.MAX_WORD_TEXTS + 2)]
     assert pairs(*many) == set()
 
 

@@ -133,14 +133,14 @@ def test_a_note_that_changes_meanwhile_keeps_its_own_words(
     asking: Workspace, claude: Path, shop: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     says(claude, ("00000001", SHORT))
-    better = refine_playbook._better
+    better = refine_playbook._accepted
 
     def meanwhile(*given: Any) -> dict[str, str]:
         write.edit(asking, "00000001", body=LONG.replace("RS256", "ES256"))
         refresh.write_pages(asking)
         return better(*given)
 
-    monkeypatch.setattr(refine_playbook, "_better", meanwhile)
+    monkeypatch.setattr(refine_playbook, "_accepted", meanwhile)
     refine_playbook.refine(asking, shop)
     assert "ES256" in page(asking)
     assert SHORT not in page(asking)
