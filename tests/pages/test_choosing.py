@@ -1,4 +1,4 @@
-"""What belongs in a playbook, where, and what comes first."""
+"""The memories of a playbook: section and order."""
 
 from typing import Any
 
@@ -35,7 +35,7 @@ def order(*candidates: PlaybookCandidate) -> list[int]:
         ({"kind": "musing"}, None),
     ],
 )
-def test_kind_layer_and_tags_tell_the_section(more: dict[str, Any], section: int | None) -> None:
+def test_kind_layer_and_tags_determine_the_section(more: dict[str, Any], section: int | None) -> None:
     assert section_of(memory(**more)) == section
 
 
@@ -55,7 +55,7 @@ def test_a_fact_about_where_it_runs_is_environment(body: str) -> None:
     assert section_of(memory(body=body)) == ENVIRONMENT
 
 
-def test_importance_comes_first_then_use_then_what_is_newer() -> None:
+def test_order_is_by_importance_then_use_then_recency() -> None:
     small = PlaybookCandidate(memory(1, kind="lesson", importance=2, author="model"), 100 * DAY, 1.08)
     great = PlaybookCandidate(memory(2, kind="lesson", importance=5, author="model"), 90 * DAY, 0.92)
     used = PlaybookCandidate(memory(3, kind="lesson", author="model"), 90 * DAY, 1.05)

@@ -1,4 +1,4 @@
-"""The pages for who walks the memory in Obsidian: what stands on them, when they change, and what is left alone."""
+"""Home and project pages: content, updates, and text that is left alone."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -49,7 +49,7 @@ def saved_meanwhile(page: Path, times: int) -> Callable[[Path, str], None]:
 
 
 def stamps(ws: Workspace) -> dict[str, tuple[int, int]]:
-    """Of every page, by its path: a file that was written anew is another one."""
+    """Path and inode of every page; a rewritten file has another inode."""
     ours = ws.store.paths.ours
     found = [ours / "Home.md", *(ours / "projects").glob("*.md"), *(ours / "playbooks").glob("*.md")]
     return {path.name: (path.stat().st_ino, path.stat().st_mtime_ns) for path in found}
@@ -82,7 +82,7 @@ def test_notes_are_grouped_by_kind_pinned_first_the_newest_first_within(ws: Work
     assert "## Lessons" not in text
 
 
-def test_what_no_longer_holds_or_is_put_away_is_folded(ws: Workspace) -> None:
+def test_outdated_and_archived_memories_are_folded(ws: Workspace) -> None:
     keep(ws, 1)
     keep(ws, 2, status="deprecated", valid_to="2026-02-01T00:00:00+01:00")
     keep(ws, 3, layer=3)
@@ -106,7 +106,7 @@ def test_a_large_project_is_bounded_and_the_rest_is_counted(ws: Workspace, monke
     assert text.count("2 more: /recall in Claude Code finds them, `memem list` lists them") == 2
 
 
-def test_home_tells_of_conflicts_and_what_waits_and_what_changed_last(ws: Workspace) -> None:
+def test_home_lists_conflicts_reviews_and_recent_changes(ws: Workspace) -> None:
     old = keep(ws, 1, "Redis of the shop listens on port 6379.")
     keep(ws, 2, "Redis of the shop listens on port 6380.", contradicts=(old.link,), created="2026-03-02T09:00:00+01:00")
     asked = Memory("99999999-0000-4000-8000-000000000000", "Is [[it]] so", "It may be so.", "shop")
@@ -141,9 +141,7 @@ def test_pages_are_written_only_when_their_text_changes(ws: Workspace) -> None:
     assert stamps(ws)["shop.md"] == before["shop.md"]
 
 
-def test_a_project_whose_notes_are_what_they_were_is_not_looked_at(
-    ws: Workspace, clock: SteppingClock, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_unchanged_project_is_skipped(ws: Workspace, clock: SteppingClock, monkeypatch: pytest.MonkeyPatch) -> None:
     looked: list[str] = []
     write = refresh._render_project
 
@@ -168,7 +166,7 @@ def test_a_project_whose_notes_are_what_they_were_is_not_looked_at(
     assert looked == ["blog", "shop", "shop", "blog", "blog", "shop"], "with a day, what holds may end"
 
 
-def test_what_a_person_writes_around_it_stays(ws: Workspace) -> None:
+def test_text_around_the_part_stays(ws: Workspace) -> None:
     keep(ws, 1)
     refresh.write_pages(ws)
     path = ws.store.paths.projects / "shop.md"
@@ -181,7 +179,7 @@ def test_what_a_person_writes_around_it_stays(ws: Workspace) -> None:
     assert "Note 2" in text
 
 
-def test_the_page_of_a_project_without_notes_goes(ws: Workspace) -> None:
+def test_page_of_an_empty_project_is_removed(ws: Workspace) -> None:
     keep(ws, 1)
     gone = keep(ws, 2, project="blog", kind="decision")
     refresh.write_pages(ws)
@@ -189,7 +187,7 @@ def test_the_page_of_a_project_without_notes_goes(ws: Workspace) -> None:
     assert refresh.write_pages(ws).removed == ("projects/blog.md", "playbooks/blog.md")
 
 
-def test_the_page_of_a_project_without_notes_stays_where_a_person_wrote_on_it(ws: Workspace) -> None:
+def test_page_of_an_empty_project_stays_if_the_user_wrote_on_it(ws: Workspace) -> None:
     gone = keep(ws, 1, project="blog", kind="decision")
     refresh.write_pages(ws)
     for name in ("projects/blog.md", "playbooks/blog.md"):
@@ -217,15 +215,13 @@ def test_a_copy_that_a_person_made_of_a_page_stays(ws: Workspace, anew: bool) ->
     assert (ours / "playbooks" / "blog as of November.md").exists()
 
 
-def test_a_folder_that_is_named_like_a_page_is_no_hindrance(ws: Workspace) -> None:
+def test_folder_named_like_a_page_is_ignored(ws: Workspace) -> None:
     keep(ws, 1)
     (ws.store.paths.projects / "Old.md").mkdir(parents=True)
     assert refresh.write_pages(ws).written == ("projects/shop.md", "Home.md")
 
 
-def test_the_page_of_a_project_without_notes_goes_once_nobody_saves_it(
-    ws: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_busy_page_of_an_empty_project_is_removed_later(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     gone = keep(ws, 1, project="blog", kind="decision")
     refresh.write_pages(ws)
     (ws.store.paths.projects / "blog.md").unlink()
@@ -244,7 +240,7 @@ def test_the_page_of_a_project_without_notes_goes_once_nobody_saves_it(
 
 
 @pytest.mark.parametrize("name", ["Home.md", "projects/shop.md"])
-def test_a_note_that_stands_where_a_page_would_is_a_memory_and_keeps_its_place(ws: Workspace, name: str) -> None:
+def test_memory_in_the_place_of_a_page_stays(ws: Workspace, name: str) -> None:
     keep(ws, 1)
     mine = ws.store.paths.ours / name
     mine.parent.mkdir(exist_ok=True)
@@ -258,7 +254,7 @@ def test_a_note_that_stands_where_a_page_would_is_a_memory_and_keeps_its_place(w
     assert [row.path for row in ws.index.by_id("abcdabcd")] == [name]
 
 
-def test_pages_are_no_memories(ws: Workspace) -> None:
+def test_pages_are_not_memories(ws: Workspace) -> None:
     keep(ws, 1, kind="decision")
     refresh.write_pages(ws)
     found = search_refresh.refresh(ws)
@@ -295,7 +291,7 @@ def test_a_page_of_a_project_with_an_odd_name_is_linked_by_the_name_of_its_file(
     assert not (ws.store.paths.projects / "con.md").exists()
 
 
-def test_a_vault_that_takes_no_bytes_fails_nothing_else(ws: Workspace) -> None:
+def test_unwritable_vault_only_skips_pages(ws: Workspace) -> None:
     keep(ws, 1)
     ws.store.paths.projects.write_text("a file where the folder should be")
     with pytest.raises(VaultUnwritable, match="Cannot write"):
@@ -327,7 +323,7 @@ def test_pages_of_another_vault_are_not_imported(ws: Workspace, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("how", ["forgotten", "purged", "undone"])
-def test_what_is_taken_out_is_on_no_page_any_more(ws: Workspace, how: str) -> None:
+def test_removed_memory_disappears_from_pages(ws: Workspace, how: str) -> None:
     keep(ws, 1)
     with ws.events.batch("save"):
         gone = keep(ws, 2, "The walrus sleeps in the northern harbour.", title="Walrus of the harbour", kind="decision")
@@ -348,7 +344,7 @@ def test_what_is_taken_out_is_on_no_page_any_more(ws: Workspace, how: str) -> No
 
 @pytest.mark.parametrize("gone", [("Home.md",), ("Home.md", "projects/shop.md"), ("Home.md", "playbooks/shop.md")])
 @pytest.mark.parametrize("forget", [forget.forget, purge_flow.purge])
-def test_what_is_taken_out_is_on_no_page_any_more_whichever_pages_there_are(
+def test_removed_memory_disappears_whichever_pages_exist(
     ws: Workspace, gone: tuple[str, ...], forget: Callable[[Workspace, str], object]
 ) -> None:
     keep(ws, 1, kind="decision")
@@ -364,7 +360,7 @@ def test_what_is_taken_out_is_on_no_page_any_more_whichever_pages_there_are(
 
 @pytest.mark.parametrize("name", ["projects/shop.md", "playbooks/shop.md"])
 @pytest.mark.parametrize("times", [1, 2])
-def test_what_is_taken_out_while_somebody_saves_a_page_is_soon_on_none(
+def test_removed_memory_disappears_after_a_busy_page(
     ws: Workspace, monkeypatch: pytest.MonkeyPatch, name: str, times: int
 ) -> None:
     keep(ws, 1, kind="decision")
@@ -380,7 +376,7 @@ def test_what_is_taken_out_while_somebody_saves_a_page_is_soon_on_none(
     assert page(ws, name).count("Typed.") == times
 
 
-def test_whoever_has_no_pages_gets_none_for_forgetting_something(ws: Workspace) -> None:
+def test_forgetting_creates_no_pages(ws: Workspace) -> None:
     gone = keep(ws, 1)
     with catching_up(ws):
         forget.forget(ws, gone.id)
@@ -396,7 +392,7 @@ def type_into(ws: Workspace, name: str, line: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["Home.md", "projects/shop.md", "Conflicts.md"])
-def test_what_is_typed_between_the_marks_outlives_every_later_writing(ws: Workspace, name: str) -> None:
+def test_lines_typed_between_the_marks_survive(ws: Workspace, name: str) -> None:
     one = keep(ws, 1)
     keep(ws, 2, contradicts=(one.link,))
     conflicts.write_page(ws)
@@ -412,7 +408,7 @@ def test_what_is_typed_between_the_marks_outlives_every_later_writing(ws: Worksp
     assert "Note 4" in own or "00000004" in own
 
 
-def test_what_is_typed_into_the_page_of_a_project_stays_when_the_project_goes(ws: Workspace) -> None:
+def test_lines_typed_into_a_page_survive_its_project(ws: Workspace) -> None:
     note = keep(ws, 1)
     refresh.write_pages(ws)
     type_into(ws, "projects/shop.md", "Ask Ann about this one.")
@@ -422,7 +418,7 @@ def test_what_is_typed_into_the_page_of_a_project_stays_when_the_project_goes(ws
     assert "Ask Ann about this one." in page(ws, "projects/shop.md")
 
 
-def test_every_line_of_these_pages_is_known_for_one_of_ours(ws: Workspace) -> None:
+def test_every_line_of_pages_is_recognised(ws: Workspace) -> None:
     for number, kind in enumerate(("fact", "decision", "lesson"), 1):
         keep(ws, number, kind=kind, title=f"It's [odd] | {number} (really) #tag · one")
     keep(ws, 5, layer=0)
@@ -433,3 +429,18 @@ def test_every_line_of_these_pages_is_known_for_one_of_ours(ws: Workspace) -> No
     lines = [line for name in written for line in markdown.get_own_lines(page(ws, name)) if not line.startswith("<!--")]
     assert len(lines) > 20
     assert [line for line in lines if line and not markdown.is_overview_line(line)] == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "## Last changed",
+        "## Others",
+        "Nothing is remembered yet.",
+        "- [[memem/projects/shop|shop]]: 7 in force, 2 not · [[memem/playbooks/shop|playbook]]",
+        "- [[memem/Conflicts|1 to be decided]]",
+        "> [!note]- No longer in force, or put away (2)",
+    ],
+)
+def test_lines_of_earlier_versions_are_recognised(line: str) -> None:
+    assert markdown.is_overview_line(line)

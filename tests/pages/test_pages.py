@@ -1,4 +1,4 @@
-"""A page of memem's: its own part is brought up to date, the text around it is the person's."""
+"""Pages: memem updates its part, the text around it is the user's."""
 
 from pathlib import Path
 
@@ -15,11 +15,11 @@ from memem.vault.obsidian import VaultNames, find_violations
 text = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r"), max_size=80)
 
 
-def test_a_new_page_holds_nothing_but_our_part() -> None:
+def test_new_page_contains_only_the_part() -> None:
     assert merge_part("", "# Conflicts\n") == f"{BEGIN}\n# Conflicts\n{END}\n"
 
 
-def test_what_a_person_wrote_around_it_stays() -> None:
+def test_surrounding_text_stays() -> None:
     page = f"My thoughts.\n\n{BEGIN}\nold\n{END}\n\nMore of them.\n"
     assert merge_part(page, "new") == f"My thoughts.\n\n{BEGIN}\nnew\n{END}\n\nMore of them.\n"
 
@@ -29,12 +29,12 @@ def test_a_page_without_our_part_gets_it_at_its_end() -> None:
 
 
 @pytest.mark.parametrize("torn", [f"{BEGIN}\nold", f"old\n{END}", f"{END}\nold\n{BEGIN}"])
-def test_where_a_mark_is_missing_nothing_is_taken_for_ours(torn: str) -> None:
+def test_single_mark_is_user_text(torn: str) -> None:
     assert torn in merge_part(torn, "new")
 
 
 @pytest.mark.parametrize("gone", [BEGIN, END])
-def test_where_somebody_deletes_a_mark_nothing_of_theirs_is_ever_replaced(gone: str) -> None:
+def test_deleted_mark_replaces_no_user_text(gone: str) -> None:
     page = merge_part(f"Above.\n\n{BEGIN}\nold\n{END}\n\nBelow.\n".replace(gone, ""), "new")
     for part in ("newer", "newest"):
         page = merge_part(page, part)
@@ -45,7 +45,7 @@ def test_where_somebody_deletes_a_mark_nothing_of_theirs_is_ever_replaced(gone: 
 
 
 @given(text, text, text, text)
-def test_twice_is_the_same_as_once_and_the_rest_keeps_its_bytes(before: str, after: str, one: str, two: str) -> None:
+def test_merging_is_idempotent_and_keeps_other_bytes(before: str, after: str, one: str, two: str) -> None:
     page = f"{before}\n{BEGIN}\n{one}\n{END}\n{after}"
     changed = merge_part(page, two)
     assert merge_part(changed, two) == changed
@@ -70,20 +70,20 @@ def test_a_page_keeps_its_line_endings(tmp_path: Path) -> None:
     assert page.read_bytes().endswith(b"Below.\r\nEnd.\r\n")
 
 
-def test_a_page_that_is_no_text_is_left_as_it_is(tmp_path: Path) -> None:
+def test_page_that_is_not_text_is_left_alone(tmp_path: Path) -> None:
     page = tmp_path / "Page.md"
     page.write_bytes(b"\xff\xfe")
     assert not write_part(page, "one", fsync=False)
     assert page.read_bytes() == b"\xff\xfe"
 
 
-def test_a_vault_that_takes_no_bytes_says_so(tmp_path: Path) -> None:
+def test_unwritable_vault_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(VaultUnwritable, match="Cannot write"):
         markdown.write_part(tmp_path / "file" / "Page.md", "one", fsync=False)
 
 
-def test_a_part_may_be_made_from_what_the_page_says(tmp_path: Path) -> None:
+def test_part_can_depend_on_the_page(tmp_path: Path) -> None:
     page = tmp_path / "Page.md"
     page.write_text("Mine.")
     assert write_part(page, lambda text: f"It says {text}", fsync=False)
@@ -103,7 +103,7 @@ def test_a_page_that_is_saved_while_it_is_written_is_written_again(tmp_path: Pat
     assert page.read_text() == f"Mine, and more.\n\n{BEGIN}\nnew\n{END}\n"
 
 
-def test_a_page_that_is_saved_again_and_again_is_left_to_its_writer(tmp_path: Path) -> None:
+def test_page_saved_repeatedly_raises(tmp_path: Path) -> None:
     page = tmp_path / "Page.md"
     page.write_text("Mine.")
 
@@ -124,7 +124,7 @@ def test_a_page_makes_its_folder(tmp_path: Path) -> None:
 # --- pages that nobody needs any more -----------------------------------------------------------------------------
 
 
-def test_a_page_with_nothing_but_our_part_goes(tmp_path: Path) -> None:
+def test_page_with_only_the_part_is_removed(tmp_path: Path) -> None:
     page = tmp_path / "Page.md"
     write_part(page, "one", fsync=False)
     assert remove_page(page, "nothing left", fsync=False)
@@ -132,7 +132,7 @@ def test_a_page_with_nothing_but_our_part_goes(tmp_path: Path) -> None:
     assert not remove_page(page, "nothing left", fsync=False)
 
 
-def test_a_page_around_which_somebody_wrote_stays_and_says_so(tmp_path: Path) -> None:
+def test_page_with_user_text_is_not_removed(tmp_path: Path) -> None:
     page = tmp_path / "Page.md"
     page.write_text(f"Mine.\n{BEGIN}\none\n{END}\n")
     assert remove_page(page, "nothing left", fsync=False)
@@ -140,7 +140,7 @@ def test_a_page_around_which_somebody_wrote_stays_and_says_so(tmp_path: Path) ->
     assert not remove_page(page, "nothing left", fsync=False)
 
 
-def test_what_somebody_wrote_within_stays_too(tmp_path: Path) -> None:
+def test_text_within_the_part_stays(tmp_path: Path) -> None:
     page = tmp_path / "Page.md"
     write_part(page, "ours\ntheirs", fsync=False)
     assert remove_page(page, "nothing left", fsync=False, find_rest=lambda _: "theirs")
@@ -160,7 +160,7 @@ def test_a_page_that_is_saved_while_it_is_taken_away_stays(tmp_path: Path) -> No
     assert page.read_text().endswith("Mine.\n")
 
 
-def test_a_page_without_our_marks_is_theirs(tmp_path: Path) -> None:
+def test_page_without_marks_is_left_alone(tmp_path: Path) -> None:
     page = tmp_path / "Page.md"
     page.write_text("Mine.")
     assert not remove_page(page, "nothing left", fsync=False)
@@ -180,7 +180,7 @@ def test_no_page_is_called_like_a_device(name: str) -> None:
     assert file_stem(name).startswith("project-")
 
 
-def test_projects_that_a_disk_may_take_for_one_have_pages_of_different_names() -> None:
+def test_file_names_differ_on_case_insensitive_disks() -> None:
     names = ["straße", "strasse", "ﬁle", "file", "σς", "σσ"]
     assert len({file_stem(name).casefold() for name in names}) == len(names)
 
@@ -197,7 +197,7 @@ def test_any_name_of_a_project_is_the_name_of_a_file_and_of_one_project(one: str
 
 
 @given(st.text(st.characters(exclude_categories=["Cs", "Cc", "Zl", "Zp"]), max_size=60))
-def test_somebodys_words_begin_nothing_in_a_page(words: str) -> None:
+def test_escaped_text_starts_no_markup(words: str) -> None:
     for said in (words, f"[[{words}]]", f"![[{words}]]", f"[x]({words})", f"<!-- {words}", f"{words} {END}"):
         line = markdown.escape(said)
         assert find_violations(line, VaultNames([])) == []
@@ -205,12 +205,12 @@ def test_somebodys_words_begin_nothing_in_a_page(words: str) -> None:
         assert markdown.find_own_part(f"{BEGIN}\n{line}\n{END}") == (0, len(f"{BEGIN}\n{line}\n{END}"))
 
 
-def test_words_are_read_as_they_were_said() -> None:
+def test_unescape_reverses_escape() -> None:
     said = "use [[ -f x ]] and [a](b) for #1, 100%% sure"
     assert markdown.unescape(markdown.escape(said)) == said
 
 
-def test_a_link_shows_other_words_that_cannot_end_it() -> None:
+def test_label_cannot_end_a_link() -> None:
     assert markdown.link("note-3f2c9a1e", "a [[b]] | c") == "[[note-3f2c9a1e|a ((b)) ¦ c]]"
     assert markdown.link("note", " ") == "[[note]]"
 
@@ -229,7 +229,7 @@ def listed(tmp_path: Path) -> Path:
     return page
 
 
-def test_what_is_typed_between_the_marks_is_put_below_them_once(listed: Path) -> None:
+def test_typed_lines_move_below_the_part_once(listed: Path) -> None:
     listed.write_text(listed.read_text().replace("- [[two]]", "- [[two]]\nCall Ann.\n\nAnd Bob."))
     for part in ("# List\n\n- [[one]]", "# List\n\n- [[three]]"):
         assert write_part(listed, part, fsync=False, is_ours=is_an_item)
@@ -239,7 +239,7 @@ def test_what_is_typed_between_the_marks_is_put_below_them_once(listed: Path) ->
         assert "Ann" not in own
 
 
-def test_lines_of_ours_that_no_longer_hold_go_without_a_trace(listed: Path) -> None:
+def test_outdated_own_lines_are_removed(listed: Path) -> None:
     assert write_part(listed, "# Other\n\n- [[three]]", fsync=False, is_ours=is_an_item)
     assert "List" not in listed.read_text()
     listed.write_text(listed.read_text().replace("# Other", "# Other\nMine."))
@@ -248,7 +248,7 @@ def test_lines_of_ours_that_no_longer_hold_go_without_a_trace(listed: Path) -> N
     assert "Mine." in listed.read_text().split(END)[1]
 
 
-def test_a_page_that_was_never_sealed_keeps_what_is_not_of_our_making(tmp_path: Path) -> None:
+def test_unsealed_page_keeps_other_lines(tmp_path: Path) -> None:
     page = tmp_path / "Page.md"
     page.write_text(f"{BEGIN}\n- [[one]]\nMine.\n{END}\n")
     assert write_part(page, "- [[two]]", fsync=False, is_ours=is_an_item)
@@ -261,7 +261,7 @@ def test_a_sealed_page_is_written_only_when_it_changes(listed: Path) -> None:
 
 
 @given(st.lists(text, max_size=4))
-def test_nothing_that_is_typed_anywhere_on_a_page_is_lost(typed: list[str]) -> None:
+def test_typed_lines_are_never_lost(typed: list[str]) -> None:
     lines = [line for each in typed for line in each.splitlines() if line.strip() and BEGIN not in line]
     page = markdown._update("", "# List\n- [[one]]\n- [[two]]", is_an_item)
     for number, line in enumerate(lines):

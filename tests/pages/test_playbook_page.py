@@ -1,4 +1,4 @@
-"""A playbook on its page: whose each line is, what is kept, and what does not come back."""
+"""The format of a playbook: whose each line is, and which lines come back."""
 
 from dataclasses import replace
 
@@ -20,7 +20,7 @@ def page(*lines: PlaybookLine, kept: Playbook | None = None, text: str = "") -> 
     return markdown.merge_part(text, playbook_format.render_part(lines, kept or Playbook()))
 
 
-def test_a_playbook_looks_as_agreed() -> None:
+def test_rendered_playbook() -> None:
     assert page(SIGNING, CENTS, CACHE).splitlines()[1:-1] == [
         "# Playbook",
         "",
@@ -36,7 +36,7 @@ def test_a_playbook_looks_as_agreed() -> None:
     assert CENTS.entry.endswith(".00000003*")
 
 
-def test_what_was_written_is_read_as_memems() -> None:
+def test_written_lines_are_recognised() -> None:
     read = playbook_format.parse_page(page(SIGNING, CENTS, CACHE))
     assert read == Playbook({line.id8: line for line in (SIGNING, CENTS, CACHE)}, {}, frozenset())
 
@@ -87,7 +87,7 @@ def test_a_line_that_a_person_added_stays_where_it_is() -> None:
         "- A point:\n\n     ```\n     ## Environment\n     ```",
     ],
 )
-def test_what_a_person_wrote_keeps_its_bytes(mine: str) -> None:
+def test_user_lines_keep_their_bytes(mine: str) -> None:
     text = page(SIGNING, CACHE).replace(SIGNING.text, f"{SIGNING.text}\n{mine}")
     for words in ("Sign.", "Sign them."):
         read = playbook_format.parse_page(text)
@@ -132,7 +132,7 @@ def test_obsidian_may_change_a_link_when_a_note_is_renamed() -> None:
     assert read.ours[SIGNING.id8] == replace(SIGNING, link="[[How we sign|3f2c9a1e]]")
 
 
-def test_without_the_record_everything_is_a_persons() -> None:
+def test_without_the_record_every_line_is_the_users() -> None:
     lines = page(SIGNING, CACHE).splitlines()
     text = "\n".join(line for line in lines if "written:" not in line)
     read = playbook_format.parse_page(text)
@@ -159,7 +159,7 @@ def test_a_line_without_room_keeps_no_shorter_one_out() -> None:
     assert playbook_format.fit_lines([replace(CACHE, words="x" * 5_000), SIGNING], Playbook()) == [SIGNING]
 
 
-def test_of_a_project_that_is_gone_a_persons_lines_are_left() -> None:
+def test_user_lines_outlive_their_project() -> None:
     text = page(SIGNING, CACHE)
     assert playbook_format.render_without_lines(text) == ""
     left = playbook_format.render_without_lines(text.replace("RS256", "HS256"))
@@ -175,7 +175,7 @@ _edits = st.lists(st.tuples(st.integers(0, 12), st.sampled_from(["delete", "chan
 
 
 @given(_edits)
-def test_whatever_a_person_does_between_the_marks_survives_every_renewal(edits: list[tuple[int, str, str]]) -> None:
+def test_any_user_edit_survives_updates(edits: list[tuple[int, str, str]]) -> None:
     text = page(SIGNING, CENTS, CACHE)
     lines = text.splitlines()
     deleted: set[str] = set()

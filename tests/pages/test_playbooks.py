@@ -1,4 +1,4 @@
-"""A project's playbook: chosen by rules, kept within its size, and a person's to edit."""
+"""A project's playbook: chosen by rules, bounded, and editable."""
 
 import sys
 from dataclasses import replace
@@ -55,12 +55,12 @@ def test_each_memory_has_a_line_in_its_section_linked_to_its_note(ws: Workspace)
     ]
 
 
-def test_a_project_with_nothing_for_it_has_none(ws: Workspace) -> None:
+def test_project_without_candidates_has_no_playbook(ws: Workspace) -> None:
     keep(ws, 1, "Users like blue.")
     assert not playbook(ws).exists()
 
 
-def test_what_does_not_hold_now_is_not_in_it(ws: Workspace) -> None:
+def test_outdated_memories_are_left_out(ws: Workspace) -> None:
     keep(ws, 1, kind="decision")
     keep(ws, 2, kind="decision", status="deprecated")
     keep(ws, 3, kind="decision", valid_to="2026-02-01T00:00:00+01:00")
@@ -69,7 +69,7 @@ def test_what_does_not_hold_now_is_not_in_it(ws: Workspace) -> None:
     assert lines(ws) == ["## Decisions in force", "- Statement number 1. [[note-1-00000001|00000001]]"]
 
 
-def test_however_much_there_is_it_has_at_most_4000_characters(ws: Workspace) -> None:
+def test_playbook_has_at_most_4000_characters(ws: Workspace) -> None:
     for number in range(60):
         kind = ("decision", "lesson", "procedure")[number % 3]
         keep(ws, number, f"Statement {number} " + "of many words " * 20, title="A title " * 8, kind=kind)
@@ -78,7 +78,7 @@ def test_however_much_there_is_it_has_at_most_4000_characters(ws: Workspace) -> 
     assert all(text.count(f"\n## {name}\n") == 1 for name in ("Decisions in force", "Known traps", "Environment"))
 
 
-def test_what_proved_useful_comes_first(ws: Workspace) -> None:
+def test_useful_memories_come_first(ws: Workspace) -> None:
     for number in (1, 2):
         keep(ws, number, kind="decision")
     used = "00000002-0000-4000-8000-000000000000"
@@ -143,7 +143,7 @@ def test_a_line_that_a_person_deleted_stays_away_while_its_note_is_half_typed(
     assert "number 1" not in playbook(ws).read_text()
 
 
-def test_what_a_person_deleted_of_a_forgotten_note_is_no_longer_remembered(ws: Workspace) -> None:
+def test_removal_of_a_forgotten_note_is_not_recorded(ws: Workspace) -> None:
     one = keep(ws, 1, kind="decision")
     keep(ws, 2, kind="decision")
     path = playbook(ws)
@@ -153,14 +153,14 @@ def test_what_a_person_deleted_of_a_forgotten_note_is_no_longer_remembered(ws: W
     assert "00000001" not in playbook(ws).read_text()
 
 
-def test_a_line_follows_its_note_when_that_says_something_else(ws: Workspace) -> None:
+def test_line_follows_its_note(ws: Workspace) -> None:
     one = keep(ws, 1, "Tokens are signed with RS256.", kind="decision")
     playbook(ws)
     write.edit(ws, one.id, body="Tokens are signed with RS512.")
     assert lines(ws)[1:] == ["- Tokens are signed with RS512. [[note-1-00000001|00000001]]"]
 
 
-def test_a_page_that_a_person_began_gets_a_part_of_ours_only_with_something_in_it(ws: Workspace) -> None:
+def test_users_page_gets_no_empty_part(ws: Workspace) -> None:
     keep(ws, 1, "Users like blue.")
     ws.store.paths.playbooks.mkdir()
     path = ws.store.paths.playbooks / "shop.md"
@@ -175,7 +175,7 @@ def test_a_page_that_a_person_began_gets_a_part_of_ours_only_with_something_in_i
 # --- its lines as they are shown ----------------------------------------------------------------------------------
 
 
-def test_lines_are_told_with_their_memories_section_by_section(ws: Workspace) -> None:
+def test_lines_are_read_with_their_memories(ws: Workspace) -> None:
     keep(ws, 1, kind="decision")
     keep(ws, 2, kind="lesson")
     keep(ws, 3, kind="convention", layer=1)
@@ -188,7 +188,7 @@ def test_lines_are_told_with_their_memories_section_by_section(ws: Workspace) ->
     assert all(each.is_whole for each in told)
 
 
-def test_a_line_of_a_memory_that_no_longer_holds_is_not_told(ws: Workspace) -> None:
+def test_lines_of_outdated_memories_are_not_shown(ws: Workspace) -> None:
     one, two, three = (keep(ws, number, kind="decision") for number in (1, 2, 3))
     playbook(ws)
     write.edit(ws, one.id, status="deprecated")
@@ -196,7 +196,7 @@ def test_a_line_of_a_memory_that_no_longer_holds_is_not_told(ws: Workspace) -> N
     assert [each.entry.id for each in read_playbook.read_lines(ws, "shop") if each.entry] == [three.id]
 
 
-def test_what_a_person_wrote_there_is_told_past_the_gate(ws: Workspace) -> None:
+def test_user_lines_pass_the_gate(ws: Workspace) -> None:
     keep(ws, 1, kind="decision")
     path = playbook(ws)
     own = f"- Deploy with {TOKEN} and \u200bask \\#ops."
@@ -205,7 +205,7 @@ def test_what_a_person_wrote_there_is_told_past_the_gate(ws: Workspace) -> None:
     assert mine.words == "Deploy with [redacted: github token] and ask #ops."
 
 
-def test_what_is_known_to_pass_the_gate_is_not_looked_at_again(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cleared_lines_are_not_checked_again(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     keep(ws, 1, kind="decision")
     path = playbook(ws)
     path.write_text(path.read_text().replace("## Decisions in force\n", "## Decisions in force\n- Ask \\#ops first.\n"))
@@ -225,7 +225,7 @@ def test_what_is_known_to_pass_the_gate_is_not_looked_at_again(ws: Workspace, mo
     assert read_playbook.load_cleared_lines(ws) == {}
 
 
-def test_a_long_statement_is_told_in_part(ws: Workspace) -> None:
+def test_long_statement_is_shortened(ws: Workspace) -> None:
     keep(ws, 1, "Tokens are signed. " + "word " * 100, kind="decision")
     playbook(ws)
     (told,) = read_playbook.read_lines(ws, "shop")
@@ -234,7 +234,7 @@ def test_a_long_statement_is_told_in_part(ws: Workspace) -> None:
     assert len(told.words) <= read_playbook.LINE_CHARACTERS
 
 
-def test_a_page_that_a_person_filled_with_links_is_told_in_part(ws: Workspace) -> None:
+def test_number_of_linked_lines_is_bounded(ws: Workspace) -> None:
     keep(ws, 1, kind="decision")
     path = playbook(ws)
     many = "".join(f"- Mine {number}. [[x|{number:08}]]\n" for number in range(2_000))
@@ -242,7 +242,7 @@ def test_a_page_that_a_person_filled_with_links_is_told_in_part(ws: Workspace) -
     assert [each.words for each in read_playbook.read_lines(ws, "shop")] == ["Mine 1.", "Statement number 1."]
 
 
-def test_nothing_is_told_that_stands_behind_a_symbolic_link(ws: Workspace, tmp_path: Path) -> None:
+def test_playbook_behind_a_symlink_is_not_read(ws: Workspace, tmp_path: Path) -> None:
     keep(ws, 1, kind="decision")
     path = playbook(ws)
     path.parent.rename(tmp_path / "elsewhere")
@@ -251,12 +251,12 @@ def test_nothing_is_told_that_stands_behind_a_symbolic_link(ws: Workspace, tmp_p
     assert read_playbook.read_lines(ws, "shop") == []
 
 
-def test_without_a_playbook_nothing_is_told(ws: Workspace) -> None:
+def test_missing_playbook_has_no_lines(ws: Workspace) -> None:
     ws.store.make_vault()
     assert read_playbook.read_lines(ws, "shop") == []
 
 
-def test_the_words_of_a_memory_cannot_begin_anything_on_the_page(ws: Workspace) -> None:
+def test_memory_text_starts_no_markup(ws: Workspace) -> None:
     keep(
         ws, 1, "x <!-- to here; what you write around it stays --> [[y]] #z\n## Known traps\n- forged", kind="decision"
     )

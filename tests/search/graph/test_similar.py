@@ -40,7 +40,7 @@ def ends(pairs: list[Pair]) -> list[tuple[int, int]]:
     return [(one, other) for one, other, _ in pairs]
 
 
-def near(vectors: Vectors, projects: list[str]) -> list[tuple[int, int]]:
+def list_similar(vectors: Vectors, projects: list[str]) -> list[tuple[int, int]]:
     """All pairs of a project above the line, one by one."""
     cosines = vectors @ vectors.T
     count = range(len(vectors))
@@ -53,7 +53,7 @@ def test_similar_notes_of_a_project_stay_connected(seed: int, count: int, projec
     vectors = scattered(count, seed)
     names = [f"p{number % projects}" for number in range(count)]
     kept = similar.link_similar_notes(vectors, names, NOWHERE, LEAST, MOST)
-    assert clusters(count, ends(kept)) == clusters(count, near(vectors, names))
+    assert clusters(count, ends(kept)) == clusters(count, list_similar(vectors, names))
 
 
 @settings(max_examples=examples(40))

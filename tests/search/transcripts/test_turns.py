@@ -28,7 +28,9 @@ def index(path: Path) -> Iterator[TurnIndex]:
     opened.close()
 
 
-def said(uuid: str, text: str = "", *, moment: float = 0.0, position: int = 0, project: str = "shop") -> IndexedTurn:
+def make_turn(
+    uuid: str, text: str = "", *, moment: float = 0.0, position: int = 0, project: str = "shop"
+) -> IndexedTurn:
     """A turn whose text is its uuid, unless it is given one."""
     return IndexedTurn(uuid, "human", "2026-03-01T09:00:00Z", project, text or uuid, moment, position)
 
@@ -37,12 +39,12 @@ def fill(index: TurnIndex, session: str, *spoken: IndexedTurn) -> int:
     return index.add(ReadSession(session, f"/srv/{session}.jsonl"), spoken)
 
 
-def found(index: TurnIndex, query: str, limit: int = 10, project: str | None = None) -> list[TurnMatch]:
+def find_matches(index: TurnIndex, query: str, limit: int = 10, project: str | None = None) -> list[TurnMatch]:
     return index.search(query, limit, project)[1]
 
 
 def uuids(index: TurnIndex, query: str, limit: int = 10, project: str | None = None) -> list[str]:
-    return [match.turn.uuid for match in found(index, query, limit, project)]
+    return [match.turn.uuid for match in find_matches(index, query, limit, project)]
 
 
 def around(match: TurnMatch) -> tuple[str, str]:
@@ -59,40 +61,45 @@ def around(match: TurnMatch) -> tuple[str, str]:
 def test_a_turn_is_found_by_identifiers_by_their_parts_and_by_other_forms_of_its_words(
     index: TurnIndex, query: str
 ) -> None:
-    fill(index, "s1", said("a", "We restarted it after setting PGBOUNCER_POOL_MODE."), said("b", "Good morning."))
+    fill(
+        index,
+        "s1",
+        make_turn("a", "We restarted it after setting PGBOUNCER_POOL_MODE."),
+        make_turn("b", "Good morning."),
+    )
     assert uuids(index, query) == ["a"]
 
 
 @pytest.mark.parametrize("query", ["数据库", "库", "連線"])
 def test_a_turn_in_a_script_without_spaces_is_found(index: TurnIndex, query: str) -> None:
-    fill(index, "s1", said("a", "我们把数据库換成新的連線池"), said("b", "今天天气很好"))
+    fill(index, "s1", make_turn("a", "我们把数据库換成新的連線池"), make_turn("b", "今天天气很好"))
     assert uuids(index, query) == ["a"]
 
 
 def test_a_query_is_an_or_of_its_words_and_the_rarer_count_more(index: TurnIndex) -> None:
-    fill(index, "s1", said("common", "the fox ran"), said("rare", "the badger slept"))
-    fill(index, "s1", *(said(f"n{number}", "another fox") for number in range(5)))
+    fill(index, "s1", make_turn("common", "the fox ran"), make_turn("rare", "the badger slept"))
+    fill(index, "s1", *(make_turn(f"n{number}", "another fox") for number in range(5)))
     assert uuids(index, "fox or badger?")[0] == "rare"
     assert "common" in uuids(index, "fox or badger?")
 
 
 def test_later_turn_wins_a_tie(index: TurnIndex) -> None:
-    fill(index, "s1", said("early", "a fox", moment=1.0), said("late", "a fox", moment=2.0))
+    fill(index, "s1", make_turn("early", "a fox", moment=1.0), make_turn("late", "a fox", moment=2.0))
     assert uuids(index, "fox") == ["late", "early"]
 
 
 def test_a_query_of_nothing_but_stop_words_finds_nothing(index: TurnIndex) -> None:
-    fill(index, "s1", said("a", "what is it"))
+    fill(index, "s1", make_turn("a", "what is it"))
     assert uuids(index, "what is it") == []
 
 
 def test_limit_applies_to_ties(index: TurnIndex) -> None:
-    fill(index, "s1", *(said(f"n{number}", "a fox") for number in range(9)))
-    assert len(found(index, "fox", limit=4)) == 4
+    fill(index, "s1", *(make_turn(f"n{number}", "a fox") for number in range(9)))
+    assert len(find_matches(index, "fox", limit=4)) == 4
 
 
 def test_only_the_project_asked_for_is_searched(index: TurnIndex) -> None:
-    fill(index, "s1", said("a", "a fox"), said("b", "a fox", project="zoo"))
+    fill(index, "s1", make_turn("a", "a fox"), make_turn("b", "a fox", project="zoo"))
     assert uuids(index, "fox", project="zoo") == ["b"]
     assert uuids(index, "fox", project="elsewhere") == []
 
@@ -101,35 +108,35 @@ def test_only_the_project_asked_for_is_searched(index: TurnIndex) -> None:
 
 
 def test_a_turn_is_shown_between_its_neighbours_in_time_and_then_in_the_file(index: TurnIndex) -> None:
-    early, late = said("early", moment=1.0, position=90), said("late", moment=3.0, position=10)
-    first, second = said("first", "one fox", moment=2.0, position=40), said("second", moment=2.0, position=50)
+    early, late = make_turn("early", moment=1.0, position=90), make_turn("late", moment=3.0, position=10)
+    first, second = make_turn("first", "one fox", moment=2.0, position=40), make_turn("second", moment=2.0, position=50)
     fill(index, "s1", late, second, first, early)
-    fill(index, "s2", said("elsewhere", moment=2.0, position=45))
-    (match,) = found(index, "fox")
+    fill(index, "s2", make_turn("elsewhere", moment=2.0, position=45))
+    (match,) = find_matches(index, "fox")
     assert (match.session, match.path) == ("s1", "/srv/s1.jsonl")
     assert around(match) == ("early", "second")
 
 
 def test_at_the_ends_of_a_session_a_neighbour_is_missing(index: TurnIndex) -> None:
-    fill(index, "s1", said("fox"))
-    assert around(found(index, "fox")[0]) == ("", "")
+    fill(index, "s1", make_turn("fox"))
+    assert around(find_matches(index, "fox")[0]) == ("", "")
 
 
 def test_turn_added_again_moves(index: TurnIndex) -> None:
-    assert fill(index, "s1", said("fox", position=5), said("hen", position=9)) == 2
-    assert fill(index, "s1", said("fox", position=15), said("hen", position=9)) == 0
+    assert fill(index, "s1", make_turn("fox", position=5), make_turn("hen", position=9)) == 2
+    assert fill(index, "s1", make_turn("fox", position=15), make_turn("hen", position=9)) == 0
     assert index.count() == 2
-    assert around(found(index, "fox")[0]) == ("hen", "")
+    assert around(find_matches(index, "fox")[0]) == ("hen", "")
 
 
 def test_a_turn_that_forks_share_is_found_once_and_has_its_neighbours_in_both(index: TurnIndex) -> None:
-    shared = said("fox", moment=1.0)
-    fill(index, "origin", shared, said("hen", moment=2.0))
-    assert fill(index, "fork", shared, said("goose", moment=2.0)) == 1
-    (match,) = found(index, "fox")
+    shared = make_turn("fox", moment=1.0)
+    fill(index, "origin", shared, make_turn("hen", moment=2.0))
+    assert fill(index, "fork", shared, make_turn("goose", moment=2.0)) == 1
+    (match,) = find_matches(index, "fox")
     assert match.session == "origin"
     assert around(match) == ("", "hen")
-    assert around(found(index, "goose")[0]) == ("fox", "")
+    assert around(find_matches(index, "goose")[0]) == ("fox", "")
 
 
 def test_session_progress_is_stored(index: TurnIndex) -> None:
@@ -152,7 +159,7 @@ def small(path: Path) -> Iterator[TurnIndex]:
 
 
 def numbered(name: str, moment: float, count: int) -> list[IndexedTurn]:
-    return [said(f"{name}{number}", f"{name} fox", moment=moment, position=number) for number in range(count)]
+    return [make_turn(f"{name}{number}", f"{name} fox", moment=moment, position=number) for number in range(count)]
 
 
 def test_oldest_sessions_are_pruned(small: TurnIndex) -> None:
@@ -174,7 +181,7 @@ def test_shared_turn_survives_pruning(small: TurnIndex) -> None:
     fill(small, "origin", *old)
     fill(small, "fork", old[0], *numbered("fork", 2.0, 8))
     fill(small, "third", *numbered("third", 3.0, 8))
-    assert [(match.turn.uuid, match.session) for match in found(small, "old")] == [("old0", "fork")]
+    assert [(match.turn.uuid, match.session) for match in find_matches(small, "old")] == [("old0", "fork")]
 
 
 def test_the_last_session_stays_however_long_it_is(small: TurnIndex) -> None:
@@ -210,7 +217,7 @@ def test_old_file_is_migrated_for_other_languages(path: Path, monkeypatch: pytes
         before.setattr(turns, "MIGRATIONS", turns.MIGRATIONS[:1])
         before.setattr(words, "index_text", str.lower)
         with closing(TurnIndex(path)) as old:
-            fill(old, "s1", said("a", "Gałąź wydania"), said("b", "The release branch"))
+            fill(old, "s1", make_turn("a", "Gałąź wydania"), make_turn("b", "The release branch"))
             assert uuids(old, "galaz") == []
     with closing(TurnIndex(path)) as index:
         assert (uuids(index, "galaz"), uuids(index, "branch"), index.count()) == (["a"], ["b"], 2)
@@ -229,13 +236,13 @@ def test_locked_index_raises_busy(index: TurnIndex, path: Path, monkeypatch: pyt
     with closing(TurnIndex(path)) as other, closing(sqlite3.connect(path)) as writing:
         writing.execute("BEGIN IMMEDIATE")
         with pytest.raises(Busy, match="index of sessions"):
-            fill(other, "s1", said("fox"))
+            fill(other, "s1", make_turn("fox"))
     assert index.count() == 0
 
 
 def test_deleted_index_leaves_no_files(path: Path) -> None:
     index = TurnIndex(path)
-    fill(index, "s1", said("fox"))
+    fill(index, "s1", make_turn("fox"))
     assert len(list(path.parent.iterdir())) == 3
     sqlite.drop(path)
     index.close()
