@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Never
 
 from memem import __version__
 from memem.core import files
+from memem.core.data_files import load_table
 from memem.core.errors import IndexDamaged, MememError
 from memem.doors.cli import output
 from memem.workspace import open_workspace
@@ -22,74 +23,15 @@ from memem.workspace import open_workspace
 if TYPE_CHECKING:
     from memem.doors.cli.command import Command
 
-GROUPS = {
-    "Memories": {
-        "save": ("edit", "save a memory as a note"),
-        "search": ("find", "find memories by meaning and by words"),
-        "get": ("find", "show whole memories"),
-        "list": ("find", "list memories, last changed first"),
-        "edit": ("edit", "change a memory, or open its note in $EDITOR"),
-        "forget": ("forget", "remove a memory from recall, or purge every trace of it"),
-        "timeline": ("changes", "show what a memory replaced, what replaced it and what changed around it"),
-        "slice": ("explain", "show what Claude would see for a prompt"),
-        "why": ("explain", "explain the last decision to show memories, or where a memory comes from"),
-    },
-    "Changes": {
-        "log": ("changes", "list changes to the vault, newest first"),
-        "undo": ("changes", "undo the last change, or another one"),
-        "review": ("review", "list notes that wait for your decision; accept or reject them"),
-        "conflicts": ("conflicts", "list memories that contradict each other; resolve a conflict"),
-    },
-    "Learning": {
-        "mine": ("mine", "learn from Claude Code sessions; switch background mining on or off"),
-    },
-    "Moving": {
-        "import": ("transfer", "import Markdown, CLAUDE.md, conversations, claude-mem or an export"),
-        "export": ("transfer", "export the vault to a folder or a JSON file"),
-    },
-    "Overview and upkeep": {
-        "status": ("status", "show the vault, the number of memories and the state of mining"),
-        "doctor": ("doctor", "check everything memem needs and explain how to fix it"),
-        "index": ("index", "rebuild or check the search index, compute vectors, show the model"),
-        "graph": ("graph", "show, audit, rebuild or draw the links between memories"),
-        "pages": ("pages", "write the Obsidian pages now"),
-        "transcript": ("changes", "search what was said in past sessions"),
-        "config": ("config", "show or change settings; link the `memem` command"),
-        "uninstall": ("uninstall", "remove memem from this machine, but keep your vault"),
-    },
-    "": {  # not listed by --help
-        "demo": ("demo", "try memem with example memories in a new vault"),
-        "hook": ("", "answer a Claude Code hook event given as JSON on standard input"),
-        "serve": ("", "run the MCP server on standard input and output"),
-        "statusline": ("", "print the line for Claude Code's status line"),
-    },
-}  # each verb with its module and its help; other doors run those without a module
+_TABLE = load_table(__file__, "commands.toml")
+GROUPS: dict[str, dict[str, tuple[str, str]]] = _TABLE["groups"]
 VERBS = {verb: row for verbs in GROUPS.values() for verb, row in verbs.items()}
+ALIASES: dict[str, str] = _TABLE["aliases"]
+HIDDEN = "hidden"
 HOOK_EVENTS = (
     *("SessionStart", "UserPromptSubmit", "PreToolUse", "PermissionRequest"),
     *("Stop", "PreCompact", "SessionEnd"),
 )
-ALIASES = {
-    "mining": "mine status",
-    "mining on": "mine on",
-    "mining off": "mine off",
-    "reindex": "index rebuild",
-    "encode": "index encode",
-    "check": "index check",
-    "model": "index model",
-    "resolve": "conflicts resolve",
-    "curate": "review suggestions",
-    "link": "config link",
-    "statusline --show-setting": "config statusline",
-    "--status": "status",
-    "--doctor": "doctor",
-    "--integrity-check": "doctor --integrity-check",
-}  # earlier spellings that keep working
-_OPTIONS = {
-    "COMMAND --help": "describe a command",
-    "--version": "show the version",
-    "--integrity-check": "check only the databases; exit 1 if one is damaged",
-}
 
 OtherDoors = Mapping[str, Callable[[argparse.Namespace], int]]
 
@@ -157,7 +99,7 @@ def _dispatch(arguments: list[str], outside: OtherDoors) -> int:
         output.say(f"memem {__version__}" if verb == "--version" else _help())
         return 0
     if verb not in VERBS:
-        return _refuse(verb, [name for name in VERBS if name not in GROUPS[""]])
+        return _refuse(verb, [name for name in VERBS if name not in GROUPS[HIDDEN]])
     if not VERBS[verb][0]:
         options = _parse_for_door(verb, rest)
         return outside[verb](options)
@@ -166,7 +108,7 @@ def _dispatch(arguments: list[str], outside: OtherDoors) -> int:
 
 def _run(verb: str, arguments: list[str]) -> int:
     commands = commands_of(verb)
-    subcommands = {name: command.meaning for name, command in commands.items() if name != verb}
+    subcommands = {name: _TABLE["subcommands"][name] for name in commands if name != verb}
     name, meaning, word = verb, VERBS[verb][1], arguments[0] if arguments else "-"
     if f"{verb} {word}" in subcommands:
         name, arguments = f"{verb} {word}", arguments[1:]
@@ -211,9 +153,9 @@ def _help() -> str:
         "usage: memem COMMAND [OPTIONS]\n\nA memory for Claude Code that you own: Markdown notes in an Obsidian vault\n"
     ]
     for heading, verbs in GROUPS.items():
-        if heading:
+        if heading != HIDDEN:
             parts.append(_listing(heading, {verb: meaning for verb, (_, meaning) in verbs.items()}))
-    parts.append(_listing("Options", _OPTIONS))
+    parts.append(_listing("Options", _TABLE["options"]))
     return "".join(parts).rstrip()
 
 

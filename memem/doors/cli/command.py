@@ -32,14 +32,12 @@ class OneOf(NamedTuple):
 class Command(NamedTuple):
     """One command, whose `run` gets the workspace and the options, or without `opens` the options alone.
 
-    With `scan` the vault is read first, so that the command sees every earlier edit. One-word commands have their
-    `meaning` in the package's table, which is read without importing their modules.
+    With `scan` the vault is read first, so that the command sees every earlier edit. Its help is in `commands.toml`.
     """
 
     run: Callable[..., int]
     arguments: tuple[Argument | OneOf, ...] = ()
     scan: bool = False
-    meaning: str = ""
     opens: bool = True
 
     @property

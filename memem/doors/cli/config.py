@@ -73,11 +73,8 @@ def statusline(ws: Workspace, options: argparse.Namespace) -> int:
 _KEY = argument("key", metavar="KEY", nargs="?", help="show this setting")
 _VALUE = argument("value", metavar="VALUE", nargs="?", help="write this value to config.toml")
 _LINK = OneOf((flag("--check", "show whether `memem` starts this installation"), flag("--remove", "remove the link")))
-_STATUSLINE = "print the status line setting for Claude Code's settings.json"
 COMMANDS = {
     "config": Command(config, (_KEY, _VALUE), opens=False),
-    "config link": Command(link, (_LINK,), meaning="link the `memem` command into ~/.local/bin"),
-    "config statusline": Command(
-        statusline, (flag("--show-setting", "print the setting (default)"),), meaning=_STATUSLINE
-    ),
+    "config link": Command(link, (_LINK,)),
+    "config statusline": Command(statusline, (flag("--show-setting", "print the setting (default)"),)),
 }

@@ -52,6 +52,6 @@ _RESOLVE = (
 )
 COMMANDS = {
     "conflicts": Command(list_conflicts, (PROJECT,), scan=True),
-    "conflicts list": Command(list_conflicts, (PROJECT,), scan=True, meaning="list contradictions (default)"),
-    "conflicts resolve": Command(resolve, _RESOLVE, scan=True, meaning="resolve a conflict: keep one memory, or both"),
+    "conflicts list": Command(list_conflicts, (PROJECT,), scan=True),
+    "conflicts resolve": Command(resolve, _RESOLVE, scan=True),
 }

@@ -4,13 +4,12 @@ import argparse
 import shlex
 import tempfile
 from dataclasses import replace
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import memem
+from memem.core.data_files import load_table
 from memem.core.errors import InputError
-from memem.core.files import from_toml
 from memem.core.memory import ID8
 from memem.doors.cli import output
 from memem.doors.cli.command import Command, argument
@@ -94,9 +93,8 @@ def example_session() -> Path:
 
 def example_memories() -> list[dict[str, Any]]:
     """Return the arguments of `save` for each example memory."""
-    raw = files("memem.doors.cli").joinpath("demo_memories.toml").read_text(encoding="utf-8")
     lists = ("tags", "keys", "paths")
-    memories = from_toml(raw)["memory"]
+    memories = load_table(__file__, "demo_memories.toml")["memory"]
     return [{name: tuple(value) if name in lists else value for name, value in item.items()} for item in memories]
 
 

@@ -120,12 +120,10 @@ def _show_drawn(drawn: GraphPicture) -> None:
 _FIX = flag("--fix", "fix notes that memem wrote itself, where it can")
 _DEPTH = argument("-d", "--depth", metavar="N", type=int, default=1, help="follow N steps (1)")
 _FILE = argument("file", metavar="FILE", type=Path, help="SVG file to write")
-_AUDIT = "list orphans, dead links, hubs and stale edges, each with a fix"
-_NEIGHBORS = "show the memories linked to a memory"
 COMMANDS = {
-    "graph stats": Command(stats, scan=True, meaning="show the number of edges, orphans and clusters"),
-    "graph neighbors": Command(neighbors, (ID, _DEPTH, limit(20)), scan=True, meaning=_NEIGHBORS),
-    "graph audit": Command(audit, (_FIX,), scan=True, meaning=_AUDIT),
-    "graph rebuild": Command(rebuild, scan=True, meaning="compute all edges again"),
-    "graph draw": Command(draw, (_FILE, PROJECT), scan=True, meaning="draw the graph as an SVG picture"),
+    "graph stats": Command(stats, scan=True),
+    "graph neighbors": Command(neighbors, (ID, _DEPTH, limit(20)), scan=True),
+    "graph audit": Command(audit, (_FIX,), scan=True),
+    "graph rebuild": Command(rebuild, scan=True),
+    "graph draw": Command(draw, (_FILE, PROJECT), scan=True),
 }

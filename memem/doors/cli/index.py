@@ -114,8 +114,8 @@ _BACKGROUND = flag("--background", "print nothing, and stop if another process e
 _FETCH = "fetch: download the weights; path: print their folder"
 _WHAT = argument("what", nargs="?", metavar="fetch|path", choices=("fetch", "path"), help=_FETCH)
 COMMANDS = {
-    "index rebuild": Command(rebuild, meaning="discard the index and read every note again"),
-    "index encode": Command(encode, (_BACKGROUND,), scan=True, meaning="compute missing vectors; can be interrupted"),
-    "index check": Command(check, scan=True, meaning="list notes that need attention; exit 1 if one is unreadable"),
-    "index model": Command(model, (_WHAT,), meaning="show the embedding model, or fetch its weights"),
+    "index rebuild": Command(rebuild),
+    "index encode": Command(encode, (_BACKGROUND,), scan=True),
+    "index check": Command(check, scan=True),
+    "index model": Command(model, (_WHAT,)),
 }

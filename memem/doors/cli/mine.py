@@ -193,12 +193,10 @@ def show_state(ws: Workspace, options: argparse.Namespace) -> int:
         output.as_json(mining_state(ws))
         return 0
     since = consent.opted_in(ws)
-    on = (
-        f"Mining is on for sessions since {since:%Y-%m-%d %H:%M}; `memem mine --all` mines the rest now."
-        if since
-        else ""
-    )
-    output.say(output.advice(on or _OFF))
+    message = _OFF
+    if since:
+        message = f"Mining is on for sessions since {since:%Y-%m-%d %H:%M}; `memem mine --all` mines the rest now."
+    output.say(output.advice(message))
     return 0
 
 
@@ -217,7 +215,7 @@ _MODES = (
 _OPTIONS = (flag("--yes", "mine the history without asking"), flag("--flush", argparse.SUPPRESS))
 COMMANDS = {
     "mine": Command(mine, (OneOf(_SESSIONS, required=True), OneOf(_MODES), *_OPTIONS)),
-    "mine on": Command(switch_on, meaning="mine new sessions in the background"),
-    "mine off": Command(switch_off, meaning="stop mining in the background"),
-    "mine status": Command(show_state, meaning="show whether mining is on"),
+    "mine on": Command(switch_on),
+    "mine off": Command(switch_off),
+    "mine status": Command(show_state),
 }

@@ -87,11 +87,10 @@ def _show_applied(result: Curated) -> None:
 
 
 _APPLY = argument("--apply", metavar="ID", nargs="*", help="apply these suggestions; without ID, all of them")
-_SUGGEST = "suggest notes to merge, split or archive; apply suggestions"
 COMMANDS = {
     "review": Command(list_proposals, scan=True),
-    "review list": Command(list_proposals, scan=True, meaning="list notes that wait for your decision (default)"),
-    "review accept": Command(accept, (ID, WHY), scan=True, meaning="accept a note, so that it is remembered"),
-    "review reject": Command(reject, (ID, WHY), scan=True, meaning="reject a note, so that it is forgotten"),
-    "review suggestions": Command(suggestions, (_APPLY, PROJECT), scan=True, meaning=_SUGGEST),
+    "review list": Command(list_proposals, scan=True),
+    "review accept": Command(accept, (ID, WHY), scan=True),
+    "review reject": Command(reject, (ID, WHY), scan=True),
+    "review suggestions": Command(suggestions, (_APPLY, PROJECT), scan=True),
 }
