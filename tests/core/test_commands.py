@@ -115,6 +115,6 @@ def test_an_environment_without_the_command_can_only_be_called_by_its_name(tmp_p
 
 
 @pytest.mark.parametrize("mark", ["CLAUDECODE", "CLAUDE_PLUGIN_ROOT", "CLAUDE_PLUGIN_DATA"])
-def test_claude_code_is_known_by_what_it_sets(mark: str, tmp_path: Path) -> None:
+def test_claude_code_is_recognised_by_its_variables(mark: str, tmp_path: Path) -> None:
     assert reach_of({mark: "1"}, tmp_path).in_claude_code
     assert not reach_of({mark: ""}, tmp_path).in_claude_code

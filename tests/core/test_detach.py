@@ -85,7 +85,7 @@ def test_memem_is_started_with_its_arguments_in_a_session_of_its_own_and_speaks_
 
 
 @pytest.mark.usefixtures("interpreter")
-def test_the_log_is_begun_anew_and_private(log: Path, processes: list[subprocess.Popen[bytes]]) -> None:
+def test_log_is_emptied_and_private(log: Path, processes: list[subprocess.Popen[bytes]]) -> None:
     log.parent.mkdir(parents=True)
     log.write_text("what the one before had to say\n")
     log.chmod(0o644)
@@ -107,7 +107,7 @@ def test_a_process_that_has_ended_is_not_left_behind(log: Path, processes: list[
         os.waitpid(processes[0].pid, os.WNOHANG)
 
 
-def test_memem_itself_is_what_is_started(log: Path, processes: list[subprocess.Popen[bytes]]) -> None:
+def test_memem_itself_is_started(log: Path, processes: list[subprocess.Popen[bytes]]) -> None:
     background.start_memem(["--version"], {}, log)
     assert waited_for(processes) == 0
     assert log.read_text().startswith("memem ")

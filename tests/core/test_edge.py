@@ -1,4 +1,4 @@
-"""What an edge between two memories is follows from what they are."""
+"""The kind of an edge follows from the kinds of its memories."""
 
 import pytest
 
@@ -11,14 +11,14 @@ def memory(identity: str, kind: str) -> Memory:
 
 @pytest.mark.parametrize("known", ["fact", "lesson"])
 @pytest.mark.parametrize("ruled", ["decision", "convention"])
-def test_what_is_known_supports_what_was_decided_whichever_comes_first(known: str, ruled: str) -> None:
+def test_fact_supports_a_decision_in_either_order(known: str, ruled: str) -> None:
     one, other = memory("b", known), memory("a", ruled)
     wanted = Edge("b", "a", "supports", 0.7, MEANING)
     assert compared(one, other, 0.7, MEANING) == compared(other, one, 0.7, MEANING) == wanted
 
 
 @pytest.mark.parametrize("ground", ["decision", "convention", "fact"])
-def test_a_procedure_depends_on_what_it_rests_on(ground: str) -> None:
+def test_procedure_depends_on_its_grounds(ground: str) -> None:
     one, other = memory("b", "procedure"), memory("a", ground)
     wanted = Edge("b", "a", "depends_on", 0.7, MEANING)
     assert compared(one, other, 0.7, MEANING) == compared(other, one, 0.7, MEANING) == wanted
@@ -30,9 +30,9 @@ def test_two_of_one_kind_are_of_one_topic(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", MUTUAL)
-def test_what_holds_both_ways_is_one_edge_whichever_way_it_is_told(kind: str) -> None:
+def test_mutual_edge_is_the_same_in_either_order(kind: str) -> None:
     assert edge("a", "b", kind, 0.5, "link") == edge("b", "a", kind, 0.5, "link")
 
 
-def test_what_leads_one_way_is_two_edges() -> None:
+def test_directed_edges_differ_by_direction() -> None:
     assert edge("a", "b", "supersedes", 1, "link") != edge("b", "a", "supersedes", 1, "link")

@@ -324,14 +324,14 @@ def test_a_folder_that_is_closed_already_is_left_as_it_is(tmp_path: Path) -> Non
         (errno.EIO, "the disk reports an error", "check it"),
     ],
 )
-def test_a_known_error_says_what_happened_and_what_to_do(code: int, what: str, advice: str) -> None:
+def test_common_error_is_explained_with_advice(code: int, what: str, advice: str) -> None:
     told, _, todo = files.reason(OSError(code, os.strerror(code))).partition("; ")
     assert what in told
     assert advice in todo
     assert todo
 
 
-def test_an_unknown_error_is_told_in_the_systems_words() -> None:
+def test_other_error_uses_the_systems_words() -> None:
     assert files.reason(OSError(errno.EMFILE, "Too many open files")) == "too many open files"
     assert files.reason(OSError("something odd")) == "something odd"
 

@@ -1,4 +1,4 @@
-"""Whatever a text of JSON or TOML holds, it is read, or it is a ValueError."""
+"""Any text is parsed as JSON or TOML, or raises ValueError."""
 
 import json
 from pathlib import Path
@@ -22,7 +22,7 @@ def test_toml_is_read_as_it_was_written() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "{", "[" * 100_000, '{"a":' * 100_000, "9" * 5_000, "\ud800", "nul"])
-def test_what_is_no_json_is_a_value_error(text: str) -> None:
+def test_invalid_json_is_a_value_error(text: str) -> None:
     with pytest.raises(ValueError, match=r"\w"):
         from_json(text)
 
@@ -34,7 +34,7 @@ def test_bytes_that_are_no_json_are_a_value_error(data: bytes) -> None:
 
 
 @pytest.mark.parametrize("text", ["a", "a = ", "a = " + "[" * 100_000, f"a = {'9' * 5_000}", "a = {" * 100_000, "a.b"])
-def test_what_is_no_toml_is_a_value_error(text: str) -> None:
+def test_invalid_toml_is_a_value_error(text: str) -> None:
     with pytest.raises(ValueError, match=r"\w"):
         from_toml(text)
 

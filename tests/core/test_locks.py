@@ -145,7 +145,7 @@ def test_a_file_system_without_locks_is_not_called_another_memem(
     assert str(tmp_path / "write.lock") in str(refusal.value)
 
 
-def test_who_waits_for_a_lock_gets_it_when_its_holder_is_killed(tmp_path: Path) -> None:
+def test_waiting_process_gets_the_lock_when_its_holder_is_killed(tmp_path: Path) -> None:
     path = tmp_path / "engine.lock"
     with another_process_holding(path) as holder:
         held = threading.Event()
@@ -162,7 +162,7 @@ def in_turn(path: Path, held: threading.Event) -> None:
         held.set()
 
 
-def test_who_waited_for_a_lock_holds_it_alone_and_lets_it_go(tmp_path: Path) -> None:
+def test_awaited_lock_is_exclusive_and_released(tmp_path: Path) -> None:
     path = tmp_path / "engine.lock"
     with awaiting(path):
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
@@ -172,9 +172,7 @@ def test_who_waited_for_a_lock_holds_it_alone_and_lets_it_go(tmp_path: Path) -> 
         pass
 
 
-def test_a_lock_file_that_was_replaced_while_one_waited_is_waited_for_anew(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_replaced_lock_file_is_waited_for_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "engine.lock"
     lock, locked = portalocker.lock, []
 
@@ -198,7 +196,7 @@ def test_a_file_system_without_locks_is_not_waited_for(tmp_path: Path, monkeypat
         pytest.fail("a lock was held that does not exist")
 
 
-def test_what_is_replaced_while_it_is_waited_for_is_locked_as_it_is_now(tmp_path: Path) -> None:
+def test_file_replaced_during_the_wait_is_locked_in_its_new_version(tmp_path: Path) -> None:
     marker, new = tmp_path / "marker", tmp_path / "new"
     marker.touch()
     held = locks._lock_current(marker, 1)
@@ -214,7 +212,7 @@ def test_what_is_replaced_while_it_is_waited_for_is_locked_as_it_is_now(tmp_path
         os.close(descriptor)
 
 
-def test_a_pipe_in_the_place_of_what_is_shared_holds_nobody_up(tmp_path: Path) -> None:
+def test_pipe_in_place_of_the_shared_file_does_not_block(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "marker")
     with locks.sharing(tmp_path / "marker", 0):
         pass

@@ -20,7 +20,7 @@ def test_lines_are_added_below_each_other(path: Path) -> None:
     assert path.read_text() == "first\nsecond\n"
 
 
-def test_whatever_is_told_is_one_line(path: Path) -> None:
+def test_log_entry_is_one_line(path: Path) -> None:
     files.append_log(path, "a\nb\r\n\tc \ud800 ü")
     assert path.read_text(encoding="utf-8") == "a b c ? ü\n"
 
@@ -32,7 +32,7 @@ def test_the_log_is_private(path: Path) -> None:
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
 
 
-def test_a_log_that_has_grown_too_long_is_put_aside_and_begun_anew(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_log_is_rotated(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files, "MAX_LOG_BYTES", 10)
     for word in ("oldest......", "older.......", "new"):
         files.append_log(path, word)
@@ -48,16 +48,14 @@ def test_a_line_torn_by_a_crash_does_not_swallow_the_next(path: Path) -> None:
     assert path.read_text() == "torn\nwhole\n"
 
 
-def test_a_log_that_cannot_be_written_stops_nobody(path: Path) -> None:
+def test_unwritable_log_is_no_error(path: Path) -> None:
     path.mkdir(parents=True)
     files.append_log(path, "a")
     assert path.is_dir()
     files.append_log(path / "x" / "y" / "mine_delta.log", "there is no such folder")
 
 
-def test_another_who_puts_the_log_aside_at_the_same_time_is_no_trouble(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_concurrent_rotation_is_no_error(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files, "MAX_LOG_BYTES", 10)
     files.append_log(path, "a long line, so that it is put aside")
     real = os.replace

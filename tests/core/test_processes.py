@@ -52,14 +52,14 @@ def start() -> Iterator[Start]:
         process.communicate()
 
 
-def said(process: subprocess.Popen[str]) -> str:
+def read_line(process: subprocess.Popen[str]) -> str:
     assert process.stdout
     return process.stdout.readline().strip()
 
 
 def test_a_process_is_the_same_for_as_long_as_it_runs(start: Start) -> None:
     process = start(SLEEPS)
-    said(process)
+    read_line(process)
     begun = processes.started(process.pid)
     assert begun
     assert processes.is_same(process.pid, begun)
@@ -87,10 +87,10 @@ def test_a_name_with_brackets_and_spaces_does_not_hide_the_start(tmp_path: Path)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="there is no ps")
-def test_without_proc_the_start_is_what_ps_says(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_proc_ps_gives_the_start_time(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(processes, "_ON_LINUX", False)
     process = start(SLEEPS)
-    said(process)
+    read_line(process)
     begun = processes.started(process.pid)
     assert begun
     monkeypatch.setenv("TZ", "Asia/Tokyo")
@@ -112,7 +112,7 @@ def test_where_nothing_tells_the_start_there_is_none(monkeypatch: pytest.MonkeyP
 
 def test_a_group_ends_with_its_leader_without_waiting_for_those_that_ignore_it(start: Start) -> None:
     leader = start(PARENT)
-    child = int(said(leader))
+    child = int(read_line(leader))
     begun = time.monotonic()
     processes.end_group(leader.pid)
     assert time.monotonic() - begun < processes.GRACE_SECONDS
@@ -123,21 +123,21 @@ def test_a_group_ends_with_its_leader_without_waiting_for_those_that_ignore_it(s
 def test_a_leader_that_ignores_the_request_is_made_to_end(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(processes, "GRACE_SECONDS", 0.05)
     leader = start(STUBBORN)
-    said(leader)
+    read_line(leader)
     processes.end_group(leader.pid)
     assert leader.wait(10) == -signal.SIGKILL
 
 
 def test_a_child_that_outlives_its_leader_is_ended_too(start: Start) -> None:
     leader = start(PARENT)
-    child = int(said(leader))
+    child = int(read_line(leader))
     leader.kill()
     leader.wait()
     processes.end_group(leader.pid)
     assert ends(child)
 
 
-def test_ending_what_is_gone_or_was_never_a_group_does_nothing(start: Start) -> None:
+def test_ending_a_missing_group_does_nothing(start: Start) -> None:
     process = start("pass")
     process.wait()
     for pid in (process.pid, 0, -1, 1):
@@ -147,7 +147,7 @@ def test_ending_what_is_gone_or_was_never_a_group_does_nothing(start: Start) -> 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux has a parent-death signal")
 def test_a_child_dies_with_a_parent_that_is_killed(start: Start) -> None:
     parent = start(DYING_PARENT)
-    child = int(said(parent))
+    child = int(read_line(parent))
     assert parent.wait(10) == -signal.SIGKILL
     assert ends(child)
 

@@ -167,7 +167,7 @@ def test_a_worktree_of_a_bare_repository_is_named_by_it(tmp_path: Path) -> None:
     assert name_of(tmp_path / "main-tree") == "shop"
 
 
-def test_a_bare_repository_hidden_beside_its_worktrees_gives_them_its_folders_name(tmp_path: Path) -> None:
+def test_hidden_bare_repository_gives_its_worktrees_its_folders_name(tmp_path: Path) -> None:
     """`shop/.bare`, `shop/.git` naming it, and a folder for each branch."""
     make_repository(tmp_path / "seed")
     git(tmp_path, "clone", "--quiet", "--bare", "seed", "shop/.bare")
@@ -345,7 +345,7 @@ def test_one_line_refuses_mining_and_changes_nothing_else(tmp_path: Path) -> Non
     assert resolve(folder) == Project("diary", folder)
 
 
-def test_a_refusal_may_stand_beside_a_name(tmp_path: Path) -> None:
+def test_mining_and_project_can_be_set_together(tmp_path: Path) -> None:
     folder = make_override(tmp_path / "x", 'project = "shop"\nmining = false\n')
     assert not may_be_mined(folder)
     assert resolve(folder) == Project("shop", folder)

@@ -185,7 +185,7 @@ BAD = [
 
 
 @pytest.mark.parametrize(("key", "value"), BAD)
-def test_a_bad_variable_is_named_with_its_value_and_what_to_use(tmp_path: Path, key: str, value: str) -> None:
+def test_invalid_variable_is_reported_with_value_and_advice(tmp_path: Path, key: str, value: str) -> None:
     with pytest.raises(SettingsError) as refusal:
         load(tmp_path, **{variable(key): value})
     message = str(refusal.value)
@@ -226,7 +226,7 @@ def test_every_option_is_described(option: Option) -> None:
     assert option.meaning.endswith(".")
 
 
-def test_an_unknown_key_is_named_beside_the_known_ones(tmp_path: Path) -> None:
+def test_unknown_key_is_reported_with_the_valid_ones(tmp_path: Path) -> None:
     with pytest.raises(SettingsError) as refusal:
         load(tmp_path, 'valut = "/x"\n')
     message = str(refusal.value)

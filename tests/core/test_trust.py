@@ -1,4 +1,4 @@
-"""What a memory may be is said by the way it came, whatever it claims."""
+"""The origin of a memory limits its claims."""
 
 from dataclasses import fields
 
@@ -37,7 +37,7 @@ def test_only_a_person_pins(name: str) -> None:
 
 @pytest.mark.parametrize("trust", [PROSE, OUTPUT])
 @pytest.mark.parametrize("kind", ["convention", "preference"])
-def test_what_claude_or_a_tool_said_is_no_rule(trust: Trust, kind: str) -> None:
+def test_words_of_claude_or_a_tool_state_no_rule(trust: Trust, kind: str) -> None:
     held = trust.limited(Memory("x", "", "Tabs.", kind=kind, layer=1, importance=5))
     assert (held.kind, held.layer) == ("fact", 2)
     assert held.importance <= 3
@@ -50,7 +50,7 @@ def test_trust_falls_from_a_person_to_a_tool() -> None:
     assert not any((OUTPUT.rules, OUTPUT.pins, OUTPUT.rewrites, OUTPUT.proven))
 
 
-def test_what_was_imported_rewrites_nothing() -> None:
+def test_imported_memory_rewrites_nothing() -> None:
     assert not IMPORTED.rewrites
 
 

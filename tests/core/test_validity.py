@@ -43,7 +43,7 @@ def test_a_moment_that_no_clock_can_tell_is_none() -> None:
     assert dates.begin_of("0001-01-01T00:00:00", None) is None
 
 
-def test_only_what_is_there_and_no_date_is_unreadable() -> None:
+def test_only_invalid_dates_are_unreadable() -> None:
     assert [dates.is_unreadable(text) for text in ("", "2026-06-01", "2026-06-01T12:00", "soon")] == [
         False,
         False,
@@ -94,5 +94,5 @@ def test_a_span_holds_from_its_beginning_to_just_before_its_end() -> None:
         ),
     ],
 )
-def test_what_no_longer_holds_is_told_in_a_few_words(properties: dict[str, str], remark: str, period: str) -> None:
+def test_outdated_memory_is_described_in_a_few_words(properties: dict[str, str], remark: str, period: str) -> None:
     assert (dates.remark(memory(**properties)), dates.period(memory(**properties))) == (remark, period)

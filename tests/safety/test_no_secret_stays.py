@@ -49,7 +49,7 @@ class Place:
     folder: Path
     claude: Path
     errors: Callable[[], str]
-    """What was said aside so far: of a process in the background that is its log."""
+    """Return the messages so far; for a background process, its log."""
     own: list[Path] = field(default_factory=list)
     """Files that a person wrote themselves."""
 
@@ -243,7 +243,7 @@ def by_failures(place: Place) -> None:
 
 
 def by_folders(place: Place) -> None:
-    """What a session says of itself: its folder, its branch, its name."""
+    """A session's own properties: its folder, its branch, its name."""
     session = place.session(cwd=f"/srv/{TOKEN}")
     session.human(f"FACT-one: {PLAIN}.\n{AT_LENGTH}")
     schedule.mine_file(place.ws, session.path)
@@ -417,7 +417,7 @@ def test_the_canaries_would_be_found(place: Place) -> None:
     assert ["x.db" in each for each in place.leaks()] == [True]
 
 
-def test_the_bytes_of_a_persons_own_note_are_kept_for_an_undo_and_nowhere_else(place: Place) -> None:
+def test_original_bytes_of_a_persons_note_are_only_in_the_undo_store(place: Place) -> None:
     note = place.ws.store.paths.memories / "deploys.md"
     note.write_text(f"---\ntitle: Deploys\n---\n{STATEMENT}\n")
     refresh.refresh(place.ws)

@@ -94,7 +94,7 @@ def went(place: Place, name: str, text: str) -> None:
 
 
 def recalled(ws: Workspace) -> str:
-    """Whatever anybody is shown of it."""
+    """Return every text that shows it."""
     hits = find.search(ws, "door instructions Mondays", limit=50)
     sliced = slice.build_slice(
         ws, f"how does the {NEXT} door open, and what are the instructions", cwd=Path("/srv/shop")
@@ -115,7 +115,7 @@ def test_the_canary_is_held_back_and_cleaned(place: Place, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", _BY_MODEL)
-def test_a_secret_that_a_model_answers_with_is_not_kept(place: Place, name: str) -> None:
+def test_secret_in_a_models_answer_is_redacted(place: Place, name: str) -> None:
     """It was not sent any: what it quotes with one in it is refused, or cleaned."""
     went(place, name, TELLING)
     is_clean(place, name)
@@ -138,7 +138,7 @@ def _words(row: NoteRow) -> str:
     return f"{memory.title}{memory.body}{memory.evidence}{memory.keys}" if memory else ""
 
 
-def test_a_line_of_a_playbook_that_gives_orders_is_told_to_nobody(ws: Workspace) -> None:
+def test_playbook_line_that_gives_orders_is_not_shown(ws: Workspace) -> None:
     for number, kind in enumerate(("decision", "lesson")):
         write.keep(
             ws, Memory(f"{number}0000000-1111-4111-8111-111111111111", "", f"Doors {number} open.", "shop", kind)
@@ -158,7 +158,7 @@ def test_a_line_of_a_playbook_that_gives_orders_is_told_to_nobody(ws: Workspace)
     assert any("addresses the model" in each.problem for each in status.check(ws))
 
 
-def test_what_a_model_makes_of_a_line_is_no_order(miner: Workspace) -> None:
+def test_refined_playbook_line_gives_no_orders(miner: Workspace) -> None:
     memory = Memory("00000001-1111-4111-8111-111111111111", "", f"{ORDER} It is locked.", "shop")
     assert refine_playbook._accepted({"00000001": memory}, {"00000001": ORDER}) == {}
 
@@ -179,7 +179,7 @@ _NO_WORDS_OF_ITS_OWN = {
     "doors.cli.demo._show": "a home of its own, which is thrown away",
 }
 _HERE = {
-    "upkeep.refine_playbook.refine": test_what_a_model_makes_of_a_line_is_no_order,
+    "upkeep.refine_playbook.refine": test_refined_playbook_line_gives_no_orders,
     "notes.write.put": by_keeping,
     "notes.review.propose": by_proposal,
     "notes.reconcile._held_back": by_proposal,
@@ -198,7 +198,7 @@ def test_every_place_that_writes_notes_goes_through_the_gate_here() -> None:
     assert accounted - set(writers()) == set(), "it is accounted for, and not there"
 
 
-def test_so_does_every_place_that_writes_a_file_of_the_vault() -> None:
+def test_every_place_that_writes_a_file_of_the_vault_is_listed() -> None:
     assert set(file_writers("vault", "pages", "transfer.export_format")) == {
         "vault.store.create",  # what keeping has judged
         "vault.store.rewrite",  # what editing has judged
@@ -233,7 +233,7 @@ def test_a_reason_is_one_clean_line(place: Place) -> None:
     assert json.loads(json.dumps(event.why)) == event.why
 
 
-def test_why_it_is_held_is_told_of_the_words_as_they_are(place: Place) -> None:
+def test_quarantined_note_is_explained_and_unchanged(place: Place) -> None:
     went(place, "a note by hand", ORDER)
     (row,) = excluded.list_quarantined(place.ws)
     assert row.memory

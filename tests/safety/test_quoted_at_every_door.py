@@ -1,4 +1,4 @@
-"""What is remembered cannot leave its quotation, at whichever door it is shown.
+"""A memory cannot leave its quotation at any door.
 
 At each door a hostile memory is shown beside a harmless one of the same shape: the frame is the same, line by line, and
 nothing of the memory forms a tag, ends a line by itself, or steers a terminal.
@@ -132,7 +132,7 @@ DOORS: dict[str, Callable[[Callable[[str], str]], str]] = {
 
 
 def frame(text: str) -> list[str]:
-    """What of a text is ours: how its lines begin that are not quoted."""
+    """Return the unquoted beginnings of a text's lines."""
     return [re.split(r"[ \w]", line.lstrip(), maxsplit=1)[0] for line in text.split("\n") if not QUOTED.fullmatch(line)]
 
 
@@ -194,7 +194,7 @@ def test_a_terminal_is_not_steered(trick: str, capsys: pytest.CaptureFixture[str
     assert STEERING.findall((printed.out + printed.err).replace("\n", "")) == []
 
 
-def test_json_still_says_what_the_name_is(capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_has_the_name_unchanged(capsys: pytest.CaptureFixture[str]) -> None:
     name = "a\x9b31m\u202e\x1b[0m\u2028é数.md"
     output.as_json({"path": name})
     assert json.loads(capsys.readouterr().out) == {"path": name}

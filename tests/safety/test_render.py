@@ -1,4 +1,4 @@
-"""What a memory says is data: whatever it holds, it cannot end its line, leave its quotation or forge a heading."""
+"""A memory is data: it cannot end its line, leave its quotation or forge a heading."""
 
 import re
 from dataclasses import replace
@@ -202,7 +202,7 @@ def test_a_tag_can_still_be_read() -> None:
 
 
 @pytest.mark.parametrize("text", ["word " * 40, "数" * 200, "注意 " + "数" * 200, "see " + "x" * 200, "a\n" * 100])
-def test_a_cut_text_keeps_most_of_what_it_may(text: str) -> None:
+def test_cut_text_uses_most_of_its_limit(text: str) -> None:
     """A script without spaces, or one long word, is cut inside a word rather than thrown away."""
     kept = quote.quoted(text, 100).replace("   > ", "").removesuffix(" […]")
     assert text.startswith(kept)
@@ -222,7 +222,7 @@ def test_a_short_text_is_not_cut() -> None:
 # --- the shape of a slice -----------------------------------------------------------------------------------------
 
 
-def test_a_slice_shows_what_is_known_then_what_is_relevant() -> None:
+def test_slice_shows_the_current_state_then_relevant_memories() -> None:
     facts = quote.working(project="shop", branch="main", task_mode="debug", files=("a.py", "src/b.py"))
     pinned = quote.pinned(memory(id="00000000-1", title="Stack", body="Python 3.11."), 400)
     text = quote.document([*facts, pinned], [quote.item(1, hit(project="shop"), "shop", 700)])
@@ -249,7 +249,7 @@ def test_without_hits_there_is_no_relevant_part() -> None:
     )
 
 
-def test_what_is_not_known_is_not_mentioned() -> None:
+def test_missing_facts_are_left_out() -> None:
     assert quote.working(project="shop", branch="", task_mode="", files=()) == ["- Project: shop"]
 
 
@@ -272,7 +272,7 @@ def test_what_is_not_known_is_not_mentioned() -> None:
         ),
     ],
 )
-def test_an_item_names_its_date_its_id_and_what_is_unusual(fields: dict[str, Any], head: str) -> None:
+def test_item_shows_date_id_and_unusual_properties(fields: dict[str, Any], head: str) -> None:
     assert quote.item(1, hit(**fields), "shop", 700).splitlines()[0] == head
 
 

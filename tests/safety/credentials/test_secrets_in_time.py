@@ -1,4 +1,4 @@
-"""Whatever a text holds, to look through it takes no more than in proportion to its length."""
+"""Searching a text for secrets takes time in proportion to its length."""
 
 import time
 
