@@ -22,7 +22,7 @@ WRITING = {
     "notes.undo": {"undo"},
     "transfer.import_": {"import_notes"},
     "mine.apply": {"apply_all", "apply_one"},
-    "pages.markdown": {"write"},
+    "pages.markdown": {"write_part"},
 }
 """Functions that write notes, or lead to one that does, by module."""
 OF_STORE = {"create", "rewrite"}
@@ -49,7 +49,7 @@ def row_makers() -> Iterator[str]:
             isinstance(part, ast.ImportFrom) and part.module == "memem.search.notes" for part in ast.walk(tree)
         ) or (module == "search.notes")
         for part in ast.walk(tree):
-            if named and isinstance(part, ast.FunctionDef) and _calls(part, "Row"):
+            if named and isinstance(part, ast.FunctionDef) and _calls(part, "NoteRow"):
                 yield f"{module}.{part.name}"
 
 

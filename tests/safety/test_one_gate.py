@@ -175,7 +175,7 @@ _NO_WORDS_OF_ITS_OWN = {
     "upkeep.apply_curation._revise": "words of notes that are recalled, through editing",
     "upkeep.apply_curation._split": "words of a note that is recalled, through keeping",
     "pages.conflicts.write_page": "titles of notes that are recalled",
-    "pages.refresh._put": "titles and statements of notes that are recalled",
+    "pages.refresh._write": "titles and statements of notes that are recalled",
     "doors.cli.demo._show": "a home of its own, which is thrown away",
 }
 _HERE = {
@@ -205,7 +205,7 @@ def test_every_place_that_writes_a_file_of_the_vault_is_listed() -> None:
         "vault.store.make_vault",  # the marker
         "vault.store.set_aside",  # a note as it is, to where nobody reads it
         "vault.restore.put_back",  # bytes that were in the vault, or that unpacking and reviewing have judged
-        "pages.markdown._written",  # what is recalled, as a page
+        "pages.markdown._write",  # what is recalled, as a page
         "transfer.export_format._exchange",  # outside of the vault, as are the next three
         "transfer.export_format.write_folder",
         "pages.draw.draw",
@@ -218,7 +218,7 @@ def test_every_place_that_writes_a_file_of_the_vault_is_listed() -> None:
 def test_rows_of_the_index_are_made_behind_the_gate_alone() -> None:
     assert set(row_makers()) == {
         "search.refresh._row",  # cleansed and judged there
-        "search.refresh.claim",  # before a note that keeping has judged
+        "search.refresh.reserve_row",  # before a note that keeping has judged
         "search.refresh.read_row",  # one that cannot be read: no words
         "search.notes._row",  # read back
     }
