@@ -7,26 +7,27 @@ place and statement, so importing a source again, or resuming an interrupted imp
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import TYPE_CHECKING
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any
 
 from memem.core import dates, files
 from memem.core.dates import iso
-from memem.core.errors import Forgotten, InputError, NoteError
-from memem.core.memory import Memory, fingerprint
+from memem.core.errors import Ambiguous, Forgotten, InputError, NoteError, NotFound
+from memem.core.memory import Memory, fingerprint, link_target
 from memem.core.trust import IMPORTED
 from memem.notes import forget, reconcile, write
 from memem.notes.reconcile import Candidate
 from memem.notes.write import Written
 from memem.pages import conflicts, refresh
 from memem.safety.credentials import redact
+from memem.safety.gate import MAX_ITEMS
 from memem.safety.naming import project_named
 from memem.search.refresh import ensure_filled, fresh_rows
 from memem.state.batches import IMPORT
 from memem.transfer.items import CREATED, EXISTS, REFUSED, UNREADABLE, ImportedFile, ImportItem
-from memem.transfer.links import ImportLinks
 from memem.transfer.read import ReadProgress, read_items
 from memem.transfer.restore import Restore
 from memem.transfer.sources import EXPORT, Source, find_sources
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
 _NAMESPACE = uuid.uuid5(uuid.NAMESPACE_URL, "memem:import")
 PROPOSED = "proposed"
+_LINK_LISTS = ("related", "contradicts")
 _CHANGES = (CREATED, "updated", "superseded", PROPOSED)
 
 Progress = Callable[[float, int], object]
@@ -54,6 +56,51 @@ class Imported:
 
     def count(self, *outcomes: str) -> int:
         return sum(file.outcome in outcomes for file in self.files)
+
+
+@dataclass(slots=True)
+class ImportLinks:
+    """The names of notes of one import, and the notes that have links."""
+
+    links: dict[str, str] = field(default_factory=dict)  # by name; empty for a name of several notes
+    linking: list[tuple[str, ImportItem]] = field(default_factory=list)  # ids of notes, and their items
+
+    def record(self, item: ImportItem, memory: Memory, written: Written) -> None:
+        link = f"[[{PurePosixPath(written.path).stem}]]"
+        for name in item.names if written.path else ():
+            self.links[name] = link if self.links.get(name, link) == link else ""
+        if any(map(any, item.links.values())) and written.memory.id == memory.id:
+            self.linking.append((memory.id, item))
+
+    def write(self, ws: Workspace) -> list[Memory]:
+        """Add the links that a note lacks, also after an interrupted import; returns the changed memories."""
+        changed = []
+        for identity, item in self.linking:
+            with suppress(NoteError, NotFound, Ambiguous, InputError):  # changed by a person meanwhile, or moved
+                memory = write.note_of(ws, identity).memory
+                changes: dict[str, Any] = {}
+                for name, targets in item.links.items():
+                    links = tuple(dict.fromkeys(self._resolve(ws, item, targets)))
+                    if links and not getattr(memory, name):
+                        changes[name] = links[:MAX_ITEMS] if name in _LINK_LISTS else links[0]
+                written = write.revise(ws, identity, why="links of an import", **changes) if changes else None
+                changed += [written.memory] if written else []
+        return changed
+
+    def _resolve(self, ws: Workspace, item: ImportItem, targets: tuple[str, ...]) -> Iterator[str]:
+        for stem in filter(None, map(link_target, targets)):
+            name = stem.strip().lower()
+            if name in self.links:
+                yield from [self.links[name]] if self.links[name] and name not in item.names else []
+            elif _is_in_vault(ws, stem):
+                yield f"[[{stem}]]"
+
+
+def _is_in_vault(ws: Workspace, stem: str) -> bool:
+    if ws.index.by_path(f"{ws.store.paths.memories.name}/{stem}.md"):
+        return True
+    end = f"/{stem}.md"
+    return ws.index.count_where("substr(path, ?) = ?", (-len(end), end)) > 0
 
 
 @dataclass(slots=True)

@@ -63,9 +63,9 @@ def suggest(ws: Workspace, *, project: str | None = None) -> Suggestions:
     """Suggest merges, then splits, then archiving, for the vault or one project."""
     require_vault(ws)
     everything, only = _in_force(ws), None if project is None else normalise(project)
-    held = [entry for entry in everything if only in (None, entry.project)]
+    entries = [entry for entry in everything if only in (None, entry.project)]
     disputed, linked = _disputed(everything), _linked(everything)
-    free = [entry for entry in held if entry.id not in disputed]
+    free = [entry for entry in entries if entry.id not in disputed]
     # Splits are found first: otherwise notes would be merged into a note that says many things.
     parted = {entry.id: parts for entry in free if (parts := curation_rules.split_parts(entry.memory))}
     splits, more = _first(_split(ws, entry, parted[entry.id]) for entry in free if entry.id in parted)
@@ -73,7 +73,7 @@ def suggest(ws: Workspace, *, project: str | None = None) -> Suggestions:
     merges, beyond = _merges(ws, [entry for entry in free if entry.id not in parted or entry.id in theirs])
     taken = parted.keys() | {entry.id for each in merges for entry in each.notes}
     idle, unread = _first(_idle(ws, [entry for entry in free if entry.id not in taken], linked))
-    return Suggestions((*merges, *splits, *idle), len(held), more or beyond or unread)
+    return Suggestions((*merges, *splits, *idle), len(entries), more or beyond or unread)
 
 
 def is_theirs(ws: Workspace, entry: Entry) -> bool:
@@ -104,8 +104,8 @@ def _first(found: Iterable[Suggestion]) -> tuple[list[Suggestion], bool]:
 def _identity(what: str, notes: Sequence[Entry]) -> str:
     import hashlib
 
-    told = sorted(f"{entry.id} {fingerprint(entry.body)}" for entry in notes)
-    return hashlib.sha256("\n".join([what, *told]).encode()).hexdigest()[:8]
+    parts = sorted(f"{entry.id} {fingerprint(entry.body)}" for entry in notes)
+    return hashlib.sha256("\n".join([what, *parts]).encode()).hexdigest()[:8]
 
 
 def _name(entry: Entry) -> str:
@@ -158,10 +158,10 @@ def _merge(merge: Merge) -> Suggestion:
 
 
 def _gets(merge: Merge) -> str:
-    told = [f"{len(merge.added)} sentence{'s' * (len(merge.added) > 1)} of it"] if merge.added else []
-    told += ["its evidence"] if merge.ended.memory.evidence else []
-    told += [f"its {name}" for name in curation_rules.gained(merge.kept.memory, merge.ended.memory)]
-    return f" and gets {', '.join(told)}" if told else ""
+    gains = [f"{len(merge.added)} sentence{'s' * (len(merge.added) > 1)} of it"] if merge.added else []
+    gains += ["its evidence"] if merge.ended.memory.evidence else []
+    gains += [f"its {name}" for name in curation_rules.gained(merge.kept.memory, merge.ended.memory)]
+    return f" and gets {', '.join(gains)}" if gains else ""
 
 
 # --- split --------------------------------------------------------------------------------------------------------

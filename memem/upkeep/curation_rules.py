@@ -193,7 +193,7 @@ def _split_pieces(body: str) -> Iterator[str]:
 
 
 def _is_independent(piece: str) -> bool:
-    """Whether it is a bullet that announces nothing and refers to nothing outside of it."""
+    """Whether a piece is a bullet that announces nothing and refers to nothing outside of it."""
     ends = piece.endswith((":", "："))
     return bool(_BULLET.match(piece)) and not ends and _POINTING.isdisjoint(re.findall(r"\w+", piece.lower()))
 

@@ -55,9 +55,9 @@ SCHEMA: Mapping[str, Any] = {
 
 
 def build_question(project: str, memories: Sequence[Memory]) -> ModelPrompt:
-    told = [f"<line id={memory.id8}>\n{_statement(memory)}\n</line>" for memory in memories]
+    lines = [f"<line id={memory.id8}>\n{_statement(memory)}\n</line>" for memory in memories]
     return ModelPrompt(
-        _system(), INSTRUCTION, "\n".join([f"{OWN_CALL} version {VERSION}", f"Project: {project}", *told]) + "\n"
+        _system(), INSTRUCTION, "\n".join([f"{OWN_CALL} version {VERSION}", f"Project: {project}", *lines]) + "\n"
     )
 
 

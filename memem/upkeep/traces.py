@@ -98,9 +98,9 @@ class Traces:
 
     @cached_property
     def _folded(self) -> tuple[str, ...]:
-        said = [fold(memory.body) for memory in self.memories if len(fold(memory.body)) >= MIN_STATEMENT_CHARS]
+        stated = [fold(memory.body) for memory in self.memories if len(fold(memory.body)) >= MIN_STATEMENT_CHARS]
         quoted = [fold(part) for memory in self.memories for part in _parts(memory.evidence)]
-        return tuple(dict.fromkeys(filter(None, (*said, *quoted))))
+        return tuple(dict.fromkeys(filter(None, (*stated, *quoted))))
 
 
 def _parts(text: str) -> list[str]:

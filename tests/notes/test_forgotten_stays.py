@@ -424,7 +424,7 @@ _OTHERWISE = {
     "notes.undo._go": "see undo, above",
     "notes.undo._put": "a proposal that was accepted, or is asked about again",
     "upkeep.purge._remove_links": "links are removed",
-    "transfer.links.write": "links are added",
+    "transfer.import_.write": "links are added",
     "notes.conflicts._amend": "links and status change",
     "mine.confirm._relate": "links change",
     "notes.staleness._revised": "status changes",

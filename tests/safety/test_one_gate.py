@@ -167,7 +167,7 @@ def test_refined_playbook_line_gives_no_orders(miner: Workspace) -> None:
 
 _NO_WORDS_OF_ITS_OWN = {
     "upkeep.purge._remove_links": "links are removed",
-    "transfer.links.write": "links are added",
+    "transfer.import_.write": "links are added",
     "notes.conflicts._amend": "links and status change",
     "mine.confirm._relate": "links change",
     "notes.staleness._revised": "status changes; why is a line that passed the gate",

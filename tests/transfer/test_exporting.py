@@ -88,7 +88,7 @@ def lived_in(ws: Workspace) -> None:
 
 
 def recalled(ws: Workspace) -> list[list[tuple[str, float]]]:
-    """What every query of the labelled set finds, in order."""
+    """The results of every query of the labelled set, in order."""
     refresh.refresh(ws)
     queries = [question.text for question in labelled.load().questions]
     return [[(hit.id, round(hit.score, 6)) for hit in find.search(ws, query, limit=8)] for query in queries]
@@ -405,7 +405,7 @@ def test_a_playbook_whose_lines_a_person_changed_differs(ws: Workspace, tmp_path
     plain = page.read_text()
     line = next(line for line in plain.splitlines() if "Otters" in line)
 
-    def told(theirs: str, here: str) -> str:
+    def reported(theirs: str, here: str) -> str:
         page.write_text(theirs)
         export.export(ws, tmp_path / "x.json", force=True)
         page.write_text(here)
@@ -414,12 +414,12 @@ def test_a_playbook_whose_lines_a_person_changed_differs(ws: Workspace, tmp_path
         return next(each.outcome for each in result.files if each.place == "playbooks/zoo.md")
 
     added, removed = plain.replace(line, f"{line}\n- Ask the keeper."), plain.replace(f"{line}\n", "")
-    assert told(added, plain) == told(plain, added) == told(removed, plain) == "differs"
+    assert reported(added, plain) == reported(plain, added) == reported(removed, plain) == "differs"
     save.save(ws, "Pools hold salt water.", project="zoo", kind="decision")
     page.write_text(added)
     pages_refresh.write_pages(ws)
     assert page.read_text() != added
-    assert told(added, page.read_text()) == "exists", "only what memem writes is another"
+    assert reported(added, page.read_text()) == "exists", "only what memem writes is another"
 
 
 def test_a_note_among_the_pages_is_exported_as_a_note(ws: Workspace, other: Workspace, tmp_path: Path) -> None:

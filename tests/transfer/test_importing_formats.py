@@ -1,4 +1,4 @@
-"""What other programs kept becomes memories: recognised by what it is, with where it came from, and read alone."""
+"""Files of other programs are recognised by content and become memories that name their origin."""
 
 import json
 import os
@@ -87,7 +87,7 @@ def test_the_instructions_of_the_person_are_of_no_project(ws: Workspace, tmp_pat
 
 @pytest.fixture
 def remembered(tmp_path: Path, project: Path) -> Path:
-    """What Claude Code remembers of a project by itself, beside a session of it."""
+    """Claude Code's own memory of a project, next to a session of it."""
     folder = tmp_path / "user" / ".claude" / "projects" / "-src-zoo" / "memory"
     folder.mkdir(parents=True)
     (folder.parent / "s1.jsonl").write_text(json.dumps({"type": "user", "cwd": str(project)}) + "\n")

@@ -1,4 +1,4 @@
-"""What is out of order in the graph, what mends it, and what memem mends itself: in its own notes, to be taken back."""
+"""The audit lists faults of the graph, and repairs links in memem's own notes as a batch that can be undone."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What would tidy the vault is suggested, applied on demand as one batch, and loses nothing that any note says."""
+"""Curation suggests how to tidy the vault, applies it on demand as one batch, and loses no statement."""
 
 import uuid
 from dataclasses import replace

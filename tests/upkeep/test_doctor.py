@@ -44,7 +44,7 @@ def well(meant: Workspace, small_weights: Path) -> Workspace:
 
 
 def diagnose(ws: Workspace) -> list[Diagnosis]:
-    """Whatever is found, it is told in one line, and what is not fine has a fix."""
+    """Each result is one line, and has a fix unless it is fine."""
     found = doctor.diagnose(ws)
     assert all(each.detail and "\n" not in each.detail + each.fix for each in found)
     assert [each for each in found if bool(each.fix) != (each.state != FINE)] == []

@@ -89,72 +89,72 @@ def note(ws: Workspace, name: str, **properties: str) -> None:
     (ws.store.paths.memories / f"{name}-{name:0<8}.md").write_text("\n".join(["---", *lines, "---", f"{name} is so."]))
 
 
-def found(ws: Workspace) -> list[tuple[str, str]]:
+def findings(ws: Workspace) -> list[tuple[str, str]]:
     refresh.refresh(ws)
     assert not any(finding.serious for finding in upkeep_status.check(ws))
     return [(finding.path.removeprefix("memories/"), finding.problem) for finding in upkeep_status.check(ws)]
 
 
 @pytest.fixture
-def kept(ws: Workspace) -> Workspace:
+def linked(ws: Workspace) -> Workspace:
     save.save(ws, "One.")
     return ws
 
 
 @pytest.mark.parametrize("name", ["supersedes", "superseded_by", "related", "contradicts"])
-def test_check_lists_links_that_lead_nowhere(kept: Workspace, name: str) -> None:
+def test_check_lists_links_that_lead_nowhere(linked: Workspace, name: str) -> None:
     value = '"[[gone-99999999]]"'
-    note(kept, "a", **{name: f"[{value}]" if name in ("related", "contradicts") else value})
-    assert found(kept) == [("a-a0000000.md", f"links to [[gone-99999999]] in `{name}`, but there is no such note")]
+    note(linked, "a", **{name: f"[{value}]" if name in ("related", "contradicts") else value})
+    assert findings(linked) == [("a-a0000000.md", f"links to [[gone-99999999]] in `{name}`, but there is no such note")]
 
 
 @pytest.mark.parametrize(
     "link",
     ["[[b-b0000000]]", "[[b-b0000000|B]]", "[[memories/b-b0000000.md#Why]]", "[[My own page]]"],
 )
-def test_links_that_lead_to_a_note_are_in_order_whoever_wrote_it(kept: Workspace, link: str) -> None:
-    note(kept, "b")
-    note(kept, "a", related=f'["{link}"]')
-    (kept.settings.vault / "pages").mkdir()
-    (kept.settings.vault / "pages" / "My own page.md").write_text("Mine.")
-    assert found(kept) == []
+def test_links_that_lead_to_a_note_are_in_order_whoever_wrote_it(linked: Workspace, link: str) -> None:
+    note(linked, "b")
+    note(linked, "a", related=f'["{link}"]')
+    (linked.settings.vault / "pages").mkdir()
+    (linked.settings.vault / "pages" / "My own page.md").write_text("Mine.")
+    assert findings(linked) == []
 
 
 @pytest.mark.parametrize("link", ["b0000000", "b000"])
-def test_an_id_leads_to_a_note_but_is_no_link_to_obsidian(kept: Workspace, link: str) -> None:
-    note(kept, "b")
-    note(kept, "a", related=f'["{link}"]')
-    assert found(kept) == [("a-a0000000.md", f"has '{link}' in `related`, which is no link such as \"[[note]]\"")]
+def test_an_id_leads_to_a_note_but_is_no_link_to_obsidian(linked: Workspace, link: str) -> None:
+    note(linked, "b")
+    note(linked, "a", related=f'["{link}"]')
+    assert findings(linked) == [("a-a0000000.md", f"has '{link}' in `related`, which is no link such as \"[[note]]\"")]
 
 
-def test_a_link_to_what_lies_in_a_hidden_folder_leads_nowhere(kept: Workspace) -> None:
-    (kept.settings.vault / ".trash").mkdir()
-    (kept.settings.vault / ".trash" / "page.md").write_text("Mine.")
-    note(kept, "a", related='["[[page]]"]')
-    assert found(kept) == [("a-a0000000.md", "links to [[page]] in `related`, but there is no such note")]
+def test_a_link_to_what_lies_in_a_hidden_folder_leads_nowhere(linked: Workspace) -> None:
+    (linked.settings.vault / ".trash").mkdir()
+    (linked.settings.vault / ".trash" / "page.md").write_text("Mine.")
+    note(linked, "a", related='["[[page]]"]')
+    assert findings(linked) == [("a-a0000000.md", "links to [[page]] in `related`, but there is no such note")]
 
 
-def test_check_lists_circles_of_notes_that_superseded_each_other(kept: Workspace) -> None:
-    note(kept, "a", superseded_by='"[[b-b0000000]]"')
-    note(kept, "b", superseded_by='"[[c-c0000000]]"')
-    note(kept, "c")
-    note(kept, "d", superseded_by='"[[a-a0000000]]"')
-    assert found(kept) == []
-    note(kept, "a", superseded_by='"[[b-b0000000]]"', supersedes='"[[c-c0000000]]"')
-    note(kept, "e", supersedes='"[[e-e0000000]]"')
+def test_check_lists_circles_of_notes_that_superseded_each_other(linked: Workspace) -> None:
+    note(linked, "a", superseded_by='"[[b-b0000000]]"')
+    note(linked, "b", superseded_by='"[[c-c0000000]]"')
+    note(linked, "c")
+    note(linked, "d", superseded_by='"[[a-a0000000]]"')
+    assert findings(linked) == []
+    note(linked, "a", superseded_by='"[[b-b0000000]]"', supersedes='"[[c-c0000000]]"')
+    note(linked, "e", supersedes='"[[e-e0000000]]"')
     others = "memories/b-b0000000.md and memories/c-c0000000.md, in a circle"
-    assert found(kept) == [
+    assert findings(linked) == [
         ("a-a0000000.md", f"supersedes {others}: none of them is recalled"),
         ("e-e0000000.md", "supersedes itself: none of them is recalled"),
     ]
 
 
-def test_check_lists_dates_that_cannot_be_read_or_contradict_each_other(kept: Workspace) -> None:
-    note(kept, "a", valid_from="2026-06-01", valid_to="2026-06-01")
-    assert found(kept) == []
-    note(kept, "a", valid_from="2026-06-01", valid_to="2026-05-31")
-    note(kept, "b", created="yesterday", valid_to="2026-06-31")
-    assert found(kept) == [
+def test_check_lists_dates_that_cannot_be_read_or_contradict_each_other(linked: Workspace) -> None:
+    note(linked, "a", valid_from="2026-06-01", valid_to="2026-06-01")
+    assert findings(linked) == []
+    note(linked, "a", valid_from="2026-06-01", valid_to="2026-05-31")
+    note(linked, "b", created="yesterday", valid_to="2026-06-31")
+    assert findings(linked) == [
         ("a-a0000000.md", "is never valid: `valid_to` is not after `valid_from`"),
         ("b-b0000000.md", "has the unreadable date 'yesterday' in `created`, which is ignored"),
         ("b-b0000000.md", "has the unreadable date '2026-06-31' in `valid_to`, which is ignored"),

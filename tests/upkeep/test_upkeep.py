@@ -1,4 +1,4 @@
-"""What is put in order in the background when a session begins."""
+"""Background upkeep at the start of a session."""
 
 import json
 import os
@@ -38,7 +38,7 @@ def _leaving_our_own_environment_alone(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def started(monkeypatch: pytest.MonkeyPatch, clock: SteppingClock) -> list[tuple[str, ...]]:
-    """What was started in the background."""
+    """Records the processes started in the background."""
     commands: list[tuple[str, ...]] = []
 
     def start(arguments: tuple[str, ...], environ: dict[str, str], log: Path) -> None:
@@ -55,15 +55,15 @@ def started(monkeypatch: pytest.MonkeyPatch, clock: SteppingClock) -> list[tuple
 # --- the plugin's options -------------------------------------------------------------------------------------------
 
 
-def told(ws: Workspace, **options: str) -> Workspace:
-    """What Claude Code tells a hook of the plugin."""
+def with_options(ws: Workspace, **options: str) -> Workspace:
+    """A workspace with the environment of a plugin's hook."""
     named = {f"CLAUDE_PLUGIN_OPTION_{key.upper()}": text for key, text in options.items()}
     ws.environ = {"HOME": str(ws.user_home), "CLAUDE_PLUGIN_ROOT": "/srv/memem", **named}
     return ws
 
 
 def test_options_are_stored_for_those_whom_claude_code_does_not_tell(ws: Workspace) -> None:
-    session_start.store_plugin_options(told(ws, vault="~/notes ü", injection_mode="hybrid", unheard_of="x"))
+    session_start.store_plugin_options(with_options(ws, vault="~/notes ü", injection_mode="hybrid", unheard_of="x"))
     assert stored_plugin_options(ws.home) == {"vault": "~/notes ü", "injection_mode": "hybrid"}
     server = open_workspace(actor="mcp", home=ws.home.root, environ={"HOME": str(ws.user_home)})
     assert (server.settings.vault, server.settings.injection_mode) == (ws.user_home / "notes ü", "hybrid")
@@ -71,24 +71,24 @@ def test_options_are_stored_for_those_whom_claude_code_does_not_tell(ws: Workspa
 
 
 def test_options_that_are_no_longer_set_are_removed(ws: Workspace) -> None:
-    session_start.store_plugin_options(told(ws, vault="~/notes", daily_usd="5"))
-    session_start.store_plugin_options(told(ws, daily_usd="5"))
+    session_start.store_plugin_options(with_options(ws, vault="~/notes", daily_usd="5"))
+    session_start.store_plugin_options(with_options(ws, daily_usd="5"))
     assert stored_plugin_options(ws.home) == {"daily_usd": "5"}
-    session_start.store_plugin_options(told(ws))
+    session_start.store_plugin_options(with_options(ws))
     assert stored_plugin_options(ws.home) == {}
 
 
 def test_options_that_have_not_changed_are_not_written_again(ws: Workspace) -> None:
-    session_start.store_plugin_options(told(ws))
+    session_start.store_plugin_options(with_options(ws))
     assert not ws.home.plugin_options.exists()
-    session_start.store_plugin_options(told(ws, vault="~/notes"))
+    session_start.store_plugin_options(with_options(ws, vault="~/notes"))
     before = ws.settings_stamps()
-    session_start.store_plugin_options(told(ws, vault="~/notes"))
+    session_start.store_plugin_options(with_options(ws, vault="~/notes"))
     assert ws.settings_stamps() == before
 
 
 def test_a_hook_that_somebody_runs_by_hand_leaves_the_options_alone(ws: Workspace) -> None:
-    session_start.store_plugin_options(told(ws, vault="~/notes"))
+    session_start.store_plugin_options(with_options(ws, vault="~/notes"))
     ws.environ = {"HOME": str(ws.user_home)}
     session_start.store_plugin_options(ws)
     assert stored_plugin_options(ws.home) == {"vault": "~/notes"}
@@ -98,7 +98,7 @@ def test_a_hook_that_somebody_runs_by_hand_leaves_the_options_alone(ws: Workspac
 def test_options_that_somebody_has_garbled_are_stored_anew(ws: Workspace, content: str) -> None:
     ws.home.state.mkdir(parents=True)
     ws.home.plugin_options.write_text(content)
-    session_start.store_plugin_options(told(ws, vault="~/notes"))
+    session_start.store_plugin_options(with_options(ws, vault="~/notes"))
     assert json.loads(ws.home.plugin_options.read_bytes()) == {"vault": "~/notes"}
 
 
@@ -106,7 +106,7 @@ def test_a_home_that_cannot_be_written_is_named(ws: Workspace) -> None:
     ws.home.root.parent.mkdir(exist_ok=True)
     ws.home.root.write_text("a file")
     with pytest.raises(HomeError, match="Cannot use"):
-        session_start.store_plugin_options(told(ws, vault="~/notes"))
+        session_start.store_plugin_options(with_options(ws, vault="~/notes"))
 
 
 # --- the environment ------------------------------------------------------------------------------------------------
@@ -126,7 +126,7 @@ def plugin(tmp_path: Path) -> Path:
 
 
 def renewed(ws: Workspace, plugin: Path) -> bool:
-    """Whether it was set up anew, by the script and by what is said of it."""
+    """Whether the script ran, and the function says so."""
     ws.environ = {"PATH": os.environ["PATH"], "ASKED": "as it is"}
     said = RENEW(ws, plugin, str(plugin / "venv"))
     ran = (plugin / "ran").read_text() if (plugin / "ran").exists() else ""

@@ -157,8 +157,8 @@ def _run(ws: Workspace, hook: Hook, found: Plugin, folder: Path) -> HookRun:
             processes.end_group(process.pid)
             output, complaint, code = late.output or b"", late.stderr or b"", None
     complaint += b" " + _added_since(ws.home.hooks_log, log_size)
-    said = " ".join(complaint.decode("utf-8", "replace").split())
-    return HookRun(code, ws.ticks() - before, output.decode("utf-8", "replace"), said)
+    errors = " ".join(complaint.decode("utf-8", "replace").split())
+    return HookRun(code, ws.ticks() - before, output.decode("utf-8", "replace"), errors)
 
 
 def _size(path: Path) -> int:
@@ -190,18 +190,18 @@ def _check_plugin(ws: Workspace, found: Plugin) -> list[Diagnosis]:
 
 def _judge(ws: Workspace, hook: Hook, found: Plugin, run: HookRun) -> Diagnosis:
     what, duration = f"hook {hook.event}", f"{run.seconds * 1000:.0f} ms"
-    said = f": {run.complaint[:MAX_SHOWN_CHARS]}" if run.complaint else ""
+    errors = f": {run.complaint[:MAX_SHOWN_CHARS]}" if run.complaint else ""
     prefix = found.data / "venv" if found.data else found.root / ".venv"
     look = f"See {ws.home.hooks_log}, or run {set_up(found.root, prefix, 'status')} to set up what is missing."
     if run.code in NOT_STARTED:
-        return broken(what, f"could not be started{said}", REINSTALL)
+        return broken(what, f"could not be started{errors}", REINSTALL)
     if run.code != 0:
         late = f"did not finish in {hook.seconds:g} s"
-        return broken(what, f"{late if run.code is None else f'failed with exit code {run.code}'}{said}", look)
+        return broken(what, f"{late if run.code is None else f'failed with exit code {run.code}'}{errors}", look)
     if problem := _output_problem(hook.event, run.output):
         return broken(what, f"{problem}: {' '.join(run.output.split())[:MAX_SHOWN_CHARS]}", REINSTALL)
     if run.complaint:
-        return degraded(what, f"reported an error{said}", look)
+        return degraded(what, f"reported an error{errors}", look)
     if run.seconds > SLOW_SECONDS:
         return degraded(what, f"is slow: it took {duration}", WARM)
     return fine(what, duration)

@@ -57,8 +57,8 @@ def _check_vault_folder(ws: Workspace) -> Diagnosis:
         if folder.exists() and not is_usable(folder):
             return broken("vault", f"you cannot write to {folder}", "Make it writable for you.")
     if since := replaced_since(ws):
-        told = f"{vault} was replaced by another vault on {since[:16].replace('T', ' ')}"
-        return degraded("vault", told, "If you did not intend this, mount or sync the vault you want.")
+        detail = f"{vault} was replaced by another vault on {since[:16].replace('T', ' ')}"
+        return degraded("vault", detail, "If you did not intend this, mount or sync the vault you want.")
     is_elsewhere = ws.home.root.exists() and vault.stat().st_dev != ws.home.root.stat().st_dev
     return fine("vault", f"{vault}, on another file system than {ws.home.root}" if is_elsewhere else str(vault))
 

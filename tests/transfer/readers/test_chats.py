@@ -16,7 +16,7 @@ def read(*values: Any) -> list[Conversation]:
     return list(chats.conversations(values))
 
 
-def said(conversation: Conversation) -> list[tuple[str, str]]:
+def roles_and_texts(conversation: Conversation) -> list[tuple[str, str]]:
     return [(turn.role, turn.text) for turn in conversation.turns]
 
 
@@ -47,7 +47,7 @@ def node(parent: str | None, role: str = "", *parts: Any, **more: Any) -> dict[s
 def test_a_conversation_of_claude() -> None:
     (found,) = read(CLAUDE)
     assert (found.id, found.title) == ("c1", "Otters")
-    assert said(found) == [("human", "Otters float."), ("assistant", "They do.")]
+    assert roles_and_texts(found) == [("human", "Otters float."), ("assistant", "They do.")]
     assert found.turns[0].uuid == "m1"
     assert found.turns[0].time == "2025-01-02T10:00:01.5Z"
 
@@ -61,16 +61,16 @@ def test_of_a_tree_of_chatgpt_the_branch_that_was_gone_last() -> None:
         "tool": node("two", "tool", "a page"),
     }
     (found,) = read({"title": "Otters", "id": "g1", "mapping": mapping, "current_node": "tool"})
-    assert said(found) == [("human", "Otters float."), ("assistant", "They do.")]
+    assert roles_and_texts(found) == [("human", "Otters float."), ("assistant", "They do.")]
     assert found.turns[0].time == "2023-11-14T22:13:20+00:00"
 
 
 def test_a_tree_without_an_end_is_read_by_time_and_one_that_is_a_circle_ends() -> None:
     mapping = {"a": node("b", "user", "Second.", create_time=2), "b": node("a", "user", "First.", create_time=1)}
     (found,) = read({"mapping": mapping})
-    assert [text for _, text in said(found)] == ["First.", "Second."]
+    assert [text for _, text in roles_and_texts(found)] == ["First.", "Second."]
     (circle,) = read({"mapping": mapping, "current_node": "a"})
-    assert [text for _, text in said(circle)] == ["First.", "Second."]
+    assert [text for _, text in roles_and_texts(circle)] == ["First.", "Second."]
 
 
 def test_what_chatgpt_hides_was_not_said() -> None:
@@ -82,7 +82,7 @@ def test_what_chatgpt_hides_was_not_said() -> None:
 def test_a_plain_list_is_one_conversation() -> None:
     blocks = [{"type": "text", "text": "Otters"}, {"type": "image"}, "float."]
     (found,) = read({"role": "user", "content": blocks}, {"role": "system", "content": "x"}, {"role": "assistant"})
-    assert said(found) == [("human", "Otters\nfloat.")]
+    assert roles_and_texts(found) == [("human", "Otters\nfloat.")]
     assert read({"role": "user", "content": blocks})[0].turns[0].uuid == found.turns[0].uuid
 
 

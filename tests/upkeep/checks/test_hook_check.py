@@ -59,7 +59,7 @@ def check(ws: Workspace, root: Path) -> dict[str, Diagnosis]:
 
 
 def judged(ws: Workspace, root: Path, event: str, script: str, timeout: float = 10) -> Diagnosis:
-    """What is found when the hook of one event behaves like this."""
+    """The diagnosis of a hook that runs this command."""
     make(root, {event: script}, timeout)
     return check(ws, root)[f"hook {event}"]
 
