@@ -18,9 +18,8 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What the new statement is to the old one."""
+    """The relation of a new statement to an old one."""
 
     relation: str
     differences: tuple[Difference, ...] = ()
-    replaces: bool = False
-    """The new one says itself that it replaces what the old one said."""
+    replaces: bool = False  # the new statement says itself that it replaces the old one

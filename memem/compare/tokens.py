@@ -32,7 +32,7 @@ class Token:
 
     @property
     def is_telling(self) -> bool:
-        """Whether it can show what a statement is about."""
+        """Whether the word can show what a statement is about."""
         return self.is_content and not self.is_verb
 
 

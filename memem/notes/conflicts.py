@@ -45,16 +45,16 @@ class Conflict:
 
 def conflicts(ws: Workspace, *, project: str | None = None) -> list[Conflict]:
     """All that there are, the latest first."""
-    found = [_conflict(*each) for each in _found(ws, project)]
+    found = [_conflict(*each) for each in _find_pairs(ws, project)]
     return sorted(found, key=lambda each: (_time(each.one), each.one.id, each.other.id), reverse=True)
 
 
 def count(ws: Workspace) -> int:
     """How many there are."""
-    return len(_found(ws, None))
+    return len(_find_pairs(ws, None))
 
 
-def _found(ws: Workspace, project: str | None) -> list[_Pair]:
+def _find_pairs(ws: Workspace, project: str | None) -> list[_Pair]:
     """Each pair once: the one that says so, the other, and what the model said of the two, as they are."""
     require_vault(ws)
     only = None if project is None else normalise(project)
@@ -123,7 +123,7 @@ KEEP, BOTH = WAYS = ("keep", "both")
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """What became of the conflicts of a memory: `way` is keep or both; `others` are those it was in conflict with."""
+    """Resolved conflicts of a memory: `way` is keep or both; `others` are the memories it was in conflict with."""
 
     way: str
     entry: Entry

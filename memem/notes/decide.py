@@ -1,4 +1,4 @@
-"""What becomes of a candidate beside what is known. In doubt both are kept, linked: an extra note is the mildest error.
+"""Decide between a candidate and its neighbours. In doubt both are kept and linked: an extra note is the mildest error.
 
 Whoever wants to keep it may have a wish: to rewrite a note (UPDATE), or to end what one says (SUPERSEDE). These are
 granted only behind rails: an update keeps all that the note said, a changed value is never an update, a statement that
@@ -27,7 +27,7 @@ MAX_HOLDERS = 2  # more neighbours than that make a word common
 
 @dataclass(frozen=True, slots=True)
 class Neighbour:
-    """What a candidate is to a memory; and whether that one may be changed for it: a machine's, by words that may."""
+    """The relation of a candidate to a memory, and whether that memory may be changed for it."""
 
     comparison: Comparison
     yields: bool = False
@@ -39,7 +39,7 @@ class Neighbour:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What to do (ADD, UPDATE, SUPERSEDE or KNOWN), to which neighbour, and which others to link with."""
+    """An operation (ADD, UPDATE, SUPERSEDE or KNOWN), the neighbour it is about, and the neighbours to link."""
 
     what: str
     place: int | None = None
@@ -48,7 +48,7 @@ class Decision:
 
 
 def compared(old: Memory, new: Memory, common: Collection[str] = ()) -> Comparison:
-    """What a memory is to one that was there before. `common` words do not show that both are about one thing."""
+    """Compare a memory with an earlier one. `common` words do not show that both are about one thing."""
     from memem.compare.statements import compare
 
     return compare(_statement(old), _statement(new), common)
@@ -115,7 +115,7 @@ def _unasked(beside: Sequence[Neighbour], *, own: bool, proven: bool) -> tuple[s
 
 
 def _wished(neighbour: Neighbour, wish: str, *, proven: bool) -> str:
-    """What is granted of a wish."""
+    """The operation that the rules allow for a wish."""
     relation, yields = neighbour.relation, neighbour.yields
     if relation == SAME:
         return UPDATE if wish == UPDATE and yields else KNOWN

@@ -52,7 +52,7 @@ class Hold:
 
     @property
     def advice(self) -> str:
-        """What a person can do about it."""
+        """The advice for the person."""
         if self.by_hand:
             return ANYWAY + "."
         return f"{ANYWAY}; `memem undo` takes a forgetting back, `memem log` lists them."

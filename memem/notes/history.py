@@ -1,4 +1,4 @@
-"""What was done to the vault: batch by batch, newest first, and what of it could still be taken back."""
+"""The log of changes to the vault, batch by batch, newest first, and which of them can still be undone."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ UNASKED = (batches.UNDO, "staleness")
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """What one run or command did: how many notes it created, changed and forgot, and which (the first ones, by title,
+    """One run or command: how many notes it created, changed and forgot, and which (the first ones, by title,
     or by path where nothing is kept of the note). `because` says why it cannot be undone, or what of it cannot."""
 
     id: str
@@ -53,7 +53,7 @@ class Batch:
 
 
 def log(ws: Workspace, limit: int = LIMIT) -> list[Batch]:
-    """What was done last."""
+    """The last batches."""
     if not 1 <= limit <= MOST_LIMIT:
         raise InputError(f"The limit is a number from 1 to {MOST_LIMIT:,}.")
     vault_id = _vault(ws)
@@ -115,12 +115,12 @@ def hindrance(ws: Workspace, step: NoteChange, vault_id: str) -> str:
         return "it was purged, and nothing is kept of it"
     if not step.is_whole:
         return "others changed it meanwhile"
-    if step.before and step.last.action != batches.VANISH and kept(ws, step) is None:
+    if step.before and step.last.action != batches.VANISH and stored_bytes(ws, step) is None:
         return f"what it was is no longer kept, after {UNDO_DAYS} days or {UNDO_BYTES // 1_000_000} MB of changes"
     return ""
 
 
-def kept(ws: Workspace, step: NoteChange) -> bytes | None:
+def stored_bytes(ws: Workspace, step: NoteChange) -> bytes | None:
     """The bytes that the note had before: from the undo store, or where it was set aside."""
     if not step.before:
         return None
@@ -180,7 +180,7 @@ def _title(ws: Workspace, step: NoteChange, vault_id: str) -> str:
 
 
 def _earlier(ws: Workspace, step: NoteChange) -> Memory | None:
-    """What a note was that is there no longer, as far as the undo store knows."""
+    """A note that is no longer there, as far as the undo store has it."""
     for digest_of in filter(None, (step.after, step.before)):
         with suppress(NoteError):
             data = ws.events.read_undo(digest_of)

@@ -38,7 +38,7 @@ MOST_TRIES = 3
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """What somebody wants kept.
+    """A memory that is to be saved.
 
     `trust` is that of the way it came, and holds whatever it claims to what that allows; a person's words were said at
     `said`. `wish` and `target` are what a model wants done to a memory that it was shown. `root` is the project's
@@ -85,7 +85,7 @@ def settle(ws: Workspace, candidate: Candidate, *, why: str = "") -> Written:
 
 
 def _held_back(ws: Workspace, candidate: Candidate, doubt: str) -> Written | None:
-    """What was forgotten does not come back; what a person says anew is proposed to them, and what is doubtful."""
+    """Refuse what was forgotten; propose what a person said again or what is doubtful."""
     memory = candidate.memory
     if candidate.anyway:
         forget.lift(ws, memory)
@@ -148,12 +148,12 @@ def _neighbours(ws: Workspace, candidate: Candidate) -> list[Entry]:
         return []
     ensure_filled(ws, vault_id)
 
-    def nearest(found: SearchMatches) -> list[Hit]:
+    def closest(found: SearchMatches) -> list[Hit]:
         return rank(found, Boosts(memory.project))[:NEIGHBOURS]
 
     query, scope = f"{memory.title}\n{memory.body}", Scope((memory.project,), now=ws.clock().timestamp())
     # What can be compared shares words; no save waits for a model.
-    hits = find.find(ws, query, scope, NEIGHBOURS, nearest, max_terms=find.MAX_RARE_TERMS)[1]
+    hits = find.find(ws, query, scope, NEIGHBOURS, closest, max_terms=find.MAX_RARE_TERMS)[1]
     held = [hit for hit in hits if is_in_force(hit.memory, ws.clock())]
     others = [hit for hit in held if hit.id not in (memory.id, target and target.id)]
     return [target, *others] if target else list(others)

@@ -1,4 +1,4 @@
-"""What is in a project's folder, asked of git or found by a bounded walk, and the names a statement anchors to."""
+"""List the files of a project by git or a bounded walk, and find the names a statement is anchored to."""
 
 import os
 import re
@@ -87,7 +87,7 @@ class Repository:
         return self._ticks() >= self._until
 
     def is_settled(self) -> bool:
-        """Whether it is there, holds something, and nobody is in the middle of changing all of it."""
+        """Whether the folder exists, has files, and no checkout or rebase is under way."""
         try:
             filled = any(path.name != ".git" for path in self.root.iterdir())
         except OSError:

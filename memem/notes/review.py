@@ -67,8 +67,8 @@ def ask_again(ws: Workspace, memory: Memory) -> None:
         say_held(ws, memory, ASK)
 
 
-def said_before(ws: Workspace, event: Event) -> str:
-    """What undoes a decision: the one before it about the same bytes, or none."""
+def previous_decision(ws: Workspace, event: Event) -> str:
+    """The decision before this one about the same bytes, which undoes it; or none."""
     earlier = dropwhile(lambda each: each != event, ws.events.read_backwards())
     words = (each for each in islice(earlier, 1, None) if each.action in VERDICTS)
     return next((each.action for each in words if (each.id, each.after) == (event.id, event.after)), ASK)
@@ -103,7 +103,7 @@ def propose(ws: Workspace, memory: Memory, because: str) -> Written:
 
 
 def proposals(ws: Workspace) -> list[Proposal]:
-    """What waits, the oldest first."""
+    """The proposals that wait, the oldest first."""
     ensure_filled(ws, require_vault(ws))
     found = [_proposal(each) for each in review.read_proposals(ws.store)]
     found += [_held(row) for row in excluded.list_quarantined(ws)]
@@ -115,7 +115,7 @@ def accept(ws: Workspace, identity: str, *, why: str = "") -> Written:
     with ws.events.batch("review"):
         with writing(ws):
             ensure_filled(ws, require_vault(ws))
-            proposal = _found(ws, identity)
+            proposal = _find_note(ws, identity)
             if proposal is None:
                 return _decided(ws, identity, ALLOW, why)
             memory = proposal.memory
@@ -143,7 +143,7 @@ def reject(ws: Workspace, identity: str, *, why: str = "") -> Written:
     """A person does not want it: it is forgotten like any other note. One of the vault stays, and stays held back."""
     with ws.events.batch("review"), writing(ws):
         ensure_filled(ws, require_vault(ws))
-        proposal = _found(ws, identity)
+        proposal = _find_note(ws, identity)
         if proposal is None:
             return _decided(ws, identity, REFUSE, why)
         ws.events.store_undo(proposal.digest, ws.store.unchanged_bytes(proposal))
@@ -154,14 +154,14 @@ def reject(ws: Workspace, identity: str, *, why: str = "") -> Written:
 
 
 def _decided(ws: Workspace, identity: str, action: str, why: str) -> Written:
-    """Of a note that is held back, wherever it is."""
+    """A note that is held back, wherever it is."""
     row = excluded.find_quarantined(ws, identity)
     decide_held(ws, row, action, why)
     memory = cleanse(ws.store.read(row.path).memory).memory
     return Written("accepted" if action == ALLOW else "rejected", memory, row.path)
 
 
-def _found(ws: Workspace, identity: str) -> Note | None:
+def _find_note(ws: Workspace, identity: str) -> Note | None:
     """The proposal with this id, or this beginning of one; None where a note that is held back may have it."""
     wanted = identity.strip().lower()
     found = [each for each in review.read_proposals(ws.store) if wanted and each.memory.id.lower().startswith(wanted)]

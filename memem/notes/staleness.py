@@ -1,4 +1,4 @@
-"""What a memory stands on: the files and names it speaks of, and the day it announces. When that is gone, it is stale.
+"""Mark memories stale whose anchors are gone: the files and names they speak of, or the day they announce.
 
 It is stale when all the files that it names are gone, or all the names in them: one that is left may be its subject.
 A file that was moved, and a name that stands anywhere else, are not gone. What cannot be told changes nothing.
@@ -54,7 +54,7 @@ class Checked:
 
 @dataclass(frozen=True, slots=True)
 class _Verdict:
-    """Of a note that stands on some anchors, why it is stale: empty when it is not, None when nobody can tell."""
+    """Why a note with some anchors is stale: empty when it is not, None when that cannot be told."""
 
     row: NoteRow
     memory: Memory
@@ -72,7 +72,7 @@ class _Verdict:
 
 def anchored(ws: Workspace, memory: Memory, root: Path | None) -> Memory:
     """The memory with what it names in its project's folder, and the last day that it says it holds."""
-    found = _found(memory, root.resolve()) if root and root.is_dir() else ()
+    found = _find_anchors(memory, root.resolve()) if root and root.is_dir() else ()
     stands_on = tuple(dict.fromkeys((*memory.anchors, *found)))[:MOST_ANCHORS]
     until = memory.valid_to or _announced(memory, moment(memory.created) or ws.clock())
     return replace(memory, anchors=stands_on, valid_to=dates.in_full(until, ws.clock().tzinfo, last=True))
@@ -108,7 +108,7 @@ def withheld(ws: Workspace) -> tuple[str, ...]:
 # --- what a statement names ---------------------------------------------------------------------------------------
 
 
-def _found(memory: Memory, root: Path) -> tuple[str, ...]:
+def _find_anchors(memory: Memory, root: Path) -> tuple[str, ...]:
     """The files that a memory names and that are there, and the names in it that stand in them."""
     stated = [path for path in memory.paths if not any(sign in path for sign in "*?[")]
     inside = (find.relative_file(root, root / name) for name in (*find.extract_paths(memory.body), *stated))
@@ -185,7 +185,7 @@ def _ours(rows: Iterable[NoteRow]) -> Iterator[tuple[NoteRow, Memory]]:
 
 
 def _anchors(record: StaleRecord, row: NoteRow, memory: Memory, root: Path) -> tuple[str, ...]:
-    """What a note stands on: as was found when it was first seen, or as it says itself, or as is found now."""
+    """The anchors of a note: as found when it was first seen, or as it states, or as found now."""
     known = record.notes.get(memory.id)
     if known and known.of == row.fingerprint:
         if _is_vouched_for(known, row):
@@ -196,7 +196,7 @@ def _anchors(record: StaleRecord, row: NoteRow, memory: Memory, root: Path) -> t
     if stated:
         return stated
     still = [each for each in known.anchors if each.rpartition("#")[2] in memory.body] if known else []
-    return tuple(dict.fromkeys((*_found(memory, root), *still)))
+    return tuple(dict.fromkeys((*_find_anchors(memory, root), *still)))
 
 
 def _is_vouched_for(known: StaleNote, row: NoteRow) -> bool:
@@ -210,10 +210,10 @@ def _gone(repository: Repository, stands_on: Sequence[str], project: str) -> str
     symbols = [each.partition("#")[::2] for each in stands_on if "#" in each]
     there = _any(repository.has_file(path) for path in files) if files else True
     if not there:
-        return None if there is None else _told(files, project)
+        return None if there is None else _describe(files, project)
     there = _any(repository.has_symbol(path, symbol) for path, symbol in symbols) if symbols else True
     if not there:
-        return None if there is None else _told([symbol for _, symbol in symbols], project)
+        return None if there is None else _describe([symbol for _, symbol in symbols], project)
     return ""
 
 
@@ -227,13 +227,13 @@ def _any(found: Iterable[bool | None]) -> bool | None:
     return None if unknown else False
 
 
-def _told(names: Sequence[str], project: str) -> str:
+def _describe(names: Sequence[str], project: str) -> str:
     more = len(names) - 1
     return f"{names[0]}{f' and {more} more are' if more else ' is'} gone from {project}"
 
 
 def _too_many(looked: Sequence[_Verdict], project: str) -> str:
-    """What is told when so many would turn stale at once that the folder cannot be what it was."""
+    """The notice when too many notes would turn stale at once for the folder to be the same."""
     standing = [each for each in looked if each.anchors]
     turning = sum(each.turns for each in standing)
     if turning < LEAST_TOGETHER or 2 * turning <= len(standing):

@@ -16,7 +16,7 @@ from memem.core.dates import iso
 from memem.core.errors import Ambiguous, InputError, NoteChanged, NoteError
 from memem.core.tombstone import Tombstone
 from memem.notes import forget, history, imported_tombstones, review
-from memem.notes.history import FORGET, PURGE, REMOVE, RESTORE, RETURN, hindrance, kept
+from memem.notes.history import FORGET, PURGE, REMOVE, RESTORE, RETURN, hindrance, stored_bytes
 from memem.search import vanished
 from memem.search.refresh import refresh, refresh_stale
 from memem.state import batches
@@ -55,7 +55,7 @@ class Left:
 
 @dataclass(frozen=True, slots=True)
 class Undone:
-    """What became of an undo: `undo` is its own batch, by which it can be taken back; empty when nothing was done.
+    """The result of an undo: `undo` is its own batch, which can be undone too; empty when nothing was done.
 
     `tombstones` is how many of those that an import had brought along are lifted, or stand again.
     """
@@ -161,14 +161,14 @@ def _go(ws: Workspace, step: NoteChange, way: _Way, why: str) -> None:
         review.allow_held(ws, memory)
         _index(ws, way.path)
         vanished.lift_removals(ws, step.id)
-        restore.remove_file(ws.store, _asked_at(ws, step), way.now or b"", fsync=ws.settings.fsync)
+        restore.remove_file(ws.store, _proposal_path(ws, step), way.now or b"", fsync=ws.settings.fsync)
     elif way.do not in (REMOVE, ASK_AGAIN):
         restore.put_back(ws.store, way.path, way.then or b"", instead_of=way.now, fsync=ws.settings.fsync)
         _index(ws, way.path)
         vanished.lift_removals(ws, step.id)
     else:
         if way.do == ASK_AGAIN:
-            _put(ws, _asked_at(ws, step), way.then or b"")
+            _put(ws, _proposal_path(ws, step), way.then or b"")
             review.ask_again(ws, memory := notes.parse(way.path, way.now or b"", step.id).memory)
             forgotten.restore_tombstones(ws, memory)
         # The row goes first: a note that is missing while it has one was deleted by a person.
@@ -179,10 +179,10 @@ def _go(ws: Workspace, step: NoteChange, way: _Way, why: str) -> None:
 
 
 def _lift(ws: Workspace, step: NoteChange) -> None:
-    """What was forgotten is wanted after all; the copy that was set aside has served."""
+    """Lift the tombstones of a note, and remove the copies that were set aside."""
     states = {event.before for event in step.events}
     with suppress(NoteError):
-        forget.lift(ws, notes.parse(step.path, kept(ws, step) or b"", step.id).memory)
+        forget.lift(ws, notes.parse(step.path, stored_bytes(ws, step) or b"", step.id).memory)
     with writing(ws):
         for path, data in list(restore.find_set_aside(ws.store, step.path, states)):
             ws.events.store_undo(notes.digest(data), data)
@@ -202,9 +202,9 @@ def _way(ws: Workspace, step: NoteChange, vault_id: str) -> _Way:
 
 
 def _way_of_word(ws: Workspace, step: NoteChange) -> _Way:
-    """Of what a person said about a note that was held back: the note itself was not changed."""
+    """Undo a decision about a note that was held back; the note itself was not changed."""
     same = [each for each in history.places(ws, step) if notes.digest(each[1]) == step.after]
-    return _Way(review.said_before(ws, step.events[0]), *same[0]) if same else _Way(LEAVE, step.path, reason=GONE)
+    return _Way(review.previous_decision(ws, step.events[0]), *same[0]) if same else _Way(LEAVE, step.path, reason=GONE)
 
 
 def _way_of_note(ws: Workspace, step: NoteChange) -> _Way:
@@ -219,28 +219,30 @@ def _way_of_note(ws: Workspace, step: NoteChange) -> _Way:
         return _way_from(ws, step, digests[step.after], places[digests[step.after]])
     if places or step.before:
         return _Way(LEAVE, step.path, reason="it was changed since" if places else "it is gone since")
+    if restore.is_taken(ws.store, step.path) and restore.plain_bytes(ws.store, step.path) is None:
+        return _Way(LEAVE, step.path, reason="it cannot be read")
     return _Way(SETTLED, step.path, reason="it is gone already")
 
 
 def _way_from(ws: Workspace, step: NoteChange, path: str, data: bytes) -> _Way:
-    """Of a note that is still what the batch made of it."""
+    """Undo the change of a note that is still what the batch made of it."""
     if step.last.action == ACCEPT and step.before:
-        if _is_in_the_way(ws, _asked_at(ws, step), step.before):
+        if _is_in_the_way(ws, _proposal_path(ws, step), step.before):
             return _Way(LEAVE, path, reason="another file is in its place")
-        return _Way(ASK_AGAIN, path, data, kept(ws, step))
+        return _Way(ASK_AGAIN, path, data, stored_bytes(ws, step))
     if _brings_back(ws, step, data):
         return _Way(LEAVE, path, reason=FORGOTTEN)
-    return _Way(_doing(ws, step, path, data), path, data, kept(ws, step))
+    return _Way(_doing(ws, step, path, data), path, data, stored_bytes(ws, step))
 
 
 def _way_accepted(ws: Workspace, step: NoteChange) -> _Way:
-    """Of a proposal that an undo has put up again."""
-    data = restore.plain_bytes(ws.store, _asked_at(ws, step))
+    """Accept a proposal again that an undo has put up."""
+    data = restore.plain_bytes(ws.store, _proposal_path(ws, step))
     if data is None or notes.digest(data) != step.after:
         return _Way(LEAVE, step.path, reason="somebody has decided on it since")
     if _is_in_the_way(ws, step.path, step.before):
         return _Way(LEAVE, step.path, reason="another file is in its place")
-    return _Way(ACCEPT, step.path, data, kept(ws, step))
+    return _Way(ACCEPT, step.path, data, stored_bytes(ws, step))
 
 
 def _is_in_the_way(ws: Workspace, path: str, wanted: str) -> bool:
@@ -253,14 +255,14 @@ def _put(ws: Workspace, path: str, data: bytes) -> None:
         restore.put_back(ws.store, path, data, instead_of=None, fsync=ws.settings.fsync)
 
 
-def _asked_at(ws: Workspace, step: NoteChange) -> str:
+def _proposal_path(ws: Workspace, step: NoteChange) -> str:
     """Where a note is as long as it is a proposal."""
     return f"{ws.store.paths.review.name}/{PurePosixPath(step.path).name}"
 
 
 def _doing(ws: Workspace, step: NoteChange, path: str, data: bytes) -> str:
-    """What takes back a note that the batch changed or made. One that was there in spite of a tombstone is forgotten
-    again: the batch had lifted it."""
+    """The action that undoes a note the batch changed or created. One whose tombstone the batch lifted is forgotten
+    again."""
     if step.before:
         return RESTORE
     if step.last.action in _LIFTING:
@@ -279,7 +281,7 @@ def _doing(ws: Workspace, step: NoteChange, path: str, data: bytes) -> str:
 def _brings_back(ws: Workspace, step: NoteChange, now: bytes | None) -> bool:
     """Whether the note once said what was forgotten since, and does not say it now."""
     known = ws.tombstones.load()
-    return bool(known) and not _stones(known, step, kept(ws, step)) <= _stones(known, step, now)
+    return bool(known) and not _stones(known, step, stored_bytes(ws, step)) <= _stones(known, step, now)
 
 
 def _stones(known: TombstoneIndex, step: NoteChange, data: bytes | None) -> set[str]:
@@ -291,16 +293,16 @@ def _stones(known: TombstoneIndex, step: NoteChange, data: bytes | None) -> set[
 
 
 def _way_back(ws: Workspace, step: NoteChange, *, is_there: bool) -> _Way:
-    """Of a note that the batch forgot or removed."""
+    """Bring back a note that the batch forgot or removed."""
     if is_there:
         return _Way(LEAVE, step.path, reason="it is there again, and was changed since")
     if restore.is_taken(ws.store, step.path):
         return _Way(LEAVE, step.path, reason="another file is in its place")
     if step.last.action == REMOVE and _brings_back(ws, step, None):
         return _Way(LEAVE, step.path, reason=FORGOTTEN)
-    if step.last.action == VANISH and kept(ws, step) is None:
+    if step.last.action == VANISH and stored_bytes(ws, step) is None:
         return _Way(LIFT, step.path, reason=NOWHERE)
-    return _Way(RESTORE if step.last.action == REMOVE else RETURN, step.path, None, kept(ws, step))
+    return _Way(RESTORE if step.last.action == REMOVE else RETURN, step.path, None, stored_bytes(ws, step))
 
 
 def _index(ws: Workspace, path: str) -> None:

@@ -42,7 +42,7 @@ EDITABLE = ("body", "title", "project", "kind", "layer", "importance", "status",
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What became of a write.
+    """The result of a write.
 
     `outcome` is created, exists, updated, superseded, proposed, edited, unchanged or forgotten. `doubt` says in which
     way it reads like an instruction to the model, where that keeps it from being recalled.
@@ -106,7 +106,7 @@ def _twin(ws: Workspace, memory: Memory) -> Written | None:
 
 
 def _says_the_same(ws: Workspace, known: Memory, memory: Memory) -> bool:
-    """Of two with one text: unless it holds no longer, or the titles name two things that it is said of."""
+    """Whether a note with the same text is in force, and its title names the same thing."""
     return is_in_force(known, ws.clock()) and not decide.are_of_two_things(known, memory)
 
 
@@ -122,7 +122,7 @@ def check_choices(memory: Memory, fields: Collection[str]) -> None:
 
 
 def check_room(ws: Workspace, memory: Memory) -> None:
-    """What is pinned is in every session's context: it stays small."""
+    """Keep the pinned notes few and short: they are in the context of every session."""
     if memory.layer != PINNED:
         return
     condition = "project = ? AND layer = 0 AND status = 'active' AND id <> ?"
@@ -238,7 +238,7 @@ def _doubt(ws: Workspace, path: str) -> str:
 
 
 def _refuse_forgotten(ws: Workspace, old: Memory, new: Memory) -> None:
-    """What was forgotten does not come back as the text of another note."""
+    """Refuse a change that brings back forgotten text."""
     known = ws.tombstones.load()
     if not known or (old.body, old.title, old.evidence) == (new.body, new.title, new.evidence):
         return

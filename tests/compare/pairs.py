@@ -733,7 +733,7 @@ DROPPED_BEFORE = frozenset(
         ("Redis listens on port 6379.", "Redis listens on port 6379 and needs a password from the vault."),
     }
 )
-"""What fuzzy scores took for duplicates in systems before this one."""
+"""Pairs that fuzzy scores take for duplicates."""
 
 
 def _spread(kind: str, size: int) -> list[Labelled]:

@@ -1,4 +1,4 @@
-"""What a new statement is to an old one: labelled pairs, what must hold for any text, and what titles add."""
+"""The relation of a new statement to an old one: labelled pairs, properties of any text, and titles."""
 
 import re
 import string

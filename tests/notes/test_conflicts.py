@@ -1,4 +1,4 @@
-"""What contradicts what: found in the notes, listed with both sides, and ended by a person."""
+"""Contradictions are found in the notes, listed with both sides, and resolved by a person."""
 
 from collections.abc import Callable
 from dataclasses import replace

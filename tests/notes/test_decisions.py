@@ -32,7 +32,7 @@ def hit(memory: Memory, confidence: float) -> Hit:
     return Hit(memory, "a.md", 0.9, terms=("rs256",), cosine=0.6, helps=confidence)
 
 
-def found(*, session: str = "s1", shown: bool = True) -> Slice:
+def slice_with_notes(*, session: str = "s1", shown: bool = True) -> Slice:
     hits = (hit(SIGNING, 0.8),) if shown else ()
     text = "# Active Memory Slice\n" if shown else ""
     why = "1 of 2 were relevant enough" if shown else "no memory matches the prompt well enough"
@@ -49,7 +49,7 @@ def last(ws: Workspace, session: str = "") -> Receipt:
 
 
 def test_what_a_prompt_was_given_is_written_down(ws: Workspace) -> None:
-    receipts.record(ws, found(), prompt="how are tokens signed with RS256?", threshold=0.5)
+    receipts.record(ws, slice_with_notes(), prompt="how are tokens signed with RS256?", threshold=0.5)
     receipt = last(ws)
     assert (receipt.time, receipt.event, receipt.session, receipt.project) == (
         START.timestamp(),
@@ -63,12 +63,12 @@ def test_what_a_prompt_was_given_is_written_down(ws: Workspace) -> None:
 
 
 def test_that_a_prompt_was_given_nothing_is_written_down_too(ws: Workspace) -> None:
-    receipts.record(ws, found(shown=False), prompt="rename this", threshold=0.5)
+    receipts.record(ws, slice_with_notes(shown=False), prompt="rename this", threshold=0.5)
     assert (last(ws).shown, last(ws).characters, last(ws).runners_up[0].id) == ((), 0, CARTS.id)
 
 
 def test_nothing_of_what_a_prompt_says_is_kept_but_the_words_that_memories_share(ws: Workspace) -> None:
-    receipts.record(ws, found(), prompt=f"log in with {SECRET} and rs256")
+    receipts.record(ws, slice_with_notes(), prompt=f"log in with {SECRET} and rs256")
     ws.close()
     kept = b"".join(path.read_bytes() for path in ws.home.state.iterdir())
     assert b"rs256" in kept
@@ -77,7 +77,7 @@ def test_nothing_of_what_a_prompt_says_is_kept_but_the_words_that_memories_share
 
 def test_prompts_of_a_session_are_told_apart_by_their_hashes(ws: Workspace) -> None:
     def hashed(prompt: str, session: str = "s1") -> str:
-        receipts.record(ws, found(session=session), prompt=prompt)
+        receipts.record(ws, slice_with_notes(session=session), prompt=prompt)
         return last(ws).prompt
 
     assert re.fullmatch(r"[0-9a-f]{16}", hashed("one"))
@@ -87,31 +87,31 @@ def test_prompts_of_a_session_are_told_apart_by_their_hashes(ws: Workspace) -> N
 
 
 def test_the_hash_of_a_prompt_is_keyed_with_a_secret_of_the_home_that_is_made_once(ws: Workspace) -> None:
-    receipts.record(ws, found(), prompt="one")
+    receipts.record(ws, slice_with_notes(), prompt="one")
     key, before = ws.home.prompt_key.read_bytes(), last(ws).prompt
     assert (len(key), stat.S_IMODE(ws.home.prompt_key.stat().st_mode)) == (32, 0o600)
-    receipts.record(ws, found(), prompt="one")
+    receipts.record(ws, slice_with_notes(), prompt="one")
     assert (ws.home.prompt_key.read_bytes(), last(ws).prompt) == (key, before)
     ws.home.prompt_key.write_bytes(b"torn")
-    receipts.record(ws, found(), prompt="one")
+    receipts.record(ws, slice_with_notes(), prompt="one")
     assert len(ws.home.prompt_key.read_bytes()) == 32
     assert last(ws).prompt != before
 
 
 def test_without_its_key_a_prompt_has_no_hash_and_a_receipt_all_the_same(ws: Workspace) -> None:
     ws.home.prompt_key.mkdir(parents=True)
-    receipts.record(ws, found(), prompt="one")
+    receipts.record(ws, slice_with_notes(), prompt="one")
     assert (last(ws).prompt, last(ws).shown[0].id) == ("", SIGNING.id)
 
 
 def test_with_a_receipt_it_is_noted_what_the_session_was_shown_and_how_its_prompts_went(ws: Workspace) -> None:
-    shown = replace(found(), pinned=(CARTS.id,))
+    shown = replace(slice_with_notes(), pinned=(CARTS.id,))
     receipts.record(ws, shown, prompt="x", followed=True, context=Context(0, 0, b"x"))
     assert (ws.contexts.shown("s1"), ws.contexts.get("s1")) == ([SIGNING.id, CARTS.id], Context(0, 0, b"x"))
     assert last(ws).followed
-    receipts.record(ws, found(session="s2", shown=False), prompt="x", context=Context(-1, 1, b"y"))
+    receipts.record(ws, slice_with_notes(session="s2", shown=False), prompt="x", context=Context(-1, 1, b"y"))
     assert (ws.contexts.shown("s2"), ws.contexts.get("s2")) == ([], Context(-1, 1, b"y"))
-    receipts.record(ws, found(session="s3", shown=False), prompt="x")
+    receipts.record(ws, slice_with_notes(session="s3", shown=False), prompt="x")
     assert (ws.contexts.has_session("s3"), last(ws).followed) == (False, False)
 
 
@@ -127,7 +127,7 @@ def test_a_record_that_others_hold_keeps_a_prompt_waiting_for_a_moment_only(ws: 
         receipts.context_of(ws, "s1")
         assert usefulness.boosts(ws, [SIGNING.id]) == {}
         receipts.note_shown(ws, "s1", [SIGNING.id])
-        receipts.record(ws, found(), prompt="x", context=Context())
+        receipts.record(ws, slice_with_notes(), prompt="x", context=Context())
         assert time.monotonic() - began < 0.5
         other.execute("ROLLBACK")
     ws.close()
@@ -136,7 +136,7 @@ def test_a_record_that_others_hold_keeps_a_prompt_waiting_for_a_moment_only(ws: 
 
 def test_what_nobody_waits_for_any_more_was_not_shown(ws: Workspace, clock: SteppingClock) -> None:
     ws.wanted_until = clock.ticks() - 1
-    receipts.record(ws, found(), prompt="x")
+    receipts.record(ws, slice_with_notes(), prompt="x")
     receipts.record_shown(ws, [hit(SIGNING, 1)], event=FILE, session="s1", project="shop", text="x")
     assert not ws.home.contexts_file.exists()
 
@@ -149,22 +149,22 @@ def test_a_record_that_cannot_be_written_is_in_nobodys_way(
         raise problem
 
     monkeypatch.setattr(Receipts, "add", fails)
-    receipts.record(ws, found(), prompt="x")
+    receipts.record(ws, slice_with_notes(), prompt="x")
     assert not ws.home.shown_unjudged.exists()
 
 
 def test_a_home_that_cannot_be_written_is_in_nobodys_way(ws: Workspace) -> None:
     ws.settings.home.mkdir()
     ws.home.state.write_text("a file, not a folder")
-    receipts.record(ws, found(), prompt="x")
+    receipts.record(ws, slice_with_notes(), prompt="x")
 
 
 def test_something_shown_leaves_a_private_mark(ws: Workspace) -> None:
-    receipts.record(ws, found(shown=False), prompt="x")
-    receipts.record(ws, found(session=""), prompt="x")
+    receipts.record(ws, slice_with_notes(shown=False), prompt="x")
+    receipts.record(ws, slice_with_notes(session=""), prompt="x")
     assert not ws.home.shown_unjudged.exists()
     for _ in range(2):
-        receipts.record(ws, found(), prompt="x")
+        receipts.record(ws, slice_with_notes(), prompt="x")
         assert stat.S_IMODE(ws.home.shown_unjudged.stat().st_mode) == 0o600
 
 
@@ -234,19 +234,19 @@ def test_what_is_shown_about_a_file_is_written_down_and_judged(ws: Workspace, tm
 
 def test_the_last_decision_is_that_of_the_session_if_it_has_one(ws: Workspace) -> None:
     for session in ("s1", "s2"):
-        receipts.record(ws, found(session=session), prompt="x")
+        receipts.record(ws, slice_with_notes(session=session), prompt="x")
     assert [last(ws, session).session for session in ("s1", "s2", "another", "")] == ["s1", "s2", "s2", "s2"]
 
 
 def test_a_session_without_decisions_is_told_so_before_it_is_told_of_another(ws: Workspace) -> None:
-    receipts.record(ws, found(), prompt="x")
+    receipts.record(ws, slice_with_notes(), prompt="x")
     other = receipts.last_decision(ws, "another").words
     assert other == ("This session has none yet; the last of all:", *receipts.last_decision(ws).words)
     assert receipts.last_decision(ws, "s1").words == receipts.last_decision(ws).words
 
 
 def test_the_last_decision_is_told_in_words(ws: Workspace) -> None:
-    receipts.record(ws, found(), prompt="x", threshold=0.5)
+    receipts.record(ws, slice_with_notes(), prompt="x", threshold=0.5)
     assert receipts.last_decision(ws).words[:2] == (
         "On 2026-03-01 at 09:00, a prompt in project shop was given 1 memory (22 characters):",
         "  Signing (3f2c9a1e): 80 % likely to help. It shares “rs256” with the prompt and is near in meaning (0.60).",
@@ -264,10 +264,10 @@ def test_without_any_decision_the_words_say_so_and_nothing_is_made(ws: Workspace
 def test_a_memory_tells_where_it_was_shown_and_what_came_of_it(ws: Workspace, clock: SteppingClock) -> None:
     write.keep(ws, SIGNING)
     assert (provenance.why(ws, SIGNING.id).injections, provenance.why(ws, SIGNING.id).usefulness) == ((), UNSEEN)
-    receipts.record(ws, found(), prompt="x")
+    receipts.record(ws, slice_with_notes(), prompt="x")
     ws.contexts.receipts.mark_used(last(ws).number, {SIGNING.id: "its id stands in the answer"}, 0)
     clock.forward(hours=1)
-    receipts.record(ws, found(session="s2"), prompt="x")
+    receipts.record(ws, slice_with_notes(session="s2"), prompt="x")
     why = provenance.why(ws, SIGNING.id8)
     assert [(each.time, each.session, each.used) for each in why.injections] == [
         ("2026-03-01T10:00:00+01:00", "s2", ""),
@@ -280,7 +280,7 @@ def test_a_memory_tells_where_it_was_shown_and_what_came_of_it(ws: Workspace, cl
 
 def test_a_damaged_record_costs_a_memory_its_history_and_nothing_else(ws: Workspace) -> None:
     write.keep(ws, SIGNING)
-    receipts.record(ws, found(), prompt="x")
+    receipts.record(ws, slice_with_notes(), prompt="x")
     for table in ("receipts", "usefulness"):
         ws.contexts.receipts._connection.execute(f"DROP TABLE {table}")
     assert (provenance.why(ws, SIGNING.id).injections, usefulness.boosts(ws, [SIGNING.id])) == ((), {})
@@ -290,7 +290,7 @@ def test_a_damaged_record_costs_a_memory_its_history_and_nothing_else(ws: Worksp
 def test_a_record_that_cannot_be_used_leaves_a_memory_its_proof(ws: Workspace, how: str) -> None:
     write.keep(ws, SIGNING)
     if how == "newer":
-        receipts.record(ws, found(), prompt="x")
+        receipts.record(ws, slice_with_notes(), prompt="x")
         ws.contexts._connection.execute("PRAGMA user_version = 99")
         ws.close()
     else:
@@ -308,7 +308,7 @@ def test_a_record_that_cannot_be_used_leaves_a_memory_its_proof(ws: Workspace, h
 
 def test_what_is_forgotten_leaves_no_words_in_receipts(ws: Workspace) -> None:
     write.keep(ws, SIGNING)
-    receipts.record(ws, found(), prompt="x")
+    receipts.record(ws, slice_with_notes(), prompt="x")
     ws.contexts.receipts.mark_used(last(ws).number, {SIGNING.id: "the answer has its words (rs256)"}, 0)
     forget.forget(ws, SIGNING.id)
     (item,) = last(ws).shown

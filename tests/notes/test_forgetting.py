@@ -29,20 +29,20 @@ class Killed(BaseException):
 
 
 def mined(body: str = STATEMENT, *, quote: str = QUOTE, turn: str = "t1", session: str = "s1", id: str = "") -> Memory:
-    """What a miner makes of a turn."""
+    """A memory mined from a turn."""
     identity = id or f"{zlib.crc32(f'{body}{turn}'.encode()):08x}-1111-4111-8111-111111111111"
     memory = Memory(identity, "", body, evidence=quote, source_turn=turn, source_session=session)
     return replace(memory, source_type="mined", author="model", created="2026-03-01T08:00:00+01:00")
 
 
-def kept(ws: Workspace, memory: Memory) -> Written:
+def save_mined(ws: Workspace, memory: Memory) -> Written:
     return write.keep(ws, memory)
 
 
 @pytest.fixture
 def forgotten(ws: Workspace) -> Memory:
     """A mined memory that was forgotten."""
-    memory = kept(ws, mined()).memory
+    memory = save_mined(ws, mined()).memory
     forget(ws, memory.id)
     return memory
 
@@ -57,9 +57,9 @@ def test_a_forgotten_note_lies_in_its_folder_and_is_found_by_nothing(ws: Workspa
 
 
 def test_the_page_of_conflicts_does_not_tell_it_any_more(ws: Workspace) -> None:
-    memory = kept(ws, mined()).memory
+    memory = save_mined(ws, mined()).memory
     link = f"[[{ws.store.path_for(memory)[9:-3]}]]"
-    kept(ws, replace(mined("Tokens are signed with ES256.", turn="t2", quote=""), contradicts=(link,)))
+    save_mined(ws, replace(mined("Tokens are signed with ES256.", turn="t2", quote=""), contradicts=(link,)))
     conflicts.write_page(ws)
     assert STATEMENT in ws.store.paths.conflicts.read_text()
     with catching_up(ws):
@@ -78,7 +78,7 @@ def test_a_killed_forget_never_loses_the_note_nor_forgets_without_a_tombstone(
 ) -> None:
     ws.settings = replace(ws.settings, fsync=True)
     for step in range(60):
-        memory = kept(ws, mined(f"Fact {step} about walruses.", turn=f"t{step}", quote="")).memory
+        memory = save_mined(ws, mined(f"Fact {step} about walruses.", turn=f"t{step}", quote="")).memory
         faulty = FaultyOs(step, Killed())
         with monkeypatch.context() as patched:
             patched.setattr("memem.core.files.os", faulty)
@@ -106,7 +106,7 @@ def _runs(ws: Workspace, identity: str) -> bool:
 
 
 def test_forgetting_twice_after_a_restore_writes_a_tombstone_each_time(ws: Workspace) -> None:
-    memory = kept(ws, mined()).memory
+    memory = save_mined(ws, mined()).memory
     for _ in range(2):
         forget(ws, memory.id)
         assert check_forgotten(ws, memory)
@@ -121,7 +121,7 @@ def test_forgetting_twice_after_a_restore_writes_a_tombstone_each_time(ws: Works
 
 
 def test_where_nothing_was_forgotten_nothing_is_held(ws: Workspace) -> None:
-    kept(ws, mined())
+    save_mined(ws, mined())
     assert check_forgotten(ws, mined("Tokens are signed with ES256.")) is None
     assert not ws.store.paths.tombstones.exists()
 
@@ -165,14 +165,14 @@ def test_the_same_id_is_held_whatever_it_says(ws: Workspace, forgotten: Memory) 
 
 
 def test_a_short_answer_forgotten_once_holds_nothing_back_elsewhere(ws: Workspace) -> None:
-    forget(ws, kept(ws, mined(quote="yes do that")).memory.id)
+    forget(ws, save_mined(ws, mined(quote="yes do that")).memory.id)
     assert check_forgotten(ws, mined("Use pnpm.", turn="t9", quote="yes do that")) is None
     assert check_forgotten(ws, mined("Reworded.", turn="t1", quote="Yes do that!"))
 
 
 def test_what_the_gate_takes_out_makes_no_difference(ws: Workspace) -> None:
     secret = "The token is ghp_" + "a1B2c3D4" * 5 + " for now."
-    forget(ws, kept(ws, mined(secret, quote="")).memory.id)
+    forget(ws, save_mined(ws, mined(secret, quote="")).memory.id)
     assert check_forgotten(ws, mined(secret, turn="t9", quote=""))
 
 
@@ -209,14 +209,14 @@ def test_a_time_that_cannot_be_read_is_no_later_one(ws: Workspace, forgotten: Me
 
 
 def test_what_was_saved_by_hand_came_from_no_session(ws: Workspace, clock: SteppingClock) -> None:
-    forget(ws, kept(ws, Memory("11111111-aaaa", "", STATEMENT)).memory.id)
+    forget(ws, save_mined(ws, Memory("11111111-aaaa", "", STATEMENT)).memory.id)
     said = iso(clock.now + timedelta(hours=1))
     assert check_forgotten(ws, mined(), session="s1", said=said, person=True) == Hold(ON, again=True)
 
 
 def test_of_two_that_were_forgotten_both_must_be_older(ws: Workspace, forgotten: Memory, clock: SteppingClock) -> None:
     clock.forward(days=2)
-    forget(ws, kept(ws, mined("The port is 8080, mind you.", turn="t5", session="s5", quote="")).memory.id)
+    forget(ws, save_mined(ws, mined("The port is 8080, mind you.", turn="t5", session="s5", quote="")).memory.id)
     both = mined(f"{STATEMENT} The port is 8080, mind you.", turn="t9", session="s9", quote="")
     between = iso(clock.now - timedelta(days=1))
     assert check_forgotten(ws, both, session="s9", said=between, person=True) == Hold(
@@ -240,14 +240,14 @@ def test_a_reworded_one_is_lifted_by_its_turn(ws: Workspace, forgotten: Memory) 
 
 
 def test_lifting_one_leaves_its_neighbours_forgotten(ws: Workspace, forgotten: Memory) -> None:
-    other = kept(ws, mined("The gateway has no secret.", turn="t1")).memory
+    other = save_mined(ws, mined("The gateway has no secret.", turn="t1")).memory
     forget(ws, other.id)
     lift(ws, forgotten)
     assert check_forgotten(ws, mined("The gateway has no secret.", turn="t9", quote=""))
 
 
 def test_to_lift_what_was_never_forgotten_writes_nothing(ws: Workspace) -> None:
-    memory = kept(ws, mined()).memory
+    memory = save_mined(ws, mined()).memory
     lift(ws, memory)
     assert not ws.store.paths.tombstones.exists()
 
@@ -291,7 +291,7 @@ def test_the_note_goes_after_thirty_days_and_its_tombstone_stays(
 
 
 def test_one_that_was_forgotten_again_stays_as_long_again(ws: Workspace, clock: SteppingClock) -> None:
-    memory = kept(ws, mined()).memory
+    memory = save_mined(ws, mined()).memory
     forget(ws, memory.id)
     lift(ws, memory)
     copy = next(ws.store.paths.forgotten.iterdir())

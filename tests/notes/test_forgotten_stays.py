@@ -1,4 +1,4 @@
-"""What was forgotten does not come back, by whichever door it is brought; the next value goes through each of them.
+"""Forgotten text does not come back through any door; a new value passes each of them.
 
 The table is complete: whatever in memem writes notes is found in its source, and has to be accounted for here.
 """
@@ -91,8 +91,8 @@ class Place:
         path.write_text(text, encoding="utf-8")
         return path
 
-    def kept(self) -> list[str]:
-        """What the live notes say, and what proves it."""
+    def live_texts(self) -> list[str]:
+        """The texts and evidence of the live notes."""
         refresh.refresh(self.ws)
         entries = find.list_memories(self.ws, limit=1_000)
         return [f"{entry.title}\n{entry.body}\n{entry.memory.evidence}" for entry in entries]
@@ -106,7 +106,7 @@ def operation(text: str, op: str = ADD, target: str | None = None, quote: str = 
     return Operation(op, target, "Staging", text, "fact", "project", 3, (), (), quote or text)
 
 
-def said(place: Place, text: str, known: tuple[str, ...] = ()) -> Chunk:
+def chunk_with(place: Place, text: str, known: tuple[str, ...] = ()) -> Chunk:
     """A person says it in the session in which they said it first."""
     place.count += 1
     turn = Turn(f"s0-{place.count:04}", "human", f"Well: {text}", "2026-03-01T07:00:00Z", "s0")
@@ -185,7 +185,7 @@ def by_model_in_other_words(place: Place, text: str) -> None:
     value = NEXT if NEXT in text else VALUE
     words = f"The name to use for staging is {value}, in the shop."
     quote = QUOTE.replace(VALUE, value)
-    apply.apply_one(place.ws, said(place, quote), 0, operation(words, quote=quote))
+    apply.apply_one(place.ws, chunk_with(place, quote), 0, operation(words, quote=quote))
 
 
 def by_rules(place: Place, text: str) -> None:
@@ -200,7 +200,7 @@ def by_journal(place: Place, text: str) -> None:
     """An answer that was not applied before somebody forgot what it says."""
     session = place.session()
     session.human("Nothing new.")
-    chunk = said(place, text)
+    chunk = chunk_with(place, text)
     answer = prompt.operations_as_json([operation(text)])
     place.ws.state.journal.add_answer(session.session, chunk.as_json(), answer, "2026-03-01T07:00:00+01:00")
     fake_claude.set_steps(place.claude, [{"operations": []}])
@@ -208,7 +208,7 @@ def by_journal(place: Place, text: str) -> None:
 
 
 def by_history_again(place: Place, text: str) -> None:
-    """What is known of sessions was lost, so all of them are mined again."""
+    """The session records were lost, so all sessions are mined again."""
     session = place.session()
     session.human(f"Nothing yet. {AT_LENGTH}", timestamp="2026-03-01T07:00:00.000Z")
     fake_claude.set_steps(place.claude, [{"operations": []}])
@@ -225,12 +225,12 @@ def by_update(place: Place, text: str) -> None:
     identity = place.bystander()
     old = find.get(place.ws, identity).memory
     more = operation(f"{old.body} {text}", UPDATE, old.id8, quote=f"Well: {text}")
-    apply.apply_one(place.ws, said(place, text, (old.id8,)), 0, more)
+    apply.apply_one(place.ws, chunk_with(place, text, (old.id8,)), 0, more)
 
 
 def by_supersede(place: Place, text: str) -> None:
     old = find.get(place.ws, place.bystander()).memory
-    apply.apply_one(place.ws, said(place, text, (old.id8,)), 0, operation(text, SUPERSEDE, old.id8, quote=text))
+    apply.apply_one(place.ws, chunk_with(place, text, (old.id8,)), 0, operation(text, SUPERSEDE, old.id8, quote=text))
 
 
 PATHS: dict[str, Path_] = {
@@ -288,10 +288,10 @@ def test_it_does_not_come_back_and_its_neighbour_goes_through(place: Place, name
     forget(place, how)
     for variant, changed in VARIANTS.items():
         tried(place, PATHS[name], changed(STATEMENT))
-        back = [each for each in place.kept() if not _is_known(each)]
+        back = [each for each in place.live_texts() if not _is_known(each)]
         assert back == [], f"{variant}: it is back by {name}"
     PATHS[name](place, STATEMENT.replace(VALUE, NEXT))
-    (neighbour,) = [each for each in place.kept() if not _is_known(each)]
+    (neighbour,) = [each for each in place.live_texts() if not _is_known(each)]
     assert NEXT in neighbour
 
 
@@ -306,7 +306,7 @@ def test_without_the_forgetting_the_same_words_are_kept(place: Place, variant: s
     """The other half: each variant would be kept, or known, had nobody forgotten it."""
     undo.undo(place.ws)
     save.save(place.ws, VARIANTS[variant](STATEMENT), project="shop")
-    assert len(place.kept()) == 1
+    assert len(place.live_texts()) == 1
 
 
 # --- the person's own wish ----------------------------------------------------------------------------------------
@@ -319,10 +319,10 @@ def test_what_a_person_says_anew_in_a_later_session_is_proposed(place: Place, va
     turn = Turn("later-1", "human", f"Well: {text}", "2026-03-02T07:00:00Z", "later")
     chunk = Chunk("later", "/srv/later.jsonl", "shop", (turn,), "", 1, 1, "")
     assert apply.apply_one(place.ws, chunk, 0, operation(text)).outcome == "proposed"
-    assert place.kept() == []
+    assert place.live_texts() == []
     (proposal,) = review.proposals(place.ws)
     assert review.accept(place.ws, proposal.memory.id).outcome == "accepted"
-    assert len(place.kept()) == 1
+    assert len(place.live_texts()) == 1
 
 
 def test_what_was_purged_is_not_even_proposed(place: Place) -> None:
@@ -337,7 +337,7 @@ def test_what_was_purged_is_not_even_proposed(place: Place) -> None:
 def test_whoever_wants_it_anyway_gets_it(place: Place, how: str) -> None:
     forget(place, how)
     assert save.save(place.ws, STATEMENT, project="shop", anyway=True).outcome == "created"
-    assert len(place.kept()) == 1
+    assert len(place.live_texts()) == 1
 
 
 def test_so_does_who_wants_more_of_which_a_part_was_forgotten_by_itself(place: Place) -> None:
@@ -351,7 +351,7 @@ def test_so_does_who_wants_more_of_which_a_part_was_forgotten_by_itself(place: P
 def test_a_note_that_a_person_writes_by_hand_is_theirs(place: Place) -> None:
     forget(place, "forgotten")
     (place.ws.store.paths.memories / "mine.md").write_text(f"{STATEMENT}\n")
-    assert len(place.kept()) == 1
+    assert len(place.live_texts()) == 1
 
 
 # --- undo ---------------------------------------------------------------------------------------------------------
@@ -370,16 +370,16 @@ def test_undoing_an_older_batch_does_not_bring_it_back(place: Place) -> None:
     notes_forget.forget(place.ws, written.memory.id)
     notes_forget.forget(place.ws, MINED.id)
     done = undo.undo(place.ws, batches["forgotten"])
-    assert not any(VALUE in each for each in place.kept())
+    assert not any(VALUE in each for each in place.live_texts())
     assert "forgotten" in done.left[0].reason
     undo.undo(place.ws, batches["neighbour"])
-    assert any(NEXT in each for each in place.kept())
+    assert any(NEXT in each for each in place.live_texts())
 
 
 def test_undoing_the_forgetting_brings_it_back(place: Place) -> None:
     forget(place, "forgotten")
     undo.undo(place.ws)
-    assert len(place.kept()) == 1
+    assert len(place.live_texts()) == 1
     assert notes_forget.check_forgotten(place.ws, MINED) is None
 
 
@@ -387,7 +387,7 @@ def test_undoing_the_return_forgets_it_again(place: Place) -> None:
     forget(place, "forgotten")
     returned = undo.undo(place.ws)
     undo.undo(place.ws, returned.undo)
-    assert place.kept() == []
+    assert place.live_texts() == []
     with pytest.raises(Forgotten):
         save.save(place.ws, STATEMENT, project="shop")
 

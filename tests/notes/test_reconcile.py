@@ -1,4 +1,4 @@
-"""What is to be kept meets what is known: every labelled pair ends as it should, with a model and without one."""
+"""Saving next to earlier notes: every labelled pair ends as it should, with a model and without one."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -24,14 +24,14 @@ BESIDE = (
     "Invoices are numbered by year and month.",
     "The design system lives in Figma.",
 )
-"""What else is known: nothing that any pair is about."""
+"""Notes that no pair is about."""
 
 pairs = pytest.mark.parametrize(
     "pair", END_TO_END, ids=[f"{each.kind}-{number}" for number, each in enumerate(END_TO_END)]
 )
 
 
-def known(ws: Workspace, body: str, **more: Any) -> Entry:
+def save_earlier(ws: Workspace, body: str, **more: Any) -> Entry:
     """A memory that a machine has kept before."""
     memory = Memory("3f2c9a1e-8d1b-4c55-9a43-1f0e6f0d7a11", "", body, "shop", author="model", source_type="mined")
     written = write.keep(ws, replace(memory, created=EARLY, updated=EARLY, **more))
@@ -46,14 +46,14 @@ def vault(ws: Workspace) -> Workspace:
 
 
 def others(ws: Workspace, entry: Entry) -> list[Memory]:
-    """What was added beside an entry, and is not of those that are beside every pair."""
+    """The memories added next to an entry."""
     refresh.refresh(ws)
     found = [each.memory for each in find.list_memories(ws, limit=100)]
     return [memory for memory in found if memory.id != entry.id and memory.body not in BESIDE]
 
 
-def said(text: str, op: str, target: Entry | None = None) -> tuple[Chunk, Operation]:
-    """What a person says, and what an extractor makes of it."""
+def operation_for(text: str, op: str, target: Entry | None = None) -> tuple[Chunk, Operation]:
+    """A person's turn and the operation extracted from it."""
     turn = Turn("t1", HUMAN, text, "2026-02-20T09:00:00.000Z", "s1")
     chunk = Chunk("s1", "/a/s1.jsonl", "shop", (turn,), "", 1, 1, "", (target.memory.id8,) if target else ())
     return chunk, Operation(
@@ -62,7 +62,7 @@ def said(text: str, op: str, target: Entry | None = None) -> tuple[Chunk, Operat
 
 
 def mine(ws: Workspace, text: str, op: str = "ADD", target: Entry | None = None) -> apply.Applied:
-    chunk, operation = said(text, op, target)
+    chunk, operation = operation_for(text, op, target)
     (done,) = apply.apply_all(ws, chunk, [operation])
     return done
 
@@ -82,7 +82,7 @@ def test_there_are_enough_pairs_of_every_kind() -> None:
 @pairs
 def test_without_a_model_a_pair_ends_as_expected(vault: Workspace, pair: Labelled) -> None:
     """An addition that rules found, beside a machine's note."""
-    old = known(vault, pair.old)
+    old = save_earlier(vault, pair.old)
     done = mine(vault, pair.new)
     after, beside = find.get(vault, old.id).memory, others(vault, old)
     if pair.relation in (SAME, CONTAINED):
@@ -108,7 +108,7 @@ def test_without_a_model_a_pair_ends_as_expected(vault: Workspace, pair: Labelle
 @pytest.mark.parametrize("op", ["UPDATE", "SUPERSEDE"])
 def test_with_a_model_a_pair_ends_as_expected_whatever_it_wants(vault: Workspace, pair: Labelled, op: str) -> None:
     """The model may be right or wrong: behind the rails no statement is lost that says something of its own."""
-    old = known(vault, pair.old)
+    old = save_earlier(vault, pair.old)
     done = mine(vault, pair.new, op, old)
     after, beside = find.get(vault, old.id).memory, others(vault, old)
     rewritten = op == "UPDATE" and pair.relation in (SAME, CONTAINS)
@@ -146,7 +146,7 @@ def test_a_persons_note_keeps_its_bytes_whoever_says_what(vault: Workspace, pair
 @pytest.mark.slow(keep=31)
 @pairs
 def test_no_word_of_a_person_is_dropped_but_what_is_said_already(vault: Workspace, pair: Labelled) -> None:
-    old = known(vault, pair.old)
+    old = save_earlier(vault, pair.old)
     done = save.save(vault, pair.new, project="shop")
     if pair.relation == SAME:
         assert (done.outcome, done.memory.id) == ("exists", old.id)
@@ -161,7 +161,7 @@ def test_no_word_of_a_person_is_dropped_but_what_is_said_already(vault: Workspac
 @pytest.mark.slow(keep=31)
 @pairs
 def test_twice_is_the_same_as_once(vault: Workspace, pair: Labelled) -> None:
-    known(vault, pair.old)
+    save_earlier(vault, pair.old)
     mine(vault, pair.new)
     folder = vault.store.paths.ours
     before = {path: path.read_bytes() for path in folder.rglob("*.md")}
@@ -190,14 +190,14 @@ SWITCHED = "We moved Redis of the shop from port 6379 to 6380."
 @pytest.mark.parametrize("op", ["ADD", "UPDATE", "SUPERSEDE"])
 @pytest.mark.parametrize("text", [f"{REDIS} It needs a password.", MOVED, SWITCHED])
 def test_what_was_imported_may_be_a_persons_and_keeps_its_bytes(vault: Workspace, op: str, text: str) -> None:
-    old = known(vault, REDIS, source_type="import")
+    old = save_earlier(vault, REDIS, source_type="import")
     before = vault.store.absolute(old.path).read_bytes()
     assert mine(vault, text, op, None if op == "ADD" else old).outcome == "added"
     assert vault.store.absolute(old.path).read_bytes() == before
 
 
 def test_a_contradiction_is_listed_and_waits_for_the_model(vault: Workspace) -> None:
-    old = known(vault, REDIS)
+    old = save_earlier(vault, REDIS)
     done = mine(vault, MOVED)
     (found,) = conflicts.conflicts(vault)
     assert (found.one.id, found.other.id, found.found) == (done.id, old.id, "found by comparison")
@@ -205,7 +205,7 @@ def test_a_contradiction_is_listed_and_waits_for_the_model(vault: Workspace) -> 
 
 
 def test_what_claude_says_alone_ends_nothing(vault: Workspace) -> None:
-    old = known(vault, "The shop is built with npm.")
+    old = save_earlier(vault, "The shop is built with npm.")
     text = "We switched the shop from npm to pnpm."
     done = reconcile.settle(vault, candidate(text))
     assert (done.outcome, done.memory.contradicts) == ("created", (old.link,))
@@ -214,21 +214,21 @@ def test_what_claude_says_alone_ends_nothing(vault: Workspace) -> None:
 
 @pytest.mark.parametrize("project", ["garage", "general"])
 def test_another_project_is_another_matter(vault: Workspace, project: str) -> None:
-    known(vault, REDIS, project=project)
+    save_earlier(vault, REDIS, project=project)
     done = mine(vault, MOVED)
     assert (done.outcome, find.get(vault, done.id).memory.contradicts) == ("added", ())
 
 
 @pytest.mark.parametrize("ended", [{"status": "deprecated"}, {"layer": 3}, {"superseded_by": "[[other]]"}])
 def test_what_is_no_longer_in_force_is_not_contradicted(vault: Workspace, ended: dict[str, Any]) -> None:
-    known(vault, REDIS, **ended)
+    save_earlier(vault, REDIS, **ended)
     done = mine(vault, MOVED)
     assert find.get(vault, done.id).memory.contradicts == ()
 
 
 def test_of_many_rewrites_only_a_few_are_made(vault: Workspace) -> None:
     ports = [f"Service number {number} of the shop is written in Go." for number in range(5)]
-    targets = [known(vault, text, id=f"{place + 16:08x}-target") for place, text in enumerate(ports)]
+    targets = [save_earlier(vault, text, id=f"{place + 16:08x}-target") for place, text in enumerate(ports)]
     turn = Turn("t1", HUMAN, "All of them are in Rust now.", "2026-02-20T09:00:00.000Z", "s1")
     chunk = Chunk("s1", "/a", "shop", (turn,), "", 1, 1, "", tuple(each.memory.id8 for each in targets))
     wanted = [
@@ -244,14 +244,14 @@ def test_of_many_rewrites_only_a_few_are_made(vault: Workspace) -> None:
 
 
 def test_what_a_note_says_better_is_not_less_linked(vault: Workspace) -> None:
-    old = known(vault, REDIS, related=("[[another]]",), keys=("redis",))
+    old = save_earlier(vault, REDIS, related=("[[another]]",), keys=("redis",))
     mine(vault, f"{REDIS} It needs a password.")
     after = find.get(vault, old.id).memory
     assert (after.related, after.keys, after.title) == (("[[another]]",), ("redis",), old.title)
 
 
 def test_a_renamed_note_is_linked_by_its_name(vault: Workspace) -> None:
-    old = known(vault, REDIS)
+    old = save_earlier(vault, REDIS)
     path = vault.store.absolute(old.path)
     path.rename(path.with_name("Our Redis.md"))
     refresh.refresh(vault)
@@ -289,7 +289,7 @@ def test_what_was_forgotten_is_refused_unless_it_is_wanted_anyway(vault: Workspa
 
 
 def test_a_machines_note_that_somebody_edits_meanwhile_is_left_alone(vault: Workspace) -> None:
-    old = known(vault, REDIS)
+    old = save_earlier(vault, REDIS)
     write.edit(vault, old.id, title="Mine")
     done = mine(vault, f"{REDIS} It needs a password.")
     assert done.outcome == "added"

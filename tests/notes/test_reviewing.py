@@ -1,4 +1,4 @@
-"""What is doubtful waits for a person, who keeps or forgets it."""
+"""Doubtful notes wait for a person, who accepts or forgets them."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What becomes of a candidate: behind rails, and in doubt beside what is known."""
+"""Decisions about a candidate: in doubt it is kept next to its neighbours."""
 
 import pytest
 from hypothesis import given
@@ -9,7 +9,7 @@ from memem.core.conversation import ADD, SUPERSEDE, UPDATE
 from memem.notes.decide import KNOWN, MOST_CONTRADICTED, MOST_RELATED, Decision, Neighbour, decide
 
 
-def near(relation: str, *, yields: bool = True, replaces: bool = False) -> Neighbour:
+def neighbour(relation: str, *, yields: bool = True, replaces: bool = False) -> Neighbour:
     return Neighbour(Comparison(relation, replaces=replaces), yields)
 
 
@@ -19,50 +19,52 @@ def test_beside_nothing_it_is_added() -> None:
 
 @pytest.mark.parametrize("own", [False, True])
 def test_what_says_the_same_is_known_whoever_says_it(own: bool) -> None:
-    assert decide([near(OTHER), near(SAME)], own=own) == Decision(KNOWN, 1)
+    assert decide([neighbour(OTHER), neighbour(SAME)], own=own) == Decision(KNOWN, 1)
 
 
 def test_what_says_less_is_known() -> None:
-    assert decide([near(CONTAINED)]) == Decision(KNOWN, 0)
+    assert decide([neighbour(CONTAINED)]) == Decision(KNOWN, 0)
 
 
 def test_nothing_that_a_person_writes_is_dropped_because_it_says_less() -> None:
-    assert decide([near(CONTAINED)], own=True, proven=True) == Decision(ADD, related=(0,))
+    assert decide([neighbour(CONTAINED)], own=True, proven=True) == Decision(ADD, related=(0,))
 
 
 def test_what_says_more_betters_a_machines_note() -> None:
-    assert decide([near(OTHER), near(CONTAINS)]) == Decision(UPDATE, 1)
+    assert decide([neighbour(OTHER), neighbour(CONTAINS)]) == Decision(UPDATE, 1)
 
 
 def test_a_persons_note_that_says_more_takes_the_place_of_a_machines() -> None:
-    assert decide([near(CONTAINS)], own=True, proven=True) == Decision(SUPERSEDE, 0)
+    assert decide([neighbour(CONTAINS)], own=True, proven=True) == Decision(SUPERSEDE, 0)
 
 
 def test_beside_a_note_that_does_not_yield_what_says_more_is_added() -> None:
-    assert decide([near(CONTAINS, yields=False)]) == Decision(ADD, related=(0,))
+    assert decide([neighbour(CONTAINS, yields=False)]) == Decision(ADD, related=(0,))
 
 
 def test_a_changed_value_contradicts() -> None:
-    assert decide([near(CHANGED), near(CHANGED, yields=False)], proven=True) == Decision(ADD, contradicts=(0, 1))
+    assert decide([neighbour(CHANGED), neighbour(CHANGED, yields=False)], proven=True) == Decision(
+        ADD, contradicts=(0, 1)
+    )
 
 
 def test_words_of_a_person_that_say_what_they_replace_replace_it() -> None:
-    assert decide([near(CHANGED, replaces=True)], proven=True) == Decision(SUPERSEDE, 0)
-    assert decide([near(CHANGED, replaces=True)]) == Decision(ADD, contradicts=(0,)), "words of Claude do not"
-    unyielding = near(CHANGED, replaces=True, yields=False)
+    assert decide([neighbour(CHANGED, replaces=True)], proven=True) == Decision(SUPERSEDE, 0)
+    assert decide([neighbour(CHANGED, replaces=True)]) == Decision(ADD, contradicts=(0,)), "words of Claude do not"
+    unyielding = neighbour(CHANGED, replaces=True, yields=False)
     assert decide([unyielding], proven=True) == Decision(ADD, contradicts=(0,))
 
 
 def test_what_is_near_is_linked_and_what_is_not_is_left_alone() -> None:
-    assert decide([near(OTHER), near(NEAR), near(OTHER)]) == Decision(ADD, related=(1,))
+    assert decide([neighbour(OTHER), neighbour(NEAR), neighbour(OTHER)]) == Decision(ADD, related=(1,))
 
 
 def test_what_is_changed_may_contradict_another() -> None:
-    assert decide([near(CONTAINS), near(CHANGED), near(NEAR)]) == Decision(UPDATE, 0, (2,), (1,))
+    assert decide([neighbour(CONTAINS), neighbour(CHANGED), neighbour(NEAR)]) == Decision(UPDATE, 0, (2,), (1,))
 
 
 def test_links_are_few() -> None:
-    decision = decide([near(NEAR)] * 20 + [near(CHANGED)] * 20)
+    decision = decide([neighbour(NEAR)] * 20 + [neighbour(CHANGED)] * 20)
     assert (len(decision.related), len(decision.contradicts)) == (MOST_RELATED, MOST_CONTRADICTED)
 
 
@@ -86,7 +88,7 @@ WISHES = [
 
 @pytest.mark.parametrize(("wish", "relation", "proven", "expected"), WISHES)
 def test_a_wish_is_granted_behind_rails(wish: str, relation: str, proven: bool, expected: Decision) -> None:
-    assert decide([near(relation)], proven=proven, wish=wish, target=0) == expected
+    assert decide([neighbour(relation)], proven=proven, wish=wish, target=0) == expected
 
 
 @pytest.mark.parametrize(
@@ -101,11 +103,11 @@ def test_a_wish_is_granted_behind_rails(wish: str, relation: str, proven: bool, 
     ],
 )
 def test_a_target_that_does_not_yield_gets_one_beside_it(wish: str, relation: str, expected: Decision) -> None:
-    assert decide([near(relation, yields=False)], proven=True, wish=wish, target=0) == expected
+    assert decide([neighbour(relation, yields=False)], proven=True, wish=wish, target=0) == expected
 
 
 neighbours = st.lists(
-    st.builds(near, st.sampled_from(RELATIONS), yields=st.booleans(), replaces=st.booleans()), max_size=8
+    st.builds(neighbour, st.sampled_from(RELATIONS), yields=st.booleans(), replaces=st.booleans()), max_size=8
 )
 
 

@@ -1,4 +1,4 @@
-"""What a memory stands on is found when it is written, and looked for when a session begins: gone, it is stale."""
+"""Anchors are found when a memory is written and checked when a session starts; without them it is stale."""
 
 import json
 import shutil
@@ -71,7 +71,7 @@ def by_hand(ws: Workspace, memories: Path, body: str = "Tokens are checked in sr
 
 
 def states(ws: Workspace) -> dict[str, tuple[str, str]]:
-    """Of the shop's notes, by title: the status, and why it is that."""
+    """Status and reason of the shop's notes, by title."""
     rows = [row.memory for row in ws.index.rows("project = 'shop'") if row.memory]
     return {each.title: (each.status, each.stale_because) for each in rows if each.title != "N99"}
 
@@ -511,7 +511,7 @@ def test_a_persons_note_announces_a_day_by_its_words(
 
 
 @pytest.fixture
-def asked_for(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def recorded_calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The files that the repository was asked for."""
     asked: list[str] = []
     has_file = repository.Repository.has_file
@@ -525,7 +525,7 @@ def asked_for(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def test_a_look_is_bounded_and_the_next_goes_on_behind_it(
-    ws: Workspace, shop: Path, asked_for: list[str], monkeypatch: pytest.MonkeyPatch
+    ws: Workspace, shop: Path, recorded_calls: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for number in range(1, 6):
         files(shop, {f"f{number}.py": ""})
@@ -533,21 +533,21 @@ def test_a_look_is_bounded_and_the_next_goes_on_behind_it(
     monkeypatch.setattr(staleness, "MOST_NOTES", 2)
     looks = []
     for _ in range(3):
-        asked_for.clear()
+        recorded_calls.clear()
         staleness.check(ws, shop)
-        looks.append(list(asked_for))
+        looks.append(list(recorded_calls))
     assert looks == [["f1.py", "f2.py"], ["f3.py", "f4.py"], ["f5.py", "f1.py"]]
 
 
 def test_notes_that_are_not_ours_to_judge_do_not_hold_up_the_others(
-    ws: Workspace, shop: Path, asked_for: list[str], monkeypatch: pytest.MonkeyPatch
+    ws: Workspace, shop: Path, recorded_calls: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     keep(ws, shop, 1, "Known to be old: src/auth.py", status="stale")
     keep(ws, shop, 2)
     monkeypatch.setattr(staleness, "MOST_NOTES", 1)
     staleness.check(ws, shop)
     staleness.check(ws, shop)
-    assert asked_for == ["src/auth.py"]
+    assert recorded_calls == ["src/auth.py"]
 
 
 def test_when_its_time_is_up_a_look_ends(

@@ -1,4 +1,4 @@
-"""Whatever is done to a memory home, in whatever order: vault, index and recall agree, and nothing forgotten returns.
+"""After any sequence of operations vault, index and recall agree, and nothing forgotten returns.
 
 Every statement holds a word of its own, which is looked for everywhere. What was forgotten, and by which batch, is
 known here exactly; what else is there is seen in the vault.
@@ -59,8 +59,8 @@ class Lost:
 
 
 @dataclass
-class Burial:
-    """What was forgotten, and all batches that ever did so: undoing one of those may bring it back."""
+class ForgottenText:
+    """A forgotten text, and the batches that forgot it: undoing one of them may bring it back."""
 
     words: frozenset[str]
     batches: set[str] = field(default_factory=set)
@@ -88,7 +88,7 @@ class Home(RuleBasedStateMachine):
         self.imported: list[Path] = []
         self.order: dict[str, int] = {}  # every id that ever was, as it was met
         self.holders: dict[str, set[str]] = {}  # of a word: the ids of all notes that ever held it
-        self.forgotten: dict[str, Burial] = {}
+        self.forgotten: dict[str, ForgottenText] = {}
         self.burials: dict[str, set[str]] = {}
         self.stones: set[str] = set()
         self.purged: set[str] = set()
@@ -175,7 +175,7 @@ class Home(RuleBasedStateMachine):
         if elsewhere:
             return
         single = self.words(said) if len(self.words(said)) == 1 else frozenset[str]()
-        self.forgotten[said] = Burial(frozenset(w for w in single if self.holders[w] == {note.memory.id}), known)
+        self.forgotten[said] = ForgottenText(frozenset(w for w in single if self.holders[w] == {note.memory.id}), known)
 
     def lift(self, said: str) -> None:
         """A person wants it after all."""
@@ -189,7 +189,7 @@ class Home(RuleBasedStateMachine):
         return event.batch if event else ""
 
     def check_refusal(self, said: str, outcome: str) -> None:
-        """What was forgotten is not kept. A part of a longer statement, said alone, is another one."""
+        """Forgotten text is refused. A part of a longer statement is another statement."""
         if any(each in said for each in self.forgotten):
             assert outcome in ("refused", "proposed"), f"{said!r} is back: {outcome}"
         if outcome != "refused":
@@ -538,7 +538,7 @@ class Home(RuleBasedStateMachine):
         for gone in [gone for gone in away if gone.plain]:
             batches = self.burials.setdefault(gone.said, set())
             if not any(gone.said in said for said in live):
-                self.forgotten[gone.said] = Burial(frozenset(), batches)
+                self.forgotten[gone.said] = ForgottenText(frozenset(), batches)
         self.stones = {stone.key for stone in self.ws.tombstones.load().standing}
 
     def _the_index_is_the_vault(self) -> None:

@@ -677,7 +677,7 @@ def _is_undone(ws: Workspace, name: str) -> bool:
 
 
 def _old_or_new(ws: Workspace, before: dict[str, bytes], after: dict[str, bytes]) -> None:
-    """Of every note there is one of its states; a copy that was set aside may still be there."""
+    """Every note is in one of its states; a copy that was set aside may still exist."""
     for path, data in notes(ws).items():
         assert data in (before.get(path), after.get(path))
     assert before.keys() & after.keys() <= notes(ws).keys()
