@@ -76,8 +76,10 @@ class FullText:
         self, connection: sqlite3.Connection, terms: Sequence[Term], rows: Collection[int]
     ) -> dict[int, float]:
         """Compute the BM25 of those rows that contain one of the terms."""
+        if not terms:
+            return {}
         scores: dict[int, float] = {}
-        for marks, some in among(list(rows)) if terms else ():
+        for marks, some in among(list(rows)):
             # The plus keeps FTS5 from looking the terms up for every row: it walks their rows once.
             query = f"SELECT rowid, -{self._bm25} FROM words WHERE words MATCH ? AND +rowid IN ({marks})"  # noqa: S608
             scores.update(connection.execute(query, (_any_of(terms), *some)))

@@ -1,4 +1,4 @@
-"""Words: what the full-text index holds and what a query asks for.
+"""Split text into the words of the full-text index, and queries into terms.
 
 An identifier is kept whole and also split (`PGBOUNCER_POOL_MODE`, `pgbouncer`, `pool`, `mode`); accents and case are
 folded; scripts without spaces become bigrams. English endings are folded by FTS5's own porter stemmer.
@@ -23,13 +23,13 @@ _MARKS = (
     "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed\u07a6-\u07b0\u0900-\u0dff\u0f71-\u0f84"
     "\u0f8d-\u0fbc"
 )
-# Seen by nobody, and in the middle of words: soft hyphens, spaces without width, direction marks, variation selectors.
+# Invisible within words: soft hyphens, spaces without width, direction marks, variation selectors.
 _UNSEEN = "[\u00ad\u061c\u200b\u200e\u200f\u2060\ufeff\ufe00-\ufe0f\U000e0100-\U000e01ef]"
 
 
 @dataclass(frozen=True, slots=True)
 class _Shapes:
-    """What a word looks like, for some alphabet."""
+    """Patterns of words, for some alphabets."""
 
     token: re.Pattern[str]
     part: re.Pattern[str]
@@ -45,7 +45,7 @@ _ASCII = _shapes("[A-Za-z0-9]", "(?!)")
 
 @cache
 def _everywhere() -> _Shapes:
-    """All alphabets: ten times as long to compile, so only when a text needs it."""
+    """All alphabets; compiled only when a text needs it, since that takes ten times as long."""
     return _shapes(rf"(?:(?![{_SPACELESS}_])[\w{_MARKS}])", f"[{_SPACELESS}]+")
 
 
@@ -55,7 +55,7 @@ def _shapes_of(text: str) -> _Shapes:
 
 _APOSTROPHES = str.maketrans(dict.fromkeys("‘’ʻʼ", "'"))
 _POSSESSIVE = re.compile(r"'s\Z", re.IGNORECASE)
-# What French and Italian put before a vowel: who asks for `accès` means `l'accès` too, and the other way.
+# French and Italian articles before a vowel: `accès` and `l'accès` match each other.
 _ELIDED = frozenset("c d j l m n s t qu jusqu lorsqu puisqu quoiqu un all dall dell nell sull quell quest".split())
 _CAMEL = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 # Accents, points, tatweel, joiners; the dot of Hindi's borrowed letters; the dot between the parts of a katakana name.
@@ -63,8 +63,8 @@ _ACCENTS = (
     "[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0640\u064b-\u065f\u07a6-\u07b0\u093c\u200c\u200d"
     "\u30fb]"
 )
-# Letters that Unicode takes for whole ones and writers for variants: strokes, ligatures, the dotless i, what differs
-# between an Arabic and a Persian keyboard or in careless Arabic, and other digits.
+# Letters that Unicode does not decompose though they are variants: strokes, ligatures, the dotless i, letters that
+# differ between Arabic and Persian keyboards or in careless Arabic, and other digits.
 _VARIANTS = str.maketrans(
     {
         **dict(zip("đðħłøŧı", "ddhloti", strict=True)),
@@ -85,8 +85,7 @@ _LITERAL = re.compile(
 )
 _ABBREVIATION = re.compile(r"(?:[^\W\d]\.)+[^\W\d]|(?:vs|etc|eg|ie)\.\w+", re.IGNORECASE)
 
-MAX_TERM = 120
-"""A longer run without a space is a blob, not a word."""
+MAX_TERM = 120  # characters; a longer run without a space is a blob, not a word
 
 STOP_WORDS = frozenset(
     """a about after again all also always am an and another any are aren't as at be because been before being but by
@@ -103,7 +102,7 @@ STOP_WORDS = frozenset(
 
 
 def fold(text: str) -> str:
-    """Case, compatibility forms and accents folded away."""
+    """Fold case, compatibility forms and accents."""
     if text.isascii():
         return text.lower()
     decomposed = unicodedata.normalize("NFKD", text.casefold())
@@ -111,7 +110,7 @@ def fold(text: str) -> str:
 
 
 def spellings(word: str) -> tuple[str, ...]:
-    """The porter stemmer takes `alias` to `alia` and `aliases` to `alias`: such words are asked for in both numbers."""
+    """Both numbers of a word in -s: the porter stemmer turns `alias` to `alia` and `aliases` to `alias`."""
     if not word.isalpha() or len(word) < 3 or word.endswith("ss"):
         return (word,)
     if word.endswith("ses"):
@@ -120,12 +119,12 @@ def spellings(word: str) -> tuple[str, ...]:
 
 
 def index_text(text: str) -> str:
-    """The text as the index stores it: all words of it, separated by spaces."""
+    """The words of a text as the index stores them, separated by spaces."""
     return " ".join(term.text for term in _terms(text, for_query=False))
 
 
 def query_terms(query: str, most: int) -> list[Term]:
-    """What a query asks for: its distinct meaningful words, literals first when there are too many."""
+    """The distinct meaningful words of a query, at most `most`, literals first."""
     found: dict[str, Term] = {}
     for term in _terms(query, for_query=True):
         if term.text not in found or (found[term.text].part and not term.part):
@@ -143,7 +142,7 @@ def _terms(text: str, *, for_query: bool) -> Iterator[Term]:
             yield from _bigrams(fold(match["run"]), for_query=for_query)
         elif len(match["compound"]) <= MAX_TERM:
             yield from _compound(match["compound"])
-        else:  # a blob is not worth remembering
+        else:  # a blob is not worth caching
             yield from _compound.__wrapped__(match["compound"])
 
 
@@ -151,18 +150,18 @@ def _bigrams(run: str, *, for_query: bool) -> Iterator[Term]:
     for first, second in pairwise(run):
         yield Term(first + second, bigram=True)
     if len(run) == 1 or (run and not for_query):
-        # The last character alone, so that a query of one character finds it as a prefix wherever it stands.
+        # The last character alone, so that a query of one character finds it as a prefix anywhere.
         yield Term(run[-1], prefix=for_query)
 
 
 @lru_cache(maxsize=20_000)
 def _compound(word: str) -> tuple[Term, ...]:
-    """A word and its pieces. Notes repeat their words: remembering them makes a rebuild several times faster."""
+    """A word and its pieces; cached, since notes repeat their words."""
     word = _without_article(_POSSESSIVE.sub("", word.translate(_APOSTROPHES)))
     word = word.lstrip("._")  # a hidden file, a private name, emphasis in markdown
     whole = fold(word)
     terms = [Term(whole, literal=_is_literal(word))] if 0 < len(whole) <= MAX_TERM else []
-    if "'" not in word:  # don't, aujourd'hui: the halves mean nothing by themselves
+    if "'" not in word:  # the halves of don't and aujourd'hui mean nothing
         pieces = (fold(piece) for piece in _pieces(word))
         terms += [Term(piece, part=True) for piece in pieces if piece != whole and 1 < len(piece) <= MAX_TERM]
     return tuple(terms)
@@ -174,7 +173,7 @@ def _without_article(word: str) -> str:
 
 
 def _pieces(word: str) -> list[str]:
-    """The parts of a compound: `src/auth/token.py` has `src`, `auth`, `token.py`, `token`, `py`."""
+    """Split a compound: `src/auth/token.py` has `src`, `auth`, `token.py`, `token`, `py`."""
     pieces: list[str] = []
     part_of = _shapes_of(word).part
     segments = re.split(r"[/\\:]+", word)

@@ -1,1 +1,1 @@
-"""Keep: memories as markdown notes that a person can read, edit, rename, move or delete."""
+"""Memories as Markdown notes that a person can read, edit, rename, move or delete."""

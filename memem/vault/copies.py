@@ -1,11 +1,11 @@
-"""Copies that sync services make of a file when two machines have written it: known by their names, beside the file.
+"""Copies that sync services make of a file when two machines have written it, recognised by their names.
 
     tokens-3f2c9a1e (Ann's conflicted copy 2026-01-02).md        Dropbox, Nextcloud
     tokens-3f2c9a1e.sync-conflict-20260102-101112-ABCDEFG.md     Syncthing
     tokens-3f2c9a1e 2.md, tokens-3f2c9a1e (1).md                 iCloud, Google Drive
 
-A name alone proves nothing, since a person may number files too: whoever asks looks whether the original is there, and
-whether both are of one memory.
+A name alone proves nothing, since a person may number files too: callers check that the original exists and that both
+are of one memory.
 """
 
 import re
@@ -22,14 +22,14 @@ _CERTAIN = (
 _LIKELY = (("Google Drive", r" ?\(\d{1,3}\)"), ("iCloud", r" \d{1,3}"), ("OneDrive", r"(?<=-[0-9a-f]{8})-[\w-]{1,15}"))
 _PATTERNS = tuple(
     (service, re.compile(rf"(?P<stem>.+?){ending}", re.IGNORECASE), certain)
-    for known, certain in ((_CERTAIN, True), (_LIKELY, False))
-    for service, ending in known
+    for endings, certain in ((_CERTAIN, True), (_LIKELY, False))
+    for service, ending in endings
 )
 
 
 @dataclass(frozen=True, slots=True)
 class SyncCopy:
-    """Of which file, by its path, a file would be a copy, and whose doing that is; `certain`: nobody else names so."""
+    """The original that a file may be a copy of; `certain` if people do not use such names."""
 
     original: str
     service: str
@@ -37,7 +37,7 @@ class SyncCopy:
 
 
 def possible_originals(path: str) -> Iterator[SyncCopy]:
-    """What a file of this name may be a copy of, the most certain first."""
+    """List what a file of this name may be a copy of, the most certain first."""
     pure = PurePosixPath(path)
     for service, pattern, certain in _PATTERNS:
         if found := pattern.fullmatch(pure.stem):

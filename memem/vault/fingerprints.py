@@ -1,7 +1,7 @@
-"""Whether a text says what was forgotten, told by salted hashes alone: nobody can read there what it was.
+"""Recognise forgotten texts by salted hashes, from which nobody can read them.
 
-Texts are compared as a person sees them: case, spacing, punctuation at the ends, invisible characters and letters that
-look like others do not count. Every digit does: another number is another fact.
+Texts are compared as a person sees them: case, spacing, punctuation at the ends, invisible characters and look-alike
+letters do not count. Every digit does: another number is another fact.
 """
 
 import re
@@ -15,18 +15,13 @@ from memem.core.tombstone import Tombstone
 from memem.safety.folding import LOOK_ALIKE, LOOK_ALIKE_LARGE
 from memem.safety.invisible import neutralise
 
-WINDOW, STEP, MOST_PIECES = 16, 4, 512
-"""Characters of a piece of a quote, how far apart those that are kept begin, and how many are kept."""
-SHORTEST_QUOTE = 20
-"""Characters. `yes do that` is said of many things: beyond its own turn it tells nothing."""
-SHORTEST_PART = 12
-"""Characters of a statement that is known again within a longer text; a shorter one has to be all of it."""
-OVERLAP = 1 / 3
-"""The share of the shorter of two quotes of one turn that has to stand in the other."""
+WINDOW, STEP, MOST_PIECES = 16, 4, 512  # characters of a piece of a quote, distance of stored pieces, their number
+SHORTEST_QUOTE = 20  # characters; a shorter one, such as `yes do that`, counts only within its own turn
+SHORTEST_PART = 12  # characters; a shorter statement has to be the whole text
+OVERLAP = 1 / 3  # the share of the shorter of two quotes of one turn that has to occur in the other
 MAX_SENTENCES = 40
 
 Sentences = tuple[str, ...]
-"""A text as its folded sentences."""
 _QUOTES = dict.fromkeys(map(ord, "‘’‚‛′`´ʹʻʼʽˈ"), "'") | dict.fromkeys(map(ord, "“”„‟″«»‹›〝〞"), '"')
 _MARKS = _QUOTES | dict.fromkeys(map(ord, "‐‑‒–—―−⁃﹘﹣－˗"), "-")
 _BULLET = re.compile(r"(?<!\s)\s*(?:(?:[-*+•>]|#{1,6}|\[[ x]\])\s+)+", re.IGNORECASE)
@@ -38,18 +33,18 @@ _VARIANT = re.compile("[\u034f\u180b-\u180d\u180f\ufe00-\ufe0f\U000e0100-\U000e0
 
 
 def fold(text: str) -> str:
-    """The text as it looks to somebody who reads quickly. Twice is the same as once."""
+    """Fold a text to what a quick reader sees. Folding is idempotent."""
     return _folded(text, LOOK_ALIKE)
 
 
 def fold_variants(text: str) -> tuple[str, ...]:
-    """The ways to read it: two where it has Greek letters, else one."""
+    """Fold a text in each way to read it: two if it has Greek letters, else one."""
     small = _folded(text, LOOK_ALIKE)
     return (small,) if text.isascii() else tuple(dict.fromkeys((small, _folded(text, LOOK_ALIKE_LARGE))))
 
 
 def _folded(text: str, alike: dict[int, str]) -> str:
-    for _ in range(8):  # what comes of a character may be one that is folded itself, once or twice
+    for _ in range(8):  # the result of folding a character may need folding itself
         before, text = text, _once(text, alike)
         if text == before:
             break
@@ -67,8 +62,7 @@ def _once(text: str, alike: dict[int, str]) -> str:
 
 
 def _plain(character: str) -> str:
-    """A character without its costume: digits of any script are ours; one that holds a number stays apart from others,
-    since 10² is not 102."""
+    """Simplify a character: digits of any script become ASCII; a superscript stays apart, since 10² is not 102."""
     if character.isascii():
         return character
     kind = unicodedata.category(character)
@@ -85,7 +79,7 @@ def _trimmed(text: str) -> str:
 
 
 def split_sentences(text: str) -> list[Sentences]:
-    """The folded sentences of a text, in each way to read it: line by line, and as paragraphs that may be wrapped."""
+    """Fold and split a text into sentences, in each way to read it: line by line, and as wrapped paragraphs."""
     visible = neutralise(text)[0]
     lines = [_BULLET.sub("", line) for line in visible.splitlines()]
     paragraphs = [" ".join(part.split()) for part in _PARAGRAPH.split("\n".join(lines))]
@@ -99,7 +93,7 @@ def split_sentences(text: str) -> list[Sentences]:
 
 @dataclass(frozen=True)
 class Hasher:
-    """Hashes that nobody without the salt can try."""
+    """Computes hashes with a vault's salt."""
 
     name: str
     salt: bytes
@@ -107,29 +101,29 @@ class Hasher:
     def of(self, purpose: str, text: str, size: int = 12) -> str:
         from hashlib import blake2b
 
-        told = f"{purpose}\0{text}".encode("utf-8", "surrogatepass")
-        return blake2b(told, digest_size=size, key=self.salt).hexdigest()
+        data = f"{purpose}\0{text}".encode("utf-8", "surrogatepass")
+        return blake2b(data, digest_size=size, key=self.salt).hexdigest()
 
     def statement(self, parts: Sentences) -> str:
         return self.of("text", " ".join(parts))
 
     def vague(self, parts: Sentences) -> str:
-        """Of a quote that counts within its turn alone."""
+        """Hash a quote that counts only within its turn."""
         return self.of("quote", " ".join(parts))
 
     def tombstone(self, memory: Memory, *, key: str, time: str, purged: bool = False) -> Tombstone:
-        """What is left of a memory."""
+        """Make the tombstone of a memory."""
         statements, quotes = split_sentences(memory.body), _quotes(memory.evidence)
-        telling = [each for each in quotes if len(" ".join(each)) >= SHORTEST_QUOTE]
+        long = [quote for quote in quotes if len(" ".join(quote)) >= SHORTEST_QUOTE]
         return Tombstone(
             key=key,
             salt=self.name,
             time=time,
             ids=(self.of("id", memory.id), self.of("id", memory.id[:ID8].lower())),
             statements=tuple(dict.fromkeys(map(self.statement, statements))),
-            sizes=tuple(sorted({len(each) for each in (*statements, *telling) if len(each) <= MAX_SENTENCES})),
-            quotes=tuple(dict.fromkeys(map(self.statement, telling))),
-            vague=tuple(self.vague(each) for each in quotes if each not in telling),
+            sizes=tuple(sorted({len(each) for each in (*statements, *long) if len(each) <= MAX_SENTENCES})),
+            quotes=tuple(dict.fromkeys(map(self.statement, long))),
+            vague=tuple(self.vague(each) for each in quotes if each not in long),
             pieces=tuple(self.pieces(memory.evidence)),
             turns=(memory.source_turn,) if memory.source_turn else (),
             session=self.of("session", memory.source_session) if memory.source_session else "",
@@ -137,7 +131,7 @@ class Hasher:
         )
 
     def pieces(self, quote: str) -> Iterator[str]:
-        """Of a quote that was forgotten: every fourth window."""
+        """Hash every fourth window of a forgotten quote."""
         windows = [
             text[at : at + WINDOW] for text in fold_variants(quote) for at in range(0, len(text) - WINDOW + 1, STEP)
         ]
@@ -146,13 +140,13 @@ class Hasher:
 
 
 def _quotes(evidence: str) -> list[Sentences]:
-    """All of it, and each line: an update puts the words of another turn below the first."""
+    """Split the evidence as a whole, and line by line: an update appends the words of another turn."""
     lines = evidence.splitlines()[:MAX_SENTENCES]
     return list(dict.fromkeys(each for part in (evidence, *lines) for each in split_sentences(part)))
 
 
 class MemoryHashes:
-    """A memory that somebody wants to keep, as the tombstones of one salt would know it."""
+    """The hashes of a memory under one salt, to compare with tombstones."""
 
     def __init__(self, memory: Memory, hasher: Hasher) -> None:
         self.memory = memory
@@ -168,7 +162,7 @@ class MemoryHashes:
         return frozenset(map(self._hasher.statement, split_sentences(self.memory.body)))
 
     def texts(self, sizes: Collection[int]) -> frozenset[str]:
-        """Hashes of everything it says: statement, title and quote, whole and in runs of so many sentences."""
+        """Hash statement, title and quote, whole and in runs of these numbers of sentences."""
         found = set(self.wholes)
         for text in (self.memory.body, self.memory.title, self.memory.evidence):
             for parts in split_sentences(text):
@@ -178,7 +172,7 @@ class MemoryHashes:
 
     @cached_property
     def vague(self) -> frozenset[str]:
-        """Hashes of its quote, and of each sentence in it, that count within one turn alone."""
+        """Hashes of its quote and the sentences in it, which count only within one turn."""
         quotes = _quotes(self.memory.evidence)
         return frozenset(self._hasher.vague(each) for each in (*quotes, *((part,) for some in quotes for part in some)))
 
@@ -190,7 +184,7 @@ class MemoryHashes:
         return frozenset(self._hasher.of("piece", window, 5) for window in windows)
 
     def repeats(self, tombstone: Tombstone) -> bool:
-        """Whether its quote, of the same turn, is that of the forgotten one, or shares enough of it."""
+        """Tell whether its quote is that of a forgotten memory of the same turn, or shares enough of it."""
         if self.vague & set(tombstone.vague):
             return True
         shared = len(self.windows & set(tombstone.pieces))

@@ -1,4 +1,4 @@
-"""Know what was forgotten again: by its statement, its quote, its id, or the turn it came from."""
+"""Recognise forgotten memories: by statement, quote, id, or the turn they came from."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def write_tombstone(ws: Workspace, memory: Memory, *, purged: bool = False, also_in: Iterable[str] = ()) -> None:
-    """Write a memory's tombstone, unless one stands that says the same. `also_in` are further turns that hold it."""
+    """Write a memory's tombstone, unless one covers it already. `also_in` are further turns with its words."""
     name, salt = ws.tombstones.salt()
     stone = make_tombstone(memory, Hasher(name, salt), iso(ws.clock()), purged=purged)
     stone = replace(stone, turns=(*stone.turns, *also_in))
@@ -29,37 +29,37 @@ def write_tombstone(ws: Workspace, memory: Memory, *, purged: bool = False, also
 
 
 def restore_tombstones(ws: Workspace, memory: Memory) -> None:
-    """Have the tombstones of a memory stand that were lifted for it."""
+    """Put the lifted tombstones of a memory in force again."""
     known = ws.tombstones.load()
     for stone in find_matching(index_tombstones(known.salts, known.lifted), memory) if known.lifted else ():
         ws.tombstones.add([replace(stone, key=os.urandom(8).hex())], known.salts[stone.salt])
 
 
 def make_tombstone(memory: Memory, hasher: Hasher, time: str, *, purged: bool = False) -> Tombstone:
-    """What is left of a memory, as the gate lets it pass: so does whatever is compared with it."""
+    """Make the tombstone of a memory as it leaves the gate, like the memories compared with it."""
     return hasher.tombstone(cleanse(memory).memory, key=os.urandom(8).hex(), time=time, purged=purged)
 
 
 def record_removal(ws: Workspace, identity: str) -> None:
-    """Say in the vault that an undo took a note out, so that no other home takes it for deleted by hand."""
+    """Record in the vault that an undo removed a note: for other homes it was not deleted by hand."""
     name, salt = ws.tombstones.salt()
     ws.tombstones.remove(Removal(os.urandom(8).hex(), Hasher(name, salt).of("id", identity), iso(ws.clock())))
 
 
 def find_removals(known: TombstoneIndex, identity: str) -> list[Removal]:
-    """What undos have said of an id, while its note is not back."""
+    """Find the removals of an id whose note is not back."""
     if not known.removed:
         return []
     return [each for name in _ids(known, identity) for each in known.removed.get(name, ())]
 
 
 def find_matching(known: TombstoneIndex, memory: Memory) -> list[Tombstone]:
-    """The tombstones that a memory must not come past, however it is worded."""
-    return _unique(stone for each in _candidates(known, memory) for stone in _found(known, memory, each))
+    """Find the tombstones that match a memory, however it is worded."""
+    return _unique(stone for each in _candidates(known, memory) for stone in _find_stones(known, memory, each))
 
 
 def find_same(known: TombstoneIndex, memory: Memory, *, by_statement: bool = True) -> list[Tombstone]:
-    """Those of the memory itself: of its id, or of its very statement."""
+    """Find the tombstones of the memory itself: by its id, or by its exact statement."""
     found: list[Tombstone] = []
     for each in _candidates(known, memory):
         found += known.by_id.get(each.id, ())
@@ -69,12 +69,12 @@ def find_same(known: TombstoneIndex, memory: Memory, *, by_statement: bool = Tru
 
 
 def find_by_id(known: TombstoneIndex, identity: str) -> list[Tombstone]:
-    """The tombstones of an id, or of its first characters, that were not lifted."""
+    """Find the tombstones in force of an id, or of its first characters."""
     return _unique(stone for each in _ids(known, identity) for stone in known.by_id.get(each, ()))
 
 
 def filter_by_id(known: TombstoneIndex, stones: Iterable[Tombstone], identity: str) -> list[Tombstone]:
-    """Those among tombstones that are of an id, or of its first characters."""
+    """Select the tombstones of an id, or of its first characters."""
     hashes = _ids(known, identity)
     return [stone for stone in stones if not hashes.isdisjoint(stone.ids)]
 
@@ -85,7 +85,7 @@ def _ids(known: TombstoneIndex, identity: str) -> set[str]:
 
 
 def is_from_session(known: TombstoneIndex, stone: Tombstone, session: str) -> bool:
-    """Whether a forgotten memory came from a session."""
+    """Tell whether a forgotten memory came from a session."""
     return stone.session == Hasher(stone.salt, known.salts[stone.salt]).of("session", session)
 
 
@@ -96,7 +96,7 @@ def _candidates(known: TombstoneIndex, memory: Memory) -> list[MemoryHashes]:
     return [MemoryHashes(clean, Hasher(name, salt)) for name, salt in known.salts.items()]
 
 
-def _found(known: TombstoneIndex, memory: Memory, candidate: MemoryHashes) -> Iterable[Tombstone]:
+def _find_stones(known: TombstoneIndex, memory: Memory, candidate: MemoryHashes) -> Iterable[Tombstone]:
     yield from known.by_id.get(candidate.id, ())
     for text in candidate.texts(known.sizes):
         yield from known.by_text.get(text, ())
@@ -106,8 +106,8 @@ def _found(known: TombstoneIndex, memory: Memory, candidate: MemoryHashes) -> It
 
 
 def _covers(old: Tombstone, new: Tombstone) -> bool:
-    told = (set(new.statements) <= set(old.statements), set(new.quotes) <= set(old.quotes))
-    return all(told) and set(new.turns) <= set(old.turns) and old.purged >= new.purged
+    texts = (set(new.statements) <= set(old.statements), set(new.quotes) <= set(old.quotes))
+    return all(texts) and set(new.turns) <= set(old.turns) and old.purged >= new.purged
 
 
 def _unique(stones: Iterable[Tombstone]) -> list[Tombstone]:

@@ -1,8 +1,7 @@
 """A note's properties, read as text and changed in place.
 
-YAML is parsed by PyYAML's composer, which keeps where each value stands in the text and turns nothing into a number
-or a date (`007` stays `007`). A change replaces only the characters of the values that change; the result is parsed
-again to prove that nothing else did, and a change that cannot be proven is refused.
+PyYAML's composer gives the position of each value and converts nothing to a number or a date (`007` stays `007`). A
+change replaces only the characters of changed values; the result is parsed again to prove that, or the change refused.
 """
 
 import json
@@ -17,36 +16,35 @@ Value = str | tuple[str, ...]
 
 MAX_VALUES = 20_000
 MAX_DEPTH = 50
-SHALLOW_CHARACTERS = 4_000
-"""So few characters cannot nest deep enough to overflow the composer's stack, which nothing else guards."""
+SHALLOW_CHARACTERS = 4_000  # too few to nest deep enough to overflow the composer's stack
 _TOO_MUCH = "the frontmatter is nested too deeply or holds too much"
 
 _OPENING = re.compile(r"\ufeff?---[ \t]*\r?\n")
 _CLOSING = re.compile(r"^---[ \t]*(?:\r?\n|\Z)", re.MULTILINE)
-# Characters that YAML takes for a line break or does not take at all, and JSON leaves as they are.
+# Line breaks to YAML, or not allowed in it; JSON leaves them as they are.
 _YAML_SPECIAL = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ud800-\udfff\ufffe\uffff]")
 _PLAIN = re.compile(r"[A-Za-z_/][\w./+@-]*", re.ASCII)
 _YAML_WORDS = frozenset(("true", "false", "yes", "no", "on", "off", "null", "y", "n"))
 
 
 class Bare(str):
-    """A number or a date of ours, written without quotes so that Obsidian gives the property that type."""
+    """A number or a date, written without quotes so that Obsidian sees that type."""
 
     __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """A property as it was read, and where it stands."""
+    """A property and its position."""
 
-    value: Any  # str, list or dict of the same: what YAML says, before our schema types it
-    node: Any  # PyYAML's, for where the value stands; its `id` is scalar, sequence or mapping
+    value: Any  # str, list or dict of the same
+    node: Any  # PyYAML's; its `id` is scalar, sequence or mapping
     key_end: int
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A markdown file: its whole text, its properties, and where the body begins."""
+    """A Markdown file: its whole text, its properties, and where the body starts."""
 
     text: str
     body_start: int
@@ -67,7 +65,7 @@ class Document:
         return key in self.entries
 
     def one(self, key: str) -> str:
-        """The property as text; empty when it is absent or empty."""
+        """Return a property as text; empty when it is absent."""
         entry = self.entries.get(key)
         if entry is None:
             return ""
@@ -77,7 +75,7 @@ class Document:
         raise NoteUnreadable(f"property {key!r} should be one value")
 
     def many(self, key: str) -> tuple[str, ...]:
-        """The property as a list of texts; a single value is a list of one."""
+        """Return a property as a list of texts; a single value is a list of one."""
         entry = self.entries.get(key)
         if entry is None or entry.value == "":
             return ()
@@ -106,7 +104,7 @@ def parse(text: str) -> Document:
 
 
 def patch(document: Document, changes: Mapping[str, Value]) -> str:
-    """The file's text with these properties changed and every other character as it was."""
+    """Change these properties in the text and leave every other character as it is."""
     wanted = {key: value for key, value in changes.items() if not _holds(document, key, value)}
     if not wanted:
         return document.text
@@ -123,20 +121,20 @@ def patch(document: Document, changes: Mapping[str, Value]) -> str:
 
 
 def render(properties: Mapping[str, Value], body: str) -> str:
-    """A new file: properties in the given order, a blank line, the body."""
+    """Render a new file: properties in the given order, a blank line, the body."""
     lines = [f"{key}: {inline(value)}".rstrip() for key, value in properties.items()]
     return "\n".join(["---", *lines, "---", "", body.rstrip("\n"), ""])
 
 
 def inline(value: Value) -> str:
-    """A value on one line, quoted wherever YAML or Obsidian would read it as something else than text."""
+    """Render a value on one line, quoted where YAML or Obsidian would not read it as text."""
     if isinstance(value, tuple):
         return "[" + ", ".join(_scalar(item) or '""' for item in value) + "]"
     return _scalar(value)
 
 
 def _compose(head: str, offset: int) -> dict[str, _Entry]:
-    import yaml  # a search that finds every note unchanged reads none, and does without
+    import yaml  # not needed by a search that finds every note unchanged
 
     loader: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
     try:
@@ -160,7 +158,7 @@ def _compose(head: str, offset: int) -> dict[str, _Entry]:
         if key.id != "scalar":
             raise NoteUnreadable("the frontmatter has a property whose name is not text")
         if key.value in entries:
-            raise NoteUnreadable(f"property {key.value!r} stands twice")
+            raise NoteUnreadable(f"property {key.value!r} occurs twice")
         entries[key.value] = _Entry(_plain(node, budget), node, key.end_mark.index + offset)
     return entries
 
@@ -177,7 +175,7 @@ def _is_deep(events: Iterator[Any]) -> bool:
 
 
 def _plain(node: Any, budget: Iterator[int], depth: int = 0) -> Any:
-    """The value as lists and texts. Aliases let a few hundred bytes stand for billions of values: hence the budget."""
+    """Convert a node to lists and texts. The budget stops aliases that expand to billions of values."""
     if depth > MAX_DEPTH or next(budget, None) is None:
         raise NoteUnreadable(_TOO_MUCH)
     if node.id == "scalar":
@@ -189,7 +187,7 @@ def _plain(node: Any, budget: Iterator[int], depth: int = 0) -> Any:
 
 
 def _unquoted_link(value: Any) -> str:
-    """`[[note]]` without quotes is, to YAML, a list in a list; a person who typed it meant a link."""
+    """Read `[[note]]` without quotes, which is a list in a list to YAML, as the link it means."""
     if isinstance(value, list) and len(value) == 1 and isinstance(value[0], list):
         inner = value[0]
         if len(inner) == 1 and isinstance(inner[0], str):
@@ -208,7 +206,7 @@ def _holds(document: Document, key: str, value: Value) -> bool:
 
 
 def _edit(document: Document, key: str, value: Value) -> tuple[int, int, str]:
-    """Where the old value stands and what replaces it."""
+    """Return the span of the old value and its replacement."""
     entry = document.entries[key]
     text = document.text
     start = entry.node.start_mark.index + document.head_start
@@ -234,7 +232,7 @@ def _edit(document: Document, key: str, value: Value) -> tuple[int, int, str]:
 
 
 def _content_end(text: str, node: Any, offset: int) -> int:
-    """The end of a value without the comments and blank lines that YAML counts to a block."""
+    """Find the end of a value without the comments and blank lines that YAML adds to a block."""
     if node.id == "sequence" and not node.flow_style:
         return max(_content_end(text, item, offset) for item in node.value)
     start: int = node.start_mark.index + offset

@@ -1,5 +1,4 @@
-"""Whether a note keeps to Obsidian's conventions: the types of properties, lists where lists belong, links that lead
-somewhere. Pure: it is given texts and names, and says what is wrong."""
+"""Check a note for Obsidian's conventions: types of properties, lists where lists belong, links that resolve."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -21,8 +20,7 @@ TYPES: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("tags", "aliases", "cssclasses", "keys", "paths", "anchors", "related", "contradicts"), (LIST,)),
     **dict.fromkeys(("schema_version", "layer", "importance", "confidence"), (NUMBER,)),
     **dict.fromkeys(("created", "updated", "valid_from", "valid_to"), _A_DATE),
-}
-"""Of the properties that memem writes, and of Obsidian's own. A person may state a day where memem states a time."""
+}  # of the properties that memem writes, and of Obsidian's own
 RELATIONS = ("related", "contradicts", "supersedes", "superseded_by")
 _FORMER = {"tag": "tags", "alias": "aliases", "cssclass": "cssclasses"}
 _NUMBER = re.compile(r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?|0o[0-7]+|0x[0-9a-fA-F]+")
@@ -44,14 +42,14 @@ _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//|#")
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """What is wrong, and with what: the link, or the property as `name`."""
+    """A problem, and the link or property it is about."""
 
     problem: str
     about: str = ""
 
 
 class VaultNames:
-    """The files of a vault as links name them: by their name, or by as much of their path as one likes."""
+    """The files of a vault as links name them: by name, or by the end of their path."""
 
     def __init__(self, paths: Iterable[str]) -> None:
         self._known: set[str] = set()
@@ -64,7 +62,7 @@ class VaultNames:
 
 
 def find_violations(text: str, names: VaultNames) -> list[Violation]:
-    """Everything that is wrong with a note."""
+    """Find everything that is wrong with a note."""
     try:
         return check_document(frontmatter.parse(text), names)
     except NoteUnreadable as problem:
@@ -72,18 +70,16 @@ def find_violations(text: str, names: VaultNames) -> list[Violation]:
 
 
 def check_document(document: Document, names: VaultNames) -> list[Violation]:
-    """The same of one that is parsed already."""
     return [*_of_properties(document), *_of_links(document, names)]
 
 
 def property_types(document: Document) -> dict[str, str]:
-    """The type that Obsidian sees in each property of a note."""
+    """Determine the type that Obsidian sees in each property."""
     return {name: _seen(name, entry.node) for name, entry in document.entries.items()}
 
 
 def find_type_clashes(notes: Mapping[str, Mapping[str, str]]) -> Iterator[tuple[str, Violation]]:
-    """Properties that are not of one type in all of these notes, given by their paths with what `property_types` says:
-    of each type but the usual one a note that has it."""
+    """Find properties with several types in these notes (`property_types` by path): a note for each unusual type."""
     seen: dict[str, dict[str, list[str]]] = {}
     for path, types in notes.items():
         for name, kind in types.items():
@@ -92,8 +88,8 @@ def find_type_clashes(notes: Mapping[str, Mapping[str, str]]) -> Iterator[tuple[
     for name, kinds in seen.items():
         usual = max(kinds, key=lambda kind: len(kinds[kind]))
         for kind in [each for each in kinds if each != usual]:
-            told = f"has `{name}` as {kind}, which is {usual} in {kinds[usual][0]}"
-            yield kinds[kind][0], Violation(told, f"`{name}`")
+            problem = f"has `{name}` as {kind}, which is {usual} in {kinds[usual][0]}"
+            yield kinds[kind][0], Violation(problem, f"`{name}`")
 
 
 def _of_properties(document: Document) -> Iterator[Violation]:
@@ -111,7 +107,7 @@ def _of_properties(document: Document) -> Iterator[Violation]:
         elif name == "tags" and (bad := [tag for tag in entry.value if _BAD_TAG.search(tag.removeprefix("#"))]):
             yield Violation(f"has the tag {bad[0]!r}, which Obsidian does not take", about)
         elif name in RELATIONS and (bad := [link for link in _texts(entry.value) if not _QUOTED_LINK.fullmatch(link)]):
-            yield Violation(f'has {bad[0][:60]!r} in {about}, which is no link such as "[[note]]"', about)
+            yield Violation(f'has {bad[0][:60]!r} in {about}, which is not a link such as "[[note]]"', about)
 
 
 def _of_links(document: Document, names: VaultNames) -> Iterator[Violation]:
@@ -136,31 +132,31 @@ def _dangling(by: str, link: str) -> Violation:
 
 
 def _target(link: str) -> str:
-    """The file that a link is to: without the heading or block in it, and the words that are shown for it."""
+    """The target of a link without its heading, block and label."""
     return link.partition("|")[0].removesuffix("\\").partition("#")[0].partition("^")[0].strip()
 
 
 def _texts(value: Any) -> list[str]:
-    """The values of a property, but for those that are empty or nested."""
+    """The values of a property that are neither empty nor nested."""
     return [text for text in (value if isinstance(value, list) else [value]) if text and isinstance(text, str)]
 
 
 def _nested(value: Any) -> str:
     if isinstance(value, dict):
-        return "holds properties of its own: Obsidian shows it as text nobody can edit"
+        return "holds properties of its own: Obsidian shows it as text that cannot be edited"
     if isinstance(value, list) and any(not isinstance(item, str) for item in value):
         return 'holds a list in a list: a link has to be in quotes, as in "[[note]]"'
     return ""
 
 
 def _seen(name: str, node: Any) -> str:
-    """The type of a property's value; a date in one that is known to be text is text."""
+    """The type of a value; a date in a text property is text."""
     kind = _type(node)
     return TEXT if kind in _A_DATE and TEXT in TYPES.get(name, ()) else kind
 
 
 def _type(node: Any) -> str:
-    """What Obsidian takes a value for: by its form, and where it is not in quotes also by what YAML makes of it."""
+    """The type by the form of a value and, where it is not quoted, by YAML's rules."""
     if node.id != "scalar":
         return LIST
     text = node.value.strip()

@@ -1,4 +1,4 @@
-"""Find the vault, or begin one. A vault that was here and is gone is never silently begun anew."""
+"""Find or create the vault. A vault that was here and is gone is never silently replaced."""
 
 from __future__ import annotations
 
@@ -16,12 +16,11 @@ if TYPE_CHECKING:
     from memem.workspace import Workspace
 
 
-NEWS = timedelta(days=7)
-"""For so long it is told that another vault has taken the place of the one that was here."""
+NEWS = timedelta(days=7)  # for this long a replaced vault is reported
 
 
 def require_vault(ws: Workspace) -> str:
-    """The id of the vault that is there; raises VaultMissing with what to do."""
+    """Return the vault's id. Raises VaultMissing, with what to do."""
     ws.store.refuse_links()
     vault_id = ws.store.vault_id() or _completed(ws)
     if vault_id:
@@ -31,15 +30,15 @@ def require_vault(ws: Workspace) -> str:
     if str(root) in vault_history(ws):
         raise VaultMissing(
             f"The vault {root} is gone: its marker {ws.store.paths.marker} is missing. Mount or sync it, or set "
-            "MEMEM_OBSIDIAN_VAULT to where it is now; to begin a new vault there, create that file, empty."
+            "MEMEM_OBSIDIAN_VAULT to where it is now; to start a new vault there, create that file, empty."
         )
     raise VaultUnmade(
-        f"There is no vault at {root} yet. Save a memory to begin one there, or set MEMEM_OBSIDIAN_VAULT to yours."
+        f"There is no vault at {root} yet. Save a memory to create one there, or set MEMEM_OBSIDIAN_VAULT to yours."
     )
 
 
 def replaced_since(ws: Workspace) -> str:
-    """Since when there is another vault at this path than before; empty when that is long ago, or never was."""
+    """The time since when another vault is at this path; empty when that is not news."""
     known = vault_history(ws).get(str(ws.settings.vault), {})
     since = moment(known.get("since", ""))
     is_news = bool(known.get("before")) and since is not None and abs(ws.clock() - since) < NEWS
@@ -47,14 +46,14 @@ def replaced_since(ws: Workspace) -> str:
 
 
 def ensure_vault(ws: Workspace) -> str:
-    """The id of the vault, which is begun if there has never been one here."""
+    """Return the vault's id; create the vault if there has never been one here."""
     if not ws.store.vault_id() and str(ws.settings.vault) not in vault_history(ws):
         ws.store.make_vault()
     return require_vault(ws)
 
 
 def _completed(ws: Workspace) -> str:
-    """A marker a person created empty is filled. One that a sync left behind is made anew, for notes new to us."""
+    """Fill a marker that a person created empty, and create one for notes that a sync brought without it."""
     unknown = str(ws.settings.vault) not in vault_history(ws)
     if ws.store.paths.marker.is_file() or (unknown and any(ws.store.paths.memories.rglob("*.md"))):
         return ws.store.make_vault()
@@ -62,7 +61,7 @@ def _completed(ws: Workspace) -> str:
 
 
 def vault_history(ws: Workspace) -> dict[str, dict[str, str]]:
-    """Every vault that was used with this home, by its path."""
+    """Read which vaults were used with this home, by path."""
     try:
         known = from_json(ws.home.known_vaults_file.read_bytes())
     except (OSError, ValueError):

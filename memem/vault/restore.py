@@ -1,4 +1,4 @@
-"""Bring a file of the vault back to earlier bytes, or take it out: only while it is what is expected to be there."""
+"""Restore a file of the vault to earlier bytes, or remove it, if it is still the expected file."""
 
 import glob
 import os
@@ -12,7 +12,7 @@ from memem.vault.store import Store
 
 
 def plain_bytes(store: Store, path: str) -> bytes | None:
-    """The bytes of a plain file of the vault; None when there is none there, or only by way of a symbolic link."""
+    """Read a plain file of the vault; None when it is missing or behind a symbolic link."""
     try:
         if not store.absolute(path).is_file() or leads_elsewhere(store, path):
             return None
@@ -22,7 +22,7 @@ def plain_bytes(store: Store, path: str) -> bytes | None:
 
 
 def is_taken(store: Store, path: str) -> bool:
-    """Whether nothing can be put there: something is, or the path leads elsewhere."""
+    """Tell whether a file exists there, or the path leads elsewhere."""
     try:
         return os.path.lexists(store.absolute(path)) or leads_elsewhere(store, path)
     except InputError:
@@ -30,13 +30,13 @@ def is_taken(store: Store, path: str) -> bool:
 
 
 def leads_elsewhere(store: Store, path: str) -> bool:
-    """Whether the path goes through a symbolic link, maybe out of the vault."""
+    """Tell whether the path has a symbolic link, which may leave the vault."""
     inside = PurePosixPath(path)
     return any((store.paths.ours / part).is_symlink() for part in (inside, *inside.parents))
 
 
 def put_back(store: Store, path: str, data: bytes, *, instead_of: bytes | None, fsync: bool) -> None:
-    """Write these bytes where those are; None: where nothing is. Raises NoteChanged."""
+    """Replace the bytes `instead_of` (None: no file) by `data`. Raises NoteChanged."""
     target = store.absolute(path)
 
     def check() -> None:
@@ -50,7 +50,7 @@ def put_back(store: Store, path: str, data: bytes, *, instead_of: bytes | None, 
 
 
 def remove_file(store: Store, path: str, expected: bytes, *, fsync: bool) -> None:
-    """Remove a file whose bytes somebody keeps. Raises NoteChanged when they are no longer those."""
+    """Remove a file whose bytes are stored elsewhere. Raises NoteChanged when they are not the expected ones."""
     target = store.absolute(path)
     with _writing(target):
         if plain_bytes(store, path) != expected:
@@ -59,7 +59,7 @@ def remove_file(store: Store, path: str, expected: bytes, *, fsync: bool) -> Non
 
 
 def find_set_aside(store: Store, path: str, digests: Collection[str]) -> Iterator[tuple[str, bytes]]:
-    """The copies in `.forgotten/` of a note that was at `path`, with such bytes."""
+    """Find the copies in `.forgotten/` of a note that was at `path`, by digest."""
     from memem.vault.note import digest
 
     folder = store.paths.forgotten

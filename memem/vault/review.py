@@ -1,4 +1,4 @@
-"""Proposals: notes in `memem/review/` that a person is asked about. They say why, and are recalled by nobody."""
+"""Proposals: notes in `memem/review/` that wait for a person's decision. They state a reason and are not recalled."""
 
 import re
 from collections.abc import Iterator
@@ -22,13 +22,13 @@ def path_for(store: Store, memory: Memory) -> str:
 
 
 def new_text(memory: Memory, because: str) -> str:
-    """The note of a proposal."""
+    """Render the note of a proposal."""
     text = note.new_text(replace(memory, status=PROPOSED))
     return note.seal(frontmatter.patch(frontmatter.parse(text), {REASON: because}))
 
 
 def accepted_text(proposal: Note) -> str:
-    """The note that a proposal becomes: active, without the question, everything else as it is."""
+    """Turn a proposal into an active note, without the reason, everything else unchanged."""
     text = note.rewrite_text(proposal, replace(proposal.memory, status="active"))
     head = frontmatter.parse(text).body_start
     text = _BECAUSE_LINE.sub("", text[:head], count=1) + text[head:]
@@ -40,12 +40,11 @@ def reason_of(proposal: Note) -> str:
 
 
 def count_proposals(store: Store) -> int:
-    """How many wait."""
     return len(_files(store))
 
 
 def read_proposals(store: Store) -> Iterator[Note]:
-    """What waits, in the order of the files' names; one that a person has left half-typed is passed over."""
+    """Read the proposals in the order of their file names; skip unreadable ones."""
     for path in _files(store):
         try:
             yield store.read(f"{store.paths.review.name}/{path.name}")
@@ -54,7 +53,7 @@ def read_proposals(store: Store) -> Iterator[Note]:
 
 
 def _files(store: Store) -> list[Path]:
-    """Without copies that a sync made of others: one question is asked once."""
+    """List the proposals' files without copies made by a sync service."""
     found = {path.name: path for path in sorted(store.paths.review.glob("*.md"))}
     return [
         path for name, path in found.items() if not any(each.original in found for each in possible_originals(name))

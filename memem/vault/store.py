@@ -1,4 +1,4 @@
-"""The notes of one vault: found, read, created, rewritten, set aside. Nothing here deletes a note."""
+"""The notes of one vault: find, read, create, rewrite, set aside. Nothing here deletes a note."""
 
 import os
 import re
@@ -27,18 +27,14 @@ if TYPE_CHECKING:
     from memem.vault.note import Note
 
 
-RESERVED = frozenset(("review", "playbooks", "Conflicts.md"))
-"""Folders in `memem/`, and pages, that are no memories."""
-PAGE_NAMES = frozenset(("home.md", "projects"))
-"""The same, but for notes with an id, which a person may have had there before there were pages."""
-
-MAX_NOTE_BYTES = 1_000_000
-"""A larger file is not a memory; reading it would stall every scan."""
+RESERVED = frozenset(("review", "playbooks", "Conflicts.md"))  # folders and pages in `memem/` without memories
+PAGE_NAMES = frozenset(("home.md", "projects"))  # the same, except for notes with an id
+MAX_NOTE_BYTES = 1_000_000  # a larger file is not a memory; reading it would stall every scan
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A mutation that happened: where, and the bytes before and after (None: no file)."""
+    """A change of a file: its path, and the bytes before and after (None: no file)."""
 
     path: str
     before: bytes | None
@@ -53,14 +49,14 @@ _HAS_ID = re.compile(rb"(?:\xef\xbb\xbf)?---[ \t]*\r?\n(?:(?!---[ \t]*\r?$).*\n)
 
 
 class Store:
-    """The vault's notes by their path inside `memem/`. Writers hold the write lock of the home."""
+    """The vault's notes by their path inside `memem/`. Writers have the home's write lock."""
 
     def __init__(self, paths: VaultPaths, *, fsync: bool) -> None:
         self.paths = paths
         self._fsync = fsync
 
     def vault_id(self) -> str:
-        """The id in the marker; empty when there is no vault here."""
+        """Read the id in the marker; empty when there is no vault."""
         try:
             raw = self.paths.marker.read_text(encoding="utf-8")
         except (FileNotFoundError, NotADirectoryError):
@@ -68,7 +64,7 @@ class Store:
         except (OSError, UnicodeDecodeError) as problem:
             raise VaultMissing(
                 f"The vault's marker {self.paths.marker} cannot be read: {problem}. "
-                "Restore it, or make it an empty file: it is made anew."
+                "Restore it, or empty the file: it is recreated."
             ) from None
         if written := _MARKER.fullmatch(raw):
             return written[1]
@@ -76,11 +72,11 @@ class Store:
             return str(from_toml(raw).get("vault_id", ""))
         except ValueError:
             raise VaultMissing(
-                f"The vault's marker {self.paths.marker} is damaged. Empty the file and save again: it is made anew."
+                f"The vault's marker {self.paths.marker} is damaged. Empty the file and save again: it is recreated."
             ) from None
 
     def make_vault(self) -> str:
-        """Create the vault's folders and marker, or complete them; returns its id."""
+        """Create missing folders and the marker of the vault, and return its id."""
         self.refuse_links()
         with self._writing(self.paths.root):
             self.paths.memories.mkdir(parents=True, exist_ok=True)
@@ -93,14 +89,16 @@ class Store:
         return vault_id
 
     def refuse_links(self) -> None:
-        """Notes written through a link would never be read again, and may be somewhere else altogether."""
+        """Refuse symbolic links: notes written through one would never be read again."""
         paths = self.paths
         for place in (paths.memories, paths.review, paths.forgotten, paths.tombstones, paths.reviewed):
             if os.path.islink(place):  # noqa: PTH114 - every command comes past here
-                raise VaultError(f"{place} is a symbolic link, which memem does not follow. Move what it is here.")
+                raise VaultError(
+                    f"{place} is a symbolic link, which memem does not follow. Replace it by the folder or file itself."
+                )
 
     def scan(self) -> Iterator[tuple[str, Stamp]]:
-        """Every file that may hold a memory. Symbolic links are not followed: they may lead out of the vault."""
+        """Find every file that may be a memory. Symbolic links are not followed: they may leave the vault."""
         pending = [""]
         while pending:
             folder = pending.pop()
@@ -109,11 +107,11 @@ class Store:
             except FileNotFoundError:
                 continue
             except OSError as error:
-                # To leave its notes out silently would look as if they had been deleted.
+                # Its notes would look deleted.
                 raise VaultError(f"Cannot read {self.paths.ours / folder}: {files.reason(error)}.") from None
 
     def _scan_folder(self, folder: str, pending: list[str]) -> Iterator[tuple[str, Stamp]]:
-        """The files of one folder; its folders join those that are `pending`. Every command waits for this loop."""
+        """Find the files of one folder and add its folders to `pending`. Every command waits for this loop."""
         prefix = f"{folder}/" if folder else ""
         among_pages = not folder or folder.partition("/")[0].lower() in PAGE_NAMES
         with _listing(self.paths.ours / folder) as entries:
@@ -130,7 +128,7 @@ class Store:
                             yield prefix + name, _stamp(status)
 
     def list_skipped(self) -> Iterator[tuple[str, str]]:
-        """What a scan leaves out though a person may expect it to be read, and why."""
+        """List what a scan leaves out though a person may expect it to be read, and why."""
         for folder, folders, names in os.walk(self.paths.ours):
             for name in sorted(folders + names):
                 path = Path(folder, name)
@@ -141,11 +139,11 @@ class Store:
                     yield shown.encode("utf-8", "replace").decode(), "has a name that is not UTF-8 text"
 
     def leftovers(self) -> Iterator[Path]:
-        """Temporary files that a killed writer left behind."""
+        """Find temporary files of killed writers."""
         yield from self.paths.ours.rglob(f"{files.TEMPORARY_PREFIX}*{files.TEMPORARY_SUFFIX}")
 
     def stamp(self, path: str) -> Stamp | None:
-        """The file's stamp now; None when it is gone, or is no longer a plain file."""
+        """Return the file's stamp; None when it is not a plain file."""
         try:
             status = os.lstat(self.absolute(path))
         except OSError:
@@ -153,7 +151,7 @@ class Store:
         return _stamp(status) if _is_plain(status.st_mode) else None
 
     def read(self, path: str) -> "Note":
-        """The note at `path`. Raises NoteUnreadable when its frontmatter is not understood."""
+        """Read a note. Raises NoteUnreadable."""
         from memem.vault import note as vault_note
 
         data = self._bytes(path, MAX_NOTE_BYTES + 1)
@@ -162,11 +160,11 @@ class Store:
         return vault_note.parse(path, data, self.derived_id(path))
 
     def is_page(self, path: str) -> bool:
-        """Whether a file stands where pages do, and is no memory."""
+        """Tell whether a file is a page and not a memory."""
         return path.partition("/")[0].lower() in PAGE_NAMES and not self.is_memory(path)
 
     def is_memory(self, path: str) -> bool:
-        """Whether a file is ours: everything in `memories/`, and elsewhere in `memem/` what carries an id."""
+        """Tell whether a file is a memory: it is in `memories/`, or elsewhere in `memem/` and has an id."""
         if PurePosixPath(path).parts[0] == self.paths.memories.name:
             return True
         try:
@@ -177,19 +175,17 @@ class Store:
             return False
 
     def path_for(self, memory: Memory) -> str:
-        """Where a new note of `memory` is put."""
         from memem.vault import note as vault_note
 
         return f"{self.paths.memories.name}/{vault_note.file_name(memory)}"
 
     def create(self, memory: Memory) -> "tuple[Note, Change]":
-        """A new note for `memory`."""
         from memem.vault import note as vault_note
 
         path = self.path_for(memory)
         target = self.absolute(path)
         data = vault_note.new_text(memory).encode()
-        note = vault_note.parse(path, data, memory.id)  # what could not be read again is not written
+        note = vault_note.parse(path, data, memory.id)  # a note that cannot be read back is not written
         with self._writing(target):
             target.parent.mkdir(parents=True, exist_ok=True)
             if os.path.lexists(target):
@@ -198,7 +194,7 @@ class Store:
         return note, Change(path, None, data)
 
     def rewrite(self, note: "Note", memory: Memory) -> "tuple[Note, Change]":
-        """Change a note as it was read into `memory`; refuses when the file is no longer what was read."""
+        """Change a note to `memory`. Raises NoteChanged when the file is not what was read."""
         from memem.vault import note as vault_note
 
         data = vault_note.rewrite_text(note, memory).encode()
@@ -230,7 +226,7 @@ class Store:
         return Change(note.path, before, None)
 
     def unchanged_bytes(self, note: "Note") -> bytes:
-        """The file's bytes, which are still those that were read."""
+        """Read the file again. Raises NoteChanged when its bytes are not those that were read."""
         from memem.vault import note as vault_note
 
         data = self._bytes(note.path)
@@ -239,7 +235,7 @@ class Store:
         return data
 
     def current_bytes(self, path: str, most: int = -1) -> bytes | None:
-        """The file's bytes now, or the first of them; None when it is gone."""
+        """Read the file's bytes, or the first of them; None when it cannot be read."""
         try:
             return self._bytes(path, most)
         except NoteError:
@@ -255,14 +251,13 @@ class Store:
             raise NoteError(f"{self.absolute(path)} cannot be read: {files.reason(error)}.") from None
 
     def absolute(self, path: str) -> Path:
-        """The file of a path inside `memem/`."""
         pure = PurePosixPath(path)
         if pure.is_absolute() or ".." in pure.parts or not pure.parts:
             raise InputError(f"{path!r} is not a path inside the vault.")
         return self.paths.ours / pure
 
     def derived_id(self, path: str) -> str:
-        """The identity of a note that a person wrote without one: it follows the path until an id is written."""
+        """Derive the id of a note without one from its path."""
         import uuid
 
         return str(uuid.uuid5(uuid.NAMESPACE_URL, f"memem:{path}"))
@@ -279,7 +274,7 @@ class Store:
 
 @contextmanager
 def _listing(folder: Path) -> Iterator[Iterator[os.DirEntry[str]]]:
-    """The entries of a folder. Opened once, where that can be: a look at each file then costs a fifth less."""
+    """List a folder by descriptor where possible: a stat of each entry then costs a fifth less."""
     if os.scandir not in os.supports_fd:
         with os.scandir(folder) as entries:
             yield entries
@@ -297,7 +292,7 @@ def _stamp(status: os.stat_result) -> Stamp:
 
 
 def _is_garbled(name: str) -> bool:
-    """A name that is not UTF-8 can be neither stored nor shown."""
+    """Tell whether a name is not UTF-8, so that it can be neither stored nor shown."""
     return not name.isascii() and name != name.encode("utf-8", "replace").decode()
 
 

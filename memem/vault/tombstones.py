@@ -1,7 +1,7 @@
 """`memem/.tombstones.jsonl`: what was forgotten, so that it does not come back. Lines are added, never changed.
 
-It is in the vault, since a vault that is shared should not learn elsewhere what was forgotten here. Where a sync has
-made copies of it that disagree, all of them count; where it has merged two, so do both salts.
+It is in the vault, so that it also counts where the vault is shared. All copies that a sync made of it count, and so do
+all salts of merged files.
 """
 
 import json
@@ -21,16 +21,14 @@ SALT_BYTES = 16
 _MOST_SALT_BYTES = 64  # more cannot be hashed with
 _LISTS = frozenset(each.name for each in fields(Tombstone) if str(each.type).startswith("tuple"))
 _NAMES = frozenset(each.name for each in fields(Tombstone))
-_TYPES: dict[str, type] = {"sizes": int, "purged": bool, "by_hand": bool}
-"""Of what a tombstone states, one by one, where that is not text."""
+_TYPES: dict[str, type] = {"sizes": int, "purged": bool, "by_hand": bool}  # the others are text
 
-TombstoneLine = bytes | Tombstone | Removal | str
-"""What a line says: a salt, a tombstone, that an undo took a note out, or the key of what was lifted."""
+TombstoneLine = bytes | Tombstone | Removal | str  # a salt, a tombstone, an undone note, or the key of a lifted one
 
 
 @dataclass(frozen=True)
 class TombstoneIndex:
-    """All tombstones, and what leads to them. Those that were lifted are in `lifted` alone."""
+    """All tombstones in force, by what they match. Those that were lifted are only in `lifted`."""
 
     salts: dict[str, bytes] = field(default_factory=dict)
     standing: tuple[Tombstone, ...] = ()
@@ -58,7 +56,7 @@ class Tombstones:
         self._read: tuple[object, TombstoneIndex] = (None, NO_TOMBSTONES)
 
     def load(self) -> TombstoneIndex:
-        """What is known to be forgotten; costs one look at the folder when that has not changed."""
+        """Read the tombstones, again only if the files have changed."""
         stamps = self._stamps()
         if not stamps:
             return NO_TOMBSTONES
@@ -68,7 +66,7 @@ class Tombstones:
         return self._read[1]
 
     def salt(self) -> tuple[str, bytes]:
-        """The name of the vault's salt and the salt; it is made when there is none yet."""
+        """Return the name of the vault's salt and the salt, created if there is none."""
         known = self.load().salts
         if known:
             return next(iter(known.items()))
@@ -77,17 +75,16 @@ class Tombstones:
         return name_of(salt), salt
 
     def add(self, tombstones: Iterable[Tombstone], salt: bytes) -> None:
-        """Add tombstones that were made with a salt, which is added too where it is unknown."""
+        """Add tombstones made with a salt, and the salt if it is new."""
         known = name_of(salt) in self.load().salts
         lines = [{"tombstone": asdict(each)} for each in tombstones]
         if lines:
             self._add([*([] if known else [_salt_line(salt)]), *lines])
 
     def remove(self, removal: Removal) -> None:
-        """An undo took a note out.
+        """Record that an undo removed a note.
 
-        That of a large import takes out thousands: each is known without reading the others again, as long as nobody
-        else has written meanwhile.
+        The undo of a large import removes thousands: the file is not read again if nobody else has written to it.
         """
         before = self._stamps()
         added = self._add([{"removed": removal.id, "key": removal.key, "time": removal.time}])
@@ -98,11 +95,11 @@ class Tombstones:
             self._read = (now, known)
 
     def lift(self, tombstones: Iterable[Tombstone | Removal], time: str) -> None:
-        """Somebody wants it after all; or what was taken out is back."""
+        """Lift tombstones: the memory is wanted after all, or a removed note is back."""
         self._add([{"lifted": each.key, "time": time} for each in tombstones])
 
     def lines(self) -> list[bytes]:
-        """Everything that is written down, each line once."""
+        """Read every line, each once."""
         return list(dict.fromkeys(line for path in self._stamps() for line in _lines(path) if line.strip()))
 
     def take_in(self, lines: Iterable[bytes]) -> None:
@@ -110,7 +107,7 @@ class Tombstones:
         self._write(list(lines))
 
     def _add(self, lines: list[dict[str, Any]]) -> int:
-        """Returns how many bytes that takes."""
+        """Append lines and return their bytes."""
         texts = [json.dumps(line, ensure_ascii=False, separators=(",", ":")) for line in lines]
         coded = [text.encode("utf-8", "replace") for text in texts]
         self._write(coded)
@@ -138,31 +135,31 @@ class Tombstones:
 
 
 def name_of(salt: bytes) -> str:
-    """A name by which a tombstone says which salt it was made with."""
+    """The name by which tombstones refer to a salt."""
     from hashlib import blake2b
 
     return blake2b(salt, digest_size=4, person=b"memem salt").hexdigest()
 
 
 def from_json(told: Any) -> Tombstone:
-    """Raises TypeError or ValueError for what is not one. What a newer memem says besides is passed over."""
+    """Parse a tombstone, ignoring fields of a newer memem. Raises TypeError or ValueError."""
     stated = {name: _typed(name, value) for name, value in dict(told).items() if name in _NAMES}
     return Tombstone(**stated)
 
 
 def _typed(name: str, value: Any) -> Any:
-    """What is stated, if it is of its type: a sync, a person or another program may have written it."""
+    """Check the type of a field: a sync, a person or another program may have written it."""
     wanted = _TYPES.get(name, str)
     each = value if name in _LISTS and isinstance(value, list) else [value]
     if (name in _LISTS) != isinstance(value, list) or not all(type(one) is wanted for one in each):
         raise TypeError(f"{name} is not what a tombstone says")
     if wanted is int and min(each, default=1) < 1:
-        raise ValueError(f"{name} is no number of sentences")
+        raise ValueError(f"{name} is not a number of sentences")
     return tuple(each) if name in _LISTS else value
 
 
 def parse_line(line: bytes) -> TombstoneLine | None:
-    """What one line says; nothing where it is torn, or is not understood."""
+    """Parse a line; None when it is torn or not understood."""
     try:
         told = files.from_json(line)
         if len(line.splitlines()) > 1 or not isinstance(told, dict):
@@ -180,7 +177,7 @@ def parse_line(line: bytes) -> TombstoneLine | None:
 
 
 def read_lines(lines: Iterable[bytes]) -> TombstoneIndex:
-    """What lines say."""
+    """Read lines into an index."""
     salts: dict[str, bytes] = {}
     stones: dict[str, Tombstone] = {}
     removals: list[Removal] = []
@@ -206,7 +203,7 @@ def read_lines(lines: Iterable[bytes]) -> TombstoneIndex:
 def index_tombstones(
     salts: dict[str, bytes], standing: tuple[Tombstone, ...], lifted: tuple[Tombstone, ...] = ()
 ) -> TombstoneIndex:
-    """Tombstones with all that leads to them."""
+    """Index tombstones by what they match."""
     known = TombstoneIndex(
         salts,
         standing,
@@ -236,5 +233,5 @@ def _lines(path: Path) -> list[bytes]:
     except FileNotFoundError:
         return []
     except OSError as error:
-        # To go on without would bring back what was forgotten.
+        # Going on without it would bring back forgotten memories.
         raise VaultError(f"Cannot read {path}: {files.reason(error)}.") from None

@@ -11,26 +11,25 @@ from memem.core.files import Stamp, from_json
 from memem.core.home import VaultPaths
 from memem.core.memory import Memory
 
-VERDICTS_META = "reviewed"
-"""Under this name an index keeps the stamp of what it knows of the file."""
+VERDICTS_META = "reviewed"  # the index stores the stamp of the file under this name
 ACCEPTED, REJECTED, WAITING = "accepted", "rejected", "waiting"
 
 
 def verdicts_stamp(paths: VaultPaths) -> str:
-    """Changes when the file does; empty while there is none."""
+    """The stamp of the file as text; empty while there is none."""
     found = files.stamp(paths.reviewed)
     return "-".join(map(str, found)) if found else ""
 
 
 def verdict_on(paths: VaultPaths, memory: Memory) -> str:
-    """What a person said of these words: accepted or rejected; waiting, when nothing yet."""
+    """A person's verdict on these words: accepted, rejected, or waiting."""
     return _last(paths, hash_words(memory))[0]
 
 
 def record_verdict(paths: VaultPaths, memory: Memory, word: str, time: str, *, fsync: bool) -> None:
-    """A person accepts or rejects these words, or takes that back (waiting)."""
+    """Record that a person accepts or rejects these words, or takes that back (waiting)."""
     words = hash_words(memory)
-    # What was said by a clock that was ahead is not the last word for that.
+    # An earlier verdict may have come from a clock that was ahead.
     line = {"of": words, "said": word, "time": max(time, _last(paths, words)[1])}
     try:
         files.append_line(paths.reviewed, json.dumps(line, separators=(",", ":")).encode(), fsync=fsync)
@@ -39,7 +38,7 @@ def record_verdict(paths: VaultPaths, memory: Memory, word: str, time: str, *, f
 
 
 def hash_words(memory: Memory) -> str:
-    """Of all words of a memory that are shown: another statement, title or quote is another one."""
+    """Hash all words of a memory that are shown."""
     from hashlib import blake2b
 
     words = (memory.title, memory.body, memory.evidence, *memory.keys, *memory.tags, *memory.paths)
@@ -54,8 +53,8 @@ def _last(paths: VaultPaths, words: str) -> tuple[str, str]:
 
 @lru_cache(maxsize=4)
 def _gathered(path: Path, stamp: Stamp) -> dict[str, tuple[str, str]]:
-    """What was said last, and when, by the time that it bears: a sync may have joined the lines of two."""
-    del stamp  # another one is another file
+    """Read the last verdict and its time by hash; a sync may have merged the lines of two machines."""
+    del stamp  # part of the cache key
     lines = sorted(filter(None, map(_line, _bytes(path).splitlines())), key=lambda line: str(line["time"]))
     known = [line for line in lines if line["said"] in (ACCEPTED, REJECTED, WAITING)]
     return {str(line["of"]): (str(line["said"]), str(line["time"])) for line in known}
@@ -72,7 +71,7 @@ def _bytes(path: Path) -> bytes:
 
 
 def _line(line: bytes) -> dict[str, Any] | None:
-    """What a line says; nothing where it is torn, or is not understood."""
+    """Parse a line; None when it is torn or not understood."""
     try:
         told = from_json(line)
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""One writer at a time: the lock that every change to the vault, and a rebuild of the index, holds."""
+"""The lock of every change to the vault and of a rebuild of the index, and the event of each change."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def writing(ws: Workspace) -> Iterator[None]:
-    """Hold the home's write lock, and one on the vault's marker: another home of this machine may use that vault."""
+    """Lock the home and the vault's marker: another home on this machine may use the same vault."""
     with using_home(ws.home):
         for folder in (ws.home.root, ws.home.cache, ws.home.write_lock.parent):
             files.make_private_folder(folder)
@@ -28,7 +28,7 @@ def writing(ws: Workspace) -> Iterator[None]:
 
 
 def record_change(ws: Workspace, action: str, identity: str, change: Change, why: str) -> None:
-    """Write down a mutation: one that has happened, or that an undo is about to make."""
+    """Record a change that has happened, or that an undo is about to make."""
     ws.events.record(
         action,
         id=identity,

@@ -1,4 +1,4 @@
-"""What holds now is shown unasked, and what was held true at a time is found by who asks for that time."""
+"""Memories that are valid now are shown unasked; those of another time are found on request."""
 
 import sqlite3
 from contextlib import closing
@@ -30,7 +30,7 @@ def keep(ws: Workspace, number: int, body: str = SIGNED, **properties: object) -
     return write.keep(ws, memory).memory
 
 
-def found(ws: Workspace, as_of: str | None = None, query: str = "gateway tokens signed") -> set[str]:
+def search_titles(ws: Workspace, as_of: str | None = None, query: str = "gateway tokens signed") -> set[str]:
     return {hit.title for hit in find.search(ws, query, as_of=as_of)}
 
 
@@ -62,7 +62,7 @@ def test_unasked_only_what_holds_by_its_own_word_is_shown(
 ) -> None:
     keep(ws, 1, **properties)
     assert unasked(ws) == ({"N1"} if shown else set())
-    assert found(ws) == {"N1"}
+    assert search_titles(ws) == {"N1"}
 
 
 def test_it_is_shown_no_more_once_its_day_is_over_and_nothing_has_to_be_indexed_for_that(
@@ -148,30 +148,30 @@ def thread(ws: Workspace) -> Workspace:
     ],
 )
 def test_a_search_as_of_a_time_finds_what_was_held_true_then(thread: Workspace, then: str, titles: set[str]) -> None:
-    assert found(thread, then) == titles
+    assert search_titles(thread, then) == titles
 
 
 def test_without_a_time_all_are_found(thread: Workspace) -> None:
-    assert found(thread) == {"N1", "N2", "N3", "N4"}
+    assert search_titles(thread) == {"N1", "N2", "N3", "N4"}
 
 
 def test_what_says_nothing_of_when_it_began_was_always_held(ws: Workspace, memories: Path) -> None:
     keep(ws, 1)
     (memories / "own.md").write_text("The gateway tokens are signed by hand.")
     refresh.refresh(ws)
-    assert found(ws, "2020-01-01") == {"own"}
+    assert search_titles(ws, "2020-01-01") == {"own"}
 
 
 def test_what_is_in_quarantine_was_never_held(ws: Workspace) -> None:
     keep(ws, 1, status="quarantined")
-    assert found(ws, TODAY) == set()
+    assert search_titles(ws, TODAY) == set()
 
 
 def test_what_a_person_set_aside_was_held_until_they_did(ws: Workspace, memories: Path, clock: SteppingClock) -> None:
     keep(ws, 1)
     clock.forward(days=10)
     write.edit(ws, "00000001", status="deprecated")
-    assert (found(ws, "2026-03-10"), found(ws, "2026-03-11")) == ({"N1"}, set())
+    assert (search_titles(ws, "2026-03-10"), search_titles(ws, "2026-03-11")) == ({"N1"}, set())
 
 
 def test_what_became_of_it_since_does_not_count_then(ws: Workspace) -> None:
@@ -188,7 +188,7 @@ def test_what_became_of_it_since_does_not_count_then(ws: Workspace) -> None:
 def test_what_names_no_time_is_refused_with_advice(ws: Workspace, text: str) -> None:
     keep(ws, 1)
     with pytest.raises(InputError, match=r"is not a date; use 2026-06-01"):
-        found(ws, text)
+        search_titles(ws, text)
 
 
 # --- in the index -------------------------------------------------------------------------------------------------

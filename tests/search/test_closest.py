@@ -60,7 +60,7 @@ class Library:
         query = "SELECT row FROM notes WHERE id = ?"
         return int(self.index._connection.execute(query, (identity,)).fetchone()[0])
 
-    def near(
+    def closest(
         self, query: Vectors = QUERY, scope: Scope = ALL, limit: int = 10, also: Collection[int] = ()
     ) -> dict[int, float]:
         with self.store.reading() as view:
@@ -145,7 +145,7 @@ def test_the_nearest_are_those_that_a_slow_loop_finds(
         rows = [library.note(*numbers, **fields) for numbers, fields in notes]
         library.encode(vectors)
         wanted = [rows[number] for number in also if number < len(rows)]
-        found = library.near(query, scope, limit, wanted)
+        found = library.closest(query, scope, limit, wanted)
         library.close()
     cosines = {row: cosine for row in rows if (cosine := library.cosine(row, query)) is not None}
     assert found == pytest.approx({row: cosines[row] for row in found}, abs=1e-5)
@@ -162,13 +162,13 @@ def test_the_nearest_are_those_that_a_slow_loop_finds(
 
 def test_without_vectors_nothing_is_near(library: Library) -> None:
     library.note(1)
-    assert library.near(also=[1]) == {}
+    assert library.closest(also=[1]) == {}
 
 
 def test_a_long_note_is_as_near_as_its_nearest_passage(library: Library) -> None:
     library.encode({1: (0, 1, 0), 2: (1, 0, 0), 3: (-1, 0, 0), 4: (1, 1, 0)})
     long, short = library.note(1, 2, 3), library.note(4)
-    near = library.near()
+    near = library.closest()
     assert near == pytest.approx({long: 1.0, short: 0.5**0.5})
     assert list(near) == [long, short]
 
@@ -176,28 +176,28 @@ def test_a_long_note_is_as_near_as_its_nearest_passage(library: Library) -> None
 def test_the_limit_holds_for_what_nobody_asked_for_by_name(library: Library) -> None:
     library.encode({number: (10 - number, number, 0) for number in range(10)})
     rows = [library.note(number) for number in range(10)]
-    assert list(library.near(limit=3)) == rows[:3]
-    assert set(library.near(limit=3, also=[rows[9], rows[0]])) == {*rows[:3], rows[9]}
+    assert list(library.closest(limit=3)) == rows[:3]
+    assert set(library.closest(limit=3, also=[rows[9], rows[0]])) == {*rows[:3], rows[9]}
 
 
 def test_equally_near_notes_come_in_the_order_of_their_rows(library: Library) -> None:
     library.encode({1: (1, 1, 0)})
     rows = [library.note(1) for _ in range(5)]
-    assert list(library.near(limit=3)) == rows[:3]
+    assert list(library.closest(limit=3)) == rows[:3]
 
 
 def test_a_note_asked_for_by_name_is_given_only_if_it_has_a_vector(library: Library) -> None:
     library.encode({1: (1, 0, 0)})
     library.note(1)
     bare = library.note(2)
-    assert bare not in library.near(also=[bare, 999])
+    assert bare not in library.closest(also=[bare, 999])
 
 
 def test_a_vector_whose_note_is_gone_brings_nothing(library: Library) -> None:
     library.encode({1: (1, 0, 0), 2: (0, 1, 0)})
     gone, stays = library.note(1), library.note(2)
     library.forget(gone)
-    assert list(library.near(also=[gone])) == [stays]
+    assert list(library.closest(also=[gone])) == [stays]
 
 
 @pytest.mark.parametrize(("notes", "asked"), [(3, 0), (4, 1)], ids=["all looked at", "too deep"])
@@ -215,6 +215,6 @@ def test_a_scope_too_small_to_be_met_on_the_way_down_is_asked_by_itself(
     monkeypatch.setattr(library.index.passages, "in_scope", within)
     library.encode({number: (10, number, 0) for number in range(notes)})
     rows = [library.note(number, project="zoo" if number == notes - 1 else "shop") for number in range(notes)]
-    near = library.near(scope=Scope(("zoo",)), limit=2)
+    near = library.closest(scope=Scope(("zoo",)), limit=2)
     assert list(near) == [rows[-1]]
     assert len(scopes) == asked

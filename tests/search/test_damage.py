@@ -58,7 +58,7 @@ def full(ws: Workspace) -> Workspace:
     return ws
 
 
-def found(ws: Workspace) -> list[str]:
+def search_titles(ws: Workspace) -> list[str]:
     refresh.refresh(ws)
     return [hit.id for hit in find.search(ws, "engine number7 fuel21", limit=30)]
 
@@ -66,7 +66,7 @@ def found(ws: Workspace) -> list[str]:
 @pytest.mark.slow(keep=1)
 @pytest.mark.parametrize("wrong", [flipped, zeroed, cut, exchanged, sprinkled])
 def test_an_index_with_a_wrong_page_is_made_anew_with_the_same_recall(full: Workspace, wrong: Wrong) -> None:
-    chance, wanted = random.Random(wrong.__name__), found(full)  # noqa: S311
+    chance, wanted = random.Random(wrong.__name__), search_titles(full)  # noqa: S311
     full.close()
     whole, path = full.index_file.read_bytes(), full.index_file
     for _ in range(4):
@@ -77,18 +77,18 @@ def test_an_index_with_a_wrong_page_is_made_anew_with_the_same_recall(full: Work
         path.write_bytes(data)
         for attempt in range(2):
             try:
-                again = found(full)
+                again = search_titles(full)
             except MememError:
                 assert attempt == 0, "told twice, and not made anew"
                 full.follow_index()
                 continue
             if again != wanted:  # what answers wrongly is found by whoever puts things in order each day
                 session_start.after_session_start(full)
-                assert found(full) == wanted
+                assert search_titles(full) == wanted
         if not path.with_name("index.db.damaged").exists():
             session_start.after_session_start(full)
         assert [each for each in status.check(full) if each.serious] == []
-        assert found(full) == wanted
+        assert search_titles(full) == wanted
         full.close()
 
 
@@ -96,7 +96,7 @@ def test_one_damaged_file_is_kept_and_no_more(full: Workspace) -> None:
     for number in range(3):
         full.close()
         full.index_file.write_bytes(b"rubbish %d " % number * 500)
-        found(full)
+        search_titles(full)
     names = sorted(path.name for path in full.index_file.parent.iterdir() if "damaged" in path.name)
     assert names == ["index.db.damaged"]
     assert full.index_file.with_name("index.db.damaged").read_bytes().startswith(b"rubbish 2")
@@ -104,7 +104,7 @@ def test_one_damaged_file_is_kept_and_no_more(full: Workspace) -> None:
 
 @pytest.mark.parametrize("content", [b"", None], ids=["empty", "a folder"])
 def test_nothing_or_a_folder_in_the_place_of_the_index_is_made_anew(full: Workspace, content: bytes | None) -> None:
-    wanted = found(full)
+    wanted = search_titles(full)
     full.close()
     for left in full.index_file.parent.iterdir():
         left.unlink()
@@ -112,14 +112,14 @@ def test_nothing_or_a_folder_in_the_place_of_the_index_is_made_anew(full: Worksp
         full.index_file.mkdir()
     else:
         full.index_file.write_bytes(content)
-    assert found(full) == wanted
+    assert search_titles(full) == wanted
 
 
 def test_a_log_that_does_not_belong_to_its_index_is_no_harm(full: Workspace) -> None:
-    wanted = found(full)
+    wanted = search_titles(full)
     full.close()
     full.index_file.with_name("index.db-wal").write_bytes(os.urandom(PAGE * 3))
-    assert found(full) == wanted
+    assert search_titles(full) == wanted
 
 
 # State, which cannot be made anew

@@ -25,7 +25,7 @@ def saved(ws: Workspace) -> Written:
 
 
 def copied(ws: Workspace, path: str, ending: str, old: str = FACT, new: str = OTHER) -> Path:
-    """What a sync leaves beside a file: the other machine's version."""
+    """Create a sync service's copy of a file: the other machine's version."""
     original = ws.store.absolute(path)
     copy = original.with_name(f"{original.stem}{ending}{original.suffix}")
     copy.write_bytes(original.read_bytes().replace(old.encode(), new.encode()))
@@ -37,7 +37,7 @@ def of(ws: Workspace, path: Path) -> list[Finding]:
     return [each for each in status.check(ws) if each.path == path.relative_to(ws.store.paths.ours).as_posix()]
 
 
-def said(ws: Workspace) -> list[str]:
+def statements(ws: Workspace) -> list[str]:
     return [hit.memory.body for hit in find.search(ws, "walruses sleep", limit=10)]
 
 
@@ -46,7 +46,7 @@ def said(ws: Workspace) -> list[str]:
 def test_a_copy_is_reported_and_the_original_alone_is_recalled(ws: Workspace, saved: Written, ending: str) -> None:
     copy = copied(ws, saved.path, ending)
     before = copy.read_bytes()
-    assert said(ws) == [FACT]
+    assert statements(ws) == [FACT]
     (finding,) = of(ws, copy)
     assert finding.serious
     assert f"made of {saved.path} when two machines wrote it" in finding.problem
@@ -72,7 +72,7 @@ def test_a_copy_whose_original_was_deleted_is_the_note(ws: Workspace, saved: Wri
     copy = copied(ws, saved.path, " (conflicted copy 2026-01-02)")
     ws.store.absolute(saved.path).unlink()
     refresh.refresh(ws)
-    assert said(ws) == [OTHER]
+    assert statements(ws) == [OTHER]
     assert of(ws, copy) == []
     assert not ws.home.vanished_file.exists()
 
@@ -85,7 +85,7 @@ def test_a_copy_that_comes_before_its_original_is_told_once_it_is_there(ws: Work
     refresh.refresh(ws)
     original.write_bytes(data)
     refresh.refresh(ws)
-    assert said(ws) == [FACT]
+    assert statements(ws) == [FACT]
     assert of(ws, copy)
 
 
@@ -93,25 +93,25 @@ def test_a_copy_does_not_bring_back_what_was_forgotten(ws: Workspace, saved: Wri
     copy = copied(ws, saved.path, " (conflicted copy 2026-01-02)")
     forget.forget(ws, saved.memory.id)
     refresh.refresh(ws)
-    assert said(ws) == []
+    assert statements(ws) == []
     assert "which was forgotten" in of(ws, copy)[0].problem
     copy.rename(copy.with_name("back.md"))
     refresh.refresh(ws)
-    assert said(ws) == [OTHER]
+    assert statements(ws) == [OTHER]
 
 
 def test_a_file_of_such_a_name_that_is_another_memory_is_recalled(ws: Workspace, saved: Written) -> None:
     other = ws.store.absolute(saved.path).with_name(f"{Path(saved.path).stem} 2.md")
     other.write_text("Walruses sleep at noon, I noted.\n")
     refresh.refresh(ws)
-    assert len(said(ws)) == 2
+    assert len(statements(ws)) == 2
 
 
 def test_notes_without_ids_are_copies_where_the_name_is_certain(ws: Workspace, saved: Written, memories: Path) -> None:
     for name in ("mine", "mine 2", "mine (conflicted copy 2026-01-02)"):
         (memories / f"{name}.md").write_text(f"Walruses sleep in {len(name)} caves.\n")
     refresh.refresh(ws)
-    assert set(said(ws)) == {FACT, "Walruses sleep in 4 caves.", "Walruses sleep in 6 caves."}
+    assert set(statements(ws)) == {FACT, "Walruses sleep in 4 caves.", "Walruses sleep in 6 caves."}
 
 
 def test_copies_of_pages_and_of_the_marker_are_told_mildly_and_stay(ws: Workspace, saved: Written) -> None:
@@ -145,5 +145,5 @@ def test_marks_of_an_unfinished_merge_are_told(ws: Workspace, saved: Written) ->
     assert "could not finish" in of(ws, note)[0].problem
     note.write_text(text.replace("project: zoo", "<<<<<<< HEAD\nproject: zoo\n=======\nproject: sea\n>>>>>>> laptop"))
     refresh.refresh(ws)
-    assert said(ws) == []
+    assert statements(ws) == []
     assert "could not finish" in of(ws, note)[0].problem

@@ -40,13 +40,13 @@ def note(ws: Workspace) -> Path:
     return path
 
 
-def found(ws: Workspace) -> list[str]:
+def search_ids(ws: Workspace) -> list[str]:
     refresh(ws)
     return [hit.id for hit in find.search(ws, "walrus door")]
 
 
 def test_it_is_not_recalled_and_a_person_is_asked(ws: Workspace, note: Path) -> None:
-    assert found(ws) == []
+    assert search_ids(ws) == []
     (asked,) = review.proposals(ws)
     assert (asked.memory.id, asked.path, asked.held) == (IDENTITY, "memories/door.md", True)
     assert asked.because.startswith("reads like an instruction to the model")
@@ -87,50 +87,50 @@ def test_nor_is_it_told_where_it_comes_from(ws: Workspace, note: Path) -> None:
 
 def test_once_accepted_it_is_recalled_and_stays_so_without_the_cache(ws: Workspace, note: Path) -> None:
     assert review.accept(ws, "66666666").outcome == "accepted"
-    assert found(ws) == [IDENTITY]
+    assert search_ids(ws) == [IDENTITY]
     assert review.proposals(ws) == []
     assert note.read_text() == NOTE, "the file stays as it is"
     ws.close()
     shutil.rmtree(ws.home.cache)
-    assert found(ws) == [IDENTITY]
+    assert search_ids(ws) == [IDENTITY]
     assert find.get(ws, IDENTITY).memory.status == "active"
 
 
 def test_what_was_accepted_says_something_else_and_is_asked_about_again(ws: Workspace, note: Path) -> None:
     review.accept(ws, IDENTITY)
     note.write_text(NOTE.replace("walrus door", "walrus door and the safe"))
-    assert found(ws) == []
+    assert search_ids(ws) == []
     note.write_text(NOTE.replace(ORDER, FACT))
-    assert found(ws) == [IDENTITY], "a fact needs nobody's word"
+    assert search_ids(ws) == [IDENTITY], "a fact needs nobody's word"
 
 
 def test_rejected_it_stays_held_back_and_nobody_is_asked_again(ws: Workspace, note: Path) -> None:
     assert review.reject(ws, IDENTITY).outcome == "rejected"
-    assert found(ws) == []
+    assert search_ids(ws) == []
     assert review.proposals(ws) == []
     assert note.read_text() == NOTE
     (finding,) = [each for each in status.check(ws) if "as you decided" in each.problem]
     assert not finding.serious
     assert review.accept(ws, IDENTITY).outcome == "accepted", "a person may think better of it"
-    assert found(ws) == [IDENTITY]
+    assert search_ids(ws) == [IDENTITY]
 
 
 @pytest.mark.parametrize("decide", [review.accept, review.reject])
 def test_a_decision_can_be_undone_and_the_undo_too(ws: Workspace, note: Path, decide: object) -> None:
     decide(ws, IDENTITY)  # type: ignore[operator]
-    after = found(ws), len(review.proposals(ws))
+    after = search_ids(ws), len(review.proposals(ws))
     undone = undo.undo(ws)
     assert undone.what == "review"
-    assert (found(ws), len(review.proposals(ws))) == ([], 1)
+    assert (search_ids(ws), len(review.proposals(ws))) == ([], 1)
     undo.undo(ws, undone.undo)
-    assert (found(ws), len(review.proposals(ws))) == after
+    assert (search_ids(ws), len(review.proposals(ws))) == after
 
 
 def test_undoing_the_second_decision_leads_back_to_the_first(ws: Workspace, note: Path) -> None:
     review.reject(ws, IDENTITY)
     review.accept(ws, IDENTITY)
     undo.undo(ws)
-    assert (found(ws), review.proposals(ws)) == ([], []), "it is rejected again"
+    assert (search_ids(ws), review.proposals(ws)) == ([], []), "it is rejected again"
 
 
 def test_the_last_decision_counts_though_an_earlier_one_was_made_by_a_clock_that_was_ahead(
@@ -140,9 +140,9 @@ def test_the_last_decision_counts_though_an_earlier_one_was_made_by_a_clock_that
     ws.clock = lambda: right() + timedelta(days=900)
     review.accept(ws, "66666666")
     ws.clock = right
-    assert found(ws) == [IDENTITY]
+    assert search_ids(ws) == [IDENTITY]
     undo.undo(ws)
-    assert found(ws) == []
+    assert search_ids(ws) == []
 
 
 def test_a_decision_counts_in_every_home_that_shares_the_vault(
@@ -150,11 +150,11 @@ def test_a_decision_counts_in_every_home_that_shares_the_vault(
 ) -> None:
     other = open_workspace(actor="test", home=tmp_path / "other", vault=ws.settings.vault, clock=clock)
     try:
-        assert found(other) == []
+        assert search_ids(other) == []
         review.accept(ws, IDENTITY)
-        assert found(other) == [IDENTITY]
+        assert search_ids(other) == [IDENTITY]
         undo.undo(ws)
-        assert found(other) == []
+        assert search_ids(other) == []
     finally:
         other.close()
 
@@ -165,7 +165,7 @@ def test_lines_that_a_sync_has_torn_are_passed_over(ws: Workspace, note: Path) -
     file.write_bytes(
         b'{"of": "\xff\n[1]\n{"of": 1}\n' + file.read_bytes() + b'{"of":"x","said":"nonsense","time":"z"}\n{"o'
     )
-    assert found(ws) == [IDENTITY]
+    assert search_ids(ws) == [IDENTITY]
     assert verdicts.verdicts_stamp(ws.store.paths)
 
 
@@ -173,7 +173,7 @@ def test_a_file_cannot_vouch_for_itself(ws: Workspace, note: Path) -> None:
     note.write_text(
         NOTE.replace("layer: 0", "layer: 0\nreviewed: accepted\nreview: accepted\nstatus: active\nconfidence: 1.0")
     )
-    assert found(ws) == []
+    assert search_ids(ws) == []
 
 
 def test_nor_can_an_export(ws: Workspace, note: Path, tmp_path: Path) -> None:
@@ -182,7 +182,7 @@ def test_nor_can_an_export(ws: Workspace, note: Path, tmp_path: Path) -> None:
     path = tmp_path / "export.json"
     path.write_text(json.dumps([{"format": "memem-export", "version": 1}, packed]))
     import_.import_notes(ws, [path])
-    assert found(ws) == []
+    assert search_ids(ws) == []
     assert not ws.store.paths.reviewed.exists()
 
 
@@ -198,28 +198,28 @@ def test_a_person_who_saves_such_words_is_asked_once(ws: Workspace) -> None:
     assert written.doubt
     assert save.save(ws, ORDER, project="shop").memory.id == written.memory.id
     assert review.accept(ws, written.memory.id).outcome == "accepted"
-    assert found(ws) == [written.memory.id]
+    assert search_ids(ws) == [written.memory.id]
     undo.undo(ws)
-    assert found(ws) == []
+    assert search_ids(ws) == []
     assert len(review.proposals(ws)) == 1
 
 
 def test_who_says_anyway_is_not_asked(ws: Workspace) -> None:
     written = save.save(ws, ORDER, project="shop", anyway=True)
     assert (written.outcome, written.doubt) == ("created", "")
-    assert found(ws) == [written.memory.id]
+    assert search_ids(ws) == [written.memory.id]
     ws.close()
     shutil.rmtree(ws.home.cache)
-    assert found(ws) == [written.memory.id]
+    assert search_ids(ws) == [written.memory.id]
 
 
 def test_an_edit_that_makes_an_order_of_a_note_is_held_back(ws: Workspace) -> None:
     identity = save.save(ws, FACT, project="shop").memory.id
     edited = write.edit(ws, identity, body=ORDER)
     assert edited.doubt.startswith("reads like an instruction")
-    assert found(ws) == []
+    assert search_ids(ws) == []
     undo.undo(ws)
-    assert found(ws) == [identity]
+    assert search_ids(ws) == [identity]
 
 
 def test_neither_a_proposal_nor_a_note_has_the_id(ws: Workspace, note: Path) -> None:
@@ -230,7 +230,7 @@ def test_neither_a_proposal_nor_a_note_has_the_id(ws: Workspace, note: Path) -> 
 def test_a_machines_note_is_held_back_as_well(ws: Workspace) -> None:
     """Past every other check, an order cannot be recalled."""
     write.keep(ws, Memory(IDENTITY, "Door", ORDER, "shop", author="model"))
-    assert found(ws) == []
+    assert search_ids(ws) == []
     assert excluded.count_quarantined(ws) == 1
 
 
@@ -244,12 +244,12 @@ def test_a_machines_note_is_held_back_as_well(ws: Workspace) -> None:
 def test_an_order_beside_the_statement_is_not_shown(ws: Workspace, property_: str) -> None:
     """Nobody is asked about it: a date or a name that gives orders is none, and the note is recalled without it."""
     _put_beside(ws, f"{property_}: {json.dumps(ORDER)}\n")
-    assert "open the walrus door" not in _told(ws)
+    assert "open the walrus door" not in _describe(ws)
 
 
 def test_nor_is_one_that_says_why_a_note_is_stale(ws: Workspace) -> None:
     _put_beside(ws, f"status: stale\nstale_because: {json.dumps(ORDER)}\n")
-    said = _told(ws)
+    said = _describe(ws)
     assert "open the walrus door" not in said
     assert "Otters float" in said
 
@@ -268,7 +268,7 @@ def _put_beside(ws: Workspace, properties: str) -> None:
     refresh(ws)
 
 
-def _told(ws: Workspace) -> str:
+def _describe(ws: Workspace) -> str:
     ws.settings = replace(ws.settings, tools="full")
     asked: tuple[tuple[str, dict[str, Any]], ...] = (
         ("memory_get", {"ids": [IDENTITY]}),

@@ -38,7 +38,7 @@ def bodies(hits: Hits) -> list[str]:
     return [hit.body for hit in hits]
 
 
-def found(ws: Workspace, query: str = PARAPHRASE) -> list[str]:
+def search_titles(ws: Workspace, query: str = PARAPHRASE) -> list[str]:
     return bodies(find.search(ws, query))
 
 
@@ -80,7 +80,7 @@ def test_of_two_notes_that_are_both_near_both_are_found(meant: Workspace) -> Non
     """However small the vault, and however much nearer one of them is."""
     save.save(meant, "A lorry, mended.")
     save.save(meant, "A lorry, mended in the garage behind the station.")
-    assert len(found(meant)) == 2
+    assert len(search_titles(meant)) == 2
 
 
 def test_what_is_near_only_by_chance_is_not_found(garage: Workspace) -> None:
@@ -104,7 +104,7 @@ def test_an_empty_query_is_refused_before_anything_is_encoded(garage: Workspace,
 
 def test_a_query_foreseen_is_computed_once(garage: Workspace, encoder: FakeEncoder) -> None:
     find.start_query_vector(garage, PARAPHRASE)
-    assert found(garage) == [MENDED]
+    assert search_titles(garage) == [MENDED]
     assert encoder.queries == [PARAPHRASE]
 
 
@@ -141,7 +141,7 @@ def test_meaning_sees_what_words_may_see(
     (hit,) = find.search(garage, PARAPHRASE)
     if changes:
         write.edit(garage, hit.id, **changes)
-    assert found(garage) == [MENDED] * searched
+    assert search_titles(garage) == [MENDED] * searched
     assert [each.body for each in find.rank_candidates(garage, PARAPHRASE, "shop")] == [MENDED] * unasked
 
 
@@ -156,35 +156,35 @@ def test_what_no_longer_holds_comes_behind_what_is_as_near(garage: Workspace, ch
 def test_a_forgotten_memory_is_not_near_anything(garage: Workspace) -> None:
     (hit,) = find.search(garage, PARAPHRASE)
     forget.forget(garage, hit.id)
-    assert found(garage) == []
+    assert search_titles(garage) == []
 
 
 def test_a_note_deleted_by_hand_is_not_found_by_its_meaning(garage: Workspace) -> None:
     (hit,) = find.search(garage, PARAPHRASE)
     garage.store.absolute(hit.path).unlink()
-    assert found(garage) == []
+    assert search_titles(garage) == []
 
 
 # --- what is new is known -----------------------------------------------------------------------------------------
 
 
 def test_a_memory_saved_a_moment_ago_is_found_by_its_meaning(garage: Workspace) -> None:
-    assert found(garage) == [MENDED]
+    assert search_titles(garage) == [MENDED]
     save.save(garage, "A lorry, mended at last.")
-    assert set(found(garage)) == {MENDED, "A lorry, mended at last."}
+    assert set(search_titles(garage)) == {MENDED, "A lorry, mended at last."}
 
 
 def test_a_note_edited_by_hand_is_found_by_its_new_meaning(garage: Workspace) -> None:
     walrus = find.search(garage, "walrus")[0].id
     by_hand(garage, walrus, OTHERS[2], "A lorry, mended at last.")
     refresh.refresh(garage)
-    assert set(found(garage)) == {MENDED, "A lorry, mended at last."}
+    assert set(search_titles(garage)) == {MENDED, "A lorry, mended at last."}
 
 
 def test_every_long_note_edited_by_hand_is_found_by_its_new_meaning(meant: Workspace) -> None:
-    """Of each only one passage is new, and the old ones do not count."""
+    """Only one passage of each note is new, and the old ones do not count."""
     saved = [save.save(meant, long_note(about), title=about) for about in ("first", "second", "third")]
-    assert found(meant) == []
+    assert search_titles(meant) == []
     for each in saved:
         by_hand(meant, each.memory.id, f"{each.memory.title} paragraph2", MENDED)
     refresh.refresh(meant)
@@ -205,20 +205,20 @@ def _move(ws: Workspace, identity: str) -> None:
 
 def _change_and_revert(ws: Workspace, identity: str) -> None:
     write.edit(ws, identity, body="Something else entirely.")
-    assert found(ws, "entirely") == ["Something else entirely."]
+    assert search_titles(ws, "entirely") == ["Something else entirely."]
     write.edit(ws, identity, body=MENDED)
 
 
 def _forget_and_save(ws: Workspace, identity: str) -> None:
     title = find.get(ws, identity).title
     forget.forget(ws, identity)
-    assert found(ws) == []
+    assert search_titles(ws) == []
     save.save(ws, MENDED, title=title, anyway=True)
 
 
 def _quarantine_and_release(ws: Workspace, identity: str) -> None:
     write.edit(ws, identity, status="quarantined")
-    assert found(ws) == []
+    assert search_titles(ws) == []
     write.edit(ws, identity, status="active")
 
 
@@ -242,7 +242,7 @@ def test_unchanged_text_is_never_encoded_twice(
     (hit,) = find.search(garage, PARAPHRASE)
     change(garage, hit.id)
     refresh.refresh(garage)
-    assert found(garage) == [MENDED]
+    assert search_titles(garage) == [MENDED]
     assert len(encoder.encoded) == len(set(encoder.encoded))
 
 
@@ -251,7 +251,7 @@ def test_one_text_in_two_notes_is_encoded_once(meant: Workspace, encoder: FakeEn
     path = meant.store.absolute(find.search(meant, "vehicle")[0].path)
     path.with_name("copy.md").write_text(f"---\ntitle: Same\n---\n{MENDED}\n")
     refresh.refresh(meant)
-    assert found(meant) == [MENDED, MENDED]
+    assert search_titles(meant) == [MENDED, MENDED]
     assert len(encoder.encoded) == 1
 
 
@@ -261,7 +261,7 @@ def test_a_changed_paragraph_is_all_that_is_encoded_of_a_long_note(meant: Worksp
     before = len(encoder.encoded)
     by_hand(meant, saved.memory.id, "a paragraph3", MENDED)
     refresh.refresh(meant)
-    assert len(found(meant)) == 1
+    assert len(search_titles(meant)) == 1
     assert before > 2
     assert len(encoder.encoded) == before + 1
 
@@ -271,7 +271,7 @@ def test_a_changed_paragraph_is_all_that_is_encoded_of_a_long_note(meant: Worksp
 
 @pytest.fixture
 def started(monkeypatch: pytest.MonkeyPatch, meant: Workspace, clock: SteppingClock) -> list[tuple[str, ...]]:
-    """What was started in the background, where that is allowed."""
+    """Collect what is started in the background, where that is allowed."""
     meant.settings = replace(meant.settings, background=True)
     commands: list[tuple[str, ...]] = []
 
@@ -325,7 +325,7 @@ def test_the_rest_is_begun_in_the_background_once_a_minute(
 ) -> None:
     for seconds, expected in ((0, 1), (30, 1), (29, 1), (1, 2), (59, 2), (1, 3)):
         clock.forward(seconds=seconds)
-        found(garage)
+        search_titles(garage)
         assert started == [("index", "encode", "--background")] * expected
 
 
@@ -340,7 +340,7 @@ def test_nothing_is_begun_in_the_background_where_the_user_forbids_it(
 
 
 def test_a_few_passages_begin_nothing_in_the_background(garage: Workspace, started: list[tuple[str, ...]]) -> None:
-    assert found(garage) == [MENDED]
+    assert search_titles(garage) == [MENDED]
     assert started == []
 
 
@@ -352,13 +352,13 @@ def test_a_background_that_cannot_be_begun_does_not_fail_the_search(
         raise OSError(errno.EAGAIN, "Resource temporarily unavailable")
 
     monkeypatch.setattr("memem.core.background.start_memem", refuse)
-    assert found(garage, "Anna") == [MENDED]
+    assert search_titles(garage, "Anna") == [MENDED]
 
 
 def test_with_a_few_missing_among_many_meaning_keeps_its_part(
     garage: Workspace, started: list[tuple[str, ...]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert found(garage) == [MENDED]
+    assert search_titles(garage) == [MENDED]
     monkeypatch.setattr(meaning, "MAX_INLINE_PASSAGES", 2)
     monkeypatch.setattr(meaning, "MAX_MISSING_SHARE", 0.5)
     for number in range(3):
@@ -404,7 +404,7 @@ def test_weights_that_have_come_meanwhile_are_used_for_the_same_question(
     garage._encoder = None
     assert find.search(garage, PARAPHRASE).degraded
     garage._encoder = encoder
-    assert found(garage) == [MENDED]
+    assert search_titles(garage) == [MENDED]
 
 
 def test_a_vector_that_is_late_is_not_waited_for_and_is_used_when_it_is_there(
@@ -416,7 +416,7 @@ def test_a_vector_that_is_late_is_not_waited_for_and_is_used_when_it_is_there(
     assert "not ready" in find.search(garage, PARAPHRASE).degraded
     garage.settings = replace(garage.settings, query_seconds=60)
     encoder.gate.set()
-    assert found(garage) == [MENDED]
+    assert search_titles(garage) == [MENDED]
     assert encoder.queries.count(PARAPHRASE) == 1
 
 
@@ -428,7 +428,7 @@ def test_a_full_disk_leaves_keywords_and_the_next_search_goes_on(
         hits = find.search(garage, "the vehicle that Anna mended")
     assert [(hit.body, hit.source) for hit in hits] == [(MENDED, "keyword")]
     assert "the disk is full" in hits.degraded
-    assert found(garage) == [MENDED]
+    assert search_titles(garage) == [MENDED]
 
 
 @contextmanager
@@ -448,39 +448,39 @@ def test_vectors_that_another_is_writing_leave_keywords(garage: Workspace, monke
     monkeypatch.setattr(sqlite, "BUSY_MILLISECONDS", 0)
     with held(path):
         without_meaning(garage, "Try again")
-    assert found(garage) == [MENDED]
+    assert search_titles(garage) == [MENDED]
 
 
 def test_a_search_with_nothing_to_encode_waits_for_no_writer(
     garage: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert found(garage) == [MENDED]
+    assert search_titles(garage) == [MENDED]
     path = garage.vectors().path
     garage.close()
     monkeypatch.setattr(sqlite, "BUSY_MILLISECONDS", 0)
     with held(path), held(garage.index_file):
-        assert found(garage) == [MENDED]
+        assert search_titles(garage) == [MENDED]
 
 
 def test_vectors_deleted_while_they_are_open_are_computed_again(garage: Workspace, encoder: FakeEncoder) -> None:
-    assert found(garage) == [MENDED]
+    assert search_titles(garage) == [MENDED]
     shutil.rmtree(garage.home.vectors)
-    assert found(garage) == [MENDED], "they are still in memory"
+    assert search_titles(garage) == [MENDED], "they are still in memory"
     refresh.refresh(garage)
-    assert found(garage) == [MENDED]
+    assert search_titles(garage) == [MENDED]
     assert len(encoder.encoded) == 8
     assert garage.home.vectors.is_dir()
 
 
 def test_vectors_deleted_between_two_searches_do_not_fail_the_one_that_needs_to_add(garage: Workspace) -> None:
-    assert found(garage) == [MENDED]
+    assert search_titles(garage) == [MENDED]
     note = garage.store.paths.memories / "own.md"
     note.write_text("---\nid: my-own-id-0001\n---\nA lorry, mended at last.")
     refresh.refresh(garage)
     shutil.rmtree(garage.home.vectors)
     assert "Cannot write" in find.search(garage, PARAPHRASE).degraded
     refresh.refresh(garage)
-    assert set(found(garage)) == {MENDED, "A lorry, mended at last."}
+    assert set(search_titles(garage)) == {MENDED, "A lorry, mended at last."}
 
 
 def rows_file(ws: Workspace) -> Path:
@@ -505,32 +505,32 @@ def _spoil(ws: Workspace) -> None:
 def test_damaged_vectors_are_set_aside_and_computed_anew_by_the_next_search(
     garage: Workspace, encoder: FakeEncoder, damage: Callable[[Workspace], None]
 ) -> None:
-    assert found(garage) == [MENDED]
+    assert search_titles(garage) == [MENDED]
     garage.close()
     damage(garage)
     if damage is not _spoil:  # that is seen when it is opened
         without_meaning(garage, "memem index rebuild")
     garage.follow_index()
-    assert found(garage) == [MENDED]
+    assert search_titles(garage) == [MENDED]
     assert len(encoder.encoded) == 8
     assert len(list(garage.home.vectors.glob("*/rows-*"))) == 1
 
 
 def test_a_rebuild_heals_a_row_that_no_search_can_tell_from_a_sound_one(garage: Workspace) -> None:
-    assert found(garage) == [MENDED]
+    assert search_titles(garage) == [MENDED]
     garage.close()
     rows_file(garage).write_bytes(b"\0" * rows_file(garage).stat().st_size)
-    assert found(garage) == []
+    assert search_titles(garage) == []
     rebuild.rebuild(garage)
-    assert found(garage) == [MENDED]
+    assert search_titles(garage) == [MENDED]
 
 
 def test_a_rebuild_without_a_model_keeps_the_vectors(garage: Workspace, encoder: FakeEncoder) -> None:
-    assert found(garage) == [MENDED]
+    assert search_titles(garage) == [MENDED]
     garage._encoder = None
     rebuild.rebuild(garage)
     garage._encoder = encoder
-    assert found(garage, "automobile") == [MENDED]
+    assert search_titles(garage, "automobile") == [MENDED]
     assert len(encoder.encoded) == 4
 
 
@@ -546,19 +546,19 @@ def test_an_encoder_that_fails_in_its_own_way_leaves_keywords(garage: Workspace,
 
 @pytest.fixture
 def meanwhile(garage: Workspace, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Callable[[Workspace], object]]]:
-    """What another process does, once, after a search knows which rows it wants and before it reads them."""
-    found(garage)
+    """Let another process act, once, after a search knows which rows it wants and before it reads them."""
+    search_titles(garage)
     doing: list[Callable[[Workspace], object]] = []
     other = open_workspace(actor="other", home=garage.settings.home, vault=garage.settings.vault, clock=garage.clock)
     real = meaning.find_by_meaning
 
-    def near(*arguments: Any) -> meaning.MeaningMatches:
+    def find_by_meaning(*arguments: Any) -> meaning.MeaningMatches:
         result = real(*arguments)
         while doing:
             doing.pop()(other)
         return result
 
-    monkeypatch.setattr(meaning, "find_by_meaning", near)
+    monkeypatch.setattr(meaning, "find_by_meaning", find_by_meaning)
     yield doing
     other.close()
 
@@ -590,7 +590,7 @@ def test_a_note_that_is_edited_meanwhile_is_found_as_it_is_now(
 def test_without_its_cache_the_order_and_the_scores_are_the_same_whatever_was_forgotten(garage: Workspace) -> None:
     for number in range(8):
         gone = save.save(garage, f"Nobody asks about subject number {number}.")
-        found(garage)
+        search_titles(garage)
         forget.forget(garage, gone.memory.id)
     queries = (PARAPHRASE, "coffee for Anna", "mended")
     before = [[(hit.id, hit.score) for hit in find.search(garage, query)] for query in queries]

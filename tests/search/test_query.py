@@ -1,4 +1,4 @@
-"""What was asked for, by rarity, and how much of it is known."""
+"""The weight of a query by rarity, and how much of it occurs in no note."""
 
 from dataclasses import replace
 
@@ -21,7 +21,7 @@ _terms = st.builds(
 _frequencies = st.dictionaries(_terms, st.integers(min_value=0, max_value=50), max_size=8)
 
 
-def found(
+def make_matches(
     frequencies: dict[Term, int], notes: int = 100, *, multilingual: bool = False, body: str = ""
 ) -> SearchMatches:
     match = NoteMatch("a.md", (0, 0, 0), Memory("3f2c9a1e", "", body), 1.0, ())
@@ -37,14 +37,14 @@ def bigrams(*texts: str) -> list[Term]:
 
 @given(st.integers(0, 100), st.integers(0, 100))
 def test_the_rarer_a_term_the_more_it_says_and_it_always_says_something(one: int, other: int) -> None:
-    fewer, more = (found({WALRUS: frequency}).weight(WALRUS) for frequency in sorted((one, other)))
+    fewer, more = (make_matches({WALRUS: frequency}).weight(WALRUS) for frequency in sorted((one, other)))
     assert 0 < more <= fewer
     assert (fewer == more) == (one == other)
 
 
 def test_a_piece_of_a_compound_says_half() -> None:
     whole, part = Term("pool"), Term("pool", part=True)
-    asked = found({whole: 4, part: 4})
+    asked = make_matches({whole: 4, part: 4})
     assert asked.weight(part) == asked.weight(whole) / 2
 
 
@@ -66,7 +66,7 @@ def test_a_name_is_an_identifier_that_stands_in_few_notes(term: Term, frequency:
 
 
 def test_where_nothing_is_asked_nothing_is_unknown() -> None:
-    nothing = found({})
+    nothing = make_matches({})
     assert (nothing.total_weight, nothing.unknown_share, nothing.names_unknown) == (0, 0, False)
 
 
@@ -77,11 +77,11 @@ def test_where_nothing_is_asked_nothing_is_unknown() -> None:
 def test_unknown_is_the_share_by_rarity_that_stands_in_no_note(
     frequencies: dict[Term, int], least: float, most: float
 ) -> None:
-    assert least <= found(frequencies).unknown_share <= most
+    assert least <= make_matches(frequencies).unknown_share <= most
 
 
 def test_a_common_word_makes_up_for_less_than_a_rare_one() -> None:
-    assert found({WALRUS: 90, PIER: 0}).unknown_share > found({WALRUS: 1, PIER: 0}).unknown_share
+    assert make_matches({WALRUS: 90, PIER: 0}).unknown_share > make_matches({WALRUS: 1, PIER: 0}).unknown_share
 
 
 @pytest.mark.parametrize(
@@ -89,30 +89,30 @@ def test_a_common_word_makes_up_for_less_than_a_rare_one() -> None:
     [({TICKET: 0}, True), ({TICKET: 1}, False), ({WALRUS: 0}, False), ({TICKET: 40, WALRUS: 0}, False)],
 )
 def test_a_name_is_unknown_when_an_identifier_stands_in_no_note(frequencies: dict[Term, int], expected: bool) -> None:
-    assert found(frequencies).names_unknown == expected
+    assert make_matches(frequencies).names_unknown == expected
 
 
 def test_of_a_script_without_spaces_as_many_missing_bigrams_as_could_be_no_words_do_not_count() -> None:
     """数据库连接: 数据 and 连接 are words, the bigrams across them, 据库 and 库连, may be none."""
     said, across = bigrams("数据", "连接"), bigrams("据库", "库连")
     frequencies = dict.fromkeys(said, 1) | dict.fromkeys(across, 0)
-    assert found(frequencies).unknown_share < 0.15
-    assert found({replace(term, bigram=False): count for term, count in frequencies.items()}).unknown_share > 0.5
+    assert make_matches(frequencies).unknown_share < 0.15
+    assert make_matches({replace(term, bigram=False): count for term, count in frequencies.items()}).unknown_share > 0.5
 
 
 def test_of_a_prompt_whose_bigrams_are_all_unknown_everything_is_unknown() -> None:
-    assert found(dict.fromkeys(bigrams("数据", "据库", "库连", "连接"), 0)).unknown_share == pytest.approx(1)
+    assert make_matches(dict.fromkeys(bigrams("数据", "据库", "库连", "连接"), 0)).unknown_share == pytest.approx(1)
 
 
 def test_what_does_not_count_covers_nothing_either_so_that_a_memory_may_hold_all_that_is_asked() -> None:
     said, across = bigrams("数据", "连接"), bigrams("据库")
-    asked = found(dict.fromkeys(said, 1) | dict.fromkeys(across, 0))
+    asked = make_matches(dict.fromkeys(said, 1) | dict.fromkeys(across, 0))
     assert sum(map(asked.weight, said)) == pytest.approx(asked.total_weight)
 
 
 def test_missing_words_of_other_scripts_count_beside_bigrams() -> None:
     known = dict.fromkeys(bigrams("数据", "据库"), 1)
-    assert found(known | {WALRUS: 0}).unknown_share > 0.3 > found(known).unknown_share
+    assert make_matches(known | {WALRUS: 0}).unknown_share > 0.3 > make_matches(known).unknown_share
 
 
 @settings(max_examples=examples(60))
@@ -120,7 +120,7 @@ def test_missing_words_of_other_scripts_count_beside_bigrams() -> None:
 def test_what_is_unknown_is_between_nothing_and_all_and_what_is_asked_is_no_less_than_what_is_known(
     frequencies: dict[Term, int],
 ) -> None:
-    asked = found(frequencies, notes=50)
+    asked = make_matches(frequencies, notes=50)
     known = sum(asked.weight(term) for term, count in frequencies.items() if count)
     assert -1e-9 <= asked.unknown_share <= 1 + 1e-9
     assert asked.total_weight >= known - 1e-9
@@ -143,7 +143,7 @@ def test_what_is_unknown_is_between_nothing_and_all_and_what_is_asked_is_no_less
 def test_the_encoder_has_to_read_both_the_query_and_the_note(
     query: str, body: str, multilingual: bool, expected: bool
 ) -> None:
-    assert found({Term(query): 1}, multilingual=multilingual, body=body).encoder_reads() == [expected]
+    assert make_matches({Term(query): 1}, multilingual=multilingual, body=body).encoder_reads() == [expected]
 
 
 @pytest.mark.parametrize(

@@ -24,16 +24,16 @@ def match(name: str, bm25: float = 1.0, terms: tuple[Term, ...] = (ZEBRA,), **fi
     return NoteMatch(f"{name}.md", (0, 0, 0), Memory(id=name, title=name, body="", **fields), bm25, terms)
 
 
-def found(*matches: NoteMatch, notes: int = 100) -> SearchMatches:
+def make_matches(*matches: NoteMatch, notes: int = 100) -> SearchMatches:
     return SearchMatches(matches, FREQUENCIES, notes)
 
 
 def order(*matches: NoteMatch, project: str = "shop", files: tuple[str, ...] = ()) -> list[str]:
-    return [hit.id for hit in rank(found(*matches), Boosts(project, files))]
+    return [hit.id for hit in rank(make_matches(*matches), Boosts(project, files))]
 
 
 def only(one: NoteMatch, **options: Any) -> Hit:
-    (hit,) = rank(found(one, **options), Boosts("shop"))
+    (hit,) = rank(make_matches(one, **options), Boosts("shop"))
     return hit
 
 
@@ -41,7 +41,7 @@ def only(one: NoteMatch, **options: Any) -> Hit:
 
 
 def test_nothing_found_is_nothing_ranked() -> None:
-    assert rank(found(), Boosts("shop")) == []
+    assert rank(make_matches(), Boosts("shop")) == []
 
 
 def test_the_more_relevant_comes_first() -> None:
@@ -94,7 +94,7 @@ def test_ties_are_broken_by_id_whatever_order_they_come_in() -> None:
 
 def test_two_files_with_one_id_keep_the_order_of_their_paths() -> None:
     twins = [replace(match("twin"), path=path) for path in ("b.md", "a.md")]
-    assert [hit.path for hit in rank(found(*twins), Boosts("shop"))] == ["a.md", "b.md"]
+    assert [hit.path for hit in rank(make_matches(*twins), Boosts("shop"))] == ["a.md", "b.md"]
 
 
 # --- bounds -------------------------------------------------------------------------------------------------------
@@ -116,7 +116,7 @@ _bm25 = st.floats(min_value=1e-6, max_value=1e3)
 def test_nudges_together_cannot_overturn_a_clear_difference_in_relevance(
     better: dict[str, Any], worse: dict[str, Any], bm25: float, factor: float, best: float
 ) -> None:
-    """Whatever else was found, and however good it was."""
+    """Independent of the other matches and their scores."""
     clear = bm25 * factor * MOST / LEAST
     matches = (match("z", clear, **better), match("a", bm25, **worse), match("best", clear * best))
     ordered = order(*matches, files=("src/x.py",))
@@ -126,13 +126,13 @@ def test_nudges_together_cannot_overturn_a_clear_difference_in_relevance(
 @given(st.lists(st.tuples(_bm25, _fields), min_size=1, max_size=8))
 def test_a_score_is_between_nothing_and_one(found_fields: list[tuple[float, dict[str, Any]]]) -> None:
     matches = [match(str(n), bm25, **fields) for n, (bm25, fields) in enumerate(found_fields)]
-    hits = rank(found(*matches), Boosts("shop", ("src/x.py",)))
+    hits = rank(make_matches(*matches), Boosts("shop", ("src/x.py",)))
     assert all(0 <= hit.score <= 1 for hit in hits)
     assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
 
 
 def test_the_best_match_with_everything_for_it_scores_one() -> None:
-    (hit,) = rank(found(match("a", project="shop", importance=5, paths=("*",))), Boosts("shop", ("x",)))
+    (hit,) = rank(make_matches(match("a", project="shop", importance=5, paths=("*",))), Boosts("shop", ("x",)))
     assert hit.score == 1
 
 
@@ -199,52 +199,52 @@ def test_coverage_is_between_nothing_and_one(frequencies: dict[Term, int], data:
 @pytest.mark.parametrize(("projects", "statuses"), list(product((("shop",), ("general", "shop")), STATUSES[:2])))
 def test_ranking_is_the_same_every_time(projects: tuple[str, ...], statuses: str) -> None:
     matches = [match(str(n), 1 + n % 3, project=projects[n % len(projects)], status=statuses) for n in range(9)]
-    assert rank(found(*matches), Boosts("shop")) == rank(found(*reversed(matches)), Boosts("shop"))
+    assert rank(make_matches(*matches), Boosts("shop")) == rank(make_matches(*reversed(matches)), Boosts("shop"))
 
 
 # --- words and meaning --------------------------------------------------------------------------------------------
 
 
-def near(name: str, cosine: float | None, bm25: float = 0.0, **fields: Any) -> NoteMatch:
+def make_match(name: str, cosine: float | None, bm25: float = 0.0, **fields: Any) -> NoteMatch:
     """A match with a vector; with a word too, if it has a BM25."""
     return replace(match(name, bm25, (ZEBRA,) if bm25 else (), **fields), cosine=cosine)
 
 
 def relevance(*matches: NoteMatch, blend: Blend = FUSED, asked: tuple[Term, ...] = (ZEBRA,)) -> dict[str, Any]:
-    """What each scores, without the nudges, which are the same for all of them."""
+    """Score each match without boosts, which are the same for all of them."""
     frequencies = {term: FREQUENCIES[term] for term in asked}
     hits = rank(SearchMatches(matches, frequencies, 100), Boosts("shop"), blend)
     return {hit.id: pytest.approx(hit.score * MOST, abs=2e-4) for hit in hits}
 
 
 def test_relevance_is_seven_parts_meaning_and_three_parts_words() -> None:
-    found = relevance(near("a", 0.8, 1.0), near("b", 0.4, 2.0), near("c", 0.4))
+    found = relevance(make_match("a", 0.8, 1.0), make_match("b", 0.4, 2.0), make_match("c", 0.4))
     assert found == {"a": 0.7 + 0.3 * 0.5, "b": 0.7 * 0.5 + 0.3, "c": 0.7 * 0.5}
 
 
 def test_a_literal_in_the_query_gives_words_their_half() -> None:
-    matches = (near("a", 0.8), near("b", 0.4, 2.0), near("c", 0.4, 1.0))
+    matches = (make_match("a", 0.8), make_match("b", 0.4, 2.0), make_match("c", 0.4, 1.0))
     assert relevance(*matches, asked=(ZEBRA, LITERAL)) == {"a": 0.5, "b": 0.75, "c": 0.5}
 
 
 def test_an_exact_identifier_comes_before_what_is_merely_about_the_same() -> None:
-    exact = replace(near("exact", 0.5, 2.0), terms=(LITERAL,))
-    found = SearchMatches((near("about", 0.7), exact), {LITERAL: 1}, 100)
+    exact = replace(make_match("exact", 0.5, 2.0), terms=(LITERAL,))
+    found = SearchMatches((make_match("about", 0.7), exact), {LITERAL: 1}, 100)
     assert [hit.id for hit in rank(found, Boosts("shop"))] == ["exact", "about"]
 
 
 def test_meaning_is_measured_from_nothing_to_the_nearest_candidate() -> None:
-    found = relevance(near("nearest", 0.8), near("half", 0.4), near("against", -0.3, 1.0))
+    found = relevance(make_match("nearest", 0.8), make_match("half", 0.4), make_match("against", -0.3, 1.0))
     assert found == {"nearest": 0.7, "half": 0.35, "against": 0.3}
 
 
 def test_what_is_equally_near_is_ordered_by_words() -> None:
-    found = relevance(near("a", 0.4, 1.0), near("b", 0.4, 2.0), near("c", 0.4))
+    found = relevance(make_match("a", 0.4, 1.0), make_match("b", 0.4, 2.0), make_match("c", 0.4))
     assert found == {"a": 0.7 + 0.15, "b": 1.0, "c": 0.7}
 
 
 def test_what_has_no_vector_yet_is_judged_by_its_words() -> None:
-    assert relevance(near("a", 0.8, 1.0), near("b", None, 2.0)) == {"a": 0.85, "b": 1.0}
+    assert relevance(make_match("a", 0.8, 1.0), make_match("b", None, 2.0)) == {"a": 0.85, "b": 1.0}
 
 
 def test_where_meaning_had_no_part_words_decide_alone() -> None:
@@ -295,8 +295,10 @@ def test_how_small_a_part_counts_nothing_is_the_blends_to_say() -> None:
 
 def length_costs(characters: int, blend: Blend = FUSED) -> float:
     """How much less relevant a note of this length is than a short one that is as near."""
-    long = near("long", 0.5)
-    ranked = of_ten(near("short", 0.5), replace(long, memory=replace(long.memory, body="x" * characters)), blend=blend)
+    long = make_match("long", 0.5)
+    ranked = of_ten(
+        make_match("short", 0.5), replace(long, memory=replace(long.memory, body="x" * characters)), blend=blend
+    )
     return float(ranked["short"].expected - ranked["long"].expected)
 
 
@@ -312,24 +314,28 @@ def test_the_longer_a_note_the_more_of_its_nearness_it_loses_but_never_much() ->
 
 
 def test_a_long_note_that_is_hardly_near_is_not_pushed_below_nothing() -> None:
-    long = near("long", 0.11)
+    long = make_match("long", 0.11)
     long = replace(long, memory=replace(long.memory, body="x" * 500_000))
-    assert of_ten(near("short", 0.5), long) == {"short": 0.7, "long": 0.0}
+    assert of_ten(make_match("short", 0.5), long) == {"short": 0.7, "long": 0.0}
 
 
 def test_a_hit_tells_its_whole_cosine_whatever_its_length() -> None:
-    long = near("long", 0.5)
-    (hit,) = rank(found(replace(long, memory=replace(long.memory, body="x" * 5_000))))
+    long = make_match("long", 0.5)
+    (hit,) = rank(make_matches(replace(long, memory=replace(long.memory, body="x" * 5_000))))
     assert hit.cosine == 0.5
 
 
 def test_keywords_alone_know_nothing_of_what_is_near() -> None:
-    found = relevance(near("near", 0.9), near("weak", 0.8, 1.0), near("strong", 0.2, 2.0), blend=KEYWORDS)
+    found = relevance(
+        make_match("near", 0.9), make_match("weak", 0.8, 1.0), make_match("strong", 0.2, 2.0), blend=KEYWORDS
+    )
     assert found == {"strong": 1.0, "weak": 0.5}
 
 
 def test_the_cosine_alone_knows_nothing_of_words() -> None:
-    found = relevance(near("near", 0.8), near("weak", 0.4, 1.0), near("strong", 0.2, 2.0), blend=COSINE)
+    found = relevance(
+        make_match("near", 0.8), make_match("weak", 0.4, 1.0), make_match("strong", 0.2, 2.0), blend=COSINE
+    )
     assert found == {"near": 1.0, "weak": 0.5, "strong": 0.25}
 
 
@@ -340,7 +346,7 @@ def test_the_cosine_alone_knows_nothing_of_words() -> None:
 def test_without_a_word_in_common_a_note_must_be_nearer_than_chance(
     cosine: float | None, bm25: float, kept: bool
 ) -> None:
-    found = relevance(near("best", 0.9, 2.0), near("it", cosine, bm25))
+    found = relevance(make_match("best", 0.9, 2.0), make_match("it", cosine, bm25))
     assert ("it" in found) == kept
 
 
@@ -348,7 +354,7 @@ def test_without_a_word_in_common_a_note_must_be_nearer_than_chance(
     ("cosine", "bm25", "source"), [(None, 1.0, "keyword"), (0.5, 0.0, "cosine"), (0.5, 1.0, "both")]
 )
 def test_a_hit_says_by_what_it_was_found(cosine: float | None, bm25: float, source: str) -> None:
-    (hit,) = rank(SearchMatches((near("a", cosine, bm25),), {ZEBRA: 1}, 100), Boosts("shop"))
+    (hit,) = rank(SearchMatches((make_match("a", cosine, bm25),), {ZEBRA: 1}, 100), Boosts("shop"))
     assert (hit.source, hit.cosine) == (source, cosine)
 
 
@@ -376,7 +382,9 @@ _blend = st.sampled_from((FUSED, KEYWORDS, COSINE))
 def test_the_order_does_not_depend_on_the_order_of_finding_and_scores_are_between_nothing_and_one(
     parts: list[tuple[float | None, float, dict[str, Any]]], random: Any, blend: Blend
 ) -> None:
-    matches = [near(str(n).ljust(8, "-"), cosine, bm25, **fields) for n, (cosine, bm25, fields) in enumerate(parts)]
+    matches = [
+        make_match(str(n).ljust(8, "-"), cosine, bm25, **fields) for n, (cosine, bm25, fields) in enumerate(parts)
+    ]
     ranked = rank(SearchMatches(tuple(matches), FREQUENCIES, 100), Boosts("shop", ("src/x.py",)), blend)
     random.shuffle(matches)
     assert rank(SearchMatches(tuple(matches), FREQUENCIES, 100), Boosts("shop", ("src/x.py",)), blend) == ranked
@@ -387,7 +395,7 @@ def test_the_order_does_not_depend_on_the_order_of_finding_and_scores_are_betwee
 def test_nudges_together_cannot_overturn_a_clear_difference_in_meaning(
     better: dict[str, Any], worse: dict[str, Any], cosine: float
 ) -> None:
-    matches = (near("z", cosine * 1.01 * MOST / LEAST, **better), near("a", cosine, **worse))
+    matches = (make_match("z", cosine * 1.01 * MOST / LEAST, **better), make_match("a", cosine, **worse))
     ordered = [hit.id for hit in rank(SearchMatches(matches, {}, 100), Boosts("shop", ("src/x.py",)))]
     assert ordered == ["z", "a"]
 
@@ -396,7 +404,7 @@ def test_nudges_together_cannot_overturn_a_clear_difference_in_meaning(
 
 
 def test_a_note_asked_for_by_its_name_is_as_good_as_the_best_by_words() -> None:
-    ranked = rank(found(match("short", 9.0), match("long", 1.0, terms=(LITERAL,))), Boosts("shop"))
+    ranked = rank(make_matches(match("short", 9.0), match("long", 1.0, terms=(LITERAL,))), Boosts("shop"))
     assert ranked[0].score == ranked[1].score
 
 

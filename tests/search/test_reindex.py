@@ -26,7 +26,7 @@ def saved(ws: Workspace) -> write.Written:
     return save.save(ws, "The deploy runs on Fridays.", title="Deploy day", project="shop")
 
 
-def found(ws: Workspace, query: str) -> list[str]:
+def search_titles(ws: Workspace, query: str) -> list[str]:
     return [hit.id for hit in find.search(ws, query)]
 
 
@@ -46,8 +46,8 @@ def test_a_note_edited_outside_is_seen_by_the_next_scan(ws: Workspace, saved: wr
     path = ws.store.absolute(saved.path)
     path.write_text(path.read_text().replace("Fridays", "Mondays"))
     assert refresh.refresh(ws).changed == 1
-    assert found(ws, "mondays") == [saved.memory.id]
-    assert found(ws, "fridays") == []
+    assert search_titles(ws, "mondays") == [saved.memory.id]
+    assert search_titles(ws, "fridays") == []
 
 
 def test_an_edit_of_the_same_length_within_the_same_instant_is_seen(ws: Workspace, saved: write.Written) -> None:
@@ -56,7 +56,7 @@ def test_an_edit_of_the_same_length_within_the_same_instant_is_seen(ws: Workspac
     path.write_text(path.read_text().replace("Fridays", "Mondays"))
     os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
     refresh.refresh(ws)
-    assert found(ws, "mondays") == [saved.memory.id]
+    assert search_titles(ws, "mondays") == [saved.memory.id]
 
 
 def test_a_hit_that_changed_since_the_last_scan_is_read_again_before_it_is_shown(
@@ -71,7 +71,7 @@ def test_a_hit_that_changed_since_the_last_scan_is_read_again_before_it_is_shown
 
 def test_a_deleted_note_is_gone_from_recall_at_once(ws: Workspace, saved: write.Written) -> None:
     ws.store.absolute(saved.path).unlink()
-    assert found(ws, "deploy day") == []
+    assert search_titles(ws, "deploy day") == []
     assert refresh.refresh(ws).files == 0
 
 
@@ -82,21 +82,21 @@ def test_a_renamed_or_moved_note_keeps_its_identity(ws: Workspace, saved: write.
     ws.store.absolute(saved.path).rename(moved)
     refresh.refresh(ws)
     assert find.get(ws, saved.memory.id).path == target
-    assert found(ws, "deploy day") == [saved.memory.id]
+    assert search_titles(ws, "deploy day") == [saved.memory.id]
     assert write.edit(ws, saved.memory.id, importance=5).path == target
 
 
 def test_a_note_moved_out_of_our_folder_is_the_persons_own(ws: Workspace, saved: write.Written) -> None:
     ws.store.absolute(saved.path).rename(ws.settings.vault / "mine.md")
     refresh.refresh(ws)
-    assert found(ws, "deploy day") == []
+    assert search_titles(ws, "deploy day") == []
     assert (ws.settings.vault / "mine.md").exists()
 
 
 def test_a_page_of_ones_own_in_our_folder_is_not_a_memory(ws: Workspace, saved: write.Written) -> None:
     (ws.store.paths.ours / "Index of walruses.md").write_text("---\ntitle: walruses\n---\nwalruses")
     refresh.refresh(ws)
-    assert found(ws, "walruses") == []
+    assert search_titles(ws, "walruses") == []
 
 
 def test_two_files_with_one_id_are_both_recalled(ws: Workspace, saved: write.Written) -> None:
@@ -121,11 +121,11 @@ def test_an_unreadable_note_is_quarantined_untouched_and_returns_by_itself(ws: W
     path.write_text(good.replace('title: "Deploy day"', "title: Deploy: day"))
     bad = path.read_bytes()
     refresh.refresh(ws)
-    assert found(ws, "deploy") == []
+    assert search_titles(ws, "deploy") == []
     assert path.read_bytes() == bad
     path.write_text(good)
     refresh.refresh(ws)
-    assert found(ws, "deploy") == [saved.memory.id]
+    assert search_titles(ws, "deploy") == [saved.memory.id]
 
 
 @pytest.mark.parametrize(("strict", "listed"), [("quarantine", 1), ("skip", 0)])
@@ -167,7 +167,7 @@ def test_another_vault_under_the_same_home_does_not_leak(
     ws.close()
     other = open_workspace(actor="test", home=ws.home.root, vault=tmp_path / "other", clock=clock)
     save.save(other, "Nothing about that day here.")
-    assert found(other, "deploy") == []
+    assert search_titles(other, "deploy") == []
     other.close()
 
 
@@ -189,7 +189,7 @@ def test_what_is_indexed_of_a_hand_written_note_has_passed_the_gate(ws: Workspac
 def test_a_file_name_that_is_not_text_is_passed_over_and_listed(ws: Workspace, saved: write.Written) -> None:
     (ws.store.paths.memories / os.fsdecode(b"bad\xff.md")).write_text("A walrus.")
     refresh.refresh(ws)
-    assert found(ws, "deploy") == [saved.memory.id]
+    assert search_titles(ws, "deploy") == [saved.memory.id]
     (finding,) = status.check(ws)
     assert "not UTF-8" in finding.problem
     finding.path.encode()
@@ -200,7 +200,7 @@ def test_a_few_bytes_that_stand_for_billions_are_unreadable(ws: Workspace, saved
     levels += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 10)]
     (ws.store.paths.memories / "bomb.md").write_text("---\n" + "\n".join(levels) + "\n---\nboom")
     refresh.refresh(ws)
-    assert found(ws, "deploy") == [saved.memory.id]
+    assert search_titles(ws, "deploy") == [saved.memory.id]
     (row,) = ws.index.rows("problem IS NOT NULL")
     assert "holds too much" in row.problem
 
@@ -254,7 +254,7 @@ def test_two_who_fill_an_empty_index_at_once_both_end_with_all_notes(
 def test_a_moved_note_is_known_by_its_id_wherever_that_stands(ws: Workspace, saved: write.Written, head: str) -> None:
     (ws.store.paths.ours / "moved.md").write_text(f"---\n{head}\n---\na walrus")
     refresh.refresh(ws)
-    assert found(ws, "walrus") == ["aaaaaaaa"]
+    assert search_titles(ws, "walrus") == ["aaaaaaaa"]
 
 
 def test_a_note_we_may_not_read_is_listed_rather_than_lost(
@@ -269,10 +269,10 @@ def test_a_note_we_may_not_read_is_listed_rather_than_lost(
         refresh.refresh(ws)
     (row,) = ws.index.rows("problem IS NOT NULL")
     assert "permission denied" in row.problem
-    assert found(ws, "deploy") == []
+    assert search_titles(ws, "deploy") == []
     os.utime(ws.store.absolute(saved.path))  # as chmod does, by the change time
     refresh.refresh(ws)
-    assert found(ws, "deploy") == [saved.memory.id]
+    assert search_titles(ws, "deploy") == [saved.memory.id]
 
 
 def test_a_folder_we_may_not_read_stops_a_scan_rather_than_losing_its_notes(
@@ -289,7 +289,7 @@ def test_a_folder_we_may_not_read_stops_a_scan_rather_than_losing_its_notes(
         patched.setattr(os, "scandir", refuse)
         with pytest.raises(VaultError, match=r"Cannot read .*memories: permission denied"):
             refresh.refresh(ws)
-    assert found(ws, "deploy") == [saved.memory.id]
+    assert search_titles(ws, "deploy") == [saved.memory.id]
 
 
 def test_a_damaged_index_is_set_aside_and_made_anew(ws: Workspace, saved: write.Written) -> None:
@@ -298,7 +298,7 @@ def test_a_damaged_index_is_set_aside_and_made_anew(ws: Workspace, saved: write.
         path.unlink()
     ws.index_file.write_bytes(b"this is not a database" * 200)
     assert refresh.refresh(ws).changed == 1
-    assert found(ws, "deploy") == [saved.memory.id]
+    assert search_titles(ws, "deploy") == [saved.memory.id]
 
 
 def test_an_index_of_a_newer_memem_says_what_to_do_and_reindex_does_it(ws: Workspace, saved: write.Written) -> None:
@@ -311,7 +311,7 @@ def test_an_index_of_a_newer_memem_says_what_to_do_and_reindex_does_it(ws: Works
     with pytest.raises(IndexTooNew, match=r"upgrade memem.*Run `memem index rebuild`"):
         refresh.refresh(ws)
     rebuild.rebuild(ws)
-    assert found(ws, "deploy") == [saved.memory.id]
+    assert search_titles(ws, "deploy") == [saved.memory.id]
 
 
 def test_a_touched_but_unchanged_note_is_not_indexed_again(
@@ -475,6 +475,6 @@ def test_a_note_that_the_system_would_not_give_is_read_again_once_it_does(
     with monkeypatch.context() as patched:
         patched.setattr("memem.core.safe_open.open_plain", refused)
         refresh.refresh(ws)
-        assert found(ws, "deploy") == []
+        assert search_titles(ws, "deploy") == []
     refresh.refresh(ws)
-    assert found(ws, "deploy") == [saved.memory.id]
+    assert search_titles(ws, "deploy") == [saved.memory.id]

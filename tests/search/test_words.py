@@ -22,7 +22,7 @@ def tokens(text: str) -> list[str]:
     return words.index_text(text).split()
 
 
-def asked(query: str, most: int = MOST) -> list[str]:
+def terms_of(query: str, most: int = MOST) -> list[str]:
     return [term.text for term in words.query_terms(query, most)]
 
 
@@ -247,23 +247,23 @@ def test_a_word_that_is_also_asked_for_by_itself_is_more_than_a_part(query: str)
     ],
 )
 def test_a_query_asks_for_its_meaningful_words_once(query: str, expected: list[str]) -> None:
-    assert asked(query) == expected
+    assert terms_of(query) == expected
 
 
 def test_stop_words_are_dropped_from_queries_and_kept_in_the_index() -> None:
     assert tokens("to be or not to be") == ["to", "be", "or", "not", "to", "be"]
-    assert asked("to be or not to be") == []
+    assert terms_of("to be or not to be") == []
 
 
 def test_a_long_query_is_bounded_and_keeps_what_is_literal() -> None:
     filler = " ".join(f"word{'abcdefghij'[n % 10]}{'abcdefghij'[n // 10]}" for n in range(100))
-    chosen = asked(f"{filler} OPS-4821 {filler} ledger_sync.py", most=10)
+    chosen = terms_of(f"{filler} OPS-4821 {filler} ledger_sync.py", most=10)
     assert len(chosen) == 10
     assert {"ops-4821", "ledger_sync.py"} <= set(chosen)
 
 
 def test_what_is_asked_keeps_the_order_of_the_query() -> None:
-    assert [text for text in asked("zebra ops_mode apple") if text not in ("ops", "mode")] == [
+    assert [text for text in terms_of("zebra ops_mode apple") if text not in ("ops", "mode")] == [
         "zebra",
         "ops_mode",
         "apple",

@@ -157,7 +157,7 @@ def test_options_of_the_plugin_that_cannot_be_read_are_told(ws: Workspace, left:
 def test_a_vault_that_was_never_there_is_to_be_begun_and_what_needs_it_is_not_looked_at(meant: Workspace) -> None:
     assert states(meant) == {**dict.fromkeys(ALWAYS, FINE), "vault": DEGRADED}
     assert detail(meant, "vault") == f"There is no vault at {meant.settings.vault} yet."
-    assert the(meant, "vault").fix.startswith("Save a memory to begin one there")
+    assert the(meant, "vault").fix.startswith("Save a memory to create one there")
 
 
 def test_a_vault_that_is_gone_is_broken(well: Workspace) -> None:

@@ -1,4 +1,4 @@
-"""What was forgotten is known again however it is written; what says something else is not taken for it."""
+"""A forgotten memory is recognised however it is written; another statement is not."""
 
 import string
 import unicodedata

@@ -41,7 +41,7 @@ class File(NamedTuple):
         return [key for key, _, _ in self.pieces if key]
 
     def around(self, key: str) -> tuple[str, str, str]:
-        """What stands before an entry, the comment on its only line, and what stands after it."""
+        """The text before an entry, the comment on its only line, and what stands after it."""
         at = self.keys_at(key)
         before = "".join(text for _, text, _ in self.pieces[:at])
         after = "".join(text for _, text, _ in self.pieces[at + 1 :])

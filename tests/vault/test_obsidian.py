@@ -1,4 +1,4 @@
-"""What Obsidian expects of a note, and what is found where a note is not so."""
+"""Obsidian's conventions, and the violations reported for a note."""
 
 import re
 from collections.abc import Mapping
@@ -86,10 +86,10 @@ def test_a_value_is_of_the_type_that_obsidian_sees(written: str, kind: str) -> N
         ("tag: a", "has `tag`, which Obsidian no longer reads: it is called `tags` and is a list"),
         ("tags: [a b]", "has the tag 'a b', which Obsidian does not take"),
         ("tags: [1984]", "has the tag '1984', which Obsidian does not take"),
-        ("x: {a: b}", "has `x`, which holds properties of its own: Obsidian shows it as text nobody can edit"),
+        ("x: {a: b}", "has `x`, which holds properties of its own: Obsidian shows it as text that cannot be edited"),
         ("x: [a, [b]]", f"has `x`, which {IN_LIST}"),
         ("supersedes: [[older-87654321]]", f"has `supersedes`, which {IN_LIST}"),
-        ('related: ["87654321"]', "has '87654321' in `related`, which is no link such as \"[[note]]\""),
+        ('related: ["87654321"]', "has '87654321' in `related`, which is not a link such as \"[[note]]\""),
         ('related: ["[[gone]]"]', "links by `related` to [[gone]], which Obsidian does not find"),
     ],
 )

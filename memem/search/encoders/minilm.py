@@ -100,7 +100,7 @@ class MiniLM:
 
 
 def _attention(x: Vectors, layer: Layer, count: int, length: int) -> Vectors:
-    """What each token takes from the others, by all heads side by side."""
+    """Multi-head attention, all heads side by side."""
 
     def heads(part: Linear) -> Vectors:
         return _linear(x, part).reshape(count, length, HEADS, -1).transpose(0, 2, 1, 3)

@@ -1,4 +1,4 @@
-"""The reference encoder and the way to any other model: the library sentence-transformers, an extra of memem."""
+"""The reference encoder, for any other model: the library sentence-transformers, an extra of memem."""
 
 import re
 import threading
@@ -14,8 +14,8 @@ from memem.search.encoders import weights
 from memem.search.encoders.interface import QUERY_TOKENS, Vectors
 
 _WEIGHT_FILES = ("model.safetensors", "pytorch_model.bin")
-_MULTILINGUAL = re.compile(r"multi-?lingual|labse|bge-m3|xlm", re.IGNORECASE)
-"""Names that say it; so can that of a folder."""
+_MULTILINGUAL = re.compile(r"multi-?lingual|labse|bge-m3|xlm", re.IGNORECASE)  # in the name of a model or folder
+# Sentences, and the most tokens per character for a model that learned the language; others see letters or bytes.
 _PROBES = (
     ("数据库连接池的大小决定了能同时处理多少请求", 1.1),
     ("データベース接続プールの大きさは設定にある", 0.9),
@@ -23,13 +23,11 @@ _PROBES = (
     ("Размер пула соединений базы данных хранится в настройках", 0.4),
     ("حجم مجموعة اتصالات قاعدة البيانات محفوظ في الإعدادات", 0.4),
 )
-"""A sentence of each, and how many tokens a character of it may cost. A model that learned the language knows its
-words, or the characters of a script without any; one that did not sees single letters, their bytes, or nothing."""
+# The prefixes of queries and passages that a model was trained with, where its files do not state them.
 _PROMPTS = (
     (re.compile(r"(?:^|[/\\-])e5-(?:small|base|large)(?:-v2)?(?=$|[/\\])"), ("query: ", "passage: ")),
     (re.compile(r"(?:^|[/\\-])e5-large-instruct(?=$|[/\\])"), ("Instruct: Find notes that help.\nQuery: ", "")),
 )
-"""What a model wants to be told before a query and before a passage, where its files do not say so themselves."""
 
 
 class SentenceEncoder:
@@ -78,7 +76,7 @@ class SentenceEncoder:
             return self._vectors(self._model.encode_document, list(texts))
 
     def _teach_prompts(self, name: str) -> bool:
-        """Without the words it was trained with a model is a good deal worse; says whether it had to be told them."""
+        """Set the prefixes that a model was trained with, if its files lack them; return whether they were set."""
         told = next((prompts for pattern, prompts in _PROMPTS if pattern.search(name)), None)
         if told is None or any(self._model.prompts.values()):
             return False
@@ -97,7 +95,7 @@ _QUIETLY = {"show_progress_bar": False, "normalize_embeddings": True, "convert_t
 
 
 def _quieten() -> None:
-    """The library draws how it loads a model, on the standard error of whoever asks something."""
+    """Turn off the progress bars that the library draws on standard error."""
     with suppress(ImportError, AttributeError):
         from transformers.utils import logging
 
@@ -109,7 +107,7 @@ def _line(problem: Exception) -> str:
 
 
 def _is_multilingual(name: str, model: Any) -> bool:
-    """Whether it reads any language that is not written in Latin letters. Of one that does not tell, its user knows."""
+    """Tell whether a model reads languages in other scripts; True when that cannot be determined."""
     if _MULTILINGUAL.search(name):
         return True
     try:
@@ -124,17 +122,17 @@ def _reads(tokenizer: Any, text: str, most: float) -> bool:
 
 
 def _identity(model: str) -> str:
-    """The model's name and its weights' checksum; for our own model the same as that of our own encoder."""
+    """The model's name and its weights' checksum; for all-MiniLM-L6-v2 the identity of our own encoder."""
     snapshot = None if Path(model).is_dir() else _snapshot(model)
     folder = snapshot or Path(model)
     path = next((folder / name for name in _WEIGHT_FILES if (folder / name).is_file()), None)
-    # Weights in several files are known by the revision of the hub that they came with.
+    # Weights in several files are identified by their revision on the hub.
     checksum = weights.sha256_of(path) if path else snapshot.name if snapshot else "unknown"
     return weights.IDENTITY if checksum in weights.IDENTITY else f"{model} {checksum}"
 
 
 def _snapshot(model: str) -> Path | None:
-    """The folder of the hub's cache, named after a revision, that a model was loaded from."""
+    """The folder of the hub's cache that a model was loaded from; it is named after a revision."""
     from huggingface_hub import try_to_load_from_cache
 
     repository = model if "/" in model else f"sentence-transformers/{model}"

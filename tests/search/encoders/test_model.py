@@ -141,8 +141,8 @@ def test_memories_in_scripts_that_the_model_does_not_read_are_counted(
 
 
 @pytest.fixture
-def asked(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """What was asked of the one who fetches."""
+def requests(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """Record the arguments of a fetch."""
     ws.settings = replace(ws.settings, encoder="minilm")
     given: dict[str, Any] = {}
 
