@@ -124,7 +124,9 @@ def test_links_that_lead_to_a_note_are_in_order_whoever_wrote_it(linked: Workspa
 def test_an_id_leads_to_a_note_but_is_no_link_to_obsidian(linked: Workspace, link: str) -> None:
     note(linked, "b")
     note(linked, "a", related=f'["{link}"]')
-    assert findings(linked) == [("a-a0000000.md", f"has '{link}' in `related`, which is not a link such as \"[[note]]\"")]
+    assert findings(linked) == [
+        ("a-a0000000.md", f"has '{link}' in `related`, which is not a link such as \"[[note]]\"")
+    ]
 
 
 def test_a_link_to_what_lies_in_a_hidden_folder_leads_nowhere(linked: Workspace) -> None:
