@@ -8,7 +8,7 @@ import re
 from datetime import date
 
 from memem.search.dates import periods
-from memem.search.dates.parse import Groups, compile_pattern, get_groups, get_month_number, get_months, get_weekdays
+from memem.search.dates.parse import Groups, compile_pattern, get_groups, get_month_number, load_words
 
 MAX_STATEMENT_CHARS = 500  # a longer statement is rarely outdated by one date
 _QUOTED = re.compile(r'`[^`]*`|"[^"]*"|“[^”]*”')
@@ -53,7 +53,7 @@ def _read_english(match: re.Match[str], written: date) -> date | None:
 def _find_weekday(groups: Groups, written: date) -> date:
     if "weekday" not in groups:
         return periods.add_days(written, 1)  # tomorrow
-    ahead = (get_weekdays().index(groups["weekday"]) - written.weekday() - 1) % 7 + 1
+    ahead = (load_words("english")["weekdays"].index(groups["weekday"]) - written.weekday() - 1) % 7 + 1
     is_this_week = ahead <= 6 - written.weekday()  # "next Friday" is the one after this week's
     return periods.add_days(written, ahead + 7 * ("next" in groups and is_this_week))
 
@@ -66,7 +66,7 @@ def _is_date(match: re.Match[str], groups: Groups) -> bool:
     if "unit" in groups:
         return "end" in groups or groups["unit"].startswith("next")
     if "month" in groups and not groups.keys() & {"y", "d1", "d2"}:
-        return is_until and match["month"][0].isupper() and groups["month"] in get_months()
+        return is_until and match["month"][0].isupper() and groups["month"] in load_words("english")["months"]
     return is_until or "month" in groups or "iso" in groups
 
 

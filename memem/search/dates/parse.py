@@ -21,17 +21,10 @@ def load_words(language: str) -> dict[str, Any]:
     return words
 
 
-def get_months() -> list[str]:
-    return list(load_table(__file__, "dates.toml")["months"])
-
-
-def get_weekdays() -> list[str]:
-    return list(load_table(__file__, "dates.toml")["weekdays"])
-
-
 def get_month_number(name: str) -> int:
     """The number of a month, by its name or the first three letters of it."""
-    return next(number for number, month in enumerate(get_months(), 1) if month.startswith(name[:3]))
+    months = load_words("english")["months"]
+    return next(number for number, month in enumerate(months, 1) if month.startswith(name[:3]))
 
 
 @cache
@@ -96,7 +89,7 @@ def _read_english(match: re.Match[str], today: date, *, joined: bool = False) ->
     if "rolling" in groups and "past" not in groups and lead not in words["rolling_leads"]:
         return None  # "the last week" may be that of a project, "in the last week" is not
     if "weekday" in groups:  # without "last" or "since" it may be the next one
-        days = (today.weekday() - get_weekdays().index(groups["weekday"]) - 1) % 7 + 1
+        days = (today.weekday() - load_words("english")["weekdays"].index(groups["weekday"]) - 1) % 7 + 1
         return periods.get_day(today, days) if "which_day" in groups or lead == "since" else None
     return _read_relative(groups, today, words) or _read_date(
         match, groups, lead if lead in words["leads"] else "", today
