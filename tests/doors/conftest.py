@@ -1,4 +1,4 @@
-"""What the tests of the command line have in common."""
+"""Fixtures shared by the tests of the command line."""
 
 import os
 from pathlib import Path

@@ -78,7 +78,7 @@ def test_save_takes_the_project_of_the_folder(run: Run, tmp_path: Path, monkeypa
     assert run("save", "A fact.", "--json").data["project"] == "my-shop"
 
 
-def test_saving_says_what_the_gate_took_out_and_what_was_known(run: Run) -> None:
+def test_save_reports_redactions_and_known_memories(run: Run) -> None:
     token = "ghp_" + "a1B2c3D4" * 5
     done = run("save", f"Deploy with {token}\u200b today.")
     assert "Removed before saving: github token" in done.err
@@ -293,7 +293,7 @@ def test_an_index_that_turns_out_to_be_damaged_is_made_anew_by_the_same_command(
     assert run("get", saved).code == 0
 
 
-def test_what_was_read_from_standard_input_is_not_lost_to_a_damaged_index(run: Run, saved: str, tmp_path: Path) -> None:
+def test_standard_input_survives_a_damaged_index(run: Run, saved: str, tmp_path: Path) -> None:
     (path,) = (tmp_path / "user/.memem/cache/index").glob("*/index.db")
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("UPDATE memories SET memory = 'rubbish'")

@@ -39,7 +39,7 @@ def test_a_report_is_grouped_and_changes_nothing(run: Run) -> None:
 
 
 @pytest.mark.usefixtures("untidy")
-def test_everything_is_applied_but_what_is_yours_and_taken_back(run: Run) -> None:
+def test_apply_skips_your_own_notes_and_can_be_undone(run: Run) -> None:
     before = vault(open_workspace(actor="test"))
     done = run("curate", "--apply")
     assert done.code == 0
@@ -69,7 +69,7 @@ def test_an_id_that_there_is_not_fails_and_says_so(run: Run) -> None:
     assert run("curate", "--apply", "ffffffff", "--json").code == 1
 
 
-def test_an_orderly_vault_is_said_to_be_one(run: Run) -> None:
+def test_a_tidy_vault_has_no_suggestions(run: Run) -> None:
     run("save", PORT)
     assert "Nothing to tidy among 1 active memory." in run("curate").err
     done = run("curate", "--apply")

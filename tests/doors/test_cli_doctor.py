@@ -59,7 +59,7 @@ def test_a_home_where_nothing_is_missing_is_healthy(run: Run) -> None:
     assert {"python", "home", "vault", "index", "vectors", "claude", "mining", "plugin"} <= set(rows(done))
 
 
-def test_what_only_makes_recall_worse_is_no_failure(run: Run) -> None:
+def test_degraded_recall_exits_0(run: Run) -> None:
     done = run("doctor")
     assert done.code == 0
     assert done.out.splitlines()[0] == f"DEGRADED: 1 of {len(rows(done))} checks needs attention"
@@ -72,7 +72,7 @@ def of_a_newer_memem(index_file: Path) -> None:
         connection.execute("PRAGMA user_version = 99")
 
 
-def test_what_is_broken_is_a_failure(run: Run, index_file: Path) -> None:
+def test_broken_checks_exit_1(run: Run, index_file: Path) -> None:
     of_a_newer_memem(index_file)
     done = run("doctor")
     assert (done.code, done.out.split(":")[0]) == (1, "FAILING")
@@ -87,7 +87,7 @@ def test_json_is_a_list_of_diagnoses(run: Run, index_file: Path) -> None:
     assert run("doctor", "--json").code == 1
 
 
-def test_on_a_terminal_the_fix_stands_below_what_it_is_for(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_terminal_shows_the_fix_below_its_finding(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     class Terminal(io.StringIO):
         encoding = "utf-8"
 

@@ -8,7 +8,7 @@ from memem.pages import draw
 from tests.command_line import Run
 
 
-def test_a_picture_is_drawn_and_said_where(run: Run, tmp_path: Path) -> None:
+def test_draw_writes_the_picture_and_prints_its_path(run: Run, tmp_path: Path) -> None:
     run("save", "Tokens are signed with RS256.", "--project", "shop")
     file = tmp_path / "graph.svg"
     done = run("graph", "draw", str(file))

@@ -53,7 +53,7 @@ def is_anywhere(ws: Workspace) -> bool:
     return any(VALUE.encode() in path.read_bytes() for path in files)
 
 
-def test_what_was_forgotten_is_refused_and_kept_again_when_a_person_says_so(run: Run, home: Workspace) -> None:
+def test_forgotten_text_is_refused_unless_saved_anyway(run: Run, home: Workspace) -> None:
     assert run("forget", "66666666", "--why", "wrong").out == "forgotten 66666666  shop  Door code\n"
     refused = run("save", MEMORY.body, "-p", "shop")
     assert (refused.code, refused.out) == (1, "")
@@ -104,7 +104,7 @@ def test_vanished_notes_cannot_be_purged(run: Run, home: Workspace) -> None:
     assert_failed(run("forget", "--vanished", "--purge"), "--vanished cannot be combined with --purge")
 
 
-def test_what_vanished_is_forgotten_when_a_person_says_so(run: Run, home: Workspace) -> None:
+def test_vanished_notes_are_forgotten_on_request(run: Run, home: Workspace) -> None:
     assert run("forget", "--vanished").err == "No note is missing.\n"
     for number in range(12):
         write.keep(home, Memory(f"{number:08}-bbbb", "", f"Walrus number {number} sleeps."))

@@ -28,7 +28,7 @@ def vault(run: Run) -> list[str]:
 
 
 @pytest.mark.usefixtures("vault")
-def test_rebuild_counts_what_it_made(run: Run) -> None:
+def test_rebuild_counts_edges(run: Run) -> None:
     done = run("graph", "rebuild")
     assert done.out.splitlines() == [
         "1 edge between 3 memories, compared by words only (links, and rare keys or paths in common): "
@@ -65,7 +65,7 @@ def test_stats_are_a_table_and_json(run: Run) -> None:
 
 
 @pytest.mark.usefixtures("vault")
-def test_audit_lists_flaws_with_what_mends_them(run: Run) -> None:
+def test_audit_lists_flaws_with_their_fix(run: Run) -> None:
     done = run("graph", "audit")
     orphan, dead = done.out.splitlines()
     assert orphan.startswith("orphan\t")
@@ -74,7 +74,7 @@ def test_audit_lists_flaws_with_what_mends_them(run: Run) -> None:
     assert run("graph", "audit", "--json").data["counts"]["dead_link"] == 1
 
 
-def test_audit_fix_tells_what_was_mended_and_how_to_take_it_back(run: Run) -> None:
+def test_audit_fix_reports_repairs_and_how_to_undo_them(run: Run) -> None:
     with closing(open_workspace(actor="test")) as ws:
         write.keep(ws, Memory("a" * 32, "Mine", "A machine wrote it.", author="model", related=(GONE,)))
     done = run("graph", "audit", "--fix")
@@ -104,7 +104,7 @@ def test_without_a_memory_of_that_id_it_says_so(run: Run, vault: list[str]) -> N
 
 
 @pytest.mark.parametrize("arguments", [(), ("nonsense",), ("neighbors",), ("stats", "--fix")])
-def test_wrong_usage_is_told(run: Run, arguments: tuple[str, ...]) -> None:
+def test_wrong_usage_exits_2_with_a_message(run: Run, arguments: tuple[str, ...]) -> None:
     done = run("graph", *arguments)
     assert done.code == 2
     assert "memem graph" in done.err or "unknown command 'graph nonsense'" in done.err

@@ -64,7 +64,7 @@ def test_search_finds_a_paraphrase_and_is_otherwise_quiet(run: Run) -> None:
 
 
 @pytest.mark.usefixtures("loaded")
-def test_search_tells_in_json_by_what_each_hit_was_found(run: Run) -> None:
+def test_search_json_names_the_source_of_each_hit(run: Run) -> None:
     (hit,) = run("search", WITH_WORDS, "--json").data
     assert (hit["body"], hit["source"], hit["degraded"]) == (MENDED, "both", "")
     assert set(hit["terms"]) == {"vehicle", "anna", "mended"}
@@ -118,7 +118,7 @@ def test_slice_with_a_model_is_quiet(run: Run) -> None:
 # --- encode -------------------------------------------------------------------------------------------------------
 
 
-def test_encode_says_what_it_did(run: Run, loaded: FakeEncoder) -> None:
+def test_encode_reports_its_result(run: Run, loaded: FakeEncoder) -> None:
     done = run("encode")
     assert done == Outcome(0, "Encoded 2 of 2 passages; the others were up to date.\n", "")
     assert len(loaded.encoded) == 2
@@ -320,7 +320,7 @@ def test_reindex_computes_the_vectors_of_another_model_and_search_uses_them(
     assert (run("search", PARAPHRASE).err, len(loaded.encoded)) == ("", 2)
 
 
-def test_reindex_interrupted_says_that_what_is_done_is_kept(
+def test_an_interrupted_rebuild_keeps_finished_vectors(
     run: Run, loaded: FakeEncoder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(encode, "STEP", 1)
@@ -337,7 +337,7 @@ def test_a_change_of_the_model_says_how_its_vectors_are_computed(run: Run, key: 
     assert ("`memem index rebuild`" in run("config", key, value).err) is hinted
 
 
-def test_model_tells_what_it_does_not_read(run: Run, loaded: FakeEncoder) -> None:
+def test_model_counts_unreadable_scripts(run: Run, loaded: FakeEncoder) -> None:
     loaded.multilingual = False
     run("save", "连接池的大小是二十。", "-p", "general")
     shown = dict(line.split("\t") for line in run("model").out.splitlines())

@@ -70,7 +70,7 @@ def test_a_session_without_anything_new_says_so(run: Run, session: Transcript) -
     assert run("mine", "--session", str(session.path), "--json").data[0]["outcome"] == "nothing"
 
 
-def test_what_was_mined_in_json(run: Run, session: Transcript) -> None:
+def test_mine_json_lists_sessions(run: Run, session: Transcript) -> None:
     (mined,) = run("mine", "--session", str(session.path), "--json").data
     assert set(mined) == {"session", "path", "outcome", "detail", "turns", "chunks", "buried", "applied", "project"}
     assert (mined["session"], mined["path"], mined["outcome"]) == ("s1", str(session.path), "mined")
@@ -80,7 +80,7 @@ def test_what_was_mined_in_json(run: Run, session: Transcript) -> None:
     assert applied["outcome"] == "added"
 
 
-def test_what_is_refused_is_shown_with_the_reason(run: Run, session: Transcript, claude: Path) -> None:
+def test_refused_candidates_are_shown_with_the_reason(run: Run, session: Transcript, claude: Path) -> None:
     untrue: dict[str, Any] = {
         "op": "ADD",
         "target": None,
@@ -139,7 +139,7 @@ def test_without_a_claude_rules_serve(run: Run, sessions: Path, monkeypatch: pyt
     assert "1 memory saved" in run("mine", "--session", str(talk.path)).out
 
 
-def test_what_to_mine_has_to_be_said(run: Run) -> None:
+def test_mine_needs_a_selection(run: Run) -> None:
     assert run("mine").code == 2
     assert run("mine", "--all", "--history").code == 2
 
@@ -161,7 +161,7 @@ def test_interrupted_it_is_130_and_goes_on_later(
 
 
 @pytest.mark.parametrize("what", [("--session", "s1.jsonl"), ("--history",), ("--all",)])
-def test_a_dry_run_says_what_there_is_and_mines_nothing(
+def test_a_dry_run_shows_the_plan_and_mines_nothing(
     run: Run, session: Transcript, claude: Path, monkeypatch: pytest.MonkeyPatch, what: tuple[str, ...]
 ) -> None:
     monkeypatch.chdir(session.path.parent)
@@ -183,7 +183,7 @@ def test_a_dry_run_by_rules_names_no_cost(run: Run, session: Transcript, monkeyp
     )
 
 
-def test_a_dry_run_of_a_retry_asks_nobody(
+def test_a_dry_run_of_a_retry_calls_no_model(
     run: Run, session: Transcript, claude: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MEMEM_MAX_FAILURES", "1")
@@ -214,14 +214,14 @@ def test_anything_but_yes_mines_nothing(run: Run, session: Transcript, claude: P
     assert fake_claude.calls(claude) == []
 
 
-def test_where_nobody_can_be_asked_the_history_is_not_mined(run: Run, session: Transcript, claude: Path) -> None:
+def test_history_is_not_mined_without_a_terminal_or_yes(run: Run, session: Transcript, claude: Path) -> None:
     done = run("mine", "--history")
     assert done.code == 1
     assert "--yes" in done.err
     assert fake_claude.calls(claude) == []
 
 
-def test_with_yes_nobody_is_asked(run: Run, session: Transcript) -> None:
+def test_yes_skips_the_question(run: Run, session: Transcript) -> None:
     done = run("mine", "--history", "--yes")
     assert (done.code, done.err) == (0, "")
     assert titles(run) == {"one"}
@@ -278,7 +278,7 @@ def test_without_dead_letters_there_is_nothing_to_retry(run: Run) -> None:
     assert run("mine", "--retry", "--json").data == []
 
 
-def test_what_failed_too_often_is_put_aside_and_can_be_retried(
+def test_repeated_failures_become_dead_letters_that_can_be_retried(
     run: Run, session: Transcript, claude: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MEMEM_MAX_FAILURES", "1")
@@ -319,9 +319,7 @@ def test_a_failure_in_the_background_is_in_the_log_alone(
     assert "something broke" in home.mine_log.read_text()
 
 
-def test_a_state_that_cannot_be_used_is_told_in_front_and_logged_behind(
-    run: Run, session: Transcript, home: Home
-) -> None:
+def test_unusable_state_is_reported_or_logged_in_the_background(run: Run, session: Transcript, home: Home) -> None:
     run("mining", "on")
     home.state_file.write_bytes(b"this is not a database " * 100)
     assert_failed(run("mine", "--session", str(session.path)), "`memem mine on` sets it aside")
@@ -329,7 +327,7 @@ def test_a_state_that_cannot_be_used_is_told_in_front_and_logged_behind(
     assert "StateUnusable: The state " in home.mine_log.read_text()
 
 
-def test_a_sweep_finds_what_is_behind(run: Run, session: Transcript) -> None:
+def test_a_sweep_mines_unmined_sessions(run: Run, session: Transcript) -> None:
     run("mining", "on")
     os.utime(session.path, (FAR.timestamp(),) * 2)
     assert run("mine", "--sweep") == Outcome(0, "", "")
@@ -409,7 +407,7 @@ def test_why_in_json(run: Run, session: Transcript) -> None:
     assert data["entry"]["source_turn"] == data["turns"][0]["uuid"]
 
 
-def test_why_cuts_what_is_long(run: Run, sessions: Path) -> None:
+def test_why_shortens_long_turns(run: Run, sessions: Path) -> None:
     talk = Transcript(sessions / "s1.jsonl")
     talk.human(f"{fact('one')}\n{'word ' * 1_000}")
     done = run("why", mined_id(run, talk))
@@ -504,7 +502,7 @@ def test_mining_can_be_asked_how_it_stands(run: Run, session: Transcript) -> Non
     assert [(each["session"], each["outcome"], each["calls"]) for each in stands["last"]] == [("s1", "mined", 1)]
 
 
-def test_status_shows_what_was_mined_what_waits_and_what_it_cost(run: Run, session: Transcript, claude: Path) -> None:
+def test_status_shows_mined_and_pending_sessions_and_cost(run: Run, session: Transcript, claude: Path) -> None:
     assert "mining\toff" in run("status").out
     run("mining", "on")
     run("mine", "--session", str(session.path))
@@ -558,7 +556,7 @@ def test_status_shows_a_damaged_state(run: Run, session: Transcript, home: Home)
 # --- status -------------------------------------------------------------------------------------------------------
 
 
-def test_status_says_what_waits_to_be_mined_together_and_how_the_history_ended(run: Run, sessions: Path) -> None:
+def test_status_shows_small_sessions_and_the_history_run(run: Run, sessions: Path) -> None:
     run("mining", "on")
     talk = Transcript(sessions / "short.jsonl", start=FAR)
     talk.human(fact("one"))

@@ -29,7 +29,7 @@ def test_there_and_back(run: Run, tmp_path: Path, name: str) -> None:
     assert re.match(rf"exists {tmp_path / name} \(memories/sleep-\w+\.md\): \w{{8}} Sleep\n", known.err)
 
 
-def test_what_is_there_is_replaced_only_by_force(run: Run, tmp_path: Path) -> None:
+def test_export_replaces_files_only_with_force(run: Run, tmp_path: Path) -> None:
     run("save", "Otters sleep on their backs.")
     target = str(tmp_path / "out.json")
     run("export", target)
@@ -45,7 +45,7 @@ def test_what_is_there_is_replaced_only_by_force(run: Run, tmp_path: Path) -> No
     }
 
 
-def test_tombstones_alone_are_told_of_and_can_be_undone(run: Run, tmp_path: Path) -> None:
+def test_importing_only_tombstones_is_reported_and_undoable(run: Run, tmp_path: Path) -> None:
     salt = bytes(16)
     told = {"key": "k", "salt": name_of(salt), "time": "", "ids": ["i"], "statements": ["s"]}
     lines = [{"tombstone": json.dumps(line)} for line in ({"salt": salt.hex()}, {"tombstone": told})]

@@ -42,13 +42,13 @@ def test_a_turn_is_shown_between_its_neighbours(run: Run, session: Transcript) -
     assert (done.code, done.err) == (0, "")
 
 
-def test_a_session_whose_file_is_gone_is_said_to_be(run: Run, session: Transcript) -> None:
+def test_transcript_marks_deleted_session_files(run: Run, session: Transcript) -> None:
     run("transcript", "pool")
     session.path.unlink()
     assert "shop · session s1 · file deleted" in run("transcript", "pool").out
 
 
-def test_json_is_a_list_of_turns_said(run: Run, session: Transcript) -> None:
+def test_transcript_json_is_a_list_of_turns(run: Run, session: Transcript) -> None:
     (said,) = run("transcript", "pool", "--json").data
     assert (said["session"], said["role"], said["project"]) == ("s1", "assistant", "shop")
     assert said["before"]["text"] == "Good morning."
@@ -63,13 +63,13 @@ def test_project_and_limit_narrow_it(run: Run, session: Transcript) -> None:
     assert run("transcript", "pool", "--project", "zoo", "--json").data == []
 
 
-def test_nothing_found_is_said_aside(run: Run, session: Transcript) -> None:
+def test_no_matches_are_reported_on_stderr(run: Run, session: Transcript) -> None:
     done = run("transcript", "heron")
     assert (done.code, done.out) == (0, "")
     assert done.err == "No matches in sessions since mining was switched on.\n"
 
 
-def test_while_mining_is_off_it_fails_with_what_to_do(run: Run) -> None:
+def test_transcript_fails_with_advice_while_mining_is_off(run: Run) -> None:
     done = run("transcript", "pool")
     assert (done.code, done.out) == (1, "")
     assert "`memem mine on` switches it on" in done.err

@@ -73,7 +73,7 @@ def test_a_batch_is_shown_event_by_event(run: Run) -> None:
 # --- undo ---------------------------------------------------------------------------------------------------------
 
 
-def test_an_undo_says_what_it_did_and_how_to_bring_it_back(run: Run) -> None:
+def test_undo_reports_its_result_and_how_to_revert_it(run: Run) -> None:
     run("save", "Otters sleep on their backs.", "--title", "Sleep")
     done = run("undo")
     assert done.code == 0

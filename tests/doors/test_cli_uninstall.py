@@ -57,7 +57,7 @@ def test_the_vault_is_asked_about_on_its_own(home: Workspace, run: Run) -> None:
     assert not home.settings.vault.exists()
 
 
-def test_with_nobody_to_ask_it_removes_nothing_without_yes(home: Workspace, run: Run) -> None:
+def test_uninstall_removes_nothing_without_a_terminal_or_yes(home: Workspace, run: Run) -> None:
     outcome = run()
     assert outcome.code == 1
     assert "--yes" in outcome.err
@@ -79,7 +79,7 @@ def test_where_there_is_nothing_it_says_so(run: Run) -> None:
     assert outcome.code == 1
 
 
-def test_what_is_left_to_do_is_said(home: Workspace, run: Run) -> None:
+def test_uninstall_prints_the_remaining_commands(home: Workspace, run: Run) -> None:
     plugins = home.claude_folder / "plugins"
     plugins.mkdir(parents=True)
     (plugins / "known_marketplaces.json").write_text('{"memem-marketplace": {}}')

@@ -1,4 +1,4 @@
-"""What no longer holds, as commands and tools show it: since when, why, and what held before."""
+"""Commands and tools show outdated memories with their dates, the reason and the predecessor."""
 
 from pathlib import Path
 
@@ -37,20 +37,20 @@ def test_a_search_as_of_a_day_shows_what_was_held_then(run: Run) -> None:
 
 
 @pytest.mark.usefixtures("home")
-def test_a_hit_that_holds_no_longer_says_until_when_and_what_replaced_it(run: Run) -> None:
+def test_an_outdated_hit_shows_its_end_and_successor(run: Run) -> None:
     shown = run("search", "npm built", "--as-of", "2025-06-01").out
     assert shown.endswith(f"\tNpm (deprecated, until 2025-06-01, replaced by {NEW[:8]})\n")
 
 
 @pytest.mark.usefixtures("home")
-def test_what_names_no_time_is_one_line(run: Run) -> None:
+def test_an_unknown_date_is_a_one_line_error(run: Run) -> None:
     done = run("search", "built", "--as-of", "soon")
     assert (done.code, done.out) == (1, "")
     assert "'soon' is not a date; use 2026-06-01" in done.err
 
 
 @pytest.mark.usefixtures("home")
-def test_list_get_check_and_status_say_what_is_stale_and_why(run: Run) -> None:
+def test_stale_memories_are_shown_with_the_reason(run: Run) -> None:
     assert "Script (stale: build.sh is gone from shop)" in run("list").out
     assert " · stale: build.sh is gone from shop · " in run("get", STALE).out
     assert "is stale: build.sh is gone from shop" in run("check").out

@@ -65,7 +65,7 @@ def test_before_anything_was_decided_why_says_so(run: Run) -> None:
 
 
 @pytest.mark.usefixtures("shown")
-def test_why_of_a_memory_also_shows_where_it_was_shown_and_what_came_of_it(run: Run) -> None:
+def test_why_shows_injections_and_their_use(run: Run) -> None:
     lines = run("why", "3f2c9a1e").out.splitlines()
     rows = [line.split("\t") for line in lines[lines.index("Shown") + 1 : -1]]
     assert [row[1:] for row in rows] == [
@@ -97,12 +97,12 @@ def test_why_counts_how_often_a_memory_was_used(run: Run, shown: int, used: int,
 
 
 @pytest.mark.usefixtures("shown")
-def test_a_session_that_has_none_yet_is_told_so_first(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_why_says_that_a_session_has_no_decision_yet(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "unknown")
     assert run("why").out.startswith("This session has none yet; the last of all:\nOn ")
 
 
-def test_a_memory_whose_use_nobody_has_judged_counts_as_it_is(run: Run) -> None:
+def test_an_unjudged_memory_keeps_its_rank(run: Run) -> None:
     ws = open_workspace(actor="test")
     write.keep(ws, SIGNING)
     show(ws, "s1")

@@ -67,7 +67,7 @@ def test_memories_mining_cost_and_the_last_learned(ws: Workspace, folder: Path) 
 
 
 def spend(ws: Workspace, dollars: float, day: str | None = None) -> None:
-    """What mining has cost; the line asks for the day of the machine, tests have a clock of their own."""
+    """Record a mining cost for the machine's current day, which the status line reads."""
     today = day or datetime.now().astimezone().date().isoformat()
     ws.home.statusline_today.write_text(f"{today}\t{dollars}\n")
 
