@@ -20,7 +20,7 @@ from memem.core.home import Home, VaultPaths
 from memem.core.project import Project
 from memem.core.settings import Settings, stored_plugin_options
 from memem.core.surroundings import Reach, Surroundings, reach_in
-from memem.safety.naming import project_named
+from memem.safety.naming import clean_project_name
 from memem.search.encoders.query_vector import EncodedQuery
 from memem.search.notes import NoteIndex
 from memem.state.changed_projects import ChangedProjects
@@ -224,7 +224,7 @@ class Workspace(Surroundings):
     def project_of(self, folder: Path) -> Project:
         """The project that a folder belongs to."""
         found = project.resolve(folder, self.user_home)
-        return replace(found, name=project_named(found.name))
+        return replace(found, name=clean_project_name(found.name))
 
     def follow_index(self) -> None:
         """Let go of files that another process has replaced or removed; the next use opens the new ones."""

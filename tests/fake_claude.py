@@ -240,9 +240,9 @@ def most_at_once(folder: Path) -> int:
 def ends(pid: int) -> bool:
     """Whether a process is gone soon: a killed one takes a moment, and its new parent another."""
     until = time.monotonic() + 10
-    while processes.started(pid) and time.monotonic() < until:
+    while processes.read_start_time(pid) and time.monotonic() < until:
         time.sleep(0.01)
-    return not processes.started(pid)
+    return not processes.read_start_time(pid)
 
 
 def _write(path: Path, value: Any) -> None:

@@ -71,7 +71,7 @@ class Home:
     statusline_projects = RelativePath("run/statusline/projects")  # their number of memories and latest title
     statusline_today = RelativePath("run/statusline/today")  # a day, and the cost of mining on it
     call_folder = RelativePath(f"run/{OWN_FOLDER}")  # empty, so that the model reads no project's instructions
-    letters = RelativePath("run/later")  # events that hooks left for a background process
+    inbox = RelativePath("run/later")  # events that hooks left for a background process
     history_file = RelativePath("run/history.json")  # progress or result of history mining
     history_lock = RelativePath("run/history.lock")
     write_lock = RelativePath("run/write.lock")

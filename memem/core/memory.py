@@ -208,7 +208,7 @@ def edge(source: str, target: str, kind: str, score: float, origin: str) -> Edge
     return Edge(source, target, kind, round(score, 4), origin)
 
 
-def compared(one: Memory, other: Memory, score: float, origin: str) -> Edge:
+def relate_similar(one: Memory, other: Memory, score: float, origin: str) -> Edge:
     """Make the edge between two similar memories; its kind follows from theirs."""
     for source, target in ((one, other), (other, one)):
         for kind, sources, targets in _BY_KIND:

@@ -27,14 +27,14 @@ def give_way() -> None:
         AUTOGROUP.write_bytes(b"%d" % NICENESS)
 
 
-def started(pid: int) -> str | None:
+def read_start_time(pid: int) -> str | None:
     """Return a process's start time, in a format of the system; None when it does not run."""
     return _start_in_proc(pid) if _ON_LINUX else _start_by_ps(pid)
 
 
 def is_same(pid: int, start: str) -> bool:
     """Check that the pid has not been reused: its process started at `start`, and still runs."""
-    return started(pid) == start
+    return read_start_time(pid) == start
 
 
 def boot() -> str:
@@ -50,7 +50,7 @@ def end_group(pid: int) -> bool:
     if pid <= 1 or not _signal_group(pid, signal.SIGTERM):
         return False
     until = time.monotonic() + GRACE_SECONDS
-    while started(pid) and time.monotonic() < until:
+    while read_start_time(pid) and time.monotonic() < until:
         time.sleep(0.02)
     _signal_group(pid, _KILL)
     return True

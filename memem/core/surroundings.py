@@ -121,7 +121,7 @@ class Surroundings:
             return self.user_home
 
     @property
-    def is_a_call_of_ours(self) -> bool:
+    def is_own_call(self) -> bool:
         """True in a process that one of memem's own model calls started."""
         return bool(self.environ.get("MEMEM_HOOKS_OFF"))
 

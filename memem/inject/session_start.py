@@ -73,7 +73,7 @@ def brief(ws: Workspace, *, cwd: Path, session: str, source: str) -> str:
     project = ws.project_of(cwd).name
     before = _shown_before(ws, session, source)
     if not is_filled(ws, vault_id):
-        facts = [quote.fact("Project", naming.shown(project)), quote.fact("Memories", UNREAD)]
+        facts = [quote.fact("Project", naming.display_name(project)), quote.fact("Memories", UNREAD)]
         return "" if before is None else quote.page((quote.WORKING, facts))
     return "" if before is None else _told(ws, project, session, before)
 
@@ -92,7 +92,7 @@ def _how_many(ws: Workspace, cwd: Path) -> str:
     if not is_filled(ws, vault_id):
         return "the index is being built"
     project = ws.project_of(cwd).name
-    count, name = search_pinned.count_in_force(ws, project), naming.shown(project)
+    count, name = search_pinned.count_in_force(ws, project), naming.display_name(project)
     return f"{_counted(count, 'memory', 'memories')} of {name}" if count else f"no memories of {name} yet"
 
 
@@ -108,7 +108,7 @@ def _told(ws: Workspace, project: str, session: str, before: Sequence[str]) -> s
     told = [*pinned[: len(identity)], *conventions[: len(rules)]]
     earlier = _by_ids(ws, before, project, besides={entry.id for entry in told})
     again = _numbered(earlier, project, BODY_CHARACTERS, EARLIER_BUDGET)
-    working = [quote.fact("Project", naming.shown(project)), *facts, *identity]
+    working = [quote.fact("Project", naming.display_name(project)), *facts, *identity]
     first, last = (quote.WORKING, working), _filled((CONVENTIONS, rules), (EARLIER, again))
     known = {entry.id for entry in (*told, *earlier[: len(again)])}
     room = MOST_CHARACTERS - len(quote.page(first, *last))
@@ -183,7 +183,7 @@ def _facts(ws: Workspace, project: str) -> list[str]:
     of_project, general = search_pinned.count_in_force(ws, project), search_pinned.count_in_force(ws, GENERAL)
     if not of_project and not general:
         return []
-    counted = f"{of_project} of {naming.shown(project)}" + (f", {general} general" if project != GENERAL else "")
+    counted = f"{of_project} of {naming.display_name(project)}" + (f", {general} general" if project != GENERAL else "")
     facts = [quote.fact("Memories", f"{counted}; memory_search finds them")]
     waiting = _waiting(ws)
     if waiting:

@@ -17,7 +17,7 @@ from memem.inject.confidence import PromptFeatures, Thresholds
 from memem.inject.pack import BODY_CHARACTERS, drop_repeats, pack
 from memem.inject.prompt_kinds import is_trivial
 from memem.safety import naming, quote
-from memem.safety.naming import project_named
+from memem.safety.naming import clean_project_name
 from memem.search import find, pinned
 from memem.search.dates import query
 from memem.search.find import truncate_query
@@ -118,7 +118,7 @@ def build_slice(
     """
     require_vault(ws)
     place = ws.project_of(cwd)
-    name = project_named(project) if project else place.name
+    name = clean_project_name(project) if project else place.name
     mode = task_mode.strip() or prompt_kinds.infer_task(prompt)
     if is_trivial(prompt) and not always:
         return Slice("", (), NOD, name, mode, session_id)
@@ -129,8 +129,8 @@ def build_slice(
         ws, confidence.apply_thresholds(hits, told, thresholds(ws)), name, context, past=_asks_for_past(ws, prompt)
     )
     left = [hit for hit in sifted if not hit.kept_out]
-    branch = naming.shown(place.branch) if name == place.name else ""
-    facts = quote.working(project=naming.shown(name), branch=branch, task_mode=mode, files=files)
+    branch = naming.display_name(place.branch) if name == place.name else ""
+    facts = quote.working(project=naming.display_name(name), branch=branch, task_mode=mode, files=files)
     identity = (
         [entry.memory for entry in pinned.pinned(ws, name) if entry.id not in context.shown_ids]
         if left or always

@@ -161,7 +161,7 @@ def judge(ws: Workspace, session: str, transcript: Path | None, last_message: st
     `last_message` is the end of the answer, which may not be in the transcript yet; of one that is gone it is all there
     is. What cannot be judged waits for the next turn, but not of a session that has `ended`.
     """
-    if not ws.home.contexts_file.exists() or ws.is_a_call_of_ours:
+    if not ws.home.contexts_file.exists() or ws.is_own_call:
         return 0
     try:
         return _judge(ws, session, transcript, last_message, ended=ended)

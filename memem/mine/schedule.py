@@ -45,7 +45,7 @@ Result = TypeVar("Result")
 def allowed_since(ws: Workspace) -> datetime | None:
     """Since when sessions may be mined in the background; None when they may not. Decided once in a run."""
     with failures.reporting_trouble(ws):
-        return None if ws.is_a_call_of_ours else opted_in(ws)
+        return None if ws.is_own_call else opted_in(ws)
 
 
 def start_miner(ws: Workspace, transcript: Path, *, flush: bool = False) -> bool:
@@ -266,7 +266,7 @@ def _retried(ws: Workspace, record: JournalRecord) -> Mined:
 
 def _see_to_the_rest(ws: Workspace, done: list[Mined], began: float) -> None:
     """Whoever came since we began, and found no room or their session taken, has left theirs to us."""
-    since = None if ws.is_a_call_of_ours else opted_in(ws)
+    since = None if ws.is_own_call else opted_in(ws)
     if since:
         drain.drain(ws, since, list(done), began)
 

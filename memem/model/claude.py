@@ -32,7 +32,7 @@ LOOK_EVERY_SECONDS = 1.0
 """How often a running CLI is looked at: until then it may write what it likes."""
 
 Started = Callable[[int, str], object]
-"""Told the pid and the start (see `processes.started`) of a CLI that runs, so that it can be ended if we are not."""
+"""Called with the pid and start time of a running CLI, so that it can be ended if this process dies."""
 Ended = Callable[[int], object]
 
 _OF_THE_SESSION = re.compile(
@@ -161,7 +161,7 @@ class Claude:
 
     def _finish(self, process: "subprocess.Popen[bytes]", written: Sequence[IO[bytes]], seconds: float) -> int:
         try:
-            self._on_start(process.pid, processes.started(process.pid) or "")
+            self._on_start(process.pid, processes.read_start_time(process.pid) or "")
             return _waited_for(process, written, seconds)
         finally:
             processes.end_group(process.pid)

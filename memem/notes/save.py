@@ -13,7 +13,7 @@ from memem.core.trust import PERSON, Trust
 from memem.notes import reconcile
 from memem.notes.reconcile import Candidate
 from memem.notes.write import Written
-from memem.safety.naming import project_named
+from memem.safety.naming import clean_project_name
 
 if TYPE_CHECKING:
     from memem.workspace import Workspace
@@ -43,7 +43,7 @@ def save(
     `folder` is where one is: files that the text names are looked for in its project. What was forgotten is refused,
     unless it is wanted `anyway`.
     """
-    now, project = iso(ws.clock()), project_named(project)
+    now, project = iso(ws.clock()), clean_project_name(project)
     memory = Memory(
         str(uuid.uuid4()),
         title,

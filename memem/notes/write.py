@@ -22,7 +22,7 @@ from memem.core.memory import (
 )
 from memem.notes import decide
 from memem.safety.gate import EVERYTHING, Verdict, cleanse, judge
-from memem.safety.naming import project_named
+from memem.safety.naming import clean_project_name
 from memem.search.find import locate
 from memem.search.refresh import ensure_filled, fresh_rows, index_note, refresh, reserve_row
 from memem.vault import forgotten
@@ -267,7 +267,7 @@ def _settle_project(memory: Memory, changes: dict[str, Any]) -> dict[str, Any]:
     changes = dict(changes)
     project = memory.project
     if "project" in changes:
-        project = changes["project"] = project_named(changes["project"])
+        project = changes["project"] = clean_project_name(changes["project"])
     if "tags" in changes:
         changes["tags"] = tags_of(changes["tags"], project)
     elif project != memory.project:

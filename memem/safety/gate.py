@@ -8,7 +8,7 @@ from memem.core.errors import InputError, SecretOnly
 from memem.core.memory import Memory
 from memem.safety.credentials import redact
 from memem.safety.invisible import neutralise
-from memem.safety.naming import project_named
+from memem.safety.naming import clean_project_name
 
 MAX_BODY = 100_000
 MAX_TITLE = 300
@@ -84,7 +84,7 @@ def cleanse(memory: Memory, fields: Collection[str] = EVERYTHING) -> Verdict:
         elif name in _LISTS:
             changes[name] = tuple(filter(None, map(clean, value)))
         elif name == "project":
-            changes[name] = project_named(value)
+            changes[name] = clean_project_name(value)
     return Verdict(replace(memory, **changes), tuple(dict.fromkeys(cleaner.kinds)), cleaner.removed)
 
 

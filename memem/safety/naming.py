@@ -10,7 +10,7 @@ MAX_WORD_SEPARATORS = 2  # in a name; with more it may be a sentence
 HIDDEN_NAME = "one whose name reads like an instruction"
 
 
-def project_named(name: str) -> str:
+def clean_project_name(name: str) -> str:
     """Return the one spelling of a project's name, as its notes have it."""
     usual = normalise(name)
     if not _GENERATED.search(usual):
@@ -21,7 +21,7 @@ def project_named(name: str) -> str:
     return normalise(clean) if kinds else usual
 
 
-def shown(name: str) -> str:
+def display_name(name: str) -> str:
     """Return the name of a project or branch as a model may see it."""
     separators = name.count("-") + name.count("_")
     if separators <= MAX_WORD_SEPARATORS and (name.isascii() or len(name) < 2 * (MAX_WORD_SEPARATORS + 1)):

@@ -29,7 +29,7 @@ class Children(Table):
 
     def add(self, pid: int, started: str) -> None:
         miner = os.getpid()
-        row = (pid, started, miner, processes.started(miner) or "", processes.boot())
+        row = (pid, started, miner, processes.read_start_time(miner) or "", processes.boot())
         self._execute("INSERT OR REPLACE INTO children VALUES (?, ?, ?, ?, ?)", row)
 
     def remove(self, pid: int) -> None:
@@ -45,7 +45,7 @@ class Children(Table):
                 continue
             # A dead child may have left processes in its group; its pid is not reused while they live, unless the
             # machine was restarted.
-            now = processes.started(pid)
+            now = processes.read_start_time(pid)
             if is_same_boot and (now == started or (now is None and boot)):
                 ended += processes.end_group(pid)
             self.remove(pid)

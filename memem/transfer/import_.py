@@ -24,7 +24,7 @@ from memem.notes.write import Written
 from memem.pages import conflicts, refresh
 from memem.safety.credentials import redact
 from memem.safety.gate import MAX_ITEMS
-from memem.safety.naming import project_named
+from memem.safety.naming import clean_project_name
 from memem.search.refresh import ensure_filled, fresh_rows
 from memem.state.batches import IMPORT
 from memem.transfer.items import CREATED, EXISTS, REFUSED, UNREADABLE, ImportedFile, ImportItem
@@ -190,7 +190,7 @@ def _as_memory(ws: Workspace, item: ImportItem, project: str) -> Memory:
     return replace(
         memory,
         id=str(uuid.uuid5(_NAMESPACE, f"{item.place}\n{fingerprint(memory.body)}")),
-        project=project_named(project or memory.project),
+        project=clean_project_name(project or memory.project),
         anchors=(),
         created=dates.in_full(memory.created, zone) or now,
         updated=now,

@@ -172,7 +172,7 @@ def refine(ws: Workspace, folder: Path) -> int:
 
 def _may_ask(ws: Workspace, folder: Path) -> bool:
     """Whether the user has opted in to mining here, and model calls are not paused."""
-    if ws.is_a_call_of_ours or not consent.opted_in(ws) or not may_be_mined(folder):
+    if ws.is_own_call or not consent.opted_in(ws) or not may_be_mined(folder):
         return False
     return ws.state.ledger.pause(ws.clock().timestamp()) is None
 

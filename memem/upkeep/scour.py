@@ -179,7 +179,7 @@ def clean_small_files(ws: Workspace, traces: Traces) -> None:
         note_records.write_stale(ws.home.stale_file, vault, replace(stale, notes=others), fsync=ws.settings.fsync)
     NoticeBoard(ws.home.notices).drop_news()
     candidates = [*ws.home.state.glob("*.damaged"), *ws.home.cache.rglob("*.damaged"), *ws.store.leftovers()]
-    candidates += [*ws.home.root.rglob(_TEMPORARY), *ws.home.letters.glob("*.json")]
+    candidates += [*ws.home.root.rglob(_TEMPORARY), *ws.home.inbox.glob("*.json")]
     for path in candidates:
         if traces.are_in(_read(path)):
             files.remove_quietly(path)

@@ -168,7 +168,7 @@ def _check_contexts(ws: Workspace) -> None:
 def _prune_state(ws: Workspace) -> None:
     """Remove old records of mining, and requests that hooks left."""
     now = ws.clock()
-    inbox.drop_old(ws.home.letters, now.timestamp())
+    inbox.drop_old(ws.home.inbox, now.timestamp())
     if ws.home.state_file.exists():
         ws.state.ledger.prune((now - timedelta(days=ledger.KEPT_DAYS)).date().isoformat())
         before = now - timedelta(days=OWN_CALL_DAYS)

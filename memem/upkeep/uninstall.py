@@ -144,7 +144,7 @@ def _check_idle(ws: Workspace) -> None:
         ws.home.encode_lock: "memem is computing vectors in the background. Wait a moment",
         ws.home.write_lock: "another memem is writing. Wait a moment",
         **dict.fromkeys(ws.home.mining_locks.glob("*.lock"), "a session is being mined. Wait a moment"),
-        **dict.fromkeys(ws.home.letters.glob("*.lock"), "the work of a hook is not finished. Wait a moment"),
+        **dict.fromkeys(ws.home.inbox.glob("*.lock"), "the work of a hook is not finished. Wait a moment"),
     }
     for path, reason in reasons.items():
         if not path.exists():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from memem.core.memory import KINDS, MEANING, MUTUAL, Edge, Memory, compared, edge
+from memem.core.memory import KINDS, MEANING, MUTUAL, Edge, Memory, edge, relate_similar
 
 
 def memory(identity: str, kind: str) -> Memory:
@@ -14,19 +14,21 @@ def memory(identity: str, kind: str) -> Memory:
 def test_fact_supports_a_decision_in_either_order(known: str, ruled: str) -> None:
     one, other = memory("b", known), memory("a", ruled)
     wanted = Edge("b", "a", "supports", 0.7, MEANING)
-    assert compared(one, other, 0.7, MEANING) == compared(other, one, 0.7, MEANING) == wanted
+    assert relate_similar(one, other, 0.7, MEANING) == relate_similar(other, one, 0.7, MEANING) == wanted
 
 
 @pytest.mark.parametrize("ground", ["decision", "convention", "fact"])
 def test_procedure_depends_on_its_grounds(ground: str) -> None:
     one, other = memory("b", "procedure"), memory("a", ground)
     wanted = Edge("b", "a", "depends_on", 0.7, MEANING)
-    assert compared(one, other, 0.7, MEANING) == compared(other, one, 0.7, MEANING) == wanted
+    assert relate_similar(one, other, 0.7, MEANING) == relate_similar(other, one, 0.7, MEANING) == wanted
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_two_of_one_kind_are_of_one_topic(kind: str) -> None:
-    assert compared(memory("b", kind), memory("a", kind), 0.7, MEANING) == Edge("a", "b", "same_topic", 0.7, MEANING)
+    assert relate_similar(memory("b", kind), memory("a", kind), 0.7, MEANING) == Edge(
+        "a", "b", "same_topic", 0.7, MEANING
+    )
 
 
 @pytest.mark.parametrize("kind", MUTUAL)

@@ -60,7 +60,7 @@ def read_line(process: subprocess.Popen[str]) -> str:
 def test_a_process_is_the_same_for_as_long_as_it_runs(start: Start) -> None:
     process = start(SLEEPS)
     read_line(process)
-    begun = processes.started(process.pid)
+    begun = processes.read_start_time(process.pid)
     assert begun
     assert processes.is_same(process.pid, begun)
     assert not processes.is_same(process.pid, begun + "1")
@@ -69,9 +69,9 @@ def test_a_process_is_the_same_for_as_long_as_it_runs(start: Start) -> None:
 def test_one_that_has_ended_is_gone_even_before_its_parent_has_looked(start: Start) -> None:
     process = start("pass")
     os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
-    assert processes.started(process.pid) is None
+    assert processes.read_start_time(process.pid) is None
     process.wait()
-    assert processes.started(process.pid) is None
+    assert processes.read_start_time(process.pid) is None
     assert not processes.is_same(process.pid, "0")
 
 
@@ -80,7 +80,7 @@ def test_a_name_with_brackets_and_spaces_does_not_hide_the_start(tmp_path: Path)
     program = tmp_path / "a) Z (b 1"
     program.symlink_to("/bin/sleep")
     with subprocess.Popen([program, "60"]) as process:
-        begun = processes.started(process.pid)
+        begun = processes.read_start_time(process.pid)
         process.kill()
     assert begun
     assert begun.isdecimal()
@@ -91,22 +91,22 @@ def test_without_proc_ps_gives_the_start_time(start: Start, monkeypatch: pytest.
     monkeypatch.setattr(processes, "_ON_LINUX", False)
     process = start(SLEEPS)
     read_line(process)
-    begun = processes.started(process.pid)
+    begun = processes.read_start_time(process.pid)
     assert begun
     monkeypatch.setenv("TZ", "Asia/Tokyo")
     monkeypatch.setenv("LC_ALL", "de_DE.UTF-8")
     assert processes.is_same(process.pid, begun)
     process.kill()
     os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
-    assert processes.started(process.pid) is None
+    assert processes.read_start_time(process.pid) is None
     process.wait()
-    assert processes.started(process.pid) is None
+    assert processes.read_start_time(process.pid) is None
 
 
 def test_where_nothing_tells_the_start_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(processes, "_ON_LINUX", False)
     monkeypatch.setattr(os, "defpath", "/nowhere")
-    assert processes.started(os.getpid()) is None
+    assert processes.read_start_time(os.getpid()) is None
     assert processes.die_with_parent() is None
 
 

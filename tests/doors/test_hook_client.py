@@ -488,7 +488,7 @@ def test_in_the_folder_of_our_own_calls_a_hook_does_nothing_though_the_mark_was_
     before = f"os.chdir({str(house.home.call_folder)!r})"
     called = call(event, envelope(event, prompt="house painted yellow?"), environ, before=before)
     assert (called.returncode, called.stdout, called.stderr) == (0, b"", b"")
-    assert not house.home.letters.exists()
+    assert not house.home.inbox.exists()
 
 
 def test_hooks_that_do_the_work_themselves_take_turns(house: Workspace, environ: dict[str, str]) -> None:
@@ -523,7 +523,7 @@ def test_while_one_is_at_the_letters_a_hook_leaves_its_own_and_starts_nobody(
     given = envelope("Stop", transcript_path=str(session.path))
     busy = "_locked = lambda path: None\ndef fork():\n    raise RuntimeError('started')\nos.fork = fork"
     assert [call("Stop", given, environ, before=busy).returncode for _ in range(3)] == [0, 0, 0]
-    (letter,) = ws.home.letters.iterdir()
+    (letter,) = ws.home.inbox.iterdir()
     assert letter.name.endswith("-s1-Stop.json")
     assert letter.read_bytes() == given
     assert letter.stat().st_mode & 0o077 == 0

@@ -112,7 +112,7 @@ def named(environ: dict[str, str]) -> str:
 
 
 def is_over(ws: Workspace, name: str) -> bool:
-    return not ours(name) and not list(ws.home.letters.glob("*.json")) and not ws.state.queue.marks()
+    return not ours(name) and not list(ws.home.inbox.glob("*.json")) and not ws.state.queue.marks()
 
 
 @pytest.mark.slow
@@ -137,7 +137,7 @@ def test_two_hundred_stops_at_once_and_a_cli_that_runs_our_hooks_in_its_calls(
     assert fake_claude.most_at_once(claude) <= ws.settings.max_miners
     assert len(fake_claude.nested(claude)) == 4 * len(calls), "each call has run its hooks"
     assert ws.home.hooks_log.read_text() == ""
-    assert not (ws.home.letters / "SessionStart.lock").exists(), "none of them has begun anything"
+    assert not (ws.home.inbox / "SessionStart.lock").exists(), "none of them has begun anything"
 
 
 @pytest.mark.slow
@@ -155,7 +155,7 @@ def test_hooks_of_a_call_that_has_lost_its_mark_and_its_folder_begin_no_call(
 
 def upkeeping(ws: Workspace) -> bool:
     """Whether what a session's start begins is still under way."""
-    lock = ws.home.letters / "SessionStart.lock"
+    lock = ws.home.inbox / "SessionStart.lock"
     if not lock.exists():
         return True  # none has begun yet
     with lock.open() as file:
@@ -175,7 +175,7 @@ def test_where_it_is_off_nothing_is_begun(miner: Workspace, claude: Path, sessio
     session.tells("one")
     events: list[Any] = [stopping(session, environ, event) for event in client.LATER for _ in range(3)]
     assert {hook.wait(SECONDS) for hook in events} == {0}
-    assert not miner.home.letters.exists(), "no letter, no lock, no process"
+    assert not miner.home.inbox.exists(), "no letter, no lock, no process"
     assert fake_claude.calls(claude, questions=True) == []
 
 

@@ -11,7 +11,7 @@ from memem.workspace import Workspace
 def test_a_letter_that_comes_while_the_last_of_its_session_is_read_is_read_too(
     ws: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = ws.home.letters
+    folder = ws.home.inbox
     folder.mkdir(parents=True)
     letter = folder / "1a2b3c4d-s1-Stop.json"
     letter.write_bytes(b"first")

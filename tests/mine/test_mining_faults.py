@@ -474,7 +474,7 @@ def test_a_call_that_outlived_its_miner_is_ended_by_the_next_one(
     orphan = subprocess.Popen([sys.executable, "-IS", "-c", "input()"], stdin=subprocess.PIPE, start_new_session=True)
     gone = subprocess.Popen([sys.executable, "-IS", "-c", ""])
     gone.wait()
-    ws.state.children.add(orphan.pid, processes.started(orphan.pid) or "")
+    ws.state.children.add(orphan.pid, processes.read_start_time(orphan.pid) or "")
     with ws.state.transaction():
         ws.state.children._connection.execute("UPDATE children SET miner = ?, miner_started = '1'", (gone.pid,))
     stop(ws, session)

@@ -190,9 +190,9 @@ def aged(path: Path, ws: Workspace, seconds: float) -> Path:
 
 @pytest.mark.parametrize("name", ["1a2b3c4d-s1-Stop.json", "hook-77.json"])
 def test_letters_that_nobody_took_up_go_after_a_day(ws: Workspace, name: str) -> None:
-    old = aged(ws.home.letters / name, ws, inbox.EXPIRE_SECONDS + 1)
-    young = aged(ws.home.letters / f"a-{name}", ws, 60)
-    lock = aged(ws.home.letters / "1a2b3c4d.lock", ws, 90 * DAY)
+    old = aged(ws.home.inbox / name, ws, inbox.EXPIRE_SECONDS + 1)
+    young = aged(ws.home.inbox / f"a-{name}", ws, 60)
+    lock = aged(ws.home.inbox / "1a2b3c4d.lock", ws, 90 * DAY)
     session_start.after_session_start(ws)
     assert (old.exists(), young.exists(), lock.exists()) == (False, True, True)
 

@@ -84,7 +84,7 @@ def call(tmp_path: Path) -> Iterator[Call]:
     made.plays({"operations": []})
     yield made
     assert [pid for pid, _ in made.started] == made.ended
-    assert not any(processes.started(pid) for pid in made.ended)
+    assert not any(processes.read_start_time(pid) for pid in made.ended)
     assert not made.folder.exists() or not any(each.name.startswith("tmp") for each in made.folder.iterdir())
 
 

@@ -37,7 +37,7 @@ def call() -> Iterator[subprocess.Popen[bytes]]:
 
 
 def started(process: subprocess.Popen[bytes]) -> str:
-    return processes.started(process.pid) or ""
+    return processes.read_start_time(process.pid) or ""
 
 
 def lose_miner(children: Children, *, pid: int = NOBODY) -> None:

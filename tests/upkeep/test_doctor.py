@@ -343,7 +343,7 @@ def test_what_mining_put_aside_is_told_with_what_to_do(ws: Workspace) -> None:
 def test_a_call_that_outlived_its_miner_is_ended(ws: Workspace) -> None:
     save.save(ws, "A fact.")
     left = subprocess.Popen(["sleep", "60"], start_new_session=True)
-    ws.state.children.add(left.pid, processes.started(left.pid) or "")
+    ws.state.children.add(left.pid, processes.read_start_time(left.pid) or "")
     with closing(sqlite3.connect(ws.home.state_file)) as connection, connection:
         connection.execute("UPDATE children SET miner_started = 'another one'")
     assert detail(ws, "orphans").startswith("ended 1 model call")

@@ -142,7 +142,7 @@ def held(path: Path) -> Iterator[None]:
         (lambda ws: ws.home.encode_lock, "vectors"),
         (lambda ws: ws.home.write_lock, "writing"),
         (lambda ws: ws.home.mining_locks / "slot-00.lock", "mined"),
-        (lambda ws: ws.home.letters / "0a1b2c3d.lock", "hook"),
+        (lambda ws: ws.home.inbox / "0a1b2c3d.lock", "hook"),
     ],
 )
 def test_while_something_runs_nothing_is_removed(full: Workspace, lock: Callable[[Workspace], Path], what: str) -> None:

@@ -110,8 +110,8 @@ def spread(ws: Workspace, session: Transcript) -> None:
     notices.announce_learned(ws, [STATEMENT, "Short"])
     (ws.home.state / "contexts.db.damaged").write_bytes(STATEMENT.encode())
     (ws.store.paths.memories / ".memem-00.tmp").write_bytes(STATEMENT.encode())
-    ws.home.letters.mkdir(parents=True)
-    (ws.home.letters / "1a2b3c4d-s1-Stop.json").write_bytes(STATEMENT.encode())
+    ws.home.inbox.mkdir(parents=True)
+    (ws.home.inbox / "1a2b3c4d-s1-Stop.json").write_bytes(STATEMENT.encode())
     with ws.home.events_file.open("a") as file:
         file.write(f'{{"torn": "{STATEMENT}\n')
     refresh.refresh(ws)

@@ -70,7 +70,7 @@ def take_letters(ws: Workspace, name: str) -> None:
         since = schedule.allowed_since(ws)
     except MememError as problem:  # what was shown is judged all the same
         problems.append(str(problem))
-    for event, path in Inbox(ws.home.letters, name, LOCK_DESCRIPTOR).take_events():
+    for event, path in Inbox(ws.home.inbox, name, LOCK_DESCRIPTOR).take_events():
         try:
             _take_letter(ws, event, path, since)
         except MememError as problem:

@@ -20,8 +20,8 @@ from memem.core.memory import (
     Edge,
     Entry,
     Memory,
-    compared,
     link_target,
+    relate_similar,
 )
 from memem.core.memory import (
     edge as make_edge,
@@ -200,7 +200,7 @@ def _find_similar(ws: Workspace, current: Mapping[str, Memory]) -> tuple[list[Ed
     memories = [current[ids[row]] for row in order]
     projects = [memory.project for memory in memories]
     pairs = similar.link_similar_notes(vectors, projects, GENERAL, MIN_COSINE, MAX_DEGREE)
-    edges = [compared(memories[one], memories[other], score, MEANING) for one, other, score in pairs]
+    edges = [relate_similar(memories[one], memories[other], score, MEANING) for one, other, score in pairs]
     return edges, {memory.id for memory in memories}
 
 
@@ -214,7 +214,7 @@ def _find_shared(memories: Sequence[Memory], measured: Collection[str]) -> list[
             pairs.append((one, other, score))
     forest = build_forest(pairs, Clusters(len(memories)))
     links = fill_degrees(forest, pairs, [0] * len(memories), MAX_DEGREE)
-    return [compared(memories[one], memories[other], score, origins[one, other]) for one, other, score in links]
+    return [relate_similar(memories[one], memories[other], score, origins[one, other]) for one, other, score in links]
 
 
 def _describe_comparison(problem: str, unmeasured: int, total: int) -> str:

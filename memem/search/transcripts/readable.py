@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from memem.core import project
 from memem.core.dates import moment
-from memem.safety.naming import project_named
+from memem.safety.naming import clean_project_name
 from memem.transcript import session as transcript_session
 from memem.transcript.session import TranscriptStep
 
@@ -61,7 +61,7 @@ class Projects:
         try:
             return self._ws.project_of(folder).name
         except (OSError, ValueError):  # not a possible folder name
-            return project_named(folder.name)
+            return clean_project_name(folder.name)
 
 
 def shorten_turn(text: str) -> str:

@@ -181,7 +181,7 @@ class _Indexing:
 
 def _get_start(ws: Workspace) -> datetime | None:
     """Since when turns may be indexed; None when none may. Read each time, as mining may be switched off meanwhile."""
-    return opted_in(ws) if ws.settings.index_transcripts and not ws.is_a_call_of_ours else None
+    return opted_in(ws) if ws.settings.index_transcripts and not ws.is_own_call else None
 
 
 def _use_index(ws: Workspace, work: Callable[[TurnIndex], Result]) -> Result:

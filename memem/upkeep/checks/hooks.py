@@ -79,8 +79,8 @@ def check(ws: Workspace, default_root: Path = ROOT) -> list[Diagnosis]:
         hooks = read_hooks(found.hooks_file)
     except (OSError, ValueError) as problem:
         return [broken("plugin", f"{found.hooks_file} cannot be used: {problem}", REINSTALL)]
-    if ws.is_a_call_of_ours or not Path(SHELL).exists():
-        why = "MEMEM_HOOKS_OFF is set" if ws.is_a_call_of_ours else f"there is no {SHELL}"
+    if ws.is_own_call or not Path(SHELL).exists():
+        why = "MEMEM_HOOKS_OFF is set" if ws.is_own_call else f"there is no {SHELL}"
         return [*_check_plugin(ws, found), fine("hooks", f"not run, because {why}")]
     with tempfile.TemporaryDirectory(prefix="memem-", ignore_cleanup_errors=True) as folder:
         results = [_judge(ws, hook, found, _run(ws, hook, found, Path(folder))) for hook in hooks]
