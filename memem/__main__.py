@@ -1,4 +1,4 @@
-"""Picks the door."""
+"""The console script: the command line, hooks, status line and server."""
 
 import argparse
 import sys

@@ -1,5 +1,4 @@
-"""`memem serve`: the doors that live in one process. An MCP server for its own session; and, while it leads, the engine
-that answers the hooks and the servers of all."""
+"""The process behind `memem serve`: an MCP server for its session and, while it leads, the engine for all."""
 
 import json
 import os
@@ -26,14 +25,12 @@ from memem.workspace import Workspace, open_workspace, reach
 ROOT = str(Path(__file__).parents[1])
 ERROR_CHARACTERS = 2_000
 RETIRE_SECONDS = 60.0
-TOOL_SECONDS = 15.0
-"""How long a server waits for the one that leads before it does the work itself."""
-ALONE_SECONDS = 300.0
-"""How long it then does so without asking: whoever leads may be stopped, and hang for hours."""
+TOOL_SECONDS = 15.0  # how long to wait for the leader before doing the work here
+ALONE_SECONDS = 300.0  # how long the leader is not asked after that, since it may hang
 
 
 class Opened:
-    """One reading of the settings, and who works by it: prompts never wait for what a tool is doing."""
+    """One reading of the settings, with a workspace each for prompts and tools, so that neither waits."""
 
     def __init__(self, ws: Workspace) -> None:
         self.ws = ws
@@ -44,11 +41,11 @@ class Opened:
         self.refresher = Refresher(ws.twin, log=log)
 
     def retire(self) -> None:
-        """Look at the vault no more; what was begun has its time to end."""
+        """Stop scanning the vault, and close once work in progress had time to end."""
         self.refresher.stop()
-        closing = threading.Timer(RETIRE_SECONDS, self.close)
-        closing.daemon = True
-        closing.start()
+        timer = threading.Timer(RETIRE_SECONDS, self.close)
+        timer.daemon = True
+        timer.start()
 
     def close(self) -> None:
         for each in (self.refresher, self.prompts, self.tools):
@@ -56,19 +53,19 @@ class Opened:
 
 
 class Serving:
-    """What one server process does, for its own session and for others."""
+    """One server process."""
 
     def __init__(self) -> None:
         self._opened = Opened(open_workspace(actor="mcp"))
         self._opening = threading.Lock()
         self._alone_until = 0.0
         ws = self._opened.ws
-        where = socket_address(ws.home.engine_lock.parent, ws.environ.get("XDG_RUNTIME_DIR", ""), os.getuid())
-        self.engine = Engine(ws.home.engine_lock, where, self.answer, log=log)
+        address = socket_address(ws.home.engine_lock.parent, ws.environ.get("XDG_RUNTIME_DIR", ""), os.getuid())
+        self.engine = Engine(ws.home.engine_lock, address, self.answer, log=log)
 
     @property
     def opened(self) -> Opened:
-        """The settings as they are now: whoever changed them expects to be understood. Raises SettingsError."""
+        """The workspaces, reopened if the settings have changed. Raises SettingsError."""
         with self._opening:
             before = self._opened
             if before.ws.settings_stamps() != before.stamps:
@@ -77,20 +74,19 @@ class Serving:
             return self._opened
 
     def call(self, name: str, arguments: dict[str, Any]) -> str:
-        """What a tool says: through the server that leads, which has the encoder, or by our own work."""
+        """Call a tool: in the leader, which has the encoder, or else in this process."""
         opened = self.opened
         place = {"cwd": str(opened.ws.session_folder), "session": opened.ws.session}
-        if tools.changes_no_note(name) and not self.engine.is_leader:  # writing needs no encoder, is never done twice
+        if tools.changes_no_note(name) and not self.engine.is_leader:  # a write must not be done twice
             facts = {"settings": opened.identity, **place}
-            reply = self._ask(Request("tool", name, facts, json.dumps(arguments).encode()))
+            reply = self._ask_leader(Request("tool", name, facts, json.dumps(arguments).encode()))
             if reply and reply.outcome == DONE:
                 return reply.body.decode()
             if reply and reply.outcome == FAILED:
                 raise MememError(reply.body.decode())
         return _call(opened, name, arguments, place)
 
-    def _ask(self, request: Request) -> Reply | None:
-        """What the one that leads says; None when there is none, or it says nothing."""
+    def _ask_leader(self, request: Request) -> Reply | None:
         if time.monotonic() < self._alone_until:
             return None
         until = time.monotonic() + TOOL_SECONDS
@@ -100,13 +96,13 @@ class Serving:
         return reply
 
     def answer(self, request: Request) -> Reply:
-        """What others ask of the one that leads."""
+        """Answer a hook or another server, as the leader."""
         opened = self.opened
         if request.kind == "tool":
             if request.facts.get("settings") != opened.identity:
                 return Reply(OTHER)
             return Reply(DONE, _call(opened, request.name, _arguments(request.body), request.facts).encode())
-        if not _is_of(request.facts, opened):
+        if not _has_same_settings(request.facts, opened):
             return Reply(OTHER)
         from memem.doors.hook.answers import answer
 
@@ -115,22 +111,22 @@ class Serving:
             try:
                 return answer(ws, request.name, request.body, environ=request.facts)
             finally:
-                # Who asked has given up, and told the others: from now on they are in time again.
+                # A client that gave up has marked the engine as late; now that this is over, it is in time again.
                 if ws.ticks() >= until:
                     files.remove_quietly(ws.home.engine_late)
 
         until = opened.ws.ticks() + (request.seconds or float("inf"))
-        told = opened.prompts.do(work, request.seconds)
+        output = opened.prompts.do(work, request.seconds)
         opened.refresher.touch()
-        return Reply(DONE, told)
+        return Reply(DONE, output)
 
     @property
     def tools(self) -> str:
-        """Which tools the settings offer, as they were last read."""
+        """The setting of the tools on offer, as last read."""
         return self._opened.ws.settings.tools
 
     def result(self, name: str, arguments: dict[str, Any]) -> tuple[str, bool]:
-        """The text that a tool call is answered with, and whether it is an error. Never raises."""
+        """The text that answers a tool call, and whether it is an error. Never raises."""
         try:
             try:
                 return self.call(name, arguments), False
@@ -148,10 +144,9 @@ class Serving:
 
 
 def describe_error(error: BaseException) -> str:
-    """What an error says, in one line that nothing quoted in it can leave."""
-    return (
-        _one_line(error) if isinstance(error, MememError) else f"unexpected {type(error).__name__}: {_one_line(error)}"
-    )
+    """An error in one line, which nothing quoted in it can leave."""
+    line = _one_line(error)
+    return line if isinstance(error, MememError) else f"unexpected {type(error).__name__}: {line}"
 
 
 def _one_line(error: BaseException) -> str:
@@ -167,27 +162,27 @@ def _call(opened: Opened, name: str, arguments: dict[str, Any], place: Mapping[s
 
 def _arguments(body: bytes) -> dict[str, Any]:
     try:
-        given = from_json(body)
+        arguments = from_json(body)
     except ValueError:
-        given = None
-    if not isinstance(given, dict):
-        raise InputError("The arguments of a tool are an object of JSON.")
-    return given
+        arguments = None
+    if not isinstance(arguments, dict):
+        raise InputError("The arguments of a tool are a JSON object.")
+    return arguments
 
 
-def _is_of(facts: Mapping[str, str], opened: Opened) -> bool:
-    """Whether a hook works on the same memory by the same settings: it tells the variables that they depend on."""
+def _has_same_settings(facts: Mapping[str, str], opened: Opened) -> bool:
+    """Whether a hook uses the same home with the same settings, by the variables it sent."""
     if facts.get("root") != ROOT:
         return False
     try:
-        asker = open_workspace(actor="hook", environ=facts, folder=Path(facts.get("cwd", "")))
+        client = open_workspace(actor="hook", environ=facts, folder=Path(facts.get("cwd", "")))
     except MememError:
-        return False  # it says itself what is wrong with its settings
-    return asker.identity() == opened.identity
+        return False  # the hook reports the problem with its settings itself
+    return client.identity() == opened.identity
 
 
-def log(what: str) -> None:
-    """Claude Code keeps what its servers say aside."""
+def log(text: str) -> None:
+    """Write to standard error, which Claude Code stores."""
     from memem.safety.gate import clean_line
 
-    print(f"memem: {clean_line(what)}", file=sys.stderr, flush=True)  # noqa: T201
+    print(f"memem: {clean_line(text)}", file=sys.stderr, flush=True)  # noqa: T201

@@ -51,16 +51,16 @@ class Workspace(Surroundings):
     editor: str = ""
     ticks: Ticks = time.monotonic
     pause: Callable[[float], object] = time.sleep
-    notice: Callable[[str], object] = lambda _: None  # told what a person who waits should know
-    next_scan: float = float("-inf")  # when a long-lived home looks at the vault again, in ticks
-    wanted_until: float = float("inf")  # for how long somebody waits for what is being done, in ticks
+    notice: Callable[[str], object] = lambda _: None  # shows progress to a person who waits
+    next_scan: float = float("-inf")  # when to scan the vault again, in ticks
+    wanted_until: float = float("inf")  # when the caller stops waiting, in ticks
     changed: ChangedProjects = field(default_factory=ChangedProjects, repr=False)
     environ: Mapping[str, str] = field(default_factory=dict, repr=False)
     _loading: threading.Lock = field(default_factory=threading.Lock, repr=False)
     _encoder: "Encoder | None" = field(default=None, repr=False)
     _vectors: "VectorStore | None" = field(default=None, repr=False)
-    _asked: EncodedQuery | None = field(default=None, repr=False)
-    _elder: "Workspace | None" = field(default=None, repr=False)  # the one whose encoder this one shares
+    _query: EncodedQuery | None = field(default=None, repr=False)
+    _encoder_owner: "Workspace | None" = field(default=None, repr=False)  # the workspace whose encoder this one shares
 
     @cached_property
     def home(self) -> Home:
@@ -72,7 +72,6 @@ class Workspace(Surroundings):
 
     @cached_property
     def tombstones(self) -> "Tombstones":
-        """What was forgotten."""
         from memem.vault.tombstones import Tombstones
 
         return Tombstones(VaultPaths(self.settings.vault), fsync=self.settings.fsync)
@@ -85,7 +84,6 @@ class Workspace(Surroundings):
 
     @property
     def index_file(self) -> Path:
-        """That of this vault."""
         return self.home.index_file(self.settings.vault)
 
     @cached_property
@@ -94,21 +92,21 @@ class Workspace(Surroundings):
 
     @cached_property
     def state(self) -> "State":
-        """What mining knows. Raises StateUnusable."""
+        """Raises StateUnusable."""
         from memem.state.database import State
 
         return State(self.home.state_file, fsync=self.settings.fsync)
 
     @cached_property
     def contexts(self) -> "Contexts":
-        """What each session was shown. Raises StateUnusable."""
+        """Raises StateUnusable."""
         from memem.state.contexts import Contexts
 
         return Contexts(self.home.contexts_file)
 
     @property
     def session_folders(self) -> list[Path]:
-        """Where Claude Code keeps its sessions, and where else the user says there are some."""
+        """Claude Code's folder of sessions, and further ones from the settings."""
         extra = filter(None, map(str.strip, self.settings.extra_session_dirs.split(os.pathsep)))
         return [
             self.claude_folder / "projects",
@@ -116,7 +114,7 @@ class Workspace(Surroundings):
         ]
 
     def claude(self) -> "Claude | None":
-        """The CLI, to be asked; None when there is none."""
+        """The `claude` CLI; None without one."""
         command = self.claude_command
         if not command:
             return None
@@ -135,21 +133,20 @@ class Workspace(Surroundings):
         )
 
     def today(self) -> str:
-        """The day that the budget counts for."""
+        """The day of the budget."""
         return self.clock().date().isoformat()
 
     @property
     def weights_places(self) -> "Places":
-        """Where the model's weights may be."""
         from memem.search.encoders.weights import Places
 
         usual = Home(core_settings.locate_home({}, self.user_home))
         return Places(self.settings.model_dir, self.hub_cache, self.home.models, usual.models)
 
     def encoder(self) -> "Encoder":
-        """The encoder, loaded once for all twins, by whichever thread comes first. Raises ModelError."""
-        if self._elder:
-            return self._elder.encoder()
+        """The encoder, loaded once for all twins. Raises ModelError."""
+        if self._encoder_owner:
+            return self._encoder_owner.encoder()
         with self._loading:
             if self._encoder is None:
                 self._encoder = self._load_encoder()
@@ -157,16 +154,16 @@ class Workspace(Surroundings):
 
     @property
     def has_encoder(self) -> bool:
-        """Whether it is loaded."""
-        return (self._elder or self)._encoder is not None
+        """Whether the encoder is loaded."""
+        return (self._encoder_owner or self)._encoder is not None
 
     def ask(self, text: str) -> EncodedQuery | None:
-        """Begin to compute the vector of a query, or go on with the same; None where there is no encoder."""
+        """Start computing the vector of a query in a thread; None without an encoder."""
         if self.settings.encoder == "none":
             return None
-        if self._asked is None or self._asked.text != text or self._asked.has_failed:
-            self._asked = EncodedQuery(text, self.encoder)
-        return self._asked
+        if self._query is None or self._query.text != text or self._query.has_failed:
+            self._query = EncodedQuery(text, self.encoder)
+        return self._query
 
     def vectors(self) -> "VectorStore":
         """The vectors of the encoder in use. Raises ModelError."""
@@ -174,21 +171,21 @@ class Workspace(Surroundings):
         if self._vectors is None:
             from memem.search.vectors import VectorStore
 
-            known = (encoder.identity, encoder.dimensions)
-            self._vectors = VectorStore(self.vectors_folder(), *known, fsync=self.settings.fsync)
-            with suppress(MememError):  # for those who tell how it stands without loading it
+            identity = (encoder.identity, encoder.dimensions)
+            self._vectors = VectorStore(self.vectors_folder(), *identity, fsync=self.settings.fsync)
+            with suppress(MememError):  # read by `memem status`, which does not load the encoder
                 self._vectors.record_multilingual(multilingual=encoder.multilingual)
         return self._vectors
 
     def vectors_folder(self) -> Path:
-        """Where those are. Raises ModelError."""
+        """The folder of these vectors. Raises ModelError."""
         from memem.search.vectors import folder_name
 
         encoder = self.encoder()
         return self.home.vectors / folder_name(encoder.identity, encoder.dimensions)
 
     def environ_for_children(self) -> dict[str, str]:
-        """The environment of a memem of ours that works on this same home, wherever it is started."""
+        """The environment for a memem process that uses this home, from any folder."""
         ours: dict[str, Path | str | None] = {
             options.HOME_VARIABLE: self.settings.home,
             options.VAULT_VARIABLE: self.settings.vault,
@@ -199,35 +196,36 @@ class Workspace(Surroundings):
         return {**self.environ, **{name: str(value) for name, value in ours.items() if value}}
 
     def twin(self) -> "Workspace":
-        """The same home for another thread: what is opened is its own, what is loaded is shared."""
-        twin = replace(self, next_scan=float("-inf"), changed=ChangedProjects(), _elder=self._elder or self)
-        return replace(twin, _encoder=None, _vectors=None, _asked=None)
+        """The same home for another thread: it opens its own files and shares the encoder."""
+        twin = replace(
+            self, next_scan=float("-inf"), changed=ChangedProjects(), _encoder_owner=self._encoder_owner or self
+        )
+        return replace(twin, _encoder=None, _vectors=None, _query=None)
 
     def sharing(self, other: "Workspace") -> "Workspace":
-        """This home with the encoder of another workspace, where both use the same."""
+        """This home with the encoder of another workspace, if both use the same model."""
         chosen = [(each.settings.encoder, each.settings.embed_model, each.settings.model_dir) for each in (self, other)]
-        return replace(self, _elder=other._elder or other) if chosen[0] == chosen[1] else self
+        return replace(self, _encoder_owner=other._encoder_owner or other) if chosen[0] == chosen[1] else self
 
     def settings_stamps(self) -> tuple[files.Stamp | None, ...]:
-        """What tells, without reading, whether the settings may have changed since they were read."""
+        """Stamps of the settings' files, which change when the settings may have."""
         return tuple(files.stamp(path) for path in (self.home.config_file, self.home.plugin_options))
 
     def identity(self) -> str:
-        """A digest of what answers depend on: two processes with the same give the same answers."""
+        """A digest of everything that answers depend on."""
         import hashlib
 
         names = [each.name for each in fields(self.settings) if each.name not in ("sources", "debug")]
-        told = [(name, getattr(self.settings, name)) for name in names]
-        parts = [__version__, Path(__file__).parent, self.user_home, *told]
+        values = [(name, getattr(self.settings, name)) for name in names]
+        parts = [__version__, Path(__file__).parent, self.user_home, *values]
         return hashlib.sha256(repr(list(map(str, parts))).encode()).hexdigest()
 
     def project_of(self, folder: Path) -> Project:
-        """The project that a folder belongs to."""
         found = project.resolve(folder, self.user_home)
         return replace(found, name=clean_project_name(found.name))
 
     def follow_index(self) -> None:
-        """Let go of files that another process has replaced or removed; the next use opens the new ones."""
+        """Close files that another process has replaced or removed; the next use opens the new ones."""
         for name in ("index", "contexts"):
             if name in self.__dict__ and not self.__dict__[name].is_current():
                 self._drop(name)
@@ -235,7 +233,6 @@ class Workspace(Surroundings):
             self._drop_vectors()
 
     def close(self) -> None:
-        """Let go of everything that is open."""
         for name in ("index", "state", "contexts"):
             self._drop(name)
         self._drop_vectors()
@@ -255,7 +252,7 @@ class Workspace(Surroundings):
 
     def _load_encoder(self) -> "Encoder":
         if self.settings.encoder == "none":
-            raise ModelError("MEMEM_ENCODER is none: there is nothing to encode with. `memem config encoder minilm`.")
+            raise ModelError("MEMEM_ENCODER is none, so nothing can be encoded. Run `memem config encoder minilm`.")
         if self.settings.encoder == "sentence-transformers":
             from memem.search.encoders.sentence import SentenceEncoder
 
@@ -270,9 +267,9 @@ class Workspace(Surroundings):
 
 
 def load_numpy() -> None:
-    """BLAS reads how many threads it may use when numpy loads it: one, unless the user says otherwise.
+    """Import numpy with one BLAS thread, unless the user says otherwise. BLAS reads the variables on import.
 
-    Two threads for one query were ten times slower than one on a busy machine; a batch uses all cores by itself.
+    Two threads for one query were ten times slower on a busy machine; a batch is spread over all cores by its encoder.
     """
     if "numpy" in sys.modules:
         return
@@ -281,12 +278,12 @@ def load_numpy() -> None:
     try:
         import numpy  # noqa: F401
     finally:
-        for name in unset:  # they are ours: no library loaded later, and no child, is to obey them
+        for name in unset:  # so that later libraries and child processes are not affected
             del os.environ[name]
 
 
 def reach() -> Reach:
-    """How a reader of this process's output can start memem, even if no workspace can be opened."""
+    """How a reader of this process's output can run memem, even if no workspace can be opened."""
     return reach_in(os.environ)
 
 
@@ -302,12 +299,12 @@ def open_workspace(
 ) -> Workspace:
     """Read the settings once and open the home they name; `home` and `vault` override them.
 
-    A path in a variable counts from `folder`.
+    Relative paths in variables start at `folder`.
     """
     environ = os.environ if environ is None else environ
     user_home = Path(environ.get("HOME") or environ.get("USERPROFILE") or Path.home())
     root = home.absolute() if home else core_settings.locate_home(environ, user_home)
-    # In the plugin's own processes Claude Code tells what is set; what is not told there is not set.
+    # In the plugin's own processes Claude Code passes all options that are set.
     stored = {} if "CLAUDE_PLUGIN_ROOT" in environ else stored_plugin_options(Home(root))
     loaded = core_settings.load(environ, Home(root).config_file, root, user_home, folder, plugin=stored)
     if vault is not None:

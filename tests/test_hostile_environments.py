@@ -209,7 +209,7 @@ def test_hooks_end_well_without_their_streams_and_write_into_no_other_file(machi
         done = machine.run(event, ["/bin/sh", "-c", f"exec {command_of(event)} {closed}"])
         assert (done.returncode, done.stderr) == (0, b""), event
     machine.settle()
-    assert ("no JSON object on its standard input" in machine.log) == ("<&-" in closed)
+    assert ("expects a JSON object on standard input" in machine.log) == ("<&-" in closed)
     assert "HEALTHY" in machine.memem("--integrity-check")
     is_back(machine)
 
@@ -285,7 +285,7 @@ def test_read_only_home_is_reported(machine: Machine) -> None:
         with machine.server() as server:
             text = server.fails("memory_save", content="Invoices are numbered per year.")
             assert "Cannot write the index" in text
-        assert "No engine here, every server works by itself" in server.complaint
+        assert "The engine cannot start here, so every server works alone" in server.complaint
     is_back(machine)
 
 
@@ -357,7 +357,7 @@ def test_without_a_folder_for_the_socket_every_server_works_by_itself(far: Machi
     assert FACT in far.hook("UserPromptSubmit").context
     with far.server() as server:
         assert FACT in server.says("memory_search", query="RS256")
-    assert "No engine here, every server works by itself" in server.complaint
+    assert "The engine cannot start here, so every server works alone" in server.complaint
     assert words in server.complaint
     assert "is not yours alone: each session loads all by itself" in far.memem("doctor")
 
@@ -375,7 +375,7 @@ def test_a_hanging_leader_blocks_neither_hooks_nor_servers(machine: Machine) -> 
             assert "Memories: 2 of shop" in told.pop("SessionStart").context
             assert [answer.told for answer in told.values()] == [{}] * len(told)
             assert FACT in machine.hook("UserPromptSubmit", session_id="later").context  # which does not ask again
-            assert machine.log.count(f"the engine gave no answer within {client.ENGINE_SECONDS} s") == 4
+            assert machine.log.count(f"the engine did not answer within {client.ENGINE_SECONDS} s") == 4
             assert FACT in follower.says("memory_search", query="RS256")
             assert "Saved" in follower.says("memory_save", content="Invoices are numbered per year.")
         leader.process.send_signal(signal.SIGCONT)

@@ -106,7 +106,7 @@ def test_so_is_that_of_every_part_of_a_blend(field: Any) -> None:
 
 
 def test_a_missing_model_is_reported(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match="MEMEM_ENCODER is none: there is nothing to encode with"):
+    with pytest.raises(ModelError, match="MEMEM_ENCODER is none, so nothing can be encoded"):
         ranking.run(["--cache", str(tmp_path / "cache")])
 
 

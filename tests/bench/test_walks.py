@@ -55,4 +55,6 @@ def test_every_path_is_walked_from_its_door_to_its_end() -> None:
     assert {"doors/hook/client.py:main", "inject/slice.py:build_slice"} <= called["prompt to slice"]
     assert {"doors/mcp/answers.py:memory_search", "search/find.py:search"} <= called["memory_search"]
     assert {"doors/cli/edit.py:save", "notes/write.py:put"} <= called["memem save"]
-    assert {"doors/hook/command.py:take_letters", "mine/drain.py:drain", "notes/write.py:put"} <= called["Stop to note"]
+    assert {"doors/hook/command.py:process_inbox", "mine/drain.py:drain", "notes/write.py:put"} <= called[
+        "Stop to note"
+    ]

@@ -246,7 +246,7 @@ def test_a_message_may_name_a_path_that_is_no_text(filled: Workspace, monkeypatc
 
 @pytest.mark.parametrize("event", ["Stop", "PreCompact", "SessionEnd", "PostToolUse", "", "SessionStart ", "é"])
 def test_an_event_that_is_not_answered_is_refused(ws: Workspace, event: str) -> None:
-    with pytest.raises(InputError, match=r"is no event that memem answers\. Known: SessionStart"):
+    with pytest.raises(InputError, match=r"memem does not answer the event .* Use one of SessionStart"):
         answers.answer(ws, event, b"{}")
 
 
@@ -267,12 +267,10 @@ MALFORMED = [
 @pytest.mark.parametrize("envelope", MALFORMED, ids=range(len(MALFORMED)))
 def test_an_envelope_that_is_none_is_refused(filled: Workspace, envelope: bytes) -> None:
     for event in ("UserPromptSubmit", "PreToolUse", "PermissionRequest"):
-        with pytest.raises(InputError, match="no JSON object"):
+        with pytest.raises(InputError, match="expects a JSON object"):
             answers.answer(filled, event, envelope)
     told = json.loads(answers.answer(filled, "SessionStart", envelope))
-    assert told == {
-        "systemMessage": "memem: The hook was given no JSON object on its standard input. See /memem-doctor."
-    }
+    assert told == {"systemMessage": "memem: The hook expects a JSON object on standard input. See /memem-doctor."}
 
 
 # --- any envelope at all --------------------------------------------------------------------------------------------

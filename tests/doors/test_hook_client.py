@@ -171,7 +171,7 @@ def test_an_engine_that_does_not_answer_is_not_waited_for(ws: Workspace, environ
     with engine(ws, lambda _: None):
         called = call("UserPromptSubmit", envelope("UserPromptSubmit"), environ, before="ENGINE_SECONDS = 0.05")
     assert (called.returncode, called.stdout) == (0, b"")
-    assert "UserPromptSubmit: the engine gave no answer within 0.05 s" in log(ws)
+    assert "UserPromptSubmit: the engine did not answer within 0.05 s" in log(ws)
 
 
 def test_a_session_that_begins_is_briefed_though_the_engine_does_not_answer(
@@ -179,7 +179,7 @@ def test_a_session_that_begins_is_briefed_though_the_engine_does_not_answer(
 ) -> None:
     with engine(house, lambda _: None):
         given = envelope("SessionStart", source="startup")
-        called = call("SessionStart", given, environ, before="ENGINE_SECONDS = 0.05\nbegin_later = lambda *_: None")
+        called = call("SessionStart", given, environ, before="ENGINE_SECONDS = 0.05\nstart_later = lambda *_: None")
     assert "Memories: 1 " in context(called.stdout)
 
 
@@ -292,7 +292,7 @@ def test_a_session_that_could_not_be_briefed_has_its_upkeep_all_the_same(
     def fails(*_: object) -> bytes:
         raise ModuleNotFoundError("No module named 'something new'")
 
-    monkeypatch.setattr(client, "_asked", fails)
+    monkeypatch.setattr(client, "_answer", fails)
     client.main(["hook", "SessionStart"])
     assert begun == [("SessionStart", b"told")]
 
@@ -350,7 +350,7 @@ def begun(monkeypatch: pytest.MonkeyPatch, environ: dict[str, str]) -> list[tupl
     for name, value in environ.items():
         monkeypatch.setenv(name, value)
     begun: list[tuple[str, bytes]] = []
-    monkeypatch.setattr(client, "begin_later", lambda event, given: begun.append((event, given)))
+    monkeypatch.setattr(client, "start_later", lambda event, given: begun.append((event, given)))
     monkeypatch.setattr(client, "_end_in_time", lambda _: None)
     monkeypatch.setattr(client, "_read", lambda _: b"told")
     return begun
@@ -381,7 +381,7 @@ def test_what_was_shown_is_judged_after_the_turn_though_mining_is_off(
 def test_a_session_that_begins_begins_the_upkeep(
     begun: list[tuple[str, bytes]], monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
-    monkeypatch.setattr(client, "_asked", lambda *_: b"brief")
+    monkeypatch.setattr(client, "_answer", lambda *_: b"brief")
     client.main(["hook", "SessionStart"])
     assert begun == [("SessionStart", b"told")]
     assert capfdbinary.readouterr() == (b"brief", b"")
@@ -494,7 +494,7 @@ def test_in_the_folder_of_our_own_calls_a_hook_does_nothing_though_the_mark_was_
 def test_hooks_that_do_the_work_themselves_take_turns(house: Workspace, environ: dict[str, str]) -> None:
     ask = envelope("UserPromptSubmit", prompt="house painted yellow?")
     (house.home.root / "run").mkdir(exist_ok=True)
-    locks = [(house.home.root / "run" / f"cold-{number}.lock").open("w") for number in range(client.AT_ONCE)]
+    locks = [(house.home.root / "run" / f"cold-{number}.lock").open("w") for number in range(client.MAX_COLD_HOOKS)]
     for lock in locks:
         fcntl.flock(lock, fcntl.LOCK_EX)
     waiting = call("UserPromptSubmit", ask, environ, before='SECONDS = {"UserPromptSubmit": 0.3}')
@@ -508,20 +508,20 @@ def test_what_nobody_waits_for_gives_way(ws: Workspace, environ: dict[str, str],
     consent.opt_in(ws)
     group = "(open('/proc/self/autogroup').read().split()[-1] if os.path.exists('/proc/self/autogroup') else '10')"
     told = f"os.execv = lambda *_: os.write(told, b'%d %s' % (os.nice(0), {group}.encode()))\nsaid, told = os.pipe()"
-    waited = "begin = begin_later\ndef begin_later(*given):\n    begin(*given)\n    os.wait()"
+    waited = "begin = start_later\ndef start_later(*given):\n    begin(*given)\n    os.wait()"
     waited += "\n    os.write(2, os.read(said, 9))"
     given = envelope("Stop", transcript_path=str(session.path))
     polite, of_the_session = call("Stop", given, environ, before=f"{told}\n{waited}").stderr.split()
-    assert int(polite) == min(19, os.nice(0) + client.POLITE)
-    assert int(of_the_session) == client.POLITE
+    assert int(polite) == min(19, os.nice(0) + client.NICENESS)
+    assert int(of_the_session) == client.NICENESS
 
 
-def test_while_one_is_at_the_letters_a_hook_leaves_its_own_and_starts_nobody(
+def test_a_hook_only_leaves_its_event_while_a_process_is_running(
     ws: Workspace, environ: dict[str, str], session: Transcript
 ) -> None:
     consent.opt_in(ws)
     given = envelope("Stop", transcript_path=str(session.path))
-    busy = "_locked = lambda path: None\ndef fork():\n    raise RuntimeError('started')\nos.fork = fork"
+    busy = "_lock = lambda path: None\ndef fork():\n    raise RuntimeError('started')\nos.fork = fork"
     assert [call("Stop", given, environ, before=busy).returncode for _ in range(3)] == [0, 0, 0]
     (letter,) = ws.home.inbox.iterdir()
     assert letter.name.endswith("-s1-Stop.json")

@@ -109,7 +109,7 @@ def test_an_event_that_names_no_transcript_is_refused_once_mining_is_on(
 ) -> None:
     command.work(miner, event, envelope)
     consent.opt_in(miner)
-    with pytest.raises(InputError, match="told of no transcript"):
+    with pytest.raises(InputError, match="names no transcript"):
         command.work(miner, event, envelope)
 
 
@@ -189,13 +189,13 @@ def test_what_was_not_answered_waits_unless_its_session_has_ended(
 
 @pytest.mark.parametrize("event", ["UserPromptSubmit", "PreToolUse", "", "stop"])
 def test_an_event_that_begins_nothing_is_refused(ws: Workspace, event: str) -> None:
-    with pytest.raises(InputError, match=r"is no event that begins something\. Known: SessionStart, Stop"):
+    with pytest.raises(InputError, match=r"has no background work\. Use one of SessionStart, Stop"):
         command.work(ws, event, b"{}")
 
 
 @pytest.mark.parametrize("event", sorted(set(command.WORK) - {"SessionStart"}))
 def test_an_envelope_that_is_none_is_refused(ws: Workspace, event: str) -> None:
-    with pytest.raises(InputError, match="no JSON object"):
+    with pytest.raises(InputError, match="expects a JSON object"):
         command.work(ws, event, b"[]")
 
 

@@ -217,9 +217,9 @@ def test_a_scope_filters_hard(ws: Workspace, ask: Ask) -> None:
 def test_nothing_found_says_where_else_to_look(ask: Ask, mem: MemoryHome) -> None:
     assert ask("memory_search", query="walrus") == (
         "Nothing found in shop; scope_id `all` searches every project. Try other words, or transcript_search "
-        "what was said in sessions."
+        "for earlier sessions."
     )
-    assert ask("memory_search", query="walrus", scope_id="all").startswith("Nothing found. Other words")
+    assert ask("memory_search", query="walrus", scope_id="all").startswith("Nothing found. Try other words")
 
 
 def test_a_limit_is_kept(ws: Workspace, ask: Ask) -> None:

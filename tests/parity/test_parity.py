@@ -150,7 +150,7 @@ def through(ws: Workspace, encoder: str, folder: Path) -> list[list[tuple[str, s
     """The answers of a home to all questions, found through an encoder."""
     ws.close()
     ws.settings = replace(ws.settings, encoder=encoder, embed_model=str(folder), model_dir=folder, query_seconds=600)
-    ws._encoder = ws._asked = None
+    ws._encoder = ws._query = None
     refresh.refresh(ws)
     encode.encode_all(ws)
     found = [find.search(ws, question) for question in QUESTIONS]

@@ -40,7 +40,7 @@ def here(meant: Workspace) -> Workspace:
 def there(here: Workspace, tmp_path: Path) -> Iterator[Workspace]:
     """Another vault over the same home."""
     vault = tmp_path / "another vault"
-    opened = replace(here, settings=replace(here.settings, vault=vault), _vectors=None, _asked=None)
+    opened = replace(here, settings=replace(here.settings, vault=vault), _vectors=None, _query=None)
     yield filled(opened, THERE)
     opened.close()
 
@@ -272,7 +272,7 @@ def switched(here: Workspace, encoder: FakeEncoder) -> Workspace:
     here.close()
     for folder in here.home.vectors.iterdir():
         os.utime(folder, (0, 0))
-    here._encoder, here._asked = FakeEncoder("somebody/other-model 2"), None
+    here._encoder, here._query = FakeEncoder("somebody/other-model 2"), None
     encode_all(here)
     return here
 

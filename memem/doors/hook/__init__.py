@@ -1,1 +1,1 @@
-"""The hooks of Claude Code: a client that costs little more than to start Python, and what it says when asked."""
+"""The hooks of Claude Code: a fast client, the answers to events, and the status line."""

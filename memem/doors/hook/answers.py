@@ -1,4 +1,4 @@
-"""What each event is answered: an envelope in, Claude Code's JSON out. Empty when there is nothing to say."""
+"""Answers to hook events: Claude Code's JSON envelope in, its JSON output or nothing out."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -21,7 +21,7 @@ Envelope = Mapping[str, Any]
 
 
 def answer_here(event: str, envelope: bytes) -> bytes:
-    """The answer of a process of its own."""
+    """Answer in this process."""
     try:
         ws = open_workspace(actor="hook")
     except MememError as problem:
@@ -35,34 +35,32 @@ def answer_here(event: str, envelope: bytes) -> bytes:
 def answer(
     ws: Workspace, event: str, envelope: bytes, *, look: bool = False, environ: Mapping[str, str] | None = None
 ) -> bytes:
-    """The answer to an event. A session's start names what is wrong to its user; any other event raises.
+    """Answer an event. A problem is shown to the user at session start, and raised at any other event.
 
-    With `look` a prompt is answered after a look at the vault, which an engine has in the background. `environ` is the
-    environment of the hook, where another process answers for it.
+    `look` scans the vault first, which an engine does in the background. `environ` is the hook's environment, if
+    another process answers for it.
     """
     answering = ANSWERS.get(event)
     if answering is None:
-        raise InputError(f"{event!r} is no event that memem answers. Known: {', '.join(ANSWERS)}.")
+        raise InputError(f"memem does not answer the event {event!r}. Use one of {', '.join(ANSWERS)}.")
     caller = ws.environ if environ is None else environ
-    manner = _Manner(look, notices.is_interactive(caller), caller.get("CLAUDE_PROJECT_DIR", ""))
+    options = _Options(look, notices.is_interactive(caller), caller.get("CLAUDE_PROJECT_DIR", ""))
     try:
         given = read(envelope)
-        manner = replace(manner, interactive=manner.interactive and not _is_doctor(given))
-        reply = answering(ws, given, manner)
+        options = replace(options, interactive=options.interactive and not _is_doctor(given))
+        reply = answering(ws, given, options)
     except VaultUnmade:
-        return b""  # nothing is remembered yet
+        return b""  # there are no memories yet
     except MememError as problem:
-        return _explained(event, problem, lambda text: _once(ws, text, manner))
+        return _explained(event, problem, lambda text: _once(ws, text, options))
     return _as_json(reply) if reply else b""
 
 
 @dataclass(frozen=True, slots=True)
-class _Manner:
-    """Whether to refresh the index first, whether a person sees the screen, and where the session was started."""
-
+class _Options:
     look: bool
-    interactive: bool
-    folder: str
+    interactive: bool  # a person sees the screen
+    folder: str  # where the session was started
 
 
 def _is_doctor(envelope: Envelope) -> bool:
@@ -70,23 +68,23 @@ def _is_doctor(envelope: Envelope) -> bool:
 
 
 def read(envelope: bytes) -> Envelope:
-    """What Claude Code says of an event. Raises InputError when it is not what it should be."""
+    """Parse an envelope. Raises InputError unless it is a JSON object."""
     try:
-        told = from_json(envelope)
+        fields = from_json(envelope)
     except ValueError:
-        told = None
-    if not isinstance(told, dict):
-        raise InputError("The hook was given no JSON object on its standard input.")
-    return told
+        fields = None
+    if not isinstance(fields, dict):
+        raise InputError("The hook expects a JSON object on standard input.")
+    return fields
 
 
 def text_of(envelope: Envelope, key: str) -> str:
-    """One text of an envelope, without what no text or path can hold; empty when there is none."""
+    """A text of an envelope, without NUL and lone surrogates; empty if missing."""
     value = envelope.get(key)
     return value.replace("\0", "").encode("utf-8", "replace").decode() if isinstance(value, str) else ""
 
 
-def _session_start(ws: Workspace, envelope: Envelope, manner: _Manner) -> dict[str, Any]:
+def _session_start(ws: Workspace, envelope: Envelope, options: _Options) -> dict[str, Any]:
     from memem.inject.session_start import banner, brief
 
     cwd, session, source = _cwd(ws, envelope), text_of(envelope, "session_id"), text_of(envelope, "source")
@@ -98,30 +96,30 @@ def _session_start(ws: Workspace, envelope: Envelope, manner: _Manner) -> dict[s
         session=session,
         project=ws.project_of(cwd).name,
         sign_of_life=lambda: banner(ws, cwd=cwd) if source != "compact" else "",
-        interactive=manner.interactive,
+        interactive=options.interactive,
     )
     return _context("SessionStart", text) | _message(message)
 
 
-def _prompt(ws: Workspace, envelope: Envelope, manner: _Manner) -> dict[str, Any]:
+def _prompt(ws: Workspace, envelope: Envelope, options: _Options) -> dict[str, Any]:
     from memem.inject.prompt import PromptRequest, slice_prompt
 
     transcript, session = text_of(envelope, "transcript_path"), text_of(envelope, "session_id")
     where = Path(transcript) if transcript else None
-    asked = PromptRequest(text_of(envelope, "prompt"), _cwd(ws, envelope), session, where)
+    request = PromptRequest(text_of(envelope, "prompt"), _cwd(ws, envelope), session, where)
     text, titles = "", list[str]()
-    with suppress(VaultUnmade):  # nothing is remembered yet
-        found = slice_prompt(ws, asked, rescan=manner.look)
-        text, titles = found.text, [hit.title for hit in found.hits]
-    project = ws.project_of(asked.cwd).name
-    message = notices.at_prompt(ws, session=session, project=project, shown=titles, interactive=manner.interactive)
+    with suppress(VaultUnmade):  # there are no memories yet
+        result = slice_prompt(ws, request, rescan=options.look)
+        text, titles = result.text, [hit.title for hit in result.hits]
+    project = ws.project_of(request.cwd).name
+    message = notices.at_prompt(ws, session=session, project=project, shown=titles, interactive=options.interactive)
     return _context("UserPromptSubmit", text) | _message(message)
 
 
-def _before_tool(ws: Workspace, envelope: Envelope, manner: _Manner) -> dict[str, Any]:
+def _before_tool(ws: Workspace, envelope: Envelope, options: _Options) -> dict[str, Any]:
     given = envelope.get("tool_input")
     if tool := _own_tool(envelope):
-        permission = _permission(ws, envelope, tool, manner)
+        permission = _permission(ws, envelope, tool, options)
         if not permission.decision:
             return {}
         decided = {"permissionDecision": permission.decision, "permissionDecisionReason": permission.reason}
@@ -135,30 +133,30 @@ def _before_tool(ws: Workspace, envelope: Envelope, manner: _Manner) -> dict[str
     return _context("PreToolUse", about_file(ws, Path(file), cwd=_cwd(ws, envelope), session=session))
 
 
-def _permission_request(ws: Workspace, envelope: Envelope, manner: _Manner) -> dict[str, Any]:
+def _permission_request(ws: Workspace, envelope: Envelope, options: _Options) -> dict[str, Any]:
     tool = _own_tool(envelope)
-    if not tool or _permission(ws, envelope, tool, manner).decision != "allow":
+    if not tool or _permission(ws, envelope, tool, options).decision != "allow":
         return {}
     return {"hookSpecificOutput": {"hookEventName": "PermissionRequest", "decision": {"behavior": "allow"}}}
 
 
 def _own_tool(envelope: Envelope) -> str:
-    """The name of memem's own tool that is about to be used; empty for any other tool."""
+    """The name of the memem tool about to be used; empty for other tools."""
     name = text_of(envelope, "tool_name")
     return name.removeprefix(OWN_TOOLS) if name.startswith(OWN_TOOLS) else ""
 
 
-def _permission(ws: Workspace, envelope: Envelope, tool: str, manner: _Manner) -> "Permission":
-    """Decide by the folder the session was started in, as the server does, even if the session has left it."""
+def _permission(ws: Workspace, envelope: Envelope, tool: str, options: _Options) -> "Permission":
+    """Decide by the folder the session was started in, like the server."""
     from memem.inject.permissions import decide_permission
 
     given = envelope.get("tool_input")
     arguments = given if isinstance(given, dict) else {}
-    folder = Path(manner.folder) if manner.folder else _cwd(ws, envelope)
-    return decide_permission(ws, tool, arguments, folder=folder, can_ask=manner.interactive)
+    folder = Path(options.folder) if options.folder else _cwd(ws, envelope)
+    return decide_permission(ws, tool, arguments, folder=folder, can_ask=options.interactive)
 
 
-ANSWERS: dict[str, Callable[[Workspace, Envelope, _Manner], dict[str, Any]]] = {
+ANSWERS: dict[str, Callable[[Workspace, Envelope, _Options], dict[str, Any]]] = {
     "SessionStart": _session_start,
     "UserPromptSubmit": _prompt,
     "PreToolUse": _before_tool,
@@ -175,19 +173,19 @@ def _message(text: str) -> dict[str, Any]:
 
 
 def _cwd(ws: Workspace, envelope: Envelope) -> Path:
-    """The session's folder, also one that is gone; the user's home when there can be none of that name."""
+    """The session's folder, even if it is gone; the user's home if the path is unusable."""
     folder = Path(text_of(envelope, "cwd") or ws.user_home)
     try:
         folder.resolve().stat()
     except (FileNotFoundError, NotADirectoryError):
         return folder
-    except (OSError, RuntimeError):  # too long, not for us to look at, a loop of links
+    except (OSError, RuntimeError):  # too long, not accessible, or a loop of links
         return ws.user_home
     return folder
 
 
 def _explained(event: str, problem: MememError, shown: Callable[[str], str] = str) -> bytes:
-    """A session's start says what keeps memem from working; a prompt is not the place for it."""
+    """Show a problem at session start; raise it at other events."""
     if event != "SessionStart":
         raise problem
     from memem.core.surroundings import reachable
@@ -196,10 +194,9 @@ def _explained(event: str, problem: MememError, shown: Callable[[str], str] = st
     return _as_json(_message(text)) if text else b""
 
 
-def _once(ws: Workspace, text: str, manner: _Manner) -> str:
-    return notices.at_failure(ws, text, interactive=manner.interactive)
+def _once(ws: Workspace, text: str, options: _Options) -> str:
+    return notices.at_failure(ws, text, interactive=options.interactive)
 
 
 def _as_json(reply: dict[str, Any]) -> bytes:
-    """A path in it may be of bytes that are no text."""
     return json.dumps(reply, ensure_ascii=False).encode("utf-8", "replace")

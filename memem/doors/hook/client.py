@@ -1,9 +1,9 @@
-"""What Claude Code starts at every event, through `hooks/memem`: asks the warm engine, or does the work itself.
+"""The hook that Claude Code runs at every event, through `hooks/memem`: asks the warm engine, or does the work itself.
 
-It is run by its path under `-I -S`, and on its fast ways it imports nothing but what Python has loaded or built in: to
-import `json` or `socket` would cost a prompt as much again as to start Python. So it reads no settings and no JSON. An
-engine is sent the event as it came, with the variables that settings depend on; work that nobody waits for is handed to
-a process of its own. Whatever goes wrong, the hook says nothing and ends well, and `hooks.log` tells.
+It is run by its path under `-I -S`, and its fast paths import only modules that Python has loaded or built in: `json`
+or `socket` would double the time of a prompt. So it reads no settings and parses no JSON. It sends the event unchanged
+to the engine, with the variables that settings depend on, and hands background work to another process. Hooks fail
+silently and log the reason to `hooks.log`.
 """
 
 import os
@@ -15,78 +15,66 @@ if TYPE_CHECKING:
     import _socket
 
 PROTOCOL = 1
-ENGINE_SECONDS = 3.0
-"""How long the engine is waited for: its answer takes hundredths of a second, but the first one loads the model."""
-LATE_SECONDS = 60.0
-"""Then it is not asked for so long: it may hang on a disk. One that was only slow takes its mark away."""
-SECONDS = {"SessionStart": 8.0, "UserPromptSubmit": 8.0}
-"""How long a hook may take in all, short of the deadline in hooks.json, on which Claude Code would end it unsaid."""
+ENGINE_SECONDS = 3.0  # an answer takes hundredths of a second, but the first one loads the model
+LATE_SECONDS = 60.0  # how long a late engine is not asked, unless it removes its mark
+SECONDS = {"SessionStart": 8.0, "UserPromptSubmit": 8.0}  # just below the limits in hooks.json
 OTHER_SECONDS = 4.0
-LATER = ("Stop", "PreCompact", "SessionEnd")
-"""Events that only begin something."""
-JUDGING = ("Stop", "SessionEnd")
-"""Those of them after which it is known whether what was shown was used."""
-LONGEST_NAME = 100
-"""A socket's name has room for 104 bytes on some systems."""
+LATER = ("Stop", "PreCompact", "SessionEnd")  # events with background work only
+JUDGING = ("Stop", "SessionEnd")  # events after which the use of shown memories can be judged
+LONGEST_NAME = 100  # some systems limit a socket's path to 104 bytes
 LONGEST_LOG = 1_000_000
-OWN_FOLDER = "memem-calls"
-"""Where our own calls of a model run; as `core/home.py` has it."""
-LOCK_DESCRIPTOR = 3
-"""The number of the lock in the process that it is handed to; as `state/inbox.py` has it."""
-POLITE = 10
-"""What nobody waits for gives way to prompts."""
-AT_ONCE = 2
-"""So many hooks do the work themselves at once: more would all be late, where some could have been in time."""
-LONGEST_REPLY = 1_100_000
-"""In bytes: a little more than an engine may answer."""
+OWN_FOLDER = "memem-calls"  # where memem's own model calls run; as in `core/home.py`
+LOCK_DESCRIPTOR = 3  # under which a process inherits the lock; as in `state/inbox.py`
+NICENESS = 10  # of background work
+MAX_COLD_HOOKS = 2  # hooks doing their own work at once; with more, all would be late
+LONGEST_REPLY = 1_100_000  # bytes, a little more than an engine may send
 OUTCOMES = ("done", "other", "failed")
-OWN_TOOL = b'"mcp__plugin_memem_memem__'  # whether Claude may use one is decided whatever the settings are
-NO_LINK = getattr(os, "O_NOFOLLOW", 0)
-"""Whoever could put a link into our folder would have us write elsewhere."""
+OWN_TOOL = b'"mcp__plugin_memem_memem__'  # permission for these is decided whatever the settings
+NO_LINK = getattr(os, "O_NOFOLLOW", 0)  # never write through a link that somebody put into our folder
 ROOT = __file__.rpartition("/memem/")[0]
-_TOLD = ("MEMEM_", "CLAUDE_PLUGIN_OPTION_", "CLAUDE_PLUGIN_ROOT=", "HOME=", "USERPROFILE=")
-_OF_SESSION = ("CLAUDE_CODE_ENTRYPOINT=", "CLAUDE_PROJECT_DIR=")
+_SETTINGS_VARIABLES = ("MEMEM_", "CLAUDE_PLUGIN_OPTION_", "CLAUDE_PLUGIN_ROOT=", "HOME=", "USERPROFILE=")
+_SESSION_VARIABLES = ("CLAUDE_CODE_ENTRYPOINT=", "CLAUDE_PROJECT_DIR=")
 
 
 def main(arguments: list[str]) -> None:
     """`hook EVENT`, with the envelope on standard input."""
     if os.environ.get("MEMEM_HOOKS_OFF") or _is_in_own_folder():
-        return  # within a call of our own
+        return  # within one of memem's own calls
     event = arguments[1]
     try:
         _fill_streams()
         _end_in_time(event)
         envelope = _read(0)
         if event in LATER:
-            if _is_to_be_done(event):
-                begin_later(event, envelope)
+            if _has_work(event):
+                start_later(event, envelope)
         elif event != "PreToolUse" or OWN_TOOL in envelope or _wants_gating():
             try:
-                _write(1, _asked(event, envelope))
+                _write(1, _answer(event, envelope))
             finally:
-                if event == "SessionStart":  # also after a failure, of which it may mend the cause
-                    begin_later(event, envelope)
+                if event == "SessionStart":  # after a failure too, since it may repair the cause
+                    start_later(event, envelope)
     except Exception as problem:  # noqa: BLE001 - the outermost function of a door: a hook fails open
         log(event, f"{type(problem).__name__}: {problem}")
 
 
-def _asked(event: str, envelope: bytes) -> bytes:
+def _answer(event: str, envelope: bytes) -> bytes:
     outcome, answer = ask_engine(event, envelope)
     if outcome == "done":
         return answer
     if outcome == "late":
-        log(event, f"the engine gave no answer within {ENGINE_SECONDS} s")
+        log(event, f"the engine did not answer within {ENGINE_SECONDS} s")
         os.close(os.open(_late_mark(), os.O_WRONLY | os.O_CREAT | os.O_TRUNC | NO_LINK, 0o600))
         os.utime(_late_mark())
-        return _done_here(event, envelope) if event == "SessionStart" else b""  # a prompt has waited long enough
+        return _answer_here(event, envelope) if event == "SessionStart" else b""  # a prompt has waited long enough
     if outcome == "failed":
         log(event, answer.decode("utf-8", "replace"))
         return b""
-    return _done_here(event, envelope)
+    return _answer_here(event, envelope)
 
 
 def ask_engine(event: str, envelope: bytes) -> tuple[str, bytes]:
-    """What the warm engine answers: `done`, `failed` or `other`; `late` and `none` are of our own making."""
+    """Return the engine's outcome (`done`, `failed`, `other`) and answer; `late` or `none` without one."""
     path = address(f"{home()}/run")
     if _was_late():
         return "none", b""
@@ -96,12 +84,12 @@ def ask_engine(event: str, envelope: bytes) -> tuple[str, bytes]:
         return _exchange(path, _request(event, envelope))
     except TimeoutError:
         return "late", b""
-    except (OSError, ValueError, AttributeError):  # nobody there, not our protocol, no such sockets
+    except (OSError, ValueError, AttributeError):  # no engine, another protocol, or no such sockets
         return "none", b""
 
 
 def _is_ours(path: str) -> bool:
-    """Whether a socket is ours, in a folder of ours where nobody else can put one; as `engine/protocol.py` has it."""
+    """Whether a socket is ours, in a folder that only we can write to; as in `engine/protocol.py`."""
     folder = os.lstat(os.path.dirname(path))
     is_private = folder.st_uid == os.getuid() and folder.st_mode & 0o170022 == 0o040000
     return is_private and os.lstat(path).st_uid == os.getuid()
@@ -120,23 +108,25 @@ def _was_late() -> bool:
 
 def _request(event: str, envelope: bytes) -> bytes:
     facts = [f"root={ROOT}", f"cwd={os.getcwd()}", f"seconds={ENGINE_SECONDS}"]
-    facts += [pair for pair in map("=".join, os.environ.items()) if pair.startswith(_TOLD + _OF_SESSION)]
-    told = b"".join(os.fsencode(fact) + b"\0" for fact in facts)
-    return b"memem %d hook %s %d %d\n" % (PROTOCOL, event.encode(), len(told), len(envelope)) + told + envelope
+    facts += [
+        pair for pair in map("=".join, os.environ.items()) if pair.startswith(_SETTINGS_VARIABLES + _SESSION_VARIABLES)
+    ]
+    data = b"".join(os.fsencode(fact) + b"\0" for fact in facts)
+    return b"memem %d hook %s %d %d\n" % (PROTOCOL, event.encode(), len(data), len(envelope)) + data + envelope
 
 
 def _exchange(path: str, request: bytes) -> tuple[str, bytes]:
-    import _socket  # the part of socket that is needed, in a sixth of the time
+    import _socket  # imports in a sixth of the time of socket
 
     until = monotonic() + ENGINE_SECONDS
     line = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     try:
         reply, portion = b"", b"."
         _within(line, until).connect(path)
-        if hasattr(_socket, "SO_PEERCRED"):  # Linux tells who is at the other end: process, user, group
-            told = line.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, 12)
-            if int.from_bytes(told[4:8], sys.byteorder) != os.getuid():
-                raise ValueError("somebody else's")
+        if hasattr(_socket, "SO_PEERCRED"):  # on Linux: process, user, group of the peer
+            credentials = line.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, 12)
+            if int.from_bytes(credentials[4:8], sys.byteorder) != os.getuid():
+                raise ValueError("another user's socket")
         _within(line, until).sendall(request)
         while portion and len(reply) <= LONGEST_REPLY:
             portion = _within(line, until).recv(65_536)
@@ -151,20 +141,19 @@ def _exchange(path: str, request: bytes) -> tuple[str, bytes]:
 
 
 def _within(line: "_socket.socket", until: float) -> "_socket.socket":
-    """The socket, for the time that is left."""
     line.settimeout(max(0.001, until - monotonic()))
     return line
 
 
-def _done_here(event: str, envelope: bytes) -> bytes:
-    """With no engine up: the same work, in this process, which is over before there is anything to collect."""
+def _answer_here(event: str, envelope: bytes) -> bytes:
+    """Answer without an engine, in this process; it ends before garbage matters."""
     import gc
 
     gc.disable()
     try:  # noqa: SIM105 - contextlib would have to be imported
-        _locked(f"{home()}/run/cold-{os.getpid() % AT_ONCE}.lock", wait=True)
+        _lock(f"{home()}/run/cold-{os.getpid() % MAX_COLD_HOOKS}.lock", wait=True)
     except OSError:
-        pass  # a home that cannot be written, or is not there yet
+        pass  # the home cannot be written, or does not exist yet
     version = f"python{sys.version_info[0]}.{sys.version_info[1]}"
     environment = os.path.dirname(os.path.dirname(sys.executable))
     sys.path[:0] = [ROOT, f"{environment}/lib/{version}/site-packages"]
@@ -173,78 +162,80 @@ def _done_here(event: str, envelope: bytes) -> bytes:
     return answer_here(event, envelope)
 
 
-def begin_later(event: str, envelope: bytes) -> None:
-    """Have the rest done by a process that outlives this one, and holds nothing of it open."""
+def start_later(event: str, envelope: bytes) -> None:
+    """Start a detached process for background work, unless one is running."""
     folder = f"{home()}/run/later"
     for each in (home(), os.path.dirname(folder), folder):
         os.makedirs(each, 0o700, exist_ok=True)
-    whose, command = event, [sys.executable, "-I", f"{ROOT}/memem/__main__.py", "hook", event, "--later"]
-    given = os.open(new := f"{folder}/hook-{os.getpid()}.json", os.O_RDWR | os.O_CREAT | os.O_TRUNC | NO_LINK, 0o600)
-    _write(given, envelope)
-    os.lseek(given, 0, os.SEEK_SET)
+    name, command = event, [sys.executable, "-I", f"{ROOT}/memem/__main__.py", "hook", event, "--later"]
+    event_file = os.open(
+        new := f"{folder}/hook-{os.getpid()}.json", os.O_RDWR | os.O_CREAT | os.O_TRUNC | NO_LINK, 0o600
+    )
+    _write(event_file, envelope)
+    os.lseek(event_file, 0, os.SEEK_SET)
     if event in LATER:
-        whose = _settings_name()
-        command.append(f"--letters={whose}")
-        os.rename(new, f"{folder}/{whose}-{_session(envelope)}-{event}.json")  # in the place of one nobody took up
+        name = _settings_name()
+        command.append(f"--letters={name}")
+        os.rename(new, f"{folder}/{name}-{_session(envelope)}-{event}.json")  # replaces an unprocessed one
     else:
         os.unlink(new)
-    held, told = _locked(f"{folder}/{whose}.lock"), _opened_log()
-    if held is None or os.fork():  # one is at it already, and looks once more before it leaves; or is from now on
+    lock, log_file = _lock(f"{folder}/{name}.lock"), _open_log()
+    if lock is None or os.fork():  # a running process checks again before it ends
         return
     try:
         os.setsid()
-        _give_way()
-        for target, source in enumerate((given, told, told, held)):
+        _lower_priority()
+        for target, source in enumerate((event_file, log_file, log_file, lock)):
             os.dup2(source, target)
-        os.set_inheritable(LOCK_DESCRIPTOR, True)  # which it is not where it had that number already
+        os.set_inheritable(LOCK_DESCRIPTOR, True)  # dup2 onto the same number does not do that
         os.chdir(os.path.dirname(folder))
         os.execv(command[0], command)
     finally:
         os._exit(127)
 
 
-def _give_way() -> None:
-    """Linux shares its time among sessions first, and this process has one of its own: that has to give way too."""
-    os.nice(POLITE)
+def _lower_priority() -> None:
+    """Also lower the session's priority, since Linux schedules sessions first."""
+    os.nice(NICENESS)
     try:
-        _write(group := os.open("/proc/self/autogroup", os.O_WRONLY), b"%d" % POLITE)
+        _write(group := os.open("/proc/self/autogroup", os.O_WRONLY), b"%d" % NICENESS)
         os.close(group)
     except OSError:
         return  # another system
 
 
-def _locked(path: str, *, wait: bool = False) -> int | None:
-    """The lock, until this process ends; None when another has it. Where there are no locks everybody is let in."""
+def _lock(path: str, *, wait: bool = False) -> int | None:
+    """Lock a file until this process ends; None if another has the lock. File systems without locks let all in."""
     import fcntl
 
-    held = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    lock = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     try:
-        fcntl.flock(held, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        fcntl.flock(lock, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
     except BlockingIOError:
-        os.close(held)
+        os.close(lock)
         return None
     except OSError:
         pass
-    return held
+    return lock
 
 
 def _settings_name() -> str:
-    """Names what the settings of this hook come from."""
+    """A digest of the variables that settings depend on."""
     from zlib import crc32
 
-    told = sorted(pair for pair in map("=".join, os.environ.items()) if pair.startswith(_TOLD))
-    return f"{crc32(os.fsencode(chr(0).join([ROOT, *told]))):08x}"
+    pairs = sorted(pair for pair in map("=".join, os.environ.items()) if pair.startswith(_SETTINGS_VARIABLES))
+    return f"{crc32(os.fsencode(chr(0).join([ROOT, *pairs]))):08x}"
 
 
 def _session(envelope: bytes) -> str:
-    """The session's id, as far as it can be a part of a name; within a text the quotes would be escaped."""
+    """The session's id if it can be part of a file name. Within a text its quotes would be escaped."""
     name = envelope.partition(b'"session_id"')[2].partition(b'"')[2].partition(b'"')[0]
-    is_one = len(name) <= 64 and name.replace(b"-", b"").isalnum()
-    return name.decode("ascii") if is_one else f"{os.getpid()}"
+    is_valid = len(name) <= 64 and name.replace(b"-", b"").isalnum()
+    return name.decode("ascii") if is_valid else f"{os.getpid()}"
 
 
 def _is_in_own_folder() -> bool:
-    """Also where the mark was lost on the way: some pass on no variables that they do not know."""
+    """A second mark of memem's own calls, in case MEMEM_HOOKS_OFF is not passed on."""
     try:
         return os.getcwd().endswith(f"/{OWN_FOLDER}")
     except OSError:
@@ -252,14 +243,14 @@ def _is_in_own_folder() -> bool:
 
 
 def home() -> str:
-    """The memory home, as `core/settings.py` finds it."""
+    """The memory home, as in `core/settings.py`."""
     place = os.environ.get("MEMEM_DIR") or "~/.memem"
     user = os.environ.get("HOME") or os.environ.get("USERPROFILE") or os.path.expanduser("~")
     return os.path.normpath(os.path.join(user, place[2:].lstrip("/") if place.startswith("~/") else place))
 
 
 def address(folder: str) -> str:
-    """Where an engine listens; as `core/home.py` has it."""
+    """Where an engine listens, as in `core/home.py`."""
     path = f"{folder}/engine.sock"
     if len(os.fsencode(path)) <= LONGEST_NAME:
         return path
@@ -269,40 +260,40 @@ def address(folder: str) -> str:
     return f"{runtime}/memem-{crc32(os.fsencode(path)):08x}.sock"
 
 
-def log(event: str, what: str) -> None:
-    """A line for `memem doctor`."""
-    line = f"{strftime('%Y-%m-%dT%H:%M:%S%z')} {event}: {_safe(' '.join(what.split()))[:500]}\n"
+def log(event: str, message: str) -> None:
+    """Write a line for `memem doctor`."""
+    line = f"{strftime('%Y-%m-%dT%H:%M:%S%z')} {event}: {_redact(' '.join(message.split()))[:500]}\n"
     try:
         os.makedirs(home(), 0o700, exist_ok=True)
-        file = _opened_log()
+        file = _open_log()
         _write(file, line.encode("utf-8", "replace"))
         os.close(file)
     except OSError:
-        return  # a home that cannot be written: doctor says so
+        return  # the home cannot be written, which `memem doctor` reports
 
 
-def _safe(what: str) -> str:
-    """Without secrets, wherever it can quote one: what went wrong in memem itself. The client's own words have none."""
+def _redact(message: str) -> str:
+    """Remove secrets that errors of memem may quote; the client's own messages have none."""
     if "memem" not in sys.modules:
-        return what
+        return message
     from memem.safety.gate import clean_line
 
-    return clean_line(what)
+    return clean_line(message)
 
 
-def _opened_log() -> int:
-    """One that has grown too long is begun anew, also by a process that gets no further than to say why it fails."""
+def _open_log() -> int:
+    """Open the log, emptied if it has grown too long."""
     try:
         file = os.open(f"{home()}/hooks.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND | NO_LINK, 0o600)
     except OSError:
-        return os.open(os.devnull, os.O_WRONLY)  # what an event begins is begun all the same
+        return os.open(os.devnull, os.O_WRONLY)  # background work starts all the same
     if os.fstat(file).st_size > LONGEST_LOG:
         os.ftruncate(file, 0)
     return file
 
 
-def _is_to_be_done(event: str) -> bool:
-    """Whether sessions are mined, or what this one was shown waits to be judged; as `core/home.py` has it."""
+def _has_work(event: str) -> bool:
+    """Whether mining is on, or shown memories are to be judged; paths as in `core/home.py`."""
     state = f"{home()}/state"
     return os.path.exists(f"{state}/.miner-opted-in") or (
         event in JUDGING and os.path.exists(f"{state}/shown-unjudged")
@@ -310,7 +301,7 @@ def _is_to_be_done(event: str) -> bool:
 
 
 def _wants_gating() -> bool:
-    """Whether somebody may have switched it on: the settings themselves are read by whoever answers."""
+    """Whether the setting may be on; the process that answers reads the settings."""
     if chosen := os.environ.get("MEMEM_PRETOOL_GATING"):
         return chosen != "0"
     try:
@@ -321,8 +312,8 @@ def _wants_gating() -> bool:
 
 
 def _end_in_time(event: str) -> None:
-    """Whatever this hook gets stuck in, its prompt does not wait for it."""
-    import _signal  # type: ignore[import-not-found]  # signal itself makes enumerations of its numbers first
+    """End this process at its deadline, whatever it is doing."""
+    import _signal  # type: ignore[import-not-found]  # cheaper to import than signal
 
     seconds = SECONDS.get(event, OTHER_SECONDS)
 
@@ -336,7 +327,7 @@ def _end_in_time(event: str) -> None:
 
 
 def _fill_streams() -> None:
-    """Where a standard stream was closed, the next file to be opened would be taken for it."""
+    """Reopen closed standard streams, whose numbers the next opened file would get."""
     while (file := os.open(os.devnull, os.O_RDWR)) <= 2:
         pass
     os.close(file)
@@ -357,4 +348,4 @@ def _write(file: int, data: bytes) -> None:
 
 if __name__ == "__main__":
     main(sys.argv[1:])
-    os._exit(0)  # at once: what Python would still tidy up ends with the process
+    os._exit(0)  # skip Python's clean-up

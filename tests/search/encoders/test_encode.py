@@ -42,7 +42,7 @@ def find_by_meaning(ws: Workspace, word: str) -> list[str]:
 def use(ws: Workspace, other: FakeEncoder) -> None:
     """Begin anew with another model, as the next process does."""
     ws.close()
-    ws._encoder, ws._asked = other, None
+    ws._encoder, ws._query = other, None
 
 
 def test_everything_is_encoded_and_then_nothing_is_left_to_do(filled: Workspace, encoder: FakeEncoder) -> None:

@@ -94,7 +94,7 @@ def encode_with(ws: Workspace, model_name: str, means: dict[str, str] | None = N
     """Choose a model of the library, and compute all vectors, as another process would."""
     ws.close()
     ws.settings = replace(ws.settings, encoder="sentence-transformers", embed_model=model_name)
-    ws._encoder, ws._asked = FakeEncoder(f"{model_name} 1", means), None
+    ws._encoder, ws._query = FakeEncoder(f"{model_name} 1", means), None
     encode.encode_all(ws)
     ws._encoder = None
 

@@ -28,6 +28,6 @@ def test_a_letter_that_comes_while_the_last_of_its_session_is_read_is_read_too(
     monkeypatch.setattr(command, "_mark", note)
     monkeypatch.setattr(command, "_judge", lambda *_: None)
     monkeypatch.setattr(command, "LOCK_DESCRIPTOR", os.open(folder / "1a2b3c4d.lock", os.O_RDWR | os.O_CREAT))
-    command.take_letters(ws, "1a2b3c4d")
+    command.process_inbox(ws, "1a2b3c4d")
     assert read == [b"first", b"second"]
     assert not letter.exists()
