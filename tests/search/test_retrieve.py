@@ -161,7 +161,7 @@ def test_list_filters(shop: Workspace) -> None:
 
 
 def test_reading_before_there_is_a_vault_says_what_to_do(ws: Workspace) -> None:
-    with pytest.raises(VaultMissing, match="Save a memory to begin one"):
+    with pytest.raises(VaultMissing, match="Save a memory to create one"):
         find.search(ws, "anything")
     assert not ws.settings.vault.exists()
 

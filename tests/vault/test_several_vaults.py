@@ -340,7 +340,7 @@ def test_another_vault_in_the_place_of_one_that_was_here_is_told(ws: Workspace, 
     ws.settings.vault.rename(tmp_path / "away")
     ws.store.make_vault()
     (told,) = [each for each in doctor.diagnose(ws) if each.what == "vault"]
-    assert "is another vault since" in told.detail
+    assert "was replaced by another vault on" in told.detail
     assert find.list_memories(ws) == []
     shutil.rmtree(ws.settings.vault)
     (tmp_path / "away").rename(ws.settings.vault)
