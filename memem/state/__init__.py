@@ -1,1 +1,1 @@
-"""What cannot be rebuilt from the vault: events and undo, cursors, journal, ledger, receipts; a module per table."""
+"""Everything that cannot be rebuilt from the vault, one module per table."""

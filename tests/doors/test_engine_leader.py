@@ -184,13 +184,13 @@ def test_the_kernel_tells_who_is_at_the_other_end() -> None:
 
 @pytest.mark.parametrize(("uid", "is_ours"), [(os.geteuid(), True), (os.geteuid() + 1, False)])
 def test_other_systems_tell_it_in_their_own_way(uid: int, is_ours: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Told:
+    class SocketStub:
         def getsockopt(self, level: int, option: int, length: int) -> bytes:
             return struct.pack("2I", 0, uid) + bytes(length - 8)
 
     monkeypatch.delattr(socket, "SO_PEERCRED", raising=False)
     monkeypatch.setattr(socket, "LOCAL_PEERCRED", 1, raising=False)
-    assert protocol.is_ours(Told()) is is_ours  # type: ignore[arg-type]
+    assert protocol.is_ours(SocketStub()) is is_ours  # type: ignore[arg-type]
 
 
 def test_where_no_system_tells_it_the_folder_is_what_protects(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""What travels over the socket: read back as it was said, or refused, whatever the bytes are."""
+"""Messages on the socket: read as they were sent, or refused, whatever the bytes."""
 
 import os
 import socket
@@ -21,7 +21,7 @@ FACTS = st.dictionaries(NAMES.filter(lambda name: name != "seconds"), VALUES, ma
 
 
 def received(data: bytes, read: str = "read_request") -> object:
-    """What a reader makes of these bytes, after which the other side closes."""
+    """Read these bytes from a connection that is closed after them."""
     ours, theirs = socket.socketpair()
     with ours, theirs:
         theirs.sendall(data)

@@ -75,7 +75,7 @@ class Server:
         return self.hear()
 
     def leader(self) -> str:
-        """Who leads, as this one sees it."""
+        """The leader, as this server sees it."""
         return self.tell("ask")
 
 
@@ -175,7 +175,7 @@ def leads(engine: Engine) -> bool:
 
 
 def ended(engine: Engine) -> bool:
-    """Whether it gave up."""
+    """True if the wait was given up."""
     assert engine._thread
     engine._thread.join(LONG)
     return not engine._thread.is_alive() and not engine.is_leader

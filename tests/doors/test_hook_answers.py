@@ -1,4 +1,4 @@
-"""What each event is answered: the very JSON that Claude Code reads, or nothing."""
+"""The answer to each event: JSON for Claude Code, or nothing."""
 
 import json
 import sqlite3

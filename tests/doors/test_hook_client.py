@@ -346,7 +346,7 @@ def test_before_a_tool_its_file_is_told_of_where_that_is_wanted(
 
 @pytest.fixture
 def begun(monkeypatch: pytest.MonkeyPatch, environ: dict[str, str]) -> list[tuple[str, bytes]]:
-    """What is left to a process of its own, which does not start."""
+    """The events left to a background process, which does not start."""
     for name, value in environ.items():
         monkeypatch.setenv(name, value)
     begun: list[tuple[str, bytes]] = []

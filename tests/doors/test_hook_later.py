@@ -1,4 +1,4 @@
-"""What an event begins, and nobody waits for."""
+"""The background work of events."""
 
 import json
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What hooks have left is taken up letter by letter, and none is missed."""
+"""Events left by hooks are processed one by one, and none is missed."""
 
 import os
 

@@ -20,7 +20,7 @@ SERVE = Path(memem.__file__).with_name("serve.py")
 
 
 def in_session(work: Callable[[ClientSession], Any], folder: Path, *program: str) -> Any:
-    """What `work` returns, in a session with a server of its own."""
+    """Return the result of `work` in a session with its own server."""
 
     async def run() -> Any:
         parameters = StdioServerParameters(

@@ -1,4 +1,4 @@
-"""What the tools answer: compact text, remembered text quoted in it, advice where a call is wrong."""
+"""The answers of tools: compact text with quoted memories, and advice for wrong calls."""
 
 import re
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""What the server does while there is no environment, in one process."""
+"""The server while there is no environment, in one process."""
 
 import os
 import time

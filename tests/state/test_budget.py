@@ -1,4 +1,4 @@
-"""What asking costs: a day has a hard limit, every call is in the ledger, and when nothing works everybody waits."""
+"""The cost of calls: hard daily limits, a ledger of every call, and a pause after repeated failures."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""What each session was shown, and how its last prompts went."""
+"""The memories each session was shown, and how its last prompts went."""
 
 import sqlite3
 import time
@@ -29,88 +29,88 @@ def damage(path: Path) -> None:
 
 
 @pytest.fixture
-def kept(path: Path) -> Iterator[Contexts]:
+def contexts_file(path: Path) -> Iterator[Contexts]:
     with closing(Contexts(path)) as opened:
         yield opened
 
 
-def test_a_session_that_nobody_knows_was_shown_nothing(kept: Contexts) -> None:
-    assert kept.shown("s1") == []
-    assert kept.get("s1") == Context(since_slice=-1, empty=0, topic=b"")
-    assert not kept.has_session("s1")
+def test_a_session_that_nobody_knows_was_shown_nothing(contexts_file: Contexts) -> None:
+    assert contexts_file.shown("s1") == []
+    assert contexts_file.get("s1") == Context(since_slice=-1, empty=0, topic=b"")
+    assert not contexts_file.has_session("s1")
 
 
-def test_what_was_shown_is_known_in_the_order_in_which_it_came(kept: Contexts) -> None:
-    kept.add("s1", ["b", "a"], 1)
-    kept.add("s1", ["c", "b"], 2)
-    assert kept.shown("s1") == ["b", "a", "c"]
+def test_what_was_shown_is_known_in_the_order_in_which_it_came(contexts_file: Contexts) -> None:
+    contexts_file.add("s1", ["b", "a"], 1)
+    contexts_file.add("s1", ["c", "b"], 2)
+    assert contexts_file.shown("s1") == ["b", "a", "c"]
 
 
-def test_a_session_that_was_shown_nothing_is_known_all_the_same(kept: Contexts) -> None:
-    kept.add("s1", [], 1)
-    assert kept.has_session("s1")
-    assert kept.shown("s1") == []
+def test_a_session_that_was_shown_nothing_is_known_all_the_same(contexts_file: Contexts) -> None:
+    contexts_file.add("s1", [], 1)
+    assert contexts_file.has_session("s1")
+    assert contexts_file.shown("s1") == []
 
 
-def test_sessions_know_nothing_of_each_other(kept: Contexts) -> None:
-    kept.add("s1", ["a"], 1)
-    kept.put("s1", Context(0, 3, b"x"), 1)
-    assert kept.shown("s2") == []
-    assert kept.get("s2") == Context()
-    kept.add("s2", ["a"], 1)
-    kept.forget("s1")
-    assert kept.shown("s2") == ["a"]
+def test_sessions_know_nothing_of_each_other(contexts_file: Contexts) -> None:
+    contexts_file.add("s1", ["a"], 1)
+    contexts_file.put("s1", Context(0, 3, b"x"), 1)
+    assert contexts_file.shown("s2") == []
+    assert contexts_file.get("s2") == Context()
+    contexts_file.add("s2", ["a"], 1)
+    contexts_file.forget("s1")
+    assert contexts_file.shown("s2") == ["a"]
 
 
-def test_how_the_last_prompts_went_is_kept_beside_what_was_shown(kept: Contexts) -> None:
-    kept.add("s1", ["a"], 1)
-    kept.put("s1", Context(2, 3, b"\0\xff"), 2)
-    kept.add("s1", ["b"], 3)
-    assert kept.get("s1") == Context(2, 3, b"\0\xff")
-    assert kept.shown("s1") == ["a", "b"]
+def test_how_the_last_prompts_went_is_kept_beside_what_was_shown(contexts_file: Contexts) -> None:
+    contexts_file.add("s1", ["a"], 1)
+    contexts_file.put("s1", Context(2, 3, b"\0\xff"), 2)
+    contexts_file.add("s1", ["b"], 3)
+    assert contexts_file.get("s1") == Context(2, 3, b"\0\xff")
+    assert contexts_file.shown("s1") == ["a", "b"]
 
 
-def test_a_session_that_is_forgotten_begins_anew(kept: Contexts) -> None:
-    kept.add("s1", ["a"], 1)
-    kept.put("s1", Context(2, 3, b"x"), 2)
-    kept.forget("s1")
-    assert not kept.has_session("s1")
-    assert (kept.shown("s1"), kept.get("s1")) == ([], Context())
+def test_a_session_that_is_forgotten_begins_anew(contexts_file: Contexts) -> None:
+    contexts_file.add("s1", ["a"], 1)
+    contexts_file.put("s1", Context(2, 3, b"x"), 2)
+    contexts_file.forget("s1")
+    assert not contexts_file.has_session("s1")
+    assert (contexts_file.shown("s1"), contexts_file.get("s1")) == ([], Context())
 
 
-def test_sessions_that_nobody_has_touched_for_long_are_dropped(kept: Contexts) -> None:
-    kept.add("old", ["a"], 10)
-    kept.add("shown again", ["a"], 10)
-    kept.add("shown again", ["b"], 30)
-    kept.add("prompted again", ["a"], 10)
-    kept.put("prompted again", Context(), 30)
-    kept.prune(before=20)
-    assert [session for session in ("old", "shown again", "prompted again") if kept.shown(session)] == [
+def test_sessions_that_nobody_has_touched_for_long_are_dropped(contexts_file: Contexts) -> None:
+    contexts_file.add("old", ["a"], 10)
+    contexts_file.add("shown again", ["a"], 10)
+    contexts_file.add("shown again", ["b"], 30)
+    contexts_file.add("prompted again", ["a"], 10)
+    contexts_file.put("prompted again", Context(), 30)
+    contexts_file.prune(before=20)
+    assert [session for session in ("old", "shown again", "prompted again") if contexts_file.shown(session)] == [
         "shown again",
         "prompted again",
     ]
-    assert not kept.has_session("old")
+    assert not contexts_file.has_session("old")
 
 
-def test_of_a_session_without_a_name_nothing_is_noted(kept: Contexts) -> None:
-    kept.add("", ["a"], 1)
-    kept.put("", Context(2, 3, b"x"), 1)
-    assert (kept.has_session(""), kept.shown(""), kept.get("")) == (False, [], Context())
+def test_of_a_session_without_a_name_nothing_is_noted(contexts_file: Contexts) -> None:
+    contexts_file.add("", ["a"], 1)
+    contexts_file.put("", Context(2, 3, b"x"), 1)
+    assert (contexts_file.has_session(""), contexts_file.shown(""), contexts_file.get("")) == (False, [], Context())
 
 
 @pytest.mark.parametrize("name", ["../../x", "'; DROP TABLE shown; --", "会话", "a\nb", "x" * 10_000])
-def test_any_name_will_do(kept: Contexts, name: str) -> None:
-    kept.add(name, [name], 1)
-    assert kept.shown(name) == [name]
+def test_any_name_will_do(contexts_file: Contexts, name: str) -> None:
+    contexts_file.add(name, [name], 1)
+    assert contexts_file.shown(name) == [name]
 
 
-def test_what_was_shown_is_known_to_the_next_process(kept: Contexts, path: Path) -> None:
-    kept.add("s1", ["a"], 1)
+def test_what_was_shown_is_known_to_the_next_process(contexts_file: Contexts, path: Path) -> None:
+    contexts_file.add("s1", ["a"], 1)
     with closing(Contexts(path)) as again:
         assert again.shown("s1") == ["a"]
 
 
-def test_the_file_is_private(kept: Contexts, path: Path) -> None:
+def test_the_file_is_private(contexts_file: Contexts, path: Path) -> None:
     assert (path.stat().st_mode & 0o777, path.parent.stat().st_mode & 0o777) == (0o600, 0o700)
 
 
@@ -118,9 +118,9 @@ def test_the_file_is_private(kept: Contexts, path: Path) -> None:
 def test_a_file_that_is_no_database_is_made_anew(path: Path, content: bytes) -> None:
     path.parent.mkdir()
     path.write_bytes(content)
-    with closing(Contexts(path)) as kept:
-        kept.add("s1", ["a"], 1)
-        assert kept.shown("s1") == ["a"]
+    with closing(Contexts(path)) as contexts_file:
+        contexts_file.add("s1", ["a"], 1)
+        assert contexts_file.shown("s1") == ["a"]
 
 
 def test_a_damaged_file_is_set_aside_and_only_the_last_of_them_is_kept(path: Path) -> None:
@@ -133,8 +133,8 @@ def test_a_damaged_file_is_set_aside_and_only_the_last_of_them_is_kept(path: Pat
 
 
 def test_a_file_of_a_newer_memem_is_left_as_it_is(path: Path) -> None:
-    with closing(Contexts(path)) as kept:
-        kept.add("s1", ["a"], 1)
+    with closing(Contexts(path)) as contexts_file:
+        contexts_file.add("s1", ["a"], 1)
     with closing(sqlite3.connect(path)) as newer:
         newer.execute("PRAGMA user_version = 99")
     before = path.read_bytes()
@@ -146,8 +146,8 @@ def test_a_file_of_a_newer_memem_is_left_as_it_is(path: Path) -> None:
     assert not path.with_name("contexts.db.damaged").exists()
 
 
-def test_nothing_of_it_is_synced(kept: Contexts) -> None:
-    assert kept._connection.execute("PRAGMA synchronous").fetchone() == (0,)
+def test_nothing_of_it_is_synced(contexts_file: Contexts) -> None:
+    assert contexts_file._connection.execute("PRAGMA synchronous").fetchone() == (0,)
 
 
 @contextmanager
@@ -160,15 +160,15 @@ def held(path: Path, how: str = "IMMEDIATE") -> Iterator[None]:
         other.execute("ROLLBACK")
 
 
-def test_whoever_holds_it_is_waited_for_a_moment_only(kept: Contexts, path: Path) -> None:
+def test_whoever_holds_it_is_waited_for_a_moment_only(contexts_file: Contexts, path: Path) -> None:
     with held(path):
         began = time.monotonic()
         with pytest.raises(Busy, match="in use by another memem"):
-            kept.add("s1", ["a"], 1)
+            contexts_file.add("s1", ["a"], 1)
         assert 0.1 < time.monotonic() - began < 1
-        assert kept.shown("s1") == []
-    kept.add("s1", ["a"], 1)
-    assert kept.shown("s1") == ["a"]
+        assert contexts_file.shown("s1") == []
+    contexts_file.add("s1", ["a"], 1)
+    assert contexts_file.shown("s1") == ["a"]
 
 
 def test_what_cannot_be_opened_is_waited_for_once_and_used_once_it_can_be(
@@ -184,48 +184,52 @@ def test_what_cannot_be_opened_is_waited_for_once_and_used_once_it_can_be(
 
     monkeypatch.setattr(contexts, "_connect_or_replace", connected)
     with held(path, "EXCLUSIVE"):
-        kept = Contexts(path)
-        for use in (lambda: kept.shown("s1"), kept.receipts.last, lambda: kept.add("s1", ["a"], 1)):
+        contexts_file = Contexts(path)
+        for use in (
+            lambda: contexts_file.shown("s1"),
+            contexts_file.receipts.last,
+            lambda: contexts_file.add("s1", ["a"], 1),
+        ):
             with pytest.raises(Busy, match="in use by another memem"):
                 use()
-        assert (len(tried), kept.is_current()) == (1, True)
-        kept.close()
+        assert (len(tried), contexts_file.is_current()) == (1, True)
+        contexts_file.close()
     monkeypatch.setattr(contexts, "RETRY_SECONDS", 0)
-    kept._retry_at = 0.0
-    kept.add("s1", ["a"], 1)
-    assert (kept.shown("s1"), kept.is_current()) == (["a"], True)
-    kept.close()
+    contexts_file._retry_at = 0.0
+    contexts_file.add("s1", ["a"], 1)
+    assert (contexts_file.shown("s1"), contexts_file.is_current()) == (["a"], True)
+    contexts_file.close()
 
 
 def test_what_a_prompt_came_to_is_written_in_one_go_or_not_at_all(
-    kept: Contexts, monkeypatch: pytest.MonkeyPatch
+    contexts_file: Contexts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     receipt = Receipt(1.0, PROMPT, "s1")
-    kept.add_all(receipt, ["a"], Context(0, 2, b"x"))
-    assert (kept.shown("s1"), kept.get("s1")) == (["a"], Context(0, 2, b"x"))
-    assert kept.receipts.last("s1")
+    contexts_file.add_all(receipt, ["a"], Context(0, 2, b"x"))
+    assert (contexts_file.shown("s1"), contexts_file.get("s1")) == (["a"], Context(0, 2, b"x"))
+    assert contexts_file.receipts.last("s1")
 
     def fails(*_: object) -> int:
         raise Busy("x")
 
     monkeypatch.setattr(Receipts, "add", fails)
     with pytest.raises(Busy):
-        kept.add_all(receipt, ["b"], Context(5, 5, b"y"))
-    assert (kept.shown("s1"), kept.get("s1")) == (["a"], Context(0, 2, b"x"))
+        contexts_file.add_all(receipt, ["b"], Context(5, 5, b"y"))
+    assert (contexts_file.shown("s1"), contexts_file.get("s1")) == (["a"], Context(0, 2, b"x"))
 
 
 def test_damage_within_is_told_in_our_words(path: Path) -> None:
-    with closing(Contexts(path)) as kept:
-        kept.add("s1", [f"memory {number}" for number in range(2_000)], 1)
+    with closing(Contexts(path)) as contexts_file:
+        contexts_file.add("s1", [f"memory {number}" for number in range(2_000)], 1)
     damage(path)
-    with closing(Contexts(path)) as kept, pytest.raises(StateUnusable, match=r"damaged.*Delete the file"):
-        kept.shown("s1")
+    with closing(Contexts(path)) as contexts_file, pytest.raises(StateUnusable, match=r"damaged.*Delete the file"):
+        contexts_file.shown("s1")
 
 
-def test_a_file_that_was_deleted_is_no_longer_the_current_one(kept: Contexts, path: Path) -> None:
-    assert kept.is_current()
+def test_a_file_that_was_deleted_is_no_longer_the_current_one(contexts_file: Contexts, path: Path) -> None:
+    assert contexts_file.is_current()
     sqlite.drop(path)
-    assert not kept.is_current()
+    assert not contexts_file.is_current()
     assert list(path.parent.iterdir()) == []
 
 

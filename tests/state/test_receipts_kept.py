@@ -27,23 +27,23 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def kept(path: Path) -> Iterator[Receipts]:
+def store(path: Path) -> Iterator[Receipts]:
     with closing(Contexts(path)) as opened:
         yield opened.receipts
 
 
-def add(kept: Receipts, *, time: float = 1, event: str = PROMPT, session: str = "s1", shown: str = A) -> int:
-    return kept.add(Receipt(time, event, session, items=(ReceiptItem(shown),) if shown else ()))
+def add(store: Receipts, *, time: float = 1, event: str = PROMPT, session: str = "s1", shown: str = A) -> int:
+    return store.add(Receipt(time, event, session, items=(ReceiptItem(shown),) if shown else ()))
 
 
-def test_a_receipt_comes_back_as_it_was(kept: Receipts) -> None:
-    number = kept.add(SHOWN)
-    assert kept.last() == replace(SHOWN, number=number)
+def test_a_receipt_comes_back_as_it_was(store: Receipts) -> None:
+    number = store.add(SHOWN)
+    assert store.last() == replace(SHOWN, number=number)
 
 
-def test_the_last_one_is_of_a_session_or_of_all(kept: Receipts) -> None:
-    numbers = [add(kept, session=session) for session in ("s1", "s2", "s1", "s3")]
-    assert [getattr(kept.last(session), "number", None) for session in ("s1", "s2", "", "none")] == [
+def test_the_last_one_is_of_a_session_or_of_all(store: Receipts) -> None:
+    numbers = [add(store, session=session) for session in ("s1", "s2", "s1", "s3")]
+    assert [getattr(store.last(session), "number", None) for session in ("s1", "s2", "", "none")] == [
         numbers[2],
         numbers[1],
         numbers[3],
@@ -51,109 +51,109 @@ def test_the_last_one_is_of_a_session_or_of_all(kept: Receipts) -> None:
     ]
 
 
-def test_the_oldest_goes_when_there_are_too_many(kept: Receipts, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_oldest_goes_when_there_are_too_many(store: Receipts, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(receipts, "MOST_RECEIPTS", 3)
-    numbers = [add(kept) for _ in range(9)]
-    assert [receipt.number for receipt in kept.for_memory(A, 99)] == numbers[:-4:-1]
+    numbers = [add(store) for _ in range(9)]
+    assert [receipt.number for receipt in store.for_memory(A, 99)] == numbers[:-4:-1]
 
 
-def test_a_receipt_holds_few_memories(kept: Receipts) -> None:
+def test_a_receipt_holds_few_memories(store: Receipts) -> None:
     shown = [ReceiptItem(f"shown {number}") for number in range(99)]
     near = [ReceiptItem(f"near {number}", shown=False) for number in range(9)]
-    kept.add(Receipt(1, PROMPT, "s1", items=(*near, *shown)))
-    (receipt,) = kept.unjudged("s1")
+    store.add(Receipt(1, PROMPT, "s1", items=(*near, *shown)))
+    (receipt,) = store.unjudged("s1")
     assert receipt.shown == tuple(shown[: receipts.MOST_SHOWN])
     assert receipt.runners_up == tuple(near[:3])
 
 
-def test_a_memory_finds_the_receipts_that_show_it_the_last_first(kept: Receipts) -> None:
-    numbers = [kept.add(SHOWN), add(kept, shown=B), kept.add(SHOWN), kept.add(SHOWN)]
-    assert [receipt.number for receipt in kept.for_memory(A, 2)] == [numbers[3], numbers[2]]
-    assert [receipt.number for receipt in kept.for_memory(B, 9)] == [numbers[1]], "nearly shown is not shown"
-    assert kept.for_memory(A[:8], 9) == kept.for_memory("s1", 9) == []
+def test_a_memory_finds_the_receipts_that_show_it_the_last_first(store: Receipts) -> None:
+    numbers = [store.add(SHOWN), add(store, shown=B), store.add(SHOWN), store.add(SHOWN)]
+    assert [receipt.number for receipt in store.for_memory(A, 2)] == [numbers[3], numbers[2]]
+    assert [receipt.number for receipt in store.for_memory(B, 9)] == [numbers[1]], "nearly shown is not shown"
+    assert store.for_memory(A[:8], 9) == store.for_memory("s1", 9) == []
 
 
 # --- judged -------------------------------------------------------------------------------------------------------
 
 
-def test_what_was_shown_waits_to_be_judged_and_nothing_else_does(kept: Receipts) -> None:
-    numbers = [add(kept), add(kept, event=FILE)]
-    add(kept, event=SESSION_START)
-    add(kept, shown="")
-    add(kept, session="")
-    add(kept, session="s2")
-    assert [receipt.number for receipt in kept.unjudged("s1")] == numbers
-    assert kept.unjudged("") == []
+def test_what_was_shown_waits_to_be_judged_and_nothing_else_does(store: Receipts) -> None:
+    numbers = [add(store), add(store, event=FILE)]
+    add(store, event=SESSION_START)
+    add(store, shown="")
+    add(store, session="")
+    add(store, session="s2")
+    assert [receipt.number for receipt in store.unjudged("s1")] == numbers
+    assert store.unjudged("") == []
 
 
-def test_how_memories_were_used_is_written_down_and_counted(kept: Receipts) -> None:
-    number = kept.add(
+def test_how_memories_were_used_is_written_down_and_counted(store: Receipts) -> None:
+    number = store.add(
         replace(SHOWN, items=(ReceiptItem(A), ReceiptItem(B), ReceiptItem("c"), ReceiptItem("d", shown=False)))
     )
-    kept.mark_used(number, {A: "cited", B: "no"}, now=7)
-    assert [item.used for item in getattr(kept.last(), "items", ())] == ["cited", "no", "", ""]
-    assert kept.tally([A, B, "c", "d"]) == {A: (1, 1), B: (1, 0)}
-    assert not kept.has_unjudged()
+    store.mark_used(number, {A: "cited", B: "no"}, now=7)
+    assert [item.used for item in getattr(store.last(), "items", ())] == ["cited", "no", "", ""]
+    assert store.tally([A, B, "c", "d"]) == {A: (1, 1), B: (1, 0)}
+    assert not store.has_unjudged()
 
 
-def test_nothing_is_judged_or_counted_twice(kept: Receipts) -> None:
-    number = add(kept)
+def test_nothing_is_judged_or_counted_twice(store: Receipts) -> None:
+    number = add(store)
     for used in ("no", "cited"):
-        kept.mark_used(number, {A: used}, now=7)
-    kept.mark_used(number + 1, {A: "cited"}, now=7)
-    assert kept.tally([A]) == {A: (1, 0)}
-    assert kept.for_memory(A, 1)[0].items[0].used == "no"
+        store.mark_used(number, {A: used}, now=7)
+    store.mark_used(number + 1, {A: "cited"}, now=7)
+    assert store.tally([A]) == {A: (1, 0)}
+    assert store.for_memory(A, 1)[0].items[0].used == "no"
 
 
-def test_what_cannot_be_judged_counts_for_nothing_and_is_not_tried_again(kept: Receipts) -> None:
-    kept.mark_used(add(kept), {}, now=7)
-    assert (kept.unjudged("s1"), kept.tally([A])) == ([], {})
+def test_what_cannot_be_judged_counts_for_nothing_and_is_not_tried_again(store: Receipts) -> None:
+    store.mark_used(add(store), {}, now=7)
+    assert (store.unjudged("s1"), store.tally([A])) == ([], {})
 
 
-def test_what_has_waited_too_long_is_given_up(kept: Receipts) -> None:
-    add(kept, time=10)
-    late = add(kept, time=20)
-    kept.expire_unjudged(before=20)
-    assert [receipt.number for receipt in kept.unjudged("s1")] == [late]
-    assert kept.has_unjudged()
+def test_what_has_waited_too_long_is_given_up(store: Receipts) -> None:
+    add(store, time=10)
+    late = add(store, time=20)
+    store.expire_unjudged(before=20)
+    assert [receipt.number for receipt in store.unjudged("s1")] == [late]
+    assert store.has_unjudged()
 
 
-def test_uses_add_up_over_sessions(kept: Receipts) -> None:
+def test_uses_add_up_over_sessions(store: Receipts) -> None:
     for number, used in enumerate(["cited", "no", "no", "cited"]):
-        kept.mark_used(add(kept, session=f"s{number}"), {A: used}, now=number)
-    assert kept.tally([A]) == {A: (4, 2)}
+        store.mark_used(add(store, session=f"s{number}"), {A: used}, now=number)
+    assert store.tally([A]) == {A: (4, 2)}
 
 
-def test_a_tally_of_many_is_whole(kept: Receipts) -> None:
-    kept.mark_used(add(kept), {A: "cited"}, now=1)
-    assert kept.tally([*(f"other {number}" for number in range(2_000)), A]) == {A: (1, 1)}
-    assert kept.tally([]) == {}
+def test_a_tally_of_many_is_whole(store: Receipts) -> None:
+    store.mark_used(add(store), {A: "cited"}, now=1)
+    assert store.tally([*(f"other {number}" for number in range(2_000)), A]) == {A: (1, 1)}
+    assert store.tally([]) == {}
 
 
-def test_what_is_old_is_dropped(kept: Receipts) -> None:
+def test_what_is_old_is_dropped(store: Receipts) -> None:
     for time, identity in ((10, A), (30, B)):
-        kept.mark_used(add(kept, time=time, shown=identity), {identity: "no"}, now=time)
-    kept.prune(before=20)
-    assert kept.tally([A, B]) == {B: (1, 0)}
-    assert (kept.for_memory(A, 9), len(kept.for_memory(B, 9))) == ([], 1)
+        store.mark_used(add(store, time=time, shown=identity), {identity: "no"}, now=time)
+    store.prune(before=20)
+    assert store.tally([A, B]) == {B: (1, 0)}
+    assert (store.for_memory(A, 9), len(store.for_memory(B, 9))) == ([], 1)
 
 
-def test_a_session_that_is_forgotten_leaves_no_receipt(kept: Receipts) -> None:
+def test_a_session_that_is_forgotten_leaves_no_receipt(store: Receipts) -> None:
     for session in ("s1", "s2"):
-        add(kept, session=session)
-    kept.forget("s1")
-    assert (kept.last("s1"), getattr(kept.last(), "session", "")) == (None, "s2")
+        add(store, session=session)
+    store.forget("s1")
+    assert (store.last("s1"), getattr(store.last(), "session", "")) == (None, "s2")
 
 
-def test_a_memory_that_is_forgotten_leaves_its_id_and_no_words(kept: Receipts) -> None:
-    number = kept.add(replace(SHOWN, items=(*ITEMS, ReceiptItem("c", "Other", terms=("x",)))))
-    kept.mark_used(number, {A: "the answer has its words (rs256)", "c": "cited"}, now=1)
-    before = kept.for_memory("c", 1)[0]
-    kept.forget_memory(A)
-    (after,) = kept.for_memory(A, 9)
+def test_a_memory_that_is_forgotten_leaves_its_id_and_no_words(store: Receipts) -> None:
+    number = store.add(replace(SHOWN, items=(*ITEMS, ReceiptItem("c", "Other", terms=("x",)))))
+    store.mark_used(number, {A: "the answer has its words (rs256)", "c": "cited"}, now=1)
+    before = store.for_memory("c", 1)[0]
+    store.forget_memory(A)
+    (after,) = store.for_memory(A, 9)
     assert after.items[0] == replace(before.items[0], title="", terms=(), used="")
     assert (after.items[1:], replace(after, items=())) == (before.items[1:], replace(before, items=()))
-    assert kept.tally([A, "c"]) == {"c": (1, 1)}
+    assert store.tally([A, "c"]) == {"c": (1, 1)}
 
 
 # --- the file -----------------------------------------------------------------------------------------------------
@@ -199,17 +199,17 @@ def test_a_context_that_is_emptied_keeps_its_receipts(path: Path) -> None:
         assert opened.receipts.last("s1")
 
 
-def test_damage_is_told_in_our_words(kept: Receipts) -> None:
-    kept._connection.execute("DROP TABLE usefulness")
+def test_damage_is_told_in_our_words(store: Receipts) -> None:
+    store._connection.execute("DROP TABLE usefulness")
     with pytest.raises(StateUnusable, match=r"damaged.*Delete the file"):
-        kept.tally([A])
+        store.tally([A])
 
 
 @pytest.mark.parametrize(
     "damaged", ["", "{}", "[5]", '[{"id": "a", "other": 1}]', '[{"id": "a", "terms": 5}]', "[" * 100_000]
 )
-def test_a_receipt_that_was_damaged_is_damage_of_the_record(kept: Receipts, damaged: str) -> None:
-    add(kept)
-    kept._connection.execute("UPDATE receipts SET items = ?", (damaged,))
+def test_a_receipt_that_was_damaged_is_damage_of_the_record(store: Receipts, damaged: str) -> None:
+    add(store)
+    store._connection.execute("UPDATE receipts SET items = ?", (damaged,))
     with pytest.raises(StateUnusable, match="damaged"):
-        kept.last()
+        store.last()

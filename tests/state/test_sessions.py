@@ -1,4 +1,4 @@
-"""What is known of sessions: a cursor for each, and, across all of them, which turns are mined."""
+"""Records of sessions: a cursor for each, and the mined turns of all."""
 
 from collections.abc import Iterator
 from contextlib import closing

@@ -9,11 +9,9 @@ prints one line and exits 0.
 import os
 from time import strftime
 
-HEADER = "memem 1"
-"""The first line of `projects`; as `inject/statusline.py` writes it."""
+HEADER = "memem 1"  # the first line of `projects`, as `inject/statusline.py` writes it
 MAX_FILE_BYTES = 1_000_000
-MAX_TEXT_CHARS = 60
-"""The longest name or title; `inject/statusline.py` has already cut them by their display width."""
+MAX_TEXT_CHARS = 60  # of a name or title, which `inject/statusline.py` has cut by display width
 SEPARATOR = " · "
 
 

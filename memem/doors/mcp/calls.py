@@ -24,9 +24,8 @@ if TYPE_CHECKING:
         def close(self) -> None: ...
 
 
+# memem is loaded this long after the start, or with the first call. Sooner it would compete with the first hooks.
 LOAD_AFTER_SECONDS = 1.0
-"""memem is loaded this long after the start, or with the first call. Sooner it would compete with the first hooks, for
-which `claude -p` waits; a person takes longer to type a prompt, and then the engine is there."""
 LOAD_SECONDS = 30.0
 STILL_LOADING = "memem is still loading after {:.0f} seconds; the disk may be slow. Try again shortly."
 

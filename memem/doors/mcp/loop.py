@@ -28,8 +28,7 @@ if TYPE_CHECKING:
         def close(self) -> None: ...
 
 
-LEAVE_SECONDS = 5.0
-"""How long calls in flight may take to finish after the input has ended."""
+LEAVE_SECONDS = 5.0  # for calls in flight after the input has ended
 FLUSH_SECONDS = 1.0
 READ_BYTES = 1 << 16
 

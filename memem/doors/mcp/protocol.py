@@ -90,22 +90,18 @@ def check(message: object) -> "dict[str, object]":
 
 
 def encode(message: object) -> bytes:
-    """Return a message as a line."""
     return json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace") + b"\n"
 
 
 def result(identity: object, value: object) -> "dict[str, object]":
-    """A successful response."""
     return {"jsonrpc": "2.0", "id": identity, "result": value}
 
 
 def error(identity: object, code: int, message: str) -> "dict[str, object]":
-    """An error response."""
     return {"jsonrpc": "2.0", "id": identity, "error": {"code": code, "message": message}}
 
 
 def tool_result(text: str, is_error: bool) -> "dict[str, object]":
-    """The result of a tool call."""
     return {"content": [{"type": "text", "text": text}], "isError": is_error}
 
 
@@ -125,8 +121,7 @@ def _read_tools() -> "list[dict[str, object]]":
         return list(json.load(file))
 
 
-_TOOLS = _read_tools()
-"""Read at the start: an update of the plugin may remove this folder while the server runs."""
+_TOOLS = _read_tools()  # at the start: an update of the plugin may remove this folder while the server runs
 
 
 def list_tools(setting: str) -> "list[dict[str, object]]":

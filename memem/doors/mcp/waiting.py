@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 
 POLL_SECONDS = 1.0
 FLUSH_SECONDS = 0.05
-WAIT_SECONDS = 5.0
-"""How long a call waits for a set-up in progress before it is answered with an error."""
+WAIT_SECONDS = 5.0  # how long a call waits for a set-up in progress
 RETRY_SECONDS, LONGEST_RETRY_SECONDS = 30.0, 600.0
 UNDER_WAY_SECONDS = 1800.0
 BEING_SET_UP = "memem is being set up in the background (about a minute on a first start). Try again shortly."
