@@ -29,7 +29,7 @@ def test_pages_are_written_and_named(run: Run, tmp_path: Path) -> None:
     assert done.out.splitlines() == ["written\tplaybooks/shop.md", "written\tprojects/shop.md", "written\tHome.md"]
     again = run("pages")
     assert again.out == ""
-    assert "All pages are up to date. Begin at memem/Home.md." in again.err
+    assert "All pages are up to date. Start with memem/Home.md." in again.err
     assert run("pages", "--json").data == {"written": [], "removed": [], "left": [], "linked": [], "busy": []}
 
 
@@ -39,7 +39,7 @@ def test_pages_say_where_a_note_has_their_place(run: Run, tmp_path: Path) -> Non
     mine.write_text("---\nid: abcdabcd\n---\nThe walrus sleeps.\n")
     run("pages")
     said = run("pages").err
-    assert "memem/Home.md is a note of yours: rename it" in said
+    assert "memem/Home.md is your own note; rename it" in said
     assert "up to date" not in said
 
 
@@ -52,7 +52,7 @@ def test_pages_say_where_a_symbolic_link_has_their_place(run: Run, tmp_path: Pat
     run("save", "The cache breaks logins.", "--project", "shop", "--kind", "lesson")
     run("pages")
     said = run("pages").err
-    assert "memem/playbooks/shop.md is reached by a symbolic link" in said
+    assert "memem/playbooks/shop.md is behind a symbolic link" in said
     assert "note of yours" not in said
     assert "up to date" not in said
 
@@ -63,7 +63,7 @@ def test_pages_say_which_somebody_else_was_saving(run: Run, tmp_path: Path, monk
     run("save", "The cache breaks logins.", "--project", "shop")
     page = tmp_path / "user" / "obsidian-brain" / "memem" / "projects" / "shop.md"
     monkeypatch.setattr(markdown, "_refuse_change", saved_meanwhile(page, times=2))
-    assert "memem/projects/shop.md was being saved by somebody else" in run("pages").err
+    assert "memem/projects/shop.md was being saved by another program" in run("pages").err
 
 
 @pytest.fixture

@@ -124,9 +124,9 @@ def _run(verb: str, arguments: list[str]) -> int:
         parser.print_help(sys.stderr)
         return 2
     try:
-        return command.execute(options)
+        return command.invoke(options)
     except IndexDamaged:  # it was set aside, so the second run builds a new one
-        return command.execute(options)
+        return command.invoke(options)
 
 
 def _parse_for_door(verb: str, arguments: list[str]) -> argparse.Namespace:

@@ -53,7 +53,7 @@ class Command(NamedTuple):
             for choice in item.choices:
                 group.add_argument(*choice.names, **choice.settings)
 
-    def execute(self, options: argparse.Namespace) -> int:
+    def invoke(self, options: argparse.Namespace) -> int:
         if not self.opens:
             return self.run(options)
         with workspace() as ws:
