@@ -1,8 +1,8 @@
-"""What is worth keeping in a conversation, by rules: for when there is no model to ask.
+"""Extract what is worth remembering by rules, when there is no model to ask.
 
-Junk in a memory costs more than a gap, so a sentence is kept only when its form says that it holds beyond the task at
-hand, and when it can be understood alone: a person's order to remember, a correction, a rule, a decision with its
-reason, a preference, a fact about the surroundings; or what mended an error, which Claude may have said.
+A wrong memory costs more than a missing one. A sentence is kept only if its form says that it outlives the task, and if
+it can be understood alone: a person's order to remember, a correction, a rule, a decision with its reason, a preference
+or a fact about the environment; or the fix of an error, which Claude may have stated.
 """
 
 import re
@@ -10,31 +10,26 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from memem.core.conversation import ADD, GENERAL_SCOPE, HUMAN, PROJECT_SCOPE, Operation, Turn
-from memem.mine import rule_patterns as patterns
-from memem.mine.rule_patterns import Rule
+from memem.mine.rule_patterns import FRAGMENTS, PATTERNS, RULES, SentenceRule
 
-LONGEST_TURN = 8_000
-"""In characters: more than that is pasted."""
+LONGEST_TURN = 8_000  # characters; longer turns are pasted
 LONGEST_SENTENCE = 400
 LONGEST_QUOTE = 300
 LONGEST_TITLE = 80
 MOST_KEYS = 8
 MOST_PATHS = 5
-TROUBLE_LASTS = 8
-"""How many turns after an error a fix is still taken to be that error's."""
+TROUBLE_LASTS = 8  # turns after an error in which a fix belongs to it
 
 
 @dataclass(frozen=True, slots=True)
 class _Sentence:
-    """The words as they stand in the turn, and the same in one line, with plain apostrophes."""
-
-    quote: str
-    text: str
+    quote: str  # as it stands in the turn
+    text: str  # on one line, with plain apostrophes
 
 
 @dataclass(frozen=True, slots=True)
 class _Opened:
-    """A sentence that has come to the point, and how it began."""
+    """A sentence without its opening and closing words, and what those said about it."""
 
     text: str
     explicit: bool
@@ -43,8 +38,8 @@ class _Opened:
 
 
 def extract(turns: Sequence[Turn]) -> list[Operation]:
-    """What the rules find, in the order of the conversation, each statement once."""
-    found: dict[str, Operation] = {}
+    """Return the operations that the rules find, in order, each statement once."""
+    operations: dict[str, Operation] = {}
     trouble, since = "", 0
     for number, turn in enumerate(turns):
         if number - since > TROUBLE_LASTS:
@@ -53,53 +48,52 @@ def extract(turns: Sequence[Turn]) -> list[Operation]:
             human = turn.role == HUMAN
             operation = _fix(sentence, trouble, human) or (_statement(sentence) if human else None)
             if operation:
-                found.setdefault(operation.content.casefold(), operation)
+                operations.setdefault(operation.content.casefold(), operation)
                 trouble = "" if operation.kind == "lesson" else trouble
-            elif human and patterns.TROUBLE.search(sentence.text) and not patterns.QUESTION.match(sentence.text):
+            elif human and PATTERNS["TROUBLE"].search(sentence.text) and not PATTERNS["QUESTION"].match(sentence.text):
                 trouble, since = sentence.text, number
-    return list(found.values())
+    return list(operations.values())
 
 
 def states_wish(turns: Sequence[Turn]) -> bool:
-    """Whether a person asks for something to be remembered, or states or corrects something in the plainest words."""
+    """Whether a person asks to remember something, or plainly states or corrects something."""
     sentences = (sentence for turn in turns if turn.role == HUMAN for sentence in _sentences(turn.text))
     return bool(extract(turns)) or any(_is_wish(sentence.text) for sentence in sentences)
 
 
 def _is_wish(text: str) -> bool:
-    """Whether a sentence begins with "remember" or the like, also one that a rule could not turn into a memory."""
+    """Whether a sentence begins with "remember" or similar, even if no rule can make a memory of it."""
     opened = _open(text)
-    is_asked = patterns.QUESTION.match(text) or patterns.RECALLED.search(opened.text)
+    is_asked = PATTERNS["QUESTION"].match(text) or PATTERNS["RECALLED"].search(opened.text)
     return opened.explicit and not is_asked and _says_enough(opened.text)
 
 
 def _statement(sentence: _Sentence) -> Operation | None:
-    """What a person laid down, if the sentence is of such a form and is understood alone."""
     opened = _open(sentence.text)
     text = opened.text
-    named = opened.denial and patterns.NAMED.match(text)
-    if not (named or _says_enough(text)) or patterns.QUESTION.match(text) or patterns.UNRESOLVED.search(text):
+    named = opened.denial and PATTERNS["NAMED"].match(text)
+    if not (named or _says_enough(text)) or PATTERNS["QUESTION"].match(text) or PATTERNS["UNRESOLVED"].search(text):
         return None
     if opened.explicit:
-        rule = None if patterns.RECALLED.search(text) else _first(text, (*patterns.RULES, patterns.TOLD))
+        rule = None if PATTERNS["RECALLED"].search(text) else _first(text, (*RULES["RULES"], *RULES["REMEMBERED"]))
         return _operation(text, rule.kind, rule.importance + 1, sentence.quote) if rule else None
     if _is_passing(text):
         return None
     if opened.errand:
-        return _operation(text, "convention", 4, sentence.quote) if patterns.HABITUAL.search(text) else None
-    rule = _first(text, (*patterns.CORRECTED, *patterns.RULES) if opened.denial else patterns.RULES)
+        return _operation(text, "convention", 4, sentence.quote) if PATTERNS["HABITUAL"].search(text) else None
+    rule = _first(text, (*RULES["CORRECTED"], *RULES["RULES"]) if opened.denial else RULES["RULES"])
     return _operation(text, rule.kind, 4 if opened.denial else rule.importance, sentence.quote) if rule else None
 
 
 def _fix(sentence: _Sentence, trouble: str, human: bool) -> Operation | None:
-    """What mended an error: told with the error, or else joined to the one that a person told before.
+    """Return the fix of an error stated in the same sentence, or of the `trouble` a person reported before.
 
-    Claude often takes a guess for a fix; its word counts only for a person's error, and when it names something.
+    Claude often presents a guess as a fix: its statement counts only for a person's error, and if it names something.
     """
     text = _open(sentence.text).text
-    if not patterns.FIX.search(text) or patterns.UNSURE.search(text) or patterns.QUESTION.match(text):
+    if not PATTERNS["FIX"].search(text) or PATTERNS["UNSURE"].search(text) or PATTERNS["QUESTION"].match(text):
         return None
-    alone = bool(patterns.TROUBLE.search(text)) and human
+    alone = bool(PATTERNS["TROUBLE"].search(text)) and human
     if not (alone or trouble) or len(text.split()) < 5 or not (human or _keys(text)):
         return None
     content = text if alone else f"{_as_statement(trouble)} {_as_statement(text)}"
@@ -107,25 +101,24 @@ def _fix(sentence: _Sentence, trouble: str, human: bool) -> Operation | None:
 
 
 def _open(text: str) -> _Opened:
-    """The sentence without its greetings and fillers, which may say what the rest is meant to be."""
     seen = set()
-    if closing := patterns.CLOSING.search(text):
+    if closing := PATTERNS["CLOSING"].search(text):
         text = text[: closing.start()]
         seen.add(closing.lastgroup)
-    while opening := patterns.OPENING.match(text):
+    while opening := PATTERNS["OPENING"].match(text):
         text = text[opening.end() :]
         seen.add(opening.lastgroup)
     return _Opened(text.strip(), "explicit" in seen, "errand" in seen, "denial" in seen)
 
 
-def _first(text: str, rules: tuple[Rule, ...]) -> Rule | None:
+def _first(text: str, rules: tuple[SentenceRule, ...]) -> SentenceRule | None:
     return next((rule for rule in rules if rule.forms.match(text)), None)
 
 
 def _is_passing(text: str) -> bool:
-    """Whether the sentence is not meant to last; its reason may well speak of the day."""
-    reason = patterns.BECAUSE.search(text)
-    return bool(patterns.PASSING.search(text[: reason.start()] if reason else text))
+    """Whether the sentence is about the moment; its reason may well be."""
+    reason = PATTERNS["BECAUSE"].search(text)
+    return bool(PATTERNS["PASSING"].search(text[: reason.start()] if reason else text))
 
 
 _PLAIN_WORD = re.compile(r"[a-zà-ü']+(?:[\s,:]|$)")
@@ -138,7 +131,7 @@ def _says_enough(text: str) -> bool:
 
 _LINE = re.compile(r"[^\n]+")
 _BULLET = re.compile(r"\s*(?:[-*•]|\d{1,2}[.)])\s+")
-# Quoted, indented, logged, a diff, a trace, a command, markup, data.
+# Quotes, indented text, logs, diffs, traces, commands, markup, data.
 _FOREIGN = re.compile(
     r"\s*(?:[>+@$<{}\[\]|\"“„'‘/#]|-(?=\S)|[-*] (?://|#)|\d{2,4}[-:/]\d\d|(?:INFO|WARN(?:ING)?|ERROR|DEBUG)\b)"
     r"|\s*(?:Traceback|at \S+\(|File \"|npm |\w+(?:Error|Exception):|[\w./-]+:\d*:? *#)"
@@ -152,7 +145,7 @@ _REST = re.compile(r"\s*(?:because|otherwise|weil|因为)\b", re.IGNORECASE)
 
 
 def _sentences(text: str) -> Iterator[_Sentence]:
-    """The sentences that somebody wrote, without what they pasted: code, logs, quotes and documents."""
+    """Yield the sentences that were typed, without pasted code, logs, quotes and documents."""
     if len(text) > LONGEST_TURN or len(_HEADING.findall(text)) > 1:
         return
     for start, end in _paragraphs(text):
@@ -163,7 +156,7 @@ def _sentences(text: str) -> Iterator[_Sentence]:
 
 
 def _paragraphs(text: str) -> list[tuple[int, int]]:
-    """Where the lines of prose begin and end, wrapped ones joined; none when most of the lines are something else."""
+    """Return the spans of prose, wrapped lines joined; none if most lines are not prose."""
     spans: list[tuple[int, int]] = []
     foreign, fenced = 0, False
     for line in _LINE.finditer(text):
@@ -182,14 +175,14 @@ def _paragraphs(text: str) -> list[tuple[int, int]]:
 
 
 def _is_wrapped(text: str, before: tuple[int, int], line: re.Match[str]) -> bool:
-    """Whether a line goes on with the one before: that one is long and ends openly, this one begins small."""
+    """Whether a line continues the one before: that one is long and unfinished, this one starts in lower case."""
     last = text[before[0] : before[1]]
     open_end = before[1] + 1 == line.start() and len(last) >= 50 and last.rstrip()[-1:] not in ".!?:;"
     return open_end and line[0].lstrip()[:1].islower()
 
 
 def _parts(paragraph: str) -> list[tuple[int, int]]:
-    """Where its sentences begin and end; a bare "no" goes with what follows, a reason with what it is for."""
+    """Return the spans of sentences; a bare "no" is joined to the next one, a reason to the one before."""
     parts: list[tuple[int, int]] = []
     start = 0
     for end in [*(stop.end() for stop in _STOP.finditer(paragraph)), len(paragraph)]:
@@ -221,14 +214,14 @@ def _operation(text: str, kind: str, importance: int, quote: str) -> Operation:
 
 
 def _as_statement(text: str) -> str:
-    """With a capital letter, unless it begins with a name such as `useState`, and a full stop."""
+    """Add a full stop, and a capital letter unless the text begins with a name such as `useState`."""
     text = text.rstrip(" .!。！,;:")
     if _PLAIN_WORD.match(text):
         text = text[0].upper() + text[1:]
     return text + ("。" if _WIDE.match(text[-1:]) else ".")
 
 
-_END_OF_POINT = re.compile(rf"[.;] |{patterns.BECAUSE.pattern}", re.IGNORECASE)
+_END_OF_POINT = re.compile(rf"[.;] |{PATTERNS['BECAUSE'].pattern}", re.IGNORECASE)
 
 
 def _title(content: str) -> str:
@@ -246,11 +239,11 @@ _EVERY_PROJECT = re.compile(
     r"\b(?:all|every|any) (?:of )?(?:my |our )?(?:projects?|repos?)\b|所有项目|\ballen (?:meinen )?projekten",
     re.IGNORECASE,
 )
-_THIS_PROJECT = re.compile(rf"\b(?:this|our) {patterns.PLACE}\b", re.IGNORECASE)
+_THIS_PROJECT = re.compile(rf"\b(?:this|our) {FRAGMENTS['PLACE']}\b", re.IGNORECASE)
 
 
 def _scope(content: str, kind: str) -> str:
-    """A person's taste goes with the person, unless it is about this project."""
+    """A preference applies to every project, unless it is about this one."""
     personal = kind == "preference" and not _THIS_PROJECT.search(content) and not _paths(content)
     return GENERAL_SCOPE if personal or _EVERY_PROJECT.search(content) else PROJECT_SCOPE
 
@@ -267,7 +260,6 @@ _PATH = re.compile(
 
 
 def _keys(content: str) -> tuple[str, ...]:
-    """Identifiers, file names, versions and commands."""
     names = [match[1] for match in _CODE.finditer(content)] + _IDENTIFIER.findall(_CODE.sub(" ", content))
     return tuple(dict.fromkeys(name.rstrip("./") for name in names))[:MOST_KEYS]
 
