@@ -1,6 +1,6 @@
-"""Answers as text for a model: memories and turns, quoted so that they cannot leave their place, within a budget.
+"""Render tool answers as text for a model: memories and turns, quoted, within a budget.
 
-What is shown is data. Every line of it stands under a quotation mark, as in a slice; what is ours stands outside.
+Every line of remembered text is quoted, as in a slice; only our own text is outside.
 """
 
 from __future__ import annotations
@@ -29,15 +29,14 @@ if TYPE_CHECKING:
     from memem.upkeep.graph_audit import Audit
 
 
-ANSWER_CHARACTERS = 9_000
-"""Of all that is said at once: Claude Code shortens what is longer, and a context is not ours to fill."""
+ANSWER_CHARACTERS = 9_000  # Claude Code truncates longer answers, and the context is not ours to fill
 WAITS = "(held back until the user has reviewed it, with /memem-review in Claude Code)"
 UNNAMED = "(a file whose name speaks to the model)"
 UNTITLED = "(a title that reads like an instruction)"
 STATEMENT_CHARACTERS = 700
-GLANCE_CHARACTERS = 240
+BRIEF_CHARACTERS = 240
 TURN_CHARACTERS = 600
-BESIDE_CHARACTERS = 160
+NEIGHBOUR_CHARACTERS = 160
 _ONWARD = {
     SAME_TOPIC: "same topic",
     CONTRADICTS: "contradicts",
@@ -50,25 +49,24 @@ _LAST_WORDS = 600  # kept back for what is said besides: that something is left 
 
 
 def title(text: str) -> str:
-    """A title as a model may read it outside of a quotation."""
+    """Return a title that a model may read outside a quotation."""
     from memem.safety.gate import recorded_line
 
     return recorded_line(text) or UNTITLED
 
 
-def memories(entries: Sequence[Entry], advice: str) -> tuple[str, int]:
-    """Memories as a numbered list, and how many there was room for; `advice` says how to see the others."""
-    return _within([_item(f"{number}. ", entry) for number, entry in enumerate(entries, 1)], advice)
+def render_memories(entries: Sequence[Entry], advice: str) -> tuple[str, int]:
+    """Render memories as a numbered list; also return how many fitted. `advice` says how to see the others."""
+    return _join_fitting([_render_item(f"{number}. ", entry) for number, entry in enumerate(entries, 1)], advice)
 
 
-def whole(entries: Sequence[Entry]) -> tuple[str, int]:
-    """Memories with everything known of them, and how many there was room for."""
+def render_whole(entries: Sequence[Entry]) -> tuple[str, int]:
+    """Render memories with all their properties; also return how many fitted."""
     room = ANSWER_CHARACTERS - _LAST_WORDS
-    return _within([_whole(entry, room) for entry in entries], "ask for fewer ids at once")
+    return _join_fitting([_render_whole(entry, room) for entry in entries], "ask for fewer ids at once")
 
 
-def time_line(found: Timeline) -> str:
-    """A memory in its time."""
+def render_timeline(found: Timeline) -> str:
     parts = {
         "Replaced (the last first)": found.predecessors,
         "Replaced by (the next first)": found.successors,
@@ -77,28 +75,28 @@ def time_line(found: Timeline) -> str:
         "Changed just before in its project": found.earlier,
         "Changed just after in its project": found.later,
     }
-    texts = [_item("", found.entry, held=True)]
+    texts = [_render_item("", found.entry, held=True)]
     for heading, entries in parts.items():
-        items = [_item("- ", entry, GLANCE_CHARACTERS, held=True) for entry in entries]
+        items = [_render_item("- ", entry, BRIEF_CHARACTERS, held=True) for entry in entries]
         texts += [f"{heading}:\n{items[0]}", *items[1:]] if items else []
-    return _within(texts, "memory_get shows each of them")[0]
+    return _join_fitting(texts, "memory_get shows each of them")[0]
 
 
-def neighborhood(found: Neighborhood) -> tuple[str, int]:
-    """A memory and what is around it, each with what leads there; and how many of them all there was room for."""
-    texts = [_item("", found.entry)]
+def render_neighborhood(found: Neighborhood) -> tuple[str, int]:
+    """Render a memory and its neighbours, each with the edge that leads there; also return how many fitted."""
+    texts = [_render_item("", found.entry)]
     for each in found.neighbors:
         step = "" if each.steps == 1 else f", {each.steps} steps away"
-        mark = f"- {_leading(each.edge, each.id)} ({each.edge.score:.2f}, by {each.edge.origin}{step}): "
-        texts.append(_item(mark, each, GLANCE_CHARACTERS))
+        mark = f"- {_name_edge(each.edge, each.id)} ({each.edge.score:.2f}, by {each.edge.origin}{step}): "
+        texts.append(_render_item(mark, each, BRIEF_CHARACTERS))
     if not found.neighbors:
         texts.append("(No edge leads to it or away from it.)")
-    text, count = _within(texts, "memory_get shows each of them")
+    text, count = _join_fitting(texts, "memory_get shows each of them")
     return text, min(count, 1 + len(found.neighbors))
 
 
-def audited(audit: Audit, most: int) -> str:
-    """The graph in numbers, and up to so many of each kind of what is wrong with it."""
+def render_audit(audit: Audit, most: int) -> str:
+    """Render statistics of the graph, and up to `most` flaws of each kind."""
     stats = audit.stats
     shape = f"{stats.orphans:,} orphans, {stats.clusters:,} clusters, the largest of {stats.largest:,}"
     made = f"{stats.edges:,} edges between {stats.memories:,} memories, found by {line(stats.by)}"
@@ -114,28 +112,27 @@ def audited(audit: Audit, most: int) -> str:
             for each in some[:most]
         ]
         texts += [f"({len(some) - most:,} more.)"] if len(some) > most else []
-    return _within(texts, "ask with a smaller limit")[0]
+    return _join_fitting(texts, "ask with a smaller limit")[0]
 
 
-def turns(found: Sequence[TurnHit]) -> str:
-    """Turns of sessions as a numbered list, each with what was said around it."""
-    texts = [turn(number, said) for number, said in enumerate(found, 1)]
-    return _within(texts, "ask with a smaller limit")[0]
+def render_turns(found: Sequence[TurnHit]) -> str:
+    """Render turns of sessions as a numbered list, each with its neighbours."""
+    texts = [render_turn(number, said) for number, said in enumerate(found, 1)]
+    return _join_fitting(texts, "ask with a smaller limit")[0]
 
 
 def name(memory: Memory) -> str:
-    """A memory in a line."""
-    memory = shown(memory)
+    memory = hide_quarantined(memory)
     return f"{quote.one_line(memory.id8)} · {quote.one_line(memory.project)} · **{quote.bold(memory.title)}**"
 
 
 def line(text: str, most: int = 200) -> str:
-    """Any text as one harmless line."""
+    """Make any text one harmless line."""
     return quote.one_line(text, most)
 
 
-def _leading(edge: Edge, there: str) -> str:
-    """What an edge is, seen from the memory that it leads on from."""
+def _name_edge(edge: Edge, there: str) -> str:
+    """Name an edge as seen from the memory that it starts from."""
     return _ONWARD[edge.kind] if edge.target == there else _BACKWARD.get(edge.kind, _ONWARD[edge.kind])
 
 
@@ -143,8 +140,8 @@ def _counts(counts: dict[str, int]) -> str:
     return ", ".join(f"{name} {count:,}" for name, count in counts.items()) or "nothing"
 
 
-def _within(texts: list[str], advice: str) -> tuple[str, int]:
-    """As many as there is room for, from the first on, which is always there; and their number."""
+def _join_fitting(texts: list[str], advice: str) -> tuple[str, int]:
+    """Join as many texts as fit, always the first; also return their number."""
     room = ANSWER_CHARACTERS - _LAST_WORDS
     kept: list[str] = []
     for text in texts:
@@ -156,10 +153,9 @@ def _within(texts: list[str], advice: str) -> tuple[str, int]:
     return "\n".join([*kept, *([f"({left} more; {advice}.)"] if left else [])]), len(kept)
 
 
-def _item(mark: str, entry: Entry, most: int = STATEMENT_CHARACTERS, *, held: bool = False) -> str:
-    """A memory as an item of a list, with from when until when it was `held` true. A title that the statement begins
-    with is not said twice."""
-    memory = shown(entry.memory)
+def _render_item(mark: str, entry: Entry, most: int = STATEMENT_CHARACTERS, *, held: bool = False) -> str:
+    """Render a memory as a list item, with its validity if `held`; the title only if it adds something."""
+    memory = hide_quarantined(entry.memory)
     status = memory.status if memory.status != "active" else ""
     labels = [memory.id8, memory.project, memory.kind, _day(memory)]
     labels += [status, dates.period(memory)] if held else [dates.remark(memory)]
@@ -169,17 +165,17 @@ def _item(mark: str, entry: Entry, most: int = STATEMENT_CHARACTERS, *, held: bo
     return f"{head}\n{quote.quoted(memory.body, most)}"
 
 
-def shown(memory: Memory) -> Memory:
-    """Of one that waits for a person, that it does: nobody else is shown what it says."""
+def hide_quarantined(memory: Memory) -> Memory:
+    """Replace the content of a quarantined memory: only its owner may see it."""
     if memory.status != QUARANTINED:
         return memory
     return Memory(memory.id, WAITS, WAITS, memory.project, status=memory.status, created=memory.created)
 
 
-def _whole(entry: Entry, room: int) -> str:
+def _render_whole(entry: Entry, room: int) -> str:
     from memem.safety.gate import recorded_line  # a file's name may say anything
 
-    memory = shown(entry.memory)
+    memory = hide_quarantined(entry.memory)
     facts = {
         "layer": str(memory.layer),
         "importance": str(memory.importance),
@@ -203,11 +199,11 @@ def _whole(entry: Entry, room: int) -> str:
     lines += [f"   {fact}: {quote.one_line(value)}" for fact, value in facts.items() if value]
     evidence = ["   evidence:", quote.quoted(memory.evidence, TURN_CHARACTERS)] if memory.evidence else []
     room -= sum(len(each) + 1 for each in (*lines, *evidence))
-    return "\n".join([*lines, _fitting(memory.body, room), *evidence])
+    return "\n".join([*lines, _quote_fitting(memory.body, room), *evidence])
 
 
-def _fitting(text: str, room: int) -> str:
-    """As much of a text, quoted, as there is room for: short lines take more of it than long ones."""
+def _quote_fitting(text: str, room: int) -> str:
+    """Quote as much of a text as fits; many short lines take more room than a few long ones."""
     most = room
     quoted = quote.quoted(text, most)
     while len(quoted) > room and most > 1:
@@ -216,24 +212,23 @@ def _fitting(text: str, room: int) -> str:
     return quoted
 
 
-def turn(number: int, said: TurnHit) -> str:
-    """A turn of a session, with what was said around it."""
+def render_turn(number: int, said: TurnHit) -> str:
     labels = (said.time[:16].replace("T", " "), said.project, f"session {said.session}")
     head = f"{number}. " + " · ".join(quote.one_line(label) for label in labels if label)
     parts = [
         head,
-        *_beside(said.before),
+        *_render_neighbour(said.before),
         f"   {quote.one_line(said.role)}:",
         quote.quoted(said.text, TURN_CHARACTERS),
-        *_beside(said.after),
+        *_render_neighbour(said.after),
     ]
     return "\n".join(parts)
 
 
-def _beside(turn: TurnContext | None) -> list[str]:
+def _render_neighbour(turn: TurnContext | None) -> list[str]:
     if turn is None:
         return []
-    return [f"   {quote.one_line(turn.role)}, beside it:", quote.quoted(turn.text, BESIDE_CHARACTERS)]
+    return [f"   {quote.one_line(turn.role)}, beside it:", quote.quoted(turn.text, NEIGHBOUR_CHARACTERS)]
 
 
 def _day(memory: Memory) -> str:

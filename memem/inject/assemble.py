@@ -1,6 +1,6 @@
-"""Everything for a task in one text: the project's playbook, the slice for the query, what was said of it in sessions.
+"""Assemble everything for a task in one text: the playbook, the slice for the query, what earlier sessions said.
 
-For those who ask for it. Each part has its own budget and is there only if there is something in it.
+Only on request. Each part has its own budget, and is left out when it is empty.
 """
 
 from __future__ import annotations
@@ -38,8 +38,7 @@ _LAST_WORDS = 300  # for what a door says besides
 
 @dataclass(frozen=True, slots=True)
 class Assembled:
-    """The text, which is empty when nothing is known, and what is in it: the ids of memories in the playbook's lines,
-    the slice's hits, and turns. `degraded` says why keywords answered alone, when they should not have."""
+    """The text, empty if nothing is known, and its parts; `degraded` says why only keywords were searched."""
 
     text: str
     project: str
@@ -51,7 +50,7 @@ class Assembled:
 
 
 def assemble(ws: Workspace, query: str, *, cwd: Path, project: str | None = None, session_id: str = "") -> Assembled:
-    """What is known of a project, and what is known for this query."""
+    """Collect what is known of a project, and what is known for this query."""
     require_vault(ws)
     if not query.strip():
         raise InputError("There is nothing to assemble for: the query is empty.")
@@ -75,7 +74,7 @@ def _ids(lines: Sequence[VisibleLine]) -> tuple[str, ...]:
 
 
 def _playbook(lines: Sequence[VisibleLine], project: str) -> tuple[str, list[VisibleLine]]:
-    """The playbook as text, as far as there is room for it, and the lines that it has room for."""
+    """Render as many lines of the playbook as fit; also return those lines."""
     texts: list[str] = []
     for number, each in enumerate(lines):
         begins = number == 0 or lines[number - 1].section != each.section
@@ -87,11 +86,11 @@ def _playbook(lines: Sequence[VisibleLine], project: str) -> tuple[str, list[Vis
 
 
 def _turns(ws: Workspace, query: str, project: str) -> tuple[str, tuple[TurnHit, ...]]:
-    """What was said in sessions, where that is indexed, the same way."""
+    """Render turns of earlier sessions that match, if sessions are indexed."""
     found: list[TurnHit] = []
     with suppress(InputError):  # mining is off, or nobody wants sessions indexed
         found = sessions.search(ws, query, limit=MOST_TURNS, project=project)
     texts = fit_budget(
-        [answers.turn(number, each) for number, each in enumerate(found, 1)], TURNS_BUDGET - len(SAID) - 1
+        [answers.render_turn(number, each) for number, each in enumerate(found, 1)], TURNS_BUDGET - len(SAID) - 1
     )
     return ("\n".join((SAID, *texts)) if texts else ""), tuple(found[: len(texts)])

@@ -1,4 +1,4 @@
-"""What is known of a file that Claude is about to read or change: shown once for a file and session."""
+"""Show what is known of a file that Claude is about to read or change, once per file and session."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ BUDGET = 2_000
 
 
 def about_file(ws: Workspace, file: Path, *, cwd: Path, session: str) -> str:
-    """The memories about a file as text; empty when there are none, or this session has been told."""
+    """Render the memories about a file; empty if there are none, or this session has seen them."""
     if not refresh.has_usable_index(ws):
         return ""
     place = ws.project_of(cwd)

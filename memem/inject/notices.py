@@ -23,16 +23,14 @@ if TYPE_CHECKING:
     from memem.workspace import Workspace
 
 
-FIRST_SESSIONS = 10
-"""New users see a sign of life in this many sessions."""
+FIRST_SESSIONS = 10  # of a new user, who sees a sign of life in each
 MAX_TITLES = 3
 MAX_TITLE_CHARS = 60
-FULL_DISK_BYTES = 1_000_000
-"""With less room than this, a disk counts as full: one note and its index entries may not fit."""
+FULL_DISK_BYTES = 1_000_000  # with less room a disk counts as full: a note and its index entries may not fit
 
-DOCTOR_SESSION = "memem-doctor"
-"""The session that `memem doctor` runs hooks for: one that never was. It uses up no notice."""
+DOCTOR_SESSION = "memem-doctor"  # the invented session for which `memem doctor` runs hooks; it uses up no notice
 LEARNED, USED = "learned", "used"
+# Shown when a problem is over, except for `server`: Claude Code has yet to start it again.
 _ENDED = {
     "memory": "memem works again.",
     "vault": "memem can write to the vault again.",
@@ -43,15 +41,13 @@ _ENDED = {
     "recall": "memem finds memories by meaning again.",
     "options": "memem's options are valid again.",
 }
-"""Shown when a problem is over. The end of `server` is not: Claude Code may start it again, which is no news yet."""
 _OF_VAULT = ("memory", "disk", "vault", "recall")
 _OF_CLAUDE_CODE = ("options", "server")
-"""Problems that sessions with another vault, or another configuration of Claude Code, do not share."""
 READY = "memem is ready. /memem shows what it does; /memem-mine lets it learn from your sessions."
 
 
 def raise_problem(ws: Workspace, key: str, text: str) -> None:
-    """Record that something keeps memem from working as it should; the user is told once, and again if it changes."""
+    """Record an ongoing problem; the user is told once, and again if it changes."""
     with _recording(ws):
         _board(ws).raise_problem(_subject(ws, key), text)
 
@@ -64,14 +60,13 @@ def clear_problem(ws: Workspace, key: str) -> None:
 
 
 def announce(ws: Workspace, text: str, *, session: str = "", project: str = "", kind: str = "event") -> None:
-    """Record news to be shown once, in this session or project; anywhere when neither is given."""
+    """Record news to be shown once, in this session or project, or anywhere if neither is given."""
     if ws.settings.notices != "off":
         with _recording(ws):
             _board(ws).add(News(text, kind, session, project, ws.clock().timestamp()))
 
 
 def announce_learned(ws: Workspace, titles: Sequence[str], *, session: str = "", project: str = "") -> None:
-    """Record that these memories were learned."""
     for title in titles:
         announce(ws, title, session=session, project=project, kind=LEARNED)
 
@@ -84,7 +79,7 @@ def announce_used(ws: Workspace, titles: Sequence[str], *, session: str) -> None
 
 
 def problems(ws: Workspace) -> dict[str, str]:
-    """Every ongoing problem that concerns this workspace, by its key."""
+    """Return the ongoing problems of this workspace by key."""
     with suppress(OSError):
         recorded = _board(ws).problems()
         keys = {name: name.partition(".")[0] for name in recorded}
@@ -93,14 +88,14 @@ def problems(ws: Workspace) -> dict[str, str]:
 
 
 def is_interactive(environ: Mapping[str, str]) -> bool:
-    """Whether a person sees the session: Claude Code names how it was started, and scripts start it as an SDK."""
+    """Whether a person sees the session: scripts start Claude Code as an SDK."""
     return not environ.get("CLAUDE_CODE_ENTRYPOINT", "").startswith("sdk")
 
 
 def at_session_start(
     ws: Workspace, *, session: str, project: str, sign_of_life: Callable[[], str], interactive: bool
 ) -> str:
-    """Return the text to show when a session begins. A session run by a script uses up no notice: nobody sees it."""
+    """Return the text to show when a session begins; a session run by a script uses up no notice."""
     if ws.settings.notices == "off":
         return ""
     unrecorded = _check_and_answer(ws)
@@ -164,12 +159,12 @@ def _take_problems(ws: Workspace) -> list[str]:
 
 
 def _is_too_late(ws: Workspace) -> bool:
-    """Whether the hook has given up waiting: what it does not print must stay for the next one."""
+    """Whether the hook has given up waiting, so that notices must stay for the next one."""
     return ws.ticks() > ws.wanted_until
 
 
 def check_now(ws: Workspace) -> dict[str, str]:
-    """Look at what can change at any moment, and record what is wrong or over. Returns what is wrong, by key."""
+    """Check what can change at any moment, and record the results; return the problems by key."""
     checked = {
         "disk": _full_disk(ws),
         "vault": _unwritable(ws),
@@ -186,7 +181,7 @@ def check_now(ws: Workspace) -> dict[str, str]:
 
 
 def _check_and_answer(ws: Workspace) -> list[str]:
-    """The same for a hook that could answer. Returns what is wrong and could not be recorded: it is always shown."""
+    """Do the same in a hook; return the problems that could not be recorded, which are always shown."""
     wrong, recorded = check_now(ws), problems(ws)
     if "memory" in recorded:
         clear_problem(ws, "memory")
@@ -194,7 +189,7 @@ def _check_and_answer(ws: Workspace) -> list[str]:
 
 
 def _subject(ws: Workspace, key: str) -> str:
-    """The name a problem is recorded under: with what it is about, where sessions differ in that."""
+    """Return the name a problem is recorded under, with its vault or configuration where sessions differ in that."""
     if key not in _OF_VAULT + _OF_CLAUDE_CODE:
         return key
     path = ws.settings.vault if key in _OF_VAULT else ws.claude_folder
@@ -210,7 +205,7 @@ def _recorded(ws: Workspace, key: str, text: str) -> bool:
 
 
 def _unwritable(ws: Workspace) -> str:
-    """Why the vault takes no notes; empty when it does, or when there is none yet."""
+    """Say why the vault cannot be written; empty if it can, or if there is none yet."""
     folder = ws.store.paths.memories
     if not folder.is_dir() or os.access(folder, os.W_OK):
         return ""
@@ -238,7 +233,7 @@ def _skipped_server(ws: Workspace) -> str:
 
 
 def _is_newly_set_up() -> bool:
-    """Whether a set-up in the background has finished and nobody has said so; bootstrap.sh leaves the marker."""
+    """Whether a background set-up has just finished; bootstrap.sh leaves the marker."""
     marker = Path(sys.executable).parents[1] / ".memem" / "ready-untold"
     try:
         marker.unlink()
@@ -253,7 +248,7 @@ def _joined(titles: Sequence[str]) -> str:
 
 
 def shorten_title(title: str) -> str:
-    """A title as a terminal can show it, on one line."""
+    """Make a title fit on one line of a terminal."""
     clean = " ".join("".join(each if each.isprintable() else " " for each in title).split())
     return clean if len(clean) <= MAX_TITLE_CHARS else f"{clean[: MAX_TITLE_CHARS - 1]}…"
 

@@ -1,4 +1,4 @@
-"""What fits: the best memories first, each cut to its share, the whole under a budget."""
+"""Fit memories into a budget: the best first, each cut to its share."""
 
 import re
 from collections.abc import Sequence
@@ -8,18 +8,16 @@ from memem.core.memory import MOST_HITS, PINNED_MAX_CHARACTERS, PINNED_MAX_NOTES
 from memem.safety import quote
 
 BODY_CHARACTERS = 500
-SHORTER = (300, 150)
-"""To so many characters the first one is cut where there is no room for it else."""
+SHORTER = (300, 150)  # lengths to which the first memory is cut if it does not fit otherwise
 PINNED_CHARACTERS = 400
-SAME_WORDS = 0.9
-"""The share of their words in common that makes two memories say the same."""
+SAME_WORDS = 0.9  # the share of common words at which two memories say the same
 _WORD = re.compile(r"[\w./:-]*\w")
 _NEGATIONS = frozenset("no not never none without don doesn isn won cannot can off on before after".split())
 
 
 @dataclass(frozen=True, slots=True)
 class PackedSlice:
-    """A slice's text, the hits that found room in it, and the ids of the pinned memories that did."""
+    """A slice's text, the hits in it, and the ids of the pinned memories in it."""
 
     text: str
     hits: tuple[Hit, ...]
@@ -27,7 +25,7 @@ class PackedSlice:
 
 
 def drop_repeats(hits: Sequence[Hit]) -> list[Hit]:
-    """The hits without those that say no more than a better one: the same words, and the same numbers and names."""
+    """Drop hits that say no more than a better one: the same words, numbers and names."""
     kept: list[tuple[Hit, set[str]]] = []
     for hit in hits:
         words = set(_WORD.findall(f"{hit.title} {hit.body}".lower()))
@@ -37,7 +35,7 @@ def drop_repeats(hits: Sequence[Hit]) -> list[Hit]:
 
 
 def _repeats(words: set[str], better: set[str]) -> bool:
-    """A word more or less does not matter, unless it could be what changed: a number, a negation."""
+    """Whether the words differ little, and in nothing decisive: a number, a negation."""
     apart = words ^ better
     decisive = any(word in _NEGATIONS or not word.isalpha() for word in apart)
     return not decisive and len(words & better) >= SAME_WORDS * len(words | better)
@@ -65,7 +63,7 @@ def pack(hits: Sequence[Hit], pinned: Sequence[Memory], facts: list[str], projec
 
 
 def fit_budget(texts: list[str], budget: int) -> list[str]:
-    """As many as there is room for, from the first on."""
+    """Return as many texts as fit, from the first on."""
     kept: list[str] = []
     for text in texts:
         budget -= len(text) + 1

@@ -1,7 +1,7 @@
-"""Whether Claude may use one of memem's own tools without asking the user first.
+"""Decide whether Claude may use one of memem's own tools without asking the user.
 
-Reading is allowed for the current project and for general memories; anything wider is left to Claude Code, which asks
-unless the user has allowed it. Forgetting always asks when there is somebody to ask, and names the memory.
+Reading the current project and general memories is allowed; anything wider is left to Claude Code. Forgetting always
+asks, naming the memory, when a user is there.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 
 ALLOW, ASK = "allow", "ask"
+# Reading tools that stay in the current project unless this argument names another.
 SCOPED_TOOLS = {
     "active_memory_slice": "",
     "context_assemble": "project",
@@ -29,14 +30,13 @@ SCOPED_TOOLS = {
     "memory_search": "scope_id",
     "transcript_search": "scope_id",
 }
-"""Reading tools that stay in the current project unless this argument names another."""
+# reading tools that show the memories this argument names
 TOOLS_BY_ID = {"memory_get": "ids", "memory_timeline": "memory_id"}
-"""Reading tools that show the memories this argument names."""
 
 
 @dataclass(frozen=True, slots=True)
 class Permission:
-    """`decision` is allow or ask, or empty to leave it to Claude Code; `reason` is shown to the user who is asked."""
+    """`decision` is allow, ask, or empty to leave it to Claude Code; `reason` is shown to the user."""
 
     decision: str = ""
     reason: str = ""
@@ -86,7 +86,7 @@ def _before_forgetting(ws: Workspace, arguments: Mapping[str, Any]) -> Permissio
 
 
 def _project_of(ws: Workspace, identity: object) -> str:
-    """The project of a memory; empty when that cannot be told, and Claude Code has to ask."""
+    """Return a memory's project; empty if unknown, so that Claude Code asks."""
     from memem.search.find import get
 
     try:

@@ -1,12 +1,13 @@
-"""What kind of prompt it is: trivial, a follow-up that needs the words before it, or a task.
+"""Classify prompts: trivial, a follow-up that needs earlier turns, or a task.
 
-A follow-up ("and the other one?", "same for staging") is searched for with the words that it points to as well.
+A follow-up ("and the other one?", "same for staging") is searched together with the words it refers to.
 """
 
 import re
 from collections.abc import Sequence
 from functools import cache
 
+# A short prompt of only these words, numbers and letters refers to the conversation, not to a memory.
 _ENGLISH = frozenset(
     """ok okay k kk yes yep yeah yup y no nope n not sure fine good great nice cool perfect awesome excellent right
     correct exactly agreed agree thanks thank you thx ty cheers please pls hi hello hey bye continue go on ahead proceed
@@ -14,11 +15,8 @@ _ENGLISH = frozenset(
     makes sense keep going carry works fixed try retry run for lets very much job work never mind stop wait option
     options both either first second third last latter former one two three the with commit push merge""".split()
 )
-"""A prompt made of these alone, or of numbers and letters, and short, refers to what was said before, not to anything
-one could look up."""
 MOST_TRIVIAL_WORDS = 6
-MOST_TRIVIAL_CHARACTERS = 20
-"""Of a row of nods in Chinese, which can be read in more ways the longer it is."""
+MOST_TRIVIAL_CHARACTERS = 20  # in Chinese; longer texts can be read in more ways
 _CHINESE = re.compile(
     r"""(?:好[的吧]?|嗯|是的?|[对對]的?|行|可以|[没沒](?:[问問][题題]|[错錯]|事)|[谢謝][谢謝]你?|多[谢謝]|感[谢謝]|[继繼][续續]|
         接[着著]|下一步|[请請]|吧|了|呢|啊|哦|[当當]然|明白|知道|收到|不(?:用|[错錯])?|你好|再[见見]|[开開]始|做吧|[干幹]吧|同意|
@@ -31,7 +29,7 @@ _CHOICE = re.compile(r"\d{1,2}|[a-h]", re.ASCII)
 
 
 def is_trivial(prompt: str) -> bool:
-    """Whether a prompt is nothing but a nod."""
+    """Whether a prompt is only a nod."""
     words = _PUNCTUATION.sub(" ", _APOSTROPHE.sub("", prompt.lower())).split()
     if not words:
         return True
@@ -41,7 +39,6 @@ def is_trivial(prompt: str) -> bool:
 
 
 def _is_choice(word: str) -> bool:
-    """The number or the letter of an option."""
     return _CHOICE.fullmatch(word) is not None
 
 
@@ -50,15 +47,11 @@ def _is_chinese_nod(word: str) -> bool:
 
 
 MOST_WORDS = 14
-MOST_CONTENT = 5
-"""A prompt with more words of its own than this names what it is about, whatever else it points to."""
-MOST_SIGNS = 24
-"""The same in a script without spaces."""
+MOST_CONTENT = 5  # a prompt with more words of its own names its subject
+MOST_SIGNS = 24  # the same in scripts without spaces
 FRAGMENT_WORDS = 3
-MOST_UNEXPLAINED = 3
-"""Behind so many words of content an "it" stands for one of them."""
-SEARCHED = 400
-"""In characters: a vector is made of little more, and the prompt must not drown in what it refers to."""
+MOST_UNEXPLAINED = 3  # after this many words of content, "it" refers to one of them
+SEARCHED = 400  # characters: a vector covers little more, and the prompt must outweigh what it refers to
 PERSON_SHARE = 160
 
 _CHORES = frozenset(
@@ -83,16 +76,16 @@ _DETERMINERS = frozenset("the a an our my every each".split())
 _EMPTY = "possible|ok|okay|safe|better|worth|necessary|enough|fine|true|on purpose|simple|short|local".replace(
     " ", r"\ "
 )
+# After any other word, "that" mostly joins two sentences: "check that ...", "a test that ...".
 _BEFORE_THAT = (
     "do|did|does|doing|done|fix|use|revert|undo|about|for|of|like|with|in|why|is|was|are|can|could|has|may|should|will|make"
     "|change|remove|drop|want|need|to|and|on|from|than|explain|keep|hm,?|ok,?|yes,?"
 )
-"""In front of any other word a "that" mostly joins two sentences: "check that ...", "a test that ..."."""
 _LITERAL = re.compile(r"[a-z-]*[\d_./@#]")
 
 
 def refers_back(prompt: str) -> bool:
-    """Whether a prompt needs what was said before it. A nod does not, nor does a chore."""
+    """Whether a prompt needs the turns before it. A nod does not, nor does a chore."""
     if len(prompt) > SEARCHED or is_trivial(prompt):
         return False
     text = " ".join(prompt.lower().replace("’", "'").split())
@@ -105,9 +98,9 @@ def refers_back(prompt: str) -> bool:
 
 
 def add_referent(prompt: str, before: Sequence[str]) -> str:
-    """What to search with: the prompt, then what it refers to. `before` is what was said, its last item by Claude.
+    """Return the prompt and what it refers to; the last item of `before` is Claude's.
 
-    Of the person's words the beginning is taken; of Claude's also the end, which may ask something.
+    A person's words are cut at the end, Claude's in the middle, because the end may ask something.
     """
     parts = [" ".join(prompt.split())[:SEARCHED]]
     answer = _prose(before[-1]) if before else ""
@@ -132,7 +125,7 @@ def _content(words: Sequence[str]) -> list[str]:
 
 
 def _points(text: str) -> bool:
-    """Whether something in it stands for what was said before."""
+    """Whether a word refers to an earlier turn."""
     opening, pointing, standing_in = _patterns()
     return bool(
         opening.match(text)
@@ -142,14 +135,14 @@ def _points(text: str) -> bool:
 
 
 def _is_explained(before: str) -> bool:
-    """Whether the words before an "it" name what it is: "build the image and push it"."""
+    """Whether the words before an "it" name it: "build the image and push it"."""
     words = _words(before)
     is_named = any(word in _DETERMINERS or _LITERAL.match(word) for word in words)
     return is_named or len(_content(words)) >= MOST_UNEXPLAINED
 
 
 def _is_fragment(text: str, words: Sequence[str]) -> bool:
-    """Whether it is no sentence: "on windows?", "why not", "the cache?"."""
+    """Whether it is not a sentence: "on windows?", "why not", "the cache?"."""
     rest = list(words)
     while rest and rest[0] in _NODS:
         del rest[0]
@@ -206,7 +199,7 @@ def _pointing_signs() -> re.Pattern[str]:
 
 
 def _prose(text: str) -> str:
-    """What is said in a text: no code, no tables, no lists of files."""
+    """Return a text without code, tables and lists of files."""
     text = re.sub(r"```.*?(?:```|\Z)", " ", text, flags=re.DOTALL)
     lines = (line.strip() for line in text.splitlines() if not line.startswith(("    ", "\t")))
     kept = (re.sub(r"^[#>*+-]+\s+|^\d+[.)]\s+|[*`]+", "", line) for line in lines if not line.startswith(tuple("|├└│")))
@@ -226,7 +219,7 @@ def _both_ends(text: str, most: int) -> str:
 
 
 def _begin(text: str, most: int) -> str:
-    """As many whole words as fit. Where words are not parted by spaces, as many characters."""
+    """Return as many whole words as fit, or characters where words are not separated by spaces."""
     if len(text) <= most:
         return text
     cut = text[:most]
@@ -252,7 +245,7 @@ GENERAL_MODE = "general"
 
 
 def infer_task(prompt: str) -> str:
-    """The mode of the earliest verb that names one."""
+    """Return the mode of the first verb that names one."""
     modes = {verb: mode for mode, verbs in reversed(_TASK_VERBS) for verb in verbs.split()}
     for word in re.findall(r"[a-z]+", prompt[:2_000].lower()):
         if word in modes:

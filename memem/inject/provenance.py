@@ -1,5 +1,4 @@
-"""Where a memory comes from: the words that prove it, and the turn they stand in, with what was said around it. And
-where it went: to whom it was shown, and whether it was used."""
+"""Show where a memory comes from, the turn and the words that prove it, and where it was shown and used."""
 
 from __future__ import annotations
 
@@ -26,11 +25,7 @@ _WRITERS = {"human": "a person", "model": "Claude, as it was asked to"}
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """A memory with its proof. `turns` are those around the one it came from, which is at `place`; none when the
-    transcript is gone, or the memory came another way, as `note` then says.
-
-    `injections` are where it was shown, the last time first, and `usefulness` is what came of it.
-    """
+    """A memory with its proof: the turns around its source at `place`, or a `note` why there are none; and its use."""
 
     entry: Entry
     transcript: str = ""
@@ -41,17 +36,17 @@ class Provenance:
     usefulness: Usefulness = UNSEEN
 
 
-def why(ws: Workspace, identity: str) -> Provenance:
-    """The proof of a memory, and how it fared."""
+def find_provenance(ws: Workspace, identity: str) -> Provenance:
+    """Return the proof of a memory, and how it was used."""
     entry = find.get(ws, identity)
     if entry.memory.status == QUARANTINED:  # Claude runs this too, for whoever asks it
-        return Provenance(replace(entry, memory=answers.shown(entry.memory), path=""), note=answers.WAITS)
-    proof = _proof(ws, entry)
+        return Provenance(replace(entry, memory=answers.hide_quarantined(entry.memory), path=""), note=answers.WAITS)
+    proof = _find_proof(ws, entry)
     found = receipts.injections(ws, proof.entry.id)
     return replace(proof, injections=found, usefulness=usefulness.usefulness_of(ws, proof.entry.id))
 
 
-def _proof(ws: Workspace, entry: Entry) -> Provenance:
+def _find_proof(ws: Workspace, entry: Entry) -> Provenance:
     memory = entry.memory
     if not memory.source_turn:
         told = _WRITERS.get(memory.author, memory.author) if memory.source_type == "user" else memory.source_type
@@ -67,16 +62,16 @@ def _proof(ws: Workspace, entry: Entry) -> Provenance:
     if found is None:
         return Provenance(entry, str(path), note=f"{path} no longer holds the turn.")
     turns, place = found
-    return Provenance(entry, str(path), tuple(map(_shown, turns)), place)
+    return Provenance(entry, str(path), tuple(map(_redact_turn, turns)), place)
 
 
-def _shown(turn: Turn) -> Turn:
-    """A turn as it may be shown: what the gate takes out of a memory does not come back with its proof."""
+def _redact_turn(turn: Turn) -> Turn:
+    """Redact a turn: what the gate removes from a memory must not come back with its proof."""
     return replace(turn, text=clean_text(turn.text))
 
 
 def _transcript(ws: Workspace, session: str) -> Path | None:
-    """Where the session was when it was mined, else where such files are."""
+    """Find the transcript where it was mined, else in the session folders."""
     known = ws.state.sessions.get(session)
     if known and known.path and Path(known.path).is_file():
         return Path(known.path)

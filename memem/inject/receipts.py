@@ -1,4 +1,4 @@
-"""Record every decision to show something or nothing, what a session was shown, and explain it when asked."""
+"""Record every decision to show something or nothing, and what each session was shown."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ NONE_YET = "This session has none yet; the last of all:"
 
 @dataclass(frozen=True, slots=True)
 class InjectionDecision:
-    """The last decision, and the same in words; no receipt when there was none yet."""
+    """The last decision and its explanation; `receipt` is None if there was none yet."""
 
     receipt: Receipt | None
     words: tuple[str, ...]
@@ -36,7 +36,7 @@ class InjectionDecision:
 
 @dataclass(frozen=True, slots=True)
 class Injection:
-    """Where a memory was shown: when, on what occasion, how sure that was, and how it was used."""
+    """An occasion on which a memory was shown."""
 
     time: str  # ISO 8601
     event: str
@@ -57,10 +57,10 @@ def record(
     followed: bool = False,
     context: Context | None = None,
 ) -> None:
-    """Write down what a prompt was given, or why nothing, and with it that its session was shown that.
+    """Record what a prompt was given, or why nothing, and mark it as shown in its session.
 
-    `threshold` is the least confidence of a shown memory; `followed` says that earlier turns were part of the
-    query; `context` is how the session's prompts went, where that is counted.
+    `threshold` is the least confidence of a shown memory; `followed` says that earlier turns were part of the query;
+    `context` has the session's counters in hybrid mode.
     """
     if ws.ticks() > ws.wanted_until:
         return  # nobody waits any more for what was found
@@ -69,7 +69,7 @@ def record(
         event=event,
         session=found.session_id,
         project=found.project,
-        prompt=_hashed(ws, prompt, found.session_id),
+        prompt=_hash_prompt(ws, prompt, found.session_id),
         reason=found.reason,
         characters=len(found.text),
         line=threshold,
@@ -77,18 +77,18 @@ def record(
         items=receipt_text.slice_items(found),
         followed=followed,
     )
-    _keep(ws, receipt, found.ids if found.text else (), context)
+    _store(ws, receipt, found.ids if found.text else (), context)
 
 
 def record_shown(ws: Workspace, entries: Sequence[Entry], *, event: str, session: str, project: str, text: str) -> None:
-    """Write down what was shown on another occasion than a prompt."""
+    """Record memories that were shown on another occasion than a prompt."""
     if entries and ws.ticks() <= ws.wanted_until:
         items = tuple(map(receipt_text.entry_item, entries))
-        _keep(ws, Receipt(ws.clock().timestamp(), event, session, project, characters=len(text), items=items))
+        _store(ws, Receipt(ws.clock().timestamp(), event, session, project, characters=len(text), items=items))
 
 
 def last_decision(ws: Workspace, session: str = "") -> InjectionDecision:
-    """The last decision of a session, or of all when that one has none, told in words."""
+    """Return the last decision of a session, or of any if it has none."""
     receipt = None
     if ws.home.contexts_file.exists():
         kept = ws.contexts.receipts
@@ -100,7 +100,7 @@ def last_decision(ws: Workspace, session: str = "") -> InjectionDecision:
 
 
 def injections(ws: Workspace, identity: str) -> tuple[Injection, ...]:
-    """Where a memory was shown, the last time first; nothing where that is not known."""
+    """Return where a memory was shown, the latest first."""
     if not ws.home.contexts_file.exists():
         return ()
     with suppress(*UNUSABLE):
@@ -115,10 +115,10 @@ def _injection(ws: Workspace, receipt: Receipt, identity: str) -> Injection:
     return Injection(time, receipt.event, receipt.session, receipt.project, item.confidence, item.terms, item.used)
 
 
-def _keep(ws: Workspace, receipt: Receipt, shown: Iterable[str] = (), context: Context | None = None) -> None:
-    """As far as that can be done: nothing that was found is held back because it cannot be written down.
+def _store(ws: Workspace, receipt: Receipt, shown: Iterable[str] = (), context: Context | None = None) -> None:
+    """Store a receipt if possible: a failure must not keep the slice from being shown.
 
-    The mark comes after the receipt, so that whoever takes it away has seen all that it stands for.
+    The mark follows the receipt, so that a process that removes it has seen every receipt it stands for.
     """
     with suppress(*UNUSABLE, OSError):
         ws.contexts.add_all(receipt, shown, context)
@@ -126,9 +126,9 @@ def _keep(ws: Workspace, receipt: Receipt, shown: Iterable[str] = (), context: C
             ws.home.shown_unjudged.touch(files.PRIVATE_FILE)
 
 
-def _hashed(ws: Workspace, prompt: str, session: str) -> str:
-    """What tells the prompts of a session apart; empty where there is no key."""
-    key = _key(ws)
+def _hash_prompt(ws: Workspace, prompt: str, session: str) -> str:
+    """Return a keyed hash that distinguishes the prompts of a session; empty without a key."""
+    key = _load_key(ws)
     if not key:
         return ""
     from memem.transcript import harness
@@ -142,8 +142,8 @@ def _hashed(ws: Workspace, prompt: str, session: str) -> str:
     return blake2b(told, digest_size=8, key=key).hexdigest()
 
 
-def _key(ws: Workspace) -> bytes:
-    """The secret of this home, made once; empty where it cannot be."""
+def _load_key(ws: Workspace) -> bytes:
+    """Return this home's secret, created once; empty if that fails."""
     path = ws.home.prompt_key
     with suppress(OSError):
         key = path.read_bytes() if path.exists() else b""
@@ -156,27 +156,27 @@ def _key(ws: Workspace) -> bytes:
 
 
 def note_shown(ws: Workspace, session: str, what: Iterable[str]) -> None:
-    """A session is being shown these memories (by id) and files; unless nobody waits for the answer any more."""
+    """Record that a session is shown these memories (by id) and files, unless the hook has given up waiting."""
     if session and ws.ticks() <= ws.wanted_until:
         with suppress(*UNUSABLE):
             ws.contexts.add(session, what, ws.clock().timestamp())
 
 
 def shown_ids(ws: Workspace, session: str) -> frozenset[str]:
-    """What a session's context holds: ids of memories, paths of files."""
+    """Return what is in a session's context: ids of memories, paths of files."""
     with suppress(*UNUSABLE):
         return frozenset(ws.contexts.shown(session))
     return frozenset()
 
 
 def context_of(ws: Workspace, session: str) -> Context:
-    """How the last prompts of a session went."""
+    """Return the counters of a session's last prompts."""
     with suppress(*UNUSABLE):
         return ws.contexts.get(session)
     return Context()
 
 
 def shown_id8s(ws: Workspace, session: str) -> frozenset[str]:
-    """The beginnings of the ids of all that a session was shown: by its transcript, and by what tools and hooks say."""
+    """Return the short ids of all memories a session was shown, by its transcript, tools and hooks."""
     told = ws.contexts.shown(session) if ws.home.contexts_file.exists() else []
     return ws.state.sessions.injected(session) | {each[:ID8] for each in told}

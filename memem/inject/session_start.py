@@ -1,8 +1,7 @@
-"""What a session is told when it begins: what its project is, how things are done in it, what its playbook says of
-decisions, traps and environment, what else is remembered.
+"""Build the briefing of a new session: the project's pinned notes, conventions, playbook lines and state.
 
-And after a compaction, what the session was shown before: it stands in the context no longer. Kept light, since every
-session waits for it: it neither scans the vault nor searches.
+After a compaction also what the session was shown before, because it has left the context. Every session waits for the
+briefing, so it neither scans the vault nor searches.
 """
 
 from __future__ import annotations
@@ -36,16 +35,13 @@ EARLIER = "## Shown earlier in this session"
 CONVENTION_CHARACTERS = 240
 MOST_CONVENTIONS = 12
 CONVENTIONS_BUDGET = 1_500
-EARLIER_BUDGET = 3_000
-"""In characters; with what is pinned and a few facts the whole stays under 8,000."""
-BY_HEART = (DECISIONS, TRAPS, ENVIRONMENT)
-"""What is told of the playbook; its other sections are what is pinned, and conventions."""
+EARLIER_BUDGET = 3_000  # characters; with pinned notes and a few facts the briefing stays under 8,000
+BRIEFED_SECTIONS = (DECISIONS, TRAPS, ENVIRONMENT)  # other sections are pinned notes and conventions
 SECTION_BUDGET = 600
-MOST_CHARACTERS = 7_900
-"""The playbook has the room that the others leave."""
-MOST_EARLIER = 200
-"""Of what was shown last: more than there is room for."""
+MAX_CHARS = 7_900  # the playbook gets the room that the rest leaves
+MOST_EARLIER = 200  # more than fit
 KEYWORDS_ALONE = "recall is by keywords alone so far; /memem-doctor says what is missing"
+# Fixed words for Claude about a problem, by its key.
 TROUBLE = {
     "recall": "recall is by keywords alone",
     "capture": "new sessions are not mined at the moment",
@@ -54,17 +50,14 @@ TROUBLE = {
     "vault": "the vault is read-only: nothing can be saved",
     "disk": "the disk is full: nothing can be saved",
 }
-"""Fixed words for Claude about a problem, by its key."""
 UNREAD = "their index is being made; memory_search finds them once it is there"
 
-EMPTIED = ("compact", "clear")
-"""How a session goes on with nothing of its context left."""
-KEPT = ("resume", "fork")
-"""How it goes on with all of it: what was said before is said again by Claude Code itself."""
+WITHOUT_CONTEXT = ("compact", "clear")  # the session continues with an empty context
+WITH_CONTEXT = ("resume", "fork")  # it continues with its whole context
 
 
 def brief(ws: Workspace, *, cwd: Path, session: str, source: str) -> str:
-    """What a session is told at its start; nothing when it knows already, or there is nothing to tell."""
+    """Return the briefing of a session; empty if it has seen it, or if there is nothing to say."""
     try:
         vault_id = require_vault(ws)
     except VaultUnmade:
@@ -75,11 +68,11 @@ def brief(ws: Workspace, *, cwd: Path, session: str, source: str) -> str:
     if not is_filled(ws, vault_id):
         facts = [quote.fact("Project", naming.display_name(project)), quote.fact("Memories", UNREAD)]
         return "" if before is None else quote.page((quote.WORKING, facts))
-    return "" if before is None else _told(ws, project, session, before)
+    return "" if before is None else _build_text(ws, project, session, before)
 
 
 def banner(ws: Workspace, *, cwd: Path) -> str:
-    """A line about the memory, for the person."""
+    """Return one line about the memory for the user."""
     mining = "mining on" if ws.home.opt_in.exists() else "mining off (/memem-mine)"
     return f"memem: {_how_many(ws, cwd)} · {mining}"
 
@@ -96,8 +89,8 @@ def _how_many(ws: Workspace, cwd: Path) -> str:
     return f"{_counted(count, 'memory', 'memories')} of {name}" if count else f"no memories of {name} yet"
 
 
-def _told(ws: Workspace, project: str, session: str, before: Sequence[str]) -> str:
-    """The text, and a note of what it shows; empty when the memory is."""
+def _build_text(ws: Workspace, project: str, session: str, before: Sequence[str]) -> str:
+    """Return the briefing, and record what it shows; empty if there are no memories."""
     facts = _facts(ws, project)
     if not facts:
         return ""
@@ -106,13 +99,13 @@ def _told(ws: Workspace, project: str, session: str, before: Sequence[str]) -> s
     conventions = search_pinned.conventions(ws, project)[:MOST_CONVENTIONS]
     rules = _numbered(conventions, project, CONVENTION_CHARACTERS, CONVENTIONS_BUDGET)
     told = [*pinned[: len(identity)], *conventions[: len(rules)]]
-    earlier = _by_ids(ws, before, project, besides={entry.id for entry in told})
+    earlier = _load_entries(ws, before, project, besides={entry.id for entry in told})
     again = _numbered(earlier, project, BODY_CHARACTERS, EARLIER_BUDGET)
     working = [quote.fact("Project", naming.display_name(project)), *facts, *identity]
     first, last = (quote.WORKING, working), _filled((CONVENTIONS, rules), (EARLIER, again))
     known = {entry.id for entry in (*told, *earlier[: len(again)])}
-    room = MOST_CHARACTERS - len(quote.page(first, *last))
-    recited = _recited(read_playbook.read_lines(ws, project, BY_HEART), project, known, room)
+    room = MAX_CHARS - len(quote.page(first, *last))
+    recited = _fit_playbook(read_playbook.read_lines(ws, project, BRIEFED_SECTIONS), project, known, room)
     text = quote.page(first, *_filled((CONVENTIONS, rules)), *recited.parts, *_filled((EARLIER, again)))
     cut = {entry.id for entry in conventions if len(entry.body) > CONVENTION_CHARACTERS}
     # What is told in part has not been shown: the prompt that needs it gets more of it.
@@ -124,18 +117,18 @@ def _told(ws: Workspace, project: str, session: str, before: Sequence[str]) -> s
 
 
 @dataclass(frozen=True, slots=True)
-class _Recited:
-    """The playbook's part of the text, the memories in it, and those that it says all of."""
+class _PlaybookPart:
+    """The playbook part of the briefing, the memories in it, and those it contains in full."""
 
     parts: list[tuple[str, list[str]]]
     entries: list[Entry]
     whole: list[Entry]
 
 
-def _recited(lines: Sequence[VisibleLine], project: str, known: Collection[str], room: int) -> _Recited:
-    """As much of the playbook's lines as there is room for, without what is told already."""
+def _fit_playbook(lines: Sequence[VisibleLine], project: str, known: Collection[str], room: int) -> _PlaybookPart:
+    """Fit the playbook lines into the room, without memories that are in the briefing already."""
     parts, kept = [], list[VisibleLine]()
-    for section in BY_HEART:
+    for section in BRIEFED_SECTIONS:
         news = [each for each in lines if each.section == section and not (each.entry and each.entry.id in known)]
         heading = f"## {NAMES[section]}"
         texts = [read_playbook.render_line(rank, each, project) for rank, each in enumerate(news, 1)]
@@ -145,7 +138,7 @@ def _recited(lines: Sequence[VisibleLine], project: str, known: Collection[str],
             kept += news[: len(taken)]
             room -= len("\n".join(("", heading, *taken))) + 1
     entries = [each.entry for each in kept if each.entry]
-    return _Recited(parts, entries, [each.entry for each in kept if each.entry and each.is_whole])
+    return _PlaybookPart(parts, entries, [each.entry for each in kept if each.entry and each.is_whole])
 
 
 def _filled(*parts: tuple[str, list[str]]) -> list[tuple[str, list[str]]]:
@@ -153,19 +146,19 @@ def _filled(*parts: tuple[str, list[str]]) -> list[tuple[str, list[str]]]:
 
 
 def _shown_before(ws: Workspace, session: str, source: str) -> Sequence[str] | None:
-    """What the session was shown and holds no longer; None when it still holds all of it."""
+    """Return what the session was shown and has lost; None if it still has its context."""
     before: Sequence[str] = []
     with suppress(*UNUSABLE):
-        if source in KEPT and ws.contexts.has_session(session):
+        if source in WITH_CONTEXT and ws.contexts.has_session(session):
             return None
         before = ws.contexts.shown(session) if source == "compact" else []
-        if source in EMPTIED:
+        if source in WITHOUT_CONTEXT:
             ws.contexts.forget(session)
     return before
 
 
-def _by_ids(ws: Workspace, ids: Sequence[str], project: str, besides: Collection[str]) -> list[Entry]:
-    """Those of the memories that still hold and belong here, the last shown first."""
+def _load_entries(ws: Workspace, ids: Sequence[str], project: str, besides: Collection[str]) -> list[Entry]:
+    """Return the memories that are still valid and belong here, the last shown first."""
     place = {identity: number for number, identity in enumerate(ids[-MOST_EARLIER:]) if identity not in besides}
     here, values = search_pinned.in_force(ws, project, GENERAL)
     condition = f"id IN ({', '.join('?' * len(place))}){here} ORDER BY path"
@@ -179,7 +172,7 @@ def _numbered(entries: list[Entry], project: str, most: int, budget: int) -> lis
 
 
 def _facts(ws: Workspace, project: str) -> list[str]:
-    """What else there is, what waits, and what does not work as it should; nothing for an empty memory."""
+    """Return counts, what waits, and what does not work; nothing for an empty memory."""
     of_project, general = search_pinned.count_in_force(ws, project), search_pinned.count_in_force(ws, GENERAL)
     if not of_project and not general:
         return []
@@ -216,7 +209,7 @@ def _waiting(ws: Workspace) -> int:
 
 
 def _trouble(ws: Workspace) -> list[str]:
-    """The ongoing problems in fixed words: their own text may quote what others wrote, and is for the user's screen."""
+    """Return ongoing problems in fixed words: their own text may quote others, and is for the user's screen."""
     known = notices.problems(ws)
     if "recall" not in known and ws.settings.encoder != "none" and not ws.index.meta("encoded_by"):
         return [KEYWORDS_ALONE]

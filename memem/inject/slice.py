@@ -1,4 +1,4 @@
-"""The slice: what Claude should know for a prompt, and which part of a long memory. Often nothing."""
+"""Build the slice: the memories Claude should know for a prompt, and which part of a long one. Often none."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from memem.inject.pack import BODY_CHARACTERS, drop_repeats, pack
 from memem.inject.prompt_kinds import is_trivial
 from memem.safety import naming, quote
 from memem.safety.naming import clean_project_name
-from memem.search import find, pinned
+from memem.search import find
+from memem.search import pinned as search_pinned
 from memem.search.dates import query
 from memem.search.find import truncate_query
 from memem.search.passages import passage_key, split_passages
@@ -32,72 +33,65 @@ if TYPE_CHECKING:
     from memem.workspace import Workspace
 
 
-def choose_passages(ws: Workspace, query: str, hits: Sequence[Hit], most: int) -> list[Hit]:
-    """The hits; those whose statement is longer than `most` characters with the passage that answers best."""
-    return [replace(hit, passage=_best(ws, query, hit)) if len(hit.body) > most else hit for hit in hits]
-
-
-def _best(ws: Workspace, query: str, hit: Hit) -> str:
-    """By its meaning, where that is known; else the one that has most of the words."""
-    texts = split_passages(hit.memory)
-    if hit.understood and hit.cosine is not None:
-        with suppress(MememError):
-            near = _nearest(ws, query, texts)
-            if near:
-                return _without_title(near, hit.title)
-    counts = [sum(term in fold(text) for term in hit.terms) for text in texts]
-    return _without_title(texts[counts.index(max(counts))], hit.title)
-
-
-def _nearest(ws: Workspace, query: str, texts: Sequence[str]) -> str:
-    asked = ws.ask(truncate_query(query))  # what was looked for, whose vector is there
-    answer = asked.wait(ws.settings.query_seconds) if asked else None
-    if answer is None:
-        return ""
-    _, vector = answer
-    named = {passage_key(text): text for text in texts}
-    with ws.vectors().reading() as view:
-        slots = view.slots(list(named))
-        return named[max(slots, key=lambda each: float(view.rows[slots[each]] @ vector))] if slots else ""
-
-
-def _without_title(passage: str, title: str) -> str:
-    return passage.removeprefix(" ".join(title.split()) + "\n")
-
-
-CONSIDERED = 2 * MOST_HITS
-"""Of what was found, so many are looked at closely: what is further behind the best would not be shown anyway."""
+MAX_CANDIDATES = 2 * MOST_HITS  # hits further behind the best would not be shown anyway
 FILES_SHOWN = 6
-MOST_MENTIONED = 50
-"""So many of the names that a prompt has, which may be a listing, are looked for on disk."""
-AT_HAND = 0.4
-"""How much it counts that the session was at a file, to that the prompt names it."""
+MAX_NAMES_CHECKED = 50  # names in a prompt, which may be a listing, that are looked for on disk
+SESSION_FILE_WEIGHT = 0.4  # of a file the session used, compared with one that the prompt names
 LONGEST_CHAIN = 20
 NOD = "the prompt asks for nothing"
 WEAK = "no memory matches the prompt well enough"
-SAID = "it stands in this session's context already"
+ALREADY_SHOWN = "it is in this session's context already"
 SUPERSEDED = "it was superseded"
 REPEATS = "it says the same as a better one"
-NO_ROOM = "it has no room in MEMEM_SLICE_CHARACTERS"
+NO_ROOM = "it does not fit in MEMEM_SLICE_CHARACTERS"
 _REASONS = {
-    SAID: "what the prompt needs stands in this session's context already",
-    NO_ROOM: "what the prompt needs has no room in MEMEM_SLICE_CHARACTERS",
-    SUPERSEDED: "what matches the prompt was superseded, by what may not be shown here",
-    confidence.FOREIGN: "too much of what the prompt speaks of is in no memory",
+    ALREADY_SHOWN: "what the prompt needs is in this session's context already",
+    NO_ROOM: "what the prompt needs does not fit in MEMEM_SLICE_CHARACTERS",
+    SUPERSEDED: "what matches the prompt was superseded by a memory that may not be shown here",
+    confidence.FOREIGN: "too much of the prompt is in no memory",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class SliceContext:
-    """What else is known of a prompt: the `query` to look with, where that says more; the `files` its session was at;
-    and the ids it has been shown already, which are not said again."""
+    """The session around a prompt."""
 
-    query: str = ""
-    files: Sequence[str] = ()
-    shown_ids: Collection[str] = ()
+    query: str = ""  # to search with, where it says more than the prompt
+    files: Sequence[str] = ()  # that the session has used
+    shown_ids: Collection[str] = ()  # in its context already; not shown again
 
 
-NOTHING = SliceContext()
+NO_CONTEXT = SliceContext()
+
+
+def choose_passages(ws: Workspace, query: str, hits: Sequence[Hit], most: int) -> list[Hit]:
+    """Return the hits; those with more than `most` characters get the passage that answers best."""
+    return [replace(hit, passage=_best_passage(ws, query, hit)) if len(hit.body) > most else hit for hit in hits]
+
+
+def _best_passage(ws: Workspace, query: str, hit: Hit) -> str:
+    """Choose by meaning if possible, else by the number of matching words."""
+    texts = split_passages(hit.memory)
+    best = ""
+    if confidence.has_meaning(hit):
+        with suppress(MememError):
+            best = _closest_passage(ws, query, texts)
+    if not best:
+        counts = [sum(term in fold(text) for term in hit.terms) for text in texts]
+        best = texts[counts.index(max(counts))]
+    return best.removeprefix(" ".join(hit.title.split()) + "\n")
+
+
+def _closest_passage(ws: Workspace, query: str, texts: Sequence[str]) -> str:
+    encoded = ws.ask(truncate_query(query))  # the search has computed this vector
+    answer = encoded.wait(ws.settings.query_seconds) if encoded else None
+    if answer is None:
+        return ""
+    _, vector = answer
+    by_key = {passage_key(text): text for text in texts}
+    with ws.vectors().reading() as view:
+        slots = view.slots(list(by_key))
+        return by_key[max(slots, key=lambda key: float(view.rows[slots[key]] @ vector))] if slots else ""
 
 
 def build_slice(
@@ -109,12 +103,12 @@ def build_slice(
     task_mode: str = "",
     session_id: str = "",
     always: bool = False,
-    context: SliceContext = NOTHING,
+    context: SliceContext = NO_CONTEXT,
     max_chars: int | None = None,
 ) -> Slice:
-    """What Claude should know for this prompt: nothing, unless a memory deserves it (or `always`).
+    """Return what Claude should know for this prompt: nothing, unless a memory is good enough (or `always`).
 
-    `max_chars` limits it, or as many as the settings allow.
+    `max_chars` may lower the limit of the settings.
     """
     require_vault(ws)
     place = ws.project_of(cwd)
@@ -122,50 +116,46 @@ def build_slice(
     mode = task_mode.strip() or prompt_kinds.infer_task(prompt)
     if is_trivial(prompt) and not always:
         return Slice("", (), NOD, name, mode, session_id)
-    files = _in_play(prompt, cwd, place)
-    worked_on = _worked_on(context.files, place)
-    found, told, hits = find_candidates(ws, prompt, name, query=context.query, named=files, files=worked_on)
-    sifted = _sifted(
-        ws, confidence.apply_thresholds(hits, told, thresholds(ws)), name, context, past=_asks_for_past(ws, prompt)
+    files = _files_in_prompt(prompt, cwd, place)
+    found, features, hits = find_candidates(
+        ws, prompt, name, query=context.query, named=files, files=_session_files(context.files, place)
     )
-    left = [hit for hit in sifted if not hit.kept_out]
+    passing = confidence.apply_thresholds(hits, features, thresholds(ws))
+    hits = _mark_unwanted(ws, passing, name, context, past=_asks_for_past(ws, prompt))
+    wanted = [hit for hit in hits if not hit.kept_out]
     branch = naming.display_name(place.branch) if name == place.name else ""
     facts = quote.working(project=naming.display_name(name), branch=branch, task_mode=mode, files=files)
-    identity = (
-        [entry.memory for entry in pinned.pinned(ws, name) if entry.id not in context.shown_ids]
-        if left or always
-        else []
-    )
-    shown = choose_passages(ws, context.query or prompt, left[:MOST_HITS], BODY_CHARACTERS)
+    pinned = search_pinned.pinned(ws, name) if wanted or always else []
+    identity = [entry.memory for entry in pinned if entry.id not in context.shown_ids]
+    shown = choose_passages(ws, context.query or prompt, wanted[:MOST_HITS], BODY_CHARACTERS)
     budget = min(ws.settings.slice_characters, max_chars or ws.settings.slice_characters)
     packed = pack(shown, identity, facts, name, budget)
-    missed = _kept_out(sifted, packed.hits)[:MAX_RUNNERS_UP]
+    missed = _unshown(hits, packed.hits)[:MAX_RUNNERS_UP]
     if not packed.hits and not always:
-        return Slice("", (), _why_not(found, missed), name, mode, session_id, found.degraded, runners_up=missed)
+        why = _reason_for_silence(found, missed)
+        return Slice("", (), why, name, mode, session_id, found.degraded, runners_up=missed)
     why = f"{len(packed.hits)} of {len(found.matches)} memories found were relevant enough"
     return Slice(packed.text, packed.hits, why, name, mode, session_id, found.degraded, packed.pinned, missed)
 
 
-def _sifted(ws: Workspace, hits: Sequence[Hit], project: str, context: SliceContext, *, past: bool) -> list[Hit]:
-    """The hits after all that keeps one out of a slice, best first, those kept out with the reason."""
+def _mark_unwanted(ws: Workspace, hits: Sequence[Hit], project: str, context: SliceContext, *, past: bool) -> list[Hit]:
+    """Return the hits, best first; those that must not be shown have the reason in `kept_out`."""
     current = replace_superseded(ws, hits, project, past=past)
-    said = [_mark(hit, SAID) if hit.id in context.shown_ids and not hit.kept_out else hit for hit in current]
-    telling = {hit.id for hit in drop_repeats([hit for hit in said if not hit.kept_out])}
-    return [hit if hit.kept_out or hit.id in telling else _mark(hit, REPEATS) for hit in said]
+    unseen = [_mark(hit, ALREADY_SHOWN) if hit.id in context.shown_ids and not hit.kept_out else hit for hit in current]
+    distinct = {hit.id for hit in drop_repeats([hit for hit in unseen if not hit.kept_out])}
+    return [hit if hit.kept_out or hit.id in distinct else _mark(hit, REPEATS) for hit in unseen]
 
 
 def _mark(hit: Hit, why: str) -> Hit:
     return replace(hit, kept_out=why)
 
 
-def _kept_out(hits: Iterable[Hit], shown: Collection[Hit]) -> tuple[Hit, ...]:
-    """All that is not shown, best first."""
+def _unshown(hits: Iterable[Hit], shown: Collection[Hit]) -> tuple[Hit, ...]:
     there = {hit.id for hit in shown}
     return tuple(hit if hit.kept_out else _mark(hit, NO_ROOM) for hit in hits if hit.id not in there)
 
 
 def thresholds(ws: Workspace) -> Thresholds:
-    """What a memory must reach, by the settings."""
     given = ws.settings
     return Thresholds(given.recall_min_confidence, given.recall_min_item_score, given.recall_oov_threshold)
 
@@ -173,54 +163,52 @@ def thresholds(ws: Workspace) -> Thresholds:
 def find_candidates(
     ws: Workspace, prompt: str, project: str, *, query: str = "", named: Sequence[str] = (), files: Sequence[str] = ()
 ) -> tuple[SearchMatches, PromptFeatures, list[Hit]]:
-    """What was found, what the prompt says of itself, and the best hits that a slice may show, with how sure
-    each is.
+    """Return the matches, the prompt's features, and the best hits with their confidence.
 
-    `named` are files that the prompt names, `files` others that its session was at.
+    `named` are files that the prompt names, `files` others that its session has used.
     """
     query = query or prompt
 
     def best(found: SearchMatches) -> list[Hit]:
         ranked = rank(found, find.collect_boosts(ws, found, query, project, (*named, *files)))
-        own = [_about(hit, named, files) for hit in ranked if hit.memory.layer != PINNED][:CONSIDERED]
+        own = [_mark_file_match(hit, named, files) for hit in ranked if hit.memory.layer != PINNED][:MAX_CANDIDATES]
         return confidence.rate_hits(own, confidence.describe_prompt(prompt, found))
 
-    found, hits = find.find(ws, query, find.injection_scope(ws, project), CONSIDERED, best)
+    found, hits = find.find(ws, query, find.injection_scope(ws, project), MAX_CANDIDATES, best)
     return found, confidence.describe_prompt(prompt, found), hits
 
 
-def _about(hit: Hit, named: Sequence[str], files: Sequence[str]) -> Hit:
-    """A memory about a file that the prompt names is as good as named itself."""
+def _mark_file_match(hit: Hit, named: Sequence[str], files: Sequence[str]) -> Hit:
+    """Mark a memory about these files; one that the prompt names is as good as naming the memory."""
     if matches_path(hit.memory, named):
         return replace(hit, named=True, about_file=1.0)
-    return replace(hit, about_file=AT_HAND) if matches_path(hit.memory, files) else hit
+    return replace(hit, about_file=SESSION_FILE_WEIGHT) if matches_path(hit.memory, files) else hit
 
 
 def replace_superseded(ws: Workspace, hits: Iterable[Hit], project: str, *, past: bool = False) -> list[Hit]:
-    """The hits, with what holds now before what it superseded, which is then kept out, unless the past is asked for."""
+    """Put the current memory before the one it superseded, which is kept out unless the prompt is about the `past`."""
     current: dict[str, Hit] = {}
     for hit in hits:
         superseded = hit.memory.superseded_by and not hit.kept_out and not past
-        for each in _replaced(ws, hit, project) if superseded else [hit]:
+        for each in _with_successor(ws, hit, project) if superseded else [hit]:
             if each.id not in current or current[each.id].kept_out:
                 current[each.id] = each
     return list(current.values())
 
 
-def _replaced(ws: Workspace, hit: Hit, project: str) -> list[Hit]:
-    """What holds now, with the evidence of what it superseded, and that one, kept out."""
-    now = _successor(ws, hit)
+def _with_successor(ws: Workspace, hit: Hit, project: str) -> list[Hit]:
+    """Return the current memory, with the evidence of the superseded one, and that one, kept out."""
+    now = _find_successor(ws, hit)
     if now and now.id == hit.id:
         return [hit]
     may_come = now and now.project in (project, GENERAL)
     return [*([replace(hit, memory=now.memory, path=now.path)] if now and may_come else []), _mark(hit, SUPERSEDED)]
 
 
-def _successor(ws: Workspace, entry: Entry) -> Entry | None:
-    """The last of the chain that a memory was superseded in, if it may be shown unasked; itself when there is none.
+def _find_successor(ws: Workspace, entry: Entry) -> Entry | None:
+    """Return the last memory of a chain of successors, if it may be shown unasked.
 
-    Where the chain leads to what is gone, forgotten or never there, the last that is left holds again; unless it was
-    set aside, and so says itself that it does not.
+    If the chain leads to a missing note, the last one that exists is current again, unless its own status forbids it.
     """
     at, seen = entry, {entry.id}
     while at.memory.superseded_by and len(seen) <= LONGEST_CHAIN:
@@ -237,7 +225,7 @@ def _successor(ws: Workspace, entry: Entry) -> Entry | None:
 
 
 def _may_be_shown(ws: Workspace, entry: Entry) -> bool:
-    """Whether a memory holds now, by its own word, and is of a layer that a prompt calls up."""
+    """Whether a memory is active and valid now, and in a layer that prompts may recall."""
     now, memory = ws.clock(), entry.memory
     holds = memory.status == "active" and dates.stated_span(memory, now.tzinfo).holds(now.timestamp())
     return holds and PINNED < memory.layer < ARCHIVE
@@ -247,18 +235,18 @@ def _asks_for_past(ws: Workspace, prompt: str) -> bool:
     return query.parse_time(prompt, ws.clock().date()).past
 
 
-def _why_not(found: SearchMatches, missed: Sequence[Hit]) -> str:
-    """Why nothing is said: what keeps the best one out that was good enough, if there is one."""
+def _reason_for_silence(found: SearchMatches, missed: Sequence[Hit]) -> str:
+    """Say why nothing is shown: the reason that keeps out a memory which was good enough, if there is one."""
     good = [hit.kept_out for hit in missed if hit.kept_out not in (confidence.UNSURE, confidence.FEW_WORDS)]
     if not missed:
         return "no memory matches the prompt" if not found.matches else WEAK
     return next((reason for why, reason in _REASONS.items() if why in good), WEAK)
 
 
-def _in_play(prompt: str, cwd: Path, place: Project) -> tuple[str, ...]:
-    """Files the prompt names that are there, as seen from the project's root."""
+def _files_in_prompt(prompt: str, cwd: Path, place: Project) -> tuple[str, ...]:
+    """Return the files that the prompt names and that exist, relative to the project's root."""
     found: dict[str, None] = {}
-    for name in find.extract_paths(prompt)[:MOST_MENTIONED]:
+    for name in find.extract_paths(prompt)[:MAX_NAMES_CHECKED]:
         for base in (cwd, place.root):
             inside = find.relative_file(place.root, base / name)
             if inside:
@@ -269,7 +257,7 @@ def _in_play(prompt: str, cwd: Path, place: Project) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _worked_on(files: Sequence[str], place: Project) -> tuple[str, ...]:
-    """Files of the session, as seen from the project's root: those that lie in it."""
+def _session_files(files: Sequence[str], place: Project) -> tuple[str, ...]:
+    """Return the session's files that are in the project, relative to its root."""
     inside = (find.relative_path(place.root, Path(file)) for file in files)
     return tuple(file for file in inside if file)

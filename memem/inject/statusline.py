@@ -21,17 +21,14 @@ if TYPE_CHECKING:
     from memem.workspace import Workspace
 
 
-HEADER = "memem 1"
-"""As `doors/hook/statusline.py` expects it."""
+HEADER = "memem 1"  # as `doors/hook/statusline.py` expects it
 MAX_FOLDERS = 200
-MAX_TITLE_WIDTH = 40
-"""In terminal columns."""
-_CANDIDATES = 20
-"""Memories of a project, the last changed first, among which the last learned one is looked for."""
+MAX_TITLE_WIDTH = 40  # terminal columns
+_CANDIDATES = 20  # most recently changed memories, among which the last learned one is looked for
 
 
 def note_session(ws: Workspace, folder: Path) -> None:
-    """Remember the project of a session's folder, and bring the other files up to date."""
+    """Record the project of a session's folder, and update the other files."""
     with suppress(MememError, OSError):
         project = ws.project_of(folder).name
         # The status line gets the folder that the session was started in, which `cd` does not change.
@@ -42,7 +39,7 @@ def note_session(ws: Workspace, folder: Path) -> None:
 
 
 def update(ws: Workspace) -> None:
-    """Write the current counts, titles and cost. Errors are ignored: a file that cannot be written stays as it was."""
+    """Write the current counts, titles and cost; a file that cannot be written stays as it was."""
     with suppress(MememError, OSError):
         if ws.index_file.exists():
             names = dict.fromkeys(line.partition("\t")[2] for line in _lines(ws.home.statusline_folders))

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from memem.core import dates, files, safe_open
 from memem.core.conversation import HUMAN
+from memem.core.data_files import load_table
 from memem.core.errors import Busy
 from memem.core.memory import ID8, Memory
 from memem.inject import notices
@@ -26,51 +27,33 @@ if TYPE_CHECKING:
     from memem.workspace import Workspace
 
 
-LEAST_WORDS = 3
-LEAST_SHARE = 0.5
-"""Of a memory's distinctive words so many, and such a part of them, have to stand in the answer: a long answer holds a
-few of any memory's."""
-TOLD = 3
-
-LONGEST_FILE = 200
-"""In characters. What is longer and has no gap is no path, but data."""
+# So many of a memory's distinctive words, and such a share, must be in the answer: a long one has a few of any memory.
+MIN_WORDS = 3
+MIN_SHARE = 0.5
+MAX_NAMED_WORDS = 3  # in the explanation
+MAX_PATH_CHARS = 200  # a longer run without a gap is data, not a path
+TAIL_BYTES = 4 * 1024 * 1024  # read from the end of a transcript: a turn with its tools' output is seldom longer
+SLACK_SECONDS = 5.0  # a prompt's line in the transcript may be dated just after its receipt
+PATIENCE_SECONDS = 86_400.0  # memories are judged within a day, or not at all
+RARE_SHARE = 0.01  # a word in a larger share of the notes says little about one of them
 
 _PIECE = re.compile(r"[\w.~/-]+")
 _FILE = re.compile(r"[\w.~-]+(?:/[\w.~-]+)*\.\w{1,8}")
 _NUMBER = re.compile(r"[\d.,:/-]+")
 _WILD = re.compile(r"[*?\[]")
-_EVERYWHERE = frozenset(
-    """readme.md changelog.md license.md claude.md __init__.py __main__.py main.py conftest.py setup.py pyproject.toml
-    package.json package-lock.json tsconfig.json index.js index.ts index.html mod.rs lib.rs main.rs cargo.toml go.mod
-    main.go requirements.txt docker-compose.yml config.toml config.json""".split()
-)
-"""Files that every project has: to change one says nothing."""
-_GENERIC = frozenset(
-    """add added api app apply argument array async available back base base64 begin behaviour bool branch break
-    build call cause change check class clean client code command comment commit config configuration configure correct
-    create current data database default define delete dependency deploy detail develop directory docs document
-    documentation edit end ensure error event example exist expect extra fail failure false feature field file
-    find fine fix folder follow format found function general git good handle happen help implement
-    implementation import include index input install instance instead ipv4 ipv6 issue item job key kind large
-    last late layer left level library like line list load local log logic main mean merge message method
-    migration mode model module move name necessary new next node node_modules none note null number object old
-    open option order output package page parameter part pass path place point possible prefer problem process
-    project property provide pull push python3 query question read reason refactor release remove rename replace
-    report request require response rest result return review right root rule run same save schema script second
-    section server service session set setting setup sha256 shell show simple single small source start state
-    status step still stop store string support sure system table task team test text thread time title tool true
-    turn type unit update user usual utf-8 utf8 value variable version view wait work write written
-    wrong x86_64""".split()
-)
-"""What stands in answers about anything, however rare it may be in a vault."""
+
+
+def _load_words(name: str) -> frozenset[str]:
+    return frozenset(load_table(__file__, "usefulness.toml")[name].split())
+
+
+_COMMON_FILES = _load_words("common_files")
+_GENERIC = _load_words("generic_words")
 
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """What came after a memory was shown: the prose, its words as the index spells them, and the files changed.
-
-    `asked` is what the person said: what stands there already needed no memory.
-    """
+    """The answer after a memory was shown, its words as the index spells them, the files changed, and the prompts."""
 
     text: str
     words: Collection[str] = ()
@@ -79,24 +62,22 @@ class Exchange:
 
 
 def describe_use(memory: Memory, marks: Sequence[Term], answered: Exchange) -> str:
-    """How a memory was used; empty when nothing shows that it was.
+    """Say how a memory was used; empty without evidence that it was.
 
-    `marks` are the words that tell it from other memories and are not the person's own: rare in the vault.
+    `marks` are words that distinguish it: rare in the vault, and not used by the person.
     """
-    return _cited(memory, answered) or _in_files(memory, answered) or _by_words(marks, answered.words)
+    if _is_cited(memory.id8, answered.text):
+        return "its id is in the answer"
+    return _use_by_files(memory, answered) or _use_by_words(marks, answered.words)
 
 
-def _cited(memory: Memory, answered: Exchange) -> str:
-    """An id that looks like a word may stand anywhere."""
-    id8 = memory.id8
-    if len(id8) < ID8 or not any(character.isdigit() for character in id8):
-        return ""
-    found = re.search(rf"(?<!\w){re.escape(id8)}(?![^\W_])", answered.text)
-    return "its id stands in the answer" if found else ""
+def _is_cited(id8: str, text: str) -> bool:
+    is_unmistakable = len(id8) >= ID8 and any(character.isdigit() for character in id8)  # else it may be a word
+    return is_unmistakable and re.search(rf"(?<!\w){re.escape(id8)}(?![^\W_])", text) is not None
 
 
-def _in_files(memory: Memory, answered: Exchange) -> str:
-    patterns = [*filter(_says_something, memory.paths), *_files_in(memory.body)]
+def _use_by_files(memory: Memory, answered: Exchange) -> str:
+    patterns = [*filter(_is_specific, memory.paths), *_files_in(memory.body)]
     for file in answered.files:
         name = file.rpartition("/")[2]
         if name not in answered.prompts and any(_matches(file, pattern) for pattern in patterns):
@@ -105,61 +86,51 @@ def _in_files(memory: Memory, answered: Exchange) -> str:
 
 
 def _files_in(text: str) -> list[str]:
-    """The files that a text names. It is cut first: to search for them takes long in what has no gaps."""
-    pieces = (piece.lstrip("/").rstrip("./-") for piece in _PIECE.findall(text) if len(piece) <= LONGEST_FILE)
-    return [piece for piece in pieces if _FILE.fullmatch(piece) and piece.lower() not in _EVERYWHERE]
+    """Return the files that a text names; it is split first, because matching is slow in text without gaps."""
+    pieces = (piece.lstrip("/").rstrip("./-") for piece in _PIECE.findall(text) if len(piece) <= MAX_PATH_CHARS)
+    return [piece for piece in pieces if _FILE.fullmatch(piece) and piece.lower() not in _COMMON_FILES]
 
 
-def _says_something(pattern: str) -> bool:
-    """Whether a pattern names a file or a certain folder, and not half of the project."""
+def _is_specific(pattern: str) -> bool:
+    """Whether a pattern names a file or a certain folder, not half of the project."""
     segments = [segment for segment in pattern.split("/") if segment and not _WILD.search(segment)]
     if not _WILD.search(pattern.rpartition("/")[2]):
-        return pattern.lower() not in _EVERYWHERE
+        return pattern.lower() not in _COMMON_FILES
     return len(segments) >= 2
 
 
 def _matches(file: str, pattern: str) -> bool:
-    """Whether a pattern, which counts from the root of a project, is met by a whole path."""
+    """Whether an absolute path matches a pattern relative to the project's root."""
     return file == pattern or file.endswith(f"/{pattern}") or fnmatchcase(file, f"*/{pattern}")
 
 
-def _by_words(marks: Sequence[Term], said: Collection[str]) -> str:
-    telling = [mark for mark in marks if not is_generic(mark.text)]
-    found = [mark for mark in telling if mark.text in said]
-    names = [mark for mark in found if _is_a_name(mark)]
-    if not names and (len(found) < LEAST_WORDS or len(found) < LEAST_SHARE * len(telling)):
+def _use_by_words(marks: Sequence[Term], answer: Collection[str]) -> str:
+    distinctive = [mark for mark in marks if not is_generic(mark.text)]
+    used = [mark for mark in distinctive if mark.text in answer]
+    names = [mark for mark in used if _is_name(mark)]
+    if not names and (len(used) < MIN_WORDS or len(used) < MIN_SHARE * len(distinctive)):
         return ""
-    told = ", ".join(mark.text for mark in (names or found)[:TOLD])
-    return f"the answer has its words ({told})"
+    examples = ", ".join(mark.text for mark in (names or used)[:MAX_NAMED_WORDS])
+    return f"the answer has its words ({examples})"
 
 
-def _is_a_name(mark: Term) -> bool:
-    """An identifier that nobody would hit upon; not a mere number, nor a file, which may be met on any way."""
+def _is_name(mark: Term) -> bool:
+    """Whether it is an identifier; not a number, nor a file, which Claude may have found itself."""
     return mark.literal and not _NUMBER.fullmatch(mark.text) and not _FILE.fullmatch(mark.text)
 
 
 def is_generic(word: str) -> bool:
-    """Whether a word stands in answers about anything, in whatever form."""
+    """Whether a word, in any form, occurs in answers about anything."""
     stems = {word.removesuffix(ending) for ending in ("", "s", "es", "d", "ed", "ing", "ly")}
     undoubled = {stem[:-1] for stem in stems if stem[-1:] == stem[-2:-1]}  # running, committed
     return len(word) < 2 or not _GENERIC.isdisjoint(stems | undoubled | {f"{word.removesuffix('ing')}e"})
 
 
-TAIL_BYTES = 4 * 1024 * 1024
-"""Of a transcript so much is read, from its end: a turn, with all that its tools said, is seldom longer."""
-SLACK_SECONDS = 5.0
-"""A prompt's line in the transcript may bear a time just after that of its receipt."""
-PATIENCE_SECONDS = 86_400.0
-"""What was shown is judged within a day, or not at all."""
-RARE_SHARE = 0.01
-"""A word that stands in a larger part of the notes says little about one of them."""
-
-
 def judge(ws: Workspace, session: str, transcript: Path | None, last_message: str, *, ended: bool = False) -> int:
-    """Look after what a session was shown, once its turn has ended; returns how many receipts were judged.
+    """Judge what a session was shown once its turn has ended; return how many receipts were judged.
 
-    `last_message` is the end of the answer, which may not be in the transcript yet; of one that is gone it is all there
-    is. What cannot be judged waits for the next turn, but not of a session that has `ended`.
+    `last_message` is the end of the answer, which may not be in the transcript yet; without one it is the answer.
+    A receipt that cannot be judged waits for the next turn, unless the session has `ended`.
     """
     if not ws.home.contexts_file.exists() or ws.is_own_call:
         return 0
@@ -174,11 +145,11 @@ def judge(ws: Workspace, session: str, transcript: Path | None, last_message: st
 def _judge(ws: Workspace, session: str, transcript: Path | None, last_message: str, *, ended: bool) -> int:
     kept, now = ws.contexts.receipts, ws.clock().timestamp()
     waiting = kept.unjudged(session)
-    heard = _tail(transcript, session) if waiting and transcript else None
+    transcript_steps = _tail(transcript, session) if waiting and transcript else None
     judged = 0
     for receipt in waiting:
-        verdicts = _verdicts(ws, receipt, heard, last_message)
-        if verdicts is None and (heard is None or ended):
+        verdicts = _verdicts(ws, receipt, transcript_steps, last_message)
+        if verdicts is None and (transcript_steps is None or ended):
             verdicts = {}
         if verdicts is not None:
             kept.mark_used(receipt.number, verdicts, now)
@@ -191,7 +162,7 @@ def _judge(ws: Workspace, session: str, transcript: Path | None, last_message: s
 
 
 def _tidy_mark(ws: Workspace) -> None:
-    """Take the mark away, and put it back when something is left: what comes meanwhile is seen, or marks again."""
+    """Remove the mark, and put it back if something is left; receipts that come meanwhile are seen, or mark again."""
     mark = ws.home.shown_unjudged
     with suppress(OSError):
         mark.unlink(missing_ok=True)
@@ -203,7 +174,7 @@ def _tidy_mark(ws: Workspace) -> None:
 
 
 def _tail(transcript: Path, session: str) -> list[TranscriptStep] | None:
-    """The end of a transcript, from its first whole line on; None when there is none to be read."""
+    """Return the end of a transcript, from its first whole line on; None if it cannot be read."""
     from memem.transcript.session import steps
 
     try:
@@ -218,10 +189,14 @@ def _tail(transcript: Path, session: str) -> list[TranscriptStep] | None:
 
 
 def _verdicts(
-    ws: Workspace, receipt: Receipt, heard: Sequence[TranscriptStep] | None, last_message: str
+    ws: Workspace, receipt: Receipt, transcript_steps: Sequence[TranscriptStep] | None, last_message: str
 ) -> dict[str, str] | None:
-    """How each memory of a receipt was used; None as long as nothing was answered."""
-    answered = _unheard(receipt, last_message) if heard is None else _answered(receipt, heard, last_message)
+    """Say how each memory of a receipt was used; None as long as there is no answer."""
+    answered = (
+        _exchange_from_message(receipt, last_message)
+        if transcript_steps is None
+        else _exchange_since(receipt, transcript_steps, last_message)
+    )
     if not answered.text and not answered.files:
         return None
     verdicts = {}
@@ -233,9 +208,12 @@ def _verdicts(
     return verdicts
 
 
-def _answered(receipt: Receipt, heard: Sequence[TranscriptStep], last_message: str) -> Exchange:
-    """What was said and done since a receipt, and what was asked before and since."""
-    exchange = _exchange(receipt, heard)
+def _exchange_since(receipt: Receipt, transcript_steps: Sequence[TranscriptStep], last_message: str) -> Exchange:
+    """Collect what Claude said and did since a receipt, and the prompts before and since."""
+    # From the prompt that the receipt belongs to, as far as the transcript was read.
+    prompts = [n for n, step in enumerate(transcript_steps) if step.line.turn and step.line.turn.role == HUMAN]
+    latest = receipt.time + SLACK_SECONDS
+    exchange = transcript_steps[max((n for n in prompts if _time(transcript_steps[n]) <= latest), default=0) :]
     turns = [(step.line.turn, _time(step)) for step in exchange if step.line.turn]
     asked = [turn.text for turn, _ in turns if turn.role == HUMAN]
     said = [turn.text for turn, time in turns if turn.role != HUMAN and time >= receipt.time - SLACK_SECONDS]
@@ -247,21 +225,14 @@ def _answered(receipt: Receipt, heard: Sequence[TranscriptStep], last_message: s
     return Exchange(text.strip(), _spelled(text), tuple(written), "\n".join(asked))
 
 
-def _unheard(receipt: Receipt, last_message: str) -> Exchange:
-    """The same without a transcript: of what was asked there is what the receipt has kept."""
+def _exchange_from_message(receipt: Receipt, last_message: str) -> Exchange:
+    """Do the same without a transcript: the receipt has a few words of the prompt."""
     asked = " ".join(term for item in receipt.items for term in item.terms)
     return Exchange(last_message.strip(), _spelled(last_message), prompts=asked)
 
 
-def _exchange(receipt: Receipt, heard: Sequence[TranscriptStep]) -> Sequence[TranscriptStep]:
-    """From the prompt on that the receipt belongs to, as far as that was read."""
-    begun = receipt.time + SLACK_SECONDS
-    prompts = [n for n, step in enumerate(heard) if step.line.turn and step.line.turn.role == HUMAN]
-    return heard[max((n for n in prompts if _time(heard[n]) <= begun), default=0) :]
-
-
 def _time(step: TranscriptStep) -> float:
-    """When a line was written; one that does not say so is taken for new."""
+    """Return when a line was written; one without a date counts as new."""
     moment = dates.moment(step.line.time)
     return moment.timestamp() if moment else float("inf")
 
@@ -271,7 +242,7 @@ def _spelled(text: str) -> frozenset[str]:
 
 
 def _marks(ws: Workspace, memory: Memory, answered: Exchange) -> list[Term]:
-    """The words by which one can tell a memory from others: rare ones, whole ones, and not the person's own."""
+    """Return the words that distinguish a memory: rare ones, whole ones, and not the person's own."""
     known: Collection[str] = _spelled(answered.prompts)
     text = "\n".join((memory.title, *memory.keys, memory.body))
     found = ws.index.search_words(text, Scope(archive=True), 1)

@@ -1,6 +1,6 @@
-"""Have the model confirm suspected contradictions: one call after mining, within the budget.
+"""Ask the model about suspected contradictions: one call after mining, within the budget.
 
-What it calls compatible is related from then on. Without a model a contradiction stays what it is: found, and listed.
+Pairs that it calls compatible become related. Without a model a contradiction stays listed.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ SCHEMA: Mapping[str, Any] = {
 
 
 def build_question(pairs: Sequence[tuple[Memory, Memory]]) -> ModelPrompt:
-    """The question about some pairs, the earlier memory of each first."""
+    """Build the question about some pairs, the earlier memory of each first."""
     told = [
         f"<pair number={number}>\n{_memory(one)}\n{_memory(other)}\n</pair>"
         for number, (one, other) in enumerate(pairs, 1)
@@ -62,7 +62,7 @@ def build_question(pairs: Sequence[tuple[Memory, Memory]]) -> ModelPrompt:
 
 
 def parse_verdicts(answer: Any) -> dict[int, tuple[str, str]]:
-    """From the number of a pair to the verdict and why; raises NotSchema."""
+    """Return each pair's verdict and reason by number; raises NotSchema."""
     if not isinstance(answer, dict) or not isinstance(answer.get("pairs"), list):
         raise NotSchema("The answer has no list `pairs`.")
     verdicts = {}
@@ -91,7 +91,7 @@ Pair = tuple[Suspicion, Entry, Entry]
 
 
 def confirm(ws: Workspace, session: str) -> int:
-    """Ask about the pairs that wait; how many were judged. Whatever fails is tried again, a few times, later."""
+    """Ask about waiting pairs; return how many were judged. Failures are retried later, a few times."""
     claude = ws.claude() if ws.settings.extractor == "claude" else None
     waiting = ws.state.suspicions.waiting(MOST_PAIRS) if claude else []
     pairs = [pair for pair in (_pair(ws, each) for each in waiting) if pair]
@@ -107,7 +107,7 @@ def confirm(ws: Workspace, session: str) -> int:
 
 
 def _pair(ws: Workspace, suspicion: Suspicion) -> Pair | None:
-    """The two memories, the earlier first; None when the question has gone: one of them has changed, or is no more."""
+    """Return the two memories, the earlier first; None if one of them has changed or is gone."""
     found = list(read.resolve_links(ws, (suspicion.one, suspicion.other)))
     if len(found) == 2 and conflicts.pair_of(found[0].memory, found[1].memory).statements == suspicion.statements:
         one, other = sorted(found, key=lambda entry: (entry.memory.valid_from or entry.memory.created, entry.id))
@@ -126,7 +126,7 @@ def _judge(ws: Workspace, pair: Pair, verdict: str, why: str) -> None:
 
 
 def _relate(ws: Workspace, entry: Entry, beside: Entry) -> None:
-    """In a machine's note; beside a person's the verdict alone counts."""
+    """Replace the contradiction in a machine's note by a relation; for a person's note the verdict is enough."""
     memory = entry.memory
     left = tuple(link for link in memory.contradicts if not beside.is_named_by(link))
     if left != memory.contradicts:

@@ -14,8 +14,8 @@ from memem.core.dates import iso
 from memem.core.errors import BudgetSpent, ExtractError, InputError, MememError
 from memem.inject import notices, statusline
 from memem.mine import ask, session
-from memem.mine.ask import BATCH, SAVED, Mined, PutAside
-from memem.mine.locks import miner_slot, session_lock, session_locks
+from memem.mine.ask import BATCH, SAVED, DeadLettered, Mined
+from memem.mine.locks import miner_slot, session_locks
 from memem.mine.session import HOLD_SMALL, LEAST_CHARACTERS, MINE_SMALL, SessionTail, mine_session
 from memem.safety.gate import clean_line
 from memem.search.transcripts import sessions
@@ -26,34 +26,29 @@ if TYPE_CHECKING:
     from memem.workspace import Workspace
 
 
+ENOUGH_SESSIONS = 10  # this many small sessions of a project are worth a call, however short they are
+LONGEST_HELD_SECONDS = 7 * 86_400.0  # Claude Code deletes transcripts after 30 days
+MAX_PACKED = 20  # sessions in one call: they share the memories that the model is shown
+
+
 def log_error(ws: Workspace, problem: Exception) -> None:
-    """What ended a miner that nobody watches."""
     with suppress(OSError):
         files.append_log(ws.home.mine_log, f"{iso(ws.clock())} {type(problem).__name__}: {clean_line(str(problem))}")
 
 
 def log_result(ws: Workspace, mined: Mined) -> None:
-    """A line of the log, for whatever was not simply nothing."""
     statusline.update(ws)  # a call that failed has its cost too
     if mined.outcome in ("nothing", "waiting", "refused") and not mined.buried:
         return
-    kept = f"{mined.count(*SAVED)} kept, {mined.count('refused')} refused" if mined.chunks else ""
-    parts = [f"{mined.turns} turns" if mined.turns else "", kept, clean_line(mined.detail)]
+    saved = f"{mined.count(*SAVED)} saved, {mined.count('refused')} refused" if mined.chunks else ""
+    parts = [f"{mined.turns} turns" if mined.turns else "", saved, clean_line(mined.detail)]
     files.append_log(
         ws.home.mine_log, f"{iso(ws.clock())} {mined.session} {mined.outcome}: {', '.join(filter(None, parts))}"
     )
 
 
-ENOUGH_SESSIONS = 10
-"""This many small sessions of a project are worth a call, however little they hold."""
-LONGEST_HELD_SECONDS = 7 * 86_400.0
-"""Nothing is held back longer: Claude Code deletes transcripts after 30 days."""
-MOST_PACKED = 20
-"""Sessions in one call: they share the memories that the model is shown."""
-
-
 def group_small(small: Iterable[SmallSession]) -> list[list[SmallSession]]:
-    """Group sessions by project. One that has failed goes alone, to spare the others."""
+    """Group sessions by project, for one call each; one that has failed goes alone, to spare the others."""
     projects: dict[str, list[SmallSession]] = {}
     alone: list[list[SmallSession]] = []
     for each in small:
@@ -61,16 +56,17 @@ def group_small(small: Iterable[SmallSession]) -> list[list[SmallSession]]:
             alone.append([each])
         else:
             projects.setdefault(each.project, []).append(each)
-    return [pack for sessions in projects.values() for pack in _cut(sessions)] + alone
+    packs = [
+        sessions[start : start + MAX_PACKED]
+        for sessions in projects.values()
+        for start in range(0, len(sessions), MAX_PACKED)
+    ]
+    return packs + alone
 
 
 def ready_packs(small: Iterable[SmallSession], now: float) -> list[list[SmallSession]]:
-    """The packs that are worth a call now."""
+    """Return the packs that are worth a call now."""
     return [pack for pack in group_small(small) if _is_ready(pack, now)]
-
-
-def _cut(sessions: list[SmallSession]) -> list[list[SmallSession]]:
-    return [sessions[start : start + MOST_PACKED] for start in range(0, len(sessions), MOST_PACKED)]
 
 
 def _is_ready(pack: Sequence[SmallSession], now: float) -> bool:
@@ -80,7 +76,7 @@ def _is_ready(pack: Sequence[SmallSession], now: float) -> bool:
 
 
 def mine_pack(ws: Workspace, marks: Sequence[Mark], since: datetime | None) -> list[Mined]:
-    """Mine the small tails of these sessions, one call for each project. The caller holds their locks.
+    """Mine the small tails of these sessions, whose locks the caller has, one call per project.
 
     An error of one session does not keep others from being mined.
     """
@@ -104,11 +100,11 @@ def mine_pack(ws: Workspace, marks: Sequence[Mark], since: datetime | None) -> l
 def _mine_parts(ws: Workspace, parts: Sequence[SessionTail]) -> list[Mined]:
     try:
         records = ask.ask_about(ws, parts)
-    except PutAside as problem:
+    except DeadLettered as problem:
         _read_to_end(ws, parts[0])
         return [replace(parts[0].mined, outcome="buried", detail=str(problem), buried=parts[0].mined.buried + 1)]
     except (ExtractError, BudgetSpent) as problem:
-        return [ask.as_failed(part.mined, problem) for part in parts]
+        return [part.mined.with_failure(problem) for part in parts]
     except MememError as problem:
         return [_defer_tail(ws, part.mark, problem) for part in parts]
     done = []
@@ -125,8 +121,8 @@ def _mine_parts(ws: Workspace, parts: Sequence[SessionTail]) -> list[Mined]:
 
 def _read_to_end(ws: Workspace, part: SessionTail) -> None:
     """Record that the session is mined to the end its file had when it was read."""
-    known, chunk = ask.load_session(ws, part.mark), part.chunk
-    read = replace(known, size=part.size, mtime=part.mtime, whole=part.whole)
+    record, chunk = ask.load_session(ws, part.mark), part.chunk
+    read = replace(record, size=part.size, mtime=part.mtime, whole=part.whole)
     with ws.state.transaction():
         ws.state.sessions.put(read.placed(chunk.cursor))
         ws.state.deferred.remove_small(chunk.session)
@@ -139,7 +135,7 @@ def _defer_tail(ws: Workspace, mark: Mark, problem: MememError) -> Mined:
 
 
 def attempt(ws: Workspace, mark: Mark, since: datetime | None, small: str) -> Mined:
-    """Mine a session. An error is recorded with it, so that other sessions are mined all the same."""
+    """Mine a session; an error is recorded with it, so that other sessions are still mined."""
     try:
         return mine_or_mark(ws, mark, since, small)
     except MememError as problem:
@@ -147,7 +143,6 @@ def attempt(ws: Workspace, mark: Mark, since: datetime | None, small: str) -> Mi
 
 
 def attempt_pack(ws: Workspace, pack: Sequence[SmallSession], since: datetime | None) -> list[Mined]:
-    """Mine sessions that share a call."""
     marks = [claim_mark(ws, Mark(each.session, each.path, flush=True)) for each in pack]
     with _marked_on_failure(ws, *marks):
         done = mine_pack(ws, marks, since)
@@ -179,49 +174,51 @@ def _marked_on_failure(ws: Workspace, *marks: Mark) -> Iterator[None]:
 
 
 def claim_mark(ws: Workspace, mark: Mark) -> Mark:
-    """Take a session's mark out of the queue before the session is read; `mark` inherits its expected answer."""
+    """Take a session's mark out of the queue before the session is read; keep its expected answer."""
     marked = ws.state.queue.take(mark.session)
     return replace(mark, expected=marked.expected) if marked else mark
 
 
 def make_mark(path: Path, *, flush: bool, expected: str = "") -> Mark:
-    """The mark of a session file. The file's name identifies the session."""
+    """Make the mark of a session file, whose name identifies the session."""
     if not is_text(path):
-        raise InputError(f"{str(path)!r} is no text: rename it.")
+        raise InputError(f"{str(path)!r} is not valid Unicode; rename the file.")
     return Mark(path.stem, str(path), flush, expected)
 
 
 def is_text(path: Path) -> bool:
-    """Whether a path is valid Unicode. Python decodes other bytes to surrogates, which SQLite and JSON refuse."""
+    """Whether a path is valid Unicode: SQLite and JSON refuse the surrogates that Python makes of other bytes."""
     return not any("\ud800" <= each <= "\udfff" for each in str(path))
 
 
 def drain(ws: Workspace, since: datetime, done: list[Mined], marked_since: float = 0.0) -> list[Mined]:
     """Mine due sessions until none is left, the budget is spent or mining is switched off.
 
-    `since` is the opt-in, decided once for the run. Sessions that failed in `done` are not tried again.
+    `since` is the consent this run began with. Sessions that failed in `done` are not tried again.
 
-    1. Take a slot of the machine. Without one, the sessions stay queued for the miners that have one.
-    2. Mine marked sessions, then small ones that are worth a call together; each under its lock, not waiting for it.
+    1. Take a slot of the machine. Without one, the sessions stay queued for miners that have one.
+    2. Mine marked sessions, then packs of small ones, each under its lock, without waiting for it.
     3. Under the lock: clear the mark, read from the cursor, ask, journal and apply the answer, move the cursor.
-    4. Release the slot and look once more: a process that found none may have marked a session after the last look.
+    4. Release the slot and look again: a process that found no slot may have marked a session after the last look.
     """
     while True:
-        with miner_slot(ws.home.mining_locks, ws.settings.max_miners) as room:
-            while room and (_mine(ws, since, done, _marked(ws, done, marked_since)) or _mine_packs(ws, since, done)):
+        with miner_slot(ws.home.mining_locks, ws.settings.max_miners) as has_room:
+            while has_room and (
+                _mine(ws, since, done, _marked(ws, done, marked_since)) or _mine_packs(ws, since, done)
+            ):
                 pass
-        if not room or not _is_something_left(ws, since, done, marked_since):
+        if not has_room or not _is_something_left(ws, since, done, marked_since):
             return done
 
 
 def _mine(ws: Workspace, since: datetime, done: list[Mined], due: Iterable[Mark]) -> bool:
-    """Mine marked sessions no other miner holds. Return whether there were any."""
+    """Mine marked sessions that no other miner has locked; return whether there were any."""
     before = len(done)
     for mark in due:
         if _must_stop(ws, since, done):
             return False
-        with session_lock(ws.home.mining_locks, mark.session) as held:
-            taken = ws.state.queue.take(mark.session) if held else None
+        with session_locks(ws.home.mining_locks, mark.session) as is_ours:
+            taken = ws.state.queue.take(mark.session) if is_ours else None
             if taken:
                 done.append(attempt(ws, taken, since, HOLD_SMALL))
                 _report(ws, done[-1])
@@ -229,21 +226,21 @@ def _mine(ws: Workspace, since: datetime, done: list[Mined], due: Iterable[Mark]
 
 
 def _mine_packs(ws: Workspace, since: datetime, done: list[Mined]) -> bool:
-    """Mine ready packs of small sessions no other miner holds. Return whether there were any."""
+    """Mine ready packs of small sessions that no other miner has locked; return whether there were any."""
     before, now = len(done), ws.clock().timestamp()
     tried = {mined.session for mined in done if mined.outcome != "waiting"}
     for pack in ready_packs((s for s in ws.state.deferred.small_due(now) if s.session not in tried), now):
         if _must_stop(ws, since, done):
             return False
-        with session_locks(ws.home.mining_locks, (each.session for each in pack)) as held:
-            for mined in attempt_pack(ws, pack, since) if held else ():
+        with session_locks(ws.home.mining_locks, *(each.session for each in pack)) as is_ours:
+            for mined in attempt_pack(ws, pack, since) if is_ours else ():
                 done.append(mined)
                 _report(ws, mined)
     return len(done) > before
 
 
 def _must_stop(ws: Workspace, since: datetime, done: list[Mined]) -> bool:
-    """Whether the budget is spent, nothing works, or the opt-in is no longer the one that this run began with."""
+    """Whether the budget is spent, mining is paused, or consent has changed since this run began."""
     return is_spent(done) or is_stopped(ws) or opted_in(ws) != since
 
 
@@ -256,16 +253,16 @@ def _report(ws: Workspace, mined: Mined) -> None:
 
 
 def _is_something_left(ws: Workspace, since: datetime, done: list[Mined], marked_since: float) -> bool:
-    """Whether a session is due that no other miner holds. A miner looks again after releasing its session."""
+    """Whether a session is due that no other miner has locked; that one would look again itself."""
     for mark in [] if _must_stop(ws, since, done) else _marked(ws, done, marked_since):
-        with session_lock(ws.home.mining_locks, mark.session) as held:
-            if held:
+        with session_locks(ws.home.mining_locks, mark.session) as is_ours:
+            if is_ours:
                 return True
     return False
 
 
 def _marked(ws: Workspace, done: list[Mined], marked_since: float) -> list[Mark]:
-    """Marks that are due, without those of sessions that have just failed."""
+    """Return the marks that are due, without those of sessions that have just failed."""
     failed = {mined.session for mined in done if mined.outcome == "failed"}
     marks = ws.state.queue.due(ws.clock().timestamp(), marked_since)
     return [mark for mark in marks if mark.session not in failed]

@@ -1,4 +1,4 @@
-"""After a failure to extract: postpone the session or all mining, set hopeless turns aside, and tell the user."""
+"""Handle failures to extract: postpone the session or all mining, put hopeless turns aside, inform the user."""
 
 from __future__ import annotations
 
@@ -38,17 +38,21 @@ if TYPE_CHECKING:
 
 
 LOGIN, BUDGET, CAPTURE = "login", "budget", "capture"
+LONGEST_WAIT = timedelta(hours=6)
+LONGEST_WAIT_FOR_LOGIN = timedelta(minutes=10)  # a person may log in at any moment, and asking before costs nothing
+BREAKER_FAILURES = 3  # after this many failures in a row, of any sessions, all mining pauses
+# Failures that say nothing about the turns: all mining pauses, and no dead letter is made of them.
+_SERVICE_FAILURES = (CliMissing, NotLoggedIn, RateLimited, Overloaded)
 _FULL_DISK = (errno.ENOSPC, errno.EDQUOT)
-_FULL_DATABASE = "disk is full"  # as SQLite says it
+_FULL_DATABASE = "disk is full"  # SQLite's words
+_MODEL_FAILURES = {
+    NotLoggedIn: "memem cannot learn from this session: claude is not logged in. Run /login; nothing is lost.",
+    CliMissing: "memem cannot learn from this session: claude does not start. See /memem-doctor; nothing is lost.",
+}
 
 
 def report_model_failure(ws: Workspace, problem: ExtractError, *, is_repeated: bool) -> None:
-    """Report that the model gave no answer."""
-    if isinstance(problem, NotLoggedIn):
-        text = "memem cannot learn from this session: claude is not logged in. Run /login; nothing is lost."
-        notices.raise_problem(ws, LOGIN, text)
-    elif isinstance(problem, CliMissing):
-        text = "memem cannot learn from this session: claude does not start. See /memem-doctor; nothing is lost."
+    if text := _MODEL_FAILURES.get(type(problem)):
         notices.raise_problem(ws, LOGIN, text)
     elif is_repeated:
         text = "memem could not learn lately: claude failed several times in a row. It tries again; see /memem-doctor."
@@ -61,31 +65,25 @@ def announce_dead_letter(ws: Workspace) -> None:
     notices.announce(ws, text)
 
 
-def report_budget(ws: Workspace, problem: BudgetSpent) -> None:
-    """Report that today's limit is reached."""
-    continues = "It continues tomorrow; /memem-status shows the cost."
-    notices.raise_problem(ws, BUDGET, f"memem has paused learning: {_lowered(str(problem))} {continues}")
-
-
 def report_trouble(ws: Workspace, problem: MememError) -> None:
     """Report that vault, disk or state keep memem from learning. A problem of one session is not reported."""
-    if _is_full_disk(problem) or isinstance(problem, VaultUnwritable):
-        if not notices.check_now(ws).keys() & {"disk", "vault"}:
-            what = "the disk is full" if _is_full_disk(problem) else f"{ws.settings.vault} cannot be written"
-            notices.raise_problem(ws, CAPTURE, f"memem cannot learn: {what}. Nothing is lost. See /memem-doctor.")
+    is_full = _is_full_disk(problem)
+    if is_full or isinstance(problem, VaultUnwritable):
+        if notices.check_now(ws).keys() & {"disk", "vault"}:
+            return
+        what = "the disk is full" if is_full else f"{ws.settings.vault} cannot be written"
+        text = f"{what}. Nothing is lost. See /memem-doctor."
     elif isinstance(problem, VaultMissing):
-        text = f"memem cannot learn: the vault {ws.settings.vault} is not there. Bring it back; nothing is lost."
-        notices.raise_problem(ws, CAPTURE, text)
+        text = f"the vault {ws.settings.vault} is not there. Bring it back; nothing is lost."
     elif isinstance(problem, StateTooNew):
-        text = "memem cannot learn: its state was written by a newer memem. Update this one; see /memem-doctor."
-        notices.raise_problem(ws, CAPTURE, text)
+        text = "its state was written by a newer memem. Update this one; see /memem-doctor."
     elif isinstance(problem, StateUnusable):
-        text = "memem cannot learn: its state is damaged. /memem-mine starts a new one; your notes are not touched."
-        notices.raise_problem(ws, CAPTURE, text)
+        text = "its state is damaged. /memem-mine starts a new one; your notes are not touched."
     elif isinstance(problem, HomeError | IndexUnusable):
-        notices.raise_problem(
-            ws, CAPTURE, f"memem cannot learn: {_lowered(clean_line(str(problem)))} See /memem-doctor."
-        )
+        text = f"{_uncapitalise(clean_line(str(problem)))} See /memem-doctor."
+    else:
+        return
+    notices.raise_problem(ws, CAPTURE, f"memem cannot learn: {text}")
 
 
 @contextmanager
@@ -105,7 +103,6 @@ def clear_after_answer(ws: Workspace) -> None:
 
 
 def clear_after_apply(ws: Workspace) -> None:
-    """Clear the problem that an applied chunk ends."""
     notices.clear_problem(ws, CAPTURE)
 
 
@@ -126,28 +123,19 @@ def _is_full_disk(problem: BaseException) -> bool:
     return _FULL_DATABASE in str(problem) or os.strerror(errno.ENOSPC) in str(problem)
 
 
-def _lowered(text: str) -> str:
+def _uncapitalise(text: str) -> str:
     return text[:1].lower() + text[1:]
 
 
-LONGEST_WAIT = timedelta(hours=6)
-LONGEST_WAIT_FOR_LOGIN = timedelta(minutes=10)
-"""A person may log in at any moment, and asking before that costs nothing."""
-BREAKER_FAILURES = 3
-"""So many failures in a row, of whatever sessions, and everybody waits."""
-_OF_THE_SERVICE = (CliMissing, NotLoggedIn, RateLimited, Overloaded)
-"""Failures that say nothing about the turns: everybody waits, and no dead letter is made of them."""
+def is_service_failure(problem: ExtractError) -> bool:
+    """Whether the turns were not read: the CLI is missing or has no account, or the service takes no calls."""
+    return isinstance(problem, _SERVICE_FAILURES)
 
 
-def is_of_the_service(problem: ExtractError) -> bool:
-    """Whether nobody has read the turns: the CLI is missing or has no account, or the service takes no calls."""
-    return isinstance(problem, _OF_THE_SERVICE)
-
-
-def is_hopeless(ws: Workspace, known: SessionRecord, problem: ExtractError | BudgetSpent) -> bool:
+def is_hopeless(ws: Workspace, session: SessionRecord, problem: ExtractError | BudgetSpent) -> bool:
     """Whether the turns have failed so often that they are to be put aside."""
-    counts = isinstance(problem, ExtractError) and not isinstance(problem, _OF_THE_SERVICE)
-    return counts and known.failures + 1 >= ws.settings.max_failures
+    counts = isinstance(problem, ExtractError) and not is_service_failure(problem)
+    return counts and session.failures + 1 >= ws.settings.max_failures
 
 
 def dead_letter(ws: Workspace, chunk: Chunk, problem: ExtractError | BudgetSpent) -> None:
@@ -160,34 +148,35 @@ def postpone(ws: Workspace, problem: ExtractError | BudgetSpent, *sessions: Sess
     """Record when the sessions of a failed call, and mining as a whole, may try again."""
     now = iso(ws.clock())
     if isinstance(problem, BudgetSpent):
-        report_budget(ws, problem)
-        for known in sessions:
-            ws.state.sessions.put(known.with_outcome("spent", str(problem), now))
+        reason = f"{_uncapitalise(str(problem))} It continues tomorrow; /memem-status shows the cost."
+        notices.raise_problem(ws, BUDGET, f"memem has paused learning: {reason}")
+        for session in sessions:
+            ws.state.sessions.put(session.with_outcome("spent", str(problem), now))
         return
-    one_more = not isinstance(problem, _OF_THE_SERVICE)
-    until = warn(ws, problem, max(known.failures for known in sessions) + one_more)
-    for known in sessions:
-        waiting = replace(known, failures=known.failures + one_more, not_before=until.timestamp())
+    one_more = not is_service_failure(problem)
+    until = back_off(ws, problem, max(session.failures for session in sessions) + one_more)
+    for session in sessions:
+        waiting = replace(session, failures=session.failures + one_more, not_before=until.timestamp())
         ws.state.sessions.put(waiting.with_outcome("failed", str(problem), now))
 
 
-def warn(ws: Workspace, problem: ExtractError, failures: int = 1) -> datetime:
-    """Note a failure of the model for everybody; when whoever had it may try again, after so many of its own."""
+def back_off(ws: Workspace, problem: ExtractError, failures: int = 1) -> datetime:
+    """Record a failure of the model; return when its session may try again, after `failures` of its own."""
     now = ws.clock()
     in_a_row = ws.state.ledger.count_failure()
     report_model_failure(ws, problem, is_repeated=in_a_row >= BREAKER_FAILURES)
-    of_the_service = isinstance(problem, _OF_THE_SERVICE)
-    until = _until(ws, now, in_a_row if of_the_service else failures, problem)
-    if until > now and (of_the_service or in_a_row >= BREAKER_FAILURES):
+    is_service = is_service_failure(problem)
+    until = _retry_time(ws, now, in_a_row if is_service else failures, problem)
+    if until > now and (is_service or in_a_row >= BREAKER_FAILURES):
         ws.state.ledger.start_pause(until.timestamp(), str(problem))
     return until
 
 
-def _until(ws: Workspace, now: datetime, times: int, problem: ExtractError) -> datetime:
+def _retry_time(ws: Workspace, now: datetime, failures: int, problem: ExtractError) -> datetime:
     base = ws.settings.retry_base_seconds
     if not base:
         return now
     longest = LONGEST_WAIT_FOR_LOGIN if isinstance(problem, CliMissing | NotLoggedIn) else LONGEST_WAIT
-    until = now + min(timedelta(seconds=base * 2.0 ** min(times - 1, 16)), longest)
+    until = now + min(timedelta(seconds=base * 2.0 ** min(failures - 1, 16)), longest)
     retry_at = problem.retry_at if isinstance(problem, RateLimited) else None
     return min(max(until, retry_at), now + timedelta(seconds=MAX_PAUSE_SECONDS)) if retry_at else until

@@ -1,6 +1,6 @@
-"""Mine every session there is: record the progress for others, announce the end, resume after an interruption.
+"""Mine every session: record the progress, announce the end, resume after an interruption.
 
-One process at a time mines the history; it holds `run/history.lock`.
+One process at a time mines the history; it has `run/history.lock`.
 """
 
 from __future__ import annotations
@@ -30,10 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """The session files of the history, and the plan for mining them.
-
-    `sessions` are those with something to mine; their files come first.
-    """
+    """The session files to mine, those with something new first, and the plan for them."""
 
     paths: tuple[Path, ...]
     plan: Plan
@@ -48,7 +45,7 @@ def survey_history(ws: Workspace, progress: schedule.Progress) -> History:
 
 
 def start_in_background(ws: Workspace) -> None:
-    """Have the history mined by a process of its own. Raises InputError when one is already running."""
+    """Start a background process to mine the history. Raises InputError when one is running."""
     refuse_second_run(ws)
     schedule.begin_history(ws)
 
@@ -61,7 +58,7 @@ def refuse_second_run(ws: Workspace) -> None:
 
 
 def last_run(ws: Workspace) -> HistoryProgress | None:
-    """The progress of the current run, or the result of the last one."""
+    """Return the progress of the current run, or the result of the last one."""
     return history_progress.read(ws.home.history_file)
 
 
@@ -83,7 +80,7 @@ def mine_in_background(ws: Workspace, progress: schedule.Progress = lambda *_: N
 
 @contextmanager
 def _only_run(ws: Workspace) -> Iterator[_HistoryRun]:
-    """A new run, recorded as running. Raises InputError when there is one already."""
+    """Start a run, recorded as running. Raises InputError when there is one already."""
     with ExitStack() as stack:
         try:
             with using_home(ws.home):

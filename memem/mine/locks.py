@@ -1,50 +1,41 @@
-"""One miner for a session, a few for the machine. The locks are the kernel's: they end with their holder."""
+"""Locks of miners: one per session, a few for the machine. The kernel releases them when their process ends."""
 
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from memem.core import files, locks
 from memem.core.errors import Busy, HomeError
 
-POOL = 64
-"""Sessions share so many lock files: two that meet on one are mined in turn, and no file is left for each session."""
+POOL = 64  # lock files that sessions share, so that none is left per session; two on one file are mined in turn
 
 
 def lock_of(folder: Path, session: str) -> Path:
-    """The lock of a session; whatever its name is, it never becomes a path."""
+    """Return the lock file of a session; its name never becomes a path."""
     return folder / f"session-{zlib.crc32(session.encode('utf-8', 'replace')) % POOL:02}.lock"
 
 
 @contextmanager
-def session_lock(folder: Path, session: str) -> Iterator[bool]:
-    """Whether this session is ours for as long as the block lasts."""
-    with session_locks(folder, [session]) as held:
-        yield held
-
-
-@contextmanager
-def session_locks(folder: Path, sessions: Iterable[str]) -> Iterator[bool]:
-    """Whether all of these sessions are ours for as long as the block lasts; if one is not, none is."""
-    wanted = sorted({lock_of(folder, session) for session in sessions})
-    with _prepared(folder) as stack:
-        held = all(_takes(stack, path) for path in wanted)
-        if not held:
+def session_locks(folder: Path, *sessions: str) -> Iterator[bool]:
+    """Try to lock all of these sessions without waiting, or else none; yield whether they are locked."""
+    paths = sorted({lock_of(folder, session) for session in sessions})
+    with _open_stack(folder) as stack:
+        is_locked = all(_try_lock(stack, path) for path in paths)
+        if not is_locked:
             stack.close()
-        yield held
+        yield is_locked
 
 
 @contextmanager
 def miner_slot(folder: Path, slots: int) -> Iterator[bool]:
-    """Whether there is room for one more miner on this machine, and it is ours."""
-    with _prepared(folder) as stack:
-        yield any(_takes(stack, folder / f"slot-{number:02}.lock") for number in range(slots))
+    """Try to take one of the machine's slots for miners; yield whether there was one."""
+    with _open_stack(folder) as stack:
+        yield any(_try_lock(stack, folder / f"slot-{number:02}.lock") for number in range(slots))
 
 
 @contextmanager
-def _prepared(folder: Path) -> Iterator[ExitStack]:
-    """A stack for locks in a folder, which is made if need be."""
+def _open_stack(folder: Path) -> Iterator[ExitStack]:
     try:
         files.make_private_folder(folder)
     except OSError as error:
@@ -53,7 +44,7 @@ def _prepared(folder: Path) -> Iterator[ExitStack]:
         yield stack
 
 
-def _takes(stack: ExitStack, path: Path) -> bool:
+def _try_lock(stack: ExitStack, path: Path) -> bool:
     try:
         stack.enter_context(locks.holding(path, 0))
     except Busy:

@@ -21,16 +21,15 @@ if TYPE_CHECKING:
 
 
 CHARACTERS_A_TOKEN = 4
+# Of a call beside the turns: instructions, schema and memories; and of its answer.
 PROMPT_TOKENS, ANSWER_TOKENS = 2_500, 500
-"""What a call reads beside the turns (instructions, schema, the nearest memories), and what it answers."""
 PRICED = "haiku"
-DOLLARS_READ, DOLLARS_WRITTEN = 1e-6, 5e-6
-"""Of that model, a token. What others cost we do not know."""
+DOLLARS_READ, DOLLARS_WRITTEN = 1e-6, 5e-6  # per token of that model; other prices are unknown
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is to be mined, and about what that takes; `dollars` is None for a model whose price we do not know."""
+    """What there is to mine, and an estimate of its cost; `dollars` is None for a model of unknown price."""
 
     sessions: int = 0
     turns: int = 0
@@ -41,7 +40,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """Turns that go into one call, or, when `small`, are packed with those of other sessions."""
+    """Turns for one call or, when `small`, to be packed with other sessions."""
 
     session: str
     turns: int
@@ -57,9 +56,9 @@ def plan(
     *,
     is_one: bool = False,
 ) -> Plan:
-    """Plan the unmined turns of these sessions; a turn that is in several of them counts once.
+    """Plan the unmined turns of these sessions; a turn in several of them counts once.
 
-    `is_one`: a person asks for this one session, so SDK turns and short sessions are included.
+    `is_one`: a person asks for this session, so SDK turns and short sessions are included.
     """
     return survey(ws, paths, since, progress, is_one=is_one)[0]
 
@@ -84,7 +83,6 @@ def survey(
 
 
 def plan_retry(ws: Workspace) -> Plan:
-    """The dead letters."""
     chunks = [Chunk.from_json(record.chunk) for record in ws.state.journal.dead_letters()]
     return _plan(ws, [_Part(each.session, len(each.turns), _characters(each.turns)) for each in chunks])
 
@@ -108,7 +106,7 @@ def _dollars(characters: int, calls: int) -> float:
 
 
 def _unmined(ws: Workspace, path: Path, since: datetime | None, seen: set[str], *, is_one: bool) -> list[_Part]:
-    """The unmined parts of a session; their turns are added to `seen`."""
+    """Return the unmined parts of a session, and add their turns to `seen`."""
 
     def is_known(uuid: str) -> bool:
         return uuid in seen or ws.state.sessions.is_taken(uuid, path.stem)

@@ -1,4 +1,7 @@
-"""What the model is sent and what its answer must be. The system text is `prompt.md`; VERSION rises with any change."""
+"""The prompt for the mining model and the schema of its answer. The instructions are in `prompt.md`.
+
+VERSION rises with any change.
+"""
 
 import re
 import unicodedata
@@ -24,7 +27,7 @@ _TAGS = re.compile(r"<(?=\s*(?:/\s*)?(?:conversation|memories)\b)", re.IGNORECAS
 
 @dataclass(frozen=True, slots=True)
 class ModelPrompt:
-    """One question to the model: the two fixed parts, and the data, which goes in on standard input."""
+    """One question to the model: two fixed parts, and the data, which goes in on standard input."""
 
     system: str
     instruction: str
@@ -32,12 +35,12 @@ class ModelPrompt:
 
 
 def build(chunk: Chunk, memories: Sequence[Memory]) -> ModelPrompt:
-    """The question about a chunk, beside the nearest memories there are."""
+    """Build the question about a chunk and the closest memories."""
     return build_packed([chunk], memories)
 
 
 def build_packed(chunks: Sequence[Chunk], memories: Sequence[Memory]) -> ModelPrompt:
-    """One question about chunks of several sessions of the same project, each in tags of its own."""
+    """Build one question about chunks of several sessions of a project, each in tags of its own."""
     parts = [
         f"{OWN_CALL} version {VERSION}",
         f"Project: {chunks[0].project}",
@@ -61,19 +64,18 @@ def _conversation(chunk: Chunk) -> list[str]:
 
 
 def add_correction(prompt: ModelPrompt, problem: str) -> ModelPrompt:
-    """The same question after an answer that could not be used."""
+    """Repeat a question after an answer that could not be used."""
     again = f"{prompt.instruction} Your last answer could not be used: {problem} Answer again, by the schema alone."
     return ModelPrompt(prompt.system, again, prompt.text)
 
 
 @cache
 def load_instructions() -> str:
-    """The text that tells the model what it is for."""
     return Path(__file__).with_name("prompt.md").read_text(encoding="utf-8")
 
 
 def escape_tags(text: str) -> str:
-    """A text that cannot leave its place: it holds no tag of ours."""
+    """Escape our tags, so that a text cannot leave its place."""
     return _TAGS.sub(r"<\\", text)
 
 
@@ -125,7 +127,7 @@ _SAME = str.maketrans("“”„«»‘’‚`", '"""""\'\'\'\'')
 
 
 def parse_operations(answer: Any) -> list[Operation]:
-    """The operations of an answer; raises NotSchema, which says what is wrong with it."""
+    """Return the operations of an answer; raises NotSchema, which says what is wrong with it."""
     if not isinstance(answer, dict) or not isinstance(answer.get("operations"), list):
         raise NotSchema("The answer has no list `operations`.")
     if len(answer["operations"]) > MOST_OPERATIONS:
@@ -134,7 +136,7 @@ def parse_operations(answer: Any) -> list[Operation]:
 
 
 def operations_as_json(operations: Sequence[Operation]) -> list[dict[str, Any]]:
-    """Operations as the answer that would give them."""
+    """Return the answer that would give these operations."""
     return [{**asdict(each), "keys": list(each.keys), "paths": list(each.paths)} for each in operations]
 
 
@@ -178,13 +180,12 @@ def _operation(number: int, value: Any) -> Operation:
 
 
 def _encodable(text: str) -> str:
-    """Half a character, which JSON can name, can be neither stored nor shown."""
+    """Replace lone surrogates, which JSON can express but which cannot be stored or shown."""
     return text.encode("utf-8", "replace").decode()
 
 
 def find_quoted_turn(turns: Sequence[Turn], quote: str) -> Turn | None:
-    """The turn that a quote is from: a person's own words before those that they pasted, and before the assistant's.
-    None when nobody said it."""
+    """Return the turn that a quote is from: a person's own words before pasted ones, then the assistant's."""
     wanted = _wanted(quote)
     if len(wanted.encode()) < SHORTEST_QUOTE:
         return None
@@ -193,7 +194,7 @@ def find_quoted_turn(turns: Sequence[Turn], quote: str) -> Turn | None:
 
 
 def is_own_wording(turn: Turn, quote: str, *, even_if_pasted: bool = False) -> bool:
-    """Whether the words are the speaker's, and not only repeated of what a tool said, or pasted."""
+    """Whether the words are the speaker's own, not repeated from a tool's output, nor pasted."""
     text, wanted = _folded(turn.text), _wanted(quote)
     for part in (*turn.repeats, *(() if even_if_pasted else turn.pasted)):
         text = text.replace(_folded(part), " \0 ")
@@ -205,5 +206,5 @@ def _wanted(quote: str) -> str:
 
 
 def _folded(text: str) -> str:
-    """What copying does not always keep: white space, the shape of quotation marks, capitals, Unicode form."""
+    """Normalise white space, quotation marks, case and Unicode form, which copying may change."""
     return " ".join(unicodedata.normalize("NFKC", text).translate(_SAME).split()).casefold()

@@ -1,7 +1,7 @@
-"""When sessions are mined, and by how many at once: by a person's wish, after a turn, or by a sweep for what is behind.
+"""Decide when sessions are mined: on request, after a turn, or by a sweep for those that are behind.
 
-Whoever has something new to be mined marks the session, and mines if there is room. Whoever mines drains all marks
-before leaving, and looks once more after letting go: so the last turn is never missed, and no two mine one session.
+A process with something new marks the session, and mines if there is a free slot. A miner drains all marks, and looks
+again after releasing its slot: so the last turn is never missed, and no two processes mine one session.
 """
 
 from __future__ import annotations
@@ -33,8 +33,7 @@ if TYPE_CHECKING:
     from memem.workspace import Workspace
 
 
-QUIET_SECONDS = 600
-"""A session that nobody has written to for so long has probably ended: what waits for more of it is mined as it is."""
+QUIET_SECONDS = 600  # a session not written to for this long has probably ended, and is mined to its end
 PATIENCE_SECONDS = 900.0
 TURN_SECONDS = 0.1
 
@@ -43,13 +42,13 @@ Result = TypeVar("Result")
 
 
 def allowed_since(ws: Workspace) -> datetime | None:
-    """Since when sessions may be mined in the background; None when they may not. Decided once in a run."""
+    """Return since when sessions may be mined in the background, None if they may not; decided once per run."""
     with failures.reporting_trouble(ws):
         return None if ws.is_own_call else opted_in(ws)
 
 
 def start_miner(ws: Workspace, transcript: Path, *, flush: bool = False) -> bool:
-    """Have a session mined by a process of its own; False when that may not be."""
+    """Start a background process to mine a session; False if that is not allowed."""
     if allowed_since(ws) is None:
         return False
     arguments = background.mine_arguments(transcript, flush=flush)
@@ -58,12 +57,12 @@ def start_miner(ws: Workspace, transcript: Path, *, flush: bool = False) -> bool
 
 
 def begin_history(ws: Workspace) -> None:
-    """Have every session there is mined by a process of its own, since a person has agreed to it."""
+    """Start a background process to mine every session, as a person has agreed to."""
     background.start_memem(background.MINE_HISTORY, ws.environ_for_children(), ws.home.mine_log, keep_log=True)
 
 
 def mine_file(ws: Workspace, transcript: Path) -> Mined:
-    """Mine one session now, since a person asks for it: opted in or not, and all of it."""
+    """Mine one whole session now, opted in or not: a person asks for it."""
     path = transcript.absolute()
     if not path.is_file():
         raise NotFound(f"There is no session file {path}.")
@@ -81,7 +80,7 @@ def _mine_now(ws: Workspace, mark: Mark) -> Mined:
 
 
 def mark(ws: Workspace, transcript: Path, *, flush: bool = False, last_message: str = "") -> None:
-    """Note that a session has something new. Its `last_message` may not be in the file yet."""
+    """Record that a session has something new. Its `last_message` may not be in the file yet."""
     with failures.reporting_trouble(ws):
         expected = fingerprint(last_message) if last_message else ""
         wanted = drain.make_mark(transcript.absolute(), flush=flush, expected=expected)
@@ -91,7 +90,7 @@ def mark(ws: Workspace, transcript: Path, *, flush: bool = False, last_message: 
 def mine_in_background(
     ws: Workspace, transcript: Path | None = None, *, flush: bool = False, last_message: str = ""
 ) -> list[Mined]:
-    """Mark a session, and mine everything that is marked if there is room for one more miner."""
+    """Mark a session, and mine everything that is marked if there is a free slot."""
     since = allowed_since(ws)
     if since is None:
         return []
@@ -101,7 +100,7 @@ def mine_in_background(
 
 
 def mine_due(ws: Workspace, since: datetime) -> list[Mined]:
-    """Mine everything that is marked if there is room for one more miner."""
+    """Mine everything that is marked if there is a free slot."""
     with failures.reporting_trouble(ws):
         ws.state.children.end_orphans()
         failures.clear_budget_of_yesterday(ws)
@@ -111,7 +110,7 @@ def mine_due(ws: Workspace, since: datetime) -> list[Mined]:
 def sweep(ws: Workspace) -> list[Mined]:
     """Mark every session that is behind, and mine: after a crash, a killed miner, a missed hook.
 
-    What others mine, or nobody can at the moment, is indexed all the same.
+    Sessions that are mined by others, or cannot be now, are still indexed.
     """
     since = allowed_since(ws)
     if since is None:
@@ -139,9 +138,9 @@ def _mark_behind(ws: Workspace, since: datetime) -> None:
 
 
 def unmined_sessions(ws: Workspace, since: datetime | None) -> list[Path]:
-    """Session files that have grown, or changed, since they were last read to their end.
+    """Return session files that have changed since they were last read to their end.
 
-    With `since`, only those that were written to after it; without, also those of which a part was passed over.
+    With `since`, only those written after it; without, also those of which a part was left out.
     """
     found = []
     for path in filter(drain.is_text, find_sessions(ws.session_folders)):
@@ -169,8 +168,8 @@ def mine_all(
 ) -> list[Mined]:
     """Mine these sessions, the small ones packed together at the end.
 
-    Stop when the budget is spent or nothing works. `progress` is given the number of finished sessions and the total,
-    of the `counted` sessions only where these are given.
+    Stops when the budget is spent or nothing works. `progress` gets the number of finished sessions and the total, of
+    `counted` sessions only if these are given.
     """
     paths, done = list(paths), list[Mined]()
     wanted = frozenset(path.stem for path in paths) if counted is None else frozenset(counted)
@@ -222,13 +221,13 @@ def _attempted_now(ws: Workspace, mark: Mark, since: datetime | None) -> Mined:
 
 
 def _nothing_works(ws: Workspace, done: list[Mined]) -> bool:
-    """Whether the model, and not just this session, is the trouble."""
+    """Whether the model fails, and not just this session."""
     many = ws.state.ledger.failures() >= failures.BREAKER_FAILURES
     return done[-1].outcome == "failed" and (many or drain.is_stopped(ws))
 
 
 def retry(ws: Workspace) -> list[Mined]:
-    """Ask again about every dead letter. That one fails says nothing of the next: each failed by itself."""
+    """Ask again about every dead letter; the failure of one says nothing about the next."""
     ensure_vault(ws)
     refresh_if_due(ws)
     began = ws.clock().timestamp()
@@ -251,10 +250,10 @@ def _retried(ws: Workspace, record: JournalRecord) -> Mined:
     try:
         ((chunk, operations),) = ask.extract(ws, chunk)
     except BudgetSpent as problem:
-        return ask.as_failed(mined, problem)
+        return mined.with_failure(problem)
     except ExtractError as problem:
-        failures.warn(ws, problem)
-        return ask.as_failed(mined, problem)
+        failures.back_off(ws, problem)
+        return mined.with_failure(problem)
     failures.clear_after_answer(ws)
     with ws.state.transaction():
         ws.state.ledger.reset_failures()
@@ -265,19 +264,19 @@ def _retried(ws: Workspace, record: JournalRecord) -> Mined:
 
 
 def _see_to_the_rest(ws: Workspace, done: list[Mined], began: float) -> None:
-    """Whoever came since we began, and found no room or their session taken, has left theirs to us."""
+    """Mine sessions that other processes have marked since, because we had the slot or the lock."""
     since = None if ws.is_own_call else opted_in(ws)
     if since:
         drain.drain(ws, since, list(done), began)
 
 
 def _patiently(ws: Workspace, sessions: Sequence[str], work: Callable[[], Result]) -> Result:
-    """Do `work` once there is a free slot and no other miner holds these sessions. Raises Busy after a long wait."""
+    """Do `work` once there is a free slot and the sessions can be locked. Raises Busy after a long wait."""
     began = ws.ticks()
     while (now := ws.ticks()) < began + PATIENCE_SECONDS:
         with miner_slot(ws.home.mining_locks, ws.settings.max_miners) as room:
             if room:
-                with session_locks(ws.home.mining_locks, sessions) as held:
+                with session_locks(ws.home.mining_locks, *sessions) as held:
                     if held:
                         return work()
         if now == began:

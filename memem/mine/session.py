@@ -1,7 +1,7 @@
-"""Mine what is new in one session: read, ask, write down the answer, apply it, and only then move the cursor.
+"""Mine one session: read, ask, journal the answer, apply it, and only then move the cursor.
 
-The caller holds the session's lock. Each chunk is finished by itself: a crash, at any step, loses nothing and does
-nothing twice. A journaled answer is applied again, not asked for again.
+The caller has locked the session. Each chunk is finished separately: a crash at any step loses nothing and does nothing
+twice. A journaled answer is applied again, not asked for again.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from memem.core.dates import iso
 from memem.core.errors import BudgetSpent, ExtractError
 from memem.core.memory import fingerprint
 from memem.mine import ask, confirm, rules
-from memem.mine.ask import BATCH, MarkedChunk, Mined, PutAside, as_failed, load_session
+from memem.mine.ask import BATCH, DeadLettered, MarkedChunk, Mined, load_session
 from memem.mine.chunks import ChunkReader, PendingChunk
 from memem.notes import history
 from memem.search.refresh import refresh_if_due
@@ -33,14 +33,13 @@ if TYPE_CHECKING:
     from memem.workspace import Workspace
 
 
+# A shorter tail is not worth a call: instructions and memories cost as much as a page. It waits for more of the
+# session, and after its end for other small sessions.
 LEAST_CHARACTERS = 200
-"""Less unmined prose than this is not worth a call: two or three sentences cost as much as a page, since instructions
-and memories go with them. While a session goes on it waits for more, and at its end for other small sessions."""
+# What to do with a small tail. "mine" it, because a person asks for this session; "hold" it back, unless a person
+# states something to remember; "pack": hold it back in any case, because the caller packs it with others next.
 MINE_SMALL, HOLD_SMALL, PACK_SMALL = "mine", "hold", "pack"
-"""How to treat such a small tail. "mine": mine it, since a person asks for this session. "hold": hold it back, unless a
-person states something to remember in it. "pack": hold it back in any case; the caller packs it with others next."""
-EXPECTED_SECONDS, LOOK_SECONDS = 2.0, 0.1
-"""How long to wait for an answer that should be in the file, and how often to look for it."""
+EXPECTED_SECONDS, LOOK_SECONDS = 2.0, 0.1  # to wait for an answer that should be in the file, and between looks
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +57,9 @@ def mine_session(
 ) -> Mined:
     """Mine a session to its end, as one batch of the log; turns from before `since` are skipped.
 
-    `small` says how to treat a small tail; `sdk` includes turns of `claude -p` and the Agent SDK. A failure to extract
-    is an outcome, and the session is marked again. An error of the vault or of memem's own files is raised; journaled
-    answers are then applied next time.
+    `small` says what to do with a small tail; `sdk` includes turns of `claude -p` and the Agent SDK. A failure to
+    extract is an outcome, and the session is marked again. Errors of the vault or of memem's own files are raised;
+    journaled answers are then applied next time.
     """
     with ws.events.batch(BATCH):
         reading = _Reading(small, since, sdk or ws.settings.mine_sdk)
@@ -68,7 +67,7 @@ def mine_session(
 
 
 def take_tail(ws: Workspace, mark: Mark, since: datetime | None) -> Mined | SessionTail:
-    """Claim the small tail of a session. Return the session's result when it has no small tail any more."""
+    """Claim the small tail of a session; return the result if it has none any more."""
     taken: list[SessionTail] = []
     with ws.events.batch(BATCH):
         reading = _Reading(PACK_SMALL, since, ws.settings.mine_sdk, taken.append)
@@ -77,7 +76,7 @@ def take_tail(ws: Workspace, mark: Mark, since: datetime | None) -> Mined | Sess
 
 
 def finish_up(ws: Workspace, mined: Mined) -> Mined:
-    """Update whatever depends on new memories."""
+    """Update what depends on new memories."""
     if mined.applied:
         confirm.confirm(ws, mined.session)
         ws.changed.add(mined=True)
@@ -128,12 +127,12 @@ class _Mining:
         self._left_to_others = False
 
     @property
-    def _known(self) -> SessionRecord:
+    def _session_record(self) -> SessionRecord:
         return load_session(self._ws, self._mark)
 
     def run(self, mined: Mined) -> Mined:
-        """Mine chunk by chunk. The size and time of a file that was read to its end are recorded."""
-        known, held_back = self._known, self._ws.state.deferred
+        """Mine chunk by chunk; record size and time of a file that was read to its end."""
+        known, held_back = self._session_record, self._ws.state.deferred
         start = self._start(known)
         self._wait_for_expected(start)
         status = os.fstat(self._file.fileno())
@@ -149,15 +148,15 @@ class _Mining:
                 continue
             try:
                 (record,) = ask.ask_about(self._ws, [MarkedChunk(self._mark, chunk)])
-            except PutAside as problem:
+            except DeadLettered as problem:
                 mined = replace(mined, buried=mined.buried + 1, detail=str(problem))
             except (ExtractError, BudgetSpent) as problem:
-                return as_failed(mined, problem)
+                return mined.with_failure(problem)
             else:
                 mined = ask.apply(self._ws, mined, record)
         whole = (start == 0 or known.whole) and not gathered.passed and not self._left_to_others
         with self._ws.state.transaction():
-            read = replace(self._known, size=status.st_size, mtime=status.st_mtime_ns, whole=whole)
+            read = replace(self._session_record, size=status.st_size, mtime=status.st_mtime_ns, whole=whole)
             self._ws.state.sessions.put(read.placed(_cursor_at(self._file, gathered.end)))
             held_back.remove_small(known.session)
             if gatherer.has_left_out_sdk:
@@ -169,14 +168,14 @@ class _Mining:
         return _with_outcome(mined, gatherer.refusals)
 
     def _start(self, known: SessionRecord) -> int:
-        """The offset to read from: the cursor, or 0 when turns before it were skipped and are wanted now."""
+        """Return the offset to read from: the cursor, or 0 if turns before it were skipped and are wanted now."""
         is_sdk_wanted = self._reading.sdk and self._ws.state.deferred.has_sdk(known.session)
         if is_sdk_wanted or (self._reading.since is None and not known.whole):
             return 0
         return session.start_of(self._file, known.cursor)
 
     def _waits(self, gathered: PendingChunk) -> bool:
-        """Whether the tail of a session is too small to be asked about now."""
+        """Whether the tail of a session is too small to ask about now."""
         if not is_small(gathered) or self._reading.small == MINE_SMALL:
             return False
         if self._reading.small == PACK_SMALL:
@@ -202,7 +201,7 @@ class _Mining:
 
     def _hold(self, gathered: PendingChunk, status: os.stat_result, detail: str) -> None:
         """Record the tail, so that no sweep reads it again until it is packed or grows."""
-        ws, known = self._ws, self._known
+        ws, known = self._ws, self._session_record
         size, mtime, now = status.st_size, status.st_mtime_ns, ws.clock()
         small = SmallSession(
             known.session, known.path, gathered.project, gathered.characters, size, mtime, now.timestamp()
@@ -217,8 +216,8 @@ class _Mining:
             ws.state.sessions.put(known if known.outcome else known.with_outcome("waiting", detail, iso(now)))
 
     def _claimed(self, gathered: PendingChunk) -> Chunk:
-        """What is gathered, but for turns that another session, which holds them too, has begun to mine meanwhile."""
-        known = self._known
+        """Claim the turns, except those that another session, which has them too, is mining."""
+        known = self._session_record
         with self._ws.state.transaction():
             self._ws.state.sessions.put(replace(known, whole=known.whole and not gathered.passed))
             ours = self._ws.state.sessions.claim([turn.uuid for turn in gathered.turns], known.session)
@@ -229,13 +228,13 @@ class _Mining:
         return Chunk(known.session, known.path, gathered.project, turns, gathered.work, *place)
 
     def _is_known(self, uuid: str) -> bool:
-        """Of what another session is to mine we cannot say that it will be: this one may be asked for it again."""
+        """Whether a turn is mined or claimed. A claim of another session may fail, so this one is not complete."""
         is_known = self._ws.state.sessions.is_taken(uuid, self._mark.session)
         self._left_to_others |= is_known and not self._ws.state.sessions.is_mined(uuid)
         return is_known
 
     def _wait_for_expected(self, start: int) -> None:
-        """The last answer may not be in the file yet when its session is marked."""
+        """Wait for the last answer, which may not be in the file yet."""
         until = self._ws.ticks() + EXPECTED_SECONDS
         while self._mark.expected and not self._holds_expected(start) and self._ws.ticks() < until:
             self._ws.pause(LOOK_SECONDS)
@@ -252,7 +251,6 @@ def is_small(gathered: PendingChunk) -> bool:
 
 
 def _with_outcome(mined: Mined, refusals: list[str]) -> Mined:
-    """The final outcome of a session that was read to its end."""
     if mined.chunks:
         return mined
     if mined.buried:

@@ -1,4 +1,4 @@
-"""How it stands with mining: for `memem status` and `memem doctor`. Looks, and never begins anything."""
+"""Report the state of mining for `memem status` and `memem doctor`, without starting anything."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LOST = "Mining is off: the state that it was switched on with is gone. `memem mi
 
 @dataclass(frozen=True, slots=True)
 class LastMined:
-    """What came of a session the last time it was mined, and what it has cost so far."""
+    """The last result of mining a session, and its cost so far."""
 
     session: str
     time: str
@@ -49,7 +49,7 @@ class HistoryState:
 
 @dataclass(frozen=True, slots=True)
 class MiningState:
-    """Mining at a glance. `since` is empty when it is off; `stopped` says why nobody is asked at the moment.
+    """The state of mining. `since` is empty when it is off; `stopped` says why no calls are made at the moment.
 
     `held_back` counts small sessions that wait to be sent together.
     """
@@ -70,7 +70,7 @@ class MiningState:
 
 
 def mining_state(ws: Workspace) -> MiningState:
-    """Everything that is known, or why it is not."""
+    """Return the state of mining; `problem` says why it cannot be read."""
     if not ws.home.state_file.exists():
         return MiningState(extractor=_extractor(ws), problem=LOST if ws.home.opt_in.exists() else "")
     try:
@@ -115,7 +115,7 @@ def _history(ws: Workspace) -> HistoryState | None:
 
 
 def _stopped(ws: Workspace, now: float) -> str:
-    """Why nobody is asked at the moment, and until when."""
+    """Say why no calls are made at the moment, and until when."""
     stopped = ws.state.ledger.pause(now)
     if stopped:
         reason, until = stopped
@@ -129,5 +129,5 @@ def _cost(spent: Spending) -> tuple[int, float]:
 
 
 def _extractor(ws: Workspace) -> str:
-    """What would mine: the model's name, or rules."""
+    """Name the extractor: the model, or rules."""
     return f"claude, {ws.settings.model}" if ask.asks_model(ws) else "rules"

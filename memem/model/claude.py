@@ -1,7 +1,7 @@
-"""The only caller of the claude CLI: one question, one answer, and nothing of the user's session in between.
+"""Call the claude CLI: one question, one answer. Nothing else calls it.
 
-The CLI gets no tools, hooks, servers, settings or instructions of the user's and keeps no session file. What is asked
-about goes to it as a file on standard input. It runs in a group of processes of its own, which ends with the call.
+It gets none of the user's tools, hooks, servers, settings or instructions, and keeps no session file. The text goes
+in on standard input. It runs in a process group of its own, which ends with the call.
 """
 
 import errno
@@ -21,18 +21,15 @@ from memem.core.errors import UNKNOWN_COST, CallFailed, CliMissing, ExtractError
 from memem.core.files import from_json
 from memem.model import errors, flags
 
-MOST_BYTES = 5_000_000
-"""How much of an answer is read. One of a hundred lessons has a hundredth of that."""
+MOST_BYTES = 5_000_000  # of an answer that are read; one with a hundred lessons has a hundredth
 
-MOST_TOKENS, MOST_DOLLARS = 1_000_000_000, 1_000.0
-"""More than a call can take or cost: what is said beyond that is no number to reckon with."""
+MOST_TOKENS, MOST_DOLLARS = 1_000_000_000, 1_000.0  # more than a call can take or cost; larger reports are ignored
 
 HELP_SECONDS = 20.0
-LOOK_EVERY_SECONDS = 1.0
-"""How often a running CLI is looked at: until then it may write what it likes."""
+LOOK_EVERY_SECONDS = 1.0  # between checks of how much a running CLI has written
 
+# called with pid and start (see `processes`) of a CLI, so that others can end it
 Started = Callable[[int, str], object]
-"""Called with the pid and start time of a running CLI, so that it can be ended if this process dies."""
 Ended = Callable[[int], object]
 
 _OF_THE_SESSION = re.compile(
@@ -46,7 +43,7 @@ _FENCED = re.compile(r"```(?:json)?[ \t]*\n(.*?)\n[ \t]*```", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class ModelAnswer:
-    """What the model answered, not yet checked to be of the shape that was asked for."""
+    """The model's answer, not yet checked against the schema."""
 
     value: Any
     usage: Usage
@@ -54,15 +51,13 @@ class ModelAnswer:
 
 @dataclass(frozen=True, slots=True)
 class _Finished:
-    """How the CLI ended, and what it said."""
-
     code: int
     output: str
     complaint: str
 
 
 class Claude:
-    """The user's own claude CLI, at `command`. `folder` is where it runs: one with nothing for it to read."""
+    """The user's own claude CLI at `command`, run in `folder`, which has nothing for it to read."""
 
     def __init__(
         self,
@@ -90,9 +85,9 @@ class Claude:
     def ask(
         self, *, system: str, instruction: str, text: str, schema: Mapping[str, Any], session: str = ""
     ) -> ModelAnswer:
-        """The model's answer about `text`. `session` is the id that a session file would have, were one written."""
+        """Return the model's answer about `text`. `session` is the id that a session file would have."""
         question = flags.Question(system, instruction, schema, self._model, session)
-        finished = self._asked(question, text)
+        finished = self._run_supported(question, text)
         result = _result(finished.output)
         usage = _usage(result)
         problem = errors.explain(finished.code, result, finished.output, finished.complaint, self._clock())
@@ -101,8 +96,8 @@ class Claude:
             raise problem
         return ModelAnswer(_value(result, finished.output, usage), usage)
 
-    def _asked(self, question: flags.Question, text: str) -> _Finished:
-        """Ask with the options that the CLI has; one that it turns out not to have is left out from then on."""
+    def _run_supported(self, question: flags.Question, text: str) -> _Finished:
+        """Ask with the options that the CLI has; one that it refuses is left out from then on."""
         flags = self._flags.load()
         while True:
             finished = self._run(question.arguments(flags), text, self._seconds)
@@ -112,11 +107,11 @@ class Claude:
             flags = self._flags.after_refusal(flags, unknown)
 
     def says(self, *arguments: str) -> str:
-        """What the CLI answers by itself, without a model: about its version, its commands, its account."""
+        """Return what the CLI prints without a model: its version, commands or account."""
         return self._run(arguments, "", HELP_SECONDS).output
 
     def _help(self) -> str:
-        """What the CLI says about its options; nothing when it does not say."""
+        """Return the CLI's help; empty if it fails."""
         try:
             finished = self._run(["--help"], "", HELP_SECONDS)
         except (TookTooLong, CallFailed):
@@ -124,7 +119,7 @@ class Claude:
         return "" if finished.code else finished.output
 
     def _run(self, arguments: Sequence[str], text: str, seconds: float) -> _Finished:
-        """Run the CLI to its end. Whatever happens, nothing that it started is left."""
+        """Run the CLI to its end, and end everything that it started."""
         try:
             self._prepare_folder()
             with _temporary(self._folder) as said, _temporary(self._folder) as output, _temporary(self._folder) as told:
@@ -170,10 +165,10 @@ class Claude:
 
 
 def environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """What the CLI is to know: the account and configuration, nothing of the session that we may be part of.
+    """Return the environment of the CLI: the account and configuration, nothing of a session we may be part of.
 
-    The mark keeps memem's own hooks out where the CLI has no option for that. It retries by itself for minutes; we
-    come back later instead.
+    MEMEM_HOOKS_OFF stops memem's own hooks where the CLI has no option for that. Without CLAUDE_CODE_MAX_RETRIES
+    it would retry for minutes.
     """
     kept = {name: value for name, value in environ.items() if not _OF_THE_SESSION.fullmatch(name)}
     return kept | {"MEMEM_HOOKS_OFF": "1", "CLAUDE_CODE_MAX_RETRIES": "1"}
@@ -189,7 +184,7 @@ def _read(file: IO[bytes]) -> str:
 
 
 def _waited_for(process: "subprocess.Popen[bytes]", written: Sequence[IO[bytes]], seconds: float) -> int:
-    """The exit code, unless it takes too long, or would fill the disk until then, whatever it writes to."""
+    """Return the exit code, unless it takes too long or writes too much."""
     until = time.monotonic() + seconds
     while (left := until - time.monotonic()) > 0:
         try:
@@ -211,7 +206,7 @@ def _not_started(command: str, error: OSError) -> ExtractError:
 
 
 def _result(output: str) -> Mapping[str, Any] | None:
-    """The CLI's report of a call; a verbose one lists all messages, and the report is the last."""
+    """Return the CLI's report of a call; a verbose one lists all messages, and the report is the last."""
     try:
         said = from_json(output)
     except ValueError:
@@ -221,7 +216,7 @@ def _result(output: str) -> Mapping[str, Any] | None:
 
 
 def _value(result: Mapping[str, Any] | None, output: str, usage: Usage) -> Any:
-    """The answer as such, or what is JSON in the model's words, or in everything that was said."""
+    """Return the structured answer, or the JSON in the model's words, or in all output."""
     if result and result.get("structured_output") is not None:
         return result["structured_output"]
     words = str(result.get("result", "")) if result else output
@@ -245,6 +240,6 @@ def _usage(result: Mapping[str, Any] | None) -> Usage:
 
 
 def _number(value: Any, most: float) -> float | None:
-    """A count or a price; None for anything that cannot be one."""
+    """Return a count or a price; None for anything that cannot be one."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     return float(value) if is_number and 0 <= value <= most else None

@@ -1,7 +1,7 @@
-"""What went wrong with a call of the claude CLI, told from how it ended and what it said.
+"""Explain failures of the claude CLI from its exit code and output.
 
-It exits with 1 for every failure, and a failed call is a "success" in its `subtype`: what counts is `is_error`, then
-the status of the API, then the words.
+It exits with 1 for every failure, and a failed call is a "success" in its `subtype`: check `is_error`, then the API's
+status, then the words.
 """
 
 import re
@@ -15,8 +15,7 @@ from zoneinfo import ZoneInfo
 from memem.core.errors import CallFailed, ExtractError, NotLoggedIn, Overloaded, RateLimited, Refused
 
 MOST_CHARACTERS = 200
-LONGEST_WAIT = timedelta(days=32)
-"""A limit that is said to last longer is a misunderstanding; the longest are those of a month."""
+LONGEST_WAIT = timedelta(days=32)  # the longest limits are monthly; longer ones are a misunderstanding
 
 _SECRET = re.compile(r"sk-ant-[\w-]*|\bbearer\s+\S+|\beyJ[\w.-]+", re.IGNORECASE)
 _UNKNOWN_OPTION = re.compile(r"unknown option '(--[\w-]+)")
@@ -35,7 +34,7 @@ _MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """One way to fail: by which status or words it is known, and what is said about it."""
+    """A kind of failure: its status codes and words, and the message for the user."""
 
     error: type[ExtractError]
     statuses: tuple[int, ...]
@@ -89,7 +88,7 @@ _KINDS = (
 def explain(
     code: int, result: Mapping[str, Any] | None, output: str, complaint: str, now: datetime
 ) -> ExtractError | None:
-    """The failure of a call that ended with this exit code; None for one that has an answer, of whatever shape."""
+    """Return the failure of a call; None if it has an answer, of whatever shape."""
     words = _words(result, output, complaint)
     if code < 0:
         return CallFailed(f"The claude CLI was ended by {_signal(-code)}. Nothing is lost.")
@@ -103,7 +102,7 @@ def explain(
 
 
 def unknown_option(complaint: str) -> str | None:
-    """The option that the CLI does not have, if that is its complaint."""
+    """Return the option that the CLI complains about, if it does."""
     found = _UNKNOWN_OPTION.search(complaint)
     return found[1] if found else None
 
@@ -130,7 +129,7 @@ def _has_answer(result: Mapping[str, Any] | None, output: str) -> bool:
 
 
 def _words(result: Mapping[str, Any] | None, output: str, complaint: str) -> str:
-    """What the CLI said about its failure, the most telling first."""
+    """Return what the CLI said about its failure, the most informative first."""
     if result is None:
         return f"{complaint} {output[:500]}".strip()
     errors = result.get("errors")
@@ -168,7 +167,7 @@ def _signal(number: int) -> str:
 
 
 def _retry_at(words: str, now: datetime) -> datetime | None:
-    """When the limit is over, where the words say so and that can be."""
+    """Return when the limit ends, if the words give a plausible time."""
     for read in (_at_epoch, _after_a_wait, _at_iso, _at_clock):
         try:
             moment = read(words, now)
@@ -196,7 +195,7 @@ def _at_iso(words: str, now: datetime) -> datetime | None:
 
 
 def _at_clock(words: str, now: datetime) -> datetime | None:
-    """The next time that the clock there shows what is said: "4:01am (Europe/Berlin)", "Nov 19, 3am"."""
+    """Return the next such time: "4:01am (Europe/Berlin)", "Nov 19, 3am"."""
     found = _CLOCK.search(words)
     if not found:
         return None

@@ -1,4 +1,4 @@
-"""Which options and which account the installed `claude` CLI has: releases differ, and an unknown option fails."""
+"""Find out which options and account the installed `claude` CLI has: releases differ; unknown options fail."""
 
 import json
 import re
@@ -11,6 +11,7 @@ from typing import Any
 from memem.core import files
 from memem.core.files import from_json
 
+# Keep the user's tools, hooks, servers, settings and instructions out, and make the answer one JSON object.
 WANTED = (
     "--safe-mode",
     "--tools",
@@ -24,14 +25,13 @@ WANTED = (
     "--output-format",
     "--json-schema",
 )
-"""What keeps the user's tools, hooks, servers, settings and instructions out, and the answer in one piece of JSON."""
 
 _LISTED = re.compile(r"^ {1,8}(?:-\w, )?(--[a-z-]+)", re.MULTILINE)  # further in stand the descriptions
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """Everything that is asked but the text, which is never an argument: those are short, and all users see them."""
+    """A question without its text, which is never an argument: arguments are short, and visible to all users."""
 
     system: str
     instruction: str
@@ -40,7 +40,7 @@ class Question:
     session: str = ""
 
     def arguments(self, flags: Collection[str]) -> list[str]:
-        """The command line for a CLI that has these options; what they cannot say is said in words."""
+        """Return the command line for a CLI with these options; the prompt says what options cannot."""
         values = {
             "--tools": [""],
             "--system-prompt": [self.system],
@@ -65,10 +65,7 @@ class Question:
 
 
 class Flags:
-    """The wanted options that the CLI at `command` has, kept in `file` for as long as it is the same CLI.
-
-    `ask_help` gives what it says about its options, or nothing.
-    """
+    """The wanted options that the CLI at `command` has, cached in `file` for as long as it is the same CLI."""
 
     def __init__(self, command: str, file: Path, ask_help: Callable[[], str]) -> None:
         self._command = Path(command)
@@ -77,7 +74,7 @@ class Flags:
         self._refused: set[str] = set()
 
     def load(self) -> frozenset[str]:
-        """The options, from the file if it is about this CLI."""
+        """Return the options, from the cache if it is about this CLI."""
         try:
             kept = from_json(self._file.read_bytes())
             if kept["cli"] == self._cli():
@@ -87,9 +84,9 @@ class Flags:
         return self._keep(self._listed())
 
     def after_refusal(self, flags: frozenset[str], refused: str) -> frozenset[str]:
-        """The options without one of them that the CLI has refused, whatever its help says.
+        """Return the options without one that the CLI has refused, whatever its help says.
 
-        What was kept may be about another CLI behind the same file, so it is asked again the first time.
+        The cache may be about another CLI behind the same file, so the first time the help is read again.
         """
         current = flags if self._refused else self._listed()
         self._refused.add(refused)
@@ -108,7 +105,7 @@ class Flags:
         return flags
 
     def _cli(self) -> list[str | int]:
-        """Which CLI it is, without asking it for its version: a new release is a new file."""
+        """Identify the CLI without asking for its version: a new release is a new file."""
         real = self._command.resolve()
         status = real.stat()
         return [str(real), status.st_mtime_ns, status.st_size]
@@ -120,7 +117,7 @@ _VERSION = re.compile(r"(?<![\d.])\d+(?:\.\d+)+\S*")
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """`version` is empty when it does not say, `logged_in` None. `method` is how it is logged in, in its own words."""
+    """`version` is empty and `logged_in` None if the CLI does not say; `method` is in its own words."""
 
     version: str
     logged_in: bool | None
@@ -128,7 +125,7 @@ class Account:
 
 
 def look_at_account(says: Callable[..., str]) -> Account:
-    """Ask the CLI; `says` gives its answer to arguments."""
+    """Ask the CLI; `says` returns its output for some arguments."""
     version = _VERSION.search(says("--version"))
     return Account(version[0] if version else "", *_login(says))
 

@@ -1,4 +1,4 @@
-"""The plugin in Claude Code: where it runs, where it keeps data, whether it is on, and commands that manage it."""
+"""Locate the plugin in Claude Code, its data and state, and run commands that manage it."""
 
 from __future__ import annotations
 
@@ -19,15 +19,13 @@ if TYPE_CHECKING:
 NAME = "memem"
 MARKETPLACE = "memem-marketplace"
 HOOKS = Path("hooks", "hooks.json")
-SERVER = "plugin:memem:memem"
-"""Claude Code's name for memem's MCP server."""
-SKIPPED_SECONDS = 15 * 60
-"""How long Claude Code (2.1.197 to 2.1.326) does not start a server after its start has failed."""
+SERVER = "plugin:memem:memem"  # Claude Code's name for memem's MCP server
+SKIPPED_SECONDS = 15 * 60  # for which Claude Code (2.1.197 to 2.1.326) does not restart a server after a failed start
 
 
 @dataclass(frozen=True, slots=True)
 class Plugin:
-    """`data` is None for one that Claude Code has not installed. One that is not `enabled` is installed and idle."""
+    """`data` is None if Claude Code has not installed it; if not `enabled`, it is installed and idle."""
 
     root: Path
     data: Path | None = None
@@ -40,7 +38,7 @@ class Plugin:
 
 @dataclass(frozen=True, slots=True)
 class Installed:
-    """An installation that Claude Code knows of: for the user, or (`folder`) for one project."""
+    """An installation in Claude Code: for the user, or (`folder`) for one project."""
 
     key: str
     scope: str
@@ -52,7 +50,7 @@ class Installed:
 
 
 def installed(ws: Workspace) -> list[Installed]:
-    """All of them, our own marketplace's first."""
+    """Return all installations, our own marketplace's first."""
     found = []
     for key, entry in _installed(ws.claude_folder / "plugins"):
         folder = Path(str(entry.get("projectPath", "")))
@@ -61,13 +59,13 @@ def installed(ws: Workspace) -> list[Installed]:
 
 
 def marketplaces(ws: Workspace) -> list[str]:
-    """Ours, where Claude Code knows it."""
+    """Return our marketplace, if Claude Code has it."""
     known = _read(ws.claude_folder / "plugins" / "known_marketplaces.json")
     return [MARKETPLACE] if MARKETPLACE in known else []
 
 
 def find(ws: Workspace, beside: Path = ROOT) -> Plugin | None:
-    """The one that Claude Code has installed, else the one that this memem is part of, else none: a mere package."""
+    """Return the installed plugin, else the one that this memem is part of, else None."""
     plugins = ws.claude_folder / "plugins"
     for key, installed in _installed(plugins):
         marketplace = key.partition("@")[2]
@@ -78,9 +76,9 @@ def find(ws: Workspace, beside: Path = ROOT) -> Plugin | None:
 
 
 def server_is_skipped(ws: Workspace) -> bool:
-    """Whether Claude Code does not start memem's server because an earlier start failed, so that its tools are missing.
+    """Whether Claude Code does not start memem's server after a failed start, so that its tools are missing.
 
-    The file maps the name of a server to `{"timestamp": milliseconds, "id": hash of its configuration}`.
+    The file maps a server's name to `{"timestamp": milliseconds, "id": hash of its configuration}`.
     """
     failure = _object(_read(ws.failed_servers_file).get(SERVER)).get("timestamp")
     if not isinstance(failure, int | float):
@@ -90,7 +88,7 @@ def server_is_skipped(ws: Workspace) -> bool:
 
 
 def _installed(plugins: Path) -> list[tuple[str, dict[str, Any]]]:
-    """All that are called memem, our own marketplace's first, the user's own before those of single projects."""
+    """List the installations of memem, our own marketplace's first, the user's own before those of projects."""
     found = []
     for key, entries in _object(_read(plugins / "installed_plugins.json").get("plugins")).items():
         if key.partition("@")[0] == NAME:
@@ -100,7 +98,7 @@ def _installed(plugins: Path) -> list[tuple[str, dict[str, Any]]]:
 
 
 def _in_place(plugins: Path, marketplace: str) -> Path | None:
-    """A plugin out of a folder on this machine is run there, not from the copy that was made of it."""
+    """Return the folder of a plugin from a local folder, which runs there and not from its copy."""
     known = _object(_read(plugins / "known_marketplaces.json").get(marketplace))
     if _object(known.get("source")).get("source") != "directory":
         return None
@@ -125,7 +123,7 @@ COMMAND_SECONDS = 60
 def run_plugin_command(
     command: str, arguments: Sequence[str], environ: Mapping[str, str], folder: Path | None = None
 ) -> bool:
-    """Whether `claude plugin ARGUMENTS` worked; `folder` is that of the project that it is about."""
+    """Run `claude plugin ARGUMENTS`, for the project in `folder` if given; return whether it worked."""
     try:
         done = subprocess.run(
             [command, "plugin", *arguments],

@@ -1,4 +1,4 @@
-"""What stands in a message and nobody said: the tags of Claude Code, and memem's own slice."""
+"""Recognise text in a message that was not typed: Claude Code's tags and memem's own slice."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -22,7 +22,7 @@ _ID = re.compile(r"(?:\d+\. (?:.{1,10} · )??|- Pinned · )(\S{8}) · ")
 
 
 def typed_text(text: str) -> str:
-    """What is left of a text once everything is taken out of it that the harness or memem put in."""
+    """Remove everything that Claude Code or memem has added to a message."""
     return _without_slices(_without_tags(_INTERRUPTED.sub("", text))).strip()
 
 
@@ -32,20 +32,20 @@ def is_untyped(text: str) -> bool:
 
 
 def shell_command(text: str) -> str | None:
-    """What a person ran with `!`, when the message is that."""
+    """Return the command that a person ran with `!`, if the message is one."""
     match = _SHELL.fullmatch(text)
     return match[1] if match else None
 
 
 def slice_ids(text: str) -> Iterator[str]:
-    """The memories that the slices in a text show."""
+    """Yield the ids of the memories in the slices of a text."""
     for line, is_ours in _marked(text.splitlines() if SLICE_HEADING in text else []):
         if is_ours and (match := _ID.match(line)):
             yield match[1]
 
 
 def _without_tags(text: str) -> str:
-    """An element that is never closed is no element, and stays."""
+    """Remove elements; one that is never closed stays."""
     kept, place = [], 0
     for opening in _TAG.finditer(text):
         closing = f"</{opening[1]}>"
@@ -62,7 +62,7 @@ def _without_slices(text: str) -> str:
 
 
 def _marked(lines: Iterable[str]) -> Iterator[tuple[str, bool]]:
-    """Every line, and whether it belongs to a slice."""
+    """Yield every line, and whether it belongs to a slice."""
     inside = False
     for line in lines:
         bare = line.rstrip()

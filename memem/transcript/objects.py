@@ -1,9 +1,8 @@
-"""The JSON objects of a transcript, whatever state it is in.
+"""Find the JSON objects of a transcript, whatever state it is in.
 
-A transcript is meant to be one object a line. Real ones have two on a line, objects printed over many lines, lines torn
-by a crash with the next one right behind, NULs, and bytes that are no UTF-8. Whatever is whole is found. An object
-delimits itself, so what was found stays found however the file grows; what is not finished is left for a later reading,
-which may begin behind any object and goes on as if there had been only one.
+A transcript should have one object per line. Real ones have two on a line, objects printed over many lines, lines torn
+by a crash, NULs, and invalid UTF-8. Every whole object is found; an unfinished one is left for a later reading,
+which may begin behind any object.
 """
 
 import json
@@ -14,8 +13,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, BinaryIO
 
-DEEPEST = 100
-"""Deeper than any line of a transcript goes."""
+DEEPEST = 100  # deeper than any line of a transcript
 # A string without an `end` is torn: what was to follow on its row is lost.
 # No possessive groups: Python 3.11.2 matches them wrongly. Nothing is tried twice without them either.
 _TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*(?P<end>"?)|[{}\[\]]|[^\s"{}\[\]]+', re.DOTALL)
@@ -23,7 +21,7 @@ _TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*(?P<end>"?)|[{}\[\]]|[^\s"{}\[\]]+
 
 @dataclass(frozen=True, slots=True)
 class Nesting:
-    """How far an object is open behind some rows of it: by which brackets, each with the number of its row."""
+    """The open brackets of an object after some rows, each with the number of its row."""
 
     open: bytes = b""
     since: tuple[int, ...] = ()
@@ -36,8 +34,7 @@ class Nesting:
         return bool(self.open) and not self.broken
 
     def after(self, row: bytes) -> "Nesting":
-        """The same behind one row more, or at that place in it where the object is closed, or broken: nothing that may
-        follow could make it JSON."""
+        """Return the state after one more row, or where the object is closed or can no longer be JSON."""
         brackets, since, last = self.open, self.since, self.last
         for match in _TOKEN.finditer(row):
             token = match.group()
@@ -61,16 +58,14 @@ def _may_stand(token: bytes, brackets: bytes, last: bytes) -> bool:
     return len(brackets) < DEEPEST and (last in (b"[", b":") or (last == b"," and brackets.endswith(b"[")))
 
 
-LONGEST = 8 * 1024 * 1024
-"""In bytes. The longest line in 700 MB of real transcripts has one; what is longer is not prose."""
-PASSED_OVER = b"?\n"
-"""Stands for a line that is too long: no JSON, so nothing is found in it or across it."""
+LONGEST = 8 * 1024 * 1024  # bytes; the longest line in 700 MB of real transcripts has one megabyte
+PASSED_OVER = b"?\n"  # replaces a line that is too long; it is not JSON, so nothing is found in it or across it
 _BLOCK = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
 class TranscriptRow:
-    """A line, or what is left of one behind an object; `ended` says whether its newline has been written yet."""
+    """A line, or the rest of one after an object; `ended` says whether its newline is written."""
 
     start: int
     data: bytes
@@ -78,7 +73,7 @@ class TranscriptRow:
 
 
 class Rows:
-    """The rows of a file from an offset on. Those that were taken in vain can be given back."""
+    """The rows of a file from an offset on; rows can be given back."""
 
     def __init__(self, file: BinaryIO, start: int) -> None:
         self._ahead: deque[TranscriptRow] = deque()
@@ -124,7 +119,7 @@ _INNER = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class JsonObject:
-    """An object and the bytes it stands in; `end` is just behind it."""
+    """An object and its place; `end` is just behind it."""
 
     value: dict[str, Any]
     start: int
@@ -132,7 +127,7 @@ class JsonObject:
 
 
 def objects(file: BinaryIO, start: int = 0) -> Iterator[JsonObject]:
-    """Every whole object from an offset on, in order, with never more than a few lines in memory."""
+    """Yield every whole object from an offset on, with only a few lines in memory."""
     rows = Rows(file, start)
     while row := rows.take():
         rest = yield from _side_by_side(row)
@@ -141,7 +136,7 @@ def objects(file: BinaryIO, start: int = 0) -> Iterator[JsonObject]:
 
 
 def _side_by_side(row: TranscriptRow) -> Generator[JsonObject, None, TranscriptRow]:
-    """The objects that a row begins with; returns what is behind them."""
+    """Yield the objects that a row begins with; return what is behind them."""
     text = _text(row.data)
     place, offset = 0, row.start
     while (begin := _behind_space(text, place)) < len(text) and (decoded := _value_at(text, begin)):
@@ -154,10 +149,10 @@ def _side_by_side(row: TranscriptRow) -> Generator[JsonObject, None, TranscriptR
 
 
 def _over_rows(first: TranscriptRow, rows: Rows) -> JsonObject | None:
-    """The object that begins with a row and goes on over the next ones.
+    """Return the object that begins with a row and continues over the next ones.
 
-    When they make none, they are given back, but for those that are of no use to any other object either. When there
-    are not enough of them yet, there is nothing more to read.
+    If they make none, rows that may belong to another object are given back. If the object is unfinished, there is
+    nothing more to read.
     """
     held, size = [first], len(first.data)
     nesting = Nesting().after(first.data)
@@ -175,12 +170,12 @@ def _over_rows(first: TranscriptRow, rows: Rows) -> JsonObject | None:
     closed = not (nesting.open or nesting.broken)
     if closed and (found := _joined(held, rows)):
         return found
-    rows.give_back(*_kept(held, nesting.since))
+    rows.give_back(*_reusable_rows(held, nesting.since))
     return None
 
 
 def _joined(held: list[TranscriptRow], rows: Rows) -> JsonObject | None:
-    """The object that rows are together; what is behind it in the last one is given back."""
+    """Return the object that rows form together; give back what is behind it."""
     start, data = held[0].start, b"".join(row.data for row in held)
     found = next(_side_by_side(TranscriptRow(start, data, True)), None)
     if found:
@@ -188,22 +183,21 @@ def _joined(held: list[TranscriptRow], rows: Rows) -> JsonObject | None:
     return found
 
 
-def _kept(held: list[TranscriptRow], since: Collection[int]) -> Iterator[TranscriptRow]:
-    """What may still be of use: not the first row, nor any other in which something was opened that never closed. The
-    last one is; it was not read to its end."""
+def _reusable_rows(held: list[TranscriptRow], since: Collection[int]) -> Iterator[TranscriptRow]:
+    """Yield rows that may be of use: not the first, nor those with a bracket that never closed, except the last."""
     for number, row in enumerate(held):
         is_lost = number == 0 or (number in since and row is not held[-1])
         yield from _behind_a_tear(row) if is_lost else [row]
 
 
 def _is_line(row: TranscriptRow) -> bool:
-    """Whether a row begins with a line of a transcript, which is never part of an object that began before it."""
+    """Whether a row begins with a line of a transcript, which is never part of an earlier object."""
     decoded = _value_at(_text(row.data), 0) if row.data.startswith(b"{") else None
     return decoded is not None and _has_type(decoded[0])
 
 
 def _behind_a_tear(row: TranscriptRow) -> list[TranscriptRow]:
-    """The row from that object on which was written right behind a torn one, and ends where the row does."""
+    """Return the row from the object on that was written right behind a torn one and ends with the row."""
     text = _text(row.data)
     for opening in islice(_OPENING.finditer(text, 1), _TRIES):
         decoded = _value_at(text, opening.start())
@@ -219,7 +213,7 @@ def _has_type(value: Any) -> bool:
 
 
 def _text(data: bytes) -> str:
-    """A byte that is no UTF-8 becomes one lone surrogate, so that a place in the text tells an offset in the file."""
+    """Decode so that each invalid byte is one surrogate, and a place in the text gives an offset in the file."""
     return data.replace(b"\0", b" ").decode("utf-8", "surrogateescape")
 
 
@@ -233,7 +227,7 @@ def _behind_space(text: str, place: int) -> int:
 
 
 def _value_at(text: str, place: int) -> tuple[Any, int] | None:
-    """The JSON value that begins here, and where it ends."""
+    """Return the JSON value that begins here, and its end."""
     try:
         value, end = _DECODER.raw_decode(text, place)
         return (value if _is_encodable(text[place:end]) else _encodable(value)), end
@@ -250,5 +244,5 @@ def _is_encodable(source: str) -> bool:
 
 
 def _encodable(value: Any) -> Any:
-    """The value with U+FFFD for every half of a character."""
+    """Replace lone surrogates by U+FFFD."""
     return _DECODER.decode(_SURROGATE.sub("\ufffd", json.dumps(value, ensure_ascii=False)))

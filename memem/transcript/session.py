@@ -1,7 +1,7 @@
-"""A session's file: find it, read what is new, tell whose words they are, digest the work, look at its end.
+"""Read a session's file: new turns, its end, repeated and pasted words, the digest of work.
 
-A cursor is only a fast way back to where reading ended. It is trusted while the file is the same, and the bytes before
-it are; otherwise all is read again, and the reader knows by their uuids which turns are old.
+A cursor is a shortcut to where reading ended. It is trusted while the file and the bytes before it are the same;
+otherwise everything is read again, and old turns are recognised by their uuids.
 """
 
 import hashlib
@@ -28,7 +28,7 @@ _SIGNED = 2**63 - 1  # some file systems have larger inodes than a database can 
 
 @dataclass(frozen=True, slots=True)
 class TranscriptStep:
-    """An object of a transcript, and the offset just behind it."""
+    """An object of a transcript, and the offset behind it."""
 
     line: TranscriptLine
     end: int
@@ -42,20 +42,20 @@ def cursor_at(file: BinaryIO, offset: int) -> Cursor:
 
 
 def start_of(file: BinaryIO, cursor: Cursor | None) -> int:
-    """Where to read on: at the cursor, or from the beginning of a file that is another one or was rewritten."""
+    """Return where to read on: the cursor, or 0 if the file was replaced or rewritten."""
     if cursor is None or not 0 <= cursor.offset <= os.fstat(file.fileno()).st_size:
         return 0
     return cursor.offset if cursor_at(file, cursor.offset) == cursor else 0
 
 
 def steps(file: BinaryIO, start: int, session: str) -> Iterator[TranscriptStep]:
-    """One step for each object from an offset on; reading may end behind any of them, and begin there again."""
+    """Yield a step for each object from an offset on; reading may stop and resume behind any of them."""
     for found in objects(file, start):
         yield TranscriptStep(read(found.value, session), found.end)
 
 
 def find_turn(path: Path, uuid: str, around: int = 2) -> tuple[list[Turn], int] | None:
-    """A turn with its neighbours, and its place among them; None when the file, or the turn, is gone."""
+    """Return a turn with its neighbours, and its place among them; None if the file or the turn is gone."""
     before: deque[Turn] = deque(maxlen=around)
     try:
         with safe_open.open_plain(path) as file:
@@ -74,7 +74,7 @@ def _turns(file: BinaryIO, session: str) -> Iterator[Turn]:
 
 
 def find_sessions(folders: Iterable[Path]) -> Iterator[Path]:
-    """Every session in these folders and in the project folders in them, but for those of subagents and of memem."""
+    """Yield every session file in these folders and their project folders, except sub-agents' and memem's own."""
     for folder in folders:
         entries = _entries(folder)
         yield from _sessions(entries)
@@ -92,7 +92,7 @@ def _sessions(entries: list[os.DirEntry[str]]) -> Iterator[Path]:
 
 
 def _entries(folder: Path) -> list[os.DirEntry[str]]:
-    """In the order of their names; none of a folder that cannot be read."""
+    """List a folder by name; empty if it cannot be read."""
     try:
         with os.scandir(folder) as entries:
             return sorted(entries, key=lambda entry: entry.name)
@@ -100,8 +100,7 @@ def _entries(folder: Path) -> list[os.DirEntry[str]]:
         return []
 
 
-WIDER = 512 * 1024
-"""In bytes: how far back a second look goes. In two of five real prompts the last one is further away than 64 KB."""
+WIDER = 512 * 1024  # Bytes of a second look: in two of five real sessions the last prompt is more than 64 KB back.
 MOST_FILES = 12
 # What a line has in it that holds neither words nor the name of a file. In a text these quotes would be escaped.
 _UNSPOKEN = (b'"tool_result"', b'"isSidechain":true', b'"type":"progress"')
@@ -109,14 +108,14 @@ _THOUGHT, _TEXT = b'"type":"thinking"', b'"type":"text"'
 
 
 class Recent(NamedTuple):
-    """The last turns, oldest first, and the files that were read or written since the first of them, latest first."""
+    """The last turns, oldest first, and the files read or written since the first of them, latest first."""
 
     turns: tuple[Turn, ...] = ()
     files: tuple[str, ...] = ()
 
 
 def recent(path: Path, *, turns: int = 4, most_bytes: int = 65_536, unless: str = "") -> Recent:
-    """The end of a transcript; nothing when there is none. `unless` is the prompt that is being asked right now."""
+    """Read the end of a transcript. `unless` is the prompt being answered."""
     prompt, found = harness.typed_text(unless), Recent()
     for size in dict.fromkeys((most_bytes, max(most_bytes, WIDER))):
         data, is_whole = _tail(path, size)
@@ -127,7 +126,7 @@ def recent(path: Path, *, turns: int = 4, most_bytes: int = 65_536, unless: str 
 
 
 def _tail(path: Path, size: int) -> tuple[bytes, bool]:
-    """The last lines of a file, without the part of one that they begin with; and whether these are all it has."""
+    """Return the last whole lines of a file, and whether these are all."""
     try:
         with safe_open.open_plain(path) as file:
             start = max(0, os.fstat(file.fileno()).st_size - size)
@@ -139,7 +138,7 @@ def _tail(path: Path, size: int) -> tuple[bytes, bool]:
 
 
 def _backwards(data: bytes, session: str) -> Iterator[TranscriptLine]:
-    """What the lines mean, the last one first."""
+    """Yield what the lines mean, the last one first."""
     for row in reversed(data.split(b"\n")):
         is_thought = _THOUGHT in row and _TEXT not in row
         if not is_thought and not any(mark in row for mark in _UNSPOKEN):
@@ -148,7 +147,7 @@ def _backwards(data: bytes, session: str) -> Iterator[TranscriptLine]:
 
 
 def _recent(lines: Iterator[TranscriptLine], turns: int, prompt: str) -> Recent:
-    """Enough turns, and a person's among them: all that Claude says between its tools is about that one."""
+    """Collect enough turns, including one of the person's, which the others are about."""
     said: list[Turn] = []
     files: dict[str, None] = {}
     for line in lines:
@@ -169,14 +168,10 @@ def _recent(lines: Iterator[TranscriptLine], turns: int, prompt: str) -> Recent:
     return Recent(tuple(reversed(said)), tuple(whole)[:MOST_FILES])
 
 
-MOST_CHARACTERS = 1_000_000
-"""Of tools' output that are compared: the last ones."""
-MOST_OF_ONE = 100_000
-"""Characters of one output: Claude is shown no more of it."""
-RUN = {"human": 10, "assistant": 6}
-"""So many words after another are not the same by chance; a person may well type what stands in a file."""
-TYPED = 6_000
-"""Characters: of a longer message of a person, what is neither its first nor its last paragraph was pasted."""
+MOST_CHARACTERS = 1_000_000  # of tools' output, the latest, that turns are compared with
+MOST_OF_ONE = 100_000  # characters of one output; Claude is shown no more
+RUN = {"human": 10, "assistant": 6}  # words in a row that are not equal by chance; a person may type what is in a file
+TYPED = 6_000  # characters; in a longer message only the first and last paragraph were typed
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|\w+")
 _FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,}).*?(?:^[ \t]*\1[`~]*[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
 _QUOTED = re.compile(r"(?:^[ \t]*>.*\n?)+", re.MULTILINE)
@@ -184,7 +179,7 @@ _PARAGRAPH = re.compile(r"\n\s*\n")
 
 
 class Outputs:
-    """What tools said, as far as it is compared."""
+    """Tools' output, to recognise turns that repeat it."""
 
     def __init__(self) -> None:
         self._outputs: deque[_Output] = deque()
@@ -198,7 +193,7 @@ class Outputs:
             self._size -= len(self._outputs.popleft().text)
 
     def repeated(self, role: str, text: str) -> tuple[str, ...]:
-        """The parts of a turn that a tool has said before, word for word."""
+        """Return the parts of a turn that a tool has output before, word for word."""
         if not self._size:
             return ()
         size, spans = RUN[role], list[tuple[int, int]]()
@@ -212,7 +207,7 @@ class Outputs:
 
 
 class _Output:
-    """What one tool said, and the runs of words in it, once somebody asks for them."""
+    """The output of one tool, and its runs of words, computed on demand."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -225,7 +220,7 @@ class _Output:
 
 
 def pasted(text: str) -> tuple[str, ...]:
-    """The parts of a person's message that are not their own words."""
+    """Return the parts of a person's message that are not their own words."""
     parts = [match.group() for match in _FENCE.finditer(text)]
     parts += [match.group() for match in _QUOTED.finditer(text)]
     if len(text) > TYPED:
@@ -234,12 +229,12 @@ def pasted(text: str) -> tuple[str, ...]:
 
 
 def _hashes(words: list[str], size: int) -> Iterable[int]:
-    """One for each run of so many words."""
+    """Hash each run of `size` words."""
     return map(hash, zip(*(words[start:] for start in range(size)), strict=False))
 
 
 def digest(works: Sequence[Work], most: int = 1_200) -> str:
-    """The files, commands and errors, each named once and in order, in at most `most` characters."""
+    """List files, commands and errors, each once and in order, in at most `most` characters."""
     parts = [
         ("files touched: ", ", ", _distinct(name for work in works for name in work.files)),
         ("commands run: ", "; ", _distinct(command for work in works for command in work.commands)),
@@ -256,7 +251,7 @@ def digest(works: Sequence[Work], most: int = 1_200) -> str:
 
 
 def _line(label: str, between: str, items: list[str], most: int) -> str:
-    """As many items as fit; with none of them, no line."""
+    """Join as many items as fit; empty if none does."""
     line = ""
     for item in items:
         longer = f"{line}{between}{item}" if line else f"{label}{item}"

@@ -1,7 +1,6 @@
-"""What a line of a transcript means: who said what, what was done, what memem itself had put there.
+"""Interpret a line of a transcript: a turn, work, or memem's own injection.
 
-The format is Claude Code's own and changes without notice. Whatever is unknown or of another shape than expected means
-nothing; it is never an error.
+The format is Claude Code's own and changes without notice. Unknown shapes mean nothing; they are never an error.
 """
 
 import hashlib
@@ -25,7 +24,7 @@ _REFUSAL = "The user doesn't want to"  # an error to the protocol only
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What was done: files opened or written, commands run, errors seen; and which of the files were written."""
+    """Files opened or written, commands run, errors seen; and which of the files were written."""
 
     files: tuple[str, ...] = ()
     commands: tuple[str, ...] = ()
@@ -35,9 +34,10 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class TranscriptLine:
-    """What a line means. `injected` are the ids of memories that memem showed here; `own` says that the whole
-    conversation is one of memem with a model. `output` is what tools said. `is_sdk`: a program asked, by `claude -p` or
-    the Agent SDK; a line that names no entry point, as older versions wrote it, counts as interactive."""
+    """The meaning of a line. `injected` are ids of memories that memem showed here; `own` marks a call of memem's own;
+    `output` is tools' output; `is_sdk`: a program asked, through `claude -p` or the Agent SDK. Older lines, which name
+    no entry point, count as interactive.
+    """
 
     turn: Turn | None = None
     work: Work | None = None
@@ -49,7 +49,7 @@ class TranscriptLine:
 
 
 def read(value: Object, session: str) -> TranscriptLine:
-    """What an object of a transcript means; `session` is that of an object that names none."""
+    """Return the meaning of an object; `session` is used if it names none."""
     kind, blocks = value.get("type"), _blocks(value)
     line = TranscriptLine()
     if value.get("isSidechain"):
@@ -76,7 +76,7 @@ def _human(value: Object, blocks: list[Object], session: str) -> Turn | None:
 
 
 def _is_made_up(value: Object) -> bool:
-    """Whether a message of the user was written by Claude Code: it says so in any of several ways."""
+    """Whether a user message was written by Claude Code, which it marks in several ways."""
     marks = ("isMeta", "isCompactSummary", "isVisibleInTranscriptOnly")
     origin = _word(_part(value, "origin"), "kind") or "human"  # or a task's notification, or another session
     return any(value.get(mark) for mark in marks) or origin != "human" or value.get("promptSource") == "system"
@@ -130,7 +130,7 @@ def _output(blocks: list[Object]) -> tuple[str, ...]:
 
 
 def _error(block: Object) -> str:
-    """The first few lines of what a tool said about its failure."""
+    """Return the first lines of a tool's error."""
     text = "\n".join(_texts(_as_blocks(block.get("content"))))
     text = re.sub(r"</?tool_use_error>", "", text).strip()
     return "" if text.startswith(_REFUSAL) else " ".join("\n".join(text.splitlines()[:_ERROR_LINES]).split())
@@ -144,7 +144,7 @@ def _work(
 
 
 def _items(texts: Iterable[str]) -> tuple[str, ...]:
-    """Their first lines, as far as they have any, and not longer than a list can bear."""
+    """Return the first lines of the texts, cut."""
     lines = (text.strip().partition("\n")[0].strip() for text in texts)
     return tuple(line[:LONGEST_ITEM] for line in lines if line)
 
@@ -154,7 +154,7 @@ def _ids(texts: Iterable[str]) -> tuple[str, ...]:
 
 
 def _attached(value: Object) -> list[str]:
-    """What hooks added to the conversation."""
+    """Return what hooks added to the conversation."""
     attachment = _part(value, "attachment")
     content = attachment.get("content") if _is(attachment, "hook_additional_context") else None
     texts = content if isinstance(content, list) else [content]
@@ -168,7 +168,7 @@ def _is_own(value: Object, blocks: list[Object]) -> bool:
 
 
 def _blocks(value: Object) -> list[Object]:
-    """What a message consists of, as long as it is the message of the one whom the line is said to be from."""
+    """Return the blocks of a message, if its role is that of the line."""
     message = _part(value, "message")
     return _as_blocks(message.get("content")) if message.get("role") in (None, value.get("type")) else []
 

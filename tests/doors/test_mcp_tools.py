@@ -392,7 +392,7 @@ def test_a_saved_memory_is_of_the_project_and_says_that_claude_wrote_it(ws: Work
 def test_why_tells_who_saved_it(ws: Workspace, ask: Ask) -> None:
     identity = ask("memory_save", content="The house is yellow.").split()[1]
     told = "It was saved by Claude, as it was asked to, not mined from a session."
-    assert provenance.why(ws, identity).note == told
+    assert provenance.find_provenance(ws, identity).note == told
 
 
 def test_what_says_no_kind_is_a_fact_of_the_ordinary_layer(ws: Workspace, ask: Ask) -> None:

@@ -15,17 +15,17 @@ from memem.transcript import harness
 from memem.vault import review as vault_review
 from memem.workspace import Workspace
 from tests.fakes import SteppingClock
-from tests.inject.test_briefing import LINE, brief, kept, part
+from tests.inject.test_briefing import LINE, brief, part, saved
 
 HEADINGS = ("## Decisions in force", "## Known traps", "## Environment")
 
 
 def test_decisions_traps_and_environment_are_told_after_conventions(ws: Workspace, shop: Path) -> None:
-    kept(ws, 1, "shop is the checkout backend.", layer=0)
-    kept(ws, 2, "Money is kept in cents.", layer=1, kind="convention")
-    kept(ws, 3, "Tokens are signed with RS256.", kind="decision", title="Tokens are signed with RS256")
-    kept(ws, 4, "The cache breaks logins.", kind="lesson", title="Logins")
-    kept(ws, 5, "Staging listens on port 8443.")
+    saved(ws, 1, "shop is the checkout backend.", layer=0)
+    saved(ws, 2, "Money is kept in cents.", layer=1, kind="convention")
+    saved(ws, 3, "Tokens are signed with RS256.", kind="decision", title="Tokens are signed with RS256")
+    saved(ws, 4, "The cache breaks logins.", kind="lesson", title="Logins")
+    saved(ws, 5, "Staging listens on port 8443.")
     assert not any(heading in brief(ws, shop, "s0") for heading in HEADINGS), "there is no playbook yet"
     refresh.write_pages(ws)
     text = brief(ws, shop)
@@ -37,8 +37,8 @@ def test_decisions_traps_and_environment_are_told_after_conventions(ws: Workspac
 
 
 def test_what_is_told_whole_is_noted_as_shown_and_what_is_cut_is_not(ws: Workspace, shop: Path) -> None:
-    whole = kept(ws, 1, "Tokens are signed with RS256.", kind="decision")
-    cut = kept(ws, 2, "The cache breaks logins. " + "word " * 80, kind="lesson")
+    whole = saved(ws, 1, "Tokens are signed with RS256.", kind="decision")
+    cut = saved(ws, 2, "The cache breaks logins. " + "word " * 80, kind="lesson")
     refresh.write_pages(ws)
     text = brief(ws, shop)
     assert ws.contexts.shown("s1") == [whole]
@@ -49,8 +49,8 @@ def test_what_is_told_whole_is_noted_as_shown_and_what_is_cut_is_not(ws: Workspa
 
 
 def test_nothing_is_told_twice(ws: Workspace, shop: Path) -> None:
-    rule = kept(ws, 1, "Money is kept in cents.", layer=1, kind="lesson")
-    shown = kept(ws, 2, "Tokens are signed with RS256.", kind="decision")
+    rule = saved(ws, 1, "Money is kept in cents.", layer=1, kind="lesson")
+    shown = saved(ws, 2, "Tokens are signed with RS256.", kind="decision")
     refresh.write_pages(ws)
     assert "Money is kept in cents." in (ws.store.paths.playbooks / "shop.md").read_text()
     ws.contexts.add("s1", [shown], 1)
@@ -60,8 +60,8 @@ def test_nothing_is_told_twice(ws: Workspace, shop: Path) -> None:
 
 
 def test_what_no_longer_holds_is_not_told_whatever_the_page_says(ws: Workspace, shop: Path) -> None:
-    identity = kept(ws, 1, "Tokens are signed with RS256.", kind="decision")
-    kept(ws, 2, "The cache breaks logins.", kind="lesson")
+    identity = saved(ws, 1, "Tokens are signed with RS256.", kind="decision")
+    saved(ws, 2, "The cache breaks logins.", kind="lesson")
     refresh.write_pages(ws)
     write.edit(ws, identity, status="deprecated")
     text = brief(ws, shop)
@@ -70,7 +70,7 @@ def test_what_no_longer_holds_is_not_told_whatever_the_page_says(ws: Workspace, 
 
 
 def test_a_persons_own_line_is_told_in_quotation(ws: Workspace, shop: Path) -> None:
-    kept(ws, 1, "Tokens are signed with RS256.", kind="decision")
+    saved(ws, 1, "Tokens are signed with RS256.", kind="decision")
     refresh.write_pages(ws)
     page = ws.store.paths.playbooks / "shop.md"
     page.write_text(
@@ -86,7 +86,7 @@ def test_a_persons_own_line_is_told_in_quotation(ws: Workspace, shop: Path) -> N
 
 
 def test_a_persons_own_line_is_not_told_as_the_words_of_the_memory_above_it(ws: Workspace, shop: Path) -> None:
-    kept(ws, 1, "Tokens are signed with RS256.", kind="decision")
+    saved(ws, 1, "Tokens are signed with RS256.", kind="decision")
     refresh.write_pages(ws)
     page = ws.store.paths.playbooks / "shop.md"
     page.write_text(page.read_text().replace("|00000001]]\n", "|00000001]]\n- But never on Fridays.\n"))
@@ -104,9 +104,9 @@ def test_the_whole_stays_under_8_000_characters_with_a_full_playbook(ws: Workspa
     for number in range(60):
         title, body = f"{number} " + "very long title " * 20, f"{number}\n" + "a\n" * 400
         layer, kind = (0, 1, 2, 2, 2)[number % 5], kinds[number % 4]
-        kept(ws, number, body, title=title, layer=layer, kind=kind, project="s" * 80)
+        saved(ws, number, body, title=title, layer=layer, kind=kind, project="s" * 80)
     for number in range(60, 80):
-        kept(
+        saved(
             ws,
             number,
             f"Statement {number} is of some length, so that it fills its line.",
@@ -126,7 +126,7 @@ def test_the_whole_stays_under_8_000_characters_with_a_full_playbook(ws: Workspa
 
 def test_the_same_memories_give_the_same_bytes(ws: Workspace, shop: Path, clock: SteppingClock) -> None:
     for number in range(9):
-        kept(ws, number, f"Statement {number}.", kind=("decision", "lesson", "procedure")[number % 3])
+        saved(ws, number, f"Statement {number}.", kind=("decision", "lesson", "procedure")[number % 3])
     refresh.write_pages(ws)
     first = brief(ws, shop)
     clock.forward(days=3)
@@ -144,7 +144,7 @@ def test_the_same_memories_give_the_same_bytes(ws: Workspace, shop: Path, clock:
     ],
 )
 def test_what_a_memory_says_stays_in_its_place(ws: Workspace, shop: Path, text: str) -> None:
-    identity = kept(ws, 1, text, title=text, kind="lesson")
+    identity = saved(ws, 1, text, title=text, kind="lesson")
     review.allow_held(ws, find.get(ws, identity).memory)
     refresh.write_pages(ws)
     told = brief(ws, shop)
@@ -158,7 +158,7 @@ def test_what_a_memory_says_stays_in_its_place(ws: Workspace, shop: Path, text: 
 def test_it_is_read_without_a_scan_a_search_or_numpy(
     ws: Workspace, shop: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    kept(ws, 1, "Tokens are signed with RS256.", kind="decision")
+    saved(ws, 1, "Tokens are signed with RS256.", kind="decision")
     refresh.write_pages(ws)
 
     def refuse(*_: object, **__: object) -> None:

@@ -132,14 +132,14 @@ def test_the_end_of_the_answer_counts_though_it_is_not_in_the_file_yet(
 ) -> None:
     prompted(shop, clock, session)
     judge(shop, session, last_message="See memory 3f2c9a1e.")
-    assert verdict(shop) == "its id stands in the answer"
+    assert verdict(shop) == "its id is in the answer"
 
 
 def test_a_line_without_a_time_is_taken_for_new(shop: Workspace, clock: SteppingClock, session: Transcript) -> None:
     prompted(shop, clock, session)
     session.claude("See 3f2c9a1e.", timestamp="")
     judge(shop, session)
-    assert verdict(shop) == "its id stands in the answer"
+    assert verdict(shop) == "its id is in the answer"
 
 
 def test_nothing_is_judged_twice(shop: Workspace, clock: SteppingClock, session: Transcript) -> None:

@@ -178,7 +178,7 @@ STATED = (
 )
 
 
-def kept(*bodies: str) -> list[int]:
+def distinct_numbers(*bodies: str) -> list[int]:
     """Which of these statements are shown, under one title."""
     found = [replace(memory(number, body), title="Ledger") for number, body in enumerate(bodies)]
     return [int(hit.id[:8]) for hit in drop_repeats(hits(*found))]
@@ -196,8 +196,8 @@ def kept(*bodies: str) -> list[int]:
     ],
 )
 def test_what_says_the_same_as_a_better_one_is_shown_once(again: str) -> None:
-    assert kept(STATED, again) == [0]
-    assert kept(again, STATED) == [0]
+    assert distinct_numbers(STATED, again) == [0]
+    assert distinct_numbers(again, STATED) == [0]
 
 
 @pytest.mark.parametrize(
@@ -214,19 +214,19 @@ def test_what_says_the_same_as_a_better_one_is_shown_once(again: str) -> None:
     ],
 )
 def test_a_number_a_name_or_a_negation_makes_it_another_statement(changed: str) -> None:
-    assert kept(STATED, changed) == [0, 1]
+    assert distinct_numbers(STATED, changed) == [0, 1]
 
 
 def test_what_differs_in_more_than_a_word_is_another_statement() -> None:
-    assert kept(STATED, STATED.replace("ledger", "invoices").replace("morning", "afternoon")) == [0, 1]
-    assert kept("Deploys run on Mondays.", "Deploys run on Fridays.") == [0, 1]
+    assert distinct_numbers(STATED, STATED.replace("ledger", "invoices").replace("morning", "afternoon")) == [0, 1]
+    assert distinct_numbers("Deploys run on Mondays.", "Deploys run on Fridays.") == [0, 1]
 
 
 @pytest.mark.parametrize("other", ["on", "off"])
 def test_what_is_switched_on_is_not_what_is_switched_off(other: str) -> None:
     both = [STATED.replace("runs", f"is switched {switch} and runs") for switch in ("on", "off")]
-    assert kept(*both) == [0, 1]
-    assert kept(STATED, STATED.replace("runs", f"{other} runs")) == [0, 1]
+    assert distinct_numbers(*both) == [0, 1]
+    assert distinct_numbers(STATED, STATED.replace("runs", f"{other} runs")) == [0, 1]
 
 
 def test_the_same_under_another_title_is_measured_with_it() -> None:
@@ -235,14 +235,14 @@ def test_the_same_under_another_title_is_measured_with_it() -> None:
 
 
 def test_in_a_script_without_spaces_two_statements_are_not_taken_for_one() -> None:
-    assert kept("支付服务用 Redis 做缓存", "支付服务用 Redis 做队列") == [0, 1]
-    assert kept("支付服务用 Redis 做缓存", "支付服务用 Redis 做缓存") == [0]
+    assert distinct_numbers("支付服务用 Redis 做缓存", "支付服务用 Redis 做队列") == [0, 1]
+    assert distinct_numbers("支付服务用 Redis 做缓存", "支付服务用 Redis 做缓存") == [0]
 
 
 @settings(max_examples=examples(60))
 @given(st.lists(st.text("ab 1\n", max_size=12), max_size=6))
 def test_of_any_statements_the_first_of_each_is_kept_in_their_order(bodies: list[str]) -> None:
-    shown = kept(*bodies)
+    shown = distinct_numbers(*bodies)
     assert shown == sorted(shown)
     assert shown[:1] == ([0] if bodies else [])
-    assert kept(*(bodies[at] for at in shown)) == list(range(len(shown)))
+    assert distinct_numbers(*(bodies[at] for at in shown)) == list(range(len(shown)))

@@ -149,7 +149,7 @@ def test_a_memory_is_not_shown_twice_in_a_session(filled: Workspace, shop: Path,
     change_settings(filled, injection_mode=mode, inject_cadence=1)
     assert list_titles(prompted(filled, SIGNING, shop)) == ["Signing"]
     again = prompted(filled, SIGNING, shop)
-    assert (again.text, again.reason) == ("", "what the prompt needs stands in this session's context already")
+    assert (again.text, again.reason) == ("", "what the prompt needs is in this session's context already")
 
 
 def test_another_session_is_shown_it_too(filled: Workspace, shop: Path) -> None:

@@ -47,7 +47,7 @@ def mined(ws: Workspace, **more: str) -> str:
 
 
 def test_the_turn_is_shown_among_its_neighbours(ws: Workspace, session: Transcript) -> None:
-    why = provenance.why(ws, mined(ws)[:8])
+    why = provenance.find_provenance(ws, mined(ws)[:8])
     assert [turn.text for turn in why.turns] == [
         "What shall I build with?",
         "It fails.",
@@ -60,7 +60,7 @@ def test_the_turn_is_shown_among_its_neighbours(ws: Workspace, session: Transcri
 
 
 def test_a_turn_at_the_beginning_has_fewer_neighbours(ws: Workspace, session: Transcript) -> None:
-    why = provenance.why(ws, mined(ws, source_turn="s1-0001"))
+    why = provenance.find_provenance(ws, mined(ws, source_turn="s1-0001"))
     assert (why.place, len(why.turns)) == (0, 3)
 
 
@@ -69,40 +69,40 @@ def test_the_session_is_looked_for_where_it_was_mined(ws: Workspace, tmp_path: P
     elsewhere.parent.mkdir()
     session.path.rename(elsewhere)
     ws.state.sessions.put(SessionRecord("s1", str(elsewhere)))
-    assert provenance.why(ws, mined(ws)).transcript == str(elsewhere)
+    assert provenance.find_provenance(ws, mined(ws)).transcript == str(elsewhere)
 
 
 def test_a_session_that_was_moved_since_is_looked_for_where_such_files_are(
     ws: Workspace, tmp_path: Path, session: Transcript
 ) -> None:
     ws.state.sessions.put(SessionRecord("s1", str(tmp_path / "gone" / "s1.jsonl")))
-    assert provenance.why(ws, mined(ws)).transcript == str(session.path)
+    assert provenance.find_provenance(ws, mined(ws)).transcript == str(session.path)
 
 
 def test_a_transcript_that_is_gone_is_said_to_be(ws: Workspace) -> None:
-    why = provenance.why(ws, mined(ws))
+    why = provenance.find_provenance(ws, mined(ws))
     assert (why.turns, why.place, why.transcript) == ((), -1, "")
     assert why.note == "The transcript of session s1 is gone; Claude Code keeps them for 30 days."
     assert why.entry.memory.evidence == "use pnpm", "the words are in the note"
 
 
 def test_a_transcript_that_no_longer_holds_the_turn_is_named(ws: Workspace, session: Transcript) -> None:
-    why = provenance.why(ws, mined(ws, source_turn="another"))
+    why = provenance.find_provenance(ws, mined(ws, source_turn="another"))
     assert (why.turns, why.note) == ((), f"{session.path} no longer holds the turn.")
 
 
 def test_a_memory_that_a_person_saved_says_so(ws: Workspace) -> None:
     saved = save.save(ws, "A fact.").memory
-    assert provenance.why(ws, saved.id).note == "It was saved by a person, not mined from a session."
+    assert provenance.find_provenance(ws, saved.id).note == "It was saved by a person, not mined from a session."
 
 
 def test_secrets_and_tricks_do_not_come_back_with_the_proof(ws: Workspace, session: Transcript) -> None:
     session.human(f"Deploy with {TOKEN}\x1b[31m now.", uuid="secret")
-    why = provenance.why(ws, mined(ws, source_turn="secret"))
+    why = provenance.find_provenance(ws, mined(ws, source_turn="secret"))
     assert why.turns[why.place].text == "Deploy with [redacted: github token] now."
 
 
 def test_an_id_that_nothing_has_is_not_found(ws: Workspace) -> None:
     mined(ws)
     with pytest.raises(NotFound):
-        provenance.why(ws, "ffffffff")
+        provenance.find_provenance(ws, "ffffffff")

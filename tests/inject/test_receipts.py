@@ -28,68 +28,70 @@ KNOWN = ReceiptItem(
 )
 
 
-def told(*items: ReceiptItem, **more: object) -> str:
+def explained(*items: ReceiptItem, **more: object) -> str:
     known: dict[str, object] = {"project": "shop", "line": 0.5, "characters": 1_640}
     return "\n".join(explain(Receipt(TIME, items=items, **({"event": PROMPT} | known | more)), ZONE))  # type: ignore[arg-type]
 
 
 def test_what_was_shown_is_explained_with_what_nearly_was(snapshot: SnapshotAssertion) -> None:
-    assert told(SIGNING, ReceiptItem("00000009-0000", pinned=True), CARTS, KNOWN) == snapshot
+    assert explained(SIGNING, ReceiptItem("00000009-0000", pinned=True), CARTS, KNOWN) == snapshot
 
 
 def test_why_nothing_was_said_is_explained(snapshot: SnapshotAssertion) -> None:
     reason = "no memory matches the prompt well enough"
-    assert told(CARTS, reason=reason, characters=0, degraded="the weights are missing") == snapshot
+    assert explained(CARTS, reason=reason, characters=0, degraded="the weights are missing") == snapshot
 
 
 def test_a_session_that_began_and_a_file_are_explained(snapshot: SnapshotAssertion) -> None:
     item = ReceiptItem("00000007-0000", "The shop is the checkout backend")
-    assert [told(item, event=SESSION_START, line=0.0), told(item, SIGNING, event=FILE, line=0.0)] == snapshot
+    assert [explained(item, event=SESSION_START, line=0.0), explained(item, SIGNING, event=FILE, line=0.0)] == snapshot
 
 
 def test_a_prompt_of_no_project_that_nothing_came_near_to_takes_one_line() -> None:
-    assert told(project="", reason="the index is being built", characters=0) == (
+    assert explained(project="", reason="the index is being built", characters=0) == (
         "On 2026-03-01 at 09:00, a prompt was given nothing: the index is being built."
     )
 
 
 def test_an_occasion_of_another_kind_is_named_as_it_is() -> None:
-    assert "a compaction in project shop was given 1 memory (" in told(SIGNING, event="compaction")
+    assert "a compaction in project shop was given 1 memory (" in explained(SIGNING, event="compaction")
 
 
 def test_what_came_of_it_is_told_once_it_is_known() -> None:
-    used = ReceiptItem("00000001-0000", "A", used="its id stands in the answer")
-    assert told(used).splitlines()[1] == "  A (00000001): It was used: its id stands in the answer."
-    assert told(ReceiptItem("00000001-0000", "A", used="no")).endswith("A (00000001): Nothing shows that it was used.")
-    assert told(ReceiptItem("00000001-0000", "A")).endswith("A (00000001)")
+    used = ReceiptItem("00000001-0000", "A", used="its id is in the answer")
+    assert explained(used).splitlines()[1] == "  A (00000001): It was used: its id is in the answer."
+    assert explained(ReceiptItem("00000001-0000", "A", used="no")).endswith(
+        "A (00000001): Nothing shows that it was used."
+    )
+    assert explained(ReceiptItem("00000001-0000", "A")).endswith("A (00000001)")
 
 
 def test_how_near_a_memory_is_in_meaning_has_a_word_and_a_number() -> None:
-    near = [told(ReceiptItem("00000001-0000", "A", cosine=cosine)).splitlines()[1] for cosine in (0.62, 0.41, 0.1)]
+    near = [explained(ReceiptItem("00000001-0000", "A", cosine=cosine)).splitlines()[1] for cosine in (0.62, 0.41, 0.1)]
     assert [line.partition("It is ")[2] for line in near] == [
-        "near in meaning (0.62).",
-        "half near in meaning (0.41).",
+        "close in meaning (0.62).",
+        "fairly close in meaning (0.41).",
         "far in meaning (0.10).",
     ]
 
 
 def test_several_pinned_ones_are_counted_and_not_named() -> None:
     pinned = [ReceiptItem(f"0000000{number}-0000", pinned=True) for number in range(3)]
-    assert told(*pinned).splitlines()[1:] == ["  3 pinned memories of the project came along."]
+    assert explained(*pinned).splitlines()[1:] == ["  3 pinned memories of the project came with it."]
 
 
 def test_of_many_words_some_are_named() -> None:
     terms = tuple(f"word{number}" for number in range(9))
-    assert "“word5” and 3 more words with the prompt" in told(ReceiptItem("00000001-0000", "A", terms=terms))
-    assert "“word5” and 1 more word with the prompt" in told(ReceiptItem("00000001-0000", "A", terms=terms[:7]))
-    assert "It shares “word0” with the prompt." in told(ReceiptItem("00000001-0000", "A", terms=terms[:1]))
+    assert "“word5” and 3 more words with the prompt" in explained(ReceiptItem("00000001-0000", "A", terms=terms))
+    assert "“word5” and 1 more word with the prompt" in explained(ReceiptItem("00000001-0000", "A", terms=terms[:7]))
+    assert "It shares “word0” with the prompt." in explained(ReceiptItem("00000001-0000", "A", terms=terms[:1]))
 
 
 def test_what_kept_a_memory_out_is_told_as_it_was_and_never_guessed() -> None:
     near = ReceiptItem("00000001-0000", "A", shown=False, kept_out="no room.")
-    assert told(near).splitlines()[-1] == "  A (00000001): Kept out: no room."
+    assert explained(near).splitlines()[-1] == "  A (00000001): Kept out: no room."
     old = ReceiptItem("00000001-0000", "A", shown=False, confidence=0.2)
-    assert told(old).splitlines()[2] == "  A (00000001): 20 % likely to help."
+    assert explained(old).splitlines()[2] == "  A (00000001): 20 % likely to help."
 
 
 @pytest.mark.parametrize(
@@ -107,21 +109,21 @@ def test_what_kept_a_memory_out_is_told_as_it_was_and_never_guessed() -> None:
 def test_a_percentage_is_on_the_right_side_of_the_line(
     confidence: float, line: float, percent: str, least: str
 ) -> None:
-    lines = told(ReceiptItem("00000001-0000", "A", shown=confidence >= line, confidence=confidence), line=line)
+    lines = explained(ReceiptItem("00000001-0000", "A", shown=confidence >= line, confidence=confidence), line=line)
     assert f": {percent} likely to help." in lines
     assert f"at least {least} likely to help." in lines
 
 
 def test_a_full_stop_is_not_told_twice() -> None:
-    lines = told(reason="nothing was found.", degraded="there are no weights.", characters=0).splitlines()
+    lines = explained(reason="nothing was found.", degraded="there are no weights.", characters=0).splitlines()
     assert [line[-7:] for line in lines] == [" found.", "eights."]
-    assert told(ReceiptItem("00000001-0000", "A", used="it was cited.")).endswith("It was used: it was cited.")
+    assert explained(ReceiptItem("00000001-0000", "A", used="it was cited.")).endswith("It was used: it was cited.")
 
 
 def test_words_of_earlier_turns_are_not_said_to_be_the_prompts_own() -> None:
     item = ReceiptItem("00000001-0000", "A", terms=("ledger",), cosine=0.6)
-    assert told(item, followed=True).endswith(
-        "It shares “ledger” with the prompt, or with what was asked or said before, and is near in meaning (0.60)."
+    assert explained(item, followed=True).endswith(
+        "It shares “ledger” with the prompt or with earlier turns, and is close in meaning (0.60)."
     )
 
 
@@ -138,7 +140,7 @@ def test_words_of_earlier_turns_are_not_said_to_be_the_prompts_own() -> None:
 def test_pairs_of_characters_that_overlap_are_told_as_the_word_they_come_from(
     terms: tuple[str, ...], listed: str
 ) -> None:
-    assert f"It shares {listed} with the prompt." in told(ReceiptItem("00000001-0000", "A", terms=terms))
+    assert f"It shares {listed} with the prompt." in explained(ReceiptItem("00000001-0000", "A", terms=terms))
 
 
 # --- made of what was decided -------------------------------------------------------------------------------------

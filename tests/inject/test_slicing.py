@@ -26,13 +26,13 @@ def shop(ws: Workspace) -> Workspace:
     return save_examples(ws)
 
 
-def asked(ws: Workspace, prompt: str, **options: Any) -> Slice:
+def slice_of(ws: Workspace, prompt: str, **options: Any) -> Slice:
     given: dict[str, Any] = {"cwd": ws.settings.vault, "project": "shop-api"} | options
     return slice.build_slice(ws, prompt, **given)
 
 
 def sliced(ws: Workspace, prompt: str, **options: Any) -> str:
-    return asked(ws, prompt, **options).text
+    return slice_of(ws, prompt, **options).text
 
 
 # --- what deserves it ---------------------------------------------------------------------------------------------
@@ -50,14 +50,14 @@ def test_a_prompt_that_needs_a_memory_gets_it(shop: Workspace) -> None:
     ["hi", "ok thanks", "yes please", "continue", "why?", "好的", "1", "", "🎉", "go on then", "rename this variable"],
 )
 def test_a_prompt_that_needs_none_gets_silence(shop: Workspace, prompt: str) -> None:
-    result = asked(shop, prompt)
+    result = slice_of(shop, prompt)
     assert (result.text, result.hits) == ("", ())
     assert result.reason
 
 
 def test_a_nod_is_not_looked_up(shop: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(find, "find", None)
-    assert asked(shop, "ok, do it").reason == slice.NOD
+    assert slice_of(shop, "ok, do it").reason == slice.NOD
 
 
 def test_a_slice_shows_this_project_and_general_only(shop: Workspace) -> None:
@@ -163,21 +163,21 @@ def test_a_session_id_only_labels_the_result(shop: Workspace) -> None:
 
 
 def test_what_is_known_already_is_neither_a_hit_nor_pinned_again(shop: Workspace) -> None:
-    first = asked(shop, SIGNING)
+    first = slice_of(shop, SIGNING)
     (pinned,) = first.pinned
-    without_pinned = asked(shop, SIGNING, context=SliceContext(shown_ids={pinned}))
+    without_pinned = slice_of(shop, SIGNING, context=SliceContext(shown_ids={pinned}))
     assert "- Pinned" not in without_pinned.text
     assert without_pinned.hits == first.hits
     known = {hit.id for hit in first.hits}
-    nothing = asked(shop, SIGNING, context=SliceContext(shown_ids=known))
+    nothing = slice_of(shop, SIGNING, context=SliceContext(shown_ids=known))
     assert (nothing.text, nothing.hits, nothing.pinned) == ("", (), ())
-    assert nothing.reason == "what the prompt needs stands in this session's context already"
+    assert nothing.reason == "what the prompt needs is in this session's context already"
 
 
 def test_who_asks_for_the_working_state_gets_it_without_what_is_known(shop: Workspace) -> None:
-    first = asked(shop, SIGNING)
+    first = slice_of(shop, SIGNING)
     known = {hit.id for hit in first.hits}
-    again = asked(shop, SIGNING, context=SliceContext(shown_ids=known), always=True)
+    again = slice_of(shop, SIGNING, context=SliceContext(shown_ids=known), always=True)
     assert "- Pinned" in again.text
     assert "RS256" not in again.text
 
@@ -196,7 +196,7 @@ def link(name: str) -> str:
 
 
 def zoo(ws: Workspace, prompt: str, **options: Any) -> Slice:
-    return asked(ws, prompt, project="zoo", **options)
+    return slice_of(ws, prompt, project="zoo", **options)
 
 
 FEEDING = "when is the walrus fed with herring by its keeper?"
@@ -335,7 +335,7 @@ def test_a_successor_that_the_session_knows_is_not_said_again(ws: Workspace) -> 
     keep(ws, "old", OLD, superseded_by=link("new"))
     new = keep(ws, "new", "Meals come in the evening.")
     found = zoo(ws, FEEDING, context=SliceContext(shown_ids={new.id}))
-    assert (found.text, found.reason) == ("", "what the prompt needs stands in this session's context already")
+    assert (found.text, found.reason) == ("", "what the prompt needs is in this session's context already")
 
 
 # --- not twice the same, and who came next ------------------------------------------------------------------------
@@ -404,7 +404,7 @@ def test_where_no_memory_finds_room_nothing_is_said(ws: Workspace) -> None:
     keep(ws, "who", "zoo is in the harbour.", layer=PINNED)
     found = zoo(change_settings(ws, slice_characters=500), FEEDING)
     assert (found.text, found.hits, found.pinned) == ("", (), ())
-    assert found.reason == "what the prompt needs has no room in MEMEM_SLICE_CHARACTERS"
+    assert found.reason == "what the prompt needs does not fit in MEMEM_SLICE_CHARACTERS"
     assert [(hit.title, hit.kept_out) for hit in found.runners_up] == [("wide", slice.NO_ROOM)]
 
 
@@ -453,9 +453,9 @@ def test_the_reason_is_that_of_one_that_was_good_enough(ws: Workspace) -> None:
         keep(ws, f"n{number}", f"A herring swims in basin {number}.")
     known = {zoo(ws, FEEDING).hits[0].id}
     found = zoo(ws, FEEDING, context=SliceContext(shown_ids=known))
-    assert found.runners_up[0].kept_out == slice.SAID
+    assert found.runners_up[0].kept_out == slice.ALREADY_SHOWN
     assert len({hit.kept_out for hit in found.runners_up}) > 1
-    assert found.reason == "what the prompt needs stands in this session's context already"
+    assert found.reason == "what the prompt needs is in this session's context already"
 
 
 # --- the settings -------------------------------------------------------------------------------------------------
@@ -544,7 +544,7 @@ def test_files_that_the_session_was_at_nudge_and_do_not_name(ws: Workspace, fold
         found = slice.build_slice(ws, prompt, cwd=folder, context=SliceContext(files=(str(file),)))
         assert list_titles(found) == ["b", "a"]
         assert not any(hit.named for hit in found.hits)
-        assert [hit.about_file for hit in found.hits] == [slice.AT_HAND, 0.0]
+        assert [hit.about_file for hit in found.hits] == [slice.SESSION_FILE_WEIGHT, 0.0]
 
 
 def test_files_of_the_session_that_lie_elsewhere_do_not_nudge(ws: Workspace, folder: Path) -> None:

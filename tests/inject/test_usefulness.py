@@ -31,7 +31,7 @@ def by_words(marks: list[Term], *said: str) -> str:
     "text", ["3f2c9a1e", "As memory 3f2c9a1e says.", f"({ID})", "[[signing-3f2c9a1e]]", "`3f2c9a1e`"]
 )
 def test_a_memory_whose_id_is_cited_was_used(text: str) -> None:
-    assert describe_use(MEMORY, [], Exchange(text)) == "its id stands in the answer"
+    assert describe_use(MEMORY, [], Exchange(text)) == "its id is in the answer"
 
 
 @pytest.mark.parametrize("text", ["", "3f2c9a1", "03f2c9a1e", "3f2c9a1e0", "3f2c 9a1e"])

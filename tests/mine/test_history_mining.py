@@ -30,7 +30,7 @@ def ws(miner: Workspace) -> Workspace:
     return miner
 
 
-def told(folder: Path, *names: str) -> None:
+def write_sessions(folder: Path, *names: str) -> None:
     for name in names:
         Transcript(folder / f"{name}.jsonl").tells(name)
 
@@ -54,7 +54,7 @@ def last(ws: Workspace) -> HistoryProgress:
 
 
 def test_how_far_it_is_can_be_seen_meanwhile(ws: Workspace, sessions: Path) -> None:
-    told(sessions, "one", "two")
+    write_sessions(sessions, "one", "two")
     refused = Transcript(sessions / "program.jsonl")
     refused.tells("program", entrypoint="sdk-cli")
     seen: list[str] = []
@@ -66,21 +66,21 @@ def test_how_far_it_is_can_be_seen_meanwhile(ws: Workspace, sessions: Path) -> N
 
 
 def test_its_end_is_announced_with_what_it_came_to(ws: Workspace, sessions: Path) -> None:
-    told(sessions, "one", "two")
+    write_sessions(sessions, "one", "two")
     mine(ws)
     assert shown(ws) == "memem mined your history: 2 sessions, 2 memories, $0.00."
     assert shown(ws) == ""
 
 
 def test_nothing_is_announced_to_somebody_who_watches(ws: Workspace, sessions: Path) -> None:
-    told(sessions, "one")
+    write_sessions(sessions, "one")
     mine_watched(ws)
     assert shown(ws) == ""
     assert last(ws).state == "done"
 
 
 def test_what_it_cost_is_counted(ws: Workspace, sessions: Path) -> None:
-    told(sessions, "one", "two")
+    write_sessions(sessions, "one", "two")
     mine(ws)
     assert last(ws).calls == 2
     assert last(ws).dollars == pytest.approx(0.002)
@@ -88,7 +88,7 @@ def test_what_it_cost_is_counted(ws: Workspace, sessions: Path) -> None:
 
 def test_status_shows_the_last_run(ws: Workspace, sessions: Path) -> None:
     assert mining_state(ws).history is None
-    told(sessions, "one")
+    write_sessions(sessions, "one")
     mine(ws)
     history = mining_state(ws).history
     assert history is not None
@@ -99,7 +99,7 @@ def test_when_the_budget_is_spent_it_says_so_and_goes_on_another_day(
     ws: Workspace, clock: SteppingClock, sessions: Path
 ) -> None:
     ws.settings = replace(ws.settings, daily_calls=1)
-    told(sessions, "one", "two")
+    write_sessions(sessions, "one", "two")
     mine(ws)
     assert last(ws).state == "budget"
     assert mine_history.describe(last(ws)).startswith("paused at today's limit after 1 of 2 sessions, $0.00")
@@ -114,7 +114,7 @@ def test_when_the_budget_is_spent_it_says_so_and_goes_on_another_day(
 
 def test_when_nothing_works_it_stops_and_says_why(ws: Workspace, claude: Path, sessions: Path) -> None:
     fake_claude.set_steps(claude, [FAILING])
-    told(sessions, "one", "two", "three", "four")
+    write_sessions(sessions, "one", "two", "three", "four")
     mine(ws)
     assert last(ws).state == "stopped"
     assert "something broke" in last(ws).detail
@@ -127,7 +127,7 @@ def test_when_nothing_works_it_stops_and_says_why(ws: Workspace, claude: Path, s
 
 def test_one_session_that_fails_does_not_stop_it_and_is_counted(ws: Workspace, claude: Path, sessions: Path) -> None:
     fake_claude.set_steps(claude, [FAILING, ECHO])
-    told(sessions, "one", "two", "three")
+    write_sessions(sessions, "one", "two", "three")
     program = Transcript(sessions / "program.jsonl")
     program.tells("program", entrypoint="sdk-cli")  # nothing to mine, so it does not count
     mine(ws)
@@ -143,7 +143,7 @@ def test_one_session_that_fails_does_not_stop_it_and_is_counted(ws: Workspace, c
 
 def test_several_failed_sessions_are_named_in_the_plural(ws: Workspace, claude: Path, sessions: Path) -> None:
     fake_claude.set_steps(claude, [FAILING, FAILING, ECHO])
-    told(sessions, "one", "two", "three")
+    write_sessions(sessions, "one", "two", "three")
     mine(ws)
     result = "memem mined 1 of 3 sessions of your history: 1 memory, $0.02; 2 failed."
     assert shown(ws) == f"{result} /memem-mine-history tries them again."
@@ -152,7 +152,7 @@ def test_several_failed_sessions_are_named_in_the_plural(ws: Workspace, claude: 
 def test_a_small_session_that_fails_in_a_pack_is_not_counted_as_mined(
     ws: Workspace, claude: Path, sessions: Path
 ) -> None:
-    told(sessions, "one")
+    write_sessions(sessions, "one")
     Transcript(sessions / "small.jsonl").human(fact("two"))
     fake_claude.set_steps(claude, [ECHO, FAILING])
     mine(ws)
@@ -165,7 +165,7 @@ def test_a_session_that_fails_before_its_turns_are_counted_is_a_failure(
     folder = tmp_path / "unreadable"
     folder.mkdir()
     (folder / ".memem.toml").write_text("mine = [")
-    told(sessions, "one")
+    write_sessions(sessions, "one")
     Transcript(sessions / "two.jsonl", cwd=folder).tells("two")
     mine(ws)
     assert "memem mined 1 of 2 sessions of your history: 1 memory, " in shown(ws)
@@ -185,7 +185,7 @@ def test_an_error_that_ends_it_is_recorded_and_announced(
     def fail(*_: object, **__: object) -> list[Mined]:
         raise problem
 
-    told(sessions, "one")
+    write_sessions(sessions, "one")
     with monkeypatch.context() as patched:
         patched.setattr(schedule, "mine_all", fail)
         with pytest.raises(type(problem)):
@@ -209,7 +209,7 @@ def test_an_error_that_ends_the_survey_is_announced(
         with pytest.raises(StateUnusable):
             mine(ws)
     assert shown(ws).startswith("memem stopped mining your history. The state is damaged. ")
-    told(sessions, "one")
+    write_sessions(sessions, "one")
     mine(ws)
     assert count_saved(ws) == once("one")
 
@@ -220,7 +220,7 @@ def test_an_error_that_ends_a_watched_run_is_recorded_and_not_announced(
     def fail(*_: object, **__: object) -> list[Mined]:
         raise KeyboardInterrupt
 
-    told(sessions, "one")
+    write_sessions(sessions, "one")
     monkeypatch.setattr(schedule, "mine_all", fail)
     with pytest.raises(KeyboardInterrupt):
         mine_watched(ws)
@@ -255,7 +255,7 @@ def test_the_record_is_there_while_sessions_are_counted(
             mine_history.start_in_background(ws)
         return real(*given)
 
-    told(sessions, "one")
+    write_sessions(sessions, "one")
     monkeypatch.setattr(schedule, "unmined_sessions", behind)
     mine(ws)
     assert seen == ["counting sessions"]
@@ -265,7 +265,7 @@ def test_the_record_is_there_while_sessions_are_counted(
 def test_a_second_run_ends_at_once_and_leaves_the_record_of_the_first(
     ws: Workspace, claude: Path, sessions: Path, mine_second: Callable[[Workspace], list[Mined]]
 ) -> None:
-    told(sessions, "one")
+    write_sessions(sessions, "one")
     running = HistoryProgress("running", 12, 26, 14, 0.04, 0, "2026-03-01T09:00:00+01:00").of_this_process()
     history_progress.write(ws.home.history_file, running)
     message = r"^History mining is already running: 12 of 26 sessions\.$"
@@ -292,7 +292,7 @@ def test_none_is_started_while_one_runs(ws: Workspace, monkeypatch: pytest.Monke
 
 def test_a_record_that_cannot_be_written_stops_nothing(ws: Workspace, sessions: Path) -> None:
     ws.home.history_file.mkdir(parents=True)
-    told(sessions, "one")
+    write_sessions(sessions, "one")
     mine(ws)
     assert count_saved(ws) == once("one")
 

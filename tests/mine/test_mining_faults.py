@@ -284,7 +284,7 @@ def test_mining_everything_ends_at_a_failure_of_the_service(ws: Workspace, claud
 def test_what_fails_too_often_is_put_aside_and_kept_once_when_it_is_retried(
     ws: Workspace, claude: Path, session: Transcript
 ) -> None:
-    _bury(ws, claude, session)
+    _make_dead_letter(ws, claude, session)
     session.tells("four")
     fake_claude.set_steps(claude, [ECHO])
     stop(ws, session)
@@ -300,7 +300,7 @@ def test_what_fails_too_often_is_put_aside_and_kept_once_when_it_is_retried(
 
 
 def test_a_dead_letter_outlives_its_transcript(ws: Workspace, claude: Path, session: Transcript) -> None:
-    _bury(ws, claude, session)
+    _make_dead_letter(ws, claude, session)
     session.path.unlink()
     fake_claude.set_steps(claude, [ECHO])
     schedule.retry(ws)
@@ -308,7 +308,7 @@ def test_a_dead_letter_outlives_its_transcript(ws: Workspace, claude: Path, sess
 
 
 def test_a_dead_letter_that_fails_again_stays(ws: Workspace, claude: Path, session: Transcript) -> None:
-    _bury(ws, claude, session)
+    _make_dead_letter(ws, claude, session)
     assert [mined.outcome for mined in schedule.retry(ws)] == ["failed"]
     assert len(ws.state.journal.dead_letters()) == 1
 
@@ -316,7 +316,7 @@ def test_a_dead_letter_that_fails_again_stays(ws: Workspace, claude: Path, sessi
 def test_a_miner_that_ends_within_a_retry_loses_nothing(
     ws: Workspace, claude: Path, session: Transcript, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    _bury(ws, claude, session)
+    _make_dead_letter(ws, claude, session)
     fake_claude.set_steps(claude, [ECHO])
     with monkeypatch.context() as patched:
         patched.setattr(write, "put", crash_in_call(2, write.put))
@@ -330,7 +330,7 @@ def test_a_miner_that_ends_within_a_retry_loses_nothing(
 def test_a_retry_keeps_to_the_number_of_miners(
     ws: Workspace, claude: Path, session: Transcript, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    _bury(ws, claude, session)
+    _make_dead_letter(ws, claude, session)
     made = len(fake_claude.calls(claude))
     monkeypatch.setattr(schedule, "PATIENCE_SECONDS", 1)
     ws.settings = replace(ws.settings, max_miners=1)
@@ -339,7 +339,7 @@ def test_a_retry_keeps_to_the_number_of_miners(
     assert len(fake_claude.calls(claude)) == made
 
 
-def _bury(ws: Workspace, claude: Path, session: Transcript) -> None:
+def _make_dead_letter(ws: Workspace, claude: Path, session: Transcript) -> None:
     fake_claude.set_steps(claude, [OF_THE_TURNS["exit 1"]])
     for _ in range(ws.settings.max_failures):
         assert ws.state.journal.dead_letters() == []

@@ -125,7 +125,7 @@ def test_when_the_budget_is_spent_the_other_sessions_are_not_even_read(
     ws: Workspace, sessions: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ws.settings = replace(ws.settings, daily_calls=0)
-    monkeypatch.setattr(ask, "neighbours", lambda *_: pytest.fail("nobody can be asked"))
+    monkeypatch.setattr(ask, "find_neighbours", lambda *_: pytest.fail("nobody can be asked"))
     many(sessions, 4)
     assert [mined.outcome for mined in schedule.sweep(ws)] == ["spent"]
     assert len(ws.state.queue.marks()) == 4

@@ -16,7 +16,7 @@ CUTS = 200
 
 
 @pytest.fixture
-def asked(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+def calls(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     """The turns that a model would have been sent, and how often."""
     sent: Counter[str] = Counter()
 

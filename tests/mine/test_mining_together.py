@@ -279,7 +279,7 @@ def test_whoever_finds_all_that_is_due_taken_does_not_wait_for_it(
         return real()
 
     monkeypatch.setattr(ws.state.queue, "marks", marks)
-    with locks.session_lock(ws.home.mining_locks, "s1") as held:
+    with locks.session_locks(ws.home.mining_locks, "s1") as held:
         assert held
         assert schedule.mine_in_background(ws, session.path) == []
     assert [mark.session for mark in real()] == ["s1"]

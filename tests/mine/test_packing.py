@@ -224,7 +224,7 @@ def test_a_claim_that_nobody_said_is_refused(ws: Workspace, claude: Path, sessio
 
 def test_a_pack_with_a_session_that_somebody_else_is_at_waits(ws: Workspace, claude: Path, sessions: Path) -> None:
     end_all(ws, sessions, *NAMES[:3])
-    with locks.session_lock(ws.home.mining_locks, "two"):
+    with locks.session_locks(ws.home.mining_locks, "two"):
         end(ws, short(sessions, "four"))
         assert fake_claude.calls(claude) == []
     schedule.mine_in_background(ws)
@@ -380,7 +380,7 @@ def test_a_person_who_has_everything_mined_waits_for_no_floor(ws: Workspace, cla
 
 
 def test_the_plan_says_how_many_calls_there_will_be(ws: Workspace, claude: Path, sessions: Path) -> None:
-    for number in range(drain.MOST_PACKED + 1):
+    for number in range(drain.MAX_PACKED + 1):
         short(sessions, f"n{number}")
     for number in range(3):
         short(sessions, f"o{number}", cwd="/srv/other")
@@ -389,7 +389,7 @@ def test_the_plan_says_how_many_calls_there_will_be(ws: Workspace, claude: Path,
     planned = plan.plan(ws, paths, None, lambda *_: None)
     schedule.mine_all(ws, paths, None, lambda *_: None)
     assert planned.calls == len(fake_claude.calls(claude)) == 2 + 1 + 3
-    assert planned.sessions == sum(count_saved(ws).values()) == drain.MOST_PACKED + 7
+    assert planned.sessions == sum(count_saved(ws).values()) == drain.MAX_PACKED + 7
 
 
 def test_what_waits_already_is_mined_with_everything(ws: Workspace, claude: Path, sessions: Path) -> None:
@@ -427,8 +427,8 @@ def test_one_that_failed_goes_alone() -> None:
 
 
 def test_a_pack_is_not_too_large() -> None:
-    found = drain.group_small(small(f"n{number}") for number in range(2 * drain.MOST_PACKED + 1))
-    assert [len(pack) for pack in found] == [drain.MOST_PACKED, drain.MOST_PACKED, 1]
+    found = drain.group_small(small(f"n{number}") for number in range(2 * drain.MAX_PACKED + 1))
+    assert [len(pack) for pack in found] == [drain.MAX_PACKED, drain.MAX_PACKED, 1]
 
 
 def test_what_is_too_little_waits() -> None:

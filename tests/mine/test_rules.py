@@ -15,16 +15,16 @@ from memem.mine.rules import extract
 EXAMPLE = Path(__file__).parents[2] / "examples" / "session.jsonl"
 
 
-def said(*texts: str, role: str = HUMAN) -> list[Turn]:
+def turns(*texts: str, role: str = HUMAN) -> list[Turn]:
     return [Turn(str(number), role, text) for number, text in enumerate(texts)]
 
 
-def kept(*texts: str) -> list[str]:
-    return [operation.content for operation in extract(said(*texts))]
+def extracted(*texts: str) -> list[str]:
+    return [operation.content for operation in extract(turns(*texts))]
 
 
 def only(*texts: str) -> Operation:
-    (operation,) = extract(said(*texts))
+    (operation,) = extract(turns(*texts))
     return operation
 
 
@@ -72,7 +72,7 @@ def test_a_lasting_statement_is_kept_in_the_persons_words(text: str, kind: str, 
     ],
 )
 def test_what_does_not_outlast_the_task_is_left_alone(text: str) -> None:
-    assert kept(text) == []
+    assert extracted(text) == []
 
 
 @pytest.mark.parametrize(
@@ -89,17 +89,17 @@ def test_what_does_not_outlast_the_task_is_left_alone(text: str) -> None:
     ],
 )
 def test_what_is_pasted_is_left_alone(text: str) -> None:
-    assert kept(text) == []
+    assert extracted(text) == []
 
 
 def test_what_claude_says_is_not_a_rule() -> None:
-    assert extract(said("Always use tabs. We use pnpm.", role=ASSISTANT)) == []
+    assert extract(turns("Always use tabs. We use pnpm.", role=ASSISTANT)) == []
 
 
 def test_a_correction_keeps_both_of_its_sides() -> None:
-    forth, back = kept("no, we convert from A to B", "no, we convert from B to A")
+    forth, back = extracted("no, we convert from A to B", "no, we convert from B to A")
     assert (forth, back) == ("We convert from A to B.", "We convert from B to A.")
-    assert kept("not quite, the flag is on, not off", "no, the flag is off, not on") == [
+    assert extracted("not quite, the flag is on, not off", "no, the flag is off, not on") == [
         "The flag is on, not off.",
         "The flag is off, not on.",
     ]
@@ -111,7 +111,7 @@ def test_a_bare_no_goes_with_what_follows() -> None:
 
 
 def test_a_reason_in_a_sentence_of_its_own_stays_with_the_rule() -> None:
-    assert kept("Never edit vendor/. Because it is generated.") == ["Never edit vendor/. Because it is generated."]
+    assert extracted("Never edit vendor/. Because it is generated.") == ["Never edit vendor/. Because it is generated."]
 
 
 def test_a_wrapped_line_is_one_sentence() -> None:
@@ -127,7 +127,7 @@ def test_a_typographic_apostrophe_reads_like_a_plain_one() -> None:
 
 
 def test_a_name_at_the_beginning_keeps_its_letters() -> None:
-    assert kept("remember that useState is banned in shared/") == ["useState is banned in shared/."]
+    assert extracted("remember that useState is banned in shared/") == ["useState is banned in shared/."]
 
 
 def test_a_fix_is_joined_to_the_error_that_a_person_told() -> None:
@@ -148,16 +148,16 @@ def test_claude_may_tell_the_fix_when_it_names_something() -> None:
 
 def test_an_error_has_one_fix() -> None:
     first, second = "fixed it by raising the limit in nginx", "fixed it by raising the limit in the app"
-    assert [operation.quote for operation in extract(said("uploads fail with 413", first, second))] == [first]
+    assert [operation.quote for operation in extract(turns("uploads fail with 413", first, second))] == [first]
 
 
 def test_a_guess_is_no_fix() -> None:
-    assert kept("uploads fail with 413", "raising the limit should be what fixed it by changing nginx") == []
+    assert extracted("uploads fail with 413", "raising the limit should be what fixed it by changing nginx") == []
 
 
 def test_a_fix_long_after_is_not_for_that_error() -> None:
     chatter = ["ok"] * rules.TROUBLE_LASTS
-    assert kept("uploads fail with 413", *chatter, "fixed it by raising the limit in nginx") == []
+    assert extracted("uploads fail with 413", *chatter, "fixed it by raising the limit in nginx") == []
 
 
 @pytest.mark.parametrize(
@@ -195,14 +195,14 @@ def test_a_long_statement_gets_a_short_title() -> None:
 
 
 def test_the_same_statement_is_kept_once_and_in_order() -> None:
-    assert kept("always use tabs", "Never use spaces.", "please always use tabs!") == [
+    assert extracted("always use tabs", "Never use spaces.", "please always use tabs!") == [
         "Always use tabs.",
         "Never use spaces.",
     ]
 
 
 def test_each_bullet_is_judged_alone() -> None:
-    assert kept("- always use tabs\n- can you fix the test?\n2. never push to main") == [
+    assert extracted("- always use tabs\n- can you fix the test?\n2. never push to main") == [
         "Always use tabs.",
         "Never push to main.",
     ]
@@ -262,7 +262,7 @@ def test_any_conversation_is_read_without_complaint(conversation: list[tuple[str
 )
 def test_a_sentence_of_one_thing_repeated_is_read(piece: str) -> None:
     for size in (rules.LONGEST_SENTENCE, rules.LONGEST_TURN, 1_000_000):
-        extract(said((piece * size)[:size]))
+        extract(turns((piece * size)[:size]))
 
 
 def _turn(line: dict[str, object]) -> Turn | None:
@@ -289,5 +289,5 @@ def _turn(line: dict[str, object]) -> Turn | None:
     ],
 )
 def test_a_wish_is_known_also_where_no_rule_can_word_it(text: str, wish: bool) -> None:
-    assert rules.states_wish(said(text)) is wish
-    assert not rules.states_wish(said(text, role=ASSISTANT))
+    assert rules.states_wish(turns(text)) is wish
+    assert not rules.states_wish(turns(text, role=ASSISTANT))

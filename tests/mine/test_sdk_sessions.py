@@ -23,7 +23,7 @@ def ws(miner: Workspace) -> Workspace:
     return miner
 
 
-def asked_by_program(session: Transcript, name: str, entrypoint: str = "sdk-cli") -> None:
+def prompt_by_program(session: Transcript, name: str, entrypoint: str = "sdk-cli") -> None:
     session.tells(name, entrypoint=entrypoint)
 
 
@@ -31,13 +31,13 @@ def allow(ws: Workspace) -> None:
     ws.settings = replace(ws.settings, mine_sdk=True)
 
 
-def found(ws: Workspace) -> int:
+def unmined_count(ws: Workspace) -> int:
     return len(sessions.search(ws, "restarted"))
 
 
 @pytest.mark.parametrize("entrypoint", ["sdk-cli", "sdk-py", "sdk-ts"])
 def test_what_a_program_asked_is_not_mined(ws: Workspace, claude: Path, session: Transcript, entrypoint: str) -> None:
-    asked_by_program(session, "one", entrypoint)
+    prompt_by_program(session, "one", entrypoint)
     (mined,) = schedule.mine_in_background(ws, session.path, flush=True)
     assert (mined.outcome, mined.detail) == ("refused", SDK_REFUSAL)
     assert "MEMEM_MINE_SDK" in mined.detail
@@ -45,7 +45,7 @@ def test_what_a_program_asked_is_not_mined(ws: Workspace, claude: Path, session:
     assert plan.plan(ws, [session.path], None, lambda *_: None).sessions == 0
     schedule.mine_all(ws, schedule.unmined_sessions(ws, None), None, lambda *_: None)
     assert fake_claude.calls(claude) == []
-    assert found(ws) == 0
+    assert unmined_count(ws) == 0
 
 
 @pytest.mark.parametrize("entrypoint", ["cli", "claude-vscode", None])
@@ -57,21 +57,21 @@ def test_what_a_person_asked_is_mined(ws: Workspace, claude: Path, session: Tran
 
 def test_with_the_setting_what_a_program_asked_is_mined(ws: Workspace, session: Transcript) -> None:
     allow(ws)
-    asked_by_program(session, "one")
+    prompt_by_program(session, "one")
     schedule.mine_in_background(ws, session.path)
     assert count_saved(ws) == once("one")
-    assert found(ws) == 1
+    assert unmined_count(ws) == 1
 
 
 @pytest.mark.parametrize("by", ["sweep", "stop", "everything"])
 def test_what_was_left_out_is_mined_and_indexed_once_the_setting_is_switched_on(
     ws: Workspace, claude: Path, session: Transcript, by: str
 ) -> None:
-    asked_by_program(session, "one")
+    prompt_by_program(session, "one")
     session.tells("two")
     schedule.mine_in_background(ws, session.path)
     assert count_saved(ws) == once("two")
-    assert found(ws) == 1
+    assert unmined_count(ws) == 1
     allow(ws)
     if by == "sweep":
         schedule.sweep(ws)
@@ -81,7 +81,7 @@ def test_what_was_left_out_is_mined_and_indexed_once_the_setting_is_switched_on(
         since = consent.opted_in(ws)
         schedule.mine_all(ws, schedule.unmined_sessions(ws, since), since, lambda *_: None)
     assert count_saved(ws) == sent(claude) == once("one", "two")
-    assert found(ws) == 2
+    assert unmined_count(ws) == 2
     assert schedule.sweep(ws) == []
 
 
@@ -101,7 +101,7 @@ def test_a_small_session_that_was_left_out_is_packed_once_the_setting_is_switche
 
 
 def test_a_small_rest_beside_what_a_program_asked_does_not_hide_that(ws: Workspace, session: Transcript) -> None:
-    asked_by_program(session, "one")
+    prompt_by_program(session, "one")
     session.human(fact("two"))
     schedule.mine_in_background(ws, session.path, flush=True)
     since = consent.opted_in(ws)
@@ -113,19 +113,19 @@ def test_a_small_rest_beside_what_a_program_asked_does_not_hide_that(ws: Workspa
 
 
 def test_a_person_may_have_any_session_mined(ws: Workspace, session: Transcript) -> None:
-    asked_by_program(session, "one")
+    prompt_by_program(session, "one")
     assert plan.plan(ws, [session.path], None, lambda *_: None, is_one=True).sessions == 1
     assert schedule.mine_file(ws, session.path).outcome == "mined"
     assert count_saved(ws) == once("one")
-    assert found(ws) == 1, "what is mined can be searched"
+    assert unmined_count(ws) == 1, "what is mined can be searched"
 
 
 def test_a_session_whose_file_is_gone_is_forgotten(
     ws: Workspace, clock: SteppingClock, sessions: Path, session: Transcript
 ) -> None:
-    asked_by_program(session, "one")
+    prompt_by_program(session, "one")
     gone = Transcript(sessions / "gone.jsonl")
-    asked_by_program(gone, "two")
+    prompt_by_program(gone, "two")
     small = Transcript(sessions / "small.jsonl")
     small.human(fact("three"))
     for each in (session, gone, small):

@@ -12,15 +12,15 @@ import pytest
 
 import memem
 from memem.core.errors import HomeError
-from memem.mine.locks import POOL, lock_of, miner_slot, session_lock, session_locks
+from memem.mine.locks import POOL, lock_of, miner_slot, session_locks
 
 HOLDER = """
 import sys
 from pathlib import Path
 from memem.core.errors import HomeError
-from memem.mine.locks import session_lock, miner_slot
+from memem.mine.locks import session_locks, miner_slot
 folder = Path(sys.argv[1])
-with session_lock(folder, "s1") as session, miner_slot(folder, 1) as slot:
+with session_locks(folder, "s1") as session, miner_slot(folder, 1) as slot:
     print(session, slot, flush=True)
     sys.stdin.readline()
 """
@@ -51,7 +51,7 @@ def another_miner(folder: Path) -> Iterator[subprocess.Popen[str]]:
 
 
 def test_a_session_that_another_process_mines_is_not_ours(folder: Path) -> None:
-    with another_miner(folder), session_lock(folder, "s1") as held:
+    with another_miner(folder), session_locks(folder, "s1") as held:
         assert held is False
 
 
@@ -59,48 +59,48 @@ def test_a_session_of_a_killed_miner_is_there_for_the_next(folder: Path) -> None
     with another_miner(folder) as miner:
         miner.kill()
         miner.wait()
-        with session_lock(folder, "s1") as session, miner_slot(folder, 1) as slot:
+        with session_locks(folder, "s1") as session, miner_slot(folder, 1) as slot:
             assert session
             assert slot
 
 
 def test_two_in_one_process_do_not_mine_a_session_at_once_either(folder: Path) -> None:
-    with session_lock(folder, "s1") as first, session_lock(folder, "s1") as second:
+    with session_locks(folder, "s1") as first, session_locks(folder, "s1") as second:
         assert (first, second) == (True, False)
 
 
 def test_a_session_is_let_go_at_the_end_and_when_the_work_fails(folder: Path) -> None:
     def fail() -> None:
-        with session_lock(folder, "s1"):
+        with session_locks(folder, "s1"):
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
         fail()
     for _ in range(2):
-        with session_lock(folder, "s1") as held:
+        with session_locks(folder, "s1") as held:
             assert held
 
 
 def test_two_sessions_are_mined_side_by_side(folder: Path) -> None:
     names = {lock_of(folder, f"s{number}"): f"s{number}" for number in range(10)}
     one, other = list(names.values())[:2]
-    with session_lock(folder, one) as first, session_lock(folder, other) as second:
+    with session_locks(folder, one) as first, session_locks(folder, other) as second:
         assert (first, second) == (True, True)
 
 
 def test_sessions_that_share_a_lock_are_held_together(folder: Path) -> None:
     lock = lock_of(folder, "s1")
     other = next(f"n{number}" for number in range(10_000) if lock_of(folder, f"n{number}") == lock)
-    with session_locks(folder, ["s1", other]) as held:
+    with session_locks(folder, "s1", other) as held:
         assert held
 
 
 def test_of_several_sessions_all_are_held_or_none(folder: Path) -> None:
     names = {lock_of(folder, f"s{number}"): f"s{number}" for number in range(10)}
     one, other = list(names.values())[:2]
-    with session_lock(folder, other), session_locks(folder, [one, other]) as both:
+    with session_locks(folder, other), session_locks(folder, one, other) as both:
         assert not both
-        with session_lock(folder, one) as free:
+        with session_locks(folder, one) as free:
             assert free
 
 
@@ -108,7 +108,7 @@ def test_of_several_sessions_all_are_held_or_none(folder: Path) -> None:
 def test_whatever_a_session_is_called_its_lock_is_in_the_folder(folder: Path, session: str) -> None:
     lock = lock_of(folder, session)
     assert lock.parent == folder
-    with session_lock(folder, session) as held:
+    with session_locks(folder, session) as held:
         assert held
     assert [path.name for path in folder.iterdir()] == [lock.name]
 
@@ -139,7 +139,7 @@ def test_a_slot_can_be_had_again_after_it_was_let_go(folder: Path) -> None:
 
 
 def test_slots_and_sessions_do_not_meet(folder: Path) -> None:
-    with miner_slot(folder, 1) as slot, session_lock(folder, "slot-00") as session:
+    with miner_slot(folder, 1) as slot, session_locks(folder, "slot-00") as session:
         assert (slot, session) == (True, True)
 
 

@@ -263,12 +263,13 @@ def test_without_any_decision_the_words_say_so_and_nothing_is_made(ws: Workspace
 
 def test_a_memory_tells_where_it_was_shown_and_what_came_of_it(ws: Workspace, clock: SteppingClock) -> None:
     write.keep(ws, SIGNING)
-    assert (provenance.why(ws, SIGNING.id).injections, provenance.why(ws, SIGNING.id).usefulness) == ((), UNSEEN)
+    unseen = provenance.find_provenance(ws, SIGNING.id)
+    assert (unseen.injections, unseen.usefulness) == ((), UNSEEN)
     receipts.record(ws, slice_with_notes(), prompt="x")
     ws.contexts.receipts.mark_used(last(ws).number, {SIGNING.id: "its id stands in the answer"}, 0)
     clock.forward(hours=1)
     receipts.record(ws, slice_with_notes(session="s2"), prompt="x")
-    why = provenance.why(ws, SIGNING.id8)
+    why = provenance.find_provenance(ws, SIGNING.id8)
     assert [(each.time, each.session, each.used) for each in why.injections] == [
         ("2026-03-01T10:00:00+01:00", "s2", ""),
         ("2026-03-01T09:00:00+01:00", "s1", "its id stands in the answer"),
@@ -283,7 +284,7 @@ def test_a_damaged_record_costs_a_memory_its_history_and_nothing_else(ws: Worksp
     receipts.record(ws, slice_with_notes(), prompt="x")
     for table in ("receipts", "usefulness"):
         ws.contexts.receipts._connection.execute(f"DROP TABLE {table}")
-    assert (provenance.why(ws, SIGNING.id).injections, usefulness.boosts(ws, [SIGNING.id])) == ((), {})
+    assert (provenance.find_provenance(ws, SIGNING.id).injections, usefulness.boosts(ws, [SIGNING.id])) == ((), {})
 
 
 @pytest.mark.parametrize("how", ["a folder", "newer"])
@@ -295,7 +296,7 @@ def test_a_record_that_cannot_be_used_leaves_a_memory_its_proof(ws: Workspace, h
         ws.close()
     else:
         ws.home.contexts_file.mkdir(parents=True)
-    why = provenance.why(ws, SIGNING.id)
+    why = provenance.find_provenance(ws, SIGNING.id)
     assert (why.entry.id, why.injections, why.usefulness) == (SIGNING.id, (), UNSEEN)
     assert why.note == "It was saved by a person, not mined from a session."
     forget.forget(ws, SIGNING.id)

@@ -101,14 +101,14 @@ def _entry(words: Callable[[str], str]) -> Entry:
 
 def _timeline(words: Callable[[str], str]) -> str:
     one = (_entry(words),)
-    return answers.time_line(Timeline(one[0], *([one] * (len(fields(Timeline)) - 1))))
+    return answers.render_timeline(Timeline(one[0], *([one] * (len(fields(Timeline)) - 1))))
 
 
 def _neighborhood(words: Callable[[str], str]) -> str:
     entry = _entry(words)
     edge = Edge(entry.id, "other", "same_topic", 0.5, "links")
     near = Neighbor(entry.memory, entry.path, 1, edge)
-    return answers.neighborhood(Neighborhood(entry, (near,), behind=False))[0]
+    return answers.render_neighborhood(Neighborhood(entry, (near,), behind=False))[0]
 
 
 DOORS: dict[str, Callable[[Callable[[str], str]], str]] = {
@@ -122,12 +122,12 @@ DOORS: dict[str, Callable[[Callable[[str], str]], str]] = {
     "playbook of a memory": lambda words: read_playbook.render_line(
         1, VisibleLine(1, words("line"), _entry(words)), "shop"
     ),
-    "memory_search": lambda words: answers.memories([_entry(words)], "ask")[0],
-    "memory_get": lambda words: answers.whole([_entry(words)])[0],
+    "memory_search": lambda words: answers.render_memories([_entry(words)], "ask")[0],
+    "memory_get": lambda words: answers.render_whole([_entry(words)])[0],
     "memory_timeline": _timeline,
     "memory_graph_neighbors": _neighborhood,
     "memory_save": lambda words: answers.name(memory(words)),
-    "transcript_search": lambda words: answers.turns([turn(words)]),
+    "transcript_search": lambda words: answers.render_turns([turn(words)]),
 }
 
 

@@ -79,7 +79,7 @@ def test_a_model_is_told_that_it_waits_and_not_what_it_says(ws: Workspace, note:
 
 def test_nor_is_it_told_where_it_comes_from(ws: Workspace, note: Path) -> None:
     """`/memem-why` has Claude run that."""
-    told = provenance.why(ws, IDENTITY)
+    told = provenance.find_provenance(ws, IDENTITY)
     assert (told.entry.id, told.entry.path) == (IDENTITY, "")
     assert "/memem-review" in told.note
     assert "walrus door" not in str(told)

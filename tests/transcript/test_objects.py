@@ -20,12 +20,12 @@ ONE, TWO = json.dumps(USER).encode(), json.dumps(CLAUDE).encode()
 PRETTY = json.dumps(CLAUDE, indent=2).encode()
 
 
-def found(data: bytes, start: int = 0) -> list[JsonObject]:
+def parsed(data: bytes, start: int = 0) -> list[JsonObject]:
     return list(objects(io.BytesIO(data), start))
 
 
 def values(data: bytes) -> list[dict[str, Any]]:
-    return [each.value for each in found(data)]
+    return [each.value for each in parsed(data)]
 
 
 # --- whole ones ---------------------------------------------------------------------------------------------------
@@ -56,7 +56,7 @@ def test_whole_objects_are_found_however_they_are_laid_out(data: bytes) -> None:
 
 def test_an_object_is_found_with_its_bytes() -> None:
     data = "é ".encode() + ONE + b"\n \xff" + TWO + b'\n"\xe9"' + PRETTY + b" \n"
-    assert [data[each.start : each.end] for each in found(data)] == [ONE, TWO, PRETTY]
+    assert [data[each.start : each.end] for each in parsed(data)] == [ONE, TWO, PRETTY]
 
 
 @pytest.mark.parametrize(
@@ -128,8 +128,8 @@ def test_what_is_not_finished_is_left_for_later(tail: bytes) -> None:
 def test_an_unfinished_object_is_found_once_it_is_finished() -> None:
     for data in (TWO, PRETTY):
         for cut in range(1, len(data)):
-            (first,) = found(ONE + b"\n" + data[:cut])
-            assert [each.value for each in found(ONE + b"\n" + data + b"\n", first.end)] == [CLAUDE]
+            (first,) = parsed(ONE + b"\n" + data[:cut])
+            assert [each.value for each in parsed(ONE + b"\n" + data + b"\n", first.end)] == [CLAUDE]
 
 
 # --- bounds -------------------------------------------------------------------------------------------------------
@@ -140,7 +140,7 @@ def test_a_line_that_is_too_long_is_passed_over(monkeypatch: pytest.MonkeyPatch)
     long = json.dumps(USER | {"more": "x" * 200_000}).encode()
     data = ONE + b"\n" + long + b"\n" + TWO + b"\n"
     assert values(data) == [USER, CLAUDE]
-    assert found(data)[1].end == len(data) - 1
+    assert parsed(data)[1].end == len(data) - 1
     assert values(ONE + b"\n" + long) == [USER]
 
 
@@ -157,7 +157,7 @@ def test_many_torn_rows_cost_no_more_than_their_number(row: bytes) -> None:
 
 
 def test_many_objects_on_one_line_cost_no_more_than_their_number() -> None:
-    assert len(found('{"é":1}'.encode() * 100_000)) == 100_000
+    assert len(parsed('{"é":1}'.encode() * 100_000)) == 100_000
 
 
 def test_a_long_torn_row_full_of_brackets_costs_little() -> None:
@@ -246,23 +246,23 @@ def test_every_object_of_a_sound_file_is_found(parts: list[tuple[dict[str, Any],
 @given(_file, st.integers(0, 2_000))
 @example(b'{"type":"user"},\n', 15)
 def test_a_part_of_a_file_gives_a_part_of_what_the_whole_gives(data: bytes, cut: int) -> None:
-    part = found(data[:cut])
-    assert part == found(data)[: len(part)]
+    part = parsed(data[:cut])
+    assert part == parsed(data)[: len(part)]
 
 
 @given(_file)
 @example(b'{"a":[\n{"b":1}\n{\n"type":"user"\n}\n{"type":"user"}\n')
 @example(b'{"type": "user"}{\n"a": [\n{"b": 1},\n{\n"c": 1\n}{\n"type": "user"\n}')
 def test_reading_may_be_resumed_behind_any_object(data: bytes) -> None:
-    all_at_once = found(data)
+    all_at_once = parsed(data)
     for number, each in enumerate(all_at_once, 1):
-        assert found(data, each.end) == all_at_once[number:]
+        assert parsed(data, each.end) == all_at_once[number:]
 
 
 @given(_file)
 def test_what_is_found_is_there(data: bytes) -> None:
     ends = 0
-    for each in found(data):
+    for each in parsed(data):
         assert each.start >= ends
         ends = each.end
         source = data[each.start : each.end].replace(b"\0", b" ").decode("utf-8", "replace")

@@ -44,7 +44,7 @@ def result(content: Any, **more: Any) -> dict[str, Any]:
     return {"type": "tool_result", "tool_use_id": "t", "content": content, **more}
 
 
-def said(value: dict[str, Any]) -> str | None:
+def text_of(value: dict[str, Any]) -> str | None:
     turn = read(value, "").turn
     return turn.text if turn else None
 
@@ -67,12 +67,12 @@ def test_what_was_said_is_a_turn(value: dict[str, Any], role: str) -> None:
 
 def test_the_texts_of_a_message_are_its_paragraphs() -> None:
     blocks = [text("<ide_opened_file>a.py</ide_opened_file>"), text("One."), {"type": "image"}, text(" Two.\n")]
-    assert said(user(blocks)) == "One.\n\nTwo."
+    assert text_of(user(blocks)) == "One.\n\nTwo."
 
 
 def test_a_message_without_a_role_is_that_of_its_line() -> None:
-    assert said({"type": "user", "message": {"content": "Hello."}}) == "Hello."
-    assert said({"type": "user", "message": {"role": "assistant", "content": "Hello."}}) is None
+    assert text_of({"type": "user", "message": {"content": "Hello."}}) == "Hello."
+    assert text_of({"type": "user", "message": {"role": "assistant", "content": "Hello."}}) is None
 
 
 def test_a_turn_of_no_session_belongs_to_that_of_its_file() -> None:
@@ -107,7 +107,7 @@ def test_a_turn_without_a_uuid_is_named_after_its_content(uuid: Any) -> None:
     ],
 )
 def test_what_is_marked_as_made_up_is_not_said(marks: dict[str, Any]) -> None:
-    assert said(user("Use tabs.", **marks)) is None
+    assert text_of(user("Use tabs.", **marks)) is None
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ def test_what_is_marked_as_made_up_is_not_said(marks: dict[str, Any]) -> None:
     ],
 )
 def test_what_is_marked_as_typed_is_said(marks: dict[str, Any]) -> None:
-    assert said(user("Use tabs.", **marks)) == "Use tabs."
+    assert text_of(user("Use tabs.", **marks)) == "Use tabs."
 
 
 @pytest.mark.parametrize(
@@ -152,22 +152,22 @@ def test_what_is_marked_as_typed_is_said(marks: dict[str, Any]) -> None:
     ],
 )
 def test_what_the_harness_wrote_is_not_said(content: str) -> None:
-    assert said(user(content)) is None
-    assert said(user([text(content)])) is None
+    assert text_of(user(content)) is None
+    assert text_of(user([text(content)])) is None
 
 
 def test_the_prompt_that_a_slash_command_stands_for_is_not_said() -> None:
     blocks = [text("<command-name>/init</command-name>"), text("Please analyse this codebase.")]
-    assert said(user(blocks)) is None
+    assert text_of(user(blocks)) is None
 
 
 def test_a_tag_in_the_middle_of_a_sentence_is_said() -> None:
-    assert said(user("Strip <command-name> too.")) == "Strip <command-name> too."
+    assert text_of(user("Strip <command-name> too.")) == "Strip <command-name> too."
 
 
 def test_a_slice_is_taken_out_of_what_was_said() -> None:
-    assert said(user(f"Use tabs.\n\n{SLICE}")) == "Use tabs."
-    assert said(claude(text(f"{SLICE}\nI use tabs."))) == "I use tabs."
+    assert text_of(user(f"Use tabs.\n\n{SLICE}")) == "Use tabs."
+    assert text_of(claude(text(f"{SLICE}\nI use tabs."))) == "I use tabs."
 
 
 @pytest.mark.parametrize(
@@ -182,7 +182,7 @@ def test_a_slice_is_taken_out_of_what_was_said() -> None:
     ],
 )
 def test_what_claude_did_not_say_is_no_prose(value: dict[str, Any]) -> None:
-    assert said(value) is None
+    assert text_of(value) is None
 
 
 @pytest.mark.parametrize(

@@ -142,7 +142,7 @@ def test_of_conversations_only_what_is_worth_keeping_is_kept(ws: Workspace, tmp_
     assert (kept.source_session, kept.source_turn, kept.created[:10]) == ("c1", "m1", "2025-04-01")
     assert (kept.project, kept.evidence) == ("zoo", "Remember that we deploy on Tuesdays only.")
     assert (kept.author, kept.source_type, kept.confidence) == ("model", "import", 0.9)
-    assert provenance.why(ws, kept.id).note == "It was imported from m1 of session c1."
+    assert provenance.find_provenance(ws, kept.id).note == "It was imported from m1 of session c1."
 
 
 def test_an_archive_is_read_as_it_was_sent(ws: Workspace, tmp_path: Path) -> None:

@@ -224,7 +224,7 @@ class MemoryHome(Upkeep):
         """Show where a memory comes from, with the turns around its evidence, and where it was shown."""
         check_texts(id=id)
         self._refresh()
-        return provenance.why(self._ws, id)
+        return provenance.find_provenance(self._ws, id)
 
     def last_decision(self, session_id: str = "") -> InjectionDecision:
         """Explain what was last shown to a session, or to any, or why nothing was."""

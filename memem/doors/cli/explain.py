@@ -39,7 +39,7 @@ def why(ws: Workspace, options: argparse.Namespace) -> int:
     if options.id is None:
         return output.emit(receipts.last_decision(ws, ws.session), options, _show_decision)
     refresh.refresh(ws)
-    return output.emit(provenance.why(ws, options.id), options, _show_why)
+    return output.emit(provenance.find_provenance(ws, options.id), options, _show_why)
 
 
 def _show_decision(decision: InjectionDecision) -> None:

@@ -80,7 +80,7 @@ def memory_search(here: Here, *, query: str, limit: int = 10, scope_id: str = ""
             f"Nothing found{where}. Try other words, or transcript_search for earlier sessions.",
             _degraded(here, hits.degraded),
         )
-    return _joined(QUOTED, _degraded(here, hits.degraded), _shown(here, hits, *answers.memories(hits, FEWER)))
+    return _joined(QUOTED, _degraded(here, hits.degraded), _shown(here, hits, *answers.render_memories(hits, FEWER)))
 
 
 def memory_recall(here: Here, *, query: str, limit: int = 10, scope_id: str = "", as_of: str = "") -> str:
@@ -93,7 +93,7 @@ def memory_list(here: Here, *, scope_id: str = "", limit: int = 10) -> str:
     entries = find.list_memories(here.ws, project=project, general=general, limit=limit)
     if not entries:
         return "No memories here yet. memory_save saves one."
-    return _joined(QUOTED, _shown(here, entries, *answers.memories(entries, FEWER)))
+    return _joined(QUOTED, _shown(here, entries, *answers.render_memories(entries, FEWER)))
 
 
 def memory_get(here: Here, *, ids: tuple[str, ...], scope_id: str = "") -> str:
@@ -108,7 +108,7 @@ def memory_get(here: Here, *, ids: tuple[str, ...], scope_id: str = "") -> str:
             failed.append(problem)
     if not found:
         raise failed[0] if len(failed) == 1 else NotFound(" ".join(answers.line(str(each)) for each in failed))
-    shown = _shown(here, found, *answers.whole(found))
+    shown = _shown(here, found, *answers.render_whole(found))
     return _joined(*(f"- {answers.line(str(each))}" for each in failed), QUOTED, shown)
 
 
@@ -158,14 +158,14 @@ def memory_timeline(here: Here, *, memory_id: str, scope_id: str = "") -> str:
     refresh.refresh_if_due(here.ws)
     project = None if scope_id == EVERY_PROJECT else scope_id or None
     found = timeline.timeline(here.ws, memory_id, project=project, beyond=scope_id == EVERY_PROJECT)
-    return _joined(QUOTED, answers.time_line(found))
+    return _joined(QUOTED, answers.render_timeline(found))
 
 
 def memory_graph_neighbors(here: Here, *, memory_id: str, depth: int = 1, limit: int = 10) -> str:
     refresh.refresh_if_due(here.ws)
     build.refresh_graph(here.ws)
     found = read.find_neighbors(here.ws, memory_id, depth=depth, limit=limit)
-    text, count = answers.neighborhood(found)
+    text, count = answers.render_neighborhood(found)
     return _joined(QUOTED, _shown(here, (found.entry, *found.neighbors), text, count))
 
 
@@ -173,7 +173,7 @@ def memory_graph_audit(here: Here, *, limit: int = 10) -> str:
     refresh.refresh_if_due(here.ws)
     audit = graph_audit.audit(here.ws)
     flaws = tuple(replace(flaw, fix=_named(here, flaw.fix)) for flaw in audit.flaws)
-    return answers.audited(replace(audit, flaws=flaws), limit)
+    return answers.render_audit(replace(audit, flaws=flaws), limit)
 
 
 def memory_graph_rebuild(here: Here) -> str:
@@ -189,7 +189,7 @@ def transcript_search(here: Here, *, query: str, limit: int = 10, scope_id: str 
     if not found:
         where = f"earlier sessions of {answers.line(normalise(project))}" if project else "earlier sessions"
         return f"Nothing found in {where}. Try other words, or memory_search for memories."
-    return _joined(SAID, answers.turns(found))
+    return _joined(SAID, answers.render_turns(found))
 
 
 def memory_forget(here: Here, *, id: str) -> str:
