@@ -248,7 +248,7 @@ def test_where_the_successor_may_not_be_shown_nothing_is(ws: Workspace, fields: 
 def assert_superseded(found: Slice, *names: str) -> None:
     """That nothing is shown, since these were superseded."""
     assert (list_titles(found), found.text) == ([], "")
-    assert found.reason == "what matches the prompt was superseded, by what may not be shown here"
+    assert found.reason == "what matches the prompt was superseded by a memory that may not be shown here"
     assert {hit.title for hit in found.runners_up if hit.kept_out == slice.SUPERSEDED} == set(names)
 
 
@@ -443,7 +443,7 @@ def test_a_prompt_that_is_foreign_is_told_to_be(ws: Workspace, monkeypatch: pyte
     assert list_titles(zoo(ws, prompt)) == ["a"]
     monkeypatch.setattr(confidence, "ENOUGH_NOTES", 1)
     found = zoo(ws, prompt)
-    assert (found.text, found.reason) == ("", "too much of what the prompt speaks of is in no memory")
+    assert (found.text, found.reason) == ("", "too much of the prompt is in no memory")
     assert [hit.kept_out for hit in found.runners_up] == [confidence.FOREIGN]
 
 
