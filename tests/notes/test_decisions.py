@@ -249,7 +249,7 @@ def test_the_last_decision_is_told_in_words(ws: Workspace) -> None:
     receipts.record(ws, slice_with_notes(), prompt="x", threshold=0.5)
     assert receipts.last_decision(ws).words[:2] == (
         "On 2026-03-01 at 09:00, a prompt in project shop was given 1 memory (22 characters):",
-        "  Signing (3f2c9a1e): 80 % likely to help. It shares “rs256” with the prompt and is near in meaning (0.60).",
+        "  Signing (3f2c9a1e): 80 % likely to help. It shares “rs256” with the prompt and is close in meaning (0.60).",
     )
 
 
