@@ -3,12 +3,11 @@
 import glob
 import os
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 
 from memem.core import files
-from memem.core.errors import InputError, NoteChanged, VaultUnwritable
-from memem.vault.store import Store
+from memem.core.errors import InputError, NoteChanged
+from memem.vault.store import Store, writing_file
 
 
 def plain_bytes(store: Store, path: str) -> bytes | None:
@@ -43,7 +42,7 @@ def put_back(store: Store, path: str, data: bytes, *, instead_of: bytes | None, 
         if plain_bytes(store, path) != instead_of or (instead_of is None and os.path.lexists(target)):
             raise NoteChanged(f"{path} changed on disk meanwhile; nothing was written.")
 
-    with _writing(target):
+    with writing_file(target):
         target.parent.mkdir(parents=True, exist_ok=True)
         mode = None if instead_of is None else target.stat().st_mode & 0o777
         files.write_atomic(target, data, fsync=fsync, mode=mode, just_before=check)
@@ -52,7 +51,7 @@ def put_back(store: Store, path: str, data: bytes, *, instead_of: bytes | None, 
 def remove_file(store: Store, path: str, expected: bytes, *, fsync: bool) -> None:
     """Remove a file whose bytes are stored elsewhere. Raises NoteChanged when they are not the expected ones."""
     target = store.absolute(path)
-    with _writing(target):
+    with writing_file(target):
         if plain_bytes(store, path) != expected:
             raise NoteChanged(f"{path} changed on disk meanwhile; it stays.")
         files.remove(target, fsync=fsync)
@@ -68,13 +67,3 @@ def find_set_aside(store: Store, path: str, digests: Collection[str]) -> Iterato
         data = plain_bytes(store, inside)
         if data is not None and digest(data) in digests:
             yield inside, data
-
-
-@contextmanager
-def _writing(target: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise VaultUnwritable(
-            f"Cannot write {error.filename or target}: {files.reason(error)}. Nothing was changed."
-        ) from None

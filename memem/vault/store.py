@@ -78,7 +78,7 @@ class Store:
     def make_vault(self) -> str:
         """Create missing folders and the marker of the vault, and return its id."""
         self.refuse_links()
-        with self._writing(self.paths.root):
+        with writing_file(self.paths.root):
             self.paths.memories.mkdir(parents=True, exist_ok=True)
             vault_id = self.vault_id()
             if not vault_id:
@@ -186,7 +186,7 @@ class Store:
         target = self.absolute(path)
         data = vault_note.new_text(memory).encode()
         note = vault_note.parse(path, data, memory.id)  # a note that cannot be read back is not written
-        with self._writing(target):
+        with writing_file(target):
             target.parent.mkdir(parents=True, exist_ok=True)
             if os.path.lexists(target):
                 raise NoteChanged(f"{target} exists already; nothing was written.")
@@ -202,7 +202,7 @@ class Store:
             raise RewriteRefused(f"{note.path} is left as it is: it would grow over {MAX_NOTE_BYTES // 1000} KB.")
         target = self.absolute(note.path)
         before = self.unchanged_bytes(note)
-        with self._writing(target):
+        with writing_file(target):
             files.write_atomic(
                 target,
                 data,
@@ -220,7 +220,7 @@ class Store:
             target = target.with_name(f"{Path(note.path).stem}-{number}.md")
             number += 1
         before = self.unchanged_bytes(note)
-        with self._writing(target):
+        with writing_file(target):
             target.parent.mkdir(parents=True, exist_ok=True)
             files.move(self.absolute(note.path), target, fsync=self._fsync)
         return Change(note.path, before, None)
@@ -262,14 +262,16 @@ class Store:
 
         return str(uuid.uuid5(uuid.NAMESPACE_URL, f"memem:{path}"))
 
-    @contextmanager
-    def _writing(self, target: Path) -> Iterator[None]:
-        try:
-            yield
-        except OSError as error:
-            raise VaultUnwritable(
-                f"Cannot write {error.filename or target}: {files.reason(error)}. Nothing was changed."
-            ) from None
+
+@contextmanager
+def writing_file(target: Path) -> Iterator[None]:
+    """Translate errors of writing to the vault."""
+    try:
+        yield
+    except OSError as error:
+        raise VaultUnwritable(
+            f"Cannot write {error.filename or target}: {files.reason(error)}. Nothing was changed."
+        ) from None
 
 
 @contextmanager
