@@ -64,10 +64,16 @@ class Sources:
                 f"{where}: {text}"
                 for sink in (*SINKS, *CONDITIONS)
                 for module, scopes, call in self.calls.get(sink, ())
-                if call.args and (sink in SINKS or ast.unparse(call.func).endswith((f"index.{sink}", f"self.{sink}")))
+                if call.args and _is_sink(call, sink)
                 for where, text in _Check(self, set()).unfixed(call.args[0], module, scopes)
             }
         )
+
+
+def _is_sink(call: ast.Call, name: str) -> bool:
+    """Whether this is the method of that name: those of our own classes are told apart by their object."""
+    is_of_sqlite = name.startswith("execute")
+    return is_of_sqlite or ast.unparse(call.func).endswith((f"self.{name}", f"index.{name}"))
 
 
 def _last_name(function: ast.expr) -> str:
