@@ -1,1 +1,1 @@
-"""What is put in front of Claude and the user: slices, session start, tool use, receipts, notices."""
+"""Show memories and notices to Claude and the user: slices, briefings, tool use, receipts."""

@@ -142,7 +142,7 @@ def _is_explained(before: str) -> bool:
 
 
 def _is_fragment(text: str, words: Sequence[str]) -> bool:
-    """Whether it is not a sentence: "on windows?", "why not", "the cache?"."""
+    """Whether the text is not a sentence: "on windows?", "why not", "the cache?"."""
     rest = list(words)
     while rest and rest[0] in _NODS:
         del rest[0]

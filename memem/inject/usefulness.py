@@ -115,7 +115,7 @@ def _use_by_words(marks: Sequence[Term], answer: Collection[str]) -> str:
 
 
 def _is_name(mark: Term) -> bool:
-    """Whether it is an identifier; not a number, nor a file, which Claude may have found itself."""
+    """Whether a word is an identifier; not a number, nor a file, which Claude may have found itself."""
     return mark.literal and not _NUMBER.fullmatch(mark.text) and not _FILE.fullmatch(mark.text)
 
 

@@ -29,7 +29,7 @@ DOLLARS_READ, DOLLARS_WRITTEN = 1e-6, 5e-6  # per token of that model; other pri
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What there is to mine, and an estimate of its cost; `dollars` is None for a model of unknown price."""
+    """The amount to mine and an estimate of its cost; `dollars` is None for a model of unknown price."""
 
     sessions: int = 0
     turns: int = 0
