@@ -1,4 +1,4 @@
-"""What a session is told when it begins, and again once its context was emptied."""
+"""The briefing at session start, and again after its context was emptied."""
 
 import re
 from dataclasses import replace
@@ -46,7 +46,7 @@ def brief(ws: Workspace, cwd: Path, session: str = "s1", source: str = "startup"
 
 
 def part(text: str, heading: str) -> str:
-    """What stands under a heading."""
+    """Return the lines under a heading."""
     _, _, rest = text.partition(f"\n{heading}\n")
     return rest.partition("\n\n")[0]
 

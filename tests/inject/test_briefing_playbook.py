@@ -1,4 +1,4 @@
-"""What a session is told of its project's playbook: decisions, traps and environment, once, and within its room."""
+"""The playbook in a session's briefing: decisions, traps and environment, once, and within its room."""
 
 import re
 import sys

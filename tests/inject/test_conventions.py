@@ -78,7 +78,7 @@ def generated(number: int, before: Sequence[str]) -> Memory:
 
 
 def violations(ws: Workspace) -> list[str]:
-    """What is wrong in any file of memem's that a person sees."""
+    """List what is wrong in the files of memem that a person sees."""
     names = VaultNames(read.list_files(ws.settings.vault))
     found = []
     for path in sorted(ws.store.paths.ours.rglob("*.md")):

@@ -1,4 +1,4 @@
-"""Of a long memory the part that the prompt is about is shown, by meaning or by words."""
+"""A long memory is shown with the passage that the prompt is about, by meaning or by words."""
 
 from dataclasses import replace
 from typing import Any

@@ -1,4 +1,4 @@
-"""What is remembered about a file that Claude is about to open, once for a file and session."""
+"""Memories about a file that Claude is about to open, once for a file and session."""
 
 import os
 import re

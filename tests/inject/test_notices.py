@@ -1,4 +1,4 @@
-"""What the user sees on screen: signs of life, news, and problems that start, change or end."""
+"""Notices on screen: signs of life, news, and problems that start, change or end."""
 
 import json
 import os

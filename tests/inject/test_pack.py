@@ -1,4 +1,4 @@
-"""What fits: the best memories first, each cut to its share, and the whole always under its budget."""
+"""Packing a slice: the best memories first, each cut to its share, and the whole always under its budget."""
 
 import re
 from dataclasses import replace

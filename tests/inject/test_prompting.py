@@ -1,4 +1,4 @@
-"""What a prompt gets unasked, how often, and never twice."""
+"""Slices for prompts: when, how often, and never twice."""
 
 import os
 import shutil
@@ -523,7 +523,7 @@ def test_any_other_prompt_is_looked_for_as_it_is(prompt: str) -> None:
 
 
 def test_a_question_under_what_is_longer_than_any_query_is_answered(filled: Workspace, shop: Path) -> None:
-    """Of so much the beginning alone is looked for."""
+    """Only the beginning of such a long text is searched for."""
     pasted = "The walrus sleeps. " * (find.MAX_QUERY_CHARS // 10)
     assert "Signing" in list_titles(prompted(filled, f"{pasted}\n{SIGNING}", shop))
     assert "Signing" not in list_titles(prompted(filled, f"{pasted} {SIGNING}", shop, "s2"))

@@ -1,4 +1,4 @@
-"""What kind of work a prompt asks for, from the first of its verbs that says so."""
+"""The task mode of a prompt, from the first verb that names one."""
 
 import pytest
 from hypothesis import given

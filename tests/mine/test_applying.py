@@ -1,4 +1,4 @@
-"""What an extractor wants becomes notes: proven, judged, never twice, and never over what a person has written."""
+"""Operations become notes: proven, judged, never twice, and never over what a person has written."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -371,7 +371,7 @@ def test_a_target_that_two_files_carry_is_left_alone(ws: Workspace, mined: Make)
 
 
 def test_a_target_that_is_no_longer_in_force_is_not_revived(ws: Workspace, mined: Make) -> None:
-    """What is learned goes where it is found."""
+    """A memory belongs to the project it was learned in."""
     old = mined(status="deprecated")
     assert apply(ws, change(old), knowing(old)).outcome == "added"
     assert {memory.body: memory.status for memory in memories(ws)} == {OLD: "deprecated", BETTER: "active"}
@@ -581,7 +581,7 @@ def test_a_statement_cannot_forge_its_evidence(ws: Workspace, mined: Make) -> No
 
 
 def test_a_vault_that_takes_no_bytes_is_no_refusal(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is refused is done with; this has to be tried again."""
+    """A refusal is final; this has to be tried again."""
     save.save(ws, "so that there is a vault")
 
     def fail(*_: Any) -> None:

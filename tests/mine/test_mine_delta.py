@@ -39,7 +39,7 @@ def project(tmp_path: Path) -> Path:
 
 
 def stop(ws: Workspace, session: Transcript, **more: object) -> list[ask.Mined]:
-    """What the Stop hook sets off."""
+    """Do what the Stop hook starts."""
     return schedule.mine_in_background(ws, session.path, **more)  # type: ignore[arg-type]
 
 

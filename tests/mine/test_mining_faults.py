@@ -1,4 +1,4 @@
-"""Whatever goes wrong with a call, and wherever a miner ends: no fact is lost, and none is kept twice."""
+"""Failed calls and killed miners lose no fact, and save none twice."""
 
 import os
 import random

@@ -1,4 +1,4 @@
-"""Who is mined, and who is left alone: by consent, by turns, and without one standing in another's way."""
+"""Which sessions are mined, in which order, and without one blocking another."""
 
 from dataclasses import replace
 from pathlib import Path

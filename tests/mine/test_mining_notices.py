@@ -1,4 +1,4 @@
-"""What the user is told about mining: each problem once, that it is over, and what was learned."""
+"""Notices about mining: each problem once, that it is over, and what was learned."""
 
 import errno
 import os

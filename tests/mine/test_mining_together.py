@@ -42,7 +42,7 @@ def other(tmp_path: Path, clock: SteppingClock, ws: Workspace) -> Iterator[Works
 
 
 def started(ws: Workspace, session: Transcript, **environ: str) -> Miner:
-    """What the Stop hook starts."""
+    """Do what the Stop hook starts."""
     command = [sys.executable, "-P", "-m", "memem", "mine", "--background", "--session", str(session.path)]
     return subprocess.Popen(
         command,

@@ -46,7 +46,7 @@ def short(folder: Path, name: str, **more: Any) -> Transcript:
 
 
 def end(ws: Workspace, session: Transcript) -> list[Mined]:
-    """What the SessionEnd hook sets off."""
+    """Do what the SessionEnd hook starts."""
     return schedule.mine_in_background(ws, session.path, flush=True)
 
 

@@ -1,4 +1,4 @@
-"""What mining would take, seen without asking anybody, and without changing anything."""
+"""Estimates of mining, made without a model call and without changing anything."""
 
 from pathlib import Path
 

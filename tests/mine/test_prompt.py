@@ -1,4 +1,4 @@
-"""What the model is sent: exactly this. A change here is a change of what is mined: raise VERSION with it."""
+"""The exact prompt for the model. A change here changes what is mined: raise VERSION with it."""
 
 import pytest
 from hypothesis import given

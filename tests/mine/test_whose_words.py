@@ -23,7 +23,7 @@ def operation(quote: str = RULE) -> Operation:
 
 
 def mined(ws: Workspace, claude: Path, session: Transcript, quote: str = RULE) -> Memory:
-    """What becomes of a model's wish to make a rule of it."""
+    """Return the outcome of an operation that makes a rule of it."""
     fake_claude.set_steps(claude, [{"operations": prompt.operations_as_json([operation(quote)])}])
     schedule.mine_file(ws, session.path)
     (entry,) = find.list_memories(ws)

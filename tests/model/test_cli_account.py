@@ -1,4 +1,4 @@
-"""What a claude CLI says about itself is read from its own words, and a model is never asked."""
+"""Version and account of a claude CLI are read from its output, without a model call."""
 
 import json
 

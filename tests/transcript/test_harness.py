@@ -1,4 +1,4 @@
-"""What nobody said is taken out of a message, and every word that somebody said stays."""
+"""Text that was not typed is removed from a message; every typed word stays."""
 
 import pytest
 from hypothesis import given

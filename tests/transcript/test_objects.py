@@ -1,4 +1,4 @@
-"""Whatever is whole in a transcript is found, once, wherever reading begins; whatever is not is left alone."""
+"""Every whole object in a transcript is found once, wherever reading begins; unfinished ones are left alone."""
 
 import io
 import json

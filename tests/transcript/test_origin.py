@@ -1,4 +1,4 @@
-"""Whose words a turn holds."""
+"""Repeated and pasted words in turns."""
 
 import pytest
 from hypothesis import given

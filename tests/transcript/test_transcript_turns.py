@@ -1,4 +1,4 @@
-"""What a line means: words, work, memories shown; and nothing, without a fault, when it is of another shape."""
+"""The meaning of a line: words, work, memories shown; and nothing, without a fault, when it is of another shape."""
 
 import hashlib
 from typing import Any
