@@ -30,6 +30,8 @@ FIXTURE = Path(__file__).parent / "fixtures" / "home-0.8"
 ANSWERS = json.loads((FIXTURE / "answers.json").read_text(encoding="utf-8"))
 TOKEN_PROMPT = "How are access tokens signed, with RS256?"
 PROJECT = "shop"
+PROSE = ("advice", "meaning", "problem")
+REMOVED_SETTINGS = ("redact_before_model",)
 READ_NOTES = "SELECT row, path, digest FROM notes WHERE digest <> '' ORDER BY row"
 """Notes that cannot be read have no digest, and are tried again each time their stamp changes."""
 
@@ -153,13 +155,18 @@ def old(tmp_path: Path, memem: FrozenMemem) -> OldHome:
 @pytest.mark.parametrize("number", range(len(ANSWERS)), ids=[" ".join(each["command"][:2]) for each in ANSWERS])
 def test_a_command_answers_as_0_8_did(old: OldHome, number: int) -> None:
     recorded = json.loads(old.here(json.dumps(ANSWERS[number])))
+    if recorded["command"] == ["config"]:
+        recorded["answer"] = [each for each in recorded["answer"] if each["key"] not in REMOVED_SETTINGS]
     answer = old.run(*recorded["command"], "--json").data  # `check` ends with 1, as it did
     assert list(find_differences(recorded["answer"], answer)) == []
 
 
 def find_differences(expected: Any, found: Any, place: str = "") -> Iterator[str]:
-    """List differences from the recorded answer; additional keys are allowed."""
-    if isinstance(expected, dict) and isinstance(found, dict):
+    """List differences from the recorded answer; additional keys and other words in prose are allowed."""
+    if place.rpartition(".")[2] in PROSE and isinstance(found, str):
+        if bool(expected) != bool(found):
+            yield f"{place}: {found!r} instead of {expected!r}"
+    elif isinstance(expected, dict) and isinstance(found, dict):
         for key, value in expected.items():
             yield from find_differences(value, found.get(key, "(no such key)"), f"{place}.{key}")
     elif isinstance(expected, list) and isinstance(found, list) and len(expected) == len(found):
