@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -102,29 +102,6 @@ def update_part(ws: Workspace, rows: Sequence[NoteRow], text: str) -> str:
     return playbook_format.render_part(fitting, page) if fitting or markdown.find_own_part(text) else ""
 
 
-def list_unrefined(text: str, least: int) -> list[PlaybookLine]:
-    """Memem's lines longer than `least` that no model was asked to reword."""
-    return [
-        line for line in playbook_format.parse_page(text).ours.values() if not line.asked and len(line.words) > least
-    ]
-
-
-def apply_wording(text: str, words: Mapping[str, str], asked: Mapping[str, str]) -> str:
-    """Memem's part with a model's `words` for lines whose statements have not changed since it was asked."""
-    kept = playbook_format.parse_page(text)
-    lines = [
-        replace(line, words=words.get(line.id8, line.words), asked=True)
-        if asked.get(line.id8) == line.statement
-        else line
-        for line in kept.ours.values()
-    ]
-    return playbook_format.render_part(lines, kept) if lines else ""
-
-
-def digest(memory: Memory) -> str:
-    return playbook_format.digest(memory.body)
-
-
 def _may_return(ws: Workspace, name: str) -> bool:
     """Whether a removed heading or line could come back: its note exists, even if unreadable or moved elsewhere."""
     if name.startswith("@") or any(ws.store.paths.memories.rglob(f"*{name.lower()}*.md")):
@@ -146,7 +123,7 @@ def _may_be_written(page: Playbook, section: int, id8: str) -> bool:
 def _line(section: int, entry: Entry, page: Playbook) -> PlaybookLine:
     """A line keeps its words until its statement changes."""
     memory, before = entry.memory, page.ours.get(entry.memory.id8)
-    statement, link = digest(memory), markdown.link(entry.link[2:-2], memory.id8)
+    statement, link = playbook_format.digest(memory.body), markdown.link(entry.link[2:-2], memory.id8)
     if before and before.statement == statement:
         return replace(before, section=section, link=link)
     return PlaybookLine(section, memory.id8, format_line(memory), link, statement)

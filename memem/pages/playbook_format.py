@@ -8,8 +8,8 @@
     <!-- written: @0 @3 3f2c9a1e.3.5d41402a.9b74c989 -->
 
 The user may edit the text between the marks too. The record in the last line says what memem wrote: headings (`@3`),
-and for each line the note's id, the section, a digest of the line, a digest of the statement, and `*` once a model was
-asked to reword it. An unchanged line is memem's, to be updated or removed; any other line is the user's and stays. A
+and for each line the note's id, the section, a digest of the line, a digest of the statement, and `*` if an earlier
+release let a model reword it. An unchanged line is memem's, to be updated or removed; any other line is the user's and stays. A
 recorded line or heading that is missing was changed or deleted by the user: it is recorded as `-3f2c9a1e` or `-@3` and
 not written again. Without the record everything is the user's.
 """
@@ -43,7 +43,7 @@ class PlaybookLine:
     words: str
     link: str = ""
     statement: str = ""  # a digest
-    asked: bool = False  # whether a model was asked to word it
+    asked: bool = False  # an earlier release let a model word it
 
     @property
     def text(self) -> str:

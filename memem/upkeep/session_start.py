@@ -29,7 +29,6 @@ from memem.search.graph import build
 from memem.search.refresh import refresh
 from memem.state import contexts, inbox, ledger
 from memem.state.events import CLOCK_LEAP, PRUNE_INTERVAL
-from memem.upkeep import refine_playbook
 
 if TYPE_CHECKING:
     from memem.workspace import Workspace
@@ -63,7 +62,7 @@ def _run_parts(ws: Workspace, folder: Path | None) -> None:
         _update_index,
         partial(_check_staleness, folder=folder),
         _update_graph,
-        partial(_write_pages, folder=folder),
+        _write_pages,
         *((_prune_contexts, _prune_state, forget.drop_old, rebuild.drop_unused) if steady else ()),
         rebuild.remove_leftovers,
         statusline.update,
@@ -218,12 +217,9 @@ def _update_graph(ws: Workspace) -> None:
         build.refresh_in_background(ws)
 
 
-def _write_pages(ws: Workspace, *, folder: Path | None) -> None:
-    """Write the pages, and let the model shorten the playbook of the session's project."""
+def _write_pages(ws: Workspace) -> None:
     with suppress(VaultMissing):
         pages_refresh.write_pages(ws)
-        if folder and refine_playbook.refine(ws, folder):
-            pages_refresh.write_pages(ws)  # shorter lines leave room for others
 
 
 def _update_vectors(ws: Workspace) -> None:

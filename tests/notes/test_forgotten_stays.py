@@ -433,7 +433,6 @@ _OTHERWISE = {
     "upkeep.apply_curation._split": "what another note says; it is refused: tests/upkeep/test_curating.py",
     "pages.conflicts.write_page": "a page of what is in notes",
     "pages.refresh._write": "a page of what is in notes",
-    "upkeep.refine_playbook.refine": "lines of a page about notes that are there",
 }
 
 
