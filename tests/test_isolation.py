@@ -317,7 +317,7 @@ def test_a_transcript_that_is_not_a_file_is_refused(settled: Workspace, pipe: Pa
 def test_project_settings_that_are_not_a_file_do_not_block(settled: Workspace, made: Callable[[Path], None]) -> None:
     folder = settled.user_home / "work"
     made(folder / OVERRIDE)
-    with pytest.raises(MememError, match="no file"):
+    with pytest.raises(MememError, match="not a file"):
         settled.project_of(folder)
     assert slice.build_slice(settled, "how is it?", cwd=settled.user_home).text == ""
 

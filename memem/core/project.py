@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from memem.core import safe_open
 from memem.core.errors import SettingsError
-from memem.core.files import from_toml
+from memem.core.files import from_toml, reason
 from memem.core.memory import GENERAL
 
 OVERRIDE = ".memem.toml"
@@ -98,7 +98,8 @@ def _override(path: Path) -> _Override:
     except (FileNotFoundError, NotADirectoryError):
         return _Override()
     except (OSError, UnicodeDecodeError) as problem:
-        raise SettingsError(f"{path} cannot be read: {problem}.") from None
+        why = reason(problem) if isinstance(problem, OSError) else problem
+        raise SettingsError(f"{path} cannot be read: {why}.") from None
     try:
         table = from_toml(raw)
     except ValueError as problem:
