@@ -28,8 +28,8 @@ ECHO = {"echo": True, "reword": True}
 
 
 def fact(name: str) -> str:
-    """A statement that the fake claude makes a memory of."""
-    return f"FACT-{name}: The service called {name} is restarted by hand."
+    """A statement that the fake claude makes a memory of. The prefix keeps a number word from reading as a value."""
+    return f"FACT-{name}: The service called svc-{name} is restarted by hand."
 
 
 class Transcript:

@@ -338,7 +338,8 @@ def test_half_characters_and_nul_lose_nothing(ws: Workspace, claude: Path, sessi
     session.tells("one")
     session.path.write_text(session.path.read_text().replace("at some length", f"at some {bad} length"))
     session.tells("two")
-    session.path.write_text(session.path.read_text().replace("The service called two", f"The {bad} service called two"))
+    text = session.path.read_text()
+    session.path.write_text(text.replace("The service called svc-two", f"The {bad} service called svc-two"))
     schedule.mine_file(ws, session.path)
     assert count_saved(ws) == sent(claude) == once("one", "two")
 
@@ -601,7 +602,7 @@ def test_a_person_who_quotes_a_call_of_ours_goes_on_being_mined(
 
 
 def test_what_claude_repeats_of_a_memory_it_was_shown_is_no_new_memory(ws: Workspace, session: Transcript) -> None:
-    text = "The service called one is restarted by hand."
+    text = "The service called svc-one is restarted by hand."
     known = save.save(ws, text, title="How one is restarted", project="shop").memory
     session.shows(f"# Active Memory Slice\n- Project: shop\n\n## Memories\n1. {known.id8} · **How one is restarted**\n")
     session.human(f"How is it restarted? {AT_LENGTH}")

@@ -170,7 +170,7 @@ def test_a_session_is_mined_by_a_process_of_its_own(ws: Workspace, claude: Path,
     session.tells("one")
     assert schedule.start_miner(ws, session.path, flush=True)
     until = time.monotonic() + 60
-    while not (ws.home.mine_log.exists() and "1 kept" in ws.home.mine_log.read_text(encoding="utf-8")):
+    while not (ws.home.mine_log.exists() and "1 saved" in ws.home.mine_log.read_text(encoding="utf-8")):
         assert time.monotonic() < until
         time.sleep(0.05)
     assert count_saved(ws) == sent(claude) == once("one")
