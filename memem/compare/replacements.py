@@ -3,10 +3,11 @@
 import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
+from itertools import pairwise
 
 from memem.compare.relation import Difference
-from memem.compare.sentences import kind_of, text_of
+from memem.compare.sentences import number_difference, text_of
 from memem.compare.tokens import BREAK, NAME, NUMBER, WORD, Sentence, Token, content_keys, phrases, sentences, words
 
 REACH_AFTER, REACH_BEFORE = 4, 8  # words of the same clause
@@ -14,7 +15,7 @@ MIN_BEGINNING = 2  # telling words with which two claims about one thing begin
 _CJK = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Statement:
     """A memory's text, with the title that sums it up."""
 
@@ -22,9 +23,9 @@ class Statement:
     title: str = ""
     kind: str = ""
 
-    @property
+    @cached_property
     def claims(self) -> tuple[Sentence, ...]:
-        """Its title and its first sentence: what it states first and foremost."""
+        """Its title and its first sentence."""
         return (*sentences(self.title)[:1], *sentences(self.text)[:1])
 
 
@@ -33,7 +34,7 @@ def find_retired(old: Statement, new: Statement, common: Collection[str] = ()) -
 
     A rare name is enough. Of plain words it takes two of the title, or `new` mentions all words of the title.
     """
-    over, denied = _words_over(new.text) | _words_over(new.title), _names_denied(new.title)
+    over, denied = _words_over(new, content_keys(old.title, old.text)), _names_denied(new.title)
     if not over and not denied:
         return []
     held = {token.key: token for token in _held(old, old.claims) if token.key not in common}
@@ -46,11 +47,11 @@ def find_retired(old: Statement, new: Statement, common: Collection[str] = ()) -
     return found if len(found) > 1 or title <= content_keys(new.title, new.text) else []
 
 
-def find_other_value(old: Statement, new: Statement, common: Collection[str] = ()) -> Difference | None:
-    """One subject with two values in the titles, or in the first sentences unless the titles name different things."""
+def find_other_value(old: Statement, new: Statement, common: Collection[str], apart: bool) -> Difference | None:
+    """One subject with two values in the titles, or in the first sentences unless the titles are `apart`."""
     if _scopes(old) != _scopes(new):
         return None
-    pairs = zip(sentences(old.title)[:1] if titles_differ(old, new) else old.claims, new.claims, strict=False)
+    pairs = zip(sentences(old.title)[:1] if apart else old.claims, new.claims, strict=False)
     for one, two in pairs:
         found = _differ_after_beginning(one, two) or _differ_in_number(one, two, common)
         if not found and old.kind == new.kind:
@@ -97,21 +98,31 @@ def _differ_after_beginning(one: Sentence, two: Sentence) -> Difference | None:
     if sum(counted) < MIN_BEGINNING or not any(token.is_verb for token in beginning):
         return None
     if old.kind == new.kind == NUMBER:
-        same_unit = old.key.partition(" ")[2] == new.key.partition(" ")[2]
         is_thing = beginning[-1].key in words("numbered") and beginning[-1].raw.islower()
-        return Difference(kind_of(old.key, new.key), old.raw, new.raw) if same_unit and not is_thing else None
+        return None if is_thing or _are_limited_apart(one, two) else number_difference(old, new)
     is_name = NAME in (old.kind, new.kind) and {old.kind, new.kind} <= {NAME, WORD}
     return Difference("name", old.raw, new.raw) if is_name and not beginning[-1].is_content else None
 
 
 def _differ_in_number(one: Sentence, two: Sentence, common: Collection[str]) -> Difference | None:
     """One thing with two numbers: "format v2" and "format v3"."""
+    if not (one.has_number and two.has_number):
+        return None
     mine, yours = dict(_counted(one)), dict(_counted(two))
     for thing, old in mine.items():
         new = yours.get(thing)
         if new and old.key != new.key and thing[-1] not in common:
-            return Difference(kind_of(old.key, new.key), old.raw, new.raw)
+            return None if _are_limited_apart(one, two) else number_difference(old, new)
     return None
+
+
+def _are_limited_apart(one: Sentence, two: Sentence) -> bool:
+    """Whether two sentences say for what they are true, and differ in it: "19 % in Germany", "20 % in Austria"."""
+    mine, yours = (
+        {token.key for before, token in pairwise(each.spoken) if token.kind == NAME and before.key in words("places")}
+        for each in (one, two)
+    )
+    return bool(mine and yours) and mine.isdisjoint(yours)
 
 
 def _counted(sentence: Sentence) -> Iterator[tuple[tuple[str, ...], Token]]:
@@ -132,6 +143,8 @@ def _differ_in_value(one: Sentence, two: Sentence) -> Difference | None:
     if not old or not new or old[:2] != new[:2]:
         return None
     if {token.key for token in old[2]} & {token.key for token in new[2]}:
+        return None
+    if old[2][0].kind == new[2][0].kind == NUMBER and _are_limited_apart(one, two):
         return None
     return Difference("value", text_of(old[2]), text_of(new[2]))
 
@@ -157,7 +170,7 @@ def _scopes(statement: Statement) -> set[str]:
 
 def _held(statement: Statement, claims: tuple[Sentence, ...]) -> list[Token]:
     """The telling words of some claims that the statement does not itself call over."""
-    over = _words_over(statement.text) | _words_over(statement.title)
+    over = _words_over(statement)
     found = (token for sentence in claims for token in sentence.telling.values())
     return [token for token in found if token.key not in over and not _CJK.search(token.raw)]
 
@@ -175,11 +188,23 @@ def _names_denied(title: str) -> frozenset[str]:
     return frozenset(rest[0].key for rest in ends if len(rest) == 1 and rest[0].kind == NAME)
 
 
+def _words_over(statement: Statement, stated: Collection[str] | None = None) -> set[str]:
+    """The words that a statement says are over, as far as this limits them to no use that is not `stated` elsewhere."""
+    return {
+        key
+        for text in (statement.text, statement.title)
+        for keys, uses in _retirements(text)
+        if stated is None or not uses or not uses.isdisjoint(stated)
+        for key in keys
+    }
+
+
 @lru_cache(maxsize=256)
-def _words_over(text: str) -> frozenset[str]:
-    """The words that a text says are over."""
-    found: list[Token] = []
+def _retirements(text: str) -> tuple[tuple[frozenset[str], frozenset[str]], ...]:
+    """The words that each clause says are over, and those of the use that it names: "no longer use X for sessions"."""
+    retirements = []
     for clause in _clauses(text):
+        found: list[Token] = []
         denials = [at for at, _ in _find_phrases(clause, "negations")]
         for at, length in _find_phrases(clause, "gone_after"):
             if not _is_denied(at, denials) and not _is_passive(clause, at):
@@ -194,7 +219,13 @@ def _words_over(text: str) -> frozenset[str]:
         for at, token in enumerate(clause):
             if moves and at > moves[0] and token.key in words("from"):
                 found += clause[at + 1 : at + 2]
-    return frozenset(token.key for token in found if token.is_telling)
+        if found:
+            purpose = next((at for at, token in enumerate(clause) if token.key in words("purposes")), len(clause))
+            over, uses = (
+                frozenset(token.key for token in some if token.is_telling) for some in (found, clause[purpose:])
+            )
+            retirements.append((over - uses, uses))
+    return tuple(retirements)
 
 
 def _subject_before(clause: tuple[Token, ...], place: int) -> Iterator[Token]:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from difflib import SequenceMatcher
 
 from memem.compare.relation import Difference
-from memem.compare.tokens import NAME, NUMBER, SMALL, Sentence, Token, opposites, phrases, words
+from memem.compare.tokens import NAME, NUMBER, SMALL, Sentence, Token, opposites, phrases, quantities, words
 
 MAX_NAME_WORDS = 3
 AUXILIARIES = ("do", "any", "more")
@@ -97,7 +97,7 @@ def _difference(
     kinds = {token.kind for token in (*old, *new) if token.kind != SMALL}
     if kinds == {NUMBER} and len(old) == len(new):
         is_another_thing = previous is not None and previous.key in words("numbered") and previous.raw.islower()
-        return None if is_another_thing else Difference(kind_of(old[-1].key, new[-1].key), one, two)
+        return None if is_another_thing else number_difference(old[-1], new[-1], one, two)
     if all(len(some) == 1 or all(token.kind == NAME for token in some) for some in (old, new)) and any(
         token.kind == NAME or token.raw[:1].isupper() for token in (*old, *new)
     ):
@@ -113,11 +113,14 @@ def _is_negation(tokens: tuple[Token, ...]) -> bool:
     )
 
 
-def kind_of(old: str, new: str) -> str:
-    """The kind of difference between the keys of two numbers."""
-    if old.startswith("v") or old.count(".") > 1 or new.count(".") > 1:
-        return "version"
-    return "unit" if old.partition(" ")[0] == new.partition(" ")[0] else "number"
+def number_difference(old: Token, new: Token, one: str = "", two: str = "") -> Difference | None:
+    """The difference between two numbers; none between minutes and gigabytes."""
+    (amount, _, unit), (other, _, other_unit) = old.key.partition(" "), new.key.partition(" ")
+    if unit and other_unit and quantities()[unit] != quantities()[other_unit]:
+        return None
+    is_version = amount.startswith("v") or amount.count(".") > 1 or other.count(".") > 1
+    kind = "version" if is_version else "unit" if amount == other else "number"
+    return Difference(kind, one or old.raw, two or new.raw)
 
 
 def text_of(tokens: Sequence[Token]) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 from memem.compare.relation import CHANGED, CONTAINED, CONTAINS, NEAR, OTHER, SAME, Comparison, Difference
 from memem.compare.replacements import Statement, find_other_value, find_retired, titles_differ
 from memem.compare.sentences import differences, is_part, overlap, text_of
-from memem.compare.tokens import NAME, Sentence, content_keys, sentences
+from memem.compare.tokens import Sentence, content_keys, sentences
 
 LONGEST = 2_000  # characters; comparing each sentence with each takes too long beyond
 NEAR_OVERLAP = 0.5
@@ -23,7 +23,7 @@ def compare(old: Statement, new: Statement, common: Collection[str] = ()) -> Com
         relation = _extent(mine, yours)
     if relation == SAME:
         return Comparison(SAME)
-    found, replaces = _replaced(old, new, common)
+    found, replaces = _replaced(old, new, common, apart)
     if comparable and not apart:
         found += _changes(mine, yours)
     if found:
@@ -31,33 +31,29 @@ def compare(old: Statement, new: Statement, common: Collection[str] = ()) -> Com
     return Comparison(relation)
 
 
-def _replaced(old: Statement, new: Statement, common: Collection[str]) -> tuple[list[Difference], bool]:
+def _replaced(old: Statement, new: Statement, common: Collection[str], apart: bool) -> tuple[list[Difference], bool]:
     """The differences between what two notes claim, and whether the new one says itself that it replaces the old."""
     over, back = find_retired(old, new, common), find_retired(new, old, common)
     found = [Difference("replaced", text_of(over), text_of(back))] if over or back else []
-    other = find_other_value(old, new, common)
+    other = find_other_value(old, new, common, apart)
     claimed = {key for sentence in sentences(old.text)[:1] for key in sentence.telling}
     return found + ([other] if other else []), bool(over) and claimed <= content_keys(new.title, new.text)
 
 
 def _changes(mine: Sequence[Sentence], yours: Sequence[Sentence]) -> list[Difference]:
     """The differences of sentences that are nearly equal."""
-    known, names = {sentence.keys for sentence in mine} & {sentence.keys for sentence in yours}, _names(mine)
-    others = _names(yours)
-    if len(mine) + len(yours) > 2 and not known and names and others and not names & others:
-        return []
+    equal = {sentence.keys for sentence in mine} & {sentence.keys for sentence in yours}
+    if len(mine) + len(yours) > 2 and not equal:
+        names, others = ({key for sentence in group for key in sentence.names} for group in (mine, yours))
+        if names and others and names.isdisjoint(others):
+            return []
     return [
         difference
         for old in mine
         for new in yours
-        if old.keys not in known and new.keys not in known
+        if old.keys not in equal and new.keys not in equal
         for difference in differences(old, new)
     ]
-
-
-def _names(group: Sequence[Sentence]) -> set[str]:
-    telling = (token for sentence in group for token in sentence.telling.values())
-    return {token.key for token in telling if token.kind == NAME or token.raw[:1].isupper()}
 
 
 def _extent(mine: Sequence[Sentence], yours: Sequence[Sentence]) -> str:

@@ -62,6 +62,16 @@ class Sentence:
         """The words that can show what the sentence is about, by their keys."""
         return {token.key: token for token in self.content if not token.is_verb}
 
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """The keys of its names, and of its words with a capital letter."""
+        telling = self.telling.values()
+        return frozenset(token.key for token in telling if token.kind == NAME or token.raw[:1].isupper())
+
+    @cached_property
+    def has_number(self) -> bool:
+        return any(token.kind == NUMBER for token in self.tokens)
+
     def is_addition(self, place: int) -> bool:
         """Whether the words from this place on only add to what is said before them."""
         spoken = 0
@@ -88,6 +98,13 @@ def phrases(name: str) -> dict[str, list[tuple[str, ...]]]:
     for phrase in sorted((tuple(map(_key, each)) for each in listed), key=len, reverse=True):
         found.setdefault(phrase[0], []).append(phrase)
     return found
+
+
+@cache
+def quantities() -> dict[str, int]:
+    """Which units measure the same quantity."""
+    groups = enumerate(load_table(__file__, "words.toml")["units"])
+    return {unit.split("=")[1]: number for number, group in groups for unit in group.split()}
 
 
 @cache
@@ -143,7 +160,9 @@ def plain(text: str) -> str:
 @cache
 def _pattern() -> re.Pattern[str]:
     table = load_table(__file__, "words.toml")
-    listed = " ".join([*(value for value in table.values() if isinstance(value, str)), *table["opposites"]])
+    listed = " ".join(
+        [*(value for value in table.values() if isinstance(value, str)), *table["opposites"], *table["units"]]
+    )
     known = sorted({word for word in re.findall(rf"[{_CJK}]+", listed) if len(word) > 1}, key=len, reverse=True)
     return re.compile(
         "|".join(
@@ -179,7 +198,8 @@ def _sentence(text: str) -> Sentence:
         elif kind == "be":
             tokens += [] if quoted and raw == ":" else [Token("be", raw, SMALL)]
         else:
-            tokens += _tokens_of(raw, quoted, begins=not tokens)
+            is_called = bool(tokens) and tokens[-1].raw in ("called", "named") and _key(raw) not in words("small")
+            tokens += _tokens_of(raw, quoted, not tokens, is_called)
     first = re.match(r"\W*(\w+)", text)
     begins = first[1].casefold() if first else ""
     whole = tuple(token for token in _with_units(tokens) if token.key)
@@ -187,7 +207,7 @@ def _sentence(text: str) -> Sentence:
 
 
 @lru_cache(maxsize=4096)
-def _tokens_of(raw: str, quoted: bool, begins: bool) -> tuple[Token, ...]:
+def _tokens_of(raw: str, quoted: bool, begins: bool, is_called: bool = False) -> tuple[Token, ...]:
     """A run of letters and signs as tokens: mostly one; "isn't" is two, "Redis's" loses its ending."""
     lowered = "can't" if raw.casefold() == "cannot" else raw.casefold()
     if lowered.endswith("n't"):
@@ -200,6 +220,8 @@ def _tokens_of(raw: str, quoted: bool, begins: bool) -> tuple[Token, ...]:
         return (*_tokens_of(before, quoted, begins), *_tokens_of(after, quoted, False))
     if not quoted and lowered in words("ignored") and (begins or raw != "A"):
         return ()
+    if is_called:  # "the table called users" is another one than the table called user
+        return (Token(raw, raw, NAME),)
     return (_token(raw, lowered, quoted, begins),)
 
 
@@ -226,7 +248,7 @@ _BE = frozenset(("is", "are", "be", "been", "being", "ist", "sind", "est", "sont
 
 @cache
 def _units() -> dict[str, str]:
-    return dict(unit.split("=") for unit in load_table(__file__, "words.toml")["units"].split())
+    return dict(unit.split("=") for group in load_table(__file__, "words.toml")["units"] for unit in group.split())
 
 
 def _number(lowered: str) -> str:

@@ -667,6 +667,34 @@ PAIRS: tuple[Labelled, ...] = (
         ("Worker 3 drains the mail queue.", "The design tokens live in figma/tokens.json."),
         ("测试覆盖率要求 80%。", "前端由小李负责。"),
     ),
+    *_pairs("name", CHANGED, ("The theme is called solar.", "The theme is called lunar.")),
+    *_pairs(
+        "different-subject",
+        NEAR,
+        ("Customers in Germany pay 19 percent VAT.", "Customers in Austria pay 20 percent VAT."),
+        ("The standard rate is 19 % in Germany.", "The standard rate is 20 % in Austria."),
+        (
+            "The service called one is restarted by hand. (in the words of call 0)",
+            "The service called two is restarted by hand. (in the words of call 1)",
+        ),
+        ("The table called users has 12 columns.", "The table called user has 9 columns."),
+    ),
+    *_pairs(
+        "different-subject",
+        OTHER,
+        ("VAT is 19 % in Germany.", "VAT is 20 % in Austria."),
+        ("The nightly import takes 5 minutes.", "The nightly import takes 5 GB."),
+        ("The import takes 5 min.", "The import takes 5 GB."),
+        ("We use Redis for caching.", "We no longer use Redis for sessions."),
+        ("Redis is used for caching.", "Redis was dropped for sessions."),
+    ),
+    *_pairs(
+        "same subject",
+        CHANGED,
+        ("The table called users has 12 columns.", "The table called users has 9 columns."),
+        ("The timeout is 30 s.", "The timeout is 2 min."),
+        ("We use Redis for caching and sessions.", "We no longer use Redis for sessions."),
+    ),
     *_pairs(
         "left to the model",
         NEAR,
@@ -711,7 +739,6 @@ PAIRS: tuple[Labelled, ...] = (
         ("Maria is responsible for releases.", "Jonas is responsible for releases."),
         ("Money is rounded half up.", "Money is rounded half even."),
         ("The service called one is restarted by systemd.", "The service called one is restarted by cron."),
-        ("The theme is called solar.", "The theme is called lunar."),
     ),
     *_pairs(
         "left to the model",
