@@ -67,7 +67,7 @@ def measure(notes: int, rounds: int) -> Looked:
 
 def _plant(ws: Workspace, memory: Memory) -> dict[str, tuple[str, str]]:
     """Copies of a note in projects of their own, so that each has one partner: sort -> the ids of the two."""
-    body = " ".join(memory.body.split())  # in one paragraph: made-up ones have nothing in common, and would be parted
+    body = " ".join(memory.body.split())
     texts = {
         SAME: body.replace(" ", "  "),
         MORE: f"{body} It was measured twice in April.",
@@ -93,7 +93,7 @@ def _count_suggested(ws: Workspace, planted: Sequence[dict[str, tuple[str, str]]
     """How many planted pairs of each sort are suggested as one."""
     most, curate.MAX_OF_A_KIND = curate.MAX_OF_A_KIND, 1_000_000
     try:
-        found = curate.suggest(ws).found
+        found = curate.suggest(ws).suggestions
     finally:
         curate.MAX_OF_A_KIND = most
     suggested = {frozenset(entry.id for entry in each.notes) for each in found if each.what == curate.MERGE}

@@ -32,7 +32,7 @@ from memem.state import consent, contexts, database
 from memem.state.children import OptInRecord
 from memem.state.tables import CONTEXTS, STATE
 from memem.transfer import export, import_
-from memem.upkeep import apply_curation, doctor, purge, status
+from memem.upkeep import curate, doctor, purge, status
 from memem.upkeep.checks.result import BROKEN
 from memem.vault import note as notes
 from memem.workspace import Workspace
@@ -264,7 +264,7 @@ ACTIONS: Mapping[str, Action] = {
     "undo an edit": Action(_edited, lambda ws, known: undo.undo(ws, known["batch"]), done="is undone already"),
     "undo a forgetting": Action(_forgotten, lambda ws, known: undo.undo(ws, known["batch"]), done="is undone already"),
     "undo an import": Action(_imported, lambda ws, known: undo.undo(ws, known["batch"]), done="is undone already"),
-    "curate": Action(_untidy, lambda ws, _: apply_curation.curate(ws, apply=[])),
+    "curate": Action(_untidy, lambda ws, _: curate.curate(ws, apply=[])),
     "stale": Action(_anchored, lambda ws, known: staleness.check(ws, Path(known["root"]))),
     "pages": Action(
         lambda ws, folder: {**_notes(ws, folder), "more": save.save(ws, SECOND, project="pond").path},

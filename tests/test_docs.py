@@ -41,10 +41,9 @@ from memem.transfer.export import Exported
 from memem.transfer.import_ import Imported
 from memem.transfer.items import ImportedFile
 from memem.transfer.sources import FORMATS
-from memem.upkeep.apply_curation import Curated, NotApplied
 from memem.upkeep.checks.result import Diagnosis
 from memem.upkeep.config import Setting
-from memem.upkeep.curate import Suggestion
+from memem.upkeep.curate import Curated, NotApplied, Suggestion
 from memem.upkeep.graph_audit import Audit, Flaw
 from memem.upkeep.purge import Purged
 from memem.upkeep.status import Finding, Status

@@ -9,9 +9,9 @@
 
 The user may edit the text between the marks too. The record in the last line says what memem wrote: headings (`@3`),
 and for each line the note's id, the section, a digest of the line, a digest of the statement, and `*` if an earlier
-release let a model reword it. An unchanged line is memem's, to be updated or removed; any other line is the user's and stays. A
-recorded line or heading that is missing was changed or deleted by the user: it is recorded as `-3f2c9a1e` or `-@3` and
-not written again. Without the record everything is the user's.
+release let a model reword it. An unchanged line is memem's, to be updated or removed; any other line is the user's and
+stays. A recorded line or heading that is missing was changed or deleted by the user: it is recorded as `-3f2c9a1e` or
+`-@3` and not written again. Without the record everything is the user's.
 """
 
 import re

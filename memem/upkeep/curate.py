@@ -1,23 +1,28 @@
-"""Suggest how to tidy the vault: memories to merge, to split, and to archive. Nothing is changed here.
+"""Tidy the vault: suggest memories to merge and to archive, and apply suggestions in one batch that can be undone.
 
 Suggestions are independent: a note is in one only, except a note that several others are merged into. Notes that a
-person wrote or changed are only reported.
+person wrote or changed are only reported. Superseded notes are kept and dated.
 """
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from memem.compare.relation import CONTAINED, CONTAINS, NEAR, SAME
-from memem.core.dates import is_in_force, moment
-from memem.core.errors import NoteError
+from memem.core import memory as layers
+from memem.core.dates import is_in_force, iso, moment
+from memem.core.errors import Ambiguous, InputError, NoteChanged, NoteError, NotFound
 from memem.core.memory import GENERAL, Entry, Memory, fingerprint, id8_of, link_target
 from memem.core.project import normalise
+from memem.notes import write
+from memem.notes.reconcile import EVIDENCE_CHARACTERS
+from memem.safety.gate import MAX_ITEMS, cleanse
 from memem.search.graph import read
 from memem.state import usefulness
 from memem.upkeep import curation_rules, similar_notes
@@ -28,9 +33,11 @@ if TYPE_CHECKING:
     from memem.workspace import Workspace
 
 
-MERGE, SPLIT, ARCHIVE = "merge", "split", "archive"
+MERGE, ARCHIVE = "merge", "archive"
 MAX_OF_A_KIND = 100  # the next run finds the others
-IMPORTED = "import"
+GONE = "there is no such suggestion: it was applied, or one of its notes has changed"
+CHANGED = "one of its notes has changed since"
+_IMPORTED = "import"
 _LINK = re.compile(r"\[\[([^\[\]\n]+)\]\]")
 _SAYS = {
     SAME: "says the same as",
@@ -38,67 +45,89 @@ _SAYS = {
     CONTAINED: "says nothing that is not in",
     NEAR: "says almost the same as",
 }
+# A suggestion is valid as long as these are unchanged and the note is in force.
+_JUDGED = ("title", "body", "project", "kind", "layer", "valid_to", "contradicts", "author", "source_type")
 
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
     id: str  # derived from the notes and their statements
-    what: str  # merge, split or archive
+    what: str  # merge or archive
     project: str
     reason: str
     outcome: str
     notes: tuple[Entry, ...]  # of a merge, the one that stays comes first
-    into: tuple[str, ...] = ()  # the new statements, if any
+    into: tuple[str, ...] = ()  # the new statement of a merge, if it changes
     yours: str = ""  # why only a person may apply it
 
 
 @dataclass(frozen=True, slots=True)
-class Suggestions:
-    found: tuple[Suggestion, ...]
+class NotApplied:
+    id: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Curated:
+    suggestions: tuple[Suggestion, ...]
     memories: int  # valid ones that were examined
     more: bool = False  # whether there are more suggestions
+    applied: tuple[str, ...] = ()  # ids of suggestions
+    left: tuple[NotApplied, ...] = ()  # chosen, but not applied
+    batch: str = ""  # undoes it all; empty if nothing changed
 
 
-def suggest(ws: Workspace, *, project: str | None = None) -> Suggestions:
-    """Suggest merges, then splits, then archiving, for the vault or one project."""
+def curate(ws: Workspace, *, project: str | None = None, apply: Sequence[str] | None = None) -> Curated:
+    """Suggest how to tidy the vault or one project; `apply` lists ids to apply, an empty list all of them."""
+    result = suggest(ws, project=project)
+    if apply is None:
+        return result
+    by_id = {suggestion.id: suggestion for suggestion in result.suggestions}
+    chosen = list(dict.fromkeys(identity.strip().lower() for identity in apply)) or list(by_id)
+    applied: list[str] = []
+    left: list[NotApplied] = []
+    with ws.events.batch("curate") as batch:
+        for identity in chosen:
+            reason = _apply(ws, by_id[identity]) if identity in by_id else GONE
+            if reason:
+                left.append(NotApplied(identity, reason))
+            else:
+                applied.append(identity)
+    return replace(result, applied=tuple(applied), left=tuple(left), batch=batch if applied else "")
+
+
+def suggest(ws: Workspace, *, project: str | None = None) -> Curated:
+    """Suggest merges, then archiving, for the vault or one project. Nothing is changed."""
     require_vault(ws)
-    everything, only = _in_force(ws), None if project is None else normalise(project)
+    everything, only = _list_in_force(ws), None if project is None else normalise(project)
     entries = [entry for entry in everything if only in (None, entry.project)]
-    disputed, linked = _disputed(everything), _linked(everything)
-    free = [entry for entry in entries if entry.id not in disputed]
-    # Splits are found first: otherwise notes would be merged into a note that says many things.
-    parted = {entry.id: parts for entry in free if (parts := curation_rules.split_parts(entry.memory))}
-    splits, more = _first(_split(ws, entry, parted[entry.id]) for entry in free if entry.id in parted)
-    theirs = {entry.id for each in splits if each.yours for entry in each.notes}
-    merges, beyond = _merges(ws, [entry for entry in free if entry.id not in parted or entry.id in theirs])
-    taken = parted.keys() | {entry.id for each in merges for entry in each.notes}
-    idle, unread = _first(_idle(ws, [entry for entry in free if entry.id not in taken], linked))
-    return Suggestions((*merges, *splits, *idle), len(entries), more or beyond or unread)
+    # A person has to resolve a conflict first.
+    named = {id8_of(link) for entry in everything for link in entry.memory.contradicts}
+    free = [entry for entry in entries if not entry.memory.contradicts and entry.memory.id8 not in named]
+    merges, more_merges = _suggest_merges(ws, free)
+    merged = {entry.id for suggestion in merges for entry in suggestion.notes}
+    unused = _suggest_archiving(ws, [entry for entry in free if entry.id not in merged], _list_linked(everything))
+    archived = list(islice(unused, MAX_OF_A_KIND + 1))
+    more = more_merges or len(archived) > MAX_OF_A_KIND
+    return Curated((*merges, *archived[:MAX_OF_A_KIND]), len(entries), more)
 
 
-def is_theirs(ws: Workspace, entry: Entry) -> bool:
+def _list_in_force(ws: Workspace) -> list[Entry]:
+    """The valid memories with a unique id, in the order of their ids."""
+    rows = ws.index.rows("status = 'active' ORDER BY id, path")
+    entries = [Entry(row.memory, row.path) for row in rows if row.memory and is_in_force(row.memory, ws.clock())]
+    copies = Counter(entry.id for entry in entries)
+    return [entry for entry in entries if copies[entry.id] == 1]
+
+
+def _is_theirs(ws: Workspace, entry: Entry) -> bool:
     """Whether a note was written or changed by a person, or imported, which may be either."""
-    if entry.memory.author != "model" or entry.memory.source_type == IMPORTED:
+    if entry.memory.author != "model" or entry.memory.source_type == _IMPORTED:
         return True
     try:
         return ws.store.read(entry.path).touched_by_hand
     except NoteError:
         return True  # being written to, or gone
-
-
-def _in_force(ws: Workspace) -> list[Entry]:
-    """The valid memories with a unique id, in the order of their ids."""
-    rows = ws.index.rows("status = 'active' ORDER BY id, path")
-    found = [Entry(row.memory, row.path) for row in rows if row.memory and is_in_force(row.memory, ws.clock())]
-    places: dict[str, int] = {}
-    for entry in found:
-        places[entry.id] = places.get(entry.id, 0) + 1
-    return [entry for entry in found if places[entry.id] == 1]
-
-
-def _first(found: Iterable[Suggestion]) -> tuple[list[Suggestion], bool]:
-    some = list(islice(found, MAX_OF_A_KIND + 1))
-    return some[:MAX_OF_A_KIND], len(some) > MAX_OF_A_KIND
 
 
 def _identity(what: str, notes: Sequence[Entry]) -> str:
@@ -112,39 +141,39 @@ def _name(entry: Entry) -> str:
     return f"{entry.memory.id8} ({entry.title})"
 
 
-# --- merge --------------------------------------------------------------------------------------------------------
-
-
-def _merges(ws: Workspace, entries: Sequence[Entry]) -> tuple[list[Suggestion], bool]:
-    found: list[tuple[float, Entry, Entry, str]] = []
+def _suggest_merges(ws: Workspace, entries: Sequence[Entry]) -> tuple[list[Suggestion], bool]:
+    """Suggest merges, the surest first; also returns whether there may be more."""
     pairs = similar_notes.likely_pairs(ws, entries)
     compared = similar_notes.affordable(pairs)
-    for one, other, (likeness, cosine) in compared:
-        relation = curation_rules.relation(one.memory, other.memory, likeness, cosine)
-        if relation:
-            found.append((likeness, one, other, relation))
-    found.sort(key=lambda each: (each[3] == NEAR, -each[0], each[1].id, each[2].id))
-    kept: set[str] = set()
-    done: set[str] = set()  # those that end, and those whose statement changes
+    related = [
+        (relation == NEAR, -likeness, one.id, other.id, relation, one, other)
+        for one, other, (likeness, cosine) in compared
+        if (relation := curation_rules.relation(one.memory, other.memory, likeness, cosine))
+    ]
+    staying: set[str] = set()
+    finished: set[str] = set()  # those that end, and those whose statement changes
     merges: list[Suggestion] = []
-    for _, one, other, relation in found:
+    for *_, relation, one, other in sorted(related, key=lambda pair: pair[:4]):
         if len(merges) >= MAX_OF_A_KIND:
             return merges, True
-        if {one.id, other.id} & done:
+        if {one.id, other.id} & finished:
             continue
-        theirs = frozenset(each.id for each in (one, other) if is_theirs(ws, each))
+        theirs = frozenset(entry.id for entry in (one, other) if _is_theirs(ws, entry))
         merge = curation_rules.merge(one, other, relation, theirs)
-        if merge is None or merge.ended.id in kept or (merge.added and merge.kept.id in kept):
+        if merge is None or merge.ended.id in staying or (merge.added and merge.kept.id in staying):
             continue
-        done |= {merge.ended.id, *([merge.kept.id] if merge.added else [])}
-        kept.add(merge.kept.id)
-        merges.append(_merge(merge))
+        finished |= {merge.ended.id, *([merge.kept.id] if merge.added else [])}
+        staying.add(merge.kept.id)
+        merges.append(_describe_merge(merge))
     return merges, len(compared) < len(pairs)
 
 
-def _merge(merge: Merge) -> Suggestion:
+def _describe_merge(merge: Merge) -> Suggestion:
     kept, ended = merge.kept, merge.ended
-    gets = "" if merge.untouched else _gets(merge)
+    gains = [f"{len(merge.added)} sentence{'s' * (len(merge.added) > 1)} of it"] if merge.added else []
+    gains += ["its evidence"] if ended.memory.evidence else []
+    gains += [f"its {name}" for name in curation_rules.gained(kept.memory, ended.memory)]
+    gets = f" and gets {', '.join(gains)}" if gains and not merge.untouched else ""
     return Suggestion(
         _identity(MERGE, (kept, ended)),
         MERGE,
@@ -157,80 +186,93 @@ def _merge(merge: Merge) -> Suggestion:
     )
 
 
-def _gets(merge: Merge) -> str:
-    gains = [f"{len(merge.added)} sentence{'s' * (len(merge.added) > 1)} of it"] if merge.added else []
-    gains += ["its evidence"] if merge.ended.memory.evidence else []
-    gains += [f"its {name}" for name in curation_rules.gained(merge.kept.memory, merge.ended.memory)]
-    return f" and gets {', '.join(gains)}" if gains else ""
-
-
-# --- split --------------------------------------------------------------------------------------------------------
-
-
-def _split(ws: Workspace, entry: Entry, parts: tuple[str, ...]) -> Suggestion:
-    return Suggestion(
-        _identity(SPLIT, (entry,)),
-        SPLIT,
-        entry.project,
-        f"{_name(entry)} says {len(parts)} unrelated things",
-        f"it is replaced by {len(parts)} notes of the same origin, which supersede {entry.memory.id8}",
-        (entry,),
-        parts,
-        f"{entry.memory.id8} is yours" if is_theirs(ws, entry) else "",
-    )
-
-
-# --- archive ------------------------------------------------------------------------------------------------------
-
-
-def _idle(ws: Workspace, entries: Sequence[Entry], linked: frozenset[str]) -> Iterator[Suggestion]:
-    asked = usefulness.prompts(ws)
-    if not asked:
-        return
-    counts = usefulness.tally(ws, [entry.id for entry in entries])
-    times = _times(asked)
-    for entry in entries:
-        prompts = _since(entry.memory, times)
+def _suggest_archiving(ws: Workspace, entries: Sequence[Entry], linked: frozenset[str]) -> Iterator[Suggestion]:
+    prompt_times: dict[str, list[float]] = {GENERAL: []}  # by project; `general` has all of them
+    for project, time in usefulness.prompts(ws):
+        for name in {GENERAL, project}:
+            prompt_times.setdefault(name, []).append(time)
+    counts = usefulness.tally(ws, [entry.id for entry in entries]) if prompt_times[GENERAL] else {}
+    for entry in entries if prompt_times[GENERAL] else ():
+        written = moment(entry.memory.updated or entry.memory.created)
+        times = prompt_times.get(entry.project, [])
+        prompts = len(times) - bisect_left(times, written.timestamp()) if written else 0
         shown, used = counts.get(entry.id, (0, 0))
         reason = curation_rules.idle(entry.memory, ws.clock(), prompts=prompts, shown=shown, used=used)
-        if reason and not _is_linked(entry, linked) and not is_theirs(ws, entry):
+        is_linked = entry.memory.id8 in linked or link_target(entry.link) in linked
+        if reason and not is_linked and not _is_theirs(ws, entry):
             outcome = f"{entry.memory.id8} is archived (layer 3), where only a search finds it"
             about = f"{_name(entry)} was {reason}"
             yield Suggestion(_identity(ARCHIVE, (entry,)), ARCHIVE, entry.project, about, outcome, (entry,))
 
 
-def _times(asked: Iterable[tuple[str, float]]) -> dict[str, list[float]]:
-    """The times of prompts by project; `general` has all of them."""
-    times: dict[str, list[float]] = {GENERAL: []}
-    for project, time in asked:
-        times[GENERAL].append(time)
-        if project != GENERAL:
-            times.setdefault(project, []).append(time)
-    return times
-
-
-def _since(memory: Memory, times: Mapping[str, Sequence[float]]) -> int:
-    """The number of prompts that could have needed a memory."""
-    written = moment(memory.updated or memory.created)
-    mine = times.get(memory.project, ())
-    return len(mine) - bisect_left(mine, written.timestamp()) if written else 0
-
-
-def _disputed(entries: Sequence[Entry]) -> frozenset[str]:
-    """The ids of memories in a conflict, which a person has to resolve first."""
-    named = {id8_of(link) for entry in entries for link in entry.memory.contradicts}
-    return frozenset(entry.id for entry in entries if entry.memory.contradicts or entry.memory.id8 in named)
-
-
-def _linked(entries: Iterable[Entry]) -> frozenset[str]:
+def _list_linked(entries: Iterable[Entry]) -> frozenset[str]:
     """Names and short ids of notes that valid memories link to."""
-    found: set[str] = set()
+    names: set[str] = set()
     for entry in entries:
         stated = (link for name in read.LINK_PROPERTIES for link in read.get_links(entry.memory, name))
-        named = [link_target(link) for link in (*stated, *_LINK.findall(entry.body))]
-        found |= {*named, *map(id8_of, named)}
-    return frozenset(found)
+        names |= {link_target(link) for link in (*stated, *_LINK.findall(entry.body))}
+    return frozenset((*names, *map(id8_of, names)))
 
 
-def _is_linked(entry: Entry, linked: frozenset[str]) -> bool:
-    return entry.memory.id8 in linked or link_target(entry.link) in linked
+# --- apply --------------------------------------------------------------------------------------------------------
+
+
+def _apply(ws: Workspace, suggestion: Suggestion) -> str:
+    """Apply a suggestion; returns why it was not applied, or an empty string."""
+    if suggestion.yours:
+        return suggestion.yours
+    why = f"curated {suggestion.id}: {suggestion.reason}"
+    try:
+        notes = [_read_unchanged(ws, entry) for entry in suggestion.notes]
+        if suggestion.what == MERGE:
+            _merge(ws, suggestion, why, *notes)
+        else:
+            _revise(ws, notes[0], why, layer=layers.ARCHIVE)
+    except (NoteError, NotFound, Ambiguous, InputError) as problem:
+        return str(problem)
+    return ""
+
+
+def _read_unchanged(ws: Workspace, entry: Entry) -> Entry:
+    """The note as it is now. Raises NoteChanged if it is no longer valid or says something else."""
+    memory = write.note_of(ws, entry.id).memory
+    shown = cleanse(memory).memory
+    is_same = all(getattr(shown, name) == getattr(entry.memory, name) for name in _JUDGED)
+    if not is_same or not is_in_force(memory, ws.clock()):
+        raise NoteChanged(CHANGED)
+    return Entry(memory, entry.path)
+
+
+def _revise(ws: Workspace, entry: Entry, why: str, **changes: Any) -> None:
+    if write.revise_same(ws, entry.memory, why=why, **changes) is None:
+        raise NoteChanged(CHANGED)
+
+
+def _merge(ws: Workspace, suggestion: Suggestion, why: str, kept: Entry, ended: Entry) -> None:
+    """Change the note that stays first, so that nothing is ever missing."""
+    gained = curation_rules.gained(kept.memory, ended.memory)
+    if not _is_theirs(ws, kept):
+        body = {"body": suggestion.into[0]} if suggestion.into else {}
+        _revise(ws, kept, why, **gained, **body, **_inherited(kept, ended))
+    elif suggestion.into or gained:
+        raise NoteChanged(CHANGED)  # a person has changed it meanwhile
+    _revise(ws, ended, why, superseded_by=kept.link, status="deprecated", valid_to=iso(ws.clock()))
+
+
+def _inherited(kept: Entry, ended: Entry) -> dict[str, Any]:
+    mine, other = kept.memory, ended.memory
+    related = dict.fromkeys((*mine.related, *other.related))
+    return {
+        "related": tuple(link for link in related if not (kept.is_named_by(link) or ended.is_named_by(link)))[
+            :MAX_ITEMS
+        ],
+        "importance": max(mine.importance, other.importance),
+        "evidence": _join_evidence(mine, other),
+        "supersedes": mine.supersedes or ended.link,
+    }
+
+
+def _join_evidence(kept: Memory, ended: Memory) -> str:
+    """Both quotes if there is room; the superseded note keeps its own."""
+    both = "\n".join(dict.fromkeys((*kept.evidence.splitlines(), *ended.evidence.splitlines())))
+    return both if len(both) <= EVIDENCE_CHARACTERS else kept.evidence

@@ -12,13 +12,12 @@ from hypothesis import strategies as st
 from memem.core.dates import is_in_force
 from memem.core.memory import Entry, Memory
 from memem.notes import forget, history, undo, write
-from memem.search import find, refresh, timeline
+from memem.search import find, refresh
 from memem.search.encoders import encode
 from memem.state.receipts import PROMPT, Receipt, ReceiptItem
-from memem.upkeep import apply_curation, curation_rules, similar_notes
 from memem.upkeep import curate as upkeep_curate
-from memem.upkeep.apply_curation import Curated, curate
-from memem.upkeep.curate import Suggestion
+from memem.upkeep import curation_rules, similar_notes
+from memem.upkeep.curate import Curated, Suggestion, curate
 from memem.vault import note
 from memem.workspace import Workspace, open_workspace
 from tests.builders import examples
@@ -26,9 +25,7 @@ from tests.fakes import SteppingClock
 
 PORT = "The search service listens on port 9200."
 PORT_AND_HOST = "The search service listens on port 9200. It runs on the host atlas."
-MANY = """- Invoices are rounded to whole cents before tax.
-- The staging cluster sleeps at night to save money.
-- Screenshots belong into the folder docs/img of every release."""
+TAX = "Invoices are rounded to whole cents before tax."
 OLD = "2025-03-01T09:00:00+01:00"
 
 
@@ -87,7 +84,8 @@ def prompts(ws: Workspace, count: int, project: str = "shop", *, show: Entry | N
 def test_a_look_changes_nothing(ws: Workspace) -> None:
     put(ws, PORT)
     put(ws, PORT_AND_HOST)
-    put(ws, MANY)
+    put(ws, TAX, importance=2)
+    prompts(ws, curation_rules.MIN_PROMPTS)
     before = vault(ws)
     assert len(curate(ws).suggestions) == 2
     assert vault(ws) == before
@@ -112,22 +110,24 @@ def test_an_id_is_that_of_what_it_is_about_until_a_statement_changes(ws: Workspa
 
 
 def test_a_look_may_be_at_one_project(ws: Workspace) -> None:
-    put(ws, MANY)
-    put(ws, MANY, project="garage")
+    for project in ("shop", "garage"):
+        put(ws, PORT, project=project)
+        put(ws, PORT_AND_HOST, project=project)
     assert only(curate(ws, project="Garage")).project == "garage"
 
 
 def test_no_more_are_told_of_than_anybody_reads(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(upkeep_curate, "MAX_OF_A_KIND", 2)
     for number in range(3):
-        put(ws, MANY, project=f"p{number}")
+        put(ws, TAX, importance=2, project=f"p{number}")
         put(ws, PORT, project=f"p{number}")
         put(ws, PORT_AND_HOST, project=f"p{number}")
-    found = curate(ws)
-    assert [each.what for each in found.suggestions] == ["merge", "merge", "split", "split"]
-    assert found.more
+        prompts(ws, curation_rules.MIN_PROMPTS, project=f"p{number}")
+    result = curate(ws)
+    assert [each.what for each in result.suggestions] == ["merge", "merge", "archive", "archive"]
+    assert result.more
     curate(ws, apply=[])
-    assert [each.what for each in curate(ws).suggestions] == ["merge", "split"]
+    assert [each.what for each in curate(ws).suggestions] == ["merge", "archive"]
     assert not curate(ws).more
 
 
@@ -259,59 +259,6 @@ def test_what_is_near_by_meaning_is_compared_though_it_shares_few_rare_words(
     assert only(curate(meant)).what == "merge"
 
 
-# --- one that says many things ------------------------------------------------------------------------------------
-
-
-def test_bullets_about_different_things_become_notes_of_their_own(ws: Workspace) -> None:
-    old = put(
-        ws,
-        MANY,
-        title="Notes",
-        keys=("rounding", "cents"),
-        paths=("docs/img",),
-        evidence="we said all that",
-        source_session="s7",
-        source_turn="t3",
-    )
-    suggestion = only(curate(ws))
-    assert suggestion.what == "split"
-    assert list(suggestion.into) == [line.removeprefix("- ") for line in MANY.splitlines()]
-    curate(ws, apply=[])
-    made = {memory.title: memory for memory in in_force(ws)}
-    cents = made["Invoices are rounded to whole cents before tax"]
-    shots = made["Screenshots belong into the folder docs/img of every release"]
-    assert len(made) == 3
-    assert {memory.supersedes for memory in made.values()} == {old.link}
-    assert {memory.source_session for memory in made.values()} == {"s7"}
-    assert {memory.evidence for memory in made.values()} == {"we said all that"}
-    assert (cents.keys, cents.paths) == (("rounding", "cents"), ())
-    assert (shots.keys, shots.paths) == (("rounding",), ("docs/img",))
-    ended = now(ws, old)
-    assert (ended.status, ended.superseded_by) == ("deprecated", find.get(ws, cents.id).link)
-    successors = {entry.id for entry in timeline.timeline(ws, old.id).successors}
-    assert successors == {memory.id for memory in made.values()}
-
-
-def test_a_split_that_was_applied_half_is_completed(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    put(ws, MANY)
-    with monkeypatch.context() as broken:
-        broken.setattr(write, "revise_same", lambda *_, **__: None)
-        assert curate(ws, apply=[]).left[0].reason == apply_curation.CHANGED
-    assert len(in_force(ws)) == 4
-    curate(ws, apply=[])
-    assert len(in_force(ws)) == 3
-
-
-def test_a_part_that_was_forgotten_elsewhere_does_not_become_a_note_again(ws: Workspace) -> None:
-    put(ws, MANY)
-    cents = put(ws, "Invoices are rounded to whole cents before tax.", project="garage")
-    forget.forget(ws, cents.id)
-    before = vault(ws)
-    (left,) = curate(ws, apply=[]).left
-    assert "was forgotten" in left.reason
-    assert vault(ws) == before
-
-
 def test_words_that_were_forgotten_elsewhere_do_not_come_along_as_evidence(ws: Workspace) -> None:
     put(ws, PORT, evidence="the search service moved to atlas, which listens on 9200 for everybody in the office")
     put(ws, PORT_AND_HOST)
@@ -398,20 +345,20 @@ def test_without_receipts_nobody_knows_what_was_of_use(ws: Workspace) -> None:
 
 @pytest.mark.parametrize("stated", [{"author": "human", "source_type": "user"}, {"source_type": "import"}])
 def test_what_a_person_wrote_or_brought_is_theirs_to_tidy(ws: Workspace, stated: dict[str, str]) -> None:
-    put(ws, MANY, **stated)
     put(ws, PORT, **stated)
     put(ws, PORT_AND_HOST, **stated)
     before = vault(ws)
-    suggestions = curate(ws).suggestions
-    assert [each.what for each in suggestions] == ["merge", "split"]
-    assert all(each.yours.endswith("is yours") for each in suggestions)
+    suggestion = only(curate(ws))
+    assert suggestion.what == "merge"
+    assert suggestion.yours.endswith("is yours")
     done = curate(ws, apply=[])
     assert (done.applied, done.batch) == ((), "")
     assert vault(ws) == before
 
 
 def test_what_a_person_has_touched_is_theirs(ws: Workspace) -> None:
-    by_hand(ws, put(ws, MANY), "\n- Tulips grow behind the garden shed in April.\n")
+    by_hand(ws, put(ws, PORT, keys=("es",)), "")
+    by_hand(ws, put(ws, PORT_AND_HOST))
     assert only(curate(ws)).yours
 
 
@@ -438,18 +385,19 @@ def test_but_not_where_the_persons_would_have_to_gain_something(ws: Workspace) -
 def test_only_what_is_named_is_done(ws: Workspace) -> None:
     put(ws, PORT)
     put(ws, PORT_AND_HOST)
-    many = put(ws, MANY)
-    merge, split = curate(ws).suggestions
+    unused = put(ws, TAX, importance=2)
+    prompts(ws, curation_rules.MIN_PROMPTS)
+    merge, archive = curate(ws).suggestions
     done = curate(ws, apply=[merge.id])
     assert done.applied == (merge.id,)
-    assert now(ws, many).status == "active"
-    assert only(curate(ws)).id == split.id
+    assert now(ws, unused).layer == 2
+    assert only(curate(ws)).id == archive.id
 
 
 def test_what_is_not_suggested_any_more_is_said_to_be_so(ws: Workspace) -> None:
     put(ws, PORT)
     done = curate(ws, apply=["00000000"])
-    assert (done.applied, done.batch, done.left[0].reason) == ((), "", apply_curation.GONE)
+    assert (done.applied, done.batch, done.left[0].reason) == ((), "", upkeep_curate.GONE)
 
 
 def test_a_note_that_changes_before_its_turn_is_left(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -457,14 +405,14 @@ def test_a_note_that_changes_before_its_turn_is_left(ws: Workspace, monkeypatch:
     more = put(ws, PORT_AND_HOST)
     suggest = upkeep_curate.suggest
 
-    def meanwhile(*args: Any, **options: Any) -> upkeep_curate.Suggestions:
+    def meanwhile(*args: Any, **options: Any) -> Curated:
         found = suggest(*args, **options)
         write.revise(ws, more.id, body="The search service was switched off.")
         return found
 
     monkeypatch.setattr(upkeep_curate, "suggest", meanwhile)
     done = curate(ws, apply=[])
-    assert (done.applied, done.left[0].reason) == ((), apply_curation.CHANGED)
+    assert (done.applied, done.left[0].reason) == ((), upkeep_curate.CHANGED)
     assert len(in_force(ws)) == 2
 
 
@@ -473,7 +421,7 @@ def test_a_note_that_a_person_touches_before_its_turn_is_left(ws: Workspace, mon
     more = put(ws, PORT_AND_HOST)
     suggest = upkeep_curate.suggest
 
-    def meanwhile(*args: Any, **options: Any) -> upkeep_curate.Suggestions:
+    def meanwhile(*args: Any, **options: Any) -> Curated:
         found = suggest(*args, **options)
         path = ws.store.absolute(more.path)
         path.write_text(path.read_text().replace("importance: 3", "importance: 5"))
@@ -481,17 +429,18 @@ def test_a_note_that_a_person_touches_before_its_turn_is_left(ws: Workspace, mon
 
     monkeypatch.setattr(upkeep_curate, "suggest", meanwhile)
     done = curate(ws, apply=[])
-    assert (done.applied, done.left[0].reason) == ((), apply_curation.CHANGED)
+    assert (done.applied, done.left[0].reason) == ((), upkeep_curate.CHANGED)
     assert len(in_force(ws)) == 2
 
 
 def test_a_note_that_goes_before_its_turn_is_left(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    many = put(ws, MANY)
+    put(ws, PORT)
+    more = put(ws, PORT_AND_HOST)
     suggest = upkeep_curate.suggest
 
-    def meanwhile(*args: Any, **options: Any) -> upkeep_curate.Suggestions:
+    def meanwhile(*args: Any, **options: Any) -> Curated:
         found = suggest(*args, **options)
-        forget.forget(ws, many.id)
+        forget.forget(ws, more.id)
         return found
 
     monkeypatch.setattr(upkeep_curate, "suggest", meanwhile)
@@ -501,29 +450,25 @@ def test_a_note_that_goes_before_its_turn_is_left(ws: Workspace, monkeypatch: py
 def test_one_undo_takes_it_all_back_to_the_very_bytes(ws: Workspace) -> None:
     put(ws, PORT, keys=("es",), evidence="it is on 9200")
     put(ws, PORT_AND_HOST)
-    put(ws, MANY)
-    put(ws, "Tax is rounded.", importance=2)
+    put(ws, TAX, importance=2)
     prompts(ws, curation_rules.MIN_PROMPTS)
     before = vault(ws)
     done = curate(ws, apply=[])
-    assert len(done.applied) == 3
-    assert vault(ws).keys() > before.keys()
+    assert len(done.applied) == 2
+    assert vault(ws) != before
     undone = undo.undo(ws, done.batch)
     assert (undone.what, undone.left) == ("curate", ())
-    taken_out = {name for name in vault(ws) if name not in before}
-    assert taken_out == {".tombstones.jsonl"}  # which says that the new notes are gone on purpose
-    assert {name: vault(ws)[name] for name in before} == before
-    assert len(curate(ws).suggestions) == 3
+    assert vault(ws) == before
+    assert len(curate(ws).suggestions) == 2
 
 
 def test_what_was_taken_back_can_be_done_again_and_taken_back_again(ws: Workspace) -> None:
-    put(ws, MANY)
     put(ws, PORT)
     put(ws, PORT_AND_HOST)
     before = {name: data for name, data in vault(ws).items() if name.endswith(".md")}
     for _ in range(2):
         done = curate(ws, apply=[])
-        assert len(done.applied) == 2
+        assert len(done.applied) == 1
         undo.undo(ws, done.batch)
         assert {name: data for name, data in vault(ws).items() if name.endswith(".md")} == before
 
@@ -568,6 +513,5 @@ def test_no_sentence_is_lost_and_an_undo_gives_the_bytes_back(
             assert any(curation_rules.says(body, sentence) for body in said), sentence
     if done.batch:
         undo.undo(ws, done.batch)
-    assert {name: data for name, data in vault(ws).items() if name in before} == before
-    assert {name for name in vault(ws) if name not in before} <= {".tombstones.jsonl"}
+    assert vault(ws) == before
     ws.close()

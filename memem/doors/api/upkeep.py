@@ -20,9 +20,9 @@ from memem.search.refresh import Refreshed
 from memem.transfer import export, import_
 from memem.transfer.export import Exported
 from memem.transfer.import_ import Imported
-from memem.upkeep import apply_curation, doctor, status
-from memem.upkeep.apply_curation import Curated
+from memem.upkeep import curate, doctor, status
 from memem.upkeep.checks.result import Diagnosis
+from memem.upkeep.curate import Curated
 from memem.upkeep.status import Finding, Status
 from memem.workspace import Workspace
 
@@ -65,7 +65,7 @@ class Upkeep:
         wanted = read_texts(ids)
         self._refresh()
         with catching_up(self._ws):
-            return apply_curation.curate(self._ws, project=project, apply=wanted if apply else None)
+            return curate.curate(self._ws, project=project, apply=wanted if apply else None)
 
     def write_pages(self) -> Pages:
         """Update the pages in the vault: Home, projects, playbooks."""

@@ -8,14 +8,12 @@ from memem.doors.cli import output
 from memem.doors.cli.command import ID, PROJECT, WHY, Command, argument
 from memem.notes import review
 from memem.notes.review import Proposal
-from memem.upkeep import apply_curation
-from memem.upkeep.apply_curation import Curated
-from memem.upkeep.curate import Suggestion
+from memem.upkeep import curate
+from memem.upkeep.curate import Curated, Suggestion
 from memem.workspace import Workspace
 
 _HEADINGS = {
     "merge": "Notes that say the same and can be merged",
-    "split": "Notes that say several things and can be split",
     "archive": "Notes that were never used and can be archived",
 }
 
@@ -43,7 +41,7 @@ def reject(ws: Workspace, options: argparse.Namespace) -> int:
 
 
 def suggestions(ws: Workspace, options: argparse.Namespace) -> int:
-    result = apply_curation.curate(ws, project=options.project, apply=options.apply)
+    result = curate.curate(ws, project=options.project, apply=options.apply)
     output.emit(result, options, _show_suggestions if options.apply is None else _show_applied)
     failed = bool(options.apply) and not result.applied
     if failed and not options.json:
@@ -70,8 +68,6 @@ def _show_group(heading: str, suggestions: Sequence[Suggestion]) -> None:
     for item in suggestions:
         output.say(f"{item.id}  {item.project}  {item.reason}.")
         output.say(f"          {item.outcome}{f' (left to you: {item.yours})' if item.yours else ''}.")
-        for part in item.into if item.what == "split" else ():
-            output.quoted(part, "          | ")
 
 
 def _show_applied(result: Curated) -> None:
