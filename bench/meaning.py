@@ -127,7 +127,7 @@ def _warm(bed: Bed, notes: int, options: argparse.Namespace, report: Report) -> 
     def ready(texts: Sequence[str]) -> Iterator[str]:
         """With their vectors, so that encoding is not timed."""
         for text in cycle(texts):
-            asked = ws.ask(text)
+            asked = ws.encode_query(text)
             assert asked
             asked.wait(600)
             yield text

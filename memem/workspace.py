@@ -157,7 +157,7 @@ class Workspace(Surroundings):
         """Whether the encoder is loaded."""
         return (self._encoder_owner or self)._encoder is not None
 
-    def ask(self, text: str) -> EncodedQuery | None:
+    def encode_query(self, text: str) -> EncodedQuery | None:
         """Start computing the vector of a query in a thread; None without an encoder."""
         if self.settings.encoder == "none":
             return None

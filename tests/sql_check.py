@@ -1,37 +1,31 @@
 """A check of the source: SQL statements consist of fixed texts and placeholders, and never contain a value.
 
-Every first argument of `execute`, `executemany` and `executescript` is followed to where its text comes from: through
-local variables, loops, constants, and parameters to the calls of the function. Texts that cannot be followed are
-reported, unless `ALLOWED` names them at their place.
+Every text given to `execute`, `executemany` and `executescript` is followed to its source: through local variables,
+loops, constants, results of private functions, and parameters to the calls of the function. A text that cannot be
+followed is reported, whatever its name.
 """
 
 import ast
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-SINKS = ("execute", "executemany", "executescript", "_execute", "_execute_many", "_fetch_one", "_fetch_all")
-CONDITIONS = ("rows", "count_where")
-"""Methods of the index whose first argument is a condition."""
-PLACEHOLDERS = ("among",)
-"""Functions whose first result consists of placeholders."""
-BUILDERS = ("scope_conditions", "in_force")
-"""Functions that return a condition and its values; their conditions are checked as well."""
-ALLOWED = {
-    ("core/sqlite.py", "connection.execute(FULL_TEXT_TABLES).fetchall()"): "our tables, as the file names them; quoted",
-    ("core/sqlite.py", "columns"): "constants of `upkeep/scour.py`; quoted",
-    ("core/sqlite.py", "rows_of"): "constants of `upkeep/scour.py`; quoted",
-    ("search/fulltext.py", "rows"): "a query in `search/notes.py` and `search/transcripts/turns.py`",
-    ("search/fulltext.py", "self.columns"): "constants NOTES and TURNS",
-    ("search/fulltext.py", "self._bm25"): "weights of the same constants",
-    ("search/fulltext.py", "rows.conditions"): "from `scope_conditions`, or a constant of `transcripts/turns.py`",
-    ("search/fulltext.py", "rows.join"): "likewise",
-    ("search/notes.py", "where"): "a condition; callers of `rows` and `count_where` are checked",
-    ("search/notes.py", "', '.join(columns)"): "names of columns, the keys of a dict",
-    ("search/transcripts/turns.py", "field.name"): "fields of our dataclass",
-    ("state/tables.py", "statement"): "callers of `_execute` and `_execute_many` are checked",
-    ("state/tables.py", "query"): "callers of `_fetch_one` and `_fetch_all` are checked",
-    ("transfer/readers/claude_mem.py", "_tables(database)"): "keys of a constant; quoted",
-}
+SQLITE = ("execute", "executemany", "executescript")
+PASSED_ON = {
+    ("core/sqlite.py", "blank"): {"columns": 3, "rows_of": 4},
+    ("search/fulltext.py", "check_words"): {"rows": 1},
+    ("search/notes.py", "rows"): {"where": 0},
+    ("search/notes.py", "count_where"): {"where": 0},
+    ("state/tables.py", "_execute"): {"statement": 0},
+    ("state/tables.py", "_execute_many"): {"statement": 0},
+    ("state/tables.py", "_fetch_one"): {"query": 0},
+    ("state/tables.py", "_fetch_all"): {"query": 0},
+}  # parameters that become part of a statement, with their position: every call is checked like one of `execute`
+FIELDS = {
+    "RowFilter": {"join": 0, "conditions": 1},
+    "FullText": {"columns": 0, "weights": 1},
+}  # likewise the fields of a class: every call of its constructor is checked
+PLACEHOLDERS = ("among",)  # functions whose first result consists of placeholders
+BUILDERS = ("scope_conditions", "in_force")  # functions that return a condition, which is checked, and its values
 
 Function = ast.FunctionDef | ast.Lambda
 Scopes = tuple[Function, ...]
@@ -59,21 +53,29 @@ class Sources:
 
     def violations(self) -> list[str]:
         """Every text in a statement that is not fixed, as `module: text`."""
+        sinks = {name: {"": 0} for name in SQLITE} | {name: positions for (_, name), positions in PASSED_ON.items()}
         return sorted(
             {
                 f"{where}: {text}"
-                for sink in (*SINKS, *CONDITIONS)
+                for sink, positions in (sinks | FIELDS).items()
                 for module, scopes, call in self.calls.get(sink, ())
-                if call.args and _is_sink(call, sink)
-                for where, text in _Check(self, set()).unfixed(call.args[0], module, scopes)
+                for name, position in positions.items()
+                for argument in _given(call, name, position)
+                for where, text in _Check(self, set()).unfixed(argument, module, scopes)
             }
         )
 
+    def functions(self, module: str, name: str) -> list[ast.FunctionDef]:
+        nodes = ast.walk(self.trees[module])
+        return [node for node in nodes if isinstance(node, ast.FunctionDef) and node.name == name]
 
-def _is_sink(call: ast.Call, name: str) -> bool:
-    """Whether this is the method of that name: those of our own classes are told apart by their object."""
-    is_of_sqlite = name.startswith("execute")
-    return is_of_sqlite or ast.unparse(call.func).endswith((f"self.{name}", f"index.{name}"))
+
+def _given(call: ast.Call, name: str, position: int) -> list[ast.expr]:
+    """The argument for a parameter; all arguments if some are unpacked before it."""
+    by_name = [keyword.value for keyword in call.keywords if keyword.arg in (name, None)]
+    before = call.args[: position + 1]
+    unpacked = [argument for argument in before if isinstance(argument, ast.Starred)]
+    return by_name + (unpacked or before[position:])
 
 
 def _last_name(function: ast.expr) -> str:
@@ -92,32 +94,59 @@ class _Check:
 
     def unfixed(self, node: ast.expr, module: str, scopes: Scopes) -> Violations:
         """Yield the parts of a text that are not fixed."""
-        if (module, ast.unparse(node)) in ALLOWED:
-            return
         parts = _parts(node)
         if parts is not None:
             for part in parts:
                 yield from self.unfixed(part, module, scopes)
         elif isinstance(node, ast.Call) and _last_name(node.func) in BUILDERS:
             yield from self._built(_last_name(node.func))
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id.startswith("_"):
+            yield from self._returned(node.func.id, node, module)
         elif isinstance(node, ast.Name):
             yield from self._named(node.id, node, module, scopes)
-        elif isinstance(node, ast.Attribute) and node.attr.isupper():
-            yield from self._constant(node.attr, module, node)
+        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and scopes:
+            yield from self._field(node, node.value.id, module, scopes[-1])
         else:
             yield module, ast.unparse(node)
 
+    def _returned(self, name: str, node: ast.expr, module: str) -> Violations:
+        """The results of a function or property of this module."""
+        functions = self.sources.functions(module, name)
+        if not functions:
+            yield module, ast.unparse(node)
+        for function in functions:
+            if self._is_new(module, name, function.lineno):
+                for result in ast.walk(function):
+                    if isinstance(result, ast.Return) and result.value:
+                        yield from self.unfixed(result.value, module, (function,))
+
+    def _field(self, node: ast.Attribute, owner: str, module: str, scope: Function) -> Violations:
+        """A constant of a module or class, or a field or property of a class in `FIELDS`."""
+        if node.attr.isupper():
+            yield from self._constant(node.attr, module, node)
+        elif self._class_of(owner, module, scope) not in FIELDS or any(_bindings(owner, scope)):
+            yield module, ast.unparse(node)
+        elif node.attr not in FIELDS[self._class_of(owner, module, scope)]:
+            yield from self._returned(node.attr, node, module)
+
+    def _class_of(self, owner: str, module: str, scope: Function) -> str:
+        """The class of a parameter: its annotation, or for `self` the class of the method."""
+        if owner == "self":
+            classes = [node for node in ast.walk(self.sources.trees[module]) if isinstance(node, ast.ClassDef)]
+            return next((each.name for each in classes if scope in each.body), "")
+        annotations = [each.annotation for each in scope.args.args if each.arg == owner]
+        return ast.unparse(annotations[0]) if annotations and annotations[0] else ""
+
     def _built(self, name: str) -> Violations:
         """The first results of a function that builds conditions."""
-        for module, tree in self.sources.trees.items():
-            for function in ast.walk(tree):
-                if isinstance(function, ast.FunctionDef) and function.name == name:
-                    results = [each.value for each in ast.walk(function) if isinstance(each, ast.Return)]
-                    for result in results:
-                        if isinstance(result, ast.Tuple):
-                            yield from self.unfixed(result.elts[0], module, (function,))
-                        elif not (isinstance(result, ast.Call) and _last_name(result.func) in BUILDERS):
-                            yield module, f"the result of {name}"
+        for module in self.sources.trees:
+            for function in self.sources.functions(module, name):
+                results = [each.value for each in ast.walk(function) if isinstance(each, ast.Return)]
+                for result in results:
+                    if isinstance(result, ast.Tuple):
+                        yield from self.unfixed(result.elts[0], module, (function,))
+                    elif not (isinstance(result, ast.Call) and _last_name(result.func) in BUILDERS):
+                        yield module, f"the result of {name}"
 
     def _named(self, name: str, node: ast.Name, module: str, scopes: Scopes) -> Violations:
         for depth in range(len(scopes), 0, -1):
@@ -158,25 +187,21 @@ class _Check:
             yield from self.unfixed(value, module, scopes)
 
     def _passed(self, name: str, scope: Function, module: str) -> Violations:
-        """The arguments that callers pass for a parameter, and its default."""
+        """The arguments that callers pass for a parameter."""
         if isinstance(scope, ast.Lambda):
             yield module, name
             return
+        if name in PASSED_ON.get((module, scope.name), ()):
+            return  # every call is checked
         if not scope.name.startswith("_"):
             yield module, f"{name} of {scope.name}"
             return
         parameters = _parameters(scope)
         index = parameters.index(name) - (parameters[0] in ("self", "cls"))
-        defaults = dict(zip(reversed(parameters), reversed(scope.args.defaults), strict=False))
         for place, scopes, call in self.sources.calls.get(scope.name, ()):
             if place != module:
                 continue
-            given = [each.value for each in call.keywords if each.arg == name] or call.args[index : index + 1]
-            if not given and name in defaults:
-                continue
-            if any(isinstance(each, ast.Starred) for each in call.args[: index + 1]):
-                yield place, ast.unparse(call)
-            for value in given:
+            for value in _given(call, name, index):
                 yield from self.unfixed(value, place, scopes)
 
     def _constant(self, name: str, module: str, node: ast.expr) -> Violations:
@@ -199,7 +224,7 @@ class _Check:
         return is_new
 
 
-def _parts(node: ast.expr) -> Sequence[ast.expr] | None:
+def _parts(node: ast.expr) -> Sequence[ast.expr] | None:  # noqa: PLR0911 - one for each form of a text
     """The texts that a text is put together from; None if it is not put together."""
     match node:
         case ast.Constant() | ast.Call(func=ast.Name(id="len")):
@@ -208,6 +233,17 @@ def _parts(node: ast.expr) -> Sequence[ast.expr] | None:
             return parts
         case ast.BinOp(left=left, right=right) | ast.IfExp(body=left, orelse=right):
             return left, right
+        case ast.Dict(keys=keys) if all(keys):
+            return [key for key in keys if key]
+        case ast.DictComp(key=key) | ast.Call(func=ast.Name(id="dict"), args=[ast.Call(ast.Name("zip"), [key, *_])]):
+            return (key,)
+        case ast.GeneratorExp(
+            elt=ast.Attribute(value=ast.Name(id=name), attr="name"),
+            generators=[ast.comprehension(target=ast.Name(id=bound), iter=ast.Call(func=ast.Name(id="fields")))],
+        ) if name == bound:  # the fields of a dataclass
+            return ()
+        case ast.Call(ast.Name("map"), [ast.Name("str"), values]) | ast.Call(ast.Name("tuple"), [values]):
+            return (values,)
         case ast.FormattedValue(value=value) | ast.GeneratorExp(elt=value) | ast.ListComp(elt=value):
             return (value,)
         case ast.Call(func=ast.Attribute(attr="join" | "format", value=text), args=parts):

@@ -142,7 +142,9 @@ def test_values_are_bound_and_never_part_of_a_statement() -> None:
     assert Sources({module: tree(module) for module in MODULES}).violations() == []
 
 
-@pytest.mark.parametrize("name", ["name", "where", "marks", "query", "table", "column", "held", "NAME", "_name"])
+@pytest.mark.parametrize(
+    "name", ["name", "where", "marks", "query", "table", "column", "held", "rows", "columns", "NAME", "_name"]
+)
 @pytest.mark.parametrize(
     "body",
     [
@@ -167,6 +169,29 @@ def read(connection, ws, {name}):
     {body.replace("NAME", name)}
 """  # noqa: S608 - nothing runs it
     assert Sources({"new.py": ast.parse(source)}).violations()
+
+
+@pytest.mark.parametrize(
+    ("module", "names"),
+    [
+        ("core/sqlite.py", ("table", "columns", "rows_of", "change", "column", "purpose.name")),
+        ("search/fulltext.py", ("rows", "rows.join", "rows.conditions", "self.columns", "self._bm25", "marks", "some")),
+        ("search/notes.py", ("where", "columns", "conditions", "query", "row.path", "', '.join(columns)")),
+        ("search/transcripts/turns.py", ("field.name", "than", "order")),
+        ("state/tables.py", ("statement", "query", "values")),
+        ("transfer/readers/claude_mem.py", ("table", "row")),
+    ],
+)
+def test_a_value_is_reported_in_modules_with_dynamic_statements(module: str, names: tuple[str, ...]) -> None:
+    modules = {other: tree(other) for other in MODULES}
+    source = (SOURCE / module).read_text(encoding="utf-8")
+    for number, name in enumerate(names):
+        parameter = re.findall(r"\w+", name)[-1 if "join(" in name else 0]
+        statement = f"""connection.execute(f"SELECT * FROM notes WHERE title = '{{{name}}}'")"""  # noqa: S608
+        source += f"\n\ndef leak_{number}(connection, {parameter}):\n    {statement}\n"
+    violations = Sources({**modules, module: ast.parse(source)}).violations()
+    assert len(violations) == len(names), violations
+    assert all(violation.startswith(f"{module}: ") for violation in violations)
 
 
 def test_fixed_texts_and_placeholders_are_accepted() -> None:

@@ -17,7 +17,7 @@ BUSY_MILLISECONDS = 5_000
 LOG_BYTES = 8_000_000  # a large change lengthens the write-ahead log, which is cut to this size afterwards
 NOT_OURS = "it has a row that memem did not write"
 MAX_VALUES = 500  # for one statement: older versions of SQLite allow a thousand
-FULL_TEXT_TABLES = "SELECT name FROM sqlite_master WHERE sql LIKE 'CREATE VIRTUAL TABLE%USING fts5%'"
+FULL_TEXT_TABLE = "SELECT 1 FROM sqlite_master WHERE sql LIKE 'CREATE VIRTUAL TABLE words USING fts5%'"
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -250,25 +250,25 @@ def _open_existing(path: Path, purpose: Purpose, seconds: float | None = None) -
 def check_integrity(path: Path, purpose: Purpose, *, thorough: bool) -> None:
     """Raise `purpose.damaged` for a damaged file, Busy or HomeError when it cannot be checked.
 
-    A thorough check also compares every index with its table, and checks the full-text tables.
+    A thorough check also compares every index with its table, and checks the full-text table.
     """
     look = "integrity_check" if thorough else "quick_check"
     with _open_existing(path, purpose, BUSY_MILLISECONDS / 1000) as connection:
         (problem,) = connection.execute(f"PRAGMA {look}(1)").fetchone()
         if problem != "ok":
             raise sqlite3.DatabaseError(problem)
-        for (table,) in connection.execute(FULL_TEXT_TABLES).fetchall() if thorough else ():
-            connection.execute(f'INSERT INTO "{table}" ("{table}") VALUES (\'integrity-check\')')  # noqa: S608
+        if thorough and connection.execute(FULL_TEXT_TABLE).fetchone():
+            connection.execute("INSERT INTO words (words) VALUES ('integrity-check')")
 
 
 def scrub(path: Path, purpose: Purpose) -> bool:
     """Rewrite the file without deleted content; return whether all of it is gone. Raises Busy while others write.
 
-    Full-text tables keep the words of deleted rows until they are merged; a reader keeps the write-ahead log.
+    A full-text table keeps the words of deleted rows until they are merged; a reader keeps the write-ahead log.
     """
     with _open_existing(path, purpose) as connection:
-        for (table,) in connection.execute(FULL_TEXT_TABLES).fetchall():
-            connection.execute(f'INSERT INTO "{table}" ("{table}") VALUES (\'optimize\')')  # noqa: S608 - our names
+        if connection.execute(FULL_TEXT_TABLE).fetchone():
+            connection.execute("INSERT INTO words (words) VALUES ('optimize')")
         connection.execute("VACUUM")
         busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
         return not busy

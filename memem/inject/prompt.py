@@ -148,7 +148,7 @@ def _reason_to_pause(ws: Workspace, context: Context, *, is_same_topic: bool) ->
 def _topic_vector(ws: Workspace, query: str) -> bytes:
     """Return the query's vector; empty without an encoder."""
     try:
-        vector = ws.ask(find.truncate_query(query))
+        vector = ws.encode_query(find.truncate_query(query))
         answer = vector.wait(ws.settings.query_seconds) if vector else None
     except MememError:
         return b""

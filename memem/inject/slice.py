@@ -83,7 +83,7 @@ def _best_passage(ws: Workspace, query: str, hit: Hit) -> str:
 
 
 def _closest_passage(ws: Workspace, query: str, texts: Sequence[str]) -> str:
-    encoded = ws.ask(truncate_query(query))  # the search has computed this vector
+    encoded = ws.encode_query(truncate_query(query))  # the search has computed this vector
     answer = encoded.wait(ws.settings.query_seconds) if encoded else None
     if answer is None:
         return ""

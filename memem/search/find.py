@@ -98,7 +98,7 @@ def truncate_query(query: str) -> str:
 
 def start_query_vector(ws: Workspace, query: str) -> None:
     """Start computing the vector of a query that is about to be searched for."""
-    ws.ask(truncate_query(query))
+    ws.encode_query(truncate_query(query))
 
 
 def get(ws: Workspace, identity: str) -> Entry:
@@ -218,7 +218,7 @@ def find(
     """
     query = truncate_query(query)
     for _ in range(MAX_ATTEMPTS):
-        vector = None if max_terms else ws.ask(query)
+        vector = None if max_terms else ws.encode_query(query)
         most = limit if max_terms else max(limit, MIN_CANDIDATES)
         by_words = ws.index.search_words(query, scope, most, max_terms)  # while the query's vector is being computed
         matched = ws.index.read_matched(list(by_words.scores), by_words, scope)

@@ -124,7 +124,7 @@ def matched_terms(connection: sqlite3.Connection, rows: Sequence[int], terms: Se
     return matched
 
 
-def check(connection: sqlite3.Connection, rows: str) -> None:
+def check_words(connection: sqlite3.Connection, rows: str) -> None:
     """Raise when the words are damaged, or do not belong to the rows that the query `rows` gives."""
     connection.execute("INSERT INTO words (words) VALUES ('integrity-check')")
     indexed = "SELECT rowid FROM words"

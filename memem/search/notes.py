@@ -236,7 +236,7 @@ class NoteIndex:
 
         database.check_integrity(self._connection)
         rows = "SELECT row FROM memories JOIN notes USING (row) WHERE status <> 'quarantined'"
-        fulltext.check(self._connection, rows)
+        fulltext.check_words(self._connection, rows)
 
     def _remove(self, path: str) -> str:
         """Remove a row and return its id."""

@@ -115,7 +115,8 @@ class Receipts(Table):
 
     def last(self, session: str = "") -> Receipt | None:
         """The last receipt of a session, or of all."""
-        receipts = self._read("? IN ('', session) ORDER BY number DESC LIMIT 1", (session,))
+        latest = "ORDER BY number DESC LIMIT 1"
+        receipts = self._read(f"session = ? {latest}", (session,)) if session else self._read(f"1 {latest}", ())
         return receipts[0] if receipts else None
 
     def for_memory(self, identity: str, limit: int) -> list[Receipt]:

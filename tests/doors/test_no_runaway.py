@@ -26,7 +26,7 @@ from tests.transcripts import ECHO, Transcript, count_saved, once, open_miner, s
 CLIENT = Path(client.__file__)
 SECONDS = 120
 TRANSIENT = 3
-"""One at the letters, one that has let go of them and finds no room, one that is about to end."""
+"""One at the inbox, one that has let go of it and finds no room, one that is about to end."""
 
 pytestmark = pytest.mark.skipif(not Path("/proc").is_dir(), reason="counts processes in /proc")
 
@@ -67,7 +67,7 @@ def stopping(session: Transcript, environ: dict[str, str], event: str = "Stop") 
 
 
 def ours(name: str) -> list[int]:
-    """The processes that were started for letters of this name."""
+    """The processes that were started for an inbox of this name."""
     found = []
     for entry in os.scandir("/proc"):
         if entry.name.isdigit():
@@ -75,7 +75,7 @@ def ours(name: str) -> list[int]:
                 line = Path(entry.path, "cmdline").read_bytes()
             except OSError:
                 continue
-            found += [int(entry.name)] if f"--letters={name}".encode() in line else []
+            found += [int(entry.name)] if f"--inbox={name}".encode() in line else []
     return found
 
 
@@ -105,7 +105,7 @@ def settles(is_so: Callable[[], bool]) -> None:
 
 
 def named(environ: dict[str, str]) -> str:
-    """What the letters of this environment are called."""
+    """The name of this environment's inbox."""
     code = "import sys, runpy; print(runpy.run_path(sys.argv[1])['_settings_name']())"
     command = [sys.executable, "-I", "-S", "-c", code, str(CLIENT)]
     return subprocess.run(command, env=environ, capture_output=True, text=True, check=True).stdout.strip()

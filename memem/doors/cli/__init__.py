@@ -134,7 +134,7 @@ def _parse_for_door(verb: str, arguments: list[str]) -> argparse.Namespace:
     if verb == "hook":
         parser.add_argument("event", metavar="EVENT", choices=HOOK_EVENTS, help=f"one of {', '.join(HOOK_EVENTS)}")
         parser.add_argument("--later", action="store_true", help=argparse.SUPPRESS)
-        parser.add_argument("--letters", default="", help=argparse.SUPPRESS)
+        parser.add_argument("--inbox", default="", help=argparse.SUPPRESS)
     return parser.parse_args(arguments)
 
 

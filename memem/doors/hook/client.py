@@ -175,7 +175,7 @@ def start_later(event: str, envelope: bytes) -> None:
     os.lseek(event_file, 0, os.SEEK_SET)
     if event in LATER:
         name = _settings_name()
-        command.append(f"--letters={name}")
+        command.append(f"--inbox={name}")
         os.rename(new, f"{folder}/{name}-{_session(envelope)}-{event}.json")  # replaces an unprocessed one
     else:
         os.unlink(new)

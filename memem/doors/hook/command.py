@@ -28,8 +28,8 @@ def run(options: argparse.Namespace) -> int:
         ws = open_workspace(actor="hook")
         try:
             with catching_up(ws):
-                if options.letters:
-                    process_inbox(ws, options.letters)
+                if options.inbox:
+                    process_inbox(ws, options.inbox)
                 else:
                     work(ws, options.event, sys.stdin.buffer.read())
         finally:
