@@ -132,7 +132,7 @@ def _find_flaws(ws: Workspace) -> Iterator[_FoundFlaw]:
 def _dead_links(view: _GraphView) -> Iterator[_FoundFlaw]:
     by_path = {entry.path: entry for entry in view.entries.values()}
     memories = {path: entry.memory for path, entry in by_path.items()}
-    for path, name, link in read.find_dangling_links(memories, view.ws.settings.vault, read.list_all_links):
+    for path, name, link in read.find_dangling_links(memories, view.ws.settings.vault, body=True):
         entry, detail = by_path[path], f"links in {_place(name)} to {link}, but there is no such note"
         if view.may_fix(entry, name):
             flaw = _flaw(DEAD_LINK, entry, detail, _FIX.format("remove the link"), mendable=True)
@@ -144,7 +144,7 @@ def _dead_links(view: _GraphView) -> Iterator[_FoundFlaw]:
 
 def _outdated_links(view: _GraphView, entry: Entry) -> Iterator[_FoundFlaw]:
     """Links of a valid memory to one that is not."""
-    for name, link in read.list_all_links(entry.memory):
+    for name, link in read.list_links(entry.memory, body=True):
         other = view.entries.get(view.target_id(link))
         if name not in ("related", "body") or other is None or read.is_current(other.memory):
             continue

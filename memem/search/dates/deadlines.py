@@ -1,7 +1,6 @@
 """Find the day until which a statement is valid: "code freeze until 2026-12-01", "the sale ends on 5 December".
 
-Only the first sentence is read, since the rest may outlast it, and only where the date is its subject: not after a
-"because", not in code, not in something that recurs.
+Only the first sentence is read, since the rest may outlast it, and only a date that is its subject.
 """
 
 import re
@@ -29,7 +28,6 @@ def find_deadline(statement: str, written: date) -> date | None:
 
 
 def _is_subject(before: str, *, has_year: bool) -> bool:
-    """Whether a date is what the sentence is about, by the words before it."""
     if compile_pattern("english", "aside").search(before):
         return False
     return has_year or not any(compile_pattern("english", name).search(before) for name in ("recurring", "range_start"))
@@ -40,17 +38,17 @@ def _read_english(match: re.Match[str], written: date) -> date | None:
     before = match.string[: match.start()]
     if not _is_subject(before, has_year=bool(groups.keys() & {"iso", "y", "year"})) or not _is_date(match, groups):
         return None
-    if "iso" in groups:
-        return periods.to_date(int(groups["iso"]), int(groups["m0"]), int(groups["d0"]))
-    if "year" in groups:
-        return date(int(groups["year"]), 12, 31)
+    if year := groups.get("iso") or groups.get("year"):
+        return periods.to_date(int(year), int(groups.get("m0", 12)), int(groups.get("d0", 31)))
     if "month" in groups:
         day = groups.get("d1") or groups.get("d2")
         return _find_next(groups.get("y", ""), get_month_number(groups["month"]), int(day or 0), written)
-    return _find_end(groups["unit"], written) if "unit" in groups else _find_weekday(groups, written)
-
-
-def _find_weekday(groups: Groups, written: date) -> date:
+    if "unit" in groups:
+        name = groups["unit"].removeprefix("next ")
+        span = periods.get_calendar_unit(name, written, last=False)
+        if span and name != groups["unit"]:
+            span = periods.get_calendar_unit(name, periods.add_days(span[1], 1), last=False)
+        return span[1] if span else None
     if "weekday" not in groups:
         return periods.add_days(written, 1)  # tomorrow
     ahead = (load_words("english")["weekdays"].index(groups["weekday"]) - written.weekday() - 1) % 7 + 1
@@ -59,7 +57,7 @@ def _find_weekday(groups: Groups, written: date) -> date:
 
 
 def _is_date(match: re.Match[str], groups: Groups) -> bool:
-    """Rule out a year that may be a number, a month that may be a verb, and a week that is not said to be which."""
+    """Rule out a year that may be a number, a month that may be a verb, and an unspecified week."""
     is_until = groups["cue"].startswith(("until", "till", "til", "'til"))
     if "year" in groups:
         return "end" in groups or groups["cue"].startswith(("through", "thru"))
@@ -74,19 +72,10 @@ def _find_next(year: str, month: int, day: int, written: date) -> date | None:
     """A day of a month, or the last one when `day` is 0; without a year the next that comes."""
     for tried in [int(year)] if year else (written.year, written.year + 1):
         span = periods.get_month(tried, month)
-        found = periods.to_date(tried, month, day) if day else span and span[1]
-        if found and (year or found >= written):
-            return found
+        last = periods.to_date(tried, month, day) if day else span and span[1]
+        if last and (year or last >= written):
+            return last
     return None
-
-
-def _find_end(unit: str, written: date) -> date | None:
-    """The last day of this week, month, quarter or year, or of the next one."""
-    name = unit.removeprefix("next ")
-    span = periods.get_calendar_unit(name, written, last=False)
-    if span and name != unit:
-        span = periods.get_calendar_unit(name, periods.add_days(span[1], 1), last=False)
-    return span[1] if span else None
 
 
 def _read_chinese(match: re.Match[str], written: date) -> date | None:

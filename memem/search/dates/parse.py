@@ -1,7 +1,4 @@
-"""Find periods in English and Chinese text with the words and patterns of `dates.toml`.
-
-A date without a word that makes it one ("in", "since") is mostly part of a name, and is ignored.
-"""
+"""Find periods in text with the words and patterns of `dates.toml`. A date needs a leading word ("in", "since")."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -22,7 +19,6 @@ def load_words(language: str) -> dict[str, Any]:
 
 
 def get_month_number(name: str) -> int:
-    """The number of a month, by its name or the first three letters of it."""
     months = load_words("english")["months"]
     return next(number for number, month in enumerate(months, 1) if month.startswith(name[:3]))
 
@@ -42,11 +38,12 @@ def get_groups(match: re.Match[str]) -> dict[str, str]:
 
 def asks_for_past(text: str) -> bool:
     """Whether a question is about how things used to be."""
-    if compile_pattern("english", "past").search(text):
-        return True
-    if compile_pattern("english", "maybe_past").search(text) and compile_pattern("english", "past_verb").search(text):
-        return True
-    return not text.isascii() and compile_pattern("chinese", "past").search(text) is not None
+
+    def has(language: str, name: str) -> bool:
+        return compile_pattern(language, name).search(text) is not None
+
+    is_past = has("english", "past") or (has("english", "maybe_past") and has("english", "past_verb"))
+    return is_past or has("chinese", "past")
 
 
 def find_english(text: str, today: date) -> Iterator[Span]:
@@ -89,11 +86,10 @@ def _read_english(match: re.Match[str], today: date, *, joined: bool = False) ->
     if "rolling" in groups and "past" not in groups and lead not in words["rolling_leads"]:
         return None  # "the last week" may be that of a project, "in the last week" is not
     if "weekday" in groups:  # without "last" or "since" it may be the next one
-        days = (today.weekday() - load_words("english")["weekdays"].index(groups["weekday"]) - 1) % 7 + 1
+        days = (today.weekday() - words["weekdays"].index(groups["weekday"]) - 1) % 7 + 1
         return periods.get_day(today, days) if "which_day" in groups or lead == "since" else None
-    return _read_relative(groups, today, words) or _read_date(
-        match, groups, lead if lead in words["leads"] else "", today
-    )
+    lead = lead if lead in words["leads"] else ""
+    return _read_relative(groups, today, words) or _read_date(match, groups, lead, today)
 
 
 def _read_date(match: re.Match[str], groups: Groups, lead: str, today: date) -> Period | None:
@@ -117,10 +113,8 @@ def _is_month(match: re.Match[str], groups: Groups, lead: str) -> bool:
     is_clear = name not in load_words("english")["unclear_months"] or "May" in (match["name1"], match["name2"])
     if "which_month" in groups:
         return name != "may" or is_clear or groups["which_month"] == "last"
-    if "d1" in groups:
-        return is_clear or (bool(lead) and name != "may")
-    if "d2" in groups:
-        return is_clear or bool(lead)
+    if groups.keys() & {"d1", "d2"}:
+        return is_clear or (bool(lead) and (name != "may" or "d1" not in groups))
     return lead not in ("", "on") and (is_clear or name == "may")
 
 

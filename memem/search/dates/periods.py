@@ -7,7 +7,7 @@ Period = tuple[date, date]  # first and last day, both included
 Span = tuple[date | None, date | None]  # the same, with either side open
 
 RECENT_DAYS = 30
-LEAP_YEARS = 8  # within so many years there is a 29 February, whatever the century
+LEAP_YEARS = 8  # every eight years contain a 29 February
 _SLACK_DAYS = {"day": 1, "week": 3, "month": 15, "year": 183}  # "two weeks ago" is rarely exact
 _UNIT_DAYS = {"day": 1, "week": 7, "month": 30.44, "year": 365.25}
 
@@ -49,8 +49,8 @@ def get_date(
         has_begun = month < today.month if is_over else month <= today.month
         return get_month(today.year - (not has_begun) if year is None else year, month)
     for tried in range(today.year, max(0, today.year - LEAP_YEARS), -1) if year is None else [year]:
-        if (found := to_date(tried, month, day)) and (year is not None or found <= today):
-            return found, found
+        if (exact := to_date(tried, month, day)) and (year is not None or exact <= today):
+            return exact, exact
     return None
 
 

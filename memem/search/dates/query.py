@@ -1,7 +1,6 @@
 """Read the time that a query asks about: "last week", "in March", "before 2024", or how things used to be.
 
-In doubt it asks about none: a "may" that is a verb, a version, a number of files, work still to be done. Most prompts
-have no word of time at all; the patterns are loaded only for one that has.
+In doubt it asks about none. The patterns are loaded only for a query with a word of time, which most prompts lack.
 """
 
 import re
@@ -25,18 +24,15 @@ _PAST_SIGNS = frozenset("前原初始")
 
 
 class When(NamedTuple):
-    """The first and last day asked about, either of them open, or that the query asks about the past.
-
-    A tuple, since importing dataclasses would cost a prompt a millisecond.
-    """
+    """The days asked about; a tuple, since importing dataclasses would cost a prompt a millisecond."""
 
     start: date | None = None
     end: date | None = None
-    past: bool = False
+    past: bool = False  # asks how things used to be
 
     @property
     def has_period(self) -> bool:
-        return self.start is not None or self.end is not None
+        return bool(self.start or self.end)
 
     def __bool__(self) -> bool:
         return self.has_period or self.past
@@ -50,19 +46,26 @@ def parse_time(text: str, today: date) -> When:
     if len(text) > MAX_QUERY_CHARS:
         return ANY_TIME
     text = " ".join(re.sub(_QUOTED, " … ", text).split())
-    spans = _find_spans(text, today)
+    lowered, characters = text.lower(), frozenset(text)
+    words = re.findall(r"[a-z]+|(?:19|20)\d\d", lowered)
+    is_english = any(word in _TIME_WORDS or word.isdigit() for word in words)
+    is_chinese = bool(_TIME_SIGNS & characters)
+    may_ask_for_past = any(word in lowered for word in _PAST_WORDS) or bool(_PAST_SIGNS & characters)
+    if not (is_english or is_chinese or may_ask_for_past):
+        return ANY_TIME
+    from memem.search.dates import parse
+
+    spans = list(parse.find_english(text, today)) if is_english else []
+    spans += parse.find_chinese(text, today) if is_chinese else ()
     if not spans:
-        return When(past=_asks_for_past(text))
+        return When(past=may_ask_for_past and parse.asks_for_past(text))
     start = max((first for first, _ in spans if first), default=None)
     end = min((last for _, last in spans if last), default=None)
     return ANY_TIME if start and end and start > end else When(start, end)
 
 
 def is_within(when: When, valid_from: str, valid_to: str, dated: str) -> bool:
-    """Whether a memory was valid within the period or, where it does not say, was written in it.
-
-    False without a period, and for a memory with an unreadable date.
-    """
+    """Whether a memory was valid within a period or, without such dates, written in it; not if a date is unreadable."""
     begins = valid_from or dated
     stated = [text for text in (begins, valid_to) if text]
     days = [read.date() for read in map(moment, stated) if read]
@@ -71,24 +74,3 @@ def is_within(when: When, valid_from: str, valid_to: str, dated: str) -> bool:
     first = days[0] if begins else date.min
     last = days[-1] if valid_to or not valid_from else date.max
     return first <= (when.end or date.max) and last >= (when.start or date.min)
-
-
-def _find_spans(text: str, today: date) -> list[tuple[date | None, date | None]]:
-    words = re.findall(r"[a-z]+|(?:19|20)\d\d", text.lower())
-    is_english = any(word in _TIME_WORDS or word.isdigit() for word in words)
-    is_chinese = not _TIME_SIGNS.isdisjoint(text)
-    if not is_english and not is_chinese:
-        return []
-    from memem.search.dates import parse
-
-    spans = list(parse.find_english(text, today)) if is_english else []
-    return [*spans, *parse.find_chinese(text, today)] if is_chinese else spans
-
-
-def _asks_for_past(text: str) -> bool:
-    lowered = text.lower()
-    if not any(word in lowered for word in _PAST_WORDS) and _PAST_SIGNS.isdisjoint(text):
-        return False
-    from memem.search.dates import parse
-
-    return parse.asks_for_past(text)

@@ -9,35 +9,14 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
+from memem.core import memory as core
 from memem.core.dates import iso
 from memem.core.errors import Busy, HomeError, IndexUnusable, ModelError
-from memem.core.memory import (
-    GENERAL,
-    ID8,
-    MEANING,
-    SAME_TOPIC,
-    STATED,
-    Edge,
-    Entry,
-    Memory,
-    link_target,
-    relate_similar,
-)
-from memem.core.memory import (
-    edge as make_edge,
-)
+from memem.core.memory import GENERAL, ID8, MEANING, SAME_TOPIC, STATED, Edge, Entry, Memory, link_target
 from memem.search import meaning
-from memem.search.graph import read
+from memem.search.graph import read, rules
 from memem.search.graph.edges import BUILT_AT, BUILT_BY, BUILT_FOR
-from memem.search.graph.rules import (
-    Clusters,
-    Pair,
-    StatedLink,
-    build_forest,
-    fill_degrees,
-    find_shared_edges,
-    list_stated_links,
-)
+from memem.search.graph.rules import Pair, StatedLink, list_stated_links
 from memem.search.query import Scope, is_mostly_ascii
 from memem.vault.opening import require_vault
 
@@ -46,7 +25,7 @@ if TYPE_CHECKING:
 
 MIN_COSINE = 0.35  # `python -m bench graph` has the curve
 MAX_DEGREE = 6  # edges found by comparing, for each note; more only where a cluster would fall apart
-MAX_INTERACTIVE_NOTES = 2_000  # rebuilt in less than a second, so whoever reads the graph may wait for it
+MAX_INTERACTIVE_NOTES = 2_000  # rebuilt in less than a second, so a reader can wait for it
 MAX_BACKGROUND_NOTES = 20_000  # a larger vault is rebuilt only on request
 _UNUSABLE = (ModelError, IndexUnusable, HomeError, Busy)
 
@@ -68,13 +47,19 @@ def rebuild(ws: Workspace) -> GraphSummary:
     problem = _prepare_vectors(ws)
     version = read.compute_version(ws)
     entries = read.list_memories(ws)
-    stated = find_stated_edges(entries)
+    resolve = make_link_resolver(entries)
+    memories = [entry.memory for entry in entries.values()]
+    stated = merge_edges(
+        _edge_from_link(memory, resolve(link.link), link) for memory in memories for link in list_stated_links(memory)
+    )
     stated_pairs = {_get_pair(edge) for edge in stated}
     current = {id: entry.memory for id, entry in entries.items() if read.is_current(entry.memory)}
     similar, measured = ([], set()) if problem else _find_similar(ws, current)
     compared_edges = [*similar, *_find_shared(list(current.values()), measured)]
     edges = [*stated, *(edge for edge in compared_edges if _get_pair(edge) not in stated_pairs)]
-    by = _describe_comparison(problem, len(current) - len(measured), len(current))
+    by = f"words only (links, and rare keys or paths in common): {problem.rstrip('.')}" if problem else "meaning"
+    if not problem and len(measured) < len(current):
+        by += f"; {len(current) - len(measured):,} of {len(current):,} have no vector and are linked by words"
     ws.index.edges.replace(edges, {BUILT_FOR: version, BUILT_AT: iso(ws.clock()), BUILT_BY: by})
     kinds, origins = Counter(edge.kind for edge in edges), Counter(edge.origin for edge in edges)
     return GraphSummary(len(entries), len(edges), dict(sorted(kinds.items())), dict(sorted(origins.items())), by)
@@ -92,15 +77,6 @@ def refresh_in_background(ws: Workspace) -> None:
     """Rebuild an outdated graph; an existing one stays while vectors are missing."""
     if read.is_behind(ws) and ws.index.count() <= MAX_BACKGROUND_NOTES and (not read.is_built(ws) or _is_encoded(ws)):
         rebuild(ws)
-
-
-def find_stated_edges(entries: Mapping[str, Entry]) -> list[Edge]:
-    """The edges that memories, by id, state between each other."""
-    resolve = make_link_resolver(entries)
-    memories = [entry.memory for entry in entries.values()]
-    return merge_edges(
-        _edge_from_link(memory, resolve(link.link), link) for memory in memories for link in list_stated_links(memory)
-    )
 
 
 def make_link_resolver(entries: Mapping[str, Entry]) -> Callable[[str], str]:
@@ -150,7 +126,7 @@ def _edge_from_link(memory: Memory, other: str, link: StatedLink) -> Edge | None
     if not other or other == memory.id:
         return None
     source, target = (other, memory.id) if link.back else (memory.id, other)
-    return make_edge(source, target, link.kind, link.score, link.origin)
+    return core.edge(source, target, link.kind, link.score, link.origin)
 
 
 def _resolve_link(ws: Workspace, link: str) -> str:
@@ -200,26 +176,16 @@ def _find_similar(ws: Workspace, current: Mapping[str, Memory]) -> tuple[list[Ed
     memories = [current[ids[row]] for row in order]
     projects = [memory.project for memory in memories]
     pairs = similar.link_similar_notes(vectors, projects, GENERAL, MIN_COSINE, MAX_DEGREE)
-    edges = [relate_similar(memories[one], memories[other], score, MEANING) for one, other, score in pairs]
+    edges = [core.relate_similar(memories[one], memories[other], score, MEANING) for one, other, score in pairs]
     return edges, {memory.id for memory in memories}
 
 
 def _find_shared(memories: Sequence[Memory], measured: Collection[str]) -> list[Edge]:
     """Edges by shared rare keys and paths, for pairs of which at least one has no vector."""
-    origins: dict[tuple[int, int], str] = {}
-    pairs: list[Pair] = []
-    for one, other, score, origin in find_shared_edges(memories):
+    origins: dict[Pair, str] = {}
+    for one, other, score, origin in rules.find_shared_edges(memories):
         if memories[one].id not in measured or memories[other].id not in measured:
-            origins[one, other] = origin
-            pairs.append((one, other, score))
-    forest = build_forest(pairs, Clusters(len(memories)))
-    links = fill_degrees(forest, pairs, [0] * len(memories), MAX_DEGREE)
-    return [relate_similar(memories[one], memories[other], score, origins[one, other]) for one, other, score in links]
-
-
-def _describe_comparison(problem: str, unmeasured: int, total: int) -> str:
-    if problem:
-        return f"words only (links, and rare keys or paths in common): {problem.rstrip('.')}"
-    if unmeasured:
-        return f"meaning; {unmeasured:,} of {total:,} have no vector and are linked by words"
-    return "meaning"
+            origins[one, other, score] = origin
+    forest = rules.build_forest(origins, rules.Clusters(len(memories)))
+    links = rules.fill_degrees(forest, origins, [0] * len(memories), MAX_DEGREE)
+    return [core.relate_similar(memories[link[0]], memories[link[1]], link[2], origins[link]) for link in links]

@@ -1,7 +1,4 @@
-"""The table of edges in the index file, derived from notes and vectors.
-
-An edge names two memories by id; it survives changes of their notes, and is deleted with either of them.
-"""
+"""The table of edges in the index file; an edge names two memories by id and is deleted with either of them."""
 
 import sqlite3
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -12,6 +9,7 @@ from memem.core.memory import CONTRADICTS, STATED, SUPERSEDES, Edge
 from memem.search.database import guarded
 
 BUILT_FOR, BUILT_AT, BUILT_BY = "graph_for", "graph_at", "graph_by"  # keys of the index's meta table
+_COLUMNS = "source, target, kind, score, origin"
 
 
 def create_table(connection: sqlite3.Connection) -> None:
@@ -37,13 +35,12 @@ class EdgeRows:
     @guarded
     def of(self, ids: Sequence[str]) -> list[Edge]:
         """The edges from or to these memories, strongest first."""
-        found: dict[tuple[str, str, str], Edge] = {}
+        edges: set[Edge] = set()
         for marks, some in sqlite.among(ids):
             for end in ("source", "target"):
                 query = f"SELECT {_COLUMNS} FROM edges WHERE {end} IN ({marks})"  # noqa: S608 - bound
-                edges = (Edge(*row) for row in self._connection.execute(query, some))
-                found |= {(edge.source, edge.target, edge.kind): edge for edge in edges}
-        return sorted(found.values(), key=lambda edge: (-edge.score, edge.source, edge.target, edge.kind))
+                edges |= {Edge(*row) for row in self._connection.execute(query, some)}
+        return sorted(edges, key=lambda edge: (-edge.score, edge.source, edge.target, edge.kind))
 
     @guarded
     def list_strong_pairs(self, ids: Sequence[str], least: float) -> frozenset[tuple[str, str]]:
@@ -52,15 +49,15 @@ class EdgeRows:
         pairs: set[tuple[str, str]] = set()
         for marks, some in sqlite.among(ids):
             query = f"SELECT source, target FROM edges WHERE source IN ({marks}) AND score >= ?"  # noqa: S608 - bound
-            found = self._connection.execute(f"{query} AND kind NOT IN {_ENDING}", (*some, least))
-            pairs |= {(min(pair), max(pair)) for pair in found if pair[1] in among}
+            rows = self._connection.execute(f"{query} AND kind NOT IN {(SUPERSEDES, CONTRADICTS)}", (*some, least))
+            pairs |= {(min(pair), max(pair)) for pair in rows if pair[1] in among}
         return frozenset(pairs)
 
     @guarded
     def replace_stated(self, identity: str, edges: Iterable[Edge]) -> None:
         """Replace the edges stated between a memory and others; they replace edges from comparing the same two."""
         stated = list(edges)
-        ends = [(each.source, each.target, each.target, each.source) for each in stated]
+        ends = [(edge.source, edge.target, edge.target, edge.source) for edge in stated]
         with sqlite.transaction(self._connection):
             both = f"DELETE FROM edges WHERE (source = ? OR target = ?) AND origin IN {STATED}"  # noqa: S608 - fixed
             self._connection.execute(both, (identity, identity))
@@ -98,9 +95,5 @@ class EdgeRows:
         return f"{last}/{count}"
 
     def _add(self, edges: Iterable[Edge]) -> None:
-        rows = [(each.source, each.target, each.kind, each.score, each.origin) for each in edges]
+        rows = [(edge.source, edge.target, edge.kind, edge.score, edge.origin) for edge in edges]
         self._connection.executemany("INSERT OR REPLACE INTO edges VALUES (?, ?, ?, ?, ?)", rows)
-
-
-_COLUMNS = "source, target, kind, score, origin"
-_ENDING = (SUPERSEDES, CONTRADICTS)

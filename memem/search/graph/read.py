@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,12 +15,11 @@ from memem.core.errors import Ambiguous, InputError, NoteError, NotFound
 from memem.core.memory import Edge, Entry, Memory, link_target
 from memem.search import find
 from memem.search.graph.edges import BUILT_AT, BUILT_BY, BUILT_FOR
-from memem.search.graph.rules import Clusters
+from memem.search.graph.rules import Clusters, find_body_links
 from memem.search.refresh import fresh_rows
 
 if TYPE_CHECKING:
     from memem.workspace import Workspace
-
 
 MAX_DEPTH, MAX_NEIGHBORS = 3, 100
 RULES_VERSION = 1  # raised when the same notes and vectors give another graph
@@ -127,7 +127,6 @@ def compute_stats(ws: Workspace) -> GraphStats:
 
 
 def count_degrees(edges: Iterable[Edge]) -> Counter[str]:
-    """The number of edges of each memory."""
     return Counter(end for edge in edges for end in (edge.source, edge.target))
 
 
@@ -143,7 +142,6 @@ def is_built(ws: Workspace) -> bool:
 
 
 def is_behind(ws: Workspace) -> bool:
-    """Whether notes or vectors changed since the graph was built."""
     return ws.index.meta(BUILT_FOR) != compute_version(ws)
 
 
@@ -166,7 +164,6 @@ def _load_entries(ws: Workspace, ids: list[str]) -> dict[str, Entry]:
 
 
 def get_links(memory: Memory, name: str) -> tuple[str, ...]:
-    """The links of a property, one or several."""
     value: str | tuple[str, ...] = getattr(memory, name)
     return value if isinstance(value, tuple) else (value,) if value else ()
 
@@ -192,29 +189,21 @@ def is_linked_by(entry: Entry, other: Entry, name: str) -> bool:
     return any(other.is_named_by(link) for link in get_links(entry.memory, name))
 
 
-def list_property_links(memory: Memory) -> list[tuple[str, str]]:
-    """The links of a note's properties, each with the name of its property."""
-    return [(name, link) for name in LINK_PROPERTIES for link in get_links(memory, name)]
-
-
-def list_all_links(memory: Memory) -> list[tuple[str, str]]:
-    """The links of properties and, as `body`, of the statement."""
-    from memem.search.graph import rules  # not needed at session start
-
-    return [*list_property_links(memory), *(("body", link) for link, _, _ in rules.find_body_links(memory.body))]
+def list_links(memory: Memory, *, body: bool) -> list[tuple[str, str]]:
+    """The links of a note, each with the name of its property; those of the statement have the name `body`."""
+    links = [(name, link) for name in LINK_PROPERTIES for link in get_links(memory, name)]
+    return links + [("body", link) for link, _, _ in find_body_links(memory.body)] if body else links
 
 
 def find_dangling_links(
-    memories: Mapping[str, Memory],
-    vault: Path,
-    list_links: Callable[[Memory], Iterable[tuple[str, str]]] = list_property_links,
+    memories: Mapping[str, Memory], vault: Path, *, body: bool = False
 ) -> Iterator[tuple[str, str, str]]:
     """Note path, property and link of each link that leads to no note of the vault."""
     short_ids = {memory.id8 for memory in memories.values()}
     ids = {memory.id for memory in memories.values()}
     stems: Collection[str] | None = None
     for path, memory in memories.items():
-        for name, link in list_links(memory):
+        for name, link in list_links(memory, body=body):
             target = link_target(link)
             is_id = target in ids or any(id.startswith(target) for id in ids if target)
             if is_id or target.rpartition("-")[2] in short_ids:
@@ -227,32 +216,22 @@ def find_dangling_links(
 
 def find_cycles(memories: Mapping[str, Memory]) -> list[tuple[str, ...]]:
     """The paths of notes that supersede each other in a circle."""
-    after = {path: set[str]() for path in memories}
+    later = {path: set[str]() for path in memories}
     paths = {memory.id8: path for path, memory in memories.items()}
     for path, memory in memories.items():
-        later, earlier = (
-            paths.get(link_target(link).rpartition("-")[2]) for link in (memory.superseded_by, memory.supersedes)
-        )
-        if later:
-            after[path].add(later)
-        if earlier:
-            after[earlier].add(path)
-    reachable = {path: _find_reachable(path, after) for path in after if after[path]}
-    cycles = {
-        path: {other for other in others if path in reachable.get(other, ())} for path, others in reachable.items()
-    }
-    return sorted({tuple(sorted(cycle)) for path, cycle in cycles.items() if path in cycle})
-
-
-def _find_reachable(start: str, after: Mapping[str, Collection[str]]) -> set[str]:
-    found: set[str] = set()
-    waiting = list(after[start])
-    while waiting:
-        path = waiting.pop()
-        if path not in found:
-            found.add(path)
-            waiting += after[path]
-    return found
+        if successor := paths.get(link_target(memory.superseded_by).rpartition("-")[2]):
+            later[path].add(successor)
+        if predecessor := paths.get(link_target(memory.supersedes).rpartition("-")[2]):
+            later[predecessor].add(path)
+    cycles: list[tuple[str, ...]] = []
+    while True:
+        try:
+            TopologicalSorter(later).prepare()
+            return sorted(cycles)
+        except CycleError as error:
+            cycle = set(error.args[1])
+            cycles.append(tuple(sorted(cycle)))
+            later = {path: others - cycle for path, others in later.items() if path not in cycle}
 
 
 def list_files(vault: Path) -> Iterator[str]:

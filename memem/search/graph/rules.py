@@ -94,13 +94,13 @@ def _infer_kind(before: str, after: str) -> tuple[str, bool]:
 
 
 class Clusters:
-    """Connected places (union-find)."""
+    """Connected positions (union-find)."""
 
     def __init__(self, size: int) -> None:
         self._parents = list(range(size))
 
     def of(self, place: int) -> int:
-        """The place that represents the cluster."""
+        """The position that represents the cluster."""
         parents = self._parents
         while parents[place] != place:
             parents[place] = parents[parents[place]]

@@ -1,8 +1,6 @@
 """Compare all notes of a project with each other, in blocks of a matrix product, and link the closest ones."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,15 +14,7 @@ BLOCK_ROWS, BLOCK_CELLS = 512, 8_000_000
 BELOW_ANY_COSINE, MIN_NORM = -2.0, 1e-12
 
 Places = NDArray[np.int64]
-
-
-@dataclass(frozen=True, slots=True)
-class SimilarPairs:
-    """Pairs of similar notes, as three arrays."""
-
-    ones: Places
-    others: Places
-    cosines: Vectors
+SimilarPairs = tuple[Places, Places, Vectors]  # pairs of similar notes, and the cosine of each
 
 
 def link_similar_notes(
@@ -39,11 +29,11 @@ def link_similar_notes(
     clusters, degrees = Clusters(len(vectors)), [0] * len(vectors)
     links: list[Pair] = []
     for group in groups.values():
-        pairs = _sort([find_closest(vectors, group, group, min_cosine, CANDIDATES_PER_LINK * max_degree)])
+        pairs = _sort(find_closest(vectors, group, group, min_cosine, CANDIDATES_PER_LINK * max_degree))
         links += fill_degrees(build_forest(pairs, clusters), pairs, degrees, max_degree)
     others = [group for name, group in groups.items() if name != shared] if shared in groups else []
     across = [find_closest(vectors, group, groups[shared], min_cosine, max_degree) for group in others]
-    links += fill_degrees((), _sort(across), degrees, max_degree)
+    links += fill_degrees((), _sort(_join(across)), degrees, max_degree)
     return links
 
 
@@ -64,7 +54,7 @@ def average_vectors(
 
 def find_closest(vectors: Vectors, rows: Places, columns: Places, min_cosine: float, limit: int) -> SimilarPairs:
     """For each note of `rows` its closest `limit` notes of `columns` with at least `min_cosine`."""
-    found: list[tuple[Places, Places, Vectors]] = []
+    pairs: list[SimilarPairs] = []
     for block, cosines in _compare(vectors, rows, columns):
         if rows is columns:
             own = np.arange(len(cosines))
@@ -76,9 +66,8 @@ def find_closest(vectors: Vectors, rows: Places, columns: Places, min_cosine: fl
             is_close[crowded] = False
             is_close[crowded[:, None], best] = True
         here, there = np.nonzero(is_close)
-        found.append((rows[block][here], columns[there], cosines[here, there]))
-    ones, others, scores = zip(*found, strict=True) if found else ((), (), ())
-    return SimilarPairs(_join(ones, np.int64), _join(others, np.int64), _join(scores, np.float32))
+        pairs.append((rows[block][here], columns[there], cosines[here, there]))
+    return _join(pairs)
 
 
 def _compare(vectors: Vectors, rows: Places, columns: Places) -> Iterator[tuple[slice, Vectors]]:
@@ -92,11 +81,9 @@ def _compare(vectors: Vectors, rows: Places, columns: Places) -> Iterator[tuple[
         yield block, vectors[rows[block]] @ against
 
 
-def _sort(found: Sequence[SimilarPairs]) -> list[Pair]:
+def _sort(pairs: SimilarPairs) -> list[Pair]:
     """Each pair once, lower place first, the strongest pair first."""
-    ones = _join([pairs.ones for pairs in found], np.int64)
-    others = _join([pairs.others for pairs in found], np.int64)
-    cosines = _join([pairs.cosines for pairs in found], np.float32)
+    ones, others, cosines = pairs
     low, high = np.minimum(ones, others), np.maximum(ones, others)
     _, first = np.unique(low * (high.max(initial=0) + 1) + high, return_index=True)
     low, high, cosines = low[first], high[first], cosines[first].round(4)
@@ -105,5 +92,8 @@ def _sort(found: Sequence[SimilarPairs]) -> list[Pair]:
     return list(zip(low[order].tolist(), high[order].tolist(), scores, strict=True))
 
 
-def _join(parts: Sequence[NDArray[Any]], dtype: Any) -> NDArray[Any]:
-    return np.concatenate(parts) if len(parts) else np.empty(0, dtype)
+def _join(pairs: Sequence[SimilarPairs]) -> SimilarPairs:
+    if not pairs:
+        return np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float32)
+    ones, others, cosines = zip(*pairs, strict=True)
+    return np.concatenate(ones), np.concatenate(others), np.concatenate(cosines)

@@ -50,18 +50,15 @@ class Projects:
         """The project of a folder; None when it may not be mined. Raises SettingsError when its settings are broken."""
         if cwd not in self._names:
             folder = Path(cwd) if cwd else self._ws.user_home
-            if project.may_be_mined(folder):
-                self._names[cwd] = self._get_name(folder)
-            else:
+            if not project.may_be_mined(folder):
                 self.refusals[cwd] = f"{folder} opts out of mining ({project.OVERRIDE})."
                 self._names[cwd] = None
+                return None
+            try:
+                self._names[cwd] = self._ws.project_of(folder).name
+            except (OSError, ValueError):  # not a possible folder name
+                self._names[cwd] = clean_project_name(folder.name)
         return self._names[cwd]
-
-    def _get_name(self, folder: Path) -> str:
-        try:
-            return self._ws.project_of(folder).name
-        except (OSError, ValueError):  # not a possible folder name
-            return clean_project_name(folder.name)
 
 
 def shorten_turn(text: str) -> str:

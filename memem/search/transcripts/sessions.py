@@ -1,13 +1,10 @@
-"""Search what was said in sessions: full text over the turns that mining may read.
-
-Only for those who ask: none of it is injected unasked or mined.
-"""
+"""Search the turns of sessions that mining may read. Nothing found here is injected or mined."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -51,10 +48,7 @@ class TurnContext:
 
 @dataclass(frozen=True, slots=True)
 class TurnHit:
-    """The part of a turn that matches, and its context; `score` is relative to the best hit.
-
-    `transcript` is the path of the session's file, empty once that is gone.
-    """
+    """The part of a turn that matches, and its context; `score` is relative to the best hit."""
 
     session: str
     time: str
@@ -62,7 +56,7 @@ class TurnHit:
     project: str
     text: str
     score: float
-    transcript: str = ""
+    transcript: str = ""  # the path of the session's file, empty once that is gone
     before: TurnContext | None = None
     after: TurnContext | None = None
 
@@ -88,8 +82,9 @@ def search(ws: Workspace, query: str, *, limit: int = 10, project: str | None = 
         answer, matches = index.search(query[:MAX_QUERY_CHARS], limit, name)
         rarity = SearchMatches((), answer.frequencies, answer.notes)
         weights = {term: rarity.weight(term) for term in answer.terms}
-        best = max((match.bm25 for match in matches), default=0.0)
-        return [_make_hit(match, excerpt(match.turn.text, weights, EXCERPT_CHARS), best) for match in matches]
+        return [
+            _make_hit(match, excerpt(match.turn.text, weights, EXCERPT_CHARS), matches[0].bm25) for match in matches
+        ]
 
     return _use_index(ws, search_index)
 
@@ -97,8 +92,7 @@ def search(ws: Workspace, query: str, *, limit: int = 10, project: str | None = 
 def index_session(ws: Workspace, path: Path, *, everything: bool = False, again: bool = False) -> int:
     """Index the new turns of a session that mining may read; return how many.
 
-    `everything` includes turns before the opt-in, for a session a person has mined as a whole; `again` includes turns
-    that were left out before, since they may be readable by now.
+    `everything` includes turns from before the opt-in, `again` those that could not be read before.
     """
     since = _get_start(ws)
     if since is None:
@@ -107,7 +101,6 @@ def index_session(ws: Workspace, path: Path, *, everything: bool = False, again:
 
 
 def index_quietly(ws: Workspace, path: Path, *, everything: bool, again: bool = False) -> None:
-    """Index a session for a miner: failures go to the log."""
     try:
         index_session(ws, path, everything=everything, again=again)
     except _READ_ERRORS as problem:
@@ -174,8 +167,8 @@ class _Indexing:
         if name is None or (is_left_out and not self._ws.state.sessions.is_mined(uuid)):
             return None
         spoken_at = moment(time)
-        text = shorten_turn(clean_text(turn.text))
         seconds = spoken_at.timestamp() if spoken_at else 0.0
+        text = shorten_turn(clean_text(turn.text))
         return IndexedTurn(uuid, turn.role, _to_utf8(time), name, text, seconds, position)
 
 
@@ -186,14 +179,11 @@ def _get_start(ws: Workspace) -> datetime | None:
 
 def _use_index(ws: Workspace, work: Callable[[TurnIndex], Result]) -> Result:
     """Work with the index; a damaged one is set aside and rebuilt, since it is derived."""
-    path = ws.home.turns_file
-    try:
-        with closing(TurnIndex(path)) as index:
-            return work(index)
-    except IndexDamaged:
-        sqlite.set_aside(path)
-        with closing(TurnIndex(path)) as index:
-            return work(index)
+    with suppress(IndexDamaged), closing(TurnIndex(ws.home.turns_file)) as index:
+        return work(index)
+    sqlite.set_aside(ws.home.turns_file)
+    with closing(TurnIndex(ws.home.turns_file)) as index:
+        return work(index)
 
 
 def _catch_up(ws: Workspace, index: TurnIndex, since: datetime, seconds: float) -> int:

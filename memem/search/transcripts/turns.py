@@ -1,8 +1,4 @@
-"""The full-text index of session turns, in a file of its own, and excerpts of turns.
-
-A turn of several sessions (forked or resumed) is stored once, with a place in each. The file also records how far each
-session has been read, so deleting it makes memem read them all again.
-"""
+"""The full-text index of session turns. A turn of forked or resumed sessions is stored once, with a place in each."""
 
 import re
 import sqlite3
@@ -52,8 +48,8 @@ def _create_tables(connection: sqlite3.Connection) -> None:
 
 def _reindex_other_languages(connection: sqlite3.Connection) -> None:
     """Version 2 folds words of other languages further; plain ASCII stays as it was."""
-    other = connection.execute("SELECT row, text FROM turns WHERE length(CAST(text AS BLOB)) > length(text)").fetchall()
-    for row, text in other:
+    query = "SELECT row, text FROM turns WHERE length(CAST(text AS BLOB)) > length(text)"
+    for row, text in connection.execute(query).fetchall():
         fulltext.remove(connection, row)
         _TEXT.insert(connection, row, [text])
 
@@ -105,13 +101,13 @@ class TurnIndex:
     @guarded
     def get_session(self, session: str) -> ReadSession | None:
         query = f"SELECT {_SESSION_COLUMNS} FROM sessions WHERE session = ?"  # noqa: S608 - fixed
-        found = self._connection.execute(query, (session,)).fetchone()
-        return _reading(found) if found else None
+        row = self._connection.execute(query, (session,)).fetchone()
+        return _read_session(row) if row else None
 
     @guarded
     def list_sessions(self) -> dict[str, ReadSession]:
         rows = self._connection.execute(f"SELECT {_SESSION_COLUMNS} FROM sessions")  # noqa: S608 - fixed
-        return {row[0]: _reading(row) for row in rows}
+        return {row[0]: _read_session(row) for row in rows}
 
     @guarded
     def add(self, reading: ReadSession, turns: Iterable[IndexedTurn] = ()) -> int:
@@ -120,9 +116,12 @@ class TurnIndex:
         with transaction(self._connection):
             self._connection.execute(f"INSERT OR REPLACE INTO sessions VALUES ({_SESSION_MARKS})", astuple(reading))  # noqa: S608
             for turn in turns:
-                row = self._row(turn.uuid)
+                row = self._find_row(turn.uuid)
                 if row is None:
-                    row, new = self._insert(turn), new + 1
+                    values = (turn.uuid, turn.role, turn.time, turn.project, turn.text)
+                    row = int(self._connection.execute(_INSERT_TURN, values).lastrowid or 0)
+                    _TEXT.insert(self._connection, row, (turn.text,))
+                    new += 1
                 self._connection.execute(_INSERT_PLACE, (reading.session, row, turn.moment, turn.position))
             if new:
                 self._prune()
@@ -154,23 +153,16 @@ class TurnIndex:
     def remove(self, uuids: Iterable[str]) -> int:
         """Delete turns and return how many there were; their sessions still count as read."""
         with transaction(self._connection):
-            rows = [row for uuid in uuids if (row := self._row(uuid)) is not None]
+            rows = [row for uuid in uuids if (row := self._find_row(uuid)) is not None]
             for row in rows:
                 fulltext.remove(self._connection, row)
                 self._connection.execute("DELETE FROM places WHERE row = ?", (row,))
                 self._connection.execute("DELETE FROM turns WHERE row = ?", (row,))
         return len(rows)
 
-    def _row(self, uuid: str) -> int | None:
+    def _find_row(self, uuid: str) -> int | None:
         found = self._connection.execute("SELECT row FROM turns WHERE uuid = ?", (uuid,)).fetchone()
         return int(found[0]) if found else None
-
-    def _insert(self, turn: IndexedTurn) -> int:
-        values = (turn.uuid, turn.role, turn.time, turn.project, turn.text)
-        statement = "INSERT INTO turns (uuid, role, time, project, text) VALUES (?, ?, ?, ?, ?)"
-        row = int(self._connection.execute(statement, values).lastrowid or 0)
-        _TEXT.insert(self._connection, row, (turn.text,))
-        return row
 
     def _match(self, row: int, score: float) -> TurnMatch:
         """Place a turn in the first session it was read in."""
@@ -178,12 +170,10 @@ class TurnIndex:
             FROM places JOIN turns USING (row) JOIN sessions USING (session) WHERE row = ? ORDER BY number LIMIT 1"""  # noqa: S608 - fixed texts
         session, path, *columns = self._connection.execute(query, (row,)).fetchone()
         turn = IndexedTurn(*columns)
-        return TurnMatch(
-            session, path, turn, score, self._find_adjacent(session, turn, -1), self._find_adjacent(session, turn, 1)
-        )
+        before, after = (self._find_adjacent(session, turn, *way) for way in (("<", "DESC"), (">", "ASC")))
+        return TurnMatch(session, path, turn, score, before, after)
 
-    def _find_adjacent(self, session: str, turn: IndexedTurn, way: int) -> IndexedTurn | None:
-        than, order = ("<", "DESC") if way < 0 else (">", "ASC")
+    def _find_adjacent(self, session: str, turn: IndexedTurn, than: str, order: str) -> IndexedTurn | None:
         query = f"""SELECT {_TURN_COLUMNS} FROM places JOIN turns USING (row)
             WHERE session = ? AND (moment, position) {than} (?, ?)
             ORDER BY moment {order}, position {order} LIMIT 1"""  # noqa: S608 - fixed texts
@@ -197,31 +187,28 @@ class TurnIndex:
             return
         ended = "SELECT session FROM places GROUP BY session ORDER BY max(moment), session"
         *older, _ = [session for (session,) in self._connection.execute(ended)]
+        other = "SELECT 1 FROM places AS other WHERE other.row = places.row AND other.session <> places.session"
+        alone = f"SELECT row FROM places WHERE session = ? AND NOT EXISTS ({other})"  # noqa: S608 - fixed texts
         for session in older:
             if left <= self._most * SHARE_AFTER_PRUNING:
                 return
-            left -= self._drop(session)
-
-    def _drop(self, session: str) -> int:
-        """Delete a session's places and the turns only it has; return how many turns those were."""
-        other = "SELECT 1 FROM places AS other WHERE other.row = places.row AND other.session <> places.session"
-        alone = f"SELECT row FROM places WHERE session = ? AND NOT EXISTS ({other})"  # noqa: S608 - fixed texts
-        rows = [row for (row,) in self._connection.execute(alone, (session,))]
-        self._connection.execute("DELETE FROM places WHERE session = ?", (session,))
-        for marks, some in among(rows):
-            self._connection.execute(f"DELETE FROM words WHERE rowid IN ({marks})", some)  # noqa: S608 - marks only
-            self._connection.execute(f"DELETE FROM turns WHERE row IN ({marks})", some)  # noqa: S608 - marks only
-        return len(rows)
+            rows = [row for (row,) in self._connection.execute(alone, (session,))]
+            self._connection.execute("DELETE FROM places WHERE session = ?", (session,))
+            for marks, some in among(rows):
+                self._connection.execute(f"DELETE FROM words WHERE rowid IN ({marks})", some)  # noqa: S608 - marks only
+                self._connection.execute(f"DELETE FROM turns WHERE row IN ({marks})", some)  # noqa: S608 - marks only
+            left -= len(rows)
 
 
 _SESSION_COLUMNS = ", ".join(field.name for field in fields(ReadSession))
 _SESSION_MARKS = ", ".join("?" for _ in fields(ReadSession))
 _TURN_COLUMNS = ", ".join(field.name for field in fields(IndexedTurn))
+_INSERT_TURN = "INSERT INTO turns (uuid, role, time, project, text) VALUES (?, ?, ?, ?, ?)"
 _INSERT_PLACE = """INSERT INTO places (session, row, moment, position) VALUES (?, ?, ?, ?)
     ON CONFLICT (session, row) DO UPDATE SET moment = excluded.moment, position = excluded.position"""
 
 
-def _reading(row: Sequence[Any]) -> ReadSession:
+def _read_session(row: Sequence[Any]) -> ReadSession:
     session, path, inode, offset, digest, whole, size, mtime = row
     return ReadSession(session, path, inode, offset, digest, bool(whole), size, mtime)
 
@@ -231,12 +218,28 @@ ELLIPSIS = "…"
 
 
 def excerpt(text: str, weights: Mapping[Term, float], length: int) -> str:
-    """The part of a text, at most `length` long, where most of the query's words stand together."""
+    """The part of a text, at most about `length` long, that has most of the query's words, cut at spaces."""
     text = text.strip()
     if len(text) <= length:
         return text
-    start = _find_densest(_find_terms(text, weights), weights, length - LEAD_CHARS)
-    return _cut_out(text, max(0, min(start - LEAD_CHARS, len(text) - length)), length)
+    folded = words.fold(text)
+    if len(folded) != len(text):  # positions have to stay
+        folded = "".join(words.fold(character)[:1] or " " for character in text)
+    places = [(match.start(), term) for term in weights for match in re.finditer(_stem_pattern(term.text), folded)]
+    places.sort(key=itemgetter(0))
+
+    def weigh(start: int) -> float:
+        first, end = (bisect_left(places, at, key=itemgetter(0)) for at in (start, start + length - LEAD_CHARS))
+        return sum(weights[term] for term in {term for _, term in places[first:end]})
+
+    densest = max((place for place, _ in places), key=weigh, default=0)
+    start = max(0, min(densest - LEAD_CHARS, len(text) - length))
+    part = text[start : start + length]
+    if start > 0:
+        part = ELLIPSIS + (re.sub(r"\A\S{0,40}\s+", "", part) or part)
+    if start + length < len(text):
+        part = (re.sub(r"\s+\S{0,40}\Z", "", part) or part) + ELLIPSIS
+    return part
 
 
 def beginning(text: str, length: int) -> str:
@@ -245,42 +248,7 @@ def beginning(text: str, length: int) -> str:
     return line if len(line) <= length else line[: length - len(ELLIPSIS)].rstrip() + ELLIPSIS
 
 
-def _find_terms(text: str, terms: Iterable[Term]) -> list[tuple[int, Term]]:
-    """Approximate positions of the terms, in order: words that begin alike count as one."""
-    folded = _fold_in_place(text)
-    found = [(match.start(), term) for term in terms for match in re.finditer(_stem_pattern(term.text), folded)]
-    return sorted(found, key=itemgetter(0))
-
-
-def _find_densest(places: list[tuple[int, Term]], weights: Mapping[Term, float], span: int) -> int:
-    """The position after which a span contains the most terms, by weight."""
-    best, most = 0, 0.0
-    for number, (start, _) in enumerate(places):
-        end = bisect_left(places, start + span, key=itemgetter(0))
-        worth = sum(weights[term] for term in {term for _, term in places[number:end]})
-        if worth > most:
-            best, most = start, worth
-    return best
-
-
 def _stem_pattern(word: str) -> str:
-    """A pattern for the stem of a word: `restart`, `restarted`, `restarting`."""
+    """A pattern for words that begin alike: `restart`, `restarted`, `restarting`."""
     stem = word[: max(4, len(word) - 3)] if word.isalpha() and word.isascii() else word
     return (r"(?<![a-z0-9])" if stem[0].isascii() else "") + re.escape(stem)
-
-
-def _fold_in_place(text: str) -> str:
-    """Fold like the index does, keeping each character's position."""
-    folded = words.fold(text)
-    return folded if len(folded) == len(text) else "".join(words.fold(each)[:1] or " " for each in text)
-
-
-def _cut_out(text: str, start: int, length: int) -> str:
-    """A part of a text, cut at spaces where possible, with an ellipsis at each cut."""
-    part = text[start : start + length]
-    cut_before, cut_behind = start > 0, start + length < len(text)
-    if cut_before:
-        part = ELLIPSIS + (re.sub(r"\A\S{0,40}\s+", "", part) or part)
-    if cut_behind:
-        part = (re.sub(r"\s+\S{0,40}\Z", "", part) or part) + ELLIPSIS
-    return part
