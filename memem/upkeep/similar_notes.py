@@ -137,9 +137,9 @@ def _closest(rows: Vectors, owners: Sequence[int]) -> dict[tuple[int, int], floa
     from memem.search.graph.similar import find_closest
 
     every = np.arange(len(rows))
-    ones, others, cosines = find_closest(rows, every, every, MIN_COSINE, MAX_SIMILAR)
+    pairs = (column.tolist() for column in find_closest(rows, every, every, MIN_COSINE, MAX_SIMILAR))
     cosines: dict[tuple[int, int], float] = {}
-    for one, other, cosine in zip(ones.tolist(), others.tolist(), cosines.tolist(), strict=True):
+    for one, other, cosine in zip(*pairs, strict=True):
         first, second = sorted((owners[one], owners[other]))
         if first != second:
             cosines[first, second] = max(cosine, cosines.get((first, second), cosine))

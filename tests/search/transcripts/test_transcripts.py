@@ -553,5 +553,5 @@ def test_a_real_session_is_indexed_as_it_grows_each_turn_once(session: Path, ws:
         index()
         with closing(TurnIndex(ws.home.turns_file)) as held:
             assert held.count() == added
-            assert all(held._row(uuid) is not None for uuid in expected)
+            assert all(held._find_row(uuid) is not None for uuid in expected)
     assert people(path.read_bytes())
