@@ -14,7 +14,7 @@ from memem.notes import forget, write
 from memem.notes.write import Written
 from memem.safety.gate import clean_line, cleanse
 from memem.search import excluded
-from memem.search.excluded import apply_verdicts, explain_quarantine
+from memem.search.excluded import apply_verdicts
 from memem.search.notes import NoteRow
 from memem.search.refresh import ensure_filled, refresh_stale
 from memem.state.batches import ALLOW, ASK, REFUSE, VERDICTS
@@ -57,13 +57,13 @@ def say_held(ws: Workspace, memory: Memory, action: str) -> None:
 
 def allow_held(ws: Workspace, memory: Memory) -> None:
     """A person wants it kept, and has seen what it says. Called under the write lock."""
-    if explain_quarantine(memory):
+    if cleanse(memory).doubt:
         say_held(ws, memory, ALLOW)
 
 
 def ask_again(ws: Workspace, memory: Memory) -> None:
     """It is a question again. Called under the write lock."""
-    if explain_quarantine(memory):
+    if cleanse(memory).doubt:
         say_held(ws, memory, ASK)
 
 
@@ -184,7 +184,7 @@ def _same(memory: Memory) -> tuple[str, str, str]:
 
 def _held(row: NoteRow) -> Proposal:
     memory = row.memory or Memory("", "", "")
-    return Proposal(memory, row.path, excluded.explain_quarantine(memory), held=True)
+    return Proposal(memory, row.path, cleanse(memory).doubt, held=True)
 
 
 def _proposal(each: Note) -> Proposal:

@@ -21,7 +21,7 @@ from memem.core.memory import KINDS, PINNED, Entry
 from memem.notes import conflicts
 from memem.pages import choose_playbook, markdown, playbook_format, read_playbook
 from memem.pages.read_playbook import belongs_to_user, get_playbook_path
-from memem.safety.gate import clean_line
+from memem.safety.gate import clean_line, cleanse
 from memem.search import excluded
 from memem.search.notes import NoteRow
 from memem.search.refresh import ensure_filled, fresh_rows
@@ -234,9 +234,7 @@ def _waiting(ws: Workspace) -> Iterator[str]:
     proposals = review.read_proposals(ws.store)
     waiting = [(proposal.path, proposal.memory.title, review.reason_of(proposal)) for proposal in proposals]
     waiting += [
-        (row.path, row.memory.title, excluded.explain_quarantine(row.memory))
-        for row in excluded.list_quarantined(ws)
-        if row.memory
+        (row.path, row.memory.title, cleanse(row.memory).doubt) for row in excluded.list_quarantined(ws) if row.memory
     ]
     lines = [
         f"- {markdown.link(Path(path).stem, clean_line(title))}: {markdown.escape(clean_line(reason))}"

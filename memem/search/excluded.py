@@ -1,10 +1,8 @@
-"""Notes that are not recalled: copies made by a sync service, and notes that read like instructions.
-
-Nothing here changes a file.
-"""
+"""Notes that are not recalled: copies made by a sync service, and notes that read like instructions."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -12,8 +10,6 @@ from typing import TYPE_CHECKING
 
 from memem.core import files
 from memem.core.errors import Ambiguous, NoteError, NotFound, VaultError
-from memem.core.memory import Memory
-from memem.safety.gate import cleanse
 from memem.search.notes import NoteRow
 from memem.search.refresh import fresh_rows, read_row
 from memem.vault import verdicts
@@ -23,8 +19,8 @@ if TYPE_CHECKING:
     from memem.vault.note import Note
     from memem.workspace import Workspace
 
-
 COPY_MARK = "copy "  # before the digest in a copy's row, so that it is read again should it become a note of its own
+_CONFLICT_MARKS = tuple(map(re.compile, (rb"<<<<<<< ", rb"=======\r?\Z", rb">>>>>>> ")))
 MERGE_CONFLICT = "holds the marks of a merge that git could not finish (<<<<<<<, =======, >>>>>>>)"
 
 
@@ -65,14 +61,8 @@ def _is_forgotten(ws: Workspace, identity: str) -> bool:
 
 def has_merge_conflict(data: bytes) -> bool:
     """Tell whether git has left both sides of a conflict in a file."""
-    marks = [b"<<<<<<< ", b"=======", b">>>>>>> "]
-    # Line by line: one pattern for all three would scan the rest of the file again for each mark.
-    for line in data.split(b"\n"):
-        if line.startswith(marks[0]) and (marks[0].endswith(b" ") or line.rstrip(b"\r") == marks[0]):
-            marks.pop(0)
-            if not marks:
-                return True
-    return False
+    lines = iter(data.split(b"\n"))  # line by line: one pattern for all marks would take quadratic time
+    return all(any(mark.match(line) for line in lines) for mark in _CONFLICT_MARKS)
 
 
 def copy_advice(ws: Workspace, path: str) -> str:
@@ -88,21 +78,15 @@ def copy_advice(ws: Workspace, path: str) -> str:
     return "Delete it; or rename it, if you want it remembered again."
 
 
-def _describe_difference(own: Path, original: Path) -> str:
-    own_lines, original_lines = _lines(own), _lines(original)
-    mine, theirs = len(own_lines - original_lines), len(original_lines - own_lines)
-    if not mine and not theirs:
-        return "Both say the same."
-    stamps = files.stamp(own), files.stamp(original)
-    newer = "This file" if stamps[0] and stamps[1] and stamps[0][0] > stamps[1][0] else "The original"
-    return f"{newer} is newer; lines only here: {mine}, only in the original: {theirs}."
-
-
-def _lines(path: Path) -> set[bytes]:
+def _describe_difference(copy: Path, original: Path) -> str:
     try:
-        return set(path.read_bytes().splitlines())
-    except OSError:
-        return set()
+        own, other = (set(path.read_bytes().splitlines()) for path in (copy, original))
+        newer = "This file" if copy.stat().st_mtime > original.stat().st_mtime else "The original"
+    except OSError as error:
+        return f"They cannot be compared: {files.reason(error)}."
+    if own == other:
+        return "Both say the same."
+    return f"{newer} is newer; lines only here: {len(own - other)}, only in the original: {len(other - own)}."
 
 
 def copies_of_other_files(ws: Workspace) -> Iterator[tuple[str, SyncCopy]]:
@@ -132,22 +116,13 @@ def list_quarantined(ws: Workspace, *, decided: bool = False) -> list[NoteRow]:
     return [row for row in fresh_rows(ws, lambda: ws.index.rows(f"{where} ORDER BY path")) if row.memory]
 
 
-def count_quarantined(ws: Workspace) -> int:
-    return ws.index.count_where("review = 'waiting'")
-
-
-def explain_quarantine(memory: Memory) -> str:
-    """Say why a memory reads like an instruction."""
-    return cleanse(memory).doubt
-
-
 def find_quarantined(ws: Workspace, identity: str) -> NoteRow:
     """Find the quarantined note whose id starts so."""
     wanted = identity.strip().lower()
     rows = list_quarantined(ws, decided=True)
-    found = [row for row in rows if row.memory and wanted and row.memory.id.lower().startswith(wanted)]
-    if not found:
+    matches = [row for row in rows if row.memory and wanted and row.memory.id.lower().startswith(wanted)]
+    if not matches:
         raise NotFound(f"No proposal has the id {identity!r}. `memem review` lists them.")
-    if len(found) > 1:
-        raise Ambiguous(f"{len(found)} proposals have an id that starts with {identity!r}. Use more of the id.")
-    return found[0]
+    if len(matches) > 1:
+        raise Ambiguous(f"{len(matches)} proposals have an id that starts with {identity!r}. Use more of the id.")
+    return matches[0]

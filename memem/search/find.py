@@ -50,10 +50,9 @@ def search(
     as_of: str | None = None,
     blend: Blend = FUSED,
 ) -> Hits:
-    """Find the best hits in all projects, with a slight preference for the current one.
+    """Find the best hits in all projects, preferring the current one, or in `project`, with `general` memories or not.
 
-    `project` restricts the search to it; `general` adds the general memories. `as_of` (a date, a time or words such
-    as "last march") searches what was held true then.
+    `as_of` (a date, a time or words such as "last march") searches what was held true then.
     """
     require_vault(ws)
     if not query.strip():
@@ -63,12 +62,12 @@ def search(
     scope = Scope(_projects(project, general=general), archive=True, as_of=then)
     preferred = project or current
 
-    def choose(found: SearchMatches) -> list[Hit]:
-        boosts = collect_boosts(ws, found, query, normalise(preferred) if preferred else "")
-        return rank(found, replace(boosts, as_of=then is not None), blend)[:limit]
+    def choose(matches: SearchMatches) -> list[Hit]:
+        boosts = collect_boosts(ws, matches, query, normalise(preferred) if preferred else "")
+        return rank(matches, replace(boosts, as_of=then is not None), blend)[:limit]
 
-    found, hits = find(ws, query, scope, limit * 2, choose)  # a preferred hit may be further down
-    return Hits(hits, found.degraded)
+    matches, hits = find(ws, query, scope, limit * 2, choose)  # a preferred hit may be further down
+    return Hits(hits, matches.degraded)
 
 
 def parse_moment(ws: Workspace, text: str) -> float:
@@ -76,9 +75,9 @@ def parse_moment(ws: Workspace, text: str) -> float:
     now, text = ws.clock(), text.strip()
     if dates.is_day(text):
         return (dates.end_of(text, now.tzinfo) or math.inf) - _BEFORE_MIDNIGHT
-    named = dates.begin_of(text, now.tzinfo)
-    if named is not None:
-        return named
+    moment = dates.begin_of(text, now.tzinfo)
+    if moment is not None:
+        return moment
     day = (parse_time(text, now.date()) or parse_time(f"in {text}", now.date())).end if text else None
     if day is None:
         raise InputError(

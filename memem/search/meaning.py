@@ -11,6 +11,7 @@ from memem.core.errors import Busy, HomeError, IndexUnusable, MememError, ModelE
 from memem.search.encoders.query_vector import EncodedQuery
 from memem.search.passages import passage_key, split_passages
 from memem.search.query import Scope
+from memem.search.refresh import start_in_background
 
 if TYPE_CHECKING:
     from memem.workspace import Workspace
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
 MAX_INLINE_PASSAGES = 32  # encoded by a search itself: about half a second's work
 MAX_PROMPT_PASSAGES = 4  # the same where the caller has a deadline; another thread of the engine encodes the rest
-RETRY_SECONDS = 60  # a background run without a sign of life for this long has ended
 MAX_MISSING_SHARE = 0.05  # with more passages unencoded, comparing the others would be unfair: words decide
 
 
@@ -77,18 +77,9 @@ def _encode_missing(ws: Workspace) -> str:
 
 def encode_in_background(ws: Workspace) -> bool:
     """Start a process that encodes the rest, unless one is running; return False when that is impossible."""
-    if not ws.settings.background:
-        return False
-    log = ws.home.encode_log
-    try:
-        if log.exists() and abs(ws.clock().timestamp() - log.stat().st_mtime) < RETRY_SECONDS:
-            return True
-        from memem.core import background
+    from memem.core.background import ENCODE
 
-        background.start_memem(background.ENCODE, ws.environ_for_children(), log)
-    except OSError:
-        return False
-    return True
+    return ws.settings.background and start_in_background(ws, ENCODE, ws.home.encode_log)
 
 
 def update_pending(ws: Workspace) -> int:
@@ -110,10 +101,6 @@ def update_pending(ws: Workspace) -> int:
 def is_pending_current(ws: Workspace) -> bool:
     """Tell, without loading the encoder, whether pending passages were looked up for it."""
     return ws.index.meta("encoded_by") == _encoder_settings(ws)
-
-
-def last_vectors_folder(ws: Workspace) -> str:
-    return ws.index.meta("encoded_in") if is_pending_current(ws) else ""
 
 
 def _encoder_settings(ws: Workspace) -> str:

@@ -66,10 +66,7 @@ def create_tables(connection: sqlite3.Connection) -> None:
 
 
 class PassageRows:
-    """The tables `passages` and `pending` of the index file.
-
-    A pending passage has no vector in the store that `store_id` names, or has not been looked up there yet.
-    """
+    """The tables `passages` and `pending` (without a vector in the store `store_id`, or not looked up there yet)."""
 
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
         self.path = path

@@ -19,10 +19,10 @@ MAX_SCAN_SECONDS = 30  # a slower scan is given up and done by the parent
 
 
 def refresher(ws: Workspace) -> Callable[[], object]:
-    """Return a function that refreshes the index; where there are cores, start scanning for it now.
+    """Return a function that refreshes the index. The caller must have one thread and no index open.
 
-    A scan and the import of numpy are both mostly Python, so two threads would only take turns. A child reports by
-    its exit code whether anything changed. The caller must have one thread and no index open.
+    Where there are cores, a child scans meanwhile, and its exit code says whether anything changed: two threads would
+    only take turns with the import of numpy.
     """
     if not hasattr(os, "fork") or (os.cpu_count() or 1) < 2 or threading.active_count() > 1:
         return lambda: refresh.refresh(ws)

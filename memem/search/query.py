@@ -49,16 +49,13 @@ class NoteMatch:
 
 @dataclass(frozen=True, slots=True)
 class SearchMatches:
-    """The matches of a query, and in how many of the `notes` each of its terms occurs.
-
-    `multilingual` describes the encoder; `degraded` says why meaning did not count when it should have.
-    """
+    """The matches of a query."""
 
     matches: tuple[NoteMatch, ...]
-    frequencies: dict[Term, int]
+    frequencies: dict[Term, int]  # in how many of the notes each term of the query occurs
     notes: int
-    multilingual: bool = False
-    degraded: str = ""
+    multilingual: bool = False  # the encoder reads other scripts
+    degraded: str = ""  # why meaning did not count when it should have
 
     def encoder_reads(self) -> list[bool]:
         """For each match, whether the encoder reads both the query and the note: otherwise a cosine says little."""

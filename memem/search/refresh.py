@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from memem.core import dates
@@ -29,7 +29,7 @@ RACY_SECONDS = 0.1  # a file changed this recently may change again within one t
 DERIVATION = 5  # raised when gate, words, passages or validity derive something else from a note: forces a rebuild
 BATCH = 500
 MAX_INLINE_NOTES = 300  # as many notes as a prompt has time to read
-RETRY_SECONDS = 60
+RETRY_SECONDS = 60  # a background run without a sign of life for this long has ended
 RESCAN_SECONDS = 2.0
 RESCAN_SHARE = 20  # a long-lived process spends at most a twentieth of its time on scans
 
@@ -145,14 +145,21 @@ def has_usable_index(ws: Workspace) -> bool:
 
 
 def refresh_in_background(ws: Workspace) -> None:
-    """Start a process that refreshes the index, unless one was just started."""
-    log = ws.home.refresh_log
-    with suppress(OSError):
-        if log.exists() and abs(ws.clock().timestamp() - log.stat().st_mtime) < RETRY_SECONDS:
-            return
-        from memem.core import background
+    from memem.core.background import REFRESH_INDEX
 
-        background.start_memem(background.REFRESH_INDEX, ws.environ_for_children(), log)
+    start_in_background(ws, REFRESH_INDEX, ws.home.refresh_log)
+
+
+def start_in_background(ws: Workspace, arguments: Sequence[str], log: Path) -> bool:
+    """Start a memem process, unless its log shows that one is running; return False when that is impossible."""
+    try:
+        if not log.exists() or abs(ws.clock().timestamp() - log.stat().st_mtime) >= RETRY_SECONDS:
+            from memem.core import background
+
+            background.start_memem(arguments, ws.environ_for_children(), log)
+    except OSError:
+        return False
+    return True
 
 
 def is_filled(ws: Workspace, vault_id: str) -> bool:

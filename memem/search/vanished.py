@@ -1,7 +1,6 @@
 """Notes that vanished without memem: a person may have deleted them, or a disk, a sync or a move of the vault did.
 
-From the moment they are missed, a machine may not bring them back. They count as forgotten only when few vanished, the
-vault is there, and they stayed away or are in Obsidian's trash. Doctor asks about the others.
+They count as forgotten when few vanished, the vault is there, and they stayed away or are in Obsidian's trash.
 """
 
 from __future__ import annotations
@@ -118,10 +117,7 @@ def _removed_by_memem(ws: Workspace) -> set[str]:
 
 
 def lift_for_arrivals(ws: Workspace, arriving: Sequence[NoteRow], *, is_new: bool) -> None:
-    """Lift the tombstones of notes that are back, or that a person has written again, before their rows are added.
-
-    All notes arrive in an index that is new: there, only ids tell which were missing.
-    """
+    """Lift the tombstones of notes that are back, or that a person has written again, before their rows are added."""
     forgotten, missing = _tombstones(ws), missing_tombstones(ws)
     if not forgotten and not forgotten.removed and not missing:
         return
@@ -129,14 +125,14 @@ def lift_for_arrivals(ws: Workspace, arriving: Sequence[NoteRow], *, is_new: boo
     back: set[str] = set()
     for row in arriving:
         memory = row.memory
-        if memory is None or ws.index.count_where("id = ?", (memory.id,)):
+        if memory is None or _is_indexed(ws, memory.id):
             continue
         lifted += vault_forgotten.find_removals(forgotten, memory.id)
-        by_hand = memory.author == "human" and not is_new
+        by_hand = memory.author == "human" and not is_new  # all notes arrive in a new index: there, only ids count
         lifted += vault_forgotten.find_same(forgotten, memory, by_statement=by_hand)
         back |= {stone.key for stone in vault_forgotten.find_same(missing, memory, by_statement=by_hand)}
     if back:
-        _drop(ws, lambda note: note.tombstone.key in back)
+        drop_missing(ws, "", back)
     _lift(ws, lifted)
 
 
@@ -158,10 +154,9 @@ def settle_missing(ws: Workspace, vault_id: str) -> None:
         missing.notes[:] = [
             note
             for note in missing.notes
-            if not _is_back(ws, note) and not vault_forgotten.find_removals(forgotten, note.id)
+            if not _is_indexed(ws, note.id) and not vault_forgotten.find_removals(forgotten, note.id)
         ]
-        many = _too_many(ws, missing)
-        deleted = [note for note in missing.notes if _is_deleted(ws, note, many)]
+        deleted = [note for note in missing.notes if note.together < _too_many(ws, missing) and _is_deleted(ws, note)]
         with suppress(MememError):  # tried again after the next scan
             _write_tombstones(ws, missing, deleted)
 
@@ -178,7 +173,7 @@ def list_undecided(ws: Workspace) -> list[MissingNote]:
 def confirm_deleted(ws: Workspace, on_confirmed: Callable[[VanishedNote], None] = lambda _: None) -> list[MissingNote]:
     """Record that a person deleted the missing notes on purpose, and return them."""
     with _changing(ws, require_vault(ws)) as missing:
-        deleted = [note for note in missing.notes if not _is_back(ws, note)]
+        deleted = [note for note in missing.notes if not _is_indexed(ws, note.id)]
         missing.notes[:] = deleted
         _write_tombstones(ws, missing, deleted)
         for note in deleted:
@@ -187,15 +182,12 @@ def confirm_deleted(ws: Workspace, on_confirmed: Callable[[VanishedNote], None] 
 
 
 def drop_missing(ws: Workspace, identity: str, keys: Collection[str] = ()) -> None:
-    """Drop the record of a note that was decided on by other means."""
-    _drop(ws, lambda note: note.id == identity or note.tombstone.key in keys)
-
-
-def _drop(ws: Workspace, is_decided: Callable[[VanishedNote], bool]) -> None:
-    if not ws.home.vanished_file.exists():
-        return
-    with _changing(ws, ws.store.vault_id()) as missing:
-        missing.notes[:] = [note for note in missing.notes if not is_decided(note)]
+    """Drop the records of a note that was decided on by other means, and those whose tombstones have these keys."""
+    if ws.home.vanished_file.exists():
+        with _changing(ws, ws.store.vault_id()) as missing:
+            missing.notes[:] = [
+                note for note in missing.notes if note.id != identity and note.tombstone.key not in keys
+            ]
 
 
 def _write_tombstones(ws: Workspace, missing: VanishedNotes, deleted: list[VanishedNote]) -> None:
@@ -206,14 +198,14 @@ def _write_tombstones(ws: Workspace, missing: VanishedNotes, deleted: list[Vanis
     missing.notes[:] = [note for note in missing.notes if note not in deleted]
 
 
-def _is_back(ws: Workspace, note: VanishedNote) -> bool:
-    return ws.index.count_where("id = ?", (note.id,)) > 0
+def _is_indexed(ws: Workspace, identity: str) -> bool:
+    return ws.index.count_where("id = ?", (identity,)) > 0
 
 
-def _is_deleted(ws: Workspace, note: VanishedNote, many: float) -> bool:
+def _is_deleted(ws: Workspace, note: VanishedNote) -> bool:
     """Tell whether a person must have deleted it."""
     paths = ws.store.paths
-    if note.together >= many or not paths.memories.is_dir():
+    if not paths.memories.is_dir():
         return False
     since = moment(note.time) or ws.clock()
     path = PurePosixPath(note.path)

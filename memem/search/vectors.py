@@ -41,17 +41,8 @@ MIGRATIONS: sqlite.Migrations = (_create_tables,)
 
 def folder_name(identity: str, dimensions: int) -> str:
     """Name the folder for the vectors of one model."""
-    return f"{_readable(identity)}-{zlib.crc32(identity.encode()):08x}-{dimensions}-{DTYPE.name}"
-
-
-def find_folders(model: str, root: Path) -> list[Path]:
-    """Find the folders that may hold vectors of a model, whichever weights it had, the last used first."""
-    found = root.glob(f"{_readable(model)}-{'[0-9a-f]' * 8}-*-{DTYPE.name}")
-    return sorted(found, key=lambda folder: folder.stat().st_mtime, reverse=True)
-
-
-def _readable(identity: str) -> str:
-    return re.sub(r"[^\w.-]+", "-", identity.split(maxsplit=1)[0].rpartition("/")[2])[-60:].lstrip("-.")
+    model = re.sub(r"[^\w.-]+", "-", identity.split(maxsplit=1)[0].rpartition("/")[2])[-60:].lstrip("-.")
+    return f"{model}-{zlib.crc32(identity.encode()):08x}-{dimensions}-{DTYPE.name}"
 
 
 @dataclass(frozen=True, slots=True)

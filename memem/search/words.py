@@ -7,56 +7,39 @@ folded; scripts without spaces become bigrams. English endings are folded by FTS
 import re
 import unicodedata
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import pairwise
+from pathlib import Path
 
+from memem.core.files import from_json
 from memem.search.query import Term
 
-# Han, kana, bopomofo, Hangul, Thai, Lao, Khmer, Myanmar: written without spaces, or with endings glued to the word.
-_SPACELESS = (
-    "\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u2e80-\u2fdf\u3005-\u3007\u3040-\u312f\u3130-\u318f"
-    "\u31a0-\u31bf\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff"
-)
-# Marks that belong to a word though `\w` leaves them out: Hebrew and Arabic points, Thaana, Indic and Tibetan vowels.
-_MARKS = (
-    "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed\u07a6-\u07b0\u0900-\u0dff\u0f71-\u0f84"
-    "\u0f8d-\u0fbc"
-)
+_TABLES = from_json(Path(__file__).with_name("words.json").read_bytes())  # JSON, since TOML would cost a prompt 5 ms
 # Invisible within words: soft hyphens, spaces without width, direction marks, variation selectors.
 _UNSEEN = "[\u00ad\u061c\u200b\u200e\u200f\u2060\ufeff\ufe00-\ufe0f\U000e0100-\U000e01ef]"
 
 
-@dataclass(frozen=True, slots=True)
-class _Shapes:
-    """Patterns of words, for some alphabets."""
-
-    token: re.Pattern[str]
-    part: re.Pattern[str]
-
-
-def _shapes(letter: str, run: str) -> _Shapes:
+def _patterns(letter: str, run: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Compile the patterns of a token (a run of a script without spaces, or a compound) and of a compound's part."""
     compound = rf"[_.]?{letter}+(?:[_./\\:@#+'‘’\u200c\u200d-]+{letter}+)*(?:\+\+|#(?!\w))?"
-    return _Shapes(re.compile(rf"(?P<run>{run})|(?P<compound>{compound})"), re.compile(rf"{letter}+"))
+    return re.compile(rf"(?P<run>{run})|(?P<compound>{compound})"), re.compile(rf"{letter}+")
 
 
-_ASCII = _shapes("[A-Za-z0-9]", "(?!)")
+_ASCII = _patterns("[A-Za-z0-9]", "(?!)")
 
 
 @cache
-def _everywhere() -> _Shapes:
-    """All alphabets; compiled only when a text needs it, since that takes ten times as long."""
-    return _shapes(rf"(?:(?![{_SPACELESS}_])[\w{_MARKS}])", f"[{_SPACELESS}]+")
-
-
-def _shapes_of(text: str) -> _Shapes:
-    return _ASCII if text.isascii() else _everywhere()
+def _all_alphabets() -> tuple[re.Pattern[str], re.Pattern[str]]:  # compiled on use, since that takes ten times as long
+    # Written without spaces, or with endings glued to the word.
+    spaceless = "".join(_TABLES["scripts_without_spaces"].values())
+    marks = "".join(_TABLES["marks_within_words"].values())  # `\w` leaves them out
+    return _patterns(rf"(?:(?![{spaceless}_])[\w{marks}])", f"[{spaceless}]+")
 
 
 _APOSTROPHES = str.maketrans(dict.fromkeys("‘’ʻʼ", "'"))
 _POSSESSIVE = re.compile(r"'s\Z", re.IGNORECASE)
 # French and Italian articles before a vowel: `accès` and `l'accès` match each other.
-_ELIDED = frozenset("c d j l m n s t qu jusqu lorsqu puisqu quoiqu un all dall dell nell sull quell quest".split())
+_ELIDED = frozenset(" ".join(_TABLES["elided_articles"]).split())
 _CAMEL = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 # Accents, points, tatweel, joiners; the dot of Hindi's borrowed letters; the dot between the parts of a katakana name.
 _ACCENTS = (
@@ -87,18 +70,7 @@ _ABBREVIATION = re.compile(r"(?:[^\W\d]\.)+[^\W\d]|(?:vs|etc|eg|ie)\.\w+", re.IG
 
 MAX_TERM = 120  # characters; a longer run without a space is a blob, not a word
 
-STOP_WORDS = frozenset(
-    """a about after again all also always am an and another any are aren't as at be because been before being but by
-    can can't cannot could couldn't did didn't do does doesn't doing don't done down each either else ever every few for
-    from further get gets getting give go goes going got had has hasn't have haven't having he hello her here hers hey
-    hi him his how i i'd i'll i'm i've if in into is isn't it it's its itself just know let let's like ll make makes
-    many may maybe me might mine more most much must my need needs never no nor not now of off ok okay on once one only
-    or other our ours out over own please re really same say see shall she should shouldn't show so some something such
-    take tell than thank thanks that that's the their them then there there's these they thing things think this those
-    through to too try under until up upon us use used uses using ve very want wants was wasn't way we we're we've well
-    were weren't what what's when where where's which while who whom whose why will with without won't would wouldn't
-    yes yet you you're your yours""".split()
-)
+STOP_WORDS = frozenset(" ".join(_TABLES["stop_words"]).split())
 
 
 def fold(text: str) -> str:
@@ -125,11 +97,11 @@ def index_text(text: str) -> str:
 
 def query_terms(query: str, most: int) -> list[Term]:
     """The distinct meaningful words of a query, at most `most`, literals first."""
-    found: dict[str, Term] = {}
+    terms: dict[str, Term] = {}
     for term in _terms(query, for_query=True):
-        if term.text not in found or (found[term.text].part and not term.part):
-            found[term.text] = term
-    meaningful = [term for term in found.values() if term.literal or term.text not in STOP_WORDS]
+        if term.text not in terms or (terms[term.text].part and not term.part):
+            terms[term.text] = term
+    meaningful = [term for term in terms.values() if term.literal or term.text not in STOP_WORDS]
     chosen = sorted(meaningful, key=lambda term: not term.literal)[:most]
     return [term for term in meaningful if term in chosen]
 
@@ -137,7 +109,8 @@ def query_terms(query: str, most: int) -> list[Term]:
 def _terms(text: str, *, for_query: bool) -> Iterator[Term]:
     if not text.isascii():
         text = unicodedata.normalize("NFKC", re.sub(_UNSEEN, "", text))
-    for match in _shapes_of(text).token.finditer(text):
+    token, _ = _ASCII if text.isascii() else _all_alphabets()
+    for match in token.finditer(text):
         if match["run"]:
             yield from _bigrams(fold(match["run"]), for_query=for_query)
         elif len(match["compound"]) <= MAX_TERM:
@@ -157,37 +130,32 @@ def _bigrams(run: str, *, for_query: bool) -> Iterator[Term]:
 @lru_cache(maxsize=20_000)
 def _compound(word: str) -> tuple[Term, ...]:
     """A word and its pieces; cached, since notes repeat their words."""
-    word = _without_article(_POSSESSIVE.sub("", word.translate(_APOSTROPHES)))
+    word = _POSSESSIVE.sub("", word.translate(_APOSTROPHES))
+    article, _, rest = word.partition("'")
+    if len(rest) > 1 and article.lower() in _ELIDED:
+        word = rest
     word = word.lstrip("._")  # a hidden file, a private name, emphasis in markdown
     whole = fold(word)
-    terms = [Term(whole, literal=_is_literal(word))] if 0 < len(whole) <= MAX_TERM else []
+    literal = bool(_LITERAL.fullmatch(word)) and not _ABBREVIATION.fullmatch(word)
+    terms = [Term(whole, literal=literal)] if 0 < len(whole) <= MAX_TERM else []
     if "'" not in word:  # the halves of don't and aujourd'hui mean nothing
         pieces = (fold(piece) for piece in _pieces(word))
         terms += [Term(piece, part=True) for piece in pieces if piece != whole and 1 < len(piece) <= MAX_TERM]
     return tuple(terms)
 
 
-def _without_article(word: str) -> str:
-    article, _, rest = word.partition("'")
-    return rest if len(rest) > 1 and article.lower() in _ELIDED else word
-
-
 def _pieces(word: str) -> list[str]:
     """Split a compound: `src/auth/token.py` has `src`, `auth`, `token.py`, `token`, `py`."""
     pieces: list[str] = []
-    part_of = _shapes_of(word).part
+    _, part_pattern = _ASCII if word.isascii() else _all_alphabets()
     segments = re.split(r"[/\\:]+", word)
     if len(segments) > 1:
-        pieces += [segment for segment in segments if not part_of.fullmatch(segment)]
+        pieces += [segment for segment in segments if not part_pattern.fullmatch(segment)]
     if re.fullmatch(r"[vV]\d[\w.-]*", word):
         pieces.append(word[1:])
-    for part in part_of.findall(word):
+    for part in part_pattern.findall(word):
         pieces.append(part)
         if part.isascii() and not part.islower():
             humps = _CAMEL.findall(part)
             pieces += humps if len(humps) > 1 else []
     return [piece for piece in dict.fromkeys(pieces) if piece]
-
-
-def _is_literal(word: str) -> bool:
-    return bool(_LITERAL.fullmatch(word)) and not _ABBREVIATION.fullmatch(word)

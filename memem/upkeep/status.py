@@ -16,6 +16,7 @@ from memem.core.memory import KINDS, PINNED, STATUSES, Memory
 from memem.mine.status import MiningState, mining_state
 from memem.notes import conflicts
 from memem.pages import markdown, read_playbook
+from memem.safety.gate import cleanse
 from memem.search import excluded, meaning, vanished
 from memem.search.encoders.model import ModelState, model_state
 from memem.search.graph import read
@@ -147,7 +148,7 @@ def _quarantined(rows: Collection[NoteRow]) -> Iterator[Finding]:
     for row in rows:
         if row.memory and row.review in (WAITING, REJECTED):
             decided = ", as you decided" if row.review == REJECTED else ""
-            problem = f"{excluded.explain_quarantine(row.memory)}; it is not recalled{decided}"
+            problem = f"{cleanse(row.memory).doubt}; it is not recalled{decided}"
             advice = f"Reword it, or allow it: `memem review accept {row.memory.id8}`."
             yield Finding(row.path, problem, advice, row.review == WAITING)
 

@@ -299,7 +299,7 @@ def migrate(monkeypatch: pytest.MonkeyPatch, name: str) -> FakeEncoder:
     """Name another model, as the library would load it."""
     monkeypatch.delenv("MEMEM_ENCODER")
     monkeypatch.setenv("MEMEM_EMBED_MODEL", name)
-    monkeypatch.setattr("memem.search.encoders.model._require_library", lambda: None)
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: object())
     other = FakeEncoder(f"{name} 1", means={"automobile": "coffee"})
     monkeypatch.setattr(Workspace, "_load_encoder", lambda _: other)
     return other

@@ -569,12 +569,3 @@ def test_a_folder_says_whose_vectors_it_holds_and_can_be_opened_without_the_mode
 
 def test_a_folder_that_nobody_has_filled_says_nothing(folder: Path) -> None:
     assert vectors.describe_folder(folder) is None
-
-
-def test_the_folders_of_a_model_are_found_by_its_name_the_last_used_first(tmp_path: Path) -> None:
-    names = [folder_name(f"somebody/a-model {weights}", 4) for weights in ("1", "2")]
-    others = [folder_name("somebody/a-model-2 1", 4), "a-model"]
-    for age, name in enumerate([*names, *others]):
-        (tmp_path / name).mkdir()
-        os.utime(tmp_path / name, (age, age))
-    assert [found.name for found in vectors.find_folders("somebody/a-model", tmp_path)] == names[::-1]

@@ -280,7 +280,7 @@ def test_the_library_is_not_asked_about_vectors_it_would_have_to_be_loaded_for(
 ) -> None:
     well.settings = replace(well.settings, encoder="sentence-transformers")
     find.search(well, "tokens")
-    monkeypatch.setattr("memem.search.encoders.model._require_library", lambda: None)
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: object())
 
     def load(_: Workspace) -> object:
         raise AssertionError("loaded")
@@ -303,7 +303,7 @@ def test_memories_that_the_model_does_not_read_are_a_hint_and_no_trouble(well: W
 
 def test_vectors_of_another_model_are_not_counted(well: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     find.search(well, "tokens")
-    monkeypatch.setattr("memem.search.encoders.model._require_library", lambda: None)
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: object())
     well.settings = replace(well.settings, encoder="sentence-transformers", embed_model="other/model")
     assert states(well)["vectors"] == DEGRADED
     assert status.status(well).model.encoded == 0

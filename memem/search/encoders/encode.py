@@ -36,7 +36,7 @@ def encode_all(
 ) -> EncodeReport:
     """Encode every passage of the index; call `progress` with the number encoded and the total.
 
-    Raises ModelError without a model, and Busy when another memem encodes for longer than `wait` seconds.
+    Raises ModelError, or Busy when another memem encodes for longer than `wait` seconds.
     """
     require_vault(ws)
     ws.encoder()
@@ -52,7 +52,11 @@ def encode_all(
                 progress(total - missing, total)
                 started = ws.ticks()
                 encode_some(ws, step)
-                step = _next_step(step, ws.ticks() - started)
+                seconds = ws.ticks() - started
+                if seconds > STEP_SECONDS:
+                    step = max(1, step // 2)
+                elif seconds < STEP_SECONDS / 4:
+                    step = min(STEP, step * 2)
                 left = update_pending(ws)
                 if left >= missing:
                     break  # the rest is no longer in any note, or new notes arrive as fast: the next run sees
@@ -73,10 +77,7 @@ def encode_after_save(ws: Workspace) -> None:
 
 
 def encode_pending(ws: Workspace, limit: int = MAX_INLINE_PASSAGES) -> int:
-    """Encode the passages without a vector, if there are at most `limit`; return how many were encoded.
-
-    Return 0 if that is impossible, such as without an encoder.
-    """
+    """Encode the passages without a vector, if there are at most `limit`; return how many were encoded."""
     try:
         missing = update_pending(ws)
         if not 0 < missing <= limit:
@@ -85,12 +86,6 @@ def encode_pending(ws: Workspace, limit: int = MAX_INLINE_PASSAGES) -> int:
         return missing - update_pending(ws)
     except MememError:
         return 0
-
-
-def _next_step(step: int, seconds: float) -> int:
-    if seconds > STEP_SECONDS:
-        return max(1, step // 2)
-    return min(STEP, step * 2) if seconds < STEP_SECONDS / 4 else step
 
 
 def passages_in_use(ws: Workspace) -> set[bytes] | None:

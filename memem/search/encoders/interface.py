@@ -12,14 +12,11 @@ PASSAGE_TOKENS = 256
 
 
 class Encoder(Protocol):
-    """A loaded model. Vectors are comparable when they have the same `identity`.
+    """A loaded model."""
 
-    Without `multilingual`, texts in any script but the Latin one are all alike.
-    """
-
-    identity: str
+    identity: str  # vectors of the same identity are comparable
     dimensions: int
-    multilingual: bool
+    multilingual: bool  # otherwise texts in any script but the Latin one are all alike
 
     def query(self, text: str) -> Vectors:
         """Encode a prompt or question on one core."""

@@ -1,9 +1,7 @@
 """all-MiniLM-L6-v2 in numpy, over the unmodified `model.safetensors`: sentence-transformers' vectors without torch.
 
-The file is memory-mapped, so that a query pays only for what it touches: the layers, and a row of the vocabulary for
-each of its tokens. Texts of one length are computed together; there is no padding, so a text's vector does not depend
-on its neighbours and nothing has to be masked. BLAS runs on one thread (see `workspace.py`): several cores are used by
-computing several groups at once, which also spreads the work that is not BLAS.
+Texts of one length are computed together: without padding, a text's vector does not depend on its neighbours. BLAS runs
+on one thread (see `workspace.py`); several groups at once use several cores.
 """
 
 import mmap
@@ -23,17 +21,22 @@ from memem.search.encoders.wordpiece import WordPiece
 
 LAYERS, HEADS, WIDTH = 6, 12, 384
 EPSILON = np.float32(1e-12)
-GROUP_TOKENS = 2_048
-"""Tokens computed together: enough for BLAS to work at its best, few enough for the processor's cache."""
-BLOCK = 256
-"""Rows of the widest product computed at once, for the same reason."""
+GROUP_TOKENS = 2_048  # computed together: enough for BLAS to work at its best, few enough for the processor's cache
+BLOCK = 256  # rows of the widest product computed at once, for the same reason
 
 
 class Linear(NamedTuple):
-    """A matrix, as multiplied from the right, and what is added."""
+    """A matrix, as multiplied from the right, and a bias."""
 
     weight: Vectors
     bias: Vectors
+
+
+_LAYER_PARTS = (  # names in the file, in the order of Layer
+    *("attention.self.query", "attention.self.key", "attention.self.value"),
+    *("attention.output.dense", "attention.output.LayerNorm"),
+    *("intermediate.dense", "output.dense", "output.LayerNorm"),
+)
 
 
 class Layer(NamedTuple):
@@ -66,11 +69,10 @@ class MiniLM:
         except OSError as error:
             raise ModelError(f"The model's {error.filename} cannot be read: {files.reason(error)}.") from None
         except (ValueError, LookupError, TypeError, AttributeError):
-            raise ModelError(f"What is in {folder} is not all-MiniLM-L6-v2. Run `memem index model fetch`.") from None
+            raise ModelError(f"{folder} does not contain all-MiniLM-L6-v2. Run `memem index model fetch`.") from None
 
     def query(self, text: str) -> Vectors:
-        ids = self._tokens.ids(text, QUERY_TOKENS)
-        vector: Vectors = self._forward(np.array([ids]))[0]
+        vector: Vectors = self._forward(np.array([self._tokens.ids(text, QUERY_TOKENS)]))[0]
         return vector
 
     def passages(self, texts: Sequence[str]) -> Vectors:
@@ -87,7 +89,7 @@ class MiniLM:
         return vectors
 
     def _forward(self, ids: NDArray[np.int64]) -> Vectors:
-        """The vectors of texts that all have the same number of tokens: a row of ids each."""
+        """Compute the vectors of texts that have the same number of tokens: a row of ids each."""
         count, length = ids.shape
         x = _normalised(self._words[ids] + (self._positions[:length] + self._kind), self._norm).reshape(-1, WIDTH)
         for layer in self._layers:
@@ -111,8 +113,8 @@ def _attention(x: Vectors, layer: Layer, count: int, length: int) -> Vectors:
     share -= share.max(axis=-1, keepdims=True)
     np.exp(share, out=share)
     share /= share.sum(axis=-1, keepdims=True)
-    taken: Vectors = share @ value
-    return taken.transpose(0, 2, 1, 3).reshape(-1, WIDTH)
+    attended: Vectors = share @ value
+    return attended.transpose(0, 2, 1, 3).reshape(-1, WIDTH)
 
 
 def _feed_forward(x: Vectors, layer: Layer) -> Vectors:
@@ -168,7 +170,7 @@ def _gelu(x: Vectors) -> Vectors:
 
 
 def _groups(lengths: Sequence[int]) -> Iterator[list[int]]:
-    """Which texts are computed together: those of one length, the longest first, so that no core is left with them."""
+    """Group texts of one length, the longest first, so that no core is left with them at the end."""
     same: dict[int, list[int]] = {}
     for number, length in enumerate(lengths):
         same.setdefault(length, []).append(number)
@@ -183,28 +185,17 @@ def _layer(tensors: dict[str, Vectors], number: int) -> Layer:
         prefix = f"encoder.layer.{number}.{name}"
         return Linear(tensors[f"{prefix}.weight"].T, tensors[f"{prefix}.bias"])
 
-    return Layer(
-        query=part("attention.self.query"),
-        key=part("attention.self.key"),
-        value=part("attention.self.value"),
-        attended=part("attention.output.dense"),
-        after_attention=part("attention.output.LayerNorm"),
-        wide=part("intermediate.dense"),
-        narrow=part("output.dense"),
-        after_feed_forward=part("output.LayerNorm"),
-    )
+    return Layer(*map(part, _LAYER_PARTS))
 
 
 def _tensors(path: Path) -> dict[str, Vectors]:
-    """Views into a safetensors file: eight bytes of length, a JSON table of names, shapes and offsets, the numbers."""
+    """Map a safetensors file: eight bytes of length, a JSON table of names, shapes and offsets, the numbers."""
     with path.open("rb") as file:
         data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     start = 8 + int.from_bytes(data[:8], "little")
-    table = from_json(data[8:start])
-    found = {}
-    for name, each in table.items():
-        if name == "__metadata__" or each["dtype"] != "F32":
-            continue
-        begin, end = each["data_offsets"]
-        found[name] = np.frombuffer(data, np.float32, (end - begin) // 4, start + begin).reshape(each["shape"])
-    return found
+    tensors = {}
+    for name, entry in from_json(data[8:start]).items():
+        if name != "__metadata__" and entry["dtype"] == "F32":
+            begin, end = entry["data_offsets"]
+            tensors[name] = np.frombuffer(data, np.float32, (end - begin) // 4, start + begin).reshape(entry["shape"])
+    return tensors

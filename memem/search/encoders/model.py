@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import closing
+import importlib.util
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -51,43 +51,28 @@ def model_state(ws: Workspace) -> ModelState:
             found = weights.find(ws.weights_places)
             notice = "; ".join(found.problems)
             state = replace(state, folder=str(found.folder), source=found.source, notice=notice)
-        else:
-            _require_library()
+        elif importlib.util.find_spec("sentence_transformers") is None:
+            raise ModelError("sentence-transformers is not installed. Install memem's extra of that name.")
         state = replace(state, passages=ws.index.passages.count())
-        state = _add_loaded(ws, state) if ours else _add_stored(ws, state)
+        if ours:
+            encoded, encoder = state.passages - meaning.update_pending(ws), ws.encoder()
+            state = replace(state, encoded=encoded, dimensions=encoder.dimensions, multilingual=encoder.multilingual)
+        elif stored := _find_vectors(ws):
+            encoded = state.passages - ws.index.passages.count_pending()
+            state = replace(state, encoded=encoded, dimensions=stored.dimensions, multilingual=stored.multilingual)
         return replace(state, unread=ws.index.count_unreadable_scripts() if state.multilingual is False else 0)
     except MememError as problem:
         return replace(state, problem=str(problem))
 
 
-def _add_loaded(ws: Workspace, state: ModelState) -> ModelState:
-    encoded = state.passages - meaning.update_pending(ws)
-    encoder = ws.encoder()
-    return replace(state, encoded=encoded, dimensions=encoder.dimensions, multilingual=encoder.multilingual)
-
-
-def _add_stored(ws: Workspace, state: ModelState) -> ModelState:
-    """Add what is stored with the vectors that the model computed when it was last loaded."""
-    stored = _find_vectors(ws)
-    if stored is None:
-        return state
-    if meaning.is_pending_current(ws):
-        encoded = state.passages - ws.index.passages.count_pending()
-    else:
-        with closing(stored.open()) as store, store.reading() as view:
-            encoded = len(view.slots(list(ws.index.passages.keys())))
-    return replace(state, encoded=encoded, dimensions=stored.dimensions, multilingual=stored.multilingual)
-
-
 def _find_vectors(ws: Workspace) -> VectorFolder | None:
+    """Find the vectors that the model computed when it was last loaded."""
     ws.load_numpy()
     from memem.search import vectors
 
-    name, model = meaning.last_vectors_folder(ws), ws.settings.embed_model
-    folders = [ws.home.vectors / name] if name else vectors.find_folders(model, ws.home.vectors)
-    described = [vectors.describe_folder(folder) for folder in folders if (folder / "vectors.db").exists()]
-    prefixes = (f"{model} ", f"sentence-transformers/{model} ")
-    return next((each for each in described if each and (name or each.identity.startswith(prefixes))), None)
+    folder = ws.home.vectors / ws.index.meta("encoded_in")
+    is_there = meaning.is_pending_current(ws) and (folder / "vectors.db").exists()
+    return vectors.describe_folder(folder) if is_there else None
 
 
 def weights_folder(ws: Workspace) -> str:
@@ -110,10 +95,3 @@ def fetch(ws: Workspace, progress: Progress) -> str:
     places, installers = ws.weights_places, download.find_installers(ws.uv)
     found = download.fetch(places, endpoint=ws.hub_endpoint, installers=installers, progress=progress)
     return f"The weights are in {found.folder}."
-
-
-def _require_library() -> None:
-    from importlib.util import find_spec
-
-    if find_spec("sentence_transformers") is None:
-        raise ModelError("sentence-transformers is not installed. Install memem's extra of that name.")

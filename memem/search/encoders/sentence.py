@@ -44,7 +44,10 @@ class SentenceEncoder:
                 "or set MEMEM_ENCODER=minilm."
             ) from None
         if not download:
-            _quieten()
+            with suppress(ImportError, AttributeError):
+                from transformers.utils import logging
+
+                logging.disable_progress_bar()  # it would be drawn on standard error
         try:
             self._model: Any = SentenceTransformer(model, device="cpu", local_files_only=not download)
         except Exception as problem:  # noqa: BLE001 - a library of many others, each with errors of its own
@@ -77,10 +80,10 @@ class SentenceEncoder:
 
     def _teach_prompts(self, name: str) -> bool:
         """Set the prefixes that a model was trained with, if its files lack them; return whether they were set."""
-        told = next((prompts for pattern, prompts in _PROMPTS if pattern.search(name)), None)
-        if told is None or any(self._model.prompts.values()):
+        prompts = next((prompts for pattern, prompts in _PROMPTS if pattern.search(name)), None)
+        if prompts is None or any(self._model.prompts.values()):
             return False
-        self._model.prompts.update(zip(("query", "document"), told, strict=True))
+        self._model.prompts.update(zip(("query", "document"), prompts, strict=True))
         return True
 
     def _vectors(self, encode: Callable[..., Any], texts: list[str]) -> Vectors:
@@ -94,14 +97,6 @@ class SentenceEncoder:
 _QUIETLY = {"show_progress_bar": False, "normalize_embeddings": True, "convert_to_numpy": True}
 
 
-def _quieten() -> None:
-    """Turn off the progress bars that the library draws on standard error."""
-    with suppress(ImportError, AttributeError):
-        from transformers.utils import logging
-
-        logging.disable_progress_bar()
-
-
 def _line(problem: Exception) -> str:
     return " ".join(str(problem).split())[:200]
 
@@ -111,30 +106,26 @@ def _is_multilingual(name: str, model: Any) -> bool:
     if _MULTILINGUAL.search(name):
         return True
     try:
-        return any(_reads(model.tokenizer, text, most) for text, most in _PROBES)
+        for text, most in _PROBES:
+            tokens = model.tokenizer(text, add_special_tokens=False)["input_ids"]
+            if model.tokenizer.unk_token_id not in tokens and len(tokens) <= most * len(text):
+                return True
     except Exception:  # noqa: BLE001 - there are models without a tokenizer, and tokenizers of many kinds
         return True
-
-
-def _reads(tokenizer: Any, text: str, most: float) -> bool:
-    tokens = tokenizer(text, add_special_tokens=False)["input_ids"]
-    return tokenizer.unk_token_id not in tokens and len(tokens) <= most * len(text)
+    return False
 
 
 def _identity(model: str) -> str:
     """The model's name and its weights' checksum; for all-MiniLM-L6-v2 the identity of our own encoder."""
-    snapshot = None if Path(model).is_dir() else _snapshot(model)
+    from huggingface_hub import try_to_load_from_cache
+
+    snapshot = None  # the folder of the hub's cache that a model was loaded from; it is named after a revision
+    if not Path(model).is_dir():
+        repository = model if "/" in model else f"sentence-transformers/{model}"
+        cached = try_to_load_from_cache(repository, "modules.json") or try_to_load_from_cache(repository, "config.json")
+        snapshot = Path(cached).parent if isinstance(cached, str) else None
     folder = snapshot or Path(model)
     path = next((folder / name for name in _WEIGHT_FILES if (folder / name).is_file()), None)
     # Weights in several files are identified by their revision on the hub.
     checksum = weights.sha256_of(path) if path else snapshot.name if snapshot else "unknown"
     return weights.IDENTITY if checksum in weights.IDENTITY else f"{model} {checksum}"
-
-
-def _snapshot(model: str) -> Path | None:
-    """The folder of the hub's cache that a model was loaded from; it is named after a revision."""
-    from huggingface_hub import try_to_load_from_cache
-
-    repository = model if "/" in model else f"sentence-transformers/{model}"
-    found = try_to_load_from_cache(repository, "modules.json") or try_to_load_from_cache(repository, "config.json")
-    return Path(found).parent if isinstance(found, str) else None

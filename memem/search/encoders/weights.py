@@ -1,12 +1,10 @@
-"""Find the weights of the embedding model, and prove that they are the published ones.
-
-Every query passes here, so a file is hashed once and then recognised by its stamp.
-"""
+"""Find the weights of the embedding model, and prove by their checksums that they are the published ones."""
 
 import json
 import os
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,7 +19,7 @@ _FOLDER = MODEL.rpartition("/")[2]
 
 @dataclass(frozen=True, slots=True)
 class ModelFile:
-    """A file of the model, as its publisher made it."""
+    """A file of the model, as published."""
 
     name: str
     size: int
@@ -73,25 +71,26 @@ class Places:
 
 def find(places: Places) -> WeightsFolder:
     """Find the first place whose files are all as published. Raises WeightsMissing."""
-    checksums = _Checksums(places.record)
-    problems: list[str] = []
+    checksums = _load_checksums(places.record)
+    before, problems = dict(checksums), list[str]()
     try:
         for source, folder in places.in_order():
             # Only a folder that the user names may not be empty.
             if folder != places.model_dir and all(_is_absent(folder / file.name) for file in FILES):
                 continue
-            found = (problem_with(folder / file.name, file, checksums.of) for file in FILES)
-            problem = next(filter(None, found), "")
+            checked = (problem_with(folder / file.name, file, checksums) for file in FILES)
+            problem = next(filter(None, checked), "")
             if not problem:
                 return WeightsFolder(folder, source, tuple(problems))
             problems.append(f"{source}: {problem}")
     finally:
-        checksums.save()
+        if checksums != before:
+            _save_checksums(places.record, checksums)
     wrong = f" ({'; '.join(problems)})" if problems else ""
     raise WeightsMissing(f"The weights of {MODEL} were not found{wrong}. Run `memem index model fetch`.")
 
 
-def problem_with(path: Path, file: ModelFile, checksum: Callable[[Path], str] | None = None) -> str:
+def problem_with(path: Path, file: ModelFile, checksums: dict[str, object] | None = None) -> str:
     """Say why the file at `path` is not `file` as published; empty when it is."""
     try:
         status = path.stat()
@@ -99,7 +98,7 @@ def problem_with(path: Path, file: ModelFile, checksum: Callable[[Path], str] | 
             return f"{path} is not a file"
         if status.st_size != file.size:
             return f"{path} has {status.st_size} bytes instead of {file.size}"
-        if (checksum or sha256_of)(path) != file.sha256:
+        if (sha256_of(path) if checksums is None else _checksum(path, checksums)) != file.sha256:
             return f"{path} is not the published file (its sha256 is another)"
     except (FileNotFoundError, NotADirectoryError):
         return f"{path} is {'missing' if _is_absent(path) else 'a link to a file that is gone'}"
@@ -120,48 +119,36 @@ def _is_absent(path: Path) -> bool:
     """Tell whether nothing has this name, not even a link; a path that we may not look at exists."""
     try:
         path.lstat()
-    except (FileNotFoundError, NotADirectoryError):
-        return True
-    except OSError:
-        pass
+    except OSError as error:
+        return isinstance(error, (FileNotFoundError, NotADirectoryError))
     return False
 
 
-class _Checksums:
-    """The checksums of files, stored between processes; also those of wrong files, which are as slow to hash."""
+def _load_checksums(record: Path) -> dict[str, object]:
+    """Load the checksums of hashed files, stored between processes; also of wrong ones, which are as slow to hash."""
+    try:
+        stored = from_json(record.read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return stored if isinstance(stored, dict) else {}
 
-    def __init__(self, record: Path) -> None:
-        self._record = record
-        self._is_changed = False
-        try:
-            stored = from_json(record.read_bytes())
-        except (OSError, ValueError):
-            stored = {}
-        self._stored: dict[str, object] = stored if isinstance(stored, dict) else {}
 
-    def of(self, path: Path) -> str:
-        """The checksum of a file, hashed only if its stamp has changed."""
-        stamp = _stamp(path)
-        stored = self._stored.get(str(path))
-        if isinstance(stored, list) and stored[:-1] == stamp:
-            return str(stored[-1])
-        checksum = sha256_of(path)
-        if _stamp(path) == stamp:  # else it changed while it was hashed
-            self._stored[str(path)] = [*stamp, checksum]
-            self._is_changed = True
-        return checksum
+def _save_checksums(record: Path, checksums: dict[str, object]) -> None:
+    present = {path: stored for path, stored in checksums.items() if not _is_absent(Path(path))}
+    with suppress(OSError):  # in a home that cannot be written to, files are hashed again
+        files.make_private_folder(record.parent)
+        files.write_atomic(record, json.dumps(present, indent=1).encode(), fsync=False, mode=files.PRIVATE_FILE)
 
-    def save(self) -> None:
-        """Write new checksums. In a home that cannot be written to, files are hashed again."""
-        if not self._is_changed:
-            return
-        present = {path: stored for path, stored in self._stored.items() if not _is_absent(Path(path))}
-        try:
-            files.make_private_folder(self._record.parent)
-            data = json.dumps(present, indent=1).encode()
-            files.write_atomic(self._record, data, fsync=False, mode=files.PRIVATE_FILE)
-        except OSError:
-            return
+
+def _checksum(path: Path, checksums: dict[str, object]) -> str:
+    """Hash a file, unless its stamp is the one its checksum is stored with."""
+    stamp, stored = _stamp(path), checksums.get(str(path))
+    if isinstance(stored, list) and stored[:-1] == stamp:
+        return str(stored[-1])
+    checksum = sha256_of(path)
+    if _stamp(path) == stamp:  # else it changed while it was hashed
+        checksums[str(path)] = [*stamp, checksum]
+    return checksum
 
 
 def _stamp(path: Path) -> list[str | int]:

