@@ -46,10 +46,8 @@ class Audit:
     batch: str = ""  # undoes what was mended
 
 
-@dataclass(frozen=True, slots=True)
-class _FoundFlaw:
-    flaw: Flaw
-    repair: tuple[str, str, str] | None = None  # property, link, and the link to replace it by, if any
+_Repair = tuple[str, str, str]  # property, link, and the link to replace it by, if any
+_FoundFlaw = tuple[Flaw, _Repair | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,12 +91,12 @@ def audit(ws: Workspace, *, fix: bool = False) -> Audit:
     mended: list[Flaw] = []
     batch = ""
     if fix:
-        mended, batch = _repair(ws, [each for each in found if each.repair])
+        mended, batch = _repair(ws, found)
     if mended:
         refresh_graph(ws)
         conflicts.write_page(ws)
         found = list(_find_flaws(ws))
-    flaws = sorted((each.flaw for each in found), key=lambda flaw: (PROBLEMS.index(flaw.problem), flaw.path))
+    flaws = sorted((flaw for flaw, _ in found), key=lambda flaw: (PROBLEMS.index(flaw.problem), flaw.path))
     counts = Counter(flaw.problem for flaw in flaws)
     stats = read.compute_stats(ws)
     return Audit(stats, {name: counts[name] for name in PROBLEMS}, tuple(flaws), tuple(mended), batch)
@@ -115,18 +113,18 @@ def _find_flaws(ws: Workspace) -> Iterator[_FoundFlaw]:
         if read.is_current(entry.memory):
             if not degrees[entry.id]:
                 fix = f"Link it in Obsidian to a related `[[note]]`, or `memem forget {entry.memory.id8}`."
-                yield _FoundFlaw(_flaw(ORPHAN, entry, "nothing links to it, and it links to nothing", fix))
+                yield _flaw(ORPHAN, entry, "nothing links to it, and it links to nothing", fix)
             yield from _outdated_links(view, entry)
         if degrees[entry.id] > HUB_DEGREE:
             detail = f"has {degrees[entry.id]} edges, {stated[entry.id]} of them stated by notes"
             fix = "Split the note or remove links that say little; `memem graph rebuild` updates computed edges."
-            yield _FoundFlaw(_flaw(HUB, entry, detail, fix))
+            yield _flaw(HUB, entry, detail, fix)
     for edge in edges:
         if edge.origin not in STATED and edge.kind != SUPERSEDES:
             for entry in (entries[edge.source], entries[edge.target]):
                 if not read.is_current(entry.memory):
                     detail = f"is {_state(entry.memory)}, but still has a computed edge"
-                    yield _FoundFlaw(_flaw(STALE_EDGE, entry, detail, "Run `memem graph rebuild`."))
+                    yield _flaw(STALE_EDGE, entry, detail, "Run `memem graph rebuild`.")
 
 
 def _dead_links(view: _GraphView) -> Iterator[_FoundFlaw]:
@@ -135,11 +133,10 @@ def _dead_links(view: _GraphView) -> Iterator[_FoundFlaw]:
     for path, name, link in read.find_dangling_links(memories, view.ws.settings.vault, body=True):
         entry, detail = by_path[path], f"links in {_place(name)} to {link}, but there is no such note"
         if view.may_fix(entry, name):
-            flaw = _flaw(DEAD_LINK, entry, detail, _FIX.format("remove the link"), mendable=True)
-            yield _FoundFlaw(flaw, (name, link, ""))
+            yield _flaw(DEAD_LINK, entry, detail, _FIX.format("remove the link"), (name, link, ""))
         else:
             fix = f"Write the note {link}, or correct or remove the link in Obsidian."
-            yield _FoundFlaw(_flaw(DEAD_LINK, entry, detail, fix))
+            yield _flaw(DEAD_LINK, entry, detail, fix)
 
 
 def _outdated_links(view: _GraphView, entry: Entry) -> Iterator[_FoundFlaw]:
@@ -151,33 +148,35 @@ def _outdated_links(view: _GraphView, entry: Entry) -> Iterator[_FoundFlaw]:
         successor = view.successor(other.memory)
         detail = f"links in {_place(name)} to {link}, which is {_state(other.memory)}"
         if successor is None or successor.id == entry.id:
-            fix = "Correct or remove the link in Obsidian."
-            yield _FoundFlaw(_flaw(STALE_EDGE, entry, detail, fix))
+            yield _flaw(STALE_EDGE, entry, detail, "Correct or remove the link in Obsidian.")
         elif view.may_fix(entry, name):
-            flaw = _flaw(STALE_EDGE, entry, detail, _FIX.format(f"link to {successor.link} instead"), mendable=True)
-            yield _FoundFlaw(flaw, (name, link, successor.link))
+            fix = _FIX.format(f"link to {successor.link} instead")
+            yield _flaw(STALE_EDGE, entry, detail, fix, (name, link, successor.link))
         else:
             fix = f"Link to {successor.link} instead, or remove the link in Obsidian."
-            yield _FoundFlaw(_flaw(STALE_EDGE, entry, detail, fix))
+            yield _flaw(STALE_EDGE, entry, detail, fix)
 
 
 def _repair(ws: Workspace, found: list[_FoundFlaw]) -> tuple[list[Flaw], str]:
     """Repair flaws; returns those repaired, and the batch that undoes it. Notes that change meanwhile are skipped."""
-    by_note: dict[str, list[_FoundFlaw]] = {}
-    for each in found:
-        by_note.setdefault(each.flaw.id, []).append(each)
+    flaws: dict[str, list[Flaw]] = {}
+    repairs: dict[str, list[_Repair]] = {}
+    for flaw, repair in found:
+        if repair:
+            flaws.setdefault(flaw.id, []).append(flaw)
+            repairs.setdefault(flaw.id, []).append(repair)
     mended: list[Flaw] = []
     with ws.events.batch("graph") as batch:
-        for identity, some in by_note.items():
+        for identity, own in flaws.items():
             with suppress(NoteChanged, RewriteRefused, NotFound, Ambiguous, NoteError):
                 memory = write.note_of(ws, identity).memory
-                written = write.revise(ws, identity, why="graph audit", **_changes(memory, some))
-                mended += [each.flaw for each in some] if written else []
+                written = write.revise(ws, identity, why="graph audit", **_changes(memory, repairs[identity]))
+                mended += own if written else []
     return mended, batch if mended else ""
 
 
-def _changes(memory: Memory, found: Iterable[_FoundFlaw]) -> dict[str, tuple[str, ...]]:
-    replaced = {(name, link): new for name, link, new in (each.repair for each in found if each.repair)}
+def _changes(memory: Memory, repairs: Iterable[_Repair]) -> dict[str, tuple[str, ...]]:
+    replaced = {(name, link): new for name, link, new in repairs}
     changes = {}
     for name in dict.fromkeys(name for name, _ in replaced):
         links = (replaced.get((name, link), link) for link in read.get_links(memory, name))
@@ -193,5 +192,5 @@ def _state(memory: Memory) -> str:
     return f"superseded by {memory.superseded_by}" if memory.superseded_by else memory.status
 
 
-def _flaw(problem: str, entry: Entry, detail: str, fix: str, *, mendable: bool = False) -> Flaw:
-    return Flaw(problem, entry.id, entry.path, entry.title, detail, fix, mendable)
+def _flaw(problem: str, entry: Entry, detail: str, fix: str, repair: _Repair | None = None) -> _FoundFlaw:
+    return Flaw(problem, entry.id, entry.path, entry.title, detail, fix, mendable=repair is not None), repair

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from memem.core import files
@@ -19,7 +19,8 @@ from memem.inject import statusline
 from memem.pages import conflicts
 from memem.pages import refresh as pages_refresh
 from memem.search.refresh import ensure_filled, index_note, refresh
-from memem.upkeep import external_traces, scour
+from memem.transcript.session import find_sessions
+from memem.upkeep import scour
 from memem.upkeep.traces import Traces
 from memem.vault import forgotten
 from memem.vault import note as notes
@@ -33,17 +34,20 @@ if TYPE_CHECKING:
 
 PURGE = "purge"
 MIN_ID_CHARS = 4
+SYNC_SERVICES = {
+    **{"dropbox": "Dropbox", "onedrive": "OneDrive", "mobile documents": "iCloud", "icloud": "iCloud"},
+    **{"google drive": "Google Drive", "googledrive": "Google Drive", "nextcloud": "Nextcloud"},
+    **{"syncthing": "Syncthing"},
+}
 _LINK_LISTS, _LINKS = ("related", "contradicts"), ("supersedes", "superseded_by")
 
 
 @dataclass(frozen=True, slots=True)
 class Purged:
-    """A purged memory; `elsewhere` lists where its words may remain."""
-
     id: str
     title: str
     removed: tuple[str, ...]
-    elsewhere: tuple[str, ...]
+    elsewhere: tuple[str, ...]  # where its words may remain
 
 
 def find(ws: Workspace, identity: str) -> Memory:
@@ -74,7 +78,7 @@ def purge(ws: Workspace, identity: str) -> Purged:
                     files.remove(ws.store.absolute(note.path), fsync=ws.settings.fsync)
     remaining = scour.find_traces(ws.home.root, traces, excluded=ws.home.models)
     left += [f"{path} still contains words of it." for path in remaining]
-    left += external_traces.external_traces(ws, traces)
+    left += _list_external_traces(ws, traces)
     return Purged(traces.id, found[0].memory.title, tuple(removed), tuple(dict.fromkeys(left)))
 
 
@@ -115,8 +119,7 @@ def _find_notes(ws: Workspace, identity: str) -> list[Note]:
     found += [note for note in _notes_set_aside(ws) if note.memory.id.lower().startswith(wanted)]
     found = found or _notes_in_undo_store(ws, wanted)
     ids = {note.memory.id for note in found}
-    if wanted in ids:
-        ids = {wanted}
+    ids = ids & {wanted} or ids
     if not ids:
         raise NotFound(f"No memory has the id {identity!r}, neither live, nor forgotten, nor in the undo store.")
     if len(ids) > 1:
@@ -192,3 +195,39 @@ def _remove_links(ws: Workspace, traces: Traces) -> Iterator[str]:
         rewritten, change = ws.store.rewrite(note, changed)
         record_change(ws, "edit", memory.id, change, "a link to what was purged")
         index_note(ws, rewritten)
+
+
+# --- places that memem cannot or must not reach ---------------------------------------------------------------------
+
+
+def _list_external_traces(ws: Workspace, traces: Traces) -> Iterator[str]:
+    """Yield a sentence for each place where words of the memory may remain."""
+    sessions = {memory.source_session for memory in traces.memories if memory.source_session}
+    for path in find_sessions(ws.session_folders) if sessions else ():
+        if path.stem in sessions:
+            yield f"{path} is Claude Code's own transcript of the session it came from."
+    root = ws.store.paths.root
+    paths = [*scour.find_traces(ws.store.paths.ours, traces), *scour.find_traces(root, traces, "*.md")]
+    for path in dict.fromkeys(paths):
+        yield f"{path.relative_to(root).as_posix()} in the vault contains the same words, or a link to it."
+    for folder in (ws.store.paths.trash, root / ".stversions"):
+        if any(traces.is_name(path.name) for path in folder.rglob("*.md")):
+            yield f"{folder} contains a file with its name."
+    root = root.resolve()
+    folders = (root, *root.parents)
+    if repository := next((folder for folder in folders if (folder / ".git").exists()), None):
+        yield f"{repository} is a git repository: committed versions remain in its history."
+    services = {name for part in root.parts for sign, name in SYNC_SERVICES.items() if sign in part.lower()}
+    services |= {"Syncthing" for folder in folders if files.stamp(folder / ".stfolder")}
+    services |= {"Obsidian Sync"} if has_obsidian_sync(root) else set()
+    for name in sorted(services):
+        yield f"{name} seems to sync the vault, and may keep earlier versions and deleted files."
+    yield "Backups, disk snapshots, other synced devices and exports may still contain it; memem cannot check them."
+
+
+def has_obsidian_sync(root: Path) -> bool:
+    try:
+        plugins = files.from_json((root / ".obsidian" / "core-plugins.json").read_bytes())
+    except (OSError, ValueError):
+        return False
+    return bool(plugins.get("sync")) if isinstance(plugins, dict) else isinstance(plugins, list) and "sync" in plugins

@@ -6,9 +6,9 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import timedelta
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -39,7 +39,6 @@ OWN_CALL_DAYS = 40  # longer than Claude Code keeps the session of a model call
 RECEIPT_DAYS = 365
 RETRY_SECONDS = 6 * 3_600  # after a failure, mostly without a network
 SET_UP_SECONDS = 900
-_CHECKED, _CHECKED_VECTORS = "checked", "checked_vectors"  # the day of the last check
 
 
 def after_session_start(ws: Workspace, folder: Path | None = None) -> None:
@@ -60,9 +59,9 @@ def _run_parts(ws: Workspace, folder: Path | None) -> None:
         renew_environment,
         _check_contexts,
         _update_index,
-        partial(_check_staleness, folder=folder),
-        _update_graph,
-        _write_pages,
+        lambda ws: staleness.check(ws, folder),
+        build.refresh_in_background,
+        pages_refresh.write_pages,
         *((_prune_contexts, _prune_state, forget.drop_old, rebuild.drop_unused) if steady else ()),
         rebuild.remove_leftovers,
         statusline.update,
@@ -71,6 +70,8 @@ def _run_parts(ws: Workspace, folder: Path | None) -> None:
     ):
         try:
             part(ws)
+        except VaultMissing:
+            continue  # doctor reports it
         except (MememError, OSError, subprocess.SubprocessError) as problem:
             problems.append(str(problem))
     if problems:
@@ -176,50 +177,23 @@ def _prune_state(ws: Workspace) -> None:
 
 
 def _update_index(ws: Workspace) -> None:
-    with suppress(VaultMissing):
-        _check_index(ws)
-        refresh(ws)
-        conflicts.write_page(ws)
-        _update_vectors(ws)
+    if ws.index_file.exists():
+        _check_daily(ws, "checked", ws.index_file, ws.index.check)
+    refresh(ws)
+    conflicts.write_page(ws)
+    _update_vectors(ws)
 
 
-def _check_index(ws: Workspace) -> None:
-    """Once a day, set a damaged index aside; it is rebuilt by the next refresh."""
-    if not ws.index_file.exists() or ws.index.meta(_CHECKED) == ws.today():
+def _check_daily(ws: Workspace, mark: str, database: Path, check: Callable[[], None]) -> None:
+    """Once a day, set a damaged database aside; the next refresh rebuilds it."""
+    if ws.index.meta(mark) == ws.today():
         return
     try:
-        ws.index.check()
-        ws.index.set_meta(_CHECKED, ws.today())
+        check()
+        ws.index.set_meta(mark, ws.today())
     except IndexDamaged:
         ws.close()
-        sqlite.set_aside(ws.index_file)
-
-
-def _check_vectors(ws: Workspace) -> None:
-    if ws.index.meta(_CHECKED_VECTORS) == ws.today():
-        return
-    path = ws.vectors_folder() / "vectors.db"
-    try:
-        ws.vectors().check()
-        ws.index.set_meta(_CHECKED_VECTORS, ws.today())
-    except IndexDamaged:
-        ws.close()
-        sqlite.set_aside(path)
-
-
-def _check_staleness(ws: Workspace, *, folder: Path | None) -> None:
-    with suppress(VaultMissing):
-        staleness.check(ws, folder)
-
-
-def _update_graph(ws: Workspace) -> None:
-    with suppress(VaultMissing):
-        build.refresh_in_background(ws)
-
-
-def _write_pages(ws: Workspace) -> None:
-    with suppress(VaultMissing):
-        pages_refresh.write_pages(ws)
+        sqlite.set_aside(database)
 
 
 def _update_vectors(ws: Workspace) -> None:
@@ -227,7 +201,8 @@ def _update_vectors(ws: Workspace) -> None:
     if ws.settings.encoder == "none" or not ws.settings.background:
         return
     try:
-        _check_vectors(ws)
+        vectors = ws.vectors()
+        _check_daily(ws, "checked_vectors", ws.vectors_folder() / "vectors.db", vectors.check)
         if meaning.update_pending(ws) > meaning.MAX_INLINE_PASSAGES:
             meaning.encode_in_background(ws)
     except WeightsMissing:

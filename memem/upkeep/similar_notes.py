@@ -26,27 +26,27 @@ MAX_SIMILAR = 4  # for each text
 MAX_PAIRS, MAX_EFFORT = 2_000, 600_000_000  # effort: the product of lengths; seconds in all (`bench curation`)
 MIN_COSINE = 0.85  # finds 94 of 100 labelled pairs that say the same; words find the others
 
-WordPair = tuple[int, int, float]  # two positions, the smaller first, and the share of common words
+Places = tuple[int, int]  # two positions, the smaller first
 Pair = tuple[Entry, Entry, tuple[float, float | None]]  # the share of common words, and the cosine if there are vectors
 
 _WORD = re.compile(r"[^\W_]+")
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 
-def pairs_by_words(texts: Sequence[str]) -> Iterator[WordPair]:
-    """Yield pairs of texts that share most of the rarest words of one of them."""
+def pairs_by_words(texts: Sequence[str]) -> dict[Places, float]:
+    """The pairs of texts that share most of the rarest words of one of them, with the share of common words."""
     words = [_split_words(text) for text in texts]
     positions: dict[str, list[int]] = {}
     for position, own in enumerate(words):
         for word in own:
             positions.setdefault(word, []).append(position)
     shared = {word: places for word, places in positions.items() if 1 < len(places) <= MAX_WORD_TEXTS}
-    pairs: dict[tuple[int, int], float] = {}
+    pairs: dict[Places, float] = {}
     for position, own in enumerate(words):
         for other in _similar_texts(position, own, words, shared):
             first, second = sorted((position, other))
             pairs[first, second] = _jaccard(words[first], words[second])
-    yield from ((*pair, likeness) for pair, likeness in sorted(pairs.items()))
+    return pairs
 
 
 def word_likeness(one: str, other: str) -> float:
@@ -85,13 +85,12 @@ def likely_pairs(ws: Workspace, entries: Sequence[Entry]) -> list[Pair]:
     projects: dict[str, list[int]] = {}
     for position, entry in enumerate(entries):
         projects.setdefault(entry.project, []).append(position)
-    pairs: dict[tuple[int, int], tuple[float, float | None]] = {}
+    pairs: dict[Places, tuple[float, float | None]] = {}
     for positions in projects.values():
         some = [entries[position] for position in positions]
         # A text that is too long to compare can only equal an exact copy.
         texts = [entry.body if len(entry.body) <= LONGEST else "" for entry in some]
-        likeness = {(one, other): share for one, other, share in pairs_by_words(texts)}
-        likeness |= dict.fromkeys(_same_texts(some), 1.0)
+        likeness = pairs_by_words(texts) | dict.fromkeys(_same_texts(some), 1.0)
         cosines = _cosines(ws, some)
         for one, other in likeness.keys() | cosines.keys():
             share = likeness.get((one, other))
@@ -107,7 +106,7 @@ def affordable(pairs: Sequence[Pair]) -> Sequence[Pair]:
     return pairs[: sum(effort <= MAX_EFFORT for effort in efforts)]
 
 
-def _same_texts(entries: Sequence[Entry]) -> Iterator[tuple[int, int]]:
+def _same_texts(entries: Sequence[Entry]) -> Iterator[Places]:
     first: dict[str, int] = {}
     for position, entry in enumerate(entries):
         earlier = first.setdefault(fingerprint(entry.body), position)
@@ -115,7 +114,7 @@ def _same_texts(entries: Sequence[Entry]) -> Iterator[tuple[int, int]]:
             yield earlier, position
 
 
-def _cosines(ws: Workspace, entries: Sequence[Entry]) -> dict[tuple[int, int], float]:
+def _cosines(ws: Workspace, entries: Sequence[Entry]) -> dict[Places, float]:
     """The cosines of notes with close vectors; empty without an encoder."""
     if ws.settings.encoder == "none":
         return {}
@@ -131,14 +130,14 @@ def _cosines(ws: Workspace, entries: Sequence[Entry]) -> dict[tuple[int, int], f
         return {}  # reported by doctor; words find nearly all of them
 
 
-def _closest(rows: Vectors, owners: Sequence[int]) -> dict[tuple[int, int], float]:
+def _closest(rows: Vectors, owners: Sequence[int]) -> dict[Places, float]:
     import numpy as np
 
     from memem.search.graph.similar import find_closest
 
     every = np.arange(len(rows))
     pairs = (column.tolist() for column in find_closest(rows, every, every, MIN_COSINE, MAX_SIMILAR))
-    cosines: dict[tuple[int, int], float] = {}
+    cosines: dict[Places, float] = {}
     for one, other, cosine in zip(*pairs, strict=True):
         first, second = sorted((owners[one], owners[other]))
         if first != second:

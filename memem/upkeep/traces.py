@@ -1,7 +1,6 @@
 """Recognise the words of a purged memory in any file, as plain text or JSON."""
 
 import json
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import PurePosixPath
@@ -10,8 +9,7 @@ from memem.core.memory import Memory
 from memem.safety.gate import cleanse
 from memem.vault.fingerprints import fold
 
-# Shorter texts may mean many other things.
-MIN_STATEMENT_CHARS = 8
+MIN_STATEMENT_CHARS = 8  # shorter texts may mean many other things
 MIN_PART_CHARS = 20  # of a title, a quote, a line of either, or a file's name
 
 
@@ -37,10 +35,10 @@ class Traces:
 
     @cached_property
     def titles(self) -> frozenset[str]:
-        return frozenset(title for each in self._readings if (title := each.title.strip()))
+        return frozenset(title for memory in self._readings if (title := memory.title.strip()))
 
     @cached_property
-    def names(self) -> tuple[str, ...]:
+    def _names(self) -> tuple[str, ...]:
         """The distinctive names of its files, which contain the title."""
         ends = f"-{self.memories[0].id8}"
         return tuple(stem for stem in self._stems if stem.endswith(ends) or len(stem) >= MIN_PART_CHARS)
@@ -62,17 +60,17 @@ class Traces:
 
     def is_name(self, name: str) -> bool:
         """Whether a file has the name of one of its own; a trash or a sync may have extended it."""
-        return any(each in name for each in self.names) or PurePosixPath(name).stem.split("~")[0] in self._stems
+        return any(own in name for own in self._names) or PurePosixPath(name).stem.split("~")[0] in self._stems
 
     def are_stated_in(self, text: str) -> bool:
         """Whether a text contains its statement or its quote, apart from case, spacing and marks."""
         folded = fold(text)
-        return any(each in folded for each in self._folded)
+        return any(own in folded for own in self._folded)
 
     @cached_property
     def _readings(self) -> tuple[Memory, ...]:
         """Each memory as it was, and as the gate cleans it."""
-        return tuple(each for memory in self.memories for each in (memory, cleanse(memory).memory))
+        return tuple(reading for memory in self.memories for reading in (memory, cleanse(memory).memory))
 
     @cached_property
     def _stems(self) -> tuple[str, ...]:
@@ -81,20 +79,20 @@ class Traces:
     @cached_property
     def _own(self) -> tuple[str, ...]:
         """Texts that belong to the memory alone, and links to it."""
-        found: dict[str, None] = dict.fromkeys(self.names)
-        for each in self._readings:
-            body, evidence = each.body.strip(), each.evidence.strip()
-            found |= {body: None} if len(body) >= MIN_STATEMENT_CHARS else {}
-            found |= dict.fromkeys((*_parts(evidence), *_parts(body)))
-        return tuple(found)
+        texts = list(self._names)
+        for memory in self._readings:
+            body = memory.body.strip()
+            texts += [body] if len(body) >= MIN_STATEMENT_CHARS else []
+            texts += [*_parts(memory.evidence.strip()), *_parts(body)]
+        return tuple(dict.fromkeys(texts))
 
     @cached_property
-    def _bytes(self) -> tuple[bytes, ...]:
-        return _encoded(self.forms)
+    def _bytes(self) -> list[bytes]:
+        return [form.encode("utf-8", "surrogatepass") for form in self.forms]
 
     @cached_property
-    def _own_bytes(self) -> tuple[bytes, ...]:
-        return _encoded(_forms(self._own))
+    def _own_bytes(self) -> list[bytes]:
+        return [form.encode("utf-8", "surrogatepass") for form in _forms(self._own)]
 
     @cached_property
     def _folded(self) -> tuple[str, ...]:
@@ -109,11 +107,6 @@ def _parts(text: str) -> list[str]:
     return [part.strip() for part in parts if len(part.strip()) >= MIN_PART_CHARS]
 
 
-def _forms(texts: Iterable[str]) -> tuple[str, ...]:
-    texts = tuple(texts)
+def _forms(texts: tuple[str, ...]) -> tuple[str, ...]:
     escaped = [json.dumps(text, ensure_ascii=ascii)[1:-1] for text in texts for ascii in (True, False)]
     return tuple(dict.fromkeys((*texts, *escaped)))
-
-
-def _encoded(forms: Iterable[str]) -> tuple[bytes, ...]:
-    return tuple(form.encode("utf-8", "surrogatepass") for form in forms)

@@ -9,7 +9,7 @@ from memem.inject import session_start
 from memem.notes import history, save
 from memem.search import find
 from memem.state import consent, note_records
-from memem.upkeep import external_traces
+from memem.upkeep import purge
 from memem.vault import opening
 from memem.workspace import Workspace, open_workspace
 
@@ -78,4 +78,4 @@ def test_a_list_of_obsidians_plugins_that_is_none_names_no_service(shop: Workspa
     folder = shop.settings.vault / ".obsidian"
     folder.mkdir()
     (folder / "core-plugins.json").write_bytes(data)
-    assert external_traces._has_obsidian_sync(shop.settings.vault) is False
+    assert purge.has_obsidian_sync(shop.settings.vault) is False

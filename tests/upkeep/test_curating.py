@@ -254,7 +254,7 @@ def test_what_is_near_by_meaning_is_compared_though_it_shares_few_rare_words(
     put(meant, PORT)
     put(meant, PORT_AND_HOST)
     encode.encode_all(meant)
-    monkeypatch.setattr("memem.upkeep.similar_notes.pairs_by_words", lambda _: iter(()))
+    monkeypatch.setattr("memem.upkeep.similar_notes.pairs_by_words", lambda _: {})
     monkeypatch.setattr(similar_notes, "MIN_COSINE", 0.5)
     assert only(curate(meant)).what == "merge"
 

@@ -5,7 +5,7 @@ from memem.upkeep.similar_notes import word_likeness
 
 
 def pairs(*texts: str) -> set[tuple[int, int]]:
-    return {(one, other) for one, other, _ in similar_notes.pairs_by_words(texts)}
+    return set(similar_notes.pairs_by_words(texts))
 
 
 def test_a_text_is_found_in_a_longer_one() -> None:

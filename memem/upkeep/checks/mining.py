@@ -59,7 +59,13 @@ def check_mining(ws: Workspace, state: MiningState) -> list[Diagnosis]:
     else:
         found = [fine("mining", "off; `memem mine on` switches it on")]
     if ws.home.state_file.exists():
-        found += _end_orphans(ws)
+        try:
+            ended = ws.state.children.end_orphans()
+            calls = "1 model call" if ended == 1 else f"{ended} model calls"
+            ended_calls = degraded("orphans", f"ended {calls} that had outlived the miner", "Nothing to do.")
+            found += [ended_calls] if ended else []
+        except MememError as problem:
+            found.append(of_error("orphans", problem, MAKE_USABLE))
     if state.stopped:
         fix = "Wait, or run `memem mine --all` to call it anyway."
         found.append(degraded("model", f"not called at the moment: {state.stopped}", fix))
@@ -68,14 +74,3 @@ def check_mining(ws: Workspace, state: MiningState) -> list[Diagnosis]:
         fix = "Run `memem mine --retry` to try again."
         found.append(degraded("dead letters", f"{parts} could not be mined", fix))
     return found
-
-
-def _end_orphans(ws: Workspace) -> list[Diagnosis]:
-    try:
-        ended = ws.state.children.end_orphans()
-    except MememError as problem:
-        return [of_error("orphans", problem, MAKE_USABLE)]
-    if not ended:
-        return []
-    calls = "1 model call" if ended == 1 else f"{ended} model calls"
-    return [degraded("orphans", f"ended {calls} that had outlived the miner", "Nothing to do.")]
