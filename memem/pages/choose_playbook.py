@@ -25,7 +25,6 @@ from memem.vault.store import MAX_NOTE_BYTES
 if TYPE_CHECKING:
     from memem.workspace import Workspace
 
-
 TURNS = (1, 1, 2, 2, 1)  # memories per section in each round: decisions and traps are needed most
 OLDEST_SHARE = 0.6
 HALF_LIFE_DAYS = 120.0  # recency falls from 1 towards OLDEST_SHARE
@@ -66,12 +65,11 @@ def section_of(memory: Memory) -> int | None:
 
 def choose_memories(candidates: Sequence[PlaybookCandidate]) -> Iterator[tuple[int, Memory]]:
     """Memories with their sections in order of priority: sections take turns with their best."""
-    newest = max((each.changed for each in candidates), default=0.0)
-    queues: dict[int, list[Memory]] = {number: [] for number in SECTIONS}
-    for each in sorted(candidates, key=lambda each: (-_weight(each, newest), -each.changed, each.memory.id)):
-        section = section_of(each.memory)
-        if section is not None:
-            queues[section].append(each.memory)
+    newest = max((candidate.changed for candidate in candidates), default=0.0)
+    queues: dict[int | None, list[Memory]] = {section: [] for section in (*SECTIONS, None)}
+    for candidate in sorted(candidates, key=lambda one: (-_weight(one, newest), -one.changed, one.memory.id)):
+        queues[section_of(candidate.memory)].append(candidate.memory)
+    del queues[None]
     while any(queues.values()):
         for section, turns in zip(SECTIONS, TURNS, strict=True):
             for memory in queues[section][:turns]:
@@ -79,12 +77,12 @@ def choose_memories(candidates: Sequence[PlaybookCandidate]) -> Iterator[tuple[i
             del queues[section][:turns]
 
 
-def _weight(each: PlaybookCandidate, newest: float) -> float:
+def _weight(candidate: PlaybookCandidate, newest: float) -> float:
     """Importance first, then use and recency, counted from the project's last change so that an idle page stays."""
-    age = max(0.0, newest - each.changed) / 86_400
+    age = max(0.0, newest - candidate.changed) / 86_400
     recency = OLDEST_SHARE + (1 - OLDEST_SHARE) * float(0.5 ** (age / HALF_LIFE_DAYS))
-    own = 1.1 if each.memory.author == "human" else 1.0
-    return each.memory.importance * each.used * recency * own
+    own = 1.1 if candidate.memory.author == "human" else 1.0
+    return candidate.memory.importance * candidate.used * recency * own
 
 
 MAX_CANDIDATES = 100  # more than fit
@@ -96,8 +94,8 @@ def update_part(ws: Workspace, rows: Sequence[NoteRow], text: str) -> str:
     entries = {row.memory.id8: Entry(row.memory, row.path) for row in rows if row.memory}
     page = replace(page, gone=frozenset(name for name in page.gone if name in entries or _may_return(ws, name)))
     order = choose_memories(_list_candidates(ws, rows))
-    wanted = ((section, memory) for section, memory in order if _may_be_written(page, section, memory.id8))
-    lines = [_line(section, entries[memory.id8], page) for section, memory in islice(wanted, MAX_CANDIDATES)]
+    wanted = (one for one in order if not page.has_own(one[1].id8) and f"@{one[0]}" not in page.gone)
+    lines = [_make_line(section, entries[memory.id8], page) for section, memory in islice(wanted, MAX_CANDIDATES)]
     fitting = playbook_format.fit_lines(lines, page)
     return playbook_format.render_part(fitting, page) if fitting or markdown.find_own_part(text) else ""
 
@@ -116,11 +114,7 @@ def _mentions(note: Path, name: str) -> bool:
     return False
 
 
-def _may_be_written(page: Playbook, section: int, id8: str) -> bool:
-    return not page.has_own(id8) and f"@{section}" not in page.gone
-
-
-def _line(section: int, entry: Entry, page: Playbook) -> PlaybookLine:
+def _make_line(section: int, entry: Entry, page: Playbook) -> PlaybookLine:
     """A line keeps its words until its statement changes."""
     memory, before = entry.memory, page.ours.get(entry.memory.id8)
     statement, link = playbook_format.digest(memory.body), markdown.link(entry.link[2:-2], memory.id8)

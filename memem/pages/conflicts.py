@@ -14,7 +14,6 @@ from memem.vault.write_lock import writing
 if TYPE_CHECKING:
     from memem.workspace import Workspace
 
-
 MAX_ON_PAGE = 200
 MAX_SIDE_CHARS = 1_200  # of a statement, and of its evidence
 _INTRODUCTION = (
@@ -24,38 +23,32 @@ _INTRODUCTION = (
 )
 _NONE = "No memories contradict each other."
 # With the wording of earlier versions, whose lines must not be taken for the user's.
-_OWN_LINES = (
-    _INTRODUCTION,
-    _NONE,
-    "Each pair says different things of one. /memem",
-    "No two memories contradict each other.",
-)
+_EARLIER = ("Each pair says different things of one. /memem", "No two memories contradict each other.")
 
 
 def write_page(ws: Workspace) -> None:
     """Update `Conflicts.md`; there is none before the first conflict."""
-    found = conflicts(ws)
+    all_conflicts = conflicts(ws)
     page = ws.store.paths.conflicts
-    if found or page.exists():
+    if all_conflicts or page.exists():
         with writing(ws), suppress(NoteChanged):  # if the user is saving it, the next update follows
-            markdown.write_part(page, _render(found), fsync=ws.settings.fsync, is_ours=_is_ours)
+            markdown.write_part(page, _render(all_conflicts), fsync=ws.settings.fsync, is_ours=_is_ours)
 
 
 def _is_ours(line: str) -> bool:
     """Whether memem may have written this line, also about a conflict that is resolved."""
     origins = (f"{origin[0].upper()}{origin[1:]}" for origin in FOUND_BY.values())
-    return line.startswith(("# ", "## ", ">", *origins, *_OWN_LINES)) or " more: /memem-conflicts" in line
+    return (
+        line.startswith(("# ", "## ", ">", *origins, _INTRODUCTION, _NONE, *_EARLIER))
+        or " more: /memem-conflicts" in line
+    )
 
 
-def _render(found: list[Conflict]) -> str:
-    if not found:
-        return f"# Conflicts\n\n{_NONE}"
-    parts = [f"# Conflicts\n\n{_INTRODUCTION}"]
-    parts += [_render_section(number, conflict) for number, conflict in enumerate(found[:MAX_ON_PAGE], 1)]
-    if len(found) > MAX_ON_PAGE:
-        parts.append(
-            f"{len(found) - MAX_ON_PAGE} more: /memem-conflicts in Claude Code, or `memem conflicts`, lists them all."
-        )
+def _render(all_conflicts: list[Conflict]) -> str:
+    parts = ["# Conflicts", _INTRODUCTION if all_conflicts else _NONE]
+    parts += [_render_section(number, conflict) for number, conflict in enumerate(all_conflicts[:MAX_ON_PAGE], 1)]
+    if more := len(all_conflicts[MAX_ON_PAGE:]):
+        parts.append(f"{more} more: /memem-conflicts in Claude Code, or `memem conflicts`, lists them all.")
     return "\n\n".join(parts)
 
 

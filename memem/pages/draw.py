@@ -120,10 +120,10 @@ def render_svg(cards: Sequence[Sequence[Entry]], edges: Sequence[Edge], in_force
     for edge in sorted(edges, key=lambda edge: (edge.source, edge.target, edge.kind)):
         parts.append(_arc(edge, *dots[edge.source], *dots[edge.target]))
     some = f" of {total:,}" if total > len(dots) else ""
+    counts = _count(len(dots), "memory", "memories") + some, _count(len(edges), "link"), _count(len(cards), "project")
     kinds = [kind for kind in EDGE_KINDS if any(edge.kind == kind for edge in edges)]
     values = {
-        "counts": f"{_count(len(dots), 'memory', 'memories')}{some} · {_count(len(edges), 'link')} · "
-        f"{_count(len(cards), 'project')}",
+        "counts": " · ".join(counts),
         "legend": "".join(templates["legend"].format(kind=kind, name=kind.replace("_", " ")) for kind in kinds),
         "hollow": "" if in_force >= dots.keys() else "A hollow dot is no longer in force.",
         "parts": "\n".join(parts),

@@ -4,6 +4,7 @@ import re
 import unicodedata
 import zlib
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from memem.core import files
@@ -18,9 +19,7 @@ _BLANK_LINES = re.compile(r"\A(?:[^\S\n]*\n)+")
 _SEAL = "<!-- %08x -->"
 _SEALED = re.compile(r"<!-- [0-9a-f]{8} -->")
 _NAME_BYTES = 160  # file systems stop at 255; sync services add their own suffixes
-_DEVICES = frozenset(
-    ("con", "prn", "aux", "nul", *(f"{port}{number}" for port in ("com", "lpt") for number in range(10)))
-)
+_DEVICES = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)", re.ASCII)
 _TAG = re.compile(r"<(?=[/!?%A-Za-z])")
 _HASHTAG = re.compile(r"(?<![\w&\\])#(?=[^\s#])")
 _IN_LINKS = str.maketrans({"[": "(", "]": ")", "|": "¦", "\\": "/", "`": "'"})
@@ -32,7 +31,7 @@ def file_stem(project: str) -> str:
     while len(stem.encode()) > _NAME_BYTES:
         stem = stem[:-1]
     stem = stem.rstrip("-.")
-    if project.partition(".")[0] in _DEVICES:
+    if _DEVICES.fullmatch(project.partition(".")[0]):
         stem = f"project-{stem}"
     # A name that folds to another could be another project's on a case-insensitive disk.
     if stem == project == unicodedata.normalize("NFKC", project.casefold()):
@@ -64,13 +63,10 @@ def find_own_part(text: str) -> tuple[int, int] | None:
     """Start and end of memem's part with its marks; a single mark is the user's text."""
     end = text.rfind(END)
     start = text.rfind(BEGIN, 0, max(end, 0))
-    if start < 0 or END in text[start:end]:
-        return None
-    return start, end + len(END)
+    return None if start < 0 or END in text[start:end] else (start, end + len(END))
 
 
 def get_own_lines(text: str) -> list[str]:
-    """The lines between the marks."""
     place = find_own_part(text)
     own = text[place[0] + len(BEGIN) : place[1] - len(END)] if place else ""
     return _BLANK_LINES.sub("", own).rstrip().splitlines()  # the user may have indented the first line
@@ -114,17 +110,15 @@ def is_symlink(path: Path) -> bool:
 
 
 def write_part(path: Path, part: Part, *, fsync: bool, is_ours: IsOurs | None = None) -> bool:
-    """Update memem's part of a page, under the write lock; return whether it changed.
+    """Update memem's part of a page, under the write lock; return whether it changed. Raises NoteChanged.
 
-    With `is_ours` the part is sealed with a checksum, and lines that the user typed into it move below it. A page that
-    is not text or is a symbolic link is left alone. Raises NoteChanged when the user saves it meanwhile, twice.
+    With `is_ours` the part is sealed with a checksum, and lines that the user typed into it move below it.
     """
     if is_symlink(path):
         return False
-    try:
+    with suppress(NoteChanged):
         return _write(path, part, is_ours, fsync=fsync)
-    except NoteChanged:
-        return _write(path, part, is_ours, fsync=fsync)
+    return _write(path, part, is_ours, fsync=fsync)
 
 
 def _write(path: Path, part: Part, is_ours: IsOurs | None, *, fsync: bool) -> bool:
@@ -152,10 +146,9 @@ def _update(before: str, part: str, is_ours: IsOurs | None) -> str:
 
 
 def remove_page(path: Path, instead: str, *, fsync: bool, find_rest: Callable[[str], str] = lambda _: "") -> bool:
-    """Remove a page, under the write lock; return whether anything changed.
+    """Remove a page, under the write lock; return whether anything changed. Raises NoteChanged.
 
-    Where the user wrote around or, as `find_rest` tells, within memem's part, the page stays and says `instead`. A page
-    without marks is the user's. Raises NoteChanged.
+    If the user wrote around memem's part or, by `find_rest`, in it, the page stays and says `instead`.
     """
     text = "" if is_symlink(path) else read_page(path)
     place = find_own_part(text) if text else None
@@ -178,18 +171,9 @@ def _refuse_change(path: Path, before: str) -> None:
 
 PLURALS = {kind: f"{kind}s".capitalize() for kind in KINDS}  # headings of a project's page
 _ITEM = r"\[\[[^\[\]]+\]\](?:: [\d,]+ in force(?:, [\d,]+ (?:not|outdated))?)?"
-_HEADINGS = (
-    "Projects",
-    "Conflicts",
-    "Waiting for review",
-    "Last changed",
-    "Recently changed",
-    "Pinned",
-    "Others",
-    "Other",
-)
+_HEADINGS = "Projects|Conflicts|Waiting for review|Last changed|Recently changed|Pinned|Others|Other"
 _OURS = re.compile(  # with the wording of earlier versions, whose lines must not be taken for the user's
-    rf"# \S.*|## (?:{'|'.join((*_HEADINGS, *PLURALS.values()))})"
+    rf"# \S.*|## (?:{'|'.join((_HEADINGS, *PLURALS.values()))})"
     rf"|(?:> )?- {_ITEM}(?: · [^\s·]+)*(?: · {_ITEM})?(?: \([^()]*\))?|{_ITEM}(?: · {_ITEM})*"
     r"|(?:> |- )?[\d,]+ more: .*|> \[!note\]- (?:No longer in force|Outdated or archived).*"
     r"|Nothing is remembered yet\.|There are no memories yet\."

@@ -7,11 +7,9 @@
 
     <!-- written: @0 @3 3f2c9a1e.3.5d41402a.9b74c989 -->
 
-The user may edit the text between the marks too. The record in the last line says what memem wrote: headings (`@3`),
-and for each line the note's id, the section, a digest of the line, a digest of the statement, and `*` if an earlier
-release let a model reword it. An unchanged line is memem's, to be updated or removed; any other line is the user's and
-stays. A recorded line or heading that is missing was changed or deleted by the user: it is recorded as `-3f2c9a1e` or
-`-@3` and not written again. Without the record everything is the user's.
+The record in the last line lists memem's headings (`@3`) and lines: the note's id, the section, digests of the line and
+the statement (and `*` in earlier releases). An unchanged line is memem's, any other the user's. Recorded lines that are
+missing were removed by the user (`-3f2c9a1e`) and are not written again.
 """
 
 import re
@@ -43,7 +41,6 @@ class PlaybookLine:
     words: str
     link: str = ""
     statement: str = ""  # a digest
-    asked: bool = False  # an earlier release let a model word it
 
     @property
     def text(self) -> str:
@@ -52,7 +49,7 @@ class PlaybookLine:
     @property
     def entry(self) -> str:
         """The line's record, without the link, which Obsidian changes when a note is renamed."""
-        return f"{self.id8}.{self.section}.{digest(f'{self.words} {self.id8}')}.{self.statement}{'*' * self.asked}"
+        return f"{self.id8}.{self.section}.{digest(f'{self.words} {self.id8}')}.{self.statement}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,12 +79,10 @@ def parse_page(text: str) -> Playbook:
     started: set[int] = set()
     for place, line in list_lines(text):
         words, id8 = split_line(line)
-        known = recorded.get(id8)
-        is_ours = known and known.entry == PlaybookLine(place, id8, words, "", known.statement, known.asked).entry
-        if known and is_ours and id8 not in ours and line.startswith("- "):
-            ours[id8] = PlaybookLine(
-                place, id8, words, line.strip()[len(words) + 2 :].strip(), known.statement, known.asked
-            )
+        link, statement = line.strip()[len(words) + 2 :].strip(), recorded.get(id8, "").rpartition(".")[2]
+        own = PlaybookLine(place, id8, words, link, statement)
+        if recorded.get(id8) == own.entry and id8 not in ours and line.startswith("- "):
+            ours[id8] = own
         elif line.strip():
             theirs[place] = (*theirs.get(place, ()), *(blank if place in started else []), line)
         if line.strip():
@@ -129,23 +124,16 @@ def fit_lines(lines: Iterable[PlaybookLine], kept: Playbook) -> list[PlaybookLin
     return taken
 
 
-@dataclass(frozen=True, slots=True)
-class _Recorded:
-    entry: str
-    statement: str = ""
-    asked: bool = False
-
-
-def _parse_record(text: str) -> tuple[dict[str, _Recorded], set[str]]:
-    """Recorded lines by note id, headings by number, and what the user removed."""
+def _parse_record(text: str) -> tuple[dict[str, str], set[str]]:
+    """Recorded lines by note id, headings by number, and the names of those that the user removed."""
     record = next((line.strip() for line in reversed(markdown.get_own_lines(text)) if is_record(line)), "")
-    written: dict[str, _Recorded] = {}
+    written: dict[str, str] = {}
     gone: set[str] = set()
     for entry in record.split():
         if found := re.fullmatch(WRITTEN, entry):
-            written[found[1]] = _Recorded(entry, found[4], bool(found[5]))
+            written[found[1]] = entry.rstrip("*")
         elif found := re.fullmatch(GONE, entry):
             gone.add(found[1])
         elif re.fullmatch(HEADED, entry):
-            written[entry] = _Recorded(entry)
+            written[entry] = entry
     return written, gone

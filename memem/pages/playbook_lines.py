@@ -6,14 +6,8 @@ from collections.abc import Sequence
 from memem.pages import markdown
 
 IDENTITY, CONVENTIONS, DECISIONS, TRAPS, ENVIRONMENT = SECTIONS = (1, 2, 3, 4, 5)
-NAMES = {
-    IDENTITY: "Identity",
-    CONVENTIONS: "Conventions",
-    DECISIONS: "Decisions in force",
-    TRAPS: "Known traps",
-    ENVIRONMENT: "Environment",
-}
-
+_NAMES = ("Identity", "Conventions", "Decisions in force", "Known traps", "Environment")
+NAMES = dict(zip(SECTIONS, _NAMES, strict=True))
 TITLE = 0  # the number of the page's own heading; sections follow
 HEADINGS = ("# Playbook", *map("## {}".format, NAMES.values()))
 RECORD = "<!-- written:"
@@ -46,7 +40,7 @@ def placed_lines(text: str) -> list[tuple[int, int | None, str]]:
     fenced = _find_fenced(lines)
     found = []
     for at, line in enumerate(lines):
-        number = None if at in fenced else get_heading_number(line)
+        number = HEADINGS.index(line.strip()) if at not in fenced and line.strip() in HEADINGS else None
         place = place if number is None else number
         found.append((place, number, line))
     return found
@@ -71,7 +65,3 @@ def _find_fenced(lines: Sequence[str]) -> set[int]:
         elif found and not fence:
             start, fence = at, found["fence"]
     return inside
-
-
-def get_heading_number(line: str) -> int | None:
-    return HEADINGS.index(line.strip()) if line.strip() in HEADINGS else None

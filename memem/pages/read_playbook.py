@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from memem.core import safe_open
 from memem.core.files import from_json
@@ -20,7 +20,6 @@ from memem.search.refresh import fresh_rows
 
 if TYPE_CHECKING:
     from memem.workspace import Workspace
-
 
 LINE_CHARACTERS = 200
 _META = "recited"
@@ -64,11 +63,8 @@ def read_lines(ws: Workspace, project: str, sections: Sequence[int] = SECTIONS) 
         lines = [(section, *playbook_lines.split_line(line)) for section, line in in_sections]
         entries = _load_in_force(ws, project, [id8 for _, _, id8 in lines if id8][:MAX_LINKED_LINES])
         cleared = load_cleared_lines(ws).get(project, [])
-        visible = [
-            _make_visible(section, words, entries.get(id8), cleared)
-            for section, words, id8 in lines
-            if id8 in entries or not id8
-        ]
+        shown = [line for line in lines if line[2] in entries or not line[2]]
+        visible = [_make_visible(section, words, entries.get(id8), cleared) for section, words, id8 in shown]
         return [line for line in visible if line.words]
     return []
 
@@ -83,11 +79,15 @@ def list_withheld_lines(text: str) -> list[str]:
 
 def load_cleared_lines(ws: Workspace) -> dict[str, list[str]]:
     """The lines by a user or a model, for each project, that passed the gate before."""
-    try:
-        lines = from_json(ws.index.meta(_META) or "{}")
-    except ValueError:
-        return {}
-    return lines if isinstance(lines, dict) else {}
+    return load_meta(ws, _META)
+
+
+def load_meta(ws: Workspace, name: str) -> dict[str, Any]:
+    """A JSON object of the index's meta table; empty when there is none."""
+    with suppress(ValueError):
+        value = from_json(ws.index.meta(name) or "{}")
+        return value if isinstance(value, dict) else {}
+    return {}
 
 
 def record_cleared_lines(ws: Workspace, projects: Iterable[str], checked: Collection[str]) -> None:
@@ -117,28 +117,24 @@ def format_line(memory: Memory) -> str:
 
 
 def _list_passing(ws: Workspace, project: str) -> list[str]:
-    return [
-        each.words
-        for each in read_lines(ws, project)
-        if not each.entry or each.words not in _shorten(each.entry.memory)
-    ]
+    return [line.words for line in read_lines(ws, project) if not line.entry or line.words != _cut(line.entry.memory)]
 
 
-def _make_visible(section: int, words: str, entry: Entry | None, known: Collection[str]) -> VisibleLine:
-    """Memem's own lines passed the gate with their notes; others pass it here, unless they are known to."""
+def _make_visible(section: int, words: str, entry: Entry | None, cleared: Collection[str]) -> VisibleLine:
+    """Memem's own lines passed the gate with their notes; others pass it here, unless they did before."""
     if entry and format_line(entry.memory) == words:
-        whole, cut = _shorten(entry.memory)
-        return VisibleLine(section, whole if len(whole) <= LINE_CHARACTERS else cut, entry)
-    said = markdown.unescape(words)
-    if said in known:
-        return VisibleLine(section, said, entry)
+        return VisibleLine(section, _cut(entry.memory), entry)
+    text = markdown.unescape(words)
+    if text in cleared:
+        return VisibleLine(section, text, entry)
     from memem.safety.gate import recorded_line  # 16 ms, which a session's start should not wait for
 
-    return VisibleLine(section, recorded_line(said), entry)
+    return VisibleLine(section, recorded_line(text), entry)
 
 
-def _shorten(memory: Memory) -> tuple[str, str]:
-    return flatten(memory), quote.one_line(memory.body, LINE_CHARACTERS)
+def _cut(memory: Memory) -> str:
+    whole = flatten(memory)
+    return whole if len(whole) <= LINE_CHARACTERS else quote.one_line(memory.body, LINE_CHARACTERS)
 
 
 def _load_in_force(ws: Workspace, project: str, short_ids: Sequence[str]) -> dict[str, Entry]:
@@ -147,7 +143,7 @@ def _load_in_force(ws: Workspace, project: str, short_ids: Sequence[str]) -> dic
         return {}
     here, values = pinned.in_force(ws, project, GENERAL)
     ranges = " OR ".join("(id >= ? AND id < ?)" for _ in short_ids)
-    limits = [limit for each in short_ids for limit in (each, each + "\x7f")]
+    limits = [limit for id8 in short_ids for limit in (id8, id8 + "\x7f")]
     rows = fresh_rows(ws, lambda: ws.index.rows(f"({ranges}){here} ORDER BY path", (*limits, *values)))
-    found = [Entry(row.memory, row.path) for row in rows if row.memory and not row.memory.superseded_by]
-    return {entry.memory.id8: entry for entry in found}
+    memories = [(row.memory, row.path) for row in rows if row.memory and not row.memory.superseded_by]
+    return {memory.id8: Entry(memory, path) for memory, path in memories}

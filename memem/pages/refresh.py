@@ -1,8 +1,4 @@
-"""Write the pages that people read in Obsidian: Home, one for each project, and the playbooks.
-
-Text around memem's part of a page stays. A page is written only when its text changes, and a project whose notes have
-not changed is skipped.
-"""
+"""Write the pages that people read in Obsidian: Home, one for each project, and the playbooks."""
 
 from __future__ import annotations
 
@@ -16,11 +12,10 @@ from typing import TYPE_CHECKING
 from memem.core import files
 from memem.core.dates import is_in_force, iso, remark
 from memem.core.errors import MememError, NoteChanged
-from memem.core.files import from_json
 from memem.core.memory import KINDS, PINNED, Entry
 from memem.notes import conflicts
 from memem.pages import choose_playbook, markdown, playbook_format, read_playbook
-from memem.pages.read_playbook import belongs_to_user, get_playbook_path
+from memem.pages.read_playbook import belongs_to_user, get_playbook_path, load_meta
 from memem.safety.gate import clean_line, cleanse
 from memem.search import excluded
 from memem.search.notes import NoteRow
@@ -59,13 +54,8 @@ class _Project:
     changed: float
     row: int
 
-    @property
-    def stem(self) -> str:
-        return markdown.file_stem(self.name)
-
 
 def write_pages(ws: Workspace) -> Pages:
-    """Update all pages."""
     ensure_filled(ws, require_vault(ws))  # only a filled index knows all projects
     return _Writing(ws, [_Project(*values) for values in ws.index.projects(ws.clock().timestamp())]).run()
 
@@ -73,7 +63,9 @@ def write_pages(ws: Workspace) -> Pages:
 def write_pages_quietly(ws: Workspace, *, only_if_there: bool = False) -> None:
     """Update all pages after another action; failures go to the log."""
     try:
-        if only_if_there and not _has_pages(ws):
+        paths = ws.store.paths
+        pages = (paths.home_page, *paths.projects.glob("*.md"), *paths.playbooks.glob("*.md"))
+        if only_if_there and not any(page.exists() for page in pages):
             read_playbook.record_cleared_lines(ws, (), ())  # the record contains words of memories
             return
         for page in write_pages(ws).busy:
@@ -81,11 +73,6 @@ def write_pages_quietly(ws: Workspace, *, only_if_there: bool = False) -> None:
             files.append_log(ws.home.hooks_log, f"{iso(ws.clock())} pages: {problem}")
     except MememError as error:
         files.append_log(ws.home.hooks_log, f"{iso(ws.clock())} pages: {clean_line(str(error))}")
-
-
-def _has_pages(ws: Workspace) -> bool:
-    paths = ws.store.paths
-    return paths.home_page.exists() or any(any(folder.glob("*.md")) for folder in (paths.projects, paths.playbooks))
 
 
 @dataclass
@@ -99,7 +86,7 @@ class _Writing:
     )
 
     def run(self) -> Pages:
-        before, after = _load_states(self.ws), {}
+        before, after = load_meta(self.ws, _META), {}
         changed = []
         for project in self.projects:
             is_done = before.get(project.name) == self._get_state(project)
@@ -130,23 +117,21 @@ class _Writing:
         is_done = self._write(playbook, partial(choose_playbook.update_part, self.ws, rows))
         return self._write(page, _render_project(self.ws, project, rows)) and is_done
 
-    def _remove_others(self, before: dict[str, list[object]]) -> list[str]:
-        """Remove the pages of projects without notes; return the projects for which that failed."""
+    def _remove_others(self, before: Iterable[str]) -> list[str]:
+        """Remove the pages of projects without notes; return the projects for which that failed.
+
+        Such pages are in the last run's record or, as the index may be new, recognised by their headings.
+        """
+        names = {project.name for project in self.projects}
+        pages = set(self.ws.store.paths.projects.glob("*.md")) - {self._get_pages(name)[0] for name in names}
+        headings = {_read_project_name(page) for page in pages if page.is_file() and not belongs_to_user(self.ws, page)}
         unfinished = []
-        for name in sorted(self._find_without_notes(before)):
+        for name in sorted((headings | set(before)) - names - {""}):
             page, playbook = self._get_pages(name)
             is_done = self._remove(page, markdown.find_typed_in_overview)
             if not (self._remove(playbook, playbook_format.render_without_lines) and is_done):
                 unfinished.append(name)
         return unfinished
-
-    def _find_without_notes(self, before: dict[str, list[object]]) -> set[str]:
-        """Projects with pages by memem but no notes: by the last run's record and, as an index may be new, by the
-        headings of pages. Other files there, such as copies, are the user's."""
-        names = {project.name for project in self.projects}
-        pages = set(self.ws.store.paths.projects.glob("*.md")) - {self._get_pages(name)[0] for name in names}
-        headings = {_read_project_name(page) for page in pages if page.is_file() and not belongs_to_user(self.ws, page)}
-        return (headings | set(before)) - names - {""}
 
     def _remove(self, path: Path, find_rest: Callable[[str], str]) -> bool:
         if belongs_to_user(self.ws, path):
@@ -182,14 +167,6 @@ class _Writing:
         self.result[outcome].append(path.relative_to(self.ws.store.paths.ours).as_posix())
 
 
-def _load_states(ws: Workspace) -> dict[str, list[object]]:
-    try:
-        states = from_json(ws.index.meta(_META) or "{}")
-    except ValueError:
-        return {}
-    return states if isinstance(states, dict) else {}
-
-
 def _read_project_name(page: Path) -> str:
     """The project of a page by its heading; empty for a copy under another name."""
     first = next(iter(markdown.get_own_lines(markdown.read_page(page) or "")), "")
@@ -207,21 +184,17 @@ def _render_projects(ws: Workspace, projects: Sequence[_Project]) -> str:
     lines = []
     for project in projects[:MAX_PROJECTS]:
         outdated = f", {project.notes - project.in_force} outdated" if project.notes > project.in_force else ""
-        page = markdown.link(f"memem/projects/{project.stem}", project.name)
-        links = f" · {_link_playbook(project, 'playbook')}" if _has_playbook(ws, project) else ""
-        lines.append(f"- {page}: {project.in_force} in force{outdated}{links}")
-    return _render_list(
-        "Projects", lines, len(projects), "/memem-status in Claude Code, or `memem status`, lists them all"
-    )
+        page = markdown.link(f"memem/projects/{markdown.file_stem(project.name)}", project.name)
+        links = [f"{page}: {project.in_force} in force{outdated}", *_link_playbook(ws, project, "playbook")]
+        lines.append(f"- {' · '.join(links)}")
+    advice = "/memem-status in Claude Code, or `memem status`, lists them all"
+    return _render_list("Projects", lines, len(projects), advice)
 
 
-def _link_playbook(project: _Project, label: str) -> str:
-    return markdown.link(f"memem/playbooks/{project.stem}", label)
-
-
-def _has_playbook(ws: Workspace, project: _Project) -> bool:
+def _link_playbook(ws: Workspace, project: _Project, label: str) -> Iterator[str]:
     path = get_playbook_path(ws, project.name)
-    return path.exists() and not markdown.is_symlink(path)
+    if path.exists() and not markdown.is_symlink(path):
+        yield markdown.link(f"memem/playbooks/{path.stem}", label)
 
 
 def _conflicts(ws: Workspace) -> Iterator[str]:
@@ -233,9 +206,8 @@ def _conflicts(ws: Workspace) -> Iterator[str]:
 def _waiting(ws: Workspace) -> Iterator[str]:
     proposals = review.read_proposals(ws.store)
     waiting = [(proposal.path, proposal.memory.title, review.reason_of(proposal)) for proposal in proposals]
-    waiting += [
-        (row.path, row.memory.title, cleanse(row.memory).doubt) for row in excluded.list_quarantined(ws) if row.memory
-    ]
+    quarantined = [(row.path, row.memory) for row in excluded.list_quarantined(ws) if row.memory]
+    waiting += [(path, memory.title, cleanse(memory).doubt) for path, memory in quarantined]
     lines = [
         f"- {markdown.link(Path(path).stem, clean_line(title))}: {markdown.escape(clean_line(reason))}"
         for path, title, reason in waiting[:MAX_WAITING]
@@ -259,12 +231,9 @@ def _render_project(ws: Workspace, project: _Project, rows: Sequence[NoteRow]) -
     now = ws.clock()
     entries = [Entry(row.memory, row.path) for row in rows if row.memory]
     current = [entry for entry in entries if is_in_force(entry.memory, now) and entry.memory.layer < 3]
-    pinned = [entry for entry in current if entry.memory.layer == PINNED]
     others = [entry for entry in current if entry.memory.layer != PINNED]
-    links = [markdown.link("memem/Home", "Home")]
-    if _has_playbook(ws, project):
-        links.append(_link_playbook(project, "Playbook"))
-    sections = {"Pinned": pinned}
+    links = [markdown.link("memem/Home", "Home"), *_link_playbook(ws, project, "Playbook")]
+    sections = {"Pinned": [entry for entry in current if entry.memory.layer == PINNED]}
     for kind, heading in markdown.PLURALS.items():
         sections[heading] = [entry for entry in others if entry.memory.kind == kind]
     sections["Other"] = [entry for entry in others if entry.memory.kind not in KINDS]

@@ -10,10 +10,8 @@ from memem.doors.api import MemoryHome
 from memem.doors.mcp.tools import call
 from memem.mine import schedule
 from memem.pages import markdown
-from memem.state import consent
 from memem.upkeep import session_start
 from memem.workspace import Workspace
-from tests import fake_claude
 from tests.command_line import Run
 from tests.pages.test_overview import saved_meanwhile
 from tests.transcripts import Transcript
@@ -101,17 +99,6 @@ def test_the_same_from_python(ask: Ask, mem: MemoryHome) -> None:
 def test_a_session_that_begins_has_the_pages_written(ws: Workspace, mem: MemoryHome) -> None:
     session_start.after_session_start(ws)
     assert "House" in ws.store.paths.home_page.read_text()
-
-
-def test_a_session_that_begins_has_its_playbook_worded_better(miner: Workspace, claude: Path, tmp_path: Path) -> None:
-    long = "Tokens are signed with RS256, not HS256, because the gateway cannot share a secret with all the services."
-    short = "Tokens are signed with RS256, not HS256; the gateway cannot share a secret."
-    saved = MemoryHome(miner).save(long, project="shop", kind="decision")
-    consent.opt_in(miner)
-    fake_claude.set_steps(claude, [{"lines": [{"id": saved.memory.id8, "text": short}]}])
-    (tmp_path / "shop").mkdir()
-    session_start.after_session_start(miner, tmp_path / "shop")
-    assert f"- {short} [[" in (miner.store.paths.playbooks / "shop.md").read_text()
 
 
 def test_mining_has_the_pages_written(miner: Workspace, session: Transcript) -> None:
