@@ -12,7 +12,10 @@ import memem
 from memem.core.conversation import Turn
 from memem.core.memory import Edge, Entry, Hit, Memory, Slice
 from memem.core.options import OPTIONS
-from memem.doors.cli import VERBS, commands_of
+from memem.doors.cli import commands_of
+from memem.doors.cli.edit import ForgetResult
+from memem.doors.cli.mine import MineResult
+from memem.doors.cli.parser import VERBS, Parser
 from memem.inject.provenance import Provenance
 from memem.inject.receipts import Injection, InjectionDecision
 from memem.mine.apply import Applied
@@ -33,7 +36,6 @@ from memem.search.graph.read import GraphStats, Neighbor, Neighborhood
 from memem.search.refresh import Refreshed
 from memem.search.timeline import Timeline
 from memem.search.transcripts.sessions import TurnContext, TurnHit
-from memem.search.vanished import MissingNote
 from memem.state.events import Event
 from memem.state.receipts import Receipt, ReceiptItem
 from memem.state.usefulness import Usefulness
@@ -45,7 +47,6 @@ from memem.upkeep.checks.result import Diagnosis
 from memem.upkeep.config import Setting
 from memem.upkeep.curate import Curated, NotApplied, Suggestion
 from memem.upkeep.graph_audit import Audit, Flaw
-from memem.upkeep.purge import Purged
 from memem.upkeep.status import Finding, Status
 from memem.upkeep.uninstall import InstalledPart, UninstallReport
 
@@ -86,56 +87,56 @@ SHAPES: dict[str, Any] = {
     "entry": Entry,
     "hit": Hit,
     "slice": Slice,
-    "written": Written,
-    "purged": Purged,
-    "missing": MissingNote,
+    "write result": Written,
+    "forget result": ForgetResult,
     "proposal": Proposal,
     "batch": Batch,
     "event": Event,
-    "undone": Undone,
-    "left": Left,
-    "imported": Imported,
-    "file": ImportedFile,
-    "exported": Exported,
-    "leaving": UninstallReport,
+    "undo result": Undone,
+    "skipped note": Left,
+    "import result": Imported,
+    "imported item": ImportedFile,
+    "export result": Exported,
+    "uninstall result": UninstallReport,
     "part": InstalledPart,
     "status": Status,
     "finding": Finding,
     "model": ModelState,
-    "encoded": EncodeReport,
+    "encode result": EncodeReport,
     "diagnosis": Diagnosis,
-    "read": Refreshed,
+    "index result": Refreshed,
     "setting": Setting,
-    "mining": MiningState,
+    "mining state": MiningState,
     "history run": HistoryState,
-    "mined last": LastMined,
-    "mined": Mined,
-    "applied": Applied,
+    "last mined session": LastMined,
+    "mined session": Mined,
+    "applied operation": Applied,
     "plan": Plan,
-    "proof": Provenance,
+    "mine result": MineResult,
+    "provenance": Provenance,
     "injection": Injection,
     "usefulness": Usefulness,
     "decision": InjectionDecision,
     "receipt": Receipt,
-    "items": ReceiptItem,
-    "pages": Pages,
+    "receipt item": ReceiptItem,
+    "pages result": Pages,
     "timeline": Timeline,
     "conflict": Conflict,
     "edge": Edge,
-    "woven": GraphSummary,
-    "graph": GraphStats,
+    "graph summary": GraphSummary,
+    "graph statistics": GraphStats,
     "neighborhood": Neighborhood,
     "neighbor": Neighbor,
     "audit": Audit,
     "flaw": Flaw,
-    "resolved": Resolved,
-    "curated": Curated,
+    "resolution": Resolved,
+    "curation": Curated,
     "suggestion": Suggestion,
-    "not applied": NotApplied,
-    "drawn": GraphPicture,
+    "skipped suggestion": NotApplied,
+    "drawing": GraphPicture,
     "turn": Turn,
-    "said": TurnHit,
-    "beside": TurnContext,
+    "turn match": TurnHit,
+    "adjacent turn": TurnContext,
 }
 
 
@@ -157,16 +158,14 @@ def test_every_command_is_documented_and_no_other() -> None:
 def test_every_option_of_a_command_is_documented() -> None:
     rows = dict(re.findall(r"^\| `memem ([a-z ]+)` \|(.*)$", read("docs/commands.md"), re.MULTILINE))
     for verb, (module, _) in VERBS.items():
-        for name, command in commands_of(verb).items() if module else ():
-            parser = argparse.ArgumentParser(add_help=False)
-            command.add_arguments(parser)
+        for name in commands_of(verb) if module else ():
             shown = [
                 action.option_strings[0]
-                for action in parser._actions
+                for action in Parser(name)._actions
                 if action.option_strings and action.help != argparse.SUPPRESS
             ]
             assert [
-                each for each in shown if each not in ("--json", "--show-setting") and each not in rows[name]
+                each for each in shown if each not in ("-h", "--json", "--show-setting") and each not in rows[name]
             ] == [], name
 
 

@@ -158,6 +158,8 @@ def test_a_command_answers_as_0_8_did(old: OldHome, number: int) -> None:
     if recorded["command"] == ["config"]:
         recorded["answer"] = [each for each in recorded["answer"] if each["key"] not in REMOVED_SETTINGS]
     answer = old.run(*recorded["command"], "--json").data  # `check` ends with 1, as it did
+    if recorded["command"][0] == "why":  # one shape since 0.10
+        answer = answer["decision"] or answer["memory"]
     assert list(find_differences(recorded["answer"], answer)) == []
 
 
@@ -212,7 +214,7 @@ def test_a_mined_session_is_not_mined_again(old: OldHome, session: str, lost: st
     if lost:  # the cursor alone, and the turns alone, are enough
         old.change("state", f"DELETE FROM {lost} WHERE session = '{session}'")  # noqa: S608
     before = old.vault_files()
-    (mined,) = old.ask("mine", "--session", str(old.session(session)))
+    (mined,) = old.ask("mine", "--session", str(old.session(session)))["mined"]
     assert (mined["outcome"], mined["applied"], old.calls()) == ("nothing", [], 0)
     assert old.vault_files() == before
 
@@ -220,7 +222,7 @@ def test_a_mined_session_is_not_mined_again(old: OldHome, session: str, lost: st
 def test_a_session_without_cursor_and_turns_is_mined(old: OldHome) -> None:
     for table in ("sessions", "turns"):
         old.change("state", f"DELETE FROM {table}")  # noqa: S608
-    (mined,) = old.ask("mine", "--session", str(old.session(MINED)))
+    (mined,) = old.ask("mine", "--session", str(old.session(MINED)))["mined"]
     assert mined["outcome"] == "mined"
     assert old.calls() > 0
 
@@ -241,17 +243,17 @@ def test_without_the_opt_in_nothing_is_mined(old: OldHome) -> None:
 
 def test_an_answer_that_was_not_applied_is_applied_once_and_not_asked_for_again(old: OldHome) -> None:
     path = str(old.session(UNFINISHED))
-    (mined,) = old.ask("mine", "--session", path)
+    (mined,) = old.ask("mine", "--session", path)["mined"]
     assert [each["title"] for each in mined["applied"]] == ["About cache"]
     assert not [call for call in fake_claude.calls(old.claude) if "FACT-cache" in call["stdin"]]
     assert old.titles().count("About cache") == 1
-    (again,) = old.ask("mine", "--session", path)
+    (again,) = old.ask("mine", "--session", path)["mined"]
     assert (again["outcome"], again["applied"]) == ("nothing", [])
     assert old.titles().count("About cache") == 1
 
 
 def test_a_dead_letter_can_be_tried_again(old: OldHome) -> None:
-    (mined,) = [each for each in old.ask("mine", "--retry") if each["session"] == DEAD]
+    (mined,) = [each for each in old.ask("mine", "--retry")["mined"] if each["session"] == DEAD]
     assert [each["title"] for each in mined["applied"]] == ["About dead"]
     assert old.ask("mining")["dead_letters"] == 0
 
@@ -311,7 +313,7 @@ def test_a_prompt_has_the_hash_that_0_8_gave_it(old: OldHome) -> None:
     with old.connect("contexts") as database:
         recorded = json.dumps(database.execute("SELECT * FROM receipts").fetchall(), default=str)
     old.hook("UserPromptSubmit", SMALL, prompt=TOKEN_PROMPT)
-    new = old.ask("why")["receipt"]
+    new = old.ask("why")["decision"]["receipt"]
     assert new["session"] == SMALL
     assert len(new["prompt"]) >= 16
     assert new["prompt"] in recorded
@@ -319,7 +321,11 @@ def test_a_prompt_has_the_hash_that_0_8_gave_it(old: OldHome) -> None:
 
 def test_use_still_counts_in_the_ranking(old: OldHome) -> None:
     token = old.ask("search", "how are tokens signed")[0]["id"]
-    assert old.ask("why", token)["usefulness"] == {"shown": 1, "used": 1, "multiplier": pytest.approx(1.02, abs=0.01)}
+    assert old.ask("why", token)["memory"]["usefulness"] == {
+        "shown": 1,
+        "used": 1,
+        "multiplier": pytest.approx(1.02, abs=0.01),
+    }
 
 
 def test_a_note_stays_stale_though_only_the_state_says_so(old: OldHome) -> None:

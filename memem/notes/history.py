@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from memem.core.errors import Ambiguous, InputError, MememError, NoteError, NotFound
@@ -50,6 +50,7 @@ class Batch:
     notes: tuple[str, ...]
     undoable: bool
     because: str
+    events: tuple[Event, ...] = ()  # only of a batch asked for by its id
 
 
 def log(ws: Workspace, limit: int = LIMIT) -> list[Batch]:
@@ -73,9 +74,10 @@ def taken_back(ws: Workspace) -> frozenset[str]:
     return frozenset(identity for identity, action in last.items() if action == REMOVE)
 
 
-def events(ws: Workspace, batch: str) -> list[Event]:
-    """The events of one batch, oldest first."""
-    return list(named(ws, batch)[0].events)
+def find_batch(ws: Workspace, batch: str) -> Batch:
+    """Return the batch with this id, or this beginning of one, with its events, oldest first."""
+    logged, undone_by = named(ws, batch)
+    return replace(_batch(ws, logged, undone_by, _vault(ws)), events=logged.events)
 
 
 def named(ws: Workspace, batch: str) -> tuple[LoggedBatch, str]:

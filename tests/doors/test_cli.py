@@ -17,7 +17,8 @@ from typing import Any
 import pytest
 
 from memem.doors import cli
-from memem.doors.cli import ALIASES, GROUPS, VERBS, output
+from memem.doors.cli import output
+from memem.doors.cli.parser import TABLE, VERBS
 from tests.command_line import Outcome, Run
 
 READING = ("search", "get", "list", "slice", "status", "check", "config")
@@ -211,7 +212,7 @@ def test_version_and_help(run: Run) -> None:
     assert run("--version").out.startswith("memem ")
     shown = run("--help")
     assert shown.code == 0
-    assert all(verb in shown.out for group, verbs in GROUPS.items() if group != "hidden" for verb in verbs)
+    assert all(verb in shown.out for group, verbs in TABLE["groups"].items() if group != "hidden" for verb in verbs)
 
 
 @pytest.mark.parametrize("verb", READING)
@@ -413,14 +414,14 @@ def test_memem_alone_shows_the_verbs(run: Run) -> None:
 # --- names of commands ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("old", "new"), ALIASES.items())
+@pytest.mark.parametrize(("old", "new"), TABLE["aliases"].items())
 def test_earlier_spellings_lead_to_the_current_command(run: Run, old: str, new: str) -> None:
     assert run(*old.split(), "--help") == run(*new.split(), "--help")
 
 
 @pytest.mark.parametrize("old", [("mining",), ("check",), ("model",), ("curate",)])
 def test_earlier_spellings_print_the_same(run: Run, saved: str, old: tuple[str, ...]) -> None:
-    new = ALIASES[" ".join(old)].split()
+    new = TABLE["aliases"][" ".join(old)].split()
     assert run(*old, "--json") == run(*new, "--json")
 
 

@@ -82,7 +82,8 @@ def test_without_anybody_to_ask_it_takes_a_yes(run: Run, home: Workspace) -> Non
     assert (done.code, done.out) == (1, "")
     assert "Not running interactively; pass --yes." in done.err
     assert is_anywhere(home)
-    data = run("forget", ID, "--purge", "--yes", "--json").data
+    (data,) = run("forget", ID, "--purge", "--yes", "--json").data
+    assert (data["outcome"], data["path"]) == ("purged", "")
     assert (data["id"], data["title"], data["removed"][0]) == (ID, "Door code", "the note")
     assert not is_anywhere(home)
 
@@ -121,7 +122,8 @@ def test_vanished_notes_are_forgotten_on_request(run: Run, home: Workspace) -> N
     assert "cannot restore files that memem has no copy of" in done.err
     paths[6].unlink()
     (gone,) = run("forget", "--vanished", "--json").data
-    assert sorted(gone) == ["id", "path", "time"]
+    assert set(gone) == {"outcome", "id", "title", "path", "time", "removed", "elsewhere"}
+    assert (gone["outcome"], gone["removed"]) == ("forgotten", [])
     assert "vanished\t" not in run("status").out
 
 

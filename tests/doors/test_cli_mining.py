@@ -67,11 +67,13 @@ def test_a_session_is_mined_without_an_opt_in_since_a_person_asks(run: Run, sess
 def test_a_session_without_anything_new_says_so(run: Run, session: Transcript) -> None:
     run("mine", "--session", str(session.path))
     assert run("mine", "--session", str(session.path)) == Outcome(0, "There is nothing new to mine.\n", "")
-    assert run("mine", "--session", str(session.path), "--json").data[0]["outcome"] == "nothing"
+    assert run("mine", "--session", str(session.path), "--json").data["mined"][0]["outcome"] == "nothing"
 
 
 def test_mine_json_lists_sessions(run: Run, session: Transcript) -> None:
-    (mined,) = run("mine", "--session", str(session.path), "--json").data
+    data = run("mine", "--session", str(session.path), "--json").data
+    assert (set(data), data["plan"], data["detached"]) == ({"plan", "mined", "detached"}, None, False)
+    (mined,) = data["mined"]
     assert set(mined) == {"session", "path", "outcome", "detail", "turns", "chunks", "buried", "applied", "project"}
     assert (mined["session"], mined["path"], mined["outcome"]) == ("s1", str(session.path), "mined")
     assert (mined["turns"], mined["chunks"], mined["buried"]) == (2, 1, 0)
@@ -118,8 +120,8 @@ def test_a_failure_in_json_is_a_result_and_exit_1(run: Run, session: Transcript,
     fake_claude.set_steps(claude, [FAILING])
     done = run("mine", "--session", str(session.path), "--json")
     assert (done.code, done.err) == (1, "")
-    assert done.data[0]["outcome"] == "failed"
-    assert "something broke" in done.data[0]["detail"]
+    assert done.data["mined"][0]["outcome"] == "failed"
+    assert "something broke" in done.data["mined"][0]["detail"]
 
 
 def test_a_spent_budget_is_a_failure_that_names_the_limit(
@@ -170,8 +172,9 @@ def test_a_dry_run_shows_the_plan_and_mines_nothing(
     done = run("mine", *what, "--dry-run")
     assert (done.code, done.err) == (0, "")
     assert done.out.startswith("1 session, about 1 call to Haiku, about $0.01 (limit today: $2.00); 2 turns, ")
-    planned = run("mine", *what, "--dry-run", "--json").data
-    assert set(planned) == {"sessions", "turns", "characters", "calls", "dollars"}
+    data = run("mine", *what, "--dry-run", "--json").data
+    assert set(data["plan"]) == {"sessions", "turns", "characters", "calls", "dollars"}
+    assert (data["mined"], data["detached"]) == ([], False)
     assert fake_claude.calls(claude) == []
     assert titles(run) == set()
 
@@ -229,14 +232,14 @@ def test_yes_skips_the_question(run: Run, session: Transcript) -> None:
 
 def test_the_history_in_json_is_json_and_nothing_else(run: Run, session: Transcript) -> None:
     done = run("mine", "--history", "--yes", "--json")
-    assert [each["session"] for each in done.data] == ["s1"]
+    assert (done.data["plan"]["sessions"], [mined["session"] for mined in done.data["mined"]]) == (1, ["s1"])
     assert done.err.startswith("1 session, ")
 
 
 def test_a_history_that_is_mined_has_nothing_more(run: Run, session: Transcript) -> None:
     run("mine", "--history", "--yes")
     assert run("mine", "--history") == Outcome(0, "There is nothing to mine.\n", "")
-    assert run("mine", "--history", "--json").data == []
+    assert run("mine", "--history", "--json").data["mined"] == []
 
 
 def test_the_history_reaches_back_before_the_opt_in(run: Run, sessions: Path) -> None:
@@ -267,7 +270,7 @@ def test_all_mines_every_session_that_is_behind(run: Run, sessions: Path, sessio
         "s2: 1 turn, 1 memory saved",
     ]
     assert run("mine", "--all") == Outcome(0, "All sessions are mined.\n", "")
-    assert run("mine", "--all", "--json").data == []
+    assert run("mine", "--all", "--json").data["mined"] == []
 
 
 # --- retry --------------------------------------------------------------------------------------------------------
@@ -275,7 +278,7 @@ def test_all_mines_every_session_that_is_behind(run: Run, sessions: Path, sessio
 
 def test_without_dead_letters_there_is_nothing_to_retry(run: Run) -> None:
     assert run("mine", "--retry") == Outcome(0, "There are no dead letters.\n", "")
-    assert run("mine", "--retry", "--json").data == []
+    assert run("mine", "--retry", "--json").data["mined"] == []
 
 
 def test_repeated_failures_become_dead_letters_that_can_be_retried(
@@ -306,7 +309,7 @@ def test_the_background_says_nothing_and_writes_its_log(run: Run, session: Trans
     assert run("mine", "--background", "--session", str(session.path), "--flush") == Outcome(0, "", "")
     assert titles(run) == {"one"}
     (line,) = home.mine_log.read_text().splitlines()
-    assert "s1 mined: 2 turns, 1 kept" in line
+    assert "s1 mined: 2 turns, 1 saved" in line
 
 
 def test_a_failure_in_the_background_is_in_the_log_alone(
@@ -400,7 +403,9 @@ def test_why_shows_the_memory_and_the_turn_with_its_neighbours(run: Run, session
 
 
 def test_why_in_json(run: Run, session: Transcript) -> None:
-    data = run("why", mined_id(run, session), "--json").data
+    result = run("why", mined_id(run, session), "--json").data
+    data = result["memory"]
+    assert (set(result), result["decision"]) == ({"decision", "memory"}, None)
     assert set(data) == {"entry", "transcript", "turns", "place", "note", "injections", "usefulness"}
     assert set(data["turns"][0]) == {"uuid", "role", "text", "time", "session", "cwd", "branch", "repeats", "pasted"}
     assert (data["place"], data["turns"][0]["role"], data["note"]) == (0, "human", "")

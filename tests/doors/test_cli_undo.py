@@ -64,7 +64,9 @@ def test_a_batch_is_shown_event_by_event(run: Run) -> None:
     (line,) = run("log", batch["id"]).out.splitlines()
     assert line.split("\t")[1] == "save"
     assert line.endswith("\tseen today")
-    (event,) = run("log", batch["id"], "--json").data
+    (same,) = run("log", batch["id"], "--json").data
+    assert batch == same | {"events": []}
+    (event,) = same["events"]
     assert (event["batch"], event["number"]) == (batch["id"], 1)
     unknown = run("log", "deadbeef")
     assert (unknown.code, unknown.out) == (1, "")

@@ -70,6 +70,7 @@ def test_a_dry_run_only_lists(home: Workspace, run: Run) -> None:
     listed = run("--dry-run", "--json").data
     assert str(home.home.events_file) in [part["path"] for part in listed["parts"]]
     assert (listed["done"], listed["to_do"]) == (False, [])
+    assert run("--json").data == listed
     assert home.home.events_file.exists()
 
 

@@ -45,13 +45,15 @@ def test_within_a_session_it_is_the_last_of_that_session_if_there_is_one(
     run: Run, monkeypatch: pytest.MonkeyPatch, session: str, explained: str
 ) -> None:
     monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", session)
-    assert run("why", "--json").data["receipt"]["session"] == explained
+    assert run("why", "--json").data["decision"]["receipt"]["session"] == explained
 
 
 @pytest.mark.usefixtures("shown")
 def test_the_last_decision_in_json(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "s1")
-    data = run("why", "--json").data
+    result = run("why", "--json").data
+    data = result["decision"]
+    assert (set(result), result["memory"]) == ({"decision", "memory"}, None)
     assert set(data) == {"receipt", "words"}
     (item,) = data["receipt"]["items"]
     assert (item["id"], item["terms"], item["confidence"]) == (SIGNING.id, ["rs256"], 0.8)
@@ -61,7 +63,7 @@ def test_the_last_decision_in_json(run: Run, monkeypatch: pytest.MonkeyPatch) ->
 def test_before_anything_was_decided_why_says_so(run: Run) -> None:
     done = run("why")
     assert (done.code, done.out) == (0, "Nothing was decided yet: no session of Claude Code has asked.\n")
-    assert run("why", "--json").data["receipt"] is None
+    assert run("why", "--json").data["decision"]["receipt"] is None
 
 
 @pytest.mark.usefixtures("shown")
@@ -110,7 +112,7 @@ def test_an_unjudged_memory_keeps_its_rank(run: Run) -> None:
     done = run("why", SIGNING.id)
     assert "Shown\n" in done.out
     assert "ranking" not in done.out
-    assert run("why", SIGNING.id, "--json").data["usefulness"] == {"shown": 0, "used": 0, "multiplier": 1.0}
+    assert run("why", SIGNING.id, "--json").data["memory"]["usefulness"] == {"shown": 0, "used": 0, "multiplier": 1.0}
 
 
 def test_python_gives_the_same_decision(mem: MemoryHome, ws: Workspace) -> None:

@@ -161,10 +161,10 @@ def test_decision_is_explained_and_use_counts(machine: Machine, stub: ModelStub,
     stub.answers(lambda request: ASKED in request.everything, text(f"With RS256, as {saved['id'][:8]} says."))
     conversation = machine.says(ASKED, cwd=project)
     machine.settle()
-    decision = json.loads(machine.memem(plugin, "why", "--json", cwd=project))
+    decision = json.loads(machine.memem(plugin, "why", "--json", cwd=project))["decision"]
     assert [item["id"] for item in decision["receipt"]["items"] if item["shown"]] == [saved["id"]]
     assert decision["receipt"]["session"] == conversation.session
-    (shown,) = json.loads(machine.memem(plugin, "why", saved["id"], "--json", cwd=project))["injections"]
+    (shown,) = json.loads(machine.memem(plugin, "why", saved["id"], "--json", cwd=project))["memory"]["injections"]
     assert shown["used"] == "its id stands in the answer"
     assert not (machine.memem_dir / "state" / "shown-unjudged").exists()
     assert "How tokens are signed" in machine.memem(plugin, "why", cwd=project)

@@ -605,11 +605,11 @@ def test_the_log_can_be_read_while_the_vault_is_away(ws: Workspace, saved: Writt
 
 def test_a_batch_is_known_by_the_beginning_of_its_id(ws: Workspace, saved: Written) -> None:
     name = batch(ws).id
-    assert [event.action for event in history.events(ws, name[:4])] == ["save"]
+    assert [event.action for event in history.find_batch(ws, name[:4]).events] == ["save"]
     with pytest.raises(InputError, match="too short"):
-        history.events(ws, name[:3])
+        history.find_batch(ws, name[:3])
     with pytest.raises(NotFound, match="no batch"):
-        history.events(ws, "zzzz")
+        history.find_batch(ws, "zzzz")
 
 
 def test_a_beginning_that_several_batches_share_is_not_enough(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -619,7 +619,7 @@ def test_a_beginning_that_several_batches_share_is_not_enough(ws: Workspace, mon
         with ws.events.batch("test"):
             ws.events.record("save", id=f"id-{number}", path="memories/x.md", why="", before="", after="x")
     with pytest.raises(Ambiguous, match="aaaaaaa2, aaaaaaa1"):
-        history.events(ws, "aaaa")
+        history.find_batch(ws, "aaaa")
 
 
 def test_an_event_from_before_there_were_batches_can_be_undone(ws: Workspace, saved: Written) -> None:

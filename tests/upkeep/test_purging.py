@@ -402,7 +402,7 @@ def test_one_without_an_id_is_purged_after_it_was_forgotten(ws: Workspace, short
 
 def test_short_names_and_common_titles_are_looked_for_nowhere(ws: Workspace, short: str, session: Transcript) -> None:
     write.edit(ws, NEIGHBOUR.id, body="The office in lyon opens at ten.", why="The office in lyon moved")
-    kept = history.events(ws, history.log(ws)[0].id)[0].before
+    kept = history.find_batch(ws, history.log(ws)[0].id).events[0].before
     ws.state.sessions.put(SessionRecord("s7", "/srv/lyon/s7.jsonl"))
     turns = (Turn("s7-0001", "human", "The office of lyon has a red canteen.", session="s7"),)
     chunk = Chunk("s7", "/srv/lyon/s7.jsonl", "lyon", turns, "", 1, 1, "d").as_json()

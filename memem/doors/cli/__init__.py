@@ -1,58 +1,33 @@
-"""The command line. Modules declare their commands in a `COMMANDS` table; this one finds, parses and runs them.
+"""The command line: find, parse and run a command.
 
-argparse rather than a richer library, because those take longer to import than a search takes to run. Only the module
-of the verb that is called is imported.
+`commands.toml` lists the verbs and their arguments; `COMMANDS` in each module maps them to functions. Only the module
+of the verb is imported, and argparse is used because richer libraries take longer to import than a search takes to run.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-import textwrap
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING, Never
+from typing import TYPE_CHECKING
 
 from memem import __version__
 from memem.core import files
-from memem.core.data_files import load_table
 from memem.core.errors import IndexDamaged, MememError
 from memem.doors.cli import output
+from memem.doors.cli.parser import TABLE, VERBS, Parser, listing
 from memem.workspace import open_workspace
 
 if TYPE_CHECKING:
     from memem.doors.cli.command import Command
 
-_TABLE = load_table(__file__, "commands.toml")
-GROUPS: dict[str, dict[str, tuple[str, str]]] = _TABLE["groups"]
-VERBS = {verb: row for verbs in GROUPS.values() for verb, row in verbs.items()}
-ALIASES: dict[str, str] = _TABLE["aliases"]
 HIDDEN = "hidden"
-HOOK_EVENTS = (
-    *("SessionStart", "UserPromptSubmit", "PreToolUse", "PermissionRequest"),
-    *("Stop", "PreCompact", "SessionEnd"),
-)
-
 OtherDoors = Mapping[str, Callable[[argparse.Namespace], int]]
 
 
-class Parser(argparse.ArgumentParser):
-    """A parser whose errors are one line, and whose help lists the subcommands."""
-
-    def __init__(self, name: str, meaning: str, subcommands: Mapping[str, str]) -> None:
-        super().__init__(prog=f"memem {name}", description=f"{meaning[0].upper()}{meaning[1:]}", allow_abbrev=False)
-        self.subcommands = subcommands
-
-    def format_help(self) -> str:
-        return super().format_help() + (_listing("commands", self.subcommands) if self.subcommands else "")
-
-    def error(self, message: str) -> Never:
-        output.aside(f"{self.prog}: {message}; `{self.prog} --help` describes the options.")
-        raise SystemExit(2)
-
-
 def commands_of(verb: str) -> dict[str, Command]:
-    """Import the module of a verb, and return the commands that start with it."""
+    """Import the module of a verb, and return its commands."""
     module = import_module(f"memem.doors.cli.{VERBS[verb][0]}")
     return {name: command for name, command in module.COMMANDS.items() if name.split()[0] == verb}
 
@@ -88,7 +63,7 @@ def main(arguments: list[str] | None = None, outside: OtherDoors | None = None) 
 
 def _current_spelling(arguments: list[str]) -> list[str]:
     for length in (2, 1):
-        if replaced := ALIASES.get(" ".join(arguments[:length])):
+        if replaced := TABLE["aliases"].get(" ".join(arguments[:length])):
             return [*replaced.split(), *arguments[length:]]
     return arguments
 
@@ -99,43 +74,30 @@ def _dispatch(arguments: list[str], outside: OtherDoors) -> int:
         output.say(f"memem {__version__}" if verb == "--version" else _help())
         return 0
     if verb not in VERBS:
-        return _refuse(verb, [name for name in VERBS if name not in GROUPS[HIDDEN]])
+        return _refuse(verb, [name for name in VERBS if name not in TABLE["groups"][HIDDEN]])
     if not VERBS[verb][0]:
-        options = _parse_for_door(verb, rest)
+        options = Parser(verb).parse_args(rest)
         return outside[verb](options)
     return _run(verb, rest)
 
 
 def _run(verb: str, arguments: list[str]) -> int:
     commands = commands_of(verb)
-    subcommands = {name: _TABLE["subcommands"][name] for name in commands if name != verb}
-    name, meaning, word = verb, VERBS[verb][1], arguments[0] if arguments else "-"
+    subcommands = {name: TABLE["subcommands"][name] for name in commands if name != verb}
+    word = arguments[0] if arguments else "-"
     if f"{verb} {word}" in subcommands:
-        name, arguments = f"{verb} {word}", arguments[1:]
-        meaning, subcommands = subcommands[name], {}
-    command = commands.get(name)
-    if subcommands and not word.startswith("-") and not (command and command.takes_words):
+        verb, arguments, subcommands = f"{verb} {word}", arguments[1:], {}
+    parser = Parser(verb, subcommands)
+    if subcommands and not word.startswith("-") and not parser.takes_words:
         return _refuse(f"{verb} {word}", list(subcommands))
-    parser = Parser(name, meaning, subcommands)
-    if command:
-        command.add_arguments(parser)
     options = parser.parse_args(arguments)
-    if command is None:
+    if verb not in commands:
         parser.print_help(sys.stderr)
         return 2
     try:
-        return command.invoke(options)
+        return commands[verb].invoke(options)
     except IndexDamaged:  # it was set aside, so the second run builds a new one
-        return command.invoke(options)
-
-
-def _parse_for_door(verb: str, arguments: list[str]) -> argparse.Namespace:
-    parser = Parser(verb, VERBS[verb][1], {})
-    if verb == "hook":
-        parser.add_argument("event", metavar="EVENT", choices=HOOK_EVENTS, help=f"one of {', '.join(HOOK_EVENTS)}")
-        parser.add_argument("--later", action="store_true", help=argparse.SUPPRESS)
-        parser.add_argument("--inbox", default="", help=argparse.SUPPRESS)
-    return parser.parse_args(arguments)
+        return commands[verb].invoke(options)
 
 
 def _refuse(name: str, known: list[str]) -> int:
@@ -149,26 +111,13 @@ def _refuse(name: str, known: list[str]) -> int:
 
 
 def _help() -> str:
-    parts = [
+    text = (
         "usage: memem COMMAND [OPTIONS]\n\nA memory for Claude Code that you own: Markdown notes in an Obsidian vault\n"
-    ]
-    for heading, verbs in GROUPS.items():
+    )
+    for heading, verbs in TABLE["groups"].items():
         if heading != HIDDEN:
-            parts.append(_listing(heading, {verb: meaning for verb, (_, meaning) in verbs.items()}))
-    parts.append(_listing("Options", _TABLE["options"]))
-    return "".join(parts).rstrip()
-
-
-def _listing(heading: str, meanings: Mapping[str, str]) -> str:
-    import shutil
-
-    columns = max(40, shutil.get_terminal_size().columns - 2)
-    indent = max(14, *map(len, meanings)) + 4
-    text = f"\n{heading}:\n"
-    for name, meaning in meanings.items():
-        first = f"  {name}".ljust(indent)
-        text += textwrap.fill(meaning, columns, initial_indent=first, subsequent_indent=" " * indent) + "\n"
-    return text
+            text += listing(heading, {verb: meaning for verb, (_, meaning) in verbs.items()})
+    return (text + listing("Options", TABLE["options"])).rstrip()
 
 
 def _explained(error: Exception) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from memem.core.errors import MememError
 from memem.doors.cli import output
-from memem.doors.cli.command import ID, PROJECT, QUERY, Command, argument, flag, limit
+from memem.doors.cli.command import Command
 from memem.notes import history
 from memem.notes import undo as notes_undo
 from memem.notes.history import Batch
@@ -13,7 +13,6 @@ from memem.notes.undo import Undone
 from memem.search.timeline import Timeline, timeline
 from memem.search.transcripts import sessions
 from memem.search.transcripts.sessions import TurnHit
-from memem.state.events import Event
 from memem.workspace import Workspace
 
 MAX_SHOWN_NOTES = 3
@@ -29,12 +28,12 @@ _TIMELINE = {
 
 def log(ws: Workspace, options: argparse.Namespace) -> int:
     if options.batch is not None:
-        return output.emit(history.events(ws, options.batch), options, _show_events)
+        return output.emit([history.find_batch(ws, options.batch)], options, _show_events)
     return output.emit(history.log(ws, options.limit), options, _show_batches)
 
 
-def _show_events(events: Sequence[Event]) -> None:
-    rows = [(event.time, event.action, event.id[:8], event.path, event.why) for event in events]
+def _show_events(batches: Sequence[Batch]) -> None:
+    rows = [(event.time, event.action, event.id[:8], event.path, event.why) for event in batches[0].events]
     output.table(("time", "action", "id", "path", "why"), rows, optional=("time", "why"))
 
 
@@ -109,11 +108,9 @@ def _show_turns(matches: Sequence[TurnHit]) -> None:
                 output.quoted(turn.text, "     ")
 
 
-_BATCH = argument("batch", metavar="BATCH", nargs="?", help="show the events of this batch")
-_UNDONE = argument("batch", metavar="BATCH", nargs="?", help="id from `memem log`; default: the last change")
 COMMANDS = {
-    "log": Command(log, (_BATCH, limit(history.LIMIT))),
-    "undo": Command(undo, (_UNDONE, flag("--dry-run", "show what would be undone"))),
-    "timeline": Command(show_timeline, (ID,), scan=True),
-    "transcript": Command(search_transcripts, (QUERY, PROJECT, limit(10))),
+    "log": Command(log),
+    "undo": Command(undo),
+    "timeline": Command(show_timeline, scan=True),
+    "transcript": Command(search_transcripts),
 }

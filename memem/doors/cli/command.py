@@ -1,11 +1,11 @@
-"""A command as its module declares it: its help, its arguments and the function that runs it in a workspace."""
+"""A command: the function that runs it in a workspace, and its arguments, which `commands.toml` lists."""
 
 import argparse
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from memem.core.errors import InputError
 from memem.doors.cli import output
@@ -15,43 +15,15 @@ from memem.search import refresh as search_refresh
 from memem.workspace import Workspace, open_workspace
 
 
-class Argument(NamedTuple):
-    """The parameters of argparse's `add_argument`."""
-
-    names: tuple[str, ...]
-    settings: dict[str, Any]
-
-
-class OneOf(NamedTuple):
-    """Arguments that exclude each other."""
-
-    choices: tuple[Argument, ...]
-    required: bool = False
-
-
 class Command(NamedTuple):
     """One command, whose `run` gets the workspace and the options, or without `opens` the options alone.
 
-    With `scan` the vault is read first, so that the command sees every earlier edit. Its help is in `commands.toml`.
+    With `scan` the vault is read first, so that the command sees every earlier edit.
     """
 
     run: Callable[..., int]
-    arguments: tuple[Argument | OneOf, ...] = ()
     scan: bool = False
     opens: bool = True
-
-    @property
-    def takes_words(self) -> bool:
-        return any(isinstance(item, Argument) and not item.names[0].startswith("-") for item in self.arguments)
-
-    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        for item in (*self.arguments, JSON):
-            if isinstance(item, Argument):
-                parser.add_argument(*item.names, **item.settings)
-                continue
-            group = parser.add_mutually_exclusive_group(required=item.required)
-            for choice in item.choices:
-                group.add_argument(*choice.names, **choice.settings)
 
     def invoke(self, options: argparse.Namespace) -> int:
         if not self.opens:
@@ -60,25 +32,6 @@ class Command(NamedTuple):
             if self.scan:
                 _scan(ws, getattr(options, "query", ""))
             return self.run(ws, options)
-
-
-def argument(*names: str, **settings: Any) -> Argument:
-    return Argument(names, settings)
-
-
-def flag(name: str, meaning: str) -> Argument:
-    return Argument((name,), {"action": "store_true", "help": meaning})
-
-
-def limit(default: int) -> Argument:
-    return argument("-n", "--limit", metavar="N", type=int, default=default, help=f"show at most N ({default})")
-
-
-QUERY = argument("query", metavar="QUERY", help="a question, words or an identifier")
-ID = argument("id", metavar="ID", help="id of a memory, or its first characters")
-PROJECT = argument("-p", "--project", metavar="NAME", help="only this project")
-WHY = argument("--why", metavar="REASON", default="", help="a reason for the log")
-JSON = flag("--json", "print JSON")
 
 
 @contextmanager

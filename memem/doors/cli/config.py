@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from memem.core.options import OPTIONS
 from memem.doors.cli import output
-from memem.doors.cli.command import Command, OneOf, argument, flag, workspace
+from memem.doors.cli.command import Command, workspace
 from memem.upkeep import config as upkeep_config
 from memem.upkeep import link as upkeep_link
 from memem.upkeep.config import Setting
@@ -70,11 +70,8 @@ def statusline(ws: Workspace, options: argparse.Namespace) -> int:
     return 0
 
 
-_KEY = argument("key", metavar="KEY", nargs="?", help="show this setting")
-_VALUE = argument("value", metavar="VALUE", nargs="?", help="write this value to config.toml")
-_LINK = OneOf((flag("--check", "show whether `memem` starts this installation"), flag("--remove", "remove the link")))
 COMMANDS = {
-    "config": Command(config, (_KEY, _VALUE), opens=False),
-    "config link": Command(link, (_LINK,)),
-    "config statusline": Command(statusline, (flag("--show-setting", "print the setting (default)"),)),
+    "config": Command(config, opens=False),
+    "config link": Command(link),
+    "config statusline": Command(statusline),
 }

@@ -12,7 +12,7 @@ from memem.core.data_files import load_table
 from memem.core.errors import InputError
 from memem.core.memory import ID8
 from memem.doors.cli import output
-from memem.doors.cli.command import Command, argument
+from memem.doors.cli.command import Command
 from memem.inject import slice
 from memem.mine import schedule
 from memem.notes import save
@@ -98,5 +98,4 @@ def example_memories() -> list[dict[str, Any]]:
     return [{name: tuple(value) if name in lists else value for name, value in item.items()} for item in memories]
 
 
-_FOLDER = argument("--folder", type=Path, help="a new folder for the demo; default: a temporary one")
-COMMANDS = {"demo": Command(demo, (_FOLDER,), opens=False)}
+COMMANDS = {"demo": Command(demo, opens=False)}

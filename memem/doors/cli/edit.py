@@ -1,22 +1,24 @@
-"""Commands that write memories: save and edit."""
+"""Commands that change memories: save, edit, forget."""
 
 import argparse
 import shlex
 import subprocess
 import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from memem.core.errors import InputError
 from memem.doors.cli import output
-from memem.doors.cli.command import ID, WHY, Command, argument, current_folder, current_project, flag
+from memem.doors.cli.command import Command, current_folder, current_project, is_confirmed
+from memem.notes import forget as notes_forget
 from memem.notes import save as notes_save
 from memem.notes import write
+from memem.upkeep import purge
 from memem.workspace import Workspace
 
 MAX_STDIN_BYTES = 10_000_000
-_KINDS = "decision, convention, preference, fact, lesson or procedure"
-_LAYERS = "0 pinned, 1 conventions, 2 ordinary, 3 archive"
 
 
 def save(ws: Workspace, options: argparse.Namespace) -> int:
@@ -66,31 +68,54 @@ def _open(editor: str, path: Path) -> None:
         raise InputError(f"The editor {editor!r} failed: {problem}. The note is {path}.") from None
 
 
-_SAVE = (
-    argument("text", metavar="TEXT", help="the statement to remember; - reads it from standard input"),
-    argument("--title", metavar="TEXT", default="", help="one line; default: taken from the statement"),
-    argument("-p", "--project", metavar="NAME", default="", help="default: the project of this folder"),
-    argument("--kind", default="fact", help=f"{_KINDS} (fact)"),
-    argument("--layer", metavar="0-3", type=int, help=_LAYERS),
-    argument("--importance", metavar="1-5", type=int, default=3, help="how much it matters (3)"),
-    argument("--tags", metavar="A,B", type=output.several, default=(), help="tags"),
-    argument("--keys", metavar="A,B", type=output.several, default=(), help="other words to find it by"),
-    argument("--paths", metavar="A,B", type=output.several, default=(), help="patterns of the files it is about"),
-    flag("--anyway", "save it even if it was forgotten or reads like an instruction"),
-    WHY,
-)
-_EDIT = (
-    ID,
-    argument("--text", metavar="TEXT", dest="body", help="new statement"),
-    argument("--title", metavar="TEXT", help="new title"),
-    argument("-p", "--project", metavar="NAME", help="new project"),
-    argument("--kind", help=_KINDS),
-    argument("--layer", metavar="0-3", type=int, help=_LAYERS),
-    argument("--importance", metavar="1-5", type=int, help="how much it matters"),
-    argument("--status", help="active, deprecated, stale or quarantined"),
-    argument("--tags", metavar="A,B", type=output.several, help="tags, replacing the old ones"),
-    argument("--keys", metavar="A,B", type=output.several, help="other words to find it by, replacing the old ones"),
-    argument("--paths", metavar="A,B", type=output.several, help="patterns of its files, replacing the old ones"),
-    WHY,
-)
-COMMANDS = {"save": Command(save, _SAVE), "edit": Command(edit, _EDIT, scan=True)}
+@dataclass(frozen=True, slots=True)
+class ForgetResult:
+    """A memory that was forgotten or purged; keys of --json."""
+
+    outcome: str
+    id: str
+    title: str = ""
+    path: str = ""
+    time: str = ""
+    removed: tuple[str, ...] = ()
+    elsewhere: tuple[str, ...] = ()
+
+
+def forget(ws: Workspace, options: argparse.Namespace) -> int:
+    if options.vanished and options.purge:
+        raise InputError("--vanished cannot be combined with --purge; purge one memory by its id.")
+    if options.vanished:
+        missing = notes_forget.forget_vanished(ws, why=options.why)
+        vanished = [ForgetResult("forgotten", note.id, path=note.path, time=note.time) for note in missing]
+        return output.emit(vanished, options, _show_vanished)
+    if not options.purge:
+        written = notes_forget.forget(ws, options.id, why=options.why)
+        result = ForgetResult(written.outcome, written.memory.id, written.memory.title, written.path)
+        return output.emit([result], options, lambda _: output.written(written))
+    if not options.yes:
+        memory = purge.find(ws, options.id)
+        question = "Remove every word of it for good? This cannot be undone."
+        if not is_confirmed(question, about=f"{memory.id8}  {memory.project}  {memory.title}"):
+            output.aside("Nothing was purged.")
+            return 1
+    purged = purge.purge(ws, options.id)
+    result = ForgetResult("purged", purged.id, purged.title, removed=purged.removed, elsewhere=purged.elsewhere)
+    return output.emit([result], options, _show_purged)
+
+
+def _show_vanished(missing: Sequence[ForgetResult]) -> None:
+    for note in missing:
+        output.say(f"forgotten {note.id[:8]}  {note.path}")
+    if missing:
+        output.aside("`memem undo` reverts this, but cannot restore files that memem has no copy of.")
+    else:
+        output.aside("No note is missing.")
+
+
+def _show_purged(results: Sequence[ForgetResult]) -> None:
+    output.say(f"purged {results[0].id[:8]} from {', '.join(results[0].removed)}")
+    for place in results[0].elsewhere:
+        output.aside(f"Still there: {place}")
+
+
+COMMANDS = {"save": Command(save), "edit": Command(edit, scan=True), "forget": Command(forget, scan=True)}

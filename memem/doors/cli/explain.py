@@ -1,14 +1,12 @@
 """Commands that explain what Claude sees: slice and why."""
 
 import argparse
-from pathlib import Path
 
 from memem.doors.cli import output
-from memem.doors.cli.command import Command, argument, current_folder, flag
+from memem.doors.cli.command import Command, current_folder
 from memem.inject import provenance, receipts
 from memem.inject import slice as inject_slice
 from memem.inject.provenance import Provenance
-from memem.inject.receipts import InjectionDecision
 from memem.search import refresh
 from memem.workspace import Workspace
 
@@ -37,14 +35,12 @@ def slice_prompt(ws: Workspace, options: argparse.Namespace) -> int:
 
 def why(ws: Workspace, options: argparse.Namespace) -> int:
     if options.id is None:
-        return output.emit(receipts.last_decision(ws, ws.session), options, _show_decision)
+        decision = receipts.last_decision(ws, ws.session)
+        result = {"decision": decision, "memory": None}
+        return output.emit(result, options, lambda _: output.say("\n".join(decision.words)))
     refresh.refresh(ws)
-    return output.emit(provenance.find_provenance(ws, options.id), options, _show_why)
-
-
-def _show_decision(decision: InjectionDecision) -> None:
-    for line in decision.words:
-        output.say(line)
+    proof = provenance.find_provenance(ws, options.id)
+    return output.emit({"decision": None, "memory": proof}, options, lambda _: _show_why(proof))
 
 
 def _show_why(why: Provenance) -> None:
@@ -69,13 +65,4 @@ def _show_why(why: Provenance) -> None:
         output.say(f"Judged {judged}, used {used}; its rank is multiplied by {why.usefulness.multiplier:.2f}.")
 
 
-_SLICE = (
-    argument("query", metavar="PROMPT", help="the prompt Claude is about to read"),
-    argument("--scope", metavar="NAME", help="project; default: the project of the folder"),
-    argument("--session-id", metavar="ID", default="", help="Claude Code session that labels the result"),
-    argument("--cwd", metavar="FOLDER", type=Path, help="working folder; default: the current one"),
-    argument("--task-mode", metavar="MODE", default="", help="debug, build, review ...; default: from the prompt"),
-    flag("--always", "show the working state even if no memory fits"),
-)
-_ID = argument("id", metavar="ID", nargs="?", help="id of a memory, or its first characters; default: last decision")
-COMMANDS = {"slice": Command(slice_prompt, _SLICE, scan=True), "why": Command(why, (_ID,))}
+COMMANDS = {"slice": Command(slice_prompt, scan=True), "why": Command(why)}

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from memem.core.memory import Entry
 from memem.doors.cli import output
-from memem.doors.cli.command import PROJECT, QUERY, Command, argument, current_project, limit
+from memem.doors.cli.command import Command, current_project
 from memem.search import find
 from memem.workspace import Workspace
 
@@ -33,11 +33,8 @@ def list_memories(ws: Workspace, options: argparse.Namespace) -> int:
     return output.emit(entries, options, output.entries if entries else lambda _: output.aside("No memories here yet."))
 
 
-_IDS = argument("ids", metavar="ID", nargs="+", help="id of a memory, or its first characters")
-_KIND = argument("--kind", help="only this kind, such as decision or lesson")
-_AS_OF = argument("--as-of", metavar="DATE", help="memories valid on this date: 2026-06-01, a time, 'last march'")
 COMMANDS = {
-    "search": Command(search, (QUERY, PROJECT, limit(10), _AS_OF), scan=True),
-    "get": Command(get, (_IDS,), scan=True),
-    "list": Command(list_memories, (PROJECT, _KIND, limit(50)), scan=True),
+    "search": Command(search, scan=True),
+    "get": Command(get, scan=True),
+    "list": Command(list_memories, scan=True),
 }

@@ -1,14 +1,16 @@
-"""The graph command."""
+"""Commands about views of the vault: graph and pages."""
 
 import argparse
-from pathlib import Path
 
 from memem.core.memory import MUTUAL
 from memem.doors.cli import output
-from memem.doors.cli.command import ID, PROJECT, Command, argument, flag, limit
+from memem.doors.cli.command import Command
 from memem.doors.cli.output import count
+from memem.pages import conflicts
 from memem.pages import draw as pages_draw
+from memem.pages import refresh as pages_refresh
 from memem.pages.draw import GraphPicture
+from memem.pages.refresh import Pages
 from memem.search.graph import build, read
 from memem.search.graph.build import GraphSummary
 from memem.search.graph.read import GraphStats, Neighbor, Neighborhood
@@ -117,13 +119,30 @@ def _show_drawn(drawn: GraphPicture) -> None:
         output.aside("Only the best linked memories of the largest projects are drawn; `--project` draws one project.")
 
 
-_FIX = flag("--fix", "fix notes that memem wrote itself, where it can")
-_DEPTH = argument("-d", "--depth", metavar="N", type=int, default=1, help="follow N steps (1)")
-_FILE = argument("file", metavar="FILE", type=Path, help="SVG file to write")
+def pages(ws: Workspace, options: argparse.Namespace) -> int:
+    conflicts.write_page(ws)
+    return output.emit(pages_refresh.write_pages(ws), options, _show_pages)
+
+
+def _show_pages(result: Pages) -> None:
+    rows = [["written", path] for path in result.written] + [["removed", path] for path in result.removed]
+    if rows:
+        output.table(["", "page in memem/"], rows)
+    for path in result.left:
+        output.aside(f"memem/{path} is your own note; rename it to make room for the page.")
+    for path in result.linked:
+        output.aside(f"memem/{path} is behind a symbolic link and was not written; move the link away.")
+    for path in result.busy:
+        output.aside(f"memem/{path} was being saved by another program; run `memem pages` again.")
+    if not (rows or result.left or result.linked or result.busy):
+        output.aside("All pages are up to date. Start with memem/Home.md.")
+
+
 COMMANDS = {
     "graph stats": Command(stats, scan=True),
-    "graph neighbors": Command(neighbors, (ID, _DEPTH, limit(20)), scan=True),
-    "graph audit": Command(audit, (_FIX,), scan=True),
+    "graph neighbors": Command(neighbors, scan=True),
+    "graph audit": Command(audit, scan=True),
     "graph rebuild": Command(rebuild, scan=True),
-    "graph draw": Command(draw, (_FILE, PROJECT), scan=True),
+    "graph draw": Command(draw, scan=True),
+    "pages": Command(pages, scan=True),
 }

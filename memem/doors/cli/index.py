@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from memem.core import processes
 from memem.core.errors import Busy, ModelError
 from memem.doors.cli import output
-from memem.doors.cli.command import Command, argument, flag
+from memem.doors.cli.command import Command
 from memem.search import rebuild as search_rebuild
 from memem.search.encoders import encode as encoders_encode
 from memem.search.encoders import model as encoders_model
@@ -87,7 +87,7 @@ def _show_findings(findings: Sequence[Finding]) -> None:
 
 
 def model(ws: Workspace, options: argparse.Namespace) -> int:
-    if options.what == "path":
+    if options.what == "path" and not options.json:
         output.say(encoders_model.weights_folder(ws))
         return 0
     if options.what == "fetch":
@@ -110,12 +110,9 @@ def _show_model(state: ModelState) -> None:
         output.aside(trouble)
 
 
-_BACKGROUND = flag("--background", "print nothing, and stop if another process encodes")
-_FETCH = "fetch: download the weights; path: print their folder"
-_WHAT = argument("what", nargs="?", metavar="fetch|path", choices=("fetch", "path"), help=_FETCH)
 COMMANDS = {
     "index rebuild": Command(rebuild),
-    "index encode": Command(encode, (_BACKGROUND,), scan=True),
+    "index encode": Command(encode, scan=True),
     "index check": Command(check, scan=True),
-    "index model": Command(model, (_WHAT,)),
+    "index model": Command(model),
 }

@@ -1,14 +1,15 @@
 """The mine command."""
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
 from memem.core import processes
 from memem.core.errors import InputError, MememError, NotFound
 from memem.doors.cli import output
-from memem.doors.cli.command import Command, OneOf, argument, flag, is_confirmed
+from memem.doors.cli.command import Command, is_confirmed
 from memem.mine import drain, plan, schedule
 from memem.mine import history as mine_history
 from memem.mine.ask import SAVED, Mined
@@ -21,26 +22,41 @@ from memem.workspace import Workspace
 _MINING = "Mining (Ctrl-C to continue later)"
 _OFF = "Mining is off. `memem mine on` switches it on for new sessions."
 _ALL_MINED = "All sessions are mined."
-_IN_BACKGROUND = "Mining in the background; `memem status` shows the result."
+
+
+@dataclass(frozen=True, slots=True)
+class MineResult:
+    """The plan, if one was made, and the sessions mined; keys of --json."""
+
+    plan: Plan | None = None
+    mined: tuple[Mined, ...] = ()
+    detached: bool = False
 
 
 def mine(ws: Workspace, options: argparse.Namespace) -> int:
     if options.background or options.sweep:
         return _mine_unattended(ws, options)
     ws.notice = output.aside
-    if options.detach and not options.history:
-        return _detach(ws, options)
     if options.dry_run:
-        return _show_plan(ws, options)
+        planned = _plan(ws, options)
+        return output.emit(MineResult(planned), options, lambda _: output.say(_described(ws, planned)))
     if options.history:
         return _mine_history(ws, options)
+    if options.detach:
+        if not options.session:
+            raise InputError("--detach needs --session FILE or --history.")
+        if not schedule.start_miner(ws, _existing(options.session), flush=options.flush):
+            raise InputError("Mining in the background is off. `memem mine on` switches it on.")
+        return _show(MineResult(detached=True), options)
     if options.all:
-        return _mine_all(ws, options)
-    if options.retry:
+        since, nothing = _opted_in(ws), _ALL_MINED
+        with output.progress(_MINING, quiet=options.json) as progress:
+            done = schedule.mine_all(ws, schedule.unmined_sessions(ws, since), since, _with_pages(ws, progress))
+    elif options.retry:
         done, nothing = schedule.retry(ws), "There are no dead letters."
     else:
         done, nothing = [schedule.mine_file(ws, options.session)], "There is nothing new to mine."
-    return _show(done, options, nothing=nothing)
+    return _show(MineResult(mined=tuple(done)), options, nothing=nothing)
 
 
 def _mine_unattended(ws: Workspace, options: argparse.Namespace) -> int:
@@ -58,23 +74,7 @@ def _mine_unattended(ws: Workspace, options: argparse.Namespace) -> int:
     return 0
 
 
-def _detach(ws: Workspace, options: argparse.Namespace) -> int:
-    if not options.session:
-        raise InputError("--detach needs --session FILE or --history.")
-    if not schedule.start_miner(ws, _existing(options.session), flush=options.flush):
-        raise InputError("Mining in the background is off. `memem mine on` switches it on.")
-    output.aside(_IN_BACKGROUND)
-    return 0
-
-
-def _mine_all(ws: Workspace, options: argparse.Namespace) -> int:
-    since = _opted_in(ws)
-    with output.progress(_MINING, quiet=options.json) as progress:
-        done = schedule.mine_all(ws, schedule.unmined_sessions(ws, since), since, _with_pages(ws, progress))
-    return _show(done, options, nothing=_ALL_MINED)
-
-
-def _with_pages(ws: Workspace, progress: schedule.Progress) -> schedule.Progress:
+def _with_pages(ws: Workspace, progress: Callable[[int, int], object]) -> schedule.Progress:
     """Update the pages after each session, because a long run may be interrupted."""
 
     def step(done: int, total: int) -> None:
@@ -89,17 +89,16 @@ def _mine_history(ws: Workspace, options: argparse.Namespace) -> int:
     with output.progress("Counting", quiet=options.json) as progress:
         history = mine_history.survey_history(ws, progress)
     if not history.plan.turns:
-        return _show([], options, nothing="There is nothing to mine.")
+        return _show(MineResult(history.plan), options, nothing="There is nothing to mine.")
     (output.aside if options.json else output.say)(_described(ws, history.plan))
     if not options.yes and not is_confirmed("Mine all of it?"):
-        return _show([], options, nothing="Nothing was mined.")
+        return _show(MineResult(history.plan), options, nothing="Nothing was mined.")
     if options.detach:
         mine_history.start_in_background(ws)
-        output.aside(_IN_BACKGROUND)
-        return 0
+        return _show(MineResult(history.plan, detached=True), options)
     with output.progress(_MINING, quiet=options.json) as progress:
         done = mine_history.mine(ws, history, _with_pages(ws, progress))
-    return _show(done, options, nothing=_ALL_MINED)
+    return _show(MineResult(history.plan, tuple(done)), options, nothing=_ALL_MINED)
 
 
 def _existing(session: Path) -> Path:
@@ -115,15 +114,13 @@ def _opted_in(ws: Workspace) -> datetime:
     return since
 
 
-def _show_plan(ws: Workspace, options: argparse.Namespace) -> int:
+def _plan(ws: Workspace, options: argparse.Namespace) -> Plan:
     if options.retry:
-        planned = plan.plan_retry(ws)
-    else:
-        since = _opted_in(ws) if options.all else None
-        paths = [_existing(options.session)] if options.session else schedule.unmined_sessions(ws, since)
-        with output.progress("Counting", quiet=options.json) as progress:
-            planned = plan.plan(ws, paths, since, progress, is_one=bool(options.session))
-    return output.emit(planned, options, lambda _: output.say(_described(ws, planned)))
+        return plan.plan_retry(ws)
+    since = _opted_in(ws) if options.all else None
+    paths = [_existing(options.session)] if options.session else schedule.unmined_sessions(ws, since)
+    with output.progress("Counting", quiet=options.json) as progress:
+        return plan.plan(ws, paths, since, progress, is_one=bool(options.session))
 
 
 def _described(ws: Workspace, planned: Plan) -> str:
@@ -137,18 +134,20 @@ def _described(ws: Workspace, planned: Plan) -> str:
     return f"{output.count(planned.sessions, 'session')}, {cost}; {size} to read."
 
 
-def _show(done: Sequence[Mined], options: argparse.Namespace, *, nothing: str) -> int:
-    failed = [mined for mined in done if mined.outcome in ("failed", "spent", "missing", "buried")]
+def _show(result: MineResult, options: argparse.Namespace, *, nothing: str = "") -> int:
+    failed = [mined for mined in result.mined if mined.outcome in ("failed", "spent", "missing", "buried")]
+    if result.detached:
+        output.aside("Mining in the background; `memem status` shows the result.")
     if options.json:
-        output.as_json(done)
+        output.as_json(result)
         return 1 if failed else 0
-    skipped = dict.fromkeys(mined.detail for mined in done if mined.outcome in ("own", "refused"))
-    shown = [mined for mined in done if mined.chunks]
+    skipped = dict.fromkeys(mined.detail for mined in result.mined if mined.outcome in ("own", "refused"))
+    shown = [mined for mined in result.mined if mined.chunks]
     for mined in shown:
         _show_one(mined)
     for detail in skipped:
         output.say(detail)
-    if not (shown or skipped or failed):
+    if nothing and not (shown or skipped or failed):
         output.say(nothing)
     if failed:
         raise MememError(f"Session {failed[-1].session}: {failed[-1].detail} {_next_step(failed[-1])}")
@@ -189,32 +188,15 @@ def switch_off(ws: Workspace, options: argparse.Namespace) -> int:
 
 
 def show_state(ws: Workspace, options: argparse.Namespace) -> int:
-    if options.json:
-        output.as_json(mining_state(ws))
-        return 0
     since = consent.opted_in(ws)
     message = _OFF
     if since:
         message = f"Mining is on for sessions since {since:%Y-%m-%d %H:%M}; `memem mine --all` mines the rest now."
-    output.say(output.advice(message))
-    return 0
+    return output.emit(mining_state(ws), options, lambda _: output.say(output.advice(message)))
 
 
-_SESSIONS = (
-    argument("--session", type=Path, metavar="FILE", help="mine this session, even if mining is off"),
-    flag("--all", "mine every session since mining was switched on"),
-    flag("--history", "mine every session, after showing the cost"),
-    flag("--retry", "mine what failed too often again"),
-    flag("--sweep", argparse.SUPPRESS),
-)
-_MODES = (
-    flag("--dry-run", "show what would be mined and the cost"),
-    flag("--detach", "mine in the background, with --session or --history"),
-    flag("--background", argparse.SUPPRESS),
-)
-_OPTIONS = (flag("--yes", "mine the history without asking"), flag("--flush", argparse.SUPPRESS))
 COMMANDS = {
-    "mine": Command(mine, (OneOf(_SESSIONS, required=True), OneOf(_MODES), *_OPTIONS)),
+    "mine": Command(mine),
     "mine on": Command(switch_on),
     "mine off": Command(switch_off),
     "mine status": Command(show_state),

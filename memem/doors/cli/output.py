@@ -90,11 +90,6 @@ def minute(time: str) -> str:
     return time[:16].replace("T", " ")
 
 
-def several(text: str) -> tuple[str, ...]:
-    """Split a comma-separated option."""
-    return tuple(part for part in (piece.strip() for piece in text.split(",")) if part)
-
-
 def flush() -> None:
     """Write buffered output now, so that a closed pipe is noticed here."""
     if sys.stdout is not None:

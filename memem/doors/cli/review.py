@@ -1,13 +1,15 @@
-"""The review command and its suggestions."""
+"""Commands that ask for decisions: review and conflicts."""
 
 import argparse
 from collections.abc import Sequence
 
 from memem.core.errors import MememError
 from memem.doors.cli import output
-from memem.doors.cli.command import ID, PROJECT, WHY, Command, argument
-from memem.notes import review
+from memem.doors.cli.command import Command
+from memem.notes import conflicts, review
+from memem.notes.conflicts import Conflict, Resolved
 from memem.notes.review import Proposal
+from memem.pages import conflicts as pages_conflicts
 from memem.upkeep import curate
 from memem.upkeep.curate import Curated, Suggestion
 from memem.workspace import Workspace
@@ -82,11 +84,46 @@ def _show_applied(result: Curated) -> None:
         output.aside("Nothing to tidy.")
 
 
-_APPLY = argument("--apply", metavar="ID", nargs="*", help="apply these suggestions; without ID, all of them")
+def list_conflicts(ws: Workspace, options: argparse.Namespace) -> int:
+    found = conflicts.conflicts(ws, project=options.project)
+    pages_conflicts.write_page(ws)
+    return output.emit(found, options, _show_conflicts)
+
+
+def _show_conflicts(found: Sequence[Conflict]) -> None:
+    if not found:
+        output.aside("No memories contradict each other.")
+        return
+    for conflict in found:
+        output.heading(f"{conflict.one.project} · {'; '.join(conflict.differences) or 'in other words'}")
+        output.say(f"{conflict.found}{f': {conflict.why}' if conflict.why else ''}")
+        for memory in (conflict.one.memory, conflict.other.memory):
+            since = (memory.valid_from or memory.created)[:10]
+            output.say(f"  {memory.id8}  {since}  {memory.source_type}, written by {memory.author}  {memory.title}")
+            output.quoted(memory.body, "    ")
+            if memory.evidence:
+                output.quoted(memory.evidence, "    > ")
+    output.aside("`memem conflicts resolve ID keep` keeps that memory over the other; `both` keeps both.")
+
+
+def resolve(ws: Workspace, options: argparse.Namespace) -> int:
+    return output.emit(conflicts.resolve(ws, options.id, options.way, over=options.over), options, _show_resolved)
+
+
+def _show_resolved(resolved: Resolved) -> None:
+    outcome = "superseded" if resolved.way == conflicts.KEEP else "related"
+    output.say(f"{resolved.way} {resolved.entry.memory.id8}  {resolved.entry.project}  {resolved.entry.title}")
+    for other in resolved.others:
+        output.say(f"{outcome} {other.memory.id8}  {other.project}  {other.title}")
+
+
 COMMANDS = {
     "review": Command(list_proposals, scan=True),
     "review list": Command(list_proposals, scan=True),
-    "review accept": Command(accept, (ID, WHY), scan=True),
-    "review reject": Command(reject, (ID, WHY), scan=True),
-    "review suggestions": Command(suggestions, (_APPLY, PROJECT), scan=True),
+    "review accept": Command(accept, scan=True),
+    "review reject": Command(reject, scan=True),
+    "review suggestions": Command(suggestions, scan=True),
+    "conflicts": Command(list_conflicts, scan=True),
+    "conflicts list": Command(list_conflicts, scan=True),
+    "conflicts resolve": Command(resolve, scan=True),
 }

@@ -2,16 +2,14 @@
 
 import argparse
 from collections.abc import Sequence
-from pathlib import Path
 
 from memem.doors.cli import output
-from memem.doors.cli.command import Command, argument, flag
+from memem.doors.cli.command import Command
 from memem.transfer import export as transfer_export
 from memem.transfer import import_
 from memem.transfer.export import Exported
 from memem.transfer.import_ import Imported
 from memem.transfer.items import DIFFERS, EXISTS, REFUSED, UNREADABLE, ImportedFile
-from memem.transfer.sources import FORMATS
 from memem.workspace import Workspace
 
 _SKIPPED = (REFUSED, UNREADABLE, DIFFERS)
@@ -81,17 +79,4 @@ def _show_exported(done: Exported) -> None:
     output.aside("`memem import` restores it. Keep it as private as the vault: it is not encrypted.")
 
 
-_SOURCES = "files or folders: Markdown, CLAUDE.md, Claude or ChatGPT conversations, claude-mem.db, a memem export"
-_FORMATS = f"read the files in this format: {', '.join(FORMATS)}"
-_IMPORT = (
-    argument("paths", metavar="PATH", nargs="+", type=Path, help=_SOURCES),
-    argument("-p", "--project", metavar="NAME", default="", help="project; default: as stated, or general"),
-    argument("--from", dest="format", metavar="FORMAT", default="", choices=FORMATS, help=_FORMATS),
-    flag("--dry-run", "show what would be imported"),
-)
-_EXPORT = (
-    argument("path", metavar="PATH", type=Path, help="a new folder, or a file ending in .json"),
-    argument("-p", "--project", metavar="NAME", help="only this project's notes and proposals"),
-    flag("--force", "replace an earlier export or file"),
-)
-COMMANDS = {"import": Command(import_notes, _IMPORT), "export": Command(export, _EXPORT)}
+COMMANDS = {"import": Command(import_notes), "export": Command(export)}

@@ -3,7 +3,7 @@
 import argparse
 
 from memem.doors.cli import output
-from memem.doors.cli.command import Command, flag, is_confirmed
+from memem.doors.cli.command import Command, is_confirmed
 from memem.upkeep import uninstall as upkeep_uninstall
 from memem.upkeep.uninstall import UninstallReport
 from memem.workspace import Workspace
@@ -11,9 +11,9 @@ from memem.workspace import Workspace
 
 def uninstall(ws: Workspace, options: argparse.Namespace) -> int:
     found = upkeep_uninstall.plan(ws, vault=options.vault)
-    if options.dry_run:
+    if options.dry_run or (options.json and not options.yes):
         return output.emit(found, options, _show)
-    if not (options.json and options.yes):
+    if not options.json:
         _show(found)
     if not options.yes and not _is_wanted(options, found):
         output.aside("Nothing was removed.")
@@ -61,9 +61,4 @@ def _show_done(done: UninstallReport, before: UninstallReport) -> None:
         output.say(f"Run: {command}")
 
 
-_ARGUMENTS = (
-    flag("--vault", "also remove your memories: everything in memem/"),
-    flag("--dry-run", "show what would be removed"),
-    flag("--yes", "remove it without asking"),
-)
-COMMANDS = {"uninstall": Command(uninstall, _ARGUMENTS)}
+COMMANDS = {"uninstall": Command(uninstall)}
