@@ -173,7 +173,7 @@ def _only_changed(
 
 def _json(data: bytes) -> None:
     for each in chats.conversations(json_stream.values(io.BytesIO(data))):
-        json.dumps([turn.text for turn in each.turns], ensure_ascii=False).encode()
+        json.dumps([turn.text for turn in each], ensure_ascii=False).encode()
 
 
 def _export(data: bytes) -> None:

@@ -25,6 +25,8 @@ from memem.pages import conflicts, refresh
 from memem.safety.credentials import redact
 from memem.safety.gate import MAX_ITEMS
 from memem.safety.naming import clean_project_name
+from memem.search import find
+from memem.search.graph.read import resolve_links
 from memem.search.refresh import ensure_filled, fresh_rows
 from memem.state.batches import IMPORT
 from memem.transfer.items import CREATED, EXISTS, REFUSED, UNREADABLE, ImportedFile, ImportItem
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
 _NAMESPACE = uuid.uuid5(uuid.NAMESPACE_URL, "memem:import")
 PROPOSED = "proposed"
 _LINK_LISTS = ("related", "contradicts")
+_WHY_LINKS = "links of an import"
 _CHANGES = (CREATED, "updated", "superseded", PROPOSED)
 
 Progress = Callable[[float, int], object]
@@ -46,8 +49,6 @@ Progress = Callable[[float, int], object]
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """The outcome of an import."""
-
     files: tuple[ImportedFile, ...]
     batch: str  # undoes all of it; empty if nothing changed
     dry_run: bool = False
@@ -83,8 +84,9 @@ class ImportLinks:
                     links = tuple(dict.fromkeys(self._resolve(ws, item, targets)))
                     if links and not getattr(memory, name):
                         changes[name] = links[:MAX_ITEMS] if name in _LINK_LISTS else links[0]
-                written = write.revise(ws, identity, why="links of an import", **changes) if changes else None
+                written = write.revise(ws, identity, why=_WHY_LINKS, **changes) if changes else None
                 changed += [written.memory] if written else []
+                _drop_contradiction(ws, identity)
         return changed
 
     def _resolve(self, ws: Workspace, item: ImportItem, targets: tuple[str, ...]) -> Iterator[str]:
@@ -97,10 +99,18 @@ class ImportLinks:
 
 
 def _is_in_vault(ws: Workspace, stem: str) -> bool:
-    if ws.index.by_path(f"{ws.store.paths.memories.name}/{stem}.md"):
-        return True
     end = f"/{stem}.md"
     return ws.index.count_where("substr(path, ?) = ?", (-len(end), end)) > 0
+
+
+def _drop_contradiction(ws: Workspace, identity: str) -> None:
+    """A note does not contradict the one that superseded it: importing both found the difference."""
+    entry = find.get(ws, identity)
+    for other in resolve_links(ws, (entry.memory.supersedes, entry.memory.superseded_by)):
+        for one, related in ((entry, other), (other, entry)):
+            rest = tuple(link for link in one.memory.contradicts if not related.is_named_by(link))
+            if rest != one.memory.contradicts:
+                write.revise(ws, one.id, why=_WHY_LINKS, contradicts=rest)
 
 
 @dataclass(slots=True)
@@ -108,8 +118,8 @@ class _ImportRun:
     ws: Workspace
     project: str
     dry_run: bool
+    progress: ReadProgress
     links: ImportLinks = field(default_factory=ImportLinks)
-    progress: ReadProgress = field(default_factory=ReadProgress)
     files: list[ImportedFile] = field(default_factory=list)
     previewed: dict[tuple[str, str], Written] = field(default_factory=dict)  # by project and fingerprint
     has_conflicts: bool = False
@@ -129,19 +139,14 @@ def import_notes(
     sources = find_sources(ws, paths, format)
     if project and any(source.format == EXPORT for source in sources):
         raise InputError("An export of memem keeps the projects of its notes: import it without --project.")
-    run = _ImportRun(ws, project, dry_run)
+    run = _ImportRun(ws, project, dry_run, ReadProgress(progress, len(sources)))
     with ws.events.batch(IMPORT) as batch:
-        for number, source in enumerate(sources):
-            progress(number, len(sources))
-
-            def report(share: float, number: int = number) -> None:
-                if 0 < share < 1:
-                    progress(number + share, len(sources))
-
-            run.progress.report = report
+        for source in sources:
+            run.progress.report(0)
             _import_source(run, source)
+            run.progress.done += 1
         linked = [] if dry_run else run.links.write(ws)
-    progress(len(sources), len(sources))
+    run.progress.report(0)
     if not dry_run and (run.has_conflicts or any(memory.contradicts for memory in linked)):
         conflicts.write_page(ws)
     changed = not dry_run and (linked or run.tombstones or any(file.outcome in _CHANGES for file in run.files))
@@ -222,11 +227,10 @@ def _preview(run: _ImportRun, memory: Memory) -> Written:
         return earlier
     if hold := forget.check_forgotten(ws, memory):
         raise Forgotten(hold.reason)
-    twins = (row for row in fresh_rows(ws, lambda: ws.index.by_fingerprint(print_)) if row.memory)
-    same = (
-        Written(EXISTS, row.memory, row.path) for row in twins if row.memory and row.memory.project == memory.project
-    )
-    return next(same, new)
+    for row in fresh_rows(ws, lambda: ws.index.by_fingerprint(print_)):
+        if row.memory and row.memory.project == memory.project:
+            return Written(EXISTS, row.memory, row.path)
+    return new
 
 
 def _imported_before(ws: Workspace, memory: Memory) -> Written | None:

@@ -41,10 +41,14 @@ _NO_LINKS: dict[str, Any] = {"related": (), "contradicts": (), "supersedes": "",
 
 @dataclass(slots=True)
 class ReadProgress:
-    """Counts turns of conversations; `report` is called with the share of the source that was read, from 0 to 1."""
+    progress: Callable[[float, int], object]  # called with the number of sources read, and of all
+    total: int
+    done: int = 0
+    turns: int = 0  # of conversations
 
-    report: Callable[[float], object] = lambda _: None
-    turns: int = 0
+    def report(self, share: float) -> None:
+        """Report the share of the current source that was read, from 0 to 1."""
+        self.progress(self.done + share, self.total)
 
 
 def read_items(ws: Workspace, source: Source, progress: ReadProgress) -> Iterator[ImportItem]:
@@ -195,16 +199,16 @@ def _read_chats(source: Source, progress: ReadProgress) -> Iterator[ImportItem]:
     """Yield what a person said in conversations, as far as the rules of mining find it worth remembering."""
     with _open_chats(source) as (file, size):
         for conversation in chats.conversations(json_stream.values(file)):
-            turns = [replace(turn, text=clean_text(turn.text)) for turn in conversation.turns if turn.role == HUMAN]
+            turns = [replace(turn, text=clean_text(turn.text)) for turn in conversation if turn.role == HUMAN]
             progress.turns += len(turns)
             progress.report(min(file.tell() / max(size, 1), 1.0))
             for operation in rules.extract(turns):
                 turn = prompt.find_quoted_turn(turns, operation.quote)
                 if turn:
-                    yield _chat_item(conversation.id, operation, turn)
+                    yield _chat_item(operation, turn)
 
 
-def _chat_item(conversation: str, operation: Operation, turn: Turn) -> ImportItem:
+def _chat_item(operation: Operation, turn: Turn) -> ImportItem:
     memory = Memory(
         id="",
         title=operation.title,
@@ -217,12 +221,12 @@ def _chat_item(conversation: str, operation: Operation, turn: Turn) -> ImportIte
         project=GENERAL if operation.scope == GENERAL_SCOPE else "",
         created=turn.time,
         valid_from=turn.time,
-        source_session=conversation,
+        source_session=turn.session,
         source_turn=turn.uuid,
         confidence=SPEECH.confidence,
         evidence=operation.quote,
     )
-    return ImportItem(f"{conversation}/{turn.uuid}", memory)
+    return ImportItem(f"{turn.session}/{turn.uuid}", memory)
 
 
 @contextmanager

@@ -10,7 +10,7 @@ import pytest
 from memem.core.errors import InputError, MememError, NotFound
 from memem.core.memory import Memory
 from memem.core.trust import SAVED
-from memem.notes import forget, history, save, undo, write
+from memem.notes import conflicts, forget, history, save, undo, write
 from memem.search import find, refresh
 from memem.transfer import import_
 from memem.transfer.import_ import Imported
@@ -324,6 +324,19 @@ def test_links_between_what_is_imported_together_lead_to_the_new_notes(ws: Works
     assert old.superseded_by == f"[[new-{new.id8}]]"
     assert new.supersedes == f"[[old-{old.id8}]]"
     assert new.related == (f"[[old-{old.id8}]]",)
+    assert bring(ws, folder).batch == ""
+
+
+@pytest.mark.parametrize(("old", "new"), [("a", "b"), ("b", "a")])
+def test_superseded_note_of_an_import_contradicts_nothing(ws: Workspace, folder: Path, old: str, new: str) -> None:
+    (folder / f"{old}.md").write_text(
+        f'---\ntitle: Old\nsuperseded_by: "[[{new}]]"\n---\nThe gate opens at 7 in the morning.\n'
+    )
+    (folder / f"{new}.md").write_text("---\ntitle: New\n---\nThe gate opens at 8 in the morning.\n")
+    bring(ws, folder)
+    assert linked(ws, "Old").superseded_by
+    assert (linked(ws, "Old").contradicts, linked(ws, "New").contradicts) == ((), ())
+    assert conflicts.count(ws) == 0
     assert bring(ws, folder).batch == ""
 
 

@@ -2,7 +2,6 @@
 
 import hashlib
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -17,11 +16,7 @@ _MESSAGE_LISTS = ("chat_messages", "messages", "conversation")
 _SPOKEN_TYPES = ("text", "multimodal_text")  # ChatGPT's other types are code, web pages and the user's profile
 
 
-@dataclass(frozen=True, slots=True)
-class Conversation:
-    id: str
-    title: str
-    turns: tuple[Turn, ...]
+Conversation = tuple[Turn, ...]
 
 
 def conversations(values: Iterable[Any]) -> Iterator[Conversation]:
@@ -38,7 +33,7 @@ def conversations(values: Iterable[Any]) -> Iterator[Conversation]:
         yield from complete
         loose_turns += [turn] if turn else []
     if loose_turns:
-        yield Conversation("", "", tuple(loose_turns))
+        yield tuple(loose_turns)
 
 
 def _is_empty_conversation(value: Any) -> bool:
@@ -51,12 +46,11 @@ def _read_conversations(value: Any) -> Iterator[Conversation]:
         return
     inner = value.get("conversations")
     for conversation in inner if isinstance(inner, list) else [value]:
-        turns = _read_turns(conversation) if isinstance(conversation, dict) else ()
-        if turns:
-            yield Conversation(turns[0].session, _text(conversation, "name", "title"), turns)
+        if isinstance(conversation, dict) and (turns := _read_turns(conversation)):
+            yield turns
 
 
-def _read_turns(value: Object) -> tuple[Turn, ...]:
+def _read_turns(value: Object) -> Conversation:
     session = _text(value, "uuid", "conversation_id", "id")
     messages = next((value[name] for name in _MESSAGE_LISTS if isinstance(value.get(name), list)), None)
     if messages is None:
@@ -103,13 +97,9 @@ def _message_text(value: Object) -> str:
     if isinstance(content, str):
         return _encodable(content)
     parts = content if isinstance(content, list) else []
-    texts = (_encodable(part) if isinstance(part, str) else _block_text(part) for part in parts)
+    blocks = (part if isinstance(part, dict) else {"text": part} for part in parts)
+    texts = (_text(block, "text") for block in blocks if block.get("type", "text") in ("text", "audio_transcription"))
     return "\n".join(filter(None, texts)) or _text(value, "text")
-
-
-def _block_text(value: Any) -> str:
-    is_spoken = isinstance(value, dict) and value.get("type", "text") in ("text", "audio_transcription")
-    return _text(value, "text") if is_spoken else ""
 
 
 def _time(value: Object) -> str:

@@ -17,7 +17,7 @@ def read(*values: Any) -> list[Conversation]:
 
 
 def roles_and_texts(conversation: Conversation) -> list[tuple[str, str]]:
-    return [(turn.role, turn.text) for turn in conversation.turns]
+    return [(turn.role, turn.text) for turn in conversation]
 
 
 CLAUDE = {
@@ -46,10 +46,10 @@ def node(parent: str | None, role: str = "", *parts: Any, **more: Any) -> dict[s
 
 def test_a_conversation_of_claude() -> None:
     (found,) = read(CLAUDE)
-    assert (found.id, found.title) == ("c1", "Otters")
+    assert found[0].session == "c1"
     assert roles_and_texts(found) == [("human", "Otters float."), ("assistant", "They do.")]
-    assert found.turns[0].uuid == "m1"
-    assert found.turns[0].time == "2025-01-02T10:00:01.5Z"
+    assert found[0].uuid == "m1"
+    assert found[0].time == "2025-01-02T10:00:01.5Z"
 
 
 def test_of_a_tree_of_chatgpt_the_branch_that_was_gone_last() -> None:
@@ -62,7 +62,7 @@ def test_of_a_tree_of_chatgpt_the_branch_that_was_gone_last() -> None:
     }
     (found,) = read({"title": "Otters", "id": "g1", "mapping": mapping, "current_node": "tool"})
     assert roles_and_texts(found) == [("human", "Otters float."), ("assistant", "They do.")]
-    assert found.turns[0].time == "2023-11-14T22:13:20+00:00"
+    assert found[0].time == "2023-11-14T22:13:20+00:00"
 
 
 def test_a_tree_without_an_end_is_read_by_time_and_one_that_is_a_circle_ends() -> None:
@@ -83,11 +83,13 @@ def test_a_plain_list_is_one_conversation() -> None:
     blocks = [{"type": "text", "text": "Otters"}, {"type": "image"}, "float."]
     (found,) = read({"role": "user", "content": blocks}, {"role": "system", "content": "x"}, {"role": "assistant"})
     assert roles_and_texts(found) == [("human", "Otters\nfloat.")]
-    assert read({"role": "user", "content": blocks})[0].turns[0].uuid == found.turns[0].uuid
+    assert read({"role": "user", "content": blocks})[0][0].uuid == found[0].uuid
 
 
 def test_conversations_within_an_object_are_found_and_empty_ones_are_none() -> None:
-    assert [each.id for each in read({"conversations": [CLAUDE, {"uuid": "c2", "chat_messages": []}]})] == ["c1"]
+    assert [turns[0].session for turns in read({"conversations": [CLAUDE, {"uuid": "c2", "chat_messages": []}]})] == [
+        "c1"
+    ]
     assert read({"uuid": "c2", "chat_messages": []}) == []
 
 
@@ -112,6 +114,6 @@ def test_whatever_the_shape_it_is_read_or_refused(values: list[Any]) -> None:
     except InputError:
         return
     for conversation in found:
-        for turn in conversation.turns:
+        for turn in conversation:
             assert turn.role in ("human", "assistant")
-            (turn.text + turn.uuid + conversation.title).encode()
+            (turn.text + turn.uuid).encode()
