@@ -172,7 +172,7 @@ def _weighed(hit: Hit, case: Case, weights: EvidenceWeights) -> Hit:
 
 
 def _characters(hits: Sequence[Hit]) -> int:
-    facts = quote.working(project="project", branch="main", task_mode="explain", files=())
+    facts = quote.list_facts(project="project", branch="main", task_mode="explain", files=())
     return len(pack(hits, [], facts, hits[0].project, BUDGET).text)
 
 

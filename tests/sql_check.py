@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 SQLITE = ("execute", "executemany", "executescript")
 PASSED_ON = {
-    ("core/sqlite.py", "blank"): {"columns": 3, "rows_of": 4},
+    ("core/sqlite.py", "erase_texts"): {"columns": 3, "rows_of": 4},
     ("search/fulltext.py", "check_words"): {"rows": 1},
     ("search/notes.py", "rows"): {"where": 0},
     ("search/notes.py", "count_where"): {"where": 0},
@@ -24,7 +24,7 @@ FIELDS = {
     "RowFilter": {"join": 0, "conditions": 1},
     "FullText": {"columns": 0, "weights": 1},
 }  # likewise the fields of a class: every call of its constructor is checked
-PLACEHOLDERS = ("among",)  # functions whose first result consists of placeholders
+PLACEHOLDERS = ("split_values",)  # functions whose first result consists of placeholders
 BUILDERS = ("scope_conditions", "in_force")  # functions that return a condition, which is checked, and its values
 
 Function = ast.FunctionDef | ast.Lambda

@@ -60,7 +60,7 @@ _KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
 _FOLDERS = ("state", "cache", "models", "run")
 
 
-def belongings(home: Home) -> list[Belonging]:
+def list_belongings(home: Home) -> list[Belonging]:
     """List those that exist; a folder counts with its content."""
     return [
         Belonging(what, path, size_of(path))
@@ -72,7 +72,7 @@ def belongings(home: Home) -> list[Belonging]:
 
 def remove_all(home: Home) -> list[Path]:
     """Delete them and the folders that are then empty; return the files of others that are left."""
-    for each in belongings(home):
+    for each in list_belongings(home):
         remove(each.path)
     for name in _FOLDERS:
         remove_empty(home.root / name)

@@ -38,21 +38,21 @@ class Span(NamedTuple):
     begins: float | None = None
     ends: float | None = None
 
-    def holds(self, at: float) -> bool:
+    def contains(self, at: float) -> bool:
         return (self.begins is None or self.begins <= at) and (self.ends is None or at < self.ends)
 
 
 ALWAYS = Span()
 
 
-def stated_span(memory: Memory, zone: tzinfo | None) -> Span:
+def get_stated_span(memory: Memory, zone: tzinfo | None) -> Span:
     """Return the period from `valid_from` to `valid_to`; a day counts as a whole."""
     return Span(begin_of(memory.valid_from, zone), end_of(memory.valid_to, zone))
 
 
-def held_span(memory: Memory, zone: tzinfo | None, changed: float) -> Span:
+def get_valid_span(memory: Memory, zone: tzinfo | None, changed: float) -> Span:
     """Return the stated period; where it is open, from the creation until the note was superseded or set aside."""
-    says = stated_span(memory, zone)
+    says = get_stated_span(memory, zone)
     begins = begin_of(memory.created, zone) if says.begins is None else says.begins
     aside = memory.status in SET_ASIDE or memory.superseded_by
     return Span(begins, changed if aside and says.ends is None else says.ends)
@@ -61,7 +61,7 @@ def held_span(memory: Memory, zone: tzinfo | None, changed: float) -> Span:
 def is_in_force(memory: Memory, now: datetime) -> bool:
     """Check that a memory is active and valid now, by its own statement."""
     current = memory.status == "active" and not memory.superseded_by
-    return current and stated_span(memory, now.tzinfo).holds(now.timestamp())
+    return current and get_stated_span(memory, now.tzinfo).contains(now.timestamp())
 
 
 def begin_of(text: str, zone: tzinfo | None) -> float | None:
@@ -78,7 +78,7 @@ def end_of(text: str, zone: tzinfo | None) -> float | None:
     return _moment(text, zone) if day is None else _midnight(day + timedelta(days=1), zone)
 
 
-def in_full(text: str, zone: tzinfo | None, *, last: bool = False) -> str:
+def write_as_time(text: str, zone: tzinfo | None, *, last: bool = False) -> str:
     """Write a date as a time, its beginning or its `last` second, since a property has one type."""
     day = _day(text)
     if day is None:
@@ -96,7 +96,7 @@ def is_unreadable(text: str) -> bool:
     return bool(text) and begin_of(text, None) is None
 
 
-def remark(memory: Memory) -> str:
+def describe_status(memory: Memory) -> str:
     """Say in a few words why a memory may be outdated; empty if it is not."""
     parts = [memory.status] if memory.status != "active" else []
     if memory.stale_because and memory.status == "stale":
@@ -106,7 +106,7 @@ def remark(memory: Memory) -> str:
     return ", ".join([*parts, *([f"replaced by {id8_of(memory.superseded_by)}"] if memory.superseded_by else [])])
 
 
-def period(memory: Memory) -> str:
+def describe_period(memory: Memory) -> str:
     """Say from which day until which a memory was valid; empty if unknown."""
     begins = memory.valid_from or memory.created
     aside = memory.status in SET_ASIDE or memory.superseded_by

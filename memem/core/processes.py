@@ -37,7 +37,7 @@ def is_same(pid: int, start: str) -> bool:
     return read_start_time(pid) == start
 
 
-def boot() -> str:
+def read_boot_id() -> str:
     """Return an id of this run of the machine, within which pids are valid; empty if there is none."""
     try:
         return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()

@@ -220,7 +220,7 @@ def guarding(purpose: Purpose) -> Callable[[Callable[P, R]], Callable[P, R]]:
     return guarded
 
 
-def stored(text: object, kind: type[Kind]) -> Kind:
+def parse_column(text: object, kind: type[Kind]) -> Kind:
     """Parse a column of JSON. A value of another kind is damage, like any other in the file."""
     try:
         value = from_json(text if isinstance(text, str) else "")
@@ -231,7 +231,7 @@ def stored(text: object, kind: type[Kind]) -> Kind:
     return value
 
 
-def among(items: Sequence[Item]) -> Iterator[tuple[str, Sequence[Item]]]:
+def split_values(items: Sequence[Item]) -> Iterator[tuple[str, Sequence[Item]]]:
     """Split items into portions for one statement each, and yield them with their placeholders."""
     for start in range(0, len(items), MAX_VALUES):
         some = items[start : start + MAX_VALUES]
@@ -274,7 +274,7 @@ def scrub(path: Path, purpose: Purpose) -> bool:
         return not busy
 
 
-def blank(path: Path, purpose: Purpose, texts: Sequence[str], columns: Columns, rows_of: Columns) -> None:
+def erase_texts(path: Path, purpose: Purpose, texts: Sequence[str], columns: Columns, rows_of: Columns) -> None:
     """Empty the `columns` that contain one of the texts; delete the rows where one of `rows_of` does."""
     changes = [(f'UPDATE "{table}" SET "{name}" = \'\'', name) for table, name in columns]  # noqa: S608 - our names
     changes += [(f'DELETE FROM "{table}"', name) for table, name in rows_of]  # noqa: S608 - our names

@@ -107,10 +107,9 @@ def render_audit(audit: Audit, most: int) -> str:
     ]
     for problem in audit.counts:
         some = [flaw for flaw in audit.flaws if flaw.problem == problem]
-        texts += [
-            f"- {problem} {line(each.id[:8])} **{quote.bold(each.title)}** {line(each.detail)}. {line(each.fix)}"
-            for each in some[:most]
-        ]
+        for flaw in some[:most]:
+            title = quote.escape_title(flaw.title)
+            texts.append(f"- {problem} {line(flaw.id[:8])} **{title}** {line(flaw.detail)}. {line(flaw.fix)}")
         texts += [f"({len(some) - most:,} more.)"] if len(some) > most else []
     return _join_fitting(texts, "ask with a smaller limit")[0]
 
@@ -123,7 +122,7 @@ def render_turns(found: Sequence[TurnHit]) -> str:
 
 def name(memory: Memory) -> str:
     memory = hide_quarantined(memory)
-    return f"{quote.one_line(memory.id8)} · {quote.one_line(memory.project)} · **{quote.bold(memory.title)}**"
+    return f"{quote.one_line(memory.id8)} · {quote.one_line(memory.project)} · **{quote.escape_title(memory.title)}**"
 
 
 def line(text: str, most: int = 200) -> str:
@@ -158,11 +157,11 @@ def _render_item(mark: str, entry: Entry, most: int = STATEMENT_CHARACTERS, *, h
     memory = hide_quarantined(entry.memory)
     status = memory.status if memory.status != "active" else ""
     labels = [memory.id8, memory.project, memory.kind, _day(memory)]
-    labels += [status, dates.period(memory)] if held else [dates.remark(memory)]
+    labels += [status, dates.describe_period(memory)] if held else [dates.describe_status(memory)]
     head = mark + " · ".join(quote.one_line(label) for label in labels if label)
     if not memory.body.startswith(memory.title.rstrip("….。")):
-        head += f" · **{quote.bold(memory.title)}**"
-    return f"{head}\n{quote.quoted(memory.body, most)}"
+        head += f" · **{quote.escape_title(memory.title)}**"
+    return f"{head}\n{quote.quote_block(memory.body, most)}"
 
 
 def hide_quarantined(memory: Memory) -> Memory:
@@ -195,9 +194,9 @@ def _render_whole(entry: Entry, room: int) -> str:
     }
     labels = [memory.id8, memory.project, memory.kind, _day(memory)]
     head = " · ".join(quote.one_line(label) for label in labels if label)
-    lines = [f"{head} · **{quote.bold(memory.title)}**"]
+    lines = [f"{head} · **{quote.escape_title(memory.title)}**"]
     lines += [f"   {fact}: {quote.one_line(value)}" for fact, value in facts.items() if value]
-    evidence = ["   evidence:", quote.quoted(memory.evidence, TURN_CHARACTERS)] if memory.evidence else []
+    evidence = ["   evidence:", quote.quote_block(memory.evidence, TURN_CHARACTERS)] if memory.evidence else []
     room -= sum(len(each) + 1 for each in (*lines, *evidence))
     return "\n".join([*lines, _quote_fitting(memory.body, room), *evidence])
 
@@ -205,10 +204,10 @@ def _render_whole(entry: Entry, room: int) -> str:
 def _quote_fitting(text: str, room: int) -> str:
     """Quote as much of a text as fits; many short lines take more room than a few long ones."""
     most = room
-    quoted = quote.quoted(text, most)
+    quoted = quote.quote_block(text, most)
     while len(quoted) > room and most > 1:
         most = most * room // len(quoted)
-        quoted = quote.quoted(text, most)
+        quoted = quote.quote_block(text, most)
     return quoted
 
 
@@ -219,7 +218,7 @@ def render_turn(number: int, said: TurnHit) -> str:
         head,
         *_render_neighbour(said.before),
         f"   {quote.one_line(said.role)}:",
-        quote.quoted(said.text, TURN_CHARACTERS),
+        quote.quote_block(said.text, TURN_CHARACTERS),
         *_render_neighbour(said.after),
     ]
     return "\n".join(parts)
@@ -228,7 +227,7 @@ def render_turn(number: int, said: TurnHit) -> str:
 def _render_neighbour(turn: TurnContext | None) -> list[str]:
     if turn is None:
         return []
-    return [f"   {quote.one_line(turn.role)}, beside it:", quote.quoted(turn.text, NEIGHBOUR_CHARACTERS)]
+    return [f"   {quote.one_line(turn.role)}, beside it:", quote.quote_block(turn.text, NEIGHBOUR_CHARACTERS)]
 
 
 def _day(memory: Memory) -> str:

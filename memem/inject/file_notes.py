@@ -36,11 +36,11 @@ def about_file(ws: Workspace, file: Path, *, cwd: Path, session: str) -> str:
     items = fit_budget(_items(found, place.name), BUDGET)
     if not items:
         return ""
-    shown, text = found[: len(items)], quote.page((HEADING.format(file=quote.one_line(inside)), items))
+    shown, text = found[: len(items)], quote.render_page((HEADING.format(file=quote.one_line(inside)), items))
     receipts.note_shown(ws, session, [whole, *(entry.id for entry in shown)])
     receipts.record_shown(ws, shown, event=FILE, session=session, project=place.name, text=text)
     return text
 
 
 def _items(entries: list[Entry], project: str) -> list[str]:
-    return [quote.item(rank, entry, project, BODY_CHARACTERS) for rank, entry in enumerate(entries, 1)]
+    return [quote.render_item(rank, entry, project, BODY_CHARACTERS) for rank, entry in enumerate(entries, 1)]

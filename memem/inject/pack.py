@@ -43,10 +43,10 @@ def _repeats(words: set[str], better: set[str]) -> bool:
 
 def pack(hits: Sequence[Hit], pinned: Sequence[Memory], facts: list[str], project: str, budget: int) -> PackedSlice:
     """Render facts, pinned memories and hits, in this order, until the budget is used."""
-    facts = fit_budget(facts, budget - len(quote.document([], [])))
-    room = budget - len(quote.document(facts, []))
+    facts = fit_budget(facts, budget - len(quote.render_slice([], [])))
+    room = budget - len(quote.render_slice(facts, []))
     kept = fit_budget(
-        [quote.pinned(memory, PINNED_CHARACTERS) for memory in pinned[:PINNED_MAX_NOTES]],
+        [quote.render_pinned(memory, PINNED_CHARACTERS) for memory in pinned[:PINNED_MAX_NOTES]],
         min(PINNED_MAX_CHARACTERS, budget // 2, room),
     )
     working = facts + kept
@@ -54,12 +54,14 @@ def pack(hits: Sequence[Hit], pinned: Sequence[Memory], facts: list[str], projec
     items: list[str] = []
     for hit in hits[:MOST_HITS]:
         for most in (BODY_CHARACTERS, *(() if shown else SHORTER)):
-            text = quote.item(len(shown) + 1, hit, project, most, hit.passage)
-            if len(quote.document(working, [*items, text])) <= budget:
+            text = quote.render_item(len(shown) + 1, hit, project, most, hit.passage)
+            if len(quote.render_slice(working, [*items, text])) <= budget:
                 shown.append(hit)
                 items.append(text)
                 break
-    return PackedSlice(quote.document(working, items), tuple(shown), tuple(memory.id for memory in pinned[: len(kept)]))
+    return PackedSlice(
+        quote.render_slice(working, items), tuple(shown), tuple(memory.id for memory in pinned[: len(kept)])
+    )
 
 
 def fit_budget(texts: list[str], budget: int) -> list[str]:

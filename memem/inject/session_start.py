@@ -66,8 +66,8 @@ def brief(ws: Workspace, *, cwd: Path, session: str, source: str) -> str:
     project = ws.project_of(cwd).name
     before = _shown_before(ws, session, source)
     if not is_filled(ws, vault_id):
-        facts = [quote.fact("Project", naming.display_name(project)), quote.fact("Memories", UNREAD)]
-        return "" if before is None else quote.page((quote.WORKING, facts))
+        facts = [quote.render_fact("Project", naming.display_name(project)), quote.render_fact("Memories", UNREAD)]
+        return "" if before is None else quote.render_page((quote.WORKING, facts))
     return "" if before is None else _build_text(ws, project, session, before)
 
 
@@ -95,18 +95,20 @@ def _build_text(ws: Workspace, project: str, session: str, before: Sequence[str]
     if not facts:
         return ""
     pinned = search_pinned.pinned(ws, project)[:PINNED_MAX_NOTES]
-    identity = fit_budget([quote.pinned(entry.memory, PINNED_CHARACTERS) for entry in pinned], PINNED_MAX_CHARACTERS)
+    identity = fit_budget(
+        [quote.render_pinned(entry.memory, PINNED_CHARACTERS) for entry in pinned], PINNED_MAX_CHARACTERS
+    )
     conventions = search_pinned.conventions(ws, project)[:MOST_CONVENTIONS]
     rules = _numbered(conventions, project, CONVENTION_CHARACTERS, CONVENTIONS_BUDGET)
     told = [*pinned[: len(identity)], *conventions[: len(rules)]]
     earlier = _load_entries(ws, before, project, besides={entry.id for entry in told})
     again = _numbered(earlier, project, BODY_CHARACTERS, EARLIER_BUDGET)
-    working = [quote.fact("Project", naming.display_name(project)), *facts, *identity]
+    working = [quote.render_fact("Project", naming.display_name(project)), *facts, *identity]
     first, last = (quote.WORKING, working), _filled((CONVENTIONS, rules), (EARLIER, again))
     known = {entry.id for entry in (*told, *earlier[: len(again)])}
-    room = MAX_CHARS - len(quote.page(first, *last))
+    room = MAX_CHARS - len(quote.render_page(first, *last))
     recited = _fit_playbook(read_playbook.read_lines(ws, project, BRIEFED_SECTIONS), project, known, room)
-    text = quote.page(first, *_filled((CONVENTIONS, rules)), *recited.parts, *_filled((EARLIER, again)))
+    text = quote.render_page(first, *_filled((CONVENTIONS, rules)), *recited.parts, *_filled((EARLIER, again)))
     cut = {entry.id for entry in conventions if len(entry.body) > CONVENTION_CHARACTERS}
     # What is told in part has not been shown: the prompt that needs it gets more of it.
     whole = [*(entry for entry in told if entry.id not in cut), *recited.whole, *earlier[: len(again)]]
@@ -168,7 +170,7 @@ def _load_entries(ws: Workspace, ids: Sequence[str], project: str, besides: Coll
 
 
 def _numbered(entries: list[Entry], project: str, most: int, budget: int) -> list[str]:
-    return fit_budget([quote.item(rank, entry, project, most) for rank, entry in enumerate(entries, 1)], budget)
+    return fit_budget([quote.render_item(rank, entry, project, most) for rank, entry in enumerate(entries, 1)], budget)
 
 
 def _facts(ws: Workspace, project: str) -> list[str]:
@@ -177,14 +179,16 @@ def _facts(ws: Workspace, project: str) -> list[str]:
     if not of_project and not general:
         return []
     counted = f"{of_project} of {naming.display_name(project)}" + (f", {general} general" if project != GENERAL else "")
-    facts = [quote.fact("Memories", f"{counted}; memory_search finds them")]
+    facts = [quote.render_fact("Memories", f"{counted}; memory_search finds them")]
     waiting = _waiting(ws)
     if waiting:
-        facts.append(quote.fact("Mining", f"{_counted(waiting, 'session', 'sessions')} still to be mined"))
+        facts.append(quote.render_fact("Mining", f"{_counted(waiting, 'session', 'sessions')} still to be mined"))
     asked = ws.index.count_where("review = 'waiting'") + _proposed(ws)
     if asked:
-        facts.append(quote.fact("Review", f"{_counted(asked, 'note waits', 'notes wait')} for the user: /memem-review"))
-    return facts + [quote.fact("Trouble", each) for each in _trouble(ws)]
+        facts.append(
+            quote.render_fact("Review", f"{_counted(asked, 'note waits', 'notes wait')} for the user: /memem-review")
+        )
+    return facts + [quote.render_fact("Trouble", each) for each in _trouble(ws)]
 
 
 def _counted(number: int, one: str, many: str) -> str:

@@ -124,7 +124,7 @@ def build_slice(
     hits = _mark_unwanted(ws, passing, name, context, past=_asks_for_past(ws, prompt))
     wanted = [hit for hit in hits if not hit.kept_out]
     branch = naming.display_name(place.branch) if name == place.name else ""
-    facts = quote.working(project=naming.display_name(name), branch=branch, task_mode=mode, files=files)
+    facts = quote.list_facts(project=naming.display_name(name), branch=branch, task_mode=mode, files=files)
     pinned = search_pinned.pinned(ws, name) if wanted or always else []
     identity = [entry.memory for entry in pinned if entry.id not in context.shown_ids]
     shown = choose_passages(ws, context.query or prompt, wanted[:MOST_HITS], BODY_CHARACTERS)
@@ -227,7 +227,7 @@ def _find_successor(ws: Workspace, entry: Entry) -> Entry | None:
 def _may_be_shown(ws: Workspace, entry: Entry) -> bool:
     """Whether a memory is active and valid now, and in a layer that prompts may recall."""
     now, memory = ws.clock(), entry.memory
-    holds = memory.status == "active" and dates.stated_span(memory, now.tzinfo).holds(now.timestamp())
+    holds = memory.status == "active" and dates.get_stated_span(memory, now.tzinfo).contains(now.timestamp())
     return holds and PINNED < memory.layer < ARCHIVE
 
 

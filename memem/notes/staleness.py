@@ -75,7 +75,7 @@ def anchored(ws: Workspace, memory: Memory, root: Path | None) -> Memory:
     found = _find_anchors(memory, root.resolve()) if root and root.is_dir() else ()
     stands_on = tuple(dict.fromkeys((*memory.anchors, *found)))[:MOST_ANCHORS]
     until = memory.valid_to or _announced(memory, moment(memory.created) or ws.clock())
-    return replace(memory, anchors=stands_on, valid_to=dates.in_full(until, ws.clock().tzinfo, last=True))
+    return replace(memory, anchors=stands_on, valid_to=dates.write_as_time(until, ws.clock().tzinfo, last=True))
 
 
 def check(ws: Workspace, folder: Path | None = None) -> Checked:

@@ -100,11 +100,11 @@ def record_cleared_lines(ws: Workspace, projects: Iterable[str], checked: Collec
 def render_line(rank: int, line: VisibleLine, project: str) -> str:
     """A line as a numbered item; a user's own line says where it is from."""
     if line.entry is None:
-        return f"{rank}. {BY_HAND}\n{quote.quoted(line.words, LINE_CHARACTERS)}"
+        return f"{rank}. {BY_HAND}\n{quote.quote_block(line.words, LINE_CHARACTERS)}"
     memory = line.entry.memory
     title = line.words if line.words.startswith(memory.title.rstrip("….。")) else memory.title
     shown = replace(line.entry, memory=replace(memory, title=title, body=line.words))
-    return quote.item(rank, shown, project, LINE_CHARACTERS + len(line.words))
+    return quote.render_item(rank, shown, project, LINE_CHARACTERS + len(line.words))
 
 
 def flatten(memory: Memory) -> str:

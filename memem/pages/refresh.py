@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memem.core import files
-from memem.core.dates import is_in_force, iso, remark
+from memem.core.dates import describe_status, is_in_force, iso
 from memem.core.errors import MememError, NoteChanged
 from memem.core.memory import KINDS, PINNED, Entry
 from memem.notes import conflicts
@@ -250,7 +250,7 @@ def _fold(entries: Sequence[Entry]) -> Iterator[str]:
         return
     lines = [f"> [!note]- Outdated or archived ({len(entries)})"]
     for entry in entries[:MAX_OF_KIND]:
-        reason = remark(entry.memory) or ("archive" if entry.memory.layer > 2 else "")
+        reason = describe_status(entry.memory) or ("archive" if entry.memory.layer > 2 else "")
         lines.append(f"> {_render_item(entry)}" + (f" ({markdown.escape(reason)})" if reason else ""))
     if len(entries) > MAX_OF_KIND:
         lines.append(f"> {len(entries) - MAX_OF_KIND:,} more: {LIST_ALL}")

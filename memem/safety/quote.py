@@ -26,7 +26,7 @@ def one_line(text: str, most: int = 200) -> str:
     return flat if len(flat) <= most else flat[: most - len(_CUT)].rstrip() + _CUT
 
 
-def quoted(text: str, most: int, indent: str = "   ") -> str:
+def quote_block(text: str, most: int, indent: str = "   ") -> str:
     """Any text as a block quotation of at most about `most` characters."""
     cut = text if len(text) <= most else _at_a_word(text[:most]) + _CUT
     lines = [_tame(line.rstrip()) for line in cut.splitlines()]
@@ -43,7 +43,7 @@ def _at_a_word(text: str) -> str:
     return kept[0].rstrip() if len(kept) == 2 and len(kept[1]) < 40 else text.rstrip()
 
 
-def item(rank: int, entry: Entry, project: str, most: int, passage: str = "") -> str:
+def render_item(rank: int, entry: Entry, project: str, most: int, passage: str = "") -> str:
     """One memory of a numbered part; of a long one the `passage` that matters, where it is not the beginning."""
     memory = entry.memory
     labels = [(memory.updated or memory.created)[:10], memory.id8]
@@ -53,15 +53,15 @@ def item(rank: int, entry: Entry, project: str, most: int, passage: str = "") ->
         labels.append(memory.status if memory.status != "active" else "superseded")
     if memory.contradicts:
         labels.append(f"contradicts {', '.join(map(id8_of, memory.contradicts))}")
-    head = f"{rank}. {' · '.join(one_line(label) for label in labels if label)} · **{bold(memory.title)}**"
+    head = f"{rank}. {' · '.join(one_line(label) for label in labels if label)} · **{escape_title(memory.title)}**"
     inside = passage and passage not in memory.body[:most]
-    return _with_body(head, memory, quoted(f"{_CUT.strip()} {passage}" if inside else memory.body, most))
+    return _with_body(head, memory, quote_block(f"{_CUT.strip()} {passage}" if inside else memory.body, most))
 
 
-def pinned(memory: Memory, most: int) -> str:
+def render_pinned(memory: Memory, most: int) -> str:
     """One pinned memory of the Working part."""
-    head = f"- Pinned · {one_line(memory.id8)} · **{bold(memory.title)}**"
-    return _with_body(head, memory, quoted(memory.body, most, indent="  "))
+    head = f"- Pinned · {one_line(memory.id8)} · **{escape_title(memory.title)}**"
+    return _with_body(head, memory, quote_block(memory.body, most, indent="  "))
 
 
 def _with_body(head: str, memory: Memory, body: str) -> str:
@@ -70,28 +70,28 @@ def _with_body(head: str, memory: Memory, body: str) -> str:
     return head if repeats or not body else f"{head}\n{body}"
 
 
-def bold(title: str) -> str:
+def escape_title(title: str) -> str:
     """A title that cannot end its own emphasis."""
     return one_line(title).replace("*", "∗")
 
 
-def working(*, project: str, branch: str, task_mode: str, files: tuple[str, ...]) -> list[str]:
+def list_facts(*, project: str, branch: str, task_mode: str, files: tuple[str, ...]) -> list[str]:
     """The facts of the Working part, those that are known."""
     facts = {"Project": project, "Branch": branch, "Task": task_mode, "Files": ", ".join(files)}
-    return [fact(name, value) for name, value in facts.items() if value]
+    return [render_fact(name, value) for name, value in facts.items() if value]
 
 
-def fact(name: str, value: str) -> str:
+def render_fact(name: str, value: str) -> str:
     """One line of the Working part, or of any that states facts."""
     return f"- {name}: {one_line(value)}"
 
 
-def document(working_part: list[str], relevant_part: list[str]) -> str:
+def render_slice(working_part: list[str], relevant_part: list[str]) -> str:
     """The whole slice."""
-    return page((WORKING, working_part), *([(RELEVANT, relevant_part)] if relevant_part else []))
+    return render_page((WORKING, working_part), *([(RELEVANT, relevant_part)] if relevant_part else []))
 
 
-def page(*parts: tuple[str, list[str]]) -> str:
+def render_page(*parts: tuple[str, list[str]]) -> str:
     """Headings, each with what stands under it."""
     lines = [SLICE_HEADING]
     for heading, items in parts:

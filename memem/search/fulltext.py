@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
-from memem.core.sqlite import among
+from memem.core.sqlite import split_values
 from memem.search import words
 from memem.search.query import Term, is_name
 
@@ -79,7 +79,7 @@ class FullText:
         if not terms:
             return {}
         scores: dict[int, float] = {}
-        for marks, some in among(list(rows)):
+        for marks, some in split_values(list(rows)):
             # The plus keeps FTS5 from looking the terms up for every row: it walks their rows once.
             query = f"SELECT rowid, -{self._bm25} FROM words WHERE words MATCH ? AND +rowid IN ({marks})"  # noqa: S608
             scores.update(connection.execute(query, (_any_of(terms), *some)))
@@ -116,7 +116,7 @@ def count(connection: sqlite3.Connection) -> int:
 def matched_terms(connection: sqlite3.Connection, rows: Sequence[int], terms: Sequence[Term]) -> dict[int, list[Term]]:
     """Find which of the terms each row contains."""
     matched: dict[int, list[Term]] = {row: [] for row in rows}
-    for marks, some in among(rows):
+    for marks, some in split_values(rows):
         query = f"SELECT rowid FROM words WHERE words MATCH ? AND +rowid IN ({marks})"  # noqa: S608 - marks only
         for term in terms:
             for (row,) in connection.execute(query, (_any_of([term]), *some)):

@@ -204,7 +204,7 @@ class NoteIndex:
         notes: dict[int, MatchedNote] = {}
         with self.snapshot():
             terms = fulltext.matched_terms(self._connection, rows, found.terms)
-            for marks, some in sqlite.among(rows):
+            for marks, some in sqlite.split_values(rows):
                 query = f"""SELECT row, path, mtime, ctime, size, memory FROM notes JOIN memories USING (row)
                     WHERE row IN ({marks}){conditions}"""  # noqa: S608 - bound
                 for row, path, *stamp, memory in self._connection.execute(query, (*some, *values)):
@@ -286,7 +286,7 @@ def _row(columns: tuple[Any, ...]) -> NoteRow:
 
 
 def _memory(text: str) -> Memory:
-    values: dict[str, Any] = sqlite.stored(text, dict)
+    values: dict[str, Any] = sqlite.parse_column(text, dict)
     values |= {name: tuple(value) for name, value in values.items() if isinstance(value, list)}
     try:
         return Memory(**values)

@@ -98,7 +98,7 @@ class PassageRows:
         # CROSS makes SQLite start from the few passages instead of all notes of the scope.
         join = "CROSS JOIN notes USING (row)" if conditions else ""
         pairs: list[tuple[bytes, int]] = []
-        for marks, some in sqlite.among(keys):
+        for marks, some in sqlite.split_values(keys):
             query = f"SELECT key, row FROM passages {join} WHERE key IN ({marks}){conditions}"  # noqa: S608 - bound
             pairs += self._connection.execute(query, (*some, *values))
         return pairs
@@ -112,7 +112,7 @@ class PassageRows:
     @guarded
     def of_rows(self, rows: Sequence[int]) -> list[tuple[bytes, int]]:
         pairs: list[tuple[bytes, int]] = []
-        for marks, some in sqlite.among(rows):
+        for marks, some in sqlite.split_values(rows):
             query = f"SELECT key, row FROM passages WHERE row IN ({marks})"  # noqa: S608 - bound
             pairs += self._connection.execute(query, some)
         return pairs

@@ -257,8 +257,8 @@ def _row(ws: Workspace, note: Note, stamp: Stamp) -> NoteRow:
     review = verdicts.verdict_on(ws.store.paths, memory) if verdict.doubt else ""
     statement, changed = fingerprint(memory.body), _changed(note, stamp)
     memory, since = note_records.apply_stale(ws.home.stale_file, memory, statement)
-    held = dates.held_span(memory, zone, dates.begin_of(since, zone) or changed)
-    spans = dates.stated_span(memory, zone), held
+    held = dates.get_valid_span(memory, zone, dates.begin_of(since, zone) or changed)
+    spans = dates.get_stated_span(memory, zone), held
     if review not in ("", verdicts.ACCEPTED):  # whoever wrote it, a person decides before it is shown
         memory = replace(memory, status=QUARANTINED)
     return NoteRow(note.path, _settled(ws, stamp), note.digest, memory, statement, changed, "", *spans, review)

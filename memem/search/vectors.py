@@ -61,7 +61,7 @@ class View:
 
     def _pairs(self, column: str, values: Sequence[int] | Sequence[bytes]) -> dict[bytes, int]:
         pairs: dict[bytes, int] = {}
-        for marks, some in sqlite.among(values):
+        for marks, some in sqlite.split_values(values):
             query = f"SELECT key, slot FROM slots WHERE {column} IN ({marks})"  # noqa: S608 - bound
             pairs.update(self._connection.execute(query, some))
         return pairs

@@ -29,7 +29,7 @@ class Children(Table):
 
     def add(self, pid: int, started: str) -> None:
         miner = os.getpid()
-        row = (pid, started, miner, processes.read_start_time(miner) or "", processes.boot())
+        row = (pid, started, miner, processes.read_start_time(miner) or "", processes.read_boot_id())
         self._execute("INSERT OR REPLACE INTO children VALUES (?, ?, ?, ?, ?)", row)
 
     def remove(self, pid: int) -> None:
@@ -40,7 +40,7 @@ class Children(Table):
         ended = 0
         rows = self._fetch_all("SELECT * FROM children")
         for pid, started, miner, miner_started, boot in rows:
-            is_same_boot = boot == processes.boot()
+            is_same_boot = boot == processes.read_boot_id()
             if is_same_boot and processes.is_same(miner, miner_started):
                 continue
             # A dead child may have left processes in its group; its pid is not reused while they live, unless the

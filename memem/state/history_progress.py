@@ -32,10 +32,10 @@ class HistoryProgress:
 
     def of_this_process(self) -> Self:
         pid = os.getpid()
-        return replace(self, pid=pid, process_start=processes.read_start_time(pid) or "", boot=processes.boot())
+        return replace(self, pid=pid, process_start=processes.read_start_time(pid) or "", boot=processes.read_boot_id())
 
     def is_running(self) -> bool:
-        is_same = self.boot == processes.boot() and processes.is_same(self.pid, self.process_start)
+        is_same = self.boot == processes.read_boot_id() and processes.is_same(self.pid, self.process_start)
         return self.state == RUNNING and is_same
 
 

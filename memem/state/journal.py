@@ -88,6 +88,6 @@ class Journal(Table):
         with self._translated():
             rows = [JournalRecord(*row) for row in self._connection.execute(query, values)]
             return [
-                replace(row, chunk=sqlite.stored(row.chunk, dict), answer=sqlite.stored(row.answer, list))
+                replace(row, chunk=sqlite.parse_column(row.chunk, dict), answer=sqlite.parse_column(row.answer, list))
                 for row in rows
             ]

@@ -157,7 +157,7 @@ class Receipts(Table):
     def tally(self, ids: Sequence[str]) -> dict[str, tuple[int, int]]:
         """How often each memory was judged and used, for those that were judged."""
         counts: dict[str, tuple[int, int]] = {}
-        for marks, some in sqlite.among(ids):
+        for marks, some in sqlite.split_values(ids):
             rows = self._fetch_all(f"SELECT id, shown, used FROM usefulness WHERE id IN ({marks})", some)  # noqa: S608
             counts |= {identity: (shown, used) for identity, shown, used in rows}
         return counts
@@ -194,7 +194,7 @@ class Receipts(Table):
 def _receipt(row: tuple[Any, ...]) -> Receipt:
     *values, followed, items, number = row
     try:
-        parsed = tuple(map(ReceiptItem.from_json, sqlite.stored(items, list)))
+        parsed = tuple(map(ReceiptItem.from_json, sqlite.parse_column(items, list)))
     except (TypeError, AttributeError):
         raise sqlite3.DatabaseError(sqlite.NOT_OURS) from None
     return replace(Receipt(*values), items=parsed, number=number, followed=bool(followed))

@@ -197,10 +197,10 @@ def _as_memory(ws: Workspace, item: ImportItem, project: str) -> Memory:
         id=str(uuid.uuid5(_NAMESPACE, f"{item.place}\n{fingerprint(memory.body)}")),
         project=clean_project_name(project or memory.project),
         anchors=(),
-        created=dates.in_full(memory.created, zone) or now,
+        created=dates.write_as_time(memory.created, zone) or now,
         updated=now,
-        valid_from=dates.in_full(memory.valid_from, zone),
-        valid_to=dates.in_full(memory.valid_to, zone, last=True),
+        valid_from=dates.write_as_time(memory.valid_from, zone),
+        valid_to=dates.write_as_time(memory.valid_to, zone, last=True),
     )
 
 

@@ -52,7 +52,7 @@ def clean_journal(ws: Workspace, traces: Traces) -> bool:
         else:
             ws.state.journal.rewrite(record.number, {**record.chunk, "turns": turns}, answer)
     ws.state.suspicions.forget(traces.id)
-    sqlite.blank(ws.home.state_file, STATE, traces.forms, _STATE_TEXTS, _STATE_JSON)
+    sqlite.erase_texts(ws.home.state_file, STATE, traces.forms, _STATE_TEXTS, _STATE_JSON)
     return changed
 
 
@@ -80,7 +80,7 @@ def clean_contexts(ws: Workspace, traces: Traces) -> bool:
     if not ws.home.contexts_file.exists():
         return False
     ws.contexts.forget_memory(traces.id)
-    sqlite.blank(ws.home.contexts_file, CONTEXTS, traces.forms, _RECEIPT_TEXTS, _RECEIPT_JSON)
+    sqlite.erase_texts(ws.home.contexts_file, CONTEXTS, traces.forms, _RECEIPT_TEXTS, _RECEIPT_JSON)
     return True
 
 

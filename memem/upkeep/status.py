@@ -175,7 +175,7 @@ def _outdated(ws: Workspace, readable: dict[str, Memory]) -> Iterator[Finding]:
             if dates.is_unreadable(value):
                 problem = f"has the unreadable date {value[:40]!r} in `{name}`, which is ignored"
                 yield Finding(path, problem, "Write it as 2026-06-01 or 2026-06-01T12:00:00+02:00.", False)
-        span = dates.stated_span(memory, ws.clock().tzinfo)
+        span = dates.get_stated_span(memory, ws.clock().tzinfo)
         if span.begins is not None and span.ends is not None and span.ends <= span.begins:
             problem = "is never valid: `valid_to` is not after `valid_from`"
             yield Finding(path, problem, "Correct one of the two dates.", False)

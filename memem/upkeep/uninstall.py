@@ -41,7 +41,7 @@ class UninstallReport:
 
 def plan(ws: Workspace, *, vault: bool = False) -> UninstallReport:
     """List what an uninstall would remove and keep."""
-    parts = [InstalledPart(each.what, str(each.path), each.bytes) for each in belongings.belongings(ws.home)]
+    parts = [InstalledPart(each.what, str(each.path), each.bytes) for each in belongings.list_belongings(ws.home)]
     parts += [InstalledPart(what, str(path), belongings.size_of(path)) for what, path in _parts_outside_home(ws)]
     parts += [InstalledPart(f"the plugin in Claude Code, {each.where}", each.key) for each in plugin.installed(ws)]
     kept = list(_foreign_parts(ws))

@@ -30,7 +30,7 @@ def home(tmp_path: Path) -> Home:
 @pytest.mark.parametrize("name", FILES)
 def test_every_file_of_a_home_is_listed(home: Home, name: str) -> None:
     path = put(getattr(home, name))
-    assert any(path.is_relative_to(each.path) for each in belongings.belongings(home))
+    assert any(path.is_relative_to(each.path) for each in belongings.list_belongings(home))
     assert belongings.remove_all(home) == []
     assert not home.root.exists()
 
@@ -81,5 +81,5 @@ def test_target_of_a_link_stays(home: Home, tmp_path: Path) -> None:
 
 
 def test_a_home_that_is_not_there_holds_nothing(home: Home) -> None:
-    assert belongings.belongings(home) == []
+    assert belongings.list_belongings(home) == []
     assert belongings.remove_all(home) == []

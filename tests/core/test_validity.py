@@ -69,13 +69,13 @@ def test_only_invalid_dates_are_unreadable() -> None:
 def test_it_was_held_from_its_writing_until_it_was_set_aside_unless_it_says_otherwise(
     properties: dict[str, str], span: tuple[float | None, float | None]
 ) -> None:
-    assert dates.held_span(memory(**properties), ZONE, CHANGED) == Span(*span)
+    assert dates.get_valid_span(memory(**properties), ZONE, CHANGED) == Span(*span)
 
 
 def test_a_span_holds_from_its_beginning_to_just_before_its_end() -> None:
     span = Span(1.0, 2.0)
-    assert [span.holds(moment) for moment in (0.9, 1.0, 1.9, 2.0)] == [False, True, True, False]
-    assert Span().holds(0.0)
+    assert [span.contains(moment) for moment in (0.9, 1.0, 1.9, 2.0)] == [False, True, True, False]
+    assert Span().contains(0.0)
 
 
 @pytest.mark.parametrize(
@@ -95,4 +95,7 @@ def test_a_span_holds_from_its_beginning_to_just_before_its_end() -> None:
     ],
 )
 def test_outdated_memory_is_described_in_a_few_words(properties: dict[str, str], remark: str, period: str) -> None:
-    assert (dates.remark(memory(**properties)), dates.period(memory(**properties))) == (remark, period)
+    assert (dates.describe_status(memory(**properties)), dates.describe_period(memory(**properties))) == (
+        remark,
+        period,
+    )

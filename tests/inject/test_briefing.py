@@ -463,7 +463,7 @@ def test_while_the_index_is_being_made_only_that_is_said(
         ws.store.make_vault()
     text = brief(ws, shop)
     facts = ["- Project: shop", f"- Memories: {session_start.UNREAD}"]
-    assert text == quote.page((quote.WORKING, facts))
+    assert text == quote.render_page((quote.WORKING, facts))
     assert session_start.banner(ws, cwd=shop) == "memem: the index is being built · mining off (/memem-mine)"
     assert not ws.contexts.has_session("s1")
     assert harness.typed_text(text) == ""

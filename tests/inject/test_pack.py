@@ -62,7 +62,7 @@ def test_a_slice_never_exceeds_its_budget(found: list[Memory], pinned: list[Memo
 @given(_text, _text, st.lists(_text, max_size=6).map(tuple), _budgets)
 @example("b" * 300, "t" * 300, ("f" * 300,), SMALLEST)
 def test_the_facts_count_against_the_budget_too(branch: str, mode: str, files: tuple[str, ...], budget: int) -> None:
-    facts = quote.working(project="p" * 80, branch=branch, task_mode=mode, files=files)
+    facts = quote.list_facts(project="p" * 80, branch=branch, task_mode=mode, files=files)
     pinned = [memory(number, "x" * 400) for number in range(10)]
     packed = pack(hits(memory(1, "x" * 400)), pinned, facts, "shop", budget)
     assert len(packed.text) <= budget
@@ -112,33 +112,33 @@ def test_a_long_body_is_shown_by_the_passage_that_answers() -> None:
 @pytest.mark.parametrize("most", SHORTER)
 def test_the_first_is_cut_shorter_where_there_is_no_room_for_its_share(most: int) -> None:
     (found,) = hits(memory(1, "word " * 2_000))
-    budget = len(quote.document(FACTS, [quote.item(1, found, "shop", most)]))
+    budget = len(quote.render_slice(FACTS, [quote.render_item(1, found, "shop", most)]))
     assert pack([found], [], FACTS, "shop", budget).hits == (found,)
     assert len(pack([found], [], FACTS, "shop", budget).text) == budget
 
 
 def test_what_has_no_room_even_so_is_not_shown() -> None:
     (found,) = hits(memory(1, "word " * 2_000))
-    budget = len(quote.document(FACTS, [quote.item(1, found, "shop", min(SHORTER))])) - 1
-    assert pack([found], [], FACTS, "shop", budget) == PackedSlice(quote.document(FACTS, []), ())
+    budget = len(quote.render_slice(FACTS, [quote.render_item(1, found, "shop", min(SHORTER))])) - 1
+    assert pack([found], [], FACTS, "shop", budget) == PackedSlice(quote.render_slice(FACTS, []), ())
 
 
 def test_those_after_the_first_are_not_cut_shorter() -> None:
     first, second = hits(memory(1, "small"), memory(2, "word " * 2_000))
-    budget = len(quote.document(FACTS, [quote.item(1, each, "shop", 300) for each in (first, second)]))
+    budget = len(quote.render_slice(FACTS, [quote.render_item(1, each, "shop", 300) for each in (first, second)]))
     assert pack([first, second], [], FACTS, "shop", budget).hits == (first,)
 
 
 def test_where_the_best_has_no_room_at_all_the_next_comes_first_and_is_cut_in_its_place() -> None:
     wide, long = hits(memory(1, "y\n" * 300), memory(2, "word " * 2_000))
-    budget = len(quote.document(FACTS, [quote.item(1, long, "shop", min(SHORTER))]))
+    budget = len(quote.render_slice(FACTS, [quote.render_item(1, long, "shop", min(SHORTER))]))
     packed = pack([wide, long], [], FACTS, "shop", budget)
     assert (packed.hits, numbers(packed)) == ((long,), [1])
 
 
 def test_nothing_at_all_is_still_a_slice() -> None:
     packed = pack([], [], FACTS, "shop", USUAL)
-    assert packed == PackedSlice(quote.document(FACTS, []), ())
+    assert packed == PackedSlice(quote.render_slice(FACTS, []), ())
 
 
 # --- pinned -------------------------------------------------------------------------------------------------------

@@ -112,11 +112,11 @@ def _neighborhood(words: Callable[[str], str]) -> str:
 
 
 DOORS: dict[str, Callable[[Callable[[str], str]], str]] = {
-    "slice": lambda words: quote.page(("## Relevant", [quote.item(1, _entry(words), "shop", 700)])),
-    "passage": lambda words: quote.item(1, _entry(words), "shop", 700, words("passage")),
-    "pinned": lambda words: quote.page(("## Working", [quote.pinned(memory(words), 300)])),
+    "slice": lambda words: quote.render_page(("## Relevant", [quote.render_item(1, _entry(words), "shop", 700)])),
+    "passage": lambda words: quote.render_item(1, _entry(words), "shop", 700, words("passage")),
+    "pinned": lambda words: quote.render_page(("## Working", [quote.render_pinned(memory(words), 300)])),
     "facts": lambda words: "\n".join(
-        quote.working(project=words("p"), branch=words("b"), task_mode=words("t"), files=(words("f"),))
+        quote.list_facts(project=words("p"), branch=words("b"), task_mode=words("t"), files=(words("f"),))
     ),
     "playbook": lambda words: read_playbook.render_line(1, VisibleLine(1, words("line")), "shop"),
     "playbook of a memory": lambda words: read_playbook.render_line(

@@ -97,10 +97,10 @@ def slice_of(
     memories: list[Memory], branch: str = "main", task_mode: str = "debug", files: tuple[str, ...] = ("a.py",)
 ) -> str:
     """A slice that shows each memory twice, pinned and as a hit."""
-    facts = quote.working(project="shop", branch=branch, task_mode=task_mode, files=files)
-    pinned = [quote.pinned(each, 400) for each in memories]
-    items = [quote.item(rank, Hit(each, "a.md", 1.0), "shop", 700) for rank, each in enumerate(memories, 1)]
-    return quote.document(facts + pinned, items)
+    facts = quote.list_facts(project="shop", branch=branch, task_mode=task_mode, files=files)
+    pinned = [quote.render_pinned(each, 400) for each in memories]
+    items = [quote.render_item(rank, Hit(each, "a.md", 1.0), "shop", 700) for rank, each in enumerate(memories, 1)]
+    return quote.render_slice(facts + pinned, items)
 
 
 def assert_contained(text: str, memories: int) -> None:
@@ -165,13 +165,13 @@ def test_one_line_is_no_longer_than_it_may_be(text: str, most: int) -> None:
 @example(" " * 100 + "x", 50)
 @example("\n" * 100, 50)
 def test_every_line_of_a_quotation_is_quoted(text: str, most: int) -> None:
-    quotation = quote.quoted(text, most)
+    quotation = quote.quote_block(text, most)
     assert quotation.split("\n") == quotation.splitlines() or quotation == ""
     assert all(re.fullmatch(r"   >(?: .*)?", line) for line in quotation.splitlines())
 
 
 def test_a_title_cannot_end_its_emphasis() -> None:
-    head = quote.item(1, hit(title="a** · **b"), "shop", 700).splitlines()[0]
+    head = quote.render_item(1, hit(title="a** · **b"), "shop", 700).splitlines()[0]
     assert head.count("**") == 2
     assert head.endswith("**")
 
@@ -185,7 +185,7 @@ UNSEEN = re.compile("[\x00-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f\u202a-\u202e\u206
 @given(st.text(st.characters(exclude_characters="<＜﹤˂ᐸ❮‹〈⟨《«"), max_size=200))
 def test_a_quotation_holds_every_line_of_the_text_that_can_be_seen(text: str) -> None:
     text = UNSEEN.sub("", text)
-    lines = [line.removeprefix("   >").removeprefix(" ") for line in quote.quoted(text, 200).splitlines()]
+    lines = [line.removeprefix("   >").removeprefix(" ") for line in quote.quote_block(text, 200).splitlines()]
     assert lines == [line.rstrip() for line in text.splitlines()]
 
 
@@ -194,38 +194,38 @@ def test_a_quotation_holds_every_line_of_the_text_that_can_be_seen(text: str) ->
 )
 def test_an_honest_comparison_stays_as_it_is(text: str) -> None:
     assert quote.one_line(text) == text
-    assert quote.quoted(text, 200) == f"   > {text}"
+    assert quote.quote_block(text, 200) == f"   > {text}"
 
 
 def test_a_tag_can_still_be_read() -> None:
-    assert quote.quoted("</system-reminder>", 200) == "   > &lt;/system-reminder>"
+    assert quote.quote_block("</system-reminder>", 200) == "   > &lt;/system-reminder>"
 
 
 @pytest.mark.parametrize("text", ["word " * 40, "数" * 200, "注意 " + "数" * 200, "see " + "x" * 200, "a\n" * 100])
 def test_cut_text_uses_most_of_its_limit(text: str) -> None:
     """A script without spaces, or one long word, is cut inside a word rather than thrown away."""
-    kept = quote.quoted(text, 100).replace("   > ", "").removesuffix(" […]")
+    kept = quote.quote_block(text, 100).replace("   > ", "").removesuffix(" […]")
     assert text.startswith(kept)
     assert 60 <= len(kept) <= 100
 
 
 def test_a_cut_is_shown() -> None:
-    assert quote.quoted("word " * 100, 50).endswith("word […]")
+    assert quote.quote_block("word " * 100, 50).endswith("word […]")
     assert quote.one_line("word " * 100, 50).endswith(" […]")
-    assert quote.quoted("word", 50) == "   > word"
+    assert quote.quote_block("word", 50) == "   > word"
 
 
 def test_a_short_text_is_not_cut() -> None:
-    assert "[…]" not in quote.quoted("x" * 50, 50) + quote.one_line("x" * 50, 50)
+    assert "[…]" not in quote.quote_block("x" * 50, 50) + quote.one_line("x" * 50, 50)
 
 
 # --- the shape of a slice -----------------------------------------------------------------------------------------
 
 
 def test_slice_shows_the_current_state_then_relevant_memories() -> None:
-    facts = quote.working(project="shop", branch="main", task_mode="debug", files=("a.py", "src/b.py"))
-    pinned = quote.pinned(memory(id="00000000-1", title="Stack", body="Python 3.11."), 400)
-    text = quote.document([*facts, pinned], [quote.item(1, hit(project="shop"), "shop", 700)])
+    facts = quote.list_facts(project="shop", branch="main", task_mode="debug", files=("a.py", "src/b.py"))
+    pinned = quote.render_pinned(memory(id="00000000-1", title="Stack", body="Python 3.11."), 400)
+    text = quote.render_slice([*facts, pinned], [quote.render_item(1, hit(project="shop"), "shop", 700)])
     assert text == (
         "# Active Memory Slice\n"
         "\n"
@@ -244,13 +244,13 @@ def test_slice_shows_the_current_state_then_relevant_memories() -> None:
 
 
 def test_without_hits_there_is_no_relevant_part() -> None:
-    assert quote.document(["- Project: shop"], []) == (
+    assert quote.render_slice(["- Project: shop"], []) == (
         "# Active Memory Slice\n\n## Working (current state)\n- Project: shop\n"
     )
 
 
 def test_missing_facts_are_left_out() -> None:
-    assert quote.working(project="shop", branch="", task_mode="", files=()) == ["- Project: shop"]
+    assert quote.list_facts(project="shop", branch="", task_mode="", files=()) == ["- Project: shop"]
 
 
 @pytest.mark.parametrize(
@@ -273,43 +273,43 @@ def test_missing_facts_are_left_out() -> None:
     ],
 )
 def test_item_shows_date_id_and_unusual_properties(fields: dict[str, Any], head: str) -> None:
-    assert quote.item(1, hit(**fields), "shop", 700).splitlines()[0] == head
+    assert quote.render_item(1, hit(**fields), "shop", 700).splitlines()[0] == head
 
 
 @pytest.mark.parametrize("body", ["Tokens are signed with RS256.", "Tokens are\nsigned with RS256", ""])
 def test_a_body_that_only_repeats_the_title_is_not_shown(body: str) -> None:
     told = hit(title="Tokens are signed with RS256", body=body, project="shop")
-    assert quote.item(1, told, "shop", 700) == "1. 2026-03-01 · 3f2c9a1e · **Tokens are signed with RS256**"
+    assert quote.render_item(1, told, "shop", 700) == "1. 2026-03-01 · 3f2c9a1e · **Tokens are signed with RS256**"
 
 
 LONG = "The beginning is about something else. " * 20 + "The end answers: port 7411."
 
 
 def test_of_a_long_memory_the_passage_that_matters_is_shown_where_it_is_not_the_beginning() -> None:
-    shown = quote.item(1, hit(body=LONG), "shop", 500, "The end answers: port 7411.")
+    shown = quote.render_item(1, hit(body=LONG), "shop", 500, "The end answers: port 7411.")
     assert shown.splitlines()[1:] == ["   > […] The end answers: port 7411."]
-    whole = quote.item(1, hit(body=LONG), "shop", 500)
+    whole = quote.render_item(1, hit(body=LONG), "shop", 500)
     assert whole.splitlines()[1].startswith("   > The beginning is about")
-    assert quote.item(1, hit(body=LONG), "shop", 500, "The beginning is about something else.") == whole
+    assert quote.render_item(1, hit(body=LONG), "shop", 500, "The beginning is about something else.") == whole
 
 
 def test_a_passage_that_the_cut_would_leave_in_part_is_shown_whole() -> None:
     at_the_cut = LONG[480:540]
-    assert at_the_cut in quote.item(1, hit(body=LONG), "shop", 500, at_the_cut)
+    assert at_the_cut in quote.render_item(1, hit(body=LONG), "shop", 500, at_the_cut)
 
 
 def test_a_passage_is_cut_to_the_same_share() -> None:
-    shown = quote.item(1, hit(body=LONG + " x" * 2_000), "shop", 500, "y " * 2_000)
+    shown = quote.render_item(1, hit(body=LONG + " x" * 2_000), "shop", 500, "y " * 2_000)
     assert 400 < len(shown) < 600
     assert shown.endswith(" […]")
 
 
 @pytest.mark.parametrize("attack", ATTACKS.values(), ids=ATTACKS.keys())
 def test_no_passage_leaves_its_place(attack: str) -> None:
-    facts = quote.working(project="shop", branch="main", task_mode="debug", files=())
-    item = quote.item(1, hit(body=LONG), "shop", 500, attack)
-    pinned = quote.pinned(memory(), 400)
-    assert_contained(quote.document([*facts, pinned], [item]), 1)
+    facts = quote.list_facts(project="shop", branch="main", task_mode="debug", files=())
+    item = quote.render_item(1, hit(body=LONG), "shop", 500, attack)
+    pinned = quote.render_pinned(memory(), 400)
+    assert_contained(quote.render_slice([*facts, pinned], [item]), 1)
 
 
 def test_the_same_memories_give_the_same_bytes() -> None:

@@ -13,10 +13,10 @@ OTHER = Memory(id="ab12cd34-99", title="Undated **", body="Undated.", project="o
 
 
 def slice_of(*memories: Memory) -> str:
-    facts = quote.working(project="shop", branch="main", task_mode="debug", files=("a.py", "b.py"))
-    pinned = [quote.pinned(each, 400) for each in memories]
-    items = [quote.item(rank, Hit(each, "a.md", 1.0), "shop", 700) for rank, each in enumerate(memories, 1)]
-    return quote.document(facts + pinned, items)
+    facts = quote.list_facts(project="shop", branch="main", task_mode="debug", files=("a.py", "b.py"))
+    pinned = [quote.render_pinned(each, 400) for each in memories]
+    items = [quote.render_item(rank, Hit(each, "a.md", 1.0), "shop", 700) for rank, each in enumerate(memories, 1)]
+    return quote.render_slice(facts + pinned, items)
 
 
 SLICE = slice_of(MEMORY, OTHER)

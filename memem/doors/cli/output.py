@@ -195,9 +195,9 @@ def entries(found: Sequence[Entry], *, with_period: bool = False) -> None:
     for entry in found:
         memory = entry.memory
         score = [f"{entry.score:.2f}", entry.source] if isinstance(entry, Hit) else []
-        remark = dates.remark(memory)
+        remark = dates.describe_status(memory)
         title = f"{memory.title} ({remark})" if remark and not with_period else memory.title
-        when = dates.period(memory) if with_period else memory.updated[:10]
+        when = dates.describe_period(memory) if with_period else memory.updated[:10]
         rows.append([memory.id8, *score, memory.project, memory.kind, when, title])
     dropped_first = [name for name in ("by", "kind", "updated", "score", "project") if name in headings]
     table([*headings, "title"], rows, optional=dropped_first)
@@ -213,7 +213,7 @@ def whole(entry: Entry) -> None:
     memory = entry.memory
     say(memory.title)
     facts = [memory.id, memory.project, memory.kind, f"layer {memory.layer}", f"importance {memory.importance}"]
-    say(" · ".join([*facts, dates.remark(memory) or memory.status, memory.updated[:10]]))
+    say(" · ".join([*facts, dates.describe_status(memory) or memory.status, memory.updated[:10]]))
     if entry.path:
         say(f"memem/{entry.path}")
     say()

@@ -36,7 +36,7 @@ class EdgeRows:
     def of(self, ids: Sequence[str]) -> list[Edge]:
         """The edges from or to these memories, strongest first."""
         edges: set[Edge] = set()
-        for marks, some in sqlite.among(ids):
+        for marks, some in sqlite.split_values(ids):
             for end in ("source", "target"):
                 query = f"SELECT {_COLUMNS} FROM edges WHERE {end} IN ({marks})"  # noqa: S608 - bound
                 edges |= {Edge(*row) for row in self._connection.execute(query, some)}
@@ -47,7 +47,7 @@ class EdgeRows:
         """Pairs of these memories, lower id first, with an edge of at least this score that ends neither."""
         among = set(ids)
         pairs: set[tuple[str, str]] = set()
-        for marks, some in sqlite.among(ids):
+        for marks, some in sqlite.split_values(ids):
             query = f"SELECT source, target FROM edges WHERE source IN ({marks}) AND score >= ?"  # noqa: S608 - bound
             rows = self._connection.execute(f"{query} AND kind NOT IN {(SUPERSEDES, CONTRADICTS)}", (*some, least))
             pairs |= {(min(pair), max(pair)) for pair in rows if pair[1] in among}

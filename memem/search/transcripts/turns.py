@@ -12,7 +12,7 @@ from typing import Any
 from memem.core import sqlite
 from memem.core.conversation import ReadSession
 from memem.core.errors import IndexDamaged, IndexTooNew
-from memem.core.sqlite import Migrations, among, snapshot, transaction
+from memem.core.sqlite import Migrations, snapshot, split_values, transaction
 from memem.search import fulltext, words
 from memem.search.fulltext import FullText, RowFilter, TextMatches
 from memem.search.query import Term
@@ -194,7 +194,7 @@ class TurnIndex:
                 return
             rows = [row for (row,) in self._connection.execute(alone, (session,))]
             self._connection.execute("DELETE FROM places WHERE session = ?", (session,))
-            for marks, some in among(rows):
+            for marks, some in split_values(rows):
                 self._connection.execute(f"DELETE FROM words WHERE rowid IN ({marks})", some)  # noqa: S608 - marks only
                 self._connection.execute(f"DELETE FROM turns WHERE row IN ({marks})", some)  # noqa: S608 - marks only
             left -= len(rows)
