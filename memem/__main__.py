@@ -10,7 +10,6 @@ from memem.doors.cli import main as command_line
 
 
 def main() -> None:
-    """The console script `memem`, and `python -m memem`."""
     sys.exit(command_line(outside={"hook": _hook, "serve": _serve, "statusline": _statusline}))
 
 

@@ -13,7 +13,7 @@ if __name__ == "__main__":  # run by its path: the package is not on the path ye
     sys.path.insert(0, ROOT)
 
 from memem.doors.mcp.calls import Calls
-from memem.doors.mcp.loop import Loop
+from memem.doors.mcp.loop import Backend, Loop
 from memem.doors.mcp.waiting import Waiting, read_state
 
 TYPE_CHECKING = False
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from memem.doors.mcp.calls import Service
-    from memem.doors.mcp.loop import Backend
 
 
 def main(arguments: "list[str]") -> int:
@@ -34,7 +33,7 @@ def main(arguments: "list[str]") -> int:
     state = _value(arguments, "--state")
     setting = tools_setting(os.environ)
     if venv:
-        backend: "Backend" = Waiting(ROOT, venv)
+        backend: Backend = Waiting(ROOT, venv)
         setting = setting or "default"
     else:
         backend = Calls(load, describe)

@@ -41,7 +41,7 @@ class Opened:
         self.refresher = Refresher(ws.twin, log=log)
 
     def retire(self) -> None:
-        """Stop scanning the vault, and close once work in progress had time to end."""
+        """Close once work in progress had time to end."""
         self.refresher.stop()
         timer = threading.Timer(RETIRE_SECONDS, self.close)
         timer.daemon = True
@@ -96,7 +96,7 @@ class Serving:
         return reply
 
     def answer(self, request: Request) -> Reply:
-        """Answer a hook or another server, as the leader."""
+        """Answer a hook or another server as the leader."""
         opened = self.opened
         if request.kind == "tool":
             if request.facts.get("settings") != opened.identity:

@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from memem.state.events import EventLog
     from memem.vault.tombstones import Tombstones
 
-
 _BLAS_THREADS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS", "OMP_NUM_THREADS")
 
 
@@ -92,14 +91,12 @@ class Workspace(Surroundings):
 
     @cached_property
     def state(self) -> "State":
-        """Raises StateUnusable."""
         from memem.state.database import State
 
         return State(self.home.state_file, fsync=self.settings.fsync)
 
     @cached_property
     def contexts(self) -> "Contexts":
-        """Raises StateUnusable."""
         from memem.state.contexts import Contexts
 
         return Contexts(self.home.contexts_file)
@@ -108,10 +105,8 @@ class Workspace(Surroundings):
     def session_folders(self) -> list[Path]:
         """Claude Code's folder of sessions, and further ones from the settings."""
         extra = filter(None, map(str.strip, self.settings.extra_session_dirs.split(os.pathsep)))
-        return [
-            self.claude_folder / "projects",
-            *(core_settings.expand(text, self.user_home, self.user_home) for text in extra),
-        ]
+        expanded = [core_settings.expand(text, self.user_home, self.user_home) for text in extra]
+        return [self.claude_folder / "projects", *expanded]
 
     def claude(self) -> "Claude | None":
         """The `claude` CLI; None without one."""
@@ -133,7 +128,6 @@ class Workspace(Surroundings):
         )
 
     def today(self) -> str:
-        """The day of the budget."""
         return self.clock().date().isoformat()
 
     @property
@@ -171,8 +165,8 @@ class Workspace(Surroundings):
         if self._vectors is None:
             from memem.search.vectors import VectorStore
 
-            identity = (encoder.identity, encoder.dimensions)
-            self._vectors = VectorStore(self.vectors_folder(), *identity, fsync=self.settings.fsync)
+            folder = self.vectors_folder()
+            self._vectors = VectorStore(folder, encoder.identity, encoder.dimensions, fsync=self.settings.fsync)
             with suppress(MememError):  # read by `memem status`, which does not load the encoder
                 self._vectors.record_multilingual(multilingual=encoder.multilingual)
         return self._vectors
@@ -204,8 +198,9 @@ class Workspace(Surroundings):
 
     def sharing(self, other: "Workspace") -> "Workspace":
         """This home with the encoder of another workspace, if both use the same model."""
-        chosen = [(each.settings.encoder, each.settings.embed_model, each.settings.model_dir) for each in (self, other)]
-        return replace(self, _encoder_owner=other._encoder_owner or other) if chosen[0] == chosen[1] else self
+        names = ("encoder", "embed_model", "model_dir")
+        is_same = all(getattr(self.settings, name) == getattr(other.settings, name) for name in names)
+        return replace(self, _encoder_owner=other._encoder_owner or other) if is_same else self
 
     def settings_stamps(self) -> tuple[files.Stamp | None, ...]:
         """Stamps of the settings' files, which change when the settings may have."""
@@ -226,28 +221,22 @@ class Workspace(Surroundings):
 
     def follow_index(self) -> None:
         """Close files that another process has replaced or removed; the next use opens the new ones."""
-        for name in ("index", "contexts"):
-            if name in self.__dict__ and not self.__dict__[name].is_current():
+        for name in ("index", "contexts", "_vectors"):
+            part = self.__dict__.get(name)
+            if part is not None and not part.is_current():
                 self._drop(name)
-        if self._vectors is not None and not self._vectors.is_current():
-            self._drop_vectors()
 
     def close(self) -> None:
-        for name in ("index", "state", "contexts"):
+        for name in ("index", "state", "contexts", "_vectors"):
             self._drop(name)
-        self._drop_vectors()
 
     def _drop(self, name: str) -> None:
-        if name in self.__dict__:
-            self.__dict__.pop(name).close()
-
-    def _drop_vectors(self) -> None:
-        if self._vectors is not None:
-            self._vectors.close()
-        self._vectors = None
+        """Close a part that has been built; its next use builds it again."""
+        part = self.__dict__.pop(name, None)
+        if part is not None:
+            part.close()
 
     def load_numpy(self) -> None:
-        """Import numpy with the number of threads that memem wants."""
         load_numpy()
 
     def _load_encoder(self) -> "Encoder":
@@ -267,10 +256,7 @@ class Workspace(Surroundings):
 
 
 def load_numpy() -> None:
-    """Import numpy with one BLAS thread, unless the user says otherwise. BLAS reads the variables on import.
-
-    Two threads for one query were ten times slower on a busy machine; a batch is spread over all cores by its encoder.
-    """
+    """Import numpy with one BLAS thread, which on a busy machine is much faster, unless the user says otherwise."""
     if "numpy" in sys.modules:
         return
     unset = [name for name in _BLAS_THREADS if name not in os.environ]

@@ -506,7 +506,7 @@ def test_a_whole_conversation_with_nothing_but_messages_on_the_output(process: "
     client.begin()
     client.ask("tools/list")
     text, failed = client.call("memory_search", query="house")
-    assert (failed, "Save a memory to begin one" in text) == (True, True)
+    assert (failed, "Save a memory to create one" in text) == (True, True)
     saved, failed = client.call("memory_save", content="The house is yellow.", title="House")
     assert not failed
     found, _ = client.call("memory_search", query="house")

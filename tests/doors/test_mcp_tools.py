@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -12,6 +12,7 @@ from memem.core.errors import InputError, ModelError, NotFound, VaultMissing
 from memem.core.memory import Memory
 from memem.doors.api import MemoryHome
 from memem.doors.mcp import answers
+from memem.doors.mcp.protocol import list_tools
 from memem.doors.mcp.tools import TOOLS, call, changes_no_note, checked, offered
 from memem.inject import provenance
 from memem.notes import write
@@ -73,7 +74,8 @@ def test_with_full_there_are_more() -> None:
 
 
 def test_only_forgetting_destroys() -> None:
-    assert [tool.name for tool in TOOLS if tool.destroys] == ["memory_forget"]
+    annotations = {tool["name"]: cast(dict[str, bool], tool["annotations"]) for tool in list_tools("full")}
+    assert [name for name, hints in annotations.items() if hints["destructiveHint"]] == ["memory_forget"]
 
 
 def test_only_what_changes_no_note_is_left_to_another_server() -> None:
@@ -161,7 +163,7 @@ def test_a_text_that_only_looks_like_json_is_split_at_its_commas() -> None:
 
 
 def test_without_a_vault_a_reading_tool_says_what_to_do(ask: Ask) -> None:
-    with pytest.raises(VaultMissing, match="Save a memory to begin one"):
+    with pytest.raises(VaultMissing, match="Save a memory to create one"):
         ask("memory_search", query="anything")
 
 

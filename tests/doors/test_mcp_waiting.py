@@ -121,7 +121,7 @@ def tick_until(place: Place, done: Callable[[], bool]) -> None:
 def test_a_set_up_is_started_again_after_a_while_each_time_later(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     now = [1.0]
     monkeypatch.setattr(waiting, "monotonic", lambda: now[0])
-    place.backend.start(place.loop)
+    place.backend.loop = place.loop
     for number, seconds in enumerate((0.0, 30.0, 60.0, 120.0, 240.0, 480.0, 600.0, 600.0)):
         if seconds:
             now[0] += seconds - 0.1
@@ -135,7 +135,7 @@ def test_a_set_up_is_started_again_after_a_while_each_time_later(place: Place, m
 
 def test_a_set_up_under_way_is_left_alone(place: Place) -> None:
     place.ours("under-way").write_text(f"{os.getpid()}\n")
-    place.backend.start(place.loop)
+    place.backend.loop = place.loop
     place.backend.tick()
     assert place.backend._starter is None
     os.utime(place.ours("under-way"), (1, 1))  # the number of a process that is long over may be used again
@@ -203,7 +203,7 @@ def test_a_process_that_cannot_be_replaced_leaves_no_descriptor_open(
 
     monkeypatch.setattr(waiting, "_state_file", state_file)
     place.complete()
-    place.backend.start(place.loop)
+    place.backend.loop = place.loop
     place.backend.tick()
     (state,) = states
     assert state is not None
@@ -218,9 +218,9 @@ def test_without_a_place_for_a_file_nothing_is_handed_over_that_would_be_lost(
     def refuse(**_: object) -> Any:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("tempfile.mkstemp", refuse)
+    monkeypatch.setattr("tempfile.TemporaryFile", refuse)
     place.complete()
-    place.backend.start(place.loop)
+    place.backend.loop = place.loop
     place.loop._process_input(b'{"half')
     place.backend.tick()
     assert replaced == []
@@ -235,7 +235,7 @@ def test_without_a_place_for_a_file_nothing_is_handed_over_that_would_be_lost(
 
 def test_a_client_that_is_still_to_be_answered_is_answered_first(place: Place, replaced: list[list[str]]) -> None:
     place.complete()
-    place.backend.start(place.loop)
+    place.backend.loop = place.loop
     place.loop.send({})
     place.backend.tick()
     assert replaced == []

@@ -1,10 +1,4 @@
-"""The Python API.
-
-import memem
-with memem.open() as mem:
-    mem.save("Tokens are signed with RS256.", project="shop-api", kind="decision")
-    mem.search("how do we sign tokens", project="shop-api")
-"""
+"""The Python API: `memem.open()` returns a `MemoryHome`."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -107,18 +101,10 @@ class MemoryHome(Upkeep):
         """Change properties or the statement (`body`) of a note; None leaves a property as it is."""
         check_texts(id=id, why=why)
         check_optional(body=body, title=title, project=project, kind=kind, status=status)
-        changes = {
-            "body": body,
-            "title": title,
-            "project": project,
-            "kind": kind,
-            "layer": layer,
-            "importance": importance,
-            "status": status,
-            "tags": None if tags is None else read_texts(tags),
-            "keys": None if keys is None else read_texts(keys),
-            "paths": None if paths is None else read_texts(paths),
-        }
+        changes: dict[str, object] = {"body": body, "title": title, "project": project, "kind": kind, "layer": layer}
+        changes |= {"importance": importance, "status": status}
+        lists = {"tags": tags, "keys": keys, "paths": paths}
+        changes |= {name: read_texts(values) for name, values in lists.items() if values is not None}
         self._refresh()
         given = {name: value for name, value in changes.items() if value is not None}
         return write.edit(self._ws, id, why=why, **given)
@@ -165,8 +151,7 @@ class MemoryHome(Upkeep):
     ) -> Hits:
         """Find memories, best first. `project` filters; hits of the project `current` rank a little higher.
 
-        `as_of`, a date, a time or words like "last march", asks for what counted as true then. The result's `degraded`
-        says why only words were searched, if so.
+        `as_of`, a date, a time or words like "last march", asks for what counted as true then.
         """
         check_texts(query=query)
         check_optional(project=project, current=current, as_of=as_of)

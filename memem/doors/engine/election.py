@@ -21,10 +21,7 @@ class Engine:
     """This server's role: it leads, or waits for its turn and asks the leader."""
 
     def __init__(self, lock: Path, address: Path, answer: Answer, *, log: Log) -> None:
-        self._lock = lock
-        self._address = address
-        self._answer = answer
-        self._log = log
+        self._lock, self._address, self._answer, self._log = lock, address, answer, log
         self._leading = threading.Event()
         self._stopped = threading.Event()
         self._changing = threading.Lock()

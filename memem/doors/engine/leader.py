@@ -29,9 +29,7 @@ class Leader:
     """Bound to its address once created. Only the holder of the engine's lock may create one."""
 
     def __init__(self, address: Path, answer: Answer, *, log: Log) -> None:
-        self._address = address
-        self._answer = answer
-        self._log = log
+        self._address, self._answer, self._log = address, answer, log
         self._room = threading.BoundedSemaphore(MAX_REQUESTS)
         self._clients: dict[threading.Thread, socket.socket] = {}
         self._clients_lock = threading.Lock()
@@ -131,18 +129,15 @@ class Leader:
     def _reply(self, request: Request) -> Reply:
         try:
             reply = self._answer(request)
+            if len(reply.body) <= MOST_REPLY:
+                return reply
+            why = f"The answer is too long ({len(reply.body):,} bytes); ask for less."
         except MememError as problem:
-            return _failed(str(problem))
+            why = str(problem)
         except Exception as problem:  # noqa: BLE001 - a failed request must not end the engine
-            self._log(f"The engine failed at {request.name}: {type(problem).__name__}: {problem}")
-            return _failed(f"{type(problem).__name__}: {problem}")
-        if len(reply.body) > MOST_REPLY:
-            return _failed(f"The answer is too long ({len(reply.body):,} bytes); ask for less.")
-        return reply
-
-
-def _failed(why: str) -> Reply:
-    return Reply(FAILED, " ".join(why.split())[:2_000].encode("utf-8", "replace"))
+            why = f"{type(problem).__name__}: {problem}"
+            self._log(f"The engine failed at {request.name}: {why}")
+        return Reply(FAILED, " ".join(why.split())[:2_000].encode("utf-8", "replace"))
 
 
 def _listen(address: Path) -> socket.socket:

@@ -62,7 +62,7 @@ class Reply:
 
 
 def encode_request(request: Request) -> bytes:
-    """Raises ProtocolError if the other side would refuse it."""
+    """Encode a request. Raises ProtocolError if the other side would refuse it."""
     try:
         facts = b"".join(os.fsencode(f"{name}={value}") + b"\0" for name, value in request.facts.items())
     except UnicodeEncodeError:
@@ -117,12 +117,8 @@ def is_gone(connection: socket.socket) -> bool:
 
 
 class _Incoming:
-    """Reads from a connection until a deadline."""
-
     def __init__(self, connection: socket.socket, deadline: float) -> None:
-        self._connection = connection
-        self._deadline = deadline
-        self._read = bytearray()
+        self._connection, self._deadline, self._read = connection, deadline, bytearray()
 
     def line(self) -> bytes:
         while b"\n" not in self._read:
@@ -181,19 +177,13 @@ def _decode_facts(raw: bytes) -> dict[str, str]:
     if rest or not all(found):
         raise ProtocolError("not facts")
     facts = {fact[1].decode(): os.fsdecode(fact[2]) for fact in found if fact}
-    if not _is_duration(facts.get("seconds", "0")):
+    try:
+        is_duration = abs(float(facts.get("seconds", "0"))) <= MOST_SECONDS  # neither infinite nor NaN
+    except ValueError:
+        is_duration = False
+    if not is_duration:
         raise ProtocolError("not a number of seconds")
     return facts
-
-
-def _is_duration(text: str) -> bool:
-    try:
-        return abs(float(text)) <= MOST_SECONDS  # neither infinite nor NaN
-    except ValueError:
-        return False
-
-
-_XUCRED_LEVEL, _XUCRED_BYTES = 0, 76
 
 
 def make_folder_of(address: Path) -> None:
@@ -238,6 +228,6 @@ def _peer_uid(connection: socket.socket) -> int | None:
         credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
         return int(struct.unpack("3i", credentials)[1])
     if hasattr(socket, "LOCAL_PEERCRED"):  # macOS and BSD: version and user come first
-        credentials = connection.getsockopt(_XUCRED_LEVEL, socket.LOCAL_PEERCRED, _XUCRED_BYTES)
+        credentials = connection.getsockopt(0, socket.LOCAL_PEERCRED, 76)  # SOL_LOCAL, the size of xucred
         return int(struct.unpack("2I", credentials[:8])[1])
     return None

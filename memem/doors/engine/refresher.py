@@ -21,15 +21,13 @@ class Refresher:
     def __init__(
         self, open: Callable[[], Workspace], *, log: Callable[[str], object], ticks: Ticks = time.monotonic
     ) -> None:
-        self._open = open
-        self._log = log
-        self._ticks = ticks
+        self._open, self._log, self._ticks = open, log, ticks
         self._thread: threading.Thread | None = None
         self._changed = threading.Condition()
         self._is_stopped = False
         self._touched = 0.0
         self._cost = 0.0  # seconds for a scan with few changes
-        self._reported = ""
+        self._reported = ""  # the last problem, logged once
 
     def touch(self) -> None:
         """Note a request: more may follow soon."""
@@ -56,8 +54,11 @@ class Refresher:
                 ws = ws or self._open()
                 self._look(ws)
                 self._reported = ""
-            except Exception as problem:  # noqa: BLE001 - the vault may come back
-                self._report(f"{type(problem).__name__}: {problem}")
+            except Exception as error:  # noqa: BLE001 - the vault may come back
+                problem = f"{type(error).__name__}: {error}"
+                if problem != self._reported:
+                    self._log(f"The index is not being kept up to date: {problem}")
+                self._reported = problem
             self._rest(began)
         if ws:
             ws.close()
@@ -93,9 +94,3 @@ class Refresher:
                 if left <= 0:
                     return
                 self._changed.wait(left)
-
-    def _report(self, problem: str) -> None:
-        """Log a problem once, until it is over."""
-        if problem != self._reported:
-            self._log(f"The index is not being kept up to date: {problem}")
-        self._reported = problem

@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,6 @@ from memem.workspace import Workspace, open_workspace, reach
 
 if TYPE_CHECKING:
     from memem.inject.permissions import Permission
-
 
 OWN_TOOLS = "mcp__plugin_memem_memem__"
 Envelope = Mapping[str, Any]
@@ -37,8 +37,7 @@ def answer(
 ) -> bytes:
     """Answer an event. A problem is shown to the user at session start, and raised at any other event.
 
-    `look` scans the vault first, which an engine does in the background. `environ` is the hook's environment, if
-    another process answers for it.
+    `look` scans the vault first. `environ` is the hook's environment, if another process answers for it.
     """
     answering = ANSWERS.get(event)
     if answering is None:
@@ -52,8 +51,9 @@ def answer(
     except VaultUnmade:
         return b""  # there are no memories yet
     except MememError as problem:
-        return _explained(event, problem, lambda text: _once(ws, text, options))
-    return _as_json(reply) if reply else b""
+        show = partial(notices.at_failure, ws, interactive=options.interactive)
+        return _explained(event, problem, show)
+    return _as_json(reply)
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,13 +190,8 @@ def _explained(event: str, problem: MememError, shown: Callable[[str], str] = st
         raise problem
     from memem.core.surroundings import reachable
 
-    text = shown(f"memem: {reachable(str(problem), reach())} See /memem-doctor.")
-    return _as_json(_message(text)) if text else b""
-
-
-def _once(ws: Workspace, text: str, options: _Options) -> str:
-    return notices.at_failure(ws, text, interactive=options.interactive)
+    return _as_json(_message(shown(f"memem: {reachable(str(problem), reach())} See /memem-doctor.")))
 
 
 def _as_json(reply: dict[str, Any]) -> bytes:
-    return json.dumps(reply, ensure_ascii=False).encode("utf-8", "replace")
+    return json.dumps(reply, ensure_ascii=False).encode("utf-8", "replace") if reply else b""

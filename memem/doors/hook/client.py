@@ -1,18 +1,13 @@
 """The hook that Claude Code runs at every event, through `hooks/memem`: asks the warm engine, or does the work itself.
 
 It is run by its path under `-I -S`, and its fast paths import only modules that Python has loaded or built in: `json`
-or `socket` would double the time of a prompt. So it reads no settings and parses no JSON. It sends the event unchanged
-to the engine, with the variables that settings depend on, and hands background work to another process. Hooks fail
-silently and log the reason to `hooks.log`.
+or `socket` would double the time of a prompt. So the engine gets the event unparsed, with the variables of settings.
+Hooks fail silently and log the reason to `hooks.log`.
 """
 
 import os
 import sys
 from time import monotonic, strftime, time
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import _socket
 
 PROTOCOL = 1
 ENGINE_SECONDS = 3.0  # an answer takes hundredths of a second, but the first one loads the model
@@ -42,11 +37,14 @@ def main(arguments: list[str]) -> None:
         return  # within one of memem's own calls
     event = arguments[1]
     try:
-        _fill_streams()
+        while (file := os.open(os.devnull, os.O_RDWR)) <= 2:
+            pass  # the number of a closed stream would be given to the next file
+        os.close(file)
         _end_in_time(event)
         envelope = _read(0)
         if event in LATER:
-            if _has_work(event):
+            state, is_judging = f"{home()}/state", event in JUDGING
+            if os.path.exists(f"{state}/.miner-opted-in") or (is_judging and os.path.exists(f"{state}/shown-unjudged")):
                 start_later(event, envelope)
         elif event != "PreToolUse" or OWN_TOOL in envelope or _wants_gating():
             try:
@@ -76,10 +74,8 @@ def _answer(event: str, envelope: bytes) -> bytes:
 def ask_engine(event: str, envelope: bytes) -> tuple[str, bytes]:
     """Return the engine's outcome (`done`, `failed`, `other`) and answer; `late` or `none` without one."""
     path = address(f"{home()}/run")
-    if _was_late():
-        return "none", b""
     try:
-        if not _is_ours(path):
+        if _was_late() or not _is_ours(path):
             return "none", b""
         return _exchange(path, _request(event, envelope))
     except TimeoutError:
@@ -122,14 +118,17 @@ def _exchange(path: str, request: bytes) -> tuple[str, bytes]:
     line = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     try:
         reply, portion = b"", b"."
-        _within(line, until).connect(path)
+        line.settimeout(ENGINE_SECONDS)
+        line.connect(path)
         if hasattr(_socket, "SO_PEERCRED"):  # on Linux: process, user, group of the peer
             credentials = line.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, 12)
             if int.from_bytes(credentials[4:8], sys.byteorder) != os.getuid():
                 raise ValueError("another user's socket")
-        _within(line, until).sendall(request)
+        line.settimeout(max(0.001, until - monotonic()))
+        line.sendall(request)
         while portion and len(reply) <= LONGEST_REPLY:
-            portion = _within(line, until).recv(65_536)
+            line.settimeout(max(0.001, until - monotonic()))
+            portion = line.recv(65_536)
             reply += portion
     finally:
         line.close()
@@ -138,11 +137,6 @@ def _exchange(path: str, request: bytes) -> tuple[str, bytes]:
     if (name, int(protocol), int(length)) != ("memem", PROTOCOL, len(answer)) or outcome not in OUTCOMES:
         raise ValueError("not an answer of ours")
     return outcome, answer
-
-
-def _within(line: "_socket.socket", until: float) -> "_socket.socket":
-    line.settimeout(max(0.001, until - monotonic()))
-    return line
 
 
 def _answer_here(event: str, envelope: bytes) -> bytes:
@@ -198,8 +192,7 @@ def _lower_priority() -> None:
     """Also lower the session's priority, since Linux schedules sessions first."""
     os.nice(NICENESS)
     try:
-        _write(group := os.open("/proc/self/autogroup", os.O_WRONLY), b"%d" % NICENESS)
-        os.close(group)
+        _write(os.open("/proc/self/autogroup", os.O_WRONLY), b"%d" % NICENESS)  # closed by `execv`
     except OSError:
         return  # another system
 
@@ -262,7 +255,12 @@ def address(folder: str) -> str:
 
 def log(event: str, message: str) -> None:
     """Write a line for `memem doctor`."""
-    line = f"{strftime('%Y-%m-%dT%H:%M:%S%z')} {event}: {_redact(' '.join(message.split()))[:500]}\n"
+    message = " ".join(message.split())
+    if "memem" in sys.modules:  # its errors may quote secrets; the client's own messages have none
+        from memem.safety.gate import clean_line
+
+        message = clean_line(message)
+    line = f"{strftime('%Y-%m-%dT%H:%M:%S%z')} {event}: {message[:500]}\n"
     try:
         os.makedirs(home(), 0o700, exist_ok=True)
         file = _open_log()
@@ -270,15 +268,6 @@ def log(event: str, message: str) -> None:
         os.close(file)
     except OSError:
         return  # the home cannot be written, which `memem doctor` reports
-
-
-def _redact(message: str) -> str:
-    """Remove secrets that errors of memem may quote; the client's own messages have none."""
-    if "memem" not in sys.modules:
-        return message
-    from memem.safety.gate import clean_line
-
-    return clean_line(message)
 
 
 def _open_log() -> int:
@@ -290,14 +279,6 @@ def _open_log() -> int:
     if os.fstat(file).st_size > LONGEST_LOG:
         os.ftruncate(file, 0)
     return file
-
-
-def _has_work(event: str) -> bool:
-    """Whether mining is on, or shown memories are to be judged; paths as in `core/home.py`."""
-    state = f"{home()}/state"
-    return os.path.exists(f"{state}/.miner-opted-in") or (
-        event in JUDGING and os.path.exists(f"{state}/shown-unjudged")
-    )
 
 
 def _wants_gating() -> bool:
@@ -324,13 +305,6 @@ def _end_in_time(event: str) -> None:
     if hasattr(_signal, "setitimer"):
         _signal.signal(_signal.SIGALRM, give_up)
         _signal.setitimer(_signal.ITIMER_REAL, seconds)
-
-
-def _fill_streams() -> None:
-    """Reopen closed standard streams, whose numbers the next opened file would get."""
-    while (file := os.open(os.devnull, os.O_RDWR)) <= 2:
-        pass
-    os.close(file)
 
 
 def _read(file: int) -> bytes:

@@ -44,7 +44,12 @@ def work(ws: Workspace, event: str, envelope: bytes) -> None:
     if event not in WORK:
         raise InputError(f"{event!r} has no background work. Use one of {', '.join(WORK)}.")
     if event == "SessionStart":
-        _start_session(ws, envelope)
+        from memem.upkeep.session_start import after_session_start
+
+        folder = ""
+        with suppress(InputError):  # a background rebuild of the index has no session
+            folder = text_of(read(envelope), "cwd")
+        after_session_start(ws, Path(folder) if folder else None)
         return
     from memem.mine import schedule
 
@@ -87,15 +92,6 @@ def _process_event(ws: Workspace, event: str, path: Path, since: datetime | None
         if files.identity(path) == file:  # else a newer event has replaced it
             path.unlink(missing_ok=True)
         _judge(ws, event, envelope)
-
-
-def _start_session(ws: Workspace, envelope: bytes) -> None:
-    from memem.upkeep.session_start import after_session_start
-
-    folder = ""
-    with suppress(InputError):  # a background rebuild of the index has no session
-        folder = text_of(read(envelope), "cwd")
-    after_session_start(ws, Path(folder) if folder else None)
 
 
 def _judge(ws: Workspace, event: str, envelope: bytes) -> None:

@@ -1,9 +1,7 @@
 """The line that Claude Code shows at the bottom of its screen, printed by `memem statusline`.
 
-Claude Code runs it after every message, so it must start as fast as a hook: the launcher runs this file by its path
-under `-I -S`, and it imports only modules that Python has loaded or built in. It opens no database and parses no JSON:
-`inject/statusline.py` writes the values it shows into three small text files. If files are missing or damaged, it still
-prints one line and exits 0.
+It runs after every message, so it starts like `client.py`: by its path under `-I -S`, with no slow import. It reads
+small text files of `inject/statusline.py`. If they are missing or damaged, it still prints one line and exits 0.
 """
 
 import os

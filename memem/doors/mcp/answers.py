@@ -32,7 +32,7 @@ FEWER = "ask with a smaller limit, or for single ones with memory_get"
 
 @dataclass(frozen=True, slots=True)
 class Here:
-    """The memory home, the caller's folder, and its session if known."""
+    """The caller's memory home, folder and session."""
 
     ws: Workspace
     cwd: Path
@@ -43,10 +43,7 @@ class Here:
         return self.ws.project_of(self.cwd).name
 
     def scope(self, scope_id: str) -> tuple[str | None, bool]:
-        """The project to search (None: all), and whether to include general memories.
-
-        The default is what Claude may read without asking (`inject/permissions.py`).
-        """
+        """The project to search (None: all) and whether to include general memories, as `inject/permissions.py`."""
         if scope_id.strip().lower() == EVERY_PROJECT:
             return None, False
         return (scope_id, False) if scope_id else (self.project, True)

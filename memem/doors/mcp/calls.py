@@ -1,19 +1,18 @@
-"""The backend of a server whose environment is complete: loads memem behind the loop and answers tool calls.
-
-Standard library and Python 3.6 syntax only; see `protocol.py`.
-"""
+"""The backend that loads memem behind the loop and calls its tools; see `protocol.py`."""
 
 import _thread
 import sys
 from collections import deque
 from time import monotonic
 
+from memem.doors.mcp.loop import Backend
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, Protocol
 
-    from memem.doors.mcp.loop import Call, Loop
+    from memem.doors.mcp.loop import Call
 
     class Service(Protocol):
         """memem, loaded: `memem.serving.Serving`."""
@@ -30,7 +29,7 @@ LOAD_SECONDS = 30.0
 STILL_LOADING = "memem is still loading after {:.0f} seconds; the disk may be slow. Try again shortly."
 
 
-class Calls:
+class Calls(Backend):
     """A thread that loads the service and calls its tools, one at a time. It never holds up the protocol."""
 
     def __init__(self, load: "Callable[[], Service]", describe: "Callable[[BaseException], str]") -> None:
@@ -44,9 +43,6 @@ class Calls:
         self._is_wanted = self._has_begun = False
         self._started = monotonic()
 
-    def start(self, loop: "Loop") -> None:
-        self._loop = loop
-
     def prepare(self) -> None:
         """Load memem as soon as the client has its answer; the imports would delay it."""
         self._is_wanted = True
@@ -54,22 +50,27 @@ class Calls:
     def submit(self, call: "Call") -> None:
         self.prepare()
         self._waiting.append(call)
-        self._notify()
+        try:  # noqa: SIM105 - contextlib would have to be imported
+            self._has_work.release()
+        except RuntimeError:
+            pass  # it has been released already
 
     def tick(self) -> "float | None":
-        """Do what is due; return the seconds until the next time."""
         if not self._has_begun:
             left = self._started + LOAD_AFTER_SECONDS - monotonic()
             if not self._is_wanted and left > 0:
                 return left
-            if not self._loop.output:
-                self._begin()
-        if self._service is not None or not self._loop.unanswered:
+            if not self.loop.output:
+                import threading  # here, so that it registers this thread as the main one, after the first answer
+
+                self._has_begun = True
+                threading.Thread(target=self._work, name="memem calls", daemon=True).start()
+        if self._service is not None or not self.loop.unanswered:
             return None
-        left = self._loop.unanswered[0].received + LOAD_SECONDS - monotonic()
+        left = self.loop.unanswered[0].received + LOAD_SECONDS - monotonic()
         if left > 0:
             return left
-        self._loop.deliver(self._loop.unanswered[0], STILL_LOADING.format(LOAD_SECONDS), True)
+        self.loop.deliver(self.loop.unanswered[0], STILL_LOADING.format(LOAD_SECONDS), True)
         return 0.0
 
     def close(self) -> None:
@@ -78,18 +79,6 @@ class Calls:
         if service is not None:
             service.close()
 
-    def _begin(self) -> None:
-        import threading  # here, so that threading registers this thread as the main one, after the first answer
-
-        self._has_begun = True
-        threading.Thread(target=self._work, name="memem calls", daemon=True).start()
-
-    def _notify(self) -> None:
-        try:  # noqa: SIM105 - contextlib would have to be imported
-            self._has_work.release()
-        except RuntimeError:
-            pass  # it has been notified already
-
     def _work(self) -> None:
         self._ensure_loaded()
         while True:
@@ -97,7 +86,7 @@ class Calls:
                 call = self._waiting.popleft()
                 if not call.is_settled:
                     self._answer(call)
-            self._has_work.acquire()  # which `_notify` releases
+            self._has_work.acquire()  # which `submit` releases
 
     def _answer(self, call: "Call") -> None:
         service = self._ensure_loaded()
@@ -107,11 +96,11 @@ class Calls:
             text, is_error = self._describe(error), True
 
         def deliver() -> None:
-            self._loop.deliver(call, text, is_error)
+            self.loop.deliver(call, text, is_error)
             if service:
-                self._loop.set_tools(service.tools)
+                self.loop.set_tools(service.tools)
 
-        self._loop.call_soon(deliver)
+        self.loop.call_soon(deliver)
 
     def _ensure_loaded(self) -> "Service | None":
         """Return the service, loading it if that has not worked before."""
@@ -122,8 +111,8 @@ class Calls:
         except Exception as error:  # noqa: BLE001 - the outermost function of a door
             self._problem = self._describe(error)
             print("memem:", self._problem, file=sys.stderr, flush=True)
-            self._loop.call_soon(lambda: self._loop.set_tools("default"))
+            self.loop.call_soon(lambda: self.loop.set_tools("default"))
             return None
         self._service = service
-        self._loop.call_soon(lambda: self._loop.set_tools(service.tools))
+        self.loop.call_soon(lambda: self.loop.set_tools(service.tools))
         return service

@@ -1,7 +1,4 @@
-"""The MCP server's loop: one thread that reads lines, answers the protocol at once and hands tool calls to a backend.
-
-Standard library and Python 3.6 syntax only; see `protocol.py`.
-"""
+"""The MCP server's loop: one thread answers the protocol and hands tool calls to a backend; see `protocol.py`."""
 
 import os
 import select
@@ -16,17 +13,7 @@ from memem.doors.mcp.protocol import Invalid, LineBuffer
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any, Protocol
-
-    class Backend(Protocol):
-        """Answers tool calls through `loop.deliver`."""
-
-        def start(self, loop: "Loop") -> None: ...
-        def prepare(self) -> None: ...
-        def submit(self, call: "Call") -> None: ...
-        def tick(self) -> "float | None": ...
-        def close(self) -> None: ...
-
+    from typing import Any
 
 LEAVE_SECONDS = 5.0  # for calls in flight after the input has ended
 FLUSH_SECONDS = 1.0
@@ -42,11 +29,28 @@ class Call:
         self.is_settled = False
 
 
+class Backend:
+    """Answers tool calls through `loop.deliver`."""
+
+    loop: "Loop"
+
+    def prepare(self) -> None:
+        """The settings are needed soon."""
+
+    def submit(self, call: Call) -> None:
+        """Accept a call, which is also in `loop.unanswered`."""
+
+    def tick(self) -> "float | None":
+        """Do what is due; return the seconds until the next time."""
+
+    def close(self) -> None:
+        """The loop has ended."""
+
+
 class Loop:
     """Serves one client over two descriptors until the input ends, the client stops reading, or `stop` is called."""
 
-    def __init__(self, source: int, sink: int, backend: "Backend", setting: "str | None") -> None:
-        """`setting` selects the tools; None means that the settings decide, once they are loaded."""
+    def __init__(self, source: int, sink: int, backend: Backend, setting: "str | None") -> None:
         self.source, self.sink = source, sink
         self.output = b""
         self.unanswered: "list[Call]" = []
@@ -54,7 +58,7 @@ class Loop:
         self._input = LineBuffer()
         self._inherited = b""
         self._backend = backend
-        self._setting = setting
+        self._setting = setting  # of the tools; None: the settings decide, once they are loaded
         self._listed: "str | None" = None
         self._waiting_lists: "list[object]" = []
         self._events: "deque[Callable[[], None]]" = deque()
@@ -65,7 +69,7 @@ class Loop:
 
     def run(self) -> None:
         """Serve. Leaves the descriptors open."""
-        self._backend.start(self)
+        self._backend.loop = self
         try:
             self._process_input(self._inherited)
             while not self._is_over():
@@ -127,18 +131,14 @@ class Loop:
         if self._leave_at is None:
             return False
         if monotonic() >= self._leave_at:
-            self._refuse_unanswered()
+            for identity in [call.identity for call in self.unanswered] + self._waiting_lists:
+                self.send(protocol.error(identity, protocol.INTERNAL_ERROR, "The server is shutting down."))
+            for call in list(self.unanswered):
+                self._settle(call)
+            self._waiting_lists = []
         if self.unanswered or self._waiting_lists:
             return False
         return not self.output or monotonic() >= self._leave_at + FLUSH_SECONDS
-
-    def _refuse_unanswered(self) -> None:
-        identities = [call.identity for call in self.unanswered] + self._waiting_lists
-        for call in list(self.unanswered):
-            self._settle(call)
-        self._waiting_lists = []
-        for identity in identities:
-            self.send(protocol.error(identity, protocol.INTERNAL_ERROR, "The server is shutting down."))
 
     def _step(self, timeout: "float | None") -> None:
         reads = [self._wake_read]
@@ -155,7 +155,13 @@ class Loop:
         while self._events:
             self._events.popleft()()
         if self.source in readable:
-            self._receive()
+            try:
+                data = os.read(self.source, READ_BYTES)
+            except OSError:
+                data = b""
+            if not data:
+                self._leave_at = monotonic() + LEAVE_SECONDS
+            self._process_input(data)
         if writable:
             self._flush()
 
@@ -167,16 +173,6 @@ class Loop:
             self._is_stopped = True
             return
         self.output = self.output[written:]
-
-    def _receive(self) -> None:
-        try:
-            data = os.read(self.source, READ_BYTES)
-        except OSError:
-            data = b""
-        if not data:
-            self._leave_at = monotonic() + LEAVE_SECONDS
-            return
-        self._process_input(data)
 
     def _process_input(self, data: bytes) -> None:
         for line in self._input.feed(data):
@@ -222,18 +218,15 @@ class Loop:
         elif method == "ping":
             self.send(protocol.result(identity, {}))
         elif method == "tools/list":
-            self._list_tools(identity)
+            if self._setting is None:
+                self._waiting_lists.append(identity)
+                self._backend.prepare()
+            else:
+                self._send_tools(identity, self._setting)
         elif method == "tools/call":
             self._call(identity, params, message)
         else:
             raise Invalid(protocol.METHOD_NOT_FOUND, "There is no method {!r}.".format(method[:60]), identity)
-
-    def _list_tools(self, identity: object) -> None:
-        if self._setting is None:
-            self._waiting_lists.append(identity)
-            self._backend.prepare()
-        else:
-            self._send_tools(identity, self._setting)
 
     def _send_tools(self, identity: object, setting: str) -> None:
         self._listed = setting

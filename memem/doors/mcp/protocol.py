@@ -67,9 +67,7 @@ def parse(line: bytes) -> "list[object]":
             value = json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace").decode("utf-8"))
     except (ValueError, RecursionError):
         raise Invalid(PARSE_ERROR, "This line is not JSON.") from None
-    if isinstance(value, list) and value:
-        return value
-    return [value]
+    return value if isinstance(value, list) and value else [value]
 
 
 def check(message: object) -> "dict[str, object]":
@@ -116,12 +114,9 @@ def initialize_result(params: "dict[str, object]", memem_version: str) -> "dict[
     }
 
 
-def _read_tools() -> "list[dict[str, object]]":
-    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "tools.json"), encoding="utf-8") as file:
-        return list(json.load(file))
-
-
-_TOOLS = _read_tools()  # at the start: an update of the plugin may remove this folder while the server runs
+# Read at the start: an update of the plugin may remove this folder while the server runs.
+with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "tools.json"), encoding="utf-8") as file:
+    _TOOLS = json.load(file)
 
 
 def list_tools(setting: str) -> "list[dict[str, object]]":

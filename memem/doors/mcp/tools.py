@@ -1,6 +1,7 @@
 """The table of tools, read from `tools.json`, and checks of their arguments; `answers.py` implements them."""
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,6 @@ from memem.pages.catch_up import catching_up
 if TYPE_CHECKING:
     from memem.workspace import Workspace
 
-
 MAX_ITEMS = 50
 
 
@@ -23,28 +23,22 @@ class Tool:
     name: str
     description: str
     schema: dict[str, Any]
-    reads: bool = True
-    destroys: bool = False
-    derives: bool = False  # rebuilds something from the notes; safe to do twice
-    full: bool = False  # offered only with MEMEM_TOOLS=full
+    reads: bool
+    derives: bool  # rebuilds something from the notes; safe to do twice
+    full: bool  # offered only with MEMEM_TOOLS=full
 
 
-def _load() -> tuple[Tool, ...]:
-    return tuple(
-        Tool(
-            row["name"],
-            row["description"],
-            row["inputSchema"],
-            reads=row["annotations"]["readOnlyHint"],
-            destroys=row["annotations"]["destructiveHint"],
-            derives=row["derives"],
-            full=row["full"],
-        )
-        for row in from_json(Path(__file__).with_name("tools.json").read_bytes())
+TOOLS = tuple(
+    Tool(
+        row["name"],
+        row["description"],
+        row["inputSchema"],
+        row["annotations"]["readOnlyHint"],
+        row["derives"],
+        row["full"],
     )
-
-
-TOOLS = _load()
+    for row in from_json(Path(__file__).with_name("tools.json").read_bytes())
+)
 
 
 def offered(setting: str) -> tuple[Tool, ...]:
@@ -85,13 +79,12 @@ def checked(tool: Tool, arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 def _tool(name: str, setting: str) -> Tool:
-    tools = {tool.name: tool for tool in TOOLS}
-    here = [tool.name for tool in offered(setting)]
-    if name not in tools:
-        raise InputError(f"There is no tool {name[:40]!r}. There are {', '.join(here)}.")
+    here = {tool.name: tool for tool in offered(setting)}
     if name not in here:
-        raise InputError(f"{name} is offered only with MEMEM_TOOLS=full. There are {', '.join(here)}.")
-    return tools[name]
+        is_hidden = any(tool.name == name for tool in TOOLS)
+        why = f"{name} is offered only with MEMEM_TOOLS=full" if is_hidden else f"There is no tool {name[:40]!r}"
+        raise InputError(f"{why}. There are {', '.join(here)}.")
+    return here[name]
 
 
 def _as_text(what: str, value: object) -> str:
@@ -112,21 +105,16 @@ def _as_whole(what: str, value: object) -> int:
 def _as_texts(what: str, value: object) -> tuple[str, ...]:
     """Models also write a list as one text, with commas or as JSON."""
     if isinstance(value, str):
-        value = _split(value)
+        text = value
+        value = text.split(",")
+        if text.lstrip().startswith("["):
+            with suppress(ValueError):
+                value = from_json(text)
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
         raise InputError(f"The {what} should be a list of texts, not {_kind(value)}.")
     if len(value) > MAX_ITEMS:
         raise InputError(f"There are {len(value):,} {what}; give at most {MAX_ITEMS}.")
     return tuple(item.strip() for item in value if item.strip())
-
-
-def _split(text: str) -> object:
-    if text.lstrip().startswith("["):
-        try:
-            return from_json(text)
-        except ValueError:
-            pass
-    return text.split(",")
 
 
 def _kind(value: object) -> str:

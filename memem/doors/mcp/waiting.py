@@ -1,19 +1,15 @@
-"""The backend of a server whose environment is missing: it starts the set-up, reports on it, and replaces the process
-with one in the finished environment.
-
-Standard library and Python 3.6 syntax only; see `protocol.py`.
-"""
+"""The backend while the environment is being set up, in which it then continues this process; see `protocol.py`."""
 
 import os
 import sys
 import time
 from time import monotonic
 
+from memem.doors.mcp.loop import Backend
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from subprocess import Popen
-
-    from memem.doors.mcp.loop import Call, Loop
 
 POLL_SECONDS = 1.0
 FLUSH_SECONDS = 0.05
@@ -25,7 +21,7 @@ FAILED = "memem could not be set up: {} It tries again by itself; the tools work
 UNKNOWN = "the disk may be full, or {} cannot be written."
 
 
-class Waiting:
+class Waiting(Backend):
     """Watches the environment that `bootstrap.sh` makes."""
 
     def __init__(self, root: str, venv: str) -> None:
@@ -35,30 +31,17 @@ class Waiting:
         self._starter: "Popen[bytes] | None" = None
         self._refusal = ""
 
-    def start(self, loop: "Loop") -> None:
-        self._loop = loop
-
-    def prepare(self) -> None:
-        """Nothing to do: the set-up does not depend on the client."""
-
-    def submit(self, call: "Call") -> None:
-        """Nothing to do: `tick` answers."""
-
-    def close(self) -> None:
-        """Nothing to do: the set-up goes on without this process."""
-
     def tick(self) -> float:
-        """Do what is due; return the seconds until the next time."""
         now = monotonic()
         if now >= self._poll_at:
             self._poll_at = now + POLL_SECONDS
             self._poll()
         failure = self.failure()
-        for call in list(self._loop.unanswered):
+        for call in list(self.loop.unanswered):
             if failure:
-                self._loop.deliver(call, failure, True)
+                self.loop.deliver(call, failure, True)
             elif now >= call.received + WAIT_SECONDS:
-                self._loop.deliver(call, BEING_SET_UP, True)
+                self.loop.deliver(call, BEING_SET_UP, True)
         return max(0.0, self._poll_at - monotonic())
 
     def failure(self) -> str:
@@ -70,18 +53,19 @@ class Waiting:
 
     def is_complete(self) -> bool:
         """Whether the environment can be used; the same test as in `hooks/memem`."""
-        if not os.access(os.path.join(self._venv, "bin", "python"), os.X_OK):
-            return False
-        if self._read("requirements.lock") is None:
-            return False
+        is_made = os.access(os.path.join(self._venv, "bin", "python"), os.X_OK)
         changing = self._read("changing")
-        return changing is None or is_running(changing)
+        return is_made and self._read("requirements.lock") is not None and (changing is None or is_running(changing))
 
     def _poll(self) -> None:
         if self.is_complete():
             self._hand_over()
         elif self._starter is not None:
-            self._collect_starter()
+            if self._starter.poll() is not None:
+                output, _ = self._starter.communicate()  # why a set-up cannot begin, or nothing
+                lines = output.decode("utf-8", "replace").strip().splitlines()
+                self._refusal = lines[-1] if lines else ""
+                self._starter = None
         elif monotonic() >= self._retry_at and not self._is_under_way():
             self._start_set_up()
 
@@ -107,32 +91,24 @@ class Waiting:
         except OSError as problem:
             self._refusal = "bash cannot be started ({}).".format(problem.strerror)
 
-    def _collect_starter(self) -> None:
-        """Note why a starter could not begin: it prints the reason, or nothing."""
-        if self._starter is not None and self._starter.poll() is not None:
-            output, _ = self._starter.communicate()
-            lines = output.decode("utf-8", "replace").strip().splitlines()
-            self._refusal = lines[-1] if lines else ""
-            self._starter = None
-
     def _hand_over(self) -> None:
         """Continue in the environment, in the same process; the client notices nothing."""
-        if self._loop.output:
+        if self.loop.output:
             self._poll_at = monotonic() + FLUSH_SECONDS
             return
-        lines = b"".join(call.line for call in self._loop.unanswered)
-        state = _state_file(b"%d\n" % self._loop.is_initialized + lines + self._loop.received)
-        if state is None and (self._loop.unanswered or self._loop.received):
+        lines = b"".join(call.line for call in self.loop.unanswered)
+        state = _state_file(b"%d\n" % self.loop.is_initialized + lines + self.loop.received)
+        if state is None and (self.loop.unanswered or self.loop.received):
             return  # calls are answered in a moment, and their client can repeat them
         python = os.path.join(self._venv, "bin", "python")
         command = [python, "-I", "-S", os.path.join(self._root, "memem", "serve.py")]
         if state is not None:
             command += ["--state", str(state)]
-        elif self._loop.is_initialized:
+        elif self.loop.is_initialized:
             command += ["--initialized"]
         kept = os.dup(0), os.dup(1)
-        os.dup2(self._loop.source, 0)
-        os.dup2(self._loop.sink, 1)
+        os.dup2(self.loop.source, 0)
+        os.dup2(self.loop.sink, 1)
         try:
             os.execv(python, command)
         except OSError as problem:
@@ -174,18 +150,12 @@ def _state_file(data: bytes) -> "int | None":
     import tempfile
 
     try:
-        descriptor, path = tempfile.mkstemp(prefix="memem-")
-    except OSError as problem:
-        print("memem:", problem, file=sys.stderr, flush=True)
-        return None
-    try:
-        os.unlink(path)
-        with os.fdopen(os.dup(descriptor), "wb") as file:
+        with tempfile.TemporaryFile(prefix="memem-") as file:
             file.write(data)
-        os.lseek(descriptor, 0, os.SEEK_SET)
+            file.seek(0)
+            descriptor = os.dup(file.fileno())
     except OSError as problem:
         print("memem:", problem, file=sys.stderr, flush=True)
-        os.close(descriptor)
         return None
     os.set_inheritable(descriptor, True)
     return descriptor
