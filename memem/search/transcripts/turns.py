@@ -170,7 +170,8 @@ class TurnIndex:
             FROM places JOIN turns USING (row) JOIN sessions USING (session) WHERE row = ? ORDER BY number LIMIT 1"""  # noqa: S608 - fixed texts
         session, path, *columns = self._connection.execute(query, (row,)).fetchone()
         turn = IndexedTurn(*columns)
-        before, after = (self._find_adjacent(session, turn, *way) for way in (("<", "DESC"), (">", "ASC")))
+        ways = (("<", "DESC"), (">", "ASC"))
+        before, after = (self._find_adjacent(session, turn, than, order) for than, order in ways)
         return TurnMatch(session, path, turn, score, before, after)
 
     def _find_adjacent(self, session: str, turn: IndexedTurn, than: str, order: str) -> IndexedTurn | None:
