@@ -15,7 +15,7 @@ Imports = Mapping[str, str]
 
 WRITING = {
     "vault.restore": {"put_back"},
-    "notes.write": {"put", "keep", "edit", "revise", "revise_same", "edit_by_hand"},
+    "notes.write": {"put", "keep", "edit", "revise", "edit_by_hand"},
     "notes.reconcile": {"settle"},
     "notes.save": {"save"},
     "notes.review": {"propose", "accept"},

@@ -1,8 +1,7 @@
-"""Decide between a candidate and its neighbours. In doubt both are kept and linked: an extra note is the mildest error.
+"""Decide what a candidate does to its neighbours. In doubt both are saved and linked.
 
-Whoever wants to keep it may have a wish: to rewrite a note (UPDATE), or to end what one says (SUPERSEDE). These are
-granted only behind rails: an update keeps all that the note said, a changed value is never an update, a statement that
-says more never gives way to one that says less, and only a note that `yields` is changed at all.
+A wish to UPDATE or SUPERSEDE a note is granted within limits: an update loses nothing the note said, a changed value
+is never an update, a longer statement never gives way to a shorter one, and only a note that `yields` is changed.
 """
 
 from __future__ import annotations
@@ -55,7 +54,7 @@ def compared(old: Memory, new: Memory, common: Collection[str] = ()) -> Comparis
 
 
 def common_words(memories: Sequence[Memory]) -> frozenset[str]:
-    """The words that many of these memories hold, so that no two of them are about one thing for holding them."""
+    """The words of many of these memories, which do not show that two of them are about one thing."""
     from memem.compare.tokens import content_keys
 
     held = Counter(key for memory in memories for key in content_keys(memory.title, memory.body))
@@ -63,7 +62,7 @@ def common_words(memories: Sequence[Memory]) -> frozenset[str]:
 
 
 def are_of_two_things(one: Memory, other: Memory) -> bool:
-    """Whether the titles of two memories name different things, so that even one text says two things."""
+    """Whether the titles of two memories name different things, so that even equal texts differ."""
     if one.title == other.title:
         return False
     from memem.compare.replacements import titles_differ
@@ -78,19 +77,21 @@ def _statement(memory: Memory) -> Statement:
 
 
 def decide(
-    beside: Sequence[Neighbour], *, own: bool = False, proven: bool = False, wish: str = ADD, target: int | None = None
+    neighbours: Sequence[Neighbour],
+    *,
+    own: bool = False,
+    proven: bool = False,
+    wish: str = ADD,
+    target: int | None = None,
 ) -> Decision:
-    """The decision. `own` is what a person wrote themselves, `proven` what a person's words prove.
-
-    `target` is the place of the neighbour that the wish is about.
-    """
+    """Decide. `own`: a person wrote it; `proven`: a person's words prove it; `target`: the neighbour of the wish."""
     if target is None:
-        what, place = _unasked(beside, own=own, proven=proven)
+        what, place = _decide_without_wish(neighbours, own=own, proven=proven)
     else:
-        what, place = _wished(beside[target], wish, proven=proven), target
+        what, place = _grant(neighbours[target], wish, proven=proven), target
     related: list[int] = []
     contradicts: list[int] = []
-    for number, neighbour in enumerate(beside):
+    for number, neighbour in enumerate(neighbours):
         if number == place and what != ADD:
             continue
         if neighbour.relation == CHANGED or (number == target and wish == SUPERSEDE):
@@ -101,12 +102,11 @@ def decide(
     return Decision(what, acting, tuple(related[:MOST_RELATED]), tuple(contradicts[:MOST_CONTRADICTED]))
 
 
-def _unasked(beside: Sequence[Neighbour], *, own: bool, proven: bool) -> tuple[str, int | None]:
-    """Without a wish: known, if something says it; else it betters or ends what says less, or says what is no more."""
-    for number, neighbour in enumerate(beside):
+def _decide_without_wish(neighbours: Sequence[Neighbour], *, own: bool, proven: bool) -> tuple[str, int | None]:
+    for number, neighbour in enumerate(neighbours):
         if neighbour.relation == SAME or (neighbour.relation == CONTAINED and not own):
             return KNOWN, number
-    for number, neighbour in enumerate(beside):
+    for number, neighbour in enumerate(neighbours):
         if neighbour.yields and neighbour.relation == CONTAINS:
             return (SUPERSEDE if own else UPDATE), number
         if neighbour.yields and neighbour.comparison.replaces and proven:
@@ -114,8 +114,8 @@ def _unasked(beside: Sequence[Neighbour], *, own: bool, proven: bool) -> tuple[s
     return ADD, None
 
 
-def _wished(neighbour: Neighbour, wish: str, *, proven: bool) -> str:
-    """The operation that the rules allow for a wish."""
+def _grant(neighbour: Neighbour, wish: str, *, proven: bool) -> str:
+    """The operation that the limits allow for a wish."""
     relation, yields = neighbour.relation, neighbour.yields
     if relation == SAME:
         return UPDATE if wish == UPDATE and yields else KNOWN

@@ -1,7 +1,6 @@
 """Take a memory out of recall, and keep it from coming back. Its note moves to `.forgotten/`; nothing is destroyed.
 
-The tombstone comes first, so that nothing is ever forgotten without one: whoever is interrupted after it still has
-the note, and forgets it by trying again.
+The tombstone is written first: after an interruption the note is still there and can be forgotten again.
 """
 
 from __future__ import annotations
@@ -33,33 +32,25 @@ if TYPE_CHECKING:
     from memem.workspace import Workspace
 
 
-UNDO_DAYS = 30
-"""For so long a forgotten note stays in `.forgotten/`; the undo store keeps its bytes as long."""
-
-ANYWAY = "`memem save --anyway` keeps it all the same"
+UNDO_DAYS = 30  # how long a forgotten note stays in `.forgotten/`, and its bytes in the undo store
+ANYWAY = "`memem save --anyway` saves it all the same"
 
 
 @dataclass(frozen=True, slots=True)
 class Hold:
-    """Why a memory may not be kept; `again`: a person has said it anew since, so that somebody should be asked.
-
-    `by_hand`: nobody told memem to forget it; its note was deleted.
-    """
+    """Why a memory may not be saved."""
 
     reason: str
-    again: bool
-    by_hand: bool = False
+    again: bool  # a person has said it again since, so it is proposed
+    by_hand: bool = False  # its note was deleted by hand, not by memem
 
     @property
     def advice(self) -> str:
-        """The advice for the person."""
-        if self.by_hand:
-            return ANYWAY + "."
-        return f"{ANYWAY}; `memem undo` takes a forgetting back, `memem log` lists them."
+        return f"{ANYWAY}." if self.by_hand else f"{ANYWAY}; `memem log` lists what can be undone with `memem undo`."
 
 
 def forget(ws: Workspace, identity: str, *, why: str = "") -> Written:
-    """Take a memory out of recall for good, unless a person wants it back within 30 days, or says it again."""
+    """Take a memory out of recall; it can be undone within 30 days."""
     with writing(ws):
         ensure_filled(ws, require_vault(ws))
         note = note_of(ws, identity)
@@ -74,40 +65,39 @@ def forget(ws: Workspace, identity: str, *, why: str = "") -> Written:
 
 
 def forget_vanished(ws: Workspace, *, why: str = "") -> list[MissingNote]:
-    """A person says that what is gone from the vault was deleted on purpose; returns what that was."""
+    """Confirm that the notes missing from the vault were deleted on purpose, and return them."""
     vault_id = require_vault(ws)
 
-    def noting(gone: VanishedNote) -> None:
-        before = gone.digest or digest(b"")  # of one that was missed before digests were noted
+    def record(gone: VanishedNote) -> None:
+        before = gone.digest or digest(b"")  # notes missed by older versions have no digest
         ws.events.record(VANISH, id=gone.id, path=gone.path, why=why, before=before, after="", vault=vault_id)
 
     with ws.events.batch(VANISH), writing(ws):
-        return vanished.confirm_deleted(ws, noting)
+        return vanished.confirm_deleted(ws, record)
 
 
 def check_forgotten(
     ws: Workspace, memory: Memory, *, session: str = "", said: str = "", person: bool = False
 ) -> Hold | None:
-    """Why a memory may not be kept, because it was forgotten; None when it may.
+    """Why a memory may not be saved because it was forgotten, or, unless a person wrote it, deleted by hand.
 
-    What a machine wants to keep must not have been deleted by hand either. `person`: its words were said by a person,
-    at `said`, in `session`.
+    `person`: its words were said by a person, at `said`, in `session`.
     """
-    reason, known = "", ws.tombstones.load()
-    stones = vault_forgotten.find_matching(known, memory) if known else []
-    if not stones and not _is_a_persons(memory):
-        reason, known = "its note was missed first on", vanished.missing_tombstones(ws)
-        stones = vault_forgotten.find_matching(known, memory) if known else []
+    reason, index = "", ws.tombstones.load()
+    stones = vault_forgotten.find_matching(index, memory) if index else []
+    if not stones and not (memory.author == "human" and memory.source_type == "user"):
+        reason, index = "its note was missed first on", vanished.missing_tombstones(ws)
+        stones = vault_forgotten.find_matching(index, memory) if index else []
     if not stones:
         return None
-    news = [_is_said_since(known, stone, session, said) and memory.source_turn not in stone.turns for stone in stones]
+    news = [_is_said_since(index, stone, session, said) and memory.source_turn not in stone.turns for stone in stones]
     last = max(stones, key=lambda stone: stone.time)
     reason = reason or ("its note was deleted by hand on" if last.by_hand else "it was forgotten on")
     return Hold(f"{reason} {last.time[:10]}", person and all(news), last.by_hand)
 
 
 def lift(ws: Workspace, memory: Memory) -> None:
-    """Somebody wants it after all: what was forgotten of it is as if it never had been."""
+    """Lift the tombstones of a memory that is wanted after all."""
     forgotten = ws.tombstones.load()
     stones = vault_forgotten.find_same(forgotten, memory) or vault_forgotten.find_matching(forgotten, memory)
     if stones:
@@ -118,13 +108,13 @@ def lift(ws: Workspace, memory: Memory) -> None:
 
 
 def was_forgotten(ws: Workspace, identity: str) -> bool:
-    """Whether a note with this id, or this beginning of one, was forgotten, and nobody wanted it back."""
-    known = ws.tombstones.load()
-    if vault_forgotten.find_by_id(known, identity):
+    """Whether a note whose id is, or begins with, `identity` was forgotten and not wanted back."""
+    index = ws.tombstones.load()
+    if vault_forgotten.find_by_id(index, identity):
         return True
-    if vault_forgotten.filter_by_id(known, known.lifted, identity):
+    if vault_forgotten.filter_by_id(index, index.lifted, identity):
         return False
-    # What was forgotten before there were tombstones is known by its file.
+    # Notes forgotten before there were tombstones are recognised by their files.
     folder, beginning = ws.store.paths.forgotten, identity[:ID8].lower()
     notes = [path for path in folder.iterdir() if beginning in path.name] if folder.is_dir() else []
     return any(identity.encode() in path.read_bytes() for path in notes)
@@ -135,25 +125,21 @@ def drop_old(ws: Workspace) -> None:
     folder = ws.store.paths.forgotten
     if not folder.is_dir():
         return
-    known, before = ws.tombstones.load(), ws.clock() - timedelta(days=UNDO_DAYS)
-    every = (*known.standing, *known.lifted)
+    index, before = ws.tombstones.load(), ws.clock() - timedelta(days=UNDO_DAYS)
+    every = (*index.standing, *index.lifted)
     for path in sorted(folder.glob("*.md")):
         try:
             memory = ws.store.read(f"{folder.name}/{path.name}").memory
         except NoteError:
             continue
-        times = [moment(stone.time) for stone in vault_forgotten.filter_by_id(known, every, memory.id)]
+        times = [moment(stone.time) for stone in vault_forgotten.filter_by_id(index, every, memory.id)]
         if times and all(time and time < before for time in times):
             files.remove_quietly(path)
 
 
-def _is_said_since(known: TombstoneIndex, stone: Tombstone, session: str, said: str) -> bool:
-    """Whether a person's words are news: of another session than the forgotten ones, and of a later time."""
-    told, forgotten = moment(said), moment(stone.time)
-    if stone.purged or not session or told is None or forgotten is None:
+def _is_said_since(index: TombstoneIndex, stone: Tombstone, session: str, said: str) -> bool:
+    """Whether words are of a later time and another session than the forgotten ones."""
+    said_at, forgotten_at = moment(said), moment(stone.time)
+    if stone.purged or not session or said_at is None or forgotten_at is None:
         return False
-    return told > forgotten and not vault_forgotten.is_from_session(known, stone, session)
-
-
-def _is_a_persons(memory: Memory) -> bool:
-    return memory.author == "human" and memory.source_type == "user"
+    return said_at > forgotten_at and not vault_forgotten.is_from_session(index, stone, session)

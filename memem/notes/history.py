@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from memem.core.errors import Ambiguous, InputError, MememError, NoteError, NotFound
-from memem.core.memory import Memory
 from memem.safety.gate import clean_line, cleanse
 from memem.search.refresh import ensure_filled
 from memem.state import batches
@@ -28,16 +28,13 @@ MOST_LIMIT = 1_000
 MOST_NOTES = 20
 SHORTEST_NAME = 4
 FORGET, PURGE = "forget", "purge"
-REMOVE, RESTORE, RETURN = "remove", "restore", "return"
-"""Actions of an undo: a new note goes, earlier bytes come back, a forgotten note comes back."""
-UNASKED = (batches.UNDO, "staleness")
-"""Batches that nobody means who wants to undo what was done last."""
+REMOVE, RESTORE, RETURN = "remove", "restore", "return"  # a new note, earlier bytes, a forgotten note
+UNREQUESTED = (batches.UNDO, "staleness")  # not undone without being named
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """One run or command: how many notes it created, changed and forgot, and which (the first ones, by title,
-    or by path where nothing is kept of the note). `because` says why it cannot be undone, or what of it cannot."""
+    """One run or command, with the numbers of notes it created, changed and forgot."""
 
     id: str
     time: str
@@ -47,27 +44,22 @@ class Batch:
     created: int
     changed: int
     forgotten: int
-    notes: tuple[str, ...]
+    notes: tuple[str, ...]  # the titles, or paths, of the first ones
     undoable: bool
-    because: str
+    because: str  # why it, or part of it, cannot be undone
     events: tuple[Event, ...] = ()  # only of a batch asked for by its id
 
 
 def log(ws: Workspace, limit: int = LIMIT) -> list[Batch]:
-    """The last batches."""
+    """The last batches, newest first."""
     if not 1 <= limit <= MOST_LIMIT:
         raise InputError(f"The limit is a number from 1 to {MOST_LIMIT:,}.")
-    vault_id = _vault(ws)
-    shown: list[Batch] = []
-    for deed, undone_by in _standing(ws):
-        shown.append(_batch(ws, deed, undone_by, vault_id))
-        if len(shown) == limit:
-            break
-    return shown
+    vault_id = _available_vault(ws)
+    return [_describe(ws, batch, undone_by, vault_id) for batch, undone_by in islice(_with_undo(ws), limit)]
 
 
 def taken_back(ws: Workspace) -> frozenset[str]:
-    """The ids of notes that an undo has taken out, and nothing has brought back."""
+    """The ids of notes that an undo removed and nothing has brought back."""
     last: dict[str, str] = {}
     for event in ws.events.read_backwards():
         last.setdefault(event.id, event.action)
@@ -77,38 +69,43 @@ def taken_back(ws: Workspace) -> frozenset[str]:
 def find_batch(ws: Workspace, batch: str) -> Batch:
     """Return the batch with this id, or this beginning of one, with its events, oldest first."""
     logged, undone_by = named(ws, batch)
-    return replace(_batch(ws, logged, undone_by, _vault(ws)), events=logged.events)
+    return replace(_describe(ws, logged, undone_by, _available_vault(ws)), events=logged.events)
+
+
+def _available_vault(ws: Workspace) -> str:
+    """The id of the vault; empty when it is missing: the log can be read without it."""
+    with suppress(MememError):
+        vault_id = require_vault(ws)
+        ensure_filled(ws, vault_id)
+        return vault_id
+    return ""
 
 
 def named(ws: Workspace, batch: str) -> tuple[LoggedBatch, str]:
-    """The batch with this id, or this beginning of one, and the undo that took it back, if one did."""
+    """The batch whose id is, or begins with, `batch`, and the id of its undo, or ""."""
     wanted = batch.strip().lower()
     if len(wanted) < SHORTEST_NAME:
         raise InputError(f"{batch!r} is too short for a batch: give at least {SHORTEST_NAME} characters.")
-    found: list[tuple[LoggedBatch, str]] = []
-    for deed, undone_by in _standing(ws):
-        if deed.id == wanted:
-            return deed, undone_by
-        if deed.id.startswith(wanted):
-            found.append((deed, undone_by))
-    if not found:
+    matches = [(logged, undone_by) for logged, undone_by in _with_undo(ws) if logged.id.startswith(wanted)]
+    matches = [match for match in matches if match[0].id == wanted] or matches
+    if not matches:
         raise NotFound(f"There is no batch {batch!r} in the log. `memem log` shows them.")
-    if len(found) > 1:
-        raise Ambiguous(f"Several batches begin with {batch!r}: {', '.join(each.id for each, _ in found[:4])}.")
-    return found[0]
+    if len(matches) > 1:
+        raise Ambiguous(f"Several batches begin with {batch!r}: {', '.join(each.id for each, _ in matches[:4])}.")
+    return matches[0]
 
 
 def last(ws: Workspace, vault_id: str) -> tuple[LoggedBatch, str]:
-    """The last batch in this vault that is not undone, and is no undo itself, nor done by memem of its own accord."""
-    for deed, undone_by in _standing(ws):
-        here = any(step.last.vault in ("", vault_id) for step in deed.changes)
-        if here and not undone_by and deed.what not in UNASKED:
-            return deed, ""
+    """The last batch in this vault that a person requested, is not an undo, and is not undone."""
+    for batch, undone_by in _with_undo(ws):
+        is_here = any(change.last.vault in ("", vault_id) for change in batch.changes)
+        if is_here and not undone_by and batch.what not in UNREQUESTED:
+            return batch, ""
     raise NotFound("There is nothing to undo.")
 
 
 def hindrance(ws: Workspace, step: NoteChange, vault_id: str) -> str:
-    """Why a step cannot be taken back, whatever the note is like now; empty when it can."""
+    """Why a change cannot be undone, whatever the note is like now; empty when it can."""
     if not vault_id:
         return "the vault is not there"
     if step.last.vault not in ("", vault_id):
@@ -123,7 +120,7 @@ def hindrance(ws: Workspace, step: NoteChange, vault_id: str) -> str:
 
 
 def stored_bytes(ws: Workspace, step: NoteChange) -> bytes | None:
-    """The bytes that the note had before: from the undo store, or where it was set aside."""
+    """The bytes of the note before, from the undo store or the folder of forgotten notes."""
     if not step.before:
         return None
     copies = (data for _, data in restore.find_set_aside(ws.store, step.path, (step.before,)))
@@ -132,70 +129,51 @@ def stored_bytes(ws: Workspace, step: NoteChange) -> bytes | None:
 
 
 def places(ws: Workspace, step: NoteChange) -> Iterator[tuple[str, bytes]]:
-    """Where the note is now, with its bytes: at its path, or wherever the index knows its id."""
+    """Where the note is now, with its bytes: at its path, or where the index has its id."""
     rows = ws.index.rows("id = ? ORDER BY path", (step.id,))
     for path in dict.fromkeys((step.path, *(row.path for row in rows))):
         data = restore.plain_bytes(ws.store, path)
-        if data is not None and is_of(step, path, data):
+        is_same = data is not None
+        with suppress(NoteError):  # an unreadable note is still the same file
+            is_same = data is not None and notes.parse(path, data, step.id).memory.id == step.id
+        if data is not None and is_same:
             yield path, data
 
 
-def is_of(step: NoteChange, path: str, data: bytes) -> bool:
-    """Whether a file is still that note, and not another one that has taken its place."""
-    try:
-        return notes.parse(path, data, step.id).memory.id == step.id
-    except NoteError:
-        return True  # half-typed by a person, say
-
-
-def _standing(ws: Workspace) -> Iterator[tuple[LoggedBatch, str]]:
-    """Every batch with the undo that took it back, if one did that is not itself taken back."""
+def _with_undo(ws: Workspace) -> Iterator[tuple[LoggedBatch, str]]:
+    """Every batch that changed something, with the id of the undo in force for it, or ""."""
     undone: dict[str, str] = {}
-    for deed in batches.read_batches(ws.events.read_backwards()):
-        if deed.undoes and deed.id not in undone:
-            undone.setdefault(deed.undoes, deed.id)
-        if deed.changes:
-            yield deed, undone.get(deed.id, "")
+    for batch in batches.read_batches(ws.events.read_backwards()):
+        if batch.undoes and batch.id not in undone:
+            undone.setdefault(batch.undoes, batch.id)
+        if batch.changes:
+            yield batch, undone.get(batch.id, "")
 
 
-def _batch(ws: Workspace, deed: LoggedBatch, undone_by: str, vault_id: str) -> Batch:
-    problems = [problem for step in deed.changes if (problem := hindrance(ws, step, vault_id))]
-    undoable = not undone_by and len(problems) < len(deed.changes)
+def _describe(ws: Workspace, batch: LoggedBatch, undone_by: str, vault_id: str) -> Batch:
+    problems = [problem for step in batch.changes if (problem := hindrance(ws, step, vault_id))]
+    undoable = not undone_by and len(problems) < len(batch.changes)
     because = f"undone by {undone_by}" if undone_by else problems[0] if problems else ""
     if undoable and problems:
-        because = f"{len(problems)} of {len(deed.changes)} notes: {because}"
-    steps = [
-        step for step in deed.changes if step.last.action not in (batches.ADD_TOMBSTONES, batches.REMOVE_TOMBSTONES)
-    ]
+        because = f"{len(problems)} of {len(batch.changes)} notes: {because}"
+    of_tombstones = (batches.ADD_TOMBSTONES, batches.REMOVE_TOMBSTONES)
+    steps = [step for step in batch.changes if step.last.action not in of_tombstones]
     created = sum(not step.before for step in steps)
     forgotten = sum(not step.after for step in steps)
     counts = (created, len(steps) - created - forgotten, forgotten)
-    notes = tuple(_title(ws, step, vault_id) for step in steps[:MOST_NOTES])
-    who = deed.last
-    return Batch(deed.id, who.time, who.actor, deed.what, deed.events[0].why, *counts, notes, undoable, because)
+    titles = tuple(_title(ws, step, vault_id) for step in steps[:MOST_NOTES])
+    last = batch.last
+    return Batch(batch.id, last.time, last.actor, batch.what, batch.events[0].why, *counts, titles, undoable, because)
 
 
 def _title(ws: Workspace, step: NoteChange, vault_id: str) -> str:
+    """The title from the index or else the undo store, or the path."""
     rows = ws.index.rows("id = ?", (step.id,), 1) if vault_id else []
-    memory = rows[0].memory if rows else _earlier(ws, step)
-    return clean_line(memory.title if memory else step.path)
-
-
-def _earlier(ws: Workspace, step: NoteChange) -> Memory | None:
-    """A note that is no longer there, as far as the undo store has it."""
-    for digest_of in filter(None, (step.after, step.before)):
+    if rows:
+        return clean_line(rows[0].memory.title if rows[0].memory else step.path)
+    for name in filter(None, (step.after, step.before)):
         with suppress(NoteError):
-            data = ws.events.read_undo(digest_of)
+            data = ws.events.read_undo(name)
             if data is not None:
-                return cleanse(notes.parse(step.path, data, step.id).memory).memory
-    return None
-
-
-def _vault(ws: Workspace) -> str:
-    """The id of the vault, whose index can be asked; empty when it is away: the log can be read all the same."""
-    try:
-        vault_id = require_vault(ws)
-        ensure_filled(ws, vault_id)
-    except MememError:
-        return ""
-    return vault_id
+                return clean_line(cleanse(notes.parse(step.path, data, step.id).memory).memory.title)
+    return clean_line(step.path)

@@ -1,7 +1,7 @@
-"""A candidate meets what is known: one way for what was mined, saved or imported.
+"""Reconcile a mined, saved or imported candidate with the notes that are there.
 
-A machine rewrites only what a machine has written; beside a person's note it puts one of its own, linked. Superseding
-deletes nothing: the old note says until when it held, and what holds now.
+A machine rewrites only a machine's notes; beside a person's note it writes its own, linked. Superseding deletes
+nothing: the old note states until when it was valid, and its successor.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from memem.core.errors import Ambiguous, Forgotten, NoteChanged, NoteError, NotF
 from memem.core.memory import GENERAL, Entry, Hit, Memory
 from memem.core.trust import IMPORTED, OF_PERSONS, Trust
 from memem.notes import conflicts, decide, forget, review, staleness, write
-from memem.notes.decide import KNOWN, Decision, Neighbour
+from memem.notes.decide import KNOWN, Neighbour
 from memem.notes.write import Written
 from memem.safety.gate import MAX_ITEMS, Verdict
 from memem.search import find
@@ -38,82 +38,69 @@ MOST_TRIES = 3
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A memory that is to be saved.
-
-    `trust` is that of the way it came, and holds whatever it claims to what that allows; a person's words were said at
-    `said`. `wish` and `target` are what a model wants done to a memory that it was shown. `root` is the project's
-    folder, if there is one; `anyway` says that a person wants it though it was forgotten or reads like an instruction,
-    `may_rewrite` that no note has to stay as it is for it.
-    """
+    """A memory that is to be saved."""
 
     memory: Memory
-    trust: Trust
-    said: str = ""
-    wish: str = ADD
+    trust: Trust  # of its source; limits what the memory may claim
+    said: str = ""  # when a person said it
+    wish: str = ADD  # what a model wants done to `target`
     target: Entry | None = None
-    root: Path | None = None
-    anyway: bool = False
+    root: Path | None = None  # the project's folder
+    anyway: bool = False  # a person wants it though it was forgotten or reads like an instruction
     may_rewrite: bool = True
     titled: bool = True  # whether the title is its own, and not made of its first words
 
-    @property
-    def own(self) -> bool:
-        return self.trust.own
-
-    @property
-    def proven(self) -> bool:
-        return self.trust.proven
-
 
 def settle(ws: Workspace, candidate: Candidate, *, why: str = "") -> Written:
-    """Keep it, or make it part of what is known; what speaks to the model instead of recording a fact is proposed.
+    """Save it or merge it into a note; propose it if it reads like an instruction.
 
     Raises Forgotten, or InputError where the gate refuses it.
     """
     verdict = write.prepared(candidate.trust.limited(candidate.memory))
     candidate = replace(candidate, memory=verdict.memory, titled=bool(candidate.memory.title.strip()))
-    doubt = verdict.doubt
-    proposed = _held_back(ws, candidate, doubt)
-    if proposed:
-        return replace(proposed, redacted=verdict.redacted, neutralised=verdict.neutralised)
-    anchored = staleness.anchored(ws, verdict.memory, candidate.root)
-    settled = _settled(ws, replace(candidate, memory=anchored), verdict, why)
-    if doubt:
-        with writing(ws):
-            review.allow_held(ws, settled.memory)
-    return replace(settled, redacted=verdict.redacted, neutralised=verdict.neutralised)
+    written = _held_back(ws, candidate, verdict.doubt)
+    if not written:
+        anchored = staleness.anchored(ws, verdict.memory, candidate.root)
+        written = _settled(ws, replace(candidate, memory=anchored), verdict, why)
+        if verdict.doubt:
+            with writing(ws):
+                review.allow_held(ws, written.memory)
+    return replace(written, redacted=verdict.redacted, neutralised=verdict.neutralised)
 
 
 def _held_back(ws: Workspace, candidate: Candidate, doubt: str) -> Written | None:
     """Refuse what was forgotten; propose what a person said again or what is doubtful."""
-    memory = candidate.memory
+    memory, trust = candidate.memory, candidate.trust
     if candidate.anyway:
         forget.lift(ws, memory)
         return None
     hold = forget.check_forgotten(
-        ws, memory, session=memory.source_session, said=candidate.said, person=candidate.proven and not candidate.own
+        ws, memory, session=memory.source_session, said=candidate.said, person=trust.proven and not trust.own
     )
     if hold is None:
         return replace(review.propose(ws, memory, doubt), doubt=doubt) if doubt else None
     if hold.again:
         return review.propose(ws, memory, hold.reason)
-    raise Forgotten(f"Not kept: {hold.reason}. {hold.advice}" if candidate.own else hold.reason)
+    raise Forgotten(f"Not kept: {hold.reason}. {hold.advice}" if trust.own else hold.reason)
 
 
 def _settled(ws: Workspace, candidate: Candidate, verdict: Verdict, why: str) -> Written:
     target = candidate.target
-    if target and candidate.wish == UPDATE and _has_learned(target.memory, candidate):
+    if target and candidate.wish == UPDATE and _is_applied(target.memory, candidate):
         return Written("exists", target.memory, target.path)
     entries = _neighbours(ws, candidate)
     common = decide.common_words([entry.memory for entry in entries])
     decision = decide.decide(
         [_compared(ws, candidate, entry, common) for entry in entries],
-        own=candidate.own,
-        proven=candidate.proven,
+        own=candidate.trust.own,
+        proven=candidate.trust.proven,
         wish=candidate.wish,
         target=0 if target else None,
     )
-    memory = _linked(candidate.memory, entries, decision)
+    memory = candidate.memory
+    related = _merged(memory.related, [entries[place].link for place in decision.related])
+    contradicts = _merged(memory.contradicts, [entries[place].link for place in decision.contradicts])
+    memory = replace(memory, related=related, contradicts=contradicts)
     at = entries[decision.place] if decision.place is not None else None
     if at and decision.what == KNOWN:
         return Written("exists", at.memory, at.path)
@@ -124,13 +111,13 @@ def _settled(ws: Workspace, candidate: Candidate, verdict: Verdict, why: str) ->
         memory = replace(memory, related=_merged((at.link,), memory.related))
     if at and decision.what == SUPERSEDE:
         return _supersede(ws, replace(candidate, memory=memory), at, verdict, why)
-    if decision.contradicts:  # before the note: whoever is interrupted has it, and tries again, and it is known by then
+    if decision.contradicts:  # before the note: after an interruption the note would count as known
         conflicts.suspect(ws, memory, [entries[place].memory for place in decision.contradicts])
     return _put(ws, candidate, replace(verdict, memory=memory), why)
 
 
 def _put(ws: Workspace, candidate: Candidate, verdict: Verdict, why: str) -> Written:
-    """A note of its own, unless somebody forgets it at this very moment."""
+    """Write a note of its own, unless it is forgotten meanwhile."""
 
     def refuse_forgotten(memory: Memory) -> None:
         hold = None if candidate.anyway else forget.check_forgotten(ws, memory)
@@ -141,7 +128,7 @@ def _put(ws: Workspace, candidate: Candidate, verdict: Verdict, why: str) -> Wri
 
 
 def _neighbours(ws: Workspace, candidate: Candidate) -> list[Entry]:
-    """The nearest memories of its project that are in force; first the one that the wish is about."""
+    """The closest memories of its project that are in force, the target of the wish first."""
     memory, target = candidate.memory, candidate.target
     vault_id = ws.store.vault_id()
     if not vault_id:
@@ -152,10 +139,10 @@ def _neighbours(ws: Workspace, candidate: Candidate) -> list[Entry]:
         return rank(found, Boosts(memory.project))[:NEIGHBOURS]
 
     query, scope = f"{memory.title}\n{memory.body}", Scope((memory.project,), now=ws.clock().timestamp())
-    # What can be compared shares words; no save waits for a model.
+    # Comparable memories share words, so no save waits for an encoder.
     hits = find.find(ws, query, scope, NEIGHBOURS, closest, max_terms=find.MAX_RARE_TERMS)[1]
-    held = [hit for hit in hits if is_in_force(hit.memory, ws.clock())]
-    others = [hit for hit in held if hit.id not in (memory.id, target and target.id)]
+    excluded = (memory.id, target and target.id)
+    others = [hit for hit in hits if is_in_force(hit.memory, ws.clock()) and hit.id not in excluded]
     return [target, *others] if target else list(others)
 
 
@@ -170,12 +157,11 @@ def _yields(ws: Workspace, candidate: Candidate, entry: Entry) -> bool:
     """Whether a note may be changed for this candidate: a machine's, in force, and its subject within reach."""
     old, new = entry.memory, candidate.memory
     if not (candidate.may_rewrite and candidate.trust.rewrites) or old.source_type == IMPORTED.source_type:
-        return False  # of what was imported nobody can tell whose words it is
-    if old.status != "active" or old.superseded_by:  # its successor is linked, and that is all
+        return False  # an imported note may be a person's
+    if old.status != "active" or old.superseded_by:  # it only gets a link to its successor
         return candidate.wish == SUPERSEDE and _is_a_machines(ws, old.id)
-    # What holds in one project does not end what holds in all of them.
-    reaches = new.project == GENERAL or old.project != GENERAL
-    may_overrule = candidate.own or candidate.proven or old.kind not in OF_PERSONS
+    reaches = new.project == GENERAL or old.project != GENERAL  # a project's memory does not end a general one
+    may_overrule = candidate.trust.own or candidate.trust.proven or old.kind not in OF_PERSONS
     return reaches and may_overrule and _is_a_machines(ws, old.id)
 
 
@@ -183,19 +169,11 @@ def _is_a_machines(ws: Workspace, identity: str) -> bool:
     try:
         return write.is_a_machines(ws, identity)
     except (NoteError, NotFound, Ambiguous):
-        return False  # somebody is at it, or nobody can tell which it is
-
-
-def _linked(memory: Memory, entries: Sequence[Entry], decision: Decision) -> Memory:
-    related = tuple(entries[place].link for place in decision.related)
-    contradicts = tuple(entries[place].link for place in decision.contradicts)
-    return replace(
-        memory, related=_merged(memory.related, related), contradicts=_merged(memory.contradicts, contradicts)
-    )
+        return False
 
 
 def _changes(old: Memory, candidate: Candidate) -> dict[str, Any]:
-    """A note says it better from now on, and gives up nothing else."""
+    """The changes that put a candidate into a note, which keeps everything else."""
     new = candidate.memory
     return {
         "title": new.title if candidate.titled else old.title,
@@ -214,7 +192,7 @@ def _changes(old: Memory, candidate: Candidate) -> dict[str, Any]:
 
 
 def _supersede(ws: Workspace, candidate: Candidate, at: Entry, verdict: Verdict, why: str) -> Written:
-    """A new note first, then the old one points to it: at every moment what holds now can be found."""
+    # The new note is written first, so that an interruption leaves one in force.
     old, start = at.memory, since(ws, candidate.said)
     memory = replace(candidate.memory, supersedes=at.link, valid_from=candidate.memory.valid_from or start)
     written = _put(ws, candidate, replace(verdict, memory=memory), why)
@@ -226,13 +204,13 @@ def _supersede(ws: Workspace, candidate: Candidate, at: Entry, verdict: Verdict,
 
 
 def since(ws: Workspace, said: str) -> str:
-    """Since when something holds: since it was said, as far as that is known."""
+    """The time from which a statement is valid: when it was said, if that is stated."""
     now, then = ws.clock(), moment(said) if said else None
     return iso(min(then, now).astimezone(now.tzinfo)) if then else iso(now)
 
 
 def _revised(ws: Workspace, identity: str, changes: dict[str, Any], why: str) -> Written | None:
-    """None when the note is not ours to change: a person's, in a form we cannot keep, or just being written to."""
+    """Revise a note; None when it is a person's, cannot be rewritten, or is being written to."""
     for _ in range(MOST_TRIES):
         try:
             return write.revise(ws, identity, why=why, **changes)
@@ -243,12 +221,12 @@ def _revised(ws: Workspace, identity: str, changes: dict[str, Any], why: str) ->
     return None
 
 
-def _has_learned(old: Memory, candidate: Candidate) -> bool:
-    """Whether a note holds these words and was written after they were said: the answer is applied again.
-
-    Whatever was made of the note since, by a person or by a later answer, stays.
-    """
-    return _holds(old.evidence, candidate.memory.evidence) and not _is_before(old.updated, candidate.said)
+def _is_applied(old: Memory, candidate: Candidate) -> bool:
+    """Whether a note quotes these words and was written after they were said; later changes to it stay."""
+    if not _quotes(old.evidence, candidate.memory.evidence):
+        return False
+    written, said = moment(old.updated), moment(candidate.said)
+    return not written or not said or written >= said.replace(microsecond=0)  # notes have whole seconds
 
 
 def _merged(old: Sequence[str], new: Sequence[str]) -> tuple[str, ...]:
@@ -256,21 +234,13 @@ def _merged(old: Sequence[str], new: Sequence[str]) -> tuple[str, ...]:
 
 
 def _evidence(old: str, new: str) -> str:
-    """The new words below the old ones, which are given up when there are too many."""
-    if not new or _holds(old, new):
+    """The new words below the old ones, which are dropped when both are too long."""
+    if not new or _quotes(old, new):
         return old
     both = f"{old}\n{new}" if old else new
     return both if len(both) <= EVIDENCE_CHARACTERS else new
 
 
-def _holds(evidence: str, quote: str) -> bool:
-    """As lines of its own: `use npm` is not in `do not use npm`."""
+def _quotes(evidence: str, quote: str) -> bool:
+    """Whether evidence has a quote as lines of its own: `use npm` is not in `do not use npm`."""
     return f"\n{quote}\n" in f"\n{evidence}\n"
-
-
-def _is_before(written: str, said: str) -> bool:
-    """Whether a note was written before something was said; what bears no time was said before everything."""
-    earlier, later = moment(written), moment(said)
-    if earlier is None or later is None:
-        return False
-    return earlier < later.replace(microsecond=0)  # notes know whole seconds

@@ -5,7 +5,7 @@ import re
 import shutil
 import stat
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
@@ -14,8 +14,12 @@ from memem.core import project
 from memem.core.dates import Ticks
 
 MOST_IDENTIFIERS = 64
-SHORTEST = 3
-"""In characters: what is shorter stands in every file."""
+SHORTEST = 3  # characters; shorter names occur in every file
+GIT_SECONDS = 3.0  # of one git command
+MOST_WALKED = 5_000  # files
+MOST_BYTES = 1_000_000  # larger files are not read
+_UNDER_WAY = ("rebase-merge", "rebase-apply", "MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "BISECT_LOG")
+_ALL = ":/"  # the whole repository, also outside of the folder
 
 _WORD = r"[A-Za-z_$][\w$]*"
 _DOTTED = re.compile(rf"{_WORD}(?:(?:\.|::|->|#){_WORD})*(?:\(\))?", re.ASCII)
@@ -26,7 +30,7 @@ _SPLIT = re.compile(r"\.|::|->|#")
 
 
 def identifiers(statement: str) -> tuple[str, ...]:
-    """In backticks any name; outside of them what no word looks like: snake_case, CamelCase, a.b, f()."""
+    """Any name in backticks; elsewhere only snake_case, CamelCase, a.b and f()."""
     quoted = [each.strip() for each in _QUOTED.findall(statement)]
     bare = _QUOTED.sub(" ` ", statement)
     names = [name for name in quoted if _DOTTED.fullmatch(name)]
@@ -35,20 +39,14 @@ def identifiers(statement: str) -> tuple[str, ...]:
 
 
 def spellings(identifier: str) -> tuple[str, ...]:
-    """As it may stand in a file: whole, or, where it leads from one name to another, each of them."""
+    """An identifier as it may occur in a file: whole, or each part of a dotted one."""
     parts = [part for part in _SPLIT.split(identifier) if len(part) >= SHORTEST]
     return tuple(dict.fromkeys((identifier, *parts)))
 
 
 def stands_in(name: str, text: str) -> bool:
-    """Whether a text holds a name as a word of its own."""
-    found = text.find(name)
-    while found >= 0:
-        end = found + len(name)
-        if not _is_wordy(text[found - 1 : found]) and not _is_wordy(text[end : end + 1]):
-            return True
-        found = text.find(name, found + 1)
-    return False
+    """Whether a text contains a name as a word of its own."""
+    return bool(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text))
 
 
 def _is_code(name: str) -> bool:
@@ -56,22 +54,8 @@ def _is_code(name: str) -> bool:
     return name != stem or "_" in stem.strip("_") or bool(_SPLIT.search(stem)) or bool(_HUMPS.search(stem))
 
 
-def _is_wordy(character: str) -> bool:
-    return character.isalnum() or character == "_"
-
-
-GIT_SECONDS = 3.0
-"""One question to git may take so long."""
-MOST_WALKED = 5_000
-MOST_BYTES = 1_000_000
-"""A larger file is not looked into."""
-_UNDER_WAY = ("rebase-merge", "rebase-apply", "MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "BISECT_LOG")
-_ALL = ":/"
-"""Also what lies outside of the folder, in the same repository."""
-
-
 class Repository:
-    """A project's folder, until a time in ticks after which it answers nothing more. None says that it cannot tell."""
+    """A project's folder, which answers until a time in ticks. None means it cannot tell."""
 
     def __init__(self, root: Path, environ: Mapping[str, str], ticks: Ticks, until: float) -> None:
         self.root = root
@@ -102,7 +86,7 @@ class Repository:
         return None if named is None else any(map(_is_file, named.get(path.rpartition("/")[2], ())))
 
     def has_symbol(self, path: str, symbol: str) -> bool | None:
-        """Whether a name stands in its file, or anywhere else."""
+        """Whether a name occurs in its file, or anywhere else."""
         text = read_source(self.root / path)
         if text and stands_in(symbol, text):
             return True
@@ -112,7 +96,7 @@ class Repository:
 
     @cached_property
     def _named(self) -> Mapping[str, list[Path]] | None:
-        """All files by their names: those that git knows, which may be deleted, and those that it has yet to know."""
+        """All files by their names, tracked (perhaps deleted) and untracked."""
         paths = self._listed() if self._asks_git else self._walked
         if paths is None:
             return None
@@ -156,17 +140,18 @@ class Repository:
 
     @cached_property
     def _walked(self) -> list[Path] | None:
-        """All files; None when there are more than one would walk past."""
+        """All files; None when there are too many."""
         found: list[Path] = []
-        for path in _files(self.root):
-            if len(found) >= MOST_WALKED or self.is_over:
+        for folder, folders, names in os.walk(self.root):
+            folders[:] = sorted(name for name in folders if not name.startswith("."))
+            found += (Path(folder, name) for name in sorted(names))
+            if len(found) > MOST_WALKED or self.is_over:
                 return None
-            found.append(path)
         return found
 
 
 def read_source(path: Path) -> str:
-    """The text of a file; empty when there is none, or it is too large to be looked into."""
+    """The text of a file; empty when it cannot be read or is too large."""
     try:
         status = path.stat()
         small = stat.S_ISREG(status.st_mode) and status.st_size <= MOST_BYTES
@@ -179,9 +164,3 @@ def _is_file(path: Path) -> bool:
     with suppress(OSError, ValueError):  # not a name at all
         return path.is_file()
     return False
-
-
-def _files(root: Path) -> Iterator[Path]:
-    for folder, folders, names in os.walk(root):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        yield from (Path(folder, name) for name in sorted(names))

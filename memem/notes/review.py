@@ -1,8 +1,7 @@
-"""Proposals and held notes that wait for a person, and the person's verdicts on them."""
+"""List and decide on proposals and quarantined notes, which wait for a person."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import dropwhile, islice
 from typing import TYPE_CHECKING
@@ -15,7 +14,6 @@ from memem.notes.write import Written
 from memem.safety.gate import clean_line, cleanse
 from memem.search import excluded
 from memem.search.excluded import apply_verdicts
-from memem.search.notes import NoteRow
 from memem.search.refresh import ensure_filled, refresh_stale
 from memem.state.batches import ALLOW, ASK, REFUSE, VERDICTS
 from memem.state.events import Event
@@ -31,69 +29,59 @@ if TYPE_CHECKING:
     from memem.workspace import Workspace
 
 
-_WORDS = {ALLOW: ACCEPTED, REFUSE: REJECTED, ASK: WAITING}
+_VERDICT_OF = {ALLOW: ACCEPTED, REFUSE: REJECTED, ASK: WAITING}
+_NO_STAMP = (0, 0, -1)
 
 
-def decide_held(ws: Workspace, row: NoteRow, action: str, because: str) -> None:
-    """A person allows or refuses a note. Called under the write lock."""
-    data = ws.store.current_bytes(row.path) or b""
-    record_word(ws, action, notes.parse(row.path, data, row.memory.id if row.memory else ""), data, because)
-
-
-def record_word(ws: Workspace, action: str, note: Note, data: bytes, because: str) -> None:
-    """The same of a note as it was read. Called under the write lock."""
+def record_decision(ws: Workspace, action: str, note: Note, data: bytes, because: str) -> None:
+    """Record that a person allows or refuses a quarantined note. Called under the write lock."""
     ws.events.store_undo(note.digest, data)
     record_change(ws, action, note.memory.id, Change(note.path, data, data), because)
-    say_held(ws, note.memory, action)
+    _apply_decision(ws, note.memory, action)
 
 
-def say_held(ws: Workspace, memory: Memory, action: str) -> None:
-    """Write down what a person says of these words, and have it count. Called under the write lock."""
-    words, now = cleanse(memory).memory, iso(ws.clock())
-    if verdicts.verdict_on(ws.store.paths, words) != _WORDS[action]:
-        verdicts.record_verdict(ws.store.paths, words, _WORDS[action], now, fsync=ws.settings.fsync)
+def _apply_decision(ws: Workspace, memory: Memory, action: str) -> None:
+    words, verdict = cleanse(memory).memory, _VERDICT_OF[action]
+    if verdicts.verdict_on(ws.store.paths, words) != verdict:
+        verdicts.record_verdict(ws.store.paths, words, verdict, iso(ws.clock()), fsync=ws.settings.fsync)
         apply_verdicts(ws)
 
 
-def allow_held(ws: Workspace, memory: Memory) -> None:
-    """A person wants it kept, and has seen what it says. Called under the write lock."""
+def allow_held(ws: Workspace, memory: Memory, action: str = ALLOW) -> None:
+    """Release a memory from quarantine, or with ASK put it up for decision again. Called under the write lock."""
     if cleanse(memory).doubt:
-        say_held(ws, memory, ALLOW)
-
-
-def ask_again(ws: Workspace, memory: Memory) -> None:
-    """It is a question again. Called under the write lock."""
-    if cleanse(memory).doubt:
-        say_held(ws, memory, ASK)
+        _apply_decision(ws, memory, action)
 
 
 def previous_decision(ws: Workspace, event: Event) -> str:
-    """The decision before this one about the same bytes, which undoes it; or none."""
+    """The decision before this one about the same bytes, or ASK."""
     earlier = dropwhile(lambda each: each != event, ws.events.read_backwards())
-    words = (each for each in islice(earlier, 1, None) if each.action in VERDICTS)
-    return next((each.action for each in words if (each.id, each.after) == (event.id, event.after)), ASK)
-
-
-_NO_STAMP = (0, 0, -1)
+    decisions = (each for each in islice(earlier, 1, None) if each.action in VERDICTS)
+    return next((each.action for each in decisions if (each.id, each.after) == (event.id, event.after)), ASK)
 
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A memory that waits for a person, and why it does. `held`: it is a note of the vault, and stays one."""
+    """A memory that waits for a person."""
 
     memory: Memory
     path: str
     because: str
-    held: bool = False
+    held: bool = False  # it is a note of the vault in quarantine
 
 
 def propose(ws: Workspace, memory: Memory, because: str) -> Written:
-    """Put a memory up for review; the same one only once."""
+    """Put a memory up for review, unless the same one is."""
     verdict = write.prepared(memory)
     memory = verdict.memory
+    same = (fingerprint(memory.body), memory.project)
     with writing(ws):
         ensure_vault(ws)
-        proposed = next(_alike(ws, memory), None)
+        waiting = ((note, note.memory) for note in review.read_proposals(ws.store))
+        matches = (
+            note for note, other in waiting if other.id == memory.id or (fingerprint(other.body), other.project) == same
+        )
+        proposed = next(matches, None)
         if proposed is None:
             path, data = review.path_for(ws.store, memory), review.new_text(memory, clean_line(because)).encode()
             proposed = notes.parse(path, data, memory.id)
@@ -103,15 +91,20 @@ def propose(ws: Workspace, memory: Memory, because: str) -> Written:
 
 
 def proposals(ws: Workspace) -> list[Proposal]:
-    """The proposals that wait, the oldest first."""
+    """The memories that wait for a person, the oldest first."""
     ensure_filled(ws, require_vault(ws))
-    found = [_proposal(each) for each in review.read_proposals(ws.store)]
-    found += [_held(row) for row in excluded.list_quarantined(ws)]
-    return sorted(found, key=lambda each: (each.memory.created, each.path))
+    waiting = [
+        Proposal(cleanse(note.memory).memory, note.path, clean_line(review.reason_of(note)))
+        for note in review.read_proposals(ws.store)
+    ]
+    for row in excluded.list_quarantined(ws):
+        memory = row.memory or Memory("", "", "")
+        waiting.append(Proposal(memory, row.path, cleanse(memory).doubt, held=True))
+    return sorted(waiting, key=lambda each: (each.memory.created, each.path))
 
 
 def accept(ws: Workspace, identity: str, *, why: str = "") -> Written:
-    """A person wants it remembered: the note moves among the others, and what was forgotten of it is lifted."""
+    """Move a proposal to the notes and lift its tombstones, or release a note from quarantine."""
     with ws.events.batch("review"):
         with writing(ws):
             ensure_filled(ws, require_vault(ws))
@@ -121,12 +114,13 @@ def accept(ws: Workspace, identity: str, *, why: str = "") -> Written:
             memory = proposal.memory
             data = review.accepted_text(proposal).encode()
             path = ws.store.path_for(memory)
-            known = ws.index.rows("id = ? OR (fingerprint = ? AND project = ? AND status = 'active')", _same(memory))
+            condition = "id = ? OR (fingerprint = ? AND project = ? AND status = 'active')"
+            known = ws.index.rows(condition, (memory.id, fingerprint(memory.body), memory.project))
             before = ws.store.unchanged_bytes(proposal)
             ws.events.store_undo(proposal.digest, before)
             if not known:
                 write.check_room(ws, memory)
-                if restore.plain_bytes(ws.store, path) != data:  # as one that was interrupted has left it
+                if restore.plain_bytes(ws.store, path) != data:  # an interrupted run has written it
                     restore.put_back(ws.store, path, data, instead_of=None, fsync=ws.settings.fsync)
                 record_change(ws, "accept", memory.id, Change(path, before, data), why)
             forget.lift(ws, memory)
@@ -140,7 +134,7 @@ def accept(ws: Workspace, identity: str, *, why: str = "") -> Written:
 
 
 def reject(ws: Workspace, identity: str, *, why: str = "") -> Written:
-    """A person does not want it: it is forgotten like any other note. One of the vault stays, and stays held back."""
+    """Forget a proposal; a quarantined note stays in the vault and in quarantine."""
     with ws.events.batch("review"), writing(ws):
         ensure_filled(ws, require_vault(ws))
         proposal = _find_note(ws, identity)
@@ -154,38 +148,19 @@ def reject(ws: Workspace, identity: str, *, why: str = "") -> Written:
 
 
 def _decided(ws: Workspace, identity: str, action: str, why: str) -> Written:
-    """A note that is held back, wherever it is."""
+    """Decide on a quarantined note."""
     row = excluded.find_quarantined(ws, identity)
-    decide_held(ws, row, action, why)
+    data = ws.store.current_bytes(row.path) or b""
+    note = notes.parse(row.path, data, row.memory.id if row.memory else "")
+    record_decision(ws, action, note, data, why)
     memory = cleanse(ws.store.read(row.path).memory).memory
     return Written("accepted" if action == ALLOW else "rejected", memory, row.path)
 
 
 def _find_note(ws: Workspace, identity: str) -> Note | None:
-    """The proposal with this id, or this beginning of one; None where a note that is held back may have it."""
+    """The proposal whose id is, or begins with, `identity`."""
     wanted = identity.strip().lower()
     found = [each for each in review.read_proposals(ws.store) if wanted and each.memory.id.lower().startswith(wanted)]
     if len(found) > 1:
         raise Ambiguous(f"{len(found)} proposals begin with {identity!r}. Use more of the id.")
     return found[0] if found else None
-
-
-def _alike(ws: Workspace, memory: Memory) -> Iterator[Note]:
-    statement = fingerprint(memory.body)
-    for each in review.read_proposals(ws.store):
-        same = fingerprint(each.memory.body) == statement and each.memory.project == memory.project
-        if same or each.memory.id == memory.id:
-            yield each
-
-
-def _same(memory: Memory) -> tuple[str, str, str]:
-    return memory.id, fingerprint(memory.body), memory.project
-
-
-def _held(row: NoteRow) -> Proposal:
-    memory = row.memory or Memory("", "", "")
-    return Proposal(memory, row.path, cleanse(memory).doubt, held=True)
-
-
-def _proposal(each: Note) -> Proposal:
-    return Proposal(cleanse(each.memory).memory, each.path, clean_line(review.reason_of(each)))

@@ -1,8 +1,9 @@
-"""Save: what a person, or Claude on a person's wish, wants remembered."""
+"""Save a memory that a person, or Claude on a person's wish, wants remembered."""
 
 from __future__ import annotations
 
 import uuid
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,11 +38,9 @@ def save(
     folder: Path | None = None,
     anyway: bool = False,
 ) -> Written:
-    """Keep a new memory, beside what is known. The same statement in the same project is not kept twice.
+    """Save a new memory, unless the same statement is in the project, or was forgotten and is not wanted `anyway`.
 
-    `trust` is SAVED when the words are Claude's, though a person wanted them kept; `session` is where that was.
-    `folder` is where one is: files that the text names are looked for in its project. What was forgotten is refused,
-    unless it is wanted `anyway`.
+    `trust` is SAVED for Claude's words. Files that the text names are looked for in the project of `folder`.
     """
     now, project = iso(ws.clock()), clean_project_name(project)
     memory = Memory(
@@ -68,11 +67,10 @@ def save(
 
 
 def _root(ws: Workspace, folder: Path | None, project: str) -> Path | None:
-    """The root of the project that one is in, if that is the one which the memory is about."""
+    """The root of the folder's project, if the memory is about that project."""
     if folder is None or project == GENERAL:
         return None
-    try:
+    with suppress(SettingsError):  # reported where the project of this folder is asked for
         place = ws.project_of(folder)
-    except SettingsError:  # whoever asks for the project of this folder is told
-        return None
-    return place.root if place.name == project else None
+        return place.root if place.name == project else None
+    return None

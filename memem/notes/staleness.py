@@ -1,7 +1,6 @@
-"""Mark memories stale whose anchors are gone: the files and names they speak of, or the day they announce.
+"""Mark memories stale when all the files they name, or all the names in them, are gone, or their day has passed.
 
-It is stale when all the files that it names are gone, or all the names in them: one that is left may be its subject.
-A file that was moved, and a name that stands anywhere else, are not gone. What cannot be told changes nothing.
+A moved file, and a name that occurs anywhere else, are not gone. In doubt nothing changes.
 """
 
 from __future__ import annotations
@@ -33,32 +32,27 @@ if TYPE_CHECKING:
 
 MOST_FILES = 8
 MOST_ANCHORS = 16
-MOST_NOTES = 200
-"""So many are looked at in one go; the next one begins behind them."""
-SECONDS = 5.0
-"""And for so long."""
-LEAST_TOGETHER = 5
-"""When so many, and more than half, would turn stale at once, it is the folder that is another: a branch, or a part."""
+MOST_NOTES = 200  # of one check; the next one goes on after them
+SECONDS = 5.0  # of one check
+LEAST_TOGETHER = 5  # if so many, and more than half, would turn stale at once, the folder is another branch
 ANNOUNCED = "it announced "
 
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """How many notes were looked at, how many turned stale and recovered, and why none was judged, if so."""
+    """How many notes were checked, turned stale and recovered."""
 
     looked: int = 0
     stale: int = 0
     recovered: int = 0
-    withheld: str = ""
+    withheld: str = ""  # why none was judged
 
 
 @dataclass(frozen=True, slots=True)
 class _Verdict:
-    """Why a note with some anchors is stale: empty when it is not, None when that cannot be told."""
-
     row: NoteRow
     memory: Memory
-    because: str | None
+    because: str | None  # why it is stale; empty when it is not, None in doubt
     anchors: tuple[str, ...] = ()
 
     @property
@@ -71,7 +65,7 @@ class _Verdict:
 
 
 def anchored(ws: Workspace, memory: Memory, root: Path | None) -> Memory:
-    """The memory with what it names in its project's folder, and the last day that it says it holds."""
+    """The memory with the files and names it mentions, and the last day it announces."""
     found = _find_anchors(memory, root.resolve()) if root and root.is_dir() else ()
     stands_on = tuple(dict.fromkeys((*memory.anchors, *found)))[:MOST_ANCHORS]
     until = memory.valid_to or _announced(memory, moment(memory.created) or ws.clock())
@@ -79,7 +73,7 @@ def anchored(ws: Workspace, memory: Memory, root: Path | None) -> Memory:
 
 
 def check(ws: Workspace, folder: Path | None = None) -> Checked:
-    """Look after the notes of the project that a folder belongs to, some at a time, and after announced days in all."""
+    """Check some notes of a folder's project, and the announced days of all notes."""
     vault = require_vault(ws)
     before = record = note_records.read_stale(ws.home.stale_file, vault)
     dated = [_Verdict(row, memory, _dated(ws, row, memory)) for row, memory in _ours(_dated_rows(ws))]
@@ -101,15 +95,12 @@ def check(ws: Workspace, folder: Path | None = None) -> Checked:
 
 
 def withheld(ws: Workspace) -> tuple[str, ...]:
-    """Why the notes of some projects were not judged when they were last looked at."""
+    """Why the notes of some projects were not judged at their last check."""
     return tuple(note_records.read_stale(ws.home.stale_file, require_vault(ws)).withheld.values())
 
 
-# --- what a statement names ---------------------------------------------------------------------------------------
-
-
 def _find_anchors(memory: Memory, root: Path) -> tuple[str, ...]:
-    """The files that a memory names and that are there, and the names in it that stand in them."""
+    """The existing files that a memory names, and the names in it that occur in them."""
     stated = [path for path in memory.paths if not any(sign in path for sign in "*?[")]
     inside = (find.relative_file(root, root / name) for name in (*find.extract_paths(memory.body), *stated))
     files = [path for path in dict.fromkeys(inside) if path][:MOST_FILES]
@@ -134,14 +125,14 @@ def _announced(memory: Memory, written: datetime) -> str:
     return day.isoformat() if day else ""
 
 
-# --- what has become of it ----------------------------------------------------------------------------------------
-
-
 def _look(ws: Workspace, record: StaleRecord, repository: Repository, project: str) -> tuple[list[_Verdict], str]:
-    """Some notes of a project, from where the last look has ended, and the id that this one ends with."""
+    """The verdicts on some notes of a project after the last checked id, and the new last id."""
     found: list[_Verdict] = []
     last = record.places.get(project, "")
-    for row in _in_turn(ws, project, last):
+    condition = "project = ? AND status IN ('active', 'stale')"
+    rows = ws.index.rows(f"{condition} AND id > ? ORDER BY id, path", (project, last), MOST_NOTES)
+    rows += ws.index.rows(f"{condition} AND id <= ? ORDER BY id, path", (project, last), MOST_NOTES - len(rows))
+    for row in rows:
         if repository.is_over:
             break
         for mine, memory in _ours([row]):
@@ -152,15 +143,8 @@ def _look(ws: Workspace, record: StaleRecord, repository: Repository, project: s
     return found, last
 
 
-def _in_turn(ws: Workspace, project: str, after: str) -> list[NoteRow]:
-    kept = "project = ? AND status IN ('active', 'stale')"
-    later = ws.index.rows(f"{kept} AND id > ? ORDER BY id, path", (project, after), MOST_NOTES)
-    room = MOST_NOTES - len(later)
-    return later + ws.index.rows(f"{kept} AND id <= ? ORDER BY id, path", (project, after), room)
-
-
 def _dated_rows(ws: Workspace) -> list[NoteRow]:
-    """Notes whose day has passed; and those that were found so, whose day was put off."""
+    """Active notes whose day has passed, and stale ones whose day was put off."""
     now = ws.clock().timestamp()
     over = ws.index.rows("valid_to <= ? AND status = 'active' ORDER BY id", (now,), MOST_NOTES)
     off = ws.index.rows("status = 'stale' AND (valid_to IS NULL OR valid_to > ?) ORDER BY id", (now,))
@@ -168,7 +152,7 @@ def _dated_rows(ws: Workspace) -> list[NoteRow]:
 
 
 def _dated(ws: Workspace, row: NoteRow, memory: Memory) -> str:
-    """Why a note is over by the day that it states, or that its statement announces."""
+    """Why a note is stale by the day that it states or announces."""
     now = ws.clock()
     day, ends = memory.valid_to[:10], row.stated.ends
     if ends is None:
@@ -178,14 +162,14 @@ def _dated(ws: Workspace, row: NoteRow, memory: Memory) -> str:
 
 
 def _ours(rows: Iterable[NoteRow]) -> Iterator[tuple[NoteRow, Memory]]:
-    """Those that are ours to judge: a person may call a note stale without our reason, or active in spite of it."""
+    """The notes whose status was not set by a person."""
     for row in rows:
         if row.memory and (row.memory.status == "stale") == bool(row.memory.stale_because):
             yield row, row.memory
 
 
 def _anchors(record: StaleRecord, row: NoteRow, memory: Memory, root: Path) -> tuple[str, ...]:
-    """The anchors of a note: as found when it was first seen, or as it states, or as found now."""
+    """The anchors of a note: as recorded, or as it states, or as found now."""
     known = record.notes.get(memory.id)
     if known and known.of == row.fingerprint:
         if _is_vouched_for(known, row):
@@ -200,12 +184,12 @@ def _anchors(record: StaleRecord, row: NoteRow, memory: Memory, root: Path) -> t
 
 
 def _is_vouched_for(known: StaleNote, row: NoteRow) -> bool:
-    """Whether a person has changed a note since it was found stale, but not its statement: then it holds for them."""
+    """Whether a person changed a note since it turned stale, but not its statement."""
     return known.vouched or (bool(known.because) and known.digest != row.digest)
 
 
 def _gone(repository: Repository, stands_on: Sequence[str], project: str) -> str | None:
-    """Why a note that stands on these is stale; empty when it is not, None when one cannot tell."""
+    """Why a note with these anchors is stale; empty when it is not, None in doubt."""
     files = [each for each in stands_on if "#" not in each]
     symbols = [each.partition("#")[::2] for each in stands_on if "#" in each]
     there = _any(repository.has_file(path) for path in files) if files else True
@@ -218,12 +202,12 @@ def _gone(repository: Repository, stands_on: Sequence[str], project: str) -> str
 
 
 def _any(found: Iterable[bool | None]) -> bool | None:
-    """Whether one of them is there; None when one of the others may be."""
+    """Whether one of them is there; None in doubt."""
     unknown = False
-    for each in found:
-        if each:
+    for is_there in found:
+        if is_there:
             return True
-        unknown |= each is None
+        unknown |= is_there is None
     return None if unknown else False
 
 
@@ -233,19 +217,16 @@ def _describe(names: Sequence[str], project: str) -> str:
 
 
 def _too_many(looked: Sequence[_Verdict], project: str) -> str:
-    """The notice when too many notes would turn stale at once for the folder to be the same."""
-    standing = [each for each in looked if each.anchors]
-    turning = sum(each.turns for each in standing)
-    if turning < LEAST_TOGETHER or 2 * turning <= len(standing):
+    """The notice when so many notes would turn stale at once that the folder must be another one."""
+    anchored = [each for each in looked if each.anchors]
+    turning = sum(each.turns for each in anchored)
+    if turning < LEAST_TOGETHER or 2 * turning <= len(anchored):
         return ""
-    return f"what {turning} of {len(standing)} memories of {project} stand on is gone from its folder at once"
-
-
-# --- how it is kept -----------------------------------------------------------------------------------------------
+    return f"what {turning} of {len(anchored)} memories of {project} stand on is gone from its folder at once"
 
 
 def _noted(record: StaleRecord, looked: Sequence[_Verdict], project: str, last: str, withheld: str) -> StaleRecord:
-    """The record after a look: what notes stand on that do not say so themselves, and where the next look goes on."""
+    """The record after a check: the anchors that notes do not state themselves, and the last checked id."""
     notes = dict(record.notes)
     for each in looked:
         known, of = notes.get(each.memory.id), each.row.fingerprint
@@ -260,7 +241,7 @@ def _noted(record: StaleRecord, looked: Sequence[_Verdict], project: str, last: 
 
 
 def _declare(ws: Workspace, vault: str, before: StaleRecord, record: StaleRecord, news: Sequence[_Verdict]) -> None:
-    """Write in a machine's notes what has become of them, and of a person's beside them."""
+    """Write the verdicts into a machine's notes, and those on a person's notes into the record."""
     notes = {id: known for id, known in record.notes.items() if ws.index.count_where("id = ?", (id,))}
     others = [each for each in news if not _revised(ws, each)]
     for each in others:
@@ -278,10 +259,10 @@ def _declare(ws: Workspace, vault: str, before: StaleRecord, record: StaleRecord
 
 
 def _revised(ws: Workspace, verdict: _Verdict) -> bool:
-    """Whether a note has been seen to: not one of a person's, which is left as it is."""
+    """Whether a note needs no record: every one but a person's."""
     because = verdict.because or ""
     status, why = ("stale", because) if because else ("active", "what it stands on is back")
     try:
         return write.revise(ws, verdict.memory.id, why=why, status=status, stale_because=because) is not None
     except (NotFound, Ambiguous, NoteError, InputError):
-        return True  # gone, two of them, just being written to, or no room for it: the next look comes to it again
+        return True  # the next check tries again

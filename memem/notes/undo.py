@@ -1,8 +1,7 @@
-"""Take back what one run or command did, from the event log and the undo store.
+"""Undo one run or command, from the event log and the undo store.
 
-Each note is looked at by itself: it goes back only while it is still what the batch made of it, wherever it was moved
-since. What anybody has written later stays. The event is written down before the file changes, so an undo that was
-interrupted can be completed, and taken back itself.
+A note goes back only while it is still as the batch left it, wherever it was moved; later changes stay. The event is
+recorded before the file changes, so an interrupted undo can be completed, and undone itself.
 """
 
 from __future__ import annotations
@@ -32,16 +31,13 @@ if TYPE_CHECKING:
     from memem.workspace import Workspace
 
 
-LEAVE, SETTLED, LIFT = "leave", "settled", "lift"
-"""Not ways of an undo, but why there is none: the note is not to be touched, is as it was, or is kept nowhere, so that
-it is only no longer held to be forgotten."""
-NOWHERE = "it was deleted by hand, and memem has no copy; it is no longer held to be forgotten"
-UNKNOWN = "which tombstones came along is no longer kept"
+LEAVE, SETTLED, LIFT = "leave", "settled", "lift"  # not touched, already as before, only its tombstone goes
+ACCEPT, ASK_AGAIN = "accept", "ask again"  # a proposal became a note, or a note a proposal; events have the note's path
+NOWHERE = "it was deleted by hand, and memem has no copy; it may be saved again"
+UNKNOWN = "the record of the imported tombstones is gone"
 GONE = "it was changed since, or is gone"
 FORGOTTEN = "what it said before was forgotten since"
-ACCEPT, ASK_AGAIN = "accept", "ask again"
-"""A proposal became a note, and the note became a proposal again. Both events tell the note's path."""
-_LIFTING = (RETURN, ACCEPT)
+IN_THE_WAY = "another file is in its place"
 _NO_STAMP = (0, 0, -1)
 
 
@@ -55,24 +51,21 @@ class Left:
 
 @dataclass(frozen=True, slots=True)
 class Undone:
-    """The result of an undo: `undo` is its own batch, which can be undone too; empty when nothing was done.
-
-    `tombstones` is how many of those that an import had brought along are lifted, or stand again.
-    """
+    """The result of an undo."""
 
     batch: str
     what: str
-    undo: str
+    undo: str  # its own batch, which can be undone too; empty when nothing was done
     restored: tuple[str, ...]
     removed: tuple[str, ...]
     left: tuple[Left, ...]
     dry_run: bool = False
-    tombstones: int = 0
+    tombstones: int = 0  # imported ones that were lifted or restored
 
 
 @dataclass(frozen=True, slots=True)
-class _Way:
-    """How a note goes back to what it was: by which action, at which path, from which bytes to which."""
+class _Plan:
+    """How one note goes back: the action, its path, the bytes it has and the bytes it gets."""
 
     do: str
     path: str
@@ -83,98 +76,93 @@ class _Way:
 
 
 def undo(ws: Workspace, batch: str | None = None, *, dry_run: bool = False) -> Undone:
-    """Take a batch back: the given one, or the last that is no undo and is not undone. A dry run only tells."""
+    """Undo a batch: the given one, or the last one a person requested that is not undone. A dry run only reports."""
     refresh(ws)
     vault_id = require_vault(ws)
-    deed, undone_by = history.last(ws, vault_id) if batch is None else history.named(ws, batch)
+    logged, undone_by = history.last(ws, vault_id) if batch is None else history.named(ws, batch)
     if undone_by:
-        again = "" if deed.what == VANISH else f" `memem undo {undone_by}` brings it back."
-        raise InputError(f"Batch {deed.id} is undone already.{again}")
-    if any(step.last.action == PURGE for step in deed.changes):
-        raise InputError(
-            f"Batch {deed.id} is a purge, which is final: nothing is kept of it. `memem log` shows others."
-        )
-    why = f"undo of {deed.id}"
+        again = "" if logged.what == VANISH else f" `memem undo {undone_by}` brings it back."
+        raise InputError(f"Batch {logged.id} is undone already.{again}")
+    if any(step.last.action == PURGE for step in logged.changes):
+        raise InputError(f"Batch {logged.id} is a purge, which cannot be undone. `memem log` shows others.")
+    why, steps = f"undo of {logged.id}", imported_tombstones.in_turn(logged.changes)
     with ws.events.batch(batches.UNDO) as name:
-        ways = [
-            _taken_back(ws, step, vault_id, why, dry_run=dry_run) for step in imported_tombstones.in_turn(deed.changes)
-        ]
-        done = any(way.do != LEAVE for way in ways) and not dry_run
-        if done:
-            _close(ws, deed.id, vault_id, why)
+        plans = [_undo_change(ws, step, vault_id, why, dry_run=dry_run) for step in steps]
+        done = any(plan.do != LEAVE for plan in plans) and not dry_run
+        if done:  # only now does the batch count as undone: an interrupted undo can be run again
+            with writing(ws):
+                ws.events.record(batches.UNDONE, id="", path=logged.id, why=why, before="", after="", vault=vault_id)
             ws.changed.add()
     return Undone(
-        deed.id,
-        deed.what,
+        logged.id,
+        logged.what,
         name if done else "",
-        restored=tuple(way.path for way in ways if way.do in (RESTORE, RETURN, ACCEPT, *batches.VERDICTS)),
-        removed=tuple(way.path for way in ways if way.do in (REMOVE, FORGET, ASK_AGAIN)),
-        left=tuple(Left(way.path, way.reason) for way in ways if way.reason),
+        restored=tuple(plan.path for plan in plans if plan.do in (RESTORE, RETURN, ACCEPT, *batches.VERDICTS)),
+        removed=tuple(plan.path for plan in plans if plan.do in (REMOVE, FORGET, ASK_AGAIN)),
+        left=tuple(Left(plan.path, plan.reason) for plan in plans if plan.reason),
         dry_run=dry_run,
-        tombstones=sum(len(way.stones) for way in ways),
+        tombstones=sum(len(plan.stones) for plan in plans),
     )
 
 
-def _close(ws: Workspace, batch: str, vault_id: str, why: str) -> None:
-    """Say that the batch is undone: what was interrupted before can be done again, and is then completed."""
-    with writing(ws):
-        ws.events.record(batches.UNDONE, id="", path=batch, why=why, before="", after="", vault=vault_id)
-
-
-def _taken_back(ws: Workspace, step: NoteChange, vault_id: str, why: str, *, dry_run: bool) -> _Way:
-    """Bring one note back to what it was, as far as that may be."""
-    way = _way(ws, step, vault_id)
+def _undo_change(ws: Workspace, step: NoteChange, vault_id: str, why: str, *, dry_run: bool) -> _Plan:
+    plan = _plan(ws, step, vault_id)
     if dry_run:
-        return way
+        return plan
     try:
-        if way.do == FORGET:
+        if plan.do == FORGET:
             forget.forget(ws, step.id, why=why)
-            return way
+            return plan
         with writing(ws):
-            way = _way(ws, step, vault_id)  # once more, now that no other memem writes
-            _go(ws, step, way, why)
+            plan = _plan(ws, step, vault_id)  # once more, now that no other memem writes
+            _apply(ws, step, plan, why)
     except NoteChanged:
-        return _Way(LEAVE, step.path, reason="somebody is writing to it")
+        return _leave(step, "it is being written to")
     except Ambiguous:
-        return _Way(LEAVE, step.path, reason="several files carry its id")
-    if way.do in (RETURN, SETTLED) and step.last.action != REMOVE and not step.after:
+        return _leave(step, "several files have its id")
+    if plan.do in (RETURN, SETTLED) and step.last.action != REMOVE and not step.after:
         _lift(ws, step)
-    if way.do == LIFT:
+    if plan.do == LIFT:
         ws.tombstones.lift(forgotten.find_by_id(ws.tombstones.load(), step.id), iso(ws.clock()))
-    return way
+    return plan
 
 
-def _go(ws: Workspace, step: NoteChange, way: _Way, why: str) -> None:
-    if way.stones:
-        imported_tombstones.take_back(ws, step, way.stones, why)
-    if step.last.action in batches.VERDICTS and way.now is not None:
-        review.record_word(ws, way.do, notes.parse(way.path, way.now, step.id), way.now, why)
-    if way.do not in (REMOVE, RESTORE, RETURN, ACCEPT, ASK_AGAIN):
+def _leave(step: NoteChange, reason: str) -> _Plan:
+    return _Plan(LEAVE, step.path, reason=reason)
+
+
+def _apply(ws: Workspace, step: NoteChange, plan: _Plan, why: str) -> None:
+    if plan.stones:
+        imported_tombstones.take_back(ws, step, plan.stones, why)
+    if step.last.action in batches.VERDICTS and plan.now is not None:
+        review.record_decision(ws, plan.do, notes.parse(plan.path, plan.now, step.id), plan.now, why)
+    if plan.do not in (REMOVE, RESTORE, RETURN, ACCEPT, ASK_AGAIN):
         return
-    if way.now is not None:
-        ws.events.store_undo(notes.digest(way.now), way.now)
-    record_change(ws, way.do, step.id, Change(way.path, way.now, way.then), why)
-    if way.do == ACCEPT:
-        _put(ws, way.path, way.then or b"")
-        memory = notes.parse(way.path, way.then or b"", step.id).memory
+    if plan.now is not None:
+        ws.events.store_undo(notes.digest(plan.now), plan.now)
+    record_change(ws, plan.do, step.id, Change(plan.path, plan.now, plan.then), why)
+    if plan.do == ACCEPT:
+        _put(ws, plan.path, plan.then or b"")
+        memory = notes.parse(plan.path, plan.then or b"", step.id).memory
         forget.lift(ws, memory)
         review.allow_held(ws, memory)
-        _index(ws, way.path)
+        _index(ws, plan.path)
         vanished.lift_removals(ws, step.id)
-        restore.remove_file(ws.store, _proposal_path(ws, step), way.now or b"", fsync=ws.settings.fsync)
-    elif way.do not in (REMOVE, ASK_AGAIN):
-        restore.put_back(ws.store, way.path, way.then or b"", instead_of=way.now, fsync=ws.settings.fsync)
-        _index(ws, way.path)
+        restore.remove_file(ws.store, _proposal_path(ws, step), plan.now or b"", fsync=ws.settings.fsync)
+    elif plan.do not in (REMOVE, ASK_AGAIN):
+        restore.put_back(ws.store, plan.path, plan.then or b"", instead_of=plan.now, fsync=ws.settings.fsync)
+        _index(ws, plan.path)
         vanished.lift_removals(ws, step.id)
     else:
-        if way.do == ASK_AGAIN:
-            _put(ws, _proposal_path(ws, step), way.then or b"")
-            review.ask_again(ws, memory := notes.parse(way.path, way.now or b"", step.id).memory)
+        if plan.do == ASK_AGAIN:
+            _put(ws, _proposal_path(ws, step), plan.then or b"")
+            memory = notes.parse(plan.path, plan.now or b"", step.id).memory
+            review.allow_held(ws, memory, batches.ASK)
             forgotten.restore_tombstones(ws, memory)
         # The row goes first: a note that is missing while it has one was deleted by a person.
-        ws.index.update([], gone=[way.path])
-        restore.remove_file(ws.store, way.path, way.now or b"", fsync=ws.settings.fsync)
-        ws.index.update([], gone=[way.path])
+        ws.index.update([], gone=[plan.path])
+        restore.remove_file(ws.store, plan.path, plan.now or b"", fsync=ws.settings.fsync)
+        ws.index.update([], gone=[plan.path])
         forgotten.record_removal(ws, step.id)
 
 
@@ -189,64 +177,59 @@ def _lift(ws: Workspace, step: NoteChange) -> None:
             restore.remove_file(ws.store, path, data, fsync=ws.settings.fsync)
 
 
-def _way(ws: Workspace, step: NoteChange, vault_id: str) -> _Way:
+def _plan(ws: Workspace, step: NoteChange, vault_id: str) -> _Plan:
     problem = hindrance(ws, step, vault_id)
     if problem:
-        return _Way(LEAVE, step.path, reason=problem)
+        return _leave(step, problem)
     if step.last.action in imported_tombstones.ACTIONS:
         stones = imported_tombstones.concerned(ws, step)
-        return _Way(SETTLED, step.path, stones=stones) if stones is not None else _Way(LEAVE, step.path, reason=UNKNOWN)
-    if step.last.action in batches.VERDICTS:
-        return _way_of_word(ws, step)
-    return _way_accepted(ws, step) if step.last.action == ASK_AGAIN else _way_of_note(ws, step)
+        return _leave(step, UNKNOWN) if stones is None else _Plan(SETTLED, step.path, stones=stones)
+    return _plan_acceptance(ws, step) if step.last.action == ASK_AGAIN else _plan_note(ws, step)
 
 
-def _way_of_word(ws: Workspace, step: NoteChange) -> _Way:
-    """Undo a decision about a note that was held back; the note itself was not changed."""
-    same = [each for each in history.places(ws, step) if notes.digest(each[1]) == step.after]
-    return _Way(review.previous_decision(ws, step.events[0]), *same[0]) if same else _Way(LEAVE, step.path, reason=GONE)
-
-
-def _way_of_note(ws: Workspace, step: NoteChange) -> _Way:
-    """By where the note is now, and what it says."""
+def _plan_note(ws: Workspace, step: NoteChange) -> _Plan:
     places = dict(history.places(ws, step))
     digests = {notes.digest(data): path for path, data in places.items()}
+    if step.last.action in batches.VERDICTS:  # a decision about a quarantined note, which itself did not change
+        path = digests.get(step.after, "")
+        return _Plan(review.previous_decision(ws, step.events[0]), path, places[path]) if path else _leave(step, GONE)
     if step.before in digests:
-        return _Way(SETTLED, step.path)
+        return _Plan(SETTLED, step.path)
     if not step.after:
-        return _way_back(ws, step, is_there=bool(places))
+        return _plan_return(ws, step, is_there=bool(places))
     if step.after in digests:
-        return _way_from(ws, step, digests[step.after], places[digests[step.after]])
+        return _plan_change(ws, step, digests[step.after], places[digests[step.after]])
     if places or step.before:
-        return _Way(LEAVE, step.path, reason="it was changed since" if places else "it is gone since")
-    if restore.is_taken(ws.store, step.path) and restore.plain_bytes(ws.store, step.path) is None:
-        return _Way(LEAVE, step.path, reason="it cannot be read")
-    return _Way(SETTLED, step.path, reason="it is gone already")
+        return _leave(step, "it was changed since" if places else "it is gone since")
+    is_unreadable = restore.is_taken(ws.store, step.path) and restore.plain_bytes(ws.store, step.path) is None
+    return (
+        _leave(step, "it cannot be read") if is_unreadable else _Plan(SETTLED, step.path, reason="it is gone already")
+    )
 
 
-def _way_from(ws: Workspace, step: NoteChange, path: str, data: bytes) -> _Way:
-    """Undo the change of a note that is still what the batch made of it."""
+def _plan_change(ws: Workspace, step: NoteChange, path: str, data: bytes) -> _Plan:
+    """Undo the change of a note that is still as the batch left it."""
     if step.last.action == ACCEPT and step.before:
         if _is_in_the_way(ws, _proposal_path(ws, step), step.before):
-            return _Way(LEAVE, path, reason="another file is in its place")
-        return _Way(ASK_AGAIN, path, data, stored_bytes(ws, step))
+            return _Plan(LEAVE, path, reason=IN_THE_WAY)
+        return _Plan(ASK_AGAIN, path, data, stored_bytes(ws, step))
     if _brings_back(ws, step, data):
-        return _Way(LEAVE, path, reason=FORGOTTEN)
-    return _Way(_doing(ws, step, path, data), path, data, stored_bytes(ws, step))
+        return _Plan(LEAVE, path, reason=FORGOTTEN)
+    return _Plan(_choose_action(ws, step, path, data), path, data, stored_bytes(ws, step))
 
 
-def _way_accepted(ws: Workspace, step: NoteChange) -> _Way:
-    """Accept a proposal again that an undo has put up."""
+def _plan_acceptance(ws: Workspace, step: NoteChange) -> _Plan:
+    """Accept a proposal again that an undo had restored."""
     data = restore.plain_bytes(ws.store, _proposal_path(ws, step))
     if data is None or notes.digest(data) != step.after:
-        return _Way(LEAVE, step.path, reason="somebody has decided on it since")
+        return _leave(step, "it was decided since")
     if _is_in_the_way(ws, step.path, step.before):
-        return _Way(LEAVE, step.path, reason="another file is in its place")
-    return _Way(ACCEPT, step.path, data, stored_bytes(ws, step))
+        return _leave(step, IN_THE_WAY)
+    return _Plan(ACCEPT, step.path, data, stored_bytes(ws, step))
 
 
 def _is_in_the_way(ws: Workspace, path: str, wanted: str) -> bool:
-    """Whether something else is there; what is wanted itself may be, by an undo that was interrupted."""
+    """Whether another file is there; an interrupted undo may have written the wanted one."""
     return restore.is_taken(ws.store, path) and notes.digest(restore.plain_bytes(ws.store, path) or b"") != wanted
 
 
@@ -256,57 +239,54 @@ def _put(ws: Workspace, path: str, data: bytes) -> None:
 
 
 def _proposal_path(ws: Workspace, step: NoteChange) -> str:
-    """Where a note is as long as it is a proposal."""
     return f"{ws.store.paths.review.name}/{PurePosixPath(step.path).name}"
 
 
-def _doing(ws: Workspace, step: NoteChange, path: str, data: bytes) -> str:
-    """The action that undoes a note the batch changed or created. One whose tombstone the batch lifted is forgotten
-    again."""
+def _choose_action(ws: Workspace, step: NoteChange, path: str, data: bytes) -> str:
+    """The action that undoes a changed or created note. If the batch lifted its tombstone, it is forgotten again."""
     if step.before:
         return RESTORE
-    if step.last.action in _LIFTING:
+    if step.last.action in (RETURN, ACCEPT):
         return FORGET
-    known = ws.tombstones.load()
-    if not known.lifted or step.last.what == IMPORT:  # that lifts nothing, but brings along what was lifted elsewhere
+    index = ws.tombstones.load()
+    if not index.lifted or step.last.what == IMPORT:  # an import lifts no tombstones of this vault
         return REMOVE
-    try:
+    with suppress(NoteError):
         memory = notes.parse(path, data, step.id).memory
-    except NoteError:  # half-typed by a person, and so brought back by an import
-        return REMOVE
-    stones = forgotten.find_matching(index_tombstones(known.salts, known.lifted), memory)
-    return FORGET if stones and not forgotten.filter_by_id(known, stones, memory.id) else REMOVE
+        stones = forgotten.find_matching(index_tombstones(index.salts, index.lifted), memory)
+        if stones and not forgotten.filter_by_id(index, stones, memory.id):
+            return FORGET
+    return REMOVE
 
 
 def _brings_back(ws: Workspace, step: NoteChange, now: bytes | None) -> bool:
-    """Whether the note once said what was forgotten since, and does not say it now."""
-    known = ws.tombstones.load()
-    return bool(known) and not _stones(known, step, stored_bytes(ws, step)) <= _stones(known, step, now)
+    """Whether the note said before what was forgotten since, and does not say it now."""
+    index = ws.tombstones.load()
+    return bool(index) and not _tombstones_of(index, step, stored_bytes(ws, step)) <= _tombstones_of(index, step, now)
 
 
-def _stones(known: TombstoneIndex, step: NoteChange, data: bytes | None) -> set[str]:
-    """The tombstones that a state of the note must not come past; none, where it is half-typed by a person, say."""
+def _tombstones_of(index: TombstoneIndex, step: NoteChange, data: bytes | None) -> set[str]:
     with suppress(NoteError):
         memory = notes.parse(step.path, data or b"", step.id).memory
-        return {stone.key for stone in forgotten.find_matching(known, memory)} if data else set()
+        return {stone.key for stone in forgotten.find_matching(index, memory)} if data else set()
     return set()
 
 
-def _way_back(ws: Workspace, step: NoteChange, *, is_there: bool) -> _Way:
+def _plan_return(ws: Workspace, step: NoteChange, *, is_there: bool) -> _Plan:
     """Bring back a note that the batch forgot or removed."""
     if is_there:
-        return _Way(LEAVE, step.path, reason="it is there again, and was changed since")
+        return _leave(step, "it is there again, and was changed since")
     if restore.is_taken(ws.store, step.path):
-        return _Way(LEAVE, step.path, reason="another file is in its place")
+        return _leave(step, IN_THE_WAY)
     if step.last.action == REMOVE and _brings_back(ws, step, None):
-        return _Way(LEAVE, step.path, reason=FORGOTTEN)
+        return _leave(step, FORGOTTEN)
     if step.last.action == VANISH and stored_bytes(ws, step) is None:
-        return _Way(LIFT, step.path, reason=NOWHERE)
-    return _Way(RESTORE if step.last.action == REMOVE else RETURN, step.path, None, stored_bytes(ws, step))
+        return _Plan(LIFT, step.path, reason=NOWHERE)
+    return _Plan(RESTORE if step.last.action == REMOVE else RETURN, step.path, None, stored_bytes(ws, step))
 
 
 def _index(ws: Workspace, path: str) -> None:
-    """Have the index read a file again; one outside of what it reads is not its concern."""
+    """Have the index read a file again, unless it is in a folder that the index leaves out."""
     parts = PurePosixPath(path).parts
     if parts[0] not in RESERVED and not any(part.startswith(".") for part in parts):
         refresh_stale(ws, [(path, _NO_STAMP)])

@@ -1,4 +1,4 @@
-"""Create and edit notes: past the gate, under the lock, never twice, and with an event."""
+"""Create and edit notes: checked by the gate, under the write lock, never twice, and with an event."""
 
 from __future__ import annotations
 
@@ -42,22 +42,18 @@ EDITABLE = ("body", "title", "project", "kind", "layer", "importance", "status",
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """The result of a write.
+    """The result of a write."""
 
-    `outcome` is created, exists, updated, superseded, proposed, edited, unchanged or forgotten. `doubt` says in which
-    way it reads like an instruction to the model, where that keeps it from being recalled.
-    """
-
-    outcome: str
+    outcome: str  # created, exists, updated, superseded, proposed, edited, unchanged or forgotten
     memory: Memory
     path: str
     redacted: tuple[str, ...] = ()
     neutralised: int = 0
-    doubt: str = ""
+    doubt: str = ""  # how it reads like an instruction to the model, which keeps it from being recalled
 
 
 def prepared(memory: Memory) -> Verdict:
-    """A memory as its note would state it: past the gate, with its tags and a title."""
+    """The gate's verdict on a memory, with its tags and a title."""
     memory = replace(memory, tags=tags_of(memory.tags, memory.project))
     check_choices(memory, EDITABLE)
     verdict = judge(memory)
@@ -66,18 +62,18 @@ def prepared(memory: Memory) -> Verdict:
 
 
 def keep(ws: Workspace, memory: Memory, *, why: str = "") -> Written:
-    """Keep a memory under the id it has, unless that id, or its very statement, is known already."""
+    """Save a memory under its id, unless a note with that id or statement exists."""
     return put(ws, prepared(memory), why=why)
 
 
 def put(
     ws: Workspace, verdict: Verdict, *, why: str = "", at_last: Callable[[Memory], object] = lambda _: None
 ) -> Written:
-    """The same of one that has passed the gate; `at_last` raises, under the lock, when it may not be kept after all."""
+    """Save a memory that passed the gate; `at_last` is called under the lock and raises if it may not be saved."""
     memory = verdict.memory
     with writing(ws):
         ensure_filled(ws, ensure_vault(ws))
-        twin = _same(ws, memory.id) or _twin(ws, memory)
+        twin = _twin(ws, memory)
         at_last(memory)
         if twin:
             return replace(twin, redacted=verdict.redacted, neutralised=verdict.neutralised)
@@ -89,25 +85,17 @@ def put(
     return Written("created", note.memory, note.path, verdict.redacted, verdict.neutralised)
 
 
-def _same(ws: Workspace, identity: str) -> Written | None:
-    """The note with this very id: a save that was interrupted after it had written it."""
-    for row in fresh_rows(ws, lambda: ws.index.rows("id = ?", (identity,))):
+def _twin(ws: Workspace, memory: Memory) -> Written | None:
+    """The note with this id, which an interrupted save wrote, or one in force that states the same."""
+    for row in fresh_rows(ws, lambda: ws.index.rows("id = ?", (memory.id,))):
         if row.memory:
             return Written("exists", row.memory, row.path)
-    return None
-
-
-def _twin(ws: Workspace, memory: Memory) -> Written | None:
     key = fingerprint(memory.body)
     for row in fresh_rows(ws, lambda: ws.index.by_fingerprint(key)):
-        if row.memory and row.memory.project == memory.project and _says_the_same(ws, row.memory, memory):
+        is_candidate = row.memory and row.memory.project == memory.project and is_in_force(row.memory, ws.clock())
+        if row.memory and is_candidate and not decide.are_of_two_things(row.memory, memory):
             return Written("exists", row.memory, row.path)
     return None
-
-
-def _says_the_same(ws: Workspace, known: Memory, memory: Memory) -> bool:
-    """Whether a note with the same text is in force, and its title names the same thing."""
-    return is_in_force(known, ws.clock()) and not decide.are_of_two_things(known, memory)
 
 
 def check_choices(memory: Memory, fields: Collection[str]) -> None:
@@ -137,7 +125,7 @@ def check_room(ws: Workspace, memory: Memory) -> None:
 
 
 def tags_of(tags: tuple[str, ...], project: str) -> tuple[str, ...]:
-    """Every memory also carries `memem` and its project."""
+    """The tags of a memory, with `memem` and its project."""
     return tuple(dict.fromkeys(tag for tag in map(tag_of, ("memem", project, *tags)) if tag))
 
 
@@ -148,7 +136,7 @@ def tag_of(text: str) -> str:
 
 
 def title_of(body: str) -> str:
-    """The first sentence, or as much of it as a title holds."""
+    """The first sentence, shortened to the length of a title."""
     line = next((line.strip() for line in body.splitlines() if re.search(r"\w", line)), body.strip())
     line = re.sub(r"^(?:(?:#{1,6}|>|[-*+]|\d+[.)])\s+)+", "", line)
     # A full stop ends a sentence where another begins: not in `e.g. ruff`, not in `the U.S. region`.
@@ -161,27 +149,21 @@ def title_of(body: str) -> str:
 
 
 def edit(ws: Workspace, identity: str, *, why: str = "", **changes: Any) -> Written:
-    """Change some properties, or the statement, of a note; everything else in the file keeps its bytes."""
+    """Change properties or the statement of a note for a person; the rest of the file keeps its bytes."""
     with writing(ws):
         ensure_filled(ws, require_vault(ws))
         return _change(ws, note_of(ws, identity), changes, "human", why)
 
 
-def revise(ws: Workspace, identity: str, *, why: str = "", **changes: Any) -> Written | None:
-    """The same by a machine, which never touches what a person has written or changed: None then."""
+def revise(
+    ws: Workspace, identity: str, *, why: str = "", expected: Memory | None = None, **changes: Any
+) -> Written | None:
+    """Change a machine's note for a machine; None when a person wrote or changed it, or it is not as `expected`."""
     with writing(ws):
         ensure_filled(ws, require_vault(ws))
         note = note_of(ws, identity)
-        return _change(ws, note, changes, "model", why) if _is_a_machines(note) else None
-
-
-def revise_same(ws: Workspace, memory: Memory, *, why: str = "", **changes: Any) -> Written | None:
-    """The same of a note that says exactly this: None also when it says anything else by now."""
-    with writing(ws):
-        ensure_filled(ws, require_vault(ws))
-        note = note_of(ws, memory.id)
-        is_same = _is_a_machines(note) and note.memory == memory
-        return _change(ws, note, changes, "model", why) if is_same else None
+        may_change = _is_a_machines(note) and expected in (None, note.memory)
+        return _change(ws, note, changes, "model", why) if may_change else None
 
 
 def is_a_machines(ws: Workspace, identity: str) -> bool:
@@ -190,7 +172,7 @@ def is_a_machines(ws: Workspace, identity: str) -> bool:
 
 
 def edit_by_hand(ws: Workspace, identity: str, open_editor: Callable[[Path], object], *, why: str = "") -> Written:
-    """Let a person change the file itself; whatever they do to it is kept and recorded like any other change."""
+    """Let a person change the file in an editor, and record the change."""
     require_vault(ws)
     note = note_of(ws, identity)
     before = ws.store.unchanged_bytes(note)
@@ -215,7 +197,7 @@ def _change(ws: Workspace, note: Note, changes: dict[str, Any], author: str, why
     changes = _settle_project(note.memory, changes)
     wanted = replace(note.memory, **changes)
     check_choices(wanted, changes)
-    # Only what was asked for is judged: the rest of the note is the person's and stays as it is.
+    # Only the changed fields are judged: the rest of the note stays as it is.
     verdict = judge(wanted, [name for name in changes if name in EVERYTHING])
     memory = replace(verdict.memory, body=escape_evidence(verdict.memory.body)) if "body" in changes else verdict.memory
     if memory == note.memory:
@@ -232,7 +214,7 @@ def _change(ws: Workspace, note: Note, changes: dict[str, Any], author: str, why
 
 
 def _doubt(ws: Workspace, path: str) -> str:
-    """In which way a note reads like an instruction to the model, if it is held back for that."""
+    """How a note reads like an instruction to the model, if it is in quarantine for that."""
     row = ws.index.by_path(path)
     return cleanse(row.memory).doubt if row and row.memory and row.review not in ("", ACCEPTED) else ""
 
@@ -263,7 +245,7 @@ def note_of(ws: Workspace, identity: str) -> Note:
 
 
 def _settle_project(memory: Memory, changes: dict[str, Any]) -> dict[str, Any]:
-    """Spell the project and the tags as we do; a note that changes its project changes that tag too."""
+    """Normalise the project and the tags; another project also changes the project's tag."""
     changes = dict(changes)
     project = memory.project
     if "project" in changes:

@@ -244,7 +244,7 @@ def _read_unchanged(ws: Workspace, entry: Entry) -> Entry:
 
 
 def _revise(ws: Workspace, entry: Entry, why: str, **changes: Any) -> None:
-    if write.revise_same(ws, entry.memory, why=why, **changes) is None:
+    if write.revise(ws, entry.id, why=why, expected=entry.memory, **changes) is None:
         raise NoteChanged(CHANGED)
 
 

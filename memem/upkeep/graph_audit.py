@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from memem.core.errors import Ambiguous, InputError, NoteChanged, NoteError, NotFound, RewriteRefused
 from memem.core.memory import STATED, SUPERSEDES, Entry, Memory
@@ -175,7 +175,7 @@ def _repair(ws: Workspace, found: list[_FoundFlaw]) -> tuple[list[Flaw], str]:
     return mended, batch if mended else ""
 
 
-def _changes(memory: Memory, repairs: Iterable[_Repair]) -> dict[str, tuple[str, ...]]:
+def _changes(memory: Memory, repairs: Iterable[_Repair]) -> dict[str, Any]:
     replaced = {(name, link): new for name, link, new in repairs}
     changes = {}
     for name in dict.fromkeys(name for name, _ in replaced):

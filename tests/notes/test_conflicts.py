@@ -70,7 +70,7 @@ def test_a_pair_that_names_each_other_is_one_conflict(ws: Workspace, pair: Pair)
 )
 @pytest.mark.parametrize("side", [0, 1])
 def test_what_is_no_longer_in_force_contradicts_nothing(
-    ws: Workspace, pair: Pair, side: int, end: dict[str, str]
+    ws: Workspace, pair: Pair, side: int, end: dict[str, Any]
 ) -> None:
     write.revise(ws, pair()[side].id, **end)
     assert conflicts.conflicts(ws) == []

@@ -421,7 +421,7 @@ _OTHERWISE = {
     "notes.reconcile._held_back": "a proposal, which is recalled by nobody",
     "notes.review.propose": "a proposal, which is recalled by nobody",
     "notes.review.accept": "a person accepts it",
-    "notes.undo._go": "see undo, above",
+    "notes.undo._apply": "see undo, above",
     "notes.undo._put": "a proposal that was accepted, or is asked about again",
     "upkeep.purge._remove_links": "links are removed",
     "transfer.import_.write": "links are added",

@@ -478,7 +478,7 @@ def test_an_ambiguous_prefix_names_what_it_could_mean(ws: Workspace, memories: P
 
 def test_a_vault_that_never_was_is_begun_by_a_save_only(ws: Workspace) -> None:
     for verb in (forget.forget, write.edit):
-        with pytest.raises(VaultMissing, match="Save a memory to begin one"):
+        with pytest.raises(VaultMissing, match="Save a memory to create one"):
             verb(ws, "ffffffff")
     assert save.save(ws, "Begin.").outcome == "created"
 

@@ -214,7 +214,7 @@ def test_what_was_decided_since_on_a_proposal_stays(ws: Workspace, saved: Writte
     assert reasons(undo.undo(ws, undone.undo)) == ["another file is in its place"]
     note.unlink()
     review.reject(ws, proposed.memory.id)
-    assert reasons(undo.undo(ws, undone.undo)) == ["somebody has decided on it since"]
+    assert reasons(undo.undo(ws, undone.undo)) == ["it was decided since"]
 
 
 def test_of_two_files_with_one_id_none_is_forgotten_again(ws: Workspace, saved: Written) -> None:
@@ -222,7 +222,7 @@ def test_of_two_files_with_one_id_none_is_forgotten_again(ws: Workspace, saved: 
     undone = undo.undo(ws)
     note = ws.store.absolute(saved.path)
     note.with_name("copy.md").write_bytes(note.read_bytes())
-    assert reasons(undo.undo(ws, undone.undo)) == ["several files carry its id"]
+    assert reasons(undo.undo(ws, undone.undo)) == ["several files have its id"]
 
 
 def test_what_memem_does_of_its_own_accord_is_undone_only_by_name(ws: Workspace, saved: Written) -> None:
@@ -385,6 +385,22 @@ def test_nothing_is_written_through_a_symbolic_link(ws: Workspace, saved: Writte
     assert list((tmp_path / "elsewhere").iterdir()) == []
 
 
+@pytest.mark.parametrize("unreadable", ["link", "folder"])
+def test_unreadable_note_is_left(ws: Workspace, saved: Written, tmp_path: Path, unreadable: str) -> None:
+    note, elsewhere = ws.store.absolute(saved.path), tmp_path / "elsewhere.md"
+    note.rename(elsewhere)
+    before = elsewhere.read_bytes()
+    if unreadable == "link":
+        note.symlink_to(elsewhere)
+    else:
+        note.mkdir()
+    undone = undo.undo(ws)
+    assert (undone.undo, undone.removed, reasons(undone)) == ("", (), ["it cannot be read"])
+    assert elsewhere.read_bytes() == before
+    assert note.is_symlink() if unreadable == "link" else note.is_dir()
+    assert not batch(ws).because.startswith("undone")
+
+
 def test_somebody_who_writes_at_that_moment_wins(
     ws: Workspace, saved: Written, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -396,7 +412,7 @@ def test_somebody_who_writes_at_that_moment_wins(
         ws.store.absolute(saved.path).write_bytes(data + b"\nA person's remark.\n")
 
     monkeypatch.setattr(ws.events, "store_undo", meanwhile)
-    assert reasons(undo.undo(ws)) == ["somebody is writing to it"]
+    assert reasons(undo.undo(ws)) == ["it is being written to"]
     assert b"A person's remark." in ws.store.absolute(saved.path).read_bytes()
 
 
@@ -405,7 +421,7 @@ def test_somebody_who_writes_into_a_new_note_at_that_moment_wins(
 ) -> None:
     note = ws.store.absolute(saved.path)
     monkeypatch.setattr(ws.events, "store_undo", lambda _, data: note.write_bytes(data + b"\nA person's remark.\n"))
-    assert reasons(undo.undo(ws)) == ["somebody is writing to it"]
+    assert reasons(undo.undo(ws)) == ["it is being written to"]
     assert recalled(ws) == {f"{WALRUS}\n\nA person's remark."}
 
 
@@ -496,7 +512,7 @@ def test_what_was_purged_is_gone(ws: Workspace, saved: Written) -> None:
     write.edit(ws, saved.memory.id, importance=5)
     purge.purge(ws, saved.memory.id)
     assert (batch(ws).what, batch(ws).undoable) == ("purge", False)
-    with pytest.raises(InputError, match="is a purge, which is final"):
+    with pytest.raises(InputError, match="is a purge, which cannot be undone"):
         undo.undo(ws)
     assert "no longer kept" in reasons(undo.undo(ws, batch(ws, 1).id))[0]
     assert reasons(undo.undo(ws, batch(ws, 2).id)) == ["it is gone already"]
