@@ -425,6 +425,7 @@ _OTHERWISE = {
     "notes.undo._put": "a proposal that was accepted, or is asked about again",
     "upkeep.purge._remove_links": "links are removed",
     "transfer.import_.write": "links are added",
+    "transfer.import_._drop_contradiction": "links are removed",
     "notes.conflicts._amend": "links and status change",
     "mine.confirm._relate": "links change",
     "notes.staleness._revised": "status changes",

@@ -164,6 +164,7 @@ def test_playbook_line_that_gives_orders_is_not_shown(ws: Workspace) -> None:
 _NO_WORDS_OF_ITS_OWN = {
     "upkeep.purge._remove_links": "links are removed",
     "transfer.import_.write": "links are added",
+    "transfer.import_._drop_contradiction": "links are removed",
     "notes.conflicts._amend": "links and status change",
     "mine.confirm._relate": "links change",
     "notes.staleness._revised": "status changes; why is a line that passed the gate",
