@@ -535,7 +535,7 @@ def test_a_claude_that_is_not_logged_in_is_reported_and_turns_wait(machine: Mach
     told = machine.hooks()
     assert FACT in told["UserPromptSubmit"].context
     status = machine.memem("status")
-    assert "The claude CLI has no account that it can ask with" in status
+    assert "The claude CLI has no usable account" in status
     assert "Run claude and type /login." in status
     fake_claude.set_steps(claude, [ECHO])
     machine.memem("mine", "--all")

@@ -1,12 +1,10 @@
-"""Apply operations: each claim must be proven by a quote, and is then reconciled with the existing notes.
-
-The ids of new notes are derived from the chunk, so an answer that is applied again after a crash finds its own notes.
-"""
+"""Apply operations: a quote must prove each claim, which is then reconciled with the existing notes."""
 
 from __future__ import annotations
 
 import uuid
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,7 +12,7 @@ from typing import TYPE_CHECKING
 from memem.core.conversation import ADD, ASSISTANT, GENERAL_SCOPE, NOOP, UPDATE, Chunk, Operation, Turn
 from memem.core.dates import iso
 from memem.core.errors import Ambiguous, InputError, NoteError, NotFound, SettingsError
-from memem.core.memory import GENERAL, Entry, Memory, classify_layer
+from memem.core.memory import GENERAL, Memory, classify_layer
 from memem.core.trust import OUTPUT, PROSE, SPEECH, Trust
 from memem.inject import receipts
 from memem.mine import prompt
@@ -25,7 +23,6 @@ from memem.search import find
 
 if TYPE_CHECKING:
     from memem.workspace import Workspace
-
 
 MAX_REWRITES = 3  # of existing notes by one chunk; a model that wants more has misunderstood something
 REWRITES = ("updated", "superseded")
@@ -52,7 +49,7 @@ def apply_all(
         if operation_id(chunk, number) in undone:
             done.append(_refuse(operation, "its note was undone"))
             continue
-        rewrites = sum(each.outcome in REWRITES for each in done)
+        rewrites = sum(applied.outcome in REWRITES for applied in done)
         done.append(apply_one(ws, chunk, number, operation, may_rewrite=rewrites < MAX_REWRITES))
     return done
 
@@ -75,15 +72,18 @@ def apply_one(ws: Workspace, chunk: Chunk, number: int, operation: Operation, *,
 
 
 def operation_id(chunk: Chunk, number: int) -> str:
-    """Return the id of the note that an operation creates, however often it is applied."""
+    """Return the id of an operation's new note, so that one applied again after a crash finds its own note."""
     return str(uuid.uuid5(_NAMESPACE, f"{chunk.name}:{number}"))
 
 
 def _make_candidate(ws: Workspace, chunk: Chunk, number: int, operation: Operation, turn: Turn) -> Candidate:
-    # Only a memory that the model was shown may change.
     id8 = (operation.target or "").strip()
-    target = _find_target(ws, id8) if operation.op != ADD and id8 in chunk.known else None
-    if operation.op == UPDATE and target is None and id8 in chunk.known and forget.was_forgotten(ws, id8):
+    was_shown = id8 in chunk.known  # only a memory that the model was shown may change
+    target = None
+    if operation.op != ADD and was_shown:
+        with suppress(NotFound, Ambiguous, NoteError):
+            target = find.get(ws, id8)
+    if operation.op == UPDATE and target is None and was_shown and forget.was_forgotten(ws, id8):
         raise InputError("it was forgotten meanwhile")
     return Candidate(
         _make_memory(ws, chunk, number, operation, turn),
@@ -93,13 +93,6 @@ def _make_candidate(ws: Workspace, chunk: Chunk, number: int, operation: Operati
         target=target,
         root=_project_root(ws, turn.cwd),
     )
-
-
-def _find_target(ws: Workspace, id8: str) -> Entry | None:
-    try:
-        return find.get(ws, id8)
-    except (NotFound, Ambiguous, NoteError):
-        return None
 
 
 def _trust(turn: Turn, quote: str) -> Trust:
@@ -146,10 +139,8 @@ def _fit_items(items: Sequence[str]) -> tuple[str, ...]:
 def _is_echo(ws: Workspace, chunk: Chunk, operation: Operation) -> bool:
     """Whether Claude only repeated a memory it was shown: memory must not feed on itself."""
     shown = receipts.shown_id8s(ws, chunk.session)
-    if not shown:
-        return False
-    closest = find.rank_candidates(ws, f"{operation.title}\n{operation.content}", chunk.project)[:1]
-    return any(hit.memory.id8 in shown for hit in closest)
+    text = f"{operation.title}\n{operation.content}"
+    return bool(shown) and any(hit.memory.id8 in shown for hit in find.rank_candidates(ws, text, chunk.project)[:1])
 
 
 def _refuse(operation: Operation, reason: str) -> Applied:

@@ -1,13 +1,12 @@
 """Ask about chunks within the budget, journal the answers and apply them; only then move the cursors.
 
-After a crash a journaled answer is applied again, not asked for again. Chunks of several sessions may share a call;
-each is journaled, applied and finished separately.
+Chunks of several sessions may share a call; each is journaled, applied and finished separately.
 """
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -30,7 +29,6 @@ from memem.state.queue import Mark
 if TYPE_CHECKING:
     from memem.workspace import Workspace
 
-
 Answer = TypeVar("Answer")
 MAX_NEIGHBOURS = 12
 MAX_QUERIES = 12
@@ -43,9 +41,8 @@ SAVED = ("added", "updated", "superseded")
 class Mined:
     """The result of mining a session.
 
-    `outcome` is mined, nothing (there was nothing new), waiting (too little), missing (no readable transcript), own (a
-    call of memem's own), refused (by its project, or no person took part), failed, spent (the budget) or buried;
-    `detail` says more. `buried` counts the chunks that became dead letters. `project` is that of the last chunk.
+    `outcome` is mined, nothing (new), waiting (too little), missing (no readable transcript), own (a call of memem),
+    refused (by its project, or no person took part), failed, spent (the budget) or buried (a dead letter).
     """
 
     session: str
@@ -54,12 +51,12 @@ class Mined:
     detail: str = ""
     turns: int = 0
     chunks: int = 0
-    buried: int = 0
+    buried: int = 0  # chunks that became dead letters
     applied: tuple[Applied, ...] = ()
-    project: str = ""
+    project: str = ""  # of the last chunk
 
     def count(self, *outcomes: str) -> int:
-        return sum(each.outcome in outcomes for each in self.applied)
+        return sum(applied.outcome in outcomes for applied in self.applied)
 
     def with_chunk(self, chunk: Chunk, applied: list[Applied]) -> Mined:
         turns, chunks = self.turns + len(chunk.turns), self.chunks + 1
@@ -84,7 +81,7 @@ class DeadLettered(Exception):
 
 
 def find_neighbours(ws: Workspace, chunk: Chunk) -> list[Memory]:
-    """Return the memories closest to a chunk, which the model may want to change instead of adding to them."""
+    """Return the memories closest to a chunk, which the model may change instead of adding new ones."""
     prompts = [turn.text[:QUERY_CHARS] for turn in chunk.turns if turn.role == HUMAN]
     queries = sorted(prompts or [chunk.turns[-1].text[:QUERY_CHARS]], key=len, reverse=True)[:MAX_QUERIES]
     best: dict[str, tuple[float, Memory]] = {}
@@ -92,7 +89,7 @@ def find_neighbours(ws: Workspace, chunk: Chunk) -> list[Memory]:
         for hit in find.rank_candidates(ws, query, chunk.project)[:MAX_NEIGHBOURS]:
             if hit.score > best.get(hit.memory.id, (0.0, None))[0]:
                 best[hit.memory.id] = (hit.score, hit.memory)
-    ordered = sorted(best.values(), key=lambda each: (-each[0], each[1].id))
+    ordered = sorted(best.values(), key=lambda scored: (-scored[0], scored[1].id))
     return [memory for _, memory in ordered[:MAX_NEIGHBOURS]]
 
 
@@ -102,10 +99,7 @@ def asks_model(ws: Workspace) -> bool:
 
 
 def extract(ws: Workspace, *chunks: Chunk) -> list[tuple[Chunk, list[Operation]]]:
-    """Return each chunk, with the ids of the memories that the model was shown, and the operations on it.
-
-    Several chunks of one project share a call. Raises ExtractError, or BudgetSpent before anything is asked.
-    """
+    """Return each chunk, with the memories that the model was shown, and its operations; one call for all chunks."""
     claude = ws.claude() if ws.settings.extractor == "claude" else None
     if claude is None:
         return [(chunk, rules.extract(chunk.turns)) for chunk in chunks]
@@ -113,15 +107,15 @@ def extract(ws: Workspace, *chunks: Chunk) -> list[tuple[Chunk, list[Operation]]
         raise BudgetSpent(used_up)
     together = replace(chunks[0], turns=tuple(turn for chunk in chunks for turn in chunk.turns))
     memories = find_neighbours(ws, together)
-    question = prompt.build_packed(chunks, memories)
+    question = prompt.build(chunks, memories)
     try:
-        operations = call_model(ws, claude, together.session, question, prompt.SCHEMA, prompt.parse_operations)
+        operations = call_model(ws, claude, together.session, question, prompt.parse_operations)
     except (NotJson, NotSchema) as problem:
         question = prompt.add_correction(question, str(problem))
-        operations = call_model(ws, claude, together.session, question, prompt.SCHEMA, prompt.parse_operations)
+        operations = call_model(ws, claude, together.session, question, prompt.parse_operations)
     operations = [_redact(operation, together.turns) for operation in operations]
-    chunks = tuple(replace(chunk, known=tuple(memory.id8 for memory in memories)) for chunk in chunks)
-    return list(zip(chunks, _assign(chunks, operations), strict=True))
+    shown = tuple(memory.id8 for memory in memories)
+    return [(replace(chunk, known=shown), own) for chunk, own in zip(chunks, _assign(chunks, operations), strict=True)]
 
 
 def _redact(operation: Operation, turns: Sequence[Turn]) -> Operation:
@@ -149,12 +143,7 @@ def _assign(chunks: Sequence[Chunk], operations: Sequence[Operation]) -> list[li
 
 
 def call_model(
-    ws: Workspace,
-    claude: Claude,
-    session: str,
-    question: ModelPrompt,
-    schema: Mapping[str, Any],
-    parse: Callable[[Any], Answer],
+    ws: Workspace, claude: Claude, session: str, question: ModelPrompt, parse: Callable[[Any], Answer]
 ) -> Answer:
     """Make one call, counted before it is made and settled after it, whatever the result."""
     number = ws.state.ledger.reserve(ws.today(), session, limits(ws))
@@ -165,7 +154,7 @@ def call_model(
             system=question.system,
             instruction=question.instruction,
             text=question.text,
-            schema=schema,
+            schema=question.schema,
             session=own_session,
         )
     except ExtractError as problem:
@@ -183,24 +172,6 @@ def call_model(
     return value
 
 
-def try_model(
-    ws: Workspace,
-    claude: Claude,
-    session: str,
-    question: ModelPrompt,
-    schema: Mapping[str, Any],
-    parse: Callable[[Any], Answer],
-) -> Answer | None:
-    """Make a call whose answer is optional: None when there is none, and later callers back off."""
-    try:
-        return call_model(ws, claude, session, question, schema, parse)
-    except BudgetSpent:
-        return None
-    except ExtractError as problem:
-        failures.back_off(ws, problem)
-        return None
-
-
 def limits(ws: Workspace) -> Limits:
     return Limits(ws.settings.daily_calls, ws.settings.daily_usd)
 
@@ -208,8 +179,7 @@ def limits(ws: Workspace) -> Limits:
 def ask_about(ws: Workspace, parts: Sequence[MarkedChunk]) -> list[JournalRecord]:
     """Ask about chunks of one project in one call, and journal the answer to each.
 
-    Raises ExtractError or BudgetSpent, after marking every session again. Raises DeadLettered when a chunk asked about
-    alone has failed too often.
+    After a failure every session is marked again; DeadLettered: a chunk asked about alone has failed too often.
     """
     try:
         answered = extract(ws, *(part.chunk for part in parts))
@@ -254,10 +224,7 @@ def record_error(ws: Workspace, mark: Mark, problem: MememError) -> Mined:
 
 
 def apply(ws: Workspace, mined: Mined, record: JournalRecord, undone: Collection[str] = ()) -> Mined:
-    """Apply an answer to the vault; then, in one transaction, finish its turns and its journal record.
-
-    `undone` are notes that a person has undone since a first attempt to apply it.
-    """
+    """Apply an answer to the vault, except notes undone since; then, in one transaction, finish turns and journal."""
     chunk = Chunk.from_json(record.chunk)
     operations = prompt.parse_operations({"operations": record.answer})
     with ws.events.batch(BATCH):

@@ -17,7 +17,6 @@ from memem.transcript.turns import LONGEST_ITEM, TranscriptLine, Work
 if TYPE_CHECKING:
     from memem.workspace import Workspace
 
-
 CHUNK_CHARACTERS = 24_000  # about 6,000 tokens: Haiku reads them in seconds for less than a cent, and misses little
 MAX_WORKS = 300
 SDK_REFUSAL = "Sessions of claude -p and the Agent SDK are skipped; set MEMEM_MINE_SDK=1 to mine them."
@@ -45,13 +44,10 @@ class PendingChunk:
 
 
 class ChunkReader:
-    """Reads the turns of a session that are not mined (`is_known`) and were said after `since`.
+    """Reads the unmined turns of a session since a time; those of `claude -p` and the Agent SDK only with `sdk`."""
 
-    Turns of `claude -p` and the Agent SDK are left out unless `sdk`; `has_left_out_sdk` says that there were any.
-    """
-
-    def __init__(self, ws: Workspace, is_known: Callable[[str], bool], since: datetime | None, *, sdk: bool) -> None:
-        self._is_known = is_known
+    def __init__(self, ws: Workspace, is_taken: Callable[[str], bool], since: datetime | None, *, sdk: bool) -> None:
+        self._is_taken = is_taken
         self._since = since
         self._sdk = sdk
         self.has_left_out_sdk = False
@@ -61,7 +57,6 @@ class ChunkReader:
 
     @property
     def refusals(self) -> list[str]:
-        """The reasons why turns were left out: their project refuses mining, or no person took part."""
         return [*self._projects.refusals.values(), *([SDK_REFUSAL] if self.has_left_out_sdk else [])]
 
     def read_chunks(self, file: BinaryIO, start: int, session: str) -> Iterator[PendingChunk]:
@@ -73,7 +68,7 @@ class ChunkReader:
             chunk.injected.update(line.injected)
             outputs.add(line.output)
             if line.work:
-                works = [*works, redact_work(line.work)][-MAX_WORKS:]
+                works = [*works, _redact_work(line.work)][-MAX_WORKS:]
             if line.turn is None:
                 continue
             turn = self._prepare_turn(line.turn, line, chunk)
@@ -97,7 +92,7 @@ class ChunkReader:
 
     def _prepare_turn(self, turn: Turn, line: TranscriptLine, chunk: PendingChunk) -> Turn | None:
         """Return the turn as the model gets it, or None when it is not to be mined now."""
-        if turn.uuid in self._seen_ids or self._is_known(turn.uuid):
+        if turn.uuid in self._seen_ids or self._is_taken(turn.uuid):
             return None
         self._seen_ids.add(turn.uuid)
         if is_before(line.time, self._since) or self._projects.name(turn.cwd) is None:
@@ -110,11 +105,11 @@ class ChunkReader:
         return replace(turn, text=escape_tags(shorten_turn(text)), cwd=cwd, branch=branch)
 
 
-def redact_work(work: Work) -> Work:
+def _redact_work(work: Work) -> Work:
     return Work(*(tuple(map(_redact_item, items)) for items in (work.files, work.commands, work.errors)))
 
 
 def _redact_item(item: str) -> str:
-    """Redact an item; if it may have been cut within a secret, which is then not recognised, drop its last word."""
     text = clean_text(item)
+    # A cut item may end within a secret, which is then not recognised: drop its last word.
     return text.rpartition(" ")[0] if len(item) >= LONGEST_ITEM else text

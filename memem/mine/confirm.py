@@ -1,7 +1,4 @@
-"""Ask the model about suspected contradictions: one call after mining, within the budget.
-
-Pairs that it calls compatible become related. Without a model a contradiction stays listed.
-"""
+"""Ask the model about suspected contradictions after mining; pairs that it calls compatible become related."""
 
 from __future__ import annotations
 
@@ -13,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from memem.core.conversation import OWN_CALL
 from memem.core.dates import is_in_force
-from memem.core.errors import NoteError, NotSchema
+from memem.core.errors import BudgetSpent, ExtractError, NoteError, NotSchema
 from memem.core.memory import Entry, Memory
-from memem.mine import ask
-from memem.mine.prompt import ModelPrompt, escape_tags
+from memem.mine import ask, failures
+from memem.mine.prompt import TEXT, ModelPrompt, escape_tags, strict_object
 from memem.notes import conflicts, write
 from memem.search.graph import read
 from memem.state.suspicions import COMPATIBLE, CONTRADICT, Suspicion
@@ -24,41 +21,25 @@ from memem.state.suspicions import COMPATIBLE, CONTRADICT, Suspicion
 if TYPE_CHECKING:
     from memem.workspace import Workspace
 
-
 QUESTION_VERSION = 1
 VERDICTS = (CONTRADICT, COMPATIBLE)
 INSTRUCTION = "Which of the pairs on standard input contradict each other?"
 MEMORY_CHARACTERS = 600
 WHY_CHARACTERS = 200
-SCHEMA: Mapping[str, Any] = {
-    "type": "object",
-    "properties": {
-        "pairs": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "properties": {
-                    "number": {"type": "integer", "minimum": 1},
-                    "verdict": {"type": "string", "enum": list(VERDICTS)},
-                    "why": {"type": "string"},
-                },
-                "required": ["number", "verdict", "why"],
-                "additionalProperties": False,
-            },
-        }
-    },
-    "required": ["pairs"],
-    "additionalProperties": False,
-}
+MAX_PAIRS = 8
+_PAIR = strict_object(number={"type": "integer", "minimum": 1}, verdict={**TEXT, "enum": list(VERDICTS)}, why=TEXT)
+SCHEMA: Mapping[str, Any] = strict_object(pairs={"type": "array", "items": _PAIR})
+Pair = tuple[Suspicion, Entry, Entry]
 
 
 def build_question(pairs: Sequence[tuple[Memory, Memory]]) -> ModelPrompt:
     """Build the question about some pairs, the earlier memory of each first."""
-    told = [
+    blocks = [
         f"<pair number={number}>\n{_memory(one)}\n{_memory(other)}\n</pair>"
         for number, (one, other) in enumerate(pairs, 1)
     ]
-    return ModelPrompt(_system(), INSTRUCTION, "\n".join([f"{OWN_CALL} version {QUESTION_VERSION}", "", *told]) + "\n")
+    text = "\n".join([f"{OWN_CALL} version {QUESTION_VERSION}", "", *blocks])
+    return ModelPrompt(_system(), INSTRUCTION, text + "\n", SCHEMA)
 
 
 def parse_verdicts(answer: Any) -> dict[int, tuple[str, str]]:
@@ -86,20 +67,22 @@ def _memory(memory: Memory) -> str:
     return escape_tags(f"- {since} ({memory.kind}, {memory.project}) {memory.title}: {text}".replace("<", "‹"))
 
 
-MOST_PAIRS = 8
-Pair = tuple[Suspicion, Entry, Entry]
-
-
 def confirm(ws: Workspace, session: str) -> int:
     """Ask about waiting pairs; return how many were judged. Failures are retried later, a few times."""
     claude = ws.claude() if ws.settings.extractor == "claude" else None
-    waiting = ws.state.suspicions.waiting(MOST_PAIRS) if claude else []
+    waiting = ws.state.suspicions.waiting(MAX_PAIRS) if claude else []
     pairs = [pair for pair in (_pair(ws, each) for each in waiting) if pair]
     if not claude or not pairs or ws.state.ledger.limit_reached(ws.today(), ask.limits(ws)):
         return 0
     ws.state.suspicions.count_try([suspicion for suspicion, _, _ in pairs])
     question = build_question([(one.memory, other.memory) for _, one, other in pairs])
-    verdicts = ask.try_model(ws, claude, session, question, SCHEMA, parse_verdicts) or {}
+    try:
+        verdicts = ask.call_model(ws, claude, session, question, parse_verdicts)
+    except BudgetSpent:
+        return 0
+    except ExtractError as problem:
+        failures.back_off(ws, problem)
+        return 0
     for number, pair in enumerate(pairs, 1):
         if number in verdicts:
             _judge(ws, pair, *verdicts[number])
@@ -108,9 +91,9 @@ def confirm(ws: Workspace, session: str) -> int:
 
 def _pair(ws: Workspace, suspicion: Suspicion) -> Pair | None:
     """Return the two memories, the earlier first; None if one of them has changed or is gone."""
-    found = list(read.resolve_links(ws, (suspicion.one, suspicion.other)))
-    if len(found) == 2 and conflicts.pair_of(found[0].memory, found[1].memory).statements == suspicion.statements:
-        one, other = sorted(found, key=lambda entry: (entry.memory.valid_from or entry.memory.created, entry.id))
+    entries = list(read.resolve_links(ws, (suspicion.one, suspicion.other)))
+    if len(entries) == 2 and conflicts.pair_of(*(each.memory for each in entries)).statements == suspicion.statements:
+        one, other = sorted(entries, key=lambda entry: (entry.memory.valid_from or entry.memory.created, entry.id))
         if is_in_force(one.memory, ws.clock()) and is_in_force(other.memory, ws.clock()):
             return suspicion, one, other
     ws.state.suspicions.forget_pair(suspicion)
@@ -120,16 +103,16 @@ def _pair(ws: Workspace, suspicion: Suspicion) -> Pair | None:
 def _judge(ws: Workspace, pair: Pair, verdict: str, why: str) -> None:
     suspicion, *entries = pair
     if verdict == COMPATIBLE:
-        for entry, beside in (entries, entries[::-1]):
-            _relate(ws, entry, beside)
+        for entry, other in (entries, entries[::-1]):
+            _relate(ws, entry, other)
     ws.state.suspicions.judge(suspicion, verdict, why)
 
 
-def _relate(ws: Workspace, entry: Entry, beside: Entry) -> None:
+def _relate(ws: Workspace, entry: Entry, other: Entry) -> None:
     """Replace the contradiction in a machine's note by a relation; for a person's note the verdict is enough."""
     memory = entry.memory
-    left = tuple(link for link in memory.contradicts if not beside.is_named_by(link))
+    left = tuple(link for link in memory.contradicts if not other.is_named_by(link))
     if left != memory.contradicts:
-        related = tuple(dict.fromkeys((*memory.related, beside.link)))
-        with suppress(NoteError):  # somebody is at it
-            write.revise(ws, entry.id, why="the model says that both hold", contradicts=left, related=related)
+        related = tuple(dict.fromkeys((*memory.related, other.link)))
+        with suppress(NoteError):  # it is being edited
+            write.revise(ws, entry.id, why="the model found them compatible", contradicts=left, related=related)

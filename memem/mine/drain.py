@@ -16,7 +16,7 @@ from memem.inject import notices, statusline
 from memem.mine import ask, session
 from memem.mine.ask import BATCH, SAVED, DeadLettered, Mined
 from memem.mine.locks import miner_slot, session_locks
-from memem.mine.session import HOLD_SMALL, LEAST_CHARACTERS, MINE_SMALL, SessionTail, mine_session
+from memem.mine.session import HOLD_SMALL, MIN_CHARACTERS, MINE_SMALL, SessionTail, mine_session
 from memem.safety.gate import clean_line
 from memem.search.transcripts import sessions
 from memem.state.consent import opted_in
@@ -25,9 +25,8 @@ from memem.state.queue import Mark, SmallSession
 if TYPE_CHECKING:
     from memem.workspace import Workspace
 
-
 ENOUGH_SESSIONS = 10  # this many small sessions of a project are worth a call, however short they are
-LONGEST_HELD_SECONDS = 7 * 86_400.0  # Claude Code deletes transcripts after 30 days
+MAX_HELD_SECONDS = 7 * 86_400.0  # Claude Code deletes transcripts after 30 days
 MAX_PACKED = 20  # sessions in one call: they share the memories that the model is shown
 
 
@@ -51,11 +50,11 @@ def group_small(small: Iterable[SmallSession]) -> list[list[SmallSession]]:
     """Group sessions by project, for one call each; one that has failed goes alone, to spare the others."""
     projects: dict[str, list[SmallSession]] = {}
     alone: list[list[SmallSession]] = []
-    for each in small:
-        if each.failures:
-            alone.append([each])
+    for tail in small:
+        if tail.failures:
+            alone.append([tail])
         else:
-            projects.setdefault(each.project, []).append(each)
+            projects.setdefault(tail.project, []).append(tail)
     packs = [
         sessions[start : start + MAX_PACKED]
         for sessions in projects.values()
@@ -66,20 +65,17 @@ def group_small(small: Iterable[SmallSession]) -> list[list[SmallSession]]:
 
 def ready_packs(small: Iterable[SmallSession], now: float) -> list[list[SmallSession]]:
     """Return the packs that are worth a call now."""
-    return [pack for pack in group_small(small) if _is_ready(pack, now)]
 
+    def is_ready(pack: Sequence[SmallSession]) -> bool:
+        is_enough = sum(tail.characters for tail in pack) >= MIN_CHARACTERS or len(pack) >= ENOUGH_SESSIONS
+        is_late = min(tail.since for tail in pack) <= now - MAX_HELD_SECONDS
+        return is_enough or is_late or any(tail.failures for tail in pack)
 
-def _is_ready(pack: Sequence[SmallSession], now: float) -> bool:
-    is_enough = sum(each.characters for each in pack) >= LEAST_CHARACTERS or len(pack) >= ENOUGH_SESSIONS
-    is_late = min(each.since for each in pack) <= now - LONGEST_HELD_SECONDS
-    return is_enough or is_late or any(each.failures for each in pack)
+    return list(filter(is_ready, group_small(small)))
 
 
 def mine_pack(ws: Workspace, marks: Sequence[Mark], since: datetime | None) -> list[Mined]:
-    """Mine the small tails of these sessions, whose locks the caller has, one call per project.
-
-    An error of one session does not keep others from being mined.
-    """
+    """Mine the small tails of these locked sessions, one call per project; an error of one does not stop others."""
     done: list[Mined] = []
     projects: dict[str, list[SessionTail]] = {}
     for mark in marks:
@@ -143,7 +139,7 @@ def attempt(ws: Workspace, mark: Mark, since: datetime | None, small: str) -> Mi
 
 
 def attempt_pack(ws: Workspace, pack: Sequence[SmallSession], since: datetime | None) -> list[Mined]:
-    marks = [claim_mark(ws, Mark(each.session, each.path, flush=True)) for each in pack]
+    marks = [claim_mark(ws, Mark(tail.session, tail.path, flush=True)) for tail in pack]
     with _marked_on_failure(ws, *marks):
         done = mine_pack(ws, marks, since)
     for mark in marks:
@@ -188,26 +184,23 @@ def make_mark(path: Path, *, flush: bool, expected: str = "") -> Mark:
 
 def is_text(path: Path) -> bool:
     """Whether a path is valid Unicode: SQLite and JSON refuse the surrogates that Python makes of other bytes."""
-    return not any("\ud800" <= each <= "\udfff" for each in str(path))
+    return not any("\ud800" <= letter <= "\udfff" for letter in str(path))
 
 
 def drain(ws: Workspace, since: datetime, done: list[Mined], marked_since: float = 0.0) -> list[Mined]:
     """Mine due sessions until none is left, the budget is spent or mining is switched off.
 
-    `since` is the consent this run began with. Sessions that failed in `done` are not tried again.
-
-    1. Take a slot of the machine. Without one, the sessions stay queued for miners that have one.
-    2. Mine marked sessions, then packs of small ones, each under its lock, without waiting for it.
-    3. Under the lock: clear the mark, read from the cursor, ask, journal and apply the answer, move the cursor.
-    4. Release the slot and look again: a process that found no slot may have marked a session after the last look.
+    `since` is the consent this run began with. Sessions that failed in `done` are not tried again. Sessions that are
+    locked, or without a slot all, are left to other miners. After releasing the slot look again: a process that found
+    no slot may have marked a session meanwhile.
     """
     while True:
-        with miner_slot(ws.home.mining_locks, ws.settings.max_miners) as has_room:
-            while has_room and (
+        with miner_slot(ws.home.mining_locks, ws.settings.max_miners) as has_slot:
+            while has_slot and (
                 _mine(ws, since, done, _marked(ws, done, marked_since)) or _mine_packs(ws, since, done)
             ):
                 pass
-        if not has_room or not _is_something_left(ws, since, done, marked_since):
+        if not has_slot or not _is_something_left(ws, since, done, marked_since):
             return done
 
 
@@ -232,7 +225,7 @@ def _mine_packs(ws: Workspace, since: datetime, done: list[Mined]) -> bool:
     for pack in ready_packs((s for s in ws.state.deferred.small_due(now) if s.session not in tried), now):
         if _must_stop(ws, since, done):
             return False
-        with session_locks(ws.home.mining_locks, *(each.session for each in pack)) as is_ours:
+        with session_locks(ws.home.mining_locks, *(tail.session for tail in pack)) as is_ours:
             for mined in attempt_pack(ws, pack, since) if is_ours else ():
                 done.append(mined)
                 _report(ws, mined)
@@ -247,13 +240,12 @@ def _must_stop(ws: Workspace, since: datetime, done: list[Mined]) -> bool:
 def _report(ws: Workspace, mined: Mined) -> None:
     """Log the result of a session, and announce the memories learned from it."""
     log_result(ws, mined)
-    titles = [clean_line(each.title) for each in mined.applied if each.outcome in SAVED]
-    if titles:
+    if titles := [clean_line(applied.title) for applied in mined.applied if applied.outcome in SAVED]:
         notices.announce_learned(ws, titles, session=mined.session, project=mined.project)
 
 
 def _is_something_left(ws: Workspace, since: datetime, done: list[Mined], marked_since: float) -> bool:
-    """Whether a session is due that no other miner has locked; that one would look again itself."""
+    """Whether a session is due that no other miner, which would look again itself, has locked."""
     for mark in [] if _must_stop(ws, since, done) else _marked(ws, done, marked_since):
         with session_locks(ws.home.mining_locks, mark.session) as is_ours:
             if is_ours:

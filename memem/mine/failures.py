@@ -10,23 +10,9 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
+from memem.core import errors
 from memem.core.conversation import Chunk
 from memem.core.dates import iso
-from memem.core.errors import (
-    BudgetSpent,
-    CliMissing,
-    ExtractError,
-    HomeError,
-    IndexUnusable,
-    MememError,
-    NotLoggedIn,
-    Overloaded,
-    RateLimited,
-    StateTooNew,
-    StateUnusable,
-    VaultMissing,
-    VaultUnwritable,
-)
 from memem.inject import notices
 from memem.safety.gate import clean_line
 from memem.state.cursors import SessionRecord
@@ -36,50 +22,39 @@ from memem.state.tables import MAX_PAUSE_SECONDS
 if TYPE_CHECKING:
     from memem.workspace import Workspace
 
-
 LOGIN, BUDGET, CAPTURE = "login", "budget", "capture"
-LONGEST_WAIT = timedelta(hours=6)
-LONGEST_WAIT_FOR_LOGIN = timedelta(minutes=10)  # a person may log in at any moment, and asking before costs nothing
+MAX_WAIT = timedelta(hours=6)
+MAX_LOGIN_WAIT = timedelta(minutes=10)  # a person may log in at any moment; a refused call is free
 BREAKER_FAILURES = 3  # after this many failures in a row, of any sessions, all mining pauses
 # Failures that say nothing about the turns: all mining pauses, and no dead letter is made of them.
-_SERVICE_FAILURES = (CliMissing, NotLoggedIn, RateLimited, Overloaded)
+_SERVICE_FAILURES = (errors.CliMissing, errors.NotLoggedIn, errors.RateLimited, errors.Overloaded)
 _FULL_DISK = (errno.ENOSPC, errno.EDQUOT)
-_FULL_DATABASE = "disk is full"  # SQLite's words
 _MODEL_FAILURES = {
-    NotLoggedIn: "memem cannot learn from this session: claude is not logged in. Run /login; nothing is lost.",
-    CliMissing: "memem cannot learn from this session: claude does not start. See /memem-doctor; nothing is lost.",
+    errors.NotLoggedIn: "memem cannot learn from this session: claude is not logged in. Run /login; nothing is lost.",
+    errors.CliMissing: "memem cannot learn from this session: claude fails to start. Nothing is lost; see /memem-doctor.",
 }
 
 
-def report_model_failure(ws: Workspace, problem: ExtractError, *, is_repeated: bool) -> None:
-    if text := _MODEL_FAILURES.get(type(problem)):
-        notices.raise_problem(ws, LOGIN, text)
-    elif is_repeated:
-        text = "memem could not learn lately: claude failed several times in a row. It tries again; see /memem-doctor."
-        notices.raise_problem(ws, CAPTURE, text)
-
-
 def announce_dead_letter(ws: Workspace) -> None:
-    """Announce that turns were put aside. It is news, not a problem: mining other turns does not undo it."""
     text = "memem gave up on part of a session after repeated failures. It is kept; /memem-status says how to retry."
     notices.announce(ws, text)
 
 
-def report_trouble(ws: Workspace, problem: MememError) -> None:
+def report_trouble(ws: Workspace, problem: errors.MememError) -> None:
     """Report that vault, disk or state keep memem from learning. A problem of one session is not reported."""
     is_full = _is_full_disk(problem)
-    if is_full or isinstance(problem, VaultUnwritable):
+    if is_full or isinstance(problem, errors.VaultUnwritable):
         if notices.check_now(ws).keys() & {"disk", "vault"}:
             return
-        what = "the disk is full" if is_full else f"{ws.settings.vault} cannot be written"
-        text = f"{what}. Nothing is lost. See /memem-doctor."
-    elif isinstance(problem, VaultMissing):
-        text = f"the vault {ws.settings.vault} is not there. Bring it back; nothing is lost."
-    elif isinstance(problem, StateTooNew):
+        reason = "the disk is full" if is_full else f"{ws.settings.vault} cannot be written"
+        text = f"{reason}. Nothing is lost. See /memem-doctor."
+    elif isinstance(problem, errors.VaultMissing):
+        text = f"the vault {ws.settings.vault} is missing. Restore it; nothing is lost."
+    elif isinstance(problem, errors.StateTooNew):
         text = "its state was written by a newer memem. Update this one; see /memem-doctor."
-    elif isinstance(problem, StateUnusable):
+    elif isinstance(problem, errors.StateUnusable):
         text = "its state is damaged. /memem-mine starts a new one; your notes are not touched."
-    elif isinstance(problem, HomeError | IndexUnusable):
+    elif isinstance(problem, errors.HomeError | errors.IndexUnusable):
         text = f"{_uncapitalise(clean_line(str(problem)))} See /memem-doctor."
     else:
         return
@@ -91,13 +66,12 @@ def reporting_trouble(ws: Workspace) -> Iterator[None]:
     """Report the error that ends background work."""
     try:
         yield
-    except MememError as problem:
+    except errors.MememError as problem:
         report_trouble(ws, problem)
         raise
 
 
 def clear_after_answer(ws: Workspace) -> None:
-    """Clear the problems that an answer of the model ends."""
     for key in (LOGIN, BUDGET):
         notices.clear_problem(ws, key)
 
@@ -107,47 +81,44 @@ def clear_after_apply(ws: Workspace) -> None:
 
 
 def clear_budget_of_yesterday(ws: Workspace) -> None:
-    """Clear the budget problem when there is budget left, even before the next call."""
     limits = Limits(ws.settings.daily_calls, ws.settings.daily_usd)
     if BUDGET in notices.problems(ws) and not ws.state.ledger.limit_reached(ws.today(), limits):
         notices.clear_problem(ws, BUDGET)
 
 
 def _is_full_disk(problem: BaseException) -> bool:
-    """Check the chain of causes; where it is lost, the message."""
+    """Check the chain of causes, then the message."""
     cause: BaseException | None = problem
     while cause is not None:
         if isinstance(cause, OSError) and cause.errno in _FULL_DISK:
             return True
         cause = cause.__cause__ or cause.__context__
-    return _FULL_DATABASE in str(problem) or os.strerror(errno.ENOSPC) in str(problem)
+    return "disk is full" in str(problem) or os.strerror(errno.ENOSPC) in str(problem)
 
 
 def _uncapitalise(text: str) -> str:
     return text[:1].lower() + text[1:]
 
 
-def is_service_failure(problem: ExtractError) -> bool:
-    """Whether the turns were not read: the CLI is missing or has no account, or the service takes no calls."""
+def is_service_failure(problem: errors.ExtractError) -> bool:
     return isinstance(problem, _SERVICE_FAILURES)
 
 
-def is_hopeless(ws: Workspace, session: SessionRecord, problem: ExtractError | BudgetSpent) -> bool:
-    """Whether the turns have failed so often that they are to be put aside."""
-    counts = isinstance(problem, ExtractError) and not is_service_failure(problem)
+def is_hopeless(ws: Workspace, session: SessionRecord, problem: errors.ExtractError | errors.BudgetSpent) -> bool:
+    """Whether the turns have failed so often that they become a dead letter."""
+    counts = isinstance(problem, errors.ExtractError) and not is_service_failure(problem)
     return counts and session.failures + 1 >= ws.settings.max_failures
 
 
-def dead_letter(ws: Workspace, chunk: Chunk, problem: ExtractError | BudgetSpent) -> None:
-    """Keep the turns as a dead letter."""
+def dead_letter(ws: Workspace, chunk: Chunk, problem: errors.ExtractError | errors.BudgetSpent) -> None:
     ws.state.ledger.count_failure()
     ws.state.journal.add_dead_letter(chunk.session, chunk.as_json(), str(problem), iso(ws.clock()))
 
 
-def postpone(ws: Workspace, problem: ExtractError | BudgetSpent, *sessions: SessionRecord) -> None:
-    """Record when the sessions of a failed call, and mining as a whole, may try again."""
+def postpone(ws: Workspace, problem: errors.ExtractError | errors.BudgetSpent, *sessions: SessionRecord) -> None:
+    """Record when the sessions of a failed call may try again."""
     now = iso(ws.clock())
-    if isinstance(problem, BudgetSpent):
+    if isinstance(problem, errors.BudgetSpent):
         reason = f"{_uncapitalise(str(problem))} It continues tomorrow; /memem-status shows the cost."
         notices.raise_problem(ws, BUDGET, f"memem has paused learning: {reason}")
         for session in sessions:
@@ -160,11 +131,15 @@ def postpone(ws: Workspace, problem: ExtractError | BudgetSpent, *sessions: Sess
         ws.state.sessions.put(waiting.with_outcome("failed", str(problem), now))
 
 
-def back_off(ws: Workspace, problem: ExtractError, failures: int = 1) -> datetime:
+def back_off(ws: Workspace, problem: errors.ExtractError, failures: int = 1) -> datetime:
     """Record a failure of the model; return when its session may try again, after `failures` of its own."""
     now = ws.clock()
     in_a_row = ws.state.ledger.count_failure()
-    report_model_failure(ws, problem, is_repeated=in_a_row >= BREAKER_FAILURES)
+    if text := _MODEL_FAILURES.get(type(problem)):
+        notices.raise_problem(ws, LOGIN, text)
+    elif in_a_row >= BREAKER_FAILURES:
+        text = "memem could not learn lately: claude failed several times in a row. It tries again; see /memem-doctor."
+        notices.raise_problem(ws, CAPTURE, text)
     is_service = is_service_failure(problem)
     until = _retry_time(ws, now, in_a_row if is_service else failures, problem)
     if until > now and (is_service or in_a_row >= BREAKER_FAILURES):
@@ -172,11 +147,11 @@ def back_off(ws: Workspace, problem: ExtractError, failures: int = 1) -> datetim
     return until
 
 
-def _retry_time(ws: Workspace, now: datetime, failures: int, problem: ExtractError) -> datetime:
+def _retry_time(ws: Workspace, now: datetime, failures: int, problem: errors.ExtractError) -> datetime:
     base = ws.settings.retry_base_seconds
     if not base:
         return now
-    longest = LONGEST_WAIT_FOR_LOGIN if isinstance(problem, CliMissing | NotLoggedIn) else LONGEST_WAIT
+    longest = MAX_LOGIN_WAIT if isinstance(problem, errors.CliMissing | errors.NotLoggedIn) else MAX_WAIT
     until = now + min(timedelta(seconds=base * 2.0 ** min(failures - 1, 16)), longest)
-    retry_at = problem.retry_at if isinstance(problem, RateLimited) else None
+    retry_at = problem.retry_at if isinstance(problem, errors.RateLimited) else None
     return min(max(until, retry_at), now + timedelta(seconds=MAX_PAUSE_SECONDS)) if retry_at else until

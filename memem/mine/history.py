@@ -1,7 +1,4 @@
-"""Mine every session: record the progress, announce the end, resume after an interruption.
-
-One process at a time mines the history; it has `run/history.lock`.
-"""
+"""Mine every session, in one process at a time: record the progress, announce the end, resume when interrupted."""
 
 from __future__ import annotations
 
@@ -9,9 +6,9 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from memem.core import files, locks
+from memem.core import background, files, locks
 from memem.core.dates import iso
 from memem.core.errors import Busy, InputError, MememError
 from memem.core.home import using_home
@@ -47,7 +44,7 @@ def survey_history(ws: Workspace, progress: schedule.Progress) -> History:
 def start_in_background(ws: Workspace) -> None:
     """Start a background process to mine the history. Raises InputError when one is running."""
     refuse_second_run(ws)
-    schedule.begin_history(ws)
+    background.start_memem(background.MINE_HISTORY, ws.environ_for_children(), ws.home.mine_log, keep_log=True)
 
 
 def refuse_second_run(ws: Workspace) -> None:
@@ -102,10 +99,8 @@ class _HistoryRun:
 
     def __init__(self, ws: Workspace) -> None:
         self._ws = ws
-        self._paths: frozenset[str] = frozenset()
-        self._first_call = 0
         self.progress = HistoryProgress(RUNNING, 0, 0, 0, 0.0, 0, iso(ws.clock())).of_this_process()
-        self._write()
+        self._update()
 
     @contextmanager
     def recorded_errors(self) -> Iterator[None]:
@@ -113,92 +108,70 @@ class _HistoryRun:
         try:
             yield
         except BaseException as problem:
-            self._end(STOPPED, _reason(problem))
+            if isinstance(problem, KeyboardInterrupt):
+                reason = "It was interrupted."
+            elif isinstance(problem, MememError):
+                reason = clean_line(str(problem))
+            else:
+                reason = f"It failed with an unexpected {type(problem).__name__}."
+            self._end(STOPPED, reason)
             raise
 
     def mine(self, history: History, progress: schedule.Progress) -> list[Mined]:
-        self._first_call = self._ws.state.ledger.last_call()
-        self._paths = frozenset(path.stem for path in history.paths)
-        self.progress = replace(self.progress, sessions=history.plan.sessions)
-        self._write()
+        ledger = self._ws.state.ledger
+        first_call = ledger.last_call()
+        names = frozenset(path.stem for path in history.paths)
+        self._update(sessions=history.plan.sessions)
 
         def advance(done: int, total: int) -> None:
             progress(done, total)
-            self._advance(done)
+            spent = [each for session, each in ledger.spent_since(first_call).items() if session in names]
+            dollars = round(sum(each.dollars for each in spent), 4)
+            self._update(sessions_done=done, calls=sum(each.calls for each in spent), dollars=dollars)
 
         done = schedule.mine_all(self._ws, history.paths, None, advance, counted=history.sessions)
-        self._finish(history, done)
+        self._finish(history, names, done)
         return done
 
-    def _advance(self, done: int) -> None:
-        spent = self._ws.state.ledger.spent_since(self._first_call)
-        ours = [each for session, each in spent.items() if session in self._paths]
-        self.progress = replace(
-            self.progress,
-            sessions_done=done,
-            calls=sum(each.calls for each in ours),
-            dollars=round(sum(each.dollars for each in ours), 4),
-        )
-        self._write()
-
-    def _finish(self, history: History, done: list[Mined]) -> None:
+    def _finish(self, history: History, names: frozenset[str], done: list[Mined]) -> None:
         failed = {mined.session for mined in done if mined.outcome == "failed"}
-        self.progress = replace(
-            self.progress,
-            memories=sum(mined.count(*SAVED) for mined in done),
-            sessions=len(history.sessions | failed),  # a session can also fail before its turns are counted
-            failed=len(failed),
-        )
+        sessions = len(history.sessions | failed)  # a session can also fail before its turns are counted
+        self._update(memories=sum(mined.count(*SAVED) for mined in done), sessions=sessions, failed=len(failed))
         last = done[-1] if done else None
+        is_cut_short = bool(names - {mined.session for mined in done if mined.outcome != "waiting"})
         if last and last.outcome == "spent":
             self._end(BUDGET, last.detail)
-        elif last and last.outcome == "failed" and self._is_cut_short(done):
+        elif last and last.outcome == "failed" and is_cut_short:
             self._end(STOPPED, clean_line(last.detail))
         else:
-            self.progress = replace(self.progress, sessions_done=self.progress.sessions - self.progress.failed)
+            self._update(sessions_done=sessions - len(failed))
             self._end(DONE, "")
 
-    def _is_cut_short(self, done: list[Mined]) -> bool:
-        reached = {mined.session for mined in done if mined.outcome != "waiting"}
-        return bool(self._paths - reached)
-
     def _end(self, state: str, detail: str) -> None:
-        self.progress = replace(self.progress, state=state, detail=detail, ended=iso(self._ws.clock()))
-        self._write()
+        self._update(state=state, detail=detail, ended=iso(self._ws.clock()))
 
-    def _write(self) -> None:
+    def _update(self, **changes: Any) -> None:
+        self.progress = replace(self.progress, **changes)
         with suppress(OSError):  # mining matters more than its record
             history_progress.write(self._ws.home.history_file, self.progress)
-
-
-def _reason(problem: BaseException) -> str:
-    if isinstance(problem, KeyboardInterrupt):
-        return "It was interrupted."
-    if isinstance(problem, MememError):
-        return clean_line(str(problem))
-    return f"It failed with an unexpected {type(problem).__name__}."
 
 
 def describe(progress: HistoryProgress) -> str:
     """One line for `memem status`."""
     if progress.state == RUNNING:
         return _progress_text(progress) if progress.sessions else "counting sessions"
-    if progress.state == DONE and progress.failed:
-        again = f"`memem mine --history` tries {_it(progress.failed)} again"
-        return f"done: {_mined_text(progress)}, {_gain_text(progress)}; {progress.failed} failed; {again}"
     if progress.state == DONE:
-        return f"done: {_count(progress.sessions, 'session')}, {_gain_text(progress)}"
+        again = "; `memem mine --history` tries again" if progress.failed else ""
+        return f"done: {_result_text(progress)}{again}"
     reason = "paused at today's limit" if progress.state == BUDGET else "stopped"
     detail = f" {progress.detail}" if progress.detail and progress.state == STOPPED else ""
     return f"{reason} after {_progress_text(progress)}; `memem mine --history` resumes it.{detail}"
 
 
 def _announcement(progress: HistoryProgress) -> str:
-    if progress.state == DONE and progress.failed:
-        result = f"{_mined_text(progress)} of your history: {_gain_text(progress)}; {progress.failed} failed"
-        return f"memem mined {result}. /memem-mine-history tries {_it(progress.failed)} again."
     if progress.state == DONE:
-        return f"memem mined your history: {_count(progress.sessions, 'session')}, {_gain_text(progress)}."
+        again = " /memem-mine-history tries again." if progress.failed else ""
+        return f"memem mined your history: {_result_text(progress)}.{again}"
     if progress.state == BUDGET:
         paused = f"memem paused mining your history at today's limit: {_progress_text(progress)}."
         return f"{paused} Run /memem-mine-history tomorrow to continue."
@@ -212,17 +185,15 @@ def _progress_text(progress: HistoryProgress) -> str:
 
 
 def _mined_text(progress: HistoryProgress) -> str:
-    return f"{progress.sessions_done} of {_count(progress.sessions, 'session')}"
+    return f"{progress.sessions_done} of {_sessions_text(progress)}"
 
 
-def _gain_text(progress: HistoryProgress) -> str:
+def _sessions_text(progress: HistoryProgress) -> str:
+    return "1 session" if progress.sessions == 1 else f"{progress.sessions} sessions"
+
+
+def _result_text(progress: HistoryProgress) -> str:
+    sessions = _mined_text(progress) if progress.failed else _sessions_text(progress)
     memories = "1 memory" if progress.memories == 1 else f"{progress.memories} memories"
-    return f"{memories}, ${progress.dollars:.2f}"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
-def _it(number: int) -> str:
-    return "it" if number == 1 else "them"
+    failed = f"; {progress.failed} failed" if progress.failed else ""
+    return f"{sessions}, {memories}, ${progress.dollars:.2f}{failed}"

@@ -1,35 +1,36 @@
-"""Extract what is worth remembering by rules, when there is no model to ask.
+"""Extract lasting statements by the sentence patterns of `rules.toml`, when there is no model to ask.
 
-A wrong memory costs more than a missing one. A sentence is kept only if its form says that it outlives the task, and if
-it can be understood alone: a person's order to remember, a correction, a rule, a decision with its reason, a preference
-or a fact about the environment; or the fix of an error, which Claude may have stated.
+A wrong memory costs more than a missing one: a sentence must state something lasting and be clear without its context.
 """
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from memem.core.conversation import ADD, GENERAL_SCOPE, HUMAN, PROJECT_SCOPE, Operation, Turn
-from memem.mine.rule_patterns import FRAGMENTS, PATTERNS, RULES, SentenceRule
+from memem.core.data_files import load_table
 
-LONGEST_TURN = 8_000  # characters; longer turns are pasted
-LONGEST_SENTENCE = 400
-LONGEST_QUOTE = 300
-LONGEST_TITLE = 80
-MOST_KEYS = 8
-MOST_PATHS = 5
-TROUBLE_LASTS = 8  # turns after an error in which a fix belongs to it
+MAX_TURN_CHARS = 8_000  # longer turns are pasted
+MAX_SENTENCE_CHARS, MAX_QUOTE_CHARS, MAX_TITLE_CHARS = 400, 300, 80
+MAX_KEYS, MAX_PATHS = 8, 5
+TROUBLE_TURNS = 8  # after an error, in which a fix belongs to it
 
 
-@dataclass(frozen=True, slots=True)
-class _Sentence:
-    quote: str  # as it stands in the turn
+class SentenceRule(NamedTuple):
+    """The kind and importance of a sentence that matches a pattern."""
+
+    kind: str
+    importance: int
+    pattern: re.Pattern[str]
+
+
+class _Sentence(NamedTuple):
+    quote: str  # as written in the turn
     text: str  # on one line, with plain apostrophes
 
 
-@dataclass(frozen=True, slots=True)
-class _Opened:
-    """A sentence without its opening and closing words, and what those said about it."""
+class _Opened(NamedTuple):
+    """A sentence without its opening and closing words, and the kinds of these."""
 
     text: str
     explicit: bool
@@ -37,12 +38,35 @@ class _Opened:
     denial: bool
 
 
+_TABLE = load_table(__file__, "rules.toml")
+_FRAGMENTS: dict[str, str] = {}
+
+
+def _expand(text: str) -> str:
+    return re.sub(r"%([A-Z_]+)%", lambda match: _FRAGMENTS[match[1]], text)
+
+
+def _compile(forms: list[str], flags: int = re.IGNORECASE) -> re.Pattern[str]:
+    return re.compile("|".join(f"(?:{_expand(form)})" for form in forms), flags)
+
+
+def _compile_rules(entries: list[dict[str, Any]]) -> tuple[SentenceRule, ...]:
+    return tuple(SentenceRule(entry["kind"], entry["importance"], _compile(entry["forms"])) for entry in entries)
+
+
+for _name, _value in _TABLE["fragments"].items():
+    _FRAGMENTS[_name] = _expand(_value if isinstance(_value, str) else f"(?:{'|'.join(_value)})")
+PATTERNS = {name: _compile(forms) for name, forms in _TABLE["patterns"].items()}
+PATTERNS |= {name: _compile(forms, re.MULTILINE) for name, forms in _TABLE["exact_patterns"].items()}
+RULES = {name: _compile_rules(entries) for name, entries in _TABLE["rules"].items()}
+
+
 def extract(turns: Sequence[Turn]) -> list[Operation]:
     """Return the operations that the rules find, in order, each statement once."""
     operations: dict[str, Operation] = {}
     trouble, since = "", 0
     for number, turn in enumerate(turns):
-        if number - since > TROUBLE_LASTS:
+        if number - since > TROUBLE_TURNS:
             trouble = ""
         for sentence in _sentences(turn.text):
             human = turn.role == HUMAN
@@ -62,10 +86,10 @@ def states_wish(turns: Sequence[Turn]) -> bool:
 
 
 def _is_wish(text: str) -> bool:
-    """Whether a sentence begins with "remember" or similar, even if no rule can make a memory of it."""
+    """Whether a sentence begins with "remember" or similar, even if no rule matches it."""
     opened = _open(text)
-    is_asked = PATTERNS["QUESTION"].match(text) or PATTERNS["RECALLED"].search(opened.text)
-    return opened.explicit and not is_asked and _says_enough(opened.text)
+    is_question = PATTERNS["QUESTION"].match(text) or PATTERNS["RECALLED"].search(opened.text)
+    return opened.explicit and not is_question and _says_enough(opened.text)
 
 
 def _statement(sentence: _Sentence) -> Operation | None:
@@ -86,14 +110,12 @@ def _statement(sentence: _Sentence) -> Operation | None:
 
 
 def _fix(sentence: _Sentence, trouble: str, human: bool) -> Operation | None:
-    """Return the fix of an error stated in the same sentence, or of the `trouble` a person reported before.
-
-    Claude often presents a guess as a fix: its statement counts only for a person's error, and if it names something.
-    """
+    """Return the fix of an error stated in the same sentence, or of the `trouble` a person reported before."""
     text = _open(sentence.text).text
     if not PATTERNS["FIX"].search(text) or PATTERNS["UNSURE"].search(text) or PATTERNS["QUESTION"].match(text):
         return None
     alone = bool(PATTERNS["TROUBLE"].search(text)) and human
+    # Claude often presents a guess as a fix: it counts only for a person's error, and if it names something.
     if not (alone or trouble) or len(text.split()) < 5 or not (human or _keys(text)):
         return None
     content = text if alone else f"{_as_statement(trouble)} {_as_statement(text)}"
@@ -112,7 +134,7 @@ def _open(text: str) -> _Opened:
 
 
 def _first(text: str, rules: tuple[SentenceRule, ...]) -> SentenceRule | None:
-    return next((rule for rule in rules if rule.forms.match(text)), None)
+    return next((rule for rule in rules if rule.pattern.match(text)), None)
 
 
 def _is_passing(text: str) -> bool:
@@ -121,55 +143,36 @@ def _is_passing(text: str) -> bool:
     return bool(PATTERNS["PASSING"].search(text[: reason.start()] if reason else text))
 
 
-_PLAIN_WORD = re.compile(r"[a-zà-ü']+(?:[\s,:]|$)")
-_WIDE = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]")
-
-
 def _says_enough(text: str) -> bool:
-    return len(text) >= 6 if _WIDE.search(text) else len(text.split()) >= 3
-
-
-_LINE = re.compile(r"[^\n]+")
-_BULLET = re.compile(r"\s*(?:[-*•]|\d{1,2}[.)])\s+")
-# Quotes, indented text, logs, diffs, traces, commands, markup, data.
-_FOREIGN = re.compile(
-    r"\s*(?:[>+@$<{}\[\]|\"“„'‘/#]|-(?=\S)|[-*] (?://|#)|\d{2,4}[-:/]\d\d|(?:INFO|WARN(?:ING)?|ERROR|DEBUG)\b)"
-    r"|\s*(?:Traceback|at \S+\(|File \"|npm |\w+(?:Error|Exception):|[\w./-]+:\d*:? *#)"
-    r"|(?: {4}|\t)(?!\s*(?:[-*•]|\d{1,2}[.)])\s)|.*[;{]\s*$"
-)
-_HEADING = re.compile(r"^#{1,4} \S", re.MULTILINE)
-_STOP = re.compile(r"[.!?…]{1,5}[\"')\]*_]{0,5}\s+|(?<=[。！？])")
-_ABBREVIATION = re.compile(r"(?:\b(?:e\.g|i\.e|etc|vs|approx|incl|z\.B|bzw|ca|d\.h)|^\s*\d{1,2})\.\s*$", re.IGNORECASE)
-_BARE_DENIAL = re.compile(r"\s*(?:no+|nope|wrong|nein|that's wrong|不对)\W*", re.IGNORECASE)
-_REST = re.compile(r"\s*(?:because|otherwise|weil|因为)\b", re.IGNORECASE)
+    return len(text) >= 6 if PATTERNS["WIDE"].search(text) else len(text.split()) >= 3
 
 
 def _sentences(text: str) -> Iterator[_Sentence]:
     """Yield the sentences that were typed, without pasted code, logs, quotes and documents."""
-    if len(text) > LONGEST_TURN or len(_HEADING.findall(text)) > 1:
+    if len(text) > MAX_TURN_CHARS or len(PATTERNS["HEADING"].findall(text)) > 1:
         return
     for start, end in _paragraphs(text):
         for first, last in _parts(text[start:end]):
             quote = text[start + first : start + last].strip()
-            if quote and len(quote) <= LONGEST_SENTENCE:
-                yield _Sentence(quote[:LONGEST_QUOTE], " ".join(quote.split()).replace("’", "'"))
+            if quote and len(quote) <= MAX_SENTENCE_CHARS:
+                yield _Sentence(quote[:MAX_QUOTE_CHARS], " ".join(quote.split()).replace("’", "'"))
 
 
 def _paragraphs(text: str) -> list[tuple[int, int]]:
     """Return the spans of prose, wrapped lines joined; none if most lines are not prose."""
     spans: list[tuple[int, int]] = []
     foreign, fenced = 0, False
-    for line in _LINE.finditer(text):
+    for line in PATTERNS["LINE"].finditer(text):
         if "```" in line[0]:
             fenced ^= line[0].count("```") % 2 == 1
         elif fenced or not line[0].strip():
             continue
-        elif _FOREIGN.match(line[0]):
+        elif PATTERNS["FOREIGN"].match(line[0]):
             foreign += 1
         elif spans and _is_wrapped(text, spans[-1], line):
             spans[-1] = (spans[-1][0], line.end())
         else:
-            bullet = _BULLET.match(line[0])
+            bullet = PATTERNS["BULLET"].match(line[0])
             spans.append((line.start() + (bullet.end() if bullet else 0), line.end()))
     return spans if foreign <= len(spans) else []
 
@@ -185,10 +188,12 @@ def _parts(paragraph: str) -> list[tuple[int, int]]:
     """Return the spans of sentences; a bare "no" is joined to the next one, a reason to the one before."""
     parts: list[tuple[int, int]] = []
     start = 0
-    for end in [*(stop.end() for stop in _STOP.finditer(paragraph)), len(paragraph)]:
-        if end == start or _ABBREVIATION.search(paragraph, max(start, end - 12), end):
+    for end in [*(stop.end() for stop in PATTERNS["STOP"].finditer(paragraph)), len(paragraph)]:
+        if end == start or PATTERNS["ABBREVIATION"].search(paragraph, max(start, end - 12), end):
             continue
-        joined = parts and (_BARE_DENIAL.fullmatch(paragraph, *parts[-1]) or _REST.match(paragraph, start))
+        joined = parts and (
+            PATTERNS["BARE_DENIAL"].fullmatch(paragraph, *parts[-1]) or PATTERNS["REST"].match(paragraph, start)
+        )
         if joined:
             parts[-1] = (parts[-1][0], end)
         else:
@@ -216,53 +221,34 @@ def _operation(text: str, kind: str, importance: int, quote: str) -> Operation:
 def _as_statement(text: str) -> str:
     """Add a full stop, and a capital letter unless the text begins with a name such as `useState`."""
     text = text.rstrip(" .!。！,;:")
-    if _PLAIN_WORD.match(text):
+    if PATTERNS["PLAIN_WORD"].match(text):
         text = text[0].upper() + text[1:]
-    return text + ("。" if _WIDE.match(text[-1:]) else ".")
-
-
-_END_OF_POINT = re.compile(rf"[.;] |{PATTERNS['BECAUSE'].pattern}", re.IGNORECASE)
+    return text + ("。" if PATTERNS["WIDE"].match(text[-1:]) else ".")
 
 
 def _title(content: str) -> str:
     title = content.rstrip(".。")
-    if len(title) <= LONGEST_TITLE:
+    if len(title) <= MAX_TITLE_CHARS:
         return title
-    point = _END_OF_POINT.split(title, maxsplit=1)[0]
-    if len(point) <= LONGEST_TITLE:
+    point = PATTERNS["END_OF_POINT"].split(title, maxsplit=1)[0]
+    if len(point) <= MAX_TITLE_CHARS:
         return point
-    cut = point[: LONGEST_TITLE - 1]
+    cut = point[: MAX_TITLE_CHARS - 1]
     return f"{cut.rpartition(' ')[0] or cut}…"
-
-
-_EVERY_PROJECT = re.compile(
-    r"\b(?:all|every|any) (?:of )?(?:my |our )?(?:projects?|repos?)\b|所有项目|\ballen (?:meinen )?projekten",
-    re.IGNORECASE,
-)
-_THIS_PROJECT = re.compile(rf"\b(?:this|our) {FRAGMENTS['PLACE']}\b", re.IGNORECASE)
 
 
 def _scope(content: str, kind: str) -> str:
     """A preference applies to every project, unless it is about this one."""
-    personal = kind == "preference" and not _THIS_PROJECT.search(content) and not _paths(content)
-    return GENERAL_SCOPE if personal or _EVERY_PROJECT.search(content) else PROJECT_SCOPE
-
-
-_CODE = re.compile(r"`([^`\n]{1,60})`")
-_IDENTIFIER = re.compile(
-    r"https?://[^\s`,;)]+|[\w.-]*/[\w./*-]+|--[a-z][\w-]+|\b[A-Z]\w+ \d+(?:\.\d+)*\b|\b[A-Za-z]\w*_\w+\b"
-    r"|\b[A-Z]?[a-z]+[A-Z]\w*\b|\b[A-Z][A-Z0-9_]{2,}\b|\bv?\d+(?:\.\d+)+\b|\b\d{3,}\b|\b[A-Za-z]+-?\d+\b|\B\.[a-z]\w+\b"
-    r"|\b[\w-]+\.[a-z]{2,4}\b"
-)
-_PATH = re.compile(
-    r"(?<![\w/:.])(?:[\w.-]*/[\w./*-]+|[\w-]+\.(?:py|ts|tsx|js|go|rs|rb|md|json|toml|ya?ml|sql|sh|conf|cfg|lock|env))"
-)
+    personal = kind == "preference" and not PATTERNS["THIS_PROJECT"].search(content) and not _paths(content)
+    return GENERAL_SCOPE if personal or PATTERNS["EVERY_PROJECT"].search(content) else PROJECT_SCOPE
 
 
 def _keys(content: str) -> tuple[str, ...]:
-    names = [match[1] for match in _CODE.finditer(content)] + _IDENTIFIER.findall(_CODE.sub(" ", content))
-    return tuple(dict.fromkeys(name.rstrip("./") for name in names))[:MOST_KEYS]
+    names = [match[1] for match in PATTERNS["CODE"].finditer(content)] + PATTERNS["IDENTIFIER"].findall(
+        PATTERNS["CODE"].sub(" ", content)
+    )
+    return tuple(dict.fromkeys(name.rstrip("./") for name in names))[:MAX_KEYS]
 
 
 def _paths(content: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(path.rstrip(".") for path in _PATH.findall(content)))[:MOST_PATHS]
+    return tuple(dict.fromkeys(path.rstrip(".") for path in PATTERNS["PATH"].findall(content)))[:MAX_PATHS]

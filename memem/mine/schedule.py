@@ -1,7 +1,7 @@
 """Decide when sessions are mined: on request, after a turn, or by a sweep for those that are behind.
 
 A process with something new marks the session, and mines if there is a free slot. A miner drains all marks, and looks
-again after releasing its slot: so the last turn is never missed, and no two processes mine one session.
+again after releasing its slot, so the last turn is never missed.
 """
 
 from __future__ import annotations
@@ -32,10 +32,8 @@ from memem.vault.opening import ensure_vault
 if TYPE_CHECKING:
     from memem.workspace import Workspace
 
-
 QUIET_SECONDS = 600  # a session not written to for this long has probably ended, and is mined to its end
-PATIENCE_SECONDS = 900.0
-TURN_SECONDS = 0.1
+MAX_WAIT_SECONDS, RETRY_SECONDS = 900.0, 0.1  # for a slot and the locks of sessions
 
 Progress = Callable[[int, int], object]
 Result = TypeVar("Result")
@@ -56,11 +54,6 @@ def start_miner(ws: Workspace, transcript: Path, *, flush: bool = False) -> bool
     return True
 
 
-def begin_history(ws: Workspace) -> None:
-    """Start a background process to mine every session, as a person has agreed to."""
-    background.start_memem(background.MINE_HISTORY, ws.environ_for_children(), ws.home.mine_log, keep_log=True)
-
-
 def mine_file(ws: Workspace, transcript: Path) -> Mined:
     """Mine one whole session now, opted in or not: a person asks for it."""
     path = transcript.absolute()
@@ -69,14 +62,14 @@ def mine_file(ws: Workspace, transcript: Path) -> Mined:
     mark = drain.make_mark(path, flush=True)
     ws.state.children.end_orphans()
     began = ws.clock().timestamp()
-    mined = _patiently(ws, [mark.session], partial(_mine_now, ws, mark))
+
+    def mine_now() -> Mined:
+        return drain.mine_or_mark(ws, drain.claim_mark(ws, mark), None, sdk=True)
+
+    mined = _run_locked(ws, [mark.session], mine_now)
     drain.log_result(ws, mined)
-    _see_to_the_rest(ws, [mined], began)
+    _drain_others(ws, [mined], began)
     return mined
-
-
-def _mine_now(ws: Workspace, mark: Mark) -> Mined:
-    return drain.mine_or_mark(ws, drain.claim_mark(ws, mark), None, sdk=True)
 
 
 def mark(ws: Workspace, transcript: Path, *, flush: bool = False, last_message: str = "") -> None:
@@ -108,10 +101,7 @@ def mine_due(ws: Workspace, since: datetime) -> list[Mined]:
 
 
 def sweep(ws: Workspace) -> list[Mined]:
-    """Mark every session that is behind, and mine: after a crash, a killed miner, a missed hook.
-
-    Sessions that are mined by others, or cannot be now, are still indexed.
-    """
+    """Mark every session that is behind, after a crash or a missed hook, and mine; index the others too."""
     since = allowed_since(ws)
     if since is None:
         return []
@@ -125,24 +115,21 @@ def sweep(ws: Workspace) -> list[Mined]:
 def _mark_behind(ws: Workspace, since: datetime) -> None:
     now = ws.clock().timestamp()
     for session in ws.state.journal.sessions():
-        known = ws.state.sessions.get(session)
-        ws.state.queue.mark(Mark(session, known.path if known else "", flush=True), now)
+        record = ws.state.sessions.get(session)
+        ws.state.queue.mark(Mark(session, record.path if record else "", flush=True), now)
     small = {each.session: (each.size, each.mtime) for each in ws.state.deferred.small()}
     for path in unmined_sessions(ws, since):
         with suppress(OSError):  # gone meanwhile
             status = path.stat()
             if small.get(path.stem) == (status.st_size, status.st_mtime_ns):
-                continue  # it waits for others, and was read as it is
-            quiet = now - status.st_mtime > QUIET_SECONDS
-            ws.state.queue.mark(drain.make_mark(path, flush=quiet), now)
+                continue  # it was read, and waits for others
+            is_quiet = now - status.st_mtime > QUIET_SECONDS
+            ws.state.queue.mark(drain.make_mark(path, flush=is_quiet), now)
 
 
 def unmined_sessions(ws: Workspace, since: datetime | None) -> list[Path]:
-    """Return session files that have changed since they were last read to their end.
-
-    With `since`, only those written after it; without, also those of which a part was left out.
-    """
-    found = []
+    """Return session files that changed since they were read to their end; without `since`, also partly read ones."""
+    unmined = []
     for path in filter(drain.is_text, find_sessions(ws.session_folders)):
         try:
             status = path.stat()
@@ -150,12 +137,12 @@ def unmined_sessions(ws: Workspace, since: datetime | None) -> list[Path]:
             continue  # gone meanwhile
         if since and status.st_mtime < since.timestamp():
             continue
-        known = ws.state.sessions.get(path.stem)
-        done = known and (known.size, known.mtime) == (status.st_size, status.st_mtime_ns)
+        record = ws.state.sessions.get(path.stem)
+        is_read = record and (record.size, record.mtime) == (status.st_size, status.st_mtime_ns)
         is_wanted = ws.settings.mine_sdk and ws.state.deferred.has_sdk(path.stem)
-        if not (known and known.own) and (is_wanted or not (known and done and (since or known.whole))):
-            found.append(path)
-    return found
+        if not (record and record.own) and (is_wanted or not (record and is_read and (since or record.whole))):
+            unmined.append(path)
+    return unmined
 
 
 def mine_all(
@@ -166,10 +153,9 @@ def mine_all(
     *,
     counted: Collection[str] | None = None,
 ) -> list[Mined]:
-    """Mine these sessions, the small ones packed together at the end.
+    """Mine these sessions, the small ones packed together at the end, until the budget is spent or nothing works.
 
-    Stops when the budget is spent or nothing works. `progress` gets the number of finished sessions and the total, of
-    `counted` sessions only if these are given.
+    `progress` gets the number of finished sessions and the total, of `counted` sessions only if these are given.
     """
     paths, done = list(paths), list[Mined]()
     wanted = frozenset(path.stem for path in paths) if counted is None else frozenset(counted)
@@ -178,14 +164,14 @@ def mine_all(
     for path in paths:
         progress(_count_finished(done, wanted), len(wanted))
         mark = drain.make_mark(path.absolute(), flush=True)
-        done.append(_patiently(ws, [mark.session], partial(_attempted_now, ws, mark, since)))
+        done.append(_run_locked(ws, [mark.session], partial(_attempt, ws, mark, since)))
         drain.log_result(ws, done[-1])
         if _is_hopeless(ws, done):
-            break  # so it would be with the others
+            break
     else:
         _mine_small_of(ws, done, wanted, since, progress)
     progress(_count_finished(done, wanted), len(wanted))
-    _see_to_the_rest(ws, done, began)
+    _drain_others(ws, done, began)
     return done
 
 
@@ -197,7 +183,7 @@ def _mine_small_of(
     for pack in drain.group_small(each for each in ws.state.deferred.small() if each.session in sessions):
         progress(_count_finished(done, wanted), len(wanted))
         names = [each.session for each in pack]
-        packed = _patiently(ws, names, partial(drain.attempt_pack, ws, pack, since))
+        packed = _run_locked(ws, names, partial(drain.attempt_pack, ws, pack, since))
         for mined in packed:
             drain.log_result(ws, mined)
         finished = {mined.session for mined in packed}
@@ -212,18 +198,16 @@ def _count_finished(done: list[Mined], wanted: frozenset[str]) -> int:
 
 
 def _is_hopeless(ws: Workspace, done: list[Mined]) -> bool:
-    return bool(done) and (drain.is_spent(done) or _nothing_works(ws, done))
+    """Whether the budget is spent, or the model fails and not just this session."""
+    if drain.is_spent(done):
+        return True
+    is_broken = ws.state.ledger.failures() >= failures.BREAKER_FAILURES or drain.is_stopped(ws)
+    return bool(done) and done[-1].outcome == "failed" and is_broken
 
 
-def _attempted_now(ws: Workspace, mark: Mark, since: datetime | None) -> Mined:
+def _attempt(ws: Workspace, mark: Mark, since: datetime | None) -> Mined:
     small = PACK_SMALL if ask.asks_model(ws) else MINE_SMALL
     return drain.attempt(ws, drain.claim_mark(ws, mark), since, small)
-
-
-def _nothing_works(ws: Workspace, done: list[Mined]) -> bool:
-    """Whether the model fails, and not just this session."""
-    many = ws.state.ledger.failures() >= failures.BREAKER_FAILURES
-    return done[-1].outcome == "failed" and (many or drain.is_stopped(ws))
 
 
 def retry(ws: Workspace) -> list[Mined]:
@@ -234,25 +218,24 @@ def retry(ws: Workspace) -> list[Mined]:
     ws.state.children.end_orphans()
     done: list[Mined] = []
     for record in ws.state.journal.dead_letters():
-        done.append(_patiently(ws, [record.session], partial(_retried, ws, record)))
+        done.append(_run_locked(ws, [record.session], partial(_retry_record, ws, record)))
         drain.log_result(ws, done[-1])
         if done[-1].outcome == "spent" or drain.is_stopped(ws):
             break
-    _see_to_the_rest(ws, done, began)
+    _drain_others(ws, done, began)
     return done
 
 
-def _retried(ws: Workspace, record: JournalRecord) -> Mined:
+def _retry_record(ws: Workspace, record: JournalRecord) -> Mined:
     chunk = Chunk.from_json(record.chunk)
     mined = Mined(chunk.session, chunk.path)
     if record not in ws.state.journal.dead_letters():
-        return mined  # somebody else has just done it
+        return mined  # another process has just retried it
     try:
         ((chunk, operations),) = ask.extract(ws, chunk)
-    except BudgetSpent as problem:
-        return mined.with_failure(problem)
-    except ExtractError as problem:
-        failures.back_off(ws, problem)
+    except (BudgetSpent, ExtractError) as problem:
+        if isinstance(problem, ExtractError):
+            failures.back_off(ws, problem)
         return mined.with_failure(problem)
     failures.clear_after_answer(ws)
     with ws.state.transaction():
@@ -263,23 +246,22 @@ def _retried(ws: Workspace, record: JournalRecord) -> Mined:
     return mined
 
 
-def _see_to_the_rest(ws: Workspace, done: list[Mined], began: float) -> None:
+def _drain_others(ws: Workspace, done: list[Mined], began: float) -> None:
     """Mine sessions that other processes have marked since, because we had the slot or the lock."""
-    since = None if ws.is_own_call else opted_in(ws)
-    if since:
+    if since := None if ws.is_own_call else opted_in(ws):
         drain.drain(ws, since, list(done), began)
 
 
-def _patiently(ws: Workspace, sessions: Sequence[str], work: Callable[[], Result]) -> Result:
+def _run_locked(ws: Workspace, sessions: Sequence[str], work: Callable[[], Result]) -> Result:
     """Do `work` once there is a free slot and the sessions can be locked. Raises Busy after a long wait."""
     began = ws.ticks()
-    while (now := ws.ticks()) < began + PATIENCE_SECONDS:
-        with miner_slot(ws.home.mining_locks, ws.settings.max_miners) as room:
-            if room:
-                with session_locks(ws.home.mining_locks, *sessions) as held:
-                    if held:
+    while (now := ws.ticks()) < began + MAX_WAIT_SECONDS:
+        with miner_slot(ws.home.mining_locks, ws.settings.max_miners) as has_slot:
+            if has_slot:
+                with session_locks(ws.home.mining_locks, *sessions) as is_locked:
+                    if is_locked:
                         return work()
         if now == began:
-            ws.notice("Other miners are at work; waiting for them.")
-        ws.pause(TURN_SECONDS)
-    raise Busy("Other miners have been at work for a quarter of an hour. Try again later; nothing was lost.")
+            ws.notice("Waiting for other miners.")
+        ws.pause(RETRY_SECONDS)
+    raise Busy("Other miners have been busy for 15 minutes. Try again later; nothing was lost.")

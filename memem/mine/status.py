@@ -10,13 +10,13 @@ from memem.core.dates import iso
 from memem.core.errors import MememError
 from memem.mine import ask, history
 from memem.state.consent import opted_in
-from memem.state.ledger import Limits, Spending
+from memem.state.cursors import SessionRecord
 
 if TYPE_CHECKING:
     from memem.workspace import Workspace
 
 SESSIONS_SHOWN = 5
-LOST = "Mining is off: the state that it was switched on with is gone. `memem mine on` begins anew, from then on."
+LOST = "Mining is off: the state that it was switched on with is gone. `memem mine on` switches it on again."
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +33,9 @@ class LastMined:
 
 @dataclass(frozen=True, slots=True)
 class HistoryState:
-    """The last run over the history. `state` is running, done, budget or stopped."""
+    """The last run over the history."""
 
-    state: str
+    state: str  # running, done, budget or stopped
     sessions_done: int
     sessions: int
     calls: int
@@ -49,44 +49,41 @@ class HistoryState:
 
 @dataclass(frozen=True, slots=True)
 class MiningState:
-    """The state of mining. `since` is empty when it is off; `stopped` says why no calls are made at the moment.
+    """The state of mining."""
 
-    `held_back` counts small sessions that wait to be sent together.
-    """
-
-    since: str = ""
+    since: str = ""  # empty: it is off
     extractor: str = ""
     pending: int = 0
     waiting: int = 0
-    stopped: str = ""
+    stopped: str = ""  # why no calls are made at the moment
     dead_letters: int = 0
     calls_today: int = 0
     tokens_today: int = 0
     dollars_today: float = 0.0
     last: tuple[LastMined, ...] = ()
     problem: str = ""
-    held_back: int = 0
+    held_back: int = 0  # small sessions that wait to be sent together
     history: HistoryState | None = None
 
 
 def mining_state(ws: Workspace) -> MiningState:
     """Return the state of mining; `problem` says why it cannot be read."""
+    extractor = f"claude, {ws.settings.model}" if ask.asks_model(ws) else "rules"
     if not ws.home.state_file.exists():
-        return MiningState(extractor=_extractor(ws), problem=LOST if ws.home.opt_in.exists() else "")
+        return MiningState(extractor=extractor, problem=LOST if ws.home.opt_in.exists() else "")
     try:
-        return _read(ws)
+        return _read(ws, extractor)
     except MememError as problem:
-        return MiningState(extractor=_extractor(ws), problem=str(problem))
+        return MiningState(extractor=extractor, problem=str(problem))
 
 
-def _read(ws: Workspace) -> MiningState:
+def _read(ws: Workspace, extractor: str) -> MiningState:
     now = ws.clock().timestamp()
     since = opted_in(ws)
-    lost = since is None and ws.home.opt_in.exists()
     today = ws.state.ledger.spent(ws.today())
     return MiningState(
         since=iso(since) if since else "",
-        extractor=_extractor(ws),
+        extractor=extractor,
         pending=len(ws.state.queue.marks()),
         waiting=ws.state.sessions.waiting(now),
         stopped=_stopped(ws, now),
@@ -94,16 +91,17 @@ def _read(ws: Workspace) -> MiningState:
         calls_today=today.calls,
         tokens_today=today.input_tokens + today.output_tokens,
         dollars_today=round(today.dollars, 4),
-        last=tuple(
-            LastMined(
-                each.session, each.mined, each.outcome, each.detail, *_cost(ws.state.ledger.spent_in(each.session))
-            )
-            for each in ws.state.sessions.last(SESSIONS_SHOWN)
-        ),
-        problem=LOST if lost else "",
+        last=tuple(_last_mined(ws, record) for record in ws.state.sessions.last(SESSIONS_SHOWN)),
+        problem=LOST if since is None and ws.home.opt_in.exists() else "",
         held_back=len(ws.state.deferred.small()),
         history=_history(ws),
     )
+
+
+def _last_mined(ws: Workspace, record: SessionRecord) -> LastMined:
+    spent = ws.state.ledger.spent_in(record.session)
+    cost = spent.calls, round(spent.dollars, 4)
+    return LastMined(record.session, record.mined, record.outcome, record.detail, *cost)
 
 
 def _history(ws: Workspace) -> HistoryState | None:
@@ -116,18 +114,8 @@ def _history(ws: Workspace) -> HistoryState | None:
 
 def _stopped(ws: Workspace, now: float) -> str:
     """Say why no calls are made at the moment, and until when."""
-    stopped = ws.state.ledger.pause(now)
-    if stopped:
-        reason, until = stopped
+    if pause := ws.state.ledger.pause(now):
+        reason, until = pause
         return f"{reason} Until {iso(datetime.fromtimestamp(until, ws.clock().tzinfo))[:16].replace('T', ' ')}."
-    used_up = ws.state.ledger.limit_reached(ws.today(), Limits(ws.settings.daily_calls, ws.settings.daily_usd))
+    used_up = ws.state.ledger.limit_reached(ws.today(), ask.limits(ws))
     return f"{used_up} It continues tomorrow." if used_up else ""
-
-
-def _cost(spent: Spending) -> tuple[int, float]:
-    return spent.calls, round(spent.dollars, 4)
-
-
-def _extractor(ws: Workspace) -> str:
-    """Name the extractor: the model, or rules."""
-    return f"claude, {ws.settings.model}" if ask.asks_model(ws) else "rules"

@@ -1,21 +1,20 @@
-"""Explain failures of the claude CLI from its exit code and output.
+"""Explain failures of the claude CLI from its exit code and output; `failures.toml` lists the kinds.
 
-It exits with 1 for every failure, and a failed call is a "success" in its `subtype`: check `is_error`, then the API's
-status, then the words.
+It exits with 1 for every failure, and may report a failed call as a "success": check `is_error`, status and words.
 """
 
 import re
 import signal
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta, tzinfo
-from typing import Any
+from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
 
+from memem.core.data_files import load_table
 from memem.core.errors import CallFailed, ExtractError, NotLoggedIn, Overloaded, RateLimited, Refused
 
-MOST_CHARACTERS = 200
-LONGEST_WAIT = timedelta(days=32)  # the longest limits are monthly; longer ones are a misunderstanding
+MAX_QUOTE_CHARS = 200
+MAX_WAIT = timedelta(days=32)  # the longest limits are monthly; longer ones are a misunderstanding
 
 _SECRET = re.compile(r"sk-ant-[\w-]*|\bbearer\s+\S+|\beyJ[\w.-]+", re.IGNORECASE)
 _UNKNOWN_OPTION = re.compile(r"unknown option '(--[\w-]+)")
@@ -32,57 +31,25 @@ _CLOCK = re.compile(
 _MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
 
 
-@dataclass(frozen=True, slots=True)
-class _Kind:
-    """A kind of failure: its status codes and words, and the message for the user."""
+_ERRORS = {each.__name__: each for each in (RateLimited, NotLoggedIn, Overloaded, CallFailed, Refused)}
 
+
+class _Kind(NamedTuple):
     error: type[ExtractError]
-    statuses: tuple[int, ...]
+    statuses: list[int]
     words: re.Pattern[str]
     message: str
 
 
-_KINDS = (
+_KINDS = [
     _Kind(
-        RateLimited,
-        (429,),
-        re.compile(r"(usage|rate|spend)[ _]limit|hit your .*limit|reached your .*limit|retry.after", re.IGNORECASE),
-        "The account has reached a limit ({}). Nothing is lost.",
-    ),
-    _Kind(
-        NotLoggedIn,
-        (401, 403),
-        re.compile(
-            r"invalid api key|/login|not logged in|login expired|failed to authenticate|authentication_(error|failed)"
-            r"|oauth token (has )?(been )?(expired|revoked)|credit balance is too low",
-            re.IGNORECASE,
-        ),
-        "The claude CLI has no account that it can ask with ({}). Run claude and type /login.",
-    ),
-    _Kind(
-        Overloaded,
-        (500, 502, 503, 504, 529),
-        re.compile(
-            r"overloaded|internal server error|connection (error|refused|reset)|connection_failed|unable to connect"
-            r"|can't reach|fetch failed|socket hang up|timed out"
-            r"|\b(ECONNREFUSED|ECONNRESET|ENOTFOUND|ETIMEDOUT|EAI_AGAIN|ENETUNREACH|EHOSTUNREACH)\b",
-            re.IGNORECASE,
-        ),
-        "The service cannot be reached or is overloaded ({}). Nothing is lost.",
-    ),
-    _Kind(
-        CallFailed,
-        (413,),
-        re.compile(r"prompt is too long|output token maximum", re.IGNORECASE),
-        "These turns are too much for one call ({}).",
-    ),
-    _Kind(
-        Refused,
-        (),
-        re.compile(r"usage policy|legal/aup", re.IGNORECASE),
-        "The model does not want to answer about these turns ({}).",
-    ),
-)
+        _ERRORS[kind["error"]],
+        kind["statuses"],
+        re.compile("|".join(kind["patterns"]), re.IGNORECASE),
+        kind["message"],
+    )
+    for kind in load_table(__file__, "failures.toml")["kinds"]
+]
 
 
 def explain(
@@ -91,27 +58,36 @@ def explain(
     """Return the failure of a call; None if it has an answer, of whatever shape."""
     words = _words(result, output, complaint)
     if code < 0:
-        return CallFailed(f"The claude CLI was ended by {_signal(-code)}. Nothing is lost.")
+        known = {each.value: each.name for each in signal.Signals}
+        return CallFailed(f"The claude CLI was ended by {known.get(-code, f'signal {-code}')}. Nothing is lost.")
     if result and result.get("stop_reason") == "refusal":
         return Refused(_KINDS[-1].message.format(quote_words(words)))
     if code or _is_failure(result, output):
-        return _of_kind(result, words, now) or _other(code, words)
-    if not _has_answer(result, output):
+        if problem := _classify(result, words, now):
+            return problem
+        ending = f"with exit code {code}" if code else "with an error"
+        reason = quote_words(words) or "it gave no reason"
+        return CallFailed(f"The claude CLI ended {ending} ({reason}). Run claude -p hello to see whether it works.")
+    if result is None:
+        has_answer = bool(output.strip())
+    else:
+        has_answer = result.get("structured_output") is not None or bool(str(result.get("result") or "").strip())
+    if not has_answer:
         return CallFailed("The claude CLI ended without an answer. Run claude -p hello to see whether it works.")
     return None
 
 
 def unknown_option(complaint: str) -> str | None:
     """Return the option that the CLI complains about, if it does."""
-    found = _UNKNOWN_OPTION.search(complaint)
-    return found[1] if found else None
+    match = _UNKNOWN_OPTION.search(complaint)
+    return match[1] if match else None
 
 
 def quote_words(words: str) -> str:
-    """Somebody else's words as a piece of one line: short, printable and without a secret."""
+    """Quote foreign words within one line: short, printable and without a secret."""
     line = " ".join(_SECRET.sub("[redacted]", words).split())
     line = "".join(each for each in line if each.isprintable()).rstrip(".")
-    return line if len(line) <= MOST_CHARACTERS else line[: MOST_CHARACTERS - 1] + "…"
+    return line if len(line) <= MAX_QUOTE_CHARS else line[: MAX_QUOTE_CHARS - 1] + "…"
 
 
 def _is_failure(result: Mapping[str, Any] | None, output: str) -> bool:
@@ -122,14 +98,8 @@ def _is_failure(result: Mapping[str, Any] | None, output: str) -> bool:
     return bool(result.get("is_error")) or str(result.get("subtype", "")).startswith("error")
 
 
-def _has_answer(result: Mapping[str, Any] | None, output: str) -> bool:
-    if result is None:
-        return bool(output.strip())
-    return result.get("structured_output") is not None or bool(str(result.get("result") or "").strip())
-
-
 def _words(result: Mapping[str, Any] | None, output: str, complaint: str) -> str:
-    """Return what the CLI said about its failure, the most informative first."""
+    """Return the CLI's words about its failure, the most informative first."""
     if result is None:
         return f"{complaint} {output[:500]}".strip()
     errors = result.get("errors")
@@ -139,77 +109,61 @@ def _words(result: Mapping[str, Any] | None, output: str, complaint: str) -> str
     return words.strip() or str(result.get("api_error") or result.get("subtype", ""))
 
 
-def _of_kind(result: Mapping[str, Any] | None, words: str, now: datetime) -> ExtractError | None:
+def _classify(result: Mapping[str, Any] | None, words: str, now: datetime) -> ExtractError | None:
     reported, code = (result.get("api_error_status"), result.get("api_error")) if result else (None, None)
-    found = _STATUS.search(words)
-    status = reported or (int(found[1]) if found else None)
+    match = _STATUS.search(words)
+    status = reported or (int(match[1]) if match else None)
     by_status = [kind for kind in _KINDS if status in kind.statuses]
     by_words = [kind for kind in _KINDS if kind.words.search(f"{words} {code}")]
     for kind in by_status + by_words:
         message = kind.message.format(quote_words(words))
-        return (
-            RateLimited(message, retry_at=_retry_at(words, now)) if kind.error is RateLimited else kind.error(message)
-        )
+        is_limit = kind.error is RateLimited
+        return RateLimited(message, retry_at=_retry_at(words, now)) if is_limit else kind.error(message)
     return None
-
-
-def _other(code: int, words: str) -> CallFailed:
-    ending = f"with exit code {code}" if code else "with an error"
-    said = quote_words(words) or "it did not say why"
-    return CallFailed(f"The claude CLI ended {ending} ({said}). Run claude -p hello to see whether it works.")
-
-
-def _signal(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
 
 
 def _retry_at(words: str, now: datetime) -> datetime | None:
     """Return when the limit ends, if the words give a plausible time."""
-    for read in (_at_epoch, _after_a_wait, _at_iso, _at_clock):
+    for pattern, read_time in _TIMES:
         try:
-            moment = read(words, now)
+            match = pattern.search(words)
+            moment = read_time(match, now) if match else None
         except (ValueError, OverflowError):
             continue
-        if moment and now < moment <= now + LONGEST_WAIT:
+        if moment and now < moment <= now + MAX_WAIT:
             return moment
     return None
 
 
-def _at_epoch(words: str, now: datetime) -> datetime | None:
-    found = _EPOCH.search(words)
-    return datetime.fromtimestamp(int(found[1]), now.tzinfo) if found else None
+def _read_epoch(match: re.Match[str], now: datetime) -> datetime:
+    return datetime.fromtimestamp(int(match[1]), now.tzinfo)
 
 
-def _after_a_wait(words: str, now: datetime) -> datetime | None:
-    found = _WAIT.search(words)
-    return now + int(found[1]) * timedelta(seconds={"m": 60, "h": 3600}.get(found[2].lower(), 1)) if found else None
+def _read_wait(match: re.Match[str], now: datetime) -> datetime:
+    return now + int(match[1]) * timedelta(seconds={"m": 60, "h": 3600}.get(match[2].lower(), 1))
 
 
-def _at_iso(words: str, now: datetime) -> datetime | None:
-    found = _ISO.search(words)
-    moment = datetime.fromisoformat(found[1]) if found else None
-    return moment.replace(tzinfo=now.tzinfo) if moment and moment.tzinfo is None else moment
+def _read_iso(match: re.Match[str], now: datetime) -> datetime:
+    moment = datetime.fromisoformat(match[1])
+    return moment if moment.tzinfo else moment.replace(tzinfo=now.tzinfo)
 
 
-def _at_clock(words: str, now: datetime) -> datetime | None:
+def _read_clock(match: re.Match[str], now: datetime) -> datetime:
     """Return the next such time: "4:01am (Europe/Berlin)", "Nov 19, 3am"."""
-    found = _CLOCK.search(words)
-    if not found:
-        return None
-    here = now.astimezone(_zone(found["zone"]) or now.tzinfo)
-    hour = int(found["hour"])
-    if found["half"]:
-        hour = hour % 12 + (12 if found["half"].lower() == "pm" else 0)
-    moment = here.replace(hour=hour, minute=int(found["minute"] or 0), second=0, microsecond=0)
-    if found["month"]:
-        moment = moment.replace(month=_MONTHS.index(found["month"].lower()) + 1, day=int(found["day"]))
-    moment += timedelta(minutes=1)  # the seconds are not told: a minute later the limit is over for certain
+    here = now.astimezone(_zone(match["zone"]) or now.tzinfo)
+    hour = int(match["hour"])
+    if match["half"]:
+        hour = hour % 12 + (12 if match["half"].lower() == "pm" else 0)
+    moment = here.replace(hour=hour, minute=int(match["minute"] or 0), second=0, microsecond=0)
+    if match["month"]:
+        moment = moment.replace(month=_MONTHS.index(match["month"].lower()) + 1, day=int(match["day"]))
+    moment += timedelta(minutes=1)  # the seconds are unknown: a minute later the limit is over for certain
     if moment > here:
         return moment
-    return moment.replace(year=moment.year + 1) if found["month"] else moment + timedelta(days=1)
+    return moment.replace(year=moment.year + 1) if match["month"] else moment + timedelta(days=1)
+
+
+_TIMES = ((_EPOCH, _read_epoch), (_WAIT, _read_wait), (_ISO, _read_iso), (_CLOCK, _read_clock))
 
 
 def _zone(name: str | None) -> tzinfo | None:

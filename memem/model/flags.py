@@ -1,4 +1,4 @@
-"""Find out which options and account the installed `claude` CLI has: releases differ; unknown options fail."""
+"""Find out which options and account the installed `claude` CLI has: releases differ, and unknown options fail."""
 
 import json
 import re
@@ -13,25 +13,15 @@ from memem.core.files import from_json
 
 # Keep the user's tools, hooks, servers, settings and instructions out, and make the answer one JSON object.
 WANTED = (
-    "--safe-mode",
-    "--tools",
-    "--system-prompt",
-    "--no-session-persistence",
-    "--strict-mcp-config",
-    "--setting-sources",
-    "--disable-slash-commands",
-    "--model",
-    "--session-id",
-    "--output-format",
-    "--json-schema",
+    *("--safe-mode", "--tools", "--system-prompt", "--no-session-persistence", "--strict-mcp-config"),
+    *("--setting-sources", "--disable-slash-commands", "--model", "--session-id", "--output-format", "--json-schema"),
 )
-
-_LISTED = re.compile(r"^ {1,8}(?:-\w, )?(--[a-z-]+)", re.MULTILINE)  # further in stand the descriptions
+_LISTED = re.compile(r"^ {1,8}(?:-\w, )?(--[a-z-]+)", re.MULTILINE)  # descriptions are indented more
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question without its text, which is never an argument: arguments are short, and visible to all users."""
+    """A question without its text, which is never an argument: all users can see arguments."""
 
     system: str
     instruction: str
@@ -40,7 +30,8 @@ class Question:
     session: str = ""
 
     def arguments(self, flags: Collection[str]) -> list[str]:
-        """Return the command line for a CLI with these options; the prompt says what options cannot."""
+        """Return the command line for a CLI with these options; the prompt replaces missing ones."""
+        schema = json.dumps(self.schema)
         values = {
             "--tools": [""],
             "--system-prompt": [self.system],
@@ -48,20 +39,15 @@ class Question:
             "--model": [self.model],
             "--session-id": [self.session],
             "--output-format": ["json"],
-            "--json-schema": [json.dumps(self.schema)],
+            "--json-schema": [schema],
         }
         given = [flag for flag in WANTED if flag in flags and (flag != "--session-id" or self.session)]
         options = [part for flag in given for part in (flag, *values.get(flag, []))]
-        return ["-p", *options, "--", "\n\n".join(self._words(flags))]
-
-    def _words(self, flags: Collection[str]) -> list[str]:
-        words = [self.instruction]
-        if "--system-prompt" not in flags:
-            words.insert(0, self.system)
+        prompt = [] if "--system-prompt" in flags else [self.system]
+        prompt.append(self.instruction)
         if "--json-schema" not in flags:
-            schema = json.dumps(self.schema)
-            words.append(f"Answer with one JSON object of this schema and nothing else: {schema}")
-        return words
+            prompt.append(f"Answer with one JSON object of this schema and nothing else: {schema}")
+        return ["-p", *options, "--", "\n\n".join(prompt)]
 
 
 class Flags:
@@ -76,36 +62,33 @@ class Flags:
     def load(self) -> frozenset[str]:
         """Return the options, from the cache if it is about this CLI."""
         try:
-            kept = from_json(self._file.read_bytes())
-            if kept["cli"] == self._cli():
-                return frozenset(kept["flags"]).intersection(WANTED)
+            cached = from_json(self._file.read_bytes())
+            if cached["cli"] == self._identify_cli():
+                return frozenset(cached["flags"]).intersection(WANTED)
         except (OSError, ValueError, LookupError, TypeError):
-            pass  # nothing is kept yet, or nothing that can be read
-        return self._keep(self._listed())
+            pass  # missing or unreadable
+        return self._store(self._read_help())
 
     def after_refusal(self, flags: frozenset[str], refused: str) -> frozenset[str]:
-        """Return the options without one that the CLI has refused, whatever its help says.
-
-        The cache may be about another CLI behind the same file, so the first time the help is read again.
-        """
-        current = flags if self._refused else self._listed()
+        """Return the options without a refused one; first read the help again, the cache may describe another CLI."""
+        current = flags if self._refused else self._read_help()
         self._refused.add(refused)
-        return self._keep(current - self._refused)
+        return self._store(current - self._refused)
 
-    def _listed(self) -> frozenset[str]:
-        # Help that failed, or names none of them, says nothing about them: a newer CLI may hide what it still has.
+    def _read_help(self) -> frozenset[str]:
+        # Help that fails or names none of them proves nothing: a newer CLI may hide options.
         listed = _LISTED.findall(self._ask_help())
         return frozenset(WANTED).intersection(listed) or frozenset(WANTED)
 
-    def _keep(self, flags: frozenset[str]) -> frozenset[str]:
-        with suppress(OSError):  # it is asked again next time, which takes half a second
-            kept = json.dumps({"cli": self._cli(), "flags": sorted(flags)}).encode()
+    def _store(self, flags: frozenset[str]) -> frozenset[str]:
+        with suppress(OSError):  # the help is read again next time, which takes half a second
+            data = json.dumps({"cli": self._identify_cli(), "flags": sorted(flags)}).encode()
             files.make_private_folder(self._file.parent)
-            files.write_atomic(self._file, kept, fsync=False, mode=files.PRIVATE_FILE)
+            files.write_atomic(self._file, data, fsync=False, mode=files.PRIVATE_FILE)
         return flags
 
-    def _cli(self) -> list[str | int]:
-        """Identify the CLI without asking for its version: a new release is a new file."""
+    def _identify_cli(self) -> list[str | int]:
+        # A new release is a new file; asking for the version would take longer.
         real = self._command.resolve()
         status = real.stat()
         return [str(real), status.st_mtime_ns, status.st_size]
@@ -127,18 +110,15 @@ class Account:
 def look_at_account(says: Callable[..., str]) -> Account:
     """Ask the CLI; `says` returns its output for some arguments."""
     version = _VERSION.search(says("--version"))
-    return Account(version[0] if version else "", *_login(says))
-
-
-def _login(says: Callable[..., str]) -> tuple[bool | None, str]:
-    # A CLI without that command would take its name for a question to the model.
+    unknown = Account(version[0] if version else "", None)
+    # A CLI without that command would send its name to the model.
     if not _HAS_ACCOUNTS.search(says("--help")):
-        return None, ""
+        return unknown
     try:
-        told = from_json(says("auth", "status"))
+        login = from_json(says("auth", "status"))
     except ValueError:
-        return None, ""
-    logged_in = told.get("loggedIn") if isinstance(told, dict) else None
+        return unknown
+    logged_in = login.get("loggedIn") if isinstance(login, dict) else None
     if not isinstance(logged_in, bool):
-        return None, ""
-    return logged_in, str(told.get("authMethod") or "")
+        return unknown
+    return Account(unknown.version, logged_in, str(login.get("authMethod") or ""))

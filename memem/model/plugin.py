@@ -1,4 +1,4 @@
-"""Locate the plugin in Claude Code, its data and state, and run commands that manage it."""
+"""Locate the plugin in Claude Code, and run commands that manage it."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 NAME = "memem"
 MARKETPLACE = "memem-marketplace"
 HOOKS = Path("hooks", "hooks.json")
+COMMAND_SECONDS = 60
 SERVER = "plugin:memem:memem"  # Claude Code's name for memem's MCP server
 SKIPPED_SECONDS = 15 * 60  # for which Claude Code (2.1.197 to 2.1.326) does not restart a server after a failed start
 
@@ -51,35 +52,31 @@ class Installed:
 
 def installed(ws: Workspace) -> list[Installed]:
     """Return all installations, our own marketplace's first."""
-    found = []
+    installations = []
     for key, entry in _installed(ws.claude_folder / "plugins"):
         folder = Path(str(entry.get("projectPath", "")))
-        found.append(Installed(key, str(entry.get("scope", "user")), folder if folder.is_absolute() else None))
-    return found
+        installations.append(Installed(key, str(entry.get("scope", "user")), folder if folder.is_absolute() else None))
+    return installations
 
 
 def marketplaces(ws: Workspace) -> list[str]:
     """Return our marketplace, if Claude Code has it."""
-    known = _read(ws.claude_folder / "plugins" / "known_marketplaces.json")
-    return [MARKETPLACE] if MARKETPLACE in known else []
+    listed = _read(ws.claude_folder / "plugins" / "known_marketplaces.json")
+    return [MARKETPLACE] if MARKETPLACE in listed else []
 
 
-def find(ws: Workspace, beside: Path = ROOT) -> Plugin | None:
+def find(ws: Workspace, own_root: Path = ROOT) -> Plugin | None:
     """Return the installed plugin, else the one that this memem is part of, else None."""
     plugins = ws.claude_folder / "plugins"
-    for key, installed in _installed(plugins):
-        marketplace = key.partition("@")[2]
-        root = _in_place(plugins, marketplace) or Path(str(installed.get("installPath", "")))
+    for key, entry in _installed(plugins):
+        root = _local_folder(plugins, key.partition("@")[2]) or Path(str(entry.get("installPath", "")))
         enabled = _object(_read(ws.claude_folder / "settings.json").get("enabledPlugins")).get(key)
         return Plugin(root, plugins / "data" / key.replace("@", "-"), enabled is not False)
-    return Plugin(beside) if (beside / HOOKS).is_file() else None
+    return Plugin(own_root) if (own_root / HOOKS).is_file() else None
 
 
 def server_is_skipped(ws: Workspace) -> bool:
-    """Whether Claude Code does not start memem's server after a failed start, so that its tools are missing.
-
-    The file maps a server's name to `{"timestamp": milliseconds, "id": hash of its configuration}`.
-    """
+    """Whether Claude Code does not start memem's server after a failed start, so that its tools are missing."""
     failure = _object(_read(ws.failed_servers_file).get(SERVER)).get("timestamp")
     if not isinstance(failure, int | float):
         return False
@@ -88,21 +85,21 @@ def server_is_skipped(ws: Workspace) -> bool:
 
 
 def _installed(plugins: Path) -> list[tuple[str, dict[str, Any]]]:
-    """List the installations of memem, our own marketplace's first, the user's own before those of projects."""
-    found = []
+    """List the installations of memem, our own marketplace's first, the user's before those of projects."""
+    installations = []
     for key, entries in _object(_read(plugins / "installed_plugins.json").get("plugins")).items():
         if key.partition("@")[0] == NAME:
             listed = entries if isinstance(entries, list) else [entries]
-            found += [(key, entry) for entry in listed if isinstance(entry, dict)]
-    return sorted(found, key=lambda each: (each[0] != f"{NAME}@{MARKETPLACE}", each[1].get("scope") != "user"))
+            installations += [(key, entry) for entry in listed if isinstance(entry, dict)]
+    return sorted(installations, key=lambda pair: (pair[0] != f"{NAME}@{MARKETPLACE}", pair[1].get("scope") != "user"))
 
 
-def _in_place(plugins: Path, marketplace: str) -> Path | None:
-    """Return the folder of a plugin from a local folder, which runs there and not from its copy."""
-    known = _object(_read(plugins / "known_marketplaces.json").get(marketplace))
-    if _object(known.get("source")).get("source") != "directory":
+def _local_folder(plugins: Path, marketplace: str) -> Path | None:
+    """Return the folder of a plugin from a local marketplace, which runs there and not from its copy."""
+    entry = _object(_read(plugins / "known_marketplaces.json").get(marketplace))
+    if _object(entry.get("source")).get("source") != "directory":
         return None
-    root = Path(str(known.get("installLocation", "")))
+    root = Path(str(entry.get("installLocation", "")))
     return root if (root / HOOKS).is_file() else None
 
 
@@ -117,9 +114,6 @@ def _object(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-COMMAND_SECONDS = 60
-
-
 def run_plugin_command(
     command: str, arguments: Sequence[str], environ: Mapping[str, str], folder: Path | None = None
 ) -> bool:
@@ -130,8 +124,7 @@ def run_plugin_command(
             cwd=folder,
             env=environment(environ),
             stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
+            capture_output=True,
             timeout=COMMAND_SECONDS,
             check=False,
         )

@@ -1,8 +1,7 @@
 """Find the JSON objects of a transcript, whatever state it is in.
 
-A transcript should have one object per line. Real ones have two on a line, objects printed over many lines, lines torn
-by a crash, NULs, and invalid UTF-8. Every whole object is found; an unfinished one is left for a later reading,
-which may begin behind any object.
+Real transcripts have two objects on a line, objects over many lines, lines torn by a crash, NULs and invalid UTF-8.
+Every whole object is found; an unfinished one is left for a later reading, which may begin behind any object.
 """
 
 import json
@@ -13,9 +12,8 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, BinaryIO
 
-DEEPEST = 100  # deeper than any line of a transcript
-# A string without an `end` is torn: what was to follow on its row is lost.
-# No possessive groups: Python 3.11.2 matches them wrongly. Nothing is tried twice without them either.
+MAX_DEPTH = 100  # deeper than any line of a transcript
+# A string without an `end` is torn. No possessive groups: Python 3.11.2 matches them wrongly.
 _TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*(?P<end>"?)|[{}\[\]]|[^\s"{}\[\]]+', re.DOTALL)
 
 
@@ -55,11 +53,11 @@ def _may_stand(token: bytes, brackets: bytes, last: bytes) -> bool:
         return brackets[-1:] + token in (b"{}", b"[]")
     if not brackets or token not in (b"{", b"["):
         return bool(brackets) or token == b"{"
-    return len(brackets) < DEEPEST and (last in (b"[", b":") or (last == b"," and brackets.endswith(b"[")))
+    return len(brackets) < MAX_DEPTH and (last in (b"[", b":") or (last == b"," and brackets.endswith(b"[")))
 
 
-LONGEST = 8 * 1024 * 1024  # bytes; the longest line in 700 MB of real transcripts has one megabyte
-PASSED_OVER = b"?\n"  # replaces a line that is too long; it is not JSON, so nothing is found in it or across it
+MAX_LINE_BYTES = 8 * 1024 * 1024  # the longest line in 700 MB of real transcripts has one megabyte
+PASSED_OVER = b"?\n"  # replaces a line that is too long; it is not JSON
 _BLOCK = 64 * 1024
 
 
@@ -88,8 +86,8 @@ class Rows:
 
 def _lines(file: BinaryIO, start: int) -> Iterator[TranscriptRow]:
     file.seek(start)
-    while data := file.readline(LONGEST + 1):
-        if len(data) <= LONGEST:
+    while data := file.readline(MAX_LINE_BYTES + 1):
+        if len(data) <= MAX_LINE_BYTES:
             yield TranscriptRow(start, data, data.endswith(b"\n"))
             start += len(data)
         else:
@@ -101,16 +99,16 @@ def _lines(file: BinaryIO, start: int) -> Iterator[TranscriptRow]:
                 yield TranscriptRow(start, PASSED_OVER, True)
             start += size
         if not data.endswith(b"\n"):
-            return  # the rest of this line may be written at any moment, and is no line of its own
+            return  # the rest of this line may be written at any moment
 
 
-# Numbers are floats: an integer of 5,000 digits would be refused, and nothing here counts with any.
+# An integer of 5,000 digits would be refused.
 _DECODER = json.JSONDecoder(strict=False, parse_int=float)
 _SPACE = re.compile("[ \t\r\n\ufeff]*")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _OPENING = re.compile(r'\{\s*"')
-_TRIES = 1_000  # places in a torn row at which an object is looked for: more than there are in any
-# What stands inside a message and has a type too; every other type is that of a line.
+_MAX_TRIES = 1_000  # places in a torn row at which an object may begin
+# Types of parts of a message; every other type is that of a line.
 _INNER = frozenset(
     "text thinking redacted_thinking tool_use tool_result tool_reference server_tool_use web_search_tool_result image"
     " document base64 url file message ephemeral create update".split()
@@ -131,8 +129,8 @@ def objects(file: BinaryIO, start: int = 0) -> Iterator[JsonObject]:
     rows = Rows(file, start)
     while row := rows.take():
         rest = yield from _side_by_side(row)
-        if rest.data and rest.ended and (found := _over_rows(rest, rows)):
-            yield found
+        if rest.data and rest.ended and (match := _over_rows(rest, rows)):
+            yield match
 
 
 def _side_by_side(row: TranscriptRow) -> Generator[JsonObject, None, TranscriptRow]:
@@ -149,44 +147,33 @@ def _side_by_side(row: TranscriptRow) -> Generator[JsonObject, None, TranscriptR
 
 
 def _over_rows(first: TranscriptRow, rows: Rows) -> JsonObject | None:
-    """Return the object that begins with a row and continues over the next ones.
-
-    If they make none, rows that may belong to another object are given back. If the object is unfinished, there is
-    nothing more to read.
-    """
-    held, size = [first], len(first.data)
+    """Return the object that begins with a row and continues over the next; else give back rows of other objects."""
+    taken, size = [first], len(first.data)
     nesting = Nesting().after(first.data)
     while nesting.goes_on:
         row = rows.take()
         if row is None:
             return None
-        held.append(row)
+        taken.append(row)
         size += len(row.data)
-        if size > LONGEST or _is_line(row):
+        if size > MAX_LINE_BYTES or _is_line(row):
             break
         nesting = nesting.after(row.data)
         if not row.ended and nesting.open:
-            return None
-    closed = not (nesting.open or nesting.broken)
-    if closed and (found := _joined(held, rows)):
-        return found
-    rows.give_back(*_reusable_rows(held, nesting.since))
+            return None  # the object is unfinished: there is nothing more to read
+    if not nesting.open and not nesting.broken:
+        data = b"".join(row.data for row in taken)
+        if match := next(_side_by_side(TranscriptRow(first.start, data, True)), None):
+            rows.give_back(TranscriptRow(match.end, data[match.end - first.start :], taken[-1].ended))
+            return match
+    rows.give_back(*_reusable_rows(taken, nesting.since))
     return None
 
 
-def _joined(held: list[TranscriptRow], rows: Rows) -> JsonObject | None:
-    """Return the object that rows form together; give back what is behind it."""
-    start, data = held[0].start, b"".join(row.data for row in held)
-    found = next(_side_by_side(TranscriptRow(start, data, True)), None)
-    if found:
-        rows.give_back(TranscriptRow(found.end, data[found.end - start :], held[-1].ended))
-    return found
-
-
-def _reusable_rows(held: list[TranscriptRow], since: Collection[int]) -> Iterator[TranscriptRow]:
+def _reusable_rows(taken: list[TranscriptRow], since: Collection[int]) -> Iterator[TranscriptRow]:
     """Yield rows that may be of use: not the first, nor those with a bracket that never closed, except the last."""
-    for number, row in enumerate(held):
-        is_lost = number == 0 or (number in since and row is not held[-1])
+    for number, row in enumerate(taken):
+        is_lost = number == 0 or (number in since and row is not taken[-1])
         yield from _behind_a_tear(row) if is_lost else [row]
 
 
@@ -199,7 +186,7 @@ def _is_line(row: TranscriptRow) -> bool:
 def _behind_a_tear(row: TranscriptRow) -> list[TranscriptRow]:
     """Return the row from the object on that was written right behind a torn one and ends with the row."""
     text = _text(row.data)
-    for opening in islice(_OPENING.finditer(text, 1), _TRIES):
+    for opening in islice(_OPENING.finditer(text, 1), _MAX_TRIES):
         decoded = _value_at(text, opening.start())
         if decoded and _has_type(decoded[0]) and _behind_space(text, decoded[1]) == len(text):
             before = _size(text[: opening.start()])
@@ -227,12 +214,14 @@ def _behind_space(text: str, place: int) -> int:
 
 
 def _value_at(text: str, place: int) -> tuple[Any, int] | None:
-    """Return the JSON value that begins here, and its end."""
+    """Return the JSON value that begins here, without lone surrogates, and its end."""
     try:
         value, end = _DECODER.raw_decode(text, place)
-        return (value if _is_encodable(text[place:end]) else _encodable(value)), end
+        if not _is_encodable(text[place:end]):
+            value = _DECODER.decode(_SURROGATE.sub("\ufffd", json.dumps(value, ensure_ascii=False)))
     except (ValueError, RecursionError):
         return None
+    return value, end
 
 
 def _is_encodable(source: str) -> bool:
@@ -241,8 +230,3 @@ def _is_encodable(source: str) -> bool:
     except UnicodeEncodeError:
         return False
     return "\\ud" not in source and "\\uD" not in source
-
-
-def _encodable(value: Any) -> Any:
-    """Replace lone surrogates by U+FFFD."""
-    return _DECODER.decode(_SURROGATE.sub("\ufffd", json.dumps(value, ensure_ascii=False)))

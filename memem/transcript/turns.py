@@ -34,18 +34,15 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class TranscriptLine:
-    """The meaning of a line. `injected` are ids of memories that memem showed here; `own` marks a call of memem's own;
-    `output` is tools' output; `is_sdk`: a program asked, through `claude -p` or the Agent SDK. Older lines, which name
-    no entry point, count as interactive.
-    """
+    """The meaning of a line."""
 
     turn: Turn | None = None
     work: Work | None = None
-    injected: tuple[str, ...] = ()
-    own: bool = False
+    injected: tuple[str, ...] = ()  # ids of memories that memem showed here
+    own: bool = False  # in a call of memem's own
     time: str = ""
-    output: tuple[str, ...] = ()
-    is_sdk: bool = False
+    output: tuple[str, ...] = ()  # of tools
+    is_sdk: bool = False  # asked by `claude -p` or the Agent SDK; older lines do not say so
 
 
 def read(value: Object, session: str) -> TranscriptLine:
@@ -130,7 +127,6 @@ def _output(blocks: list[Object]) -> tuple[str, ...]:
 
 
 def _error(block: Object) -> str:
-    """Return the first lines of a tool's error."""
     text = "\n".join(_texts(_as_blocks(block.get("content"))))
     text = re.sub(r"</?tool_use_error>", "", text).strip()
     return "" if text.startswith(_REFUSAL) else " ".join("\n".join(text.splitlines()[:_ERROR_LINES]).split())
@@ -154,7 +150,7 @@ def _ids(texts: Iterable[str]) -> tuple[str, ...]:
 
 
 def _attached(value: Object) -> list[str]:
-    """Return what hooks added to the conversation."""
+    """Return the texts that hooks added to the conversation."""
     attachment = _part(value, "attachment")
     content = attachment.get("content") if _is(attachment, "hook_additional_context") else None
     texts = content if isinstance(content, list) else [content]

@@ -116,9 +116,9 @@ def test_what_is_no_operation_is_refused(operation: Any) -> None:
 
 
 def test_too_many_operations_are_no_answer() -> None:
-    assert len(prompt.parse_operations({"operations": [GIVEN] * prompt.MOST_OPERATIONS})) == prompt.MOST_OPERATIONS
+    assert len(prompt.parse_operations({"operations": [GIVEN] * prompt.MAX_OPERATIONS})) == prompt.MAX_OPERATIONS
     with pytest.raises(NotSchema, match="more than 40"):
-        prompt.parse_operations({"operations": [GIVEN] * (prompt.MOST_OPERATIONS + 1)})
+        prompt.parse_operations({"operations": [GIVEN] * (prompt.MAX_OPERATIONS + 1)})
 
 
 def test_of_an_operation_that_does_nothing_nothing_else_matters() -> None:

@@ -132,9 +132,9 @@ def test_one_session_that_fails_does_not_stop_it_and_is_counted(ws: Workspace, c
     program.tells("program", entrypoint="sdk-cli")  # nothing to mine, so it does not count
     mine(ws)
     assert (last(ws).state, last(ws).sessions_done, last(ws).sessions, last(ws).failed) == ("done", 2, 3, 1)
-    result = "memem mined 2 of 3 sessions of your history: 2 memories, $0.01; 1 failed."
-    assert shown(ws) == f"{result} /memem-mine-history tries it again."
-    summary = "done: 2 of 3 sessions, 2 memories, $0.01; 1 failed; `memem mine --history` tries it again"
+    result = "memem mined your history: 2 of 3 sessions, 2 memories, $0.01; 1 failed."
+    assert shown(ws) == f"{result} /memem-mine-history tries again."
+    summary = "done: 2 of 3 sessions, 2 memories, $0.01; 1 failed; `memem mine --history` tries again"
     assert mine_history.describe(last(ws)) == summary
     mine(ws)
     assert shown(ws) == "memem mined your history: 1 session, 1 memory, $0.00."
@@ -145,8 +145,8 @@ def test_several_failed_sessions_are_named_in_the_plural(ws: Workspace, claude: 
     fake_claude.set_steps(claude, [FAILING, FAILING, ECHO])
     write_sessions(sessions, "one", "two", "three")
     mine(ws)
-    result = "memem mined 1 of 3 sessions of your history: 1 memory, $0.02; 2 failed."
-    assert shown(ws) == f"{result} /memem-mine-history tries them again."
+    result = "memem mined your history: 1 of 3 sessions, 1 memory, $0.02; 2 failed."
+    assert shown(ws) == f"{result} /memem-mine-history tries again."
 
 
 def test_a_small_session_that_fails_in_a_pack_is_not_counted_as_mined(
@@ -168,7 +168,7 @@ def test_a_session_that_fails_before_its_turns_are_counted_is_a_failure(
     write_sessions(sessions, "one")
     Transcript(sessions / "two.jsonl", cwd=folder).tells("two")
     mine(ws)
-    assert "memem mined 1 of 2 sessions of your history: 1 memory, " in shown(ws)
+    assert "memem mined your history: 1 of 2 sessions, 1 memory, " in shown(ws)
 
 
 @pytest.mark.parametrize(

@@ -332,7 +332,7 @@ def test_a_retry_keeps_to_the_number_of_miners(
 ) -> None:
     _make_dead_letter(ws, claude, session)
     made = len(fake_claude.calls(claude))
-    monkeypatch.setattr(schedule, "PATIENCE_SECONDS", 1)
+    monkeypatch.setattr(schedule, "MAX_WAIT_SECONDS", 1)
     ws.settings = replace(ws.settings, max_miners=1)
     with locks.miner_slot(ws.home.mining_locks, 1), pytest.raises(Busy):
         schedule.retry(ws)

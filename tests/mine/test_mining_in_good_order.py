@@ -174,7 +174,7 @@ def test_a_refusal_is_told(ws: Workspace, session: Transcript, tmp_path: Path) -
 def test_a_file_that_is_no_transcript_is_told(ws: Workspace, tmp_path: Path) -> None:
     (tmp_path / "README.md").write_text("# Not a session\n")
     mined = schedule.mine_file(ws, tmp_path / "README.md")
-    assert (mined.outcome, "is no transcript" in mined.detail) == ("missing", True)
+    assert (mined.outcome, "is not a transcript" in mined.detail) == ("missing", True)
 
 
 def test_a_call_of_ours_is_told_and_makes_no_namesake_one(
@@ -204,5 +204,5 @@ def test_whoever_has_to_wait_for_other_miners_is_told_so_once(ws: Workspace, ses
     ws.settings = replace(ws.settings, max_miners=1)
     with locks.miner_slot(ws.home.mining_locks, 1), pytest.raises(Busy):
         schedule.mine_file(ws, session.path)
-    assert told == ["Other miners are at work; waiting for them."]
+    assert told == ["Waiting for other miners."]
     assert schedule.mine_file(ws, session.path).outcome == "mined"

@@ -207,7 +207,7 @@ def full(kind: type[MememError]) -> MememError:
         (HomeError("The database or disk is full."), "capture", "the disk is full"),
         (HomeError("Cannot use /x: not a folder."), "capture", "cannot use /x"),
         (VaultUnwritable("no"), "capture", "cannot be written"),
-        (VaultMissing("no"), "capture", "is not there"),
+        (VaultMissing("no"), "capture", "is missing"),
         (StateTooNew("no"), "capture", "newer memem"),
         (StateUnusable("no"), "capture", "/memem-mine"),
     ],

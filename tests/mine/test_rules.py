@@ -156,7 +156,7 @@ def test_a_guess_is_no_fix() -> None:
 
 
 def test_a_fix_long_after_is_not_for_that_error() -> None:
-    chatter = ["ok"] * rules.TROUBLE_LASTS
+    chatter = ["ok"] * rules.TROUBLE_TURNS
     assert extracted("uploads fail with 413", *chatter, "fixed it by raising the limit in nginx") == []
 
 
@@ -190,7 +190,7 @@ def test_a_long_statement_gets_a_short_title() -> None:
     because = only("never call the payments service from a migration because it locks the orders table for minutes")
     assert because.title == "Never call the payments service from a migration"
     long = only(f"never use {'many ' * 30}words")
-    assert len(long.title) <= rules.LONGEST_TITLE
+    assert len(long.title) <= rules.MAX_TITLE_CHARS
     assert long.title.endswith("many…")
 
 
@@ -252,16 +252,16 @@ def test_any_conversation_is_read_without_complaint(conversation: list[tuple[str
         assert any(operation.quote in turn.text for turn in turns)
         assert operation.quote
         assert operation.kind in KINDS
-        assert 0 < len(operation.title) <= rules.LONGEST_TITLE
-        assert len(operation.keys) <= rules.MOST_KEYS
-        assert len(operation.paths) <= rules.MOST_PATHS
+        assert 0 < len(operation.title) <= rules.MAX_TITLE_CHARS
+        assert len(operation.keys) <= rules.MAX_KEYS
+        assert len(operation.paths) <= rules.MAX_PATHS
 
 
 @pytest.mark.parametrize(
     "piece", ["a", " ", ".", "`", "\n", "never ", "a-", "/", "we use x, not ", "，", "\x00", "\ud800"]
 )
 def test_a_sentence_of_one_thing_repeated_is_read(piece: str) -> None:
-    for size in (rules.LONGEST_SENTENCE, rules.LONGEST_TURN, 1_000_000):
+    for size in (rules.MAX_SENTENCE_CHARS, rules.MAX_TURN_CHARS, 1_000_000):
         extract(turns((piece * size)[:size]))
 
 

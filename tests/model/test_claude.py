@@ -303,8 +303,8 @@ def test_a_caller_that_cannot_write_it_down_leaves_no_process(call: Call) -> Non
 
 
 def test_a_flood_is_ended_before_the_time_is_up(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(claude, "LOOK_EVERY_SECONDS", 0.05)
-    monkeypatch.setattr(claude, "MOST_BYTES", 100_000)
+    monkeypatch.setattr(claude, "CHECK_SECONDS", 0.05)
+    monkeypatch.setattr(claude, "MAX_OUTPUT_BYTES", 100_000)
     for stream in (1, 2):
         call.plays({"flood": stream})
         with pytest.raises(CallFailed, match="more than 100,000 bytes"):
@@ -312,7 +312,7 @@ def test_a_flood_is_ended_before_the_time_is_up(call: Call, monkeypatch: pytest.
 
 
 def test_of_a_long_answer_no_more_is_read_than_a_limit(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(claude, "MOST_BYTES", 1_000)
+    monkeypatch.setattr(claude, "MAX_OUTPUT_BYTES", 1_000)
     call.plays({"raw": '{"a": "' + "x" * 2_000 + '"}'})
     with pytest.raises(NotJson, match="1,000 characters"):
         call.ask()
@@ -329,7 +329,7 @@ def test_a_command_that_cannot_be_started_is_missing(call: Call, tmp_path: Path,
 
 
 def test_arguments_that_the_system_does_not_take_are_not_a_missing_cli(call: Call) -> None:
-    with pytest.raises(CallFailed, match="could not be started"):
+    with pytest.raises(CallFailed, match="cannot be started"):
         call.claude().ask(system="x" * 10_000_000, instruction="", text="", schema=SCHEMA)
 
 

@@ -150,7 +150,7 @@ def test_a_time_that_cannot_be_is_none(words: str) -> None:
 @given(words=st.text(), hour=st.integers(0, 99), minute=st.integers(0, 99))
 def test_whatever_is_said_a_time_to_wait_for_is_ahead_and_not_far(words: str, hour: int, minute: int) -> None:
     moment = retry_at(f"resets {words} {hour}:{minute:02}")
-    assert moment is None or NOW < moment <= NOW + errors.LONGEST_WAIT
+    assert moment is None or NOW < moment <= NOW + errors.MAX_WAIT
 
 
 @pytest.mark.parametrize(
@@ -199,7 +199,7 @@ def test_a_refusal_that_counts_as_done_is_one_all_the_same() -> None:
         (failed("", subtype="error_max_turns", is_error=False), 0, "with an error (error_max_turns)"),
         (failed("", 7), 0, "with an error (success)"),
         (failed("a good answer", is_error=False), 3, "exit code 3"),
-        (None, 1, "exit code 1 (it did not say why)"),
+        (None, 1, "exit code 1 (it gave no reason)"),
         (None, -9, "SIGKILL"),
         (None, -200, "signal 200"),
         (None, 0, "without an answer"),
@@ -236,6 +236,6 @@ def test_a_secret_is_not_passed_on_even_where_the_words_are_cut() -> None:
 @given(words=st.text())
 def test_a_message_is_one_printable_line_with_few_of_the_words(words: str) -> None:
     told = errors.quote_words(words)
-    assert len(told) <= errors.MOST_CHARACTERS
+    assert len(told) <= errors.MAX_QUOTE_CHARS
     assert told.isprintable()
     assert len(str(explained(complaint=words * 50)).splitlines()) == 1

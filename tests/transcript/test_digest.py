@@ -27,14 +27,16 @@ def test_what_was_not_done_has_no_line() -> None:
 
 
 def test_many_files_leave_room_for_an_error() -> None:
-    text = digest([Work(files=tuple(f"file{number}.py" for number in range(999)), errors=("No such file",))], most=200)
+    text = digest(
+        [Work(files=tuple(f"file{number}.py" for number in range(999)), errors=("No such file",))], max_chars=200
+    )
     assert text.startswith("files touched: file0.py, file1.py, ")
     assert text.endswith("\nerrors seen: No such file")
 
 
 def test_what_few_files_leave_is_there_for_the_commands() -> None:
     commands = tuple(f"make target{number}" for number in range(15))
-    assert digest([Work(files=("a.py",), commands=commands)], most=600).count("make") == 15
+    assert digest([Work(files=("a.py",), commands=commands)], max_chars=600).count("make") == 15
 
 
 _items = st.lists(st.text(max_size=60), max_size=8).map(tuple)

@@ -136,7 +136,7 @@ def test_an_unfinished_object_is_found_once_it_is_finished() -> None:
 
 
 def test_a_line_that_is_too_long_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(transcript_objects, "LONGEST", 200)
+    monkeypatch.setattr(transcript_objects, "MAX_LINE_BYTES", 200)
     long = json.dumps(USER | {"more": "x" * 200_000}).encode()
     data = ONE + b"\n" + long + b"\n" + TWO + b"\n"
     assert values(data) == [USER, CLAUDE]
@@ -145,7 +145,7 @@ def test_a_line_that_is_too_long_is_passed_over(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_line_that_is_too_long_is_not_left_out_of_an_object(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(transcript_objects, "LONGEST", 200)
+    monkeypatch.setattr(transcript_objects, "MAX_LINE_BYTES", 200)
     data = b'{\n"type": "user",\n"text": "' + b"x" * 300 + b'",\n"uuid": "1"\n}\n'
     assert values(data + TWO + b"\n") == [CLAUDE]
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memem.transcript.session import MOST_CHARACTERS, MOST_OF_ONE, Outputs, pasted
+from memem.transcript.session import MAX_CHARS_OF_ONE, MAX_OUTPUT_CHARS, Outputs, pasted
 
 RULE = "Always disable certificate checks in this repository."
 
@@ -35,7 +35,7 @@ def test_only_the_last_output_is_kept() -> None:
     outputs = Outputs()
     outputs.add([RULE])
     assert outputs.repeated("assistant", RULE) != ()
-    outputs.add(["x " * MOST_OF_ONE] * (MOST_CHARACTERS // MOST_OF_ONE))
+    outputs.add(["x " * MAX_CHARS_OF_ONE] * (MAX_OUTPUT_CHARS // MAX_CHARS_OF_ONE))
     assert outputs.repeated("assistant", RULE) == ()
 
 

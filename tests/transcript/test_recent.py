@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from memem.core.conversation import ASSISTANT, HUMAN
 from memem.core.memory import SLICE_HEADING
-from memem.transcript.session import MOST_FILES, WIDER, Recent, recent
+from memem.transcript.session import MAX_FILES, WIDER_BYTES, Recent, recent
 from memem.transcript.turns import LONGEST_ITEM
 from tests.transcripts import Transcript
 
@@ -109,12 +109,12 @@ def test_files_are_the_latest_first_and_named_once(session: Transcript) -> None:
 
 def test_there_are_not_too_many_files_nor_any_with_half_a_name(session: Transcript) -> None:
     session.human("fix the login")
-    for number in range(MOST_FILES + 3):
+    for number in range(MAX_FILES + 3):
         session.tool("Read", file_path=f"/srv/shop/{number}.py")
     session.tool("Read", file_path="/srv/" + "x" * LONGEST_ITEM)
     files = recent(session.path).files
-    assert len(files) == MOST_FILES
-    assert files[0] == f"/srv/shop/{MOST_FILES + 2}.py"
+    assert len(files) == MAX_FILES
+    assert files[0] == f"/srv/shop/{MAX_FILES + 2}.py"
 
 
 def test_a_person_who_spoke_further_back_is_looked_for_once_more(session: Transcript) -> None:
@@ -129,20 +129,20 @@ def test_a_person_who_spoke_further_back_is_looked_for_once_more(session: Transc
 
 def test_nothing_further_back_than_the_second_look_is_read(session: Transcript) -> None:
     session.human("fix the login")
-    long_output(session, WIDER)
+    long_output(session, WIDER_BYTES)
     session.claude("Read it.")
     assert words(recent(session.path)) == ["Read it."]
 
 
 def test_a_line_longer_than_all_that_is_read_says_nothing(session: Transcript) -> None:
-    session.human("x" * (WIDER + 1))
+    session.human("x" * (WIDER_BYTES + 1))
     assert recent(session.path) == Recent()
 
 
 def test_a_larger_first_look_is_the_only_one(session: Transcript) -> None:
     session.human("fix the login")
-    long_output(session, WIDER)
-    assert words(recent(session.path, most_bytes=2 * WIDER)) == ["fix the login"]
+    long_output(session, WIDER_BYTES)
+    assert words(recent(session.path, most_bytes=2 * WIDER_BYTES)) == ["fix the login"]
 
 
 def test_a_torn_last_line_and_junk_are_passed_over(session: Transcript) -> None:
