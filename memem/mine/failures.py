@@ -31,7 +31,7 @@ _SERVICE_FAILURES = (errors.CliMissing, errors.NotLoggedIn, errors.RateLimited, 
 _FULL_DISK = (errno.ENOSPC, errno.EDQUOT)
 _MODEL_FAILURES = {
     errors.NotLoggedIn: "memem cannot learn from this session: claude is not logged in. Run /login; nothing is lost.",
-    errors.CliMissing: "memem cannot learn from this session: claude fails to start. Nothing is lost; see /memem-doctor.",
+    errors.CliMissing: "memem cannot learn: claude does not start. See /memem-doctor; nothing is lost.",
 }
 
 
