@@ -62,10 +62,8 @@ def export(
         paths = _list_paths(ws, project)
         lines = ws.tombstones.lines() if project is None else []
         tombstones = len(ws.tombstones.load().standing) if lines else 0
-        created = iso(ws.clock())
-        header = Header(
-            export_format.MARK, export_format.VERSION, __version__, created, project or "", len(paths), len(lines)
-        )
+        mark, version, created = export_format.MARK, export_format.VERSION, iso(ws.clock())
+        header = Header(mark, version, __version__, created, project or "", len(paths), len(lines))
 
         def elements() -> Iterator[Element]:
             yield header

@@ -9,7 +9,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath
@@ -29,13 +29,11 @@ _MAX_NAME_BYTES = 255
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """The description of an export; `project` is empty if it contains all projects."""
-
     format: str
     version: int
     memem: str
     created: str
-    project: str
+    project: str  # empty if the export contains all projects
     files: int
     tombstones: int
 
@@ -188,13 +186,13 @@ def read_folder(folder: Path) -> Iterator[Element | InputError]:
         folder_names[:] = sorted(name for name in folder_names if not Path(parent, name).is_symlink())
         for path in (Path(parent, name) for name in sorted(file_names)):
             if path.is_file() and not path.is_symlink():
-                yield _or_error(_read_packed, path, path.relative_to(root).as_posix())
+                yield _read_packed(path, path.relative_to(root).as_posix())
 
 
 def parse_element(value: Any) -> Element | InputError:
     """Parse an element after the header of a JSON file; returns an error for an unusable one."""
     line = value.get("tombstone") if isinstance(value, dict) else None
-    return line.encode("utf-8", "replace") if isinstance(line, str) else _or_error(_unpack, value)
+    return line.encode("utf-8", "replace") if isinstance(line, str) else _unpack(value)
 
 
 def parse_header(value: Any) -> Header:
@@ -211,42 +209,35 @@ def parse_header(value: Any) -> Header:
     return Header(MARK, version, by, created, project, file_count, tombstones)
 
 
-def _or_error(read: Callable[..., PackedFile], *arguments: Any) -> PackedFile | InputError:
-    try:
-        return read(*arguments)
-    except InputError as problem:
-        return problem
-
-
-def _read_packed(path: Path, inside: str) -> PackedFile:
+def _read_packed(path: Path, inside: str) -> PackedFile | InputError:
     status = path.stat()
     if status.st_size > MAX_FILE_BYTES:
-        raise InputError(f"{inside} is larger than {MAX_FILE_BYTES // 1_000_000} MB")
-    return PackedFile(_check_path(inside), path.read_bytes(), status.st_mtime_ns)
+        return InputError(f"{inside} is larger than {MAX_FILE_BYTES // 1_000_000} MB")
+    return _checked(PackedFile(inside, path.read_bytes(), status.st_mtime_ns))
 
 
-def _unpack(value: Any) -> PackedFile:
+def _unpack(value: Any) -> PackedFile | InputError:
     path, modified = (value.get("path"), value.get("modified")) if isinstance(value, dict) else (None, None)
     if not isinstance(path, str):
-        raise InputError("it contains an element that is neither a file nor a tombstone")
+        return InputError("it contains an element that is neither a file nor a tombstone")
     text, encoded = value.get("text"), value.get("base64")
     try:
         data = text.encode() if isinstance(text, str) else base64.b64decode(encoded, validate=True)
     except (ValueError, TypeError):
-        raise InputError(f"{_shown(path)} has no readable content") from None
+        return InputError(f"{_shown(path)} has no readable content")
     if type(modified) is not int or not 0 <= modified < 1 << 62:
         modified = 0
-    return PackedFile(_check_path(path), data, modified)
+    return _checked(PackedFile(path, data, modified))
 
 
-def _check_path(path: str) -> str:
+def _checked(packed: PackedFile) -> PackedFile | InputError:
     """Accept only the path of a Markdown file inside `memem/`."""
-    pure = PurePosixPath(path)
+    path, pure = packed.path, PurePosixPath(packed.path)
     is_odd = any(part.startswith(".") or len(part.encode("utf-8", "replace")) > _MAX_NAME_BYTES for part in pure.parts)
     is_plain = path.isprintable() and "\\" not in path and path == pure.as_posix() and _shown(path) == path
     if is_odd or not is_plain or pure.is_absolute() or pure.suffix.lower() != ".md":
-        raise InputError(f"{_shown(path)} is not the path of a note inside the vault")
-    return path
+        return InputError(f"{_shown(path)} is not the path of a note inside the vault")
+    return packed
 
 
 def _shown(path: str) -> str:

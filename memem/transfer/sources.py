@@ -33,8 +33,6 @@ _OLD_MEMEM_PAGES = frozenset(("_index.md", "playbooks"))
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A file to import."""
-
     path: Path
     inside: str  # its path inside the imported folder
     format: str

@@ -76,9 +76,8 @@ def _tables(database: sqlite3.Connection) -> list[str]:
 
 
 def _rows(database: sqlite3.Connection, table: str) -> Iterator[Row]:
-    """Yield all columns: they differ between versions of claude-mem."""
-    for row in database.execute(f'SELECT * FROM "{table}" ORDER BY rowid'):  # noqa: S608 - a name of ours
-        yield dict(row)
+    """All columns: they differ between versions of claude-mem."""
+    return map(dict, database.execute(f'SELECT * FROM "{table}" ORDER BY rowid'))  # noqa: S608 - a name of ours
 
 
 def _session_ids(database: sqlite3.Connection) -> dict[str, str]:
@@ -115,10 +114,6 @@ def _summary(row: Row) -> Memory:
     return replace(memory, layer=ORDINARY if learned else ARCHIVE, paths=paths)
 
 
-def _overview(row: Row) -> Memory:
-    return Memory("", "", _text(row, "content"), layer=ARCHIVE)
-
-
 def _directive(row: Row) -> Memory:
     kind, status = "convention", "active" if _text(row, "status") in ("", "active") else "deprecated"
     return Memory("", "", _text(row, "content"), kind=kind, status=status, layer=classify_layer(kind, 3, ()))
@@ -128,7 +123,7 @@ _READERS: dict[str, Callable[[Row], Memory]] = {
     "observations": _observation,
     "session_summaries": _summary,
     "memories": _observation,
-    "overviews": _overview,
+    "overviews": lambda row: Memory("", "", _text(row, "content"), layer=ARCHIVE),
     "directives": _directive,
 }
 

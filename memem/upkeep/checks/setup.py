@@ -16,7 +16,6 @@ LOCK = "requirements.lock"
 MAX_NAMED = 5
 
 _PIN = re.compile(r"^([A-Za-z0-9._-]+)==(\S+)( ;)?", re.MULTILINE)
-_NAME = re.compile(r"[A-Za-z0-9._-]+")
 
 
 def check(root: Path = ROOT, prefix: Path | None = None) -> list[Diagnosis]:
@@ -74,7 +73,7 @@ def _packages(root: Path, prefix: Path) -> list[Diagnosis]:
     """Compare installed with pinned versions; a package that is pinned under a condition may be missing."""
     pins = _PIN.findall(_text(root / LOCK))
     if not pins:
-        return _required_packages()
+        return []  # installed by another installer, which checks them
     pinned: dict[str, set[str]] = {}
     for name, version, _ in pins:
         pinned.setdefault(name, set()).add(version)
@@ -89,19 +88,6 @@ def _packages(root: Path, prefix: Path) -> list[Diagnosis]:
     if differing:
         return [degraded("packages", f"other versions than tested: {_listed(differing)}", _repair(root, prefix))]
     return [fine("packages", f"{sum(map(bool, installed.values()))} as pinned in {root / LOCK}")]
-
-
-def _required_packages() -> list[Diagnosis]:
-    """Without a lock file, check the requirements that the package states."""
-    try:
-        required = metadata.requires("memem") or []
-    except metadata.PackageNotFoundError:
-        return []
-    names = [match[0] for text in required if "extra ==" not in text and (match := _NAME.match(text))]
-    missing = [name for name in names if not _version(name)]
-    if missing:
-        return [broken("packages", f"missing: {_listed(missing)}", "Install memem again with the same installer.")]
-    return [fine("packages", f"{len(names)} installed")]
 
 
 def _version(name: str) -> str:
