@@ -1,8 +1,4 @@
-"""Export the vault: notes byte for byte, proposals, pages and tombstones.
-
-Caches and records of this machine (sessions, receipts, undo copies) are not included. Forgotten notes are included as
-hashes only.
-"""
+"""Export the vault: notes byte for byte, proposals, pages and tombstones; nothing else of this machine."""
 
 from __future__ import annotations
 
@@ -49,10 +45,7 @@ def export(
     force: bool = False,
     progress: Progress = lambda *_: None,
 ) -> Exported:
-    """Export to a folder, or to one file if the name ends in `.json`; with `project`, only its notes.
-
-    Tombstones belong to no project, so the export of a project has none.
-    """
+    """Export to a folder, or to one file if the name ends in `.json`; with `project`, only its notes."""
     require_vault(ws)
     target = target.absolute()
     _check_target(ws, target, force=force)

@@ -1,7 +1,6 @@
 """Import memories: Markdown, Claude Code's memory, conversations, other programs' databases, and exports of memem.
 
-Every item passes the same checks as any other candidate, in one batch that can be undone. Its id is derived from its
-place and statement, so importing a source again, or resuming an interrupted import, creates nothing twice.
+An item's id is derived from its place and statement, so importing a source again creates nothing twice.
 """
 
 from __future__ import annotations

@@ -21,10 +21,8 @@ class ImportItem:
 
 @dataclass(frozen=True, slots=True)
 class ImportedFile:
-    """The outcome for a file, or for one place in it: one of the above, updated, superseded or proposed."""
-
     file: str
-    outcome: str
+    outcome: str  # one of the above, updated, superseded or proposed
     id: str = ""  # for `exists`, of the note that already says it
     title: str = ""
     reason: str = ""

@@ -1,8 +1,4 @@
-"""Import an export of memem: the person's own vault, note by note, byte for byte.
-
-Existing files stay as they are, and forgotten notes stay forgotten. Tombstones come last, because a note may have
-existed next to one in the exported vault.
-"""
+"""Import an export of memem, note by note, byte for byte. Existing files stay, and forgotten notes stay forgotten."""
 
 from __future__ import annotations
 
@@ -41,8 +37,6 @@ _NO_STAMP = (0, 0, -1)
 
 @dataclass(slots=True)
 class Restore:
-    """The import of one export."""
-
     ws: Workspace
     source: Source
     dry_run: bool = False
@@ -60,7 +54,7 @@ class Restore:
             else:
                 done += 1
                 yield self._restore(element), min(done / total, 1.0)
-        self._add_tombstones(tombstone_lines)
+        self._add_tombstones(tombstone_lines)  # last: a note may have existed next to its tombstone
 
     def _elements(self) -> Iterator[Element | InputError]:
         if self.source.path.is_dir():
@@ -181,7 +175,7 @@ def _is_same_page(ws: Workspace, packed: PackedFile, existing: bytes) -> bool:
 
 
 def _has_new_key(line: bytes, keys: set[str]) -> bool:
-    """Whether a line adds or lifts a tombstone, of which neither is among these keys."""
+    """Whether a line adds or lifts a tombstone with another key."""
     parsed = vault_tombstones.parse_line(line)
     key = parsed.key if isinstance(parsed, Tombstone) else parsed
     return parsed is not None and key not in keys

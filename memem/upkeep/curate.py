@@ -1,7 +1,6 @@
 """Tidy the vault: suggest memories to merge and to archive, and apply suggestions in one batch that can be undone.
 
-Suggestions are independent: a note is in one only, except a note that several others are merged into. Notes that a
-person wrote or changed are only reported. Superseded notes are kept and dated.
+Suggestions are independent of each other. Notes that a person wrote or changed are only reported.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""Rules of curation: which memories can be merged or archived without losing anything.
-
-Two memories are merged if one says everything that the other says. A different number, name, version, negation or
-direction, a contradiction, or another project keeps them apart. In doubt both stay.
-"""
+"""Rules of curation: which memories can be merged or archived without losing anything. In doubt both stay."""
 
 import re
 from dataclasses import dataclass

@@ -1,7 +1,4 @@
-"""Link `memem` into `~/.local/bin`, and print the status line's setting. Other people's files are never changed.
-
-The link points to the environment's command, because the plugin's code moves with every version.
-"""
+"""Link `memem` into `~/.local/bin`, and print the status line's setting. Other people's files are never changed."""
 
 from __future__ import annotations
 

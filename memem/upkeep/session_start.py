@@ -113,15 +113,12 @@ def store_plugin_options(ws: Workspace) -> None:
 
 
 def renew_environment(ws: Workspace, root: Path = Path(memem.__file__).parents[1], prefix: str = sys.prefix) -> bool:
-    """Set up the environment again after an update of the plugin.
-
-    The mark is written first, so that other sessions do not try too, and stays after a failure.
-    """
+    """Set up the environment again after an update of the plugin."""
     script, marks = root / "bootstrap.sh", Path(prefix, ".memem")
     tried = marks / "renewal"
     if not script.is_file() or not marks.is_dir() or is_current(root, marks) or _is_recent(ws, tried):
         return False
-    tried.touch()
+    tried.touch()  # first, so that other sessions do not try too
     os.utime(tried, (ws.clock().timestamp(),) * 2)
     done = subprocess.run(
         ["bash", script, "shell", "true"],

@@ -1,7 +1,4 @@
-"""Find pairs of memories that may say the same: by text, by meaning, and by their rarest words.
-
-Comparing all pairs, as rapidfuzz does, takes minutes for a large project; looking up rare words takes seconds.
-"""
+"""Find pairs of memories that may say the same: comparing all pairs of a large project would take minutes."""
 
 from __future__ import annotations
 

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class InstalledPart:
-    """A file or folder, a description of it, and its size."""
-
     what: str
     path: str
     bytes: int = 0

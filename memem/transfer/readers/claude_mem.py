@@ -1,7 +1,4 @@
-"""The database of claude-mem, any version, opened read-only: observations, session summaries and directives.
-
-Memories of what a session did, rather than of what it learned, go to the archive, where only a search finds them.
-"""
+"""The database of claude-mem, any version, opened read-only: observations, session summaries and directives."""
 
 import os
 import sqlite3
@@ -25,7 +22,7 @@ MAX_LIST_ITEMS, MAX_ITEM_CHARS, MAX_FACT_CHARS = 20, 200, 1_000
 MAX_BODY_CHARS = 20_000
 MAX_VALUE_BYTES = 16_000_000
 _KINDS = {"decision": "decision", "bugfix": "lesson", "gotcha": "lesson", "procedure": "procedure"}
-_WORK_DONE = ("feature", "refactor", "change")
+_WORK_DONE = ("feature", "refactor", "change")  # archived, where only a search finds it
 
 Row = dict[str, Any]
 

@@ -1,7 +1,6 @@
 """Split instructions for Claude Code (`CLAUDE.md`, its own memory files) into single statements.
 
-A statement is a paragraph or a bullet with its headings, so that it can be understood alone. Code belongs to the text
-before it. A line that imports another file by `@path` is reported, not followed.
+A statement is a paragraph or a bullet with its headings. A line that imports a file by `@path` is only reported.
 """
 
 import re

@@ -85,8 +85,7 @@ def _space(ws: Workspace) -> Diagnosis:
 
 
 def _leftovers(ws: Workspace) -> list[Diagnosis]:
-    files = sorted(leftovers(ws))
-    if not files:
+    if not (files := sorted(leftovers(ws))):
         return []
     detail = f"{len(files)} temporary file{'s' * (len(files) > 1)} of a killed process, the first is {files[0]}"
     return [degraded("leftovers", detail, "Nothing to do: the next session removes them; no note is affected.")]

@@ -9,12 +9,10 @@ FINE, DEGRADED, BROKEN = STATES = ("fine", "degraded", "broken")
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """The state of one thing that memem needs; `fix` is empty if it is fine."""
-
     what: str
     state: str
     detail: str
-    fix: str = ""
+    fix: str = ""  # empty if it is fine
 
 
 def fine(what: str, detail: str) -> Diagnosis:

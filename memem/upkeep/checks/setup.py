@@ -32,10 +32,6 @@ def set_up(root: Path, prefix: Path, verb: str = "doctor") -> str:
     return f"`{data}{script} shell memem {verb}`"
 
 
-def _repair(root: Path, prefix: Path) -> str:
-    return f"Run {set_up(root, prefix)} to set it up again."
-
-
 def _python() -> Diagnosis:
     version = sys.version.split()[0]
     if sys.version_info < OLDEST_PYTHON:
@@ -66,7 +62,7 @@ def _environment(root: Path, prefix: Path) -> list[Diagnosis]:
         detail = f"{prefix} does not match {root / LOCK}"
     else:
         return [fine("environment", str(prefix))]
-    return [degraded("environment", detail, _repair(root, prefix))]
+    return [degraded("environment", detail, f"Run {set_up(root, prefix)} to set it up again.")]
 
 
 def _packages(root: Path, prefix: Path) -> list[Diagnosis]:
@@ -83,10 +79,11 @@ def _packages(root: Path, prefix: Path) -> list[Diagnosis]:
     differing = [
         f"{name} {installed[name]}" for name in pinned if installed[name] and installed[name] not in pinned[name]
     ]
+    fix = f"Run {set_up(root, prefix)} to set it up again."
     if missing:
-        return [broken("packages", f"missing: {_listed(missing)}", _repair(root, prefix))]
+        return [broken("packages", f"missing: {_listed(missing)}", fix)]
     if differing:
-        return [degraded("packages", f"other versions than tested: {_listed(differing)}", _repair(root, prefix))]
+        return [degraded("packages", f"other versions than tested: {_listed(differing)}", fix)]
     return [fine("packages", f"{sum(map(bool, installed.values()))} as pinned in {root / LOCK}")]
 
 
