@@ -12,7 +12,7 @@ import pytest
 from memem.core import locks
 from memem.core.home import Home
 from memem.doors import cli
-from memem.doors.cli import index, output
+from memem.doors.cli import output
 from memem.search import meaning
 from memem.search.encoders import encode, model, weights
 from memem.search.encoders.weights import WeightsFolder
@@ -23,6 +23,9 @@ from tests.fakes import FakeEncoder
 MENDED = "The vehicle was mended by Anna."
 WITH_WORDS, PARAPHRASE = "the vehicle that Anna mended", "repaired automobile"
 WORK = "(keywords only: "
+
+
+INTERRUPTED = "Interrupted: finished vectors are kept, and `memem index encode` continues."
 
 
 @pytest.fixture
@@ -159,7 +162,7 @@ def test_encode_without_a_model_fails_and_says_how_to_get_one(run: Run) -> None:
 
 def test_encode_interrupted_is_130_and_goes_on_later(run: Run, loaded: FakeEncoder) -> None:
     loaded.trouble = KeyboardInterrupt()
-    assert run("encode") == Outcome(130, "", f"{index._INTERRUPTED}\n")
+    assert run("encode") == Outcome(130, "", f"{INTERRUPTED}\n")
     loaded.trouble = None
     assert run("encode", "--json").data["encoded"] == 2
 
@@ -326,7 +329,7 @@ def test_an_interrupted_rebuild_keeps_finished_vectors(
     monkeypatch.setattr(encode, "STEP", 1)
     loaded.trouble, loaded.fails_at_batch = KeyboardInterrupt(), 2
     done = run("reindex")
-    assert (done.code, done.err) == (130, f"{index._INTERRUPTED}\n")
+    assert (done.code, done.err) == (130, f"{INTERRUPTED}\n")
     loaded.trouble = None
     assert run("encode", "--json").data["encoded"] == 1
 

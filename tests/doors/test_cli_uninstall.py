@@ -88,12 +88,3 @@ def test_uninstall_prints_the_remaining_commands(home: Workspace, run: Run) -> N
     outcome = run("--yes")
     assert "Run: claude plugin marketplace remove memem-marketplace" in outcome.out
     assert f"Left: {home.home.root / 'mine.txt'}" in outcome.out
-
-
-@pytest.mark.parametrize(
-    ("number", "text"), [(0, ""), (999, "(999 bytes) "), (12_345, "(12 KB) "), (91_000_000, "(91 MB) ")]
-)
-def test_sizes_are_for_reading(number: int, text: str) -> None:
-    from memem.doors.cli.uninstall import _size
-
-    assert _size(number) == text

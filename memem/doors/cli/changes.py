@@ -41,16 +41,14 @@ def _show_batches(batches: Sequence[Batch]) -> None:
     if not batches:
         output.aside("There are no changes yet.")
         return
-    headings = ("time", "batch", "action", "by", "changes", "notes")
-    output.table(headings, [_row(batch) for batch in batches], optional=("by", "time", "changes"))
-
-
-def _row(batch: Batch) -> tuple[str, ...]:
-    counts = f"+{batch.created} ~{batch.changed} -{batch.forgotten}"
-    more = batch.created + batch.changed + batch.forgotten - MAX_SHOWN_NOTES
-    notes = "; ".join(map(output.title, batch.notes[:MAX_SHOWN_NOTES])) + (f"; and {more} more" if more > 0 else "")
-    remark = f" ({batch.because})" if batch.because else ""
-    return output.minute(batch.time), batch.id, batch.what, batch.actor, counts, notes + remark
+    rows = []
+    for batch in batches:
+        counts = f"+{batch.created} ~{batch.changed} -{batch.forgotten}"
+        more = batch.created + batch.changed + batch.forgotten - MAX_SHOWN_NOTES
+        notes = "; ".join(map(output.title, batch.notes[:MAX_SHOWN_NOTES])) + (f"; and {more} more" if more > 0 else "")
+        remark = f" ({batch.because})" if batch.because else ""
+        rows.append((output.minute(batch.time), batch.id, batch.what, batch.actor, counts, notes + remark))
+    output.table(("time", "batch", "action", "by", "changes", "notes"), rows, optional=("by", "time", "changes"))
 
 
 def undo(ws: Workspace, options: argparse.Namespace) -> int:
@@ -64,12 +62,9 @@ def _is_done(result: Undone) -> bool:
 
 
 def _show_undone(result: Undone) -> None:
-    for path in result.restored:
-        output.say(f"restored {path}")
-    for path in result.removed:
-        output.say(f"removed  {path}")
-    for note in result.left:
-        output.say(f"left     {note.path}: {note.reason}")
+    rows = [f"restored {path}" for path in result.restored] + [f"removed  {path}" for path in result.removed]
+    for row in rows + [f"left     {note.path}: {note.reason}" for note in result.left]:
+        output.say(row)
     if not _is_done(result):
         raise MememError(f"Nothing in batch {result.batch} ({result.what}) could be undone.")
     counts = f"{len(result.restored)} restored, {len(result.removed)} removed, {len(result.left)} left unchanged"

@@ -3,7 +3,7 @@
 import argparse
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -37,12 +37,8 @@ class Command(NamedTuple):
 @contextmanager
 def workspace() -> Iterator[Workspace]:
     """Open the home from the settings; update its pages at the end."""
-    ws = open_workspace(actor="cli")
-    try:
-        with catching_up(ws):
-            yield ws
-    finally:
-        ws.close()
+    with closing(open_workspace(actor="cli")) as ws, catching_up(ws):
+        yield ws
 
 
 def _scan(ws: Workspace, query: str) -> None:

@@ -3,6 +3,7 @@
 import argparse
 import shlex
 import tempfile
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,11 +22,7 @@ from memem.search import find, refresh
 from memem.upkeep import status as upkeep_status
 from memem.workspace import Workspace, open_workspace
 
-QUESTION = "how do we sign tokens?"
-PARAPHRASE = "which cryptographic algorithm protects a login?"
-RELEVANT = "continue the auth rollout: are access tokens signed with RS256 everywhere?"
-LATER = "the tests get connection refused on port 5433 again"
-IRRELEVANT = "ok thanks, that looks great"
+_DEMO = load_table(__file__, "demo.toml")
 
 
 def demo(options: argparse.Namespace) -> int:
@@ -33,43 +30,35 @@ def demo(options: argparse.Namespace) -> int:
     if folder is not None and folder.exists():
         raise InputError(f"{folder} exists already; choose a new folder for the demo.")
     place = folder.absolute() if folder else Path(tempfile.mkdtemp(prefix="memem-demo-"))
-    ws = open_workspace(actor="demo", home=place / "home", vault=place / "vault")
-    try:
-        with catching_up(ws):
-            _show(ws)
-    finally:
-        ws.close()
+    with closing(open_workspace(actor="demo", home=place / "home", vault=place / "vault")) as ws, catching_up(ws):
+        _show(ws)
     return 0
 
 
 def _show(ws: Workspace) -> None:
+    question, paraphrase = _DEMO["searches"]
+    relevant, irrelevant, later = _DEMO["prompts"]
     output.heading("1. Save a dozen memories of two projects as Markdown notes")
     for memory in example_memories():
         output.written(save.save(ws, **memory))
     refresh.refresh(ws)
 
-    output.heading(f'2. memem search "{QUESTION}"')
-    output.entries(find.search(ws, QUESTION, current="shop-api", limit=3))
-
-    output.heading(f'3. Search by meaning, not by words: memem search "{PARAPHRASE}"')
-    hits = find.search(ws, PARAPHRASE, current="shop-api", limit=3)
+    output.heading(f'2. memem search "{question}"')
+    output.entries(find.search(ws, question, current="shop-api", limit=3))
+    output.heading(f'3. Search by meaning, not by words: memem search "{paraphrase}"')
+    hits = find.search(ws, paraphrase, current="shop-api", limit=3)
     output.degraded(hits.degraded)
-    if hits:
-        output.entries(hits)
-    else:
-        output.aside("No matches.")
+    output.entries(hits)
 
-    output.heading(f'4. What Claude sees for "{RELEVANT}"')
-    _show_slice(ws, RELEVANT)
-    output.heading(f'5. What Claude sees for "{IRRELEVANT}"')
-    _show_slice(ws, IRRELEVANT)
-
+    for number, prompt in ((4, relevant), (5, irrelevant)):
+        output.heading(f'{number}. What Claude sees for "{prompt}"')
+        _show_slice(ws, prompt)
     output.heading("6. Learn from a Claude Code session, here with rules instead of a model")
     ws.settings = replace(ws.settings, extractor="rules")
     for applied in schedule.mine_file(ws, example_session()).applied:
         output.say(f"{applied.outcome} {applied.id[:ID8]}  {applied.title}")
-    output.heading(f'7. What Claude sees in a later session for "{LATER}"')
-    _show_slice(ws, LATER)
+    output.heading(f'7. What Claude sees in a later session for "{later}"')
+    _show_slice(ws, later)
 
     output.heading("8. The notes are yours")
     status = upkeep_status.status(ws)
@@ -94,8 +83,9 @@ def example_session() -> Path:
 def example_memories() -> list[dict[str, Any]]:
     """Return the arguments of `save` for each example memory."""
     lists = ("tags", "keys", "paths")
-    memories = load_table(__file__, "demo_memories.toml")["memory"]
-    return [{name: tuple(value) if name in lists else value for name, value in item.items()} for item in memories]
+    return [
+        {name: tuple(value) if name in lists else value for name, value in item.items()} for item in _DEMO["memory"]
+    ]
 
 
 COMMANDS = {"demo": Command(demo, opens=False)}

@@ -24,21 +24,10 @@ MAX_STDIN_BYTES = 10_000_000
 def save(ws: Workspace, options: argparse.Namespace) -> int:
     if options.text == "-":
         options.text = _read_stdin()  # only once, even if a damaged index makes the command run again
-    result = notes_save.save(
-        ws,
-        options.text,
-        title=options.title,
-        project=options.project or current_project(ws),
-        kind=options.kind,
-        tags=options.tags,
-        layer=options.layer,
-        importance=options.importance,
-        keys=options.keys,
-        paths=options.paths,
-        why=options.why,
-        folder=current_folder(),
-        anyway=options.anyway,
-    )
+    names = ("title", "kind", "tags", "layer", "importance", "keys", "paths", "why", "anyway")
+    properties = {name: getattr(options, name) for name in names}
+    project = options.project or current_project(ws)
+    result = notes_save.save(ws, options.text, project=project, folder=current_folder(), **properties)
     return output.emit(result, options, output.written)
 
 

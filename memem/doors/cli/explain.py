@@ -14,15 +14,8 @@ MAX_TURN_CHARACTERS = 600
 
 
 def slice_prompt(ws: Workspace, options: argparse.Namespace) -> int:
-    result = inject_slice.build_slice(
-        ws,
-        options.query,
-        cwd=options.cwd or current_folder(),
-        project=options.scope,
-        task_mode=options.task_mode,
-        session_id=options.session_id,
-        always=options.always,
-    )
+    chosen = {name: getattr(options, name) for name in ("project", "task_mode", "session_id", "always")}
+    result = inject_slice.build_slice(ws, options.query, cwd=options.cwd or current_folder(), **chosen)
     output.degraded(result.degraded)
     if options.json:
         output.as_json(result)

@@ -2,6 +2,7 @@
 
 import argparse
 from collections.abc import Sequence
+from functools import partial
 
 from memem.core.memory import Entry
 from memem.doors.cli import output
@@ -14,7 +15,7 @@ def search(ws: Workspace, options: argparse.Namespace) -> int:
     filters = {"project": options.project, "limit": options.limit, "as_of": options.as_of}
     hits = find.search(ws, options.query, current=current_project(ws), **filters)
     output.degraded(hits.degraded)
-    return output.emit(hits, options, output.entries if hits else lambda _: output.aside("No matches."))
+    return output.emit(hits, options, output.entries)
 
 
 def get(ws: Workspace, options: argparse.Namespace) -> int:
@@ -30,7 +31,7 @@ def _show_whole(entries: Sequence[Entry]) -> None:
 
 def list_memories(ws: Workspace, options: argparse.Namespace) -> int:
     entries = find.list_memories(ws, project=options.project, kind=options.kind, limit=options.limit)
-    return output.emit(entries, options, output.entries if entries else lambda _: output.aside("No memories here yet."))
+    return output.emit(entries, options, partial(output.entries, empty="No memories here yet."))
 
 
 COMMANDS = {

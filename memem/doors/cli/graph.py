@@ -13,7 +13,7 @@ from memem.pages.draw import GraphPicture
 from memem.pages.refresh import Pages
 from memem.search.graph import build, read
 from memem.search.graph.build import GraphSummary
-from memem.search.graph.read import GraphStats, Neighbor, Neighborhood
+from memem.search.graph.read import GraphStats, Neighborhood
 from memem.upkeep import graph_audit
 from memem.upkeep.graph_audit import Audit
 from memem.workspace import Workspace
@@ -90,21 +90,19 @@ def neighbors(ws: Workspace, options: argparse.Namespace) -> int:
 def _show_neighborhood(neighborhood: Neighborhood) -> None:
     entry = neighborhood.entry
     output.say(f"{entry.memory.id8}  {entry.project}  {entry.title}")
-    if neighborhood.neighbors:
+    rows = []
+    for neighbor in neighborhood.neighbors:
+        edge = neighbor.edge
+        arrow = "-" if edge.kind in MUTUAL else "->" if edge.target == neighbor.id else "<-"
+        columns = [f"{arrow} {edge.kind}", f"{edge.score:.2f}", edge.origin]
+        rows.append([str(neighbor.steps), neighbor.memory.id8, *columns, neighbor.project, neighbor.title])
+    if rows:
         headings = ["steps", "id", "edge", "score", "origin", "project", "title"]
-        rows = [_neighbor_row(neighbor) for neighbor in neighborhood.neighbors]
         output.table(headings, rows, optional=("origin", "score", "project", "steps"))
     else:
         output.aside("It has no edges.")
     if neighborhood.behind:
         output.aside(_OUTDATED)
-
-
-def _neighbor_row(neighbor: Neighbor) -> list[str]:
-    edge = neighbor.edge
-    arrow = "-" if edge.kind in MUTUAL else "->" if edge.target == neighbor.id else "<-"
-    columns = [f"{arrow} {edge.kind}", f"{edge.score:.2f}", edge.origin]
-    return [str(neighbor.steps), neighbor.memory.id8, *columns, neighbor.project, neighbor.title]
 
 
 def draw(ws: Workspace, options: argparse.Namespace) -> int:

@@ -17,59 +17,50 @@ from memem.upkeep import status
 from memem.upkeep.status import Finding
 from memem.workspace import Workspace
 
-_INTERRUPTED = "Interrupted: finished vectors are kept, and `memem index encode` continues."
-
 
 def rebuild(ws: Workspace, options: argparse.Namespace) -> int:
     with output.progress("Reading the notes", quiet=options.json):
         result = search_rebuild.rebuild(ws)
     read = f"Read {result.changed} of {output.count(result.files, 'file')} in {ws.settings.vault}."
     output.emit(result, options, lambda _: output.say(read))
-    _encode_changed(ws, quiet=options.json)
+    if ws.settings.encoder != "none":
+        try:
+            encoded = _encode(ws, quiet=options.json)
+            if not options.json:
+                output.say(f"{_describe_encoded(encoded)} with {encoders_model.model_state(ws).described}.")
+        except ModelError as problem:
+            output.degraded(str(problem))
+        except Busy as problem:
+            output.aside(str(problem))
     build.refresh_in_background(ws)
     return 0
 
 
-def _encode_changed(ws: Workspace, *, quiet: bool) -> None:
-    """Compute missing vectors; those of unchanged text were kept."""
-    if ws.settings.encoder == "none":
-        return
+def _encode(ws: Workspace, *, quiet: bool) -> EncodeReport:
     try:
         with output.progress("Encoding (Ctrl-C to continue later)", quiet=quiet) as progress:
-            result = encoders_encode.encode_all(ws, progress, wait=0)
-    except ModelError as problem:
-        output.degraded(str(problem))
-    except Busy as problem:
-        output.aside(str(problem))
+            return encoders_encode.encode_all(ws, progress, wait=0)
     except KeyboardInterrupt:
-        output.aside(_INTERRUPTED)
+        output.aside("Interrupted: finished vectors are kept, and `memem index encode` continues.")
         raise
-    else:
-        if not quiet:
-            described = encoders_model.model_state(ws).described
-            output.say(f"Encoded {result.encoded:,} of {output.count(result.passages, 'passage')} with {described}.")
+
+
+def _describe_encoded(result: EncodeReport) -> str:
+    return f"Encoded {result.encoded:,} of {output.count(result.passages, 'passage')}"
 
 
 def encode(ws: Workspace, options: argparse.Namespace) -> int:
     if options.background:
         processes.give_way()
     try:
-        with output.progress("Encoding", quiet=options.background or options.json) as progress:
-            result = encoders_encode.encode_all(ws, progress, wait=0)
+        result = _encode(ws, quiet=options.background or options.json)
     except Busy:
         if options.background:
             return 0
         raise
-    except KeyboardInterrupt:
-        output.aside(_INTERRUPTED)
-        raise
     if options.json or not options.background:
-        output.emit(result, options, _show_encoded)
+        output.emit(result, options, lambda _: output.say(f"{_describe_encoded(result)}; the others were up to date."))
     return 0
-
-
-def _show_encoded(result: EncodeReport) -> None:
-    output.say(f"Encoded {result.encoded:,} of {output.count(result.passages, 'passage')}; the others were up to date.")
 
 
 def check(ws: Workspace, options: argparse.Namespace) -> int:

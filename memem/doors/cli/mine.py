@@ -22,6 +22,10 @@ from memem.workspace import Workspace
 _MINING = "Mining (Ctrl-C to continue later)"
 _OFF = "Mining is off. `memem mine on` switches it on for new sessions."
 _ALL_MINED = "All sessions are mined."
+_NEXT_STEPS = {
+    "missing": "Nothing was mined.",
+    "spent": "Nothing is lost: run the same command tomorrow to continue.",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,16 +154,11 @@ def _show(result: MineResult, options: argparse.Namespace, *, nothing: str = "")
     if nothing and not (shown or skipped or failed):
         output.say(nothing)
     if failed:
-        raise MememError(f"Session {failed[-1].session}: {failed[-1].detail} {_next_step(failed[-1])}")
+        last = failed[-1]
+        retry = "`memem mine --retry` tries again." if last.buried else "run the command again."
+        next_step = _NEXT_STEPS.get(last.outcome, f"Nothing is lost: {retry}")
+        raise MememError(f"Session {last.session}: {last.detail} {next_step}")
     return 0
-
-
-def _next_step(mined: Mined) -> str:
-    if mined.outcome == "missing":
-        return "Nothing was mined."
-    if mined.outcome == "spent":
-        return "Nothing is lost: run the same command tomorrow to continue."
-    return "Nothing is lost: " + ("`memem mine --retry` tries again." if mined.buried else "run the command again.")
 
 
 def _show_one(mined: Mined) -> None:

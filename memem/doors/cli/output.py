@@ -182,13 +182,15 @@ def heading(text: str) -> None:
 
 
 def degraded(why: str) -> None:
-    """Report that only keywords were searched, if they were, and why."""
     if why:
         aside(f"(keywords only: {why})")
 
 
-def entries(found: Sequence[Entry], *, with_period: bool = False) -> None:
+def entries(found: Sequence[Entry], *, with_period: bool = False, empty: str = "No matches.") -> None:
     """Print memories as a list, with scores if they have any; `with_period` shows when each was valid."""
+    if not found:
+        aside(empty)
+        return
     scored = any(isinstance(entry, Hit) for entry in found)
     headings = ["id", *(["score", "by"] if scored else []), "project", "kind", "valid" if with_period else "updated"]
     rows = []
@@ -214,10 +216,7 @@ def whole(entry: Entry) -> None:
     say(memory.title)
     facts = [memory.id, memory.project, memory.kind, f"layer {memory.layer}", f"importance {memory.importance}"]
     say(" · ".join([*facts, dates.describe_status(memory) or memory.status, memory.updated[:10]]))
-    if entry.path:
-        say(f"memem/{entry.path}")
-    say()
-    say(memory.body)
+    say(f"memem/{entry.path}\n\n{memory.body}" if entry.path else f"\n{memory.body}")
     if memory.evidence:
         say()
         quoted(memory.evidence, "> ")

@@ -24,6 +24,13 @@ def status(ws: Workspace, options: argparse.Namespace) -> int:
 
 def _show_status(status: Status) -> None:
     projects = ", ".join(f"{name} {number}" for name, number in status.projects.items())
+    instructions = f"{count(status.held, 'note')} {'reads' if status.held == 1 else 'read'} like an instruction"
+    decisions = (
+        (status.conflicts, "conflicts", f"{status.conflicts}; see `memem conflicts`"),
+        (status.proposals, "to review", f"{status.proposals}; see `memem review`"),
+        (status.held, "held back", f"{instructions}; see `memem review`"),
+        (status.vanished, "vanished", f"{count(status.vanished, 'note')}; see `memem doctor`"),
+    )
     rows = [
         ["memem", __version__],
         ["home", str(status.home)],
@@ -32,7 +39,7 @@ def _show_status(status: Status) -> None:
         ["pinned", str(status.pinned)],
         ["stale", f"{status.stale}; see `memem index check`" if status.stale else "none"],
         ["unreadable", f"{status.unreadable}; see `memem index check`" if status.unreadable else "none"],
-        *_decision_rows(status),
+        *([name, advice] for number, name, advice in decisions if number),
         ["recall", _recall(status)],
         *_mining_rows(status.mining),
         ["index", f"{status.index_bytes / 1e6:.1f} MB"],
@@ -44,20 +51,6 @@ def _show_status(status: Status) -> None:
     output.table(["", ""], [[name, output.advice(value)] for name, value in rows])
     if status.problem:
         output.aside(status.problem)
-
-
-def _decision_rows(status: Status) -> list[list[str]]:
-    rows = []
-    if status.conflicts:
-        rows.append(["conflicts", f"{status.conflicts}; see `memem conflicts`"])
-    if status.proposals:
-        rows.append(["to review", f"{status.proposals}; see `memem review`"])
-    if status.held:
-        reads = "reads" if status.held == 1 else "read"
-        rows.append(["held back", f"{count(status.held, 'note')} {reads} like an instruction; see `memem review`"])
-    if status.vanished:
-        rows.append(["vanished", f"{count(status.vanished, 'note')}; see `memem doctor`"])
-    return rows
 
 
 def _recall(status: Status) -> str:

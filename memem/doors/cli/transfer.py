@@ -1,7 +1,6 @@
 """Commands that move memories: import and export."""
 
 import argparse
-from collections.abc import Sequence
 
 from memem.doors.cli import output
 from memem.doors.cli.command import Command
@@ -37,26 +36,20 @@ def _show_imported(result: Imported) -> None:
             reason = f" ({output.advice(item.reason)})" if item.reason else ""
             output.say(f"{item.outcome} {item.id[:8]}  {item.title}{reason}")
     existing = [item for item in result.files if item.outcome == EXISTS]
-    _show_existing(existing)
+    for item in existing[:MAX_SHOWN_EXISTING]:
+        output.quote_aside(f"{EXISTS} {_location(item)}: {item.id[:8]}  {item.title}")
+    if len(existing) > MAX_SHOWN_EXISTING:
+        output.aside(f"and {len(existing) - MAX_SHOWN_EXISTING} more that are already known; --json lists them all.")
     skipped = result.count(*_SKIPPED)
     if result.files:
         total = output.count(len(result.files), "item" if any(item.place for item in result.files) else "file")
         imported = f"{len(result.files) - len(existing) - skipped} {'would be ' if result.dry_run else ''}imported"
         output.say(f"{total}: {imported}, {len(existing)} already known, {skipped} left out.")
     if result.tombstones:
-        tombstones = output.count(result.tombstones, "tombstone")
-        output.say(
-            f"{tombstones} {'would be imported' if result.dry_run else 'imported'}: forgotten notes stay forgotten."
-        )
+        tombstones = f"{output.count(result.tombstones, 'tombstone')} {'would be ' if result.dry_run else ''}imported"
+        output.say(f"{tombstones}: forgotten notes stay forgotten.")
     if result.batch:
         output.aside(f"`memem undo {result.batch}` reverts this.")
-
-
-def _show_existing(existing: Sequence[ImportedFile]) -> None:
-    for item in existing[:MAX_SHOWN_EXISTING]:
-        output.quote_aside(f"{EXISTS} {_location(item)}: {item.id[:8]}  {item.title}")
-    if len(existing) > MAX_SHOWN_EXISTING:
-        output.aside(f"and {len(existing) - MAX_SHOWN_EXISTING} more that are already known; --json lists them all.")
 
 
 def _location(item: ImportedFile) -> str:
