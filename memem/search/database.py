@@ -38,7 +38,6 @@ def guarded(method: Callable[P, R]) -> Callable[P, R]:
 
 @contextmanager
 def translated(path: Path) -> Iterator[None]:
-    """Do the same for a block of code."""
     with _setting_damage_aside(path), sqlite.translated(path, INDEX):
         yield
 

@@ -103,7 +103,6 @@ def copies_of_other_files(ws: Workspace) -> Iterator[tuple[str, SyncCopy]]:
 
 
 def apply_verdicts(ws: Workspace) -> None:
-    """Read the notes again that a person may have decided on."""
     stamp = verdicts.verdicts_stamp(ws.store.paths)
     paths = [row.path for row in ws.index.rows("review IS NOT NULL")]
     ws.index.update([row for path in paths if (now := ws.store.stamp(path)) and (row := read_row(ws, path, now))])
@@ -117,7 +116,6 @@ def list_quarantined(ws: Workspace, *, decided: bool = False) -> list[NoteRow]:
 
 
 def find_quarantined(ws: Workspace, identity: str) -> NoteRow:
-    """Find the quarantined note whose id starts so."""
     wanted = identity.strip().lower()
     rows = list_quarantined(ws, decided=True)
     matches = [row for row in rows if row.memory and wanted and row.memory.id.lower().startswith(wanted)]

@@ -62,12 +62,12 @@ def search(
     scope = Scope(_projects(project, general=general), archive=True, as_of=then)
     preferred = project or current
 
-    def choose(matches: SearchMatches) -> list[Hit]:
-        boosts = collect_boosts(ws, matches, query, normalise(preferred) if preferred else "")
-        return rank(matches, replace(boosts, as_of=then is not None), blend)[:limit]
+    def choose(results: SearchMatches) -> list[Hit]:
+        boosts = collect_boosts(ws, results, query, normalise(preferred) if preferred else "")
+        return rank(results, replace(boosts, as_of=then is not None), blend)[:limit]
 
-    matches, hits = find(ws, query, scope, limit * 2, choose)  # a preferred hit may be further down
-    return Hits(hits, matches.degraded)
+    results, hits = find(ws, query, scope, limit * 2, choose)  # a preferred hit may be further down
+    return Hits(hits, results.degraded)
 
 
 def parse_moment(ws: Workspace, text: str) -> float:
@@ -96,7 +96,6 @@ def truncate_query(query: str) -> str:
 
 
 def start_query_vector(ws: Workspace, query: str) -> None:
-    """Start computing the vector of a query that is about to be searched for."""
     ws.encode_query(truncate_query(query))
 
 
@@ -109,7 +108,6 @@ def get(ws: Workspace, identity: str) -> Entry:
 def list_memories(
     ws: Workspace, *, project: str | None = None, general: bool = False, kind: str | None = None, limit: int = 50
 ) -> list[Entry]:
-    """List memories, the last changed first."""
     require_vault(ws)
     _check_limit(limit)
     where, values = ["problem IS NULL"], list[str]()
@@ -133,16 +131,18 @@ def _projects(project: str | None, *, general: bool) -> tuple[str, ...] | None:
 
 def rank_candidates(ws: Workspace, prompt: str, project: str) -> list[Hit]:
     """Rank the memories that a slice would choose from."""
-    return find(ws, prompt, injection_scope(ws, project), MOST_HITS * 2, lambda found: rank(found, Boosts(project)))[1]
+    return find(
+        ws, prompt, injection_scope(ws, project), MOST_HITS * 2, lambda results: rank(results, Boosts(project))
+    )[1]
 
 
 def collect_boosts(
-    ws: Workspace, found: SearchMatches, query: str, project: str, files: Sequence[str] | None = None
+    ws: Workspace, results: SearchMatches, query: str, project: str, files: Sequence[str] | None = None
 ) -> Boosts:
-    """Collect the boosts of what was found: project, files, the query's time, usefulness, links."""
+    """Collect the boosts of matches: project, files, the query's time, usefulness, links."""
     when = parse_time(query, ws.clock().date())
     named = extract_paths(query) if files is None else files
-    ids = [match.memory.id for match in found.matches]
+    ids = [match.memory.id for match in results.matches]
     return Boosts(
         project, named, when, usefulness.boosts(ws, ids), linked=ws.index.edges.list_strong_pairs(ids, STRONG_EDGE)
     )
@@ -156,8 +156,8 @@ def find_about_file(ws: Workspace, file: str, project: str) -> list[Entry]:
         rows = ws.index.by_path_pattern(file, scope)
         return [row for row in rows if row.memory and matches_path(row.memory, (file,))]
 
-    def by_name(found: SearchMatches) -> list[Hit]:
-        return [hit for hit in rank(found, Boosts(project, (file,)), KEYWORDS) if name in hit.terms]
+    def by_name(results: SearchMatches) -> list[Hit]:
+        return [hit for hit in rank(results, Boosts(project, (file,)), KEYWORDS) if name in hit.terms]
 
     stated = sorted(_entries(fresh_rows(ws, by_paths)), key=lambda entry: -entry.memory.importance)
     named = find(ws, file, scope, MIN_CANDIDATES, by_name, max_terms=MAX_RARE_TERMS)[1]
@@ -188,8 +188,8 @@ def locate(ws: Workspace, identity: str) -> NoteRow:
         raise NotFound(f"No memory has the id {identity!r}. `memem list` and `memem search` show ids.")
     if len(rows) > 1:
         places = ", ".join(f"{row.memory.id if row.memory else '?'} in {row.path}" for row in rows[:4])
-        what = "Several files have" if len({row.memory and row.memory.id for row in rows}) == 1 else "Several match"
-        raise Ambiguous(f"{what} the id {identity!r}: {places}. Give more of the id, or change one file's id.")
+        subject = "Several files have" if len({row.memory and row.memory.id for row in rows}) == 1 else "Several match"
+        raise Ambiguous(f"{subject} the id {identity!r}: {places}. Give more of the id, or change one file's id.")
     return rows[0]
 
 
@@ -222,20 +222,19 @@ def find(
         by_words = ws.index.search_words(query, scope, most, max_terms)  # while the query's vector is being computed
         matched = ws.index.read_matched(list(by_words.scores), by_words, scope)
         by_meaning = meaning.find_by_meaning(ws, vector, scope, most, by_words.scores)
-        matches = ws.index.combine_matches(by_words, by_meaning.cosines, scope, matched)
-        found = SearchMatches(
-            tuple(matches), by_words.frequencies, by_words.notes, by_meaning.multilingual, by_meaning.degraded
+        notes = ws.index.combine_matches(by_words, by_meaning.cosines, scope, matched)
+        results = SearchMatches(
+            tuple(notes), by_words.frequencies, by_words.notes, by_meaning.multilingual, by_meaning.degraded
         )
-        hits = choose(found)
-        stamps = {match.path: match.stamp for match in matches}
-        is_whole = len(matches) == len(by_words.scores | by_meaning.cosines)
+        hits = choose(results)
+        stamps = {match.path: match.stamp for match in notes}
+        is_whole = len(notes) == len(by_words.scores | by_meaning.cosines)
         if not refresh_stale(ws, ((hit.path, stamps[hit.path]) for hit in hits)) and is_whole:
             break
-    return found, hits
+    return results, hits
 
 
 def extract_paths(prompt: str) -> tuple[str, ...]:
-    """Extract the words of a prompt that look like file paths."""
     words = (word.rstrip(".") for word in _PATH.findall(prompt[:MAX_QUERY_CHARS]))
     return tuple(dict.fromkeys(word for word in words if _FILE.fullmatch(word)))
 

@@ -48,7 +48,6 @@ class FullText:
         )
 
     def insert(self, connection: sqlite3.Connection, row: int, texts: Sequence[str]) -> None:
-        """Add the words of a row, one text for each column."""
         marks = ", ".join("?" * len(self.columns))
         statement = f"INSERT INTO words (rowid, {', '.join(self.columns)}) VALUES (?, {marks})"  # noqa: S608 - fixed
         connection.execute(statement, (row, *map(words.index_text, texts)))
@@ -58,9 +57,10 @@ class FullText:
     ) -> TextMatches:
         """Find the best rows for any of the query's words, or for its `max_terms` rarest ones."""
         total = count(connection)
-        frequencies = {term: _frequency(connection, term, total) for term in words.query_terms(query, MAX_TERMS)}
+        common = max(MIN_COMMON, total * COMMON_SHARE)
+        frequencies = {term: _frequency(connection, term, common) for term in words.query_terms(query, MAX_TERMS)}
         present = [term for term, frequency in frequencies.items() if frequency]
-        rare = [term for term in present if frequencies[term] <= _common(total)] or present
+        rare = [term for term in present if frequencies[term] <= common] or present
         rarest = set(sorted(rare, key=frequencies.__getitem__)[:max_terms])
         terms = [term for term in rare if term in rarest]
         scores = self._best(connection, terms, limit, rows)
@@ -114,7 +114,6 @@ def count(connection: sqlite3.Connection) -> int:
 
 
 def matched_terms(connection: sqlite3.Connection, rows: Sequence[int], terms: Sequence[Term]) -> dict[int, list[Term]]:
-    """Find which of the terms each row contains."""
     matched: dict[int, list[Term]] = {row: [] for row in rows}
     for marks, some in split_values(rows):
         query = f"SELECT rowid FROM words WHERE words MATCH ? AND +rowid IN ({marks})"  # noqa: S608 - marks only
@@ -133,14 +132,10 @@ def check_words(connection: sqlite3.Connection, rows: str) -> None:
             raise sqlite3.DatabaseError("the words do not belong to the notes")
 
 
-def _common(total: int) -> float:
-    return max(MIN_COMMON, total * COMMON_SHARE)
-
-
-def _frequency(connection: sqlite3.Connection, term: Term, total: int) -> int:
+def _frequency(connection: sqlite3.Connection, term: Term, common: float) -> int:
     """Count the rows with a term, no further than it takes to call it common."""
     query = "SELECT count(*) FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT ?)"
-    return int(connection.execute(query, (_any_of([term]), int(_common(total)) + 1)).fetchone()[0])
+    return int(connection.execute(query, (_any_of([term]), int(common) + 1)).fetchone()[0])
 
 
 def _any_of(terms: Iterable[Term]) -> str:

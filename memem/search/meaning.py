@@ -56,7 +56,6 @@ def find_by_meaning(
 
 
 def has_enough_vectors(missing: int, total: int) -> bool:
-    """Tell whether enough passages have a vector for meaning to count."""
     return missing <= max(MAX_INLINE_PASSAGES, MAX_MISSING_SHARE * total)
 
 
@@ -108,7 +107,6 @@ def _encoder_settings(ws: Workspace) -> str:
 
 
 def encode_some(ws: Workspace, limit: int) -> None:
-    """Encode about `limit` of the missing passages."""
     store = ws.vectors()
     store_id = store.id
     done: set[bytes] = set()

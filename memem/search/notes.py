@@ -64,8 +64,8 @@ class NoteIndex:
 
     @guarded
     def meta(self, key: str) -> str:
-        found = self._connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
-        return str(found[0]) if found else ""
+        stored = self._connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+        return str(stored[0]) if stored else ""
 
     @guarded
     def set_meta(self, key: str, value: str) -> None:
@@ -84,7 +84,6 @@ class NoteIndex:
 
     @guarded
     def stamps(self) -> dict[str, tuple[Stamp, str]]:
-        """Read the stamp and digest of every indexed file."""
         rows = self._connection.execute("SELECT path, mtime, ctime, size, digest FROM notes")
         return {path: ((mtime, ctime, size), digest) for path, mtime, ctime, size, digest in rows}
 
@@ -107,7 +106,6 @@ class NoteIndex:
 
     @guarded
     def restamp(self, rows: Sequence[NoteRow]) -> None:
-        """Store new stamps of notes whose bytes are the same."""
         if not rows:
             return
         with sqlite.transaction(self._connection):
@@ -145,10 +143,7 @@ class NoteIndex:
 
     @guarded
     def projects(self, now: float) -> list[tuple[str, int, int, float, int]]:
-        """List each project's name, number of notes, number in force, last change and highest row.
-
-        While the number and the highest row are the same, so are the notes.
-        """
+        """List each project's name, number of notes, number in force, last change and highest row."""
         in_force = "status = 'active' AND layer < 3 AND (until IS NULL OR until > ?)"
         query = f"""SELECT project, count(*), count(CASE WHEN {in_force} THEN 1 END), max(changed), max(row) FROM notes
             WHERE problem IS NULL GROUP BY project ORDER BY project"""  # noqa: S608 - fixed
@@ -163,7 +158,6 @@ class NoteIndex:
         return self.rows("fingerprint = ? ORDER BY path", (fingerprint,))
 
     def by_name(self, name: str) -> list[NoteRow]:
-        """Find rows by file name, which may start with folders."""
         end = f"/{name}.md"
         return self.rows("problem IS NULL AND substr('/' || path, -?) = ? ORDER BY path", (len(end), end))
 
@@ -196,14 +190,14 @@ class NoteIndex:
             return NOTES.search(self._connection, query, limit, RowFilter(join, conditions, values), max_terms)
 
     @guarded
-    def read_matched(self, rows: Sequence[int], found: "TextMatches", scope: "Scope") -> dict[int, MatchedNote]:
+    def read_matched(self, rows: Sequence[int], by_words: "TextMatches", scope: "Scope") -> dict[int, MatchedNote]:
         """Read those of the rows that are in the scope. A changed note has another row, so an old row is missing."""
         from memem.search import fulltext
 
         conditions, values = database.scope_conditions(scope)
         notes: dict[int, MatchedNote] = {}
         with self.snapshot():
-            terms = fulltext.matched_terms(self._connection, rows, found.terms)
+            terms = fulltext.matched_terms(self._connection, rows, by_words.terms)
             for marks, some in sqlite.split_values(rows):
                 query = f"""SELECT row, path, mtime, ctime, size, memory FROM notes JOIN memories USING (row)
                     WHERE row IN ({marks}){conditions}"""  # noqa: S608 - bound
@@ -213,17 +207,17 @@ class NoteIndex:
 
     @guarded
     def combine_matches(
-        self, found: "TextMatches", cosines: Mapping[int, float], scope: "Scope", matched: Mapping[int, MatchedNote]
+        self, by_words: "TextMatches", cosines: Mapping[int, float], scope: "Scope", matched: Mapping[int, MatchedNote]
     ) -> "list[NoteMatch]":
-        """Combine what words and meaning found, with both scores of each; `matched` are the rows that words found."""
+        """Combine the matches by words and by meaning, each with both scores; `matched` are those by words."""
         from memem.search import fulltext
         from memem.search.query import NoteMatch
 
         with self.snapshot():
-            by_meaning = [row for row in cosines if row not in found.scores]
-            bm25 = fulltext.NOTES.score_rows(self._connection, found.terms, by_meaning)
-            scores = dict.fromkeys(by_meaning, 0.0) | found.scores | bm25
-            notes = {**matched, **self.read_matched(by_meaning, found, scope)}
+            by_meaning = [row for row in cosines if row not in by_words.scores]
+            bm25 = fulltext.NOTES.score_rows(self._connection, by_words.terms, by_meaning)
+            scores = dict.fromkeys(by_meaning, 0.0) | by_words.scores | bm25
+            notes = {**matched, **self.read_matched(by_meaning, by_words, scope)}
         return [
             NoteMatch(path, stamp, memory, scores[row], terms, cosines.get(row))
             for row, (path, stamp, memory, terms) in notes.items()
@@ -239,14 +233,13 @@ class NoteIndex:
         fulltext.check_words(self._connection, rows)
 
     def _remove(self, path: str) -> str:
-        """Remove a row and return its id."""
         from memem.search import fulltext
 
         query = "SELECT row, ifnull(id, '') FROM notes WHERE path = ?"
-        found = self._connection.execute(query, (path,)).fetchone()
-        if found is None:
+        indexed = self._connection.execute(query, (path,)).fetchone()
+        if indexed is None:
             return ""
-        row, identity = found
+        row, identity = indexed
         fulltext.remove(self._connection, row)
         self.passages.remove(row)
         self._connection.execute("DELETE FROM memories WHERE row = ?", (row,))

@@ -93,7 +93,6 @@ class PassageRows:
 
     @guarded
     def holders(self, keys: Sequence[bytes], scope: Scope) -> list[tuple[bytes, int]]:
-        """Find the rows in the scope that contain the given passages."""
         conditions, values = database.scope_conditions(scope)
         # CROSS makes SQLite start from the few passages instead of all notes of the scope.
         join = "CROSS JOIN notes USING (row)" if conditions else ""
@@ -123,19 +122,17 @@ class PassageRows:
 
     @guarded
     def store_id(self) -> str:
-        found = self._connection.execute("SELECT value FROM meta WHERE key = 'encoded_for'").fetchone()
-        return str(found[0]) if found else ""
+        stored = self._connection.execute("SELECT value FROM meta WHERE key = 'encoded_for'").fetchone()
+        return str(stored[0]) if stored else ""
 
     @guarded
     def reset_pending(self, store_id: str) -> None:
-        """Start over with a store of vectors that nothing has been looked up in."""
         with sqlite.transaction(self._connection):
             self._connection.execute("INSERT OR REPLACE INTO pending (key) SELECT DISTINCT key FROM passages")
             self._connection.execute("INSERT OR REPLACE INTO meta VALUES ('encoded_for', ?)", (store_id,))
 
     @guarded
     def unchecked(self) -> list[bytes]:
-        """List the pending passages that have not been looked up."""
         return [key for (key,) in self._connection.execute("SELECT key FROM pending WHERE NOT looked_up")]
 
     @guarded

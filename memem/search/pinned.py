@@ -17,16 +17,15 @@ MIN_IMPORTANCE = {"human": 3, "model": 4}  # of a convention that is shown in ev
 
 
 def pinned(ws: Workspace, project: str) -> list[Entry]:
-    """The project's pinned notes, the most important first, then the general ones."""
     own = _by_importance(_in_layer(ws, PINNED, project))
     return own if project == GENERAL else own + _by_importance(_in_layer(ws, PINNED, GENERAL))
 
 
 def conventions(ws: Workspace, project: str) -> list[Entry]:
     """Conventions of a project and general ones, ordered by importance, author, project and date."""
-    found = _in_layer(ws, CONVENTIONS, project) + (_in_layer(ws, CONVENTIONS, GENERAL) if project != GENERAL else [])
+    entries = _in_layer(ws, CONVENTIONS, project) + (_in_layer(ws, CONVENTIONS, GENERAL) if project != GENERAL else [])
     return _by_importance(
-        [entry for entry in found if entry.memory.importance >= MIN_IMPORTANCE.get(entry.memory.author, 4)]
+        [entry for entry in entries if entry.memory.importance >= MIN_IMPORTANCE.get(entry.memory.author, 4)]
     )
 
 

@@ -31,9 +31,15 @@ def refresher(ws: Workspace) -> Callable[[], object]:
     except OSError:  # no more processes, no more memory
         return lambda: refresh.refresh(ws)
     if not child:
+        import signal
+
         code = 1
         try:
-            _detach()
+            null = os.open(os.devnull, os.O_RDWR)
+            for stream in range(3):
+                os.dup2(null, stream)
+            signal.signal(signal.SIGALRM, signal.SIG_DFL)
+            signal.alarm(MAX_SCAN_SECONDS)
             code = 0 if _is_unchanged(ws) else 1
         finally:
             os._exit(code)  # at once: open files belong to the parent
@@ -47,16 +53,6 @@ def refresher(ws: Workspace) -> Callable[[], object]:
             refresh.refresh(ws)
 
     return finish
-
-
-def _detach() -> None:
-    import signal
-
-    null = os.open(os.devnull, os.O_RDWR)
-    for stream in range(3):
-        os.dup2(null, stream)
-    signal.signal(signal.SIGALRM, signal.SIG_DFL)
-    signal.alarm(MAX_SCAN_SECONDS)
 
 
 def _is_unchanged(ws: Workspace) -> bool:

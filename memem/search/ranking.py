@@ -1,7 +1,4 @@
-"""Rank matches by relevance, then by bounded boosts: project, time, path, links, use.
-
-`python -m bench ranking` varies each number of a blend.
-"""
+"""Rank matches by relevance and bounded boosts; `python -m bench ranking` varies each number of a blend."""
 
 import math
 from collections.abc import Collection, Mapping, Sequence
@@ -72,32 +69,32 @@ class _Scored:
         return (by_words and blend != COSINE) or (by_meaning and blend != KEYWORDS)
 
 
-def rank(found: SearchMatches, boosts: Boosts = NO_BOOSTS, blend: Blend = FUSED) -> list[Hit]:
+def rank(results: SearchMatches, boosts: Boosts = NO_BOOSTS, blend: Blend = FUSED) -> list[Hit]:
     """Rank the matches, best first; ties are broken by id and path, so that the order is stable."""
-    weights = {term: found.weight(term) for term in found.frequencies}
-    total = found.total_weight
+    weights = {term: results.weight(term) for term in results.frequencies}
+    total = results.total_weight
     candidates = [
         _Scored(match, understood, sum(map(weights.__getitem__, match.terms)) / total if total else 0.0)
-        for match, understood in zip(found.matches, found.encoder_reads(), strict=True)
+        for match, understood in zip(results.matches, results.encoder_reads(), strict=True)
     ]
-    relevance = zip(_relevance(found, candidates, blend), candidates, strict=True)
+    relevance = zip(_relevance(results, candidates, blend), candidates, strict=True)
     answers = [(score, candidate) for score, candidate in relevance if candidate.answers(blend)]
     memories = [candidate.match.memory for _, candidate in answers]
     scores = apply_boosts([score for score, _ in answers], memories, boosts)
-    hits = [_hit(candidate, found, score) for score, (_, candidate) in zip(scores, answers, strict=True)]
+    hits = [_hit(candidate, results, score) for score, (_, candidate) in zip(scores, answers, strict=True)]
     ordered = sorted(zip(scores, hits, strict=True), key=lambda pair: (-pair[0], pair[1].memory.id, pair[1].path))
     return [hit for _, hit in ordered]
 
 
-def _relevance(found: SearchMatches, candidates: Sequence[_Scored], blend: Blend) -> list[float]:
+def _relevance(results: SearchMatches, candidates: Sequence[_Scored], blend: Blend) -> list[float]:
     """Blend cosine and BM25, each relative to the best of this query; words alone count without a vector."""
-    literal = any(term.literal for term in found.frequencies)
+    literal = any(term.literal for term in results.frequencies)
     share = blend.meaning_with_literal if literal else blend.meaning
-    names = {term for term, frequency in found.frequencies.items() if is_name(term, frequency)}
+    names = {term for term, frequency in results.frequencies.items() if is_name(term, frequency)}
     cosines = [_cosine(candidate.match, blend) for candidate in candidates]
     closest = max(cosines, default=0.0)
     values = []
-    for candidate, cosine, words in zip(candidates, cosines, _word_scores(found, names), strict=True):
+    for candidate, cosine, words in zip(candidates, cosines, _word_scores(results, names), strict=True):
         if candidate.match.cosine is None:
             values.append(words)
             continue
@@ -116,15 +113,15 @@ def _cosine(match: NoteMatch, blend: Blend) -> float:
     return max(0.0, match.cosine - blend.length * math.log(passages))
 
 
-def _word_scores(found: SearchMatches, names: set[Term]) -> list[float]:
+def _word_scores(results: SearchMatches, names: set[Term]) -> list[float]:
     """BM25 relative to the best; 1 for a note with all the names, which BM25 underrates in long notes."""
-    best = max((match.bm25 for match in found.matches), default=0.0)
+    best = max((match.bm25 for match in results.matches), default=0.0)
     if best <= 0:
-        return [float(bool(match.terms)) for match in found.matches]
-    return [1.0 if names and names <= set(match.terms) else match.bm25 / best for match in found.matches]
+        return [float(bool(match.terms)) for match in results.matches]
+    return [1.0 if names and names <= set(match.terms) else match.bm25 / best for match in results.matches]
 
 
-def _hit(candidate: _Scored, found: SearchMatches, score: float) -> Hit:
+def _hit(candidate: _Scored, results: SearchMatches, score: float) -> Hit:
     match = candidate.match
     by_words = match.terms or match.cosine is None
     return Hit(
@@ -137,8 +134,8 @@ def _hit(candidate: _Scored, found: SearchMatches, score: float) -> Hit:
         terms=tuple(term.text for term in match.terms),
         coverage=round(candidate.coverage, 4),
         literal=any(term.literal for term in match.terms),
-        named=any(is_name(term, found.frequencies[term]) for term in match.terms),
-        degraded=found.degraded,
+        named=any(is_name(term, results.frequencies[term]) for term in match.terms),
+        degraded=results.degraded,
     )
 
 
@@ -152,7 +149,6 @@ def apply_boosts(scores: Sequence[float], memories: Sequence[Memory], boosts: Bo
 
 
 def matches_path(memory: Memory, files: Sequence[str]) -> bool:
-    """Tell whether one of the files matches the memory's `paths`."""
     return any(file == pattern or fnmatchcase(file, pattern) for file in files for pattern in memory.paths)
 
 

@@ -38,9 +38,7 @@ def rebuild(ws: Workspace) -> Refreshed:
             if folder.is_file():
                 files.remove_quietly(folder)
         _discard(ws, ws.index_file.parent)
-        if _has_damaged_vectors(ws):
-            ws.close()
-            _discard(ws, ws.vectors_folder())
+        _discard_damaged_vectors(ws)
         remove_leftovers(ws)
         for path in (path for pattern in LEFT_IN_CACHE for path in ws.home.cache.glob(pattern)):
             _remove(path)
@@ -90,16 +88,15 @@ def remove_leftovers(ws: Workspace) -> None:
         files.remove_quietly(leftover)
 
 
-def _has_damaged_vectors(ws: Workspace) -> bool:
+def _discard_damaged_vectors(ws: Workspace) -> None:
     if ws.settings.encoder == "none":
-        return False
-    try:
-        ws.vectors().check()
-    except IndexUnusable:
-        return True
-    except ModelError:
-        return False  # without a model they are of no use now, but may be again
-    return False
+        return
+    with suppress(ModelError):  # without a model they are of no use now, but may be again
+        try:
+            ws.vectors().check()
+        except IndexUnusable:
+            ws.close()
+            _discard(ws, ws.vectors_folder())
 
 
 def _discard(ws: Workspace, path: Path) -> None:

@@ -174,20 +174,15 @@ def refresh_stale(ws: Workspace, paths_and_stamps: Iterable[tuple[str, Stamp]]) 
         if stamp is None:
             gone = True
         elif stamp != before:
-            changed |= _reread(ws, path, stamp)
+            row, indexed = read_row(ws, path, stamp), ws.index.by_path(path)
+            if row and indexed and row.digest and row.digest == indexed.digest:
+                ws.index.restamp([row])
+            else:
+                ws.index.update([row] if row else [], gone=[] if row else [path])
+                changed = True
     if gone:
         refresh(ws)  # it may have been renamed
     return changed or gone
-
-
-def _reread(ws: Workspace, path: str, stamp: Stamp) -> bool:
-    row = read_row(ws, path, stamp)
-    before = ws.index.by_path(path)
-    if row and before and row.digest and row.digest == before.digest:
-        ws.index.restamp([row])
-        return False
-    ws.index.update([row] if row else [], gone=[] if row else [path])
-    return True
 
 
 def fresh_rows(ws: Workspace, query: Callable[[], list[NoteRow]]) -> list[NoteRow]:
@@ -244,8 +239,8 @@ def read_row(ws: Workspace, path: str, stamp: Stamp) -> NoteRow | None:
                 "MEMEM_FRONTMATTER_STRICT=quarantine."
             ) from None
         # An error of the disk or system passes and leaves the file as it is, so the note is read again by every scan.
-        kept = _settled(ws, stamp) if isinstance(error, NoteUnreadable) else never_matches
-        return None if strict == "skip" else NoteRow(path, kept, "", None, problem=problem)
+        stored = _settled(ws, stamp) if isinstance(error, NoteUnreadable) else never_matches
+        return None if strict == "skip" else NoteRow(path, stored, "", None, problem=problem)
 
 
 def _row(ws: Workspace, note: Note, stamp: Stamp) -> NoteRow:
@@ -259,7 +254,7 @@ def _row(ws: Workspace, note: Note, stamp: Stamp) -> NoteRow:
     memory, since = note_records.apply_stale(ws.home.stale_file, memory, statement)
     held = dates.get_valid_span(memory, zone, dates.begin_of(since, zone) or changed)
     spans = dates.get_stated_span(memory, zone), held
-    if review not in ("", verdicts.ACCEPTED):  # whoever wrote it, a person decides before it is shown
+    if review not in ("", verdicts.ACCEPTED):  # a person decides before it is shown
         memory = replace(memory, status=QUARANTINED)
     return NoteRow(note.path, _settled(ws, stamp), note.digest, memory, statement, changed, "", *spans, review)
 
@@ -281,5 +276,4 @@ def _settled(ws: Workspace, stamp: Stamp) -> Stamp:
 
 
 def _origin(ws: Workspace, vault_id: str) -> str:
-    """The vault and rules that an index is built for."""
     return f"{vault_id} {ws.settings.frontmatter_strict} {DERIVATION}"

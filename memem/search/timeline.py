@@ -74,7 +74,6 @@ def _linked(ws: Workspace, entry: Entry, name: str, back: str) -> list[Entry]:
 
 
 def _neighbours(ws: Workspace, entry: Entry, side: str, order: str, listed: Collection[str]) -> tuple[Entry, ...]:
-    """The notes of its project that changed last before it, or first after it."""
     where = f"""project = ? AND status <> 'quarantined' AND (changed, id) {side} (SELECT changed, id FROM notes
         WHERE path = ?) ORDER BY changed {order}, id {order}"""  # noqa: S608 - fixed
     values = (entry.project, entry.path)

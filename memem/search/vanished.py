@@ -203,7 +203,6 @@ def _is_indexed(ws: Workspace, identity: str) -> bool:
 
 
 def _is_deleted(ws: Workspace, note: VanishedNote) -> bool:
-    """Tell whether a person must have deleted it."""
     paths = ws.store.paths
     if not paths.memories.is_dir():
         return False

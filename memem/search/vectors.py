@@ -1,7 +1,6 @@
 """The vectors of passages: float32 rows in a memory-mapped file, and a small database that says whose they are.
 
-Rows are appended, and count once the database commits them: rows that a crash left behind are overwritten by the next
-writer. A reader sees the rows of one commit. Compaction writes a new file, then commits to it.
+Rows count once the database commits them: the next writer overwrites those that a crash left behind.
 """
 
 import mmap
@@ -40,7 +39,6 @@ MIGRATIONS: sqlite.Migrations = (_create_tables,)
 
 
 def folder_name(identity: str, dimensions: int) -> str:
-    """Name the folder for the vectors of one model."""
     model = re.sub(r"[^\w.-]+", "-", identity.split(maxsplit=1)[0].rpartition("/")[2])[-60:].lstrip("-.")
     return f"{model}-{zlib.crc32(identity.encode()):08x}-{dimensions}-{DTYPE.name}"
 
@@ -52,14 +50,8 @@ class View:
     rows: Vectors
     _connection: sqlite3.Connection
 
-    def keys(self, slots: Sequence[int]) -> dict[bytes, int]:
-        return self._pairs("slot", slots)
-
-    def slots(self, keys: Sequence[bytes]) -> dict[bytes, int]:
-        """Find the slots of the passages that have a vector."""
-        return self._pairs("key", keys)
-
-    def _pairs(self, column: str, values: Sequence[int] | Sequence[bytes]) -> dict[bytes, int]:
+    def slots(self, values: Sequence[int] | Sequence[bytes], column: str = "key") -> dict[bytes, int]:
+        """Find the keys and slots of the passages that have a vector, by key or by slot."""
         pairs: dict[bytes, int] = {}
         for marks, some in sqlite.split_values(values):
             query = f"SELECT key, slot FROM slots WHERE {column} IN ({marks})"  # noqa: S608 - bound
@@ -100,9 +92,6 @@ class VectorStore:
 
     @guarded
     def count(self) -> int:
-        return self._count()
-
-    def _count(self) -> int:
         return int(self._connection.execute("SELECT ifnull(max(slot), -1) + 1 FROM slots").fetchone()[0])
 
     @guarded
@@ -113,7 +102,6 @@ class VectorStore:
 
     @contextmanager
     def reading(self) -> Iterator[View]:
-        """Open one consistent view."""
         with database.translated(self.path):
             for attempt in range(_MAX_READ_ATTEMPTS):
                 with sqlite.snapshot(self._connection):
@@ -128,11 +116,10 @@ class VectorStore:
 
     @guarded
     def add(self, keys: Sequence[bytes], vectors: Vectors) -> None:
-        """Append the vectors of passages that have none yet."""
         with sqlite.transaction(self._connection):
             existing = View(vectors, self._connection).slots(keys)
             fresh = {key: number for number, key in enumerate(keys) if key not in existing}
-            first = self._count()
+            first = self.count()
             rows = np.ascontiguousarray(vectors[list(fresh.values())], DTYPE)
             self._write(self._file(self._meta("id")), first * self._row_bytes, rows)
             slots = [(first + offset, key) for offset, key in enumerate(fresh)]
@@ -189,8 +176,8 @@ class VectorStore:
                 raise IndexDamaged(f"The vectors in {self.folder} belong to another model. Run `memem index rebuild`.")
 
     def _meta(self, key: str) -> str:
-        found = self._connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
-        return str(found[0]) if found else ""
+        stored = self._connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+        return str(stored[0]) if stored else ""
 
     def _set_meta(self, key: str, value: str) -> None:
         self._connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
@@ -201,20 +188,18 @@ class VectorStore:
 
     def _rows(self) -> Vectors:
         """Map the committed rows into memory, again only when there are others."""
-        identity, count = self._meta("id"), self._count()
-        if self._mapped[0] != identity or len(self._mapped[1]) != count:
-            self._mapped = (identity, self._map(self._file(identity), count))
-        return self._mapped[1]
-
-    def _map(self, path: Path, count: int) -> Vectors:
+        identity, count = self._meta("id"), self.count()
         if not count:
             return np.empty((0, self.dimensions), DTYPE)
-        with path.open("rb") as file:
-            try:
-                data = mmap.mmap(file.fileno(), count * self._row_bytes, access=mmap.ACCESS_READ)
-            except ValueError:
-                raise sqlite3.DatabaseError(f"{path.name} is shorter than it should be") from None
-        return np.frombuffer(data, DTYPE).reshape(count, self.dimensions)
+        if self._mapped[0] != identity or len(self._mapped[1]) != count:
+            path = self._file(identity)
+            with path.open("rb") as file:
+                try:
+                    data = mmap.mmap(file.fileno(), count * self._row_bytes, access=mmap.ACCESS_READ)
+                except ValueError:
+                    raise sqlite3.DatabaseError(f"{path.name} is shorter than it should be") from None
+            self._mapped = (identity, np.frombuffer(data, DTYPE).reshape(count, self.dimensions))
+        return self._mapped[1]
 
     def _write(self, path: Path, offset: int, rows: Vectors) -> None:
         try:
@@ -234,7 +219,6 @@ class VectorFolder:
     multilingual: bool | None
 
     def open(self, *, fsync: bool = False) -> VectorStore:
-        """Open the vectors without their model."""
         return VectorStore(self.folder, self.identity, self.dimensions, fsync=fsync)
 
 
@@ -278,7 +262,7 @@ def _walk_down(passages: PassageRows, view: View, scores: Vectors, scope: Scope,
     cosines: dict[int, float] = {}
     start, size = 0, FIRST_LOOK
     while start < depth and len(cosines) < limit:
-        keys = view.keys(slots[start : start + size])
+        keys = view.slots(slots[start : start + size], "slot")
         pairs = passages.holders(list(keys), scope)
         cosines = _highest((row, float(scores[keys[key]])) for key, row in pairs) | cosines
         start, size = start + size, size * LOOK_GROWS

@@ -1,7 +1,6 @@
 """Split text into the words of the full-text index, and queries into terms.
 
-An identifier is kept whole and also split (`PGBOUNCER_POOL_MODE`, `pgbouncer`, `pool`, `mode`); accents and case are
-folded; scripts without spaces become bigrams. English endings are folded by FTS5's own porter stemmer.
+Identifiers are kept whole and also split; accents and case are folded; scripts without spaces become bigrams.
 """
 
 import re
@@ -74,7 +73,6 @@ STOP_WORDS = frozenset(" ".join(_TABLES["stop_words"]).split())
 
 
 def fold(text: str) -> str:
-    """Fold case, compatibility forms and accents."""
     if text.isascii():
         return text.lower()
     decomposed = unicodedata.normalize("NFKD", text.casefold())
@@ -112,19 +110,15 @@ def _terms(text: str, *, for_query: bool) -> Iterator[Term]:
     token, _ = _ASCII if text.isascii() else _all_alphabets()
     for match in token.finditer(text):
         if match["run"]:
-            yield from _bigrams(fold(match["run"]), for_query=for_query)
+            run = fold(match["run"])
+            yield from (Term(first + second, bigram=True) for first, second in pairwise(run))
+            if len(run) == 1 or (run and not for_query):
+                # The last character alone, so that a query of one character finds it as a prefix anywhere.
+                yield Term(run[-1], prefix=for_query)
         elif len(match["compound"]) <= MAX_TERM:
             yield from _compound(match["compound"])
         else:  # a blob is not worth caching
             yield from _compound.__wrapped__(match["compound"])
-
-
-def _bigrams(run: str, *, for_query: bool) -> Iterator[Term]:
-    for first, second in pairwise(run):
-        yield Term(first + second, bigram=True)
-    if len(run) == 1 or (run and not for_query):
-        # The last character alone, so that a query of one character finds it as a prefix anywhere.
-        yield Term(run[-1], prefix=for_query)
 
 
 @lru_cache(maxsize=20_000)

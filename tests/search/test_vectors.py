@@ -73,7 +73,7 @@ def add(store: VectorStore, numbers: Iterable[int]) -> None:
 def content(store: VectorStore) -> dict[bytes, bytes]:
     """Every key with the bytes of its row."""
     with store.reading() as view:
-        slots = view.keys(range(len(view.rows)))
+        slots = view.slots(range(len(view.rows)), "slot")
         assert len(slots) == len(view.rows)
         return {each: view.rows[slot].tobytes() for each, slot in slots.items()}
 
@@ -112,7 +112,7 @@ def test_only_known_keys_have_a_slot(store: VectorStore) -> None:
     add(store, [1, 2])
     with store.reading() as view:
         assert view.slots([key(2), key(3)]) == {key(2): 1}
-        assert view.keys([0, 7]) == {key(1): 0}
+        assert view.slots([0, 7], "slot") == {key(1): 0}
 
 
 def test_more_keys_are_looked_up_than_one_statement_takes(store: VectorStore, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -184,15 +184,15 @@ def test_a_reader_whose_file_goes_between_two_looks_looks_again(
     store: VectorStore, open_store: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     add(store, range(6))
-    reader, real = open_store(), VectorStore._map
+    reader, real = open_store(), VectorStore._file
     others = [lambda: store.compact([key(5)])]
 
-    def slow(self: VectorStore, path: Path, count: int) -> Vectors:
+    def slow(self: VectorStore, identity: str) -> Path:
         if others:
             others.pop()()
-        return real(self, path, count)
+        return real(self, identity)
 
-    monkeypatch.setattr(VectorStore, "_map", slow)
+    monkeypatch.setattr(VectorStore, "_file", slow)
     with reader.reading() as view:
         assert view.slots([key(5)]) == {key(5): 0}
         assert view.rows.tobytes() == vector(5).tobytes()

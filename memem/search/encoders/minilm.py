@@ -91,10 +91,10 @@ class MiniLM:
     def _forward(self, ids: NDArray[np.int64]) -> Vectors:
         """Compute the vectors of texts that have the same number of tokens: a row of ids each."""
         count, length = ids.shape
-        x = _normalised(self._words[ids] + (self._positions[:length] + self._kind), self._norm).reshape(-1, WIDTH)
+        x = _layer_norm(self._words[ids] + (self._positions[:length] + self._kind), self._norm).reshape(-1, WIDTH)
         for layer in self._layers:
             attended = _linear(_attention(x, layer, count, length), layer.attended)
-            x = _normalised(np.add(attended, x, out=attended), layer.after_attention)
+            x = _layer_norm(np.add(attended, x, out=attended), layer.after_attention)
             x = _feed_forward(x, layer)
         mean: Vectors = np.mean(x.reshape(count, length, WIDTH), axis=1)
         mean /= np.linalg.norm(mean, axis=1, keepdims=True)
@@ -122,7 +122,7 @@ def _feed_forward(x: Vectors, layer: Layer) -> Vectors:
     for start in range(0, len(x), BLOCK):
         block = x[start : start + BLOCK]
         narrow = _linear(_gelu(_linear(block, layer.wide)), layer.narrow)
-        out[start : start + BLOCK] = _normalised(np.add(narrow, block, out=narrow), layer.after_feed_forward)
+        out[start : start + BLOCK] = _layer_norm(np.add(narrow, block, out=narrow), layer.after_feed_forward)
     return out
 
 
@@ -132,8 +132,7 @@ def _linear(x: Vectors, part: Linear) -> Vectors:
     return out
 
 
-def _normalised(x: Vectors, part: Linear) -> Vectors:
-    """Layer normalisation."""
+def _layer_norm(x: Vectors, part: Linear) -> Vectors:
     x = x - x.mean(axis=-1, keepdims=True)
     variance = np.einsum("...i,...i->...", x, x)[..., None] / np.float32(WIDTH)
     x /= np.sqrt(variance + EPSILON)

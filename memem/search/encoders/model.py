@@ -34,7 +34,6 @@ class ModelState:
 
     @property
     def described(self) -> str:
-        """The model's name, dimensions and scripts."""
         size = f"{self.dimensions} dimensions" if self.dimensions else ""
         scripts = {True: "reads other scripts", False: "reads Latin letters alone", None: ""}[self.multilingual]
         return ", ".join(filter(None, (self.model, size, scripts)))

@@ -1,29 +1,21 @@
-"""WordPiece: split text into the token ids that the embedding model reads.
+"""WordPiece: split text into exactly the token ids of the tokenizer published with all-MiniLM-L6-v2 (BERT, uncased).
 
-The ids are exactly those of the fast tokenizer published with all-MiniLM-L6-v2 (BERT, uncased):
-
-    "Naïve, no?"  ->  chunks    naïve,   no?             between spaces, each cached with its ids
-                  ->  words     naive , no ?             folded: accents and case gone, punctuation alone
-                  ->  pieces    [CLS] naive , no ? [SEP] the longest tokens of the vocabulary that make up each word
-
-Nothing is computed on import: a prompt pays for what its own characters need.
+"Naïve, no?"  ->  chunks    naïve,   no?             between spaces, each cached with its ids
+              ->  words     naive , no ?             folded: accents and case gone, punctuation alone
+              ->  pieces    [CLS] naive , no ? [SEP] the longest tokens of the vocabulary that make up each word
 """
 
 import re
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Iterator
 from functools import cache
-from itertools import chain, islice
 from pathlib import Path
 
 from memem.core.files import from_json
 
 _SPECIAL = re.compile(r"(\[(?:CLS|SEP|PAD|UNK|MASK)\])")  # such a token in a text is that token; its case matters
-_MAX_SPECIAL_CHARS = len("[MASK]")
 _MAX_WORD_CHARS = 100  # a longer word is unknown
-_MAX_CHUNK_CHARS = 64  # longer chunks seldom occur twice: they are read in slices and not cached
-_SLICE_CHARS = 1024
+_MAX_CACHED_CHARS = 64  # longer chunks seldom occur twice
 _MAX_CACHED_CHUNKS = 20_000
 
 
@@ -38,38 +30,32 @@ class WordPiece:
         self._cache: dict[str, list[int]] = {}
 
     def ids(self, text: str, most: int) -> list[int]:
-        """Tokenize a text from [CLS] to [SEP], cut to `most` ids (at least two); read no more of it than needed."""
+        """Tokenize a text from [CLS] to [SEP], cut to `most` ids (at least two)."""
         ids = [self._begin]
-        spaced = text.replace("\n", " ")
-        start = 0
-        while start < len(spaced) and len(ids) < most:
-            # Enough for all ids where a token has six characters; an English one has between four and five.
-            end = spaced.find(" ", start + 6 * most)
-            if end < 0:
-                end = len(spaced)
-            # Not split(): it separates at characters that should vanish (vertical tab, form feed, 1c-1f, 85).
-            for chunk in filter(None, spaced[start:end].split(" ")):
-                cached = self._cache.get(chunk)
-                ids += self._tokenize_chunk(chunk, most) if cached is None else cached
-            start = end
+        # Not split(): it separates at characters that should vanish (vertical tab, form feed, 1c-1f, 85).
+        for chunk in filter(None, text.replace("\n", " ").split(" ")):
+            if len(ids) >= most:
+                break
+            cached = self._cache.get(chunk)
+            ids += self._tokenize_chunk(chunk) if cached is None else cached
         del ids[most - 1 :]
         ids.append(self._end)
         return ids
 
-    def _tokenize_chunk(self, chunk: str, most: int) -> list[int]:
+    def _tokenize_chunk(self, chunk: str) -> list[int]:
         if chunk.isascii() and chunk.isalnum():
             ids = self._tokenize_word(chunk.lower())
         else:
-            pieces = chain.from_iterable(map(self._tokenize_word, _split_words(chunk)))
-            ids = list(pieces if len(chunk) <= _MAX_CHUNK_CHARS else islice(pieces, most))
-        if len(chunk) <= _MAX_CHUNK_CHARS:
+            parts = _SPECIAL.split(chunk)
+            folded = (f" {part} " if _SPECIAL.fullmatch(part) else part.translate(_FOLDED) for part in parts)
+            ids = [piece for word in "".join(folded).split() for piece in self._tokenize_word(word)]
+        if len(chunk) <= _MAX_CACHED_CHARS:
             if len(self._cache) >= _MAX_CACHED_CHUNKS:
                 self._cache.clear()
             self._cache[chunk] = ids
         return ids
 
     def _tokenize_word(self, word: str) -> list[int]:
-        """Take the longest token that starts the word, then the longest that continues it."""
         if len(word) > _MAX_WORD_CHARS:
             return [self._unknown]
         ids: list[int] = []
@@ -87,60 +73,33 @@ class WordPiece:
         return ids
 
 
-def _split_words(text: str) -> Iterator[str]:
-    """Split a text into folded words and special tokens, lazily."""
-    cut = ""  # the start of a word that may continue in the next part
-    for part in _split_parts(text):
-        folded = f"{cut} {part} " if _SPECIAL.fullmatch(part) else cut + part.translate(_FOLDED)
-        words = folded.split()
-        # Once a word is too long to be known, the rest of it is not needed.
-        cut = words.pop()[: _MAX_WORD_CHARS + 1] if words and not folded.endswith(" ") else ""
-        yield from words
-    if cut:
-        yield cut
-
-
-def _split_parts(text: str) -> Iterator[str]:
-    """Slice a text, and separate its special tokens."""
-    start = 0
-    while start < len(text):
-        end = start + _SLICE_CHARS
-        # A slice that would end within a token ends before its bracket, where a word begins anyway.
-        bracket = text.rfind("[", end - _MAX_SPECIAL_CHARS + 1, end)
-        if bracket >= 0 and end < len(text):
-            end = bracket
-        yield from _SPECIAL.split(text[start:end])
-        start = end
-
-
 class _Folded(dict[int, str]):
     """A table for `str.translate` that fills itself with the characters it meets.
 
-    Characters are decomposed one by one. Normalising a whole text would also reorder marks, but the few it could
-    change are not in the vocabulary. Decompositions and lower case are Python's; those that are newer than the
-    reference belong to characters that are unknown in either form.
+    Normalising a whole text would also reorder marks, but the few it could change are not in the vocabulary.
     """
 
     def __missing__(self, code: int) -> str:
-        folded = self[code] = self._fold(code)
+        folded = self[code] = _fold(code)
         return folded
 
-    def _fold(self, code: int) -> str:
-        character = chr(code)
-        if "!" <= character <= "~":  # most prompts have nothing else, and never need the tables
-            return character.lower() if character.isalnum() else f" {character} "
-        if _is_in(code, "vanishing"):
-            return ""
-        if character.isspace():
-            return " "
-        parts = unicodedata.normalize("NFD", character)
-        if _is_in(code, "chinese"):
-            return f" {parts} "
-        return "".join(
-            f" {part} " if _is_in(ord(part), "punctuation") else part.lower()
-            for part in parts
-            if not _is_in(ord(part), "marks")
-        )
+
+def _fold(code: int) -> str:
+    character = chr(code)
+    if "!" <= character <= "~":  # most prompts have nothing else, and never need the tables
+        return character.lower() if character.isalnum() else f" {character} "
+    if _is_in(code, "vanishing"):
+        return ""
+    if character.isspace():
+        return " "
+    parts = unicodedata.normalize("NFD", character)
+    if _is_in(code, "chinese"):
+        return f" {parts} "
+    return "".join(
+        f" {part} " if _is_in(ord(part), "punctuation") else part.lower()
+        for part in parts
+        if not _is_in(ord(part), "marks")
+    )
 
 
 def _is_in(code: int, table: str) -> bool:

@@ -230,7 +230,7 @@ def test_layer_normalisation_is_that_of_float64() -> None:
     wide = x.astype(np.float64)
     exact = (wide - wide.mean(1, keepdims=True)) / np.sqrt(wide.var(1, keepdims=True) + 1e-12)
     before = x.copy()
-    assert minilm._normalised(x, part) == pytest.approx(exact * part.weight + part.bias, abs=1e-5)
+    assert minilm._layer_norm(x, part) == pytest.approx(exact * part.weight + part.bias, abs=1e-5)
     assert (x == before).all()
 
 
