@@ -50,8 +50,14 @@ class View:
     rows: Vectors
     _connection: sqlite3.Connection
 
-    def slots(self, values: Sequence[int] | Sequence[bytes], column: str = "key") -> dict[bytes, int]:
-        """Find the keys and slots of the passages that have a vector, by key or by slot."""
+    def keys(self, slots: Sequence[int]) -> dict[bytes, int]:
+        return self._pairs("slot", slots)
+
+    def slots(self, keys: Sequence[bytes]) -> dict[bytes, int]:
+        """Find the slots of the passages that have a vector."""
+        return self._pairs("key", keys)
+
+    def _pairs(self, column: str, values: Sequence[int] | Sequence[bytes]) -> dict[bytes, int]:
         pairs: dict[bytes, int] = {}
         for marks, some in sqlite.split_values(values):
             query = f"SELECT key, slot FROM slots WHERE {column} IN ({marks})"  # noqa: S608 - bound
@@ -262,7 +268,7 @@ def _walk_down(passages: PassageRows, view: View, scores: Vectors, scope: Scope,
     cosines: dict[int, float] = {}
     start, size = 0, FIRST_LOOK
     while start < depth and len(cosines) < limit:
-        keys = view.slots(slots[start : start + size], "slot")
+        keys = view.keys(slots[start : start + size])
         pairs = passages.holders(list(keys), scope)
         cosines = _highest((row, float(scores[keys[key]])) for key, row in pairs) | cosines
         start, size = start + size, size * LOOK_GROWS

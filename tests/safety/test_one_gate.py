@@ -184,7 +184,7 @@ _HERE = {
     "doors.api.upkeep.undo": by_undo,
 }
 _BY_A_PERSONS_WORD = {"doors.cli.review.accept", "doors.api.home.accept", "notes.review.accept"}
-"""They have read it; see tests/search/test_holding.py."""
+"""They have read it; see tests/search/test_quarantine.py."""
 
 
 def test_every_place_that_writes_notes_goes_through_the_gate_here() -> None:

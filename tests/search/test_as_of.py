@@ -57,7 +57,7 @@ def unasked(ws: Workspace) -> set[str]:
         ({"valid_from": TOMORROW, "valid_to": TOMORROW}, False),
     ],
 )
-def test_unasked_only_what_holds_by_its_own_word_is_shown(
+def test_only_memories_valid_by_their_own_dates_are_injected(
     ws: Workspace, properties: dict[str, str], shown: bool
 ) -> None:
     keep(ws, 1, **properties)
@@ -65,22 +65,20 @@ def test_unasked_only_what_holds_by_its_own_word_is_shown(
     assert search_titles(ws) == {"N1"}
 
 
-def test_it_is_shown_no_more_once_its_day_is_over_and_nothing_has_to_be_indexed_for_that(
-    ws: Workspace, clock: SteppingClock
-) -> None:
+def test_an_expired_memory_is_hidden_without_reindexing(ws: Workspace, clock: SteppingClock) -> None:
     keep(ws, 1, valid_to=TODAY)
     clock.forward(hours=15)
     assert not unasked(ws)
 
 
-def test_a_slice_shows_only_what_holds(ws: Workspace, tmp_path: Path) -> None:
+def test_a_slice_shows_only_valid_memories(ws: Workspace, tmp_path: Path) -> None:
     keep(ws, 1, valid_to=YESTERDAY)
     keep(ws, 2)
     shown = slice.build_slice(ws, "with what are gateway tokens signed, HS256?", cwd=tmp_path, project="shop")
     assert [hit.title for hit in shown.hits] == ["N2"]
 
 
-def test_what_stands_for_a_project_is_what_holds(ws: Workspace) -> None:
+def test_pinned_notes_and_conventions_are_valid_ones(ws: Workspace) -> None:
     for number, layer in enumerate((0, 1, 2, 0, 1, 2), 1):
         keep(ws, number, layer=layer, importance=5, **({"valid_to": YESTERDAY} if number > 3 else {}))
     assert [entry.title for entry in pinned.pinned(ws, "shop")] == ["N1"]
@@ -88,7 +86,7 @@ def test_what_stands_for_a_project_is_what_holds(ws: Workspace) -> None:
     assert pinned.count_in_force(ws, "shop") == 3
 
 
-def test_after_a_compaction_only_what_still_holds_is_told_again(
+def test_after_a_compaction_only_valid_memories_are_shown_again(
     ws: Workspace, clock: SteppingClock, tmp_path: Path
 ) -> None:
     folder = tmp_path / "shop"
@@ -100,7 +98,7 @@ def test_after_a_compaction_only_what_still_holds_is_told_again(
     assert ("HS256. 1" in told, "HS256. 2" in told) == (False, True)
 
 
-def test_about_a_file_only_what_holds_is_told(ws: Workspace) -> None:
+def test_file_notes_show_only_valid_memories(ws: Workspace) -> None:
     keep(ws, 1, paths=("src/auth.py",), valid_to=YESTERDAY)
     keep(ws, 2, paths=("src/auth.py",))
     assert [entry.title for entry in find.find_about_file(ws, "src/auth.py", "shop")] == ["N2"]
@@ -147,7 +145,7 @@ def thread(ws: Workspace) -> Workspace:
         ("last year", set()),
     ],
 )
-def test_a_search_as_of_a_time_finds_what_was_held_true_then(thread: Workspace, then: str, titles: set[str]) -> None:
+def test_a_search_as_of_a_time_finds_memories_held_true_then(thread: Workspace, then: str, titles: set[str]) -> None:
     assert search_titles(thread, then) == titles
 
 
@@ -155,26 +153,26 @@ def test_without_a_time_all_are_found(thread: Workspace) -> None:
     assert search_titles(thread) == {"N1", "N2", "N3", "N4"}
 
 
-def test_what_says_nothing_of_when_it_began_was_always_held(ws: Workspace, memories: Path) -> None:
+def test_a_memory_without_a_start_was_always_held_true(ws: Workspace, memories: Path) -> None:
     keep(ws, 1)
     (memories / "own.md").write_text("The gateway tokens are signed by hand.")
     refresh.refresh(ws)
     assert search_titles(ws, "2020-01-01") == {"own"}
 
 
-def test_what_is_in_quarantine_was_never_held(ws: Workspace) -> None:
+def test_a_quarantined_memory_was_never_held_true(ws: Workspace) -> None:
     keep(ws, 1, status="quarantined")
     assert search_titles(ws, TODAY) == set()
 
 
-def test_what_a_person_set_aside_was_held_until_they_did(ws: Workspace, memories: Path, clock: SteppingClock) -> None:
+def test_a_deprecated_memory_was_held_true_until_then(ws: Workspace, memories: Path, clock: SteppingClock) -> None:
     keep(ws, 1)
     clock.forward(days=10)
     write.edit(ws, "00000001", status="deprecated")
     assert (search_titles(ws, "2026-03-10"), search_titles(ws, "2026-03-11")) == ({"N1"}, set())
 
 
-def test_what_became_of_it_since_does_not_count_then(ws: Workspace) -> None:
+def test_later_changes_do_not_count_as_of_then(ws: Workspace) -> None:
     aside = {"status": "deprecated", "valid_to": TODAY, "superseded_by": "[[n2-00000002]]"}
     keep(ws, 1, **aside)
     keep(ws, 2, supersedes="[[n1-00000001]]")
@@ -185,7 +183,7 @@ def test_what_became_of_it_since_does_not_count_then(ws: Workspace) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "soon", "2026-13-01", "since March", "the day the shop opened"])
-def test_what_names_no_time_is_refused_with_advice(ws: Workspace, text: str) -> None:
+def test_an_invalid_time_is_refused_with_advice(ws: Workspace, text: str) -> None:
     keep(ws, 1)
     with pytest.raises(InputError, match=r"is not a date; use 2026-06-01"):
         search_titles(ws, text)
@@ -194,7 +192,7 @@ def test_what_names_no_time_is_refused_with_advice(ws: Workspace, text: str) -> 
 # --- in the index -------------------------------------------------------------------------------------------------
 
 
-def test_an_index_from_before_gets_the_columns_and_is_filled_anew(ws: Workspace) -> None:
+def test_an_old_index_is_migrated_and_refilled(ws: Workspace) -> None:
     keep(ws, 1, valid_to=YESTERDAY)
     ws.close()
     ws.index_file.unlink()
@@ -211,7 +209,7 @@ def test_an_index_from_before_gets_the_columns_and_is_filled_anew(ws: Workspace)
     assert not unasked(ws)
 
 
-def test_a_rebuilt_index_says_the_same(thread: Workspace) -> None:
+def test_a_rebuilt_index_gives_the_same_results(thread: Workspace) -> None:
     before = [(row.path, row.stated, row.held) for row in thread.index.rows("1 ORDER BY path")]
     thread.close()
     thread.index_file.unlink()
@@ -219,7 +217,7 @@ def test_a_rebuilt_index_says_the_same(thread: Workspace) -> None:
     assert [(row.path, row.stated, row.held) for row in thread.index.rows("1 ORDER BY path")] == before
 
 
-def test_a_scope_of_now_and_of_then_can_be_asked_together(thread: Workspace) -> None:
+def test_a_scope_can_combine_now_and_as_of(thread: Workspace) -> None:
     scope = Scope(
         ("shop",), archive=True, now=thread.clock().timestamp(), as_of=find.parse_moment(thread, "2026-02-05")
     )
@@ -231,7 +229,7 @@ def test_a_scope_of_now_and_of_then_can_be_asked_together(thread: Workspace) -> 
 
 
 @pytest.mark.parametrize(("status", "shown"), [("active", {"N2"}), ("deprecated", set()), ("stale", set())])
-def test_of_a_chain_that_leads_to_nothing_the_last_is_shown_unless_it_was_set_aside(
+def test_the_last_of_a_broken_chain_is_shown_unless_deprecated(
     ws: Workspace, tmp_path: Path, status: str, shown: set[str]
 ) -> None:
     keep(ws, 1, superseded_by="[[n2-00000002]]")
@@ -240,7 +238,7 @@ def test_of_a_chain_that_leads_to_nothing_the_last_is_shown_unless_it_was_set_as
     assert {hit.title for hit in slice.build_slice(ws, prompt, cwd=tmp_path, project="shop").hits} == shown
 
 
-def test_a_successor_that_holds_no_longer_is_not_shown(ws: Workspace, tmp_path: Path) -> None:
+def test_an_expired_successor_is_not_shown(ws: Workspace, tmp_path: Path) -> None:
     keep(ws, 1, superseded_by="[[n2-00000002]]")
     keep(ws, 2, "Something else entirely.", valid_to=YESTERDAY)
     prompt = "with what are the gateway tokens signed, HS256?"

@@ -173,7 +173,7 @@ def test_a_long_note_is_as_near_as_its_nearest_passage(library: Library) -> None
     assert list(near) == [long, short]
 
 
-def test_the_limit_holds_for_what_nobody_asked_for_by_name(library: Library) -> None:
+def test_the_limit_does_not_count_requested_rows(library: Library) -> None:
     library.encode({number: (10 - number, number, 0) for number in range(10)})
     rows = [library.note(number) for number in range(10)]
     assert list(library.closest(limit=3)) == rows[:3]
@@ -186,14 +186,14 @@ def test_equally_near_notes_come_in_the_order_of_their_rows(library: Library) ->
     assert list(library.closest(limit=3)) == rows[:3]
 
 
-def test_a_note_asked_for_by_name_is_given_only_if_it_has_a_vector(library: Library) -> None:
+def test_a_requested_row_needs_a_vector(library: Library) -> None:
     library.encode({1: (1, 0, 0)})
     library.note(1)
     bare = library.note(2)
     assert bare not in library.closest(also=[bare, 999])
 
 
-def test_a_vector_whose_note_is_gone_brings_nothing(library: Library) -> None:
+def test_a_vector_without_a_note_matches_nothing(library: Library) -> None:
     library.encode({1: (1, 0, 0), 2: (0, 1, 0)})
     gone, stays = library.note(1), library.note(2)
     library.forget(gone)
@@ -201,7 +201,7 @@ def test_a_vector_whose_note_is_gone_brings_nothing(library: Library) -> None:
 
 
 @pytest.mark.parametrize(("notes", "asked"), [(3, 0), (4, 1)], ids=["all looked at", "too deep"])
-def test_a_scope_too_small_to_be_met_on_the_way_down_is_asked_by_itself(
+def test_a_small_scope_is_scored_as_a_whole(
     library: Library, monkeypatch: pytest.MonkeyPatch, notes: int, asked: int
 ) -> None:
     monkeypatch.setattr(vectors_module, "DEEPEST_LOOK", 3)

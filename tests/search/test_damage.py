@@ -65,7 +65,7 @@ def search_titles(ws: Workspace) -> list[str]:
 
 @pytest.mark.slow(keep=1)
 @pytest.mark.parametrize("wrong", [flipped, zeroed, cut, exchanged, sprinkled])
-def test_an_index_with_a_wrong_page_is_made_anew_with_the_same_recall(full: Workspace, wrong: Wrong) -> None:
+def test_an_index_with_a_damaged_page_is_rebuilt_with_the_same_recall(full: Workspace, wrong: Wrong) -> None:
     chance, wanted = random.Random(wrong.__name__), search_titles(full)  # noqa: S311
     full.close()
     whole, path = full.index_file.read_bytes(), full.index_file
@@ -92,7 +92,7 @@ def test_an_index_with_a_wrong_page_is_made_anew_with_the_same_recall(full: Work
         full.close()
 
 
-def test_one_damaged_file_is_kept_and_no_more(full: Workspace) -> None:
+def test_only_the_last_damaged_file_is_preserved(full: Workspace) -> None:
     for number in range(3):
         full.close()
         full.index_file.write_bytes(b"rubbish %d " % number * 500)
@@ -103,7 +103,7 @@ def test_one_damaged_file_is_kept_and_no_more(full: Workspace) -> None:
 
 
 @pytest.mark.parametrize("content", [b"", None], ids=["empty", "a folder"])
-def test_nothing_or_a_folder_in_the_place_of_the_index_is_made_anew(full: Workspace, content: bytes | None) -> None:
+def test_a_missing_index_or_a_folder_in_its_place_is_rebuilt(full: Workspace, content: bytes | None) -> None:
     wanted = search_titles(full)
     full.close()
     for left in full.index_file.parent.iterdir():
@@ -115,7 +115,7 @@ def test_nothing_or_a_folder_in_the_place_of_the_index_is_made_anew(full: Worksp
     assert search_titles(full) == wanted
 
 
-def test_a_log_that_does_not_belong_to_its_index_is_no_harm(full: Workspace) -> None:
+def test_a_foreign_write_ahead_log_does_no_harm(full: Workspace) -> None:
     wanted = search_titles(full)
     full.close()
     full.index_file.with_name("index.db-wal").write_bytes(os.urandom(PAGE * 3))
@@ -138,7 +138,7 @@ def mined(miner: Workspace, session: Transcript) -> Workspace:
 @pytest.mark.parametrize(
     "wrong", [b"rubbish " * 600, b"", None, "folder"], ids=["rubbish", "empty", "gone", "a folder"]
 )
-def test_a_state_that_is_lost_stops_mining_until_the_next_opt_in_and_doubles_nothing(
+def test_lost_state_stops_mining_until_the_next_opt_in_without_duplicates(
     mined: Workspace, clock: SteppingClock, session: Transcript, wrong: bytes | str | None
 ) -> None:
     mined.close()
@@ -165,7 +165,7 @@ def test_a_state_that_is_lost_stops_mining_until_the_next_opt_in_and_doubles_not
     assert count_saved(mined) == once("one")
 
 
-def test_a_page_of_the_state_that_is_wrong_is_seen_when_somebody_opts_in(mined: Workspace) -> None:
+def test_a_damaged_page_of_the_state_is_noticed_at_opt_in(mined: Workspace) -> None:
     mined.state.queue._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     mined.close()
     data = bytearray(mined.home.state_file.read_bytes())

@@ -159,7 +159,7 @@ def test_a_newer_index_is_refused_and_untouched(path: Path, journal: str) -> Non
     [b"this is not a database " * 100, b"\0" * 8192, b"SQLite format 3\0" + b"\xff" * 8176],
     ids=["text", "zeros", "only the beginning is right"],
 )
-def test_a_file_that_is_no_database_is_set_aside_and_begun_anew(path: Path, garbage: bytes) -> None:
+def test_a_file_that_is_not_a_database_is_set_aside_and_replaced(path: Path, garbage: bytes) -> None:
     make_file(path, garbage)
     database.connect(path, MIGRATIONS).close()
     assert path.with_name("index.db.damaged").read_bytes() == garbage
@@ -168,7 +168,7 @@ def test_a_file_that_is_no_database_is_set_aside_and_begun_anew(path: Path, garb
 
 
 @pytest.mark.parametrize("part", [0.25, 0.5, 0.9])
-def test_a_database_that_lost_its_end_is_set_aside_by_whoever_comes_upon_it(path: Path, part: float) -> None:
+def test_a_truncated_database_is_set_aside_by_the_next_caller(path: Path, part: float) -> None:
     connection = database.connect(path, MIGRATIONS)
     connection.executemany("INSERT INTO meta VALUES (?, ?)", [(str(n), "x" * 100) for n in range(500)])
     connection.close()
@@ -193,7 +193,7 @@ def test_damage_of_another_file_that_is_met_meanwhile_leaves_this_one(path: Path
     assert path.exists()
 
 
-def test_a_statement_that_is_wrong_is_no_damage(path: Path) -> None:
+def test_a_wrong_statement_is_not_damage(path: Path) -> None:
     connection = database.connect(path, MIGRATIONS)
     connection.close()
     with pytest.raises(IndexDamaged), database.translated(path):
@@ -245,7 +245,7 @@ def test_a_folder_in_the_place_of_the_file_is_set_aside(path: Path) -> None:
         (sqlite3.SQLITE_ERROR, IndexDamaged, "memem index rebuild"),
     ],
 )
-def test_what_sqlite_says_is_told_in_one_line_with_what_to_do(
+def test_sqlite_errors_are_reported_in_one_line_with_advice(
     path: Path, code: int, kind: type[MememError], advice: str
 ) -> None:
     error = sqlite3.OperationalError("what SQLite says")
@@ -256,7 +256,7 @@ def test_what_sqlite_says_is_told_in_one_line_with_what_to_do(
     assert len(str(refusal.value).splitlines()) == 1
 
 
-def test_a_python_without_full_text_search_is_told_as_such(path: Path) -> None:
+def test_a_python_without_full_text_search_is_reported(path: Path) -> None:
     with pytest.raises(HomeError, match="MEMEM_PYTHON"), database.translated(path):
         raise sqlite3.OperationalError("no such module: fts5")
 
@@ -284,7 +284,7 @@ def fail_in_a_transaction(connection: sqlite3.Connection, work: Callable[[], Non
         raise ZeroDivisionError
 
 
-def test_a_transaction_is_kept_when_it_ends_well(connection: sqlite3.Connection) -> None:
+def test_a_successful_transaction_is_committed(connection: sqlite3.Connection) -> None:
     with sqlite.transaction(connection):
         add(connection, "a")
     assert keys(connection) == ["a"]

@@ -55,12 +55,12 @@ def test_a_copy_is_reported_and_the_original_alone_is_recalled(ws: Workspace, sa
     assert copy.read_bytes() == before
 
 
-def test_what_has_a_copy_can_still_be_edited_by_its_id(ws: Workspace, saved: Written) -> None:
+def test_a_note_with_a_copy_can_be_edited_by_its_id(ws: Workspace, saved: Written) -> None:
     copied(ws, saved.path, " 2")
     assert write.edit(ws, saved.memory.id, importance=5).outcome == "edited"
 
 
-def test_which_of_the_two_is_newer_is_told(ws: Workspace, saved: Written) -> None:
+def test_the_advice_names_the_newer_file(ws: Workspace, saved: Written) -> None:
     copy = copied(ws, saved.path, " 2")
     os.utime(copy, (1, 1))
     assert of(ws, copy)[0].advice.startswith("The original is newer;")
@@ -77,7 +77,7 @@ def test_a_copy_whose_original_was_deleted_is_the_note(ws: Workspace, saved: Wri
     assert not ws.home.vanished_file.exists()
 
 
-def test_a_copy_that_comes_before_its_original_is_told_once_it_is_there(ws: Workspace, saved: Written) -> None:
+def test_a_copy_is_reported_once_its_original_arrives(ws: Workspace, saved: Written) -> None:
     copy = copied(ws, saved.path, ".sync-conflict-20260102-101112-ABCDEFG")
     original = ws.store.absolute(saved.path)
     data = original.read_bytes()
@@ -114,7 +114,7 @@ def test_notes_without_ids_are_copies_where_the_name_is_certain(ws: Workspace, s
     assert set(statements(ws)) == {FACT, "Walruses sleep in 4 caves.", "Walruses sleep in 6 caves."}
 
 
-def test_copies_of_pages_and_of_the_marker_are_told_mildly_and_stay(ws: Workspace, saved: Written) -> None:
+def test_copies_of_pages_and_of_the_marker_are_reported_and_stay(ws: Workspace, saved: Written) -> None:
     pages_refresh.write_pages(ws)
     paths = ws.store.paths
     for path in (paths.home_page, paths.projects / "zoo.md", paths.marker):
@@ -125,7 +125,7 @@ def test_copies_of_pages_and_of_the_marker_are_told_mildly_and_stay(ws: Workspac
         assert copy.exists()
 
 
-def test_a_proposal_with_a_copy_is_asked_about_once(ws: Workspace, saved: Written) -> None:
+def test_a_proposal_with_a_copy_is_listed_once(ws: Workspace, saved: Written) -> None:
     from memem.core.memory import Memory
 
     review.propose(ws, Memory("12345678-0000", "Doubt", "Otters may move.", "zoo"), "look")
@@ -137,7 +137,7 @@ def test_a_proposal_with_a_copy_is_asked_about_once(ws: Workspace, saved: Writte
     assert review.accept(ws, "12345678").outcome == "accepted"
 
 
-def test_marks_of_an_unfinished_merge_are_told(ws: Workspace, saved: Written) -> None:
+def test_merge_conflict_markers_are_reported(ws: Workspace, saved: Written) -> None:
     note = ws.store.absolute(saved.path)
     text = note.read_text()
     note.write_text(text.replace(FACT, f"<<<<<<< HEAD\n{FACT}\n=======\n{OTHER}\n>>>>>>> laptop"))

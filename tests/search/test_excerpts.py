@@ -19,14 +19,14 @@ def test_a_short_text_is_shown_whole() -> None:
     assert find_excerpt("  The pool is restarted by hand.\n", "pool") == "The pool is restarted by hand."
 
 
-def test_a_long_text_is_shown_around_what_was_asked_for() -> None:
+def test_an_excerpt_surrounds_the_query_terms() -> None:
     shown = find_excerpt(f"{FILLER} The pool is restarted by hand. {FILLER}", "pool")
     assert "The pool is restarted by hand." in shown
     assert shown.startswith(f"{ELLIPSIS}")
     assert shown.endswith(f"{ELLIPSIS}")
 
 
-def test_what_stands_at_the_end_is_shown_with_what_leads_to_it() -> None:
+def test_an_excerpt_at_the_end_includes_the_text_before() -> None:
     shown = find_excerpt(f"{FILLER}The pool is restarted by hand.", "pool")
     assert shown.endswith("The pool is restarted by hand.")
     assert len(shown) > 250
@@ -44,12 +44,12 @@ def test_a_script_without_spaces_is_seen() -> None:
     assert "数据库" in find_excerpt(f"{'天气很好。' * 200}数据库{'天气很好。' * 200}", "数据", "据库")
 
 
-def test_the_part_with_most_of_what_was_asked_for_is_shown() -> None:
+def test_the_part_with_most_query_terms_is_shown() -> None:
     text = f"The pool. {FILLER} Restart the pool by hand. {FILLER} By hand."
     assert "Restart the pool by hand." in find_excerpt(text, "pool", "restart", "hand")
 
 
-def test_a_rare_word_says_more_than_two_common_ones() -> None:
+def test_a_rare_word_outweighs_two_common_ones() -> None:
     text = f"The pool by hand. {FILLER} OPS-4821 was that. {FILLER}"
     assert "OPS-4821" in find_excerpt(text, "pool", "hand", "ops-4821", weights=(1.0, 1.0, 5.0))
 
@@ -58,7 +58,7 @@ def test_where_nothing_is_seen_the_beginning_is_shown() -> None:
     assert find_excerpt(FILLER, "pool").startswith("Nothing of interest")
 
 
-def test_a_part_of_another_word_is_not_taken_for_the_word() -> None:
+def test_a_part_of_another_word_does_not_match() -> None:
     shown = find_excerpt(f"The carpool came late. {FILLER} The pool is full. {FILLER}", "pool")
     assert "The pool is full." in shown
 

@@ -50,7 +50,7 @@ def names(index: NoteIndex, query: str, **options: Any) -> list[str]:
     return [match.memory.id for match in search(index, query, **options).matches]
 
 
-def test_a_long_note_is_found_by_its_name_among_many_that_say_the_rest_more_briefly(index: NoteIndex) -> None:
+def test_a_long_note_is_found_by_a_name_among_shorter_ones(index: NoteIndex) -> None:
     for number in range(60):
         fill(index, **{f"short{number}": f"The red fox, the lazy dog, and number {number}."})
     fill(index, long="Nothing of interest. " * 500 + "OPS-4821 was about a fox.")
@@ -174,17 +174,17 @@ def test_a_common_word_is_dropped_when_a_rarer_one_is_there(index: NoteIndex) ->
     assert names(index, "deploy zebra") == ["zebra"]
 
 
-def test_a_common_word_alone_is_asked_for(index: NoteIndex) -> None:
+def test_a_common_word_alone_is_searched_for(index: NoteIndex) -> None:
     fill_with_common(index)
     assert len(names(index, "deploy")) == 50
 
 
-def test_a_common_word_is_kept_when_the_rarer_one_stands_nowhere(index: NoteIndex) -> None:
+def test_a_common_word_counts_when_the_rarer_one_occurs_nowhere(index: NoteIndex) -> None:
     fill_with_common(index)
     assert len(names(index, "deploy zebra")) == 50
 
 
-def test_a_common_word_is_kept_when_the_rarer_one_stands_only_where_the_query_does_not_look(
+def test_a_common_word_counts_when_the_rarer_one_is_out_of_scope(
     index: NoteIndex,
 ) -> None:
     fill_with_common(index)
@@ -192,7 +192,7 @@ def test_a_common_word_is_kept_when_the_rarer_one_stands_only_where_the_query_do
     assert len(names(index, "deploy zebra", projects=["general"])) == 50
 
 
-def test_of_many_words_the_rarest_can_be_asked_for_alone(index: NoteIndex) -> None:
+def test_a_search_can_be_limited_to_the_rarest_words(index: NoteIndex) -> None:
     fill(index, one="walrus harbour", two="harbour pier", three="pier harbour ice", four="ice pier")
     answer = index.search_words("harbour pier walrus ice", Scope(), 10, max_terms=2)
     assert [term.text for term in answer.terms] == ["walrus", "ice"]
@@ -227,7 +227,7 @@ def test_nothing_is_common_among_few_notes(index: NoteIndex) -> None:
         (["shop' OR '1'='1"], set()),
     ],
 )
-def test_a_search_looks_only_in_the_projects_it_is_given(
+def test_a_search_is_limited_to_the_given_projects(
     index: NoteIndex, projects: list[str] | None, expected: set[str]
 ) -> None:
     fill(index, *(row(project, "zebra", project=project) for project in ("shop", "ledger", "general")))
@@ -245,7 +245,7 @@ def test_a_search_looks_only_in_the_projects_it_is_given(
         ({"status": "quarantined"}, False, False),
     ],
 )
-def test_what_is_not_in_force_is_seen_only_in_the_archive_and_quarantine_never(
+def test_inactive_notes_are_found_only_in_the_archive_and_quarantined_never(
     index: NoteIndex, fields: dict[str, Any], seen: bool, seen_in_archive: bool
 ) -> None:
     fill(index, row("it", "zebra", **fields))
@@ -253,7 +253,7 @@ def test_what_is_not_in_force_is_seen_only_in_the_archive_and_quarantine_never(
     assert bool(names(index, "zebra", archive=True)) == seen_in_archive
 
 
-def test_a_note_that_could_not_be_read_is_known_and_never_found(index: NoteIndex) -> None:
+def test_an_unreadable_note_is_indexed_and_never_found(index: NoteIndex) -> None:
     index.update([NoteRow("memories/zebra.md", STAMP, "", None, problem="its frontmatter is not closed")])
     assert names(index, "zebra", archive=True) == []
     assert index.count() == 0
@@ -265,7 +265,7 @@ def test_a_note_that_could_not_be_read_is_known_and_never_found(index: NoteIndex
 # --- what a search tells ------------------------------------------------------------------------------------------
 
 
-def test_a_match_says_where_it_is_and_which_words_it_holds(index: NoteIndex) -> None:
+def test_a_match_has_its_path_and_its_terms(index: NoteIndex) -> None:
     fill(index, both="zebra with stripes", one="zebra")
     both, one = search(index, "striped zebra unicorn").matches
     assert (both.memory.id, one.memory.id) == ("both", "one")
@@ -275,19 +275,19 @@ def test_a_match_says_where_it_is_and_which_words_it_holds(index: NoteIndex) -> 
     assert both.bm25 > one.bm25 > 0
 
 
-def test_a_search_tells_in_how_many_notes_each_word_stands(index: NoteIndex) -> None:
+def test_a_search_returns_the_frequency_of_each_word(index: NoteIndex) -> None:
     fill(index, a="zebra stripes", b="zebra", c="lion")
     found = search(index, "zebra stripes unicorn")
     assert found.frequencies == {Term("zebra"): 2, Term("stripes"): 1, Term("unicorn"): 0}
     assert found.notes == 3
 
 
-def test_the_frequencies_are_told_when_nothing_is_found(index: NoteIndex) -> None:
+def test_frequencies_are_returned_without_matches(index: NoteIndex) -> None:
     fill(index, a="zebra")
     assert search(index, "unicorn") == SearchMatches((), {Term("unicorn"): 0}, 1)
 
 
-def test_a_memory_comes_back_as_it_went_in(index: NoteIndex) -> None:
+def test_a_memory_is_read_back_unchanged(index: NoteIndex) -> None:
     memory = Memory(
         id="3f2c9a1e-7",
         title='A "quoted" title',
@@ -365,7 +365,7 @@ def test_an_updated_note_is_found_by_its_new_words_only(index: NoteIndex) -> Non
     assert index.count() == 1
 
 
-def test_a_note_that_is_gone_is_not_found(index: NoteIndex) -> None:
+def test_a_deleted_note_is_not_found(index: NoteIndex) -> None:
     fill(index, it="zebra", other="zebra")
     index.update([], gone=["memories/it.md", "memories/never-there.md"])
     assert names(index, "zebra") == ["other"]
@@ -379,7 +379,7 @@ def test_a_moved_note_is_found_once_at_its_new_place(index: NoteIndex) -> None:
     assert [match.path for match in search(index, "zebra").matches] == ["elsewhere/it.md"]
 
 
-def test_a_note_that_became_unreadable_is_found_no_more(index: NoteIndex) -> None:
+def test_a_note_that_became_unreadable_is_not_found(index: NoteIndex) -> None:
     fill(index, it="zebra")
     index.update([NoteRow("memories/it.md", STAMP, "", None, problem="half-typed")])
     assert names(index, "zebra") == []
@@ -402,14 +402,14 @@ def test_a_new_stamp_changes_nothing_else(index: NoteIndex) -> None:
     assert names(index, "zebra") == ["it"]
 
 
-def test_what_one_connection_writes_another_finds(index: NoteIndex) -> None:
+def test_one_connection_finds_rows_written_by_another(index: NoteIndex) -> None:
     other = NoteIndex(index.path)
     fill(index, it="zebra")
     assert names(other, "zebra") == ["it"]
     other.close()
 
 
-def test_an_index_begun_for_something_else_is_emptied(index: NoteIndex) -> None:
+def test_an_index_created_for_another_vault_is_emptied(index: NoteIndex) -> None:
     index.reset_for("one vault")
     fill(index, it="zebra")
     index.set_meta("built_for", "x")
@@ -419,7 +419,7 @@ def test_an_index_begun_for_something_else_is_emptied(index: NoteIndex) -> None:
     assert names(index, "zebra") == ["it"]
 
 
-def test_an_index_begun_by_somebody_else_for_the_same_is_completed_not_emptied(index: NoteIndex) -> None:
+def test_an_index_another_process_is_filling_is_not_emptied(index: NoteIndex) -> None:
     index.reset_for("one vault")
     fill(index, it="zebra")
     other = NoteIndex(index.path)
@@ -435,7 +435,7 @@ def test_singular_and_plural_find_each_other(index: NoteIndex, one: str) -> None
     assert set(names(index, one)) == set(names(index, many)) == {"single", "several"}
 
 
-def test_what_is_noted_about_the_index_is_kept(index: NoteIndex) -> None:
+def test_metadata_of_the_index_is_stored(index: NoteIndex) -> None:
     assert index.meta("built_for") == ""
     for value in ("one", "two", "two"):
         index.set_meta("built_for", value)
@@ -464,19 +464,19 @@ def ids(rows: list[NoteRow]) -> list[str]:
         ("3f2c_a1e", []),
     ],
 )
-def test_a_note_is_known_by_the_beginning_of_its_id(index: NoteIndex, prefix: str, expected: list[str]) -> None:
+def test_a_note_is_found_by_the_start_of_its_id(index: NoteIndex, prefix: str, expected: list[str]) -> None:
     known = ("3f2c9a1e-bbbb", "3f2c9a1e-aaaa", "3f2cffff-cccc", "abcdefgh-longer", "abcdefgh", "00000000-dddd")
     fill(index, *(row(name) for name in known))
     assert ids(index.by_id(prefix)) == expected
 
 
-def test_two_files_with_one_id_are_both_known(index: NoteIndex) -> None:
+def test_two_files_with_one_id_are_both_found(index: NoteIndex) -> None:
     twin = row("3f2c9a1e-aaaa", "zebra").memory
     index.update([NoteRow("b.md", STAMP, "", twin), NoteRow("a.md", STAMP, "", twin)])
     assert [each.path for each in index.by_id("3f2c9a1e-aaaa")] == ["a.md", "b.md"]
 
 
-def test_a_note_is_known_by_the_fingerprint_of_its_statement(index: NoteIndex) -> None:
+def test_a_note_is_found_by_the_fingerprint_of_its_statement(index: NoteIndex) -> None:
     index.update([NoteRow("a.md", STAMP, "", row("it", "zebra").memory, fingerprint="f")])
     assert ids(index.by_fingerprint("f")) == ["it"]
     assert index.by_fingerprint("g") == []
@@ -536,7 +536,7 @@ def test_an_index_that_another_process_is_writing_is_busy(tmp_path: Path, monkey
     index.close()
 
 
-def test_a_full_disk_is_told_as_such_and_leaves_the_index_as_it_was(index: NoteIndex) -> None:
+def test_a_full_disk_is_reported_and_leaves_the_index_unchanged(index: NoteIndex) -> None:
     fill(index, it="zebra")
     pages = index._connection.execute("PRAGMA page_count").fetchone()[0]
     index._connection.execute(f"PRAGMA max_page_count = {pages + 2}")

@@ -110,11 +110,11 @@ def test_a_query_finds_the_note_in_its_language_first(vault: Workspace, query: s
 
 
 @pytest.mark.parametrize("query", ["mueller", "资料库", "資訊"])
-def test_what_is_a_matter_of_spelling_rather_than_of_marks_is_not_folded(vault: Workspace, query: str) -> None:
+def test_spelling_variants_are_not_folded(vault: Workspace, query: str) -> None:
     assert find.search(vault, query) == []
 
 
-def test_what_the_index_holds_of_these_notes_is_what_this_derivation_makes_of_them() -> None:
+def test_indexed_words_of_sample_notes_are_pinned_to_this_derivation() -> None:
     held = "\n".join(map(words.index_text, NOTES.values()))
     assert (refresh.DERIVATION, zlib.crc32(held.encode())) == (5, 0x9707293E), (
         "other words: raise DERIVATION, then change this"

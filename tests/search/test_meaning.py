@@ -63,27 +63,27 @@ def test_a_paraphrase_without_a_word_in_common_is_found(garage: Workspace) -> No
     assert 0.5 < hit.cosine < 1
 
 
-def test_what_words_and_meaning_both_know_says_so(garage: Workspace) -> None:
+def test_a_match_by_words_and_meaning_has_both_as_source(garage: Workspace) -> None:
     hits = find.search(garage, "Which automobile has Anna repaired?")
     assert (hits[0].body, hits[0].source, hits[0].terms) == (MENDED, "both", ("anna",))
     assert hits.degraded == hits[0].degraded == ""
 
 
-def test_a_long_note_is_found_by_what_stands_at_its_end(meant: Workspace) -> None:
+def test_a_long_note_is_found_by_its_end(meant: Workspace) -> None:
     text = f"{long_note('nothing')}\n\n{MENDED}"
     save.save(meant, text, title="Long")
     save.save(meant, OTHERS[0])
     assert bodies(find.search(meant, PARAPHRASE)) == [text]
 
 
-def test_of_two_notes_that_are_both_near_both_are_found(meant: Workspace) -> None:
+def test_two_close_notes_are_both_found(meant: Workspace) -> None:
     """However small the vault, and however much nearer one of them is."""
     save.save(meant, "A lorry, mended.")
     save.save(meant, "A lorry, mended in the garage behind the station.")
     assert len(search_titles(meant)) == 2
 
 
-def test_what_is_near_only_by_chance_is_not_found(garage: Workspace) -> None:
+def test_a_chance_cosine_is_not_a_match(garage: Workspace) -> None:
     assert find.search(garage, "quantum entanglement") == []
 
 
@@ -108,7 +108,7 @@ def test_a_query_foreseen_is_computed_once(garage: Workspace, encoder: FakeEncod
     assert encoder.queries == [PARAPHRASE]
 
 
-def test_the_beginning_of_an_endless_prompt_is_what_is_asked(garage: Workspace, encoder: FakeEncoder) -> None:
+def test_the_start_of_a_very_long_prompt_is_searched(garage: Workspace, encoder: FakeEncoder) -> None:
     find.search(garage, "automobile " * 10_000)
     assert encoder.queries == [("automobile " * (find.MAX_QUERY_CHARS // 11)).rstrip()]
 
@@ -146,7 +146,7 @@ def test_meaning_sees_what_words_may_see(
 
 
 @pytest.mark.parametrize("change", [{"status": "deprecated"}, {"status": "stale"}])
-def test_what_no_longer_holds_comes_behind_what_is_as_near(garage: Workspace, change: dict[str, str]) -> None:
+def test_an_outdated_memory_ranks_behind_an_equally_close_one(garage: Workspace, change: dict[str, str]) -> None:
     (old,) = find.search(garage, PARAPHRASE)
     new = save.save(garage, "The vehicle was mended by Berta.")
     write.edit(garage, old.id, **change)
@@ -312,7 +312,7 @@ def test_a_prompt_that_will_not_wait_for_long_leaves_all_but_a_few_passages_to_o
 
 
 @pytest.mark.usefixtures("_much", "started")
-def test_many_passages_are_not_encoded_while_somebody_waits(garage: Workspace, encoder: FakeEncoder) -> None:
+def test_many_passages_are_not_encoded_by_a_search(garage: Workspace, encoder: FakeEncoder) -> None:
     hits = find.search(garage, "the vehicle that Anna mended")
     assert [(hit.body, hit.source) for hit in hits] == [(MENDED, "keyword")]
     assert hits.degraded == hits[0].degraded == "0 of 4 passages have a vector so far; the rest is being computed"
@@ -320,7 +320,7 @@ def test_many_passages_are_not_encoded_while_somebody_waits(garage: Workspace, e
 
 
 @pytest.mark.usefixtures("_much")
-def test_the_rest_is_begun_in_the_background_once_a_minute(
+def test_a_background_encode_starts_once_a_minute(
     garage: Workspace, started: list[tuple[str, ...]], clock: SteppingClock
 ) -> None:
     for seconds, expected in ((0, 1), (30, 1), (29, 1), (1, 2), (59, 2), (1, 3)):
@@ -330,9 +330,7 @@ def test_the_rest_is_begun_in_the_background_once_a_minute(
 
 
 @pytest.mark.usefixtures("_much")
-def test_nothing_is_begun_in_the_background_where_the_user_forbids_it(
-    garage: Workspace, started: list[tuple[str, ...]]
-) -> None:
+def test_no_background_encode_starts_when_disabled(garage: Workspace, started: list[tuple[str, ...]]) -> None:
     garage.settings = replace(garage.settings, background=False)
     degraded = find.search(garage, PARAPHRASE).degraded
     assert degraded == "0 of 4 passages have a vector so far; `memem index encode` computes the rest"
@@ -345,7 +343,7 @@ def test_a_few_passages_begin_nothing_in_the_background(garage: Workspace, start
 
 
 @pytest.mark.usefixtures("_much", "started")
-def test_a_background_that_cannot_be_begun_does_not_fail_the_search(
+def test_a_failing_background_start_does_not_fail_the_search(
     garage: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_: object) -> None:
@@ -407,9 +405,7 @@ def test_weights_that_have_come_meanwhile_are_used_for_the_same_question(
     assert search_titles(garage) == [MENDED]
 
 
-def test_a_vector_that_is_late_is_not_waited_for_and_is_used_when_it_is_there(
-    garage: Workspace, encoder: FakeEncoder
-) -> None:
+def test_a_late_vector_is_used_by_the_next_search(garage: Workspace, encoder: FakeEncoder) -> None:
     garage.settings = replace(garage.settings, query_seconds=0)
     encoder.gate.clear()
     without_meaning(garage, "the query's vector was not ready within 0 s")
@@ -420,7 +416,7 @@ def test_a_vector_that_is_late_is_not_waited_for_and_is_used_when_it_is_there(
     assert encoder.queries.count(PARAPHRASE) == 1
 
 
-def test_a_full_disk_leaves_keywords_and_the_next_search_goes_on(
+def test_a_full_disk_leaves_keywords_and_the_next_search_continues(
     garage: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patched:
@@ -442,7 +438,7 @@ def held(path: Path) -> Iterator[None]:
         other.close()
 
 
-def test_vectors_that_another_is_writing_leave_keywords(garage: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_locked_vectors_leave_keywords(garage: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     path = garage.vectors().path
     garage.close()
     monkeypatch.setattr(sqlite, "BUSY_MILLISECONDS", 0)
@@ -502,7 +498,7 @@ def _spoil(ws: Workspace) -> None:
 
 
 @pytest.mark.parametrize("damage", [_shorten, _remove, _spoil])
-def test_damaged_vectors_are_set_aside_and_computed_anew_by_the_next_search(
+def test_damaged_vectors_are_set_aside_and_recomputed_by_the_next_search(
     garage: Workspace, encoder: FakeEncoder, damage: Callable[[Workspace], None]
 ) -> None:
     assert search_titles(garage) == [MENDED]
@@ -516,7 +512,7 @@ def test_damaged_vectors_are_set_aside_and_computed_anew_by_the_next_search(
     assert len(list(garage.home.vectors.glob("*/rows-*"))) == 1
 
 
-def test_a_rebuild_heals_a_row_that_no_search_can_tell_from_a_sound_one(garage: Workspace) -> None:
+def test_a_rebuild_repairs_a_silently_damaged_row(garage: Workspace) -> None:
     assert search_titles(garage) == [MENDED]
     garage.close()
     rows_file(garage).write_bytes(b"\0" * rows_file(garage).stat().st_size)
@@ -563,7 +559,7 @@ def meanwhile(garage: Workspace, monkeypatch: pytest.MonkeyPatch) -> Iterator[li
     other.close()
 
 
-def test_a_note_of_another_project_never_takes_the_place_of_one_that_is_forgotten_meanwhile(
+def test_a_note_of_another_project_never_replaces_one_forgotten_meanwhile(
     garage: Workspace, meanwhile: list[Callable[[Workspace], object]]
 ) -> None:
     (last,) = find.search(garage, PARAPHRASE)
@@ -578,7 +574,7 @@ def test_a_note_of_another_project_never_takes_the_place_of_one_that_is_forgotte
     assert told.hits == ()
 
 
-def test_a_note_that_is_edited_meanwhile_is_found_as_it_is_now(
+def test_a_note_edited_during_a_search_is_returned_as_edited(
     garage: Workspace, meanwhile: list[Callable[[Workspace], object]]
 ) -> None:
     (last,) = find.search(garage, PARAPHRASE)
@@ -587,7 +583,7 @@ def test_a_note_that_is_edited_meanwhile_is_found_as_it_is_now(
     assert (hit.id, hit.memory.importance) == (last.id, 5)
 
 
-def test_without_its_cache_the_order_and_the_scores_are_the_same_whatever_was_forgotten(garage: Workspace) -> None:
+def test_order_and_scores_are_the_same_after_deleting_the_cache(garage: Workspace) -> None:
     for number in range(8):
         gone = save.save(garage, f"Nobody asks about subject number {number}.")
         search_titles(garage)
@@ -600,7 +596,7 @@ def test_without_its_cache_the_order_and_the_scores_are_the_same_whatever_was_fo
     assert [[(hit.id, hit.score) for hit in find.search(garage, query)] for query in queries] == before
 
 
-def test_what_one_model_has_encoded_is_not_taken_for_done_by_another(
+def test_passages_encoded_by_one_model_are_pending_for_another(
     garage: Workspace, encoder: FakeEncoder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     other = open_workspace(actor="other", home=garage.settings.home, vault=garage.settings.vault, clock=garage.clock)

@@ -53,7 +53,7 @@ ONE, TWO, THREE, FOUR = "first-text", "secondtext", "third-text", "fourthtext"
 # --- what is held -------------------------------------------------------------------------------------------------
 
 
-def test_a_note_holds_its_passages_until_they_change(index: NoteIndex) -> None:
+def test_a_note_has_its_passages_until_they_change(index: NoteIndex) -> None:
     save(index, "a", ONE, TWO)
     assert index.passages.keys() == keys(ONE, TWO)
     save(index, "a", TWO, THREE)
@@ -68,7 +68,7 @@ def test_a_passage_of_two_notes_is_counted_once(index: NoteIndex) -> None:
     assert index.passages.count() == 3
 
 
-def test_a_passage_of_two_notes_stays_when_one_of_them_goes(index: NoteIndex) -> None:
+def test_a_shared_passage_stays_when_one_note_is_removed(index: NoteIndex) -> None:
     save(index, "a", ONE, TWO)
     save(index, "b", TWO)
     remove(index, "a")
@@ -78,13 +78,13 @@ def test_a_passage_of_two_notes_stays_when_one_of_them_goes(index: NoteIndex) ->
 @pytest.mark.parametrize(
     "memory", [None, Memory(id="a", title="", body=ONE, status="quarantined")], ids=["unreadable", "quarantined"]
 )
-def test_a_note_that_is_never_found_holds_nothing(index: NoteIndex, memory: Memory | None) -> None:
+def test_a_quarantined_note_has_no_passages(index: NoteIndex, memory: Memory | None) -> None:
     save(index, "a", ONE)
     index.update([NoteRow("a.md", (1, 2, 3), "", memory, problem="" if memory else "half-typed")])
     assert index.passages.keys() == pending(index) == set()
 
 
-def test_an_index_begun_anew_holds_nothing(index: NoteIndex) -> None:
+def test_a_reset_index_has_no_passages(index: NoteIndex) -> None:
     save(index, "a", ONE)
     index.reset_for("another vault")
     assert index.passages.keys() == pending(index) == set()
@@ -146,7 +146,7 @@ def test_the_passages_of_given_rows_are_theirs(index: NoteIndex, rows: dict[str,
     assert index.passages.of_rows([]) == []
 
 
-def test_more_are_asked_for_than_one_statement_takes(index: NoteIndex, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_keys_than_one_statement_allows_are_looked_up(index: NoteIndex, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sqlite, "MAX_VALUES", 2)
     words = [f"number{number:04}" for number in range(5)]
     rows = [save(index, word, word) for word in words]
@@ -161,13 +161,13 @@ def test_more_are_asked_for_than_one_statement_takes(index: NoteIndex, monkeypat
 # --- what waits for a vector --------------------------------------------------------------------------------------
 
 
-def test_whatever_comes_in_waits_and_nobody_has_looked_it_up(index: NoteIndex) -> None:
+def test_new_passages_are_pending_and_unchecked(index: NoteIndex) -> None:
     save(index, "a", ONE, TWO)
     assert index.passages.count_pending() == 2
     assert set(index.passages.unchecked()) == keys(ONE, TWO)
 
 
-def test_what_has_a_vector_waits_no_more_and_what_has_none_is_not_looked_up_again(index: NoteIndex) -> None:
+def test_marked_passages_are_not_looked_up_again(index: NoteIndex) -> None:
     save(index, "a", ONE, TWO, THREE)
     index.passages.mark("s", [passage_key(ONE)], [passage_key(TWO)])
     assert pending(index) == keys(TWO, THREE)
@@ -182,14 +182,14 @@ def test_an_updated_note_waits_again_for_all_its_passages_and_no_longer_for_the_
     assert pending(index) == set(index.passages.unchecked()) == keys(ONE, THREE)
 
 
-def test_what_is_known_to_have_no_vector_stays_so_when_another_note_holds_it_too(index: NoteIndex) -> None:
+def test_a_checked_passage_stays_checked_when_another_note_shares_it(index: NoteIndex) -> None:
     save(index, "a", ONE)
     index.passages.mark("s", [], [passage_key(ONE)])
     save(index, "b", ONE)
     assert (index.passages.count_pending(), index.passages.unchecked()) == (1, [])
 
 
-def test_a_note_that_goes_waits_for_nothing(index: NoteIndex) -> None:
+def test_a_removed_note_leaves_nothing_pending(index: NoteIndex) -> None:
     save(index, "a", ONE, TWO)
     index.passages.mark("s", [passage_key(ONE)])
     remove(index, "a")
@@ -204,13 +204,13 @@ def test_for_another_model_everything_waits_again(index: NoteIndex) -> None:
     assert pending(index) == set(index.passages.unchecked()) == keys(ONE, TWO, THREE)
 
 
-def test_what_is_marked_that_nobody_holds_changes_nothing(index: NoteIndex) -> None:
+def test_marking_an_unused_passage_changes_nothing(index: NoteIndex) -> None:
     save(index, "a", ONE)
     index.passages.mark("s", [passage_key(TWO)], [passage_key(THREE)])
     assert pending(index) == set(index.passages.unchecked()) == keys(ONE)
 
 
-def test_what_was_seen_in_another_store_is_worth_nothing(index: NoteIndex) -> None:
+def test_marks_for_another_store_are_ignored(index: NoteIndex) -> None:
     save(index, "a", ONE, TWO)
     index.passages.mark("another", [passage_key(ONE)], [passage_key(TWO)])
     assert pending(index) == set(index.passages.unchecked()) == keys(ONE, TWO)

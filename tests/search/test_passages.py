@@ -95,14 +95,14 @@ def test_an_endless_word_is_cut() -> None:
     assert len(texts(word)) > 1
 
 
-def test_short_neighbours_are_kept_together() -> None:
+def test_short_neighbours_are_joined() -> None:
     lines = [f"- point {number:02}" for number in range(100)]
     found = texts("\n".join(lines))
     assert "\n".join(found).split("\n") == lines
     assert len(found) < 100 / 20
 
 
-def test_each_passage_stands_under_the_title() -> None:
+def test_each_passage_starts_with_the_title() -> None:
     found = texts("\n\n".join(prose(number, 400) for number in range(5)), "Title")
     assert len(found) == 5
     assert all(text.startswith("Title\nSentence ") for text in found)

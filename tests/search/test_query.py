@@ -42,7 +42,7 @@ def test_the_rarer_a_term_the_more_it_says_and_it_always_says_something(one: int
     assert (fewer == more) == (one == other)
 
 
-def test_a_piece_of_a_compound_says_half() -> None:
+def test_a_piece_of_a_compound_has_half_the_weight() -> None:
     whole, part = Term("pool"), Term("pool", part=True)
     asked = make_matches({whole: 4, part: 4})
     assert asked.weight(part) == asked.weight(whole) / 2
@@ -58,14 +58,14 @@ def test_a_piece_of_a_compound_says_half() -> None:
         (WALRUS, 1, False),
     ],
 )
-def test_a_name_is_an_identifier_that_stands_in_few_notes(term: Term, frequency: int, expected: bool) -> None:
+def test_a_name_is_an_identifier_in_few_notes(term: Term, frequency: int, expected: bool) -> None:
     assert is_name(term, frequency) == expected
 
 
 # --- what is in no note -------------------------------------------------------------------------------------------
 
 
-def test_where_nothing_is_asked_nothing_is_unknown() -> None:
+def test_an_empty_query_has_no_unknown_share() -> None:
     nothing = make_matches({})
     assert (nothing.total_weight, nothing.unknown_share, nothing.names_unknown) == (0, 0, False)
 
@@ -74,9 +74,7 @@ def test_where_nothing_is_asked_nothing_is_unknown() -> None:
     ("frequencies", "least", "most"),
     [({WALRUS: 1, PIER: 1}, 0, 0), ({WALRUS: 1, PIER: 0}, 0.5, 0.7), ({WALRUS: 0, PIER: 0}, 1, 1)],
 )
-def test_unknown_is_the_share_by_rarity_that_stands_in_no_note(
-    frequencies: dict[Term, int], least: float, most: float
-) -> None:
+def test_the_unknown_share_is_weighted_by_rarity(frequencies: dict[Term, int], least: float, most: float) -> None:
     assert least <= make_matches(frequencies).unknown_share <= most
 
 
@@ -88,11 +86,11 @@ def test_a_common_word_makes_up_for_less_than_a_rare_one() -> None:
     ("frequencies", "expected"),
     [({TICKET: 0}, True), ({TICKET: 1}, False), ({WALRUS: 0}, False), ({TICKET: 40, WALRUS: 0}, False)],
 )
-def test_a_name_is_unknown_when_an_identifier_stands_in_no_note(frequencies: dict[Term, int], expected: bool) -> None:
+def test_a_name_is_unknown_when_it_occurs_in_no_note(frequencies: dict[Term, int], expected: bool) -> None:
     assert make_matches(frequencies).names_unknown == expected
 
 
-def test_of_a_script_without_spaces_as_many_missing_bigrams_as_could_be_no_words_do_not_count() -> None:
+def test_missing_bigrams_do_not_count_up_to_half_of_the_bigrams() -> None:
     """数据库连接: 数据 and 连接 are words, the bigrams across them, 据库 and 库连, may be none."""
     said, across = bigrams("数据", "连接"), bigrams("据库", "库连")
     frequencies = dict.fromkeys(said, 1) | dict.fromkeys(across, 0)
@@ -100,17 +98,17 @@ def test_of_a_script_without_spaces_as_many_missing_bigrams_as_could_be_no_words
     assert make_matches({replace(term, bigram=False): count for term, count in frequencies.items()}).unknown_share > 0.5
 
 
-def test_of_a_prompt_whose_bigrams_are_all_unknown_everything_is_unknown() -> None:
+def test_a_prompt_of_unknown_bigrams_is_entirely_unknown() -> None:
     assert make_matches(dict.fromkeys(bigrams("数据", "据库", "库连", "连接"), 0)).unknown_share == pytest.approx(1)
 
 
-def test_what_does_not_count_covers_nothing_either_so_that_a_memory_may_hold_all_that_is_asked() -> None:
+def test_ignored_bigrams_do_not_lower_the_coverage() -> None:
     said, across = bigrams("数据", "连接"), bigrams("据库")
     asked = make_matches(dict.fromkeys(said, 1) | dict.fromkeys(across, 0))
     assert sum(map(asked.weight, said)) == pytest.approx(asked.total_weight)
 
 
-def test_missing_words_of_other_scripts_count_beside_bigrams() -> None:
+def test_missing_words_of_other_scripts_count_with_bigrams() -> None:
     known = dict.fromkeys(bigrams("数据", "据库"), 1)
     assert make_matches(known | {WALRUS: 0}).unknown_share > 0.3 > make_matches(known).unknown_share
 

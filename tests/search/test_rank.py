@@ -40,7 +40,7 @@ def only(one: NoteMatch, **options: Any) -> Hit:
 # --- order --------------------------------------------------------------------------------------------------------
 
 
-def test_nothing_found_is_nothing_ranked() -> None:
+def test_no_matches_give_no_hits() -> None:
     assert rank(make_matches(), Boosts("shop")) == []
 
 
@@ -61,14 +61,14 @@ def test_the_more_relevant_comes_first() -> None:
         ({"importance": 1}, {"status": "deprecated", "importance": 5, "project": "shop", "paths": ("src/**",)}),
     ],
 )
-def test_among_equals_what_fits_better_comes_first(ahead: dict[str, Any], behind: dict[str, Any]) -> None:
+def test_among_equals_the_boosted_memory_comes_first(ahead: dict[str, Any], behind: dict[str, Any]) -> None:
     files = ("src/auth/token.py",)
     for names in (("a", "b"), ("b", "a")):
         assert order(match(names[0], **ahead), match(names[1], **behind), files=files)[0] == names[0]
 
 
 @pytest.mark.parametrize("relevance", list(permutations((0.1, 1.0, 10.0))))
-def test_what_was_superseded_is_behind_what_replaced_it_however_well_it_matches(
+def test_a_superseded_memory_ranks_behind_its_successor(
     relevance: tuple[float, float, float],
 ) -> None:
     """The ids are such that by them alone the oldest would come first."""
@@ -86,7 +86,7 @@ def test_two_that_superseded_each_other_are_still_ranked() -> None:
     assert order(one, other) == order(other, one) == ["a" * 8, "b" * 8]
 
 
-def test_ties_are_broken_by_id_whatever_order_they_come_in() -> None:
+def test_ties_are_broken_by_id_in_any_order() -> None:
     paths = {"a": "z.md", "b": "y.md", "c": "x.md"}
     matches = [replace(match(name), path=path) for name, path in paths.items()]
     assert {tuple(order(*ordered)) for ordered in permutations(matches)} == {("a", "b", "c")}
@@ -139,24 +139,24 @@ def test_the_best_match_with_everything_for_it_scores_one() -> None:
 # --- what a hit tells ---------------------------------------------------------------------------------------------
 
 
-def test_a_hit_tells_its_memory_its_place_and_its_words() -> None:
+def test_a_hit_has_its_memory_path_and_terms() -> None:
     hit = only(match("a", terms=(ZEBRA, LITERAL)))
     assert (hit.memory.id, hit.path, hit.terms) == ("a", "a.md", ("zebra", "ops-4821"))
 
 
 @pytest.mark.parametrize(("terms", "literal"), [((ZEBRA,), False), ((ZEBRA, LITERAL), True), ((), False)])
-def test_a_hit_is_literal_when_it_holds_something_exact(terms: tuple[Term, ...], literal: bool) -> None:
+def test_a_hit_is_literal_when_a_literal_matches(terms: tuple[Term, ...], literal: bool) -> None:
     assert only(match("a", terms=terms)).literal == literal
 
 
-def test_coverage_is_the_share_of_what_was_asked_by_rarity() -> None:
+def test_coverage_is_the_matched_share_of_the_query_by_rarity() -> None:
     nothing, common, rare, everything = (
         only(match("a", terms=terms)).coverage for terms in ((), (ZEBRA,), (STRIPES,), tuple(FREQUENCIES))
     )
     assert nothing == 0 < common < rare < everything == 1
 
 
-def test_bigrams_that_are_no_words_are_not_missed_by_what_holds_the_others() -> None:
+def test_bigrams_that_are_not_words_do_not_lower_coverage() -> None:
     known, across = Term("连接", bigram=True), Term("库连", bigram=True)
     hits = rank(SearchMatches((match("a", terms=(known,)),), {known: 1, across: 0}, 100))
     assert hits[0].coverage > 0.85
@@ -165,9 +165,7 @@ def test_bigrams_that_are_no_words_are_not_missed_by_what_holds_the_others() -> 
 @pytest.mark.parametrize(
     ("terms", "frequency", "named"), [((LITERAL,), 1, True), ((LITERAL,), 40, False), ((ZEBRA,), 1, False)]
 )
-def test_a_hit_is_named_when_it_holds_an_identifier_that_few_others_hold(
-    terms: tuple[Term, ...], frequency: int, named: bool
-) -> None:
+def test_a_hit_is_named_by_an_identifier_in_few_notes(terms: tuple[Term, ...], frequency: int, named: bool) -> None:
     (hit,) = rank(SearchMatches((match("a", terms=terms),), FREQUENCIES | {LITERAL: frequency}, 100))
     assert hit.named == named
 
@@ -227,7 +225,7 @@ def test_a_literal_in_the_query_gives_words_their_half() -> None:
     assert relevance(*matches, asked=(ZEBRA, LITERAL)) == {"a": 0.5, "b": 0.75, "c": 0.5}
 
 
-def test_an_exact_identifier_comes_before_what_is_merely_about_the_same() -> None:
+def test_an_exact_identifier_ranks_before_the_same_topic() -> None:
     exact = replace(make_match("exact", 0.5, 2.0), terms=(LITERAL,))
     found = SearchMatches((make_match("about", 0.7), exact), {LITERAL: 1}, 100)
     assert [hit.id for hit in rank(found, Boosts("shop"))] == ["exact", "about"]
@@ -238,12 +236,12 @@ def test_meaning_is_measured_from_nothing_to_the_nearest_candidate() -> None:
     assert found == {"nearest": 0.7, "half": 0.35, "against": 0.3}
 
 
-def test_what_is_equally_near_is_ordered_by_words() -> None:
+def test_equally_close_notes_are_ordered_by_words() -> None:
     found = relevance(make_match("a", 0.4, 1.0), make_match("b", 0.4, 2.0), make_match("c", 0.4))
     assert found == {"a": 0.7 + 0.15, "b": 1.0, "c": 0.7}
 
 
-def test_what_has_no_vector_yet_is_judged_by_its_words() -> None:
+def test_a_note_without_a_vector_is_ranked_by_words() -> None:
     assert relevance(make_match("a", 0.8, 1.0), make_match("b", None, 2.0)) == {"a": 0.85, "b": 1.0}
 
 
@@ -264,7 +262,7 @@ def of_ten(*matches: NoteMatch, blend: Blend = FUSED, more: dict[Term, int] | No
     return {hit.id: pytest.approx(hit.score * MOST, abs=2e-4) for hit in hits}
 
 
-def test_words_that_are_a_small_part_of_what_is_asked_count_nothing_where_meaning_is_known() -> None:
+def test_low_coverage_counts_nothing_with_a_cosine() -> None:
     ranked = of_ten(covering("few", 3, cosine=0.4), covering("enough", 4, cosine=0.4))
     assert ranked == {"few": 0.7, "enough": 1.0}
 
@@ -279,7 +277,7 @@ def test_in_a_script_the_encoder_does_not_read_few_words_count_too() -> None:
     assert of_ten(unread) == {"few": 0.2 + 0.8}
 
 
-def test_a_name_counts_however_little_of_what_is_asked_it_is() -> None:
+def test_a_name_counts_at_any_coverage() -> None:
     named = replace(covering("named", 0, cosine=0.4), terms=(LITERAL,))
     ranked = of_ten(named, covering("few", 1, cosine=0.4), more={LITERAL: 1})
     assert ranked == {"named": 0.5 + 0.5, "few": 0.5}
@@ -319,7 +317,7 @@ def test_a_long_note_that_is_hardly_near_is_not_pushed_below_nothing() -> None:
     assert of_ten(make_match("short", 0.5), long) == {"short": 0.7, "long": 0.0}
 
 
-def test_a_hit_tells_its_whole_cosine_whatever_its_length() -> None:
+def test_a_hit_has_its_full_cosine_at_any_length() -> None:
     long = make_match("long", 0.5)
     (hit,) = rank(make_matches(replace(long, memory=replace(long.memory, body="x" * 5_000))))
     assert hit.cosine == 0.5
@@ -343,7 +341,7 @@ def test_the_cosine_alone_knows_nothing_of_words() -> None:
     ("cosine", "bm25", "kept"),
     [(0.0999, 0.0, False), (CHANCE, 0.0, True), (0.0999, 1.0, True), (-0.5, 1.0, True), (None, 1.0, True)],
 )
-def test_without_a_word_in_common_a_note_must_be_nearer_than_chance(
+def test_a_match_without_common_words_needs_more_than_a_chance_cosine(
     cosine: float | None, bm25: float, kept: bool
 ) -> None:
     found = relevance(make_match("best", 0.9, 2.0), make_match("it", cosine, bm25))
@@ -353,12 +351,12 @@ def test_without_a_word_in_common_a_note_must_be_nearer_than_chance(
 @pytest.mark.parametrize(
     ("cosine", "bm25", "source"), [(None, 1.0, "keyword"), (0.5, 0.0, "cosine"), (0.5, 1.0, "both")]
 )
-def test_a_hit_says_by_what_it_was_found(cosine: float | None, bm25: float, source: str) -> None:
+def test_a_hit_has_its_source(cosine: float | None, bm25: float, source: str) -> None:
     (hit,) = rank(SearchMatches((make_match("a", cosine, bm25),), {ZEBRA: 1}, 100), Boosts("shop"))
     assert (hit.source, hit.cosine) == (source, cosine)
 
 
-def test_every_hit_says_why_meaning_had_no_part() -> None:
+def test_every_hit_says_why_meaning_did_not_count() -> None:
     hits = rank(SearchMatches((match("a"), match("b")), FREQUENCIES, 100, degraded="no weights"), Boosts("shop"))
     assert [hit.degraded for hit in hits] == ["no weights", "no weights"]
 
@@ -403,19 +401,19 @@ def test_nudges_together_cannot_overturn_a_clear_difference_in_meaning(
 # --- names --------------------------------------------------------------------------------------------------------
 
 
-def test_a_note_asked_for_by_its_name_is_as_good_as_the_best_by_words() -> None:
+def test_a_named_note_scores_like_the_best_by_words() -> None:
     ranked = rank(make_matches(match("short", 9.0), match("long", 1.0, terms=(LITERAL,))), Boosts("shop"))
     assert ranked[0].score == ranked[1].score
 
 
 @pytest.mark.parametrize("frequency", [4, 40])
-def test_a_literal_that_stands_in_many_notes_is_no_name(frequency: int) -> None:
+def test_a_literal_in_many_notes_is_not_a_name(frequency: int) -> None:
     matches = (match("short", 9.0), match("long", 1.0, terms=(LITERAL,)))
     ranked = rank(SearchMatches(matches, FREQUENCIES | {LITERAL: frequency}, 100), Boosts("shop"))
     assert ranked[0].score > 5 * ranked[1].score
 
 
-def test_of_two_names_a_note_must_hold_both() -> None:
+def test_a_note_must_contain_both_of_two_names() -> None:
     other = Term("v3.3.0", literal=True)
     matches = (match("short", 9.0), match("one", 1.0, terms=(LITERAL,)), match("both", 1.0, terms=(LITERAL, other)))
     ranked = {hit.id: hit.score for hit in rank(SearchMatches(matches, FREQUENCIES | {other: 1}, 100), Boosts("shop"))}
@@ -437,7 +435,7 @@ def test_in_a_script_the_encoder_does_not_read_words_decide() -> None:
     assert [hit.id for hit in rank(in_han(said, near, multilingual=True), Boosts("shop"))] == ["near", "said"]
 
 
-def test_in_a_script_the_encoder_does_not_read_nearness_alone_is_no_answer() -> None:
+def test_a_cosine_alone_is_no_match_for_a_query_in_an_unread_script() -> None:
     near = replace(match("near", 0.0, ()), cosine=0.9)
     assert rank(in_han(near), Boosts("shop")) == []
     (hit,) = rank(in_han(near, multilingual=True), Boosts("shop"))
@@ -451,7 +449,7 @@ def test_the_script_of_a_query_is_that_of_most_of_it(terms: tuple[Term, ...], un
     assert SearchMatches((match("a"),), dict.fromkeys(terms, 1), 100).encoder_reads() == [understood]
 
 
-def test_a_note_in_a_script_the_encoder_does_not_read_is_no_answer_by_nearness_alone() -> None:
+def test_a_cosine_alone_is_no_match_for_a_note_in_an_unread_script() -> None:
     unread = match("unread", 0.0, ())
     unread = replace(unread, cosine=0.9, memory=replace(unread.memory, body="数据库连接池的大小"))
     read = replace(match("read", 0.0, ()), cosine=0.4)

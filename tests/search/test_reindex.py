@@ -171,7 +171,7 @@ def test_another_vault_under_the_same_home_does_not_leak(
     other.close()
 
 
-def test_what_is_indexed_of_a_hand_written_note_has_passed_the_gate(ws: Workspace, saved: write.Written) -> None:
+def test_hand_written_notes_pass_the_gate_before_they_are_indexed(ws: Workspace, saved: write.Written) -> None:
     token = "ghp_" + "a1B2c3D4" * 5
     own = ws.store.paths.memories / "own.md"
     links = f"related: ['{token}']\nsource_session: {token}"
@@ -251,7 +251,7 @@ def test_two_who_fill_an_empty_index_at_once_both_end_with_all_notes(
 
 
 @pytest.mark.parametrize("head", ["'id': aaaaaaaa", '"id" : aaaaaaaa', "x: " + "y" * 5000 + "\nid: aaaaaaaa"])
-def test_a_moved_note_is_known_by_its_id_wherever_that_stands(ws: Workspace, saved: write.Written, head: str) -> None:
+def test_a_moved_note_keeps_its_id(ws: Workspace, saved: write.Written, head: str) -> None:
     (ws.store.paths.ours / "moved.md").write_text(f"---\n{head}\n---\na walrus")
     refresh.refresh(ws)
     assert search_titles(ws, "walrus") == ["aaaaaaaa"]
@@ -292,7 +292,7 @@ def test_a_folder_we_may_not_read_stops_a_scan_rather_than_losing_its_notes(
     assert search_titles(ws, "deploy") == [saved.memory.id]
 
 
-def test_a_damaged_index_is_set_aside_and_made_anew(ws: Workspace, saved: write.Written) -> None:
+def test_a_damaged_index_is_set_aside_and_rebuilt(ws: Workspace, saved: write.Written) -> None:
     ws.close()
     for path in ws.index_file.parent.iterdir():
         path.unlink()
@@ -301,7 +301,7 @@ def test_a_damaged_index_is_set_aside_and_made_anew(ws: Workspace, saved: write.
     assert search_titles(ws, "deploy") == [saved.memory.id]
 
 
-def test_an_index_of_a_newer_memem_says_what_to_do_and_reindex_does_it(ws: Workspace, saved: write.Written) -> None:
+def test_an_index_of_a_newer_memem_gives_advice_that_works(ws: Workspace, saved: write.Written) -> None:
     import sqlite3
 
     ws.close()
@@ -441,9 +441,7 @@ def test_a_child_whose_end_is_lost_leaves_it_to_the_refresh(
     assert refreshed == [settled]
 
 
-def test_a_rebuild_leaves_what_was_said_in_sessions_and_what_is_known_of_the_cli(
-    ws: Workspace, saved: write.Written
-) -> None:
+def test_a_rebuild_leaves_session_turns_and_cli_state(ws: Workspace, saved: write.Written) -> None:
     kept = [ws.home.turns_file, ws.home.claude_flags]
     for path in kept:
         path.parent.mkdir(parents=True, exist_ok=True)

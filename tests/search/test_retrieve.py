@@ -51,7 +51,7 @@ def test_a_search_sees_all_projects_and_a_named_project_filters_hard(shop: Works
     assert {hit.project for hit in find.search(shop, "shop-api cart", project="Web Store")} == {"web-store"}
 
 
-def test_a_hit_says_through_which_words_it_was_found(shop: Workspace) -> None:
+def test_a_hit_lists_its_terms(shop: Workspace) -> None:
     hit = find.search(shop, "how do we sign tokens?")[0]
     assert set(hit.terms) == {"sign", "tokens"}
     assert 0 < hit.score <= 1
@@ -71,7 +71,7 @@ def test_a_limit_out_of_range_is_refused(shop: Workspace, limit: int) -> None:
         find.list_memories(shop, limit=limit)
 
 
-def test_the_limit_holds(shop: Workspace) -> None:
+def test_the_limit_is_respected(shop: Workspace) -> None:
     assert len(find.search(shop, "shop-api web-store", limit=2)) == 2
 
 
@@ -88,7 +88,7 @@ def test_deprecated_notes_come_behind_and_quarantined_ones_never(ws: Workspace) 
     assert [hit.id for hit in find.search(ws, "deploys by hand")] == [second.memory.id]
 
 
-def test_what_a_person_links_in_a_statement_comes_along_a_little_more_readily(ws: Workspace) -> None:
+def test_a_note_linked_in_a_statement_is_boosted(ws: Workspace) -> None:
     texts = ("Walrus walrus walrus.", "Walrus walrus colony.", "Walrus walrus beach.", "The sea has a walrus.")
     written = [
         write.keep(ws, Memory(f"{number:08}{'0' * 24}", f"Note {number}", text)) for number, text in enumerate(texts)
@@ -124,9 +124,7 @@ def test_a_note_deleted_by_hand_cannot_be_got(shop: Workspace) -> None:
         find.get(shop, hit.id)
 
 
-def test_list_shows_the_last_changed_first_whatever_the_zone_and_whoever_changed_it(
-    ws: Workspace, clock: SteppingClock
-) -> None:
+def test_list_shows_the_last_changed_first_in_any_zone(ws: Workspace, clock: SteppingClock) -> None:
     for text, hours in (("First.", 0), ("Second.", 1), ("Third.", 2)):
         clock.now = START + timedelta(hours=hours)
         save.save(ws, text)
@@ -160,7 +158,7 @@ def test_list_filters(shop: Workspace) -> None:
     assert len(find.list_memories(shop, limit=3)) == 3
 
 
-def test_reading_before_there_is_a_vault_says_what_to_do(ws: Workspace) -> None:
+def test_reading_without_a_vault_gives_advice(ws: Workspace) -> None:
     with pytest.raises(VaultMissing, match="Save a memory to create one"):
         find.search(ws, "anything")
     assert not ws.settings.vault.exists()
@@ -188,7 +186,7 @@ def test_a_search_puts_what_was_superseded_behind_what_replaced_it(ws: Workspace
         assert titles(ws, query) == ["c", "b"]
 
 
-def test_what_proved_useful_comes_first_among_equals(ws: Workspace) -> None:
+def test_useful_memories_come_first_among_equals(ws: Workspace) -> None:
     keep(ws, "a", "The walrus sleeps on the pier at noon.")
     keep(ws, "b", "The walrus sleeps on the pier at dusk.")
     assert titles(ws, "walrus sleeps pier") == ["a", "b"]
@@ -207,7 +205,7 @@ def test_what_proved_useful_comes_first_among_equals(ws: Workspace) -> None:
         ("no file at all...", ()),
     ],
 )
-def test_what_looks_like_a_path_is_mentioned(prompt: str, files: tuple[str, ...]) -> None:
+def test_paths_are_extracted_from_a_prompt(prompt: str, files: tuple[str, ...]) -> None:
     assert find.extract_paths(prompt) == files
 
 

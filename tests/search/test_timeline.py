@@ -51,7 +51,7 @@ def test_the_chain_of_what_it_replaced_begins_next_to_it(ws: Workspace, keep: Ke
     assert titles(timeline(ws, "00000001").successors) == ["Second", "Third"]
 
 
-def test_links_are_followed_and_told_apart(ws: Workspace, keep: Keeper) -> None:
+def test_links_are_followed_and_distinguished(ws: Workspace, keep: Keeper) -> None:
     keep("Other")
     keep("Rival")
     here = keep("Here", related=(link(1, "Other"), link(1, "Other")), contradicts=(link(2, "Rival"),))
@@ -116,7 +116,7 @@ def test_those_that_changed_in_the_same_second_are_neighbours_too(
     assert (titles(found.earlier), titles(found.later)) == (["One"], ["Three"])
 
 
-def test_who_is_told_of_already_is_no_neighbour(ws: Workspace, keep: Keeper) -> None:
+def test_listed_memories_are_not_neighbours(ws: Workspace, keep: Keeper) -> None:
     keep("Old")
     keep("Stranger")
     here = keep("Here", supersedes=link(1, "Old"))
@@ -171,7 +171,7 @@ def test_predecessors_and_successors_are_also_found_by_their_own_links(ws: Works
     assert titles(timeline(ws, "00000003").predecessors) == ["Second", "First"]
 
 
-def test_several_that_were_replaced_by_one_are_all_told_the_nearest_first(ws: Workspace, keep: Keeper) -> None:
+def test_all_predecessors_are_listed_closest_first(ws: Workspace, keep: Keeper) -> None:
     keep("Oldest", superseded_by=link(2, "Old"))
     keep("Old", superseded_by=link(4, "New"))
     keep("Rival", superseded_by=link(4, "New"))
@@ -179,7 +179,7 @@ def test_several_that_were_replaced_by_one_are_all_told_the_nearest_first(ws: Wo
     assert titles(timeline(ws, "00000004").predecessors) == ["Rival", "Old", "Oldest"]
 
 
-def test_who_is_related_and_who_contradicts_is_told_by_either(ws: Workspace, keep: Keeper) -> None:
+def test_related_and_contradicting_links_count_in_both_directions(ws: Workspace, keep: Keeper) -> None:
     keep("Here")
     keep("Friend", related=(link(1, "Here"),))
     keep("Rival", contradicts=(link(1, "Here"),))

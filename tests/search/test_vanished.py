@@ -63,7 +63,7 @@ def deleted(ws: Workspace, *paths: Path) -> None:
 # --- a person deletes ---------------------------------------------------------------------------------------------
 
 
-def test_what_a_person_deleted_is_held_against_machines_at_once(ws: Workspace, note: Path) -> None:
+def test_a_deleted_note_blocks_machines_at_once(ws: Workspace, note: Path) -> None:
     deleted(ws, note)
     assert check_forgotten(ws, AGAIN) == Hold("its note was missed first on 2026-03-01", again=False, by_hand=True)
     assert check_forgotten(ws, replace(AGAIN, body="Tokens are signed with ES256.")) is None
@@ -75,7 +75,7 @@ def test_but_not_against_the_person(ws: Workspace, note: Path) -> None:
     assert check_forgotten(ws, replace(AGAIN, author="human", source_type="user")) is None
 
 
-def test_said_anew_in_a_later_session_it_is_to_be_asked_about(ws: Workspace, note: Path) -> None:
+def test_a_deleted_statement_repeated_later_becomes_a_proposal(ws: Workspace, note: Path) -> None:
     deleted(ws, note)
     later = "2026-03-01T10:00:00+01:00"
     assert check_forgotten(ws, AGAIN, session="s2", said=later, person=True) == Hold(
@@ -83,9 +83,7 @@ def test_said_anew_in_a_later_session_it_is_to_be_asked_about(ws: Workspace, not
     )
 
 
-def test_it_becomes_a_tombstone_when_it_stays_away_for_ten_minutes(
-    ws: Workspace, note: Path, clock: SteppingClock
-) -> None:
+def test_a_note_missing_for_ten_minutes_becomes_a_tombstone(ws: Workspace, note: Path, clock: SteppingClock) -> None:
     deleted(ws, note)
     passed(ws, clock, 9)
     assert stones(ws) == 0
@@ -98,7 +96,7 @@ def test_it_becomes_a_tombstone_when_it_stays_away_for_ten_minutes(
 
 
 @pytest.mark.parametrize("where", ["{name}", "memories/{name}", "memem/memories/{name}"])
-def test_it_becomes_one_at_once_when_it_is_in_the_trash(ws: Workspace, note: Path, where: str) -> None:
+def test_a_note_in_the_trash_becomes_a_tombstone_at_once(ws: Workspace, note: Path, where: str) -> None:
     target = ws.store.paths.trash / where.format(name=note.name)
     target.parent.mkdir(parents=True)
     note.rename(target)
@@ -126,7 +124,7 @@ def test_a_note_that_reappears_later_is_welcome(ws: Workspace, note: Path, clock
     assert check_forgotten(ws, AGAIN) is None
 
 
-def test_so_is_its_statement_written_by_hand_and_not_by_a_machine(
+def test_a_statement_rewritten_by_hand_is_back_but_not_by_a_machine(
     ws: Workspace, note: Path, clock: SteppingClock
 ) -> None:
     deleted(ws, note)
@@ -146,7 +144,7 @@ def test_a_forgotten_note_that_is_moved_back_is_welcome(ws: Workspace, note: Pat
     assert stones(ws) == 0
 
 
-def test_an_edit_of_a_note_whose_twin_was_forgotten_brings_nothing_back(ws: Workspace, note: Path) -> None:
+def test_editing_a_twin_of_a_forgotten_note_lifts_nothing(ws: Workspace, note: Path) -> None:
     twin = write.keep(ws, Memory("44444444-aaaa", "", STATEMENT, project="shop"))
     forget.forget(ws, ws.store.read(f"memories/{note.name}").memory.id)
     path = ws.store.absolute(twin.path)
@@ -155,7 +153,7 @@ def test_an_edit_of_a_note_whose_twin_was_forgotten_brings_nothing_back(ws: Work
     assert stones(ws) == 1
 
 
-def test_nor_does_reading_the_whole_vault_anew(ws: Workspace, note: Path) -> None:
+def test_a_rebuild_lifts_nothing(ws: Workspace, note: Path) -> None:
     write.keep(ws, Memory("44444444-aaaa", "", STATEMENT, project="shop"))
     forget.forget(ws, ws.store.read(f"memories/{note.name}").memory.id)
     ws.close()
@@ -233,7 +231,7 @@ def test_a_note_that_cannot_be_read_any_more_is_not_gone(ws: Workspace, note: Pa
     assert not ws.home.vanished_file.exists()
 
 
-def test_a_save_that_was_interrupted_is_no_deletion(ws: Workspace, note: Path) -> None:
+def test_an_interrupted_save_is_not_a_deletion(ws: Workspace, note: Path) -> None:
     memory = Memory("55555555-aaaa", "Claimed", "It was claimed and never written.")
     search_refresh.reserve_row(ws, ws.store.path_for(memory), memory)
     refresh(ws)
@@ -241,16 +239,14 @@ def test_a_save_that_was_interrupted_is_no_deletion(ws: Workspace, note: Path) -
     assert write.keep(ws, memory).outcome == "created"
 
 
-def test_what_memem_took_away_itself_is_no_deletion(ws: Workspace, note: Path) -> None:
+def test_a_removal_by_memem_is_not_a_deletion_by_hand(ws: Workspace, note: Path) -> None:
     identity = ws.store.read(f"memories/{note.name}").memory.id
     ws.events.record("remove", id=identity, path=f"memories/{note.name}", why="", before="x", after="", vault="")
     deleted(ws, note)
     assert not ws.home.vanished_file.exists()
 
 
-def test_what_it_took_away_long_ago_and_a_person_brought_back_can_be_deleted(
-    ws: Workspace, note: Path, clock: SteppingClock
-) -> None:
+def test_a_restored_note_can_be_deleted_by_hand(ws: Workspace, note: Path, clock: SteppingClock) -> None:
     identity = ws.store.read(f"memories/{note.name}").memory.id
     ws.events.record("remove", id=identity, path=f"memories/{note.name}", why="", before="x", after="", vault="")
     clock.forward(hours=1)
@@ -258,7 +254,7 @@ def test_what_it_took_away_long_ago_and_a_person_brought_back_can_be_deleted(
     assert check_forgotten(ws, AGAIN)
 
 
-def test_an_edit_is_no_deletion(ws: Workspace, note: Path) -> None:
+def test_an_edit_is_not_a_deletion(ws: Workspace, note: Path) -> None:
     write.edit(ws, ws.store.read(f"memories/{note.name}").memory.id, body="Tokens are signed with ES256.")
     refresh(ws)
     assert not ws.home.vanished_file.exists()
@@ -308,7 +304,7 @@ def _statement(data: bytes) -> str:
     return notes.parse("memories/x.md", data, "x").memory.body
 
 
-def test_what_vanished_with_many_is_not_forgotten_when_most_are_back(
+def test_a_note_that_vanished_with_many_is_not_forgotten_when_most_are_back(
     ws: Workspace, note: Path, clock: SteppingClock
 ) -> None:
     everything = {path: path.read_bytes() for path in note.parent.glob("*.md")}
@@ -364,7 +360,7 @@ def test_a_deleted_cache_forgets_nothing(ws: Workspace, note: Path, clock: Stepp
     assert (stones(ws), ws.home.vanished_file.exists()) == (0, False)
 
 
-def test_what_is_away_stays_known_when_the_cache_is_deleted(ws: Workspace, note: Path, clock: SteppingClock) -> None:
+def test_missing_notes_stay_recorded_when_the_cache_is_deleted(ws: Workspace, note: Path, clock: SteppingClock) -> None:
     deleted(ws, note)
     ws.close()
     shutil.rmtree(ws.home.cache)
@@ -390,7 +386,7 @@ def test_another_vault_of_the_home_is_not_concerned(
 
 
 @pytest.mark.parametrize("broken", ["", "[]", '{"ID": {"notes": [{}]}}', '{"ID": {"salts": {}, "notes": [{"id": 1}]}}'])
-def test_a_file_that_is_not_ours_to_read_is_begun_anew(ws: Workspace, note: Path, broken: str) -> None:
+def test_an_unreadable_record_is_replaced(ws: Workspace, note: Path, broken: str) -> None:
     ws.home.vanished_file.write_text(broken.replace("ID", ws.store.vault_id()))
     deleted(ws, note)
     assert check_forgotten(ws, AGAIN)
@@ -404,7 +400,7 @@ def test_where_the_system_has_no_such_lock_it_works_all_the_same(
     assert check_forgotten(ws, AGAIN)
 
 
-def test_tombstones_that_cannot_be_read_stop_nobody_who_only_looks(ws: Workspace, note: Path) -> None:
+def test_unreadable_tombstones_do_not_stop_readers(ws: Workspace, note: Path) -> None:
     ws.store.paths.tombstones.mkdir()
     (note.parent / "new.md").write_text("Something new.\n")
     deleted(ws, note)
@@ -446,7 +442,7 @@ def test_a_person_may_say_that_they_were_deleted_on_purpose(ws: Workspace, many:
     assert vanished.confirm_deleted(ws) == []
 
 
-def test_what_is_wanted_after_all_is_no_longer_missed(ws: Workspace, note: Path) -> None:
+def test_a_note_saved_anyway_is_no_longer_missing(ws: Workspace, note: Path) -> None:
     deleted(ws, note)
     forget.lift(ws, replace(AGAIN, author="human"))
     assert check_forgotten(ws, AGAIN) is None
@@ -489,7 +485,7 @@ def desktop(ws: Workspace, note: Path, clock: SteppingClock, tmp_path: Path) -> 
     opened.close()
 
 
-def test_what_an_undo_took_out_was_deleted_by_nobody(
+def test_a_note_removed_by_undo_is_not_deleted_by_hand(
     ws: Workspace, note: Path, desktop: Workspace, clock: SteppingClock
 ) -> None:
     undone = undo.undo(ws)
@@ -502,7 +498,7 @@ def test_what_an_undo_took_out_was_deleted_by_nobody(
     assert note.name.encode() not in ws.store.paths.tombstones.read_bytes()
 
 
-def test_nor_where_the_sync_brings_that_word_later(
+def test_a_note_removed_by_undo_elsewhere_is_not_deleted_by_hand(
     ws: Workspace, note: Path, desktop: Workspace, clock: SteppingClock
 ) -> None:
     undo.undo(ws)

@@ -73,7 +73,7 @@ def add(store: VectorStore, numbers: Iterable[int]) -> None:
 def content(store: VectorStore) -> dict[bytes, bytes]:
     """Every key with the bytes of its row."""
     with store.reading() as view:
-        slots = view.slots(range(len(view.rows)), "slot")
+        slots = view.keys(range(len(view.rows)))
         assert len(slots) == len(view.rows)
         return {each: view.rows[slot].tobytes() for each, slot in slots.items()}
 
@@ -108,21 +108,21 @@ def test_each_key_gets_its_own_vector_back(store: VectorStore, open_store: Open)
     assert store.count() == 5
 
 
-def test_only_known_keys_have_a_slot(store: VectorStore) -> None:
+def test_only_stored_keys_have_a_slot(store: VectorStore) -> None:
     add(store, [1, 2])
     with store.reading() as view:
         assert view.slots([key(2), key(3)]) == {key(2): 1}
-        assert view.slots([0, 7], "slot") == {key(1): 0}
+        assert view.keys([0, 7]) == {key(1): 0}
 
 
-def test_more_keys_are_looked_up_than_one_statement_takes(store: VectorStore, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_keys_than_one_statement_allows_are_looked_up(store: VectorStore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sqlite, "MAX_VALUES", 2)
     add(store, range(5))
     with store.reading() as view:
         assert view.slots([key(number) for number in range(7)]) == {key(number): number for number in range(5)}
 
 
-def test_a_known_key_keeps_its_vector_and_its_row(store: VectorStore, folder: Path) -> None:
+def test_a_stored_key_keeps_its_vector_and_row(store: VectorStore, folder: Path) -> None:
     add(store, range(3))
     store.add([key(1), key(3)], np.array([vector(99), vector(3)]))
     assert content(store) == expected(range(4))
@@ -136,7 +136,7 @@ def test_nothing_to_add_is_nothing_written(store: VectorStore, folder: Path) -> 
     assert rows_of(folder).read_bytes() == before
 
 
-def test_vectors_of_twice_the_precision_are_kept_as_float32(store: VectorStore) -> None:
+def test_double_precision_vectors_are_stored_as_float32(store: VectorStore) -> None:
     exact: Any = np.array([[0.6, 0.8, 0, 0]], np.float64)
     store.add([key(1)], exact)
     with store.reading() as view:
@@ -180,7 +180,7 @@ def test_a_view_does_not_change_while_another_drops_rows(store: VectorStore, ope
 
 
 @pytest.mark.usefixtures("_eager")
-def test_a_reader_whose_file_goes_between_two_looks_looks_again(
+def test_a_reader_retries_when_its_file_is_compacted_away(
     store: VectorStore, open_store: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     add(store, range(6))
@@ -313,7 +313,7 @@ def test_a_failing_disk_leaves_the_old_rows_or_the_new_and_trying_again_works(
     assert steps == (4 if work == "add" else 5)
 
 
-def test_a_full_disk_is_told_in_one_line(store: VectorStore, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_is_reported_in_one_line(store: VectorStore, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("memem.core.files.os", FaultyOs(1))
     with pytest.raises(HomeError, match="the disk is full; free some space") as raised:
         add(store, [1])
@@ -321,7 +321,7 @@ def test_a_full_disk_is_told_in_one_line(store: VectorStore, folder: Path, monke
     assert "\n" not in str(raised.value)
 
 
-def test_a_write_that_the_disk_takes_in_portions_is_whole(store: VectorStore, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_write_in_portions_is_complete(store: VectorStore, monkeypatch: pytest.MonkeyPatch) -> None:
     faulty = FaultyOs()
     faulty.longest_write = 5
     with monkeypatch.context() as patched:
@@ -355,7 +355,7 @@ def test_two_writers_at_once_lose_nothing(folder: Path, open_store: Open) -> Non
     assert content(open_store()) == expected([*range(20), *range(100, 120), *shared])
 
 
-def test_a_store_that_another_is_writing_is_busy_for_writers_and_open_to_readers(
+def test_a_store_being_written_is_busy_for_writers_and_open_to_readers(
     store: VectorStore, monkeypatch: pytest.MonkeyPatch, open_store: Open
 ) -> None:
     add(store, [1])
@@ -369,7 +369,7 @@ def test_a_store_that_another_is_writing_is_busy_for_writers_and_open_to_readers
     other.close()
 
 
-def test_a_store_that_another_is_writing_can_be_opened(
+def test_a_store_being_written_can_be_opened(
     store: VectorStore, monkeypatch: pytest.MonkeyPatch, open_store: Open
 ) -> None:
     add(store, [1])
@@ -387,9 +387,7 @@ def test_a_store_that_another_is_writing_can_be_opened(
     ("rows", "unheld", "dropped"),
     [(1_000, 255, False), (1_000, 256, True), (2_000, 499, False), (2_000, 500, True), (10, 10, False), (0, 0, False)],
 )
-def test_rows_that_nobody_holds_are_dropped_once_they_are_many(
-    store: VectorStore, rows: int, unheld: int, dropped: bool
-) -> None:
+def test_many_unused_rows_are_dropped(store: VectorStore, rows: int, unheld: int, dropped: bool) -> None:
     numbers = range(rows)
     store.add([key(number) for number in numbers], np.full((rows, DIMENSIONS), 0.5, np.float32))
     assert store.compact({key(number) for number in numbers[unheld:]}) == dropped
@@ -397,9 +395,7 @@ def test_rows_that_nobody_holds_are_dropped_once_they_are_many(
 
 
 @pytest.mark.usefixtures("_eager")
-def test_the_rows_that_are_held_are_kept_bit_for_bit_and_can_be_added_to(
-    store: VectorStore, folder: Path, open_store: Open
-) -> None:
+def test_used_rows_survive_compaction_bit_for_bit(store: VectorStore, folder: Path, open_store: Open) -> None:
     add(store, range(10))
     kept = [9, 0, 4]
     assert store.compact({key(number) for number in (*kept, 77)})
@@ -425,7 +421,7 @@ def test_dropping_rows_gives_the_store_another_id_so_that_what_was_looked_up_is_
 
 
 @pytest.mark.usefixtures("_eager")
-def test_a_store_of_which_nothing_is_held_becomes_empty_and_usable(store: VectorStore) -> None:
+def test_a_store_without_used_rows_becomes_empty_and_usable(store: VectorStore) -> None:
     add(store, range(4))
     assert store.compact(set())
     assert content(store) == {}
@@ -434,7 +430,7 @@ def test_a_store_of_which_nothing_is_held_becomes_empty_and_usable(store: Vector
 
 
 @pytest.mark.usefixtures("_eager")
-def test_what_a_dead_compaction_left_does_no_harm(store: VectorStore, folder: Path) -> None:
+def test_leftovers_of_a_killed_compaction_do_no_harm(store: VectorStore, folder: Path) -> None:
     add(store, range(6))
     (folder / "rows-0123.f32").write_bytes(b"\xff" * 1000)
     assert content(store) == expected(range(6))
@@ -443,7 +439,7 @@ def test_what_a_dead_compaction_left_does_no_harm(store: VectorStore, folder: Pa
     assert rows_of(folder).stat().st_size == DIMENSIONS * 4
 
 
-def test_whoever_has_a_deleted_store_open_does_not_write_into_the_next(
+def test_an_open_deleted_store_does_not_write_into_its_successor(
     store: VectorStore, open_store: Open, folder: Path
 ) -> None:
     add(store, range(3))
@@ -480,7 +476,7 @@ def test_vectors_of_another_model_are_refused_and_untouched(
     assert content(store) == expected(range(3))
 
 
-def test_what_the_rows_are_is_written_down(store: VectorStore) -> None:
+def test_the_rows_are_described(store: VectorStore) -> None:
     connection = sqlite3.connect(store.path)
     meta = dict(connection.execute("SELECT key, value FROM meta"))
     connection.close()
@@ -488,7 +484,7 @@ def test_what_the_rows_are_is_written_down(store: VectorStore) -> None:
     assert meta == described | {"id": store.id}
 
 
-def test_a_store_that_is_made_anew_has_another_id(store: VectorStore, folder: Path, open_store: Open) -> None:
+def test_a_recreated_store_has_another_id(store: VectorStore, folder: Path, open_store: Open) -> None:
     assert open_store().id == store.id
     shutil.rmtree(folder)
     assert open_store().id != store.id
@@ -511,7 +507,7 @@ def test_a_sound_store_passes_the_check(store: VectorStore) -> None:
 
 
 @pytest.mark.parametrize("value", [0.0, 2.0, float("nan")])
-def test_a_row_that_is_no_vector_is_found(store: VectorStore, folder: Path, value: float) -> None:
+def test_an_invalid_row_is_detected(store: VectorStore, folder: Path, value: float) -> None:
     add(store, range(3))
     with rows_of(folder).open("r+b") as file:
         file.seek(DIMENSIONS * 4)
@@ -520,20 +516,20 @@ def test_a_row_that_is_no_vector_is_found(store: VectorStore, folder: Path, valu
 
 
 @pytest.mark.parametrize("size", [0, 20])
-def test_rows_that_lost_their_end_are_found(store: VectorStore, open_store: Open, folder: Path, size: int) -> None:
+def test_truncated_rows_are_detected(store: VectorStore, open_store: Open, folder: Path, size: int) -> None:
     add(store, range(3))
     os.truncate(rows_of(folder), size)
     assert "is shorter than it should be" in complaint(open_store().check)
     assert "shorter" in complaint(lambda: content(open_store()))
 
 
-def test_rows_that_are_gone_are_found(store: VectorStore, open_store: Open, folder: Path) -> None:
+def test_missing_rows_are_detected(store: VectorStore, open_store: Open, folder: Path) -> None:
     add(store, range(3))
     rows_of(folder).unlink()
     assert "the rows are gone" in complaint(open_store().check)
 
 
-def test_a_damaged_database_is_found(store: VectorStore, open_store: Open) -> None:
+def test_a_damaged_database_is_detected(store: VectorStore, open_store: Open) -> None:
     numbers = range(2_000)
     store.add([key(number) for number in numbers], np.full((2_000, DIMENSIONS), 0.5, np.float32))
     store.close()
@@ -554,9 +550,7 @@ def test_a_deleted_folder_is_noticed(store: VectorStore, folder: Path, open_stor
 # --- what a folder says of itself ---------------------------------------------------------------------------------
 
 
-def test_a_folder_says_whose_vectors_it_holds_and_can_be_opened_without_the_model(
-    folder: Path, store: VectorStore
-) -> None:
+def test_a_described_folder_can_be_opened_without_the_model(folder: Path, store: VectorStore) -> None:
     described = vectors.describe_folder(folder)
     assert described == vectors.VectorFolder(folder, store.id, IDENTITY, DIMENSIONS, None)
     store.record_multilingual(multilingual=True)
@@ -567,5 +561,5 @@ def test_a_folder_says_whose_vectors_it_holds_and_can_be_opened_without_the_mode
         assert again.id == store.id
 
 
-def test_a_folder_that_nobody_has_filled_says_nothing(folder: Path) -> None:
+def test_an_empty_folder_has_no_description(folder: Path) -> None:
     assert vectors.describe_folder(folder) is None

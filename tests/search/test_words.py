@@ -177,7 +177,7 @@ def test_voiced_kana_are_not_folded_into_unvoiced_ones() -> None:
 
 
 @pytest.mark.parametrize("character", ["数", "池", "가", "あ", "ก"])
-def test_a_single_character_of_a_script_without_spaces_is_asked_for_as_a_beginning(character: str) -> None:
+def test_a_single_character_of_a_spaceless_script_is_a_prefix_query(character: str) -> None:
     assert words.query_terms(character, MOST) == [Term(character, prefix=True)]
 
 
@@ -186,7 +186,7 @@ def test_every_character_of_a_run_begins_one_of_its_tokens(character: str) -> No
     assert any(token.startswith(character) for token in tokens("数据库"))
 
 
-def test_a_run_is_asked_for_by_its_pairs_alone() -> None:
+def test_a_run_is_queried_by_its_bigrams() -> None:
     assert words.query_terms("数据库", MOST) == [Term("数据", bigram=True), Term("据库", bigram=True)]
 
 
@@ -223,7 +223,7 @@ def test_a_part_of_a_compound_is_marked_as_one_and_is_not_literal() -> None:
 
 
 @pytest.mark.parametrize("query", ["pool_mode pool", "pool pool_mode"])
-def test_a_word_that_is_also_asked_for_by_itself_is_more_than_a_part(query: str) -> None:
+def test_a_word_queried_alone_is_not_a_part(query: str) -> None:
     assert Term("pool") in words.query_terms(query, MOST)
 
 
@@ -250,7 +250,7 @@ def test_a_query_asks_for_its_meaningful_words_once(query: str, expected: list[s
     assert terms_of(query) == expected
 
 
-def test_stop_words_are_dropped_from_queries_and_kept_in_the_index() -> None:
+def test_stop_words_are_dropped_from_queries_only() -> None:
     assert tokens("to be or not to be") == ["to", "be", "or", "not", "to", "be"]
     assert terms_of("to be or not to be") == []
 
@@ -262,7 +262,7 @@ def test_a_long_query_is_bounded_and_keeps_what_is_literal() -> None:
     assert {"ops-4821", "ledger_sync.py"} <= set(chosen)
 
 
-def test_what_is_asked_keeps_the_order_of_the_query() -> None:
+def test_query_terms_are_in_the_order_of_the_query() -> None:
     assert [text for text in terms_of("zebra ops_mode apple") if text not in ("ops", "mode")] == [
         "zebra",
         "ops_mode",

@@ -165,7 +165,7 @@ def test_encoding_does_not_keep_anybody_from_saving(filled: Workspace, encoder: 
 
 
 @pytest.mark.usefixtures("_small_steps")
-def test_what_another_has_encoded_meanwhile_is_not_encoded_again(filled: Workspace, encoder: FakeEncoder) -> None:
+def test_passages_encoded_by_another_process_are_skipped(filled: Workspace, encoder: FakeEncoder) -> None:
     def meanwhile(*_: int) -> None:
         other = open_workspace(actor="other", home=filled.home.root, vault=filled.settings.vault, clock=filled.clock)
         other.settings, other._encoder = filled.settings, encoder
@@ -181,18 +181,18 @@ def test_work_that_belongs_to_no_note_does_not_go_on_forever(filled: Workspace) 
     assert encode_all(filled).encoded == 7
 
 
-def test_without_a_model_it_says_what_to_do(filled: Workspace) -> None:
+def test_encoding_without_a_model_gives_advice(filled: Workspace) -> None:
     filled._encoder = None
     with pytest.raises(ModelError, match="memem index model fetch"):
         encode_all(filled)
 
 
-def test_without_a_vault_it_says_what_to_do(meant: Workspace) -> None:
+def test_encoding_without_a_vault_gives_advice(meant: Workspace) -> None:
     with pytest.raises(VaultMissing, match="Save a memory"):
         encode_all(meant)
 
 
-def test_a_home_that_cannot_be_used_is_told_in_one_line(filled: Workspace) -> None:
+def test_an_unusable_home_is_reported_in_one_line(filled: Workspace) -> None:
     filled.home.encode_lock.parent.mkdir(exist_ok=True)
     filled.home.encode_lock.mkdir()
     with pytest.raises(HomeError) as raised:
@@ -204,7 +204,7 @@ def test_a_home_that_cannot_be_used_is_told_in_one_line(filled: Workspace) -> No
 
 
 @pytest.mark.usefixtures("_eager")
-def test_vectors_of_forgotten_memories_are_dropped_and_the_others_kept(filled: Workspace, encoder: FakeEncoder) -> None:
+def test_only_vectors_of_forgotten_memories_are_dropped(filled: Workspace, encoder: FakeEncoder) -> None:
     encode_all(filled)
     for word in WORDS[:4]:
         forget.forget(filled, find.search(filled, word)[0].id)
@@ -311,7 +311,7 @@ def test_a_run_gives_signs_of_life_and_ends_the_complaints_of_those_before(fille
     assert log.read_text() == ""
 
 
-def test_a_child_is_told_every_path_from_the_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_child_process_gets_absolute_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "model").mkdir()
     environ = {"HOME": "home", "MEMEM_MODEL_DIR": "weights", "MEMEM_EMBED_MODEL": "model", "OTHER": "kept"}

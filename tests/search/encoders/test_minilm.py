@@ -206,7 +206,7 @@ def test_a_longer_text_has_the_vector_of_its_beginning(
     assert whole != pytest.approx(encode(model, text(*shorter)), abs=1e-6)
 
 
-def test_the_model_tells_its_identity_and_its_dimensions(model: MiniLM) -> None:
+def test_the_model_has_its_identity_and_dimensions(model: MiniLM) -> None:
     assert model.identity == "somebody/small 1"
     assert MiniLM.dimensions == 384
 
@@ -280,7 +280,7 @@ def without(name: str) -> bytes:
     ],
     ids=lambda data: f"{len(data)} bytes",
 )
-def test_a_file_that_is_not_the_model_is_told_in_one_line(folder: Path, data: bytes) -> None:
+def test_a_file_that_is_not_the_model_is_reported_in_one_line(folder: Path, data: bytes) -> None:
     (folder / "model.safetensors").write_bytes(data)
     with pytest.raises(ModelError) as raised:
         MiniLM(folder, "x")
@@ -289,7 +289,7 @@ def test_a_file_that_is_not_the_model_is_told_in_one_line(folder: Path, data: by
 
 
 @pytest.mark.parametrize("data", [b"", b"walrus\ncoffee\n", b"\xff\xfe"])
-def test_a_vocabulary_that_is_none_is_told_in_one_line(folder: Path, data: bytes) -> None:
+def test_an_invalid_vocabulary_is_reported_in_one_line(folder: Path, data: bytes) -> None:
     (folder / "vocab.txt").write_bytes(data)
     with pytest.raises(ModelError) as raised:
         MiniLM(folder, "x")
@@ -298,7 +298,7 @@ def test_a_vocabulary_that_is_none_is_told_in_one_line(folder: Path, data: bytes
 
 
 @pytest.mark.parametrize("name", ["model.safetensors", "vocab.txt"])
-def test_a_missing_file_is_told_in_one_line(folder: Path, name: str) -> None:
+def test_a_missing_file_is_reported_in_one_line(folder: Path, name: str) -> None:
     (folder / name).unlink()
     with pytest.raises(ModelError, match=name) as raised:
         MiniLM(folder, "x")

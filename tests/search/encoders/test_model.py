@@ -34,7 +34,7 @@ def test_no_encoder_is_a_state_without_a_problem(ws: Workspace) -> None:
     assert model.model_state(ws) == ModelState("none")
 
 
-def test_the_state_tells_where_the_weights_are_and_how_far_the_vectors(meant: Workspace, small_weights: Path) -> None:
+def test_the_state_has_the_weights_folder_and_the_number_of_vectors(meant: Workspace, small_weights: Path) -> None:
     save.save(meant, "One fact.")
     save.save(meant, "Another fact.")
     known = ModelState(
@@ -83,7 +83,7 @@ def test_a_library_that_is_not_installed_is_the_problem(ws: Workspace, monkeypat
     assert (state.encoder, state.model) == ("sentence-transformers", "somebody/a-model")
 
 
-def test_the_library_is_not_loaded_to_tell_the_state(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_state_does_not_load_the_library(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     save.save(ws, "A fact.")
     sentence_transformers(ws, monkeypatch, installed=True)
     assert model.model_state(ws) == ModelState("sentence-transformers", "somebody/a-model", passages=1, encoded=0)
@@ -163,7 +163,7 @@ def test_another_hub_is_used_where_the_user_names_one(ws: Workspace, requests: d
     assert requests["endpoint"] == "https://hub.example"
 
 
-def test_the_uv_of_our_own_set_up_is_used_before_the_users(
+def test_the_uv_of_our_environment_is_preferred_to_the_users(
     ws: Workspace, requests: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "prefix", str(tmp_path / "venv"))

@@ -112,7 +112,7 @@ def library(monkeypatch: pytest.MonkeyPatch) -> Library:
 
 @pytest.mark.usefixtures("library")
 @pytest.mark.parametrize("missing", ["torch", "sentence_transformers"])
-def test_a_library_that_is_not_there_says_what_to_install(missing: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_library_gives_install_advice(missing: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, missing, None)
     with pytest.raises(ModelError, match="Install memem's extra of that name, or set MEMEM_ENCODER=minilm") as raised:
         SentenceEncoder("somebody/model")
@@ -120,7 +120,7 @@ def test_a_library_that_is_not_there_says_what_to_install(missing: str, monkeypa
 
 
 @pytest.mark.parametrize("problem", [OSError("no such model"), ValueError("two\nlines " * 200), RuntimeError()])
-def test_a_model_that_cannot_be_loaded_is_told_in_one_short_line(library: Library, problem: Exception) -> None:
+def test_a_model_that_cannot_be_loaded_is_reported_in_one_short_line(library: Library, problem: Exception) -> None:
     library.refuses = problem
     with pytest.raises(ModelError, match=r"cannot load 'somebody/model'.*MEMEM_EMBED_MODEL") as raised:
         SentenceEncoder("somebody/model")
@@ -164,21 +164,19 @@ def test_our_own_model_by_its_name_shares_them_too(library: Library, ours: str, 
     assert SentenceEncoder(model).identity == ours
 
 
-def test_another_model_of_the_hub_is_known_by_its_name_and_its_checksum(
-    library: Library, ours: str, tmp_path: Path
-) -> None:
+def test_another_model_is_identified_by_its_name_and_checksum(library: Library, ours: str, tmp_path: Path) -> None:
     folder = make_model(tmp_path / "theirs", "pytorch_model.bin")
     library.cache["somebody/model/config.json"] = str(folder / "config.json")
     assert SentenceEncoder("somebody/model").identity == "somebody/model beef" != ours
 
 
-def test_weights_in_several_files_are_known_by_their_revision(library: Library) -> None:
+def test_weights_in_several_files_are_identified_by_their_revision(library: Library) -> None:
     library.cache["somebody/model/modules.json"] = "/cache/snapshots/0123abcd/modules.json"
     assert SentenceEncoder("somebody/model").identity == "somebody/model 0123abcd"
 
 
 @pytest.mark.usefixtures("library")
-def test_a_model_whose_weights_are_not_found_is_known_by_its_name(tmp_path: Path) -> None:
+def test_a_model_without_weights_is_identified_by_its_name(tmp_path: Path) -> None:
     assert SentenceEncoder("somebody/model").identity == "somebody/model unknown"
     (tmp_path / "empty").mkdir()
     assert SentenceEncoder(str(tmp_path / "empty")).identity == f"{tmp_path / 'empty'} unknown"
@@ -197,7 +195,7 @@ def test_the_library_draws_nothing_unless_a_model_is_being_fetched(
 
 
 @pytest.mark.parametrize("download", [False, True])
-def test_nothing_comes_from_the_hub_unless_it_is_to_be_fetched(library: Library, download: bool) -> None:
+def test_the_hub_is_used_only_to_fetch(library: Library, download: bool) -> None:
     SentenceEncoder("somebody/model", download=download)
     assert library.downloads == download
 
@@ -243,13 +241,13 @@ def test_a_model_reads_other_scripts_when_its_tokenizer_knows_words_of_one(
         "/srv/models/ours-multilingual",
     ],
 )
-def test_a_model_whose_name_says_that_it_reads_other_scripts_does(library: Library, name: str) -> None:
+def test_a_model_is_multilingual_by_its_name(library: Library, name: str) -> None:
     library.tokenizer = FakeTokenizer(BYTES)
     assert SentenceEncoder(name).multilingual
 
 
 @pytest.mark.usefixtures("library")
-def test_a_model_that_cannot_be_asked_is_taken_to_read_what_its_user_writes() -> None:
+def test_a_model_without_a_usable_tokenizer_counts_as_multilingual() -> None:
     assert SentenceEncoder("somebody/model").multilingual
 
 
@@ -270,7 +268,7 @@ def test_our_own_model_reads_no_other_script(library: Library, tmp_path: Path) -
         ("BAAI/bge-m3", ("", "")),
     ],
 )
-def test_a_model_is_told_the_prompts_it_was_trained_with(library: Library, name: str, prompts: tuple[str, str]) -> None:
+def test_a_model_gets_the_prompts_it_was_trained_with(library: Library, name: str, prompts: tuple[str, str]) -> None:
     encoder = SentenceEncoder(name)
     assert (library.prompts["query"], library.prompts["document"]) == prompts
     assert encoder.identity == f"{name} unknown" + (" prompted" if any(prompts) else "")
@@ -306,7 +304,7 @@ def test_all_is_as_before_after_a_query_that_failed(library: Library) -> None:
     assert (library.calls[-1]["threads"], library.calls[-1]["tokens"]) == (CALLER_THREADS, 256)
 
 
-def test_a_model_that_reads_less_than_we_would_give_it_is_not_stretched(library: Library) -> None:
+def test_a_shorter_maximum_length_of_a_model_is_respected(library: Library) -> None:
     library.max_seq_length = 64
     SentenceEncoder("somebody/model").query("walrus")
     assert library.calls[0]["tokens"] == 64

@@ -69,7 +69,7 @@ def complaint(places: Places) -> str:
 
 
 @pytest.mark.parametrize("number", range(len(SOURCES)))
-def test_the_first_place_that_holds_the_weights_is_used(places: Places, number: int) -> None:
+def test_the_first_place_with_the_weights_is_used(places: Places, number: int) -> None:
     for source in SOURCES[number:]:
         fill(folder_of(places, source))
     found = find(Places(None, places.hub_cache, places.models) if number else places)
@@ -122,21 +122,21 @@ def test_a_file_of_another_size_is_noticed_without_hashing_it(
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_missing_file_beside_the_other_is_told(places: Places, name: str) -> None:
+def test_one_missing_file_is_reported(places: Places, name: str) -> None:
     path = fill(places.own) / name
     path.unlink()
     assert f"models: {path} is missing" in complaint(places)
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_folder_in_place_of_a_file_is_told(places: Places, name: str) -> None:
+def test_a_folder_in_place_of_a_file_is_reported(places: Places, name: str) -> None:
     path = fill(places.own) / name
     path.unlink()
     path.mkdir()
     assert f"{path} is not a file" in complaint(places)
 
 
-def test_a_pipe_in_place_of_a_file_is_told_and_not_waited_for(places: Places) -> None:
+def test_a_pipe_in_place_of_a_file_is_reported_without_waiting(places: Places) -> None:
     path = fill(places.own) / "model.safetensors"
     path.unlink()
     os.mkfifo(path)
@@ -144,27 +144,27 @@ def test_a_pipe_in_place_of_a_file_is_told_and_not_waited_for(places: Places) ->
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_link_to_nothing_is_told(places: Places, name: str) -> None:
+def test_a_broken_link_is_reported(places: Places, name: str) -> None:
     path = fill(folder_of(places, "hub cache")) / name
     path.unlink()
     path.symlink_to("../../blobs/gone")
     assert f"hub cache: {path} is a link to a file that is gone" in complaint(places)
 
 
-def test_links_in_a_circle_are_told(places: Places) -> None:
+def test_a_loop_of_links_is_reported(places: Places) -> None:
     places.own.mkdir(parents=True)
     for name in NAMES:
         (places.own / name).symlink_to(name)
     assert f"{places.own / NAMES[0]} cannot be read (too many levels of symbolic links)" in complaint(places)
 
 
-def test_a_folder_that_cannot_be_looked_into_is_told(places: Places) -> None:
+def test_an_inaccessible_folder_is_reported(places: Places) -> None:
     places.models.mkdir(parents=True)
     places.own.symlink_to(places.own)
     assert f"models: {places.own / NAMES[0]} cannot be read" in complaint(places)
 
 
-def test_an_unreadable_file_is_told(places: Places, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreadable_file_is_reported(places: Places, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(path: Path) -> str:
         raise PermissionError(errno.EACCES, "Permission denied", str(path))
 
@@ -186,7 +186,7 @@ def test_a_wrong_model_dir_is_passed_over_but_not_in_silence(places: Places) -> 
 
 
 @pytest.mark.parametrize("is_there", [True, False], ids=["an empty folder", "no folder"])
-def test_a_model_dir_that_holds_nothing_is_told(places: Places, is_there: bool) -> None:
+def test_an_empty_model_dir_is_reported(places: Places, is_there: bool) -> None:
     folder = folder_of(places, "MEMEM_MODEL_DIR")
     if is_there:
         folder.mkdir()
@@ -194,13 +194,13 @@ def test_a_model_dir_that_holds_nothing_is_told(places: Places, is_there: bool) 
     assert find(places).problems == (f"MEMEM_MODEL_DIR: {folder / 'vocab.txt'} is missing",)
 
 
-def test_a_model_dir_that_is_a_file_is_told(places: Places) -> None:
+def test_a_model_dir_that_is_a_file_is_reported(places: Places) -> None:
     folder = folder_of(places, "MEMEM_MODEL_DIR")
     folder.touch()
     assert f"MEMEM_MODEL_DIR: {folder / 'vocab.txt'} is missing" in complaint(places)
 
 
-def test_every_place_that_holds_something_wrong_is_told(places: Places) -> None:
+def test_every_place_with_wrong_files_is_reported(places: Places) -> None:
     for source in SOURCES:
         (fill(folder_of(places, source)) / "vocab.txt").write_bytes(b"short")
     message = complaint(places)
@@ -234,7 +234,7 @@ def test_a_file_that_changes_is_hashed_again(places: Places, hashed: list[Path],
     assert hashed == [path]
 
 
-def test_a_touched_file_is_hashed_again_and_then_known(places: Places, hashed: list[Path]) -> None:
+def test_a_touched_file_is_hashed_again_once(places: Places, hashed: list[Path]) -> None:
     fill(places.own)
     find(places)
     hashed.clear()
@@ -270,9 +270,7 @@ def test_a_link_that_leads_elsewhere_is_hashed_again(places: Places, tmp_path: P
     assert hashed == [path]
 
 
-def test_a_file_that_changes_while_it_is_hashed_is_not_remembered(
-    places: Places, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_checksum_of_a_changing_file_is_not_stored(places: Places, monkeypatch: pytest.MonkeyPatch) -> None:
     real = weights.sha256_of
 
     def touched(path: Path) -> str:
@@ -308,7 +306,7 @@ def test_a_record_that_cannot_be_written_costs_the_hashing_and_no_more(places: P
     assert sorted(path.name for path in places.models.iterdir()) == [places.own.name, places.record.name]
 
 
-def test_a_home_that_cannot_be_made_is_no_error(places: Places, tmp_path: Path) -> None:
+def test_an_unwritable_home_is_not_an_error(places: Places, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     fill(folder_of(places, "hub cache"))
     assert find(Places(None, places.hub_cache, tmp_path / "file" / "models")).source == "hub cache"

@@ -41,7 +41,7 @@ def test_a_query_has_the_vector_that_it_has_as_a_passage(encoder: MiniLM) -> Non
         np.testing.assert_allclose(encoder.query(text), encoder.passages([text])[0], atol=1e-5)
 
 
-def test_a_home_finds_what_is_meant(ws: Workspace, weights_folder: Path) -> None:
+def test_a_paraphrase_is_found(ws: Workspace, weights_folder: Path) -> None:
     ws.settings = replace(ws.settings, encoder="minilm", model_dir=weights_folder, query_seconds=600)
     save.save(ws, "Access tokens are signed with RS256, because the gateway must verify them.", title="Signing")
     save.save(ws, "Every amount is an integer number of cents; floats are rejected.", title="Money")

@@ -74,11 +74,11 @@ def test_the_longest_token_is_taken_first(word: str, expected: list[str]) -> Non
 
 
 @pytest.mark.parametrize("word", ["zebra", "cafez", "zcafe", "s"])
-def test_a_word_that_no_tokens_make_up_is_unknown_as_a_whole(word: str) -> None:
+def test_a_word_without_matching_tokens_is_unknown_as_a_whole(word: str) -> None:
     assert pieces(f"a {word} b") == ["a", "[UNK]", "b"]
 
 
-def test_what_was_taken_is_not_given_back() -> None:
+def test_matching_is_greedy_without_backtracking() -> None:
     # "tok" and "##ent" would make up the word, but "token" is longer, and nothing continues it with a t.
     assert "##ent" in TOKENS
     assert pieces("tokent") == ["[UNK]"]
@@ -107,7 +107,7 @@ def test_case_and_accents_are_folded(text: str) -> None:
     assert pieces(text) == ["cafe"]
 
 
-def test_a_capital_sigma_at_the_end_of_a_word_is_no_final_one() -> None:
+def test_a_final_capital_sigma_becomes_an_ordinary_sigma() -> None:
     assert pieces("ΣΣ") == ["σ", "##σ"]
 
 
@@ -115,7 +115,7 @@ def test_a_syllable_is_taken_apart_into_its_letters() -> None:
     assert pieces("한") == ["ᄒ", "##ᅡ", "##ᆫ"]
 
 
-def test_a_vowel_sign_that_takes_no_room_is_dropped_and_one_that_does_is_kept() -> None:
+def test_only_nonspacing_vowel_signs_are_dropped() -> None:
     assert pieces("क\u0941क") == ["क", "##क"]
     assert pieces("क\u093fक") == ["[UNK]"]
 
@@ -142,7 +142,7 @@ def test_punctuation_and_ascii_symbols_stand_alone(character: str) -> None:
 
 
 @pytest.mark.parametrize(("character", "expected"), [("\u037e", ";"), ("\u0387", "·"), ("\u1fef", "`"), ("≠", "=")])
-def test_a_character_that_decomposes_into_punctuation_stands_alone(character: str, expected: str) -> None:
+def test_a_character_that_decomposes_into_punctuation_is_split_off(character: str, expected: str) -> None:
     assert pieces(f"a{character}b") == ["a", expected, "b"]
 
 
@@ -159,7 +159,7 @@ def test_chinese_characters_stand_alone() -> None:
     assert pieces("a数据b") == ["a", "数", "据", "b"]
 
 
-def test_kana_are_words_like_any_other() -> None:
+def test_kana_form_words() -> None:
     assert pieces("かか") == ["か", "##か"]
 
 
@@ -218,7 +218,7 @@ def test_a_special_token_written_in_a_text_is_that_token(token: str) -> None:
         ("[MASK] [mask] [MASK]", ["[MASK]", "[", "mask", "]", "[MASK]"]),
     ],
 )
-def test_a_special_token_is_taken_as_it_is_written_and_nothing_else_is(text: str, expected: list[str]) -> None:
+def test_only_exact_special_tokens_are_recognised(text: str, expected: list[str]) -> None:
     assert pieces(text) == expected
 
 
@@ -234,26 +234,26 @@ def test_a_text_is_cut_in_the_middle_of_a_word_and_still_ends_as_it_should() -> 
     assert pieces("a b tokens", 2) == []
 
 
-def test_a_cut_does_not_shorten_what_is_remembered(tokenizer: WordPiece) -> None:
+def test_a_cut_does_not_shorten_cached_chunks(tokenizer: WordPiece) -> None:
     fresh = WordPiece(VOCABULARY)
     fresh.ids("tokenizers,cafes", 3)
     assert fresh.ids("tokenizers,cafes", MOST) == tokenizer.ids("tokenizers,cafes", MOST)
 
 
-def test_a_caller_may_change_what_it_was_given() -> None:
+def test_callers_may_change_the_returned_list() -> None:
     fresh = WordPiece(VOCABULARY)
     first = fresh.ids("tokens", MOST)
     first.clear()
     assert fresh.ids("tokens", MOST) == WordPiece(VOCABULARY).ids("tokens", MOST)
 
 
-def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_cache_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(wordpiece, "_MAX_CACHED_CHUNKS", 2)
     assert pieces("a b cafe a b tokens a") == ["a", "b", "cafe", "a", "b", "token", "##s", "a"]
 
 
 @pytest.mark.parametrize("filler", [" ", "\n", "\u200b", "\u0301", "\x0b", "\u3000", "\ud800"])
-def test_a_word_is_found_behind_any_length_of_nothing(filler: str) -> None:
+def test_a_word_is_found_after_any_number_of_blanks(filler: str) -> None:
     assert pieces(filler * 5000 + "cafe", 4) == ["cafe"]
 
 
@@ -269,13 +269,11 @@ def test_a_word_is_found_behind_any_length_of_nothing(filler: str) -> None:
         ("数据", ["数", "据"]),
     ],
 )
-def test_a_long_run_without_spaces_is_read_whole_wherever_it_is_sliced(
-    text: str, expected: list[str], before: int
-) -> None:
+def test_a_long_run_without_spaces_is_read_whole(text: str, expected: list[str], before: int) -> None:
     assert pieces("." * before + text + "." * 2000) == ["."] * before + expected + ["."] * 2000
 
 
-def test_a_word_as_long_as_many_slices_is_one_unknown_word() -> None:
+def test_a_very_long_word_is_one_unknown_word() -> None:
     assert pieces("a," + "é" * 10_000 + ",b") == ["a", ",", "[UNK]", ",", "b"]
 
 

@@ -22,7 +22,7 @@ def test_the_answer_is_the_encoder_and_the_vector_of_the_text(encoder: FakeEncod
     assert asked.wait(0) is answer, "it stays"
 
 
-def test_whoever_asks_goes_on_while_the_model_is_loaded() -> None:
+def test_the_caller_continues_while_the_model_loads() -> None:
     loaded, here = threading.Event(), threading.current_thread()
     threads: list[threading.Thread] = []
 
@@ -47,7 +47,7 @@ def test_an_answer_that_is_late_is_none_and_there_the_next_time(encoder: FakeEnc
     assert asked.wait(LONG) is not None
 
 
-def test_a_model_that_cannot_be_loaded_is_told_to_whoever_waits() -> None:
+def test_a_model_that_cannot_be_loaded_raises_in_wait() -> None:
     def load() -> Encoder:
         raise WeightsMissing("nowhere")
 
@@ -57,7 +57,7 @@ def test_a_model_that_cannot_be_loaded_is_told_to_whoever_waits() -> None:
             asked.wait(LONG)
 
 
-def test_a_model_that_fails_is_told_to_whoever_waits(encoder: FakeEncoder) -> None:
+def test_a_failing_model_raises_in_wait(encoder: FakeEncoder) -> None:
     encoder.trouble = ModelError("out of order")
     with pytest.raises(ModelError, match="out of order"):
         EncodedQuery("text", lambda: encoder).wait(LONG)

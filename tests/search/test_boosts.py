@@ -53,7 +53,7 @@ def nudged(one: Memory, leaning: Boosts = EVERYTHING, score: float = 0.5) -> flo
         ({"project": "other", "paths": ("docs/**",)}, 1),
     ],
 )
-def test_each_nudge_counts_what_it_says(fields: dict[str, Any], factor: float) -> None:
+def test_each_boost_has_its_documented_factor(fields: dict[str, Any], factor: float) -> None:
     assert nudged(memory(**fields)) == pytest.approx(nudged(memory()) * factor)
 
 
@@ -64,20 +64,20 @@ def test_usefulness_is_a_factor_of_the_memory_that_has_one() -> None:
     assert worse == pytest.approx(plain * 0.95)
 
 
-def test_where_nothing_is_known_nothing_is_nudged() -> None:
+def test_no_boost_applies_without_context() -> None:
     scores = apply_boosts(
         [0.4, 0.2], [memory("a"), memory("b", project="shop", paths=("x.py",), created="2026-03-09")], NO_BOOSTS
     )
     assert scores[0] == pytest.approx(2 * scores[1])
 
 
-def test_the_time_that_is_asked_about_puts_what_held_then_before_what_did_not() -> None:
+def test_memories_valid_at_the_time_in_question_rank_first() -> None:
     then, later = memory("then", created="2026-03-09"), memory("later", created="2026-05-09")
     scores = apply_boosts([0.5, 0.5], [then, later], EVERYTHING)
     assert scores[0] > scores[1]
 
 
-def test_whoever_asks_for_the_past_is_shown_what_is_over_but_not_before_what_replaced_it() -> None:
+def test_a_query_about_the_past_does_not_demote_outdated_memories() -> None:
     old, new = memory("old", superseded_by=link("new"), status="deprecated"), memory("new")
     for relevance in ([0.9, 0.3], [0.3, 0.9]):
         now, past = (apply_boosts(relevance, [old, new], Boosts(when=When(past=is_past))) for is_past in (False, True))
@@ -173,7 +173,7 @@ def raised(*memories: Memory, scores: Sequence[float] = (0.9, 0.8, 0.7, 0.3)) ->
 
 
 @pytest.mark.parametrize("best", range(BEST))
-def test_what_one_of_the_best_is_linked_with_is_raised_whichever_of_the_two_has_the_link(best: int) -> None:
+def test_a_link_with_one_of_the_best_boosts_in_either_direction(best: int) -> None:
     pointing = [memory(name, related=(link("d"),) if number == best else ()) for number, name in enumerate("abc")]
     assert raised(*pointing, memory("d")) == pytest.approx(LINKED)
     assert raised(*map(memory, "abc"), memory("d", related=(link("abc"[best]),))) == pytest.approx(LINKED)
@@ -184,7 +184,7 @@ def pair(one: str, other: str) -> tuple[str, str]:
 
 
 @pytest.mark.parametrize("best", "abc")
-def test_what_the_graph_holds_together_with_one_of_the_best_is_raised_as_much_as_by_a_link(best: str) -> None:
+def test_an_edge_to_one_of_the_best_boosts_like_a_link(best: str) -> None:
     memories, scores = list(map(memory, "abcd")), (0.9, 0.8, 0.7, 0.3)
     alone = apply_boosts(scores, memories, NO_BOOSTS)
     held = apply_boosts(scores, memories, Boosts(linked={pair(best, "d")}))
@@ -193,7 +193,7 @@ def test_what_the_graph_holds_together_with_one_of_the_best_is_raised_as_much_as
     assert apply_boosts(scores, also, Boosts(linked={pair(best, "d")})) == held
 
 
-def test_what_the_graph_holds_together_among_the_others_or_the_best_raises_nothing() -> None:
+def test_edges_among_the_others_or_the_best_boost_nothing() -> None:
     memories, scores = list(map(memory, "abcde")), (0.9, 0.8, 0.7, 0.3, 0.3)
     held = Boosts(linked={pair("d", "e"), pair("a", "b"), pair("a", "z")})
     assert apply_boosts(scores, memories, held) == apply_boosts(scores, memories, NO_BOOSTS)
@@ -266,7 +266,7 @@ def test_what_was_superseded_never_scores_above_its_successor_in_a_chain_of_any_
 
 
 @pytest.mark.parametrize("length", [1, 2, 3])
-def test_notes_that_superseded_each_other_in_a_loop_are_all_as_good_as_the_least_of_them(length: int) -> None:
+def test_notes_superseding_each_other_in_a_loop_get_the_lowest_score(length: int) -> None:
     names = "abc"[:length]
     loop = [memory(name, superseded_by=link(names[(at + 1) % length])) for at, name in enumerate(names)]
     outside = memory("before", superseded_by=link("a"))
@@ -288,13 +288,13 @@ def test_what_leads_into_a_loop_is_behind_it_in_whichever_order_they_come(
     assert found["b"] <= module.SUPERSEDED_CAP * found["c"]
 
 
-def test_two_that_one_memory_superseded_are_both_behind_it() -> None:
+def test_two_memories_superseded_by_one_rank_behind_it() -> None:
     memories = [memory("a", superseded_by=link("c")), memory("b", superseded_by=link("c")), memory("c")]
     first, second, last = apply_boosts([1.0, 0.9, 0.2], memories, NO_BOOSTS)
     assert first == second == module.SUPERSEDED_CAP * last
 
 
-def test_a_successor_that_was_not_found_bounds_nothing() -> None:
+def test_a_missing_successor_caps_nothing() -> None:
     assert nudged(memory(superseded_by=link("gone")), NO_BOOSTS) == pytest.approx(
         nudged(memory(), NO_BOOSTS) * module.SET_ASIDE
     )

