@@ -78,7 +78,7 @@ def test_half_a_request_ends_its_own_connection_and_no_other(address: Path) -> N
         assert send_and_receive(address, PING) == PONG
 
 
-def test_who_is_slow_holds_up_nobody(address: Path) -> None:
+def test_a_slow_client_does_not_delay_others(address: Path) -> None:
     with answering(address), connected(address) as slow:
         slow.sendall(PING[:10])
         assert send_and_receive(address, PING) == PONG
@@ -86,7 +86,7 @@ def test_who_is_slow_holds_up_nobody(address: Path) -> None:
         assert everything(slow) == PONG
 
 
-def test_who_is_too_slow_is_cut_off(address: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_client_that_is_too_slow_is_disconnected(address: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(leading, "READ_SECONDS", 0.05)
     with answering(address), connected(address) as slow:
         slow.sendall(PING[:-1])
@@ -103,7 +103,7 @@ def test_a_request_in_time_is_answered(address: Path) -> None:
         assert send_and_receive(address, protocol.encode_request(asking(seconds="20"))) == b"memem 1 done 0\n"
 
 
-def test_who_has_left_is_not_worked_for(address: Path) -> None:
+def test_a_request_of_a_disconnected_client_is_dropped(address: Path) -> None:
     worked: list[bytes] = []
 
     def answer(request: Request) -> Reply:
@@ -118,7 +118,7 @@ def test_who_has_left_is_not_worked_for(address: Path) -> None:
     assert worked == [b"here"]
 
 
-def test_a_failure_is_told_in_one_line(address: Path) -> None:
+def test_a_failure_is_reported_in_one_line(address: Path) -> None:
     def answer(_: Request) -> Reply:
         raise InputError("There is nothing\nto search for.")
 
@@ -126,7 +126,7 @@ def test_a_failure_is_told_in_one_line(address: Path) -> None:
         assert send_and_receive(address, PING) == b"memem 1 failed 31\nThere is nothing to search for."
 
 
-def test_a_failure_of_ours_is_told_and_logged_and_the_next_request_answered(address: Path) -> None:
+def test_an_unexpected_failure_is_logged_and_the_next_request_answered(address: Path) -> None:
     logged: list[str] = []
 
     def answer(request: Request) -> Reply:
@@ -151,7 +151,7 @@ def test_the_longest_answer_arrives_whole(address: Path) -> None:
         assert len(send_and_receive(address, PING)) == len("memem 1 done 1048576\n") + protocol.MOST_REPLY
 
 
-def test_who_comes_when_there_is_no_room_is_sent_away(address: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_clients_above_the_limit_are_refused(address: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(leading, "MAX_REQUESTS", 1)
     begun, go_on = threading.Event(), threading.Event()
 
@@ -235,7 +235,7 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
         protocol.make_folder_of(tmp_path / "file" / "run" / "engine.sock")
 
 
-def test_what_a_dead_leader_left_is_replaced(address: Path) -> None:
+def test_files_of_a_dead_leader_are_replaced(address: Path) -> None:
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as dead:
         dead.bind(str(address))
     with answering(address):
@@ -264,7 +264,7 @@ def test_the_socket_of_another_leader_is_left_in_its_place(address: Path) -> Non
     assert address.exists()
 
 
-def test_who_is_being_answered_when_the_leader_stops_gets_the_answer(address: Path) -> None:
+def test_a_request_in_progress_is_answered_when_the_leader_stops(address: Path) -> None:
     begun, go_on = threading.Event(), threading.Event()
 
     def answer(request: Request) -> Reply:
@@ -286,7 +286,7 @@ def test_who_is_being_answered_when_the_leader_stops_gets_the_answer(address: Pa
         assert everything(client) == PONG
 
 
-def test_who_has_not_asked_yet_when_the_leader_stops_is_not_waited_for(address: Path) -> None:
+def test_a_silent_client_does_not_delay_the_stop(address: Path) -> None:
     made = Leader(address, echo, log=pytest.fail)
     with connected(address) as client:
         with serving(made):
@@ -309,7 +309,7 @@ class Failing:
         return self._real.accept()
 
 
-def test_too_many_open_files_are_told_once_and_waited_out(address: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_open_files_are_logged_once_and_waited_out(address: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(leading, "ACCEPT_RETRY_SECONDS", 0)
     logged: list[str] = []
     made = Leader(address, echo, log=logged.append)

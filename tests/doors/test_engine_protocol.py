@@ -81,7 +81,7 @@ def test_no_beginning_of_a_request_is_taken_for_one(data: st.DataObject) -> None
         b"x" * 1_000,
     ],
 )
-def test_what_is_no_request_of_this_protocol_is_refused(data: bytes) -> None:
+def test_invalid_requests_are_refused(data: bytes) -> None:
     with pytest.raises(ProtocolError):
         received(data)
 
@@ -111,7 +111,7 @@ def test_what_is_no_request_of_this_protocol_is_refused(data: bytes) -> None:
         "a fact's name",
     ],
 )
-def test_what_the_other_side_would_refuse_is_not_sent(request_: Request) -> None:
+def test_requests_the_peer_would_refuse_are_not_sent(request_: Request) -> None:
     with pytest.raises(ProtocolError):
         protocol.encode_request(request_)
 
@@ -139,7 +139,7 @@ def test_how_long_the_asker_waits_is_a_number_or_unknown() -> None:
     assert asking().seconds is None
 
 
-def test_who_says_nothing_is_not_waited_for_beyond_the_deadline() -> None:
+def test_reading_from_a_silent_peer_ends_at_the_deadline() -> None:
     ours, theirs = socket.socketpair()
     with ours, theirs, pytest.raises(ProtocolError):
         protocol.read_request(ours, time.monotonic() + 0.01)
@@ -155,7 +155,7 @@ def test_after_the_deadline_nothing_is_read_or_sent() -> None:
             protocol.send(ours, b"memem 1 done 0\n", time.monotonic() - 1)
 
 
-def test_who_takes_nothing_is_not_waited_for_beyond_the_deadline() -> None:
+def test_sending_to_a_stuck_peer_ends_at_the_deadline() -> None:
     ours, theirs = socket.socketpair()
     with ours, theirs, pytest.raises(ProtocolError):
         protocol.send(ours, bytes(protocol.MOST_BODY), time.monotonic() + 0.05)
@@ -188,6 +188,6 @@ def test_the_limit_counts_bytes(length: int, is_usual: bool) -> None:
 
 
 @pytest.mark.parametrize("seconds", ["inf", "-inf", "1e308", "86401", "9" * 400])
-def test_nobody_waits_for_ever(seconds: str) -> None:
+def test_every_wait_has_a_limit(seconds: str) -> None:
     with pytest.raises(ProtocolError):
         protocol.encode_request(asking(seconds=seconds))

@@ -66,7 +66,7 @@ def test_nothing_is_looked_at_before_there_is_a_request(refresher: Refresher, lo
     assert looks.none()
 
 
-def test_what_is_written_by_hand_is_found_without_a_scan_by_whoever_asks(
+def test_a_note_written_by_hand_is_indexed_in_the_background(
     refresher: Refresher, looks: Looks, ws: Workspace, memories: Path
 ) -> None:
     write(memories, "Boats are moored at the north pier.")
@@ -111,7 +111,7 @@ def test_a_scan_that_takes_long_is_made_rarely(refresher: Refresher, looks: Look
     assert looks.next()
 
 
-def test_a_scan_that_took_long_because_much_was_new_is_not_taken_for_the_usual(
+def test_a_scan_with_many_changes_does_not_set_the_interval(
     refresher: Refresher, looks: Looks, clock: SteppingClock
 ) -> None:
     looks.takes, looks.found = 60.0, Refreshed(10_000, 0, 10_000)
@@ -124,9 +124,7 @@ def test_a_scan_that_took_long_because_much_was_new_is_not_taken_for_the_usual(
     assert looks.next()
 
 
-def test_when_nobody_has_asked_for_a_while_the_vault_is_looked_at_ten_times_as_rarely(
-    ws: Workspace, clock: SteppingClock
-) -> None:
+def test_an_idle_refresher_scans_ten_times_less_often(ws: Workspace, clock: SteppingClock) -> None:
     pauses: list[float] = []
     resting = Refresher(ws.twin, log=pytest.fail, ticks=clock.ticks)
     resting._touched = clock.ticks() - refreshers.BUSY_SECONDS
@@ -142,7 +140,7 @@ def test_when_nobody_has_asked_for_a_while_the_vault_is_looked_at_ten_times_as_r
     assert pauses == [pytest.approx(20), pytest.approx(2)]
 
 
-def test_who_asks_after_a_long_time_wakes_it_at_once(refresher: Refresher, looks: Looks, clock: SteppingClock) -> None:
+def test_a_request_wakes_an_idle_refresher_at_once(refresher: Refresher, looks: Looks, clock: SteppingClock) -> None:
     refresher.touch()
     assert looks.next()
     clock.forward(seconds=refreshers.BUSY_SECONDS)
@@ -151,7 +149,7 @@ def test_who_asks_after_a_long_time_wakes_it_at_once(refresher: Refresher, looks
     assert looks.next()
 
 
-def test_a_vault_that_is_gone_is_told_once_and_seen_again_when_it_is_back(
+def test_a_missing_vault_is_logged_once_and_scanned_when_it_is_back(
     ws: Workspace, looks: Looks, clock: SteppingClock, tmp_path: Path
 ) -> None:
     away = tmp_path / "away"
@@ -173,7 +171,7 @@ def test_a_vault_that_is_gone_is_told_once_and_seen_again_when_it_is_back(
     assert "VaultMissing" in logged[0]
 
 
-def test_a_home_that_cannot_be_opened_is_told_once(clock: SteppingClock) -> None:
+def test_an_unusable_home_is_logged_once(clock: SteppingClock) -> None:
     tried = threading.Semaphore(0)
     logged: list[str] = []
 
@@ -201,7 +199,7 @@ def test_a_stopped_refresher_has_closed_its_workspace_and_ended(ws: Workspace, l
     assert threading.enumerate() == before
 
 
-def test_a_stopped_refresher_does_not_begin_again(ws: Workspace, looks: Looks) -> None:
+def test_a_stopped_refresher_does_not_restart(ws: Workspace, looks: Looks) -> None:
     refresher = Refresher(ws.twin, log=pytest.fail)
     refresher.stop()
     refresher.touch()
@@ -227,7 +225,7 @@ def encoding(meant: Workspace, clock: SteppingClock) -> Callable[[], None]:
     return once
 
 
-def test_what_is_new_has_its_vectors_before_somebody_asks(
+def test_new_passages_are_encoded_in_the_background(
     encoding: Callable[[], None], meant: Workspace, encoder: FakeEncoder, memories: Path
 ) -> None:
     for number in range(20):
@@ -256,7 +254,7 @@ def test_the_model_is_not_loaded_for_the_sake_of_it(
     assert not meant.has_encoder
 
 
-def test_what_cannot_be_encoded_is_not_tried_for_ever(
+def test_encoding_stops_when_it_makes_no_progress(
     encoding: Callable[[], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tried: list[int] = []
@@ -265,9 +263,7 @@ def test_what_cannot_be_encoded_is_not_tried_for_ever(
     assert tried == [refreshers.PORTION]
 
 
-def test_a_cache_that_is_deleted_is_made_anew(
-    refresher: Refresher, looks: Looks, ws: Workspace, clock: SteppingClock
-) -> None:
+def test_a_deleted_cache_is_rebuilt(refresher: Refresher, looks: Looks, ws: Workspace, clock: SteppingClock) -> None:
     refresher.touch()
     assert looks.next()
     ws.close()

@@ -101,7 +101,7 @@ def parted(running: list[Server]) -> tuple[Server, list[Server]]:
     return first, [server for server in running if server is not first]
 
 
-def test_of_five_servers_started_at_once_one_leads_and_answers_for_all(run: Path) -> None:
+def test_one_of_five_simultaneous_servers_leads_and_answers_for_all(run: Path) -> None:
     with servers(run, 5) as running:
         _, others = parted(running)
         assert len(others) == 4
@@ -218,7 +218,7 @@ def test_a_stopped_leader_leaves_neither_socket_nor_thread(begin: Callable[..., 
     assert threading.enumerate() == before
 
 
-def test_who_is_stopped_while_waiting_never_leads(begin: Callable[..., Engine], run: Path) -> None:
+def test_a_server_stopped_while_waiting_never_leads(begin: Callable[..., Engine], run: Path) -> None:
     leader = begin()
     assert leads(leader)
     waiting = begin()
@@ -240,7 +240,9 @@ def test_a_follower_that_becomes_the_leader_while_it_asks_does_the_work_itself(
     assert follower.is_leader
 
 
-def test_nobody_is_waited_for_twice(begin: Callable[..., Engine], run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_leader_is_awaited_only_once(
+    begin: Callable[..., Engine], run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A lock held where no socket can be reached, as on a home that two machines share, slows one request only."""
     monkeypatch.setattr(engines, "PATIENCE_SECONDS", 0.05)
     looks: list[Path] = []
@@ -260,7 +262,7 @@ def test_nobody_is_waited_for_twice(begin: Callable[..., Engine], run: Path, mon
     assert len(looks) == 1
 
 
-def test_an_engine_that_never_began_asks_and_waits_for_nobody(run: Path) -> None:
+def test_an_engine_that_was_not_started_does_not_wait(run: Path) -> None:
     assert Engine(run / "engine.lock", run / "engine.sock", echo, log=pytest.fail).ask(asking(), LONG) is None
 
 
@@ -278,7 +280,7 @@ def test_an_answer_that_takes_too_long_is_not_waited_for(begin: Callable[..., En
     assert follower.ask(asking(), LONG) == Reply("done")
 
 
-def test_what_is_too_long_to_ask_is_not_asked(begin: Callable[..., Engine]) -> None:
+def test_overlong_requests_are_not_sent(begin: Callable[..., Engine]) -> None:
     assert leads(begin(never))
     assert begin().ask(asking(body=bytes(protocol.MOST_BODY + 1)), LONG) is None
 
@@ -305,7 +307,7 @@ def speaking(run: Path, *answers: bytes) -> Iterator[None]:
         assert not thread.is_alive()
 
 
-def test_when_a_leader_dies_over_a_request_the_next_one_is_asked(run: Path) -> None:
+def test_a_request_moves_to_the_next_leader_when_one_dies(run: Path) -> None:
     asker = Engine(run / "engine.lock", run / "engine.sock", echo, log=pytest.fail)
     with speaking(run, b"memem 1 done 100\nhal", b"memem 1 done 5\nwhole"):
         assert asker.ask(asking(), LONG) == Reply("done", b"whole")
@@ -317,7 +319,7 @@ def test_a_request_over_which_two_leaders_died_is_given_up(run: Path) -> None:
         assert asker.ask(asking(), LONG) is None
 
 
-def test_a_socket_of_somebody_else_is_not_asked(
+def test_another_users_socket_is_ignored(
     begin: Callable[..., Engine], run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert leads(begin(never))
@@ -326,7 +328,7 @@ def test_a_socket_of_somebody_else_is_not_asked(
     assert asker.ask(asking(), LONG) is None
 
 
-def test_a_server_of_somebody_else_is_not_asked(
+def test_another_users_server_is_ignored(
     begin: Callable[..., Engine], run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert leads(begin(never))
@@ -335,13 +337,13 @@ def test_a_server_of_somebody_else_is_not_asked(
     assert asker.ask(asking(), LONG) is None
 
 
-def test_a_file_that_is_no_socket_is_not_asked(run: Path) -> None:
+def test_a_regular_file_at_the_address_is_ignored(run: Path) -> None:
     run.mkdir()
     (run / "engine.sock").touch()
     assert Engine(run / "engine.lock", run / "engine.sock", echo, log=pytest.fail).ask(asking(), LONG) is None
 
 
-def test_a_socket_whose_owner_died_is_nobody(run: Path) -> None:
+def test_a_dead_leaders_socket_is_ignored(run: Path) -> None:
     run.mkdir()
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as dead:
         dead.bind(str(run / "engine.sock"))
@@ -424,7 +426,7 @@ def bindings(monkeypatch: pytest.MonkeyPatch) -> threading.Semaphore:
 
 
 @pytest.mark.parametrize("name", ["engine.sock", "engine.lock"])
-def test_a_leader_whose_file_was_deleted_begins_anew(
+def test_a_leader_whose_socket_was_deleted_listens_again(
     name: str, begin: Callable[..., Engine], run: Path, bindings: threading.Semaphore
 ) -> None:
     begin()

@@ -61,7 +61,7 @@ def test_several_threads_save_and_search_in_one_workspace(shared: SharedWorkspac
     assert len(shared.do(lambda ws: find.search(ws, "ships"))) == 8
 
 
-def test_what_goes_wrong_is_raised_where_the_work_was_asked_for(shared: SharedWorkspace) -> None:
+def test_an_error_is_raised_in_the_calling_thread(shared: SharedWorkspace) -> None:
     with pytest.raises(InputError):
         shared.do(lambda ws: notes_save.save(ws, ""))
     with pytest.raises(TimeoutError, match="mine"):
@@ -84,7 +84,7 @@ def test_a_home_that_could_not_be_opened_is_opened_again(ws: Workspace) -> None:
     shared.stop()
 
 
-def test_work_that_has_not_begun_in_time_never_does(shared: SharedWorkspace) -> None:
+def test_work_that_cannot_start_in_time_is_refused(shared: SharedWorkspace) -> None:
     done: list[str] = []
     before = Blocked(shared)
     with pytest.raises(Busy, match=r"Other work takes longer than 0.01 s"):
@@ -94,11 +94,11 @@ def test_work_that_has_not_begun_in_time_never_does(shared: SharedWorkspace) -> 
     assert done == ["next"]
 
 
-def test_work_that_has_begun_is_finished_however_long_it_takes(shared: SharedWorkspace) -> None:
+def test_started_work_is_finished_however_long_it_takes(shared: SharedWorkspace) -> None:
     assert shared.do(lambda _: threading.Event().wait(0.05) or "done", 0.01) == "done"
 
 
-def test_what_waits_for_one_workspace_does_not_wait_for_another(shared: SharedWorkspace, ws: Workspace) -> None:
+def test_workspaces_do_not_wait_for_each_other(shared: SharedWorkspace, ws: Workspace) -> None:
     other = SharedWorkspace(ws.twin)
     blocked = Blocked(shared)
     assert other.do(lambda own: own.actor, LONG) == "test"
@@ -124,7 +124,7 @@ def test_a_stopped_one_works_no_more(ws: Workspace) -> None:
         shared.do(lambda own: own.actor)
 
 
-def test_what_waits_when_it_is_stopped_is_dropped(shared: SharedWorkspace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_waiting_work_is_dropped_at_a_stop(shared: SharedWorkspace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shared_module, "STOP_SECONDS", 0.01)
     outcome: list[str] = []
 

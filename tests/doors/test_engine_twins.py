@@ -93,7 +93,7 @@ def test_the_same_home_is_known_by_the_same_digest(ws: Workspace, tmp_path: Path
     assert len(ws.identity()) == 64
 
 
-def test_every_setting_counts_but_where_it_comes_from_and_how_much_is_told(ws: Workspace) -> None:
+def test_the_identity_depends_on_every_setting_except_source_and_debug(ws: Workspace) -> None:
     before = ws.identity()
     for name in ws.settings.__dataclass_fields__:
         value = getattr(ws.settings, name)
@@ -121,7 +121,7 @@ def test_a_path_of_any_bytes_has_a_digest(ws: Workspace) -> None:
 # --- settings that change while a server runs -----------------------------------------------------------------------
 
 
-def test_a_home_opened_anew_shares_the_encoder_that_is_loaded(meant: Workspace, encoder: FakeEncoder) -> None:
+def test_a_reopened_home_shares_the_loaded_encoder(meant: Workspace, encoder: FakeEncoder) -> None:
     anew = replace(meant, settings=replace(meant.settings, slice_characters=5_000), _encoder=None)
     shared = anew.sharing(meant.twin())
     assert shared.settings is anew.settings

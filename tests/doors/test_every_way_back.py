@@ -129,7 +129,7 @@ def test_mining_again_does_not_bring_it_back_in_other_words(miner: Workspace, se
     assert set(count_saved(miner)) == {"two", "three"}
 
 
-def test_nor_does_a_fork_of_the_session(miner: Workspace, session: Transcript, sessions: Path) -> None:
+def test_a_fork_of_the_session_does_not_bring_it_back(miner: Workspace, session: Transcript, sessions: Path) -> None:
     session.tells("one")
     schedule.mine_file(miner, session.path)
     forget.forget(miner, find.list_memories(miner)[0].id)
@@ -142,7 +142,7 @@ def test_nor_does_a_fork_of_the_session(miner: Workspace, session: Transcript, s
     assert review.proposals(miner) == []
 
 
-def test_what_a_person_says_anew_in_a_later_session_is_proposed(
+def test_a_statement_repeated_in_a_later_session_is_proposed(
     miner: Workspace, session: Transcript, sessions: Path, clock: SteppingClock
 ) -> None:
     session.tells("one")
@@ -160,7 +160,7 @@ def test_what_a_person_says_anew_in_a_later_session_is_proposed(
     assert count_saved(miner) == once("one", "two")
 
 
-def test_what_was_deleted_by_hand_is_not_mined_again(miner: Workspace, session: Transcript) -> None:
+def test_a_note_deleted_by_hand_is_not_mined_again(miner: Workspace, session: Transcript) -> None:
     session.tells("one")
     session.tells("two")
     schedule.mine_file(miner, session.path)

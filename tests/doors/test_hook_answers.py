@@ -56,7 +56,7 @@ def answer(ws: Workspace, event: str, cwd: Path | str = "", **more: Any) -> Any:
 # --- the shape ------------------------------------------------------------------------------------------------------
 
 
-def test_a_session_that_begins_is_told_in_its_context(filled: Workspace, shop: Path) -> None:
+def test_a_session_start_gets_a_briefing(filled: Workspace, shop: Path) -> None:
     told = answer(filled, "SessionStart", shop, source="startup")
     context = told["hookSpecificOutput"].pop("additionalContext")
     assert told == {"hookSpecificOutput": {"hookEventName": "SessionStart"}}
@@ -64,7 +64,7 @@ def test_a_session_that_begins_is_told_in_its_context(filled: Workspace, shop: P
     assert "Tests are named for one behaviour" in context
 
 
-def test_its_user_sees_a_banner_beside_it(filled: Workspace, shop: Path) -> None:
+def test_the_user_sees_a_banner(filled: Workspace, shop: Path) -> None:
     using(filled, notices="all")
     told = answer(filled, "SessionStart", shop, source="startup")
     assert sorted(told) == ["hookSpecificOutput", "systemMessage"]
@@ -72,7 +72,7 @@ def test_its_user_sees_a_banner_beside_it(filled: Workspace, shop: Path) -> None
     assert answer(filled, "SessionStart", shop, source="resume") == {"systemMessage": told["systemMessage"]}
 
 
-def test_a_session_that_goes_on_is_told_nothing(filled: Workspace, shop: Path) -> None:
+def test_a_resumed_session_gets_nothing(filled: Workspace, shop: Path) -> None:
     answer(filled, "SessionStart", shop, source="startup")
     assert answer(filled, "SessionStart", shop, source="resume") == ""
 
@@ -90,7 +90,7 @@ def test_a_prompt_that_needs_nothing_is_answered_with_nothing_at_all(filled: Wor
         assert answers.answer(filled, "UserPromptSubmit", json.dumps({"prompt": prompt}).encode()) == b""
 
 
-def test_what_is_not_ascii_is_written_as_it_is(filled: Workspace, shop: Path) -> None:
+def test_non_ascii_text_is_not_escaped(filled: Workspace, shop: Path) -> None:
     save.save(filled, "访问令牌使用 RS256 签名。", title="签名", project="shop")
     envelope = json.dumps({"prompt": "访问令牌如何签名？", "cwd": str(shop)}).encode()
     assert "访问令牌使用 RS256 签名。" in answers.answer(filled, "UserPromptSubmit", envelope).decode()
@@ -158,7 +158,7 @@ def test_no_other_tool_is_allowed(ws: Workspace, name: Any) -> None:
     assert answer(ws, "PermissionRequest", tool_name=name) == ""
 
 
-def test_whoever_wants_to_be_asked_is_asked(ws: Workspace) -> None:
+def test_permission_is_asked_for_if_the_settings_say_so(ws: Workspace) -> None:
     using(ws, allow_reading=False)
     assert answer(ws, "PermissionRequest", tool_name=f"{TOOL}memory_search") == ""
 
@@ -197,7 +197,7 @@ def test_a_banner_is_shown_before_there_is_a_vault_too(ws: Workspace, shop: Path
     assert told == {"systemMessage": "memem: no memories yet · mining off (/memem-mine)"}
 
 
-def test_what_is_wrong_is_named_when_a_session_begins_and_only_then(filled: Workspace, shop: Path) -> None:
+def test_problems_are_shown_at_session_start_only(filled: Workspace, shop: Path) -> None:
     using(filled, pretool_gating=True)
     answer(filled, "SessionStart", shop, source="startup")
     filled.store.paths.marker.unlink()
@@ -220,7 +220,7 @@ def test_an_index_that_cannot_be_used_is_named(filled: Workspace, shop: Path) ->
         answer(filled, "UserPromptSubmit", shop, prompt=PROMPT)
 
 
-def test_a_record_of_what_was_shown_that_cannot_be_used_costs_nobody_an_answer(filled: Workspace, shop: Path) -> None:
+def test_a_damaged_record_of_contexts_does_not_prevent_an_answer(filled: Workspace, shop: Path) -> None:
     filled.close()
     databases.drop(filled.home.contexts_file)
     filled.home.contexts_file.mkdir()
@@ -236,7 +236,7 @@ def test_a_project_whose_settings_are_wrong_is_named(filled: Workspace, shop: Pa
         answer(filled, "UserPromptSubmit", shop, prompt=PROMPT)
 
 
-def test_a_message_may_name_a_path_that_is_no_text(filled: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_message_may_name_a_path_that_is_not_utf8(filled: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     def gone(*_: object, **__: object) -> None:
         raise HomeError("Cannot use /srv/\udcff.")
 
@@ -339,7 +339,7 @@ def test_any_bytes_are_answered_or_refused_in_our_words(filled: Workspace, event
     stands_it(using(filled, pretool_gating=True), event, envelope)
 
 
-def test_a_folder_that_is_a_loop_of_links_is_taken_for_none(filled: Workspace, tmp_path: Path) -> None:
+def test_a_loop_of_links_counts_as_no_folder(filled: Workspace, tmp_path: Path) -> None:
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
     save.save(filled, "A fact of none.")
     told = answer(filled, "SessionStart", tmp_path / "loop", source="startup")
@@ -347,7 +347,7 @@ def test_a_folder_that_is_a_loop_of_links_is_taken_for_none(filled: Workspace, t
 
 
 @pytest.mark.parametrize("cwd", ["gone", "file.txt", "file.txt/below"])
-def test_a_folder_that_is_gone_or_is_a_file_is_no_trouble(filled: Workspace, tmp_path: Path, cwd: str) -> None:
+def test_a_missing_folder_is_accepted(filled: Workspace, tmp_path: Path, cwd: str) -> None:
     (tmp_path / "file.txt").touch()
     stands_it(filled, "UserPromptSubmit", json.dumps({"cwd": str(tmp_path / cwd), "prompt": PROMPT}).encode())
     assert "systemMessage" not in answer(filled, "SessionStart", tmp_path / cwd, source="startup")
@@ -372,7 +372,7 @@ def test_a_process_of_its_own_sees_what_was_written_by_hand(here: Workspace, sho
     assert b"zeppelin hangar is locked at night" in answers.answer_here("UserPromptSubmit", envelope.encode())
 
 
-def test_settings_that_are_wrong_are_named_when_a_session_begins(here: Workspace) -> None:
+def test_wrong_settings_are_named_at_session_start(here: Workspace) -> None:
     here.home.config_file.write_text("vault_ = 1")
     told = json.loads(answers.answer_here("SessionStart", b"{}"))
     assert "has an unknown key 'vault_'" in told["systemMessage"]

@@ -112,7 +112,7 @@ def test_a_prompt_costs_no_more_modules_than_a_socket_needs(ws: Workspace, envir
     assert set(called.stderr.decode().split()) - LOADED == set()
 
 
-def test_what_the_engine_answers_is_printed_as_it_is(ws: Workspace, environ: dict[str, str]) -> None:
+def test_the_answer_of_the_engine_is_printed_unchanged(ws: Workspace, environ: dict[str, str]) -> None:
     given = envelope("UserPromptSubmit", prompt="ä\u2028\ud800")
     with engine(ws, lambda _: protocol.encode_reply(Reply("done", b'{"x": "\xc3\xa4"}'))) as asked:
         called = call("UserPromptSubmit", given, environ)
@@ -125,9 +125,7 @@ def test_what_the_engine_answers_is_printed_as_it_is(ws: Workspace, environ: dic
     assert request.seconds == client.ENGINE_SECONDS
 
 
-def test_an_engine_is_told_the_options_of_the_plugin_and_nothing_that_is_secret(
-    ws: Workspace, environ: dict[str, str]
-) -> None:
+def test_an_engine_gets_the_plugin_options_and_no_secret(ws: Workspace, environ: dict[str, str]) -> None:
     environ |= {
         "CLAUDE_PLUGIN_OPTION_VAULT": "/v",
         "CLAUDE_PLUGIN_ROOT": "/p",
@@ -160,7 +158,7 @@ def test_where_the_engine_is_of_no_use_the_work_is_done_here(
     assert "Swoboda" in context(called.stdout)
 
 
-def test_an_engine_that_fails_is_no_reason_to_work_twice_and_is_told_of(ws: Workspace, environ: dict[str, str]) -> None:
+def test_a_failure_of_the_engine_is_logged_and_not_retried(ws: Workspace, environ: dict[str, str]) -> None:
     with engine(ws, lambda _: protocol.encode_reply(Reply("failed", b"The vault is gone."))):
         called = call("UserPromptSubmit", envelope("UserPromptSubmit", prompt="x"), environ)
     assert (called.returncode, called.stdout) == (0, b"")
@@ -174,16 +172,14 @@ def test_an_engine_that_does_not_answer_is_not_waited_for(ws: Workspace, environ
     assert "UserPromptSubmit: the engine did not answer within 0.05 s" in log(ws)
 
 
-def test_a_session_that_begins_is_briefed_though_the_engine_does_not_answer(
-    house: Workspace, environ: dict[str, str]
-) -> None:
+def test_a_session_start_is_briefed_without_an_answer_of_the_engine(house: Workspace, environ: dict[str, str]) -> None:
     with engine(house, lambda _: None):
         given = envelope("SessionStart", source="startup")
         called = call("SessionStart", given, environ, before="ENGINE_SECONDS = 0.05\nstart_later = lambda *_: None")
     assert "Memories: 1 " in context(called.stdout)
 
 
-def test_an_engine_that_was_late_is_not_asked_again_for_a_while(house: Workspace, environ: dict[str, str]) -> None:
+def test_a_late_engine_is_not_used_for_a_while(house: Workspace, environ: dict[str, str]) -> None:
     ask = envelope("UserPromptSubmit", prompt="house painted yellow?")
     with engine(house, lambda _: None):
         call("UserPromptSubmit", ask, environ, before="ENGINE_SECONDS = 0.05")
@@ -219,7 +215,7 @@ def test_a_note_written_by_hand_a_moment_ago_is_seen(house: Workspace, environ: 
     assert "garage door" in context(call("UserPromptSubmit", ask, environ).stdout)
 
 
-def test_a_socket_that_its_engine_left_behind_is_nobody(house: Workspace, environ: dict[str, str]) -> None:
+def test_the_socket_of_a_dead_engine_is_ignored(house: Workspace, environ: dict[str, str]) -> None:
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
         listener.bind(str(house.home.engine_lock.parent / "engine.sock"))
     called = call("UserPromptSubmit", envelope("UserPromptSubmit", prompt="house painted yellow?"), environ)
@@ -235,15 +231,13 @@ def test_within_a_call_of_our_own_a_hook_does_nothing(house: Workspace, environ:
 
 
 @pytest.mark.parametrize("given", [b"", b"null", b"[1]", b'{"prompt":', b"\xff\xfe"])
-def test_what_cannot_be_read_is_logged_and_in_nobodys_way(
-    house: Workspace, environ: dict[str, str], given: bytes
-) -> None:
+def test_an_unreadable_envelope_is_logged_only(house: Workspace, environ: dict[str, str], given: bytes) -> None:
     called = call("UserPromptSubmit", given, environ)
     assert (called.returncode, called.stdout, called.stderr) == (0, b"", b"")
     assert "UserPromptSubmit: " in log(house)
 
 
-def test_an_event_that_nobody_knows_is_logged_and_in_nobodys_way(ws: Workspace, environ: dict[str, str]) -> None:
+def test_an_unknown_event_is_logged_only(ws: Workspace, environ: dict[str, str]) -> None:
     called = call("Lunch", envelope("Lunch"), environ)
     assert (called.returncode, called.stdout, called.stderr) == (0, b"", b"")
     assert "Lunch: " in log(ws)
@@ -268,9 +262,7 @@ def test_a_hook_that_gets_stuck_ends_itself(ws: Workspace, environ: dict[str, st
     assert "UserPromptSubmit: not done within 0.05 s" in log(ws)
 
 
-def test_a_look_at_a_disk_that_does_not_answer_holds_nothing_of_the_hook_open(
-    house: Workspace, environ: dict[str, str]
-) -> None:
+def test_a_stuck_disk_does_not_keep_the_hooks_streams_open(house: Workspace, environ: dict[str, str]) -> None:
     stuck = """
 SECONDS = {"UserPromptSubmit": 1.5}
 sys.path[:0] = [ROOT, os.environ["PACKAGES"]]
@@ -286,9 +278,7 @@ prescan._is_unchanged = lambda ws: time.sleep(60)
     assert time.monotonic() - began < 30
 
 
-def test_a_session_that_could_not_be_briefed_has_its_upkeep_all_the_same(
-    begun: list[tuple[str, bytes]], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_upkeep_starts_after_a_failed_briefing(begun: list[tuple[str, bytes]], monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(*_: object) -> bytes:
         raise ModuleNotFoundError("No module named 'something new'")
 
@@ -297,7 +287,7 @@ def test_a_session_that_could_not_be_briefed_has_its_upkeep_all_the_same(
     assert begun == [("SessionStart", b"told")]
 
 
-def test_settings_that_cannot_be_used_are_shown_when_a_session_begins(ws: Workspace, environ: dict[str, str]) -> None:
+def test_unusable_settings_are_shown_at_session_start(ws: Workspace, environ: dict[str, str]) -> None:
     environ["MEMEM_INJECTION_MODE"] = "loud"
     told = json.loads(call("SessionStart", envelope("SessionStart", source="startup"), environ).stdout)
     assert "injection_mode is 'loud'" in told["systemMessage"]
@@ -330,7 +320,7 @@ def test_unless_it_is_wanted_nothing_is_looked_up_before_a_tool(
 
 
 @pytest.mark.parametrize("how", ["variable", "config.toml"])
-def test_before_a_tool_its_file_is_told_of_where_that_is_wanted(
+def test_file_notes_are_shown_before_a_tool_if_enabled(
     paint: Path, ws: Workspace, environ: dict[str, str], how: str
 ) -> None:
     if how == "variable":
@@ -357,7 +347,7 @@ def begun(monkeypatch: pytest.MonkeyPatch, environ: dict[str, str]) -> list[tupl
 
 
 @pytest.mark.parametrize("event", client.LATER)
-def test_the_end_of_a_turn_begins_the_miner_once_mining_is_on(
+def test_the_end_of_a_turn_starts_the_miner_if_mining_is_on(
     event: str, ws: Workspace, begun: list[tuple[str, bytes]], capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     client.main(["hook", event])
@@ -369,7 +359,7 @@ def test_the_end_of_a_turn_begins_the_miner_once_mining_is_on(
 
 
 @pytest.mark.parametrize("event", client.LATER)
-def test_what_was_shown_is_judged_after_the_turn_though_mining_is_off(
+def test_shown_memories_are_judged_while_mining_is_off(
     event: str, ws: Workspace, begun: list[tuple[str, bytes]]
 ) -> None:
     ws.home.state.mkdir(parents=True)
@@ -378,7 +368,7 @@ def test_what_was_shown_is_judged_after_the_turn_though_mining_is_off(
     assert begun == ([] if event == "PreCompact" else [(event, b"told")])
 
 
-def test_a_session_that_begins_begins_the_upkeep(
+def test_a_session_start_starts_the_upkeep(
     begun: list[tuple[str, bytes]], monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     monkeypatch.setattr(client, "_answer", lambda *_: b"brief")
@@ -387,7 +377,7 @@ def test_a_session_that_begins_begins_the_upkeep(
     assert capfdbinary.readouterr() == (b"brief", b"")
 
 
-def test_a_turn_that_ends_is_mined_by_a_process_that_nobody_waits_for(
+def test_a_finished_turn_is_mined_in_a_detached_process(
     ws: Workspace, session: Transcript, environ: dict[str, str]
 ) -> None:
     environ |= {"MEMEM_EXTRACTOR": "rules", "MEMEM_BACKGROUND": "0"}
@@ -465,7 +455,7 @@ def test_the_client_and_those_that_it_starts_agree_on_what_it_leaves_them(ws: Wo
         (b"", None),
     ],
 )
-def test_a_letter_is_named_by_its_session_where_that_can_be_a_name(given: bytes, name: str | None) -> None:
+def test_an_event_file_is_named_by_a_valid_session_id(given: bytes, name: str | None) -> None:
     assert client._session(given) == (name or str(os.getpid()))
 
 
@@ -480,7 +470,7 @@ def test_a_process_that_cannot_even_start_does_not_fill_the_log(
 
 
 @pytest.mark.parametrize("event", ["SessionStart", "UserPromptSubmit", "Stop"])
-def test_in_the_folder_of_our_own_calls_a_hook_does_nothing_though_the_mark_was_lost(
+def test_a_hook_in_the_call_folder_does_nothing_without_the_variable(
     event: str, house: Workspace, environ: dict[str, str]
 ) -> None:
     consent.opt_in(house)
@@ -504,7 +494,7 @@ def test_hooks_that_do_the_work_themselves_take_turns(house: Workspace, environ:
     assert "Swoboda" in context(call("UserPromptSubmit", ask, environ).stdout)
 
 
-def test_what_nobody_waits_for_gives_way(ws: Workspace, environ: dict[str, str], session: Transcript) -> None:
+def test_background_work_has_low_priority(ws: Workspace, environ: dict[str, str], session: Transcript) -> None:
     consent.opt_in(ws)
     group = "(open('/proc/self/autogroup').read().split()[-1] if os.path.exists('/proc/self/autogroup') else '10')"
     told = f"os.execv = lambda *_: os.write(told, b'%d %s' % (os.nice(0), {group}.encode()))\nsaid, told = os.pipe()"
@@ -590,7 +580,7 @@ def run_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         b"\n",
     ],
 )
-def test_what_is_no_answer_of_an_engine_is_none(run_folder: Path, reply: bytes) -> None:
+def test_an_invalid_answer_counts_as_none(run_folder: Path, reply: bytes) -> None:
     with answering(run_folder, reply):
         assert client.ask_engine("UserPromptSubmit", b"{}") == ("none", b"")
 
@@ -602,7 +592,7 @@ def test_an_answer_without_end_is_not_read_to_its_end(run_folder: Path, monkeypa
 
 
 @pytest.mark.parametrize("mode", [0o777, 0o1777, 0o770, 0o720])
-def test_a_socket_in_a_folder_that_others_may_write_to_is_not_asked(run_folder: Path, mode: int) -> None:
+def test_a_socket_in_a_folder_writable_by_others_is_ignored(run_folder: Path, mode: int) -> None:
     run_folder.chmod(mode)
     with answering(run_folder, b"memem 1 done 5\nhello"):
         assert client.ask_engine("UserPromptSubmit", b"{}") == ("none", b"")
@@ -610,7 +600,7 @@ def test_a_socket_in_a_folder_that_others_may_write_to_is_not_asked(run_folder: 
         assert client.ask_engine("UserPromptSubmit", b"{}") == ("done", b"hello")
 
 
-def test_a_socket_behind_a_link_is_not_asked(run_folder: Path, tmp_path: Path) -> None:
+def test_a_socket_behind_a_link_is_ignored(run_folder: Path, tmp_path: Path) -> None:
     run_folder.rmdir()
     (tmp_path / "theirs").mkdir(mode=0o700)
     run_folder.symlink_to(tmp_path / "theirs")
@@ -618,14 +608,14 @@ def test_a_socket_behind_a_link_is_not_asked(run_folder: Path, tmp_path: Path) -
         assert client.ask_engine("UserPromptSubmit", b"{}") == ("none", b"")
 
 
-def test_a_socket_of_somebody_else_is_not_asked(run_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_users_socket_is_ignored(run_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with answering(run_folder, b"memem 1 done 5\nhello"):
         monkeypatch.setattr(os, "getuid", lambda: os.geteuid() + 1)
         assert client.ask_engine("UserPromptSubmit", b"{}") == ("none", b"")
 
 
 @pytest.mark.skipif(not hasattr(socket, "SO_PEERCRED"), reason="the system does not tell who is at the other end")
-def test_a_process_of_somebody_else_behind_our_socket_is_told_nothing(
+def test_another_users_process_behind_our_socket_gets_nothing(
     run_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(client, "_is_ours", lambda _: True)
@@ -648,9 +638,7 @@ ANYTHING = (
 
 
 @pytest.mark.parametrize("given", ANYTHING, ids=range(len(ANYTHING)))
-def test_whatever_is_on_standard_input_the_hook_ends_well_and_prints_nothing_or_json(
-    house: Workspace, environ: dict[str, str], given: bytes
-) -> None:
+def test_any_input_ends_with_json_or_no_output(house: Workspace, environ: dict[str, str], given: bytes) -> None:
     called = call("UserPromptSubmit", given, environ)
     assert (called.returncode, called.stderr) == (0, b"")
     assert not called.stdout or isinstance(json.loads(called.stdout), dict)

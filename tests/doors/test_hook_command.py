@@ -37,7 +37,7 @@ def test_an_event_is_answered_on_standard_output(ws: Workspace, environ: dict[st
     assert "Swoboda" in json.loads(done.stdout)["hookSpecificOutput"]["additionalContext"]
 
 
-def test_what_goes_on_afterwards_says_nothing(ws: Workspace, environ: dict[str, str], session: Transcript) -> None:
+def test_background_work_prints_nothing(ws: Workspace, environ: dict[str, str], session: Transcript) -> None:
     consent.opt_in(ws)
     session.human("remember that prices are net")
     done = call(environ, {"session_id": "s1", "transcript_path": str(session.path)}, "SessionEnd", "--later")
@@ -46,14 +46,14 @@ def test_what_goes_on_afterwards_says_nothing(ws: Workspace, environ: dict[str, 
 
 
 @pytest.mark.parametrize("given", ["", "[]", "{}"])
-def test_what_goes_wrong_afterwards_is_in_the_log(ws: Workspace, environ: dict[str, str], given: str) -> None:
+def test_a_failure_of_background_work_is_logged(ws: Workspace, environ: dict[str, str], given: str) -> None:
     consent.opt_in(ws)
     done = call(environ, given, "Stop", "--later")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert " Stop: The hook" in ws.home.hooks_log.read_text()
 
 
-def test_a_turn_without_a_transcript_is_no_news_while_mining_is_off(ws: Workspace, environ: dict[str, str]) -> None:
+def test_a_missing_transcript_is_not_logged_while_mining_is_off(ws: Workspace, environ: dict[str, str]) -> None:
     assert call(environ, {"session_id": "s1"}, "Stop", "--later").returncode == 0
     assert not ws.home.hooks_log.exists()
 
@@ -63,7 +63,7 @@ def test_settings_that_cannot_be_used_are_in_the_log(ws: Workspace, environ: dic
     assert " Stop: max_miners is 'many'" in ws.home.hooks_log.read_text()
 
 
-def test_an_event_that_nobody_knows_is_wrong_usage(environ: dict[str, str]) -> None:
+def test_an_unknown_event_is_wrong_usage(environ: dict[str, str]) -> None:
     done = call(environ, {}, "Lunch")
     assert done.returncode == 2
     assert "Lunch" in done.stderr

@@ -32,7 +32,7 @@ def work(ws: Workspace, event: str, session: Transcript, **more: Any) -> None:
 
 
 @pytest.mark.parametrize("event", MINING)
-def test_what_was_said_is_mined(miner: Workspace, session: Transcript, event: str) -> None:
+def test_a_turn_is_mined(miner: Workspace, session: Transcript, event: str) -> None:
     consent.opt_in(miner)
     session.tells("one")
     work(miner, event, session)
@@ -126,9 +126,7 @@ def shown(ws: Workspace, session: Transcript) -> str:
 
 
 @pytest.mark.parametrize(("event", "used"), [("Stop", 1), ("SessionEnd", 1), ("PreCompact", 0)])
-def test_what_was_shown_is_judged_once_the_turn_has_ended(
-    ws: Workspace, session: Transcript, event: str, used: int
-) -> None:
+def test_shown_memories_are_judged_after_the_turn(ws: Workspace, session: Transcript, event: str, used: int) -> None:
     identity = shown(ws, session)
     work(ws, event, session)
     assert usefulness.usefulness_of(ws, identity).used == used
@@ -148,7 +146,7 @@ def test_judging_mines_nothing_and_marks_nothing_before_its_user_says_so(
 
 
 @pytest.mark.parametrize("problem", [MememError("no judge"), TypeError("a fault of ours")])
-def test_what_is_wrong_with_judging_is_told_and_keeps_nothing_from_being_mined(
+def test_a_failure_of_judging_is_logged_and_does_not_stop_mining(
     miner: Workspace, session: Transcript, monkeypatch: pytest.MonkeyPatch, problem: Exception
 ) -> None:
     def fails(*_: object, **__: object) -> None:
@@ -177,7 +175,7 @@ def test_an_event_without_a_transcript_is_judged_by_the_last_message(ws: Workspa
 
 
 @pytest.mark.parametrize(("event", "waits"), [("Stop", True), ("SessionEnd", False)])
-def test_what_was_not_answered_waits_unless_its_session_has_ended(
+def test_an_unanswered_prompt_waits_until_its_session_ends(
     ws: Workspace, session: Transcript, event: str, waits: bool
 ) -> None:
     memory = save.save(ws, "Prices are net.", project="shop").memory
@@ -188,7 +186,7 @@ def test_what_was_not_answered_waits_unless_its_session_has_ended(
 
 
 @pytest.mark.parametrize("event", ["UserPromptSubmit", "PreToolUse", "", "stop"])
-def test_an_event_that_begins_nothing_is_refused(ws: Workspace, event: str) -> None:
+def test_an_event_without_background_work_is_refused(ws: Workspace, event: str) -> None:
     with pytest.raises(InputError, match=r"has no background work\. Use one of SessionStart, Stop"):
         command.work(ws, event, b"{}")
 
@@ -199,7 +197,7 @@ def test_an_envelope_that_is_none_is_refused(ws: Workspace, event: str) -> None:
         command.work(ws, event, b"[]")
 
 
-def test_a_session_that_begins_has_everything_put_in_order(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_session_start_runs_the_upkeep(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     done: list[Workspace] = []
     monkeypatch.setattr(session_start, "after_session_start", lambda ws, _: done.append(ws))
     command.work(ws, "SessionStart", b'{"source": "startup"}')
@@ -228,7 +226,7 @@ def test_any_path_is_mined_or_refused_and_is_in_nobodys_way(miner: Workspace, pa
     ("envelope", "folder"),
     [(b'{"cwd": "/srv/shop"}', Path("/srv/shop")), (b'{"session_id": "s1"}', None), (b"", None), (b"[]", None)],
 )
-def test_a_session_that_begins_says_in_which_folder(
+def test_a_session_start_passes_its_folder(
     ws: Workspace, monkeypatch: pytest.MonkeyPatch, envelope: bytes, folder: Path | None
 ) -> None:
     told: list[Path | None] = []

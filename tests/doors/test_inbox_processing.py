@@ -8,7 +8,7 @@ from memem.doors.hook import command
 from memem.workspace import Workspace
 
 
-def test_a_letter_that_comes_while_the_last_of_its_session_is_read_is_read_too(
+def test_an_event_that_arrives_during_processing_is_processed_too(
     ws: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = ws.home.inbox

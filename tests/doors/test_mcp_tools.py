@@ -146,7 +146,7 @@ def test_a_wrong_call_is_refused_with_advice(
         ({"scope_id": "   "}, {}),
     ],
 )
-def test_what_models_write_otherwise_is_understood(given: dict[str, Any], taken: dict[str, Any]) -> None:
+def test_other_spellings_of_arguments_are_accepted(given: dict[str, Any], taken: dict[str, Any]) -> None:
     (search,) = [tool for tool in TOOLS if tool.name == "memory_search"]
     assert checked(search, {"query": "x", **given}) == {"query": "x", **taken}
 
@@ -179,15 +179,13 @@ def test_a_hit_is_shown_with_all_that_a_model_needs(ws: Workspace, ask: Ask) -> 
     ]
 
 
-def test_a_title_that_the_statement_begins_with_is_not_said_twice(ws: Workspace, ask: Ask) -> None:
+def test_a_title_repeated_by_the_statement_is_shown_once(ws: Workspace, ask: Ask) -> None:
     keep(ws, 1, "Tokens are signed with RS256.")
     assert ask("memory_search", query="tokens").count("Tokens are signed") == 1
 
 
 @pytest.mark.parametrize("tool", ["memory_search", "memory_list"])
-def test_the_current_project_and_general_memories_are_searched_unless_all_are_asked_for(
-    ws: Workspace, ask: Ask, tool: str
-) -> None:
+def test_the_default_scope_is_the_current_project_and_general_memories(ws: Workspace, ask: Ask, tool: str) -> None:
     for number, project in enumerate(("other", "shop", "general"), 1):
         keep(ws, number, "Walrus tokens live in the cellar.", project=project)
     ws.settings = replace(ws.settings, tools="full")
@@ -224,13 +222,13 @@ def test_nothing_found_says_where_else_to_look(ask: Ask, mem: MemoryHome) -> Non
     assert ask("memory_search", query="walrus", scope_id="all").startswith("Nothing found. Try other words")
 
 
-def test_a_limit_is_kept(ws: Workspace, ask: Ask) -> None:
+def test_a_limit_is_respected(ws: Workspace, ask: Ask) -> None:
     for number in range(4):
         keep(ws, number, f"Walrus number {number}.")
     assert len(re.findall(r"^\d\. ", ask("memory_search", query="walrus", limit=2), re.MULTILINE)) == 2
 
 
-def test_a_status_that_is_not_active_is_told(ws: Workspace, ask: Ask) -> None:
+def test_an_inactive_status_is_shown(ws: Workspace, ask: Ask) -> None:
     keep(ws, 1, "A walrus is here.", status="deprecated")
     assert " · deprecated" in ask("memory_search", query="walrus")
 
@@ -262,7 +260,7 @@ def test_an_answer_is_bounded_and_says_how_much_more_there_is(ws: Workspace, ask
     assert 5 < shown < 30
 
 
-def test_it_is_told_when_keywords_answer_alone(meant: Workspace, ask: Ask, encoder: Any) -> None:
+def test_a_search_by_keywords_alone_is_reported(meant: Workspace, ask: Ask, encoder: Any) -> None:
     keep(meant, 1, "A walrus is here.")
     encoder.trouble = ModelError("the model is broken")
     assert "\n(keywords only: " in ask("memory_search", query="walrus")
@@ -298,7 +296,7 @@ def test_the_slice_always_shows_what_is_pinned(ws: Workspace, ask: Ask) -> None:
     assert answer.endswith("(No other memory fits well enough; memory_search finds weaker matches.)")
 
 
-def test_the_slice_holds_what_fits_the_query(ws: Workspace, ask: Ask) -> None:
+def test_the_slice_contains_memories_that_fit_the_query(ws: Workspace, ask: Ask) -> None:
     keep(ws, 1, "Tokens are signed with RS256.")
     answer = ask("active_memory_slice", query="are tokens signed with RS256?")
     assert "## Relevant" in answer
@@ -341,7 +339,7 @@ def test_a_memory_is_shown_whole(ws: Workspace, ask: Ask) -> None:
     ]
 
 
-def test_what_fails_is_told_for_each_id_and_the_rest_is_shown(ws: Workspace, ask: Ask) -> None:
+def test_problems_are_reported_by_id_and_other_memories_shown(ws: Workspace, ask: Ask) -> None:
     keep(ws, 1, "One.")
     keep(ws, 2, "Two.", project="other")
     lines = ask("memory_get", ids="00000001, ffffffff, abc, 00000002", scope_id="shop").splitlines()
@@ -397,7 +395,7 @@ def test_why_tells_who_saved_it(ws: Workspace, ask: Ask) -> None:
     assert provenance.find_provenance(ws, identity).note == told
 
 
-def test_what_says_no_kind_is_a_fact_of_the_ordinary_layer(ws: Workspace, ask: Ask) -> None:
+def test_the_default_is_a_fact_of_the_ordinary_layer(ws: Workspace, ask: Ask) -> None:
     ask("memory_save", content="The house is yellow.")
     (entry,) = find.list_memories(ws)
     assert (entry.memory.kind, entry.memory.layer, entry.title) == ("fact", 2, "The house is yellow")
@@ -409,7 +407,7 @@ def test_the_same_statement_is_known_already(ws: Workspace, ask: Ask) -> None:
     assert len(find.list_memories(ws)) == 1
 
 
-def test_what_the_gate_takes_out_is_told(ws: Workspace, ask: Ask) -> None:
+def test_redactions_are_reported(ws: Workspace, ask: Ask) -> None:
     answer = ask("memory_save", content=f"The deploy token is {TOKEN}, of the\u200b bot.")
     assert "\nRemoved before saving: " in answer
     assert "1 invisible or control character removed." in answer
@@ -443,7 +441,7 @@ def test_a_timeline_tells_what_each_neighbour_is(ws: Workspace, ask: Ask) -> Non
         ask("memory_timeline", memory_id="00000002", scope_id="other")
 
 
-def test_a_timeline_leaves_out_links_to_other_projects_unless_all_are_asked_for(ws: Workspace, ask: Ask) -> None:
+def test_a_timeline_includes_links_to_other_projects_only_on_request(ws: Workspace, ask: Ask) -> None:
     keep(ws, 1, "The bank signs too.", project="bank", title="Bank")
     link = f"[[{find.get(ws, '00000001').link[2:-2]}]]"
     keep(ws, 2, "Tokens are signed.", related=(link,))
@@ -508,7 +506,7 @@ def test_a_rebuild_counts_the_edges(ws: Workspace, ask: Ask) -> None:
 # --- transcripts --------------------------------------------------------------------------------------------------
 
 
-def test_turns_are_shown_quoted_with_what_was_said_around_them(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_turns_are_quoted_with_their_neighbours(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
     found = TurnHit(
         session="s9",
         time="2026-03-01T09:00:00Z",
@@ -552,7 +550,7 @@ def test_sessions_that_are_not_indexed_are_an_error_with_advice(ask: Ask) -> Non
         ("memory_get", {"ids": ["00000007"]}),
     ],
 )
-def test_what_a_tool_has_shown_a_session_is_known_to_be_in_its_context(
+def test_shown_memories_count_as_part_of_the_session_context(
     ws: Workspace, ask: Ask, tool: str, arguments: dict[str, Any]
 ) -> None:
     shown = keep(ws, 7, "Tokens are signed with RS256.")
@@ -560,13 +558,13 @@ def test_what_a_tool_has_shown_a_session_is_known_to_be_in_its_context(
     assert [each[:8] for each in ws.contexts.shown("s1")] == [shown]
 
 
-def test_who_asks_outside_a_session_is_not_remembered(ws: Workspace, shop: Path) -> None:
+def test_calls_outside_a_session_are_not_recorded(ws: Workspace, shop: Path) -> None:
     keep(ws, 7, "Tokens are signed with RS256.")
     call(ws, "memory_search", {"query": "tokens"}, cwd=shop)
     assert not ws.home.contexts_file.exists()
 
 
-def test_what_there_was_no_room_for_has_not_been_shown(ws: Workspace, ask: Ask) -> None:
+def test_memories_cut_for_space_do_not_count_as_shown(ws: Workspace, ask: Ask) -> None:
     for number in range(40):
         keep(ws, number, f"Tokens of part {number} are signed. " + f"Reason {number}. " * 60)
     text = ask("memory_search", query="tokens signed", limit=40)
@@ -574,7 +572,7 @@ def test_what_there_was_no_room_for_has_not_been_shown(ws: Workspace, ask: Ask) 
     assert 0 < len(ws.contexts.shown("s1")) == text.count("· shop ·") < 40
 
 
-def test_what_is_pinned_in_a_slice_has_been_shown_too(ws: Workspace, ask: Ask) -> None:
+def test_pinned_memories_of_a_slice_count_as_shown(ws: Workspace, ask: Ask) -> None:
     pinned = keep(ws, 1, "The shop is a FastAPI service.", layer=0)
     ask("active_memory_slice", query="what next?")
     assert [each[:8] for each in ws.contexts.shown("s1")] == [pinned]

@@ -70,7 +70,7 @@ def replaced(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     return commands
 
 
-def test_a_call_waits_a_moment_and_is_then_told_to_come_back(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_call_waits_a_moment_before_it_asks_to_try_again(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(waiting, "WAIT_SECONDS", 0.05)
     place.thread.start()
     assert place.client.call("memory_list") == (waiting.BEING_SET_UP, True)
@@ -89,7 +89,7 @@ def test_a_failure_that_left_no_reason_names_the_usual_one(place: Place) -> None
     assert f"the disk may be full, or {place.venv} cannot be written." in place.backend.failure()
 
 
-def test_a_set_up_that_cannot_begin_says_why(place: Place) -> None:
+def test_a_failed_start_of_the_set_up_gives_its_reason(place: Place) -> None:
     place.script("echo 'the folder is not ours.'")
     place.thread.start()
     text, _ = place.client.call("memory_list")
@@ -149,7 +149,7 @@ def test_a_process_that_does_not_run(pid: str) -> None:
     assert not is_running(pid)
 
 
-def test_an_environment_is_complete_once_its_lock_file_is_there_and_nobody_was_killed_over_it(place: Place) -> None:
+def test_an_environment_is_complete_with_a_lock_file_and_no_interrupted_change(place: Place) -> None:
     assert not place.backend.is_complete()
     place.complete()
     assert place.backend.is_complete()
@@ -159,7 +159,7 @@ def test_an_environment_is_complete_once_its_lock_file_is_there_and_nobody_was_k
     assert place.backend.is_complete()
 
 
-def test_what_is_unanswered_is_handed_over_with_the_input(
+def test_unanswered_calls_are_handed_over_with_the_input(
     place: Place, monkeypatch: pytest.MonkeyPatch, replaced: list[list[str]]
 ) -> None:
     states: list[tuple[bool, bytes]] = []

@@ -141,7 +141,7 @@ def test_two_hundred_stops_at_once_and_a_cli_that_runs_our_hooks_in_its_calls(
 
 
 @pytest.mark.slow
-def test_hooks_of_a_call_that_has_lost_its_mark_and_its_folder_begin_no_call(
+def test_hooks_of_an_unmarked_call_start_no_call(
     ws: Workspace, claude: Path, session: Transcript, environ: dict[str, str]
 ) -> None:
     fake_claude.set_steps(claude, [ECHO | {"hooks": [str(CLIENT), environ, environ["HOME"]]}])
@@ -167,7 +167,7 @@ def upkeeping(ws: Workspace) -> bool:
 
 
 @pytest.mark.parametrize("off", ["mining", "mark"])
-def test_where_it_is_off_nothing_is_begun(miner: Workspace, claude: Path, session: Transcript, off: str) -> None:
+def test_nothing_starts_while_mining_is_off(miner: Workspace, claude: Path, session: Transcript, off: str) -> None:
     environ = miner.environ_for_children()
     if off == "mark":
         consent.opt_in(miner)

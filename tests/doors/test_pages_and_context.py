@@ -96,7 +96,7 @@ def test_the_same_from_python(ask: Ask, mem: MemoryHome) -> None:
         mem.context(" ")
 
 
-def test_a_session_that_begins_has_the_pages_written(ws: Workspace, mem: MemoryHome) -> None:
+def test_a_session_start_writes_the_pages(ws: Workspace, mem: MemoryHome) -> None:
     session_start.after_session_start(ws)
     assert "House" in ws.store.paths.home_page.read_text()
 

@@ -82,7 +82,7 @@ def test_a_project_without_memories_says_so(ws: Workspace, folder: Path) -> None
     assert shown(ws, folder) == "memem shop-api: no memories yet · mining off (/memem-mine)"
 
 
-def test_an_unknown_folder_is_not_said_to_have_no_memories(ws: Workspace, folder: Path) -> None:
+def test_an_unknown_folder_shows_no_count(ws: Workspace, folder: Path) -> None:
     save.save(ws, "The house is yellow.", project="general")
     writer.note_session(ws, folder)
     assert shown(ws, "/srv/other") == "memem · mining off (/memem-mine)"
@@ -122,7 +122,7 @@ def test_a_running_history_is_shown_while_its_process_lives(ws: Workspace, folde
     assert "history" not in shown(ws, folder)
 
 
-def test_a_finished_history_is_not_shown_though_its_process_lives(ws: Workspace, folder: Path) -> None:
+def test_a_finished_history_is_hidden_while_its_process_lives(ws: Workspace, folder: Path) -> None:
     writer.note_session(ws, folder)
     write_progress(ws, replace(progress(), state=DONE))
     assert "history" not in shown(ws, folder)
@@ -201,7 +201,7 @@ def test_the_cost_comes_from_the_ledger(ws: Workspace, folder: Path) -> None:
     assert ws.home.statusline_today.read_text() == f"{ws.today()}\t0.0000\n"
 
 
-def test_what_is_forgotten_is_no_longer_shown(ws: Workspace, folder: Path) -> None:
+def test_a_forgotten_memory_is_not_shown(ws: Workspace, folder: Path) -> None:
     kept = save.save(ws, "The API listens on 8443.", title="API port", project="shop-api")
     writer.note_session(ws, folder)
     forget.forget(ws, kept.memory.id)
@@ -218,7 +218,7 @@ def test_a_purge_takes_the_title_out_at_once(ws: Workspace, folder: Path) -> Non
     assert "API port" not in ws.home.statusline_projects.read_text()
 
 
-def test_only_the_last_folders_are_kept(ws: Workspace, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_the_last_folders_are_recorded(ws: Workspace, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(writer, "MAX_FOLDERS", 3)
     ws.environ = {}
     monkeypatch.chdir(folder)
@@ -233,7 +233,7 @@ def test_a_folder_whose_name_breaks_the_format_is_left_out(ws: Workspace, folder
     assert len(ws.home.statusline_folders.read_text().splitlines()) == 1
 
 
-def test_a_home_that_cannot_be_written_stops_nobody(ws: Workspace, folder: Path) -> None:
+def test_an_unwritable_home_stops_nothing(ws: Workspace, folder: Path) -> None:
     ws.home.root.mkdir()
     (ws.home.root / "run").write_text("a file")
     writer.note_session(ws, folder)
@@ -278,7 +278,7 @@ def test_a_damaged_home_is_one_honest_line(ws: Workspace, folder: Path, damage: 
     assert ("cannot read" in ran.stdout) == (damage in ("file", "unreadable"))
 
 
-def test_a_home_that_is_no_folder_is_named(tmp_path: Path) -> None:
+def test_a_home_that_is_a_file_is_named(tmp_path: Path) -> None:
     home = tmp_path / "a\x1bhome"
     home.write_text("a file")
     line = statusline.status_line(str(home), "/srv")
@@ -287,7 +287,7 @@ def test_a_home_that_is_no_folder_is_named(tmp_path: Path) -> None:
     assert line.isprintable()
 
 
-def test_a_cost_that_is_no_number_counts_nothing(ws: Workspace, folder: Path) -> None:
+def test_an_invalid_cost_is_ignored(ws: Workspace, folder: Path) -> None:
     consent.opt_in(ws)
     writer.note_session(ws, folder)
     ws.home.statusline_today.write_text(f"{datetime.now().astimezone().date()}\tmuch\n")
@@ -306,7 +306,7 @@ def test_a_process_of_another_user_counts_as_alive(
     assert "history 12 of 26" in shown(ws, folder)
 
 
-def test_a_folder_that_is_gone_is_no_project(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_missing_folder_has_no_project(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     gone = tmp_path / "gone"
     gone.mkdir()
     monkeypatch.chdir(gone)
