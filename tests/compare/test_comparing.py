@@ -43,7 +43,7 @@ def test_a_labelled_pair_reads_the_same_from_the_other_side(pair: Labelled) -> N
     assert _relation(pair.new, pair.old) == MIRRORED.get(pair.relation, pair.relation)
 
 
-def test_what_is_changed_says_in_what() -> None:
+def test_only_changed_pairs_have_differences() -> None:
     for pair in PAIRS:
         assert bool(_compared(pair.old, pair.new).differences) == (pair.relation == CHANGED), pair
 
@@ -135,7 +135,7 @@ def test_an_exchanged_name_is_never_the_same_and_never_contained(data: st.DataOb
     assert _relation(text, text.replace(name, "Quxly")) not in (SAME, CONTAINS, CONTAINED)
 
 
-def test_no_correction_ends_as_known_already() -> None:
+def test_no_correction_counts_as_known() -> None:
     told = {(pair.old, pair.new): _relation(pair.old, pair.new) for pair in PAIRS if pair.relation == CHANGED}
     assert len(told) > 100
     assert not {SAME, CONTAINED, OTHER} & set(told.values())
@@ -149,7 +149,7 @@ def test_no_correction_ends_as_known_already() -> None:
         ("Modules use named exports.", "Modules use no named exports."),
     ],
 )
-def test_what_is_called_by_somebody_or_has_a_named_part_is_no_name(old: str, new: str) -> None:
+def test_called_by_and_named_parts_are_not_names(old: str, new: str) -> None:
     assert _relation(old, new) == CHANGED
 
 
@@ -183,7 +183,7 @@ def test_a_version_a_port_and_a_count_are_values_of_what_they_stand_with(said: s
         ("Deploy on Fridays.", "Deploy on Fridays. Not."),
     ],
 )
-def test_what_holds_for_more_and_what_holds_for_less_are_two_statements(wider: str, narrower: str) -> None:
+def test_wider_and_narrower_statements_differ(wider: str, narrower: str) -> None:
     assert _relation(wider, narrower) not in (SAME, CONTAINS, CONTAINED)
 
 
@@ -197,7 +197,7 @@ def test_what_holds_for_more_and_what_holds_for_less_are_two_statements(wider: s
         ("The import takes 5 s in phase 2.", "The import takes 9 s in phase 3."),
     ],
 )
-def test_both_may_hold_and_so_they_do_not_contradict_each_other(old: str, new: str) -> None:
+def test_compatible_statements_do_not_contradict(old: str, new: str) -> None:
     assert _relation(old, new) in (NEAR, OTHER)
 
 

@@ -45,5 +45,5 @@ def test_a_name_that_leads_to_another_may_stand_there_in_parts() -> None:
         ("", False),
     ],
 )
-def test_a_name_stands_in_a_text_as_a_word_of_its_own(text: str, stands: bool) -> None:
+def test_name_matches_whole_words_only(text: str, stands: bool) -> None:
     assert repository.stands_in("verify", text) is stands

@@ -69,19 +69,17 @@ def test_a_pair_that_names_each_other_is_one_conflict(ws: Workspace, pair: Pair)
     ],
 )
 @pytest.mark.parametrize("side", [0, 1])
-def test_what_is_no_longer_in_force_contradicts_nothing(
-    ws: Workspace, pair: Pair, side: int, end: dict[str, Any]
-) -> None:
+def test_expired_memory_contradicts_nothing(ws: Workspace, pair: Pair, side: int, end: dict[str, Any]) -> None:
     write.revise(ws, pair()[side].id, **end)
     assert conflicts.conflicts(ws) == []
 
 
-def test_what_is_forgotten_contradicts_nothing(ws: Workspace, pair: Pair) -> None:
+def test_forgotten_memory_contradicts_nothing(ws: Workspace, pair: Pair) -> None:
     forget.forget(ws, pair()[0].id)
     assert conflicts.conflicts(ws) == []
 
 
-def test_a_link_that_leads_nowhere_or_to_itself_is_no_conflict(ws: Workspace) -> None:
+def test_broken_or_circular_link_is_not_a_conflict(ws: Workspace) -> None:
     lost = note(ws, REDIS, 1, contradicts=("[[nowhere-00000000]]", "[[x]]"))
     write.revise(ws, lost.id, contradicts=(lost.link, "[[nowhere-00000000]]"))
     assert conflicts.conflicts(ws) == []
@@ -102,7 +100,7 @@ def test_the_latest_conflict_comes_first(ws: Workspace, pair: Pair) -> None:
 # --- the page -----------------------------------------------------------------------------------------------------
 
 
-def test_there_is_no_page_before_the_first_conflict(ws: Workspace) -> None:
+def test_page_is_created_with_the_first_conflict(ws: Workspace) -> None:
     note(ws, REDIS, 1)
     pages_conflicts.write_page(ws)
     assert not ws.store.paths.conflicts.exists()
@@ -136,14 +134,14 @@ def test_long_sides_are_cut_on_the_page_and_compared_in_no_time(ws: Workspace) -
     assert conflicts.count(ws) == 1
 
 
-def test_the_page_is_no_memory(ws: Workspace, pair: Pair) -> None:
+def test_page_is_not_a_memory(ws: Workspace, pair: Pair) -> None:
     pair()
     pages_conflicts.write_page(ws)
     refresh.refresh(ws)
     assert len(find.list_memories(ws)) == 2
 
 
-def test_what_a_person_wrote_on_the_page_stays(ws: Workspace, pair: Pair) -> None:
+def test_persons_text_on_the_page_stays(ws: Workspace, pair: Pair) -> None:
     pair()
     pages_conflicts.write_page(ws)
     file = ws.store.paths.conflicts
@@ -167,7 +165,7 @@ def test_remembered_text_cannot_end_our_part_of_the_page(ws: Workspace) -> None:
 
 
 @pytest.mark.parametrize("kept", [0, 1])
-def test_the_one_that_is_kept_supersedes_the_other(ws: Workspace, pair: Pair, clock: SteppingClock, kept: int) -> None:
+def test_winner_supersedes_the_loser(ws: Workspace, pair: Pair, clock: SteppingClock, kept: int) -> None:
     sides = pair()
     done = conflicts.resolve(ws, sides[kept].memory.id8, "keep")
     keeps, ended = find.get(ws, sides[kept].id).memory, find.get(ws, sides[1 - kept].id).memory
@@ -221,7 +219,7 @@ def test_a_machines_note_stays_a_machines(ws: Workspace, pair: Pair) -> None:
     assert write.is_a_machines(ws, new.id)
 
 
-def test_what_is_in_no_conflict_cannot_be_resolved(ws: Workspace, pair: Pair) -> None:
+def test_memory_without_conflict_cannot_be_resolved(ws: Workspace, pair: Pair) -> None:
     old, _ = pair()
     alone = note(ws, "The office closes at six.", 3)
     with pytest.raises(InputError, match="in no such conflict"):

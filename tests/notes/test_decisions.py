@@ -48,7 +48,7 @@ def last(ws: Workspace, session: str = "") -> Receipt:
 # --- written down -------------------------------------------------------------------------------------------------
 
 
-def test_what_a_prompt_was_given_is_written_down(ws: Workspace) -> None:
+def test_receipt_records_what_a_prompt_got(ws: Workspace) -> None:
     receipts.record(ws, slice_with_notes(), prompt="how are tokens signed with RS256?", threshold=0.5)
     receipt = last(ws)
     assert (receipt.time, receipt.event, receipt.session, receipt.project) == (
@@ -67,7 +67,7 @@ def test_that_a_prompt_was_given_nothing_is_written_down_too(ws: Workspace) -> N
     assert (last(ws).shown, last(ws).characters, last(ws).runners_up[0].id) == ((), 0, CARTS.id)
 
 
-def test_nothing_of_what_a_prompt_says_is_kept_but_the_words_that_memories_share(ws: Workspace) -> None:
+def test_receipt_records_only_prompt_words_shared_with_memories(ws: Workspace) -> None:
     receipts.record(ws, slice_with_notes(), prompt=f"log in with {SECRET} and rs256")
     ws.close()
     kept = b"".join(path.read_bytes() for path in ws.home.state.iterdir())
@@ -75,7 +75,7 @@ def test_nothing_of_what_a_prompt_says_is_kept_but_the_words_that_memories_share
     assert not re.search(rb"hunter2|horse|log in", kept)
 
 
-def test_prompts_of_a_session_are_told_apart_by_their_hashes(ws: Workspace) -> None:
+def test_prompts_of_a_session_differ_by_hash(ws: Workspace) -> None:
     def hashed(prompt: str, session: str = "s1") -> str:
         receipts.record(ws, slice_with_notes(session=session), prompt=prompt)
         return last(ws).prompt
@@ -134,7 +134,7 @@ def test_a_record_that_others_hold_keeps_a_prompt_waiting_for_a_moment_only(ws: 
     assert receipts.shown_ids(ws, "s1") == {"a"}, "what was not noted does not count as shown"
 
 
-def test_what_nobody_waits_for_any_more_was_not_shown(ws: Workspace, clock: SteppingClock) -> None:
+def test_abandoned_answer_counts_as_not_shown(ws: Workspace, clock: SteppingClock) -> None:
     ws.wanted_until = clock.ticks() - 1
     receipts.record(ws, slice_with_notes(), prompt="x")
     receipts.record_shown(ws, [hit(SIGNING, 1)], event=FILE, session="s1", project="shop", text="x")
@@ -142,9 +142,7 @@ def test_what_nobody_waits_for_any_more_was_not_shown(ws: Workspace, clock: Step
 
 
 @pytest.mark.parametrize("problem", [StateUnusable("x"), HomeError("x"), Busy("x"), OSError("x")])
-def test_a_record_that_cannot_be_written_is_in_nobodys_way(
-    ws: Workspace, monkeypatch: pytest.MonkeyPatch, problem: Exception
-) -> None:
+def test_unwritable_record_stops_nothing(ws: Workspace, monkeypatch: pytest.MonkeyPatch, problem: Exception) -> None:
     def fails(*_: object) -> None:
         raise problem
 
@@ -153,7 +151,7 @@ def test_a_record_that_cannot_be_written_is_in_nobodys_way(
     assert not ws.home.shown_unjudged.exists()
 
 
-def test_a_home_that_cannot_be_written_is_in_nobodys_way(ws: Workspace) -> None:
+def test_unwritable_home_stops_nothing(ws: Workspace) -> None:
     ws.settings.home.mkdir()
     ws.home.state.write_text("a file, not a folder")
     receipts.record(ws, slice_with_notes(), prompt="x")
@@ -199,7 +197,7 @@ def keep(ws: Workspace, body: str, **more: Any) -> str:
     return save.save(ws, body, project="shop", **more).memory.id
 
 
-def test_what_a_session_is_told_as_it_begins_is_written_down(ws: Workspace, tmp_path: Path) -> None:
+def test_receipt_records_the_briefing(ws: Workspace, tmp_path: Path) -> None:
     pinned = keep(ws, "shop is the checkout backend.", title="What shop is", layer=0)
     rule = keep(ws, "Prices are net.", title="Prices", kind="convention")
     keep(ws, "The walrus sleeps.", title="Walrus")
@@ -212,14 +210,14 @@ def test_what_a_session_is_told_as_it_begins_is_written_down(ws: Workspace, tmp_
     assert not ws.home.shown_unjudged.exists(), "what everybody is told is not judged"
 
 
-def test_a_session_that_is_told_of_no_memory_leaves_no_receipt(ws: Workspace, tmp_path: Path) -> None:
+def test_briefing_without_memories_leaves_no_receipt(ws: Workspace, tmp_path: Path) -> None:
     keep(ws, "The walrus sleeps.", title="Walrus")
     (tmp_path / "shop").mkdir()
     assert session_start.brief(ws, cwd=tmp_path / "shop", session="s1", source="startup")
     assert receipts.last_decision(ws).receipt is None
 
 
-def test_what_is_shown_about_a_file_is_written_down_and_judged(ws: Workspace, tmp_path: Path) -> None:
+def test_file_notes_are_recorded_and_judged(ws: Workspace, tmp_path: Path) -> None:
     about = keep(ws, "Tokens are signed.", paths=("src/**",))
     (tmp_path / "shop").mkdir()
     text = file_notes.about_file(ws, Path("src/token.py"), cwd=tmp_path / "shop", session="s1")
@@ -238,14 +236,14 @@ def test_the_last_decision_is_that_of_the_session_if_it_has_one(ws: Workspace) -
     assert [last(ws, session).session for session in ("s1", "s2", "another", "")] == ["s1", "s2", "s2", "s2"]
 
 
-def test_a_session_without_decisions_is_told_so_before_it_is_told_of_another(ws: Workspace) -> None:
+def test_session_without_decisions_says_so_before_naming_another(ws: Workspace) -> None:
     receipts.record(ws, slice_with_notes(), prompt="x")
     other = receipts.last_decision(ws, "another").words
     assert other == ("This session has none yet; the last of all:", *receipts.last_decision(ws).words)
     assert receipts.last_decision(ws, "s1").words == receipts.last_decision(ws).words
 
 
-def test_the_last_decision_is_told_in_words(ws: Workspace) -> None:
+def test_last_decision_is_explained_in_words(ws: Workspace) -> None:
     receipts.record(ws, slice_with_notes(), prompt="x", threshold=0.5)
     assert receipts.last_decision(ws).words[:2] == (
         "On 2026-03-01 at 09:00, a prompt in project shop was given 1 memory (22 characters):",
@@ -307,7 +305,7 @@ def test_a_record_that_cannot_be_used_leaves_a_memory_its_proof(ws: Workspace, h
         assert receipts.last_decision(ws).receipt is None  # it was set aside, and begun anew
 
 
-def test_what_is_forgotten_leaves_no_words_in_receipts(ws: Workspace) -> None:
+def test_forgotten_memory_leaves_no_words_in_receipts(ws: Workspace) -> None:
     write.keep(ws, SIGNING)
     receipts.record(ws, slice_with_notes(), prompt="x")
     ws.contexts.receipts.mark_used(last(ws).number, {SIGNING.id: "the answer has its words (rs256)"}, 0)

@@ -139,9 +139,7 @@ def test_where_nothing_was_forgotten_nothing_is_held(ws: Workspace) -> None:
         Memory("some-other-id", "", STATEMENT, source_type="import", author="model"),
     ],
 )
-def test_what_was_forgotten_is_held_by_whatever_way_it_comes(
-    ws: Workspace, forgotten: Memory, candidate: Memory
-) -> None:
+def test_forgotten_memory_is_refused_from_every_source(ws: Workspace, forgotten: Memory, candidate: Memory) -> None:
     assert check_forgotten(ws, candidate) == Hold(ON, again=False)
 
 
@@ -164,19 +162,19 @@ def test_the_same_id_is_held_whatever_it_says(ws: Workspace, forgotten: Memory) 
     )
 
 
-def test_a_short_answer_forgotten_once_holds_nothing_back_elsewhere(ws: Workspace) -> None:
+def test_forgotten_short_answer_blocks_nothing_elsewhere(ws: Workspace) -> None:
     forget(ws, save_mined(ws, mined(quote="yes do that")).memory.id)
     assert check_forgotten(ws, mined("Use pnpm.", turn="t9", quote="yes do that")) is None
     assert check_forgotten(ws, mined("Reworded.", turn="t1", quote="Yes do that!"))
 
 
-def test_what_the_gate_takes_out_makes_no_difference(ws: Workspace) -> None:
+def test_redacted_text_does_not_hide_a_forgotten_memory(ws: Workspace) -> None:
     secret = "The token is ghp_" + "a1B2c3D4" * 5 + " for now."
     forget(ws, save_mined(ws, mined(secret, quote="")).memory.id)
     assert check_forgotten(ws, mined(secret, turn="t9", quote=""))
 
 
-def test_what_a_person_says_anew_in_a_later_session_is_to_be_asked_about(
+def test_statement_repeated_in_a_later_session_is_proposed(
     ws: Workspace, forgotten: Memory, clock: SteppingClock
 ) -> None:
     later = iso(clock.now + timedelta(hours=1))
@@ -197,24 +195,22 @@ def test_else_it_is_not(
     assert check_forgotten(ws, candidate, session=session, said=said, person=person) == Hold(ON, again=False)
 
 
-def test_the_same_turn_in_a_fork_of_its_session_is_no_news(
-    ws: Workspace, forgotten: Memory, clock: SteppingClock
-) -> None:
+def test_same_turn_in_a_forked_session_is_not_new(ws: Workspace, forgotten: Memory, clock: SteppingClock) -> None:
     said = iso(clock.now + timedelta(hours=1))  # by a clock that is wrong
     assert check_forgotten(ws, mined(session="s2"), session="s2", said=said, person=True) == Hold(ON, again=False)
 
 
-def test_a_time_that_cannot_be_read_is_no_later_one(ws: Workspace, forgotten: Memory) -> None:
+def test_unreadable_time_does_not_count_as_later(ws: Workspace, forgotten: Memory) -> None:
     assert check_forgotten(ws, mined(turn="t9"), session="s9", said="soon", person=True) == Hold(ON, again=False)
 
 
-def test_what_was_saved_by_hand_came_from_no_session(ws: Workspace, clock: SteppingClock) -> None:
+def test_memory_saved_by_hand_has_no_session(ws: Workspace, clock: SteppingClock) -> None:
     forget(ws, save_mined(ws, Memory("11111111-aaaa", "", STATEMENT)).memory.id)
     said = iso(clock.now + timedelta(hours=1))
     assert check_forgotten(ws, mined(), session="s1", said=said, person=True) == Hold(ON, again=True)
 
 
-def test_of_two_that_were_forgotten_both_must_be_older(ws: Workspace, forgotten: Memory, clock: SteppingClock) -> None:
+def test_both_of_two_tombstones_must_be_older(ws: Workspace, forgotten: Memory, clock: SteppingClock) -> None:
     clock.forward(days=2)
     forget(ws, save_mined(ws, mined("The port is 8080, mind you.", turn="t5", session="s5", quote="")).memory.id)
     both = mined(f"{STATEMENT} The port is 8080, mind you.", turn="t9", session="s9", quote="")
@@ -227,7 +223,7 @@ def test_of_two_that_were_forgotten_both_must_be_older(ws: Workspace, forgotten:
 # --- lift ---------------------------------------------------------------------------------------------------------
 
 
-def test_what_is_wanted_after_all_is_held_no_longer(ws: Workspace, forgotten: Memory) -> None:
+def test_lifted_tombstone_blocks_nothing(ws: Workspace, forgotten: Memory) -> None:
     lift(ws, Memory("some-other-id", "", STATEMENT))
     assert check_forgotten(ws, mined(turn="t9")) is None
     assert not was_forgotten(ws, forgotten.id)
@@ -261,7 +257,7 @@ def test_an_id_or_its_beginning_tells_whether_it_was_forgotten(ws: Workspace, fo
     assert not was_forgotten(ws, "00000000")
 
 
-def test_what_was_forgotten_before_there_were_tombstones_is_known_by_its_file(ws: Workspace, forgotten: Memory) -> None:
+def test_notes_forgotten_before_tombstones_are_recognised_by_file(ws: Workspace, forgotten: Memory) -> None:
     ws.store.paths.tombstones.unlink()
     assert was_forgotten(ws, forgotten.id)
     assert not was_forgotten(ws, "00000000")

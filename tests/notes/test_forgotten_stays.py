@@ -302,7 +302,7 @@ def _is_known(kept: str) -> bool:
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_without_the_forgetting_the_same_words_are_kept(place: Place, variant: str) -> None:
+def test_same_words_are_saved_if_not_forgotten(place: Place, variant: str) -> None:
     """The other half: each variant would be kept, or known, had nobody forgotten it."""
     undo.undo(place.ws)
     save.save(place.ws, VARIANTS[variant](STATEMENT), project="shop")
@@ -313,7 +313,7 @@ def test_without_the_forgetting_the_same_words_are_kept(place: Place, variant: s
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_what_a_person_says_anew_in_a_later_session_is_proposed(place: Place, variant: str) -> None:
+def test_statement_repeated_in_a_later_session_is_proposed(place: Place, variant: str) -> None:
     forget(place, "forgotten")
     text = VARIANTS[variant](STATEMENT)
     turn = Turn("later-1", "human", f"Well: {text}", "2026-03-02T07:00:00Z", "later")
@@ -325,7 +325,7 @@ def test_what_a_person_says_anew_in_a_later_session_is_proposed(place: Place, va
     assert len(place.live_texts()) == 1
 
 
-def test_what_was_purged_is_not_even_proposed(place: Place) -> None:
+def test_purged_memory_is_not_proposed(place: Place) -> None:
     forget(place, "purged")
     turn = Turn("later-1", "human", f"Well: {STATEMENT}", "2026-03-02T07:00:00Z", "later")
     chunk = Chunk("later", "/srv/later.jsonl", "shop", (turn,), "", 1, 1, "")
@@ -334,13 +334,13 @@ def test_what_was_purged_is_not_even_proposed(place: Place) -> None:
 
 
 @pytest.mark.parametrize("how", ["forgotten", "purged"])
-def test_whoever_wants_it_anyway_gets_it(place: Place, how: str) -> None:
+def test_forgotten_memory_is_saved_with_anyway(place: Place, how: str) -> None:
     forget(place, how)
     assert save.save(place.ws, STATEMENT, project="shop", anyway=True).outcome == "created"
     assert len(place.live_texts()) == 1
 
 
-def test_so_does_who_wants_more_of_which_a_part_was_forgotten_by_itself(place: Place) -> None:
+def test_longer_memory_with_a_forgotten_part_is_saved_with_anyway(place: Place) -> None:
     more = f"{STATEMENT} It was checked by Ann."
     written = save.save(place.ws, more, project="lab")
     notes_forget.forget(place.ws, written.memory.id)

@@ -189,7 +189,7 @@ SWITCHED = "We moved Redis of the shop from port 6379 to 6380."
 
 @pytest.mark.parametrize("op", ["ADD", "UPDATE", "SUPERSEDE"])
 @pytest.mark.parametrize("text", [f"{REDIS} It needs a password.", MOVED, SWITCHED])
-def test_what_was_imported_may_be_a_persons_and_keeps_its_bytes(vault: Workspace, op: str, text: str) -> None:
+def test_imported_note_is_never_rewritten(vault: Workspace, op: str, text: str) -> None:
     old = save_earlier(vault, REDIS, source_type="import")
     before = vault.store.absolute(old.path).read_bytes()
     assert mine(vault, text, op, None if op == "ADD" else old).outcome == "added"
@@ -204,7 +204,7 @@ def test_a_contradiction_is_listed_and_waits_for_the_model(vault: Workspace) -> 
     assert len(vault.state.suspicions.waiting(9)) == 1
 
 
-def test_what_claude_says_alone_ends_nothing(vault: Workspace) -> None:
+def test_claudes_words_alone_supersede_nothing(vault: Workspace) -> None:
     old = save_earlier(vault, "The shop is built with npm.")
     text = "We switched the shop from npm to pnpm."
     done = reconcile.settle(vault, candidate(text))
@@ -220,13 +220,13 @@ def test_another_project_is_another_matter(vault: Workspace, project: str) -> No
 
 
 @pytest.mark.parametrize("ended", [{"status": "deprecated"}, {"layer": 3}, {"superseded_by": "[[other]]"}])
-def test_what_is_no_longer_in_force_is_not_contradicted(vault: Workspace, ended: dict[str, Any]) -> None:
+def test_expired_memory_is_not_contradicted(vault: Workspace, ended: dict[str, Any]) -> None:
     save_earlier(vault, REDIS, **ended)
     done = mine(vault, MOVED)
     assert find.get(vault, done.id).memory.contradicts == ()
 
 
-def test_of_many_rewrites_only_a_few_are_made(vault: Workspace) -> None:
+def test_rewrites_are_limited(vault: Workspace) -> None:
     ports = [f"Service number {number} of the shop is written in Go." for number in range(5)]
     targets = [save_earlier(vault, text, id=f"{place + 16:08x}-target") for place, text in enumerate(ports)]
     turn = Turn("t1", HUMAN, "All of them are in Rust now.", "2026-02-20T09:00:00.000Z", "s1")
@@ -243,7 +243,7 @@ def test_of_many_rewrites_only_a_few_are_made(vault: Workspace) -> None:
     assert find.get(vault, done[-1].id).memory.contradicts == (targets[-1].link,)
 
 
-def test_what_a_note_says_better_is_not_less_linked(vault: Workspace) -> None:
+def test_updated_note_keeps_its_links(vault: Workspace) -> None:
     old = save_earlier(vault, REDIS, related=("[[another]]",), keys=("redis",))
     mine(vault, f"{REDIS} It needs a password.")
     after = find.get(vault, old.id).memory
@@ -260,7 +260,7 @@ def test_a_renamed_note_is_linked_by_its_name(vault: Workspace) -> None:
     assert len(conflicts.conflicts(vault)) == 1
 
 
-def test_what_the_gate_refuses_is_refused_before_anything_is_looked_for(ws: Workspace) -> None:
+def test_gate_refuses_before_the_search_for_neighbours(ws: Workspace) -> None:
     with pytest.raises(InputError, match="empty"):
         reconcile.settle(ws, candidate(" "))
     assert not ws.settings.vault.exists()
@@ -270,7 +270,7 @@ def test_the_first_memory_begins_the_vault(ws: Workspace) -> None:
     assert reconcile.settle(ws, candidate(REDIS)).outcome == "created"
 
 
-def test_since_when_it_holds_is_when_it_was_said(vault: Workspace) -> None:
+def test_memory_is_valid_from_when_it_was_said(vault: Workspace) -> None:
     done = mine(vault, REDIS)
     assert find.get(vault, done.id).memory.valid_from == "2026-02-20T10:00:00+01:00"
 
@@ -279,7 +279,7 @@ def test_words_from_the_future_hold_from_now_on(vault: Workspace) -> None:
     assert reconcile.since(vault, "2031-01-01T00:00:00Z") == reconcile.since(vault, "") != ""
 
 
-def test_what_was_forgotten_is_refused_unless_it_is_wanted_anyway(vault: Workspace) -> None:
+def test_forgotten_memory_is_refused_without_anyway(vault: Workspace) -> None:
     old = save.save(vault, REDIS, project="shop").memory
     forget.forget(vault, old.id)
     with pytest.raises(Forgotten):
@@ -288,7 +288,7 @@ def test_what_was_forgotten_is_refused_unless_it_is_wanted_anyway(vault: Workspa
     assert save.save(vault, REDIS, project="shop", anyway=True).outcome == "created"
 
 
-def test_a_machines_note_that_somebody_edits_meanwhile_is_left_alone(vault: Workspace) -> None:
+def test_machine_note_edited_meanwhile_is_left_alone(vault: Workspace) -> None:
     old = save_earlier(vault, REDIS)
     write.edit(vault, old.id, title="Mine")
     done = mine(vault, f"{REDIS} It needs a password.")

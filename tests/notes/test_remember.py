@@ -78,7 +78,7 @@ def test_a_text_of_two_megabytes_is_refused(ws: Workspace) -> None:
         ({"keys": ("x",) * 51}, "Too many"),
     ],
 )
-def test_what_cannot_be_used_is_refused_with_what_can(
+def test_invalid_value_is_refused_with_the_valid_ones(
     ws: Workspace, options: dict[str, object], complaint: str
 ) -> None:
     with pytest.raises(InputError, match=complaint):
@@ -98,7 +98,7 @@ def test_a_text_that_is_only_a_secret_is_refused(ws: Workspace) -> None:
         save.save(ws, TOKEN)
 
 
-def test_the_same_statement_is_not_kept_twice(ws: Workspace) -> None:
+def test_same_statement_is_not_saved_twice(ws: Workspace) -> None:
     first = save.save(ws, "Flag X is on.", project="a")
     again = save.save(ws, "  Flag X\n is on. ", project="a")
     assert again.outcome == "exists"
@@ -143,7 +143,7 @@ def test_a_long_first_sentence_is_cut_at_a_word(ws: Workspace) -> None:
     assert long.endswith("…")
 
 
-def test_a_title_is_one_line_whatever_it_holds(ws: Workspace) -> None:
+def test_title_is_always_one_line(ws: Workspace) -> None:
     saved = save.save(ws, "x y", title="one\n## two\u2028three\r\nfour")
     assert saved.memory.title == "one ## two three four"
 
@@ -164,7 +164,7 @@ def test_layers_are_classified_and_overridable(ws: Workspace, options: dict[str,
     assert save.save(ws, "A fact.", **options).memory.layer == layer  # type: ignore[arg-type]
 
 
-def test_layer_zero_holds_ten_notes_a_project(ws: Workspace) -> None:
+def test_layer_zero_is_limited_to_ten_notes_a_project(ws: Workspace) -> None:
     for number in range(10):
         save.save(ws, f"Fact {number}.", project="a", layer=0)
     with pytest.raises(InputError, match="Layer 0 of a is full"):
@@ -175,7 +175,7 @@ def test_layer_zero_holds_ten_notes_a_project(ws: Workspace) -> None:
     assert save.save(ws, "Elsewhere.", project="b", layer=0).outcome == "created"
 
 
-def test_layer_zero_holds_two_thousand_characters_a_project(ws: Workspace) -> None:
+def test_layer_zero_is_limited_to_two_thousand_characters_a_project(ws: Workspace) -> None:
     save.save(ws, "x" * 1_500, project="a", layer=0)
     with pytest.raises(InputError, match="Layer 0 of a is full"):
         save.save(ws, "y" * 501, project="a", layer=0)
@@ -302,7 +302,7 @@ def test_a_pinned_note_cannot_grow_beyond_its_bounds(ws: Workspace) -> None:
         write.edit(ws, saved.memory.id, body="x" * 2_001)
 
 
-def test_what_a_write_shows_and_logs_has_passed_the_gate(ws: Workspace) -> None:
+def test_output_and_log_of_a_write_pass_the_gate(ws: Workspace) -> None:
     saved = save.save(ws, "Use tabs.", why=f"because {TOKEN}\nof that")
     path = note_of(ws, saved)
     path.write_text(path.read_text().replace("Use tabs.", f"Use tabs. {TOKEN}"))
@@ -335,7 +335,7 @@ def test_an_edit_by_hand_that_breaks_the_note_says_so(ws: Workspace) -> None:
 
 
 @pytest.mark.parametrize("deed", ["delete", "break", "rename", "change and fail"])
-def test_whatever_an_editor_does_is_recorded_and_kept(ws: Workspace, deed: str) -> None:
+def test_every_change_in_an_editor_is_recorded(ws: Workspace, deed: str) -> None:
     saved = save.save(ws, "Use tabs.")
     before = note_of(ws, saved).read_bytes()
 
@@ -367,7 +367,7 @@ def test_pinned_notes_that_are_gone_or_out_of_force_leave_room(ws: Workspace) ->
     assert save.save(ws, "And one.", layer=0).outcome == "created"
 
 
-def test_a_text_that_looks_like_evidence_is_not_kept_twice(ws: Workspace) -> None:
+def test_text_that_looks_like_evidence_is_not_saved_twice(ws: Workspace) -> None:
     text = "A fact.\n\n> [!quote]- Evidence\n> said so"
     assert [save.save(ws, text).outcome for _ in range(2)] == ["created", "exists"]
 
@@ -380,7 +380,7 @@ def test_a_note_is_not_edited_out_of_recall(ws: Workspace, memories: Path) -> No
         write.edit(ws, "longlong", title="A title that is one too many for this note")
 
 
-def test_a_save_after_somebody_rebuilt_the_index_is_known_to_all(ws: Workspace) -> None:
+def test_save_after_a_rebuild_is_visible_to_all(ws: Workspace) -> None:
     save.save(ws, "Begin.")
     other = open_workspace(actor="test", home=ws.home.root, vault=ws.settings.vault)
     rebuild.rebuild(other)
@@ -476,14 +476,14 @@ def test_an_ambiguous_prefix_names_what_it_could_mean(ws: Workspace, memories: P
     assert forget.forget(ws, "abcd1").memory.id == "abcd1111"
 
 
-def test_a_vault_that_never_was_is_begun_by_a_save_only(ws: Workspace) -> None:
+def test_only_a_save_creates_a_vault(ws: Workspace) -> None:
     for verb in (forget.forget, write.edit):
         with pytest.raises(VaultMissing, match="Save a memory to create one"):
             verb(ws, "ffffffff")
     assert save.save(ws, "Begin.").outcome == "created"
 
 
-def test_a_vault_that_is_gone_is_never_silently_begun_anew(ws: Workspace, tmp_path: Path) -> None:
+def test_missing_vault_is_never_recreated_silently(ws: Workspace, tmp_path: Path) -> None:
     save.save(ws, "Begin.")
     ws.settings.vault.rename(tmp_path / "elsewhere")
     with pytest.raises(VaultMissing, match="is gone"):

@@ -37,7 +37,7 @@ def note(ws: Workspace) -> Path:
     return ws.store.absolute(propose(ws, DOUBTFUL, BECAUSE).path)
 
 
-def test_a_proposal_is_a_note_that_a_person_can_read_and_nobody_recalls(ws: Workspace) -> None:
+def test_proposal_is_a_readable_note_that_is_never_recalled(ws: Workspace) -> None:
     written = propose(ws, DOUBTFUL, BECAUSE)
     assert (written.outcome, written.path) == ("proposed", "review/signing-66666666.md")
     text = ws.store.absolute(written.path).read_text()
@@ -67,7 +67,7 @@ def test_a_proposal_passes_the_gate(ws: Workspace) -> None:
         propose(ws, replace(DOUBTFUL, body=" "), BECAUSE)
 
 
-def test_what_waits_is_listed_with_its_reason_the_oldest_first(ws: Workspace, note: Path) -> None:
+def test_proposals_are_listed_with_reasons_oldest_first(ws: Workspace, note: Path) -> None:
     older = replace(DOUBTFUL, id="77777777-aaaa", body="Older.", created="2026-02-01T08:00:00+01:00")
     propose(ws, older, "doubtful")
     (note.parent / "half-typed.md").write_text("---\nid: [\n---\n")
@@ -98,7 +98,7 @@ def test_an_accepted_one_is_a_memory_like_any_other(ws: Workspace, note: Path) -
     assert status.check(ws) == []
 
 
-def test_what_was_forgotten_of_it_is_lifted(ws: Workspace) -> None:
+def test_accepting_lifts_the_tombstone(ws: Workspace) -> None:
     kept = write.keep(ws, replace(DOUBTFUL, id="77777777-aaaa"))
     forget.forget(ws, kept.memory.id)
     propose(ws, DOUBTFUL, BECAUSE)
@@ -107,7 +107,7 @@ def test_what_was_forgotten_of_it_is_lifted(ws: Workspace) -> None:
     assert forget.check_forgotten(ws, DOUBTFUL) is None
 
 
-def test_what_a_person_added_to_a_proposal_is_kept(ws: Workspace, note: Path) -> None:
+def test_persons_addition_to_a_proposal_stays(ws: Workspace, note: Path) -> None:
     text = (
         note.read_text()
         .replace(STATEMENT, "Tokens are signed with ES256.\n\nAsk Ann.")

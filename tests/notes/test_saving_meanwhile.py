@@ -93,9 +93,7 @@ def attempted(tmp_path: Path, name: str, number: int, deed: Callable[[Path], obj
     ("name", "deed"),
     [*((name, in_place) for name in FLOWS), ("edit", by_rename), ("pages", by_rename), ("edit", half_typed)],
 )
-def test_what_is_saved_meanwhile_stays_as_it_was_saved(
-    tmp_path: Path, name: str, deed: Callable[[Path], object]
-) -> None:
+def test_concurrent_saves_stay_unchanged(tmp_path: Path, name: str, deed: Callable[[Path], object]) -> None:
     moments = 1
     for number in (1, 4):
         folder = tmp_path / str(number)
@@ -148,7 +146,7 @@ def test_two_homes_do_not_write_one_vault_at_the_same_time(tmp_path: Path, monke
     assert write.edit(other, saved.memory.id, importance=5).outcome == "edited"
 
 
-def test_what_two_homes_save_at_the_same_time_is_all_there_once(tmp_path: Path) -> None:
+def test_two_homes_save_concurrently_without_loss_or_duplicates(tmp_path: Path) -> None:
     one, other = homes(tmp_path)
     ws_of = {ws.actor: ws for ws in (one, other)}
     save.save(one, "Walruses sleep.")

@@ -13,16 +13,16 @@ def neighbour(relation: str, *, yields: bool = True, replaces: bool = False) -> 
     return Neighbour(Comparison(relation, replaces=replaces), yields)
 
 
-def test_beside_nothing_it_is_added() -> None:
+def test_candidate_without_neighbours_is_added() -> None:
     assert decide([]) == Decision(ADD)
 
 
 @pytest.mark.parametrize("own", [False, True])
-def test_what_says_the_same_is_known_whoever_says_it(own: bool) -> None:
+def test_same_statement_is_known_from_any_source(own: bool) -> None:
     assert decide([neighbour(OTHER), neighbour(SAME)], own=own) == Decision(KNOWN, 1)
 
 
-def test_what_says_less_is_known() -> None:
+def test_contained_statement_is_known() -> None:
     assert decide([neighbour(CONTAINED)]) == Decision(KNOWN, 0)
 
 
@@ -30,7 +30,7 @@ def test_nothing_that_a_person_writes_is_dropped_because_it_says_less() -> None:
     assert decide([neighbour(CONTAINED)], own=True, proven=True) == Decision(ADD, related=(0,))
 
 
-def test_what_says_more_betters_a_machines_note() -> None:
+def test_longer_statement_updates_a_machine_note() -> None:
     assert decide([neighbour(OTHER), neighbour(CONTAINS)]) == Decision(UPDATE, 1)
 
 
@@ -38,7 +38,7 @@ def test_a_persons_note_that_says_more_takes_the_place_of_a_machines() -> None:
     assert decide([neighbour(CONTAINS)], own=True, proven=True) == Decision(SUPERSEDE, 0)
 
 
-def test_beside_a_note_that_does_not_yield_what_says_more_is_added() -> None:
+def test_longer_statement_is_added_to_a_note_that_does_not_yield() -> None:
     assert decide([neighbour(CONTAINS, yields=False)]) == Decision(ADD, related=(0,))
 
 
@@ -55,11 +55,11 @@ def test_words_of_a_person_that_say_what_they_replace_replace_it() -> None:
     assert decide([unyielding], proven=True) == Decision(ADD, contradicts=(0,))
 
 
-def test_what_is_near_is_linked_and_what_is_not_is_left_alone() -> None:
+def test_similar_notes_are_linked_and_others_left_alone() -> None:
     assert decide([neighbour(OTHER), neighbour(NEAR), neighbour(OTHER)]) == Decision(ADD, related=(1,))
 
 
-def test_what_is_changed_may_contradict_another() -> None:
+def test_update_may_contradict_another_note() -> None:
     assert decide([neighbour(CONTAINS), neighbour(CHANGED), neighbour(NEAR)]) == Decision(UPDATE, 0, (2,), (1,))
 
 
@@ -102,7 +102,7 @@ def test_a_wish_is_granted_behind_rails(wish: str, relation: str, proven: bool, 
         (SUPERSEDE, OTHER, Decision(ADD, contradicts=(0,))),
     ],
 )
-def test_a_target_that_does_not_yield_gets_one_beside_it(wish: str, relation: str, expected: Decision) -> None:
+def test_target_that_does_not_yield_gets_a_linked_note(wish: str, relation: str, expected: Decision) -> None:
     assert decide([neighbour(relation, yields=False)], proven=True, wish=wish, target=0) == expected
 
 

@@ -112,7 +112,7 @@ def test_paths_without_wildcards_are_anchors_too(ws: Workspace, shop: Path) -> N
     assert staleness.anchored(ws, named, shop).anchors == ("src/auth.py",)
 
 
-def test_a_link_out_of_the_folder_is_no_anchor(ws: Workspace, shop: Path, tmp_path: Path) -> None:
+def test_link_out_of_the_folder_is_not_an_anchor(ws: Workspace, shop: Path, tmp_path: Path) -> None:
     files(tmp_path, {"secret.py": "x"})
     (shop / "out.py").symlink_to(tmp_path / "secret.py")
     assert staleness.anchored(ws, memory(body="See out.py"), shop).anchors == ()
@@ -166,7 +166,7 @@ def test_a_machines_note_says_that_it_is_stale_and_why_and_recovers(ws: Workspac
     assert len(find.rank_candidates(ws, "tokens checked", "shop")) == 1
 
 
-def test_what_was_found_is_one_batch_that_says_why(ws: Workspace, shop: Path) -> None:
+def test_verdicts_are_one_batch_with_reasons(ws: Workspace, shop: Path) -> None:
     keep(ws, shop)
     (shop / "src/auth.py").unlink()
     staleness.check(ws, shop)
@@ -213,15 +213,13 @@ def test_a_persons_stale_note_was_held_until_it_was_found_so(
     assert then == [{"own"}, set()]
 
 
-def test_what_a_persons_note_never_stood_on_cannot_be_gone(ws: Workspace, shop: Path, memories: Path) -> None:
+def test_persons_note_without_anchors_stays_active(ws: Workspace, shop: Path, memories: Path) -> None:
     by_hand(ws, memories, "Tokens will be checked in src/later.py.")
     assert staleness.check(ws, shop).stale == 0
     assert states(ws) == {"own": THERE}
 
 
-def test_a_persons_note_that_is_rewritten_stands_on_what_it_names_then(
-    ws: Workspace, shop: Path, memories: Path
-) -> None:
+def test_rewritten_note_of_a_person_gets_new_anchors(ws: Workspace, shop: Path, memories: Path) -> None:
     note = by_hand(ws, memories)
     staleness.check(ws, shop)
     (shop / "src/auth.py").unlink()
@@ -249,7 +247,7 @@ def test_a_person_who_changes_a_stale_note_vouches_for_it(ws: Workspace, shop: P
     assert states(ws) == {"own": THERE}
 
 
-def test_whose_note_says_what_it_stands_on_can_vouch_for_it_too(ws: Workspace, shop: Path, memories: Path) -> None:
+def test_person_can_vouch_for_a_note_that_states_its_anchors(ws: Workspace, shop: Path, memories: Path) -> None:
     keep(ws, shop)
     note = memories / "n1-00000001.md"
     for importance in (4, 5):
@@ -284,9 +282,7 @@ def test_a_person_may_call_a_machines_note_active_in_spite_of_it(ws: Workspace, 
     assert states(ws)["N1"][0] == "active"
 
 
-def test_a_note_that_a_person_touched_while_it_was_stale_recovers_beside_its_file(
-    ws: Workspace, shop: Path, memories: Path
-) -> None:
+def test_stale_note_touched_by_a_person_recovers_in_the_record(ws: Workspace, shop: Path, memories: Path) -> None:
     keep(ws, shop)
     (shop / "src/auth.py").unlink()
     staleness.check(ws, shop)
@@ -298,7 +294,7 @@ def test_a_note_that_a_person_touched_while_it_was_stale_recovers_beside_its_fil
     assert ("status: stale" in note.read_text(), states(ws)) == (True, {"N1": THERE})
 
 
-def test_what_a_person_calls_stale_themselves_is_left_to_them(ws: Workspace, shop: Path) -> None:
+def test_note_marked_stale_by_a_person_is_left_alone(ws: Workspace, shop: Path) -> None:
     keep(ws, shop, status="stale")
     assert staleness.check(ws, shop) == staleness.Checked()
     assert states(ws) == {"N1": ("stale", "")}
@@ -353,7 +349,7 @@ def test_anchors_that_lead_out_of_the_folder_are_not_looked_for(ws: Workspace, s
 # --- in a repository ----------------------------------------------------------------------------------------------
 
 
-def test_what_is_deleted_is_gone_committed_or_not_and_recovers_when_it_returns(ws: Workspace, committed: Path) -> None:
+def test_deleted_file_is_gone_committed_or_not_and_recovers(ws: Workspace, committed: Path) -> None:
     keep(ws, committed)
     (committed / "src/auth.py").unlink()
     staleness.check(ws, committed)
@@ -366,7 +362,7 @@ def test_what_is_deleted_is_gone_committed_or_not_and_recovers_when_it_returns(w
     assert states(ws) == {"N1": THERE}
 
 
-def test_what_git_has_yet_to_know_is_there_too(ws: Workspace, committed: Path) -> None:
+def test_untracked_file_counts_as_there(ws: Workspace, committed: Path) -> None:
     keep(ws, committed, 1, "verify_token is in src/auth.py")
     git(committed, "rm", "-q", "src/auth.py")
     files(committed, {"lib/auth.py": AUTH})
@@ -570,9 +566,7 @@ def test_once_its_time_is_up_git_is_asked_nothing(committed: Path, clock: Steppi
     assert (late.has_file("gone.py"), late.has_symbol("gone.py", "gone_name")) == (None, None)
 
 
-def test_a_folder_with_too_many_files_cannot_be_told(
-    ws: Workspace, shop: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_folder_with_too_many_files_is_not_judged(ws: Workspace, shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     keep(ws, shop, 1)
     keep(ws, shop, 2, "verify_token is named in README.md", anchors=("README.md", "README.md#verify_token"))
     (shop / "src/auth.py").unlink()
@@ -589,14 +583,14 @@ def test_a_search_in_files_ends_with_its_time(shop: Path, clock: SteppingClock) 
     assert folder.has_symbol("gone.py", "gone_name") is None
 
 
-def test_what_is_no_file_is_not_read(tmp_path: Path) -> None:
+def test_only_regular_files_are_read(tmp_path: Path) -> None:
     assert repository.read_source(tmp_path) == repository.read_source(tmp_path / "a\0b") == ""
 
 
 # --- what is kept -------------------------------------------------------------------------------------------------
 
 
-def test_what_is_known_of_a_note_that_is_gone_is_forgotten(ws: Workspace, shop: Path, memories: Path) -> None:
+def test_record_of_a_missing_note_is_dropped(ws: Workspace, shop: Path, memories: Path) -> None:
     note = by_hand(ws, memories)
     staleness.check(ws, shop)
     assert "src/auth.py" in ws.home.stale_file.read_text()
@@ -607,7 +601,7 @@ def test_what_is_known_of_a_note_that_is_gone_is_forgotten(ws: Workspace, shop: 
 
 
 @pytest.mark.parametrize("text", ["rubbish", "[]", '{"v": 1}', '{"v": {"notes": {"x": {"y": 1}}}}'])
-def test_a_damaged_record_is_begun_anew(ws: Workspace, shop: Path, memories: Path, text: str) -> None:
+def test_damaged_record_is_recreated(ws: Workspace, shop: Path, memories: Path, text: str) -> None:
     by_hand(ws, memories)
     ws.home.stale_file.write_text(text)
     staleness.check(ws, shop)

@@ -85,7 +85,7 @@ def test_a_forgotten_note_returns_to_its_place_and_its_copy_goes(ws: Workspace, 
     assert recalled(ws) == {WALRUS}
 
 
-def test_what_is_no_longer_forgotten_may_be_said_again(ws: Workspace, saved: Written) -> None:
+def test_unforgotten_memory_may_be_saved_again(ws: Workspace, saved: Written) -> None:
     forget.forget(ws, saved.memory.id)
     undo.undo(ws)
     assert forget.check_forgotten(ws, saved.memory) is None
@@ -132,7 +132,7 @@ def test_one_undo_after_another_goes_back_in_time(ws: Workspace, saved: Written)
         undo.undo(ws)
 
 
-def test_what_was_kept_in_spite_of_a_tombstone_is_forgotten_again(ws: Workspace, saved: Written) -> None:
+def test_memory_saved_despite_a_tombstone_is_forgotten_again(ws: Workspace, saved: Written) -> None:
     forget.forget(ws, saved.memory.id)
     again = save.save(ws, WALRUS, anyway=True)
     assert undo.undo(ws).removed == (again.path,)
@@ -201,7 +201,7 @@ def test_an_undo_of_an_acceptance_that_was_interrupted_is_completed(
     assert [each.path for each in review.proposals(ws)] == [proposed.path]
 
 
-def test_what_was_decided_since_on_a_proposal_stays(ws: Workspace, saved: Written) -> None:
+def test_later_decision_on_a_proposal_stays(ws: Workspace, saved: Written) -> None:
     proposed = review.propose(ws, replace(saved.memory, id="proposed-note", body=SEAL), "said again")
     review.accept(ws, proposed.memory.id)
     asked = ws.store.absolute(proposed.path)
@@ -217,7 +217,7 @@ def test_what_was_decided_since_on_a_proposal_stays(ws: Workspace, saved: Writte
     assert reasons(undo.undo(ws, undone.undo)) == ["it was decided since"]
 
 
-def test_of_two_files_with_one_id_none_is_forgotten_again(ws: Workspace, saved: Written) -> None:
+def test_two_files_with_one_id_are_not_forgotten_again(ws: Workspace, saved: Written) -> None:
     forget.forget(ws, saved.memory.id)
     undone = undo.undo(ws)
     note = ws.store.absolute(saved.path)
@@ -225,7 +225,7 @@ def test_of_two_files_with_one_id_none_is_forgotten_again(ws: Workspace, saved: 
     assert reasons(undo.undo(ws, undone.undo)) == ["several files have its id"]
 
 
-def test_what_memem_does_of_its_own_accord_is_undone_only_by_name(ws: Workspace, saved: Written) -> None:
+def test_unrequested_batch_is_undone_only_by_id(ws: Workspace, saved: Written) -> None:
     with ws.events.batch("staleness"):
         write.edit(ws, saved.memory.id, status="stale")
     stale, first = (each.id for each in history.log(ws))
@@ -305,7 +305,7 @@ def test_an_older_edit_can_be_taken_back_once_the_newer_one_is(ws: Workspace, sa
     assert notes(ws) == before
 
 
-def test_what_a_person_wrote_into_a_mined_note_stays(miner: Workspace, session: Transcript) -> None:
+def test_persons_edit_of_a_mined_note_stays(miner: Workspace, session: Transcript) -> None:
     session.tells("one")
     session.tells("two")
     schedule.mine_file(miner, session.path)
@@ -401,9 +401,7 @@ def test_unreadable_note_is_left(ws: Workspace, saved: Written, tmp_path: Path, 
     assert not batch(ws).because.startswith("undone")
 
 
-def test_somebody_who_writes_at_that_moment_wins(
-    ws: Workspace, saved: Written, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_concurrent_edit_wins(ws: Workspace, saved: Written, monkeypatch: pytest.MonkeyPatch) -> None:
     write.edit(ws, saved.memory.id, importance=5)
     keep = ws.events.store_undo
 
@@ -416,9 +414,7 @@ def test_somebody_who_writes_at_that_moment_wins(
     assert b"A person's remark." in ws.store.absolute(saved.path).read_bytes()
 
 
-def test_somebody_who_writes_into_a_new_note_at_that_moment_wins(
-    ws: Workspace, saved: Written, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_concurrent_edit_of_a_new_note_wins(ws: Workspace, saved: Written, monkeypatch: pytest.MonkeyPatch) -> None:
     note = ws.store.absolute(saved.path)
     monkeypatch.setattr(ws.events, "store_undo", lambda _, data: note.write_bytes(data + b"\nA person's remark.\n"))
     assert reasons(undo.undo(ws)) == ["it is being written to"]
@@ -458,7 +454,7 @@ def test_an_undo_can_be_undone_and_that_again(ws: Workspace, saved: Written, nam
     assert [each.undoable for each in history.log(ws) if each.id == first] == [True]
 
 
-def test_what_was_forgotten_again_is_held_again(ws: Workspace, saved: Written) -> None:
+def test_memory_forgotten_again_is_refused_again(ws: Workspace, saved: Written) -> None:
     forget.forget(ws, saved.memory.id)
     undone = undo.undo(ws)
     undo.undo(ws, undone.undo)
@@ -508,7 +504,7 @@ def test_spoilt_bytes_are_not_brought_back(ws: Workspace, saved: Written) -> Non
     assert "no longer kept" in reasons(undo.undo(ws))[0]
 
 
-def test_what_was_purged_is_gone(ws: Workspace, saved: Written) -> None:
+def test_purge_cannot_be_undone(ws: Workspace, saved: Written) -> None:
     write.edit(ws, saved.memory.id, importance=5)
     purge.purge(ws, saved.memory.id)
     assert (batch(ws).what, batch(ws).undoable) == ("purge", False)
@@ -565,7 +561,7 @@ HERE = ("Cages are painted green.", "Tickets cost nine crowns.", "Owls sleep by 
 THERE = ("Pools hold salt water.", "The keeper is called Ada.", "Gates open at dawn.")
 
 
-def test_interleaved_batches_of_one_home_are_told_apart(ws: Workspace) -> None:
+def test_interleaved_batches_of_one_home_are_separate(ws: Workspace) -> None:
     other = ws.twin()
     with ws.events.batch("here"), other.events.batch("there"):
         for number in range(3):
@@ -712,6 +708,6 @@ def test_a_row_is_gone_before_its_note_is(ws: Workspace, saved: Written, monkeyp
     assert undo.undo(ws).removed == (saved.path,)
 
 
-def test_what_an_undo_removed_is_named_by_its_title(ws: Workspace, saved: Written) -> None:
+def test_removed_note_is_listed_by_title(ws: Workspace, saved: Written) -> None:
     undo.undo(ws)
     assert [batch.notes for batch in history.log(ws)] == [(saved.memory.title,), (saved.memory.title,)]
