@@ -104,7 +104,7 @@ def knowing(target: Memory, *turns: Turn, **more: Any) -> Chunk:
 # --- ADD ----------------------------------------------------------------------------------------------------------
 
 
-def test_what_is_new_becomes_a_note_that_can_prove_itself(ws: Workspace) -> None:
+def test_new_fact_becomes_a_note_with_evidence(ws: Workspace) -> None:
     done = apply(ws, ADD)
     (memory,) = memories(ws)
     assert done == Applied("added", memory.id, "Package manager")
@@ -129,7 +129,7 @@ def test_operations_are_applied_in_order_and_each_for_itself(ws: Workspace) -> N
     assert {memory.body for memory in memories(ws)} == {NEW, "npm is not used in the shop."}
 
 
-def test_what_is_known_already_changes_nothing(ws: Workspace) -> None:
+def test_repeated_fact_changes_nothing(ws: Workspace) -> None:
     assert apply(ws, replace(ADD, op="NOOP", quote="", content="")) == Applied("nothing")
     assert not ws.settings.vault.exists()
 
@@ -144,7 +144,7 @@ def test_the_id_comes_from_the_chunk_and_the_place_in_the_answer(ws: Workspace) 
     assert apply(ws, replace(ADD, content="A third."), elsewhere).id not in (first.id, other.id)
 
 
-def test_what_holds_everywhere_belongs_to_no_project(ws: Workspace) -> None:
+def test_general_fact_has_no_project(ws: Workspace) -> None:
     apply(ws, replace(ADD, scope="general"))
     assert memories(ws)[0].project == "general"
 
@@ -169,7 +169,7 @@ def test_a_statement_that_a_person_has_saved_is_known(ws: Workspace) -> None:
 
 
 @pytest.mark.parametrize("quote", ["use yarn instead", "", "pnpm"])
-def test_what_nobody_said_is_refused(ws: Workspace, quote: str) -> None:
+def test_unsaid_quote_is_refused(ws: Workspace, quote: str) -> None:
     done = apply(ws, replace(ADD, quote=quote))
     assert done == Applied("refused", "", "Package manager", "its quote is not in the conversation")
     assert not ws.settings.vault.exists()
@@ -181,14 +181,14 @@ def test_the_work_between_the_words_proves_nothing(ws: Workspace) -> None:
 
 
 @pytest.mark.parametrize("kind", ["preference", "convention"])
-def test_what_only_claude_said_is_no_preference_and_no_convention(ws: Workspace, kind: str) -> None:
+def test_claude_alone_cannot_state_preferences_or_conventions(ws: Workspace, kind: str) -> None:
     apply(ws, replace(ADD, kind=kind, importance=5, quote="the cache of the shop lives in Redis"))
     (memory,) = memories(ws)
     assert (memory.kind, memory.layer, memory.importance, memory.confidence) == ("fact", 2, 3, 0.6)
     assert memory.source_turn == "t2"
 
 
-def test_what_claude_and_the_person_said_is_the_persons(ws: Workspace) -> None:
+def test_quote_of_both_speakers_counts_as_the_persons(ws: Workspace) -> None:
     turns = (Turn("t1", ASSISTANT, "So you want short commits?"), Turn("t2", HUMAN, "I want short commits, yes."))
     apply(ws, replace(ADD, kind="preference", quote="want short commits"), chunk_of(*turns))
     assert (memories(ws)[0].kind, memories(ws)[0].source_turn) == ("preference", "t2")
@@ -206,7 +206,7 @@ def test_memory_does_not_feed_on_itself(ws: Workspace) -> None:
     assert [memory.id for memory in memories(ws)] == [shown.id]
 
 
-def test_nor_on_what_a_tool_has_shown(ws: Workspace) -> None:
+def test_tool_output_is_not_evidence(ws: Workspace) -> None:
     shown = save.save(ws, "The cache is Redis on port 6380.", project="shop").memory
     ws.contexts.add("s1", [shown.id], 0.0)
     assert apply(ws, ECHOED).reason == "it repeats a memory that was shown in this session"
@@ -220,14 +220,14 @@ def test_a_memory_does_not_rewrite_itself_through_claude(ws: Workspace, mined: M
     assert snapshot(ws) == before
 
 
-def test_what_a_person_repeats_of_a_memory_counts(ws: Workspace) -> None:
+def test_person_may_repeat_a_shown_memory(ws: Workspace) -> None:
     shown = save.save(ws, "The cache is Redis on port 6380.", project="shop").memory
     ws.state.sessions.add_injected("s1", [shown.id8])
     chunk = chunk_of(Turn("t1", HUMAN, "Right: the cache of the shop lives in Redis, on 6380."))
     assert apply(ws, ECHOED, chunk).outcome == "added"
 
 
-def test_what_claude_found_out_beside_other_memories_counts(ws: Workspace) -> None:
+def test_claudes_finding_counts_when_other_memories_were_shown(ws: Workspace) -> None:
     shown = save.save(ws, "Painters come on Tuesdays.", project="shop").memory
     nearer = save.save(ws, "The cache of the shop is warmed at night.", project="shop").memory
     ws.state.sessions.add_injected("s1", [shown.id8])
@@ -252,7 +252,7 @@ def test_a_machines_note_says_it_better_from_now_on(ws: Workspace, mined: Make) 
     assert write.is_a_machines(ws, old.id), "it is still a machine's"
 
 
-def test_the_bytes_from_before_are_kept(ws: Workspace, mined: Make) -> None:
+def test_previous_bytes_are_stored(ws: Workspace, mined: Make) -> None:
     old = mined()
     before = note_file(ws, old.id).read_bytes()
     apply(ws, change(old), knowing(old))
@@ -283,7 +283,7 @@ def test_words_of_claude_make_a_memory_less_certain_and_words_of_a_person_more(w
 
 
 @pytest.mark.parametrize("kind", ["preference", "convention"])
-def test_what_a_person_wants_is_not_rewritten_by_what_claude_said(ws: Workspace, mined: Make, kind: str) -> None:
+def test_claude_cannot_rewrite_a_persons_wish(ws: Workspace, mined: Make, kind: str) -> None:
     old = mined(kind=kind)
     before = snapshot(ws)
     done = apply(ws, change(old, quote="the cache of the shop lives in Redis"), knowing(old))
@@ -293,7 +293,7 @@ def test_what_a_person_wants_is_not_rewritten_by_what_claude_said(ws: Workspace,
     assert (beside.kind, beside.related) == ("decision", (link(ws, old.id),))
 
 
-def test_a_persons_note_is_never_rewritten_but_gets_one_beside_it(ws: Workspace) -> None:
+def test_persons_note_is_not_rewritten_a_new_note_is_added(ws: Workspace) -> None:
     own = save.save(ws, OLD, project="shop").memory
     before = snapshot(ws)
     done = apply(ws, change(own), knowing(own))
@@ -319,7 +319,7 @@ def test_a_note_that_a_person_has_edited_with_memem_is_theirs(ws: Workspace, min
     assert before.items() <= snapshot(ws).items()
 
 
-def test_a_note_in_a_form_that_we_cannot_keep_gets_one_beside_it(ws: Workspace, mined: Make) -> None:
+def test_note_in_unsupported_form_is_not_rewritten_a_new_note_is_added(ws: Workspace, mined: Make) -> None:
     old = mined()
     path = note_file(ws, old.id)
     newer = ws.store.read(find.get(ws, old.id).path).document.text.replace("schema_version: 1", "schema_version: 2")
@@ -370,7 +370,7 @@ def test_a_target_that_two_files_carry_is_left_alone(ws: Workspace, mined: Make)
     assert before.items() <= snapshot(ws).items()
 
 
-def test_a_target_that_is_no_longer_in_force_is_not_revived(ws: Workspace, mined: Make) -> None:
+def test_outdated_target_is_not_revived(ws: Workspace, mined: Make) -> None:
     """A memory belongs to the project it was learned in."""
     old = mined(status="deprecated")
     assert apply(ws, change(old), knowing(old)).outcome == "added"
@@ -384,7 +384,7 @@ def test_the_same_words_are_not_quoted_twice(ws: Workspace, mined: Make) -> None
     assert (memory.evidence, memory.body) == ("No, use pnpm here", BETTER)
 
 
-def test_words_are_not_taken_for_their_opposite(ws: Workspace, mined: Make) -> None:
+def test_opposite_statements_are_not_merged(ws: Workspace, mined: Make) -> None:
     old = mined(evidence="please do not use pnpm here")
     chunk = knowing(old, Turn("t1", HUMAN, "I was wrong: use pnpm here.", LATER))
     apply(ws, change(old, quote="use pnpm here"), chunk)
@@ -442,7 +442,7 @@ def test_a_person_who_saves_at_that_very_moment_loses_nothing_and_neither_do_we(
 # --- SUPERSEDE ----------------------------------------------------------------------------------------------------
 
 
-def test_what_no_longer_holds_points_to_what_does(ws: Workspace, mined: Make) -> None:
+def test_superseded_note_points_to_its_successor(ws: Workspace, mined: Make) -> None:
     old = mined()
     done = apply(ws, change(old, "SUPERSEDE"), knowing(old))
     assert (done.outcome, done.title) == ("superseded", "Package manager")
@@ -454,7 +454,7 @@ def test_what_no_longer_holds_points_to_what_does(ws: Workspace, mined: Make) ->
     assert [hit.id for hit in find.rank_candidates(ws, "how is the shop built?", "shop")] == [new.id]
 
 
-def test_of_what_no_longer_holds_nothing_is_deleted(ws: Workspace, mined: Make) -> None:
+def test_superseding_deletes_nothing(ws: Workspace, mined: Make) -> None:
     old = mined()
     before = note_file(ws, old.id).read_bytes()
     apply(ws, change(old, "SUPERSEDE"), knowing(old))
@@ -482,7 +482,7 @@ def test_a_note_that_a_person_has_edited_is_contradicted_and_stays_in_force(ws: 
     assert before.items() <= snapshot(ws).items()
 
 
-def test_what_a_person_wants_is_not_ended_by_what_claude_said(ws: Workspace, mined: Make) -> None:
+def test_claude_cannot_end_a_persons_wish(ws: Workspace, mined: Make) -> None:
     old = mined(kind="preference")
     before = snapshot(ws)
     quote = "the cache of the shop lives in Redis"
@@ -490,7 +490,7 @@ def test_what_a_person_wants_is_not_ended_by_what_claude_said(ws: Workspace, min
     assert before.items() <= snapshot(ws).items()
 
 
-def test_what_holds_in_one_project_does_not_end_what_holds_in_all(ws: Workspace, mined: Make) -> None:
+def test_project_fact_does_not_end_a_general_one(ws: Workspace, mined: Make) -> None:
     old = mined(project="general")
     before = snapshot(ws)
     assert apply(ws, change(old, "SUPERSEDE"), knowing(old)).outcome == "added"
@@ -499,14 +499,14 @@ def test_what_holds_in_one_project_does_not_end_what_holds_in_all(ws: Workspace,
     assert apply(ws, everywhere, knowing(old), number=1).outcome == "superseded"
 
 
-def test_a_memory_that_says_the_same_is_not_superseded_by_itself(ws: Workspace, mined: Make) -> None:
+def test_equal_statement_does_not_supersede(ws: Workspace, mined: Make) -> None:
     old = mined(NEW)
     before = snapshot(ws)
     assert apply(ws, change(old, "SUPERSEDE"), knowing(old)).outcome == "known"
     assert snapshot(ws) == before
 
 
-def test_what_is_superseded_twice_points_to_the_first_successor(ws: Workspace, mined: Make) -> None:
+def test_note_superseded_twice_points_to_the_first_successor(ws: Workspace, mined: Make) -> None:
     old = mined()
     other = change(old, "SUPERSEDE", content="The shop is built with pnpm 9.")
     done = mine_apply.apply_all(ws, knowing(old), [change(old, "SUPERSEDE"), other])
@@ -518,7 +518,7 @@ def test_what_is_superseded_twice_points_to_the_first_successor(ws: Workspace, m
 # --- the gate -----------------------------------------------------------------------------------------------------
 
 
-def test_secrets_are_taken_out_of_everything_that_is_kept(ws: Workspace) -> None:
+def test_secrets_are_redacted_from_everything_stored(ws: Workspace) -> None:
     said = f"Deploy with {TOKEN}, always."
     secret = replace(
         ADD, title=f"Key {TOKEN}", content=f"Deploy with {TOKEN}.", keys=(TOKEN, "deploy"), paths=(TOKEN,), quote=said
@@ -533,7 +533,7 @@ def test_a_secret_is_not_cut_in_half_with_the_title(ws: Workspace) -> None:
     assert TOKEN[:12] not in memories(ws)[0].title
 
 
-def test_what_is_nothing_but_a_secret_is_refused_and_the_rest_is_not(ws: Workspace) -> None:
+def test_operation_with_only_a_secret_is_refused_others_are_applied(ws: Workspace) -> None:
     done = mine_apply.apply_all(ws, chunk_of(), [replace(ADD, content=TOKEN, title=TOKEN), ADD])
     assert [each.outcome for each in done] == ["refused", "added"]
     assert "nothing but a secret" in done[0].reason
@@ -580,7 +580,7 @@ def test_a_statement_cannot_forge_its_evidence(ws: Workspace, mined: Make) -> No
     assert all("said so" not in memory.evidence for memory in memories(ws))
 
 
-def test_a_vault_that_takes_no_bytes_is_no_refusal(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unwritable_vault_is_an_error_not_a_refusal(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     """A refusal is final; this has to be tried again."""
     save.save(ws, "so that there is a vault")
 
@@ -673,7 +673,7 @@ def test_a_crash_between_the_two_notes_of_a_successor_is_made_good(
     assert len(memories(ws)) == 2
 
 
-def test_what_a_person_made_of_an_updated_note_meanwhile_stays_and_gets_no_double(ws: Workspace, mined: Make) -> None:
+def test_persons_edit_of_an_updated_note_stays_without_a_duplicate(ws: Workspace, mined: Make) -> None:
     old = mined()
     apply(ws, change(old), knowing(old))
     edit_by_hand(note_file(ws, old.id), BETTER, "We use pnpm. Full stop.")
@@ -682,9 +682,7 @@ def test_what_a_person_made_of_an_updated_note_meanwhile_stays_and_gets_no_doubl
     assert snapshot(ws) == before
 
 
-def test_what_a_later_session_made_of_an_updated_note_meanwhile_stays(
-    ws: Workspace, mined: Make, clock: SteppingClock
-) -> None:
+def test_later_sessions_edit_of_an_updated_note_stays(ws: Workspace, mined: Make, clock: SteppingClock) -> None:
     old = mined()
     apply(ws, change(old), knowing(old))
     clock.forward(hours=1)
@@ -695,7 +693,7 @@ def test_what_a_later_session_made_of_an_updated_note_meanwhile_stays(
     assert snapshot(ws) == before
 
 
-def test_who_goes_back_to_what_was_before_and_says_so_in_the_same_words_is_heard(
+def test_reverting_to_an_earlier_statement_in_the_same_words_works(
     ws: Workspace, mined: Make, clock: SteppingClock
 ) -> None:
     old = mined(evidence="use pnpm here\nno, use bun")
@@ -705,7 +703,7 @@ def test_who_goes_back_to_what_was_before_and_says_so_in_the_same_words_is_heard
     assert memories(ws)[0].body == BETTER
 
 
-def test_what_a_person_made_of_a_successor_meanwhile_stays(ws: Workspace, mined: Make) -> None:
+def test_persons_edit_of_a_successor_stays(ws: Workspace, mined: Make) -> None:
     old = mined()
     done = apply(ws, change(old, "SUPERSEDE"), knowing(old))
     edit_by_hand(note_file(ws, done.id), NEW, "We use pnpm. Full stop.")
@@ -744,7 +742,7 @@ def test_a_note_that_was_taken_back_meanwhile_is_not_made_again(ws: Workspace) -
     assert history.taken_back(ws) == {first.id}
 
 
-def test_what_supersedes_a_forgotten_memory_is_new(ws: Workspace, mined: Make) -> None:
+def test_successor_of_a_forgotten_memory_is_new(ws: Workspace, mined: Make) -> None:
     old = mined()
     forget.forget(ws, old.id)
     assert apply(ws, change(old, "SUPERSEDE"), knowing(old)).outcome == "added"

@@ -89,7 +89,7 @@ def test_an_answer_without_a_list_of_operations_is_not_one(answer: Any) -> None:
         *((name, [None, "JWT", [7], [None], [["a"]], {"a": "b"}]) for name in ("keys", "paths")),
     ],
 )
-def test_what_has_another_shape_is_refused_with_its_name_and_its_number(name: str, values: list[Any]) -> None:
+def test_wrong_shape_is_refused_with_name_and_number(name: str, values: list[Any]) -> None:
     for value in values:
         with pytest.raises(NotSchema, match=rf"^Operation 2: `{name}` is .+\.$") as refusal:
             prompt.parse_operations({"operations": [GIVEN, GIVEN | {name: value}]})
@@ -97,7 +97,7 @@ def test_what_has_another_shape_is_refused_with_its_name_and_its_number(name: st
 
 
 @pytest.mark.parametrize("name", [name for name in GIVEN if name != "target"])
-def test_what_is_missing_is_refused(name: str) -> None:
+def test_missing_field_is_refused(name: str) -> None:
     lacking = {key: value for key, value in GIVEN.items() if key != name}
     with pytest.raises(NotSchema, match=f"`{name}`"):
         prompt.parse_operations({"operations": [lacking]})
@@ -110,23 +110,23 @@ def test_a_memory_without_a_statement_is_refused(content: str) -> None:
 
 
 @pytest.mark.parametrize("operation", [7, None, "ADD", [], {"operation": "ADD"}])
-def test_what_is_no_operation_is_refused(operation: Any) -> None:
+def test_unknown_operation_is_refused(operation: Any) -> None:
     with pytest.raises(NotSchema, match="`op`"):
         prompt.parse_operations({"operations": [operation]})
 
 
-def test_too_many_operations_are_no_answer() -> None:
+def test_too_many_operations_are_refused() -> None:
     assert len(prompt.parse_operations({"operations": [GIVEN] * prompt.MAX_OPERATIONS})) == prompt.MAX_OPERATIONS
     with pytest.raises(NotSchema, match="more than 40"):
         prompt.parse_operations({"operations": [GIVEN] * (prompt.MAX_OPERATIONS + 1)})
 
 
-def test_of_an_operation_that_does_nothing_nothing_else_matters() -> None:
+def test_noop_ignores_its_other_fields() -> None:
     (operation,) = prompt.parse_operations({"operations": [{"op": "NOOP", "target": 7, "kind": "idea"}]})
     assert (operation.op, operation.target) == ("NOOP", None)
 
 
-def test_what_the_schema_does_not_know_is_left_out() -> None:
+def test_unknown_fields_are_dropped() -> None:
     assert parse_one(confidence=1) == parse_one()
 
 
@@ -224,7 +224,7 @@ def test_quotation_marks_and_unicode_forms_may_differ() -> None:
         "use pnpm here. Understood",
     ],
 )
-def test_words_that_nobody_said_in_one_piece_are_no_proof(quote: str) -> None:
+def test_scattered_words_are_not_evidence(quote: str) -> None:
     assert prompt.find_quoted_turn(TURNS, quote) is None
 
 

@@ -28,7 +28,7 @@ def says(claude: Path, *steps: dict[str, Any]) -> None:
     fake_claude.set_steps(claude, list(steps))
 
 
-def test_what_the_model_confirms_is_confirmed(miner: Workspace, claude: Path, pair: tuple[Entry, Entry]) -> None:
+def test_confirmed_contradiction_is_recorded(miner: Workspace, claude: Path, pair: tuple[Entry, Entry]) -> None:
     assert conflicts.conflicts(miner)[0].found == "found by comparison"
     assert confirm.confirm(miner, "s1") == 1
     (found,) = conflicts.conflicts(miner)
@@ -47,7 +47,7 @@ def test_both_statements_are_sent_the_earlier_first_and_nothing_else(
     assert "<pair number=1>" in call["stdin"]
 
 
-def test_what_the_model_calls_compatible_is_related(miner: Workspace, claude: Path, pair: tuple[Entry, Entry]) -> None:
+def test_compatible_pair_becomes_related(miner: Workspace, claude: Path, pair: tuple[Entry, Entry]) -> None:
     says(claude, {"verdict": "compatible"})
     confirm.confirm(miner, "s1")
     old, new = pair
@@ -67,24 +67,20 @@ def test_a_persons_note_is_not_rewritten_for_it(miner: Workspace, claude: Path, 
     assert conflicts.conflicts(miner) == [], "the verdict counts all the same"
 
 
-def test_nobody_is_asked_twice(miner: Workspace, claude: Path, pair: tuple[Entry, Entry]) -> None:
+def test_pair_is_asked_about_once(miner: Workspace, claude: Path, pair: tuple[Entry, Entry]) -> None:
     confirm.confirm(miner, "s1")
     assert confirm.confirm(miner, "s1") == 0
     assert len(fake_claude.calls(claude)) == 1
 
 
-def test_a_pair_that_has_changed_is_no_question_any_more(
-    miner: Workspace, claude: Path, pair: tuple[Entry, Entry]
-) -> None:
+def test_changed_pair_is_dropped(miner: Workspace, claude: Path, pair: tuple[Entry, Entry]) -> None:
     write.edit(miner, pair[0].id, body="Redis of the shop is gone.")
     assert confirm.confirm(miner, "s1") == 0
     assert miner.state.suspicions.pairs() == []
     assert fake_claude.calls(claude) == []
 
 
-def test_what_is_no_longer_in_force_is_no_question_any_more(
-    miner: Workspace, claude: Path, pair: tuple[Entry, Entry]
-) -> None:
+def test_outdated_pair_is_dropped(miner: Workspace, claude: Path, pair: tuple[Entry, Entry]) -> None:
     write.revise(miner, pair[0].id, status="deprecated")
     assert confirm.confirm(miner, "s1") == 0
     assert fake_claude.calls(claude) == []
@@ -124,7 +120,7 @@ def test_without_a_model_it_stays_found(tmp_path: Path, pair: tuple[Entry, Entry
     without.close()
 
 
-def test_the_budget_holds(tmp_path: Path, claude: Path, pair: tuple[Entry, Entry], miner: Workspace) -> None:
+def test_budget_is_respected(tmp_path: Path, claude: Path, pair: tuple[Entry, Entry], miner: Workspace) -> None:
     poor = open_miner(tmp_path, None, MEMEM_DAILY_CALLS="1")
     confirm.confirm(poor, "s1")
     third = note(poor, "Redis of the shop listens on port 6381.", 3, contradicts=(pair[0].link,))

@@ -47,7 +47,7 @@ def indexed(ws: Workspace) -> int:
         index.close()
 
 
-def test_what_is_switched_off_during_a_sweep_is_neither_mined_nor_indexed(
+def test_opting_out_during_a_sweep_stops_mining_and_indexing(
     behind: Workspace, claude: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     after_first_session(monkeypatch, lambda: consent.opt_out(behind))
@@ -56,7 +56,7 @@ def test_what_is_switched_off_during_a_sweep_is_neither_mined_nor_indexed(
     assert indexed(behind) == 1
 
 
-def test_an_opt_in_given_anew_during_a_run_counts_from_then_on(
+def test_renewed_opt_in_during_a_run_counts_from_then_on(
     behind: Workspace, claude: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def renew() -> None:
@@ -70,7 +70,7 @@ def test_an_opt_in_given_anew_during_a_run_counts_from_then_on(
     assert sum(sent(claude).values()) == 1
 
 
-def test_what_was_shown_is_judged_though_the_state_cannot_be_used(
+def test_shown_memories_are_judged_though_the_state_is_unusable(
     behind: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     judged: list[str] = []

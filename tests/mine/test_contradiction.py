@@ -14,7 +14,7 @@ OLD = Memory("a" * 36, "Redis", "Redis of the shop listens on port 6379.", "shop
 NEW = Memory("b" * 36, "Redis moved", "Redis of the shop\nlistens on 6380.", "shop", valid_from="2026-03-01")
 
 
-def test_what_is_sent_is_as_agreed(snapshot: SnapshotAssertion) -> None:
+def test_prompt_matches_the_snapshot(snapshot: SnapshotAssertion) -> None:
     asked = confirm.build_question([(OLD, NEW)])
     assert f"{asked.system}\n=== {asked.instruction}\n=== standard input\n{asked.text}" == snapshot
 

@@ -72,14 +72,14 @@ def test_its_end_is_announced_with_what_it_came_to(ws: Workspace, sessions: Path
     assert shown(ws) == ""
 
 
-def test_nothing_is_announced_to_somebody_who_watches(ws: Workspace, sessions: Path) -> None:
+def test_watched_run_is_not_announced(ws: Workspace, sessions: Path) -> None:
     write_sessions(sessions, "one")
     mine_watched(ws)
     assert shown(ws) == ""
     assert last(ws).state == "done"
 
 
-def test_what_it_cost_is_counted(ws: Workspace, sessions: Path) -> None:
+def test_cost_is_counted(ws: Workspace, sessions: Path) -> None:
     write_sessions(sessions, "one", "two")
     mine(ws)
     assert last(ws).calls == 2
@@ -141,7 +141,7 @@ def test_one_session_that_fails_does_not_stop_it_and_is_counted(ws: Workspace, c
     assert count_saved(ws) == once("one", "two", "three")
 
 
-def test_several_failed_sessions_are_named_in_the_plural(ws: Workspace, claude: Path, sessions: Path) -> None:
+def test_several_failed_sessions_are_counted(ws: Workspace, claude: Path, sessions: Path) -> None:
     fake_claude.set_steps(claude, [FAILING, FAILING, ECHO])
     write_sessions(sessions, "one", "two", "three")
     mine(ws)

@@ -69,7 +69,7 @@ def test_a_memory_names_its_session_and_turn_and_carries_the_words(ws: Workspace
     assert memory.project == "shop"
 
 
-def test_what_nobody_said_is_never_sent(ws: Workspace, claude: Path, session: Transcript) -> None:
+def test_untyped_text_is_never_sent(ws: Workspace, claude: Path, session: Transcript) -> None:
     session.tells("one")
     session.tells("sidechain", isSidechain=True)
     session.tells("meta", isMeta=True)
@@ -82,7 +82,7 @@ def test_what_nobody_said_is_never_sent(ws: Workspace, claude: Path, session: Tr
     assert count_saved(ws) == sent(claude) == once("one")
 
 
-def test_the_work_between_the_words_is_told_in_a_few(ws: Workspace, claude: Path, session: Transcript) -> None:
+def test_work_between_turns_is_summarised(ws: Workspace, claude: Path, session: Transcript) -> None:
     session.tool("Edit", file_path="/srv/shop/cart.py")
     session.tool_failed("ModuleNotFoundError: No module named 'basket'")
     session.tells("one")
@@ -93,7 +93,7 @@ def test_the_work_between_the_words_is_told_in_a_few(ws: Workspace, claude: Path
 
 
 @pytest.mark.parametrize("failing", range(3))
-def test_a_long_session_is_mined_in_chunks_each_finished_by_itself(
+def test_long_session_is_mined_in_separately_finished_chunks(
     ws: Workspace, claude: Path, session: Transcript, failing: int
 ) -> None:
     names = [f"n{number}" for number in range(12)]
@@ -205,7 +205,7 @@ def test_deltas_without_anything_to_mine_do_not_switch_mining_off(
     assert count_saved(ws) == once("one")
 
 
-def test_a_sweep_finds_a_session_that_no_stop_told_of(ws: Workspace, claude: Path, session: Transcript) -> None:
+def test_sweep_finds_a_session_without_a_stop_hook(ws: Workspace, claude: Path, session: Transcript) -> None:
     consent.opt_in(ws)
     session.tells("one")
     schedule.sweep(ws)
@@ -244,7 +244,7 @@ def test_a_line_that_grows_while_it_is_mined_is_mined_once(ws: Workspace, claude
     assert count_saved(ws) == sent(claude) == once("one")
 
 
-def test_a_file_that_is_begun_anew_is_mined_on(ws: Workspace, claude: Path, session: Transcript) -> None:
+def test_restarted_file_is_mined_on(ws: Workspace, claude: Path, session: Transcript) -> None:
     session.tells("one")
     session.tells("two")
     schedule.mine_file(ws, session.path)
@@ -266,7 +266,7 @@ def test_a_file_that_is_shortened_and_grows_again_is_mined_on(ws: Workspace, cla
     assert count_saved(ws) == sent(claude) == once("one", "two", "three")
 
 
-def test_of_a_file_that_is_rewritten_only_new_turns_are_mined(ws: Workspace, claude: Path, session: Transcript) -> None:
+def test_only_new_turns_of_a_rewritten_file_are_mined(ws: Workspace, claude: Path, session: Transcript) -> None:
     session.tells("one")
     session.tells("two")
     schedule.mine_file(ws, session.path)
@@ -317,7 +317,7 @@ def test_a_fork_of_a_session_that_waits_after_a_failure_is_mined_and_nothing_twi
     assert count_saved(ws) == once("one", "two", "three")
 
 
-def test_what_a_session_that_is_gone_had_not_mined_is_mined_from_its_fork(
+def test_unmined_turns_of_a_deleted_session_are_mined_from_its_fork(
     ws: Workspace, claude: Path, session: Transcript
 ) -> None:
     session.tells("one")
@@ -344,7 +344,7 @@ def test_half_characters_and_nul_lose_nothing(ws: Workspace, claude: Path, sessi
     assert count_saved(ws) == sent(claude) == once("one", "two")
 
 
-def test_bytes_that_are_no_text_lose_nothing(ws: Workspace, claude: Path, session: Transcript) -> None:
+def test_invalid_bytes_lose_nothing(ws: Workspace, claude: Path, session: Transcript) -> None:
     session.tells("one")
     session.raw(b"\0\0\xff\xfe\n{broken\n[]\n42\n")
     session.path.write_bytes(session.path.read_bytes().replace(b"at some length", b"at \xff\0 length"))
@@ -354,9 +354,7 @@ def test_bytes_that_are_no_text_lose_nothing(ws: Workspace, claude: Path, sessio
 
 
 @pytest.mark.parametrize("cwd", ["", "relative", "/srv/\0/shop", "/srv/" + "x" * 300, "/srv/\udcff", "C:\\srv\\shop"])
-def test_whatever_folder_a_line_names_its_turn_is_mined(
-    ws: Workspace, claude: Path, session: Transcript, cwd: str
-) -> None:
+def test_turn_is_mined_for_any_folder_name(ws: Workspace, claude: Path, session: Transcript, cwd: str) -> None:
     session.cwd = cwd
     session.tells("one")
     schedule.mine_file(ws, session.path)
@@ -378,9 +376,7 @@ def test_a_transcript_that_is_not_there_is_not_marked_as_mined(
 
 
 @pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="needs permissions that hold")
-def test_a_transcript_that_cannot_be_read_keeps_nobody_else_waiting(
-    ws: Workspace, claude: Path, session: Transcript
-) -> None:
+def test_unreadable_transcript_does_not_block_others(ws: Workspace, claude: Path, session: Transcript) -> None:
     consent.opt_in(ws)
     session.tells("one")
     session.path.chmod(0)
@@ -390,14 +386,14 @@ def test_a_transcript_that_cannot_be_read_keeps_nobody_else_waiting(
     assert count_saved(ws) == sent(claude) == once("one", "two")
 
 
-def test_a_folder_in_place_of_a_transcript_keeps_nobody_else_waiting(ws: Workspace, session: Transcript) -> None:
+def test_folder_in_place_of_a_transcript_does_not_block_others(ws: Workspace, session: Transcript) -> None:
     consent.opt_in(ws)
     session.path.unlink()
     session.path.mkdir()
     _is_in_nobodys_way(ws, session)
 
 
-def test_a_project_with_a_broken_setting_keeps_nobody_else_waiting(
+def test_broken_project_setting_does_not_block_others(
     ws: Workspace, claude: Path, session: Transcript, project: Path
 ) -> None:
     consent.opt_in(ws)
@@ -433,7 +429,7 @@ def test_a_sessions_name_is_never_a_path(ws: Workspace, tmp_path: Path, session:
     assert not any("x" * 200 in path.name or path.name.startswith(("x", "-rf")) for path in ws.home.root.rglob("*"))
 
 
-def test_a_file_with_a_name_that_is_no_text_is_no_session(ws: Workspace, session: Transcript) -> None:
+def test_file_with_an_undecodable_name_is_skipped(ws: Workspace, session: Transcript) -> None:
     consent.opt_in(ws)
     odd = Path(os.fsdecode(os.fsencode(session.path.parent) + b"/\xff.jsonl"))
     try:
@@ -456,7 +452,7 @@ def test_nothing_is_mined_in_the_background_without_an_opt_in(ws: Workspace, cla
     assert not ws.home.opt_in.exists()
 
 
-def test_whoever_opts_out_is_not_mined_any_more(ws: Workspace, claude: Path, session: Transcript) -> None:
+def test_opting_out_stops_mining(ws: Workspace, claude: Path, session: Transcript) -> None:
     consent.opt_in(ws)
     consent.opt_out(ws)
     session.tells("one")
@@ -475,7 +471,7 @@ def test_nothing_is_mined_from_within_a_call_of_ours(
     ws.close()
 
 
-def test_what_was_said_before_the_opt_in_is_passed_over_and_history_gets_it_later_once(
+def test_turns_before_the_opt_in_are_left_to_history_mining(
     ws: Workspace, clock: SteppingClock, claude: Path, session: Transcript
 ) -> None:
     session.tells("before")
@@ -601,7 +597,7 @@ def test_a_person_who_quotes_a_call_of_ours_goes_on_being_mined(
 # Memory must not feed on itself
 
 
-def test_what_claude_repeats_of_a_memory_it_was_shown_is_no_new_memory(ws: Workspace, session: Transcript) -> None:
+def test_repeated_memory_is_not_saved_again(ws: Workspace, session: Transcript) -> None:
     text = "The service called svc-one is restarted by hand."
     known = save.save(ws, text, title="How one is restarted", project="shop").memory
     session.shows(f"# Active Memory Slice\n- Project: shop\n\n## Memories\n1. {known.id8} · **How one is restarted**\n")
@@ -611,9 +607,7 @@ def test_what_claude_repeats_of_a_memory_it_was_shown_is_no_new_memory(ws: Works
     assert [applied.outcome for applied in mined.applied] == ["refused"]
 
 
-def test_what_claude_alone_said_becomes_neither_preference_nor_convention(
-    ws: Workspace, claude: Path, session: Transcript
-) -> None:
+def test_claude_alone_makes_no_preference_or_convention(ws: Workspace, claude: Path, session: Transcript) -> None:
     said = "Tabs are always better than spaces here."
     common = {"op": "ADD", "target": None, "content": said, "scope": "project", "importance": 5, "keys": ["k"]}
     operations = [
@@ -694,7 +688,7 @@ def test_the_dollars_of_a_day_are_a_hard_limit(
     assert count_saved(ws) == sent(claude) == once("n0", "n1", "n2", "n3")
 
 
-def test_a_budget_that_is_spent_is_no_failure_of_the_session(ws: Workspace, session: Transcript) -> None:
+def test_spent_budget_is_not_a_failure_of_the_session(ws: Workspace, session: Transcript) -> None:
     ws.settings = replace(ws.settings, daily_calls=0, max_failures=1)
     session.tells("one")
     for _ in range(3):

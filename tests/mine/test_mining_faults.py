@@ -85,7 +85,7 @@ def offset(ws: Workspace) -> int:
 
 @pytest.mark.slow(keep=4)
 @pytest.mark.parametrize("name", [*OF_THE_TURNS, *OF_THE_SERVICE])
-def test_after_a_failed_call_every_fact_is_kept_once(
+def test_every_fact_is_saved_once_after_a_failed_call(
     ws: Workspace, claude: Path, session: Transcript, name: str
 ) -> None:
     ws.settings = replace(ws.settings, model_timeout=0.3 if name == "timeout" else 30)
@@ -108,7 +108,7 @@ def test_after_a_failed_call_every_fact_is_kept_once(
 
 
 @pytest.mark.parametrize("name", ["no json", "garbage", "truncated", "wrong schema", "no operations"])
-def test_a_bad_answer_is_corrected_once_and_told_what_was_wrong(
+def test_bad_answer_is_corrected_once_with_its_problem(
     ws: Workspace, claude: Path, session: Transcript, name: str
 ) -> None:
     fake_claude.set_steps(claude, [OF_THE_TURNS[name], ECHO])
@@ -222,7 +222,7 @@ def test_failures_of_the_service_do_not_count_against_the_turns(
     assert len(ws.state.journal.dead_letters()) == 1
 
 
-def test_a_limit_is_waited_for_as_long_as_it_is_said_to_last(
+def test_rate_limit_is_waited_for_as_long_as_announced(
     ws: Workspace, clock: SteppingClock, claude: Path, session: Transcript
 ) -> None:
     ws.settings = replace(ws.settings, retry_base_seconds=1)
@@ -281,7 +281,7 @@ def test_mining_everything_ends_at_a_failure_of_the_service(ws: Workspace, claud
 # Dead letters
 
 
-def test_what_fails_too_often_is_put_aside_and_kept_once_when_it_is_retried(
+def test_repeated_failure_becomes_a_dead_letter_and_is_saved_once_on_retry(
     ws: Workspace, claude: Path, session: Transcript
 ) -> None:
     _make_dead_letter(ws, claude, session)

@@ -34,7 +34,7 @@ def many(sessions: Path, count: int) -> list[Transcript]:
 # --- consent ------------------------------------------------------------------------------------------------------
 
 
-def test_when_the_state_is_lost_mining_is_off_and_nothing_is_kept_twice(
+def test_lost_state_switches_mining_off_and_duplicates_nothing(
     ws: Workspace, clock: SteppingClock, claude: Path, session: Transcript
 ) -> None:
     session.tells("one")
@@ -67,9 +67,7 @@ def test_a_miner_at_work_stops_when_mining_is_switched_off(
     assert len(ws.state.queue.marks()) == 3
 
 
-def test_what_bears_no_time_may_have_been_said_before_the_opt_in(
-    ws: Workspace, claude: Path, session: Transcript
-) -> None:
+def test_undated_turns_count_as_before_the_opt_in(ws: Workspace, claude: Path, session: Transcript) -> None:
     session.tells("old", timestamp=None)
     session.tells("new")
     session.tells("after", timestamp=None)
@@ -144,7 +142,7 @@ def test_turns_that_one_session_could_not_mine_are_free_for_another(
     assert count_saved(ws) == once("one")
 
 
-def test_whoever_asks_for_one_session_does_not_work_off_what_others_left(ws: Workspace, sessions: Path) -> None:
+def test_mining_one_session_leaves_older_marks_alone(ws: Workspace, sessions: Path) -> None:
     asked, *others = many(sessions, 4)
     for other in others:
         ws.state.queue.mark(Mark(other.session, str(other.path)), 0)
@@ -156,14 +154,14 @@ def test_whoever_asks_for_one_session_does_not_work_off_what_others_left(ws: Wor
 # --- what is there to be mined ------------------------------------------------------------------------------------
 
 
-def test_a_line_that_stands_twice_in_a_file_is_sent_once(ws: Workspace, claude: Path, session: Transcript) -> None:
+def test_duplicate_line_is_sent_once(ws: Workspace, claude: Path, session: Transcript) -> None:
     session.tells("one")
     session.raw(session.path.read_bytes())
     schedule.mine_in_background(ws, session.path)
     assert sent(claude) == once("one")
 
 
-def test_a_refusal_is_told(ws: Workspace, session: Transcript, tmp_path: Path) -> None:
+def test_refusal_is_reported(ws: Workspace, session: Transcript, tmp_path: Path) -> None:
     (tmp_path / ".memem.toml").write_text("mining = false\n")
     session.cwd = str(tmp_path / "shop")
     session.tells("one")
@@ -171,13 +169,13 @@ def test_a_refusal_is_told(ws: Workspace, session: Transcript, tmp_path: Path) -
     assert (mined.outcome, mined.detail) == ("refused", f"{tmp_path / 'shop'} opts out of mining (.memem.toml).")
 
 
-def test_a_file_that_is_no_transcript_is_told(ws: Workspace, tmp_path: Path) -> None:
+def test_file_that_is_not_a_transcript_is_reported(ws: Workspace, tmp_path: Path) -> None:
     (tmp_path / "README.md").write_text("# Not a session\n")
     mined = schedule.mine_file(ws, tmp_path / "README.md")
     assert (mined.outcome, "is not a transcript" in mined.detail) == ("missing", True)
 
 
-def test_a_call_of_ours_is_told_and_makes_no_namesake_one(
+def test_own_call_is_reported_and_does_not_mark_a_namesake(
     ws: Workspace, claude: Path, session: Transcript, tmp_path: Path
 ) -> None:
     session.human(f"{OWN_CALL} version 1\n{fact('own')}")
@@ -197,7 +195,7 @@ def test_rules_make_nothing_of_a_long_document_that_was_pasted(
     ws.close()
 
 
-def test_whoever_has_to_wait_for_other_miners_is_told_so_once(ws: Workspace, session: Transcript) -> None:
+def test_waiting_for_other_miners_is_reported_once(ws: Workspace, session: Transcript) -> None:
     session.tells("one")
     told: list[str] = []
     ws.notice = told.append

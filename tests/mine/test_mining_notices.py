@@ -53,7 +53,7 @@ def shown(ws: Workspace, session: str = "s1", project: str = "shop") -> str:
     return notices.at_prompt(ws, session=session, project=project, shown=(), interactive=True)
 
 
-def test_what_was_learned_is_told_where_it_was_said(ws: Workspace, session: Transcript) -> None:
+def test_learned_memories_are_announced_in_their_session(ws: Workspace, session: Transcript) -> None:
     session.tells("one")
     stop(ws, session)
     assert shown(ws, "other", "other") == ""
@@ -61,15 +61,13 @@ def test_what_was_learned_is_told_where_it_was_said(ws: Workspace, session: Tran
     assert shown(ws) == ""
 
 
-def test_a_person_who_has_a_session_mined_is_told_at_once_and_not_again(ws: Workspace, session: Transcript) -> None:
+def test_requested_mining_is_reported_once(ws: Workspace, session: Transcript) -> None:
     session.tells("one")
     schedule.mine_file(ws, session.path)
     assert shown(ws) == ""
 
 
-def test_a_claude_without_an_account_is_told_once_and_when_it_is_over(
-    ws: Workspace, claude: Path, session: Transcript
-) -> None:
+def test_missing_login_is_reported_once_and_cleared(ws: Workspace, claude: Path, session: Transcript) -> None:
     fake_claude.set_steps(claude, [NOT_LOGGED_IN])
     session.tells("one")
     for _ in range(3):
@@ -82,7 +80,7 @@ def test_a_claude_without_an_account_is_told_once_and_when_it_is_over(
     assert count_saved(ws) == once("one")
 
 
-def test_after_a_login_nobody_waits_for_hours(
+def test_login_ends_the_wait_within_minutes(
     ws: Workspace, clock: SteppingClock, claude: Path, session: Transcript
 ) -> None:
     ws.settings = replace(ws.settings, retry_base_seconds=60)
@@ -98,16 +96,14 @@ def test_after_a_login_nobody_waits_for_hours(
     assert count_saved(ws) == once("one")
 
 
-def test_a_claude_that_does_not_start_is_told(ws: Workspace, claude: Path, session: Transcript) -> None:
+def test_claude_that_does_not_start_is_reported(ws: Workspace, claude: Path, session: Transcript) -> None:
     (claude / "claude").write_text("#!/nowhere/python\n")
     session.tells("one")
     stop(ws, session)
     assert "claude does not start" in shown(ws)
 
 
-def test_a_budget_that_is_spent_is_told_until_the_next_day(
-    ws: Workspace, clock: SteppingClock, session: Transcript
-) -> None:
+def test_spent_budget_is_reported_until_the_next_day(ws: Workspace, clock: SteppingClock, session: Transcript) -> None:
     ws.settings = replace(ws.settings, daily_calls=0)
     session.tells("one")
     stop(ws, session)
@@ -128,7 +124,7 @@ def test_a_new_day_clears_the_budget_before_anything_is_asked(ws: Workspace, ses
     assert "budget" not in notices.problems(ws)
 
 
-def test_failures_in_a_row_are_told_and_one_alone_is_not(ws: Workspace, claude: Path, session: Transcript) -> None:
+def test_only_repeated_failures_are_reported(ws: Workspace, claude: Path, session: Transcript) -> None:
     fake_claude.set_steps(claude, [BROKEN])
     session.tells("one")
     stop(ws, session)
@@ -166,7 +162,7 @@ def test_a_dead_letter_is_announced_although_the_next_chunk_is_learned(
     assert GAVE_UP in shown(ws).splitlines()
 
 
-def test_a_damaged_state_is_told(ws: Workspace, session: Transcript) -> None:
+def test_damaged_state_is_reported(ws: Workspace, session: Transcript) -> None:
     ws.close()
     ws.home.state_file.write_bytes(b"This is no database. " * 100)
     session.tells("one")
@@ -175,7 +171,7 @@ def test_a_damaged_state_is_told(ws: Workspace, session: Transcript) -> None:
     assert "its state is damaged. /memem-mine starts a new one" in notices.problems(ws)["capture"]
 
 
-def test_a_vault_that_takes_no_notes_is_told_until_it_does(
+def test_unwritable_vault_is_reported_until_it_works(
     ws: Workspace, session: Transcript, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_: object, **__: object) -> None:
@@ -212,7 +208,7 @@ def full(kind: type[MememError]) -> MememError:
         (StateUnusable("no"), "capture", "/memem-mine"),
     ],
 )
-def test_each_trouble_has_its_words(ws: Workspace, problem: MememError, key: str, words: str) -> None:
+def test_each_problem_has_its_message(ws: Workspace, problem: MememError, key: str, words: str) -> None:
     failures.report_trouble(ws, problem)
     assert list(notices.problems(ws)) == [key]
     assert words in notices.problems(ws)[key]
@@ -220,12 +216,12 @@ def test_each_trouble_has_its_words(ws: Workspace, problem: MememError, key: str
 
 
 @pytest.mark.parametrize("problem", [Busy("no"), SettingsError("no")])
-def test_what_concerns_one_session_or_passes_by_itself_is_not_told(ws: Workspace, problem: MememError) -> None:
+def test_passing_or_single_session_problems_are_not_reported(ws: Workspace, problem: MememError) -> None:
     failures.report_trouble(ws, problem)
     assert notices.problems(ws) == {}
 
 
-def test_notices_that_cannot_be_kept_stop_nothing(ws: Workspace, claude: Path, session: Transcript) -> None:
+def test_unwritable_notices_stop_nothing(ws: Workspace, claude: Path, session: Transcript) -> None:
     ws.home.notices.parent.mkdir(parents=True, exist_ok=True)
     ws.home.notices.write_bytes(b"in the way")
     fake_claude.set_steps(claude, [NOT_LOGGED_IN, ECHO])

@@ -267,7 +267,7 @@ def test_a_session_that_found_no_room_stays_marked(ws: Workspace, claude: Path, 
     assert count_saved(ws) == sent(claude) == once("one")
 
 
-def test_whoever_finds_all_that_is_due_taken_does_not_wait_for_it(
+def test_miner_does_not_wait_for_locked_sessions(
     ws: Workspace, session: Transcript, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     session.tells("one")
@@ -305,7 +305,7 @@ def test_a_mark_that_comes_after_the_last_look_is_seen(
     assert count_saved(ws) == sent(claude) == once("one", "two")
 
 
-def test_a_fork_leaves_turns_to_the_session_that_has_begun_to_mine_them(
+def test_fork_leaves_turns_to_the_session_that_mines_them(
     ws: Workspace,
     other: Workspace,
     claude: Path,

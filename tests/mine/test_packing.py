@@ -93,7 +93,7 @@ def test_a_sweep_does_not_read_it_again(ws: Workspace, clock: SteppingClock, ses
 
 @pytest.mark.parametrize("flush", [True, False])
 @pytest.mark.parametrize("said", ["Remember that we deploy on Fridays.", "No, use pnpm instead of npm."])
-def test_what_a_person_asks_to_remember_does_not_wait(
+def test_request_to_remember_does_not_wait(
     ws: Workspace, claude: Path, session: Transcript, said: str, flush: bool
 ) -> None:
     session.human(said)
@@ -113,7 +113,7 @@ def test_rules_cost_nothing_so_they_have_no_floor_at_the_end(
     ws.close()
 
 
-def test_a_session_that_goes_on_is_mined_by_itself(ws: Workspace, claude: Path, sessions: Path) -> None:
+def test_continued_session_is_mined_alone(ws: Workspace, claude: Path, sessions: Path) -> None:
     session = short(sessions, "one")
     end(ws, session)
     session.tells("more")
@@ -156,7 +156,7 @@ def test_small_sessions_share_a_call_once_they_pass_the_floor_together(
     is_finished(ws, sessions, *NAMES)
 
 
-def test_each_memory_names_the_session_that_it_was_said_in(ws: Workspace, sessions: Path) -> None:
+def test_each_memory_names_its_own_session(ws: Workspace, sessions: Path) -> None:
     end_all(ws, sessions, *NAMES)
     found = [entry.memory for entry in find.list_memories(ws)]
     assert {memory.keys[0]: memory.source_session for memory in found} == {name: name for name in NAMES}
@@ -206,7 +206,7 @@ def test_nothing_is_held_back_for_longer_than_a_week(
     is_finished(ws, sessions, "one")
 
 
-def test_a_claim_that_nobody_said_is_refused(ws: Workspace, claude: Path, sessions: Path) -> None:
+def test_unsaid_claim_is_refused(ws: Workspace, claude: Path, sessions: Path) -> None:
     claim: dict[str, Any] = {
         "op": "ADD",
         "target": None,
@@ -222,7 +222,7 @@ def test_a_claim_that_nobody_said_is_refused(ws: Workspace, claude: Path, sessio
     is_finished(ws, sessions, *NAMES)
 
 
-def test_a_pack_with_a_session_that_somebody_else_is_at_waits(ws: Workspace, claude: Path, sessions: Path) -> None:
+def test_pack_with_a_locked_session_waits(ws: Workspace, claude: Path, sessions: Path) -> None:
     end_all(ws, sessions, *NAMES[:3])
     with locks.session_locks(ws.home.mining_locks, "two"):
         end(ws, short(sessions, "four"))
@@ -392,7 +392,7 @@ def test_the_plan_says_how_many_calls_there_will_be(ws: Workspace, claude: Path,
     assert planned.sessions == sum(count_saved(ws).values()) == drain.MAX_PACKED + 7
 
 
-def test_what_waits_already_is_mined_with_everything(ws: Workspace, claude: Path, sessions: Path) -> None:
+def test_waiting_sessions_are_mined_with_everything(ws: Workspace, claude: Path, sessions: Path) -> None:
     end(ws, short(sessions, "one"))
     since = consent.opted_in(ws)
     assert schedule.unmined_sessions(ws, since) == [sessions / "one.jsonl"]
@@ -431,6 +431,6 @@ def test_a_pack_is_not_too_large() -> None:
     assert [len(pack) for pack in found] == [drain.MAX_PACKED, drain.MAX_PACKED, 1]
 
 
-def test_what_is_too_little_waits() -> None:
+def test_too_short_session_waits() -> None:
     assert drain.ready_packs([small("a", characters=199)], now=1.0) == []
     assert names(drain.ready_packs([small("a", characters=199), small("b", characters=1)], now=1.0)) == [["a", "b"]]

@@ -50,7 +50,7 @@ def test_a_long_session_takes_several_calls(ws: Workspace, tmp_path: Path) -> No
     assert plan(ws, long).calls == -(-10 // (CHUNK_CHARACTERS // 5_000))
 
 
-def test_what_is_mined_already_is_not_planned(ws: Workspace, tmp_path: Path) -> None:
+def test_mined_turns_are_not_planned(ws: Workspace, tmp_path: Path) -> None:
     one = session(tmp_path)
     one.tells("first")
     schedule.mine_file(ws, one.path)
@@ -59,7 +59,7 @@ def test_what_is_mined_already_is_not_planned(ws: Workspace, tmp_path: Path) -> 
     assert plan(ws, one).turns == 1
 
 
-def test_a_turn_that_stands_in_several_sessions_counts_once(ws: Workspace, tmp_path: Path) -> None:
+def test_turn_in_several_sessions_counts_once(ws: Workspace, tmp_path: Path) -> None:
     one = session(tmp_path)
     one.tells("first")
     fork = session(tmp_path, "fork")
@@ -69,7 +69,7 @@ def test_a_turn_that_stands_in_several_sessions_counts_once(ws: Workspace, tmp_p
     assert (planned.sessions, planned.turns, planned.calls) == (2, 2, 2)
 
 
-def test_what_was_said_before_the_moment_is_not_planned(ws: Workspace, tmp_path: Path) -> None:
+def test_turns_before_the_start_time_are_not_planned(ws: Workspace, tmp_path: Path) -> None:
     one = session(tmp_path)
     one.tells("before")
     one.now = START.replace(hour=12)
@@ -101,7 +101,7 @@ def test_rules_take_no_calls(tmp_path: Path, clock: SteppingClock, claude: Path)
     ws.close()
 
 
-def test_looking_asks_nobody_and_changes_nothing(ws: Workspace, tmp_path: Path, claude: Path) -> None:
+def test_planning_makes_no_call_and_changes_nothing(ws: Workspace, tmp_path: Path, claude: Path) -> None:
     one = session(tmp_path)
     one.tells("first")
     first = plan(ws, one)

@@ -33,7 +33,7 @@ def bare(text: str, work: str = "") -> Chunk:
     return Chunk("s1", "/a", "shop", (Turn("t1", HUMAN, text),), work, 1, 1, "")
 
 
-def test_what_is_sent_is_as_agreed(snapshot: SnapshotAssertion) -> None:
+def test_prompt_matches_the_snapshot(snapshot: SnapshotAssertion) -> None:
     sent = prompt.build([CHUNK], MEMORIES)
     assert f"{sent.system}\n=== {sent.instruction}\n=== standard input\n{sent.text}" == snapshot
 
@@ -52,7 +52,7 @@ def test_several_sessions_are_sent_apart_in_one_question() -> None:
     assert sent.instruction == prompt.PACKED_INSTRUCTION
 
 
-def test_what_is_sent_begins_with_the_mark_by_which_its_transcript_is_known() -> None:
+def test_prompt_begins_with_the_mark_of_own_calls() -> None:
     assert prompt.build([CHUNK], ()).text.startswith(f"{OWN_CALL} version {prompt.VERSION}\n")
 
 

@@ -47,7 +47,7 @@ def only(*texts: str) -> Operation:
         ("月曜にリセットされるので覚えておいて", "fact", "月曜にリセットされる。"),
     ],
 )
-def test_a_lasting_statement_is_kept_in_the_persons_words(text: str, kind: str, content: str) -> None:
+def test_lasting_statement_is_extracted_in_the_persons_words(text: str, kind: str, content: str) -> None:
     operation = only(text)
     assert (operation.op, operation.target) == (ADD, None)
     assert (operation.kind, operation.content) == (kind, content)
@@ -71,7 +71,7 @@ def test_a_lasting_statement_is_kept_in_the_persons_words(text: str, kind: str, 
         "ok thanks",
     ],
 )
-def test_what_does_not_outlast_the_task_is_left_alone(text: str) -> None:
+def test_passing_remarks_are_ignored(text: str) -> None:
     assert extracted(text) == []
 
 
@@ -88,11 +88,11 @@ def test_what_does_not_outlast_the_task_is_left_alone(text: str) -> None:
         "always use " + "very " * 100 + "wide tabs",
     ],
 )
-def test_what_is_pasted_is_left_alone(text: str) -> None:
+def test_pasted_text_is_ignored(text: str) -> None:
     assert extracted(text) == []
 
 
-def test_what_claude_says_is_not_a_rule() -> None:
+def test_claudes_words_are_not_a_rule() -> None:
     assert extract(turns("Always use tabs. We use pnpm.", role=ASSISTANT)) == []
 
 
@@ -130,7 +130,7 @@ def test_a_name_at_the_beginning_keeps_its_letters() -> None:
     assert extracted("remember that useState is banned in shared/") == ["useState is banned in shared/."]
 
 
-def test_a_fix_is_joined_to_the_error_that_a_person_told() -> None:
+def test_fix_is_joined_to_the_reported_error() -> None:
     fix = "fixed it by opening the database connection in a fixture and not in conftest.py"
     operation = only("pytest hangs at collection", fix)
     assert (operation.kind, operation.quote) == ("lesson", fix)
@@ -151,7 +151,7 @@ def test_an_error_has_one_fix() -> None:
     assert [operation.quote for operation in extract(turns("uploads fail with 413", first, second))] == [first]
 
 
-def test_a_guess_is_no_fix() -> None:
+def test_guess_is_not_a_fix() -> None:
     assert extracted("uploads fail with 413", "raising the limit should be what fixed it by changing nginx") == []
 
 
@@ -194,7 +194,7 @@ def test_a_long_statement_gets_a_short_title() -> None:
     assert long.title.endswith("many…")
 
 
-def test_the_same_statement_is_kept_once_and_in_order() -> None:
+def test_repeated_statement_is_extracted_once_in_order() -> None:
     assert extracted("always use tabs", "Never use spaces.", "please always use tabs!") == [
         "Always use tabs.",
         "Never use spaces.",

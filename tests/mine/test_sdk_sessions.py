@@ -36,7 +36,7 @@ def unmined_count(ws: Workspace) -> int:
 
 
 @pytest.mark.parametrize("entrypoint", ["sdk-cli", "sdk-py", "sdk-ts"])
-def test_what_a_program_asked_is_not_mined(ws: Workspace, claude: Path, session: Transcript, entrypoint: str) -> None:
+def test_sdk_turns_are_not_mined(ws: Workspace, claude: Path, session: Transcript, entrypoint: str) -> None:
     prompt_by_program(session, "one", entrypoint)
     (mined,) = schedule.mine_in_background(ws, session.path, flush=True)
     assert (mined.outcome, mined.detail) == ("refused", SDK_REFUSAL)
@@ -49,7 +49,7 @@ def test_what_a_program_asked_is_not_mined(ws: Workspace, claude: Path, session:
 
 
 @pytest.mark.parametrize("entrypoint", ["cli", "claude-vscode", None])
-def test_what_a_person_asked_is_mined(ws: Workspace, claude: Path, session: Transcript, entrypoint: str | None) -> None:
+def test_interactive_turns_are_mined(ws: Workspace, claude: Path, session: Transcript, entrypoint: str | None) -> None:
     session.tells("one", entrypoint=entrypoint)
     schedule.mine_in_background(ws, session.path)
     assert count_saved(ws) == sent(claude) == once("one")
@@ -64,7 +64,7 @@ def test_with_the_setting_what_a_program_asked_is_mined(ws: Workspace, session: 
 
 
 @pytest.mark.parametrize("by", ["sweep", "stop", "everything"])
-def test_what_was_left_out_is_mined_and_indexed_once_the_setting_is_switched_on(
+def test_skipped_sdk_turns_are_mined_once_the_setting_is_on(
     ws: Workspace, claude: Path, session: Transcript, by: str
 ) -> None:
     prompt_by_program(session, "one")
@@ -100,7 +100,7 @@ def test_a_small_session_that_was_left_out_is_packed_once_the_setting_is_switche
     assert count_saved(ws) == sent(claude) == once("one")
 
 
-def test_a_small_rest_beside_what_a_program_asked_does_not_hide_that(ws: Workspace, session: Transcript) -> None:
+def test_small_tail_does_not_hide_skipped_sdk_turns(ws: Workspace, session: Transcript) -> None:
     prompt_by_program(session, "one")
     session.human(fact("two"))
     schedule.mine_in_background(ws, session.path, flush=True)

@@ -95,7 +95,7 @@ def test_sessions_that_share_a_lock_are_held_together(folder: Path) -> None:
         assert held
 
 
-def test_of_several_sessions_all_are_held_or_none(folder: Path) -> None:
+def test_several_sessions_are_locked_together_or_not_at_all(folder: Path) -> None:
     names = {lock_of(folder, f"s{number}"): f"s{number}" for number in range(10)}
     one, other = list(names.values())[:2]
     with session_locks(folder, other), session_locks(folder, one, other) as both:
@@ -105,7 +105,7 @@ def test_of_several_sessions_all_are_held_or_none(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("session", ["../../x", "/etc/passwd", "a/b", "..", "", "x" * 5_000, "会话", "\ud800", "a\0b"])
-def test_whatever_a_session_is_called_its_lock_is_in_the_folder(folder: Path, session: str) -> None:
+def test_lock_file_stays_in_its_folder_for_any_session_name(folder: Path, session: str) -> None:
     lock = lock_of(folder, session)
     assert lock.parent == folder
     with session_locks(folder, session) as held:

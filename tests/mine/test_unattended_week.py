@@ -52,7 +52,7 @@ def test_the_log_of_what_was_done_keeps_the_newest_and_stays_within_its_bound(ws
     assert len(kept) > 50
 
 
-def test_a_batch_of_the_log_is_kept_whole_or_not_at_all(ws: Workspace, short: int) -> None:
+def test_log_batch_is_retained_whole_or_not_at_all(ws: Workspace, short: int) -> None:
     for _ in range(60):
         with ws.events.batch("mine"):
             for number in range(7):
@@ -75,7 +75,7 @@ def test_a_batch_that_is_longer_than_the_log_may_be_can_be_taken_back_as_a_whole
     assert len(list(ws.store.paths.memories.glob("*.md"))) == 2
 
 
-def test_what_cannot_be_read_in_the_log_goes_with_the_oldest(ws: Workspace, short: int) -> None:
+def test_unreadable_log_lines_are_pruned_with_the_oldest(ws: Workspace, short: int) -> None:
     ws.home.state.mkdir(parents=True)
     ws.home.events_file.write_bytes(b"torn " * 10_000 + b"\n" + b'{"half": \n' + b"\xff\n")
     record(ws, 1)
@@ -117,9 +117,7 @@ def test_a_year_of_calls_leaves_those_of_its_last_weeks(
     assert rows(miner, "turns") == 6, "what is mined is known for good"
 
 
-def test_what_was_shown_in_a_session_is_forgotten_long_after_it_was_mined(
-    miner: Workspace, session: Transcript, clock: SteppingClock
-) -> None:
+def test_shown_ids_are_pruned_long_after_mining(miner: Workspace, session: Transcript, clock: SteppingClock) -> None:
     consent.opt_in(miner)
     session.tells("one")
     schedule.mine_in_background(miner, session.path)
@@ -158,7 +156,7 @@ def test_the_log_of_mining_has_two_files_of_a_bounded_size(tmp_path: Path, monke
 # --- what was shown -----------------------------------------------------------------------------------------------
 
 
-def test_receipts_and_contexts_of_a_week_are_no_more_than_their_bound(
+def test_receipts_and_contexts_stay_within_their_bound(
     ws: Workspace, clock: SteppingClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(receipts, "MOST_RECEIPTS", 50)
@@ -189,7 +187,7 @@ def aged(path: Path, ws: Workspace, seconds: float) -> Path:
 
 
 @pytest.mark.parametrize("name", ["1a2b3c4d-s1-Stop.json", "hook-77.json"])
-def test_letters_that_nobody_took_up_go_after_a_day(ws: Workspace, name: str) -> None:
+def test_unprocessed_inbox_files_are_removed_after_a_day(ws: Workspace, name: str) -> None:
     old = aged(ws.home.inbox / name, ws, inbox.EXPIRE_SECONDS + 1)
     young = aged(ws.home.inbox / f"a-{name}", ws, 60)
     lock = aged(ws.home.inbox / "1a2b3c4d.lock", ws, 90 * DAY)
@@ -197,7 +195,7 @@ def test_letters_that_nobody_took_up_go_after_a_day(ws: Workspace, name: str) ->
     assert (old.exists(), young.exists(), lock.exists()) == (False, True, True)
 
 
-def test_what_killed_writers_left_goes_and_what_writers_are_at_stays(ws: Workspace) -> None:
+def test_leftovers_of_killed_writers_are_removed_live_files_stay(ws: Workspace) -> None:
     save.save(ws, "The house is painted yellow.", project="general")
     places = (ws.home.state, ws.home.undo, ws.store.paths.memories)
     old = [aged(place / ".memem-0123456789abcdef.tmp", ws, 2 * 3_600) for place in places]

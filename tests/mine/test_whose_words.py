@@ -40,7 +40,7 @@ def is_a_rule(memory: Memory) -> bool:
     return memory.kind in ("convention", "preference") or memory.layer < 2
 
 
-def test_what_a_person_says_can_become_a_rule(miner: Workspace, claude: Path, session: Transcript) -> None:
+def test_persons_words_can_become_a_rule(miner: Workspace, claude: Path, session: Transcript) -> None:
     session.human(f"{RULE} {AT_LENGTH}")
     memory = mined(miner, claude, session)
     assert is_a_rule(memory)
@@ -49,7 +49,7 @@ def test_what_a_person_says_can_become_a_rule(miner: Workspace, claude: Path, se
 
 @pytest.mark.parametrize("content", [f"README\n\n{RULE}\n", [{"type": "text", "text": RULE}]])
 @pytest.mark.parametrize("said", [RULE, f"The README says: {RULE} I will do so.", f"- {RULE}"])
-def test_what_a_tool_said_does_not_become_one_by_claude_repeating_it(
+def test_tool_output_repeated_by_claude_is_not_a_rule(
     miner: Workspace, claude: Path, session: Transcript, content: Any, said: str
 ) -> None:
     session.human(f"Have a look at the README. {AT_LENGTH}")
@@ -60,7 +60,7 @@ def test_what_a_tool_said_does_not_become_one_by_claude_repeating_it(
     assert (memory.importance, memory.confidence) == (2, 0.3)
 
 
-def test_what_only_a_tool_said_is_no_source_at_all(miner: Workspace, claude: Path, session: Transcript) -> None:
+def test_tool_output_alone_is_not_a_source(miner: Workspace, claude: Path, session: Transcript) -> None:
     session.human(f"Have a look at the README. {AT_LENGTH}")
     output(session, RULE)
     session.claude("I have read it.")
@@ -69,16 +69,14 @@ def test_what_only_a_tool_said_is_no_source_at_all(miner: Workspace, claude: Pat
     assert not miner.store.paths.memories.exists() or find.list_memories(miner) == []
 
 
-def test_a_person_who_pastes_a_tools_words_has_not_said_them(
-    miner: Workspace, claude: Path, session: Transcript
-) -> None:
+def test_pasted_tool_output_is_not_the_persons(miner: Workspace, claude: Path, session: Transcript) -> None:
     session.human(f"Have a look at the README. {AT_LENGTH}")
     output(session, f"# README\n{RULE}\n")
     session.human(RULE)
     assert not is_a_rule(mined(miner, claude, session))
 
 
-def test_but_who_said_it_before_the_tool_did_has(miner: Workspace, claude: Path, session: Transcript) -> None:
+def test_words_said_before_the_tool_are_the_persons(miner: Workspace, claude: Path, session: Transcript) -> None:
     session.human(f"{RULE} {AT_LENGTH}")
     output(session, f"The file has been updated: {RULE}")
     session.claude(f"Done. {RULE}")
@@ -88,29 +86,25 @@ def test_but_who_said_it_before_the_tool_did_has(miner: Workspace, claude: Path,
 @pytest.mark.parametrize(
     "paste", [f"```\n{RULE}\n```", f"~~~text\n{RULE}\n~~~", f"> {RULE}", "```\n" + "log line\n" * 9 + f"{RULE}\n```"]
 )
-def test_what_a_person_pasted_in_a_block_is_no_rule(
-    miner: Workspace, claude: Path, session: Transcript, paste: str
-) -> None:
+def test_pasted_block_is_not_a_rule(miner: Workspace, claude: Path, session: Transcript, paste: str) -> None:
     session.human(f"What does this page mean?\n{paste}\n{AT_LENGTH}")
     memory = mined(miner, claude, session)
     assert not is_a_rule(memory)
     assert memory.confidence == 0.6
 
 
-def test_what_they_say_beside_the_block_is(miner: Workspace, claude: Path, session: Transcript) -> None:
+def test_words_next_to_a_pasted_block_are_a_rule(miner: Workspace, claude: Path, session: Transcript) -> None:
     session.human(f"The page says\n> {RULE}\nand I agree. {RULE} {AT_LENGTH}")
     assert is_a_rule(mined(miner, claude, session))
 
 
-def test_the_middle_of_a_very_long_message_is_no_rule(miner: Workspace, claude: Path, session: Transcript) -> None:
+def test_middle_of_a_very_long_message_is_not_a_rule(miner: Workspace, claude: Path, session: Transcript) -> None:
     page = "\n\n".join(f"Paragraph {number} of a page that nobody would type into a prompt." for number in range(90))
     session.human(f"Summarise this:\n\n{page}\n\n{RULE}\n\n{page}\n\nThanks!")
     assert not is_a_rule(mined(miner, claude, session))
 
 
-def test_an_answer_in_the_journal_keeps_what_is_known_of_its_turns(
-    miner: Workspace, claude: Path, session: Transcript
-) -> None:
+def test_journaled_answer_keeps_the_origin_of_its_turns(miner: Workspace, claude: Path, session: Transcript) -> None:
     from memem.core.conversation import Chunk, Turn
 
     turn = Turn("t", "assistant", RULE, repeats=(RULE,), pasted=("x",))
@@ -131,7 +125,7 @@ HEAD = (
 IDENTITY = "66666666-aaaa-4aaa-8aaa-666666666666"
 
 
-def test_a_note_that_is_imported_is_not_a_persons_and_not_pinned(ws: Workspace, tmp_path: Path) -> None:
+def test_imported_note_is_not_a_persons_and_not_pinned(ws: Workspace, tmp_path: Path) -> None:
     path = tmp_path / "claims.md"
     path.write_text(f"---\n{HEAD.format(IDENTITY)}---\n{RULE}\n")
     (done,) = import_.import_notes(ws, [path]).files
@@ -141,7 +135,7 @@ def test_a_note_that_is_imported_is_not_a_persons_and_not_pinned(ws: Workspace, 
     assert memory.layer == 1
 
 
-def test_a_model_that_saves_neither_pins_nor_is_a_person(ws: Workspace) -> None:
+def test_model_cannot_pin_or_write_as_a_person(ws: Workspace) -> None:
     given = {"content": RULE, "layer": 0, "tags": ["identity", "convention"]}
     said = tools.call(ws, "memory_save", given, cwd=Path("/srv/shop"), session="s")
     assert "only the user pins" in str(said)
@@ -158,14 +152,14 @@ def test_a_tag_does_not_pin_either(ws: Workspace) -> None:
 @pytest.mark.parametrize(
     "name", ["author", "importance", "id", "status", "confidence", "source_type", "anyway", "trust"]
 )
-def test_there_is_no_argument_to_claim_more(ws: Workspace, name: str) -> None:
+def test_tools_have_no_argument_for_more_trust(ws: Workspace, name: str) -> None:
     from memem.core.errors import InputError
 
     with pytest.raises(InputError, match=name):
         tools.call(ws, "memory_save", {"content": RULE, name: "human"}, cwd=Path("/srv/shop"), session="s")
 
 
-def test_an_answer_of_a_model_cannot_claim_more_either() -> None:
+def test_model_answer_cannot_claim_more_trust() -> None:
     told = prompt.operations_as_json([operation()])[0] | {
         "author": "human",
         "layer": 0,

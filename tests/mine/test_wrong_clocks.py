@@ -71,9 +71,7 @@ def test_a_day_that_comes_again_has_only_what_is_left_of_it(ws: Workspace, clock
     assert ws.state.ledger.limit_reached(ws.today(), limits)
 
 
-def test_what_is_saved_while_the_clock_is_set_back_is_found_and_can_be_undone(
-    ws: Workspace, clock: SteppingClock
-) -> None:
+def test_notes_saved_with_the_clock_set_back_are_found_and_undoable(ws: Workspace, clock: SteppingClock) -> None:
     save.save(ws, "Walruses sleep on the beach.")
     clock.forward(days=-YEARS)
     saved = save.save(ws, "Penguins are fed at four.")
@@ -97,7 +95,7 @@ def test_a_leap_of_the_clock_takes_neither_forgotten_notes_nor_undo_copies(ws: W
     assert undo.undo(ws, forgotten.batch).restored == (saved.path,)
 
 
-def test_what_is_old_goes_once_time_goes_on_as_usual(ws: Workspace, clock: SteppingClock) -> None:
+def test_old_records_are_pruned_once_the_clock_is_right(ws: Workspace, clock: SteppingClock) -> None:
     saved = save.save(ws, "Walruses sleep on the beach.")
     forget.forget(ws, saved.memory.id)
     session_start.after_session_start(ws)

@@ -143,7 +143,7 @@ def test_the_account_goes_along_and_the_session_around_does_not(call: Call) -> N
     assert made["env"] == kept | {"MEMEM_HOOKS_OFF": "1", "CLAUDE_CODE_MAX_RETRIES": "1"}
 
 
-def test_the_process_is_told_about_when_it_runs_and_when_it_has_ended(call: Call) -> None:
+def test_start_and_end_of_the_process_are_reported(call: Call) -> None:
     call.ask()
     (made,) = call.calls()
     assert call.ended[-1] == made["pid"]
@@ -186,7 +186,7 @@ def test_a_verbose_cli_lists_messages_and_ends_with_the_report(call: Call) -> No
         {"usage": {"input_tokens": 1e300, "output_tokens": math.inf}, "total_cost_usd": math.nan},
     ],
 )
-def test_a_report_of_another_shape_tells_nothing_of_what_was_used(call: Call, odd: dict[str, Any]) -> None:
+def test_malformed_report_gives_no_usage(call: Call, odd: dict[str, Any]) -> None:
     call.plays({"result": {"type": "result", "structured_output": {}} | odd})
     assert call.ask() == ModelAnswer({}, UNKNOWN_COST)
 
@@ -257,7 +257,7 @@ def test_a_call_that_takes_too_long_is_ended_with_all_that_it_started(call: Call
     assert fake_claude.ends(call.calls()[-1]["child"])
 
 
-def test_what_outlives_the_answer_is_ended_too(call: Call) -> None:
+def test_child_processes_are_ended_too(call: Call) -> None:
     call.plays({"operations": [], "child": True})
     call.ask()
     assert fake_claude.ends(call.calls()[0]["child"])
@@ -311,7 +311,7 @@ def test_a_flood_is_ended_before_the_time_is_up(call: Call, monkeypatch: pytest.
             call.ask()
 
 
-def test_of_a_long_answer_no_more_is_read_than_a_limit(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_answer_is_read_up_to_a_limit(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(claude, "MAX_OUTPUT_BYTES", 1_000)
     call.plays({"raw": '{"a": "' + "x" * 2_000 + '"}'})
     with pytest.raises(NotJson, match="1,000 characters"):
@@ -342,7 +342,7 @@ def test_a_folder_with_instructions_is_not_asked_from(call: Call, name: str) -> 
     assert call.calls() == []
 
 
-def test_a_folder_that_cannot_be_made_is_said(call: Call) -> None:
+def test_uncreatable_folder_is_reported(call: Call) -> None:
     call.folder.parent.write_text("a file")
     with pytest.raises(HomeError, match="Cannot ask claude from"):
         call.ask()
@@ -358,7 +358,7 @@ def test_the_options_are_asked_for_once_per_cli(call: Call) -> None:
     assert call.helped() == 2
 
 
-def test_options_that_cannot_be_kept_are_asked_for_again(call: Call) -> None:
+def test_uncached_options_are_read_again(call: Call) -> None:
     call.flags_file.mkdir(parents=True)
     call.ask()
     call.ask()
@@ -366,7 +366,7 @@ def test_options_that_cannot_be_kept_are_asked_for_again(call: Call) -> None:
 
 
 @pytest.mark.parametrize("content", ["", "[]", '{"cli": 1}', '{"flags": []}', "\xff"])
-def test_kept_options_that_cannot_be_read_are_asked_for(call: Call, content: str) -> None:
+def test_unreadable_options_cache_is_rebuilt(call: Call, content: str) -> None:
     call.flags_file.parent.mkdir()
     call.flags_file.write_text(content, encoding="latin-1")
     call.ask()
@@ -393,7 +393,7 @@ def test_a_cli_that_does_not_tell_its_options_is_given_all(call: Call, answer: d
     assert {each for each in made["argv"] if each.startswith("--")} == {*fake_claude.FLAGS, "--"} - {"--session-id"}
 
 
-def test_a_help_that_takes_too_long_tells_nothing(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_slow_help_is_ignored(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(claude, "HELP_SECONDS", 0.3)
     call.plays({"operations": []}, help_sleep=60)
     assert call.ask().value == {"operations": []}

@@ -36,7 +36,7 @@ def test_the_account_is_as_the_cli_says(status: object, logged_in: bool | None, 
 
 
 @pytest.mark.parametrize("status", ["", "Not logged in.", "[" * 100_000])
-def test_an_answer_that_is_no_json_says_nothing(status: str) -> None:
+def test_non_json_answer_is_ignored(status: str) -> None:
     assert look_at_account(Cli(status)).logged_in is None
 
 

@@ -48,7 +48,7 @@ def retry_at(words: str, now: datetime = NOW) -> datetime | None:
         {"type": "result", "is_error": False, "structured_output": {}},
     ],
 )
-def test_an_answer_is_no_failure(result: dict[str, Any]) -> None:
+def test_answer_is_not_a_failure(result: dict[str, Any]) -> None:
     assert errors.explain(0, result, "", "a warning", NOW) is None
 
 

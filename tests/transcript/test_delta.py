@@ -76,7 +76,7 @@ def test_a_file_that_was_rewritten_in_place_is_read_again(session: Path, place: 
 
 
 @pytest.mark.parametrize("offset", [-1, 10**12])
-def test_a_cursor_that_is_nowhere_is_no_cursor(session: Path, offset: int) -> None:
+def test_cursor_outside_the_file_is_ignored(session: Path, offset: int) -> None:
     assert start(session, replace(cursor(session, 0), offset=offset)) == 0
 
 

@@ -7,7 +7,7 @@ from memem.transcript.session import digest
 from memem.transcript.turns import Work
 
 
-def test_work_is_told_in_labelled_lines() -> None:
+def test_work_is_listed_in_labelled_lines() -> None:
     works = [
         Work(files=("a.py", "b.py"), commands=("git log",)),
         Work(files=("b.py", "c.py"), errors=("Exit code 1\nNo such file",)),
@@ -22,7 +22,7 @@ def test_without_work_there_is_nothing_to_tell() -> None:
     assert digest([]) == digest([Work(), Work(files=("",))]) == ""
 
 
-def test_what_was_not_done_has_no_line() -> None:
+def test_empty_kinds_have_no_line() -> None:
     assert digest([Work(commands=("make",))]) == "commands run: make"
 
 
@@ -34,7 +34,7 @@ def test_many_files_leave_room_for_an_error() -> None:
     assert text.endswith("\nerrors seen: No such file")
 
 
-def test_what_few_files_leave_is_there_for_the_commands() -> None:
+def test_commands_get_the_space_that_files_leave() -> None:
     commands = tuple(f"make target{number}" for number in range(15))
     assert digest([Work(files=("a.py",), commands=commands)], max_chars=600).count("make") == 15
 

@@ -34,7 +34,7 @@ SLICE = slice_of(MEMORY, OTHER)
         f"<system-reminder>\n{SLICE}</system-reminder>",
     ],
 )
-def test_an_element_of_the_harness_is_taken_out_wherever_it_stands(element: str) -> None:
+def test_harness_element_is_removed_anywhere(element: str) -> None:
     assert harness.typed_text(f"{element}\nUse tabs.") == "Use tabs."
     assert harness.typed_text(f"Use tabs.\n{element}\n") == "Use tabs."
     assert harness.typed_text(f"Use{element} tabs{element}.") == "Use tabs."
@@ -49,14 +49,14 @@ def test_other_tags_stay(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["[Request interrupted by user]", "[Request interrupted by user for tool use]"])
-def test_an_interruption_is_not_said(text: str) -> None:
+def test_interruption_is_not_speech(text: str) -> None:
     assert harness.typed_text(text) == ""
     assert harness.typed_text(f"{text}\nUse tabs.") == "Use tabs."
     assert harness.typed_text(f"What does {text} mean?") == f"What does {text} mean?"
 
 
 @pytest.mark.parametrize("memories", [(), (MEMORY,), (OTHER,), (MEMORY, OTHER)])
-def test_a_slice_is_taken_out_wherever_it_stands(memories: tuple[Memory, ...]) -> None:
+def test_slice_is_removed_anywhere(memories: tuple[Memory, ...]) -> None:
     shown = slice_of(*memories)
     assert harness.typed_text(shown) == ""
     assert harness.typed_text(f"Before.\n\n{shown}\nAfter.\n- and a list\n1. of mine") == (
@@ -80,7 +80,7 @@ def test_a_memory_cannot_forge_an_id() -> None:
 
 @pytest.mark.parametrize("date", ["", "2026-03-01T09:00", "01.03.2026", "1 March", "soon", "x · ffffff", "· ffffffff"])
 @pytest.mark.parametrize("project", ["shop", "frontend", "general"])
-def test_an_id_is_found_whatever_stands_for_its_date(date: str, project: str) -> None:
+def test_slice_id_is_found_with_any_date(date: str, project: str) -> None:
     memory = Memory(id="3f2c9a1e-7b", title="Signing", body="RS256.", updated=date, project=project)
     assert set(harness.slice_ids(slice_of(memory))) == {"3f2c9a1e"}
 

@@ -38,20 +38,20 @@ def test_the_last_turns_come_oldest_first(session: Transcript) -> None:
     assert [turn.role for turn in recent(session.path, turns=2).turns] == [HUMAN, ASSISTANT]
 
 
-def test_what_a_person_said_is_there_however_much_claude_says_after_it(session: Transcript) -> None:
+def test_last_prompt_is_included_however_long_the_answer(session: Transcript) -> None:
     session.human("fix the login")
     for number in range(9):
         session.claude(f"step {number}")
     assert words(recent(session.path)) == ["fix the login", "step 6", "step 7", "step 8"]
 
 
-def test_nothing_was_said_before_the_first_prompt(session: Transcript) -> None:
+def test_first_prompt_has_no_recent_turns(session: Transcript) -> None:
     assert words(recent(session.path)) == []
     session.human("fix the login")
     assert words(recent(session.path)) == ["fix the login"]
 
 
-def test_only_what_was_said_counts(session: Transcript) -> None:
+def test_only_speech_counts(session: Transcript) -> None:
     session.human("fix the login")
     session.human("meta", isMeta=True)
     session.human("side", isSidechain=True)
@@ -62,7 +62,7 @@ def test_only_what_was_said_counts(session: Transcript) -> None:
     assert words(recent(session.path)) == ["fix the login"]
 
 
-def test_words_beside_a_thought_are_words(session: Transcript) -> None:
+def test_text_next_to_a_thought_counts(session: Transcript) -> None:
     blocks = [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "Done."}]
     session.raw(json.dumps({"type": "assistant", "message": {"content": blocks}}, separators=(",", ":")).encode())
     assert words(recent(session.path)) == ["Done."]
@@ -164,7 +164,7 @@ def test_a_session_that_names_itself_nowhere_is_named_by_its_file(session: Trans
 
 
 @pytest.mark.parametrize("name", ["missing.jsonl", "", "a\0b", "x" * 400])
-def test_what_is_no_file_says_nothing(tmp_path: Path, name: str) -> None:
+def test_missing_file_gives_nothing(tmp_path: Path, name: str) -> None:
     assert recent(tmp_path / name) == Recent()
 
 

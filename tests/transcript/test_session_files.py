@@ -42,7 +42,7 @@ def test_several_folders_are_searched_one_after_the_other(projects: Path) -> Non
         "-home-a--memem-memem-calls/s.jsonl",
     ],
 )
-def test_other_files_are_no_sessions(projects: Path, name: str) -> None:
+def test_other_files_are_not_sessions(projects: Path, name: str) -> None:
     put(projects / name)
     assert list(find_sessions([projects])) == []
 

@@ -60,7 +60,7 @@ def work(value: dict[str, Any]) -> Work | None:
     ("value", "role"),
     [(user("Use tabs."), HUMAN), (user([text("Use tabs.")]), HUMAN), (claude(text("Use tabs.")), ASSISTANT)],
 )
-def test_what_was_said_is_a_turn(value: dict[str, Any], role: str) -> None:
+def test_speech_is_a_turn(value: dict[str, Any], role: str) -> None:
     turn = Turn("u-1", role, "Use tabs.", "2026-03-01T09:00:00.000Z", "s-1", "/home/me/shop", "main")
     assert read(value, "other") == TranscriptLine(turn, time="2026-03-01T09:00:00.000Z")
 
@@ -106,7 +106,7 @@ def test_a_turn_without_a_uuid_is_named_after_its_content(uuid: Any) -> None:
         {"promptSource": "system"},
     ],
 )
-def test_what_is_marked_as_made_up_is_not_said(marks: dict[str, Any]) -> None:
+def test_synthetic_message_is_not_speech(marks: dict[str, Any]) -> None:
     assert text_of(user("Use tabs.", **marks)) is None
 
 
@@ -122,7 +122,7 @@ def test_what_is_marked_as_made_up_is_not_said(marks: dict[str, Any]) -> None:
         {"promptSource": "sdk"},
     ],
 )
-def test_what_is_marked_as_typed_is_said(marks: dict[str, Any]) -> None:
+def test_typed_message_is_speech(marks: dict[str, Any]) -> None:
     assert text_of(user("Use tabs.", **marks)) == "Use tabs."
 
 
@@ -151,21 +151,21 @@ def test_what_is_marked_as_typed_is_said(marks: dict[str, Any]) -> None:
         " \n",
     ],
 )
-def test_what_the_harness_wrote_is_not_said(content: str) -> None:
+def test_harness_text_is_not_speech(content: str) -> None:
     assert text_of(user(content)) is None
     assert text_of(user([text(content)])) is None
 
 
-def test_the_prompt_that_a_slash_command_stands_for_is_not_said() -> None:
+def test_expanded_slash_command_is_not_speech() -> None:
     blocks = [text("<command-name>/init</command-name>"), text("Please analyse this codebase.")]
     assert text_of(user(blocks)) is None
 
 
-def test_a_tag_in_the_middle_of_a_sentence_is_said() -> None:
+def test_tag_within_a_sentence_is_speech() -> None:
     assert text_of(user("Strip <command-name> too.")) == "Strip <command-name> too."
 
 
-def test_a_slice_is_taken_out_of_what_was_said() -> None:
+def test_slice_is_removed_from_speech() -> None:
     assert text_of(user(f"Use tabs.\n\n{SLICE}")) == "Use tabs."
     assert text_of(claude(text(f"{SLICE}\nI use tabs."))) == "I use tabs."
 
@@ -181,7 +181,7 @@ def test_a_slice_is_taken_out_of_what_was_said() -> None:
         claude(call("Bash", command="ls")),
     ],
 )
-def test_what_claude_did_not_say_is_no_prose(value: dict[str, Any]) -> None:
+def test_synthetic_answers_are_not_prose(value: dict[str, Any]) -> None:
     assert text_of(value) is None
 
 
@@ -232,7 +232,7 @@ def test_a_command_that_a_person_ran_is_work_too() -> None:
 
 
 @pytest.mark.parametrize("name", ["Grep", "mcp__plugin_memem_memem__memory_save", "mcp__memem__Bash", "", None, 7, []])
-def test_other_tools_are_no_work(name: Any) -> None:
+def test_other_tools_are_not_work(name: Any) -> None:
     assert work(claude(call(name, command="ls", file_path="/a.py"))) is None
 
 
@@ -264,7 +264,7 @@ def test_an_error_is_never_long_and_has_no_tags() -> None:
         result("The user doesn't want to proceed with this tool use.", is_error=True),
     ],
 )
-def test_what_a_tool_said_is_no_error_and_never_said_by_a_person(block: dict[str, Any]) -> None:
+def test_tool_output_is_neither_error_nor_speech(block: dict[str, Any]) -> None:
     said = tuple(each for each in (block["content"],) if each is not None)
     assert read(user([block, text("Hello.")]), "") == TranscriptLine(time=str(FRAME["timestamp"]), output=said)
 
