@@ -51,7 +51,7 @@ def test_kind_layer_and_tags_determine_the_section(more: dict[str, Any], section
         "See https://wiki.example.com for it.",
     ],
 )
-def test_a_fact_about_where_it_runs_is_environment(body: str) -> None:
+def test_fact_about_deployment_is_environment(body: str) -> None:
     assert section_of(memory(body=body)) == ENVIRONMENT
 
 
@@ -74,7 +74,7 @@ def test_a_persons_note_comes_before_a_machines() -> None:
     ]
 
 
-def test_every_section_has_its_turn_before_one_has_another() -> None:
+def test_sections_take_turns() -> None:
     kinds = [{"layer": 0}, {"layer": 1}, {"kind": "decision"}, {"kind": "lesson"}, {"kind": "procedure"}]
     many = [PlaybookCandidate(memory(number, **kinds[number % 5]), DAY) for number in range(50)]  # type: ignore[arg-type]
     first = [section for section, _ in choose_memories(many)][:7]

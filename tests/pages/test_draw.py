@@ -124,13 +124,13 @@ def test_the_legend_names_the_kinds_that_are_drawn(kind: str) -> None:
     assert bool(arc.get("marker-end")) == (kind == SUPERSEDES)
 
 
-def test_a_memory_not_in_force_is_hollow() -> None:
+def test_outdated_memory_is_hollow() -> None:
     picture = ElementTree.fromstring(render_svg([[entry("a"), entry("b")]], [], {"a"}, 2))  # noqa: S314 - our own
     assert [element.get("fill") == "none" for element in picture.iter(f"{SVG}circle")] == [False, True]
     assert any("hollow" in text for text in texts(picture))
 
 
-def test_linked_memories_stand_next_to_each_other() -> None:
+def test_linked_memories_are_adjacent() -> None:
     card = [entry(name) for name in "abcd"]
     assert [entry.id for entry in order_by_links(card, [edge("a", "d"), edge("c", "d")])] == ["a", "d", "c", "b"]
 

@@ -58,7 +58,7 @@ def stamps(ws: Workspace) -> dict[str, tuple[int, int]]:
 # --- what stands on them ------------------------------------------------------------------------------------------
 
 
-def test_home_leads_to_the_projects_and_they_lead_to_their_notes(ws: Workspace) -> None:
+def test_home_links_to_projects_and_projects_to_notes(ws: Workspace) -> None:
     one, other = keep(ws, 1), keep(ws, 2, project="blog")
     assert refresh.write_pages(ws).written == ("projects/blog.md", "projects/shop.md", "Home.md")
     home = page(ws, "Home.md")
@@ -68,7 +68,7 @@ def test_home_leads_to_the_projects_and_they_lead_to_their_notes(ws: Workspace) 
     assert "[[memem/Home|Home]]" in page(ws, "projects/shop.md")
 
 
-def test_notes_are_grouped_by_kind_pinned_first_the_newest_first_within(ws: Workspace) -> None:
+def test_project_page_lists_pinned_then_kinds_newest_first(ws: Workspace) -> None:
     keep(ws, 1, kind="fact", created="2026-02-01T09:00:00+01:00")
     keep(ws, 2, kind="fact", created="2026-02-03T09:00:00+01:00")
     keep(ws, 3, kind="decision")
@@ -95,7 +95,7 @@ def test_outdated_and_archived_memories_are_folded(ws: Workspace) -> None:
     assert "- [[memem/projects/shop|shop]]: 1 in force, 3 outdated" in page(ws, "Home.md")
 
 
-def test_a_large_project_is_bounded_and_the_rest_is_counted(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_project_page_is_truncated_with_a_count(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(refresh, "MAX_OF_KIND", 3)
     for number in range(5):
         keep(ws, number)
@@ -200,7 +200,7 @@ def test_page_of_an_empty_project_stays_if_the_user_wrote_on_it(ws: Workspace) -
 
 
 @pytest.mark.parametrize("anew", [False, True])
-def test_a_copy_that_a_person_made_of_a_page_stays(ws: Workspace, anew: bool) -> None:
+def test_users_copy_of_a_page_stays(ws: Workspace, anew: bool) -> None:
     gone = keep(ws, 1, project="blog", kind="decision")
     refresh.write_pages(ws)
     ours = ws.store.paths.ours
@@ -271,7 +271,7 @@ def test_nothing_is_written_through_a_symbolic_link(ws: Workspace, tmp_path: Pat
     assert list((tmp_path / "elsewhere").iterdir()) == []
 
 
-def test_no_page_leads_to_a_playbook_behind_a_symbolic_link(ws: Workspace, tmp_path: Path) -> None:
+def test_playbook_behind_a_symbolic_link_is_not_linked(ws: Workspace, tmp_path: Path) -> None:
     keep(ws, 1, kind="decision")
     refresh.write_pages(ws)
     assert "memem/playbooks/shop" in page(ws, "Home.md")
@@ -282,7 +282,7 @@ def test_no_page_leads_to_a_playbook_behind_a_symbolic_link(ws: Workspace, tmp_p
     assert "memem/playbooks/shop" not in page(ws, "Home.md") + page(ws, "projects/shop.md")
 
 
-def test_a_page_of_a_project_with_an_odd_name_is_linked_by_the_name_of_its_file(ws: Workspace) -> None:
+def test_page_of_an_oddly_named_project_is_linked_by_file_name(ws: Workspace) -> None:
     keep(ws, 1, project="con")
     keep(ws, 2, project="straße")
     refresh.write_pages(ws)
@@ -303,7 +303,7 @@ def test_unwritable_vault_only_skips_pages(ws: Workspace) -> None:
 # --- who has them written -----------------------------------------------------------------------------------------
 
 
-def test_an_import_writes_them(ws: Workspace, tmp_path: Path) -> None:
+def test_import_writes_pages(ws: Workspace, tmp_path: Path) -> None:
     (tmp_path / "note.md").write_text("The walrus sleeps.")
     import_.import_notes(ws, [tmp_path / "note.md"], project="shop", dry_run=True)
     assert not ws.store.paths.home_page.exists()

@@ -24,7 +24,7 @@ def test_surrounding_text_stays() -> None:
     assert merge_part(page, "new") == f"My thoughts.\n\n{BEGIN}\nnew\n{END}\n\nMore of them.\n"
 
 
-def test_a_page_without_our_part_gets_it_at_its_end() -> None:
+def test_part_is_appended_to_a_page_without_one() -> None:
     assert merge_part("Mine.\n", "new") == f"Mine.\n\n{BEGIN}\nnew\n{END}\n"
 
 
@@ -91,7 +91,7 @@ def test_part_can_depend_on_the_page(tmp_path: Path) -> None:
     assert not write_part(page, lambda _: "", fsync=False)
 
 
-def test_a_page_that_is_saved_while_it_is_written_is_written_again(tmp_path: Path) -> None:
+def test_page_saved_meanwhile_is_written_again(tmp_path: Path) -> None:
     page = tmp_path / "Page.md"
     page.write_text("Mine.")
 
@@ -117,7 +117,7 @@ def test_page_saved_repeatedly_raises(tmp_path: Path) -> None:
     assert not list(tmp_path.glob(".memem-*"))
 
 
-def test_a_page_makes_its_folder(tmp_path: Path) -> None:
+def test_missing_folder_is_created(tmp_path: Path) -> None:
     assert write_part(tmp_path / "projects" / "shop.md", "one", fsync=False)
 
 
@@ -147,7 +147,7 @@ def test_text_within_the_part_stays(tmp_path: Path) -> None:
     assert page.read_text() == f"{BEGIN}\ntheirs\n{END}\n"
 
 
-def test_a_page_that_is_saved_while_it_is_taken_away_stays(tmp_path: Path) -> None:
+def test_page_saved_during_removal_stays(tmp_path: Path) -> None:
     page = tmp_path / "Page.md"
     write_part(page, "one", fsync=False)
 
@@ -171,12 +171,12 @@ def test_page_without_marks_is_left_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["shop-api", "general", "c++", "a.b", "日本語", "über"])
-def test_a_projects_pages_are_called_like_the_project(name: str) -> None:
+def test_pages_are_named_after_their_project(name: str) -> None:
     assert file_stem(name) == name
 
 
 @pytest.mark.parametrize("name", ["con", "aux", "nul.old", "com1", "lpt9"])
-def test_no_page_is_called_like_a_device(name: str) -> None:
+def test_device_names_are_avoided(name: str) -> None:
     assert file_stem(name).startswith("project-")
 
 

@@ -45,7 +45,7 @@ def test_line_that_an_earlier_release_reworded_is_recognised() -> None:
     assert playbook_format.parse_page(text) == playbook_format.parse_page(page(SIGNING, CENTS))
 
 
-def test_a_line_that_a_person_changed_is_theirs_and_stays() -> None:
+def test_line_changed_by_the_user_stays() -> None:
     text = page(SIGNING, CACHE).replace("with RS256.", "with RS256, always!")
     read = playbook_format.parse_page(text)
     theirs = "- Tokens are signed with RS256, always! [[signing-3f2c9a1e|3f2c9a1e]]"
@@ -55,7 +55,7 @@ def test_a_line_that_a_person_changed_is_theirs_and_stays() -> None:
     assert theirs in page(CACHE, kept=read, text=text)
 
 
-def test_a_line_that_a_person_deleted_does_not_come_back() -> None:
+def test_line_deleted_by_the_user_does_not_return() -> None:
     text = page(SIGNING, CACHE).replace(f"{SIGNING.text}\n", "")
     for _ in range(3):
         read = playbook_format.parse_page(text)
@@ -65,7 +65,7 @@ def test_a_line_that_a_person_deleted_does_not_come_back() -> None:
     assert "-3f2c9a1e" in text.splitlines()[-2]
 
 
-def test_a_line_that_a_person_added_stays_where_it_is() -> None:
+def test_line_added_by_the_user_stays_in_place() -> None:
     text = page(SIGNING, CACHE).replace(
         CACHE.text, f"{CACHE.text}\n- Ask Ada first.\n\n### Mine\nA paragraph.\n\nAnother."
     )
@@ -103,7 +103,7 @@ def test_user_lines_keep_their_bytes(mine: str) -> None:
 
 
 @pytest.mark.parametrize("typed", ["```", "```\n- mine", "~~~"])
-def test_a_code_block_that_is_being_typed_takes_no_line_of_memems(typed: str) -> None:
+def test_unclosed_code_block_contains_no_own_lines(typed: str) -> None:
     text = page(SIGNING, CACHE).replace(SIGNING.text, f"{SIGNING.text}\n{typed}")
     text = text.replace(CACHE.text, f"{CACHE.text}\n{typed[:3]}\nx\n{typed[:3]}")
     read = playbook_format.parse_page(text)
@@ -111,7 +111,7 @@ def test_a_code_block_that_is_being_typed_takes_no_line_of_memems(typed: str) ->
     assert read.gone == frozenset()
 
 
-def test_a_line_that_a_person_moved_is_theirs() -> None:
+def test_line_moved_by_the_user_is_theirs() -> None:
     text = page(SIGNING, CACHE).replace(f"{SIGNING.text}\n", "").replace(CACHE.text, f"{CACHE.text}\n{SIGNING.text}")
     read = playbook_format.parse_page(text)
     assert read.theirs == {4: (SIGNING.text,)}
@@ -120,7 +120,7 @@ def test_a_line_that_a_person_moved_is_theirs() -> None:
 
 @pytest.mark.parametrize("heading", ["## Known traps", "# Playbook"])
 @pytest.mark.parametrize("instead", ["", "## Pitfalls"])
-def test_a_heading_that_a_person_changed_or_deleted_does_not_come_back(heading: str, instead: str) -> None:
+def test_heading_changed_or_deleted_by_the_user_does_not_return(heading: str, instead: str) -> None:
     text = page(SIGNING, CACHE).replace(heading, instead)
     for _ in range(2):
         read = playbook_format.parse_page(text)
@@ -130,7 +130,7 @@ def test_a_heading_that_a_person_changed_or_deleted_does_not_come_back(heading: 
         assert CACHE.text in text
 
 
-def test_obsidian_may_change_a_link_when_a_note_is_renamed() -> None:
+def test_link_changed_by_obsidian_is_accepted() -> None:
     text = page(SIGNING).replace("[[signing-3f2c9a1e|", "[[How we sign|")
     read = playbook_format.parse_page(text)
     assert read.ours[SIGNING.id8] == replace(SIGNING, link="[[How we sign|3f2c9a1e]]")
@@ -144,12 +144,12 @@ def test_without_the_record_every_line_is_the_users() -> None:
     assert read.theirs == {3: (SIGNING.text,), 4: (CACHE.text,)}
 
 
-def test_line_endings_and_spaces_at_the_end_change_nothing() -> None:
+def test_line_endings_and_trailing_spaces_are_ignored() -> None:
     text = page(SIGNING, CACHE)
     assert playbook_format.parse_page(text.replace("\n", "  \r\n")) == playbook_format.parse_page(text)
 
 
-def test_as_many_lines_as_there_is_room_for() -> None:
+def test_lines_fill_the_page() -> None:
     link = f"[[{'n' * 60}|"
     lines = [PlaybookLine(3, f"{number:08}", "word " * 30, f"{link}{number:08}]]", "0" * 8) for number in range(60)]
     kept = Playbook(theirs={1: ("- Mine. " * 40,)})
@@ -159,7 +159,7 @@ def test_as_many_lines_as_there_is_room_for() -> None:
     assert len(playbook_format.fit_lines(lines, Playbook())) > len(taken)
 
 
-def test_a_line_without_room_keeps_no_shorter_one_out() -> None:
+def test_shorter_line_follows_one_that_does_not_fit() -> None:
     assert playbook_format.fit_lines([replace(CACHE, words="x" * 5_000), SIGNING], Playbook()) == [SIGNING]
 
 

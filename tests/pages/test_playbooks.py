@@ -34,7 +34,7 @@ def delete(path: Path, beginning: str) -> None:
     path.write_text("".join(kept))
 
 
-def test_each_memory_has_a_line_in_its_section_linked_to_its_note(ws: Workspace) -> None:
+def test_memories_are_listed_by_section_with_links(ws: Workspace) -> None:
     keep(ws, 1, "shop is the checkout backend.", layer=0)
     keep(ws, 2, "Money is kept in cents.", kind="convention", layer=1)
     keep(ws, 3, "Tokens are signed\nwith RS256.", kind="decision")
@@ -88,7 +88,7 @@ def test_useful_memories_come_first(ws: Workspace) -> None:
     assert [line[-11:-2] for line in lines(ws)[1:]] == ["|00000002", "|00000001"]
 
 
-def test_a_line_that_a_person_changed_is_neither_overwritten_nor_doubled(ws: Workspace) -> None:
+def test_line_changed_by_the_user_is_not_overwritten_or_repeated(ws: Workspace) -> None:
     one = keep(ws, 1, "Tokens are signed with RS256.", kind="decision")
     path = playbook(ws)
     path.write_text(path.read_text().replace("with RS256.", "with RS256 (ask Ada)."))
@@ -100,7 +100,7 @@ def test_a_line_that_a_person_changed_is_neither_overwritten_nor_doubled(ws: Wor
     assert "Statement number 2." in text
 
 
-def test_a_line_that_a_person_deleted_stays_away_even_when_its_note_changes(ws: Workspace) -> None:
+def test_deleted_line_does_not_return_when_its_note_changes(ws: Workspace) -> None:
     one = keep(ws, 1, kind="decision")
     keep(ws, 2, kind="decision")
     path = playbook(ws)
@@ -124,7 +124,7 @@ def test_a_line_that_a_person_deleted_stays_away_even_when_its_note_changes(ws: 
         ("My rule.md", "project: sho", "quarantine"),
     ],
 )
-def test_a_line_that_a_person_deleted_stays_away_while_its_note_is_half_typed(
+def test_deleted_line_does_not_return_while_its_note_is_unreadable(
     ws: Workspace, name: str, half: str, strict: str
 ) -> None:
     ws.settings = replace(ws.settings, frontmatter_strict=strict)

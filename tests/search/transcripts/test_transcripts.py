@@ -136,19 +136,19 @@ def test_an_empty_query_is_refused(ws: Workspace) -> None:
         transcripts_sessions.search(ws, " \n")
 
 
-def test_while_mining_is_off_a_search_says_how_to_switch_it_on(miner: Workspace) -> None:
+def test_search_explains_how_to_enable_mining(miner: Workspace) -> None:
     with pytest.raises(InputError, match=r"mining is off\. `memem mine on` switches it on"):
         transcripts_sessions.search(miner, "pool")
     assert not miner.home.turns_file.exists()
 
 
-def test_while_indexing_is_off_a_search_says_how_to_switch_it_on(ws: Workspace) -> None:
+def test_search_explains_how_to_enable_indexing(ws: Workspace) -> None:
     ws.settings = replace(ws.settings, index_transcripts=False)
     with pytest.raises(InputError, match="`memem config index_transcripts true`"):
         transcripts_sessions.search(ws, "pool")
 
 
-def test_an_index_that_was_deleted_is_filled_by_the_next_search(ws: Workspace, session: Transcript) -> None:
+def test_search_refills_a_deleted_index(ws: Workspace, session: Transcript) -> None:
     session.human("The pool is restarted by hand.")
     transcripts_sessions.index_session(ws, session.path)
     shutil.rmtree(ws.home.cache)
@@ -165,7 +165,7 @@ def test_nothing_is_indexed_before_mining_is_switched_on(miner: Workspace, sessi
     assert not miner.home.turns_file.exists()
 
 
-def test_nothing_is_indexed_while_that_is_switched_off(ws: Workspace, session: Transcript) -> None:
+def test_nothing_is_indexed_while_indexing_is_off(ws: Workspace, session: Transcript) -> None:
     ws.settings = replace(ws.settings, index_transcripts=False)
     session.tells("one")
     schedule.mine_in_background(ws, session.path, flush=True)
@@ -173,7 +173,7 @@ def test_nothing_is_indexed_while_that_is_switched_off(ws: Workspace, session: T
     assert not ws.home.turns_file.exists()
 
 
-def test_no_call_of_ours_indexes_anything(ws: Workspace, tmp_path: Path, session: Transcript) -> None:
+def test_own_model_calls_index_nothing(ws: Workspace, tmp_path: Path, session: Transcript) -> None:
     session.human("The pool is restarted by hand.")
     with closing(open_miner(tmp_path, None, MEMEM_HOOKS_OFF="1")) as within:
         assert transcripts_sessions.index_session(within, session.path) == 0
@@ -198,9 +198,7 @@ def test_turn_without_time_gets_the_previous_time(ws: Workspace, session: Transc
     assert sorted(texts(ws, "pool")) == ["The second pool.", "The third pool."]
 
 
-def test_a_session_that_a_person_has_mined_is_indexed_whole(
-    miner: Workspace, clock: SteppingClock, session: Transcript
-) -> None:
+def test_session_mined_by_hand_is_indexed_whole(miner: Workspace, clock: SteppingClock, session: Transcript) -> None:
     session.tells("old")
     clock.forward(minutes=2)
     consent.opt_in(miner)
@@ -210,7 +208,7 @@ def test_a_session_that_a_person_has_mined_is_indexed_whole(
     assert len(texts(miner, "restarted")) == 1
 
 
-def test_history_that_is_mined_is_indexed_again_when_the_index_was_deleted(
+def test_mined_history_is_reindexed_after_the_index_is_deleted(
     miner: Workspace, clock: SteppingClock, session: Transcript
 ) -> None:
     session.tells("old")
@@ -221,9 +219,7 @@ def test_history_that_is_mined_is_indexed_again_when_the_index_was_deleted(
     assert transcripts_sessions.index_pending(miner) == 1
 
 
-def test_the_history_is_left_alone_unless_it_is_mined(
-    miner: Workspace, clock: SteppingClock, session: Transcript
-) -> None:
+def test_unmined_history_is_not_indexed(miner: Workspace, clock: SteppingClock, session: Transcript) -> None:
     session.tells("old")
     clock.now = miner.clock() + timedelta(days=10_000)
     consent.opt_in(miner)
@@ -242,7 +238,7 @@ def test_project_that_opts_out_is_not_indexed(ws: Workspace, tmp_path: Path, ses
     assert texts(ws, "pool") == ["The open pool."]
 
 
-def test_a_call_of_ours_is_not_indexed_whatever_stands_before_it(ws: Workspace, session: Transcript) -> None:
+def test_own_call_is_not_indexed_after_other_lines(ws: Workspace, session: Transcript) -> None:
     session.add(type="summary", summary="Extraction")
     assert transcripts_sessions.index_session(ws, session.path) == 0
     session.human(f"{OWN_CALL} The pool is restarted by hand.")
@@ -300,7 +296,7 @@ def test_lone_surrogates_are_accepted(ws: Workspace, session: Transcript) -> Non
 # --- incrementally ------------------------------------------------------------------------------------------------
 
 
-def test_only_what_is_new_is_read(ws: Workspace, session: Transcript, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_new_turns_are_read(ws: Workspace, session: Transcript, monkeypatch: pytest.MonkeyPatch) -> None:
     starts: list[int] = []
     real = readable.read_conversation
 
@@ -318,7 +314,7 @@ def test_only_what_is_new_is_read(ws: Workspace, session: Transcript, monkeypatc
     assert starts == [0, end]
 
 
-def test_a_line_that_is_half_written_is_read_when_it_is_whole(ws: Workspace, session: Transcript) -> None:
+def test_half_written_line_is_read_once_complete(ws: Workspace, session: Transcript) -> None:
     session.human("The first pool.")
     data = session.path.read_bytes()
     session.path.write_bytes(data[:-40])
@@ -327,7 +323,7 @@ def test_a_line_that_is_half_written_is_read_when_it_is_whole(ws: Workspace, ses
     assert transcripts_sessions.index_session(ws, session.path) == 1
 
 
-def test_a_file_that_was_rewritten_is_read_again_and_nothing_is_there_twice(ws: Workspace, session: Transcript) -> None:
+def test_rewritten_file_is_read_again_without_duplicates(ws: Workspace, session: Transcript) -> None:
     session.human("The first pool.")
     session.human("The second pool.")
     transcripts_sessions.index_session(ws, session.path)
@@ -342,7 +338,7 @@ def test_a_file_that_was_rewritten_is_read_again_and_nothing_is_there_twice(ws: 
     assert (said.before.text, said.after.text) == ("The first pool.", "The third pool.")
 
 
-def test_a_turn_that_a_fork_repeats_is_found_once(ws: Workspace, session: Transcript, sessions: Path) -> None:
+def test_turn_repeated_by_a_fork_is_found_once(ws: Workspace, session: Transcript, sessions: Path) -> None:
     session.human("The first pool.")
     transcripts_sessions.index_session(ws, session.path)
     shutil.copy(session.path, sessions / "fork.jsonl")
@@ -356,13 +352,13 @@ def test_a_turn_that_a_fork_repeats_is_found_once(ws: Workspace, session: Transc
     assert said.before.text == "The first pool."
 
 
-def test_a_line_that_stands_twice_in_a_file_is_kept_once(ws: Workspace, session: Transcript) -> None:
+def test_duplicate_line_is_stored_once(ws: Workspace, session: Transcript) -> None:
     session.human("The pool.")
     session.raw(session.path.read_bytes())
     assert transcripts_sessions.index_session(ws, session.path) == 1
 
 
-def test_a_long_session_is_kept_in_parts_of_which_an_interruption_leaves_the_first(
+def test_interrupted_indexing_keeps_the_finished_batches(
     ws: Workspace, session: Transcript, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(transcripts_sessions, "BATCH_TURNS", 2)
@@ -387,20 +383,20 @@ def test_a_long_session_is_kept_in_parts_of_which_an_interruption_leaves_the_fir
 # --- miners and sweeps --------------------------------------------------------------------------------------------
 
 
-def test_a_miner_indexes_what_it_mined(ws: Workspace, session: Transcript) -> None:
+def test_mining_indexes_the_session(ws: Workspace, session: Transcript) -> None:
     session.tells("one")
     schedule.mine_in_background(ws, session.path)
     assert len(texts(ws, "restarted")) == 1
 
 
-def test_a_turn_that_is_too_short_to_be_mined_is_indexed(ws: Workspace, session: Transcript) -> None:
+def test_turn_too_short_to_mine_is_indexed(ws: Workspace, session: Transcript) -> None:
     session.human("The pool.")
     (mined,) = schedule.mine_in_background(ws, session.path)
     assert mined.outcome == "waiting"
     assert texts(ws, "pool") == ["The pool."]
 
 
-def test_a_model_that_fails_does_not_hold_the_index_back(ws: Workspace, claude: Path, session: Transcript) -> None:
+def test_failing_model_does_not_stop_indexing(ws: Workspace, claude: Path, session: Transcript) -> None:
     fake_claude.install(claude, [FAILING])
     session.tells("one")
     (mined,) = schedule.mine_in_background(ws, session.path)
@@ -408,7 +404,7 @@ def test_a_model_that_fails_does_not_hold_the_index_back(ws: Workspace, claude: 
     assert len(texts(ws, "restarted")) == 1
 
 
-def test_an_index_that_fails_does_not_hold_mining_back(
+def test_failing_index_does_not_stop_mining(
     ws: Workspace, session: Transcript, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: object) -> None:
@@ -425,7 +421,7 @@ def test_an_index_that_fails_does_not_hold_mining_back(
     ]
 
 
-def test_what_is_indexed_is_never_sent_to_a_model(ws: Workspace, claude: Path, session: Transcript) -> None:
+def test_indexed_turns_are_never_sent_to_a_model(ws: Workspace, claude: Path, session: Transcript) -> None:
     session.tells("one")
     schedule.mine_in_background(ws, session.path)
     transcripts_sessions.search(ws, "restarted")
@@ -434,7 +430,7 @@ def test_what_is_indexed_is_never_sent_to_a_model(ws: Workspace, claude: Path, s
     assert sent(claude) == once("one", "two")
 
 
-def test_a_sweep_indexes_what_is_behind_though_nobody_can_mine_it(ws: Workspace, sessions: Path, claude: Path) -> None:
+def test_sweep_indexes_sessions_that_cannot_be_mined(ws: Workspace, sessions: Path, claude: Path) -> None:
     fake_claude.install(claude, [FAILING])
     ws.settings = replace(ws.settings, daily_calls=0)
     for number in range(3):
@@ -443,7 +439,7 @@ def test_a_sweep_indexes_what_is_behind_though_nobody_can_mine_it(ws: Workspace,
     assert len(texts(ws, "restarted")) == 3
 
 
-def test_a_sweep_stops_when_its_time_is_up_and_begins_with_the_last_written(
+def test_sweep_starts_with_the_latest_session_and_stops_on_time(
     ws: Workspace, sessions: Path, clock: SteppingClock
 ) -> None:
     for number, age in enumerate((9, 1, 3, 7)):
@@ -541,7 +537,7 @@ def test_permanent_damage_is_logged_and_mining_continues(
 
 @NEEDS_DATA
 @pytest.mark.parametrize("session", SESSIONS, ids=lambda session: session.name[:8])
-def test_a_real_session_is_indexed_as_it_grows_each_turn_once(session: Path, ws: Workspace, tmp_path: Path) -> None:
+def test_growing_session_is_indexed_without_duplicates(session: Path, ws: Workspace, tmp_path: Path) -> None:
     path = tmp_path / f"{session.name}.jsonl"
     added = 0
 

@@ -58,9 +58,7 @@ def around(match: TurnMatch) -> tuple[str, str]:
 @pytest.mark.parametrize(
     "query", ["pool", "PGBOUNCER_POOL_MODE", "pgbouncer_pool_mode", "restart", "the restarting of it"]
 )
-def test_a_turn_is_found_by_identifiers_by_their_parts_and_by_other_forms_of_its_words(
-    index: TurnIndex, query: str
-) -> None:
+def test_turn_matches_identifiers_their_parts_and_inflected_words(index: TurnIndex, query: str) -> None:
     fill(
         index,
         "s1",
@@ -76,7 +74,7 @@ def test_a_turn_in_a_script_without_spaces_is_found(index: TurnIndex, query: str
     assert uuids(index, query) == ["a"]
 
 
-def test_a_query_is_an_or_of_its_words_and_the_rarer_count_more(index: TurnIndex) -> None:
+def test_any_query_word_matches_and_rarer_words_count_more(index: TurnIndex) -> None:
     fill(index, "s1", make_turn("common", "the fox ran"), make_turn("rare", "the badger slept"))
     fill(index, "s1", *(make_turn(f"n{number}", "another fox") for number in range(5)))
     assert uuids(index, "fox or badger?")[0] == "rare"
@@ -88,7 +86,7 @@ def test_later_turn_wins_a_tie(index: TurnIndex) -> None:
     assert uuids(index, "fox") == ["late", "early"]
 
 
-def test_a_query_of_nothing_but_stop_words_finds_nothing(index: TurnIndex) -> None:
+def test_query_of_stop_words_finds_nothing(index: TurnIndex) -> None:
     fill(index, "s1", make_turn("a", "what is it"))
     assert uuids(index, "what is it") == []
 
@@ -98,7 +96,7 @@ def test_limit_applies_to_ties(index: TurnIndex) -> None:
     assert len(find_matches(index, "fox", limit=4)) == 4
 
 
-def test_only_the_project_asked_for_is_searched(index: TurnIndex) -> None:
+def test_search_can_be_limited_to_a_project(index: TurnIndex) -> None:
     fill(index, "s1", make_turn("a", "a fox"), make_turn("b", "a fox", project="zoo"))
     assert uuids(index, "fox", project="zoo") == ["b"]
     assert uuids(index, "fox", project="elsewhere") == []
@@ -107,7 +105,7 @@ def test_only_the_project_asked_for_is_searched(index: TurnIndex) -> None:
 # --- places -------------------------------------------------------------------------------------------------------
 
 
-def test_a_turn_is_shown_between_its_neighbours_in_time_and_then_in_the_file(index: TurnIndex) -> None:
+def test_neighbours_are_ordered_by_time_then_position(index: TurnIndex) -> None:
     early, late = make_turn("early", moment=1.0, position=90), make_turn("late", moment=3.0, position=10)
     first, second = make_turn("first", "one fox", moment=2.0, position=40), make_turn("second", moment=2.0, position=50)
     fill(index, "s1", late, second, first, early)
@@ -117,7 +115,7 @@ def test_a_turn_is_shown_between_its_neighbours_in_time_and_then_in_the_file(ind
     assert around(match) == ("early", "second")
 
 
-def test_at_the_ends_of_a_session_a_neighbour_is_missing(index: TurnIndex) -> None:
+def test_first_and_last_turn_lack_a_neighbour(index: TurnIndex) -> None:
     fill(index, "s1", make_turn("fox"))
     assert around(find_matches(index, "fox")[0]) == ("", "")
 
@@ -129,7 +127,7 @@ def test_turn_added_again_moves(index: TurnIndex) -> None:
     assert around(find_matches(index, "fox")[0]) == ("hen", "")
 
 
-def test_a_turn_that_forks_share_is_found_once_and_has_its_neighbours_in_both(index: TurnIndex) -> None:
+def test_turn_shared_by_forks_is_found_once_with_neighbours_in_both(index: TurnIndex) -> None:
     shared = make_turn("fox", moment=1.0)
     fill(index, "origin", shared, make_turn("hen", moment=2.0))
     assert fill(index, "fork", shared, make_turn("goose", moment=2.0)) == 1
@@ -184,13 +182,13 @@ def test_shared_turn_survives_pruning(small: TurnIndex) -> None:
     assert [(match.turn.uuid, match.session) for match in find_matches(small, "old")] == [("old0", "fork")]
 
 
-def test_the_last_session_stays_however_long_it_is(small: TurnIndex) -> None:
+def test_latest_session_is_never_pruned(small: TurnIndex) -> None:
     fill(small, "old", *numbered("old", 1.0, 5))
     fill(small, "new", *numbered("new", 2.0, 30))
     assert small.count() == 30
 
 
-def test_a_session_that_is_older_than_all_others_makes_no_room_for_itself(small: TurnIndex) -> None:
+def test_new_session_older_than_all_others_is_pruned(small: TurnIndex) -> None:
     fill(small, "new", *numbered("new", 2.0, 18))
     fill(small, "history", *numbered("history", 1.0, 8))
     assert uuids(small, "history") == []
@@ -200,7 +198,7 @@ def test_a_session_that_is_older_than_all_others_makes_no_room_for_itself(small:
 # --- the file -----------------------------------------------------------------------------------------------------
 
 
-def test_the_file_is_private(index: TurnIndex, path: Path) -> None:
+def test_index_file_is_private(index: TurnIndex, path: Path) -> None:
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
 
@@ -223,7 +221,7 @@ def test_old_file_is_migrated_for_other_languages(path: Path, monkeypatch: pytes
         assert (uuids(index, "galaz"), uuids(index, "branch"), index.count()) == (["a"], ["b"], 2)
 
 
-def test_a_file_of_a_newer_memem_is_left_alone(path: Path) -> None:
+def test_file_of_a_newer_version_is_left_alone(path: Path) -> None:
     TurnIndex(path).close()
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("PRAGMA user_version = 99")
