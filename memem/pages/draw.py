@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -62,9 +63,9 @@ def draw(ws: Workspace, file: Path, *, project: str | None = None) -> GraphPictu
 
 def choose_memories(entries: Sequence[Entry], degrees: Mapping[str, int]) -> list[list[Entry]]:
     """Pick the most linked memories of the largest projects, which take turns until MAX_DOTS are picked."""
-    projects: dict[str, list[Entry]] = {}
+    projects: defaultdict[str, list[Entry]] = defaultdict(list)
     for entry in sorted(entries, key=lambda entry: (-degrees[entry.id], -entry.memory.importance, entry.id)):
-        projects.setdefault(entry.project, []).append(entry)
+        projects[entry.project].append(entry)
     largest = sorted(projects.values(), key=lambda card: (-len(card), card[0].project))[:MAX_PROJECTS]
     cards: list[list[Entry]] = [[] for _ in largest]
     for rank in range(MAX_PER_PROJECT):
@@ -76,17 +77,17 @@ def choose_memories(entries: Sequence[Entry], degrees: Mapping[str, int]) -> lis
 
 def order_by_links(card: Sequence[Entry], edges: Sequence[Edge]) -> list[Entry]:
     """Put linked memories next to each other, the most linked first."""
-    links: dict[str, list[str]] = {}
+    links: defaultdict[str, list[str]] = defaultdict(list)
     for edge in edges:
-        links.setdefault(edge.source, []).append(edge.target)
-        links.setdefault(edge.target, []).append(edge.source)
+        links[edge.source].append(edge.target)
+        links[edge.target].append(edge.source)
     left = {entry.id: entry for entry in card}
     ahead = [entry.id for entry in reversed(card)]
     ordered = []
     while ahead:
         if entry := left.pop(ahead.pop(), None):
             ordered.append(entry)
-            ahead += reversed(links.get(entry.id, []))
+            ahead += reversed(links[entry.id])
     return ordered
 
 

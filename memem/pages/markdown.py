@@ -137,12 +137,10 @@ def _write(path: Path, part: Part, is_ours: IsOurs | None, *, fsync: bool) -> bo
 def _update(before: str, part: str, is_ours: IsOurs | None) -> str:
     if is_ours is None:
         return merge_part(before, part)
-    typed = find_typed_lines(before, part, is_ours)
     after = merge_part(before, f"{part.strip()}\n{_SEAL % zlib.crc32(part.strip().encode())}")
-    if not typed:
-        return after
     end = after.rfind(END) + len(END)
-    return f"{after[:end]}\n\n{chr(10).join(typed)}{after[end:]}"
+    typed = "\n".join(find_typed_lines(before, part, is_ours))
+    return f"{after[:end]}\n\n{typed}{after[end:]}" if typed else after
 
 
 def remove_page(path: Path, instead: str, *, fsync: bool, find_rest: Callable[[str], str] = lambda _: "") -> bool:

@@ -32,13 +32,11 @@ _UNUSABLE = (ModelError, IndexUnusable, HomeError, Busy)
 
 @dataclass(frozen=True, slots=True)
 class GraphSummary:
-    """Counts after a rebuild; `by` says how notes were compared."""
-
     memories: int
     edges: int
     kinds: dict[str, int]
     origins: dict[str, int]
-    by: str
+    by: str  # how notes were compared
 
 
 def rebuild(ws: Workspace) -> GraphSummary:
@@ -75,7 +73,12 @@ def refresh_graph(ws: Workspace) -> None:
 
 def refresh_in_background(ws: Workspace) -> None:
     """Rebuild an outdated graph; an existing one stays while vectors are missing."""
-    if read.is_behind(ws) and ws.index.count() <= MAX_BACKGROUND_NOTES and (not read.is_built(ws) or _is_encoded(ws)):
+    if not read.is_behind(ws) or ws.index.count() > MAX_BACKGROUND_NOTES:
+        return
+    is_ready = ws.settings.encoder == "none" or not read.is_built(ws)
+    with suppress(*_UNUSABLE):
+        is_ready = is_ready or meaning.has_enough_vectors(meaning.update_pending(ws), ws.index.passages.count())
+    if is_ready:
         rebuild(ws)
 
 
@@ -137,14 +140,6 @@ def _resolve_link(ws: Workspace, link: str) -> str:
         rows = ws.index.by_name(target) or rows
     ids = {row.memory.id for row in rows if row.memory}
     return ids.pop() if len(ids) == 1 else ""
-
-
-def _is_encoded(ws: Workspace) -> bool:
-    if ws.settings.encoder == "none":
-        return True
-    with suppress(*_UNUSABLE):
-        return meaning.has_enough_vectors(meaning.update_pending(ws), ws.index.passages.count())
-    return False
 
 
 def _prepare_vectors(ws: Workspace) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
@@ -92,14 +92,17 @@ def find_neighbors(ws: Workspace, identity: str, *, depth: int = 1, limit: int =
     strengths = {entry.id: 1.0}
     frontier = [entry.id]
     for steps in range(1, depth + 1):
-        found = _step(ws, frontier, strengths)
-        reached |= {other: (steps, strength, edge) for other, (strength, edge) in found.items()}
-        strengths |= {other: strength for other, (strength, _) in found.items()}
-        frontier = list(found)
+        neighbors = _step(ws, frontier, strengths)
+        reached |= {other: (steps, strength, edge) for other, (strength, edge) in neighbors.items()}
+        strengths |= {other: strength for other, (strength, _) in neighbors.items()}
+        frontier = list(neighbors)
     closest = sorted(reached, key=lambda other: (reached[other][0], -reached[other][1], other))
-    entries = _load_entries(ws, closest[: 2 * limit])
-    neighbors = [Neighbor(entries[id].memory, entries[id].path, *reached[id][::2]) for id in closest if id in entries]
-    return Neighborhood(entry, tuple(neighbors[:limit]), is_behind(ws))
+    ids = closest[: 2 * limit]
+    condition = f"id IN ({', '.join('?' * len(ids))}) AND status <> 'quarantined' ORDER BY path DESC"
+    rows = fresh_rows(ws, lambda: ws.index.rows(condition, ids))
+    shown = {row.memory.id: (row.memory, row.path) for row in rows if row.memory}
+    closest_entries = [Neighbor(*shown[id], *reached[id][::2]) for id in ids if id in shown]
+    return Neighborhood(entry, tuple(closest_entries[:limit]), is_behind(ws))
 
 
 def compute_stats(ws: Workspace) -> GraphStats:
@@ -147,20 +150,13 @@ def is_behind(ws: Workspace) -> bool:
 
 def _step(ws: Workspace, frontier: list[str], strengths: dict[str, float]) -> dict[str, tuple[float, Edge]]:
     """The memories one step further, each with the strength of the best way to it and the last edge of that way."""
-    found: dict[str, tuple[float, Edge]] = {}
+    neighbors: dict[str, tuple[float, Edge]] = {}
     for edge in ws.index.edges.of(frontier):
         for here, there in ((edge.source, edge.target), (edge.target, edge.source)):
             strength = strengths.get(here, 0.0) * edge.score
-            if here in frontier and there not in strengths and strength > found.get(there, (0.0, edge))[0]:
-                found[there] = (strength, edge)
-    return found
-
-
-def _load_entries(ws: Workspace, ids: list[str]) -> dict[str, Entry]:
-    """Memories that may be shown, as they are on disk now."""
-    condition = f"id IN ({', '.join('?' * len(ids))}) AND status <> 'quarantined' ORDER BY path DESC"
-    rows = fresh_rows(ws, lambda: ws.index.rows(condition, ids))
-    return {row.memory.id: Entry(row.memory, row.path) for row in rows if row.memory}
+            if here in frontier and there not in strengths and strength > neighbors.get(there, (0.0, edge))[0]:
+                neighbors[there] = (strength, edge)
+    return neighbors
 
 
 def get_links(memory: Memory, name: str) -> tuple[str, ...]:
@@ -185,7 +181,6 @@ def find_backlinks(ws: Workspace, entry: Entry) -> list[Entry]:
 
 
 def is_linked_by(entry: Entry, other: Entry, name: str) -> bool:
-    """Whether a property of `entry` links to `other`."""
     return any(other.is_named_by(link) for link in get_links(entry.memory, name))
 
 
@@ -201,17 +196,16 @@ def find_dangling_links(
     """Note path, property and link of each link that leads to no note of the vault."""
     short_ids = {memory.id8 for memory in memories.values()}
     ids = {memory.id for memory in memories.values()}
-    stems: Collection[str] | None = None
+    unresolved = []
     for path, memory in memories.items():
         for name, link in list_links(memory, body=body):
             target = link_target(link)
-            is_id = target in ids or any(id.startswith(target) for id in ids if target)
-            if is_id or target.rpartition("-")[2] in short_ids:
-                continue
-            if stems is None:  # the vault is listed only when needed
-                stems = {file.rpartition("/")[2].removesuffix(".md") for file in list_files(vault)}
-            if target not in stems:
-                yield path, name, link
+            is_id = bool(target) and any(id.startswith(target) for id in ids)
+            if not is_id and target.rpartition("-")[2] not in short_ids:
+                unresolved.append((path, name, link))
+    if unresolved:  # the vault is listed only when needed
+        stems = {file.rpartition("/")[2].removesuffix(".md") for file in list_files(vault)}
+        yield from (item for item in unresolved if link_target(item[2]) not in stems)
 
 
 def find_cycles(memories: Mapping[str, Memory]) -> list[tuple[str, ...]]:

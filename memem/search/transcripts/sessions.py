@@ -39,8 +39,6 @@ _READ_ERRORS = (MememError, OSError, ValueError)
 
 @dataclass(frozen=True, slots=True)
 class TurnContext:
-    """The beginning of the turn before or after a hit."""
-
     role: str
     time: str
     text: str
@@ -187,7 +185,6 @@ def _use_index(ws: Workspace, work: Callable[[TurnIndex], Result]) -> Result:
 
 
 def _catch_up(ws: Workspace, index: TurnIndex, since: datetime, seconds: float) -> int:
-    """Read pending sessions until the time is up; a broken session does not stop the others."""
     deadline, added = ws.ticks() + seconds, 0
     indexing = _Indexing(ws, index, since)
     for path in _list_pending(ws, index, since):
