@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memem.core import memory as layers
@@ -105,12 +104,12 @@ def _may_return(ws: Workspace, name: str) -> bool:
     if name.startswith("@") or any(ws.store.paths.memories.rglob(f"*{name.lower()}*.md")):
         return True
     rows = ws.index.rows("problem IS NOT NULL OR (id >= ? AND id < ?)", (name, f"{name}\x7f"))
-    return any(row.memory or _mentions(ws.store.absolute(row.path), name) for row in rows)
-
-
-def _mentions(note: Path, name: str) -> bool:
-    with suppress(OSError), safe_open.open_plain(note, follow=False) as file:
-        return name.encode() in file.read(MAX_NOTE_BYTES)
+    for row in rows:
+        if row.memory:
+            return True
+        with suppress(OSError), safe_open.open_plain(ws.store.absolute(row.path), follow=False) as file:
+            if name.encode() in file.read(MAX_NOTE_BYTES):
+                return True
     return False
 
 

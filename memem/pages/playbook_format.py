@@ -17,19 +17,8 @@ import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from memem.pages import markdown
-from memem.pages.playbook_lines import (
-    GONE,
-    HEADED,
-    HEADINGS,
-    RECORD,
-    TITLE,
-    WRITTEN,
-    is_record,
-    list_lines,
-    placed_lines,
-    split_line,
-)
+from memem.pages import markdown, playbook_lines
+from memem.pages.playbook_lines import GONE, HEADED, HEADINGS, RECORD, TITLE, WRITTEN
 
 MAX_PAGE_CHARS = 4_000  # of memem's part, with its marks and the record
 
@@ -74,11 +63,11 @@ def parse_page(text: str) -> Playbook:
     recorded, gone = _parse_record(text)
     ours: dict[str, PlaybookLine] = {}
     theirs: dict[int, tuple[str, ...]] = {}
-    headings = {f"@{number}" for _, number, _ in placed_lines(text) if number is not None}
+    headings = {f"@{number}" for _, number, _ in playbook_lines.placed_lines(text) if number is not None}
     blank: list[str] = []  # the empty lines before a line
     started: set[int] = set()
-    for place, line in list_lines(text):
-        words, id8 = split_line(line)
+    for place, line in playbook_lines.list_lines(text):
+        words, id8 = playbook_lines.split_line(line)
         link, statement = line.strip()[len(words) + 2 :].strip(), recorded.get(id8, "").rpartition(".")[2]
         own = PlaybookLine(place, id8, words, link, statement)
         if recorded.get(id8) == own.entry and id8 not in ours and line.startswith("- "):
@@ -126,7 +115,9 @@ def fit_lines(lines: Iterable[PlaybookLine], kept: Playbook) -> list[PlaybookLin
 
 def _parse_record(text: str) -> tuple[dict[str, str], set[str]]:
     """Recorded lines by note id, headings by number, and the names of those that the user removed."""
-    record = next((line.strip() for line in reversed(markdown.get_own_lines(text)) if is_record(line)), "")
+    record = next(
+        (line.strip() for line in reversed(markdown.get_own_lines(text)) if playbook_lines.is_record(line)), ""
+    )
     written: dict[str, str] = {}
     gone: set[str] = set()
     for entry in record.split():

@@ -32,18 +32,15 @@ def list_lines(text: str) -> list[tuple[int, str]]:
 
 
 def placed_lines(text: str) -> list[tuple[int, int | None, str]]:
-    """Every line between the marks with its section and, for memem's headings, its number.
-
-    A user's heading ends no section, nor does one of ours in a code block.
-    """
+    """Every line between the marks with its section and, for memem's headings outside code, its number."""
     lines, place = markdown.get_own_lines(text), TITLE
     fenced = _find_fenced(lines)
-    found = []
+    placed = []
     for at, line in enumerate(lines):
         number = HEADINGS.index(line.strip()) if at not in fenced and line.strip() in HEADINGS else None
         place = place if number is None else number
-        found.append((place, number, line))
-    return found
+        placed.append((place, number, line))
+    return placed
 
 
 def is_record(line: str) -> bool:
@@ -52,7 +49,7 @@ def is_record(line: str) -> bool:
 
 
 def _find_fenced(lines: Sequence[str]) -> set[int]:
-    """Line numbers in code blocks; a block that is not closed, or contains a line of ours, is being typed."""
+    """Line numbers in code blocks that are closed and contain no line of memem's."""
     inside: set[int] = set()
     start, fence = 0, ""
     for at, line in enumerate(lines):

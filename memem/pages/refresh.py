@@ -118,10 +118,7 @@ class _Writing:
         return self._write(page, _render_project(self.ws, project, rows)) and is_done
 
     def _remove_others(self, before: Iterable[str]) -> list[str]:
-        """Remove the pages of projects without notes; return the projects for which that failed.
-
-        Such pages are in the last run's record or, as the index may be new, recognised by their headings.
-        """
+        """Remove the pages of projects without notes, by the last run's record or their headings; return failures."""
         names = {project.name for project in self.projects}
         pages = set(self.ws.store.paths.projects.glob("*.md")) - {self._get_pages(name)[0] for name in names}
         headings = {_read_project_name(page) for page in pages if page.is_file() and not belongs_to_user(self.ws, page)}
@@ -175,7 +172,11 @@ def _read_project_name(page: Path) -> str:
 
 
 def _render_home(ws: Workspace, projects: Sequence[_Project]) -> str:
-    return "\n\n".join(["# Memory", _render_projects(ws, projects), *_conflicts(ws), *_waiting(ws), *_recent(ws)])
+    parts = ["# Memory", _render_projects(ws, projects)]
+    count = conflicts.count(ws)
+    if count and ws.store.paths.conflicts.exists():
+        parts.append(f"## Conflicts\n\n- {markdown.link('memem/Conflicts', f'{count} to resolve')}")
+    return "\n\n".join([*parts, *_waiting(ws), *_recent(ws)])
 
 
 def _render_projects(ws: Workspace, projects: Sequence[_Project]) -> str:
@@ -195,12 +196,6 @@ def _link_playbook(ws: Workspace, project: _Project, label: str) -> Iterator[str
     path = get_playbook_path(ws, project.name)
     if path.exists() and not markdown.is_symlink(path):
         yield markdown.link(f"memem/playbooks/{path.stem}", label)
-
-
-def _conflicts(ws: Workspace) -> Iterator[str]:
-    count = conflicts.count(ws)
-    if count and ws.store.paths.conflicts.exists():
-        yield f"## Conflicts\n\n- {markdown.link('memem/Conflicts', f'{count} to resolve')}"
 
 
 def _waiting(ws: Workspace) -> Iterator[str]:

@@ -6,7 +6,7 @@ Only the first sentence is read, since the rest may outlast it, and only a date 
 import re
 from datetime import date
 
-from memem.search.dates import periods
+from memem.search.dates import parse
 from memem.search.dates.parse import Groups, compile_pattern, get_groups, get_month_number, load_words
 
 MAX_STATEMENT_CHARS = 500  # a longer statement is rarely outdated by one date
@@ -39,21 +39,21 @@ def _read_english(match: re.Match[str], written: date) -> date | None:
     if not _is_subject(before, has_year=bool(groups.keys() & {"iso", "y", "year"})) or not _is_date(match, groups):
         return None
     if year := groups.get("iso") or groups.get("year"):
-        return periods.to_date(int(year), int(groups.get("m0", 12)), int(groups.get("d0", 31)))
+        return parse.to_date(int(year), int(groups.get("m0", 12)), int(groups.get("d0", 31)))
     if "month" in groups:
         day = groups.get("d1") or groups.get("d2")
         return _find_next(groups.get("y", ""), get_month_number(groups["month"]), int(day or 0), written)
     if "unit" in groups:
         name = groups["unit"].removeprefix("next ")
-        span = periods.get_calendar_unit(name, written, last=False)
+        span = parse.get_calendar_unit(name, written, last=False)
         if span and name != groups["unit"]:
-            span = periods.get_calendar_unit(name, periods.add_days(span[1], 1), last=False)
+            span = parse.get_calendar_unit(name, parse.add_days(span[1], 1), last=False)
         return span[1] if span else None
     if "weekday" not in groups:
-        return periods.add_days(written, 1)  # tomorrow
+        return parse.add_days(written, 1)  # tomorrow
     ahead = (load_words("english")["weekdays"].index(groups["weekday"]) - written.weekday() - 1) % 7 + 1
     is_this_week = ahead <= 6 - written.weekday()  # "next Friday" is the one after this week's
-    return periods.add_days(written, ahead + 7 * ("next" in groups and is_this_week))
+    return parse.add_days(written, ahead + 7 * ("next" in groups and is_this_week))
 
 
 def _is_date(match: re.Match[str], groups: Groups) -> bool:
@@ -71,8 +71,8 @@ def _is_date(match: re.Match[str], groups: Groups) -> bool:
 def _find_next(year: str, month: int, day: int, written: date) -> date | None:
     """A day of a month, or the last one when `day` is 0; without a year the next that comes."""
     for tried in [int(year)] if year else (written.year, written.year + 1):
-        span = periods.get_month(tried, month)
-        last = periods.to_date(tried, month, day) if day else span and span[1]
+        span = parse.get_month(tried, month)
+        last = parse.to_date(tried, month, day) if day else span and span[1]
         if last and (year or last >= written):
             return last
     return None

@@ -5,20 +5,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from memem.core.memory import (
-    CONTRADICTS,
-    DEPENDS_ON,
-    GENERAL,
-    KEY,
-    LINK,
-    PATH,
-    RECONCILED,
-    SAME_TOPIC,
-    SUPERSEDES,
-    SUPPORTS,
-    Memory,
-    link_target,
-)
+from memem.core import memory as core
+from memem.core.memory import GENERAL, KEY, LINK, PATH, RECONCILED, SAME_TOPIC, Memory, link_target
 
 Pair = tuple[int, int, float]  # two places and the strength of the link between them
 
@@ -35,10 +23,10 @@ _CUE = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 _CUE_KINDS = {
-    "depends": (DEPENDS_ON, False),
-    "needed": (DEPENDS_ON, True),
-    "supports": (SUPPORTS, False),
-    "supported": (SUPPORTS, True),
+    "depends": (core.DEPENDS_ON, False),
+    "needed": (core.DEPENDS_ON, True),
+    "supports": (core.SUPPORTS, False),
+    "supported": (core.SUPPORTS, True),
 }
 _NEGATION = re.compile(r"(?:\b(?:not|never|no longer|nothing|neither)|n['’]t)\b[^,]{0,20}$", re.IGNORECASE)
 _THIS = re.compile(r"\s+(?:this|it)\b", re.IGNORECASE)
@@ -60,11 +48,11 @@ def list_stated_links(memory: Memory) -> Iterator[StatedLink]:
     for link in memory.related:
         yield StatedLink(link, SAME_TOPIC, origin, SCORES[origin])
     for link in memory.contradicts:
-        yield StatedLink(link, CONTRADICTS, origin, 1.0)
+        yield StatedLink(link, core.CONTRADICTS, origin, 1.0)
     if memory.supersedes:
-        yield StatedLink(memory.supersedes, SUPERSEDES, origin, 1.0)
+        yield StatedLink(memory.supersedes, core.SUPERSEDES, origin, 1.0)
     if memory.superseded_by:
-        yield StatedLink(memory.superseded_by, SUPERSEDES, origin, 1.0, back=True)
+        yield StatedLink(memory.superseded_by, core.SUPERSEDES, origin, 1.0, back=True)
     for link, before, after in find_body_links(memory.body):
         kind, back = _infer_kind(before, after)
         yield StatedLink(link, kind, LINK, SCORES[LINK], back)

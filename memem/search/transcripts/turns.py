@@ -161,8 +161,8 @@ class TurnIndex:
         return len(rows)
 
     def _find_row(self, uuid: str) -> int | None:
-        found = self._connection.execute("SELECT row FROM turns WHERE uuid = ?", (uuid,)).fetchone()
-        return int(found[0]) if found else None
+        row = self._connection.execute("SELECT row FROM turns WHERE uuid = ?", (uuid,)).fetchone()
+        return int(row[0]) if row else None
 
     def _match(self, row: int, score: float) -> TurnMatch:
         """Place a turn in the first session it was read in."""
