@@ -115,12 +115,10 @@ def fit_lines(lines: Iterable[PlaybookLine], kept: Playbook) -> list[PlaybookLin
 
 def _parse_record(text: str) -> tuple[dict[str, str], set[str]]:
     """Recorded lines by note id, headings by number, and the names of those that the user removed."""
-    record = next(
-        (line.strip() for line in reversed(markdown.get_own_lines(text)) if playbook_lines.is_record(line)), ""
-    )
+    records = [line.strip() for line in markdown.get_own_lines(text) if playbook_lines.is_record(line)]
     written: dict[str, str] = {}
     gone: set[str] = set()
-    for entry in record.split():
+    for entry in records[-1].split() if records else ():
         if found := re.fullmatch(WRITTEN, entry):
             written[found[1]] = entry.rstrip("*")
         elif found := re.fullmatch(GONE, entry):
