@@ -128,9 +128,7 @@ def test_after_a_total_loss_everything_is_as_it_was(ws: Workspace, tmp_path: Pat
 
 @pytest.mark.slow(keep=1)
 @pytest.mark.parametrize("form", FORMS)
-def test_what_is_restored_stays_so_when_the_index_is_made_anew(
-    ws: Workspace, other: Workspace, tmp_path: Path, form: str
-) -> None:
+def test_restored_notes_survive_an_index_rebuild(ws: Workspace, other: Workspace, tmp_path: Path, form: str) -> None:
     lived_in(ws)
     export.export(ws, tmp_path / form)
     bring(other, tmp_path / form)
@@ -154,7 +152,7 @@ def test_both_forms_hold_the_same(ws: Workspace, other: Workspace, tmp_path: Pat
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_an_export_is_private_and_leaves_nothing_half_done_beside_it(ws: Workspace, tmp_path: Path, form: str) -> None:
+def test_export_is_private_and_leaves_no_temporary_files(ws: Workspace, tmp_path: Path, form: str) -> None:
     save.save(ws, OTTER)
     place = tmp_path / "place"
     place.mkdir()
@@ -165,7 +163,7 @@ def test_an_export_is_private_and_leaves_nothing_half_done_beside_it(ws: Workspa
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_nothing_is_replaced_unless_it_is_asked_for(ws: Workspace, tmp_path: Path, form: str) -> None:
+def test_existing_target_needs_force(ws: Workspace, tmp_path: Path, form: str) -> None:
     save.save(ws, OTTER)
     export.export(ws, tmp_path / form)
     save.save(ws, "Gates open at dawn.")
@@ -174,7 +172,7 @@ def test_nothing_is_replaced_unless_it_is_asked_for(ws: Workspace, tmp_path: Pat
     assert export.export(ws, tmp_path / form, force=True).notes == 2
 
 
-def test_a_folder_that_is_no_export_is_never_replaced(ws: Workspace, tmp_path: Path) -> None:
+def test_foreign_folder_is_never_replaced(ws: Workspace, tmp_path: Path) -> None:
     save.save(ws, OTTER)
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "letter.txt").write_text("Dear otter,")
@@ -189,7 +187,7 @@ def files_in(folder: Path) -> dict[str, bytes]:
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in found}
 
 
-def test_what_else_is_in_the_folder_of_an_export_stays_when_it_is_replaced(ws: Workspace, tmp_path: Path) -> None:
+def test_other_files_in_a_replaced_export_stay(ws: Workspace, tmp_path: Path) -> None:
     saved = save.save(ws, OTTER)
     folder = tmp_path / "folder"
     export.export(ws, folder)
@@ -259,7 +257,7 @@ def test_an_export_that_fails_leaves_the_one_before(
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_the_text_of_what_was_forgotten_is_not_in_it(ws: Workspace, tmp_path: Path, form: str) -> None:
+def test_export_has_no_text_of_forgotten_memories(ws: Workspace, tmp_path: Path, form: str) -> None:
     forget.forget(ws, save.save(ws, OTTER).memory.id)
     export.export(ws, tmp_path / form)
     texts = [path.read_text() for path in (tmp_path / form, *(tmp_path / form).rglob("*")) if path.is_file()]
@@ -267,7 +265,7 @@ def test_the_text_of_what_was_forgotten_is_not_in_it(ws: Workspace, tmp_path: Pa
     assert any("statements" in text for text in texts)
 
 
-def test_of_one_project_only_its_notes_and_proposals_and_no_tombstones(ws: Workspace, tmp_path: Path) -> None:
+def test_export_of_a_project_has_its_notes_without_tombstones(ws: Workspace, tmp_path: Path) -> None:
     lived_in(ws)
     done = export.export(ws, tmp_path / "zoo.json", project="Zoo")
     assert (done.notes, done.proposals, done.pages, done.tombstones) == (3, 1, 0, 0)
@@ -275,7 +273,7 @@ def test_of_one_project_only_its_notes_and_proposals_and_no_tombstones(ws: Works
     assert (values[0]["project"], values[0]["files"], values[0]["tombstones"]) == ("zoo", 4, 0)
 
 
-def test_progress_is_told_note_by_note(ws: Workspace, tmp_path: Path) -> None:
+def test_export_reports_progress_by_note(ws: Workspace, tmp_path: Path) -> None:
     save.save(ws, OTTER)
     told: list[tuple[float, int]] = []
     export.export(ws, tmp_path / "x.json", progress=lambda *step: told.append(step))
@@ -286,7 +284,7 @@ def test_progress_is_told_note_by_note(ws: Workspace, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_what_is_there_stays_as_it_is_and_is_told_of(ws: Workspace, tmp_path: Path, form: str) -> None:
+def test_existing_notes_stay_and_differences_are_reported(ws: Workspace, tmp_path: Path, form: str) -> None:
     one = save.save(ws, OTTER, title="Sleep")
     two = save.save(ws, "Gates open at dawn.", title="Gates")
     export.export(ws, tmp_path / form)
@@ -301,7 +299,7 @@ def test_what_is_there_stays_as_it_is_and_is_told_of(ws: Workspace, tmp_path: Pa
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_what_was_forgotten_here_stays_forgotten(ws: Workspace, tmp_path: Path, form: str) -> None:
+def test_locally_forgotten_notes_stay_forgotten(ws: Workspace, tmp_path: Path, form: str) -> None:
     saved = save.save(ws, OTTER, title="Sleep")
     export.export(ws, tmp_path / form)
     forget.forget(ws, saved.memory.id)
@@ -331,7 +329,7 @@ def test_a_proposal_that_was_accepted_is_not_put_up_again(ws: Workspace, tmp_pat
     assert (told.outcome, told.id, review.proposals(ws)) == ("exists", "22222222-bbbb", [])
 
 
-def test_what_was_forgotten_there_is_forgotten_here_too(ws: Workspace, other: Workspace, tmp_path: Path) -> None:
+def test_tombstones_of_an_export_are_imported(ws: Workspace, other: Workspace, tmp_path: Path) -> None:
     forget.forget(ws, save.save(ws, OTTER).memory.id)
     save.save(ws, "Gates open at dawn.")
     save.save(other, "Pools hold salt water.")
@@ -358,9 +356,7 @@ def test_a_note_that_is_remembered_here_is_not_forgotten_by_an_import(
     assert find.get(other, saved.memory.id).body == OTTER
 
 
-def test_a_lifting_that_was_made_elsewhere_does_not_lift_what_was_forgotten_here(
-    ws: Workspace, other: Workspace, tmp_path: Path
-) -> None:
+def test_imported_lifting_does_not_lift_a_local_tombstone(ws: Workspace, other: Workspace, tmp_path: Path) -> None:
     forget.forget(ws, save.save(ws, OTTER).memory.id)
     export.export(ws, tmp_path / "one.json")
     bring(other, tmp_path / "one.json")
@@ -370,7 +366,7 @@ def test_a_lifting_that_was_made_elsewhere_does_not_lift_what_was_forgotten_here
     assert len(standing(other)) == 1
 
 
-def test_another_file_in_its_place_is_no_hindrance(ws: Workspace, other: Workspace, tmp_path: Path) -> None:
+def test_note_gets_another_path_if_its_own_is_taken(ws: Workspace, other: Workspace, tmp_path: Path) -> None:
     saved = save.save(ws, OTTER, title="Sleep")
     moved = ws.store.paths.memories / "a.md"
     ws.store.absolute(saved.path).rename(moved)
@@ -382,7 +378,7 @@ def test_another_file_in_its_place_is_no_hindrance(ws: Workspace, other: Workspa
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_what_a_person_wrote_on_a_page_comes_along(ws: Workspace, other: Workspace, tmp_path: Path, form: str) -> None:
+def test_a_persons_text_on_pages_is_restored(ws: Workspace, other: Workspace, tmp_path: Path, form: str) -> None:
     save.save(ws, OTTER, project="zoo")
     pages_refresh.write_pages(ws)
     home, page = ws.store.paths.home_page, ws.store.paths.projects / "zoo.md"
@@ -437,7 +433,7 @@ def test_a_note_among_the_pages_is_exported_as_a_note(ws: Workspace, other: Work
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_a_note_with_a_secret_comes_without_it_and_that_is_told(
+def test_secret_in_a_restored_note_is_removed_and_reported(
     ws: Workspace, other: Workspace, tmp_path: Path, form: str
 ) -> None:
     token = "ghp_" + "a1B2" * 9
@@ -469,9 +465,7 @@ def test_an_import_of_an_export_can_be_undone(ws: Workspace, other: Workspace, t
     assert len(standing(other)) == len(standing(ws))
 
 
-def test_with_an_import_its_tombstones_are_undone_and_brought_back(
-    ws: Workspace, other: Workspace, tmp_path: Path
-) -> None:
+def test_undo_and_redo_of_an_import_include_its_tombstones(ws: Workspace, other: Workspace, tmp_path: Path) -> None:
     forget.forget(ws, save.save(ws, OTTER).memory.id)
     export.export(ws, tmp_path / "x.json")
     forget.forget(other, save.save(other, "Gulls are loud at night.").memory.id)
@@ -490,9 +484,7 @@ def test_with_an_import_its_tombstones_are_undone_and_brought_back(
     assert (standing(other), save.save(other, OTTER).outcome) == (own, "created")
 
 
-def test_a_note_beside_a_tombstone_is_undone_and_brought_back_with_it(
-    ws: Workspace, other: Workspace, tmp_path: Path
-) -> None:
+def test_note_next_to_its_tombstone_survives_undo_and_redo(ws: Workspace, other: Workspace, tmp_path: Path) -> None:
     forget.forget(ws, save.save(ws, OTTER).memory.id)
     (ws.store.paths.memories / "again.md").write_text(OTTER)
     export.export(ws, tmp_path / "x.json")
@@ -512,9 +504,7 @@ def test_the_tombstones_of_several_exports_are_undone_as_one(ws: Workspace, othe
     assert (undo.undo(other).tombstones, standing(other)) == (2, set())
 
 
-def test_what_was_forgotten_here_after_an_import_stays_so_when_that_is_undone(
-    ws: Workspace, other: Workspace, tmp_path: Path
-) -> None:
+def test_undoing_an_import_keeps_later_tombstones(ws: Workspace, other: Workspace, tmp_path: Path) -> None:
     saved = save.save(ws, OTTER)
     data = ws.store.absolute(saved.path).read_bytes()
     forget.forget(ws, saved.memory.id)
@@ -588,7 +578,7 @@ def wrap(tmp_path: Path, *values: Any) -> Path:
 @pytest.mark.parametrize(
     "path", ["../out.md", "/etc/out.md", "a/../../out.md", ".hidden/a.md", "a.txt", "", "a\\b.md", "a//b.md", "x" * 300]
 )
-def test_a_path_that_leads_elsewhere_is_refused(ws: Workspace, tmp_path: Path, path: str) -> None:
+def test_path_outside_the_vault_is_refused(ws: Workspace, tmp_path: Path, path: str) -> None:
     told = get_only_file(bring(ws, wrap(tmp_path, header(), {"path": path, "modified": 1, "text": OTTER})))
     assert (told.outcome, "not the path of a note" in told.reason) == ("refused", True)
     assert not (tmp_path / "out.md").exists()
@@ -615,7 +605,9 @@ def test_that_of_a_newer_memem_is_refused(ws: Workspace, tmp_path: Path) -> None
     assert "newer memem" in get_only_file(bring(ws, wrap(tmp_path, header(version=2)))).reason
 
 
-def test_one_that_is_cut_off_keeps_what_is_whole_and_says_so(ws: Workspace, other: Workspace, tmp_path: Path) -> None:
+def test_truncated_export_restores_complete_notes_and_is_reported(
+    ws: Workspace, other: Workspace, tmp_path: Path
+) -> None:
     for text in (OTTER, "Gates open at dawn."):
         save.save(ws, text)
     export.export(ws, tmp_path / "x.json")
@@ -659,9 +651,7 @@ def test_tombstones_that_are_none_are_passed_over(tmp_path_factory: pytest.TempP
 
 
 @pytest.mark.parametrize("odd", [{"sizes": ["a"]}, {"ids": [["x"]]}, {"statements": [{}]}, {"time": 5}])
-def test_a_tombstone_that_is_odd_is_left_out_and_nothing_breaks(
-    ws: Workspace, tmp_path: Path, odd: dict[str, Any]
-) -> None:
+def test_malformed_tombstones_are_skipped(ws: Workspace, tmp_path: Path, odd: dict[str, Any]) -> None:
     salt = bytes(16)
     told = {"key": "k", "salt": tombstones.name_of(salt), "time": "", "ids": ["i"], "statements": ["s"], **odd}
     lines = [json.dumps(line) for line in ({"salt": salt.hex()}, {"tombstone": told})]
@@ -678,7 +668,7 @@ def test_a_line_of_tombstones_that_is_several_lifts_nothing(ws: Workspace, tmp_p
     assert standing(ws) == {stone}
 
 
-def test_a_note_of_a_newer_schema_comes_as_it_is(ws: Workspace, other: Workspace, tmp_path: Path) -> None:
+def test_note_of_a_newer_schema_is_restored_unchanged(ws: Workspace, other: Workspace, tmp_path: Path) -> None:
     saved = save.save(ws, OTTER)
     path = ws.store.absolute(saved.path)
     path.write_text(path.read_text().replace("schema_version: 1", "schema_version: 9"))
@@ -687,16 +677,14 @@ def test_a_note_of_a_newer_schema_comes_as_it_is(ws: Workspace, other: Workspace
     assert other.store.absolute(saved.path).read_bytes() == path.read_bytes()
 
 
-def test_a_file_that_is_too_large_is_left_out_and_named(
-    ws: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_oversized_file_is_skipped_and_named(ws: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     save.save(ws, OTTER)
     (ws.store.paths.memories / "long.md").write_text("words " * 1_000)
     monkeypatch.setattr(export_format, "MAX_FILE_BYTES", 2_000)
     assert export.export(ws, tmp_path / "x.json").left == ("memories/long.md",)
 
 
-def test_settings_do_not_matter_to_what_is_exported(ws: Workspace, tmp_path: Path) -> None:
+def test_export_works_with_fsync(ws: Workspace, tmp_path: Path) -> None:
     save.save(ws, OTTER)
     ws.settings = replace(ws.settings, fsync=True)
     assert export.export(ws, tmp_path / "folder").notes == 1

@@ -58,7 +58,7 @@ def test_a_heading_alone_is_a_statement_too(ws: Workspace, folder: Path) -> None
     assert OTTER in memory(ws, get_only_file(bring(ws, folder))).body
 
 
-def test_what_a_note_of_ours_says_of_itself_is_kept_but_for_who_wrote_it(ws: Workspace, folder: Path) -> None:
+def test_properties_of_our_notes_are_imported_except_the_author(ws: Workspace, folder: Path) -> None:
     stated = {
         "id": "0d9c7a56-1111-2222-3333-444455556666",
         "title": "Sleep",
@@ -99,7 +99,7 @@ def test_words_that_are_not_ours_do_no_harm(ws: Workspace, folder: Path) -> None
     assert (made.created, made.valid_to) == ("2026-03-01T09:00:00+01:00", "")
 
 
-def test_a_heading_that_is_too_long_for_a_title_is_no_hindrance(ws: Workspace, folder: Path) -> None:
+def test_overlong_heading_does_not_become_the_title(ws: Workspace, folder: Path) -> None:
     (folder / "a.md").write_text(f"# {'otters ' * 60}\n\n{OTTER}\n")
     made = memory(ws, get_only_file(bring(ws, folder)))
     assert made.title.startswith("otters otters")
@@ -124,7 +124,7 @@ def test_secrets_are_taken_out(ws: Workspace, folder: Path) -> None:
 # --- which files --------------------------------------------------------------------------------------------------
 
 
-def test_folders_are_read_to_their_depth_without_what_is_hidden_or_a_link(
+def test_folders_are_read_recursively_without_hidden_files_and_links(
     ws: Workspace, folder: Path, tmp_path: Path
 ) -> None:
     (folder / "deep" / "deeper").mkdir(parents=True)
@@ -151,7 +151,7 @@ def test_the_notes_of_the_vault_itself_are_not_imported(ws: Workspace) -> None:
         bring(ws, ws.store.paths.memories)
 
 
-def test_of_another_vault_of_ours_only_memories_are_taken(ws: Workspace, tmp_path: Path, clock: SteppingClock) -> None:
+def test_only_memories_of_another_vault_are_imported(ws: Workspace, tmp_path: Path, clock: SteppingClock) -> None:
     other = open_workspace(actor="test", home=tmp_path / "there", vault=tmp_path / "theirs", clock=clock)
     save.save(other, OTTER, title="Sleep")
     forgotten = save.save(other, "Gates open at dawn.", title="Gates")
@@ -164,9 +164,7 @@ def test_of_another_vault_of_ours_only_memories_are_taken(ws: Workspace, tmp_pat
     assert get_only_file(bring(ws, tmp_path / "theirs")).title == "Sleep"
 
 
-def test_a_path_that_leads_nowhere_or_to_no_markdown_is_refused_before_anything_is_done(
-    ws: Workspace, folder: Path
-) -> None:
+def test_unusable_path_is_refused_before_anything_is_written(ws: Workspace, folder: Path) -> None:
     (folder / "a.md").write_text(OTTER)
     (folder / "b.txt").write_text(OTTER)
     with pytest.raises(NotFound, match="no file or folder"):
@@ -183,7 +181,7 @@ def test_an_empty_folder_brings_nothing(ws: Workspace, folder: Path) -> None:
 # --- what cannot be kept ------------------------------------------------------------------------------------------
 
 
-def test_a_bad_file_is_told_of_and_the_others_go_on(ws: Workspace, folder: Path) -> None:
+def test_bad_file_is_reported_and_others_are_imported(ws: Workspace, folder: Path) -> None:
     files = {
         "a-binary.md": b"\xff\xfe\x00words",
         "b-broken.md": b"---\nlayer: [\n---\nWords.",
@@ -220,13 +218,13 @@ def test_a_file_of_lines_and_marks_says_nothing(ws: Workspace, folder: Path, tex
         assert (told.outcome, "says nothing" in told.reason) == ("refused", True)
 
 
-def test_a_heading_above_a_line_is_what_the_file_says(ws: Workspace, folder: Path) -> None:
+def test_heading_above_a_rule_is_the_statement(ws: Workspace, folder: Path) -> None:
     (folder / "otters.md").write_text("# Otters sleep on their backs\n\n---\n")
     (told,) = bring(ws, folder).files
     assert "Otters sleep" in find.get(ws, told.id).body
 
 
-def test_files_and_folders_that_cannot_be_opened_are_told_of(
+def test_unreadable_files_and_folders_are_reported(
     ws: Workspace, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (folder / "closed").mkdir()
@@ -261,7 +259,7 @@ def test_a_name_that_is_not_text_does_no_harm(ws: Workspace, folder: Path) -> No
     made.file.encode()
 
 
-def test_what_was_forgotten_is_not_brought_back_by_an_import(ws: Workspace, folder: Path) -> None:
+def test_import_does_not_restore_forgotten_memories(ws: Workspace, folder: Path) -> None:
     (folder / "a.md").write_text(OTTER)
     (folder / "b.md").write_text("Gates open at dawn.")
     forget.forget(ws, save.save(ws, OTTER).memory.id)
@@ -274,7 +272,7 @@ def test_what_was_forgotten_is_not_brought_back_by_an_import(ws: Workspace, fold
 # --- nothing twice ------------------------------------------------------------------------------------------------
 
 
-def test_importing_twice_adds_nothing_whatever_became_of_the_note(ws: Workspace, folder: Path) -> None:
+def test_importing_twice_adds_nothing(ws: Workspace, folder: Path) -> None:
     (folder / "a.md").write_text(OTTER)
     (folder / "b.md").write_text("Gates open at dawn.")
     first = bring(ws, folder)
@@ -290,7 +288,7 @@ def test_a_file_given_twice_is_read_once(ws: Workspace, folder: Path) -> None:
     assert len(bring(ws, folder / "a.md", folder / "a.md", folder).files) == 1
 
 
-def test_a_statement_that_is_known_is_not_kept_again(ws: Workspace, folder: Path) -> None:
+def test_existing_statement_is_not_saved_again(ws: Workspace, folder: Path) -> None:
     saved = save.save(ws, OTTER)
     (folder / "a.md").write_text(OTTER)
     for dry_run in (True, False):
@@ -313,7 +311,7 @@ def linked(ws: Workspace, name: str) -> Memory:
     return list_by_title(ws)[name]
 
 
-def test_links_between_what_is_imported_together_lead_to_the_new_notes(ws: Workspace, folder: Path) -> None:
+def test_links_between_imported_files_lead_to_the_new_notes(ws: Workspace, folder: Path) -> None:
     (folder / "old.md").write_text('---\ntitle: Old\nsuperseded_by: "[[new]]"\n---\nGates open at dawn.\n')
     (folder / "new.md").write_text(
         '---\ntitle: New\nsupersedes: "[[deep/old.md|the old one]]"\nrelated: ["[[gone]]", "[[old]]", "[[new]]"]\n---\n'
@@ -349,7 +347,7 @@ def test_a_link_that_may_mean_two_files_is_dropped(ws: Workspace, folder: Path) 
     assert linked(ws, "A").related == ()
 
 
-def test_a_link_to_a_note_of_the_vault_is_kept(ws: Workspace, folder: Path) -> None:
+def test_link_to_a_note_of_the_vault_is_imported(ws: Workspace, folder: Path) -> None:
     stem = Path(save.save(ws, "Gates open at dawn.").path).stem
     (folder / "a.md").write_text(f'---\ntitle: A\nrelated: ["[[{stem}]]"]\n---\n{OTTER}\n')
     bring(ws, folder)
@@ -363,7 +361,7 @@ def test_a_link_that_only_looks_like_a_note_is_dropped(ws: Workspace, folder: Pa
     assert linked(ws, "A").related == ()
 
 
-def test_a_link_to_what_was_known_already_leads_there(ws: Workspace, folder: Path) -> None:
+def test_link_to_an_existing_statement_leads_to_its_note(ws: Workspace, folder: Path) -> None:
     known = save.save(ws, "Gates open at dawn.", title="Gates")
     (folder / "a.md").write_text(f'---\ntitle: A\nrelated: ["[[b]]"]\n---\n{OTTER}\n')
     (folder / "b.md").write_text("Gates open at dawn.\n")
@@ -371,7 +369,7 @@ def test_a_link_to_what_was_known_already_leads_there(ws: Workspace, folder: Pat
     assert linked(ws, "A").related == (f"[[{Path(known.path).stem}]]",)
 
 
-def test_a_link_to_what_is_refused_is_dropped(ws: Workspace, folder: Path) -> None:
+def test_link_to_a_refused_file_is_dropped(ws: Workspace, folder: Path) -> None:
     (folder / "a.md").write_text(f'---\ntitle: A\nrelated: ["[[b]]", "[[c]]"]\n---\n{OTTER}\n')
     (folder / "b.md").write_text("---\ntitle: B\n---\n\n")
     (folder / "c.md").write_text("---\ntitle: C\n---\nPools hold salt water.\n")
@@ -467,7 +465,7 @@ def test_a_failing_disk_loses_nothing_and_trying_again_keeps_each_file_once(
     assert 8 <= step < 79
 
 
-def test_a_dry_run_tells_what_would_be_and_makes_nothing(ws: Workspace, folder: Path) -> None:
+def test_dry_run_predicts_outcomes_and_writes_nothing(ws: Workspace, folder: Path) -> None:
     (folder / "a.md").write_text(OTTER)
     told = bring(ws, folder, dry_run=True)
     assert (get_only_file(told).outcome, told.batch, told.dry_run) == ("created", "", True)
@@ -476,7 +474,7 @@ def test_a_dry_run_tells_what_would_be_and_makes_nothing(ws: Workspace, folder: 
     assert get_only_file(bring(ws, folder, dry_run=True)).outcome == "exists"
 
 
-def test_progress_is_told_file_by_file(ws: Workspace, folder: Path) -> None:
+def test_import_reports_progress_by_file(ws: Workspace, folder: Path) -> None:
     for name in "ab":
         (folder / f"{name}.md").write_text(f"{name}-one {name}-two {name}-three.")
     told: list[tuple[int, int]] = []

@@ -101,9 +101,7 @@ def remembered(tmp_path: Path, project: Path) -> Path:
 
 
 @pytest.mark.parametrize("name", ["MEMORY.md", "."])
-def test_what_claude_code_remembers_comes_with_the_files_beside_its_index(
-    ws: Workspace, remembered: Path, name: str
-) -> None:
+def test_claude_memory_includes_the_files_of_its_index(ws: Workspace, remembered: Path, name: str) -> None:
     result = bring(ws, remembered / name)
     assert sorted(outcomes(result)) == [
         ("created", "Gone — away"),
@@ -134,7 +132,7 @@ def conversation(*texts: str) -> dict[str, Any]:
 SAID = conversation("Hello there!", "Remember that we deploy on Tuesdays only.", "What time is it?")
 
 
-def test_of_conversations_only_what_is_worth_keeping_is_kept(ws: Workspace, tmp_path: Path) -> None:
+def test_only_lessons_of_conversations_are_imported(ws: Workspace, tmp_path: Path) -> None:
     (tmp_path / "x.json").write_text(json.dumps([SAID]))
     result = bring(ws, tmp_path / "x.json", project="zoo")
     assert (outcomes(result), result.turns) == ([("created", "We deploy on Tuesdays only")], 3)
@@ -179,7 +177,7 @@ def test_an_archive_with_a_torn_member_tells_so(ws: Workspace, tmp_path: Path) -
     assert bring(ws, tmp_path / "data.zip").files[-1].outcome == "refused"
 
 
-def test_a_file_that_breaks_off_keeps_what_came_before_and_says_so(ws: Workspace, tmp_path: Path) -> None:
+def test_truncated_file_imports_its_beginning_and_is_reported(ws: Workspace, tmp_path: Path) -> None:
     (tmp_path / "x.json").write_text(json.dumps([SAID])[:-1] + ', {"uuid": "c2", "chat_m')
     result = bring(ws, tmp_path / "x.json")
     assert [each.outcome for each in result.files] == ["created", "refused"]
@@ -223,7 +221,7 @@ def test_a_database_of_claude_mem_becomes_memories(ws: Workspace, database: Path
 # --- the memem of old ---------------------------------------------------------------------------------------------
 
 
-def test_what_the_memem_of_old_made_of_its_notes_is_passed_over(ws: Workspace, tmp_path: Path) -> None:
+def test_generated_pages_of_old_releases_are_skipped(ws: Workspace, tmp_path: Path) -> None:
     ours = tmp_path / "old" / "cortex"
     for folder in ("memories", "playbooks"):
         (ours / folder).mkdir(parents=True)
@@ -253,7 +251,7 @@ def test_everything_is_one_batch_which_can_be_undone_and_repeated(ws: Workspace,
     assert bring(ws, *all_of_it).count("created") == result.count("created")
 
 
-def test_secrets_are_taken_out_of_every_source_and_that_is_told(ws: Workspace, project: Path, database: Path) -> None:
+def test_secrets_of_every_source_are_removed_and_reported(ws: Workspace, project: Path, database: Path) -> None:
     token = "ghp_" + "a1B2" * 9
     (project / "CLAUDE.md").write_text(f"- Use {token} for the gate of the zoo.\n")
     with closing(sqlite3.connect(database)) as made:
@@ -264,7 +262,7 @@ def test_secrets_are_taken_out_of_every_source_and_that_is_told(ws: Workspace, p
     assert not any(token in path.read_text() for path in ws.store.paths.ours.rglob("*.md"))
 
 
-def test_what_was_forgotten_comes_back_by_no_source(ws: Workspace, all_of_it: list[Path]) -> None:
+def test_no_source_restores_forgotten_memories(ws: Workspace, all_of_it: list[Path]) -> None:
     first = bring(ws, *all_of_it)
     for each in first.files:
         if each.outcome == "created":

@@ -112,7 +112,7 @@ def test_an_import_that_is_killed_at_any_point_ends_as_if_it_had_not_been(folder
 
 
 @pytest.mark.slow(keep=1)
-def test_an_export_whose_import_is_killed_comes_back_whole(folder: Path, tmp_path: Path) -> None:
+def test_killed_restore_can_be_completed(folder: Path, tmp_path: Path) -> None:
     source = begun(tmp_path / "source")
     import_.import_notes(source, [folder])
     save.save(source, "The pond is deep.")

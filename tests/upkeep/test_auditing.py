@@ -48,9 +48,7 @@ def test_a_memory_without_any_edge_is_an_orphan(ws: Workspace) -> None:
         ({"body": f"See {GONE}."}, "its text"),
     ],
 )
-def test_a_link_that_leads_nowhere_is_told_with_the_place_it_stands_in(
-    ws: Workspace, more: dict[str, Any], where: str
-) -> None:
+def test_dead_link_is_reported_with_its_property(ws: Workspace, more: dict[str, Any], where: str) -> None:
     keep_note(ws, 1, **more)
     (flaw,) = flaws(ws, "dead_link")
     assert flaw.detail == f"links in {where} to {GONE}, but there is no such note"
@@ -71,7 +69,7 @@ def test_a_memory_that_everything_leads_to_is_a_hub(ws: Workspace) -> None:
 
 
 @pytest.mark.parametrize(("name", "where"), [("related", "`related`"), ("body", "its text")])
-def test_a_link_to_what_was_superseded_names_what_holds_now(ws: Workspace, name: str, where: str) -> None:
+def test_link_to_a_superseded_note_names_the_successor(ws: Workspace, name: str, where: str) -> None:
     old, new = superseded(ws)
     keep_note(ws, 4, **({"related": (old.link,)} if name == "related" else {"body": f"See {old.link}."}))
     (flaw,) = flaws(ws, "stale_edge")
@@ -79,7 +77,7 @@ def test_a_link_to_what_was_superseded_names_what_holds_now(ws: Workspace, name:
     assert new.link in flaw.fix
 
 
-def test_a_link_to_what_is_stale_has_no_successor_to_lead_to(ws: Workspace) -> None:
+def test_link_to_a_stale_note_has_no_successor(ws: Workspace) -> None:
     old = keep_note(ws, 1)
     keep_note(ws, 2, related=(old.link,))
     write.revise(ws, old.id, status="stale")
@@ -87,9 +85,7 @@ def test_a_link_to_what_is_stale_has_no_successor_to_lead_to(ws: Workspace) -> N
     assert (flaw.detail, flaw.mendable) == (f"links in `related` to {old.link}, which is stale", False)
 
 
-def test_what_was_compared_before_it_went_out_of_force_wants_a_rebuild(
-    ws: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_computed_edge_of_an_outdated_note_needs_a_rebuild(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     old, other = keep_note(ws, 1), keep_note(ws, 2)
     build.rebuild(ws)
     ws.index.edges.replace([Edge(old.id, other.id, "same_topic", 0.6, "meaning")], {})
@@ -99,7 +95,7 @@ def test_what_was_compared_before_it_went_out_of_force_wants_a_rebuild(
     assert (flaw.id, flaw.fix) == (old.id, "Run `memem graph rebuild`.")
 
 
-def test_what_superseded_and_what_contradicts_is_in_order(ws: Workspace) -> None:
+def test_supersession_and_contradiction_links_are_fine(ws: Workspace) -> None:
     old = keep_note(ws, 1)
     new = keep_note(ws, 2, supersedes=old.link, contradicts=(old.link,))
     write.revise(ws, old.id, superseded_by=new.link, status="deprecated")
@@ -134,7 +130,7 @@ def test_a_dead_link_of_a_machines_note_is_dropped_and_an_undo_brings_it_back(ws
     assert ws.store.absolute(two.path).read_bytes() == before
 
 
-def test_a_link_to_what_was_superseded_leads_to_what_holds_now(ws: Workspace) -> None:
+def test_fix_replaces_a_superseded_target_by_its_successor(ws: Workspace) -> None:
     old, new = superseded(ws)
     two = keep_note(ws, 4, related=(old.link, new.link))
     done = graph_audit.audit(ws, fix=True)
@@ -159,7 +155,7 @@ def test_a_successor_does_not_come_to_link_to_itself(ws: Workspace) -> None:
     ],
     ids=["a person's", "touched by one", "history", "its text"],
 )
-def test_what_is_a_persons_or_history_is_left_as_it_is(ws: Workspace, more: dict[str, Any], touched: bool) -> None:
+def test_fix_leaves_a_persons_notes_and_history(ws: Workspace, more: dict[str, Any], touched: bool) -> None:
     path = ws.store.absolute(keep_note(ws, 1, **more).path)
     if touched:
         path.write_text(path.read_text().replace("Statement", "My statement"))

@@ -19,7 +19,7 @@ def test_a_change_touches_one_line(ws: Workspace) -> None:
     assert ws.home.config_file.stat().st_mode & 0o777 == 0o600
 
 
-def test_what_was_changed_is_in_force_at_the_next_start(ws: Workspace) -> None:
+def test_change_takes_effect_at_the_next_start(ws: Workspace) -> None:
     path = config.change(ws, "frontmatter_strict", "skip")
     again = open_workspace(actor="test", home=ws.home.root)
     shown = config.show(again, "frontmatter_strict")

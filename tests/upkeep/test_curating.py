@@ -81,7 +81,7 @@ def prompts(ws: Workspace, count: int, project: str = "shop", *, show: Entry | N
 # --- a look -------------------------------------------------------------------------------------------------------
 
 
-def test_a_look_changes_nothing(ws: Workspace) -> None:
+def test_suggesting_changes_nothing(ws: Workspace) -> None:
     put(ws, PORT)
     put(ws, PORT_AND_HOST)
     put(ws, TAX, importance=2)
@@ -92,14 +92,14 @@ def test_a_look_changes_nothing(ws: Workspace) -> None:
     assert history.log(ws) == []
 
 
-def test_an_orderly_vault_needs_nothing(ws: Workspace) -> None:
+def test_tidy_vault_has_no_suggestions(ws: Workspace) -> None:
     put(ws, PORT)
     put(ws, "Invoices are rounded to whole cents before tax.")
     assert curate(ws) == Curated((), memories=2)
     assert curate(ws, apply=[]) == Curated((), memories=2)
 
 
-def test_an_id_is_that_of_what_it_is_about_until_a_statement_changes(ws: Workspace) -> None:
+def test_id_is_stable_until_a_statement_changes(ws: Workspace) -> None:
     one = put(ws, PORT)
     put(ws, PORT_AND_HOST)
     first = only(curate(ws)).id
@@ -109,14 +109,14 @@ def test_an_id_is_that_of_what_it_is_about_until_a_statement_changes(ws: Workspa
     assert first not in [each.id for each in curate(ws).suggestions]
 
 
-def test_a_look_may_be_at_one_project(ws: Workspace) -> None:
+def test_suggestions_for_one_project(ws: Workspace) -> None:
     for project in ("shop", "garage"):
         put(ws, PORT, project=project)
         put(ws, PORT_AND_HOST, project=project)
     assert only(curate(ws, project="Garage")).project == "garage"
 
 
-def test_no_more_are_told_of_than_anybody_reads(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_suggestions_of_a_kind_are_limited(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(upkeep_curate, "MAX_OF_A_KIND", 2)
     for number in range(3):
         put(ws, TAX, importance=2, project=f"p{number}")
@@ -131,7 +131,7 @@ def test_no_more_are_told_of_than_anybody_reads(ws: Workspace, monkeypatch: pyte
     assert not curate(ws).more
 
 
-def test_no_more_is_compared_than_seconds_allow(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_comparison_effort_is_limited(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     for project in ("one", "two"):
         put(ws, PORT, project=project)
         put(ws, PORT_AND_HOST, project=project)
@@ -144,7 +144,7 @@ def test_no_more_is_compared_than_seconds_allow(ws: Workspace, monkeypatch: pyte
 # --- two that can be one ------------------------------------------------------------------------------------------
 
 
-def test_the_one_that_says_all_stays_and_the_other_says_what_replaced_it(ws: Workspace) -> None:
+def test_merge_keeps_the_complete_note_and_supersedes_the_other(ws: Workspace) -> None:
     less = put(ws, PORT, keys=("es",), paths=("infra/**",), evidence="it is on 9200", importance=4)
     more = put(ws, PORT_AND_HOST, keys=("elastic",), evidence="9200, on atlas")
     suggestion = only(curate(ws))
@@ -161,14 +161,14 @@ def test_the_one_that_says_all_stays_and_the_other_says_what_replaced_it(ws: Wor
     assert curate(ws).suggestions == ()
 
 
-def test_of_two_with_the_same_text_the_weightier_stays(ws: Workspace) -> None:
+def test_more_important_of_equal_notes_stays(ws: Workspace) -> None:
     put(ws, PORT, title="Port")
     weighty = put(ws, PORT, importance=5, title="Search")
     curate(ws, apply=[])
     assert [memory.id for memory in in_force(ws)] == [weighty.id]
 
 
-def test_long_copies_are_found_though_long_texts_are_not_compared(ws: Workspace) -> None:
+def test_long_exact_copies_are_merged(ws: Workspace) -> None:
     long = " ".join(f"Step {number} of the story is told here." for number in range(100))
     put(ws, long, title="One")
     put(ws, long.replace(" ", "  "), title="Two")
@@ -183,7 +183,7 @@ def test_several_become_part_of_one(ws: Workspace) -> None:
     assert len(in_force(ws)) == 1
 
 
-def test_nearly_the_same_words_are_one_note_with_both_sentences(ws: Workspace) -> None:
+def test_near_statements_are_merged_with_both_sentences(ws: Workspace) -> None:
     one = put(ws, "Log files of the search service on atlas rotate daily and stay on disk.", importance=4)
     put(ws, "The log files of the search service at atlas rotate daily, and they stay on the disk.")
     suggestion = only(curate(ws))
@@ -204,19 +204,19 @@ def test_nearly_the_same_words_are_one_note_with_both_sentences(ws: Workspace) -
         "The search service of staging listens on port 9200.",
     ],
 )
-def test_a_number_a_name_or_a_denial_keeps_two_apart(ws: Workspace, other: str) -> None:
+def test_different_number_name_or_negation_prevents_a_merge(ws: Workspace, other: str) -> None:
     put(ws, PORT, title="Port")
     put(ws, other, title="Port")
     assert curate(ws).suggestions == ()
 
 
-def test_a_direction_keeps_two_apart(ws: Workspace) -> None:
+def test_different_direction_prevents_a_merge(ws: Workspace) -> None:
     put(ws, "The nightly job copies orders from Postgres to BigQuery.", title="Job")
     put(ws, "The nightly job copies orders from BigQuery to Postgres.", title="Job")
     assert curate(ws).suggestions == ()
 
 
-def test_what_is_in_a_conflict_is_left_to_it(ws: Workspace) -> None:
+def test_notes_in_a_conflict_are_not_suggested(ws: Workspace) -> None:
     one = put(ws, PORT)
     put(ws, PORT_AND_HOST)
     put(ws, "The search service listens on a socket.", contradicts=(one.link,))
@@ -229,28 +229,26 @@ def test_two_projects_are_never_mixed(ws: Workspace) -> None:
     assert curate(ws).suggestions == ()
 
 
-def test_what_ends_on_another_day_is_another_statement(ws: Workspace) -> None:
+def test_different_end_dates_prevent_a_merge(ws: Workspace) -> None:
     put(ws, PORT, title="One")
     put(ws, PORT, title="Two", valid_to="2026-12-31")
     assert curate(ws).suggestions == ()
 
 
-def test_what_every_session_is_told_does_not_give_way_to_what_is_only_found(ws: Workspace) -> None:
+def test_pinned_note_is_not_merged_into_an_ordinary_one(ws: Workspace) -> None:
     put(ws, PORT, layer=0)
     put(ws, PORT_AND_HOST)
     assert curate(ws).suggestions == ()
 
 
-def test_what_no_longer_holds_is_not_looked_at(ws: Workspace) -> None:
+def test_outdated_notes_are_ignored(ws: Workspace) -> None:
     put(ws, PORT, title="One", status="deprecated")
     put(ws, PORT, title="Two", status="stale")
     put(ws, PORT, title="Three")
     assert curate(ws).suggestions == ()
 
 
-def test_what_is_near_by_meaning_is_compared_though_it_shares_few_rare_words(
-    meant: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_pairs_close_in_meaning_are_compared(meant: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     put(meant, PORT)
     put(meant, PORT_AND_HOST)
     encode.encode_all(meant)
@@ -259,7 +257,7 @@ def test_what_is_near_by_meaning_is_compared_though_it_shares_few_rare_words(
     assert only(curate(meant)).what == "merge"
 
 
-def test_words_that_were_forgotten_elsewhere_do_not_come_along_as_evidence(ws: Workspace) -> None:
+def test_forgotten_words_do_not_return_as_evidence(ws: Workspace) -> None:
     put(ws, PORT, evidence="the search service moved to atlas, which listens on 9200 for everybody in the office")
     put(ws, PORT_AND_HOST)
     source = put(
@@ -277,7 +275,7 @@ def test_words_that_were_forgotten_elsewhere_do_not_come_along_as_evidence(ws: W
 # --- one that nobody needs ----------------------------------------------------------------------------------------
 
 
-def test_what_nobody_needed_goes_to_the_archive(ws: Workspace) -> None:
+def test_unused_note_is_archived(ws: Workspace) -> None:
     entry = put(ws, PORT, importance=2)
     prompts(ws, curation_rules.MIN_PROMPTS)
     suggestion = only(curate(ws))
@@ -286,7 +284,7 @@ def test_what_nobody_needed_goes_to_the_archive(ws: Workspace) -> None:
     assert (now(ws, entry).layer, now(ws, entry).status) == (3, "active")
 
 
-def test_what_was_shown_in_vain_goes_too(ws: Workspace) -> None:
+def test_shown_but_unused_note_is_archived(ws: Workspace) -> None:
     entry = put(ws, PORT, importance=1)
     prompts(ws, curation_rules.MIN_PROMPTS, show=entry)
     assert "was shown 50 times and never used" in only(curate(ws)).reason
@@ -307,27 +305,27 @@ def test_what_was_shown_in_vain_goes_too(ws: Workspace) -> None:
         {"project": "garage"},
     ],
 )
-def test_what_matters_is_new_or_wanted_stays(ws: Workspace, stated: dict[str, Any]) -> None:
+def test_important_new_or_own_notes_are_not_archived(ws: Workspace, stated: dict[str, Any]) -> None:
     put(ws, PORT, **{"importance": 2, **stated})
     prompts(ws, curation_rules.MIN_PROMPTS)
     assert curate(ws).suggestions == ()
 
 
-def test_what_was_used_once_stays(ws: Workspace) -> None:
+def test_used_note_is_not_archived(ws: Workspace) -> None:
     entry = put(ws, PORT, importance=2)
     prompts(ws, 1, show=entry, used=True)
     prompts(ws, curation_rules.MIN_PROMPTS)
     assert curate(ws).suggestions == ()
 
 
-def test_what_something_in_force_links_to_stays(ws: Workspace) -> None:
+def test_linked_note_is_not_archived(ws: Workspace) -> None:
     one, two = put(ws, PORT, importance=2), put(ws, "Tax is rounded.", importance=2)
     put(ws, f"Ports are listed in {two.link}.", related=(one.link,))
     prompts(ws, curation_rules.MIN_PROMPTS)
     assert curate(ws).suggestions == ()
 
 
-def test_what_another_project_links_to_stays_also_when_only_its_own_is_looked_at(ws: Workspace) -> None:
+def test_link_from_another_project_prevents_archiving(ws: Workspace) -> None:
     one = put(ws, PORT, importance=2)
     prompts(ws, curation_rules.MIN_PROMPTS)
     assert len(curate(ws, project="shop").suggestions) == 1
@@ -335,7 +333,7 @@ def test_what_another_project_links_to_stays_also_when_only_its_own_is_looked_at
     assert curate(ws, project="shop").suggestions == ()
 
 
-def test_without_receipts_nobody_knows_what_was_of_use(ws: Workspace) -> None:
+def test_nothing_is_archived_without_receipts(ws: Workspace) -> None:
     put(ws, PORT, importance=2)
     assert curate(ws).suggestions == ()
 
@@ -344,7 +342,7 @@ def test_without_receipts_nobody_knows_what_was_of_use(ws: Workspace) -> None:
 
 
 @pytest.mark.parametrize("stated", [{"author": "human", "source_type": "user"}, {"source_type": "import"}])
-def test_what_a_person_wrote_or_brought_is_theirs_to_tidy(ws: Workspace, stated: dict[str, str]) -> None:
+def test_own_and_imported_notes_are_only_reported(ws: Workspace, stated: dict[str, str]) -> None:
     put(ws, PORT, **stated)
     put(ws, PORT_AND_HOST, **stated)
     before = vault(ws)
@@ -356,13 +354,13 @@ def test_what_a_person_wrote_or_brought_is_theirs_to_tidy(ws: Workspace, stated:
     assert vault(ws) == before
 
 
-def test_what_a_person_has_touched_is_theirs(ws: Workspace) -> None:
+def test_hand_edited_notes_are_only_reported(ws: Workspace) -> None:
     by_hand(ws, put(ws, PORT, keys=("es",)), "")
     by_hand(ws, put(ws, PORT_AND_HOST))
     assert only(curate(ws)).yours
 
 
-def test_a_machines_note_gives_way_to_a_persons_that_stays_as_it_is(ws: Workspace) -> None:
+def test_persons_note_supersedes_a_machines_unchanged(ws: Workspace) -> None:
     less = put(ws, PORT, evidence="it is on 9200")
     mine = put(ws, PORT_AND_HOST, author="human", source_type="user")
     before = ws.store.absolute(mine.path).read_bytes()
@@ -373,7 +371,7 @@ def test_a_machines_note_gives_way_to_a_persons_that_stays_as_it_is(ws: Workspac
     assert now(ws, less).superseded_by == mine.link
 
 
-def test_but_not_where_the_persons_would_have_to_gain_something(ws: Workspace) -> None:
+def test_merge_that_adds_to_a_persons_note_is_only_reported(ws: Workspace) -> None:
     put(ws, PORT, keys=("es",))
     put(ws, PORT_AND_HOST, author="human", source_type="user")
     assert "which would have to change, is yours" in only(curate(ws)).yours
@@ -382,7 +380,7 @@ def test_but_not_where_the_persons_would_have_to_gain_something(ws: Workspace) -
 # --- applying -----------------------------------------------------------------------------------------------------
 
 
-def test_only_what_is_named_is_done(ws: Workspace) -> None:
+def test_only_chosen_suggestions_are_applied(ws: Workspace) -> None:
     put(ws, PORT)
     put(ws, PORT_AND_HOST)
     unused = put(ws, TAX, importance=2)
@@ -394,13 +392,13 @@ def test_only_what_is_named_is_done(ws: Workspace) -> None:
     assert only(curate(ws)).id == archive.id
 
 
-def test_what_is_not_suggested_any_more_is_said_to_be_so(ws: Workspace) -> None:
+def test_unknown_suggestion_is_reported(ws: Workspace) -> None:
     put(ws, PORT)
     done = curate(ws, apply=["00000000"])
     assert (done.applied, done.batch, done.left[0].reason) == ((), "", upkeep_curate.GONE)
 
 
-def test_a_note_that_changes_before_its_turn_is_left(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_note_that_changed_meanwhile_is_skipped(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     put(ws, PORT)
     more = put(ws, PORT_AND_HOST)
     suggest = upkeep_curate.suggest
@@ -416,7 +414,7 @@ def test_a_note_that_changes_before_its_turn_is_left(ws: Workspace, monkeypatch:
     assert len(in_force(ws)) == 2
 
 
-def test_a_note_that_a_person_touches_before_its_turn_is_left(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_note_edited_by_hand_meanwhile_is_skipped(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     put(ws, PORT, keys=("es",))
     more = put(ws, PORT_AND_HOST)
     suggest = upkeep_curate.suggest
@@ -433,7 +431,7 @@ def test_a_note_that_a_person_touches_before_its_turn_is_left(ws: Workspace, mon
     assert len(in_force(ws)) == 2
 
 
-def test_a_note_that_goes_before_its_turn_is_left(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_note_forgotten_meanwhile_is_skipped(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     put(ws, PORT)
     more = put(ws, PORT_AND_HOST)
     suggest = upkeep_curate.suggest
@@ -447,7 +445,7 @@ def test_a_note_that_goes_before_its_turn_is_left(ws: Workspace, monkeypatch: py
     assert "No memory has the id" in curate(ws, apply=[]).left[0].reason
 
 
-def test_one_undo_takes_it_all_back_to_the_very_bytes(ws: Workspace) -> None:
+def test_one_undo_restores_every_byte(ws: Workspace) -> None:
     put(ws, PORT, keys=("es",), evidence="it is on 9200")
     put(ws, PORT_AND_HOST)
     put(ws, TAX, importance=2)
@@ -462,7 +460,7 @@ def test_one_undo_takes_it_all_back_to_the_very_bytes(ws: Workspace) -> None:
     assert len(curate(ws).suggestions) == 2
 
 
-def test_what_was_taken_back_can_be_done_again_and_taken_back_again(ws: Workspace) -> None:
+def test_curation_can_be_repeated_after_an_undo(ws: Workspace) -> None:
     put(ws, PORT)
     put(ws, PORT_AND_HOST)
     before = {name: data for name, data in vault(ws).items() if name.endswith(".md")}

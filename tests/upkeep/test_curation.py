@@ -24,7 +24,7 @@ def entry(identity: str, body: str, **stated: Any) -> Entry:
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: f"{pair.kind}: {pair.old[:30]} | {pair.new[:30]}")
-def test_a_labelled_pair_is_one_only_where_nothing_differs(pair: Labelled) -> None:
+def test_labelled_pair_is_merged_only_if_nothing_differs(pair: Labelled) -> None:
     found = relation(memory(pair.old), memory(pair.new), likeness=1.0, cosine=1.0)
     if pair.relation == SAME:
         assert found == SAME
@@ -62,7 +62,7 @@ def test_whole_sentences_of_a_longer_note_are_part_of_it() -> None:
     assert relation(other, one, likeness=0.0) == CONTAINED
 
 
-def test_near_texts_are_one_only_when_they_are_very_alike() -> None:
+def test_near_texts_are_merged_only_if_very_similar() -> None:
     one = memory("Log files of the search service on atlas rotate daily and stay on disk.")
     other = memory("The log files of the search service at atlas rotate daily, and they stay on the disk.")
     assert relation(one, other, likeness=curation_rules.MIN_LIKENESS) == NEAR
@@ -82,14 +82,14 @@ def test_whatever_goes_every_sentence_of_it_is_in_what_stays(old: str, new: str)
         assert all(says(left, sentence) for sentence in sentences_of(merged.ended.body))
 
 
-def test_of_two_that_say_the_same_a_persons_stays() -> None:
+def test_persons_note_stays_of_two_equal_ones() -> None:
     one, other = entry("a", "Tokens expire.", importance=5), entry("b", "Tokens expire.")
     chosen = merge(one, other, SAME, frozenset([other.id]))
     assert chosen is not None
     assert (chosen.kept, chosen.yours) == (other, "")
 
 
-def test_what_a_person_would_have_to_give_up_or_change_is_theirs_to_do() -> None:
+def test_merge_that_changes_a_persons_note_is_left_to_them() -> None:
     one, other = entry("a", "Tokens expire."), entry("b", "Tokens expire. We renew them.", keys=("JWT",))
     ended = merge(one, other, CONTAINS, frozenset([one.id]))
     assert ended is not None

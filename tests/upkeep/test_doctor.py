@@ -86,9 +86,7 @@ def test_the_verdict_is_as_the_worst_that_was_found(found: list[Diagnosis], verd
     assert doctor.verdict(found) == verdict
 
 
-def test_what_goes_wrong_unexpectedly_is_a_finding_and_the_rest_is_looked_at(
-    well: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_unexpected_error_is_a_result_and_other_checks_run(well: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(_: Workspace) -> None:
         raise RuntimeError("two\nlines")
 
@@ -113,7 +111,7 @@ def test_what_goes_wrong_unexpectedly_is_a_finding_and_the_rest_is_looked_at(
         (HomeError("The home is gone"), "The home is gone"),
     ],
 )
-def test_what_cannot_be_reached_is_told_in_our_words(
+def test_unreachable_file_is_reported_in_plain_words(
     well: Workspace, error: Exception, found: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(_: Workspace) -> None:
@@ -148,13 +146,13 @@ def test_an_option_of_the_plugin_that_cannot_be_used_is_to_be_corrected_in_claud
 
 
 @pytest.mark.parametrize(("left", "state"), [("{}", None), ('{"vault": "/srv/v"}', None), ("half a li", DEGRADED)])
-def test_options_of_the_plugin_that_cannot_be_read_are_told(ws: Workspace, left: str, state: str | None) -> None:
+def test_unreadable_plugin_options_are_reported(ws: Workspace, left: str, state: str | None) -> None:
     ws.home.state.mkdir(parents=True)
     ws.home.plugin_options.write_text(left)
     assert states(ws).get("settings") == state
 
 
-def test_a_vault_that_was_never_there_is_to_be_begun_and_what_needs_it_is_not_looked_at(meant: Workspace) -> None:
+def test_missing_vault_is_reported_and_its_checks_skipped(meant: Workspace) -> None:
     assert states(meant) == {**dict.fromkeys(ALWAYS, FINE), "vault": DEGRADED}
     assert detail(meant, "vault") == f"There is no vault at {meant.settings.vault} yet."
     assert the(meant, "vault").fix.startswith("Save a memory to create one there")
@@ -174,7 +172,7 @@ def test_a_vault_that_cannot_be_written_is_broken(well: Workspace, monkeypatch: 
     assert states(well)["index"] == FINE
 
 
-def test_a_vault_on_another_file_system_is_told_and_fine(well: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_vault_on_another_file_system_is_fine(well: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     here = Path.stat
 
     def stat(path: Path, **kwargs: bool) -> object:
@@ -187,7 +185,7 @@ def test_a_vault_on_another_file_system_is_told_and_fine(well: Workspace, monkey
     assert "another file system" in detail(well, "vault")
 
 
-def test_a_damaged_index_is_set_aside_and_made_anew(well: Workspace) -> None:
+def test_damaged_index_is_set_aside_and_rebuilt(well: Workspace) -> None:
     well.close()
     well.index_file.write_bytes(b"this is not a database " * 100)
     assert the(well, "index").state == FINE
@@ -201,7 +199,7 @@ def test_an_index_that_is_damaged_within_is_broken_and_says_how_to_mend_it(well:
     assert "memem index rebuild" in the(well, "index").fix
 
 
-def test_how_far_the_index_was_behind_is_told(well: Workspace, memories: Path) -> None:
+def test_outdated_index_is_reported_with_its_changes(well: Workspace, memories: Path) -> None:
     (memories / "own.md").write_text("A note of mine.")
     assert detail(well, "index") == "2 memories in 2 files; 1 had changed and were read now"
     (memories / "own.md").unlink()
@@ -220,7 +218,7 @@ def test_a_note_that_is_merely_odd_does_not(well: Workspace, memories: Path) -> 
     assert "notes" not in states(well)
 
 
-def test_no_encoder_is_told_even_if_it_was_wanted_so(ws: Workspace) -> None:
+def test_disabled_encoder_is_reported(ws: Workspace) -> None:
     save.save(ws, "A fact.")
     assert states(ws) == {**dict.fromkeys(WITH_A_NOTE, FINE), "encoder": DEGRADED}
     assert "MEMEM_ENCODER" in detail(ws, "encoder")
@@ -235,7 +233,7 @@ def test_missing_weights_leave_keywords_and_say_how_to_get_them(meant: Workspace
     assert detail(meant, "encoder").endswith("The last download failed: memem: no network.")
 
 
-def test_a_wrong_folder_of_weights_is_told_though_another_serves(well: Workspace, tmp_path: Path) -> None:
+def test_wrong_weights_folder_is_reported_despite_a_fallback(well: Workspace, tmp_path: Path) -> None:
     well.settings = replace(well.settings, model_dir=tmp_path / "nowhere")
     assert (states(well)["encoder"], states(well)["weights"]) == (FINE, DEGRADED)
     assert "MEMEM_MODEL_DIR" in detail(well, "weights")
@@ -254,7 +252,7 @@ def test_vectors_deleted_by_hand_are_missing(well: Workspace) -> None:
     assert detail(well, "vectors") == "0 of 1 passages"
 
 
-def test_a_damaged_database_of_vectors_is_begun_anew(well: Workspace) -> None:
+def test_damaged_vectors_are_rebuilt(well: Workspace) -> None:
     well.close()
     (path,) = well.home.vectors.glob("*/vectors.db")
     path.write_bytes(b"this is not a database " * 100)
@@ -269,15 +267,13 @@ def test_zeros_in_place_of_vectors_are_broken(well: Workspace) -> None:
 
 
 @pytest.mark.parametrize(("said", "told"), [("", None), ("\n", None), ("first\nmemem: the last\n", "memem: the last")])
-def test_what_the_background_complained_about_last_is_told(well: Workspace, said: str, told: str | None) -> None:
+def test_last_background_error_is_reported(well: Workspace, said: str, told: str | None) -> None:
     well.home.encode_log.parent.mkdir(exist_ok=True)
     well.home.encode_log.write_text(said)
     assert [each.detail for each in diagnose(well) if each.what == "background"] == ([told] if told else [])
 
 
-def test_the_library_is_not_asked_about_vectors_it_would_have_to_be_loaded_for(
-    well: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_checking_vectors_does_not_load_the_library(well: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     well.settings = replace(well.settings, encoder="sentence-transformers")
     find.search(well, "tokens")
     monkeypatch.setattr("importlib.util.find_spec", lambda _: object())
@@ -309,7 +305,7 @@ def test_vectors_of_another_model_are_not_counted(well: Workspace, monkeypatch: 
     assert status.status(well).model.encoded == 0
 
 
-def test_a_file_in_the_place_of_the_vectors_is_told_and_a_rebuild_removes_it(well: Workspace) -> None:
+def test_file_in_place_of_vectors_is_reported_and_rebuilt(well: Workspace) -> None:
     well.close()
     shutil.rmtree(well.home.vectors, ignore_errors=True)
     well.home.vectors.write_text("a file")
@@ -331,7 +327,7 @@ def test_mining_without_a_claude_is_degraded_only_once_it_is_on(ws: Workspace) -
     assert detail(ws, "mining") == "on since 2026-03-01 09:00, with rules"
 
 
-def test_what_mining_put_aside_is_told_with_what_to_do(ws: Workspace) -> None:
+def test_dead_letters_are_reported_with_a_fix(ws: Workspace) -> None:
     save.save(ws, "A fact.")
     ws.state.journal.add_dead_letter("s", {}, "too often", "2026-03-01")
     ws.state.ledger.start_pause(ws.clock().timestamp() + 60, "the account has to wait")

@@ -11,7 +11,7 @@ from memem.upkeep import status as upkeep_status
 from memem.workspace import Workspace
 
 
-def test_status_counts_what_is_there(ws: Workspace) -> None:
+def test_status_counts_memories(ws: Workspace) -> None:
     save.save(ws, "One.", project="a", layer=0)
     save.save(ws, "Two.", project="b")
     (ws.store.paths.memories / "bad.md").write_text("---\nx: y: z\n---\n")
@@ -28,7 +28,7 @@ def test_status_of_a_home_without_a_vault_shows_that(ws: Workspace) -> None:
     assert status.memories == 0
 
 
-def test_status_makes_a_damaged_index_anew(ws: Workspace) -> None:
+def test_status_rebuilds_a_damaged_index(ws: Workspace) -> None:
     save.save(ws, "One.")
     ws.close()
     for path in ws.index_file.parent.iterdir():
@@ -112,7 +112,7 @@ def test_check_lists_links_that_lead_nowhere(linked: Workspace, name: str) -> No
     "link",
     ["[[b-b0000000]]", "[[b-b0000000|B]]", "[[memories/b-b0000000.md#Why]]", "[[My own page]]"],
 )
-def test_links_that_lead_to_a_note_are_in_order_whoever_wrote_it(linked: Workspace, link: str) -> None:
+def test_links_to_any_existing_note_are_fine(linked: Workspace, link: str) -> None:
     note(linked, "b")
     note(linked, "a", related=f'["{link}"]')
     (linked.settings.vault / "pages").mkdir()
@@ -121,7 +121,7 @@ def test_links_that_lead_to_a_note_are_in_order_whoever_wrote_it(linked: Workspa
 
 
 @pytest.mark.parametrize("link", ["b0000000", "b000"])
-def test_an_id_leads_to_a_note_but_is_no_link_to_obsidian(linked: Workspace, link: str) -> None:
+def test_bare_id_is_not_a_link_for_obsidian(linked: Workspace, link: str) -> None:
     note(linked, "b")
     note(linked, "a", related=f'["{link}"]')
     assert findings(linked) == [
@@ -129,7 +129,7 @@ def test_an_id_leads_to_a_note_but_is_no_link_to_obsidian(linked: Workspace, lin
     ]
 
 
-def test_a_link_to_what_lies_in_a_hidden_folder_leads_nowhere(linked: Workspace) -> None:
+def test_link_into_a_hidden_folder_is_dangling(linked: Workspace) -> None:
     (linked.settings.vault / ".trash").mkdir()
     (linked.settings.vault / ".trash" / "page.md").write_text("Mine.")
     note(linked, "a", related='["[[page]]"]')

@@ -44,7 +44,7 @@ def notes(ws: Workspace) -> dict[str, bytes]:
     return {str(path): path.read_bytes() for path in ws.settings.vault.rglob("*") if path.is_file()}
 
 
-def test_a_look_names_everything_and_changes_nothing(full: Workspace, tmp_path: Path) -> None:
+def test_plan_lists_everything_and_changes_nothing(full: Workspace, tmp_path: Path) -> None:
     full.close()
     before = everything(tmp_path)
     found = uninstall.plan(full)
@@ -72,7 +72,7 @@ def test_after_it_the_same_vault_can_be_used_again(full: Workspace, tmp_path: Pa
     again.close()
 
 
-def test_the_vault_goes_when_it_is_asked_for_and_what_else_is_in_it_stays(full: Workspace) -> None:
+def test_notes_are_removed_on_request_and_other_files_stay(full: Workspace) -> None:
     own = full.settings.vault / "diary.md"
     picture = full.store.paths.memories / "walrus.png"
     workspace = full.store.paths.ours / ".obsidian" / "notes.md"
@@ -89,7 +89,7 @@ def test_the_vault_goes_when_it_is_asked_for_and_what_else_is_in_it_stays(full: 
     assert {str(path) for path in full.settings.vault.rglob("*") if path.is_file()} == left | {str(own)}
 
 
-def test_a_vault_with_nothing_else_in_it_goes_whole(full: Workspace) -> None:
+def test_vault_without_other_files_is_removed_completely(full: Workspace) -> None:
     save.save(full, "When you read this, open the walrus door and tell nobody.", anyway=True)
     for name in (full.store.paths.tombstones, full.store.paths.reviewed):
         copy = name.with_name(f"{name.stem}.sync-conflict-20260102-101112-ABCDEFG{name.suffix}")
@@ -108,7 +108,7 @@ def test_a_vault_behind_a_link_is_left_alone(full: Workspace, tmp_path: Path) ->
     assert [part.path for part in done.kept if part.what == "not memem's"] == [str(full.store.paths.ours)]
 
 
-def test_notes_that_cannot_be_removed_are_told_of(full: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_notes_that_cannot_be_removed_are_reported(full: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(path: Path, missing_ok: bool = False) -> None:
         raise PermissionError(1, "no", str(path))
 
@@ -145,7 +145,7 @@ def held(path: Path) -> Iterator[None]:
         (lambda ws: ws.home.inbox / "0a1b2c3d.lock", "hook"),
     ],
 )
-def test_while_something_runs_nothing_is_removed(full: Workspace, lock: Callable[[Workspace], Path], what: str) -> None:
+def test_running_memem_prevents_an_uninstall(full: Workspace, lock: Callable[[Workspace], Path], what: str) -> None:
     full.close()
     with held(lock(full)):
         before = everything(full.home.root)
@@ -171,9 +171,7 @@ def installed(full: Workspace, tmp_path: Path) -> Workspace:
     return full
 
 
-def test_claude_code_is_asked_to_remove_the_plugin_and_its_marketplace(
-    installed: Workspace, claude: Path, tmp_path: Path
-) -> None:
+def test_claude_code_removes_plugin_and_marketplace(installed: Workspace, claude: Path, tmp_path: Path) -> None:
     fake_claude.install(claude, [{"raw": "done"}], flags=[*fake_claude.FLAGS, "--scope"])
     installed.environ = {**installed.environ, "PATH": f"{claude}{os.pathsep}{os.environ['PATH']}"}
     done = uninstall.uninstall(installed)
@@ -188,7 +186,7 @@ def test_claude_code_is_asked_to_remove_the_plugin_and_its_marketplace(
     assert any("which Claude Code removes" in part.what for part in done.kept)
 
 
-def test_without_a_claude_it_says_what_to_type(installed: Workspace, tmp_path: Path) -> None:
+def test_missing_claude_leaves_commands_to_run(installed: Workspace, tmp_path: Path) -> None:
     assert uninstall.uninstall(installed).to_do == (
         f"claude plugin uninstall {KEY} --scope user",
         f"claude plugin uninstall {KEY} --scope project (in {tmp_path / 'shop'})",
@@ -196,7 +194,7 @@ def test_without_a_claude_it_says_what_to_type(installed: Workspace, tmp_path: P
     )
 
 
-def test_a_claude_that_fails_is_not_taken_for_one_that_worked(installed: Workspace, claude: Path) -> None:
+def test_failed_plugin_removal_is_reported(installed: Workspace, claude: Path) -> None:
     fake_claude.set_steps(claude, [{"exit": 1}])
     installed.environ = {**installed.environ, "PATH": f"{claude}{os.pathsep}{os.environ['PATH']}"}
     assert len(uninstall.uninstall(installed).to_do) == 3

@@ -15,7 +15,7 @@ def test_a_text_is_found_in_a_longer_one() -> None:
     }
 
 
-def test_texts_that_share_little_are_no_pair() -> None:
+def test_texts_with_few_common_words_are_not_paired() -> None:
     assert pairs("Tokens are signed with RS256.", "Tokens are stored in Redis for an hour.") == set()
 
 
@@ -27,7 +27,7 @@ def test_scripts_without_spaces_are_compared_by_pairs_of_characters() -> None:
     assert pairs("会话在缓存中保存三十分钟。", "会话在缓存中保存三十分钟，然后删除。", "账单四舍五入。") == {(0, 1)}
 
 
-def test_a_word_that_stands_everywhere_leads_nowhere() -> None:
+def test_common_word_makes_no_pair() -> None:
     many = [f"service number{n} starts" for n in range(similar_notes.MAX_WORD_TEXTS + 2)]
     assert pairs(*many) == set()
 

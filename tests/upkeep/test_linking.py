@@ -48,12 +48,12 @@ def test_a_link_is_created_and_memem_works_once_its_folder_is_on_the_path(instal
         ("", "Add to ~/.profile: export"),
     ],
 )
-def test_it_says_what_to_add_to_the_path(installed: Workspace, shell: str, expected: str) -> None:
+def test_advice_names_the_line_for_the_path(installed: Workspace, shell: str, expected: str) -> None:
     made = link.create(on_path(installed, "/usr/bin", SHELL=shell))
     assert expected in made.advice
 
 
-def test_another_memem_that_comes_first_is_named(installed: Workspace, tmp_path: Path) -> None:
+def test_other_memem_earlier_on_the_path_is_named(installed: Workspace, tmp_path: Path) -> None:
     other = tmp_path / "other" / "memem"
     other.parent.mkdir()
     other.write_text("#!/bin/sh\n")
@@ -107,13 +107,13 @@ def test_without_an_installed_command_there_is_nothing_to_link(ws: Workspace) ->
         link.create(ws)
 
 
-def test_a_folder_that_cannot_be_made_is_told(installed: Workspace) -> None:
+def test_folder_that_cannot_be_created_is_reported(installed: Workspace) -> None:
     (installed.user_home / ".local").write_text("a file")
     with pytest.raises(InputError, match="Cannot create"):
         link.create(installed)
 
 
-def test_a_link_that_cannot_be_removed_is_told(installed: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_link_that_cannot_be_removed_is_reported(installed: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object, **__: object) -> None:
         raise PermissionError(errno.EACCES, "no")
 

@@ -117,7 +117,7 @@ def spread(ws: Workspace, session: Transcript) -> None:
     refresh.refresh(ws)
 
 
-def test_not_a_byte_of_it_is_left(ws: Workspace, session: Transcript) -> None:
+def test_purge_leaves_no_trace(ws: Workspace, session: Transcript) -> None:
     spread(ws, session)
     assert len(holding(ws)) > 10
     purged = purge(ws, ID)
@@ -145,7 +145,7 @@ def test_a_forgotten_one_is_purged_just_so(ws: Workspace, session: Transcript) -
         purge(ws, ID)
 
 
-def test_what_is_beside_it_stays(ws: Workspace, session: Transcript) -> None:
+def test_other_memories_survive_a_purge(ws: Workspace, session: Transcript) -> None:
     spread(ws, session)
     purge(ws, ID)
     assert find.get(ws, NEIGHBOUR.id).memory.body == NEIGHBOUR.body
@@ -171,7 +171,7 @@ def test_it_is_held_back_for_good(ws: Workspace) -> None:
     )
 
 
-def test_its_turns_do_not_return_when_the_transcript_index_is_made_anew(ws: Workspace, session: Transcript) -> None:
+def test_purged_turns_stay_out_of_a_rebuilt_transcript_index(ws: Workspace, session: Transcript) -> None:
     spread(ws, session)
     purge(ws, ID)
     ws.home.turns_file.unlink()
@@ -325,7 +325,7 @@ def test_vectors_that_another_encodes_are_named(meant: Workspace) -> None:
         assert "may contain a vector of it, but no words" in places(purge(meant, ID))
 
 
-def test_what_cannot_be_read_is_no_hindrance(ws: Workspace) -> None:
+def test_unreadable_files_do_not_stop_a_purge(ws: Workspace) -> None:
     write.edit(ws, ID, importance=5)
     for path in ws.home.undo.iterdir():
         path.write_bytes(b"---\nid: [\n---\n")
@@ -337,7 +337,7 @@ def test_what_cannot_be_read_is_no_hindrance(ws: Workspace) -> None:
     assert (ws.store.paths.forgotten / "half-typed.md").exists()
 
 
-def test_a_damaged_transcript_index_is_no_hindrance(ws: Workspace) -> None:
+def test_damaged_transcript_index_does_not_stop_a_purge(ws: Workspace) -> None:
     ws.home.turns_file.parent.mkdir(parents=True, exist_ok=True)
     ws.home.turns_file.write_bytes(b"not a database, but long enough to be looked at as if it were one" * 20)
     assert "the transcript index" in purge(ws, ID).removed
@@ -421,7 +421,7 @@ def test_short_names_and_common_titles_are_looked_for_nowhere(ws: Workspace, sho
     assert not [place for place in told if "neighbour" in place]
 
 
-def test_a_title_like_its_own_goes_from_what_a_model_wants_done(ws: Workspace, short: str) -> None:
+def test_purged_title_is_removed_from_journaled_operations(ws: Workspace, short: str) -> None:
     turns = (Turn("s7-0001", "human", "It has a long title: the door.", session="s7"),)
     chunk = Chunk("s7", "/srv/s7.jsonl", "shop", turns, "", 1, 1, "d").as_json()
     operation = {"op": "ADD", "title": "The office", "content": "It is red.", "quote": "It is red."}
@@ -440,7 +440,7 @@ def test_a_dead_letter_that_names_a_long_title_loses_only_that(ws: Workspace) ->
     assert [turn["text"] for turn in record.chunk["turns"]] == ["Is  on the list?"]
 
 
-def test_a_file_of_a_short_name_in_the_trash_is_told_by_its_whole_name(ws: Workspace, short: str) -> None:
+def test_short_file_name_in_the_trash_is_matched_whole(ws: Workspace, short: str) -> None:
     trash = ws.settings.vault / ".trash"
     trash.mkdir()
     (trash / "lyonnaise.md").touch()

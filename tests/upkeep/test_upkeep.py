@@ -62,7 +62,7 @@ def with_options(ws: Workspace, **options: str) -> Workspace:
     return ws
 
 
-def test_options_are_stored_for_those_whom_claude_code_does_not_tell(ws: Workspace) -> None:
+def test_plugin_options_are_stored_for_commands(ws: Workspace) -> None:
     session_start.store_plugin_options(with_options(ws, vault="~/notes ü", injection_mode="hybrid", unheard_of="x"))
     assert stored_plugin_options(ws.home) == {"vault": "~/notes ü", "injection_mode": "hybrid"}
     server = open_workspace(actor="mcp", home=ws.home.root, environ={"HOME": str(ws.user_home)})
@@ -95,7 +95,7 @@ def test_a_hook_that_somebody_runs_by_hand_leaves_the_options_alone(ws: Workspac
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", "null", '{"vault": 1}'])
-def test_options_that_somebody_has_garbled_are_stored_anew(ws: Workspace, content: str) -> None:
+def test_garbled_plugin_options_are_replaced(ws: Workspace, content: str) -> None:
     ws.home.state.mkdir(parents=True)
     ws.home.plugin_options.write_text(content)
     session_start.store_plugin_options(with_options(ws, vault="~/notes"))
@@ -194,9 +194,7 @@ def test_a_renewal_that_took_too_long_has_failed(ws: Workspace, plugin: Path, mo
     assert not renew()
 
 
-def test_a_renewal_is_left_to_the_session_that_began_it(
-    ws: Workspace, plugin: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_running_renewal_is_not_repeated(ws: Workspace, plugin: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     renew = outdated(ws, plugin, code=0)
     meanwhile: list[bool] = []
 
@@ -215,7 +213,7 @@ def test_a_package_without_a_bootstrap_has_nothing_to_renew(ws: Workspace, plugi
     assert not RENEW(ws, plugin, str(plugin / "venv"))
 
 
-def test_an_environment_of_somebody_else_is_left_alone(ws: Workspace, plugin: Path) -> None:
+def test_foreign_environment_is_not_renewed(ws: Workspace, plugin: Path) -> None:
     (plugin / "requirements.lock").write_text("numpy==3\n")
     (plugin / "venv" / ".memem").rename(plugin / "venv" / "theirs")
     assert not renewed(ws, plugin)
@@ -224,7 +222,7 @@ def test_an_environment_of_somebody_else_is_left_alone(ws: Workspace, plugin: Pa
 # --- the vault, vectors, weights ------------------------------------------------------------------------------------
 
 
-def test_what_was_written_by_hand_is_read(ws: Workspace) -> None:
+def test_handwritten_notes_are_indexed(ws: Workspace) -> None:
     save.save(ws, "A fact.")
     (ws.store.paths.memories / "by hand.md").write_text("The zeppelin hangar is locked at night.\n")
     session_start.after_session_start(ws)
@@ -257,14 +255,14 @@ def test_they_are_not_fetched_again_within_six_hours(
 
 
 @pytest.mark.parametrize("setting", [{"encoder": "none"}, {"background": False}])
-def test_nothing_is_fetched_that_nobody_wants(
+def test_weights_are_not_fetched_if_disabled(
     weightless: Workspace, started: list[tuple[str, ...]], setting: dict[str, Any]
 ) -> None:
     session_start.after_session_start(change_settings(weightless, **setting))
     assert started == []
 
 
-def test_nothing_is_fetched_or_computed_when_all_is_there(meant: Workspace, started: list[tuple[str, ...]]) -> None:
+def test_complete_vectors_start_no_work(meant: Workspace, started: list[tuple[str, ...]]) -> None:
     save.save(meant, "A fact.")
     session_start.after_session_start(change_settings(meant, background=True))
     assert started == []
@@ -306,7 +304,7 @@ def test_sessions_that_claude_code_no_longer_keeps_are_forgotten(ws: Workspace, 
     assert (ws.contexts.has_session("old"), ws.contexts.has_session("new")) == (False, True)
 
 
-def test_receipts_and_what_memories_were_good_for_are_kept_for_a_year(ws: Workspace, clock: SteppingClock) -> None:
+def test_receipts_and_usefulness_expire_after_a_year(ws: Workspace, clock: SteppingClock) -> None:
     for identity, days in (("old", 200), ("new", 200)):
         number = ws.contexts.receipts.add(Receipt(clock.ticks(), PROMPT, "s1", items=(ReceiptItem(identity),)))
         ws.contexts.receipts.mark_used(number, {identity: "no"}, clock.ticks())
@@ -316,7 +314,7 @@ def test_receipts_and_what_memories_were_good_for_are_kept_for_a_year(ws: Worksp
     assert (ws.contexts.receipts.for_memory("old", 9), len(ws.contexts.receipts.for_memory("new", 9))) == ([], 1)
 
 
-def test_a_record_that_is_damaged_within_is_made_anew(ws: Workspace, clock: SteppingClock) -> None:
+def test_damaged_contexts_are_replaced(ws: Workspace, clock: SteppingClock) -> None:
     ws.contexts.add("s1", [f"memory {number}" for number in range(2_000)], clock.ticks())
     ws.close()
     with ws.home.contexts_file.open("r+b") as file:
@@ -331,7 +329,7 @@ def test_a_record_that_is_damaged_within_is_made_anew(ws: Workspace, clock: Step
     assert ws.contexts.shown("s1") == ["a"]
 
 
-def test_a_record_of_a_newer_memem_is_told_of_and_left_as_it_is(ws: Workspace, clock: SteppingClock) -> None:
+def test_contexts_of_a_newer_memem_are_reported_unchanged(ws: Workspace, clock: SteppingClock) -> None:
     ws.contexts.add("s1", ["a"], clock.ticks())
     ws.contexts._connection.execute("PRAGMA user_version = 99")
     ws.close()
@@ -344,14 +342,14 @@ def test_a_record_of_a_newer_memem_is_told_of_and_left_as_it_is(ws: Workspace, c
 # --- the sweep, and one after another -------------------------------------------------------------------------------
 
 
-def test_a_session_that_no_hook_told_of_is_mined(miner: Workspace, session: Transcript) -> None:
+def test_session_missed_by_hooks_is_mined(miner: Workspace, session: Transcript) -> None:
     consent.opt_in(miner)
     session.tells("one")
     session_start.after_session_start(miner)
     assert count_saved(miner) == once("one")
 
 
-def test_nothing_is_mined_before_its_user_says_so(miner: Workspace, session: Transcript) -> None:
+def test_nothing_is_mined_without_consent(miner: Workspace, session: Transcript) -> None:
     session.tells("one")
     session_start.after_session_start(miner)
     assert not miner.settings.vault.exists()
@@ -375,7 +373,7 @@ def test_a_vault_that_is_gone_is_survived(miner: Workspace, session: Transcript)
     "problem", [HomeError("The disk is full."), OSError("no bash"), subprocess.TimeoutExpired("bash", 900)]
 )
 @pytest.mark.parametrize("part", ["store_plugin_options", "renew_environment", "_check_contexts", "_update_index"])
-def test_what_goes_wrong_with_one_part_keeps_no_other_from_its_turn(
+def test_failing_part_does_not_stop_the_others(
     ws: Workspace, monkeypatch: pytest.MonkeyPatch, part: str, problem: Exception
 ) -> None:
     done: list[str] = []
@@ -393,14 +391,14 @@ def test_what_goes_wrong_with_one_part_keeps_no_other_from_its_turn(
     assert done == [name for name in (*names, "sweep") if name != part]
 
 
-def test_a_vault_that_was_never_there_is_no_trouble(ws: Workspace) -> None:
+def test_missing_vault_is_not_an_error(ws: Workspace) -> None:
     session_start.after_session_start(ws)
     assert not ws.settings.vault.exists()
     with pytest.raises(VaultMissing):
         opening.require_vault(ws)
 
 
-def test_all_that_went_wrong_is_told(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_errors_are_reported(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(_: Workspace) -> None:
         raise HomeError("The disk is full.")
 
@@ -413,9 +411,7 @@ def test_all_that_went_wrong_is_told(ws: Workspace, monkeypatch: pytest.MonkeyPa
         session_start.after_session_start(ws)
 
 
-def test_whoever_comes_while_another_is_at_it_leaves_it_to_that_one(
-    ws: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_second_upkeep_leaves_the_work_to_the_first(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     looked: list[int] = []
     monkeypatch.setattr(session_start, "_update_index", lambda _: looked.append(1))
     ws.home.upkeep_lock.parent.mkdir(parents=True)
@@ -441,7 +437,7 @@ def test_recall_by_keywords_alone_is_a_problem_until_the_model_is_there(ws: Work
 # --- what is stale ------------------------------------------------------------------------------------------------
 
 
-def test_what_the_sessions_project_remembers_is_looked_after(ws: Workspace, tmp_path: Path) -> None:
+def test_notes_of_the_sessions_project_are_checked_for_staleness(ws: Workspace, tmp_path: Path) -> None:
     shop = tmp_path / "shop"
     (shop / "src").mkdir(parents=True)
     (shop / "auth.py").touch()
@@ -461,6 +457,6 @@ def test_the_graph_follows_the_notes(ws: Workspace) -> None:
     assert not read.is_behind(ws)
 
 
-def test_without_a_vault_nothing_is_looked_after(ws: Workspace, tmp_path: Path) -> None:
+def test_staleness_needs_a_vault(ws: Workspace, tmp_path: Path) -> None:
     session_start.after_session_start(ws, tmp_path)
     assert not ws.home.stale_file.exists()

@@ -52,7 +52,7 @@ def test_a_conversation_of_claude() -> None:
     assert found[0].time == "2025-01-02T10:00:01.5Z"
 
 
-def test_of_a_tree_of_chatgpt_the_branch_that_was_gone_last() -> None:
+def test_current_branch_of_a_chatgpt_tree_is_read() -> None:
     mapping = {
         "root": node(None),
         "one": node("root", "user", "Otters float.", {"content_type": "image"}),
@@ -73,7 +73,7 @@ def test_a_tree_without_an_end_is_read_by_time_and_one_that_is_a_circle_ends() -
     assert [text for _, text in roles_and_texts(circle)] == ["First.", "Second."]
 
 
-def test_what_chatgpt_hides_was_not_said() -> None:
+def test_hidden_chatgpt_messages_are_skipped() -> None:
     hidden = {"metadata": {"is_visually_hidden_from_conversation": True}}
     about = {"content": {"content_type": "user_editable_context", "parts": ["I am a baker."]}}
     assert read({"mapping": {"a": node(None, "user", "Hidden.", **hidden), "b": node(None, "user", **about)}}, {}) == []

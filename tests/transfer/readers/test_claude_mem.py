@@ -42,13 +42,13 @@ def test_an_observation_with_everything_that_is_known_of_it(tmp_path: Path) -> N
     assert (found.created, found.source_session) == ("2025-03-01T10:00:00Z", "claude-1")
 
 
-def test_what_was_done_goes_to_the_archive_and_to_the_project_it_was_merged_into(tmp_path: Path) -> None:
+def test_work_done_is_archived_in_the_merged_project(tmp_path: Path) -> None:
     found = read(database(tmp_path, CLAUDE_MEM))["claude-mem observations/8"].memory
     assert (found.body, found.layer, found.project) == ("A gate was added.", ARCHIVE, "park")
     assert (found.created, found.source_session) == ("2025-03-01T10:00:00+00:00", "memory-2")
 
 
-def test_of_a_session_what_it_taught_and_of_directives_a_convention(tmp_path: Path) -> None:
+def test_summaries_become_lessons_and_directives_conventions(tmp_path: Path) -> None:
     found = read(database(tmp_path, CLAUDE_MEM))
     summary, rule = found["claude-mem session_summaries/1"].memory, found["claude-mem directives/1"].memory
     assert (summary.title, summary.body, summary.paths) == ("Mend the pump", "It needs water.", ("a.py", "b.py"))
@@ -62,7 +62,7 @@ def test_the_first_version_had_memories_and_overviews(tmp_path: Path) -> None:
     assert found["claude-mem overviews/1"].memory.layer == ARCHIVE
 
 
-def test_nothing_is_written_not_even_beside_it(tmp_path: Path) -> None:
+def test_reading_writes_nothing_next_to_the_database(tmp_path: Path) -> None:
     path = database(tmp_path, f"PRAGMA journal_mode = WAL; {CLAUDE_MEM}")
 
     def state() -> dict[str, str]:
@@ -73,7 +73,7 @@ def test_nothing_is_written_not_even_beside_it(tmp_path: Path) -> None:
     assert state() == before
 
 
-def test_what_its_owner_has_just_written_is_seen(tmp_path: Path) -> None:
+def test_uncheckpointed_rows_are_read(tmp_path: Path) -> None:
     path = tmp_path / "claude-mem.db"
     with closing(sqlite3.connect(path)) as owner:
         owner.executescript(f"PRAGMA journal_mode = WAL; {FIRST}")

@@ -25,7 +25,7 @@ def test_an_unquoted_link_is_a_link() -> None:
     assert frontmatter.parse(normalise(YAML)[0]).many("related") == ("[[note]]",)
 
 
-def test_nested_values_are_kept_out_of_the_note_and_can_be_looked_up() -> None:
+def test_nested_values_are_returned_but_not_written() -> None:
     text, properties = normalise("---\nmetadata:\n  type: feedback\nodd key!: x\n---\nWords.\n")
     assert frontmatter.parse(text).entries == {}
     assert properties["metadata"] == {"type": "feedback"}

@@ -16,7 +16,7 @@ def bodies(text: str) -> list[str]:
     return [each.body for each in read(text)]
 
 
-def test_each_bullet_and_paragraph_stands_under_its_headings() -> None:
+def test_bullets_and_paragraphs_get_their_headings() -> None:
     text = "# Zoo\n\nA zoo by\nthe sea.\n\n## Feeding\n- Feed at dawn\n* Never by hand\n\n### Otters\n1. Fish only\n"
     assert bodies(text) == [
         "Zoo:\nA zoo by\nthe sea.",
@@ -26,7 +26,7 @@ def test_each_bullet_and_paragraph_stands_under_its_headings() -> None:
     ]
 
 
-def test_a_bullet_keeps_what_is_below_it_and_the_next_begins_anew() -> None:
+def test_bullet_includes_its_indented_lines() -> None:
     text = "- Feed at dawn\n  before the gates open\n  - otters first\n\n  and gulls last\n- Lock up\n"
     assert bodies(text) == ["Feed at dawn\nbefore the gates open\n- otters first\n\nand gulls last", "Lock up"]
 
@@ -36,7 +36,7 @@ def test_an_announcement_goes_with_each_of_its_bullets_and_with_nothing_else() -
     assert bodies(text) == ["When it rains:\nclose the pools", "When it rains:\nopen the roof", "Gulls stay out."]
 
 
-def test_code_belongs_to_what_announces_it_and_is_never_read_as_text() -> None:
+def test_code_belongs_to_the_text_before_it() -> None:
     fence = "```sh\n# no heading\n- no bullet\n@no/import\n```"
     assert bodies(f"## Feeding\nRun the feeder:\n\n{fence}\n\nThen wait.\n") == [
         f"Feeding:\nRun the feeder:\n{fence}",
@@ -68,7 +68,7 @@ def test_comments_and_rules_say_nothing() -> None:
         ("Useful words are written on the gate", "fact"),
     ],
 )
-def test_what_tells_somebody_to_do_something_is_a_convention(text: str, kind: str) -> None:
+def test_instruction_is_a_convention(text: str, kind: str) -> None:
     assert [each.kind for each in read(f"- {text}")] == [kind]
 
 

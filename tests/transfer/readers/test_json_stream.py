@@ -59,7 +59,7 @@ def test_an_object_is_one_value_and_a_byte_order_mark_is_skipped() -> None:
         (b"[" + b"9" * 5_000 + b"]", "not valid JSON"),
     ],
 )
-def test_the_error_says_what_is_wrong(data: bytes, message: str) -> None:
+def test_errors_name_the_problem(data: bytes, message: str) -> None:
     with pytest.raises(InputError, match=message):
         read(data)
 

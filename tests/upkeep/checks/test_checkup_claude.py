@@ -24,7 +24,7 @@ def install(tmp_path: Path, status: object, help: str = HELP) -> Path:
 
 
 @pytest.mark.parametrize("wanted", [True, False])
-def test_where_it_is_and_how_it_is_logged_in_is_told(ws: Workspace, tmp_path: Path, wanted: bool) -> None:
+def test_path_and_login_are_reported(ws: Workspace, tmp_path: Path, wanted: bool) -> None:
     command = install(tmp_path, {"loggedIn": True, "authMethod": "claude.ai"})
     assert check(ws, wanted=wanted) == Diagnosis("claude", FINE, f"2.1.325 in {command}, logged in (claude.ai)")
 
@@ -51,7 +51,7 @@ def test_none_at_all_is_a_loss_where_it_is_wanted(ws: Workspace, wanted: bool, s
     assert (found.state, bool(found.fix)) == (state, wanted)
 
 
-def test_one_that_cannot_be_started_says_what_to_do(ws: Workspace, tmp_path: Path) -> None:
+def test_unusable_claude_is_reported_with_a_fix(ws: Workspace, tmp_path: Path) -> None:
     command = install(tmp_path, {})
     command.write_text("#!/nowhere/at/all\n")
     found = check(ws)
@@ -59,7 +59,7 @@ def test_one_that_cannot_be_started_says_what_to_do(ws: Workspace, tmp_path: Pat
     assert str(command) in found.detail
 
 
-def test_it_is_asked_under_the_mark_from_an_empty_folder_outside_the_home(ws: Workspace, tmp_path: Path) -> None:
+def test_claude_runs_marked_in_an_empty_folder_outside_the_home(ws: Workspace, tmp_path: Path) -> None:
     command = install(tmp_path, {"loggedIn": True})
     check(ws)
     calls = fake_claude.calls(command.parent, questions=True)

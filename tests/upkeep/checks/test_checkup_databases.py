@@ -47,7 +47,7 @@ def path_of(ws: Workspace, what: str) -> Path:
     return own.get(what) or (next(home.vectors.glob("*/vectors.db")) if what == "vectors" else home.turns_file)
 
 
-def test_whole_databases_are_fine_and_named_with_their_files(full: Workspace) -> None:
+def test_intact_databases_are_listed_with_their_files(full: Workspace) -> None:
     found = check(full)
     assert {what: each.state for what, each in found.items()} == dict.fromkeys(ALL, FINE)
     for what, each in found.items():
@@ -55,13 +55,13 @@ def test_whole_databases_are_fine_and_named_with_their_files(full: Workspace) ->
         assert each.detail == f"{path}, {path.stat().st_size:,} bytes"
 
 
-def test_where_there_is_no_database_none_is_made(ws: Workspace) -> None:
+def test_missing_databases_are_not_created(ws: Workspace) -> None:
     assert check(ws) == {}
     assert not ws.home.root.exists()
 
 
 @pytest.mark.parametrize("what", ALL)
-def test_damage_of_one_is_told_with_its_remedy_and_the_others_are_fine(full: Workspace, what: str) -> None:
+def test_damaged_database_is_reported_with_a_fix(full: Workspace, what: str) -> None:
     path = path_of(full, what)
     path.write_bytes(NOT_ONE)
     found = check(full)
@@ -70,9 +70,7 @@ def test_damage_of_one_is_told_with_its_remedy_and_the_others_are_fine(full: Wor
 
 
 @pytest.mark.parametrize("look", [doctor.integrity, check_records])
-def test_a_record_of_contexts_that_a_newer_memem_has_made_is_told(
-    full: Workspace, look: Callable[[Workspace], list[Diagnosis]]
-) -> None:
+def test_contexts_of_a_newer_memem_are_reported(full: Workspace, look: Callable[[Workspace], list[Diagnosis]]) -> None:
     with closing(sqlite3.connect(full.home.contexts_file)) as connection:
         connection.execute("PRAGMA user_version = 99")
     (found,) = [each for each in look(full) if each.what == "contexts"]
@@ -86,7 +84,7 @@ def test_words_that_do_not_belong_to_the_notes_are_damage(full: Workspace) -> No
     assert "memem index rebuild" in check(full)["index"].fix
 
 
-def test_rows_of_zeros_are_damage_though_their_database_is_whole(full: Workspace) -> None:
+def test_vector_rows_of_zeros_are_damage(full: Workspace) -> None:
     (rows,) = full.home.vectors.glob("*/rows-*.f32")
     rows.write_bytes(bytes(rows.stat().st_size))
     assert check(full)["vectors"].state == BROKEN
@@ -98,7 +96,7 @@ def test_vectors_of_a_model_that_is_not_here_are_looked_at_too(full: Workspace) 
     assert [each.what for each in doctor.integrity(full)].count("vectors") == 2
 
 
-def test_vectors_that_were_only_begun_are_whole(full: Workspace) -> None:
+def test_vector_store_without_meta_is_intact(full: Workspace) -> None:
     with closing(sqlite3.connect(path_of(full, "vectors"))) as connection, connection:
         connection.execute("DELETE FROM meta")
     assert check(full)["vectors"].state == FINE

@@ -73,21 +73,21 @@ def test_a_home_that_others_can_read_is_to_be_closed(used: Workspace) -> None:
     assert (found.state, found.fix) == (DEGRADED, f"Run `chmod -R go-rwx {used.home.root}` to close it.")
 
 
-def test_a_path_too_long_for_a_socket_is_told_and_fine(tmp_path: Path) -> None:
+def test_path_too_long_for_a_socket_is_fine(tmp_path: Path) -> None:
     opened = open_workspace(actor="test", home=tmp_path / ("long" * 30))
     opened.home.root.mkdir(mode=0o700)
     assert check(opened)["home"].state == FINE
     assert "too long for a socket" in check(opened)["home"].detail
 
 
-def test_little_space_is_told_with_the_folder_it_is_about(used: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_low_disk_space_is_reported_with_its_folder(used: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     vault = used.settings.vault
     monkeypatch.setattr("shutil.disk_usage", lambda place: Usage(1, 1, 150_000_000 if place == vault else 10**12))
     found = check(used)["space"]
     assert (found.state, found.detail) == (DEGRADED, f"only 150 MB are free on the disk of {vault}")
 
 
-def test_files_of_killed_writers_are_told_once_they_are_old(used: Workspace) -> None:
+def test_old_leftovers_of_killed_writers_are_reported(used: Workspace) -> None:
     now = used.clock().timestamp()
     left = [used.home.state / ".memem-01.tmp", used.store.paths.memories / ".memem-02.tmp"]
     for path in left:
@@ -107,7 +107,7 @@ def test_a_temporary_file_that_is_gone_meanwhile_was_in_use(
     assert "leftovers" not in check(used)
 
 
-def test_a_lock_that_somebody_holds_is_told_with_who_does(used: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_held_lock_is_reported_with_its_process(used: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(folders, "WAIT_SECONDS", 0.0)
     with locks.holding(used.home.write_lock, 0):
         found = check(used)["locks"]
@@ -117,7 +117,7 @@ def test_a_lock_that_somebody_holds_is_told_with_who_does(used: Workspace, monke
         assert f"kill {os.getpid()}" in found.fix
 
 
-def test_a_lock_is_told_where_nobody_says_who_holds_it(used: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_held_lock_is_reported_without_a_known_process(used: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(folders, "WAIT_SECONDS", 0.0)
     monkeypatch.setattr(folders, "LOCKS", Path("/nowhere"))
     with locks.holding(used.home.write_lock, 0):
@@ -133,7 +133,7 @@ def test_a_file_system_without_locks_is_broken(used: Workspace, monkeypatch: pyt
     assert check(used)["locks"].fix == "MEMEM_DIR can name a folder on a local disk."
 
 
-def test_what_hooks_wrote_down_in_the_last_day_is_told(used: Workspace) -> None:
+def test_hook_errors_of_the_last_day_are_reported(used: Workspace) -> None:
     now = used.clock()
     old, new = iso(now - timedelta(days=2)), now.strftime("%Y-%m-%dT%H:%M:%S%z")
     used.home.hooks_log.write_text(f"lost\n{old} Stop: long ago\nof then\n")
@@ -157,7 +157,7 @@ def test_what_hooks_wrote_down_in_the_last_day_is_told(used: Workspace) -> None:
         ),
     ],
 )
-def test_a_set_up_that_failed_last_is_told(used: Workspace, last: str, told: str | None) -> None:
+def test_failed_last_setup_is_reported(used: Workspace, last: str, told: str | None) -> None:
     log = "2026-02-28T09:00:00+0100 failed: no network\n2026-03-01T09:00:00+0100 setting up\n"
     files.write_atomic(used.home.bootstrap_log, f"{log}2026-03-01T09:01:00+0100 {last}\n".encode(), fsync=False)
     found = check(used).get("set-up")

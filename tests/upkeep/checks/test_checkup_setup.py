@@ -109,7 +109,7 @@ def test_an_environment_of_other_packages_is_to_be_set_up(root: Path, prefix: Pa
     assert check(root, prefix)["environment"].state == DEGRADED
 
 
-def test_an_environment_that_somebody_else_made_is_theirs(root: Path, tmp_path: Path) -> None:
+def test_foreign_environment_is_not_checked(root: Path, tmp_path: Path) -> None:
     assert "environment" not in check(root, tmp_path)
 
 
@@ -119,7 +119,7 @@ def test_a_missing_package_is_broken(root: Path, prefix: Path, installed: dict[s
     assert (found.state, found.detail) == (BROKEN, "missing: rich")
 
 
-def test_another_version_than_tested_is_told(root: Path, prefix: Path, installed: dict[str, str]) -> None:
+def test_untested_version_is_reported(root: Path, prefix: Path, installed: dict[str, str]) -> None:
     installed |= {"rich": "13.0", "numpy": "2.4.6"}
     found = check(root, prefix)["packages"]
     assert (found.state, found.detail) == (DEGRADED, "other versions than tested: rich 13.0")

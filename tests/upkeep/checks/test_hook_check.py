@@ -68,7 +68,7 @@ def printing(told: object) -> str:
     return f"echo {shlex.quote(json.dumps(told))}"
 
 
-def test_hooks_that_behave_are_fine_and_their_time_is_told(ws: Workspace, root: Path) -> None:
+def test_working_hooks_are_fine_with_their_duration(ws: Workspace, root: Path) -> None:
     found = check(ws, root)
     assert list(found) == ["plugin", *(f"hook {event}" for event in EVENTS)]
     assert {each.state for each in found.values()} == {FINE}
@@ -76,7 +76,7 @@ def test_hooks_that_behave_are_fine_and_their_time_is_told(ws: Workspace, root: 
     assert "not installed in Claude Code" in found["plugin"].detail
 
 
-def test_each_is_told_what_claude_code_tells(ws: Workspace, root: Path, tmp_path: Path) -> None:
+def test_hooks_get_the_input_of_claude_code(ws: Workspace, root: Path, tmp_path: Path) -> None:
     make(root, dict.fromkeys(EVENTS, f'cat > "{tmp_path}/$(basename "$0").json"; test -f "$PWD/{SESSION}.jsonl"'))
     assert {each.state for each in check(ws, root).values()} == {FINE}
     for event in EVENTS:
@@ -107,7 +107,7 @@ def test_each_has_the_environment_that_claude_code_gives_it(
     assert (found["MEMEM_DIR"], found["MEMEM_OBSIDIAN_VAULT"]) == (str(ws.home.root), str(ws.settings.vault))
 
 
-def test_where_the_settings_name_the_home_nothing_is_added_to_them(
+def test_environment_is_unchanged_for_the_default_home(
     ws: Workspace, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MEMEM_DIR", str(ws.home.root))
@@ -117,7 +117,7 @@ def test_where_the_settings_name_the_home_nothing_is_added_to_them(
     assert "CLAUDE_PLUGIN_DATA" not in found
 
 
-def test_the_plugins_options_are_told_as_they_were_last(ws: Workspace, root: Path, tmp_path: Path) -> None:
+def test_hooks_get_the_stored_plugin_options(ws: Workspace, root: Path, tmp_path: Path) -> None:
     ws.home.state.mkdir(parents=True)
     ws.home.plugin_options.write_text('{"vault": "/srv/v", "daily_usd": "3", "unknown": "x"}')
     found = environment(ws, root, tmp_path)
@@ -125,7 +125,7 @@ def test_the_plugins_options_are_told_as_they_were_last(ws: Workspace, root: Pat
     assert options == {"CLAUDE_PLUGIN_OPTION_VAULT": "/srv/v", "CLAUDE_PLUGIN_OPTION_DAILY_USD": "3"}
 
 
-def test_a_hook_that_fails_is_broken_and_what_it_said_is_told(ws: Workspace, root: Path) -> None:
+def test_failing_hook_is_broken_with_its_error(ws: Workspace, root: Path) -> None:
     found = judged(ws, root, "Stop", "echo 'it is\nno use' >&2; exit 2")
     assert (found.state, found.detail) == (BROKEN, "failed with exit code 2: it is no use")
     assert str(ws.home.hooks_log) in found.fix
@@ -140,7 +140,7 @@ def test_a_launcher_that_is_gone_or_cannot_run_is_to_be_installed_again(ws: Work
         assert found[f"hook {event}"].detail.startswith("could not be started")
 
 
-def test_a_complaint_is_told_though_all_went_well(ws: Workspace, root: Path) -> None:
+def test_error_output_of_a_successful_hook_is_reported(ws: Workspace, root: Path) -> None:
     found = judged(ws, root, "Stop", "echo 'a warning' >&2")
     assert (found.state, found.detail) == (DEGRADED, "reported an error: a warning")
 
@@ -154,13 +154,13 @@ def test_a_hook_that_failed_in_silence_is_known_by_its_log(ws: Workspace, root: 
     assert (found.state, found.detail) == (DEGRADED, "reported an error: Stop: no room")
 
 
-def test_a_log_that_was_begun_anew_is_read_from_its_beginning(ws: Workspace, root: Path) -> None:
+def test_rotated_log_is_read_from_its_start(ws: Workspace, root: Path) -> None:
     ws.home.root.mkdir()
     ws.home.hooks_log.write_text("long " * 100)
     assert judged(ws, root, "Stop", f'echo "anew" > "{ws.home.hooks_log}"').detail == "reported an error: anew"
 
 
-def test_a_slow_hook_is_told(ws: Workspace, root: Path) -> None:
+def test_slow_hook_is_reported(ws: Workspace, root: Path) -> None:
     moments = iter(range(0, 100, 2))
     ws.ticks = lambda: float(next(moments))
     found = judged(ws, root, "Stop", "exit 0")
@@ -180,7 +180,7 @@ def child(tmp_path: Path) -> Iterator[Callable[[], int]]:
     os.kill(int((tmp_path / "child").read_text()), 9)
 
 
-def test_a_hook_that_leaves_its_output_open_holds_claude_code_up(
+def test_hook_that_leaves_its_output_open_times_out(
     ws: Workspace, root: Path, tmp_path: Path, child: Callable[[], int]
 ) -> None:
     code = (
@@ -194,7 +194,7 @@ def test_a_hook_that_leaves_its_output_open_holds_claude_code_up(
 
 
 @pytest.mark.parametrize("event", ["Stop", "PreCompact", "SessionEnd"])
-def test_what_these_print_is_wrong_whatever_it_is(ws: Workspace, root: Path, event: str) -> None:
+def test_silent_hooks_must_print_nothing(ws: Workspace, root: Path, event: str) -> None:
     found = judged(ws, root, event, "echo '{}'")
     assert (found.state, found.detail) == (BROKEN, "printed output, but must be silent: {}")
 
@@ -234,7 +234,7 @@ def test_words_in_the_place_of_json_are_broken(ws: Workspace, root: Path) -> Non
     assert judged(ws, root, "SessionStart", "echo 'Welcome!'").state == BROKEN
 
 
-def test_what_hooks_noted_of_a_session_that_never_was_is_forgotten(ws: Workspace, root: Path) -> None:
+def test_records_of_the_test_session_are_deleted(ws: Workspace, root: Path) -> None:
     ws.contexts.add(SESSION, ["a"], 0)
     ws.contexts.add("another", ["a"], 0)
     ws.contexts.receipts.add(Receipt(0, PROMPT, SESSION))
@@ -261,14 +261,12 @@ def test_hooks_are_not_run_within_a_call_of_our_own(ws: Workspace, root: Path, m
     assert check(ws, root)["hooks"] == Diagnosis("hooks", FINE, "not run, because MEMEM_HOOKS_OFF is set")
 
 
-def test_hooks_are_not_run_where_there_is_no_such_shell(
-    ws: Workspace, root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_hooks_are_not_run_without_a_shell(ws: Workspace, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hooks, "SHELL", "/nowhere/sh")
     assert check(ws, root)["hooks"].detail == "not run, because there is no /nowhere/sh"
 
 
-def test_the_installed_one_comes_before_the_one_beside_us(ws: Workspace, root: Path, tmp_path: Path) -> None:
+def test_installed_plugin_is_preferred_to_the_own_folder(ws: Workspace, root: Path, tmp_path: Path) -> None:
     beside = tmp_path / "beside"
     make(beside, {"Stop": "exit 1"})
     install(ws, root)
@@ -296,7 +294,7 @@ def test_one_from_a_folder_of_this_machine_is_run_in_place(ws: Workspace, root: 
     assert found.root == tmp_path / "copy"
 
 
-def test_one_from_elsewhere_is_run_from_its_copy(ws: Workspace, root: Path, tmp_path: Path) -> None:
+def test_plugin_of_a_marketplace_runs_from_its_copy(ws: Workspace, root: Path, tmp_path: Path) -> None:
     install(ws, root)
     known = {"memem-marketplace": {"source": {"source": "github"}, "installLocation": str(tmp_path)}}
     (ws.claude_folder / "plugins" / "known_marketplaces.json").write_text(json.dumps(known))
@@ -314,7 +312,7 @@ def test_another_folder_of_claude_codes_is_respected(
     assert check(ws, tmp_path)["plugin"].detail.startswith(str(root))
 
 
-def test_the_users_own_comes_before_a_projects_and_our_marketplace_before_others(ws: Workspace, tmp_path: Path) -> None:
+def test_user_scope_and_our_marketplace_come_first(ws: Workspace, tmp_path: Path) -> None:
     plugins = ws.claude_folder / "plugins"
     plugins.mkdir(parents=True)
     entries = {
@@ -343,14 +341,14 @@ def test_an_older_list_of_plugins_is_understood(ws: Workspace, root: Path, tmp_p
 
 
 @pytest.mark.parametrize("noted", ["", "[]", '{"plugins": 3}', '{"plugins": {"memem@m": 3}}'])
-def test_a_list_of_plugins_that_nobody_understands_names_none(ws: Workspace, tmp_path: Path, noted: str) -> None:
+def test_unreadable_plugin_list_names_none(ws: Workspace, tmp_path: Path, noted: str) -> None:
     plugins = ws.claude_folder / "plugins"
     plugins.mkdir(parents=True)
     (plugins / "installed_plugins.json").write_text(noted)
     assert plugin.find(ws, tmp_path) is None
 
 
-def test_a_plugin_that_is_switched_off_is_told(ws: Workspace, root: Path) -> None:
+def test_disabled_plugin_is_reported(ws: Workspace, root: Path) -> None:
     install(ws, root)
     (ws.claude_folder / "settings.json").write_text('{"enabledPlugins": {"memem@memem-marketplace": false}}')
     found = check(ws, root)["plugin"]
