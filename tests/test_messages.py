@@ -62,7 +62,7 @@ def test_every_slash_command_that_a_message_names_exists() -> None:
     assert {each for each in found if each[1] not in COMMANDS} == set()
 
 
-def test_every_slash_command_that_stands_for_a_verb_exists() -> None:
+def test_every_slash_command_named_for_a_verb_exists() -> None:
     used = {*surroundings._WITH_ARGUMENTS.values(), *(each.partition(" ")[0] for each in surroundings._EXACT.values())}
     assert used <= COMMANDS
     verbs = {*surroundings._WITH_ARGUMENTS, *(each.partition(" ")[0] for each in surroundings._EXACT)}

@@ -114,7 +114,7 @@ def test_list(run: Run, saved: str) -> None:
     assert run("list", "--kind", "lesson", "--json").data == []
 
 
-def test_slice_speaks_or_says_why_not(run: Run, saved: str, tmp_path: Path) -> None:
+def test_slice_prints_text_or_the_reason_for_none(run: Run, saved: str, tmp_path: Path) -> None:
     done = run(
         "slice", "are tokens signed with RS256?", "--scope", "shop", "--session-id", "s1", "--cwd", str(tmp_path)
     )
@@ -164,7 +164,7 @@ def test_status_check_and_reindex(run: Run, saved: str, vault: Path) -> None:
     assert run("reindex", "--json").data["files"] == 2
 
 
-def test_status_before_there_is_a_vault(run: Run) -> None:
+def test_status_without_a_vault(run: Run) -> None:
     done = run("status")
     assert done.code == 0
     assert "There is no vault at" in done.err
@@ -216,7 +216,7 @@ def test_version_and_help(run: Run) -> None:
 
 
 @pytest.mark.parametrize("verb", READING)
-def test_every_reading_verb_speaks_json(run: Run, saved: str, verb: str) -> None:
+def test_every_reading_verb_prints_json(run: Run, saved: str, verb: str) -> None:
     needs = {"search": ["RS256"], "get": [saved], "slice": ["RS256"]}.get(verb, [])
     assert isinstance(run(verb, *needs, "--json").data, list | dict)
 
@@ -277,7 +277,7 @@ def test_a_home_that_cannot_be_used(run: Run, tmp_path: Path, monkeypatch: pytes
     failed(run("save", "A fact."), "MEMEM_DIR can name another folder")
 
 
-def test_a_damaged_index_is_set_aside_and_made_anew(run: Run, saved: str, tmp_path: Path) -> None:
+def test_a_damaged_index_is_set_aside_and_rebuilt(run: Run, saved: str, tmp_path: Path) -> None:
     for path in (tmp_path / "user/.memem/cache/index").glob("*/*"):
         path.write_bytes(b"rubbish" * 1000)
     assert run("get", saved).code == 0
@@ -285,9 +285,7 @@ def test_a_damaged_index_is_set_aside_and_made_anew(run: Run, saved: str, tmp_pa
     assert aside.read_bytes().startswith(b"rubbish")
 
 
-def test_an_index_that_turns_out_to_be_damaged_is_made_anew_by_the_same_command(
-    run: Run, saved: str, tmp_path: Path
-) -> None:
+def test_damage_found_during_a_command_is_repaired_by_the_same_command(run: Run, saved: str, tmp_path: Path) -> None:
     (path,) = (tmp_path / "user/.memem/cache/index").glob("*/index.db")
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("UPDATE memories SET memory = 'rubbish'")
@@ -346,7 +344,7 @@ def test_many_processes_saving_at_once_lose_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_save_killed_at_any_moment_and_tried_again_is_kept_once(tmp_path: Path) -> None:
+def test_a_save_killed_at_any_moment_and_retried_saves_once(tmp_path: Path) -> None:
     assert memem("save", "Begin.").returncode == 0
     for attempt in range(8):
         text = f"Killed fact {attempt}."
@@ -400,7 +398,7 @@ def test_tables_are_drawn_on_a_terminal_and_markup_in_them_is_not_obeyed(
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_every_verb_has_help_of_its_own(run: Run, verb: str) -> None:
+def test_every_verb_has_help(run: Run, verb: str) -> None:
     shown = run(verb, "--help")
     assert shown.code == 0
     assert shown.out.startswith(f"usage: memem {verb} ")

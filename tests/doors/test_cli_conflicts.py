@@ -39,7 +39,7 @@ def test_status_counts_them(run: Run) -> None:
     assert run("status", "--json").data["conflicts"] == 1
 
 
-def test_without_conflicts_it_says_so(run: Run) -> None:
+def test_conflicts_reports_an_empty_list(run: Run) -> None:
     save(run, REDIS)
     done = run("conflicts")
     assert (done.code, done.out) == (0, "")

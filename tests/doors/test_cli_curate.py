@@ -55,7 +55,7 @@ def test_apply_skips_your_own_notes_and_can_be_undone(run: Run) -> None:
 
 
 @pytest.mark.usefixtures("untidy")
-def test_some_are_applied_by_their_ids(run: Run) -> None:
+def test_suggestions_can_be_applied_by_id(run: Run) -> None:
     first = run("curate", "--project", "shop", "--json").data
     merge, archive = first["suggestions"]
     assert (merge["what"], archive["what"], first["memories"]) == ("merge", "archive", 3)
@@ -65,7 +65,7 @@ def test_some_are_applied_by_their_ids(run: Run) -> None:
 
 
 @pytest.mark.usefixtures("untidy")
-def test_an_id_that_there_is_not_fails_and_says_so(run: Run) -> None:
+def test_applying_an_unknown_id_fails(run: Run) -> None:
     done = run("curate", "--apply", "ffffffff")
     assert (done.code, done.out.split()[:2]) == (1, ["left", "ffffffff"])
     assert "Nothing was changed." in done.err

@@ -119,7 +119,7 @@ def test_the_databases_alone_are_a_line_each(run: Run, index_file: Path) -> None
     assert run("--integrity-check").code == 1
 
 
-def test_the_check_of_databases_is_no_option_of_other_verbs(run: Run) -> None:
+def test_other_verbs_refuse_the_integrity_check(run: Run) -> None:
     assert run("--integrity-check", "search", "x").code == 2
     assert run("search", "x", "--integrity-check").code == 2
     assert "--integrity-check" in run("--help").out

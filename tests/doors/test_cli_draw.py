@@ -17,7 +17,7 @@ def test_draw_writes_the_picture_and_prints_its_path(run: Run, tmp_path: Path) -
     assert run("graph", "draw", str(file), "--project", "shop", "--json").data["drawn"] == 1
 
 
-def test_it_says_when_some_are_left_out(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_draw_reports_memories_left_out(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(draw, "MAX_DOTS", 1)
     run("save", "Tokens are signed with RS256.")
     run("save", "Tyres are changed in October.")

@@ -77,7 +77,7 @@ def test_a_purge_asks_first(run: Run, home: Workspace) -> None:
     assert not is_anywhere(home)
 
 
-def test_without_anybody_to_ask_it_takes_a_yes(run: Run, home: Workspace) -> None:
+def test_purge_without_a_terminal_needs_yes(run: Run, home: Workspace) -> None:
     done = run("forget", ID, "--purge")
     assert (done.code, done.out) == (1, "")
     assert "Not running interactively; pass --yes." in done.err

@@ -89,14 +89,14 @@ def test_audit_fix_reports_repairs_and_how_to_undo_them(run: Run) -> None:
 
 
 @pytest.mark.usefixtures("vault")
-def test_reindex_makes_the_graph_anew_too(run: Run) -> None:
+def test_reindex_rebuilds_the_graph(run: Run) -> None:
     before = run("graph", "stats", "--json").data
     run("reindex")
     with closing(open_workspace(actor="test")) as ws:
         assert len(read.list_edges(ws)) == before["edges"] == 1
 
 
-def test_without_a_memory_of_that_id_it_says_so(run: Run, vault: list[str]) -> None:
+def test_neighbors_of_an_unknown_id_fail(run: Run, vault: list[str]) -> None:
     assert vault
     done = run("graph", "neighbors", "ffffffff")
     assert (done.code, done.out) == (1, "")

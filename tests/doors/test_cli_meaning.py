@@ -95,7 +95,7 @@ def test_search_that_finds_nothing_says_so_and_why(run: Run) -> None:
 
 
 @pytest.mark.usefixtures("unloaded")
-def test_keywords_that_were_asked_for_are_nothing_to_remark_on(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_keyword_search_by_choice_prints_no_remark(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MEMEM_ENCODER", "none")
     assert run("search", WITH_WORDS).err == ""
     assert run("slice", WITH_WORDS, "--scope", "general").err == ""
@@ -344,7 +344,7 @@ def test_model_counts_unreadable_scripts(run: Run, loaded: FakeEncoder) -> None:
     loaded.multilingual = False
     run("save", "连接池的大小是二十。", "-p", "general")
     shown = dict(line.split("\t") for line in run("model").out.splitlines())
-    assert shown["model"] == f"{weights.MODEL}, 2048 dimensions, reads Latin letters alone"
+    assert shown["model"] == f"{weights.MODEL}, 2048 dimensions, reads only Latin script"
     assert shown["keywords only"] == "1 memory in scripts the model does not read"
 
 

@@ -101,7 +101,7 @@ def test_refused_candidates_are_shown_with_the_reason(run: Run, session: Transcr
 
 
 @pytest.mark.parametrize("how", [(), ("--dry-run",), ("--json",), ("--dry-run", "--json")])
-def test_a_session_that_is_not_there_is_a_failure(run: Run, tmp_path: Path, how: tuple[str, ...]) -> None:
+def test_mining_a_missing_session_fails(run: Run, tmp_path: Path, how: tuple[str, ...]) -> None:
     assert_failed(run("mine", "--session", str(tmp_path / "gone.jsonl"), *how), "There is no session file")
 
 
@@ -276,7 +276,7 @@ def test_all_mines_every_session_that_is_behind(run: Run, sessions: Path, sessio
 # --- retry --------------------------------------------------------------------------------------------------------
 
 
-def test_without_dead_letters_there_is_nothing_to_retry(run: Run) -> None:
+def test_retry_without_dead_letters_does_nothing(run: Run) -> None:
     assert run("mine", "--retry") == Outcome(0, "There are no dead letters.\n", "")
     assert run("mine", "--retry", "--json").data["mined"] == []
 
@@ -420,7 +420,7 @@ def test_why_shortens_long_turns(run: Run, sessions: Path) -> None:
     assert len(done.out) < 2_000
 
 
-def test_why_says_when_the_transcript_is_gone_and_is_no_failure(run: Run, session: Transcript) -> None:
+def test_why_reports_a_deleted_transcript_and_succeeds(run: Run, session: Transcript) -> None:
     identity = mined_id(run, session)
     session.path.unlink()
     done = run("why", identity)
@@ -441,7 +441,7 @@ def test_why_of_nothing_is_a_failure(run: Run) -> None:
 # --- mine --detach ------------------------------------------------------------------------------------------------
 
 
-def test_a_session_is_left_to_a_process_of_its_own(
+def test_detach_mines_a_session_in_another_process(
     run: Run, session: Transcript, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     started: list[list[str]] = []
@@ -498,7 +498,7 @@ def test_nothing_is_detached_without_an_opt_in(run: Run, session: Transcript) ->
 # --- how it stands ------------------------------------------------------------------------------------------------
 
 
-def test_mining_can_be_asked_how_it_stands(run: Run, session: Transcript) -> None:
+def test_mining_prints_its_state(run: Run, session: Transcript) -> None:
     assert run("mining", "--json").data["since"] == ""
     run("mine", "--session", str(session.path))
     stands = run("mining", "on", "--json").data
@@ -530,7 +530,7 @@ def test_status_tells_of_dead_letters(
     assert "dead letters\t1; `memem mine --retry` tries again" in run("status").out
 
 
-def test_mining_on_sets_a_damaged_state_aside_and_begins_anew(run: Run, session: Transcript, home: Home) -> None:
+def test_mining_on_replaces_a_damaged_state(run: Run, session: Transcript, home: Home) -> None:
     run("mining", "on")
     rubbish = b"this is not a database " * 100
     home.state_file.write_bytes(rubbish)

@@ -61,13 +61,13 @@ def test_importing_only_tombstones_is_reported_and_undoable(run: Run, tmp_path: 
     assert "reverts this" in undone.err
 
 
-def test_a_format_that_there_is_not_names_those_that_there_are(run: Run, tmp_path: Path) -> None:
+def test_an_unknown_format_lists_the_valid_ones(run: Run, tmp_path: Path) -> None:
     refused = run("import", "--from", "nope", str(tmp_path))
     assert (refused.code, "markdown" in refused.err) == (2, True)
     assert "''" not in refused.err
 
 
-def test_without_a_vault_there_is_nothing_to_export(run: Run, tmp_path: Path) -> None:
+def test_export_without_a_vault_fails(run: Run, tmp_path: Path) -> None:
     done = run("export", str(tmp_path / "out.json"))
     assert (done.code, "no vault" in done.err) == (1, True)
     assert not (tmp_path / "out.json").exists()
@@ -95,7 +95,7 @@ def test_tombstones_alone_are_something_too(run: Run, tmp_path: Path, monkeypatc
     assert run("save", "Gates open at dawn.").code == 1
 
 
-def test_of_many_that_are_known_the_first_are_named(run: Run, tmp_path: Path) -> None:
+def test_only_the_first_existing_notes_are_listed(run: Run, tmp_path: Path) -> None:
     for number in range(23):
         (tmp_path / f"{number}.md").write_text(f"word{number}a word{number}b word{number}c.\n")
     run("import", *(str(tmp_path / f"{number}.md") for number in range(23)))

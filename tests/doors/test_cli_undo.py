@@ -50,7 +50,7 @@ def test_an_empty_log_says_so(run: Run) -> None:
     assert run("log", "--json").data == []
 
 
-def test_the_log_as_json_and_as_long_as_is_asked_for(run: Run) -> None:
+def test_log_json_respects_the_limit(run: Run) -> None:
     run("save", "Otters sleep on their backs.")
     run("save", "Gates open at dawn.")
     (batch,) = run("log", "-n", "1", "--json").data
@@ -153,7 +153,7 @@ def test_an_import_as_json_with_a_project(run: Run, notes: Path) -> None:
     assert {each["project"] for each in run("list", "--json").data} == {"zoo"}
 
 
-def test_an_import_of_which_nothing_can_be_kept_fails(run: Run, notes: Path) -> None:
+def test_an_import_without_any_valid_note_fails(run: Run, notes: Path) -> None:
     (notes / "c.md").write_bytes(b"\xff\xfe")
     assert run("import", str(notes / "c.md")).code == 1
     assert run("import", str(notes / "gone.md")).code == 1

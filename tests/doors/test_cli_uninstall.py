@@ -30,7 +30,7 @@ def home() -> Workspace:
     return ws
 
 
-def test_it_lists_suggests_an_export_asks_and_removes(home: Workspace, run: Run) -> None:
+def test_uninstall_lists_suggests_an_export_asks_and_removes(home: Workspace, run: Run) -> None:
     outcome = run(answer="y\n")
     assert outcome.code == 0
     removed, kept = outcome.out.split("Kept:")
@@ -43,14 +43,14 @@ def test_it_lists_suggests_an_export_asks_and_removes(home: Workspace, run: Run)
 
 
 @pytest.mark.parametrize("answer", ["n\n", "\n", "", "maybe\n"])
-def test_whatever_is_not_yes_removes_nothing(home: Workspace, run: Run, answer: str) -> None:
+def test_any_answer_but_yes_removes_nothing(home: Workspace, run: Run, answer: str) -> None:
     outcome = run(answer=answer)
     assert outcome.code == 1
     assert "Nothing was removed." in outcome.err
     assert home.home.events_file.exists()
 
 
-def test_the_vault_is_asked_about_on_its_own(home: Workspace, run: Run) -> None:
+def test_removing_the_vault_needs_a_second_yes(home: Workspace, run: Run) -> None:
     assert run("--vault", answer="y\nn\n").code == 1
     assert home.home.events_file.exists()
     assert run("--vault", answer="y\ny\n").code == 0
@@ -74,7 +74,7 @@ def test_a_dry_run_only_lists(home: Workspace, run: Run) -> None:
     assert home.home.events_file.exists()
 
 
-def test_where_there_is_nothing_it_says_so(run: Run) -> None:
+def test_uninstall_reports_when_nothing_is_installed(run: Run) -> None:
     outcome = run(answer="y\n")
     assert outcome.out.startswith("There is nothing to remove.")
     assert outcome.code == 1

@@ -67,7 +67,7 @@ def test_python_asks_for_a_time_too(home: Workspace) -> None:
     assert [hit.title for hit in hits] == ["Npm"]
 
 
-def test_so_do_the_tools(home: Workspace, tmp_path: Path) -> None:
+def test_tools_show_validity_too(home: Workspace, tmp_path: Path) -> None:
     def ask(name: str, **arguments: str) -> str:
         return tools.call(home, name, arguments, cwd=tmp_path)
 

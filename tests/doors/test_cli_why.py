@@ -41,7 +41,7 @@ def test_why_alone_explains_the_last_decision(run: Run) -> None:
 
 @pytest.mark.usefixtures("shown")
 @pytest.mark.parametrize(("session", "explained"), [("s1", "s1"), ("unknown", "s3")])
-def test_within_a_session_it_is_the_last_of_that_session_if_there_is_one(
+def test_why_prefers_the_current_session(
     run: Run, monkeypatch: pytest.MonkeyPatch, session: str, explained: str
 ) -> None:
     monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", session)

@@ -22,7 +22,6 @@ from memem.workspace import open_workspace
 if TYPE_CHECKING:
     from memem.doors.cli.command import Command
 
-HIDDEN = "hidden"
 OtherDoors = Mapping[str, Callable[[argparse.Namespace], int]]
 
 
@@ -33,10 +32,7 @@ def commands_of(verb: str) -> dict[str, Command]:
 
 
 def main(arguments: list[str] | None = None, outside: OtherDoors | None = None) -> int:
-    """Run one command and return its exit code: 0 done, 1 failed with a message, 2 wrong usage, 130 interrupted.
-
-    `outside` runs the verbs that belong to other doors.
-    """
+    """Run a command, those of other doors with `outside`; return 0 done, 1 failed, 2 wrong usage or 130 interrupted."""
     arguments = sys.argv[1:] if arguments is None else arguments
     # Bytes that are not valid in the user's encoding arrive as surrogates, which can be neither stored nor shown.
     arguments = [argument.encode("utf-8", "replace").decode() for argument in arguments]
@@ -74,7 +70,7 @@ def _dispatch(arguments: list[str], outside: OtherDoors) -> int:
         output.say(f"memem {__version__}" if verb == "--version" else _help())
         return 0
     if verb not in VERBS:
-        return _refuse(verb, [name for name in VERBS if name not in TABLE["groups"][HIDDEN]])
+        return _refuse(verb, [name for name in VERBS if name not in TABLE["groups"]["hidden"]])
     if not VERBS[verb][0]:
         options = Parser(verb).parse_args(rest)
         return outside[verb](options)
@@ -115,7 +111,7 @@ def _help() -> str:
         "usage: memem COMMAND [OPTIONS]\n\nA memory for Claude Code that you own: Markdown notes in an Obsidian vault\n"
     )
     for heading, verbs in TABLE["groups"].items():
-        if heading != HIDDEN:
+        if heading != "hidden":
             text += listing(heading, {verb: meaning for verb, (_, meaning) in verbs.items()})
     return (text + listing("Options", TABLE["options"])).rstrip()
 

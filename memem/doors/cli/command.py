@@ -16,10 +16,7 @@ from memem.workspace import Workspace, open_workspace
 
 
 class Command(NamedTuple):
-    """One command, whose `run` gets the workspace and the options, or without `opens` the options alone.
-
-    With `scan` the vault is read first, so that the command sees every earlier edit.
-    """
+    """A command: `run` gets the options and, if it `opens` one, a workspace, whose vault `scan` reads first."""
 
     run: Callable[..., int]
     scan: bool = False
@@ -56,10 +53,6 @@ def current_folder() -> Path:
         return Path.cwd()
     except OSError:
         raise InputError("The current folder is gone. Change to another one and try again.") from None
-
-
-def current_project(ws: Workspace) -> str:
-    return ws.project_of(current_folder()).name
 
 
 def is_confirmed(question: str, *, about: str = "") -> bool:

@@ -61,8 +61,7 @@ def _describe(state: Link, options: argparse.Namespace) -> str:
     return output.advice(f"{other}; `memem config link` links it to {state.path}.")
 
 
-def statusline(ws: Workspace, options: argparse.Namespace) -> int:
-    del options
+def statusline(ws: Workspace, _: argparse.Namespace) -> int:
     output.as_json(upkeep_link.setting(ws))
     return 0
 

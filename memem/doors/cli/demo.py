@@ -82,10 +82,7 @@ def example_session() -> Path:
 
 def example_memories() -> list[dict[str, Any]]:
     """Return the arguments of `save` for each example memory."""
-    lists = ("tags", "keys", "paths")
-    return [
-        {name: tuple(value) if name in lists else value for name, value in item.items()} for item in _DEMO["memory"]
-    ]
+    return [{name: tuple(v) if isinstance(v, list) else v for name, v in item.items()} for item in _DEMO["memory"]]
 
 
 COMMANDS = {"demo": Command(demo, opens=False)}

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from memem.core.errors import InputError
 from memem.doors.cli import output
-from memem.doors.cli.command import Command, current_folder, current_project, is_confirmed
+from memem.doors.cli.command import Command, current_folder, is_confirmed
 from memem.notes import forget as notes_forget
 from memem.notes import save as notes_save
 from memem.notes import write
@@ -26,7 +26,7 @@ def save(ws: Workspace, options: argparse.Namespace) -> int:
         options.text = _read_stdin()  # only once, even if a damaged index makes the command run again
     names = ("title", "kind", "tags", "layer", "importance", "keys", "paths", "why", "anyway")
     properties = {name: getattr(options, name) for name in names}
-    project = options.project or current_project(ws)
+    project = options.project or ws.project_of(current_folder()).name
     result = notes_save.save(ws, options.text, project=project, folder=current_folder(), **properties)
     return output.emit(result, options, output.written)
 

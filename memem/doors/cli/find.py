@@ -6,14 +6,14 @@ from functools import partial
 
 from memem.core.memory import Entry
 from memem.doors.cli import output
-from memem.doors.cli.command import Command, current_project
+from memem.doors.cli.command import Command, current_folder
 from memem.search import find
 from memem.workspace import Workspace
 
 
 def search(ws: Workspace, options: argparse.Namespace) -> int:
     filters = {"project": options.project, "limit": options.limit, "as_of": options.as_of}
-    hits = find.search(ws, options.query, current=current_project(ws), **filters)
+    hits = find.search(ws, options.query, current=ws.project_of(current_folder()).name, **filters)
     output.degraded(hits.degraded)
     return output.emit(hits, options, output.entries)
 

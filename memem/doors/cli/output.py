@@ -129,10 +129,7 @@ def _shows_unicode() -> bool:
 
 
 def table(headings: Sequence[str], rows: Sequence[Sequence[str]], *, optional: Sequence[str] = ()) -> None:
-    """Print rows, drawn as a table on a terminal and separated by tabs in a pipe.
-
-    A narrow terminal drops `optional` columns, first named first. Only the last column wraps as long as it has room.
-    """
+    """Print a table on a terminal, without `optional` columns if it is narrow, or rows separated by tabs in a pipe."""
     if not on_terminal():
         for row in rows:
             say("\t".join(" ".join(cell.split()) for cell in row))

@@ -31,6 +31,7 @@ def _show_status(status: Status) -> None:
         (status.held, "held back", f"{instructions}; see `memem review`"),
         (status.vanished, "vanished", f"{count(status.vanished, 'note')}; see `memem doctor`"),
     )
+    when, _, change = status.last_event.partition(" ")
     rows = [
         ["memem", __version__],
         ["home", str(status.home)],
@@ -43,7 +44,7 @@ def _show_status(status: Status) -> None:
         ["recall", _recall(status)],
         *_mining_rows(status.mining),
         ["index", f"{status.index_bytes / 1e6:.1f} MB"],
-        ["last change", status.last_event or "none yet"],
+        ["last change", f"{minute(when)} {change}" if when else "none yet"],
     ]
     if status.capabilities:
         installer = status.capabilities.get("installer", "?")

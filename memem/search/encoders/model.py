@@ -35,7 +35,7 @@ class ModelState:
     @property
     def described(self) -> str:
         size = f"{self.dimensions} dimensions" if self.dimensions else ""
-        scripts = {True: "reads other scripts", False: "reads Latin letters alone", None: ""}[self.multilingual]
+        scripts = {True: "reads other scripts", False: "reads only Latin script", None: ""}[self.multilingual]
         return ", ".join(filter(None, (self.model, size, scripts)))
 
 

@@ -118,7 +118,7 @@ def test_memories_in_scripts_that_the_model_does_not_read_are_counted(
     assert model.model_state(meant).unread == 0
     encoder.multilingual = False
     assert model.model_state(meant).unread == 2
-    assert model.model_state(meant).described.endswith("reads Latin letters alone")
+    assert model.model_state(meant).described.endswith("reads only Latin script")
 
 
 # --- fetching -----------------------------------------------------------------------------------------------------
