@@ -1,7 +1,4 @@
-"""Ask about chunks within the budget, journal the answers and apply them; only then move the cursors.
-
-Chunks of several sessions may share a call; each is journaled, applied and finished separately.
-"""
+"""Ask about chunks within the budget, journal the answers and apply them; only then move the cursors."""
 
 from __future__ import annotations
 
@@ -177,10 +174,7 @@ def limits(ws: Workspace) -> Limits:
 
 
 def ask_about(ws: Workspace, parts: Sequence[MarkedChunk]) -> list[JournalRecord]:
-    """Ask about chunks of one project in one call, and journal the answer to each.
-
-    After a failure every session is marked again; DeadLettered: a chunk asked about alone has failed too often.
-    """
+    """Ask about chunks of one project in one call, and journal each answer; a failure marks every session again."""
     try:
         answered = extract(ws, *(part.chunk for part in parts))
     except (ExtractError, BudgetSpent) as problem:

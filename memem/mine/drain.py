@@ -190,9 +190,8 @@ def is_text(path: Path) -> bool:
 def drain(ws: Workspace, since: datetime, done: list[Mined], marked_since: float = 0.0) -> list[Mined]:
     """Mine due sessions until none is left, the budget is spent or mining is switched off.
 
-    `since` is the consent this run began with. Sessions that failed in `done` are not tried again. Sessions that are
-    locked, or without a slot all, are left to other miners. After releasing the slot look again: a process that found
-    no slot may have marked a session meanwhile.
+    `since` is the consent this run began with. Sessions that failed in `done` are not tried again. Look again after
+    releasing the slot: a process that found no slot may have marked a session meanwhile.
     """
     while True:
         with miner_slot(ws.home.mining_locks, ws.settings.max_miners) as has_slot:

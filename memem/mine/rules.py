@@ -1,7 +1,4 @@
-"""Extract lasting statements by the sentence patterns of `rules.toml`, when there is no model to ask.
-
-A wrong memory costs more than a missing one: a sentence must state something lasting and be clear without its context.
-"""
+"""Extract lasting statements by the patterns of `rules.toml`; a wrong memory costs more than a missing one."""
 
 import re
 from collections.abc import Iterator, Sequence

@@ -55,8 +55,7 @@ def mine_session(
 ) -> Mined:
     """Mine a session to its end, as one batch of the log; turns from before `since` are skipped.
 
-    A failure to extract is an outcome, and the session is marked again. Errors of the vault or of memem's own files are
-    raised; journaled answers are then applied next time.
+    A failure to extract is an outcome; errors of the vault or of memem's own files are raised.
     """
     with ws.events.batch(BATCH):
         reading = _Reading(small, since, sdk or ws.settings.mine_sdk)

@@ -1,1 +1,1 @@
-"""Reading what was said and done in a session from the file that Claude Code keeps of it."""
+"""Read turns and work from the session files of Claude Code."""

@@ -1,7 +1,4 @@
-"""Interpret a line of a transcript: a turn, work, or memem's own injection.
-
-The format is Claude Code's own and changes without notice. Unknown shapes mean nothing; they are never an error.
-"""
+"""Interpret a line of a transcript. The format changes without notice: unknown shapes are never an error."""
 
 import hashlib
 import re
@@ -91,8 +88,9 @@ def _turn(value: Object, role: str, texts: Iterable[str], session: str) -> Turn 
     if not text:
         return None
     time = _word(value, "timestamp")
+    content = "\0".join((role, time, text)).encode("utf-8", "surrogatepass")
     return Turn(
-        uuid=_word(value, "uuid") or _content_id(role, time, text),
+        uuid=_word(value, "uuid") or f"c-{hashlib.sha256(content).hexdigest()[:32]}",
         role=role,
         text=text,
         time=time,
@@ -100,11 +98,6 @@ def _turn(value: Object, role: str, texts: Iterable[str], session: str) -> Turn 
         cwd=_word(value, "cwd"),
         branch=_word(value, "gitBranch"),
     )
-
-
-def _content_id(role: str, time: str, text: str) -> str:
-    content = "\0".join((role, time, text)).encode("utf-8", "surrogatepass")
-    return f"c-{hashlib.sha256(content).hexdigest()[:32]}"
 
 
 def _work_of_assistant(blocks: list[Object]) -> Work | None:
