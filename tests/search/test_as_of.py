@@ -94,8 +94,8 @@ def test_after_a_compaction_only_valid_memories_are_shown_again(
     ids = [keep(ws, 1, valid_to=TODAY).id, keep(ws, 2).id]
     ws.contexts.add("s1", ids, clock.ticks())
     clock.forward(days=1)
-    told = session_start.brief(ws, cwd=folder, session="s1", source="compact")
-    assert ("HS256. 1" in told, "HS256. 2" in told) == (False, True)
+    briefing = session_start.brief(ws, cwd=folder, session="s1", source="compact")
+    assert ("HS256. 1" in briefing, "HS256. 2" in briefing) == (False, True)
 
 
 def test_file_notes_show_only_valid_memories(ws: Workspace) -> None:

@@ -29,8 +29,8 @@ def link(name: str) -> str:
     return f"[[a-note-{name.ljust(8, '-')}]]"
 
 
-def nudged(one: Memory, leaning: Boosts = EVERYTHING, score: float = 0.5) -> float:
-    return apply_boosts([score], [one], leaning)[0]
+def boosted_score(one: Memory, boosts: Boosts = EVERYTHING, score: float = 0.5) -> float:
+    return apply_boosts([score], [one], boosts)[0]
 
 
 # --- each nudge ---------------------------------------------------------------------------------------------------
@@ -54,12 +54,12 @@ def nudged(one: Memory, leaning: Boosts = EVERYTHING, score: float = 0.5) -> flo
     ],
 )
 def test_each_boost_has_its_documented_factor(fields: dict[str, Any], factor: float) -> None:
-    assert nudged(memory(**fields)) == pytest.approx(nudged(memory()) * factor)
+    assert boosted_score(memory(**fields)) == pytest.approx(boosted_score(memory()) * factor)
 
 
 def test_usefulness_is_a_factor_of_the_memory_that_has_one() -> None:
     useful = Boosts(useful={memory("a").id: 1.05, memory("b").id: 0.95})
-    plain, better, worse = (nudged(memory(name), useful) for name in ("c", "a", "b"))
+    plain, better, worse = (boosted_score(memory(name), useful) for name in ("c", "a", "b"))
     assert better == pytest.approx(plain * 1.05)
     assert worse == pytest.approx(plain * 0.95)
 
@@ -83,7 +83,7 @@ def test_a_query_about_the_past_does_not_demote_outdated_memories() -> None:
         now, past = (apply_boosts(relevance, [old, new], Boosts(when=When(past=is_past))) for is_past in (False, True))
         assert past[0] <= past[1] == now[1]
         assert past[0] >= now[0]
-    assert nudged(old, Boosts(when=When(past=True))) == nudged(new, Boosts())
+    assert boosted_score(old, Boosts(when=When(past=True))) == boosted_score(new, Boosts())
 
 
 @pytest.mark.parametrize(
@@ -258,9 +258,9 @@ def test_what_was_superseded_never_scores_above_its_successor_in_a_chain_of_any_
     ]
     found = list(zip(scores, chain, strict=True))
     random.shuffle(found)
-    leaning = Boosts("shop", ("src/x.py",), When(past=past))
-    leant = apply_boosts([score for score, _ in found], [each for _, each in found], leaning)
-    by_name = dict(zip((each.title for _, each in found), leant, strict=True))
+    boosts = Boosts("shop", ("src/x.py",), When(past=past))
+    boosted = apply_boosts([score for score, _ in found], [each for _, each in found], boosts)
+    by_name = dict(zip((each.title for _, each in found), boosted, strict=True))
     in_order = [by_name[str(at)] for at in range(len(scores))]
     assert all(older <= module.SUPERSEDED_CAP * newer for older, newer in pairwise(in_order))
 
@@ -281,8 +281,8 @@ def test_what_leads_into_a_loop_is_behind_it_in_whichever_order_they_come(
 ) -> None:
     after = {"a": "b", "b": "c", "c": "d", "d": "e", "e": "c", "z": ""}
     memories = [memory(name, superseded_by=link(then) if then else "") for name, then in after.items()]
-    leant = apply_boosts([scores[at] for at in order], [memories[at] for at in order], NO_BOOSTS)
-    found = {memories[at].title: score for at, score in zip(order, leant, strict=True)}
+    boosted = apply_boosts([scores[at] for at in order], [memories[at] for at in order], NO_BOOSTS)
+    found = {memories[at].title: score for at, score in zip(order, boosted, strict=True)}
     assert found["c"] == found["d"] == found["e"]
     assert found["a"] <= module.SUPERSEDED_CAP * found["b"]
     assert found["b"] <= module.SUPERSEDED_CAP * found["c"]
@@ -295,6 +295,6 @@ def test_two_memories_superseded_by_one_rank_behind_it() -> None:
 
 
 def test_a_missing_successor_caps_nothing() -> None:
-    assert nudged(memory(superseded_by=link("gone")), NO_BOOSTS) == pytest.approx(
-        nudged(memory(), NO_BOOSTS) * module.SET_ASIDE
+    assert boosted_score(memory(superseded_by=link("gone")), NO_BOOSTS) == pytest.approx(
+        boosted_score(memory(), NO_BOOSTS) * module.SET_ASIDE
     )

@@ -1,4 +1,4 @@
-"""Databases with pages that are gone, wrong or exchanged: noticed, set aside, and made anew with the same recall."""
+"""Damaged databases are noticed, set aside and rebuilt with the same recall."""
 
 import os
 import random
@@ -79,10 +79,10 @@ def test_an_index_with_a_damaged_page_is_rebuilt_with_the_same_recall(full: Work
             try:
                 again = search_titles(full)
             except MememError:
-                assert attempt == 0, "told twice, and not made anew"
+                assert attempt == 0, "reported twice, and not rebuilt"
                 full.follow_index()
                 continue
-            if again != wanted:  # what answers wrongly is found by whoever puts things in order each day
+            if again != wanted:  # the daily check finds an index that answers wrongly
                 session_start.after_session_start(full)
                 assert search_titles(full) == wanted
         if not path.with_name("index.db.damaged").exists():
@@ -122,7 +122,7 @@ def test_a_foreign_write_ahead_log_does_no_harm(full: Workspace) -> None:
     assert search_titles(full) == wanted
 
 
-# State, which cannot be made anew
+# State, which cannot be rebuilt
 
 
 @pytest.fixture
@@ -151,8 +151,8 @@ def test_lost_state_stops_mining_until_the_next_opt_in_without_duplicates(
     session.tells("two")
     try:
         schedule.mine_in_background(mined, session.path)
-    except StateUnusable as told:
-        assert "`memem mine on` sets it aside and starts a new one" in str(told)
+    except StateUnusable as problem:
+        assert "`memem mine on` sets it aside and starts a new one" in str(problem)
     assert mine_status.mining_state(mined).problem
     assert [each.what for each in doctor.diagnose(mined) if each.state == BROKEN and each.what == "mining"] == [
         "mining"

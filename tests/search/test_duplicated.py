@@ -1,4 +1,4 @@
-"""Two machines write one vault: copies that a sync made are told, and never recalled as memories of their own."""
+"""Copies that a sync service made are reported and never recalled as memories of their own."""
 
 import os
 from pathlib import Path

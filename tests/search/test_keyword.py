@@ -531,7 +531,7 @@ def test_an_index_that_another_process_is_writing_is_busy(tmp_path: Path, monkey
     other.execute("BEGIN IMMEDIATE")
     with pytest.raises(Busy, match="Try again"):
         fill(index, it="lion")
-    assert names(index, "zebra") == ["it"], "readers wait for nobody"
+    assert names(index, "zebra") == ["it"], "readers do not wait"
     other.close()
     index.close()
 

@@ -308,7 +308,7 @@ def test_a_prompt_that_will_not_wait_for_long_leaves_all_but_a_few_passages_to_o
     assert not hits.degraded
     meant.wanted_until = float("inf")
     find.search(meant, "an automobile that was mended")
-    assert meaning.update_pending(meant) == 0, "whoever has time sees to the rest"
+    assert meaning.update_pending(meant) == 0, "the background run encodes the rest"
 
 
 @pytest.mark.usefixtures("_much", "started")
@@ -569,9 +569,9 @@ def test_a_note_of_another_project_never_replaces_one_forgotten_meanwhile(
         save.save(other, "The vehicle of the client was mended.", project="client-private")
 
     meanwhile.append(replace_it)
-    told = slice.build_slice(garage, PARAPHRASE, cwd=garage.user_home, project="general")
-    assert "client" not in told.text
-    assert told.hits == ()
+    built = slice.build_slice(garage, PARAPHRASE, cwd=garage.user_home, project="general")
+    assert "client" not in built.text
+    assert built.hits == ()
 
 
 def test_a_note_edited_during_a_search_is_returned_as_edited(

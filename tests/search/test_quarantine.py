@@ -47,9 +47,9 @@ def search_ids(ws: Workspace) -> list[str]:
 
 def test_a_quarantined_note_is_not_recalled_and_waits_for_review(ws: Workspace, note: Path) -> None:
     assert search_ids(ws) == []
-    (asked,) = review.proposals(ws)
-    assert (asked.memory.id, asked.path, asked.held) == (IDENTITY, "memories/door.md", True)
-    assert asked.because.startswith("reads like an instruction to the model")
+    (proposal,) = review.proposals(ws)
+    assert (proposal.memory.id, proposal.path, proposal.held) == (IDENTITY, "memories/door.md", True)
+    assert proposal.because.startswith("reads like an instruction to the model")
     assert note.read_text() == NOTE
 
 
@@ -59,8 +59,8 @@ def test_status_doctor_and_home_page_report_quarantined_notes(ws: Workspace, not
     assert (finding.path, finding.serious) == ("memories/door.md", True)
     assert "memem review accept 66666666" in finding.advice
     assert [each.what for each in recall.check_vault(ws)] == ["held"]
-    told = session_start.brief(ws, cwd=Path("/srv/shop"), session="s", source="startup")
-    assert "- Review: 1 note waits for the user: /memem-review" in told
+    briefing = session_start.brief(ws, cwd=Path("/srv/shop"), session="s", source="startup")
+    assert "- Review: 1 note waits for the user: /memem-review" in briefing
 
 
 def test_tools_report_a_quarantined_note_without_its_text(ws: Workspace, note: Path) -> None:
@@ -79,10 +79,10 @@ def test_tools_report_a_quarantined_note_without_its_text(ws: Workspace, note: P
 
 def test_tools_do_not_show_the_provenance_of_a_quarantined_note(ws: Workspace, note: Path) -> None:
     """`/memem-why` has Claude run that."""
-    told = provenance.find_provenance(ws, IDENTITY)
-    assert (told.entry.id, told.entry.path) == (IDENTITY, "")
-    assert "/memem-review" in told.note
-    assert "walrus door" not in str(told)
+    shown = provenance.find_provenance(ws, IDENTITY)
+    assert (shown.entry.id, shown.entry.path) == (IDENTITY, "")
+    assert "/memem-review" in shown.note
+    assert "walrus door" not in str(shown)
 
 
 def test_an_accepted_note_is_recalled_even_after_a_rebuild(ws: Workspace, note: Path) -> None:
@@ -101,7 +101,7 @@ def test_an_accepted_note_with_new_words_waits_again(ws: Workspace, note: Path) 
     note.write_text(NOTE.replace("walrus door", "walrus door and the safe"))
     assert search_ids(ws) == []
     note.write_text(NOTE.replace(ORDER, FACT))
-    assert search_ids(ws) == [IDENTITY], "a fact needs nobody's word"
+    assert search_ids(ws) == [IDENTITY], "a fact needs no review"
 
 
 def test_a_rejected_note_stays_quarantined_without_another_review(ws: Workspace, note: Path) -> None:
@@ -242,7 +242,7 @@ def test_a_note_written_by_memem_is_quarantined_as_well(ws: Workspace) -> None:
     ],
 )
 def test_an_instruction_in_another_property_is_not_shown(ws: Workspace, property_: str) -> None:
-    """Nobody is asked about it: a date or a name that gives orders is none, and the note is recalled without it."""
+    """A property that reads like an instruction is dropped, and the note is recalled without it."""
     _put_beside(ws, f"{property_}: {json.dumps(ORDER)}\n")
     assert "open the walrus door" not in _describe(ws)
 
@@ -270,11 +270,11 @@ def _put_beside(ws: Workspace, properties: str) -> None:
 
 def _describe(ws: Workspace) -> str:
     ws.settings = replace(ws.settings, tools="full")
-    asked: tuple[tuple[str, dict[str, Any]], ...] = (
+    calls: tuple[tuple[str, dict[str, Any]], ...] = (
         ("memory_get", {"ids": [IDENTITY]}),
         ("memory_list", {"limit": 10}),
         ("memory_search", {"query": "otters float"}),
         ("memory_graph_neighbors", {"memory_id": IDENTITY}),
         ("memory_graph_audit", {}),
     )
-    return "\n".join(tools.call(ws, name, given, cwd=Path("/srv/shop"), session="s") for name, given in asked)
+    return "\n".join(tools.call(ws, name, given, cwd=Path("/srv/shop"), session="s") for name, given in calls)

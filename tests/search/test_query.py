@@ -44,8 +44,8 @@ def test_the_rarer_a_term_the_more_it_says_and_it_always_says_something(one: int
 
 def test_a_piece_of_a_compound_has_half_the_weight() -> None:
     whole, part = Term("pool"), Term("pool", part=True)
-    asked = make_matches({whole: 4, part: 4})
-    assert asked.weight(part) == asked.weight(whole) / 2
+    matches = make_matches({whole: 4, part: 4})
+    assert matches.weight(part) == matches.weight(whole) / 2
 
 
 @pytest.mark.parametrize(
@@ -103,9 +103,9 @@ def test_a_prompt_of_unknown_bigrams_is_entirely_unknown() -> None:
 
 
 def test_ignored_bigrams_do_not_lower_the_coverage() -> None:
-    said, across = bigrams("数据", "连接"), bigrams("据库")
-    asked = make_matches(dict.fromkeys(said, 1) | dict.fromkeys(across, 0))
-    assert sum(map(asked.weight, said)) == pytest.approx(asked.total_weight)
+    words, across = bigrams("数据", "连接"), bigrams("据库")
+    matches = make_matches(dict.fromkeys(words, 1) | dict.fromkeys(across, 0))
+    assert sum(map(matches.weight, words)) == pytest.approx(matches.total_weight)
 
 
 def test_missing_words_of_other_scripts_count_with_bigrams() -> None:
@@ -118,10 +118,10 @@ def test_missing_words_of_other_scripts_count_with_bigrams() -> None:
 def test_what_is_unknown_is_between_nothing_and_all_and_what_is_asked_is_no_less_than_what_is_known(
     frequencies: dict[Term, int],
 ) -> None:
-    asked = make_matches(frequencies, notes=50)
-    known = sum(asked.weight(term) for term, count in frequencies.items() if count)
-    assert -1e-9 <= asked.unknown_share <= 1 + 1e-9
-    assert asked.total_weight >= known - 1e-9
+    matches = make_matches(frequencies, notes=50)
+    known_weight = sum(matches.weight(term) for term, count in frequencies.items() if count)
+    assert -1e-9 <= matches.unknown_share <= 1 + 1e-9
+    assert matches.total_weight >= known_weight - 1e-9
 
 
 # --- scripts ------------------------------------------------------------------------------------------------------

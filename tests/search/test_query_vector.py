@@ -14,12 +14,12 @@ LONG = 60.0
 
 
 def test_the_answer_is_the_encoder_and_the_vector_of_the_text(encoder: FakeEncoder) -> None:
-    asked = EncodedQuery("about walruses", lambda: encoder)
-    answer = asked.wait(LONG)
+    query = EncodedQuery("about walruses", lambda: encoder)
+    answer = query.wait(LONG)
     assert answer is not None
     assert answer[0] is encoder
     assert answer[1].tolist() == encoder.vector("about walruses").tolist()
-    assert asked.wait(0) is answer, "it stays"
+    assert query.wait(0) is answer, "it stays"
 
 
 def test_the_caller_continues_while_the_model_loads() -> None:
@@ -31,30 +31,30 @@ def test_the_caller_continues_while_the_model_loads() -> None:
         loaded.wait()
         return FakeEncoder()
 
-    asked = EncodedQuery("text", load)
-    assert asked.wait(0) is None
+    query = EncodedQuery("text", load)
+    assert query.wait(0) is None
     loaded.set()
-    assert asked.wait(LONG) is not None
+    assert query.wait(LONG) is not None
     assert threads[0] is not here
     assert threads[0].daemon, "a process that ends does not wait for it"
 
 
 def test_an_answer_that_is_late_is_none_and_there_the_next_time(encoder: FakeEncoder) -> None:
     encoder.gate.clear()
-    asked = EncodedQuery("text", lambda: encoder)
-    assert asked.wait(0) is None
+    query = EncodedQuery("text", lambda: encoder)
+    assert query.wait(0) is None
     encoder.gate.set()
-    assert asked.wait(LONG) is not None
+    assert query.wait(LONG) is not None
 
 
 def test_a_model_that_cannot_be_loaded_raises_in_wait() -> None:
     def load() -> Encoder:
         raise WeightsMissing("nowhere")
 
-    asked = EncodedQuery("text", load)
+    query = EncodedQuery("text", load)
     for _ in range(2):
         with pytest.raises(WeightsMissing, match="nowhere"):
-            asked.wait(LONG)
+            query.wait(LONG)
 
 
 def test_a_failing_model_raises_in_wait(encoder: FakeEncoder) -> None:
@@ -68,13 +68,13 @@ def test_the_time_counts_from_the_question(encoder: FakeEncoder, monkeypatch: py
     waits: list[float | None] = []
     monkeypatch.setattr("memem.search.encoders.query_vector.time", SimpleNamespace(monotonic=lambda: now[0]))
     encoder.gate.clear()
-    asked = EncodedQuery("text", lambda: encoder)
+    query = EncodedQuery("text", lambda: encoder)
 
     def join(timeout: float | None = None) -> None:
         waits.append(timeout)
 
-    monkeypatch.setattr(asked._thread, "join", join)
+    monkeypatch.setattr(query._thread, "join", join)
     for passed in (0.0, 3.0, 8.0):
         now[0] = 100 + passed
-        assert asked.wait(5) is None
+        assert query.wait(5) is None
     assert waits == [5, 2, 0]

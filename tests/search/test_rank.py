@@ -173,8 +173,8 @@ def test_a_hit_is_named_by_an_identifier_in_few_notes(terms: tuple[Term, ...], f
 def test_a_part_of_a_compound_covers_less_than_a_word() -> None:
     whole, part = Term("pool"), Term("pool", part=True)
     shares = []
-    for asked in (whole, part):
-        hits = rank(SearchMatches((match("a", terms=(asked,)),), {asked: 1, STRIPES: 1}, 100), Boosts("shop"))
+    for term in (whole, part):
+        hits = rank(SearchMatches((match("a", terms=(term,)),), {term: 1, STRIPES: 1}, 100), Boosts("shop"))
         shares.append(hits[0].coverage)
     assert shares[1] < shares[0]
 
@@ -208,9 +208,9 @@ def make_match(name: str, cosine: float | None, bm25: float = 0.0, **fields: Any
     return replace(match(name, bm25, (ZEBRA,) if bm25 else (), **fields), cosine=cosine)
 
 
-def relevance(*matches: NoteMatch, blend: Blend = FUSED, asked: tuple[Term, ...] = (ZEBRA,)) -> dict[str, Any]:
+def relevance(*matches: NoteMatch, blend: Blend = FUSED, query: tuple[Term, ...] = (ZEBRA,)) -> dict[str, Any]:
     """Score each match without boosts, which are the same for all of them."""
-    frequencies = {term: FREQUENCIES[term] for term in asked}
+    frequencies = {term: FREQUENCIES[term] for term in query}
     hits = rank(SearchMatches(matches, frequencies, 100), Boosts("shop"), blend)
     return {hit.id: pytest.approx(hit.score * MOST, abs=2e-4) for hit in hits}
 
@@ -222,7 +222,7 @@ def test_relevance_is_seven_parts_meaning_and_three_parts_words() -> None:
 
 def test_a_literal_in_the_query_gives_words_their_half() -> None:
     matches = (make_match("a", 0.8), make_match("b", 0.4, 2.0), make_match("c", 0.4, 1.0))
-    assert relevance(*matches, asked=(ZEBRA, LITERAL)) == {"a": 0.5, "b": 0.75, "c": 0.5}
+    assert relevance(*matches, query=(ZEBRA, LITERAL)) == {"a": 0.5, "b": 0.75, "c": 0.5}
 
 
 def test_an_exact_identifier_ranks_before_the_same_topic() -> None:
@@ -253,7 +253,7 @@ HALF = {Term(f"asked{number}"): 1 for number in range(10)}
 
 
 def covering(name: str, words: int, *, cosine: float | None, bm25: float = 1.0, **fields: Any) -> NoteMatch:
-    """A match that holds so many of ten words that are asked for."""
+    """A match with this many of ten query terms."""
     return replace(match(name, bm25, tuple(HALF)[:words], **fields), cosine=cosine)
 
 

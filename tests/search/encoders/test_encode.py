@@ -40,7 +40,7 @@ def find_by_meaning(ws: Workspace, word: str) -> list[str]:
 
 
 def use(ws: Workspace, other: FakeEncoder) -> None:
-    """Begin anew with another model, as the next process does."""
+    """Start over with another model, as the next process does."""
     ws.close()
     ws._encoder, ws._query = other, None
 
@@ -56,9 +56,9 @@ def test_everything_is_encoded_and_then_nothing_is_left_to_do(filled: Workspace,
 def test_an_empty_vault_is_encoded(meant: Workspace) -> None:
     saved = save.save(meant, "Gone in a moment.")
     forget.forget(meant, saved.memory.id)
-    told: list[tuple[int, int]] = []
-    assert encode_all(meant, lambda *step: told.append(step)) == EncodeReport(0, 0, compacted=False)
-    assert told == [(0, 0)]
+    steps: list[tuple[int, int]] = []
+    assert encode_all(meant, lambda *step: steps.append(step)) == EncodeReport(0, 0, compacted=False)
+    assert steps == [(0, 0)]
 
 
 def test_pending_passages_are_encoded_right_after_a_save(filled: Workspace, encoder: FakeEncoder) -> None:
@@ -82,25 +82,25 @@ def test_pending_passages_wait_without_an_encoder(filled: Workspace) -> None:
 
 @pytest.mark.usefixtures("_small_steps")
 def test_progress_goes_up_to_the_total(filled: Workspace) -> None:
-    told: list[tuple[int, int]] = []
-    encode_all(filled, lambda *step: told.append(step))
-    assert told == [(0, 7), (2, 7), (4, 7), (6, 7), (7, 7)]
+    steps: list[tuple[int, int]] = []
+    encode_all(filled, lambda *step: steps.append(step))
+    assert steps == [(0, 7), (2, 7), (4, 7), (6, 7), (7, 7)]
 
 
 def test_steps_grow_while_they_are_quick_and_shrink_for_a_model_that_is_slow(
     filled: Workspace, encoder: FakeEncoder, clock: SteppingClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(encode, "FIRST_STEP", 1)
-    told: list[int] = []
-    encode_all(filled, lambda done, _: told.append(done))
-    assert told == [0, 1, 3, 7]
+    steps: list[int] = []
+    encode_all(filled, lambda done, _: steps.append(done))
+    assert steps == [0, 1, 3, 7]
     slow = FakeEncoder("somebody/large-model 1")
     slow.passages = lambda texts: clock.forward(seconds=len(texts)) or encoder.passages(texts)  # type: ignore[method-assign,func-returns-value]
     use(filled, slow)
     monkeypatch.setattr(encode, "FIRST_STEP", 4)
-    told.clear()
-    encode_all(filled, lambda done, _: told.append(done))
-    assert told == [0, 4, 6, 7]
+    steps.clear()
+    encode_all(filled, lambda done, _: steps.append(done))
+    assert steps == [0, 4, 6, 7]
 
 
 @pytest.mark.usefixtures("_small_steps")
@@ -200,7 +200,7 @@ def test_an_unusable_home_is_reported_in_one_line(filled: Workspace) -> None:
     assert "\n" not in str(raised.value)
 
 
-# --- vectors that nobody needs ------------------------------------------------------------------------------------
+# --- unused vectors -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.usefixtures("_eager")

@@ -1,4 +1,4 @@
-"""The library sentence-transformers as an encoder: here by a stand-in, since nobody needs it to work on the rest."""
+"""The library sentence-transformers as an encoder, here replaced by a fake."""
 
 import re
 import sys
@@ -46,7 +46,7 @@ class FakeTokenizer:
 
 
 class Library:
-    """The library: what a model would need to be loaded, and what it was asked, under which conditions."""
+    """A fake library that records calls and their conditions."""
 
     def __init__(self) -> None:
         self.torch = FakeTorch()
