@@ -26,8 +26,7 @@ if TYPE_CHECKING:
 def main(arguments: "list[str]") -> int:
     """Serve on standard input and output.
 
-    `--waiting VENV`: the environment does not exist yet. `--initialized`, `--state FD`: the client has been served by
-    another process so far, which left its state in a file.
+    `--waiting VENV`: there is no environment yet. `--initialized`, `--state FD`: another process served the client.
     """
     venv = _value(arguments, "--waiting")
     state = _value(arguments, "--state")

@@ -283,10 +283,7 @@ def open_workspace(
     ticks: Ticks = time.monotonic,
     folder: Path = Path(),
 ) -> Workspace:
-    """Read the settings once and open the home they name; `home` and `vault` override them.
-
-    Relative paths in variables start at `folder`.
-    """
+    """Open the home that the settings name; `home` and `vault` override it. Relative paths start at `folder`."""
     environ = os.environ if environ is None else environ
     user_home = Path(environ.get("HOME") or environ.get("USERPROFILE") or Path.home())
     root = home.absolute() if home else core_settings.locate_home(environ, user_home)

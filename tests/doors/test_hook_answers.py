@@ -305,7 +305,7 @@ EVENTS = sorted(answers.ANSWERS)
 
 
 def stands_it(ws: Workspace, event: str, envelope: bytes) -> None:
-    """Whatever is said, the answer is JSON of the right shape, or an error of ours."""
+    """Any input gets JSON of the right shape, or an error of ours."""
     try:
         told = answers.answer(ws, event, envelope, look=event == "UserPromptSubmit")
     except MememError as problem:

@@ -52,7 +52,7 @@ def session(sessions: Path) -> Transcript:
 
 @pytest.fixture
 def environ(ws: Workspace) -> dict[str, str]:
-    """What a hook has of its user's, the fake CLI on its path."""
+    """The environment of a hook, with the fake CLI on its path."""
     return {**ws.environ_for_children(), "CLAUDE_PROJECT_DIR": "/srv/shop"}
 
 

@@ -42,10 +42,7 @@ class Engine:
         self._thread.start()
 
     def ask(self, request: Request, seconds: float) -> Reply | None:
-        """Ask the leader; None if it does not answer in time, or if this server leads.
-
-        Only for requests that may be done twice: the leader may have done the work even if its reply is lost.
-        """
+        """Ask the leader, perhaps twice; None if it does not answer in time, or if this server leads."""
         until = time.monotonic() + seconds
         for _ in range(2):  # if the leader dies over the request, ask the next one
             connection = self._connect(until)

@@ -22,10 +22,7 @@ class SharedWorkspace:
         self._stopped = threading.Event()
 
     def do(self, work: Callable[[Workspace], T], seconds: float | None = None) -> T:
-        """Do `work` in the calling thread. Raises Busy if its turn does not come within `seconds`.
-
-        Work that has started is finished, even if the client has given up.
-        """
+        """Do `work` in the calling thread. Raises Busy if its turn does not come within `seconds`."""
         if not self._turn.acquire(timeout=-1 if seconds is None else seconds):
             raise Busy(f"Other work takes longer than {seconds:g} s. Try again in a moment.")
         try:
