@@ -1,7 +1,6 @@
 """Parsers for the commands, built from `commands.toml`."""
 
 import argparse
-import shutil
 import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -50,8 +49,7 @@ def _add_arguments(parser: argparse._ActionsContainer, items: Sequence[Any]) -> 
             _add_arguments(group, settings["one_of"])
             continue
         if "flag" in settings:
-            settings |= {"name": settings["flag"], "action": "store_true"}
-            del settings["flag"]
+            settings |= {"name": settings.pop("flag"), "action": "store_true"}
         if "type" in settings:
             settings["type"] = _TYPES[settings["type"]]
         names = settings.pop("name").split()
@@ -60,6 +58,8 @@ def _add_arguments(parser: argparse._ActionsContainer, items: Sequence[Any]) -> 
 
 def listing(heading: str, meanings: Mapping[str, str]) -> str:
     """Format names and their meanings in two columns."""
+    import shutil  # costs the other commands milliseconds
+
     columns = max(40, shutil.get_terminal_size().columns - 2)
     indent = max(14, *map(len, meanings)) + 4
     text = f"\n{heading}:\n"
